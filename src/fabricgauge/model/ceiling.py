@@ -1,0 +1,29 @@
+"""A physical limit and the sum that leads to it."""
+
+import msgspec
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One line of the sum: what, how it is worked out, and the result with its unit."""
+
+    label: str
+    expression: str
+    value: float
+    unit: str
+
+
+class Ceiling(msgspec.Struct, frozen=True, tag="ceiling"):
+    """The most payload a network can carry, per direction.
+
+    ``payload_bytes_per_s`` is the limit for a long stream. ``burst_bytes`` may pass
+    above it at once, so a transfer of n bytes takes at least
+    ``(n - burst_bytes) / payload_bytes_per_s``. ``binding`` names what limits.
+    """
+
+    network: str
+    payload_bytes_per_s: float
+    payload_per_packet_bytes: int
+    wire_bytes_per_packet: int
+    burst_bytes: int
+    binding: str
+    steps: tuple[Step, ...]

@@ -1,0 +1,138 @@
+"""What discovery found: nodes, their interfaces, and the networks that join them."""
+
+import msgspec
+
+from fabricgauge.model.absence import Skipped
+
+
+class Address(msgspec.Struct, frozen=True):
+    """An IP address of an interface with its prefix length, e.g. 10.77.0.11/24."""
+
+    ip: str
+    prefix_length: int
+
+
+class Shaper(msgspec.Struct, frozen=True, tag="shaper"):
+    """A token bucket on an interface's way out, as ``tc qdisc`` reports it.
+
+    ``rate_bit_s`` counts frames as the kernel does: with their 14-byte header,
+    without preamble, frame check sequence and gap. ``burst_bytes`` may leave at once.
+    """
+
+    rate_bit_s: float
+    burst_bytes: int
+
+
+class Interface(msgspec.Struct, frozen=True):
+    """One network interface of one node.
+
+    ``carrier`` is the kernel's word that a cable's other end is alive.
+    ``speed_bit_s`` is what the driver reports; a virtual driver has no such thing.
+    """
+
+    name: str
+    driver: str | Skipped
+    operstate: str
+    carrier: bool | Skipped
+    speed_bit_s: float | Skipped
+    mtu_bytes: int
+    mac: str
+    addresses: tuple[Address, ...]
+    shaper: Shaper | Skipped
+    numa_node: int | Skipped
+
+
+class Node(msgspec.Struct, frozen=True, tag="node"):
+    """One node as it describes itself.
+
+    ``facts`` holds kernel and tuning facts by the name of their source, e.g.
+    ``"net.ipv4.tcp_timestamps": "1"`` or ``"cpu model": "…"``.
+    """
+
+    name: str
+    hostname: str
+    boot_id: str
+    net_namespace: str
+    cpu_count: int
+    kernel: str
+    interfaces: tuple[Interface, ...]
+    facts: dict[str, str]
+
+    def interface(self, name: str) -> Interface | Skipped:
+        for interface in self.interfaces:
+            if interface.name == name:
+                return interface
+        return Skipped(f"{self.name} has no interface {name}")
+
+
+class Unreached(msgspec.Struct, frozen=True, tag="unreached"):
+    """A node that discovery could not read, and why."""
+
+    name: str
+    reason: str
+
+
+class DeclaredNetwork(msgspec.Struct, frozen=True):
+    """A network as a person, a site file or the lab describes it.
+
+    ``origin`` names who said so; it is quoted wherever the rate is used.
+    """
+
+    name: str
+    subnet: str
+    rate_bit_s: float
+    origin: str
+
+
+class Member(msgspec.Struct, frozen=True):
+    """One node's interface in a network."""
+
+    node: str
+    interface: str
+    ip: str
+    mtu_bytes: int
+
+
+class Network(msgspec.Struct, frozen=True):
+    """A subnet that at least two of the nodes share.
+
+    ``rate_bit_s`` is the nominal line rate per direction; ``rate_origin`` says where
+    it comes from. ``timestamps`` is whether TCP timestamps are on at every member.
+    ``burst_bytes`` is what a token bucket on the members may send above the line rate
+    (0 without one).
+    """
+
+    name: str
+    subnet: str
+    technology: str
+    rate_bit_s: float | Skipped
+    rate_origin: str
+    members: tuple[Member, ...]
+    timestamps: bool = True
+    burst_bytes: int = 0
+
+    @property
+    def mtu_bytes(self) -> int:
+        """The smallest MTU of the members: no larger packet can pass."""
+        return min(member.mtu_bytes for member in self.members)
+
+    def member(self, node: str) -> Member | Skipped:
+        for member in self.members:
+            if member.node == node:
+                return member
+        return Skipped(f"{node} has no interface in {self.name} ({self.subnet})")
+
+
+class Fabric(msgspec.Struct, frozen=True):
+    """All that discovery found, and what it could not reach."""
+
+    nodes: tuple[Node, ...]
+    unreached: tuple[Unreached, ...]
+    networks: tuple[Network, ...]
+    virtual: bool = False
+
+    def node(self, name: str) -> Node | Skipped:
+        for node in self.nodes:
+            if node.name == name:
+                return node
+        return Skipped(f"{name} was not discovered")

@@ -1,0 +1,189 @@
+"""What the engine measured: one value per record of its output.
+
+The engine's output format is described in docs/reference/engine-output.md; these
+structs mirror it field by field, so msgspec decodes and checks it in one pass.
+"""
+
+from typing import Literal
+
+import msgspec
+
+FORMAT_VERSION = "1.0"
+
+Pattern = Literal["latency", "bandwidth", "bidirectional_bandwidth", "put_latency", "put_bandwidth"]
+
+LATENCY_PATTERNS: frozenset[str] = frozenset({"latency", "put_latency"})
+
+
+class Timer(msgspec.Struct, frozen=True):
+    """The clock that the samples were taken with, as measured at start-up."""
+
+    name: str
+    resolution_s: float
+    overhead_s: float
+
+
+class Header(msgspec.Struct, frozen=True, tag_field="record", tag="header"):
+    """First record of a launch: who measured, with which MPI and clock."""
+
+    format: str
+    version: str
+    engine: str
+    mpi_library: str
+    mpi_standard: str
+    compiler: str
+    ranks: int
+    started_utc: str
+    timer: Timer
+
+
+class Placement(msgspec.Struct, frozen=True, tag_field="record", tag="placement"):
+    """Where a rank ran, as the rank itself saw it.
+
+    ``interface`` is the one whose address lies in the subnet that the launch was
+    pinned to; empty when it was not pinned.
+    """
+
+    rank: int
+    host: str
+    pid: int
+    boot_id: str
+    net_namespace: str
+    cpus_allowed: str
+    cpu: int
+    numa_node: int
+    interface: str
+
+
+class InterfaceCounters(msgspec.Struct, frozen=True):
+    """Counters of one interface, in octets and packets, since boot."""
+
+    rx_bytes: int
+    tx_bytes: int
+    rx_packets: int
+    tx_packets: int
+    rx_errors: int
+    tx_errors: int
+    rx_dropped: int
+    tx_dropped: int
+
+
+class NodeCounters(msgspec.Struct, frozen=True):
+    """All interfaces of one node before and after a case; keys are interface names."""
+
+    rank: int
+    host: str
+    before: dict[str, InterfaceCounters]
+    after: dict[str, InterfaceCounters]
+
+
+class Socket(msgspec.Struct, frozen=True):
+    """One TCP connection of a rank over one case, from the kernel's TCP_INFO.
+
+    Byte and time fields are differences over the case; ``busy_s`` is time with
+    data waiting to be acknowledged, of which ``rwnd_limited_s`` was spent on the
+    receiver's window and ``sndbuf_limited_s`` on the sender's buffer.
+    """
+
+    local: str
+    remote: str
+    sent_bytes: int
+    received_bytes: int
+    retransmitted_segments: int
+    segment_bytes: int
+    rtt_s: float
+    busy_s: float
+    rwnd_limited_s: float
+    sndbuf_limited_s: float
+    congestion: str
+
+
+class ProcessorUse(msgspec.Struct, frozen=True):
+    """One rank's processor use over a case, and its node's.
+
+    ``run_delay_s`` is time that the rank was ready to run but had to wait for a
+    processor. Shares are of all processors of the node, 0 to 1; ``busiest_softirq_share``
+    is that of the single processor that spent most time in interrupts' bottom halves.
+    """
+
+    rank: int
+    user_s: float
+    system_s: float
+    run_delay_s: float
+    node_idle_share: float
+    node_softirq_share: float
+    node_steal_share: float
+    busiest_softirq_share: float
+
+
+class DataCheck(msgspec.Struct, frozen=True):
+    """Outcome of comparing the received bytes with the pattern that was sent."""
+
+    requested: bool
+    ok: bool
+    first_bad_offset_bytes: int | None = None
+    detail: str = ""
+
+
+class Times(msgspec.Struct, frozen=True):
+    """Statistics over the samples of one case, in seconds.
+
+    The interval is non-parametric (order statistics over block medians) at
+    ``confidence``; minimum and maximum are exact, percentiles come from the histogram.
+    """
+
+    minimum_s: float
+    median_s: float
+    low_s: float
+    high_s: float
+    confidence: float
+    mean_s: float
+    p90_s: float
+    p99_s: float
+    p999_s: float
+    maximum_s: float
+
+
+class Measurement(msgspec.Struct, frozen=True, tag_field="record", tag="case"):
+    """One case of one launch.
+
+    A sample is one half round trip (``latency``), one put with its flush
+    (``put_latency``), or one window with its acknowledgement or flush (the
+    bandwidth patterns). ``sample_payload_bytes`` is the payload per sample and
+    direction. ``payload_sent_bytes`` is everything each rank sent in the case, warm-up
+    and control included, which the counters are held against.
+    """
+
+    case: str
+    pattern: Pattern
+    message_bytes: int
+    window: int
+    origin: int
+    target: int
+    status: Literal["ok", "failed", "timeout", "skipped"]
+    reason: str
+    stop: Literal["interval", "budget", "iterations", ""]
+    warmup_samples: int
+    samples: int
+    batch: int
+    wall_s: float
+    sample_payload_bytes: int
+    payload_sent_bytes: tuple[int, ...]
+    times: Times | None
+    histogram_resolution: float
+    histogram_ps: tuple[tuple[int, int], ...]
+    block_medians_s: tuple[float, ...]
+    data_check: DataCheck
+    counters: tuple[NodeCounters, ...]
+    sockets: tuple[tuple[Socket, ...], ...]
+    processors: tuple[ProcessorUse, ...]
+
+
+class Footer(msgspec.Struct, frozen=True, tag_field="record", tag="footer"):
+    """Last record of a launch that came to its proper end."""
+
+    cases: int
+    wall_s: float
+
+
+Record = Header | Placement | Measurement | Footer

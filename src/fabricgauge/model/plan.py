@@ -1,0 +1,52 @@
+"""What is to be measured: cases, grouped in launches of one MPI program each."""
+
+import msgspec
+
+from fabricgauge.model.measurement import Pattern
+
+
+class Case(msgspec.Struct, frozen=True):
+    """One pattern at one message size; ``budget_s`` bounds its measuring time."""
+
+    name: str
+    pattern: Pattern
+    message_bytes: int
+    window: int
+    origin: int
+    target: int
+    budget_s: float
+
+
+class Stopping(msgspec.Struct, frozen=True):
+    """When a case has enough samples: relative half-width of the median's interval."""
+
+    relative_half_width: float
+    confidence: float
+
+
+class PlannedLaunch(msgspec.Struct, frozen=True):
+    """One start of the engine on ``nodes``, one rank per node in that order.
+
+    ``network`` is the name of the network that MPI is pinned to, None to leave MPI
+    its own choice. ``subnet`` is that network's subnet in CIDR form.
+    """
+
+    number: int
+    network: str | None
+    subnet: str | None
+    nodes: tuple[str, ...]
+    cases: tuple[Case, ...]
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """A whole run: launches in the order in which they are to be started."""
+
+    profile: str
+    stopping: Stopping
+    check_data: bool
+    launches: tuple[PlannedLaunch, ...]
+
+    @property
+    def budget_s(self) -> float:
+        """The longest that the measuring itself may take."""
+        return sum(case.budget_s for launch in self.launches for case in launch.cases)

@@ -1,0 +1,35 @@
+"""How the head reaches the nodes: plain data that launchers fill in and stages use."""
+
+import msgspec
+
+
+class Door(msgspec.Struct, frozen=True):
+    """What to put in front of an argv list so that it runs on one node.
+
+    ``remote_shell`` says that the far side joins the words and hands them to a
+    shell, as ssh does; the words are then quoted before they are sent.
+    """
+
+    node: str
+    prefix: tuple[str, ...]
+    remote_shell: bool = False
+
+
+class Reach(msgspec.Struct, frozen=True):
+    """All doors of one launcher.
+
+    ``head_prefix`` goes before a command that runs where ``mpiexec`` is started
+    (empty: on this machine). ``agent`` is the argv of a program that is called
+    as ssh is, ``AGENT [options] HOST COMMAND…``; None leaves the MPI's own default.
+    ``virtual`` marks nodes that share one kernel: their figures describe the lab.
+    """
+
+    launcher: str
+    doors: tuple[Door, ...]
+    head_prefix: tuple[str, ...] = ()
+    agent: str | None = None
+    virtual: bool = False
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        return tuple(door.node for door in self.doors)

@@ -1,0 +1,201 @@
+"""The only door to other programs: argv lists in, output out, nothing through a shell.
+
+Every child gets its own session, so that it can be ended with all its descendants,
+and an environment marker, so that a descendant which left the session can be found.
+"""
+
+import os
+import queue
+import shlex
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from fabricgauge.model.errors import ToolMissing
+from fabricgauge.model.reach import Door
+
+#: Environment variable that every child and its descendants carry.
+MARKER = "FABRICGAUGE_CHILD"
+
+#: How long a child may take to end after SIGTERM before it is killed.
+TERM_GRACE_S = 2.0
+
+
+class Completed(msgspec.Struct, frozen=True):
+    """What a finished child left. ``timed_out`` says that it was ended by us."""
+
+    argv: tuple[str, ...]
+    exit_code: int
+    stdout: str
+    stderr: str
+    wall_s: float
+    timed_out: bool = False
+
+
+def behind(door: Door, argv: Sequence[str]) -> list[str]:
+    """The argv that runs ``argv`` behind a door, quoted where a remote shell will read it."""
+    if door.remote_shell:
+        return [*door.prefix, shlex.join(argv)]
+    return [*door.prefix, *argv]
+
+
+def run(
+    argv: Sequence[str],
+    *,
+    timeout_s: float,
+    env: Mapping[str, str] | None = None,
+    stdin: str = "",
+    cwd: Path | None = None,
+) -> Completed:
+    """Run a program to its end and keep its output.
+
+    ``env`` is added to this process's own environment. A program that outlives
+    ``timeout_s`` is ended with its whole session; what it printed is kept.
+
+    Raises:
+        ToolMissing: the program does not exist or is not executable.
+    """
+    started = time.monotonic()
+    child = _spawn(argv, env, cwd, subprocess.PIPE, subprocess.PIPE)
+    try:
+        out, err = child.communicate(stdin.encode(), timeout=timeout_s)
+        timed_out = False
+    except subprocess.TimeoutExpired:
+        end(child)
+        out, err = child.communicate()
+        timed_out = True
+    except BaseException:
+        end(child)
+        raise
+    return Completed(
+        tuple(argv), child.returncode, out.decode(errors="replace"),
+        err.decode(errors="replace"), time.monotonic() - started, timed_out,
+    )  # fmt: skip
+
+
+class Stream:
+    """A running program whose standard output is kept in a file and read line by line.
+
+    Iterating yields each line once it is safely in the file. ``silent_s`` bounds the
+    time without a line: a program that says nothing for longer is ended, and
+    ``silent`` is then true. After the loop ``exit_code`` is set.
+    """
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: str,
+        stdout: Path,
+        stderr: Path,
+        silent_s: float,
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        self.argv = tuple(argv)
+        self.silent_s = silent_s
+        self.silent = False
+        self.exit_code: int | None = None
+        self._stdout = stdout
+        with stderr.open("wb") as errors:
+            self._child = _spawn(argv, env, None, subprocess.PIPE, errors)
+        self._lines: queue.SimpleQueue[bytes | OSError | None] = queue.SimpleQueue()
+        threading.Thread(target=self._feed, args=(stdin.encode(),), daemon=True).start()
+        threading.Thread(target=self._drain, daemon=True).start()
+
+    def __iter__(self) -> Iterator[str]:
+        try:
+            while True:
+                try:
+                    line = self._lines.get(timeout=self.silent_s)
+                except queue.Empty:
+                    self.silent = True
+                    break
+                if isinstance(line, OSError):
+                    raise line
+                if line is None:
+                    break
+                yield line.decode(errors="replace").rstrip("\r\n")
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """End the program, if it still runs, with its whole session."""
+        if self._child.poll() is None and not self._ends_by_itself():
+            end(self._child)
+        self.exit_code = self._child.wait()
+
+    def _ends_by_itself(self) -> bool:
+        if self.silent or not self._child.stdout or not self._child.stdout.closed:
+            return False
+        with suppress(subprocess.TimeoutExpired):
+            self._child.wait(timeout=TERM_GRACE_S)
+        return self._child.poll() is not None
+
+    def _feed(self, data: bytes) -> None:
+        pipe: IO[bytes] | None = self._child.stdin
+        if pipe:
+            with suppress(BrokenPipeError), pipe:
+                pipe.write(data)
+
+    def _drain(self) -> None:
+        pipe: IO[bytes] | None = self._child.stdout
+        if not pipe:
+            return
+        try:
+            with pipe, self._stdout.open("ab", buffering=0) as kept:
+                for line in pipe:
+                    kept.write(line)
+                    self._lines.put(line)
+        except OSError as error:  # a full disk must reach the reader, not die in a thread
+            self._lines.put(error)
+        self._lines.put(None)
+
+
+def end(child: "subprocess.Popen[bytes]") -> None:
+    """End a child and its session: politely first, then for good."""
+    for number, patience_s in ((signal.SIGTERM, TERM_GRACE_S), (signal.SIGKILL, 5.0)):
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(child.pid, number)
+        with suppress(subprocess.TimeoutExpired):
+            child.wait(timeout=patience_s)
+            if number == signal.SIGKILL:
+                return
+
+
+def end_marked(marker: str) -> tuple[int, ...]:
+    """Kill every process on this machine that carries ``marker``; returns their ids."""
+    ended = []
+    needle = f"{MARKER}={marker}".encode()
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        with suppress(OSError):
+            if needle in (entry / "environ").read_bytes().split(b"\0"):
+                os.kill(int(entry.name), signal.SIGKILL)
+                ended.append(int(entry.name))
+    return tuple(ended)
+
+
+def _spawn(
+    argv: Sequence[str],
+    env: Mapping[str, str] | None,
+    cwd: Path | None,
+    stdout: int | IO[bytes],
+    stderr: int | IO[bytes],
+) -> "subprocess.Popen[bytes]":
+    try:
+        return subprocess.Popen(
+            list(argv), stdin=subprocess.PIPE, stdout=stdout, stderr=stderr,
+            env={**os.environ, **(env or {})}, cwd=cwd, start_new_session=True,
+        )  # fmt: skip
+    except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
+        raise ToolMissing(
+            f"cannot start {argv[0]}: {error.strerror}; install it or name its path"
+        ) from error
