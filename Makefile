@@ -1,15 +1,56 @@
-# Everything a fresh machine needs, in two commands: `make check` and `make test`.
+# Everything a fresh machine needs, in two commands:
+#   make check   install, then measure the built-in virtual cluster
+#   make test    install what the tests need, then run them all
 PYTHON ?= python3
-VENV := .venv
-BIN := $(VENV)/bin
+VENV   := .venv
+BIN    := $(VENV)/bin
 
-.PHONY: check test dev bench lint types install install-dev clean
+# Debian packages: what the main job needs, and what the tests need besides.
+RUN_PACKAGES  := iproute2 util-linux g++
+TEST_PACKAGES := cmake chromium ethtool iperf3 iputils-ping libmpich-dev libopenmpi-dev mpich \
+                 netpipe-mpich2 netpipe-openmpi openmpi-bin openssh-client openssh-server shellcheck
+
+.PHONY: check test dev bench install install-test lint unit clean
 
 check: install
 	$(BIN)/fabricgauge check --lab
 
-dev: install-dev
-	$(BIN)/ruff check . && $(BIN)/ruff format --check .
+test: install-test lint unit
+	$(BIN)/pytest
+
+dev: $(VENV)/.dev lint
+	$(BIN)/pytest -q -m "not lab and not engine and not browser"
+
+bench: install-test
+	$(BIN)/python benchmarks/run_all.py
+
+install: $(VENV)/.run
+	@scripts/install-packages $(RUN_PACKAGES)
+
+install-test: $(VENV)/.dev
+	@scripts/install-packages $(RUN_PACKAGES) $(TEST_PACKAGES)
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -q -m "not lab and not engine and not browser"
+
+# The engine's unit tests need no MPI.
+unit:
+	cmake -S engine -B build/engine -DFABRICGAUGE_TESTS=ON -DFABRICGAUGE_MPI=OFF
+	cmake --build build/engine -j2
+	ctest --test-dir build/engine --output-on-failure
+
+$(VENV)/.run: pyproject.toml
+	@scripts/make-venv $(PYTHON) $(VENV)
+	$(BIN)/pip install --quiet --editable '.[mpi]'
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml
+	@scripts/make-venv $(PYTHON) $(VENV)
+	$(BIN)/pip install --quiet --editable '.[mpi,dev]'
+	@touch $@ $(VENV)/.run
+
+clean:
+	rm -rf $(VENV) build dist

@@ -1,0 +1,1 @@
+"""Live machines → Fabric: each node describes itself, the subnets join them."""

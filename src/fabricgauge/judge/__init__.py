@@ -1,0 +1,1 @@
+"""From a run and its ceilings to verdicts; pure, one module per rule."""

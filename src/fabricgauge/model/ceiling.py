@@ -27,3 +27,7 @@ class Ceiling(msgspec.Struct, frozen=True, tag="ceiling"):
     burst_bytes: int
     binding: str
     steps: tuple[Step, ...]
+
+    def one_transfer_floor_s(self, payload_bytes: float) -> float:
+        """The least time in which ``payload_bytes`` can pass in one direction."""
+        return max(0.0, payload_bytes - self.burst_bytes) / self.payload_bytes_per_s

@@ -3,7 +3,8 @@
     FabricgaugeError            anything this program says when it cannot go on
     ├── UsageError              the command line or a configuration file is wrong (exit 2)
     ├── CannotRun               nothing could be measured: no nodes, no MPI, no network (exit 3)
-    │   └── ToolMissing         a program that the work needs is not installed (exit 3)
+    │   ├── ToolMissing         a program that the work needs is not installed (exit 3)
+    │   └── ProbeError          what a node said of itself cannot be understood (exit 3)
     ├── LabError                a virtual cluster could not be brought up, used or removed
     └── StoreError              a run directory cannot be written or read (exit 3)
 
@@ -29,6 +30,10 @@ class CannotRun(FabricgaugeError):
 
 class ToolMissing(CannotRun):
     """A program that the work needs is not installed."""
+
+
+class ProbeError(CannotRun):
+    """What a node said of itself cannot be understood."""
 
 
 class LabError(FabricgaugeError):

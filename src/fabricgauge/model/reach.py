@@ -21,6 +21,7 @@ class Reach(msgspec.Struct, frozen=True):
     ``head_prefix`` goes before a command that runs where ``mpiexec`` is started
     (empty: on this machine). ``agent`` is the argv of a program that is called
     as ssh is, ``AGENT [options] HOST COMMAND…``; None leaves the MPI's own default.
+    ``agent_options`` are words to be given to it before the host.
     ``virtual`` marks nodes that share one kernel: their figures describe the lab.
     """
 
@@ -29,6 +30,7 @@ class Reach(msgspec.Struct, frozen=True):
     head_prefix: tuple[str, ...] = ()
     agent: str | None = None
     virtual: bool = False
+    agent_options: tuple[str, ...] = ()
 
     @property
     def nodes(self) -> tuple[str, ...]:

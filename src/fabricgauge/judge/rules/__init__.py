@@ -1,0 +1,41 @@
+"""The rules, one row each, in the order in which their verdicts are given."""
+
+from fabricgauge.judge.interface import Rule
+from fabricgauge.judge.rules import (
+    above_ceiling,
+    asymmetry,
+    cache_shape,
+    completeness,
+    data,
+    dips,
+    errors,
+    floor,
+    fraction,
+    host_limited,
+    link,
+    mtu,
+    path,
+    placement,
+    stability,
+)
+
+RULES: tuple[Rule, ...] = (
+    placement,
+    path,
+    floor,
+    above_ceiling,
+    cache_shape,
+    data,
+    link,
+    completeness,
+    fraction,
+    host_limited,
+    mtu,
+    asymmetry,
+    stability,
+    dips,
+    errors,
+)
+
+#: Without a pass (or warning) of each of these nothing was shown, whatever the others say.
+DECIDING: tuple[str, ...] = (placement.ID, path.ID, fraction.ID)

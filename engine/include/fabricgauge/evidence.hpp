@@ -1,0 +1,35 @@
+// What a rank reads from the kernel around a case: interface counters, connections, processors.
+#pragma once
+
+#include <string>
+
+#include "fabricgauge/counters.hpp"
+#include "fabricgauge/processors.hpp"
+#include "fabricgauge/records.hpp"
+#include "fabricgauge/sockets.hpp"
+
+namespace fabricgauge {
+
+class Evidence {
+public:
+    // Only one rank of a node reads the interfaces' counters.
+    Evidence(int rank, std::string host, bool reads_counters);
+
+    // To be called before the first message of a case.
+    void before();
+    // To be called after the last; fills the report's parts. Waits until enough ticks have passed.
+    void after(RankReport& report);
+
+private:
+    std::string counters_json(const NodeCounters& now) const;
+
+    int rank_;
+    std::string host_;
+    bool reads_counters_;
+    NodeCounters counters_;
+    Sockets sockets_;
+    ProcessorState processors_;
+    std::int64_t began_ns_ = 0;
+};
+
+}  // namespace fabricgauge

@@ -1,0 +1,18 @@
+// Whether a case can run at all, and if not, why.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "fabricgauge/case_list.hpp"
+
+namespace fabricgauge {
+
+// Empty if the launch has the ranks that the case names.
+std::string missing_ranks(const Case& measured, int ranks);
+
+// Empty if `needed_bytes` are at most half of what is available, shared among the ranks of a node.
+std::string missing_memory(std::int64_t needed_bytes, std::int64_t available_bytes, int ranks_on_node,
+                           const std::string& host);
+
+}  // namespace fabricgauge

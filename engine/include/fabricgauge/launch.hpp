@@ -1,0 +1,244 @@
+// One launch: header, placements, one record per case, footer.
+//
+// A template over the message layer, which besides what transport.hpp asks for has
+//
+//   int ranks() const;  MpiVersion version() const
+//   void barrier()
+//   std::vector<std::string> gather(const std::string&)   at rank 0, else empty
+//   void broadcast(std::string&)                          from rank 0
+//   void reserve(std::int64_t slots)                      for start_send and start_receive
+//   std::byte* open_window(std::int64_t bytes, int target, bool locks)  collective
+//   void close_window()                                   collective
+//   void release(int rank), void await_release(int from)  an idle rank waits without load
+#pragma once
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <exception>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "fabricgauge/case_list.hpp"
+#include "fabricgauge/clock.hpp"
+#include "fabricgauge/evidence.hpp"
+#include "fabricgauge/exit_status.hpp"
+#include "fabricgauge/feasibility.hpp"
+#include "fabricgauge/measuring.hpp"
+#include "fabricgauge/neighbours.hpp"
+#include "fabricgauge/output.hpp"
+#include "fabricgauge/placement.hpp"
+#include "fabricgauge/records.hpp"
+#include "fabricgauge/watchdog.hpp"
+
+namespace fabricgauge {
+
+struct LaunchSettings {
+    Precision precision;
+    ClockQuality clock;
+    double grace_s;
+    std::string interface;
+};
+
+template <typename Transport>
+class Launch {
+public:
+    // `output` is null on every rank but 0.
+    Launch(Transport& transport, Output* output, const LaunchSettings& settings)
+        : transport_(transport), output_(output), settings_(settings),
+          placement_(find_placement()), node_(meet_neighbours()),
+          evidence_(transport.rank(), placement_.host, node_.lowest) {}
+
+    void run(const std::vector<Case>& cases) {
+        const std::int64_t began_ns = clock_.now_ns();
+        announce();
+        for (const Case& measured : cases) run_case(measured);
+        write(footer_record(cases.size(), static_cast<double>(clock_.now_ns() - began_ns) * 1e-9));
+    }
+
+private:
+    // Other ranks give rank 0, which has the record to write, time to notice first.
+    static constexpr double grace_of_others_s = 2.0;
+
+    bool is_first() const { return transport_.rank() == 0; }
+
+    void write(const std::string& record) {
+        if (output_ != nullptr) output_->line(record);
+    }
+
+    // Every rank learns the node of every other; rank 0 also keeps the names for messages.
+    Neighbours meet_neighbours() {
+        std::string all;
+        for (const std::string& key : transport_.gather(placement_.node_key())) all += key + '\n';
+        transport_.broadcast(all);
+        std::vector<std::string> keys;
+        for (std::size_t begin = 0; begin < all.size();) {
+            const std::size_t end = all.find('\n', begin);
+            keys.push_back(all.substr(begin, end - begin));
+            hosts_.push_back(keys.back().substr(0, keys.back().find('|')));
+            begin = end + 1;
+        }
+        return neighbours_of(keys, transport_.rank());
+    }
+
+    void announce() {
+        write(header_record(transport_.version(), transport_.ranks(), MonotonicClock::name,
+                            settings_.clock));
+        JsonWriter own;
+        write_placement(own, transport_.rank(), placement_, settings_.interface);
+        for (const std::string& record : transport_.gather(own.text())) write(record);
+    }
+
+    void run_case(const Case& measured) {
+        const std::string missing = missing_ranks(measured, transport_.ranks());
+        if (!missing.empty()) return write_unmeasured(measured, {"skipped", missing});
+        guard(measured);
+        const std::string lacking = agree_on_memory(measured);
+        if (!lacking.empty()) {
+            watchdog_.disarm();
+            return write_unmeasured(measured, {"failed", lacking});
+        }
+        write_measured(measured, gather_reports(measured));
+    }
+
+    // What is left of a launch after a failed call is unknown: the record says so, then all ends.
+    std::vector<std::string> gather_reports(const Case& measured) {
+        try {
+            std::vector<std::string> packed = transport_.gather(pack(measure(measured)));
+            watchdog_.disarm();
+            return packed;
+        } catch (const std::exception& error) {
+            watchdog_.disarm();
+            write_unmeasured(measured, {"failed", error.what()});
+            throw;
+        }
+    }
+
+    RankReport measure(const Case& measured) {
+        std::byte* const window = open_window(measured);
+        Messages messages(measured, settings_.precision.check_data, window);
+        transport_.reserve(2 * window_slots(measured));
+        transport_.barrier();
+        evidence_.before();
+        // No message of the case may arrive before every rank has read its counters.
+        transport_.barrier();
+        RankReport report;
+        take_part(measured, messages, report);
+        transport_.barrier();
+        evidence_.after(report);
+        // Nor may the reports be on their way before that.
+        transport_.barrier();
+        if (is_one_sided(measured.pattern)) transport_.close_window();
+        return report;
+    }
+
+    void take_part(const Case& measured, Messages& messages, RankReport& report) {
+        const bool check = settings_.precision.check_data;
+        if (transport_.rank() == measured.origin) {
+            const OriginResult result =
+                measure_as_origin(transport_, clock_, messages, measured, settings_.precision);
+            report.payload_sent_bytes = result.payload_bytes;
+            report.measured = measured_members({result.recorder, result.stop, result.batch,
+                                                result.wall_s, settings_.precision.confidence, check,
+                                                result.mismatch});
+            release_idle(measured);
+        } else if (transport_.rank() == measured.target) {
+            report.payload_sent_bytes =
+                measure_as_target(transport_, messages, measured, check).payload_bytes;
+        } else {
+            transport_.await_release(measured.origin);
+        }
+    }
+
+    void release_idle(const Case& measured) {
+        for (int rank = 0; rank < transport_.ranks(); ++rank)
+            if (rank != measured.origin && rank != measured.target) transport_.release(rank);
+    }
+
+    std::byte* open_window(const Case& measured) {
+        if (!is_one_sided(measured.pattern)) return nullptr;
+        const bool exposes = transport_.rank() == measured.target;
+        std::byte* const memory = transport_.open_window(
+            exposes ? measured.sample_payload_bytes() : 0, measured.target,
+            exposes || transport_.rank() == measured.origin);
+        return exposes ? memory : nullptr;
+    }
+
+    bool takes_part(const Case& measured) const {
+        return transport_.rank() == measured.origin || transport_.rank() == measured.target;
+    }
+
+    // The reason of the lowest rank that has too little memory, known to every rank.
+    std::string agree_on_memory(const Case& measured) {
+        std::string own;
+        if (takes_part(measured))
+            own = missing_memory(
+                memory_needed_bytes(measured, settings_.precision.check_data),
+                memory_available_bytes().value_or(std::numeric_limits<std::int64_t>::max()),
+                node_.on_node, placement_.host);
+        std::string first;
+        for (const std::string& reason : transport_.gather(own))
+            if (first.empty()) first = reason;
+        transport_.broadcast(first);
+        return first;
+    }
+
+    void write_unmeasured(const Case& measured, const Outcome& outcome) {
+        write(case_record(measured, outcome, unmeasured_members(settings_.precision.check_data), {}));
+    }
+
+    void write_measured(const Case& measured, const std::vector<std::string>& packed) {
+        if (!is_first()) return;
+        std::vector<RankReport> reports;
+        for (const std::string& text : packed) reports.push_back(unpack(text));
+        const auto origin = static_cast<std::size_t>(measured.origin);
+        write(case_record(measured, {"ok", ""}, reports[origin].measured, reports));
+    }
+
+    void guard(const Case& measured) {
+        const double limit_s = measured.budget_s + settings_.grace_s;
+        watchdog_.arm(is_first() ? limit_s : limit_s + grace_of_others_s,
+                      [this, &measured] { give_up(measured); });
+    }
+
+    // The main thread is stuck in the message layer, so the process ends without asking it.
+    void give_up(const Case& measured) {
+        if (is_first()) {
+            const std::string reason = timeout_reason(measured);
+            std::fprintf(stderr, "fabricgauge-engine: %s: %s\n", measured.name.c_str(),
+                         reason.c_str());
+            try {
+                write_unmeasured(measured, {"timeout", reason});
+            } catch (const std::exception& error) {
+                std::fprintf(stderr, "fabricgauge-engine: %s\n", error.what());
+            }
+        }
+        _exit(exit_timeout);
+    }
+
+    std::string timeout_reason(const Case& measured) const {
+        char limits[96];
+        std::snprintf(limits, sizeof limits, "no end within the budget of %g s and %g s of grace",
+                      measured.budget_s, settings_.grace_s);
+        return std::string(limits) + " between " + name_of_rank(measured.origin) + " and " +
+               name_of_rank(measured.target) +
+               ": the network between them carries nothing any more, or one sample takes longer";
+    }
+
+    std::string name_of_rank(int rank) const {
+        return hosts_[static_cast<std::size_t>(rank)] + " (rank " + std::to_string(rank) + ")";
+    }
+
+    Transport& transport_;
+    Output* output_;
+    const LaunchSettings& settings_;
+    MonotonicClock clock_;
+    Placement placement_;
+    std::vector<std::string> hosts_;
+    Neighbours node_;
+    Evidence evidence_;
+    Watchdog watchdog_;
+};
+
+}  // namespace fabricgauge

@@ -1,0 +1,17 @@
+// Which ranks share a node.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace fabricgauge {
+
+struct Neighbours {
+    bool lowest;  // this rank is the first of its node
+    int on_node;  // ranks on this node, this one included
+};
+
+// node_keys holds one text per rank, equal for ranks of the same node.
+Neighbours neighbours_of(const std::vector<std::string>& node_keys, int rank);
+
+}  // namespace fabricgauge

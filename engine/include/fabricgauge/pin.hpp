@@ -1,0 +1,42 @@
+// Finding the interface that a launch is to be pinned to, and telling MPI through its environment.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "fabricgauge/options.hpp"
+
+namespace fabricgauge {
+
+// An IPv4 or IPv6 subnet, as written in CIDR notation.
+class Subnet {
+public:
+    // Nothing for a text that is no subnet.
+    static std::optional<Subnet> parse(const std::string& cidr);
+    // `address` is 4 or 16 octets in network order.
+    bool contains(const std::uint8_t* address, std::size_t octets) const noexcept;
+
+private:
+    std::array<std::uint8_t, 16> prefix_{};
+    std::size_t octets_ = 0;
+    int bits_ = 0;
+};
+
+// The name of this node's first interface with an address in the subnet.
+std::optional<std::string> interface_in(const Subnet& subnet);
+
+// The subnet is on no interface of this node.
+class PinError : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+// Sets the variables and returns the interface's name, empty when nothing is pinned. To be called
+// before MPI starts. Throws OptionsError for a text that is no subnet, PinError where no interface
+// has an address in it.
+std::string pin(const PinOptions& options);
+
+}  // namespace fabricgauge

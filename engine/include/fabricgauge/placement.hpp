@@ -1,0 +1,32 @@
+// Where this process runs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "fabricgauge/json.hpp"
+
+namespace fabricgauge {
+
+struct Placement {
+    std::string host;
+    int pid = 0;
+    std::string boot_id;
+    std::string net_namespace;
+    std::string cpus_allowed;
+    int cpu = 0;
+    int numa_node = 0;
+
+    // Equal for ranks that share host and network interfaces.
+    std::string node_key() const { return host + '|' + boot_id + '|' + net_namespace; }
+};
+
+Placement find_placement();
+
+// Ascending processor numbers as a list like 0-3,8.
+std::string list_of(const std::vector<int>& processors);
+
+void write_placement(JsonWriter& json, int rank, const Placement& placement,
+                     const std::string& interface);
+
+}  // namespace fabricgauge

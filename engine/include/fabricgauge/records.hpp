@@ -1,0 +1,62 @@
+// The records of a launch, as JSON text without the end of line.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "fabricgauge/case_list.hpp"
+#include "fabricgauge/clock.hpp"
+#include "fabricgauge/data_pattern.hpp"
+#include "fabricgauge/recorder.hpp"
+#include "fabricgauge/stopping.hpp"
+
+namespace fabricgauge {
+
+struct MpiVersion {
+    std::string library;   // the library's own text, first line
+    std::string standard;  // like 4.1
+};
+
+std::string header_record(const MpiVersion& mpi, int ranks, const char* clock_name,
+                          const ClockQuality& clock);
+std::string footer_record(std::size_t cases, double wall_s);
+
+// What became of a case. `reason` is empty for "ok".
+struct Outcome {
+    const char* status;
+    std::string reason;
+};
+
+// What was measured, as members of the case's record. `recorder` may be empty.
+struct Measured {
+    const Recorder& recorder;
+    Stop stop;
+    std::int64_t batch;
+    double wall_s;
+    double confidence;
+    bool check_requested;
+    Mismatch mismatch;
+};
+
+std::string measured_members(const Measured& measured);
+// For a case that was not measured to its end.
+std::string unmeasured_members(bool check_requested);
+
+// What each rank adds to the record of a case; JSON values but for payload_sent_bytes. Members are
+// empty where the rank has nothing to say.
+struct RankReport {
+    std::int64_t payload_sent_bytes = 0;
+    std::string counters;
+    std::string sockets;
+    std::string processors;
+    std::string measured;
+};
+
+// One text that can be sent between ranks, and back.
+std::string pack(const RankReport& report);
+RankReport unpack(const std::string& text);
+
+std::string case_record(const Case& measured, const Outcome& outcome, const std::string& members,
+                        const std::vector<RankReport>& reports);
+
+}  // namespace fabricgauge

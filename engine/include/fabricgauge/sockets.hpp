@@ -1,0 +1,37 @@
+// The TCP connections of this process, as the kernel's TCP_INFO describes them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "fabricgauge/json.hpp"
+
+namespace fabricgauge {
+
+struct SocketState {
+    std::string local;
+    std::string remote;
+    std::int64_t sent_bytes = 0;
+    std::int64_t received_bytes = 0;
+    std::int64_t retransmitted_segments = 0;
+    std::int64_t segment_bytes = 0;
+    std::int64_t rtt_us = 0;
+    std::int64_t busy_us = 0;
+    std::int64_t rwnd_limited_us = 0;
+    std::int64_t sndbuf_limited_us = 0;
+    std::string congestion;
+};
+
+// By the socket's inode, which tells a connection from a later one with the same addresses.
+using Sockets = std::map<std::uint64_t, SocketState>;
+
+// Established connections over IPv4 or IPv6.
+Sockets read_sockets();
+// The connections of `after`, with counters as differences; one that was not there before counts
+// from 0. Segment size, round-trip time and congestion control are as of `after`.
+Sockets since(const Sockets& before, Sockets after);
+
+void write_sockets(JsonWriter& json, const Sockets& sockets);
+
+}  // namespace fabricgauge

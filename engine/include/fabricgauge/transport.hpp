@@ -1,0 +1,33 @@
+// What the measuring core asks of a message layer.
+//
+// There is no base class: a transport is a template argument, so that a call in the measuring loop
+// is a direct one. It has
+//
+//   void send(const std::byte* data, std::int64_t bytes, int peer)
+//   void receive(std::byte* data, std::int64_t bytes, int peer)
+//   void start_send(std::int64_t slot, const std::byte* data, std::int64_t bytes, int peer)
+//   void start_receive(std::int64_t slot, std::byte* data, std::int64_t bytes, int peer)
+//   void wait_all(std::int64_t slots)                 slots 0 … slots-1
+//   void put(const std::byte* data, std::int64_t bytes, int peer, std::int64_t displacement)
+//   void flush(int peer)                              puts have reached the peer's window
+//   void sync_window()                                the own window shows what was put there
+//   void send_control(const void* data, std::int64_t bytes, int peer)
+//   void receive_control(void* data, std::int64_t bytes, int peer)
+//   int rank() const
+//
+// Messages between two ranks keep their order within each kind (data, control). A failure is an
+// exception that says which call failed and why.
+#pragma once
+
+#include <cstdint>
+
+namespace fabricgauge {
+
+// What the origin tells the target before each round; samples = 0 ends the case.
+struct Round {
+    std::int64_t samples;
+    std::int64_t batch;
+    std::int64_t lead_in;
+};
+
+}  // namespace fabricgauge

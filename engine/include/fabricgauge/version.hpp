@@ -1,0 +1,15 @@
+// Versions that the records carry, and the compiler that made this program.
+#pragma once
+
+#include <string>
+
+namespace fabricgauge {
+
+constexpr const char* engine_version = "0.1.0";
+// A reader accepts every file of the same major number.
+constexpr const char* format_version = "1.0";
+
+// Name, version and the flags that the build named.
+std::string compiler_text();
+
+}  // namespace fabricgauge

@@ -1,0 +1,45 @@
+#include "fabricgauge/evidence.hpp"
+
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "fabricgauge/clock.hpp"
+#include "fabricgauge/json.hpp"
+
+namespace fabricgauge {
+
+Evidence::Evidence(int rank, std::string host, bool reads_counters)
+    : rank_(rank), host_(std::move(host)), reads_counters_(reads_counters) {}
+
+void Evidence::before() {
+    sockets_ = read_sockets();
+    if (reads_counters_) counters_ = read_counters();
+    processors_ = read_processors();
+    began_ns_ = MonotonicClock{}.now_ns();
+}
+
+void Evidence::after(RankReport& report) {
+    if (reads_counters_) report.counters = counters_json(read_counters());
+    JsonWriter sockets;
+    write_sockets(sockets, since(sockets_, read_sockets()));
+    report.sockets = sockets.text();
+    const double passed_s = static_cast<double>(MonotonicClock{}.now_ns() - began_ns_) * 1e-9;
+    if (passed_s < shortest_for_shares_s)
+        std::this_thread::sleep_for(std::chrono::duration<double>(shortest_for_shares_s - passed_s));
+    JsonWriter processors;
+    write_processor_use(processors, rank_, use_between(processors_, read_processors()));
+    report.processors = processors.text();
+}
+
+std::string Evidence::counters_json(const NodeCounters& now) const {
+    JsonWriter json;
+    json.begin_object().member("rank", rank_).member("host", host_).key("before");
+    write_counters(json, counters_);
+    json.key("after");
+    write_counters(json, now);
+    json.end_object();
+    return json.text();
+}
+
+}  // namespace fabricgauge

@@ -1,0 +1,81 @@
+#include "fabricgauge/messages.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <string>
+
+namespace fabricgauge {
+
+namespace {
+
+std::int64_t sending_slots(const Case& measured, bool check) noexcept {
+    return check ? window_slots(measured) : 1;
+}
+
+std::int64_t receiving_slots(const Case& measured, bool check) noexcept {
+    if (is_one_sided(measured.pattern)) return 0;
+    if (measured.pattern == Pattern::latency && !check) return 0;
+    return window_slots(measured);
+}
+
+}  // namespace
+
+Buffer::Buffer(std::int64_t bytes) {
+    const auto size = static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1));
+    data_.reset(static_cast<std::byte*>(::operator new(size, std::align_val_t{4096})));
+    std::memset(data_.get(), 0x5a, size);
+}
+
+std::int64_t window_slots(const Case& measured) noexcept {
+    return has_window(measured.pattern) ? measured.window : 1;
+}
+
+Messages::Messages(const Case& measured, bool check, std::byte* window_memory)
+    : bytes_(measured.message_bytes), slots_(window_slots(measured)),
+      out_stride_(check ? bytes_ : 0),
+      memory_(bytes_ * (sending_slots(measured, check) + receiving_slots(measured, check))),
+      out_(memory_.data()), in_(window_memory) {
+    if (in_ == nullptr)
+        in_ = receiving_slots(measured, check) == 0
+                  ? out_
+                  : out_ + bytes_ * sending_slots(measured, check);
+}
+
+void Messages::fill(Author author, std::uint64_t sample) noexcept {
+    for (std::int64_t slot = 0; slot < slots_; ++slot)
+        fill_pattern(out_ + slot * out_stride_, static_cast<std::size_t>(bytes_),
+                     pattern_seed(author, sample, static_cast<std::uint64_t>(slot)));
+}
+
+void Messages::verify(Author author, std::uint64_t sample, int rank,
+                      Mismatch& found) const noexcept {
+    for (std::int64_t slot = 0; slot < slots_ && found.found == 0; ++slot) {
+        const std::uint64_t seed = pattern_seed(author, sample, static_cast<std::uint64_t>(slot));
+        const std::byte* const data = incoming(slot);
+        const auto offset = first_mismatch(data, static_cast<std::size_t>(bytes_), seed);
+        if (!offset) continue;
+        found = {1, static_cast<std::int64_t>(*offset), static_cast<std::int64_t>(sample), slot,
+                 rank, static_cast<std::int64_t>(pattern_byte(*offset, seed)),
+                 static_cast<std::int64_t>(data[*offset])};
+    }
+}
+
+std::int64_t memory_needed_bytes(const Case& measured, bool check) noexcept {
+    const std::int64_t in_window = is_one_sided(measured.pattern) ? window_slots(measured) : 0;
+    return measured.message_bytes *
+           (sending_slots(measured, check) + receiving_slots(measured, check) + in_window);
+}
+
+std::optional<std::int64_t> memory_available_bytes() {
+    std::ifstream meminfo("/proc/meminfo");
+    std::string key;
+    std::string unit;
+    for (std::int64_t kibibytes = 0; meminfo >> key >> kibibytes;) {
+        if (key == "MemAvailable:") return kibibytes * 1024;
+        std::getline(meminfo, unit);
+    }
+    return std::nullopt;
+}
+
+}  // namespace fabricgauge

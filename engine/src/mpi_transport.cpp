@@ -1,0 +1,135 @@
+#include "mpi_transport.hpp"
+
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+
+namespace fabricgauge {
+
+namespace {
+
+// How often an idle rank looks whether the others have finished: it must not take processor time
+// from a measurement on the same node.
+constexpr std::chrono::milliseconds idle_look{1};
+
+}  // namespace
+
+MpiSession::MpiSession(int* argc, char*** argv) {
+    // The watchdog is a thread of its own that makes no MPI calls.
+    int provided = MPI_THREAD_SINGLE;
+    MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+}
+
+MpiSession::~MpiSession() { MPI_Finalize(); }
+
+MpiVersion mpi_version() {
+    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0;
+    MPI_Get_library_version(text, &length);
+    std::string library(text);
+    library = library.substr(0, library.find_first_of("\r\n"));
+    for (char& character : library)
+        if (character == '\t') character = ' ';
+    int major = 0;
+    int minor = 0;
+    MPI_Get_version(&major, &minor);
+    return {library, std::to_string(major) + "." + std::to_string(minor)};
+}
+
+MpiTransport::MpiTransport() {
+    require(MPI_Comm_rank(world_, &rank_), "MPI_Comm_rank");
+    require(MPI_Comm_size(world_, &ranks_), "MPI_Comm_size");
+}
+
+void MpiTransport::sync_window() { require(MPI_Win_sync(window_), "MPI_Win_sync"); }
+
+void MpiTransport::send_control(const void* data, std::int64_t bytes, int peer) {
+    require(MPI_Send(data, static_cast<int>(bytes), MPI_BYTE, peer, control_tag, world_), "MPI_Send");
+}
+
+void MpiTransport::receive_control(void* data, std::int64_t bytes, int peer) {
+    require(MPI_Recv(data, static_cast<int>(bytes), MPI_BYTE, peer, control_tag, world_,
+                     MPI_STATUS_IGNORE),
+            "MPI_Recv");
+}
+
+void MpiTransport::barrier() { require(MPI_Barrier(world_), "MPI_Barrier"); }
+
+std::vector<std::string> MpiTransport::gather(const std::string& text) {
+    const int length = static_cast<int>(text.size());
+    std::vector<int> lengths(rank_ == 0 ? static_cast<std::size_t>(ranks_) : 0);
+    require(MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, world_), "MPI_Gather");
+    std::vector<int> offsets;
+    int total = 0;
+    for (const int each : lengths) {
+        offsets.push_back(total);
+        total += each;
+    }
+    std::string joined(static_cast<std::size_t>(total), '\0');
+    require(MPI_Gatherv(text.data(), length, MPI_CHAR, joined.data(), lengths.data(), offsets.data(),
+                        MPI_CHAR, 0, world_),
+            "MPI_Gatherv");
+    std::vector<std::string> texts;
+    for (std::size_t i = 0; i < lengths.size(); ++i)
+        texts.push_back(joined.substr(static_cast<std::size_t>(offsets[i]),
+                                      static_cast<std::size_t>(lengths[i])));
+    return texts;
+}
+
+void MpiTransport::broadcast(std::string& text) {
+    int length = static_cast<int>(text.size());
+    require(MPI_Bcast(&length, 1, MPI_INT, 0, world_), "MPI_Bcast");
+    text.resize(static_cast<std::size_t>(length));
+    require(MPI_Bcast(text.data(), length, MPI_CHAR, 0, world_), "MPI_Bcast");
+}
+
+void MpiTransport::reserve(std::int64_t slots) {
+    requests_.resize(static_cast<std::size_t>(slots), MPI_REQUEST_NULL);
+}
+
+std::byte* MpiTransport::open_window(std::int64_t bytes, int target, bool locks) {
+    void* memory = nullptr;
+    require(MPI_Win_allocate(static_cast<MPI_Aint>(bytes), 1, MPI_INFO_NULL, world_, &memory,
+                             &window_),
+            "MPI_Win_allocate");
+    require(MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN), "MPI_Win_set_errhandler");
+    if (locks) {
+        require(MPI_Win_lock(MPI_LOCK_SHARED, target, 0, window_), "MPI_Win_lock");
+        locked_ = target;
+    }
+    return static_cast<std::byte*>(memory);
+}
+
+void MpiTransport::close_window() {
+    if (locked_ >= 0) require(MPI_Win_unlock(locked_, window_), "MPI_Win_unlock");
+    locked_ = -1;
+    require(MPI_Win_free(&window_), "MPI_Win_free");
+}
+
+void MpiTransport::release(int rank) {
+    require(MPI_Send(nullptr, 0, MPI_BYTE, rank, release_tag, world_), "MPI_Send");
+}
+
+void MpiTransport::await_release(int from) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    require(MPI_Irecv(nullptr, 0, MPI_BYTE, from, release_tag, world_, &request), "MPI_Irecv");
+    for (int released = 0; released == 0;) {
+        require(MPI_Test(&request, &released, MPI_STATUS_IGNORE), "MPI_Test");
+        if (released == 0) std::this_thread::sleep_for(idle_look);
+    }
+}
+
+void MpiTransport::abort(int status) {
+    MPI_Abort(MPI_COMM_WORLD, status);
+    std::abort();
+}
+
+void MpiTransport::fail(int code, const char* call) {
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length = 0;
+    MPI_Error_string(code, text, &length);
+    throw MpiError(std::string(call) + " failed: " + text);
+}
+
+}  // namespace fabricgauge

@@ -1,0 +1,16 @@
+#include "fabricgauge/neighbours.hpp"
+
+namespace fabricgauge {
+
+Neighbours neighbours_of(const std::vector<std::string>& node_keys, int rank) {
+    const auto self = static_cast<std::size_t>(rank);
+    Neighbours found{true, 0};
+    for (std::size_t other = 0; other < node_keys.size(); ++other) {
+        if (node_keys[other] != node_keys[self]) continue;
+        ++found.on_node;
+        if (other < self) found.lowest = false;
+    }
+    return found;
+}
+
+}  // namespace fabricgauge

@@ -1,0 +1,125 @@
+#include "fabricgauge/sockets.hpp"
+
+#include <arpa/inet.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+
+namespace fabricgauge {
+
+namespace {
+
+constexpr unsigned char established = 1;  // TCP_ESTABLISHED of the kernel's net/tcp_states.h
+
+// Address and port as host:port, an IPv6 address in brackets; empty for another family.
+std::string text_of(const sockaddr_storage& address) {
+    char host[INET6_ADDRSTRLEN] = "";
+    if (address.ss_family == AF_INET) {
+        const auto& v4 = reinterpret_cast<const sockaddr_in&>(address);
+        inet_ntop(AF_INET, &v4.sin_addr, host, sizeof host);
+        return std::string(host) + ":" + std::to_string(ntohs(v4.sin_port));
+    }
+    if (address.ss_family == AF_INET6) {
+        const auto& v6 = reinterpret_cast<const sockaddr_in6&>(address);
+        inet_ntop(AF_INET6, &v6.sin6_addr, host, sizeof host);
+        return "[" + std::string(host) + "]:" + std::to_string(ntohs(v6.sin6_port));
+    }
+    return "";
+}
+
+std::string local_of(int descriptor) {
+    sockaddr_storage address{};
+    socklen_t length = sizeof address;
+    if (getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &length) != 0) return "";
+    return text_of(address);
+}
+
+std::string remote_of(int descriptor) {
+    sockaddr_storage address{};
+    socklen_t length = sizeof address;
+    if (getpeername(descriptor, reinterpret_cast<sockaddr*>(&address), &length) != 0) return "";
+    return text_of(address);
+}
+
+std::string congestion_of(int descriptor) {
+    char name[17] = "";
+    socklen_t length = sizeof name - 1;
+    if (getsockopt(descriptor, IPPROTO_TCP, TCP_CONGESTION, name, &length) != 0) return "";
+    return name;
+}
+
+// Fields that an older kernel does not fill stay 0.
+std::optional<SocketState> state_of(int descriptor) {
+    tcp_info info{};
+    socklen_t length = sizeof info;
+    if (getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return std::nullopt;
+    if (info.tcpi_state != established) return std::nullopt;
+    SocketState state;
+    state.local = local_of(descriptor);
+    state.remote = remote_of(descriptor);
+    if (state.local.empty() || state.remote.empty()) return std::nullopt;
+    state.sent_bytes = static_cast<std::int64_t>(info.tcpi_bytes_sent);
+    state.received_bytes = static_cast<std::int64_t>(info.tcpi_bytes_received);
+    state.retransmitted_segments = info.tcpi_total_retrans;
+    state.segment_bytes = info.tcpi_snd_mss;
+    state.rtt_us = info.tcpi_rtt;
+    state.busy_us = static_cast<std::int64_t>(info.tcpi_busy_time);
+    state.rwnd_limited_us = static_cast<std::int64_t>(info.tcpi_rwnd_limited);
+    state.sndbuf_limited_us = static_cast<std::int64_t>(info.tcpi_sndbuf_limited);
+    state.congestion = congestion_of(descriptor);
+    return state;
+}
+
+double seconds(std::int64_t microseconds) { return static_cast<double>(microseconds) * 1e-6; }
+
+}  // namespace
+
+Sockets read_sockets() {
+    Sockets found;
+    std::error_code none;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", none)) {
+        const int descriptor = std::atoi(entry.path().filename().c_str());
+        struct stat about {};
+        if (fstat(descriptor, &about) != 0 || !S_ISSOCK(about.st_mode)) continue;
+        if (std::optional<SocketState> state = state_of(descriptor)) found[about.st_ino] = *state;
+    }
+    return found;
+}
+
+Sockets since(const Sockets& before, Sockets after) {
+    for (auto& [inode, state] : after) {
+        const auto known = before.find(inode);
+        if (known == before.end()) continue;
+        const SocketState& old = known->second;
+        state.sent_bytes -= old.sent_bytes;
+        state.received_bytes -= old.received_bytes;
+        state.retransmitted_segments -= old.retransmitted_segments;
+        state.busy_us -= old.busy_us;
+        state.rwnd_limited_us -= old.rwnd_limited_us;
+        state.sndbuf_limited_us -= old.sndbuf_limited_us;
+    }
+    return after;
+}
+
+void write_sockets(JsonWriter& json, const Sockets& sockets) {
+    json.begin_array();
+    for (const auto& [inode, state] : sockets) {
+        json.begin_object();
+        json.member("local", state.local).member("remote", state.remote);
+        json.member("sent_bytes", state.sent_bytes).member("received_bytes", state.received_bytes);
+        json.member("retransmitted_segments", state.retransmitted_segments);
+        json.member("segment_bytes", state.segment_bytes).member("rtt_s", seconds(state.rtt_us));
+        json.member("busy_s", seconds(state.busy_us));
+        json.member("rwnd_limited_s", seconds(state.rwnd_limited_us));
+        json.member("sndbuf_limited_s", seconds(state.sndbuf_limited_us));
+        json.member("congestion", state.congestion).end_object();
+    }
+    json.end_array();
+}
+
+}  // namespace fabricgauge

@@ -1,0 +1,18 @@
+#include "fabricgauge/neighbours.hpp"
+
+#include "check.hpp"
+
+using namespace fabricgauge;
+
+int main() {
+    check::test("the first rank of each node is its lowest", [] {
+        const std::vector<std::string> keys = {"a", "b", "a", "b", "c"};
+        check::expect(neighbours_of(keys, 0).lowest);
+        check::expect(neighbours_of(keys, 1).lowest);
+        check::expect(!neighbours_of(keys, 2).lowest);
+        check::expect(neighbours_of(keys, 4).lowest);
+        check::expect_equal(neighbours_of(keys, 3).on_node, 2);
+        check::expect_equal(neighbours_of(keys, 4).on_node, 1);
+    });
+    return check::outcome();
+}

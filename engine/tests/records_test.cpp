@@ -1,0 +1,51 @@
+#include "fabricgauge/records.hpp"
+
+#include "check.hpp"
+
+using namespace fabricgauge;
+
+namespace {
+
+const Case latency = {"a\"b", Pattern::latency, 8, 1, 0, 1, 1.0};
+
+bool mentions(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+int main() {
+    check::test("a rank's report survives the way to rank 0", [] {
+        const RankReport back = unpack(pack({42, "", "[]", "{\"rank\":0}", ""}));
+        check::expect_equal(back.payload_sent_bytes, 42);
+        check::expect_equal(back.counters, "");
+        check::expect_equal(back.sockets, "[]");
+        check::expect_equal(back.processors, "{\"rank\":0}");
+        check::expect_equal(back.measured, "");
+    });
+    check::test("a case without samples has no times", [] {
+        const std::string record = case_record(latency, {"skipped", "why"}, unmeasured_members(true), {});
+        check::expect(mentions(record, "\"case\":\"a\\\"b\""));
+        check::expect(mentions(record, "\"times\":null"));
+        check::expect(mentions(record, "\"payload_sent_bytes\":[]"));
+        check::expect(mentions(record, "\"requested\":true,\"ok\":true,\"first_bad_offset_bytes\":null"));
+    });
+    check::test("a mismatch is recorded with its offset", [] {
+        Recorder recorder(1);
+        const std::int64_t sample = 1000;
+        recorder.add_block(&sample, 1);
+        recorder.settle();
+        const std::string members =
+            measured_members({recorder, Stop::budget, 1, 0.1, 0.95, true, {1, 17, 0, 0, 1, 2, 3}});
+        check::expect(mentions(members, "\"ok\":false,\"first_bad_offset_bytes\":17"));
+        check::expect(mentions(members, "\"histogram_ps\":[[1000,1]]"));
+    });
+    check::test("a rank without counters is left out", [] {
+        const std::string record = case_record(latency, {"ok", ""}, unmeasured_members(false),
+                                               {{1, "{\"rank\":0}", "[]", "{}", ""}, {2, "", "[]", "{}", ""}});
+        check::expect(mentions(record, "\"counters\":[{\"rank\":0}]"));
+        check::expect(mentions(record, "\"sockets\":[[],[]]"));
+        check::expect(mentions(record, "\"payload_sent_bytes\":[1,2]"));
+    });
+    return check::outcome();
+}

@@ -1,0 +1,37 @@
+"""From a stored run to verdicts and reports: nothing here measures."""
+
+from datetime import datetime, timezone
+
+from fabricgauge.ceiling.technologies import ceiling
+from fabricgauge.judge.judging import RULES_VERSION, judge, overall
+from fabricgauge.judge.thresholds import Thresholds
+from fabricgauge.model.judged import Judged
+from fabricgauge.model.run import Run
+from fabricgauge.report.formats import FORMATS, report
+from fabricgauge.stats.curves import curves
+from fabricgauge.store.run_directory import RunDirectory
+
+#: Formats that every run directory gets, as ``report.html`` and so on.
+KEPT_FORMATS = ("html", "json")
+
+
+def conclude(run: Run, thresholds: Thresholds) -> Judged:
+    """Judge a run by the rules of this version."""
+    ceilings = {network.name: ceiling(network) for network in run.fabric.networks}
+    verdicts = judge(run, ceilings, thresholds)
+    return Judged(
+        run=run,
+        ceilings=ceilings,
+        curves=curves(run),
+        verdicts=verdicts,
+        overall=overall(verdicts),
+        judged_utc=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        rules_version=RULES_VERSION,
+    )
+
+
+def write_reports(directory: RunDirectory, judged: Judged) -> None:
+    """Verdicts, HTML and JSON into the run directory."""
+    directory.write("verdicts.json", judged.verdicts)
+    for name in KEPT_FORMATS:
+        directory.write_bytes(f"report{FORMATS[name].suffix}", report(judged, name).encode())

@@ -1,0 +1,28 @@
+"""Which engine a check uses: the embedded MPI's, or one built against a named MPI."""
+
+from pathlib import Path
+
+from fabricgauge.engines.build import build, default_engine
+from fabricgauge.engines.find import find_mpis
+from fabricgauge.model.engine import Engine
+from fabricgauge.model.errors import UsageError
+
+
+def engine_for(mpi: str | None) -> Engine:
+    """The engine for ``mpi``: a kind, the path of an ``mpicxx``, or None for the embedded one.
+
+    It is built when the cache has none.
+
+    Raises:
+        UsageError: no MPI of that kind was found; the message lists those that were.
+    """
+    if mpi is None:
+        return default_engine()
+    if "/" in mpi:
+        return build(Path(mpi))
+    found = find_mpis()
+    for candidate in found:
+        if candidate.kind == mpi:
+            return build(candidate.mpicxx)
+    kinds = ", ".join(f"{each.kind} ({each.mpicxx})" for each in found) or "none"
+    raise UsageError(f"no MPI called {mpi!r} was found; there is: {kinds}")

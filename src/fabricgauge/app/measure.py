@@ -1,0 +1,133 @@
+"""Starts the engine launch by launch and stores each record before the next one is read."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from fabricgauge.app.progress import Progress
+from fabricgauge.discover.interface import link_states
+from fabricgauge.model.command import Command
+from fabricgauge.model.engine import Engine
+from fabricgauge.model.fabric import Fabric, Network
+from fabricgauge.model.measurement import Measurement
+from fabricgauge.model.plan import Plan, PlannedLaunch
+from fabricgauge.model.reach import Reach
+from fabricgauge.model.run import Ended
+from fabricgauge.parse.engine import NotUnderstood, parse_line
+from fabricgauge.run.launch import case_lines, start
+from fabricgauge.run.stacks.table import command
+from fabricgauge.store.run_directory import RunDirectory
+from fabricgauge.store.run_files import Entry, Started, append_launch, append_record
+
+#: How long a case may stay silent past its budget before its launch is given up.
+GRACE_S = 10.0
+#: Time for mpiexec to reach the nodes and for MPI to start.
+START_S = 30.0
+
+
+class Bench(msgspec.Struct, frozen=True):
+    """Everything that launches have in common."""
+
+    directory: RunDirectory
+    reach: Reach
+    engine: Engine
+    fabric: Fabric
+    plan: Plan
+    attempt: int
+
+
+def measure(bench: Bench, launches: tuple[PlannedLaunch, ...], progress: Progress) -> None:
+    """Make the launches in order; one that breaks does not end the others.
+
+    Once a network is found broken, its further launches are not started: each would
+    only wait for its time limit. They stay in the plan and ``--resume`` makes them.
+    """
+    progress.planned(bench.plan, launches)
+    broken: set[str | None] = set()
+    for launch in launches:
+        if launch.network in broken:
+            continue
+        progress.launch(launch)
+        ended = _one(bench, launch, progress)
+        if ended.status != "ok":
+            progress.trouble(ended.message)
+            broken.add(launch.network)
+
+
+def engine_options(plan: Plan) -> tuple[str, ...]:
+    """The engine's command line for a launch, pinning left to the MPI's own module."""
+    options = (
+        "--half-width", str(plan.stopping.relative_half_width),
+        "--confidence", str(plan.stopping.confidence),
+        "--grace", str(GRACE_S),
+    )  # fmt: skip
+    return (*options, "--check-data") if plan.check_data else options
+
+
+def planned_command(bench: Bench, launch: PlannedLaunch) -> Command:
+    """The command that makes a launch; nothing is started."""
+    options = engine_options(bench.plan)
+    return command(bench.engine, bench.engine.mpi, launch, bench.reach, options)
+
+
+def _one(bench: Bench, launch: PlannedLaunch, progress: Progress) -> Ended:
+    name = f"launch-{launch.number:02}-{bench.attempt}"
+    running = start(
+        planned_command(bench, launch),
+        case_lines(launch.cases),
+        bench.directory.raw(name),
+        silent_s=START_S + GRACE_S + max(case.budget_s for case in launch.cases),
+        marker=f"{bench.directory.identity}/{name}",
+    )
+    strange: list[str] = []
+    try:
+        for line in running:
+            _keep(bench, launch, line, strange.append, progress)
+    except KeyboardInterrupt:
+        _close(bench, launch, interrupted(running.ended()), strange)
+        raise
+    finally:
+        running.close()
+    ended = _explained(bench, launch, running.ended())
+    _close(bench, launch, ended, strange)
+    return ended
+
+
+def interrupted(ended: Ended) -> Ended:
+    return msgspec.structs.replace(ended, status="interrupted", message="interrupted by the user")
+
+
+def _keep(
+    bench: Bench,
+    launch: PlannedLaunch,
+    line: str,
+    strange: Callable[[str], None],
+    progress: Progress,
+) -> None:
+    record = parse_line(line)
+    if isinstance(record, NotUnderstood):
+        if record.text:
+            strange(f"{record.text} ({record.reason})")
+        return
+    append_record(bench.directory, Entry(launch.number, bench.attempt, record))
+    if isinstance(record, Measurement):
+        progress.case(record)
+
+
+def _explained(bench: Bench, launch: PlannedLaunch, ended: Ended) -> Ended:
+    """A launch that broke gets the state of its network's links added to its message."""
+    if ended.status == "ok":
+        return ended
+    networks: tuple[Network, ...] = tuple(
+        n for n in bench.fabric.networks if launch.network in (None, n.name)
+    )
+    found = [text for n in networks for text in link_states(bench.reach, bench.fabric, n)]
+    message = "; ".join([*found, ended.message]) if found else ended.message
+    return msgspec.structs.replace(ended, message=message)
+
+
+def _close(bench: Bench, launch: PlannedLaunch, ended: Ended, strange: list[str]) -> None:
+    entry = Started(
+        launch.number, bench.attempt, launch.network, launch.nodes, ended, tuple(strange)
+    )
+    append_launch(bench.directory, entry)

@@ -1,0 +1,39 @@
+"""What the work tells whoever watches it."""
+
+from typing import Protocol
+
+from fabricgauge.model.measurement import Measurement
+from fabricgauge.model.plan import Plan, PlannedLaunch
+
+
+class Progress(Protocol):
+    """Told of each step as it happens; must not raise."""
+
+    def stage(self, text: str) -> None:
+        """A stage begins, e.g. ``discovering c1, c2``."""
+
+    def planned(self, plan: Plan, launches: tuple[PlannedLaunch, ...]) -> None:
+        """The launches that are about to be made."""
+
+    def launch(self, launch: PlannedLaunch) -> None:
+        """A launch begins."""
+
+    def case(self, measurement: Measurement) -> None:
+        """A case has ended, well or not."""
+
+    def trouble(self, text: str) -> None:
+        """Something went wrong; the work goes on."""
+
+    def close(self) -> None:
+        """Nothing more will come."""
+
+
+class Silent:
+    """Watches nothing."""
+
+    def stage(self, text: str) -> None: ...
+    def planned(self, plan: Plan, launches: tuple[PlannedLaunch, ...]) -> None: ...
+    def launch(self, launch: PlannedLaunch) -> None: ...
+    def case(self, measurement: Measurement) -> None: ...
+    def trouble(self, text: str) -> None: ...
+    def close(self) -> None: ...

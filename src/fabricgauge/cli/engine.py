@@ -1,0 +1,61 @@
+"""``fabricgauge engine``: the measuring program, built against each MPI of the site."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from fabricgauge.model.engine import Engine, Mpi
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def engine() -> None:
+    """The measuring program, built against each MPI of the site."""
+
+
+@engine.command()
+@click.option(
+    "--mpicxx",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="C++ compiler wrapper of the MPI to build against.  [default: the embedded MPI's]",
+)
+@click.option("--force", is_flag=True, help="Build even if nothing has changed.")
+def build(mpicxx: Path | None, force: bool) -> None:
+    """Build the engine, or say where the build is that serves already."""
+    from fabricgauge.engines import build as build_engine
+    from fabricgauge.engines.find import embedded_mpi
+
+    built = build_engine(mpicxx or embedded_mpi().mpicxx, force=force)
+    click.echo(built.path)
+
+
+@engine.command(name="list")
+def list_() -> None:
+    """Show the MPIs that were found and the engines that were built."""
+    from fabricgauge.engines import find_mpis, list_engines
+
+    _show(find_mpis(), list_engines())
+
+
+def _show(mpis: tuple[Mpi, ...], engines: tuple[Engine, ...]) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    console = Console()
+    found = Table("MPI", "version", "mpicxx", "launcher", title="MPI libraries", box=None)
+    for mpi in mpis:
+        name = f"{mpi.kind} (embedded)" if mpi.embedded else mpi.kind
+        cells = (name, mpi.version, str(mpi.mpicxx), str(mpi.mpiexec))
+        found.add_row(*map(escape, cells))
+    console.print(found)
+    built = Table("engine", "MPI", "compiler", title="Engines", box=None)
+    for one in engines:
+        built.add_row(
+            escape(str(one.path)), escape(f"{one.mpi.kind} {one.mpi.version}"), escape(one.compiler)
+        )
+    console.print(built if engines else "No engine was built yet: fabricgauge engine build")

@@ -1,0 +1,240 @@
+"""``fabricgauge lab``: a virtual cluster on this machine."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from fabricgauge.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from fabricgauge.lab.spec import NetworkSpec
+    from fabricgauge.lab.state import Fault, LabState
+    from fabricgauge.lab.status import LabStatus
+
+#: kind: (what VALUE is, or nothing; what the fault does)
+FAULTS = {
+    "link-down": ("", "pull the cable: the interface loses its carrier"),
+    "link-up": ("", "put the cable back"),
+    "rate": ("RATE", "let the link carry only RATE, both ways; the node's settings stay nominal"),
+    "rate-in": ("RATE", "the same, only towards the node"),
+    "rate-out": ("RATE", "the same, only from the node"),
+    "mtu": ("BYTES", "give the node's interface another MTU"),
+}
+
+_name_option = click.option(
+    "--name", default="lab", show_default=True, help="The lab; several can stand side by side."
+)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def lab() -> None:
+    """A virtual cluster on this machine: nodes as namespaces, links of set rates, faults."""
+
+
+@lab.command()
+@_name_option
+@click.option(
+    "--nodes", default="2", show_default=True, metavar="N|NAME,…",
+    help="How many nodes (c1, c2, …), or their names.",
+)  # fmt: skip
+@click.option(
+    "--network", "networks", multiple=True, metavar="NAME:RATE[:MTU]",
+    help="A network: line rate per direction in bit/s (100M, 1G, 25G), MTU in bytes. "
+    "May be repeated.  [default: net1:1G:1500]",
+)  # fmt: skip
+def up(name: str, nodes: str, networks: tuple[str, ...]) -> None:
+    """Bring a lab up; it stands until `lab down`."""
+    from fabricgauge.lab import up as bring_up
+    from fabricgauge.lab.spec import LabSpec
+
+    named = _nodes(nodes)
+    wanted = tuple(parse_network(text) for text in networks or ("net1:1G",))
+    click.echo(_summary(bring_up.up(LabSpec(name, named, wanted))))
+
+
+@lab.command(
+    "exec", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False}
+)
+@_name_option
+@click.argument("node")
+@click.argument("argv", nargs=-1, required=True, type=click.UNPROCESSED)
+def execute(name: str, node: str, argv: tuple[str, ...]) -> None:
+    """Run a command on NODE (or `head`); its exit status is passed on."""
+    from fabricgauge.lab.reach import enter
+    from fabricgauge.lab.state import load_complete
+
+    words = argv[1:] if argv[0] == "--" else argv
+    if not words:
+        raise UsageError("lab exec: name a command, e.g. 'fabricgauge lab exec c1 -- ip addr'")
+    sys.stdout.flush()
+    enter(load_complete(name), node, words)
+
+
+@lab.command()
+@click.option("--name", help="Only this lab.  [default: all]")
+@click.option("--json", "as_json", is_flag=True, help="Machine-readable.")
+def status(name: str | None, as_json: bool) -> None:
+    """Show labs, their nodes and networks, and the faults in force."""
+    import msgspec
+
+    from fabricgauge.lab.status import status as look
+
+    found = look(name)
+    if as_json:
+        click.echo(msgspec.json.format(msgspec.json.encode(found)))
+        return
+    for one in found:
+        click.echo(_status_text(one))
+    if not found:
+        click.echo("no lab stands; bring one up with 'fabricgauge lab up'")
+
+
+@lab.command()
+@_name_option
+@click.option("--all", "everything", is_flag=True, help="Every lab of this user.")
+def down(name: str, everything: bool) -> None:
+    """Remove a lab with all its processes, also one that is broken."""
+    from fabricgauge.lab.down import down as remove
+    from fabricgauge.lab.state import names
+
+    for lab_name in names() if everything else (name,):
+        removed = remove(lab_name)
+        click.echo(f"lab {lab_name}: {'removed' if removed else 'there was none'}")
+
+
+@lab.command()
+@_name_option
+@click.option("--list", "show", is_flag=True, help="Show the kinds of fault, and those in force.")
+@click.argument("kind", required=False, type=click.Choice(list(FAULTS)))
+@click.argument("node", required=False)
+@click.argument("network", required=False)
+@click.argument("value", required=False)
+def fault(
+    name: str, show: bool, kind: str | None, node: str | None, network: str | None,
+    value: str | None,
+) -> None:  # fmt: skip
+    """Put a fault on the link of NODE in NETWORK; VALUE as the kind wants it (--list)."""
+    if show:
+        click.echo(_fault_list(name))
+        return
+    if kind is None or node is None or network is None:
+        raise UsageError("lab fault: name KIND NODE NETWORK [VALUE]; see 'lab fault --list'")
+    if kind == "link-up" and value is None:
+        _heal(name, node, network, cable_only=True)
+        return
+    from fabricgauge.lab.faults import inject
+    from fabricgauge.lab.state import load_complete
+
+    click.echo(_faults_text(inject(load_complete(name), parse_fault(kind, node, network, value))))
+
+
+@lab.command()
+@_name_option
+@click.argument("node", required=False)
+@click.argument("network", required=False)
+def heal(name: str, node: str | None, network: str | None) -> None:
+    """End all faults, or those of NODE, or those of NODE in NETWORK."""
+    _heal(name, node, network)
+
+
+def parse_network(text: str) -> NetworkSpec:
+    """``NAME:RATE[:MTU]`` as a network; UsageError if it is not that."""
+    from fabricgauge.lab.spec import NetworkSpec
+    from fabricgauge.settings import rate_bit_s
+
+    words = text.split(":")
+    if len(words) not in (2, 3):
+        raise UsageError(f"--network {text!r}: write NAME:RATE or NAME:RATE:MTU, e.g. net1:1G:9000")
+    mtu = _bytes(words[2], f"--network {text!r}") if len(words) == 3 else 1500
+    return NetworkSpec(words[0], rate_bit_s(words[1]), mtu)
+
+
+def parse_fault(kind: str, node: str, network: str, value: str | None) -> Fault:
+    """The fault that the words describe; UsageError if VALUE is missing or too much."""
+    from fabricgauge.lab.state import LinkDown, MtuChange, RateLimit
+    from fabricgauge.settings import rate_bit_s
+
+    wanted = FAULTS[kind][0]
+    if bool(wanted) != (value is not None):
+        raise UsageError(
+            f"lab fault {kind}: " + (f"needs {wanted}" if wanted else f"takes no value {value!r}")
+        )
+    if value is None:
+        return LinkDown(node, network)
+    if kind == "mtu":
+        return MtuChange(node, network, _bytes(value, "lab fault mtu"))
+    direction = {"rate": "both", "rate-in": "in", "rate-out": "out"}[kind]
+    return RateLimit(node, network, rate_bit_s(value), direction)  # type: ignore[arg-type]
+
+
+def _heal(name: str, node: str | None, network: str | None, cable_only: bool = False) -> None:
+    from fabricgauge.lab.faults import heal as cure
+    from fabricgauge.lab.state import LinkDown, load_complete
+
+    kind = LinkDown if cable_only else None
+    click.echo(_faults_text(cure(load_complete(name), node, network, kind)))
+
+
+def _nodes(text: str) -> tuple[str, ...]:
+    from fabricgauge.lab.spec import numbered_nodes
+
+    return numbered_nodes(int(text)) if text.isdecimal() else tuple(text.split(","))
+
+
+def _bytes(text: str, where: str) -> int:
+    if not text.isdecimal() or not text.isascii():
+        raise UsageError(f"{where}: {text!r} is not a number of bytes")
+    return int(text)
+
+
+def _summary(state: LabState) -> str:
+    lines = [f"lab {state.name}: {', '.join(node.name for node in state.nodes)}"]
+    lines += [
+        f"  {network.name}: {network.subnet} on {network.interface}, "
+        f"{network.rate_bit_s / 1e9:g} Gb/s per direction, MTU {network.mtu_bytes}"
+        for network in state.networks
+    ]
+    lines.append(f"  TCP congestion control: {state.congestion_control}")
+    return "\n".join(lines)
+
+
+def _faults_text(state: LabState) -> str:
+    lines = [_fault_text(fault) for fault in state.faults]
+    return "\n".join(lines) or f"lab {state.name}: no fault in force"
+
+
+def _fault_text(fault: Fault) -> str:
+    from fabricgauge.lab.state import LinkDown, RateLimit
+
+    where = f"{fault.node} in {fault.network}"
+    if isinstance(fault, LinkDown):
+        return f"fault: link of {where} is down"
+    if isinstance(fault, RateLimit):
+        way = {"in": " towards the node", "out": " from the node", "both": ""}[fault.direction]
+        return f"fault: link of {where} carries {fault.rate_bit_s / 1e9:g} Gb/s{way}"
+    return f"fault: interface of {where} has MTU {fault.mtu_bytes}"
+
+
+def _fault_list(name: str) -> str:
+    from fabricgauge.lab import state as states
+
+    lines = [f"{kind:10}{value:6}{text}" for kind, (value, text) in FAULTS.items()]
+    if name in states.names():
+        lines.append(_faults_text(states.load_complete(name)))
+    return "\n".join(lines)
+
+
+def _status_text(found: LabStatus) -> str:
+    from fabricgauge.lab.state import LabState
+
+    if not isinstance(found.state, LabState):
+        return f"lab {found.name}: broken: {found.state.reason}"
+    lines = [_summary(found.state)]
+    if not found.standing:
+        why = f"no process holds {', '.join(found.dead)}" if found.dead else "`up` did not finish"
+        lines.append(f"  broken: {why}; remove it with 'fabricgauge lab down --name {found.name}'")
+    lines += [f"  {_fault_text(fault)}" for fault in found.state.faults]
+    return "\n".join(lines)

@@ -1,0 +1,104 @@
+"""Which nodes, reached how: the launcher that the options name."""
+
+import os
+import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from fabricgauge.model.errors import UsageError
+from fabricgauge.model.fabric import DeclaredNetwork
+from fabricgauge.model.reach import Reach
+
+#: `--lab` without a name: a lab of our own, removed afterwards.
+OWN_LAB = "(own)"
+_OWN_LAB_PREFIX = "check-"
+
+Reached = tuple[Reach, tuple[DeclaredNetwork, ...]]
+
+
+@contextmanager
+def reached(options: dict[str, Any]) -> Iterator[Reached]:
+    """The doors to the nodes, and the networks that their launcher declares.
+
+    Raises:
+        UsageError: options that contradict each other, or no nodes.
+    """
+    if options["lab"] is None:
+        yield _without_lab(options), ()
+        return
+    if options["launcher"]:
+        raise UsageError("--lab and --launcher exclude each other: a lab has its own launcher")
+    if options["lab"] == OWN_LAB:
+        with _own_lab() as name:
+            yield _in_lab(name, options)
+    else:
+        yield _in_lab(options["lab"], options)
+
+
+def _without_lab(options: dict[str, Any]) -> Reach:
+    from fabricgauge.run.launchers import local, ssh
+
+    nodes = _named(options)
+    launcher = options["launcher"] or ("ssh" if nodes else "local")
+    if launcher == "local":
+        return local.reach(nodes or (platform.node(),))
+    if not nodes:
+        raise UsageError("--launcher ssh needs nodes; name them with -w, e.g. -w c[1-2]")
+    return ssh.reach(nodes)
+
+
+def _named(options: dict[str, Any]) -> tuple[str, ...]:
+    """The nodes of ``-w`` without those of ``-x``; empty when no nodes were named."""
+    from fabricgauge.run.launchers.nodes import expand
+
+    if not options["nodelist"]:
+        return ()
+    return expand(options["nodelist"], options["exclude"] or "")
+
+
+def _in_lab(name: str, options: dict[str, Any]) -> Reached:
+    import msgspec
+
+    from fabricgauge.lab.reach import declared_networks, reach
+    from fabricgauge.lab.state import load_complete
+
+    state = load_complete(name)
+    doors = reach(state)
+    names = _named(options) or doors.nodes
+    unknown = [node for node in names if node not in doors.nodes]
+    if unknown:
+        raise UsageError(f"lab {name} has no node {unknown[0]!r}; it has {', '.join(doors.nodes)}")
+    by_name = {door.node: door for door in doors.doors}
+    doors = msgspec.structs.replace(doors, doors=tuple(by_name[name] for name in names))
+    return doors, declared_networks(state)
+
+
+@contextmanager
+def _own_lab() -> Iterator[str]:
+    """A lab for this check alone; what a killed check left behind is removed first."""
+    from fabricgauge.lab.down import down
+    from fabricgauge.lab.spec import LabSpec
+    from fabricgauge.lab.state import names
+    from fabricgauge.lab.up import up
+
+    for name in names():
+        owner = name.removeprefix(_OWN_LAB_PREFIX)
+        if name.startswith(_OWN_LAB_PREFIX) and owner.isdigit() and not _alive(int(owner)):
+            down(name)
+    name = f"{_OWN_LAB_PREFIX}{os.getpid()}"
+    up(LabSpec(name))
+    try:
+        yield name
+    finally:
+        down(name)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True

@@ -1,0 +1,44 @@
+"""``fabricgauge report``: show a stored run, or judge it again."""
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("run", default="latest")
+@click.option(
+    "-o",
+    "--output",
+    "root",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Where runs are kept; default: $XDG_DATA_HOME/fabricgauge/runs.",
+)
+@click.option("--format", "format_", default="terminal", show_default=True,
+              help="terminal, html or json.")  # fmt: skip
+@click.option("--to", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="Write to FILE instead of the terminal.")  # fmt: skip
+@click.pass_context
+def report(
+    ctx: click.Context, /, run: str, root: Path | None, format_: str, to: Path | None
+) -> None:
+    """Judge a stored run by today's rules and thresholds and show it.
+
+    RUN is a directory, an identity or its beginning, or `latest`. The run directory is
+    not changed: the verdicts of the day it was measured stay in its verdicts.json.
+    """
+    from fabricgauge import settings
+    from fabricgauge.app.conclude import conclude
+    from fabricgauge.cli.show import show
+    from fabricgauge.judge.judging import exit_status
+    from fabricgauge.judge.thresholds import thresholds_from
+    from fabricgauge.store.run_directory import find
+    from fabricgauge.store.run_files import load
+
+    directory = find(root or settings.run_root(), run)
+    said = settings.load()
+    thresholds = thresholds_from(said.thresholds, said.thresholds_origin)
+    judged = conclude(load(directory), thresholds)
+    show(judged, directory.path, format_, to)
+    ctx.exit(exit_status(judged.overall))

@@ -1,0 +1,41 @@
+"""Prints a judged run in the format that was asked for."""
+
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from fabricgauge.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from fabricgauge.model.judged import Judged
+
+
+def show(judged: "Judged", run: Path, format_: str, to: Path | None = None) -> None:
+    """To the terminal, or to the file ``to``.
+
+    Raises:
+        UsageError: no such format, or the file cannot be written.
+    """
+    from fabricgauge.report.formats import FORMATS, report
+    from fabricgauge.report.interface import Setting
+
+    if format_ not in FORMATS:
+        raise UsageError(f"no report format {format_!r}; there is {', '.join(FORMATS)}")
+    html = run / "report.html"
+    setting = Setting(
+        width=min(shutil.get_terminal_size((100, 24)).columns, 140),
+        colour=to is None and sys.stdout.isatty(),
+        run_directory=str(run),
+        html_file=str(html) if html.exists() else "",
+    )
+    text = report(judged, format_, setting)
+    if to is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        to.write_text(text)
+    except OSError as error:
+        raise UsageError(f"cannot write {to}: {error.strerror}") from error

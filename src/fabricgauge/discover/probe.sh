@@ -1,0 +1,103 @@
+#!/bin/sh
+# Prints what a node says of itself, in sections "== NAME", for parse_probe.py.
+#
+# Needs a POSIX shell and nothing else: each tool that is missing leaves its section
+# out. It reads, changes nothing, and needs no privilege. It is fed to "sh -s", so
+# the work is in a function with its own standard input: no tool can swallow the rest
+# of the script, and a script that arrives cut off does nothing.
+
+section() { printf '== %s\n' "$*"; }
+
+has() { command -v "$1" >/dev/null 2>&1; }
+
+# value KEY FILE: the first line of a file behind its key; nothing if unreadable. Read
+# by the shell: a process for each file takes seconds on nodes with many interfaces.
+value() {
+    if { IFS= read -r line <"$2"; } 2>/dev/null; then
+        printf '%s%s\n' "$1" "$line"
+    fi
+}
+
+sys_interface() {
+    section "sys $1"
+    for key in ifindex address operstate carrier speed mtu type; do
+        value "$key: " "/sys/class/net/$1/$key"
+    done
+    value "numa_node: " "/sys/class/net/$1/device/numa_node"
+    driver=$(readlink "/sys/class/net/$1/device/driver") && printf 'driver: %s\n' "${driver##*/}"
+    case $1 in
+    -*) ;; # ethtool knows no "--": such a name would be read as an option
+    *)
+        if has ethtool && text=$(ethtool -i "$1" 2>/dev/null); then
+            section "ethtool $1"
+            printf '%s\n' "$text"
+        fi
+        ;;
+    esac
+}
+
+# Old versions of ip and those of busybox know no -j.
+addresses() {
+    if text=$(ip -d -j addr 2>/dev/null) && [ -n "$text" ]; then
+        section ip_json
+    elif text=$(ip addr 2>/dev/null) && [ -n "$text" ]; then
+        section ip_text
+    else
+        return
+    fi
+    printf '%s\n' "$text"
+}
+
+queues() {
+    if text=$(tc -j qdisc show 2>/dev/null) && [ -n "$text" ]; then
+        section tc_json
+    elif text=$(tc qdisc show 2>/dev/null) && [ -n "$text" ]; then
+        section tc_text
+    else
+        return
+    fi
+    printf '%s\n' "$text"
+}
+
+# One process reads all settings. Not the shell: it reads byte by byte, and the kernel
+# answers the second byte of a numeric setting with end of file.
+settings() {
+    section settings
+    cd /proc/sys && grep -s . net/ipv4/tcp_timestamps net/ipv4/tcp_congestion_control \
+        net/ipv4/tcp_rmem net/ipv4/tcp_wmem net/ipv4/tcp_sack net/ipv4/tcp_window_scaling \
+        net/ipv4/tcp_mtu_probing net/core/rmem_max net/core/wmem_max net/core/default_qdisc \
+        net/core/netdev_max_backlog /dev/null
+}
+
+facts() {
+    section facts
+    sed -n 's/^model name[[:space:]]*: */cpu model: /p' /proc/cpuinfo 2>/dev/null | head -n 1
+    value "cpu governor: " /sys/devices/system/cpu/cpu0/cpufreq/scaling_governor
+    value "transparent hugepages: " /sys/kernel/mm/transparent_hugepage/enabled
+    sed -n 's/^Max locked memory *\([^ ]*\) .*/max locked memory bytes: \1/p' \
+        /proc/self/limits 2>/dev/null
+    value "load average: " /proc/loadavg
+}
+
+probe() {
+    LC_ALL=C
+    PATH=$PATH:/usr/sbin:/sbin
+    export LC_ALL PATH
+    section "fabricgauge-probe 1"
+    section hostname && uname -n
+    section kernel && uname -r
+    section boot_id && cat /proc/sys/kernel/random/boot_id
+    section net_namespace && readlink /proc/self/ns/net
+    section cpus && { getconf _NPROCESSORS_ONLN || nproc; }
+    addresses
+    queues
+    for path in /sys/class/net/*; do
+        [ -e "$path/ifindex" ] && sys_interface "${path##*/}"
+    done
+    settings
+    facts
+    section end
+}
+
+probe </dev/null 2>/dev/null
+exit 0

@@ -1,0 +1,118 @@
+"""Building the engine against an MPI, once for each combination of compiler, MPI and sources.
+
+The compiler is called directly, so that a machine needs nothing beyond an MPI's
+C++ wrapper; CMake is there for those who work on the engine.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from fabricgauge import process
+from fabricgauge.engines.cache import PROGRAM, all_kept, keep, kept, workshop
+from fabricgauge.engines.find import ASK_TIMEOUT_S, describe_mpi, embedded_mpi
+from fabricgauge.engines.sources import digest, source_folder, translation_units
+from fabricgauge.model.engine import Engine, Mpi
+from fabricgauge.model.errors import CannotRun
+
+FLAGS = ("-O2", "-std=c++17")
+
+#: Both libraries' headers bring their own C++ bindings unless told not to.
+DEFINITIONS = ("-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX")
+
+COMPILE_TIMEOUT_S = 600.0
+
+
+def build(mpicxx: Path, *, force: bool = False) -> Engine:
+    """The engine for that MPI: the kept build if nothing has changed, else a new one.
+
+    Raises:
+        ToolMissing: there is no such compiler wrapper.
+        CannotRun: it is no MPI's, or the compiler refused the sources.
+    """
+    return _build(describe_mpi(mpicxx), force)
+
+
+def default_engine() -> Engine:
+    """The engine built against the MPI that was installed with this program.
+
+    Raises:
+        CannotRun: there is no such MPI, or the compiler refused the sources.
+    """
+    return _build(embedded_mpi(), force=False)
+
+
+def list_engines() -> tuple[Engine, ...]:
+    """Every build that is kept, newest first."""
+    return tuple(all_kept())
+
+
+def _build(mpi: Mpi, force: bool) -> Engine:
+    compiler = _first_line(mpi.mpicxx, "--version")
+    identity = _identity(mpi, compiler)
+    found = None if force else kept(identity)
+    if found:
+        return found
+    with workshop() as folder:
+        program = _compile(mpi.mpicxx, folder)
+        return keep(Engine(program, mpi, identity, FLAGS, compiler), program)
+
+
+def _identity(mpi: Mpi, compiler: str) -> str:
+    """What a build depends on, as 16 hexadecimal digits."""
+    link_line = _first_line(mpi.mpicxx, "--showme" if mpi.kind == "openmpi" else "-show")
+    parts = [
+        str(mpi.mpicxx.resolve()), str(mpi.mpicxx), mpi.kind, mpi.version, link_line,
+        compiler, *FLAGS, *DEFINITIONS, digest(source_folder()),
+    ]  # fmt: skip
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+
+
+def _first_line(mpicxx: Path, argument: str) -> str:
+    asked = process.run([str(mpicxx), argument], timeout_s=ASK_TIMEOUT_S)
+    if asked.exit_code != 0 or not asked.stdout.strip():
+        raise CannotRun(
+            f"{mpicxx} {argument} failed: {_last_line(asked.stderr)}; the MPI's C++ wrapper needs "
+            "a C++ compiler, e.g. Debian's g++"
+        )
+    return asked.stdout.splitlines()[0]
+
+
+def _compile(mpicxx: Path, folder: Path) -> Path:
+    """Compile every source in parallel, then link; returns the program."""
+    sources = source_folder()
+    units = translation_units(sources)
+    objects = [folder / f"{unit.stem}.o" for unit in units]
+    include = f"-I{sources / 'include'}"
+    named = f'-DFABRICGAUGE_FLAGS="{" ".join(FLAGS)}"'
+    commands = [
+        [str(mpicxx), *FLAGS, *DEFINITIONS, named, include, "-c", str(unit), "-o", str(result)]
+        for unit, result in zip(units, objects, strict=True)
+    ]
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        list(pool.map(_run, commands))
+    program = folder / PROGRAM
+    _run([str(mpicxx), *FLAGS, *map(str, objects), "-o", str(program), "-pthread"])
+    return program
+
+
+def _run(command: Sequence[str]) -> None:
+    done = process.run(command, timeout_s=COMPILE_TIMEOUT_S)
+    if done.exit_code != 0:
+        raise CannotRun(
+            f"the engine could not be built: {_errors(done.stderr)}; the command was: "
+            f"{' '.join(command)}"
+        )
+
+
+def _errors(stderr: str) -> str:
+    lines = [line for line in stderr.splitlines() if "error" in line.lower()]
+    return lines[0] if lines else _last_line(stderr)
+
+
+def _last_line(text: str) -> str:
+    lines = text.strip().splitlines()
+    return lines[-1] if lines else "it said nothing"

@@ -1,0 +1,89 @@
+"""Where builds are kept: a folder per build, which appears complete or not at all."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import msgspec
+
+from fabricgauge.model.engine import Engine
+
+PROGRAM = "fabricgauge-engine"
+DESCRIPTION = "engine.json"
+
+
+def cache_folder() -> Path:
+    """``$XDG_CACHE_HOME/fabricgauge/engines``, by default below ~/.cache.
+
+    The XDG Base Directory Specification says to ignore a relative path.
+    """
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if not base.is_absolute():
+        base = Path.home() / ".cache"
+    return base / "fabricgauge" / "engines"
+
+
+def kept(identity: str) -> Engine | None:
+    """The build of that identity, if it is there and whole."""
+    folder = cache_folder() / identity
+    try:
+        engine = msgspec.json.decode(
+            (folder / DESCRIPTION).read_bytes(), type=Engine, dec_hook=_path
+        )
+    except (OSError, msgspec.MsgspecError):
+        return None
+    return engine if os.access(engine.path, os.X_OK) else None
+
+
+def all_kept() -> Iterator[Engine]:
+    """Every whole build, newest first."""
+    with suppress(FileNotFoundError):
+        folders = [entry for entry in cache_folder().iterdir() if (entry / DESCRIPTION).exists()]
+        for folder in sorted(folders, key=lambda entry: entry.stat().st_mtime, reverse=True):
+            engine = kept(folder.name)
+            if engine:
+                yield engine
+
+
+@contextmanager
+def workshop() -> Iterator[Path]:
+    """A folder beside the kept builds, on the same file system, removed in the end."""
+    cache_folder().mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".build-", dir=cache_folder()) as folder:
+        yield Path(folder)
+
+
+def keep(engine: Engine, program: Path) -> Engine:
+    """Put a built program in its place and return the engine with its final path.
+
+    Two builds of the same identity may end at the same time: either is as good.
+    """
+    final = cache_folder() / engine.identity
+    whole = Path(tempfile.mkdtemp(prefix=".whole-", dir=cache_folder()))
+    placed = msgspec.structs.replace(engine, path=final / PROGRAM)
+    try:
+        whole.chmod(0o755)
+        program.rename(whole / PROGRAM)
+        (whole / DESCRIPTION).write_bytes(msgspec.json.encode(placed, enc_hook=str))
+        _replace(whole, final)
+    finally:
+        shutil.rmtree(whole, ignore_errors=True)
+    return placed
+
+
+def _path(kind: type, value: object) -> object:
+    if kind is Path and isinstance(value, str):
+        return Path(value)
+    raise NotImplementedError(f"{kind} is not understood")
+
+
+def _replace(whole: Path, final: Path) -> None:
+    for _ in range(3):
+        with suppress(OSError):  # the place is taken: rename refuses a folder that is not empty
+            whole.rename(final)
+            return
+        shutil.rmtree(final, ignore_errors=True)
+    whole.rename(final)

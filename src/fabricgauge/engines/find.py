@@ -1,0 +1,124 @@
+"""Which MPI installations are there, and what each of them is."""
+
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from fabricgauge import process
+from fabricgauge.model.engine import Mpi, MpiKind
+from fabricgauge.model.errors import CannotRun, ToolMissing
+
+#: Compiler wrappers in the order in which they are looked for. The suffixed names are Debian's
+#: (packages libmpich-dev and libopenmpi-dev), the last two Intel's (Developer Reference, "Compiler
+#: Commands": mpiicpx replaces mpiicpc since 2021.10).
+WRAPPERS = ("mpicxx.mpich", "mpicxx.openmpi", "mpicxx", "mpiicpx", "mpiicpc")
+
+#: Launchers by kind of MPI, the one that is sure to be the library's own first; {suffix} is that
+#: of the wrapper's name. A launcher called just `mpiexec` may be another MPI's.
+LAUNCHERS: dict[MpiKind, tuple[str, ...]] = {
+    "mpich": ("mpiexec{suffix}", "mpiexec.hydra"),
+    "openmpi": ("mpirun{suffix}", "mpiexec{suffix}"),
+    "intelmpi": ("mpiexec.hydra", "mpirun"),
+}
+
+#: Argument that makes a wrapper say what it is, and what the answer looks like. Sources: Open MPI's
+#: opal_wrapper(1), MPICH's mpicxx(1), Intel MPI's mpigxx; seen with Open MPI 4.1 and 5.0, MPICH 4.0
+#: and 5.0. A wrapper of another MPI hands the argument on to the compiler.
+SIGNS: tuple[tuple[str, MpiKind, re.Pattern[str]], ...] = (
+    ("--showme:version", "openmpi", re.compile(r"Open MPI v?(\d[\w.]*)")),
+    ("-v", "intelmpi", re.compile(r"Intel\(R\) MPI Library (\d[\w.]*)")),
+    ("-v", "mpich", re.compile(r"for MPICH version (\d[\w.]*)")),
+)
+
+ASK_TIMEOUT_S = 30.0
+
+
+def find_mpis() -> tuple[Mpi, ...]:
+    """Every MPI of this machine that can build C++, the embedded one first.
+
+    Wrappers that are the same file are one MPI. A wrapper that is not understood is left out.
+    """
+    found: dict[Path, Mpi] = {}
+    for wrapper in _wrappers():
+        identity = wrapper.resolve()
+        if identity in found:
+            continue
+        with suppress(CannotRun):
+            found[identity] = describe_mpi(wrapper)
+    return tuple(found.values())
+
+
+def describe_mpi(mpicxx: Path) -> Mpi:
+    """Kind, version and launcher of the MPI that a compiler wrapper belongs to.
+
+    Raises:
+        ToolMissing: there is no such program.
+        CannotRun: it is not the C++ wrapper of MPICH, Open MPI or Intel MPI, or there is no
+            launcher beside it.
+    """
+    wrapper = _absolute(mpicxx)
+    for argument, kind, sign in SIGNS:
+        asked = process.run([str(wrapper), argument], timeout_s=ASK_TIMEOUT_S)
+        answer = sign.search(asked.stdout + asked.stderr)
+        if answer:
+            launcher = _launcher(wrapper, kind)
+            return Mpi(kind, answer.group(1), wrapper, launcher, wrapper == _embedded())
+    raise CannotRun(
+        f"{wrapper} does not say that it is the C++ compiler wrapper of MPICH, Open MPI or "
+        "Intel MPI; name the mpicxx of one of these"
+    )
+
+
+def embedded_mpi() -> Mpi:
+    """The MPI that was installed with this program.
+
+    Raises:
+        CannotRun: it was not installed.
+    """
+    if not _embedded().exists():
+        raise CannotRun(
+            f"there is no MPI beside this program ({_embedded()} does not exist); install it with "
+            "`pip install 'fabricgauge[mpi]'`, or name one with --mpicxx"
+        )
+    return describe_mpi(_embedded())
+
+
+def _embedded() -> Path:
+    return Path(sys.prefix) / "bin" / "mpicxx"
+
+
+def _wrappers() -> Iterator[Path]:
+    if _embedded().exists():
+        yield _embedded()
+    for name in WRAPPERS:
+        path = shutil.which(name)
+        if path:
+            yield Path(path)
+
+
+def _absolute(program: Path) -> Path:
+    """The wrapper's own path: its name decides what it does, so links are not followed."""
+    path = shutil.which(program)
+    if path is None:
+        raise ToolMissing(f"{program} is not a program; name the path of an MPI's mpicxx")
+    return Path(path).absolute()
+
+
+def _launcher(wrapper: Path, kind: MpiKind) -> Path:
+    suffix = _suffix(wrapper) or _suffix(wrapper.resolve())
+    for folder in dict.fromkeys((wrapper.parent, wrapper.resolve().parent)):
+        for name in LAUNCHERS[kind]:
+            launcher = folder / name.format(suffix=suffix)
+            if launcher.exists():
+                return launcher
+    raise CannotRun(
+        f"{wrapper} is {kind}, but there is no launcher beside it "
+        f"({' or '.join(LAUNCHERS[kind]).format(suffix=suffix)}); install the MPI's run-time part"
+    )
+
+
+def _suffix(wrapper: Path) -> str:
+    return wrapper.suffix if wrapper.suffix in {".mpich", ".openmpi"} else ""

@@ -1,0 +1,183 @@
+"""Signs that a host, and not the network, sets the pace of a stream.
+
+MPI ranks poll, so a busy processor alone says nothing: ranks on a link that was
+negotiated down are as busy as ranks on a sound one. A sign counts only if it cannot
+come from polling, and only if it can account for as much as is missing.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+import msgspec
+import numpy as np
+
+from fabricgauge.judge import wording
+from fabricgauge.judge.interface import Context
+from fabricgauge.judge.streams import Stream
+from fabricgauge.model.measurement import Measurement, ProcessorUse
+from fabricgauge.stats.series import series_of
+
+
+class Signs(msgspec.Struct, frozen=True):
+    """``limiting`` signs each suffice to hold the host responsible; ``others`` do not."""
+
+    limiting: tuple[str, ...]
+    others: tuple[str, ...]
+
+
+class _Case(msgspec.Struct, frozen=True):
+    """One low figure, with the limits that apply."""
+
+    context: Context
+    stream: Stream
+
+    @property
+    def measurements(self) -> tuple[Measurement, ...]:
+        return tuple(one.measurement for one in self.stream.best.observed)
+
+    def limit(self, name: str) -> float:
+        return self.context.limit(f"host-limited.{name}")
+
+    def node(self, measurement: Measurement, rank: int) -> str:
+        series = self.stream.series
+        return series.origin if rank == measurement.origin else series.target
+
+
+def signs(context: Context, stream: Stream) -> Signs:
+    """What the processors, the connections and the loopback reference say of one figure."""
+    case = _Case(context, stream)
+    return Signs(
+        limiting=tuple(sign for look in _LIMITING for sign in look(case)),
+        others=tuple(sign for look in _OTHERS for sign in look(case)),
+    )
+
+
+def _loopback(case: _Case) -> Iterable[str]:
+    """The same MPI over loopback TCP on one node, a path without any network."""
+    reach = loopback_reach(case)
+    if reach is None:
+        return
+    node, best = reach
+    fills = best >= case.stream.ceiling.payload_bytes_per_s / case.context.limit("fraction.pass")
+    if not fills and case.stream.best.bandwidth.value >= case.limit("loopback") * best:
+        yield (
+            f"over TCP loopback on {node} alone, without a network, the same MPI reaches"
+            f" {wording.rate(best)}, too little to fill the ceiling of"
+            f" {wording.rate(case.stream.ceiling.payload_bytes_per_s)} with a margin"
+        )
+
+
+def loopback_reach(case: _Case) -> tuple[str, float] | None:
+    """Node and bytes/s of the best stream of the reference launches, if there are any."""
+    best = [
+        (series.origin, point.bandwidth.value)
+        for series in series_of(case.stream.subject.loopbacks)
+        if series.pattern == "bandwidth"
+        for point in [series.best(case.context.limit("fraction.from"))]
+        if point is not None
+    ]
+    return max(best, key=lambda one: one[1], default=None)
+
+
+def _bottom_halves(case: _Case) -> Iterable[str]:
+    for node, rank in _ranks(case):
+        share = _median(case, rank, lambda use: use.busiest_softirq_share)
+        if share >= case.limit("softirq_cpu"):
+            yield (
+                f"one processor of {node} spent {wording.percent(share)} of its time in"
+                " interrupts' bottom halves"
+            )
+
+
+def _no_processor_left(case: _Case) -> Iterable[str]:
+    for node, rank in _ranks(case):
+        idle = _median(case, rank, lambda use: use.node_idle_share)
+        softirq = _median(case, rank, lambda use: use.node_softirq_share)
+        if idle <= case.limit("idle") and softirq >= case.limit("softirq"):
+            yield (
+                f"the processors of {node} were idle for {wording.percent(idle)} of the time and"
+                f" spent {wording.percent(softirq)} on packets in interrupts' bottom halves"
+            )
+
+
+def _waiting_ranks(case: _Case) -> Iterable[str]:
+    for node, rank in _ranks(case):
+        delay = min(1.0, max(_delays(case, rank), default=0.0))
+        # Half as slow again as the lost time: a larger loss has another cause.
+        accounts = case.stream.fraction >= 0.5 * (1.0 - delay)
+        if delay >= case.limit("delay") and accounts:
+            yield (
+                f"rank {rank} on {node} was ready to run but had to wait for a processor for"
+                f" {wording.percent(delay)} of the time (steal included)"
+            )
+
+
+def _delays(case: _Case, rank: int) -> Iterable[float]:
+    shares = [
+        use.run_delay_s / one.wall_s + use.node_steal_share
+        for one in case.measurements
+        for use in one.processors
+        if use.rank == rank and one.wall_s > 0
+    ]
+    return [float(np.median(shares))] if shares else []
+
+
+def _idle_connection(case: _Case) -> Iterable[str]:
+    busy = [share for one in case.measurements for share in _busy_share(one)]
+    share = float(np.median(busy)) if busy else 1.0
+    if share <= case.limit("busy"):
+        yield (
+            f"the connections of {case.stream.series.origin} had data under way for only"
+            f" {wording.percent(share)} of the time: the sender did not fill the link"
+        )
+
+
+def _busy_share(measurement: Measurement) -> Iterable[float]:
+    for connections in measurement.sockets[measurement.origin : measurement.origin + 1]:
+        busy_s = sum(one.busy_s for one in connections if one.sent_bytes > 0)
+        if busy_s > 0 and measurement.wall_s > 0:
+            yield busy_s / measurement.wall_s
+
+
+def _closed_window(case: _Case) -> Iterable[str]:
+    """No sign by itself: a deep queue in front of a slow link fills the window as well."""
+    for one in case.measurements[:1]:
+        for connections in one.sockets[one.origin : one.origin + 1]:
+            busy_s = sum(socket.busy_s for socket in connections)
+            limited_s = sum(socket.rwnd_limited_s for socket in connections)
+            if busy_s > 0 and limited_s / busy_s >= 0.3:
+                yield (
+                    f"the receiver's window held {case.stream.series.origin} back for"
+                    f" {wording.percent(limited_s / busy_s)} of the time that data were waiting"
+                )
+
+
+def _busy_processors(case: _Case) -> Iterable[str]:
+    for node, rank in _ranks(case):
+        idle = _median(case, rank, lambda use: use.node_idle_share)
+        yield (
+            f"the processors of {node} were idle for {wording.percent(idle)} of the time"
+            " (MPI ranks poll, so this alone proves nothing)"
+        )
+
+
+def _ranks(case: _Case) -> Sequence[tuple[str, int]]:
+    """Node and rank of both ends, as far as their processor use is known."""
+    known = {
+        (case.node(one, use.rank), use.rank)
+        for one in case.measurements
+        for use in one.processors
+        if use.rank in (one.origin, one.target)
+    }
+    return sorted(known)
+
+
+def _median(case: _Case, rank: int, share: Callable[[ProcessorUse], float]) -> float:
+    found = [share(use) for one in case.measurements for use in one.processors if use.rank == rank]
+    return float(np.median(found))
+
+
+_Look = Callable[[_Case], Iterable[str]]
+_LIMITING: tuple[_Look, ...] = (
+    _loopback, _bottom_halves, _no_processor_left, _waiting_ranks, _idle_connection,
+)  # fmt: skip
+_OTHERS: tuple[_Look, ...] = (_closed_window, _busy_processors)

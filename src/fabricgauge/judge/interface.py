@@ -1,0 +1,39 @@
+"""What this stage takes and gives: a run with its ceilings in, verdicts out."""
+
+from functools import cached_property
+from typing import Protocol
+
+import msgspec
+
+from fabricgauge.judge.subject import Subject, subjects
+from fabricgauge.judge.thresholds import DEFAULTS, Thresholds
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.ceiling import Ceiling
+from fabricgauge.model.run import Run
+from fabricgauge.model.verdict import Verdict
+
+
+class Context(msgspec.Struct, frozen=True, dict=True):
+    """Everything that a rule may look at; ``ceilings`` are by network name."""
+
+    run: Run
+    ceilings: dict[str, Ceiling | Skipped]
+    thresholds: Thresholds = DEFAULTS
+
+    @cached_property
+    def subjects(self) -> tuple[Subject, ...]:
+        return subjects(self.run, self.ceilings)
+
+    def limit(self, name: str) -> float:
+        return self.thresholds.value(name)
+
+
+class Rule(Protocol):
+    """A module with these names is a rule; ``ID`` is that of its page in the docs."""
+
+    ID: str
+    TITLE: str
+
+    def judge(self, context: Context) -> tuple[Verdict, ...]:
+        """One verdict for each subject (network, node, direction) that the rule judges."""
+        ...

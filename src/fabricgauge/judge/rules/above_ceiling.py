@@ -1,0 +1,101 @@
+"""Is any figure better than the network can be?"""
+
+import msgspec
+
+from fabricgauge.judge import wording
+from fabricgauge.judge.interface import Context
+from fabricgauge.judge.subject import Subject
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.ceiling import Ceiling
+from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict
+from fabricgauge.stats.series import Point, Series
+
+ID = "above-ceiling"
+TITLE = "Nothing is faster than the network can be"
+
+_CAUSE = (
+    "the bytes did not cross this network alone: shared memory, a second network, or a nominal"
+    " rate that is too low"
+)
+_REMEDY = "look at placement and path; check the nominal rate that the ceiling was worked out from"
+
+
+class _Excess(msgspec.Struct, frozen=True):
+    """How far a sample time is below the least that the ceiling allows (negative: above)."""
+
+    series: Series
+    point: Point
+    least_s: float
+
+    @property
+    def share(self) -> float:
+        return self.least_s / self.point.time.high - 1.0
+
+
+def judge(context: Context) -> tuple[Verdict, ...]:
+    return tuple(_judge(context, subject) for subject in context.subjects)
+
+
+def _judge(context: Context, subject: Subject) -> Verdict:
+    if isinstance(subject.ceiling, Skipped):
+        return Verdict(ID, Outcome.SKIPPED, subject.name, subject.ceiling.reason)
+    excesses = [
+        _Excess(series, point, least_s(context, subject.ceiling, point))
+        for series in subject.series
+        for point in series.points
+    ]
+    if not excesses:
+        return Verdict(ID, Outcome.SKIPPED, subject.name, "nothing was measured")
+    above = sorted((one for one in excesses if one.share > 0), key=lambda one: -one.share)
+    if above:
+        return _invalid(context, subject, subject.ceiling, above)
+    return Verdict(
+        ID, Outcome.PASS, subject.name,
+        f"no figure is above the ceiling of {wording.rate(subject.ceiling.payload_bytes_per_s)}"
+        " per direction (bursts of the token bucket allowed for)",
+    )  # fmt: skip
+
+
+def least_s(context: Context, ceiling: Ceiling, point: Point) -> float:
+    """The least time of a sample, tolerances taken off.
+
+    A half round trip of a message and a window of messages alike have to carry their
+    payload in one direction; what a token bucket lets through at once is free.
+    """
+    payload = min(one.measurement.sample_payload_bytes for one in point.observed)
+    floor = ceiling.one_transfer_floor_s(payload)
+    tolerance = 1.0 + context.limit("above-ceiling.tolerance")
+    return max(0.0, floor / tolerance - context.limit("above-ceiling.clock"))
+
+
+def _invalid(context: Context, subject: Subject, ceiling: Ceiling, above: list[_Excess]) -> Verdict:
+    worst = above[0]
+    limit = context.thresholds.threshold("above-ceiling.tolerance", "")
+    at = f"at {wording.size(worst.point.message_bytes)}"
+    return Verdict(
+        rule=ID,
+        outcome=Outcome.INVALID,
+        subject=subject.name,
+        summary=f"{_sentence(worst)} is more than the ceiling of"
+        f" {wording.rate(ceiling.payload_bytes_per_s)} per direction allows",
+        figure=Figure(
+            worst.point.bandwidth.value, f"bytes/s per direction {at}",
+            wording.PATTERNS[worst.series.pattern],
+        ),
+        threshold=Threshold(
+            ceiling.payload_bytes_per_s * (1 + limit.value), "bytes/s per direction", "at most",
+            f"ceiling of {subject.name} with {limit.origin}",
+        ),
+        evidence=tuple(_sentence(one) for one in above[:6]),
+        cause=_CAUSE,
+        remedy=_REMEDY,
+    )  # fmt: skip
+
+
+def _sentence(excess: _Excess) -> str:
+    series, point = excess.series, excess.point
+    return (
+        f"{wording.direction(series.origin, series.target)}: {wording.rate(point.bandwidth.value)}"
+        f" per direction at {wording.size(point.message_bytes)}"
+        f" ({wording.PATTERNS[series.pattern]}; at least {wording.rate(point.bandwidth.low)})"
+    )

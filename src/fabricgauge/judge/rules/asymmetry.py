@@ -1,0 +1,84 @@
+"""Is one direction slower than the other?"""
+
+from itertools import combinations
+
+from fabricgauge.judge import host, wording
+from fabricgauge.judge.interface import Context
+from fabricgauge.judge.streams import streams
+from fabricgauge.judge.subject import Subject
+from fabricgauge.model.verdict import Figure, Outcome, Verdict
+from fabricgauge.stats.asymmetry import Asymmetry, asymmetry
+from fabricgauge.stats.series import Series
+
+ID = "asymmetry"
+TITLE = "Both directions are alike"
+
+_REMEDY = (
+    "look at the slower direction's sender and receiver in turn: negotiated rate and duplex"
+    " (ethtool), pause frames and drops (ethtool -S), the switch ports' counters; exchange the"
+    " cable"
+)
+
+
+def judge(context: Context) -> tuple[Verdict, ...]:
+    return tuple(verdict for subject in context.subjects for verdict in _judge(context, subject))
+
+
+def _judge(context: Context, subject: Subject) -> tuple[Verdict, ...]:
+    one_way = subject.of("bandwidth", "put_bandwidth")
+    found = [
+        (forward, result)
+        for forward, backward in combinations(one_way, 2)
+        if _are_opposite(forward, backward)
+        for result in [asymmetry(forward, backward, context.limit("fraction.from"))]
+        if result
+    ]
+    if not found:
+        reason = "only one direction was measured with large messages"
+        return (Verdict(ID, Outcome.SKIPPED, subject.name, reason),)
+    return tuple(_verdict(context, subject, forward, result) for forward, result in found)
+
+
+def _are_opposite(one: Series, other: Series) -> bool:
+    return one.pattern == other.pattern and (one.origin, one.target) == (other.target, other.origin)
+
+
+def _verdict(context: Context, subject: Subject, forward: Series, result: Asymmetry) -> Verdict:
+    outcome = _outcome(context, subject, forward, result)
+    slower = wording.direction(result.slower_origin, result.slower_target)
+    fine = outcome is Outcome.PASS
+    return Verdict(
+        rule=ID,
+        outcome=outcome,
+        subject=f"{subject.name}, {forward.origin} ↔ {forward.target}",
+        summary=f"{slower} is {wording.percent(result.value)} slower"
+        f" ({wording.PATTERNS[forward.pattern]}, median over {result.sizes} message sizes),"
+        f" {wording.percent(result.beyond_intervals)} beyond the intervals",
+        figure=Figure(result.beyond_intervals, "share", "difference of the directions' bandwidth"),
+        threshold=context.thresholds.threshold("asymmetry.warn", "at most"),
+        evidence=() if fine else _signs(context, subject, forward, result),
+        cause="" if fine else f"something on the way {slower} only: a sender's or receiver's half",
+        remedy="" if fine else _REMEDY,
+    )
+
+
+def _outcome(context: Context, subject: Subject, forward: Series, result: Asymmetry) -> Outcome:
+    if result.beyond_intervals <= context.limit("asymmetry.warn"):
+        return Outcome.PASS
+    if result.beyond_intervals <= context.limit("asymmetry.fail"):
+        return Outcome.WARN
+    hosts = _signs(context, subject, forward, result)
+    return Outcome.INCONCLUSIVE if hosts else Outcome.FAIL
+
+
+def _signs(
+    context: Context, subject: Subject, forward: Series, result: Asymmetry
+) -> tuple[str, ...]:
+    """Signs that a host limits the slower direction."""
+    return tuple(
+        sign
+        for stream in streams(context, subject, forward.pattern)
+        if (stream.series.origin, stream.series.target)
+        == (result.slower_origin, result.slower_target)
+        for sign in host.signs(context, stream).limiting
+    )

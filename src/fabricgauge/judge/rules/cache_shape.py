@@ -1,0 +1,65 @@
+"""Has a bandwidth curve the shape of a cache instead of that of a medium?"""
+
+from fabricgauge.judge import wording
+from fabricgauge.judge.interface import Context
+from fabricgauge.judge.proof import is_proved
+from fabricgauge.judge.subject import Subject
+from fabricgauge.model.verdict import Figure, Outcome, Verdict
+from fabricgauge.stats.series import Series
+from fabricgauge.stats.shape import Peak, cache_peak
+
+ID = "cache-shape"
+TITLE = "Bandwidth saturates with message size, as a medium's does"
+
+#: A peak at smaller messages is a matter of software, not of a cache.
+FROM_BYTES = 16384
+
+_CAUSE = "messages that fit a processor's cache are copied faster: memory is part of the path"
+_REMEDY = "look at placement and path; if the path is proved, the hosts' memory is what limits"
+
+
+def judge(context: Context) -> tuple[Verdict, ...]:
+    return tuple(_judge(context, subject) for subject in context.subjects)
+
+
+def _judge(context: Context, subject: Subject) -> Verdict:
+    cap = subject.burst_cap_bytes_per_s
+    peaks = [
+        (series, peak)
+        for series in subject.series
+        for peak in [
+            cache_peak(series.at_least(FROM_BYTES), context.limit("cache-shape.loss"), cap)
+        ]
+        if peak
+    ]
+    if not subject.series:
+        return Verdict(ID, Outcome.SKIPPED, subject.name, "nothing was measured")
+    if not peaks:
+        return Verdict(ID, Outcome.PASS, subject.name, "no curve has a peak like a cache's")
+    return _verdict(context, subject, peaks)
+
+
+def _verdict(context: Context, subject: Subject, peaks: list[tuple[Series, Peak]]) -> Verdict:
+    proved = is_proved(context, subject)
+    series, peak = max(peaks, key=lambda one: one[1].share)
+    return Verdict(
+        rule=ID,
+        outcome=Outcome.WARN if proved else Outcome.INVALID,
+        subject=subject.name,
+        summary=_sentence(series, peak)
+        + ("" if proved else "; a medium does not, and the path is not proved"),
+        figure=Figure(peak.share, "share", "of the peak's bandwidth is lost at larger messages"),
+        threshold=context.thresholds.threshold("cache-shape.loss", "at most"),
+        evidence=tuple(_sentence(*one) for one in peaks),
+        cause=_CAUSE,
+        remedy=_REMEDY,
+    )
+
+
+def _sentence(series: Series, peak: Peak) -> str:
+    return (
+        f"{wording.direction(series.origin, series.target)}"
+        f" ({wording.PATTERNS[series.pattern]}): bandwidth peaks at"
+        f" {wording.size(peak.message_bytes)} and is {wording.percent(peak.share)} lower at"
+        f" {wording.size(peak.lowest_bytes)}"
+    )

@@ -1,0 +1,87 @@
+"""Was everything measured that was planned?"""
+
+from fabricgauge.judge import wording
+from fabricgauge.judge.interface import Context
+from fabricgauge.judge.subject import Subject, ok
+from fabricgauge.model.measurement import Measurement
+from fabricgauge.model.plan import PlannedLaunch
+from fabricgauge.model.run import Launch
+from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict
+
+ID = "completeness"
+TITLE = "Everything that was planned was measured"
+
+_REMEDY = "mend what the launch says, then measure the rest: fabricgauge check --resume RUN"
+
+
+def judge(context: Context) -> tuple[Verdict, ...]:
+    return tuple(_judge(subject) for subject in context.subjects)
+
+
+def _judge(subject: Subject) -> Verdict:
+    planned = sum(len(launch.cases) for launch in subject.planned)
+    missing = [name for launch in subject.planned for name in _missing(subject, launch)]
+    if not planned:
+        return Verdict(ID, Outcome.SKIPPED, subject.name, "nothing was planned")
+    figure = Figure(
+        1 - len(missing) / planned, "share", f"of {planned} planned cases were measured"
+    )
+    threshold = Threshold(1.0, "share", "equal to", "the run's own plan")
+    if not missing:
+        summary = f"all {planned} planned cases were measured"
+        return Verdict(ID, Outcome.PASS, subject.name, summary, figure, threshold)
+    ends = tuple(_ends(subject))
+    return Verdict(
+        ID, Outcome.INCONCLUSIVE, subject.name,
+        f"{len(missing)} of {planned} planned cases were not measured: {wording.listed(missing, 3)}"
+        + (f"; {ends[0]}" if ends else ""),
+        figure, threshold, (*ends, *_reasons(subject)),
+        ends[0] if ends else "the cases themselves failed",
+        _REMEDY,
+    )  # fmt: skip
+
+
+def _missing(subject: Subject, planned: PlannedLaunch) -> list[str]:
+    """Names of the cases without an ok result; "not applicable" is a result as well."""
+    done = {
+        one.case
+        for launch in _launches(subject, planned.number)
+        for one in launch.measurements
+        if one.status in ("ok", "skipped")
+    }
+    return [
+        f"launch {planned.number} {case.name}" for case in planned.cases if case.name not in done
+    ]
+
+
+def _launches(subject: Subject, number: int) -> list[Launch]:
+    return [launch for launch in subject.launches if launch.number == number]
+
+
+def _ends(subject: Subject) -> list[str]:
+    """What launches that did not end well say, each once."""
+    said = [
+        f"launch {launch.number}: {launch.ended.message}"
+        for launch in subject.launches
+        if launch.ended.message
+    ]
+    never = [
+        f"launch {planned.number} was never started"
+        for planned in subject.planned
+        if not _launches(subject, planned.number)
+    ]
+    return [*dict.fromkeys(said), *never]
+
+
+def _reasons(subject: Subject) -> list[str]:
+    return [_sentence(launch, one) for launch in subject.launches for one in _not_ok(launch)]
+
+
+def _not_ok(launch: Launch) -> list[Measurement]:
+    fine = {id(one) for one in ok(launch)}
+    return [one for one in launch.measurements if id(one) not in fine]
+
+
+def _sentence(launch: Launch, measurement: Measurement) -> str:
+    reason = measurement.reason or "no reason given"
+    return f"launch {launch.number} {measurement.case}: {measurement.status}, {reason}"

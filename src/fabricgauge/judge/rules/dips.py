@@ -1,0 +1,63 @@
+"""Is there a size where a larger message takes less time, or bandwidth falls?"""
+
+from fabricgauge.judge import wording
+from fabricgauge.judge.interface import Context
+from fabricgauge.judge.subject import Subject
+from fabricgauge.model.verdict import Figure, Outcome, Verdict
+from fabricgauge.stats.series import Series
+from fabricgauge.stats.shape import Fall, bandwidth_falls, time_falls
+
+ID = "dips"
+TITLE = "Curves have no dips"
+
+_CAUSE = (
+    "MPI changes its protocol there (eager to rendezvous, inline to copied), a segment no longer"
+    " fits a packet or a buffer, or the host was disturbed during that case"
+)
+_REMEDY = (
+    "measure the sizes around it again; if the dip stays, move the protocol's threshold (MPICH:"
+    " MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD; Open MPI: btl_tcp_eager_limit; UCX: UCX_RNDV_THRESH)"
+)
+
+
+def judge(context: Context) -> tuple[Verdict, ...]:
+    return tuple(_judge(context, subject) for subject in context.subjects)
+
+
+def _judge(context: Context, subject: Subject) -> Verdict:
+    if not subject.series:
+        return Verdict(ID, Outcome.SKIPPED, subject.name, "nothing was measured")
+    found = [(one, fall) for one in subject.series for fall in falls(context, subject, one)]
+    if not found:
+        return Verdict(ID, Outcome.PASS, subject.name, "no curve dips beyond its intervals")
+    series, fall = max(found, key=lambda one: one[1].share)
+    name = "dips.time" if series.is_latency else "dips.bandwidth"
+    return Verdict(
+        rule=ID,
+        outcome=Outcome.WARN,
+        subject=subject.name,
+        summary=_sentence(series, fall),
+        figure=Figure(fall.share, "share", _sentence(series, fall)),
+        threshold=context.thresholds.threshold(name, "at most"),
+        evidence=tuple(_sentence(*one) for one in found),
+        cause=_CAUSE,
+        remedy=_REMEDY,
+    )
+
+
+def falls(context: Context, subject: Subject, series: Series) -> tuple[Fall, ...]:
+    """Where this curve goes the wrong way by more than its limit, intervals apart."""
+    if series.is_latency:
+        return time_falls(series.points, context.limit("dips.time"))
+    return bandwidth_falls(
+        series.points, context.limit("dips.bandwidth"), subject.burst_cap_bytes_per_s
+    )
+
+
+def _sentence(series: Series, fall: Fall) -> str:
+    what = "time" if series.is_latency else "bandwidth"
+    return (
+        f"{wording.direction(series.origin, series.target)}"
+        f" ({wording.PATTERNS[series.pattern]}): {what} falls by {wording.percent(fall.share)} from"
+        f" {wording.size(fall.smaller_bytes)} to {wording.size(fall.larger_bytes)}"
+    )

@@ -1,0 +1,120 @@
+"""How much of the ceiling does a sustained stream reach?"""
+
+from fabricgauge.judge import causes, host, wording
+from fabricgauge.judge.interface import Context
+from fabricgauge.judge.streams import Stream, streams
+from fabricgauge.judge.subject import Subject
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.measurement import Pattern
+from fabricgauge.model.verdict import Figure, Outcome, Verdict
+
+ID = "fraction"
+TITLE = "A sustained stream reaches the ceiling"
+
+_AGAIN = "measure again with more launches and no other load: fabricgauge check --profile full"
+
+
+def judge(context: Context) -> tuple[Verdict, ...]:
+    return tuple(verdict for subject in context.subjects for verdict in _judge(context, subject))
+
+
+def _judge(context: Context, subject: Subject) -> tuple[Verdict, ...]:
+    if isinstance(subject.ceiling, Skipped):
+        return (Verdict(ID, Outcome.SKIPPED, subject.name, subject.ceiling.reason),)
+    one_way = streams(context, subject, "bandwidth", "put_bandwidth")
+    if not one_way:
+        size = wording.size(int(context.limit("fraction.from")))
+        reason = f"no one-way stream of messages of at least {size} was measured"
+        return (Verdict(ID, Outcome.INCONCLUSIVE, subject.name, reason, remedy=_AGAIN),)
+    both = streams(context, subject, "bidirectional_bandwidth")
+    return tuple(_verdict(context, stream, one_way) for stream in one_way + both)
+
+
+def _verdict(context: Context, stream: Stream, all_streams: tuple[Stream, ...]) -> Verdict:
+    outcome = plain_outcome(context, stream)
+    found = () if outcome is Outcome.PASS else _causes(context, stream)
+    evidence = (_launches(stream), *(cause.evidence for cause in found if cause.evidence))
+    signs: tuple[str, ...] = ()
+    if outcome is Outcome.FAIL:
+        outcome, signs = _softened(context, stream, all_streams)
+    return Verdict(
+        rule=ID,
+        outcome=outcome,
+        subject=stream.name,
+        summary=stream.sentence + ("; a host limits it, see host-limited" if signs else ""),
+        figure=Figure(
+            stream.fraction, "share",
+            f"of the ceiling, per direction at {wording.size(stream.best.message_bytes)}"
+            f" ({wording.PATTERNS[stream.series.pattern]})",
+        ),
+        threshold=context.thresholds.threshold("fraction.pass", "at least"),
+        evidence=(*evidence, *signs),
+        cause=_cause(outcome, found[0].cause if found else "", signs),
+        remedy=_remedy(outcome, found[0].remedy if found else "", signs),
+    )  # fmt: skip
+
+
+def plain_outcome(context: Context, stream: Stream) -> Outcome:
+    """By the figure, its interval and the launches alone."""
+    enough, least = context.limit("fraction.pass"), context.limit("fraction.warn")
+    if stream.fraction >= enough:
+        steady = stream.low >= least and min(stream.launches) >= enough
+        return Outcome.PASS if steady else Outcome.WARN
+    if stream.fraction >= least:
+        return Outcome.WARN
+    return Outcome.INCONCLUSIVE if stream.high >= least else Outcome.FAIL
+
+
+def _softened(
+    context: Context, stream: Stream, one_way: tuple[Stream, ...]
+) -> tuple[Outcome, tuple[str, ...]]:
+    """A low figure is not the network's failure where something else explains it."""
+    signs = host.signs(context, stream).limiting
+    if signs:
+        return Outcome.INCONCLUSIVE, signs
+    pattern: Pattern = stream.series.pattern
+    if pattern == "bidirectional_bandwidth":
+        return Outcome.WARN, ()
+    if pattern == "put_bandwidth" and _carries_two_sided(context, stream, one_way):
+        return Outcome.WARN, ()
+    return Outcome.FAIL, ()
+
+
+def _carries_two_sided(context: Context, put: Stream, one_way: tuple[Stream, ...]) -> bool:
+    """Whether plain messages fill the same direction: then it is MPI's one-sided path."""
+    ends = (put.series.origin, put.series.target)
+    return any(
+        (one.series.origin, one.series.target) == ends
+        and one.series.pattern == "bandwidth"
+        and one.fraction >= context.limit("fraction.warn")
+        for one in one_way
+    )
+
+
+def _causes(context: Context, stream: Stream) -> tuple[causes.Cause, ...]:
+    return causes.causes(
+        context.run.fabric, stream.subject, stream.best, stream.ceiling.payload_bytes_per_s
+    )
+
+
+def _launches(stream: Stream) -> str:
+    shares = [wording.percent(share) for share in stream.launches]
+    return (
+        f"interval {wording.rate(stream.best.bandwidth.low)} to"
+        f" {wording.rate(stream.best.bandwidth.high)}; launches: {wording.listed(shares)} of the"
+        " ceiling"
+    )
+
+
+def _cause(outcome: Outcome, likely: str, signs: tuple[str, ...]) -> str:
+    if outcome is Outcome.PASS:
+        return ""
+    return "a host, not the network, sets the pace" if signs else likely
+
+
+def _remedy(outcome: Outcome, likely: str, signs: tuple[str, ...]) -> str:
+    if outcome is Outcome.PASS:
+        return ""
+    if signs:
+        return "free or add processors (see host-limited), then measure again"
+    return _AGAIN if outcome is Outcome.INCONCLUSIVE else likely

@@ -1,0 +1,50 @@
+"""Is a low figure the fault of a host and not of the network?"""
+
+from fabricgauge.judge import host, wording
+from fabricgauge.judge.interface import Context
+from fabricgauge.judge.streams import Stream, streams
+from fabricgauge.judge.subject import Subject
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.verdict import Figure, Outcome, Verdict
+
+ID = "host-limited"
+TITLE = "Low figures are not the fault of a host"
+
+_REMEDY = (
+    "end other work on the nodes, spread interrupts over the processors (RSS, RPS), raise the"
+    " processors' clock governor, or use an MPI transport with less work per byte (RDMA, larger"
+    " MTU); then measure again"
+)
+
+
+def judge(context: Context) -> tuple[Verdict, ...]:
+    return tuple(verdict for subject in context.subjects for verdict in _judge(context, subject))
+
+
+def _judge(context: Context, subject: Subject) -> tuple[Verdict, ...]:
+    if isinstance(subject.ceiling, Skipped):
+        return (Verdict(ID, Outcome.SKIPPED, subject.name, subject.ceiling.reason),)
+    found = streams(context, subject)
+    low = [one for one in found if one.fraction < context.limit("fraction.pass")]
+    if not low:
+        why = "no stream is below its ceiling" if found else "no stream was measured"
+        return (Verdict(ID, Outcome.SKIPPED, subject.name, f"{why}: nothing to explain"),)
+    return tuple(_verdict(context, stream) for stream in low)
+
+
+def _verdict(context: Context, stream: Stream) -> Verdict:
+    signs = host.signs(context, stream)
+    limited = bool(signs.limiting)
+    figure = f"of the ceiling ({wording.PATTERNS[stream.series.pattern]})"
+    return Verdict(
+        rule=ID,
+        outcome=Outcome.INCONCLUSIVE if limited else Outcome.PASS,
+        subject=stream.name,
+        summary=f"{stream.sentence}: "
+        + ("a host sets the pace" if limited else "nothing shows that a host sets the pace"),
+        figure=Figure(stream.fraction, "share", figure),
+        threshold=context.thresholds.threshold("fraction.pass", "at least"),
+        evidence=(*signs.limiting, *signs.others),
+        cause="the processors can't move more bytes, whatever the link could" if limited else "",
+        remedy=_REMEDY if limited else "",
+    )

@@ -1,0 +1,104 @@
+"""Do all members of a network have the same MTU, and is it used?"""
+
+from collections import Counter
+
+from fabricgauge.judge import traffic, wording
+from fabricgauge.judge.interface import Context
+from fabricgauge.judge.subject import Subject
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.fabric import Member, Network
+from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict
+
+ID = "mtu"
+TITLE = "All members have the same MTU, and TCP uses it"
+
+IPV4_BYTES, IPV6_BYTES, TCP_BYTES, TIMESTAMPS_BYTES = 20, 40, 20, 12
+
+#: A connection that moved less may not have sent a full segment yet.
+ENOUGH_BYTES = 1 << 20
+
+
+def judge(context: Context) -> tuple[Verdict, ...]:
+    return tuple(
+        _judge(subject, subject.network)
+        for subject in context.subjects
+        if not isinstance(subject.network, Skipped) and subject.network.members
+    )
+
+
+def _judge(subject: Subject, network: Network) -> Verdict:
+    odd = odd_members(network)
+    return _mixed(network, odd) if odd else _segments(subject, network)
+
+
+def odd_members(network: Network) -> tuple[Member, ...]:
+    """Members whose MTU is not that of most; where there is no majority, the smaller ones."""
+    counts = Counter(member.mtu_bytes for member in network.members)
+    usual = max(counts, key=lambda mtu: (counts[mtu], mtu))
+    return tuple(member for member in network.members if member.mtu_bytes != usual)
+
+
+def _mixed(network: Network, odd: tuple[Member, ...]) -> Verdict:
+    usual = next(one.mtu_bytes for one in network.members if one not in odd)
+    names = wording.listed([f"{one.node}:{one.interface} ({one.mtu_bytes})" for one in odd])
+    return Verdict(
+        rule=ID,
+        outcome=Outcome.FAIL,
+        subject=network.name,
+        summary=f"MTU {usual} is not set everywhere: {names}; no larger packet than"
+        f" {network.mtu_bytes} bytes can pass between them",
+        figure=Figure(odd[0].mtu_bytes, "bytes", f"MTU of {odd[0].node}:{odd[0].interface}"),
+        threshold=Threshold(usual, "bytes", "equal to", "MTU of the other members"),
+        evidence=tuple(
+            f"{one.node}:{one.interface} has MTU {one.mtu_bytes}" for one in network.members
+        ),
+        cause="the MTU was set on some nodes only, or does not survive a restart",
+        remedy="; ".join(
+            f"on {one.node}: "
+            + wording.command(("ip", "link", "set", "dev", one.interface, "mtu", str(usual)))
+            for one in odd
+        ),
+    )
+
+
+def expected_segment_bytes(network: Network) -> int:
+    """Payload of a full TCP segment at the network's MTU."""
+    ip = IPV6_BYTES if ":" in network.subnet else IPV4_BYTES
+    return network.mtu_bytes - ip - TCP_BYTES - (TIMESTAMPS_BYTES if network.timestamps else 0)
+
+
+def _segments(subject: Subject, network: Network) -> Verdict:
+    expected, used = expected_segment_bytes(network), _used(subject, network)
+    sentence = f"every member has MTU {network.mtu_bytes}"
+    if not used:
+        reason = f"{sentence}; no TCP connection on it was seen to send enough to tell its segments"
+        return Verdict(ID, Outcome.PASS, network.name, reason)
+    smallest, where = min(used)
+    figure = Figure(smallest, "bytes", f"payload of a TCP segment of {where}")
+    threshold = Threshold(
+        expected, "bytes", "at least", f"MTU {network.mtu_bytes} less IP and TCP headers"
+    )
+    if smallest >= expected:
+        full = f"{sentence}, and TCP sends segments of {smallest} bytes"
+        return Verdict(ID, Outcome.PASS, network.name, full, figure, threshold)
+    return Verdict(
+        ID, Outcome.WARN, network.name,
+        f"TCP on {where} sends segments of {smallest} bytes, though MTU {network.mtu_bytes}"
+        f" allows {expected}",
+        figure, threshold, tuple(sorted(f"{name}: {size} bytes" for size, name in used)),
+        "the path MTU is smaller than the interfaces' own: a switch port or a route limits it",
+        "raise the MTU of the switch's ports; look at `ip route get ADDRESS` and"
+        " `ip route show cache`",
+    )  # fmt: skip
+
+
+def _used(subject: Subject, network: Network) -> set[tuple[int, str]]:
+    """Largest segment of each member's busy connections, with node:interface."""
+    ours = {member.ip: f"{member.node}:{member.interface}" for member in network.members}
+    largest: dict[str, int] = {}
+    for launch in subject.launches:
+        for _rank, _case, socket in traffic.sockets(launch):
+            name = ours.get(traffic.address_of(socket.local))
+            if name and socket.sent_bytes >= ENOUGH_BYTES and socket.segment_bytes > 0:
+                largest[name] = max(largest.get(name, 0), socket.segment_bytes)
+    return {(size, name) for name, size in largest.items()}

@@ -1,0 +1,41 @@
+"""Which interfaces carried the bytes that the benchmark moved?"""
+
+from fabricgauge.judge.interface import Context
+from fabricgauge.judge.precedence import worst
+from fabricgauge.judge.proof import findings
+from fabricgauge.judge.subject import Subject
+from fabricgauge.model.verdict import Figure, Outcome, Verdict
+
+ID = "path"
+TITLE = "The bytes crossed the network that was meant"
+
+_PIN = (
+    "pin MPI to the network (MPICH: FI_TCP_IFACE or UCX_NET_DEVICES; Open MPI: --mca"
+    " btl_tcp_if_include SUBNET; Intel MPI: FI_TCP_IFACE) and look at `ip route get ADDRESS`"
+)
+
+
+def judge(context: Context) -> tuple[Verdict, ...]:
+    return tuple(_judge(context, subject) for subject in context.subjects)
+
+
+def _judge(context: Context, subject: Subject) -> Verdict:
+    found = findings(context, subject)
+    outcome = worst([finding.outcome for finding in found], empty=Outcome.INCONCLUSIVE)
+    decisive = [finding for finding in found if finding.outcome is outcome]
+    shares = [finding.share for finding in found if finding.share is not None]
+    return Verdict(
+        rule=ID,
+        outcome=outcome,
+        subject=subject.name,
+        summary=decisive[0].summary if decisive else "no counters were read: the path is unproven",
+        figure=_figure(min(shares)) if shares else None,
+        threshold=context.thresholds.threshold("path.share", "at least") if shares else None,
+        evidence=tuple(dict.fromkeys(line for finding in found for line in finding.evidence)),
+        cause=next((finding.cause for finding in decisive), ""),
+        remedy="" if outcome is Outcome.PASS else _PIN,
+    )
+
+
+def _figure(share: float) -> Figure:
+    return Figure(share, "share", "of the sent bytes crossed the interface that was meant")

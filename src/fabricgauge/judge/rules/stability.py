@@ -1,0 +1,103 @@
+"""Are the figures that decide steady enough to decide anything?"""
+
+import msgspec
+
+from fabricgauge.judge import wording
+from fabricgauge.judge.interface import Context
+from fabricgauge.judge.precedence import worst
+from fabricgauge.judge.streams import streams
+from fabricgauge.judge.subject import Subject
+from fabricgauge.model.verdict import Figure, Outcome, Verdict
+from fabricgauge.stats.series import Point, Series
+from fabricgauge.stats.spread import launch_spread, relative_half_width, tail_ratio
+
+ID = "stability"
+TITLE = "The deciding figures are steady"
+
+_CAUSE = "other load on the hosts or the link, power saving, or a run that was too short"
+_REMEDY = "measure again when nodes and network are quiet: fabricgauge check --profile full"
+
+
+class _Finding(msgspec.Struct, frozen=True):
+    outcome: Outcome
+    threshold: str
+    value: float
+    what: str
+
+
+def judge(context: Context) -> tuple[Verdict, ...]:
+    return tuple(_judge(context, subject) for subject in context.subjects)
+
+
+def _judge(context: Context, subject: Subject) -> Verdict:
+    deciding = [(one.series, one.best) for one in streams(context, subject)]
+    smallest = [(one, one.points[0]) for one in subject.series if one.is_latency]
+    if not deciding and not smallest:
+        return Verdict(ID, Outcome.SKIPPED, subject.name, "no deciding figure was measured")
+    findings = [finding for one in deciding for finding in _bandwidth(context, *one)]
+    findings += [finding for one in smallest for finding in _latency(context, *one)]
+    if not findings:
+        return Verdict(
+            ID, Outcome.PASS, subject.name,
+            "intervals, launches and tails of the deciding figures are within their limits",
+        )  # fmt: skip
+    return _verdict(context, subject, findings)
+
+
+def _verdict(context: Context, subject: Subject, findings: list[_Finding]) -> Verdict:
+    outcome = worst((one.outcome for one in findings), empty=Outcome.PASS)
+    first = next(one for one in findings if one.outcome is outcome)
+    threshold = context.thresholds.threshold(first.threshold, "at most")
+    return Verdict(
+        rule=ID,
+        outcome=outcome,
+        subject=subject.name,
+        summary=first.what,
+        figure=Figure(first.value, threshold.unit, first.what),
+        threshold=threshold,
+        evidence=tuple(one.what for one in findings),
+        cause=_CAUSE,
+        remedy=_REMEDY,
+    )
+
+
+def _bandwidth(context: Context, series: Series, point: Point) -> list[_Finding]:
+    found = []
+    width = relative_half_width(point.bandwidth)
+    if width > context.limit("stability.interval"):
+        found.append(_Finding(
+            Outcome.INCONCLUSIVE, "stability.interval", width,
+            f"{_where(series, point)}: the interval is ± {wording.percent(width)} wide",
+        ))  # fmt: skip
+    spread = launch_spread(point.observed)
+    if spread > context.limit("stability.launches"):
+        found.append(_spread("stability.launches", spread, series, point))
+    return found
+
+
+def _latency(context: Context, series: Series, point: Point) -> list[_Finding]:
+    found = []
+    spread = launch_spread(point.observed)
+    if spread > context.limit("stability.latency_launches"):
+        found.append(_spread("stability.latency_launches", spread, series, point))
+    ratio = tail_ratio(point.observed)
+    if ratio > context.limit("stability.tail"):
+        found.append(_Finding(
+            Outcome.WARN, "stability.tail", ratio,
+            f"{_where(series, point)}: the 99th percentile is {ratio:.1f} times the median",
+        ))  # fmt: skip
+    return found
+
+
+def _spread(threshold: str, spread: float, series: Series, point: Point) -> _Finding:
+    return _Finding(
+        Outcome.WARN, threshold, spread,
+        f"{_where(series, point)}: launches differ by {wording.percent(spread)}",
+    )  # fmt: skip
+
+
+def _where(series: Series, point: Point) -> str:
+    return (
+        f"{wording.direction(series.origin, series.target)},"
+        f" {wording.PATTERNS[series.pattern]} at {wording.size(point.message_bytes)}"
+    )

@@ -1,0 +1,104 @@
+"""What is judged together: the launches that were meant for one network."""
+
+import math
+from functools import cached_property
+
+import msgspec
+
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.ceiling import Ceiling
+from fabricgauge.model.fabric import Network
+from fabricgauge.model.measurement import Measurement, Pattern
+from fabricgauge.model.plan import PlannedLaunch
+from fabricgauge.model.run import Launch, Run
+from fabricgauge.stats.series import Series, series_of
+
+#: Name of what was measured without pinning MPI to a network.
+OWN_CHOICE = "MPI's own choice"
+
+#: Launches of this name measure one node over its loopback, as a reference.
+LOOPBACK = "loopback:"
+
+
+class Subject(msgspec.Struct, frozen=True, dict=True):
+    """A network (or MPI's own choice) with all that was planned and measured for it.
+
+    ``loopbacks`` are reference launches on single nodes of the subject.
+    """
+
+    name: str
+    network: Network | Skipped
+    ceiling: Ceiling | Skipped
+    planned: tuple[PlannedLaunch, ...]
+    launches: tuple[Launch, ...]
+    loopbacks: tuple[Launch, ...]
+
+    @property
+    def pinned(self) -> bool:
+        return self.name != OWN_CHOICE
+
+    @cached_property
+    def series(self) -> tuple[Series, ...]:
+        return series_of(self.launches)
+
+    @property
+    def burst_cap_bytes_per_s(self) -> float:
+        """The ceiling where a token bucket's burst may show more, else no bound."""
+        if isinstance(self.ceiling, Skipped) or self.ceiling.burst_bytes == 0:
+            return math.inf
+        return self.ceiling.payload_bytes_per_s
+
+    def of(self, *patterns: Pattern) -> tuple[Series, ...]:
+        return tuple(one for one in self.series if one.pattern in patterns)
+
+
+def ok(launch: Launch) -> tuple[Measurement, ...]:
+    """The launch's measurements that came to their proper end."""
+    return tuple(one for one in launch.measurements if one.status == "ok")
+
+
+def subjects(run: Run, ceilings: dict[str, Ceiling | Skipped]) -> tuple[Subject, ...]:
+    """One subject per network that was planned or measured, in the plan's order."""
+    everything: tuple[PlannedLaunch | Launch, ...] = (*run.plan.launches, *run.launches)
+    names = dict.fromkeys(one.network for one in everything if not is_loopback(one.network))
+    return tuple(_subject(run, ceilings, name) for name in names)
+
+
+def is_loopback(network: str | None) -> bool:
+    return network is not None and network.startswith(LOOPBACK)
+
+
+def _subject(run: Run, ceilings: dict[str, Ceiling | Skipped], name: str | None) -> Subject:
+    launches = tuple(one for one in run.launches if one.network == name)
+    planned = tuple(one for one in run.plan.launches if one.network == name)
+    nodes = {node for one in planned for node in one.nodes}
+    nodes |= {node for one in launches for node in one.nodes}
+    return Subject(
+        name=OWN_CHOICE if name is None else name,
+        network=_network(run, name),
+        ceiling=_ceiling(ceilings, name),
+        planned=planned,
+        launches=launches,
+        loopbacks=tuple(one for one in run.launches if _refers_to(one, name, nodes)),
+    )
+
+
+def _refers_to(launch: Launch, name: str | None, nodes: set[str]) -> bool:
+    if not is_loopback(launch.network):
+        return False
+    return launch.network == f"{LOOPBACK}{name}" or set(launch.nodes) <= nodes
+
+
+def _network(run: Run, name: str | None) -> Network | Skipped:
+    if name is None:
+        return Skipped("MPI was not pinned to a network")
+    for network in run.fabric.networks:
+        if network.name == name:
+            return network
+    return Skipped(f"discovery found no network {name}")
+
+
+def _ceiling(ceilings: dict[str, Ceiling | Skipped], name: str | None) -> Ceiling | Skipped:
+    if name is None:
+        return Skipped("MPI was not pinned to a network, so no ceiling applies")
+    return ceilings.get(name, Skipped(f"no ceiling was worked out for {name}"))

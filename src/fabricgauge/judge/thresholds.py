@@ -1,0 +1,135 @@
+"""What the rules hold figures against: built-in values, their origin, a site's own."""
+
+import math
+from collections.abc import Mapping
+
+import msgspec
+
+from fabricgauge.model.errors import UsageError
+from fabricgauge.model.verdict import Threshold
+
+
+class Limit(msgspec.Struct, frozen=True):
+    """One threshold; ``unit`` is "share" (0 to 1), "s", "bytes" or "times"."""
+
+    value: float
+    unit: str
+    origin: str
+
+
+BUILT_IN: dict[str, Limit] = {
+    "path.share": Limit(
+        0.99, "share",
+        "built-in: what launchers, name lookups and keep-alives move is far below 1 %",
+    ),
+    "path.least_payload": Limit(
+        1e6, "bytes", "built-in: below that, other traffic on a node weighs too much"
+    ),
+    "floor.tcp": Limit(
+        2e-6, "s", "built-in: kernel TCP through a network interface takes 5-50 µs, never below 2"
+    ),
+    "floor.rdma": Limit(
+        0.5e-6, "s", "built-in: the best published single-switch RDMA latency is above 0.9 µs"
+    ),
+    "above-ceiling.tolerance": Limit(
+        0.01, "share", "built-in: clock rates of links and hosts differ by far less (100 ppm)"
+    ),
+    "above-ceiling.clock": Limit(
+        1e-6, "s", "built-in: one clock times both ends of a sample; this is its reading"
+    ),
+    "cache-shape.loss": Limit(
+        0.2, "share", "built-in: no medium loses a fifth of its bandwidth to larger messages"
+    ),
+    "fraction.pass": Limit(
+        0.95, "share", "built-in: sound TCP streams reach 97-99.8 % of a ceiling net of headers"
+    ),
+    "fraction.warn": Limit(
+        0.90, "share", "built-in: a soft band below fraction.pass, as wide as its margin"
+    ),
+    "fraction.from": Limit(
+        65536, "bytes", "built-in: from 64 KiB on the wire and not the software sets the pace"
+    ),
+    "asymmetry.warn": Limit(0.05, "share", "built-in: as wide as the margin of fraction.pass"),
+    "asymmetry.fail": Limit(
+        0.25, "share", "built-in: a step between link rates (40 to 25 Gb/s), no matter of tuning"
+    ),
+    "stability.interval": Limit(
+        0.10, "share", "built-in: a wider interval spans pass, soft band and fail at once"
+    ),
+    "stability.launches": Limit(
+        0.05, "share", "built-in: as wide as the margin of fraction.pass"
+    ),
+    "stability.latency_launches": Limit(
+        1.0, "share", "built-in: small messages vary by 5-18 % between launches on busy hosts"
+    ),
+    "stability.tail": Limit(
+        20.0, "times", "built-in: one in a hundred samples above that shows a stalled host or link"
+    ),
+    "dips.bandwidth": Limit(0.05, "share", "built-in: beyond what the intervals leave open"),
+    "dips.time": Limit(
+        0.25, "share", "built-in: small messages vary by 5-18 % from case to case on busy hosts"
+    ),
+    "host-limited.softirq_cpu": Limit(
+        0.90, "share", "built-in: a processor that does nothing but interrupts' bottom halves"
+    ),
+    "host-limited.idle": Limit(0.05, "share", "built-in: no processor has time left"),
+    "host-limited.softirq": Limit(
+        0.20, "share", "built-in: polling ranks spend none; it is work that packets caused"
+    ),
+    "host-limited.busy": Limit(
+        0.70, "share", "built-in: a link that limits has data waiting all the time"
+    ),
+    "host-limited.delay": Limit(
+        0.25, "share", "built-in: a rank that waits for a processor can't serve its connection"
+    ),
+    "host-limited.loopback": Limit(
+        0.25, "share", "built-in: two nodes share the work that one does alone over loopback"
+    ),
+}  # fmt: skip
+
+
+class Thresholds(msgspec.Struct, frozen=True):
+    """All limits by name, e.g. ``fraction.pass``; rules ask for theirs by that name."""
+
+    limits: dict[str, Limit]
+
+    def value(self, name: str) -> float:
+        return self.limits[name].value
+
+    def threshold(self, name: str, relation: str) -> Threshold:
+        """The limit as a verdict quotes it; ``relation`` is e.g. "at least"."""
+        limit = self.limits[name]
+        return Threshold(limit.value, limit.unit, relation, f"{name}, {limit.origin}")
+
+
+DEFAULTS = Thresholds(BUILT_IN)
+
+
+def thresholds_from(mapping: Mapping[str, object], origin: str) -> Thresholds:
+    """The built-in thresholds with those of ``mapping`` in their place.
+
+    ``origin`` says who set them (a file's path, a flag) and is quoted in verdicts.
+
+    Raises:
+        UsageError: an unknown name, or a value that is not a number of 0 or more.
+    """
+    limits = dict(BUILT_IN)
+    for name, value in mapping.items():
+        if name not in limits:
+            known = ", ".join(sorted(limits))
+            raise UsageError(f"{origin}: there is no threshold {name!r}; known are {known}")
+        limits[name] = Limit(_number(name, value, origin), limits[name].unit, f"set by {origin}")
+    for less, more in (("fraction.warn", "fraction.pass"), ("asymmetry.warn", "asymmetry.fail")):
+        if limits[less].value > limits[more].value:
+            raise UsageError(
+                f"{origin}: {less} ({limits[less].value:g}) must not be above"
+                f" {more} ({limits[more].value:g})"
+            )
+    return Thresholds(limits)
+
+
+def _number(name: str, value: object, origin: str) -> float:
+    fine = isinstance(value, int | float) and not isinstance(value, bool)
+    if not fine or not math.isfinite(float(value)) or float(value) < 0:  # type: ignore[arg-type]
+        raise UsageError(f"{origin}: {name} must be a number of 0 or more, not {value!r}")
+    return float(value)  # type: ignore[arg-type]

@@ -1,0 +1,34 @@
+#!/bin/sh
+# enter NODE COMMAND [ARGUMENT...]: run a command on a node of the lab whose directory
+# holds this script. The words stay as they are; the working directory is kept.
+# Exit status: the command's; 255 if the node cannot be entered.
+lab=${0%/*}
+node=$1
+shift
+
+fail() {
+    printf 'fabricgauge lab: %s: %s\n' "$node" "$1" >&2
+    exit 255
+}
+
+case $node in
+'' | . | .. | */*) fail 'not a node name' ;;
+esac
+{ read -r pid began token < "$lab/table/$node"; } 2> /dev/null ||
+    fail 'no such node in this lab'
+
+# Field 22 of /proc/PID/stat is the start time: a recycled process id has another.
+{ read -r _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ now _ < "/proc/$pid/stat"; } 2> /dev/null
+[ "$now" = "$began" ] || fail 'its holder process is gone; bring the lab down and up again'
+
+# A user namespace cannot be entered twice. (-ef: POSIX.1-2024, and every sh in use before it.)
+user=
+# shellcheck disable=SC3013
+[ /proc/self/ns/user -ef "/proc/$pid/ns/user" ] || user='--user --preserve-credentials'
+
+# shellcheck disable=SC2016,SC2086  # the inner shell expands; $user is words or nothing
+exec nsenter --target "$pid" $user --net --uts --ipc --mount -- sh -c '
+    cd -- "$1" || exit 255
+    export FABRICGAUGE_LAB="$2"
+    shift 2
+    exec "$@"' sh "$PWD" "$token" "$@"

@@ -1,0 +1,115 @@
+"""Which processes are a lab's, told by what the kernel says of them."""
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from fabricgauge.lab.state import Holder, Marks
+from fabricgauge.model.errors import LabError
+
+#: Environment of the processes that hold a lab's namespaces, and of those that entered.
+HOLDER_MARK, ENTERED_MARK = "FABRICGAUGE_LAB_HOLDER", "FABRICGAUGE_LAB"
+
+#: How long killed processes may take to vanish before that is reported.
+_VANISH_S = 10.0
+
+
+def boot_id() -> str:
+    """The kernel's name for this boot: process ids of another one mean nothing."""
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
+def identify(pid: int) -> Holder:
+    """A running process with its start time and network namespace; LabError if it is gone."""
+    began, namespace = start_ticks(pid), net_inode(pid)
+    if began is None or namespace is None:
+        raise LabError(f"process {pid}, which was to hold a node, is gone; bring the lab up again")
+    return Holder(pid, began, namespace)
+
+
+def is_alive(holder: Holder) -> bool:
+    """Whether this very process still runs in the same network namespace."""
+    return (
+        start_ticks(holder.pid) == holder.start_ticks and net_inode(holder.pid) == holder.net_inode
+    )
+
+
+def start_ticks(pid: int) -> int | None:
+    """When a process began, in clock ticks since boot (proc(5), field 22 of stat)."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+    except OSError:
+        return None
+    return parse_start_ticks(text)
+
+
+def parse_start_ticks(text: str) -> int:
+    """Field 22 of a stat line, whose second field may hold blanks and brackets."""
+    return int(text.rpartition(")")[2].split()[19])
+
+
+def net_inode(pid: int) -> int | None:
+    """The inode number of a process's network namespace; None for one that has ended."""
+    try:
+        return os.stat(f"/proc/{pid}/ns/net").st_ino  # noqa: PTH116 -- Path costs time here
+    except OSError:
+        return None
+
+
+def members(marks: Marks) -> frozenset[int]:
+    """Every process of a lab but this one.
+
+    An inode number is given out again once a namespace is gone, so a recorded one counts
+    only while a process that carries the lab's token lives in it. Holders count wherever
+    they are: one may have been caught before it had namespaces.
+    """
+    if marks.boot_id != boot_id():
+        return frozenset()
+    seen = {pid: namespace for pid, namespace in _processes() if pid != os.getpid()}
+    holders, proven = set(), set()
+    for pid, namespace in seen.items():
+        mark = _mark(pid, marks.token)
+        if mark == HOLDER_MARK:
+            holders.add(pid)
+        if mark and namespace in marks.net_inodes:
+            proven.add(namespace)
+    return frozenset(holders | {pid for pid, namespace in seen.items() if namespace in proven})
+
+
+def kill(marks: Marks) -> int:
+    """Kill a lab's processes until none is left; how many there were.
+
+    Raises:
+        LabError: some do not go, which only a kernel in trouble brings about.
+    """
+    ended: set[int] = set()
+    deadline = time.monotonic() + _VANISH_S
+    while found := members(marks):
+        if time.monotonic() > deadline:
+            raise LabError(f"processes {sorted(found)} of the lab do not end; see dmesg")
+        for pid in found:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        ended |= found
+        time.sleep(0.01)
+    return len(ended)
+
+
+def _processes() -> Iterator[tuple[int, int]]:
+    for entry in os.listdir("/proc"):  # noqa: PTH208 -- as above
+        if entry.isdigit() and (namespace := net_inode(int(entry))) is not None:
+            yield int(entry), namespace
+
+
+def _mark(pid: int, token: str) -> str:
+    try:
+        environment = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return ""
+    for mark in (HOLDER_MARK, ENTERED_MARK):
+        if f"{mark}={token}".encode() in environment:
+            return mark
+    return ""

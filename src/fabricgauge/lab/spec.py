@@ -1,0 +1,127 @@
+"""What a virtual cluster is asked to be, checked before anything is made."""
+
+import ipaddress
+import re
+
+import msgspec
+
+from fabricgauge.model.errors import LabError
+
+#: The node that every network reaches and where ``mpiexec`` is started.
+HEAD = "head"
+
+#: Names that mean something else in a lab or in its hosts file.
+_RESERVED = frozenset({HEAD, "switch", "localhost", "ip6-localhost"})
+
+#: Linux's HOST_NAME_MAX (limits.h).
+_HOSTNAME_LIMIT = 64
+
+#: Addresses .11 and up are the nodes', .1 is the head's, in a subnet of 254 hosts.
+_FIRST_NODE_HOST, _HEAD_HOST, _NODES_LIMIT = 11, 1, 128
+
+_NETWORKS_LIMIT = 16
+_RATE_BIT_S = (1e6, 400e9)
+#: 576 is the packet that every IPv4 host must accept (RFC 791); 65535 is veth's maximum.
+_MTU_BYTES = (576, 65535)
+_NETWORK_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}")
+
+
+class NetworkSpec(msgspec.Struct, frozen=True):
+    """One network: line rate per direction in bit/s and MTU in bytes."""
+
+    name: str
+    rate_bit_s: float
+    mtu_bytes: int = 1500
+
+
+class LabSpec(msgspec.Struct, frozen=True):
+    """A lab: its name, its nodes in order, and its networks in order."""
+
+    name: str = "lab"
+    nodes: tuple[str, ...] = ("c1", "c2")
+    networks: tuple[NetworkSpec, ...] = (NetworkSpec("net1", 1e9),)
+
+
+def numbered_nodes(count: int) -> tuple[str, ...]:
+    """The default names c1, c2, … of ``count`` nodes."""
+    return tuple(f"c{number}" for number in range(1, count + 1))
+
+
+def subnet(network: int) -> str:
+    """The subnet of the network with that index from 0, in CIDR form."""
+    return f"10.77.{network}.0/24"
+
+
+def address(network: int, node: int) -> str:
+    """The address of a node in a network; indices from 0, where node 0 is the head."""
+    host = _HEAD_HOST if node == 0 else _FIRST_NODE_HOST + node - 1
+    return str(ipaddress.ip_network(subnet(network)).network_address + host)
+
+
+def checked(spec: LabSpec) -> LabSpec:
+    """The same lab, if it can be made.
+
+    Raises:
+        LabError: a name, count, rate or MTU that the lab cannot have.
+    """
+    _check_count("nodes", len(spec.nodes), _NODES_LIMIT)
+    _check_count("networks", len(spec.networks), _NETWORKS_LIMIT)
+    for node in spec.nodes:
+        _check_node_name(node)
+    _check_unique("node", [node.lower() for node in spec.nodes])
+    for network in spec.networks:
+        _check_network(network)
+    _check_unique("network", [network.name for network in spec.networks])
+    return spec
+
+
+def check_mtu(mtu_bytes: int, where: str) -> None:
+    """Refuse an MTU that a virtual link cannot have, in bytes."""
+    low, high = _MTU_BYTES
+    if not low <= mtu_bytes <= high:
+        raise LabError(f"MTU {mtu_bytes} of {where} is not between {low} and {high} bytes")
+
+
+def check_rate(rate_bit_s: float, where: str) -> None:
+    """Refuse a line rate that the token bucket cannot hold, in bit/s."""
+    low, high = _RATE_BIT_S
+    if not low <= rate_bit_s <= high:
+        raise LabError(f"rate {rate_bit_s:g} bit/s of {where} is not between 1M and 400G bit/s")
+
+
+def _check_count(what: str, count: int, limit: int) -> None:
+    if not 1 <= count <= limit:
+        raise LabError(f"a lab has 1 to {limit} {what}, not {count}")
+
+
+def _check_node_name(name: str) -> None:
+    """A name must stand as a kernel hostname, as a word of /etc/hosts and as a file name."""
+    reason = ""
+    if not 1 <= len(name.encode(errors="replace")) <= _HOSTNAME_LIMIT:
+        reason = f"a hostname has 1 to {_HOSTNAME_LIMIT} bytes"
+    elif not name.isascii() or not name.isprintable():
+        reason = "a hostname is printable ASCII here"
+    elif name[0] in "-.":
+        reason = "a hostname does not begin with a hyphen or a dot"
+    elif bad := set(name) & set(" #/,"):
+        reason = f"it contains {', '.join(repr(sign) for sign in sorted(bad))}"
+    elif name.lower() in _RESERVED:
+        reason = "the lab uses that name itself"
+    if reason:
+        raise LabError(f"{name!r} cannot name a node: {reason}; choose another name")
+
+
+def _check_network(network: NetworkSpec) -> None:
+    if not _NETWORK_NAME.fullmatch(network.name):
+        raise LabError(
+            f"{network.name!r} cannot name a network: use up to 32 letters, digits, dots, "
+            "underscores and hyphens, beginning with a letter or digit"
+        )
+    check_rate(network.rate_bit_s, f"network {network.name}")
+    check_mtu(network.mtu_bytes, f"network {network.name}")
+
+
+def _check_unique(what: str, names: list[str]) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise LabError(f"two {what}s are named {name!r}; names must differ")

@@ -1,0 +1,178 @@
+"""Bring a lab up: namespaces, then cables, then shaping."""
+
+import os
+import secrets
+import shutil
+import sys
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from fabricgauge import process
+from fabricgauge.lab import cabling, inside, place, tools
+from fabricgauge.lab.down import down
+from fabricgauge.lab.holder import HOLDER_MARK, boot_id, identify
+from fabricgauge.lab.spec import HEAD, LabSpec, address, checked, subnet
+from fabricgauge.lab.state import Holder, LabNetwork, LabNode, LabState, save
+from fabricgauge.model.errors import LabError
+
+_HERE = Path(__file__).parent
+
+#: Furnishing a node takes some 50 ms; this is for a machine that swaps.
+_FURNISH_TIMEOUT_S = 60.0
+
+_T = TypeVar("_T")
+_R = TypeVar("_R")
+
+
+def up(spec: LabSpec) -> LabState:
+    """Make a lab that stands until ``down``; nothing is left of one that fails.
+
+    Raises:
+        LabError: it exists, it cannot be as asked, or the machine forbids it.
+        ToolMissing: a program of iproute2 or util-linux is not installed.
+    """
+    checked(spec)
+    tools.require()
+    directory = place.create(spec.name)
+    try:
+        return _bring_up(spec, directory)
+    except BaseException:
+        down(spec.name)
+        raise
+
+
+def _bring_up(spec: LabSpec, directory: Path) -> LabState:
+    state = _draft(spec, directory)
+    save(state)
+    _write_files(state, spec)
+    switch = _hold(state, "", None)
+    state = msgspec.structs.replace(state, switch=switch, net_inodes=(switch.net_inode,))
+    holders = _each(lambda name: _hold(state, name, switch), (HEAD, *spec.nodes))
+    nodes = tuple(
+        LabNode(name, index, holder)
+        for index, (name, holder) in enumerate(zip((HEAD, *spec.nodes), holders, strict=True))
+    )
+    inodes = (switch.net_inode, *(node.holder.net_inode for node in nodes))
+    state = msgspec.structs.replace(state, nodes=nodes, net_inodes=inodes)
+    save(state)
+    _write_table(state)
+    _wire(state, switch)
+    state = msgspec.structs.replace(state, complete=True)
+    save(state)
+    return state
+
+
+def _draft(spec: LabSpec, directory: Path) -> LabState:
+    return LabState(
+        name=spec.name,
+        directory=str(directory),
+        token=secrets.token_hex(8),
+        boot_id=boot_id(),
+        created_utc=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        rootless=os.geteuid() != 0,
+        congestion_control=_congestion_control(),
+        networks=tuple(
+            LabNetwork(network.name, index, network.rate_bit_s, network.mtu_bytes, subnet(index))
+            for index, network in enumerate(spec.networks)
+        ),
+    )
+
+
+def _congestion_control() -> str:
+    """cubic where the machine lets namespaces choose it, else reno, which is always there.
+
+    A namespace may only choose from the machine's own list, and that is not ours to change.
+    """
+    try:
+        allowed = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control").read_text().split()
+    except OSError:
+        return "reno"
+    return "cubic" if "cubic" in allowed else "reno"
+
+
+def _write_files(state: LabState, spec: LabSpec) -> None:
+    directory = Path(state.directory)
+    (directory / "congestion_control").write_text(state.congestion_control)
+    (directory / "hosts").write_text(_hosts(spec))
+    (directory / "hostnames").mkdir()
+    for name in (HEAD, *spec.nodes):
+        (directory / "hostnames" / name).write_text(f"{name}\n")
+    for script in ("enter", "agent"):
+        shutil.copyfile(_HERE / f"{script}.sh", directory / script)
+        (directory / script).chmod(0o700)
+
+
+def _hosts(spec: LabSpec) -> str:
+    """The nodes' /etc/hosts. In the first network a node has its plain name, in network
+    NET the alias NODE-NET."""
+    lines = ["127.0.0.1 localhost"]
+    for index, network in enumerate(spec.networks):
+        for number, name in enumerate((HEAD, *spec.nodes)):
+            plain = f"{name} " if index == 0 else ""
+            lines.append(f"{address(index, number)} {plain}{name}-{network.name}")
+    return "\n".join(lines) + "\n"
+
+
+def _write_table(state: LabState) -> None:
+    """What ``enter`` needs to know of each node, one file per node."""
+    table = Path(state.directory) / "table"
+    table.mkdir()
+    for node in state.nodes:
+        line = f"{node.holder.pid} {node.holder.start_ticks} {state.token}\n"
+        (table / node.name).write_text(line)
+
+
+def _hold(state: LabState, node: str, switch: Holder | None) -> Holder:
+    """Start the process that holds a node's namespaces; the switch has an empty name.
+
+    Without root the switch comes with the user namespace that owns the whole lab.
+    """
+    fresh = ["--net", "--uts", "--ipc", "--mount", "--propagation", "slave"]
+    outer = []
+    if state.rootless and not switch:
+        fresh = ["--user", "--map-root-user", *fresh]
+    elif switch and (options := inside.user_options(switch.pid)):
+        outer = [tools.path_of("nsenter"), "--target", str(switch.pid), *options, "--"]
+    furnish = [sys.executable, "-I", "-S", str(_HERE / "hold.py"), node, state.directory]
+    done = process.run(
+        [tools.path_of("setsid"), "--fork", *outer, tools.path_of("unshare"), *fresh, *furnish],
+        timeout_s=_FURNISH_TIMEOUT_S,
+        env={HOLDER_MARK: state.token, "PATH": tools.SEARCH_PATH},
+    )
+    if not done.stdout.strip().isdigit():
+        raise LabError(_refusal(state, node, done))
+    return inside.assert_own_namespace(identify(int(done.stdout)))
+
+
+def _refusal(state: LabState, node: str, done: process.Completed) -> str:
+    reason = "it took too long" if done.timed_out else done.stderr.strip() or "no reason given"
+    remedy = (
+        "allow user namespaces (sysctl user.max_user_namespaces above 0, "
+        "kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0 "
+        "where the kernel has them), or run as root"
+        if state.rootless
+        else "in a container, start it with --privileged"
+    )
+    return f"cannot make the namespaces of {node or 'the switch'}: {reason}; {remedy}"
+
+
+def _wire(state: LabState, switch: Holder) -> None:
+    inside.batch(switch, "ip", cabling.switch_links(state))
+    inside.batch(switch, "tc", cabling.switch_shaping(state))
+    _each(lambda node: _connect(state, node), state.nodes)
+
+
+def _connect(state: LabState, node: LabNode) -> None:
+    inside.batch(node.holder, "ip", cabling.node_links(state, node))
+    inside.batch(node.holder, "tc", cabling.node_shaping(state))
+
+
+def _each(action: Callable[[_T], _R], items: Iterable[_T]) -> list[_R]:
+    """Do the same for all nodes side by side; the first failure is raised."""
+    with ThreadPoolExecutor(max_workers=8) as pool:
+        return list(pool.map(action, items))

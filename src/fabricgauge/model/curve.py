@@ -1,0 +1,41 @@
+"""What the statistics make of one pattern between two nodes: a curve over message size."""
+
+import msgspec
+
+from fabricgauge.model.estimate import Estimate
+from fabricgauge.model.measurement import Pattern
+
+
+class CurvePoint(msgspec.Struct, frozen=True):
+    """One message size of a curve, over all launches that measured it.
+
+    ``time`` is seconds per sample: half a round trip for ``latency``, one put with its
+    flush for ``put_latency``, one window with its acknowledgement for the bandwidth
+    patterns. ``bandwidth`` is bytes/s of payload per direction, for
+    ``bidirectional_bandwidth`` the sum of both directions; None for a latency pattern
+    and for a message without payload. Percentile and extremes are over all samples of
+    all launches, in seconds per sample.
+    """
+
+    message_bytes: int
+    window: int
+    time: Estimate
+    bandwidth: Estimate | None
+    p99_s: float
+    minimum_s: float
+    maximum_s: float
+
+
+class Curve(msgspec.Struct, frozen=True):
+    """One pattern from one node to another, points in ascending order of size.
+
+    ``network`` is the network that the launches were pinned to, None when MPI was left
+    its own choice. ``origin_node`` is the node that sends first (and alone, for
+    ``bandwidth`` and the put patterns).
+    """
+
+    network: str | None
+    pattern: Pattern
+    origin_node: str
+    target_node: str
+    points: tuple[CurvePoint, ...]

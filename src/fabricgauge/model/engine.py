@@ -1,0 +1,35 @@
+"""The measuring program and the MPI libraries that it can be built against."""
+
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+MpiKind = Literal["mpich", "openmpi", "intelmpi"]
+
+
+class Mpi(msgspec.Struct, frozen=True):
+    """One MPI installation: its compiler wrapper and the launcher that belongs to it.
+
+    ``embedded`` says that it came with this program's own Python environment.
+    """
+
+    kind: MpiKind
+    version: str
+    mpicxx: Path
+    mpiexec: Path
+    embedded: bool = False
+
+
+class Engine(msgspec.Struct, frozen=True):
+    """One build of the measuring program.
+
+    ``identity`` is the hash of everything that the build depends on: compiler, MPI,
+    flags and sources. ``compiler`` is the first line of the compiler's own version text.
+    """
+
+    path: Path
+    mpi: Mpi
+    identity: str
+    flags: tuple[str, ...]
+    compiler: str

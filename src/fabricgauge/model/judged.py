@@ -1,0 +1,25 @@
+"""A run with everything that was concluded from it: what a report is made of."""
+
+import msgspec
+
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.ceiling import Ceiling
+from fabricgauge.model.curve import Curve
+from fabricgauge.model.run import Run
+from fabricgauge.model.verdict import Outcome, Verdict
+
+
+class Judged(msgspec.Struct, frozen=True):
+    """One run, its ceilings by network name, its curves, and the verdicts.
+
+    ``judged_utc`` is ISO 8601 with a trailing Z; ``rules_version`` names the set of
+    rules, so that a later judging of the same run can be told from this one.
+    """
+
+    run: Run
+    ceilings: dict[str, Ceiling | Skipped]
+    curves: tuple[Curve, ...]
+    verdicts: tuple[Verdict, ...]
+    overall: Outcome
+    judged_utc: str
+    rules_version: str

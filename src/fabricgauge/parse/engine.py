@@ -1,0 +1,43 @@
+"""The engine's JSON Lines, one line at a time."""
+
+import msgspec
+
+from fabricgauge.model.measurement import FORMAT_VERSION, Footer, Header, Measurement, Placement
+from fabricgauge.model.measurement import Record as EngineRecord
+
+_DECODER: msgspec.json.Decoder[EngineRecord] = msgspec.json.Decoder(
+    Header | Placement | Measurement | Footer
+)
+
+
+class NotUnderstood(msgspec.Struct, frozen=True):
+    """A line that is no record: its text, shortened, and what was expected instead."""
+
+    text: str
+    reason: str
+
+
+def parse_line(line: str) -> EngineRecord | NotUnderstood:
+    """One line of the engine's standard output.
+
+    Launchers and MPI libraries write warnings between the records; those come back
+    as NotUnderstood, never dropped, as does a record cut off by a dying launch.
+    """
+    text = line.strip()
+    if not text.startswith("{"):
+        return NotUnderstood(text[:200], "not a record; most likely a message of the launcher")
+    try:
+        record = _DECODER.decode(text)
+    except msgspec.MsgspecError as error:
+        return NotUnderstood(text[:200], f"expected an engine record: {error}")
+    except RecursionError:
+        return NotUnderstood(text[:200], "expected an engine record: nested too deeply")
+    if isinstance(record, Header) and _major(record.version) != _major(FORMAT_VERSION):
+        return NotUnderstood(
+            text[:200], f"format version {record.version}; this program reads {FORMAT_VERSION}"
+        )
+    return record
+
+
+def _major(version: str) -> str:
+    return version.split(".", 1)[0]

@@ -1,0 +1,96 @@
+"""Fabric and profile in, plan out: which launches, in which order."""
+
+import msgspec
+
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.ceiling import Ceiling
+from fabricgauge.model.errors import UsageError
+from fabricgauge.model.fabric import Network
+from fabricgauge.model.measurement import Measurement, Pattern
+from fabricgauge.model.plan import Plan, PlannedLaunch, Stopping
+from fabricgauge.plan.cases import cases
+from fabricgauge.plan.profiles import MIB, Profile
+
+#: Stands in for an unknown link rate when windows and budgets are chosen: 1 Gb/s.
+ASSUMED_PAYLOAD_BYTES_PER_S = 117.69e6
+LARGEST_MESSAGE_BYTES = 1024 * MIB
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """What the user asked for. ``place`` are the nodes of ranks 0 and 1."""
+
+    profile: Profile
+    patterns: tuple[Pattern, ...]
+    sizes: tuple[int, ...]
+    place: tuple[str, str]
+    check_data: bool
+    confidence: float = 0.95
+
+
+def plan(wanted: Wanted, targets: tuple[tuple[Network | None, Ceiling | Skipped], ...]) -> Plan:
+    """Launches interleaved over the targets, so that a drift touches all of them alike.
+
+    A target is a network with its ceiling, or (None, …) for MPI's own choice.
+
+    Raises:
+        UsageError: no sizes, or a size out of range.
+    """
+    _require_sizes(wanted.sizes)
+    launches = tuple(
+        _launch(number, wanted, network, ceiling)
+        for number, (network, ceiling) in enumerate(targets * wanted.profile.launches, start=1)
+    )
+    stopping = Stopping(wanted.profile.relative_half_width, wanted.confidence)
+    return Plan(wanted.profile.name, stopping, wanted.check_data, launches)
+
+
+def host_reference(number: int, node: str, network: str, of: Plan) -> PlannedLaunch:
+    """A launch that shows what MPI and one host do without a network, over TCP loopback.
+
+    It repeats the largest streaming cases of the plan's first launch on ``node`` alone.
+    """
+    measured = next(launch for launch in of.launches if launch.network == network)
+    largest = sorted(
+        (case for case in measured.cases if case.pattern == "bandwidth" and case.origin == 0),
+        key=lambda case: case.message_bytes,
+    )[-3:]
+    return PlannedLaunch(number, f"loopback:{node}", None, (node, node), tuple(largest))
+
+
+def remaining(of: Plan, done: tuple[tuple[int, Measurement], ...]) -> tuple[PlannedLaunch, ...]:
+    """The plan's launches with only those cases that have no result yet.
+
+    ``done`` pairs launch numbers with measurements; only ``ok`` and ``skipped`` count.
+    """
+    finished = {(number, m.case) for number, m in done if m.status in ("ok", "skipped")}
+    left = (
+        msgspec.structs.replace(
+            launch,
+            cases=tuple(c for c in launch.cases if (launch.number, c.name) not in finished),
+        )
+        for launch in of.launches
+    )
+    return tuple(launch for launch in left if launch.cases)
+
+
+def _launch(
+    number: int, wanted: Wanted, network: Network | None, ceiling: Ceiling | Skipped
+) -> PlannedLaunch:
+    rate = (
+        ASSUMED_PAYLOAD_BYTES_PER_S if isinstance(ceiling, Skipped) else ceiling.payload_bytes_per_s
+    )
+    return PlannedLaunch(
+        number=number,
+        network=network.name if network else None,
+        subnet=network.subnet if network else None,
+        nodes=wanted.place,
+        cases=cases(wanted.patterns, wanted.sizes, wanted.profile.case_budget_s, rate),
+    )
+
+
+def _require_sizes(sizes: tuple[int, ...]) -> None:
+    if not sizes:
+        raise UsageError("no message sizes to measure; name at least one, e.g. --sizes 0,8,1MiB")
+    for size in sizes:
+        if not 0 <= size <= LARGEST_MESSAGE_BYTES:
+            raise UsageError(f"message size {size} B is out of range: 0 B to 1 GiB")

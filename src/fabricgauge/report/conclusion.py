@@ -1,0 +1,114 @@
+"""The verdict in words: the order of verdicts, the headline, the next steps."""
+
+from collections import Counter
+from typing import NamedTuple
+
+from fabricgauge.model.ceiling import Ceiling
+from fabricgauge.model.curve import Curve
+from fabricgauge.model.estimate import Estimate
+from fabricgauge.model.judged import Judged
+from fabricgauge.model.verdict import Outcome, Verdict
+from fabricgauge.report.networks import is_reference, named
+from fabricgauge.report.quantities import megabytes_per_s, percent, size
+
+VIRTUAL = "Virtual cluster on one machine: the figures describe the lab, not a fabric."
+
+MEANING: dict[Outcome, str] = {
+    Outcome.PASS: "every rule that could be applied is satisfied",
+    Outcome.WARN: "usable, but something deserves attention",
+    Outcome.FAIL: "the network does not do what it should",
+    Outcome.INVALID: "the figures do not describe the network that was meant",
+    Outcome.INCONCLUSIVE: "the data do not support an answer",
+    Outcome.SKIPPED: "nothing was judged",
+}
+
+_RANK = {outcome: rank for rank, outcome in enumerate(Outcome)}
+
+
+class Peak(NamedTuple):
+    """The highest bandwidth of a curve; ``limit_bytes_s`` is the ceiling if it is known."""
+
+    curve: Curve
+    message_bytes: int
+    bandwidth: Estimate
+    limit_bytes_s: float | None
+
+
+def worst_first(verdicts: tuple[Verdict, ...]) -> tuple[Verdict, ...]:
+    """Verdicts by precedence of their outcome, otherwise in the order of the rules."""
+    return tuple(sorted(verdicts, key=lambda verdict: _RANK[verdict.outcome]))
+
+
+def tally(verdicts: tuple[Verdict, ...]) -> str:
+    """How many of each outcome: ``1 FAIL, 7 PASS``."""
+    counts = Counter(verdict.outcome for verdict in verdicts)
+    return ", ".join(f"{counts[one]} {one.value}" for one in Outcome if counts[one])
+
+
+def headline(judged: Judged) -> str:
+    """The reason for the overall outcome in one sentence."""
+    if judged.overall is Outcome.PASS:
+        peaks = [peak for peak in one_way_peaks(judged) if peak.limit_bytes_s]
+        if peaks:
+            return " ".join(_sentence(peak) for peak in peaks)
+    decisive = [one for one in judged.verdicts if one.outcome is judged.overall]
+    if not decisive:
+        return f"{MEANING[judged.overall].capitalize()}."
+    more = f" (and {len(decisive) - 1} more)" if len(decisive) > 1 else ""
+    return f"{decisive[0].subject}: {decisive[0].summary}{more}"
+
+
+def one_way_peaks(judged: Judged) -> tuple[Peak, ...]:
+    """The best one-way bandwidth of each network, over both directions."""
+    best: dict[str | None, Peak] = {}
+    for curve in judged.curves:
+        one_way = curve.pattern == "bandwidth" and not is_reference(curve.network)
+        peak = _peak(judged, curve) if one_way else None
+        if peak and peak.bandwidth.value > _value(best.get(curve.network)):
+            best[curve.network] = peak
+    return tuple(best.values())
+
+
+def limit_bytes_s(judged: Judged, network: str | None, pattern: str) -> float | None:
+    """The ceiling that a pattern's figures are held against: both directions add up."""
+    ceiling = judged.ceilings.get(network) if network is not None else None
+    if not isinstance(ceiling, Ceiling):
+        return None
+    directions = 2 if pattern == "bidirectional_bandwidth" else 1
+    return directions * ceiling.payload_bytes_per_s
+
+
+def next_steps(judged: Judged) -> tuple[Verdict, ...]:
+    """Verdicts that ask for something to be done, worst first, each remedy once."""
+    steps: dict[str, Verdict] = {}
+    for verdict in worst_first(judged.verdicts):
+        if verdict.outcome is not Outcome.PASS and verdict.remedy:
+            steps.setdefault(verdict.remedy, verdict)
+    return tuple(steps.values())
+
+
+def _peak(judged: Judged, curve: Curve) -> Peak | None:
+    carried = [
+        Peak(curve, point.message_bytes, point.bandwidth, None)
+        for point in curve.points
+        if point.bandwidth
+    ]
+    if not carried:
+        return None
+    best = max(carried, key=lambda peak: peak.bandwidth.value)
+    return best._replace(limit_bytes_s=limit_bytes_s(judged, curve.network, curve.pattern))
+
+
+def _value(peak: Peak | None) -> float:
+    return peak.bandwidth.value if peak else 0.0
+
+
+def _sentence(peak: Peak) -> str:
+    limit = peak.limit_bytes_s or float("inf")
+    return (
+        f"{named(peak.curve.network)} carries {megabytes_per_s(peak.bandwidth.value)} MB/s"
+        " per direction"
+        f" ({peak.curve.origin_node} → {peak.curve.target_node}, {size(peak.message_bytes)}),"
+        f" {percent(peak.bandwidth.value / limit)} of its ceiling of"
+        f" {megabytes_per_s(limit)} MB/s."
+    )

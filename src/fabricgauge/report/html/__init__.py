@@ -1,0 +1,1 @@
+"""The HTML report: a page from a template, with curves drawn by Bokeh."""

@@ -1,0 +1,165 @@
+"""Pictures as Bokeh documents; Bokeh takes about a second to import, so only this module does."""
+
+from typing import Any
+
+import bokeh.models
+from bokeh.core.types import ID
+from bokeh.embed import json_item
+from bokeh.plotting import figure
+from bokeh.resources import Resources
+
+from fabricgauge.report.html.palette import FLOOR, GRID, INK, LIMIT, PAPER, SERIES, SOFT
+from fabricgauge.report.html.series import EMPTY_MESSAGE_AT, Line, Picture, Series
+from fabricgauge.report.quantities import size
+
+#: Untyped: the types that Bokeh ships leave out models that it re-exports.
+models: Any = bokeh.models
+
+HEIGHT_PX = 400
+LABEL_EVERY_DOUBLINGS = 4
+LONG_LABEL = 26
+MARKERS = ("circle", "square", "triangle", "diamond", "inverted_triangle", "hex")
+TOOLTIPS = [
+    ("", "@curve"),
+    ("message", "@size"),
+    ("median", "@median"),
+    ("interval", "@interval"),
+    ("", "@also"),
+    ("samples", "@count"),
+]
+
+
+def library() -> str:
+    """BokehJS itself, without widgets, tables or WebGL: 1.27 MB."""
+    return "\n".join(Resources(mode="inline", components=["bokeh"]).js_raw)
+
+
+def document(picture: Picture, target: str) -> dict[str, Any]:
+    """What ``Bokeh.embed.embed_item`` needs to draw the picture into the element ``target``."""
+    item: dict[str, Any] = dict(json_item(_plot(picture), ID(target)))
+    names: dict[str, str] = {}
+    renumbered = _renumbered(item["doc"], names)
+    return {**item, "doc": renumbered, "root_id": names[item["root_id"]]}
+
+
+def _renumbered(value: Any, names: dict[str, str]) -> Any:
+    """Bokeh numbers models through the life of a process; equal reports must be equal."""
+    if isinstance(value, (list, tuple)):
+        return [_renumbered(one, names) for one in value]
+    if isinstance(value, dict):
+        return {
+            key: names.setdefault(one, f"m{len(names)}")
+            if key == "id" and isinstance(one, str)
+            else _renumbered(one, names)
+            for key, one in value.items()
+        }
+    return value
+
+
+def _plot(picture: Picture) -> Any:
+    plot = figure(
+        height=HEIGHT_PX, sizing_mode="stretch_width",
+        y_axis_type="log" if picture.log else "linear",
+        x_range=_x_range(picture), y_range=_y_range(picture), toolbar_location="above",
+        tools="pan,box_zoom,wheel_zoom,reset,save", output_backend="canvas",
+        x_axis_label="message size", y_axis_label=picture.y_label, min_border_right=12,
+    )  # fmt: skip
+    items = [_draw_line(plot, line) for line in picture.lines]
+    for place, series in enumerate(picture.series):
+        items.append(_draw_series(plot, series, place))
+    columns = 1 if any(len(item.label.value) > LONG_LABEL for item in items) else 2
+    legend = models.Legend(
+        items=items[::-1],
+        orientation="horizontal",
+        ncols=columns,
+        click_policy="hide",
+        location="top_left",
+    )
+    plot.add_layout(legend, "below")
+    _axes(plot, picture)
+    _style(plot)
+    return plot
+
+
+def _draw_line(plot: Any, line: Line) -> Any:
+    flat = len(set(line.y)) == 1
+    colour = LIMIT if line.label.startswith("ceiling") else FLOOR
+    drawn = plot.line(line.x, line.y, color=colour, line_width=1.6,
+                      line_dash="dashed" if flat else "dotdash")  # fmt: skip
+    return models.LegendItem(label={"value": line.label}, renderers=[drawn])
+
+
+def _draw_series(plot: Any, series: Series, place: int) -> Any:
+    colour, marker = SERIES[place % len(SERIES)], MARKERS[place % len(MARKERS)]
+    columns = {"x": series.x, "y": series.y, "low": series.low, "high": series.high}
+    source = models.ColumnDataSource({**columns, "tail": series.tail or series.y, **series.words})
+    drawn = []
+    if series.tail:
+        drawn.append(plot.varea(x="x", y1="y", y2="tail", source=source, color=colour, alpha=0.1))
+    drawn.append(plot.line("x", "y", source=source, color=colour, line_width=1.8))
+    points = plot.scatter("x", "y", source=source, color=colour, marker=marker, size=6)
+    head = models.TeeHead(size=7, line_color=colour)
+    whisker = models.Whisker(source=source, base="x", lower="low", upper="high",
+                             line_color=colour, upper_head=head, lower_head=head)  # fmt: skip
+    plot.add_layout(whisker)
+    plot.add_tools(models.HoverTool(renderers=[points], tooltips=TOOLTIPS, visible=place == 0))
+    return models.LegendItem(label={"value": series.label}, renderers=[*drawn, points])
+
+
+def _x_range(picture: Picture) -> Any:
+    ends = [x for one in picture.series for x in one.x]
+    return models.Range1d(start=min(ends) - 0.6, end=max(ends) + 0.6)
+
+
+def _y_range(picture: Picture) -> Any:
+    values = [y for one in picture.series for y in (*one.low, *one.high, *(one.tail or ()))]
+    values += [y for line in picture.lines for y in line.y]
+    if not picture.log:
+        return models.Range1d(start=0, end=max(values) * 1.08 or 1)
+    above_zero = [y for y in values if y > 0]
+    return models.Range1d(start=min(above_zero) * 0.7, end=max(above_zero) * 1.5)
+
+
+def _axes(plot: Any, picture: Picture) -> None:
+    ends = [x for one in picture.series for x in one.x]
+    doublings = range(max(0, int(min(ends))), int(max(ends)) + 1)
+    labels = {float(x): size(2**x) for x in doublings if x % LABEL_EVERY_DOUBLINGS == 0}
+    if min(ends) == EMPTY_MESSAGE_AT:
+        labels[EMPTY_MESSAGE_AT] = size(0)
+    plot.xaxis.ticker = models.FixedTicker(
+        ticks=sorted(labels), minor_ticks=[float(x) for x in doublings]
+    )
+    plot.xaxis.major_label_overrides = labels
+    plot.yaxis.formatter = models.NumeralTickFormatter(format="0,0.[00]")
+    if picture.log:
+        plot.yaxis.ticker = models.LogTicker(mantissas=[1, 2, 5], desired_num_ticks=8)
+    if picture.full_scale:
+        top = 100 * plot.y_range.end / picture.full_scale
+        plot.extra_y_ranges = {"share": models.Range1d(start=0, end=top)}
+        share = models.LinearAxis(y_range_name="share", axis_label="% of the ceiling")
+        plot.add_layout(share, "right")
+
+
+def _style(plot: Any) -> None:
+    plot.background_fill_color = plot.border_fill_color = PAPER
+    plot.outline_line_color = None
+    plot.toolbar.logo = None
+    plot.toolbar.autohide = True
+    for axis in plot.axis:
+        axis.axis_line_color = axis.major_tick_line_color = axis.minor_tick_line_color = SOFT
+        axis.major_label_text_color, axis.axis_label_text_color = SOFT, INK
+        axis.axis_label_text_font_style = "normal"
+        axis.major_label_text_font_size, axis.axis_label_text_font_size = "12px", "13px"
+    plot.grid.grid_line_color = GRID
+    for legend in plot.legend:
+        legend.label_text_color, legend.label_text_font_size = INK, "12px"
+        legend.border_line_color, legend.background_fill_color = None, PAPER
+        legend.spacing, legend.padding, legend.margin = 4, 4, 4
+    for part in (*plot.axis, *plot.legend):
+        _set_font(part)
+
+
+def _set_font(part: Any) -> None:
+    for name in ("axis_label_text_font", "major_label_text_font", "label_text_font"):
+        if name in part.properties():
+            setattr(part, name, "system-ui, sans-serif")

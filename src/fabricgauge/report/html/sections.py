@@ -1,0 +1,151 @@
+"""Rows of the page's tables, as text."""
+
+from typing import NamedTuple
+
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.ceiling import Ceiling
+from fabricgauge.model.curve import Curve, CurvePoint
+from fabricgauge.report.conclusion import limit_bytes_s, one_way_peaks
+from fabricgauge.report.interface import Judged
+from fabricgauge.report.networks import is_reference, named
+from fabricgauge.report.quantities import (
+    half_width,
+    megabytes_per_s,
+    microseconds,
+    of_unit,
+    percent,
+    size,
+)
+from fabricgauge.report.sweep import TITLES, direction, facts
+from fabricgauge.report.traffic import traffic
+
+
+class KeyFigure(NamedTuple):
+    """A figure for the head of the page: number, unit, and what exactly it is."""
+
+    value: str
+    unit: str
+    what: str
+
+
+class CaseRow(NamedTuple):
+    """One message size of one curve; times in µs per sample."""
+
+    size: str
+    window: int
+    median: str
+    interval: str
+    p99: str
+    p999: str
+    minimum: str
+    maximum: str
+    rate: str
+    share: str
+    samples: str
+    launches: int
+    stops: str
+
+
+class CaseTable(NamedTuple):
+    """A curve in figures."""
+
+    network: str
+    title: str
+    direction: str
+    sample: str
+    rows: tuple[CaseRow, ...]
+
+
+SAMPLE = {
+    "latency": "half a round trip",
+    "put_latency": "one MPI_Put with its flush",
+    "bandwidth": "one window with its acknowledgement",
+    "bidirectional_bandwidth": "one window in both directions with its acknowledgement",
+    "put_bandwidth": "one window of MPI_Put with its flush",
+}
+
+
+def key_figures(judged: Judged) -> tuple[KeyFigure, ...]:
+    """Best one-way bandwidth, its share of the ceiling, smallest latency, path share."""
+    return (*_bandwidths(judged), *_latencies(judged), *_shares(judged))
+
+
+def rows_of_sum(ceiling: Ceiling) -> list[tuple[str, str, str]]:
+    """The ceiling step by step: what, how, result with its unit."""
+    return [(step.label, step.expression, of_unit(step.value, step.unit)) for step in ceiling.steps]
+
+
+def case_tables(judged: Judged) -> tuple[CaseTable, ...]:
+    """All curves in figures."""
+    return tuple(_case_table(judged, curve) for curve in judged.curves)
+
+
+def _bandwidths(judged: Judged) -> list[KeyFigure]:
+    found = []
+    for peak in one_way_peaks(judged):
+        share = (
+            f", {percent(peak.bandwidth.value / peak.limit_bytes_s)} of the ceiling"
+            if peak.limit_bytes_s
+            else ""
+        )
+        what = (
+            f"{named(peak.curve.network)}: one direction, {direction(peak.curve)},"
+            f" {size(peak.message_bytes)} messages{share}"
+        )
+        found.append(KeyFigure(megabytes_per_s(peak.bandwidth.value), "MB/s", what))
+    return found
+
+
+def _latencies(judged: Judged) -> list[KeyFigure]:
+    found = []
+    for curve in judged.curves:
+        if curve.pattern == "latency" and curve.points and not is_reference(curve.network):
+            point = curve.points[0]
+            what = (
+                f"{named(curve.network)}: half round trip, {direction(curve)},"
+                f" {size(point.message_bytes)} message"
+            )
+            found.append(KeyFigure(microseconds(point.time.value), "µs", what))
+    return found
+
+
+def _shares(judged: Judged) -> list[KeyFigure]:
+    """The smallest share, over the nodes, that the pinned network's interfaces carried."""
+    found = []
+    for group in traffic(judged.run):
+        shares = []
+        for node in group.nodes:
+            pinned = [one for one in node.crossings if one.pinned]
+            known = [one.share for one in pinned if not isinstance(one.share, Skipped)]
+            shares.append(sum(known))
+        if group.network is not None and shares and not is_reference(group.network):
+            what = f"of what each node sent crossed {group.network} (least over the nodes)"
+            found.append(KeyFigure(percent(min(shares)).removesuffix(" %"), "%", what))
+    return found
+
+
+def _case_table(judged: Judged, curve: Curve) -> CaseTable:
+    rows = tuple(_case_row(judged, curve, point) for point in curve.points)
+    title = TITLES[curve.pattern]
+    return CaseTable(named(curve.network), title, direction(curve), SAMPLE[curve.pattern], rows)
+
+
+def _case_row(judged: Judged, curve: Curve, point: CurvePoint) -> CaseRow:
+    limit = limit_bytes_s(judged, curve.network, curve.pattern)
+    known = facts(judged, curve, point.message_bytes)
+    rate = point.bandwidth
+    return CaseRow(
+        size=size(point.message_bytes),
+        window=point.window,
+        median=microseconds(point.time.value),
+        interval=f"{microseconds(point.time.low)} to {microseconds(point.time.high)}",
+        p99=microseconds(point.p99_s),
+        p999=microseconds(known.p999_s) if known.p999_s is not None else "not recorded",
+        minimum=microseconds(point.minimum_s),
+        maximum=microseconds(point.maximum_s),
+        rate=f"{megabytes_per_s(rate.value)} {half_width(rate)}" if rate else "",
+        share=percent(rate.value / limit) if rate and limit else "",
+        samples=f"{point.time.samples:,}",
+        launches=point.time.launches,
+        stops=known.stops,
+    )

@@ -1,0 +1,213 @@
+"""What each plot shows, as columns of numbers and of text; knows nothing of Bokeh."""
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from fabricgauge.model.ceiling import Ceiling
+from fabricgauge.model.curve import Curve, CurvePoint
+from fabricgauge.model.estimate import Estimate
+from fabricgauge.report.conclusion import limit_bytes_s
+from fabricgauge.report.interface import Judged
+from fabricgauge.report.quantities import duration, megabytes_per_s, microseconds, percent, size
+from fabricgauge.report.sweep import TITLES, curves_of, direction
+from fabricgauge.report.visible import visible
+
+#: Position of the empty message on the axis of log2(bytes): left of one byte.
+EMPTY_MESSAGE_AT = -2.0
+FLOOR_STEPS_PER_DOUBLING = 4
+LONGEST_LABEL = 40
+
+
+class Series(NamedTuple):
+    """One curve ready to draw: label, positions and values in the plot's unit, tooltips.
+
+    ``tail`` is the 99th percentile, None where the plot shows rates. Keys of ``words``
+    are the columns that a tooltip shows.
+    """
+
+    label: str
+    x: list[float]
+    y: list[float]
+    low: list[float]
+    high: list[float]
+    tail: list[float] | None
+    words: dict[str, list[str]]
+
+
+class Line(NamedTuple):
+    """A limit: a floor or a ceiling."""
+
+    label: str
+    x: list[float]
+    y: list[float]
+
+
+class Picture(NamedTuple):
+    """One plot; ``log`` is whether its y axis is logarithmic.
+
+    ``full_scale`` is the ceiling in the plot's unit, None where there is none.
+    """
+
+    title: str
+    y_label: str
+    log: bool
+    series: tuple[Series, ...]
+    lines: tuple[Line, ...]
+    full_scale: float | None
+
+
+def pictures(judged: Judged, network: str | None) -> tuple[Picture, ...]:
+    """The plots of one network; a pattern that was not measured has none."""
+    wanted = (
+        _times(judged, network, "latency", "half round trip, µs"),
+        _rates(judged, network, ("bandwidth", "put_bandwidth"), "per direction"),
+        _times(judged, network, "put_latency", "put with its flush, µs"),
+        _rates(judged, network, ("bidirectional_bandwidth",), "sum of both directions"),
+    )
+    return tuple(picture for picture in wanted if picture.series)
+
+
+def position(message_bytes: float) -> float:
+    """Where a message size is on the axis of log2(bytes)."""
+    return math.log2(message_bytes) if message_bytes > 0 else EMPTY_MESSAGE_AT
+
+
+def canvas_text(text: str) -> str:
+    """Text that Bokeh draws as it is: at TeX delimiters it would ask for MathJax."""
+    return visible(text).replace("$$", "$ $").replace("\\", "\\ ")
+
+
+def _times(judged: Judged, network: str | None, pattern: str, y_label: str) -> Picture:
+    curves = curves_of(judged, network, (pattern,))
+    series = tuple(_time_series(curve) for curve in curves)
+    lines = tuple(_floors(judged, network, series))
+    return Picture(_capital(TITLES[pattern]), y_label, True, series, lines, None)
+
+
+def _time_series(curve: Curve) -> Series:
+    scaled = [_scaled(point.time, 1e6) for point in curve.points]
+    return Series(
+        label=_label(curve),
+        x=[position(point.message_bytes) for point in curve.points],
+        y=[value for value, _, _ in scaled],
+        low=[low for _, low, _ in scaled],
+        high=[high for _, _, high in scaled],
+        tail=[point.p99_s * 1e6 for point in curve.points],
+        words=_words(curve, curve.points, [_time_words(point) for point in curve.points]),
+    )
+
+
+def _rates(judged: Judged, network: str | None, patterns: tuple[str, ...], which: str) -> Picture:
+    limit = limit_bytes_s(judged, network, patterns[0])
+    curves = curves_of(judged, network, patterns)
+    series = tuple(_rate_series(curve, limit) for curve in curves)
+    return Picture(
+        title=_capital(f"bandwidth, {which}"),
+        y_label=f"MB/s, {which}",
+        log=False,
+        series=tuple(one for one in series if one.x),
+        lines=_ceiling(limit, which, series),
+        full_scale=limit / 1e6 if limit else None,
+    )
+
+
+def _rate_series(curve: Curve, limit: float | None) -> Series:
+    carried = [(point, point.bandwidth) for point in curve.points if point.bandwidth]
+    scaled = [_scaled(rate, 1e-6) for _, rate in carried]
+    points = tuple(point for point, _ in carried)
+    return Series(
+        label=_label(curve),
+        x=[position(point.message_bytes) for point in points],
+        y=[value for value, _, _ in scaled],
+        low=[low for _, low, _ in scaled],
+        high=[high for _, _, high in scaled],
+        tail=None,
+        words=_words(curve, points, [_rate_words(rate, limit) for _, rate in carried]),
+    )
+
+
+def _scaled(estimate: Estimate, factor: float) -> tuple[float, float, float]:
+    return estimate.value * factor, estimate.low * factor, estimate.high * factor
+
+
+def _label(curve: Curve) -> str:
+    kind = {"put_bandwidth": "put ", "put_latency": "put "}.get(curve.pattern, "")
+    text = canvas_text(f"{kind}{direction(curve)}")
+    return text if len(text) <= LONGEST_LABEL else f"{text[: LONGEST_LABEL - 1]}…"
+
+
+def _words(
+    curve: Curve, points: tuple[CurvePoint, ...], values: list[tuple[str, str, str]]
+) -> dict[str, list[str]]:
+    return {
+        "size": [size(point.message_bytes) for point in points],
+        "curve": [_label(curve)] * len(points),
+        "median": [value for value, _, _ in values],
+        "interval": [interval for _, interval, _ in values],
+        "also": [also for _, _, also in values],
+        "count": [f"{point.time.samples:,} in {point.time.launches} launches" for point in points],
+    }
+
+
+def _time_words(point: CurvePoint) -> tuple[str, str, str]:
+    time = point.time
+    return (
+        f"{microseconds(time.value)} µs",
+        f"{microseconds(time.low)} to {microseconds(time.high)} µs",
+        f"p99 {microseconds(point.p99_s)} µs, least {microseconds(point.minimum_s)} µs",
+    )
+
+
+def _rate_words(rate: Estimate, limit: float | None) -> tuple[str, str, str]:
+    return (
+        f"{megabytes_per_s(rate.value)} MB/s",
+        f"{megabytes_per_s(rate.low)} to {megabytes_per_s(rate.high)} MB/s",
+        f"{percent(rate.value / limit)} of the ceiling" if limit else "no ceiling known",
+    )
+
+
+def _ceiling(limit: float | None, which: str, series: tuple[Series, ...]) -> tuple[Line, ...]:
+    ends = [x for one in series for x in one.x]
+    if limit is None or not ends:
+        return ()
+    label = f"ceiling {megabytes_per_s(limit)} MB/s"
+    return (Line(label, [min(ends), max(ends)], [limit / 1e6] * 2),)
+
+
+def _floors(judged: Judged, network: str | None, series: tuple[Series, ...]) -> Iterator[Line]:
+    """The medium's floor and the time that the wire needs, where they can be seen."""
+    ends = [x for one in series for x in one.x]
+    if not ends:
+        return
+    for floor_s in sorted(_medium_floors_s(judged, network)):
+        line = [floor_s * 1e6] * 2
+        yield Line(f"floor of the medium {duration(floor_s)}", [min(ends), max(ends)], line)
+    ceiling = judged.ceilings.get(network) if network is not None else None
+    if isinstance(ceiling, Ceiling):
+        yield from _wire_floor(ceiling, max(ends), min(y for one in series for y in one.y))
+
+
+def _wire_floor(ceiling: Ceiling, last: float, lowest_us: float) -> Iterator[Line]:
+    """The least time of a transfer, from where it comes near the fastest message on."""
+    steps = range(int(last * FLOOR_STEPS_PER_DOUBLING) + 1)
+    sizes = [2 ** (step / FLOOR_STEPS_PER_DOUBLING) for step in steps]
+    times = [1e6 * ceiling.one_transfer_floor_s(n) for n in sizes]
+    seen = [(position(n), t) for n, t in zip(sizes, times, strict=True) if t > lowest_us / 5]
+    if len(seen) > 1:
+        yield Line("wire time at the ceiling", [x for x, _ in seen], [y for _, y in seen])
+
+
+def _medium_floors_s(judged: Judged, network: str | None) -> set[float]:
+    """Limits of time that verdicts were held against and that must not be undercut."""
+    return {
+        verdict.threshold.value
+        for verdict in judged.verdicts
+        if verdict.subject == network and verdict.threshold
+        and verdict.threshold.unit.split(" ")[0] == "s"
+        and verdict.threshold.relation in ("at least", ">=", "≥") and verdict.threshold.value > 0
+    }  # fmt: skip
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

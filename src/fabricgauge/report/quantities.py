@@ -1,0 +1,123 @@
+"""Quantities as people read them: SI rates, binary message sizes, microseconds.
+
+MB is 10^6 bytes, KiB and MiB are 2^10 and 2^20. Nothing here is a formatted number
+without its unit except where the name says what the number counts.
+"""
+
+from fabricgauge.model.estimate import Estimate
+
+_BINARY = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+_SI = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+
+def size(length_bytes: int) -> str:
+    """A message size, always exact: ``0 B``, ``8 B``, ``1500 B``, ``4 KiB``."""
+    for unit_bytes, unit in _BINARY:
+        if length_bytes >= unit_bytes and length_bytes % unit_bytes == 0:
+            return f"{length_bytes // unit_bytes} {unit}"
+    return f"{length_bytes} B"
+
+
+def digits(value: float, significant: int = 4) -> str:
+    """A number with at least that many significant digits; whole digits are never dropped."""
+    if value == 0 or value != value or value in (float("inf"), float("-inf")):
+        return "0" if value == 0 else str(value)
+    scientific = f"{value:.{significant - 1}e}"
+    decimals = significant - 1 - int(scientific.split("e")[1])
+    return f"{value:,.{min(max(decimals, 0), 12)}f}"
+
+
+def microseconds(time_s: float) -> str:
+    """A time in µs, without the unit: ``12.14``, ``35,636``."""
+    return digits(time_s * 1e6)
+
+
+def megabytes_per_s(rate_bytes_s: float) -> str:
+    """A rate in MB/s (10^6 bytes/s), without the unit: ``0.6602``, ``117.69``."""
+    return digits(rate_bytes_s / 1e6, 5 if rate_bytes_s >= 1e8 else 4)
+
+
+def duration(time_s: float) -> str:
+    """A time with the unit that suits it: ``4.60 µs``, ``35.6 ms``, ``12.3 s``."""
+    for unit_s, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
+        if abs(time_s) >= unit_s * 0.9995:
+            return f"{digits(time_s / unit_s, 3)} {unit}"
+    return f"{digits(time_s * 1e9, 3)} ns" if time_s else "0 s"
+
+
+def link_rate(rate_bit_s: float) -> str:
+    """A link rate: ``100 Mb/s``, ``1 Gb/s``."""
+    return f"{_scaled(rate_bit_s)}b/s"
+
+
+def amount(length_bytes: float) -> str:
+    """An amount of traffic in SI units: ``0 B``, ``12.3 GB``."""
+    return f"{_scaled(length_bytes)}B"
+
+
+def percent(share: float) -> str:
+    """A share in percent; what is not all of it never reads ``100 %``."""
+    if 0 < share < 0.0005:
+        return "< 0.1 %"
+    for decimals in (1, 2, 3):
+        text = f"{share * 100:.{decimals}f}"
+        if share == 1 or float(text) != 100:
+            return f"{text.removesuffix('.0') if share in (0, 1) else text} %"
+    return "> 99.999 %" if share < 1 else "> 100 %"
+
+
+def ratio(value: float) -> str:
+    """A quotient near one: ``1.048``; what is next to nothing reads ``< 0.001``."""
+    return "< 0.001" if 0 < value < 0.001 else digits(value)
+
+
+def of_unit(value: float, unit: str) -> str:
+    """A value whose unit is the first word of ``unit``, in the unit that people use.
+
+    ``bytes/s`` becomes MB/s, ``bit/s`` Mb/s or Gb/s, ``s`` µs to s, ``share`` and ``1`` percent;
+    the rest of ``unit`` ("per direction at 1 MiB") follows as it is.
+    """
+    first, _, rest = unit.partition(" ")
+    shown = _UNITS[first](value) if first in _UNITS else f"{digits(value)} {first}".strip()
+    return f"{shown} {rest}".strip()
+
+
+def interval(estimate: Estimate, scale: float) -> str:
+    """Low and high end of an estimate, both multiplied by ``scale``: ``12.1-12.3``."""
+    return f"{digits(estimate.low * scale)}-{digits(estimate.high * scale)}"
+
+
+def half_width(estimate: Estimate) -> str:
+    """The farther end of the interval as a share of the value: ``± 0.4 %``."""
+    if not estimate.value:
+        return "± 0.0 %"
+    farthest = max(estimate.high - estimate.value, estimate.value - estimate.low)
+    percentage = 100 * farthest / abs(estimate.value)
+    return f"± {percentage:.1f} %" if percentage >= 0.05 else "± < 0.1 %"
+
+
+def _scaled(value: float) -> str:
+    for factor, prefix in _SI:
+        if abs(value) >= factor * 0.99995:
+            return f"{_trimmed(value / factor)} {prefix}"
+    return f"{_trimmed(value)} "
+
+
+def _trimmed(value: float) -> str:
+    text = digits(value)
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _counted(value: float) -> str:
+    return f"{int(value):,}" if value == int(value) else digits(value)
+
+
+_UNITS = {
+    "bytes/s": lambda value: f"{megabytes_per_s(value)} MB/s",
+    "bit/s": link_rate,
+    "s": duration,
+    "share": percent,
+    "1": percent,
+    "bytes": lambda value: f"{_counted(value)} bytes",
+    "": _counted,
+}

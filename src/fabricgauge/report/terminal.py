@@ -1,0 +1,122 @@
+"""A judged run as a page of text: the verdict first, then what it rests on."""
+
+import io
+from collections.abc import Iterator
+
+from rich.console import Console, RenderableType
+from rich.text import Text
+
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.ceiling import Ceiling
+from fabricgauge.model.fabric import Network
+from fabricgauge.model.verdict import Outcome
+from fabricgauge.report.conclusion import VIRTUAL, headline, next_steps, tally
+from fabricgauge.report.interface import Judged, Setting
+from fabricgauge.report.networks import is_reference, named
+from fabricgauge.report.omissions import unmeasured
+from fabricgauge.report.quantities import megabytes_per_s
+from fabricgauge.report.sweep import networks
+from fabricgauge.report.terminal_tables import (
+    STYLES,
+    figures,
+    indented,
+    paths,
+    plain,
+    verdicts,
+)
+
+MOST_OMISSIONS = 6
+
+
+def render(judged: Judged, setting: Setting) -> str:
+    """At most about 60 lines for two nodes; plain text unless the setting asks for colour."""
+    page = io.StringIO()
+    console = Console(
+        file=page, width=setting.width, force_terminal=setting.colour, no_color=not setting.colour,
+        color_system="standard" if setting.colour else None,
+        markup=False, highlight=False, emoji=False, legacy_windows=False,
+    )  # fmt: skip
+    for part in _parts(judged, setting):
+        console.print(part)
+    return "\n".join(line.rstrip() for line in page.getvalue().splitlines()) + "\n"
+
+
+def _parts(judged: Judged, setting: Setting) -> Iterator[RenderableType]:
+    yield _verdict_line(judged)
+    if judged.run.fabric.virtual:
+        yield plain(VIRTUAL, "bold")
+    yield Text()
+    for network in judged.run.fabric.networks:
+        yield _network_line(network, judged.ceilings.get(network.name))
+    yield from _titled(f"Verdicts: {tally(judged.verdicts)}", verdicts(judged))
+    for name in networks(judged):
+        if not is_reference(name):
+            yield from _titled(
+                f"Measured: {named(name)}; medians, 95 % intervals, share of the ceiling",
+                figures(judged, name),
+            )
+    yield from _titled("Path: what each interface sent during the cases", paths(judged))
+    yield from _missing(judged)
+    yield from _steps(judged)
+    yield from _places(judged, setting)
+
+
+def _titled(title: str, body: RenderableType) -> Iterator[RenderableType]:
+    yield Text()
+    yield plain(title, "bold")
+    yield body
+
+
+def _verdict_line(judged: Judged) -> Text:
+    line = Text(f" {judged.overall.value} ", style=STYLES[judged.overall])
+    return line.append(" ").append_text(plain(headline(judged), "bold"))
+
+
+def _network_line(network: Network, ceiling: Ceiling | Skipped | None) -> Text:
+    if isinstance(ceiling, Ceiling):
+        return plain(f"{network.name}: {_sum(ceiling)}")
+    reason = ceiling.reason if ceiling else "it was not worked out"
+    return plain(f"{network.name}: no ceiling: {reason}")
+
+
+def _sum(ceiling: Ceiling) -> str:
+    expression = f" = {ceiling.steps[-1].expression}" if ceiling.steps else ""
+    return (
+        f"ceiling {megabytes_per_s(ceiling.payload_bytes_per_s)} MB/s per direction{expression}"
+        f" ({ceiling.payload_per_packet_bytes} bytes of payload in every"
+        f" {ceiling.wire_bytes_per_packet} on the wire; bound by {ceiling.binding})"
+    )
+
+
+def _missing(judged: Judged) -> Iterator[RenderableType]:
+    missing = unmeasured(judged)
+    if not missing:
+        return
+    yield Text()
+    yield plain("Not measured", "bold")
+    for one in missing[:MOST_OMISSIONS]:
+        yield indented(f"{one.what}: {one.why}")
+    if len(missing) > MOST_OMISSIONS:
+        yield indented(f"and {len(missing) - MOST_OMISSIONS} more; the HTML report lists all")
+
+
+def _steps(judged: Judged) -> Iterator[RenderableType]:
+    steps = next_steps(judged)
+    if not steps:
+        if judged.overall is not Outcome.PASS:
+            yield Text()
+            yield plain("Next step: read the evidence in the HTML report; no rule names a remedy")
+        return
+    yield Text()
+    yield plain("What to do", "bold")
+    for number, verdict in enumerate(steps, 1):
+        cause = f" Likely cause: {verdict.cause}." if verdict.cause else ""
+        yield indented(f"{number}. [{verdict.rule}, {verdict.subject}]{cause}")
+        yield indented(verdict.remedy, 5)
+
+
+def _places(judged: Judged, setting: Setting) -> Iterator[RenderableType]:
+    yield Text()
+    yield plain(f"Run          {setting.run_directory or judged.run.identity}")
+    if setting.html_file:
+        yield plain(f"HTML report  {setting.html_file}")

@@ -1,0 +1,24 @@
+"""Text from outside made safe to show: what a terminal or browser would obey is spelled out."""
+
+import unicodedata
+
+# Control, format (bidirectional overrides, zero-width joiners), surrogate, line and
+# paragraph separators: none of them may act on the page that shows a hostname.
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+
+
+def visible(text: str) -> str:
+    """The text with every character that has no glyph written as its escape.
+
+    The result is one line and can be encoded in UTF-8.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_escaped(c) if unicodedata.category(c) in _HIDDEN else c for c in text)
+
+
+def _escaped(character: str) -> str:
+    code = ord(character)
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -1,0 +1,170 @@
+"""One launch of the engine: raw files first, then each line to the reader, no orphans."""
+
+import json
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from fabricgauge.model.command import Command
+from fabricgauge.model.errors import StoreError
+from fabricgauge.model.plan import Case
+from fabricgauge.model.run import Ended
+from fabricgauge.process import MARKER, Stream, end_marked
+
+#: The engine's exit statuses, docs/reference/engine-output.md.
+TIMEOUT_STATUS = 75
+MEANING = {
+    64: "the engine did not understand its options or its list of cases",
+    69: "a node has no interface in the subnet that MPI was to be pinned to",
+    TIMEOUT_STATUS: "a case went past its time budget and the launch was given up",
+    126: "the program that starts the ranks may not be executed",
+    127: "the program that starts the ranks was not found",
+    255: "ssh, or the program in its place, did not reach a node",
+}
+
+#: The engine's last record. All results are safe once it is there, and the launcher has
+#: this long to end: MPI_Finalize of MPICH 4.0 over UCX now and then never returns.
+FOOTER = '{"record":"footer"'
+FAREWELL_S = 5.0
+
+#: Lines of standard error to quote, and how much of its end to look at.
+QUOTED_LINES = 4
+TAIL_BYTES = 16384
+
+
+def case_lines(cases: Sequence[Case]) -> str:
+    """The engine's standard input: one line per case (docs/reference/engine-output.md)."""
+    return "".join(
+        f"{case.name} pattern={case.pattern} bytes={case.message_bytes} window={case.window}"
+        f" origin={case.origin} target={case.target} budget_s={case.budget_s:g}\n"
+        for case in cases
+    )
+
+
+class Running:
+    """A launch that has been started. Iterating yields its raw lines, each already kept.
+
+    However the loop ends, also by an interrupt, the launcher and every local process
+    that carries the launch's marker are ended before it is left.
+    """
+
+    def __init__(self, command: Command, stream: Stream, raw_dir: Path, marker: str) -> None:
+        self._command = command
+        self._stream = stream
+        self._stderr = raw_dir / "stderr.txt"
+        self._marker = marker
+        self._complete = False
+        self._started = time.monotonic()
+        self._wall_s = 0.0
+
+    def __iter__(self) -> Iterator[str]:
+        try:
+            for line in self._stream:
+                if line.startswith(FOOTER):
+                    self._complete = True
+                    self._stream.silent_s = min(FAREWELL_S, self._stream.silent_s)
+                yield line
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """End what still runs; may be called again."""
+        self._stream.close()
+        end_marked(self._marker)
+        self._wall_s = self._wall_s or time.monotonic() - self._started
+
+    def ended(self) -> Ended:
+        """How the launch ended; to be asked after the loop."""
+        self.close()
+        stream, said = self._stream, tail(self._stderr)
+        status, message = outcome(
+            stream.exit_code, said, silent_s=stream.silent_s if stream.silent else None,
+            complete=self._complete,
+        )  # fmt: skip
+        return Ended(status, stream.exit_code, message, self._command.argv, self._wall_s)
+
+
+def start(
+    command: Command, cases_text: str, raw_dir: Path, *, silent_s: float, marker: str
+) -> Running:
+    """Start ``command`` with ``cases_text`` on its standard input.
+
+    ``raw_dir`` gets command.json and stdin.txt before the start, stdout.jsonl and stderr.txt
+    as they grow. After ``silent_s`` without a line on standard output the launch is
+    ended. ``marker``, unique to this launch, finds its processes again.
+
+    Raises:
+        ToolMissing: the launcher does not exist or is not executable.
+        StoreError: the raw directory cannot be written.
+    """
+    env = {**command.env, MARKER: marker}
+    described = json.dumps({"argv": command.argv, "env": env}, indent=2, ensure_ascii=False)
+    try:
+        raw_dir.mkdir(parents=True, exist_ok=True)
+        (raw_dir / "command.json").write_text(described + "\n", "utf-8")
+        (raw_dir / "stdin.txt").write_text(cases_text, "utf-8")
+        stream = Stream(
+            command.argv,
+            stdin=cases_text,
+            stdout=raw_dir / "stdout.jsonl",
+            stderr=raw_dir / "stderr.txt",
+            silent_s=silent_s,
+            env=env,
+        )
+    except OSError as error:
+        raise StoreError(
+            f"cannot write {raw_dir}: {error.strerror or error}; free some space or choose "
+            "another place with --output"
+        ) from error
+    return Running(command, stream, raw_dir, marker)
+
+
+def tail(path: Path) -> tuple[str, ...]:
+    """The last telling lines of a file; rulers and empty lines are left out."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - TAIL_BYTES))
+            lines = file.read().decode(errors="replace").split("\n")
+    except OSError as error:
+        return (f"{path.name} cannot be read: {error.strerror}",)
+    telling = [line.strip() for line in lines if any(sign.isalnum() for sign in line)]
+    return tuple(line[:300] for line in telling[-QUOTED_LINES:])
+
+
+def outcome(
+    exit_code: int | None, said: Sequence[str], *, silent_s: float | None, complete: bool
+) -> tuple[str, str]:
+    """Status (``ok``, ``timeout``, ``silent``, ``broken``) and a sentence for a person.
+
+    ``silent_s`` is how long nothing had come when the launch was ended for it, None if it
+    was not. A ``complete`` launch has written its last record: it is ``ok`` however
+    its processes ended, and the sentence says how.
+    """
+    last_words = f"; it said: {' | '.join(said)}" if said else "; it said nothing"
+    if silent_s is None and exit_code == 0:
+        return "ok", ""
+    if complete:
+        how = "did not end" if silent_s is not None else f"broke off: {_meaning(exit_code)}"
+        return "ok", f"every case was recorded, but then MPI's own shutdown {how}{last_words}"
+    if silent_s is not None:
+        why = f"nothing came for {silent_s:g} s, so the launch was ended"
+        return "silent", f"{why}; a node or a link on the way may be dead{last_words}"
+    status = "timeout" if exit_code == TIMEOUT_STATUS else "broken"
+    return status, f"{_meaning(exit_code)}{last_words}"
+
+
+def _meaning(exit_code: int | None) -> str:
+    if exit_code is None:
+        return "the launch was not waited for"
+    if exit_code < 0:
+        return f"the launcher was ended by {_signal_name(-exit_code)}"
+    meaning = MEANING.get(exit_code, "the launch broke off")
+    return f"{meaning} (exit status {exit_code})"
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

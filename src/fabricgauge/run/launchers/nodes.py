@@ -1,0 +1,62 @@
+"""Node sets as ClusterShell writes them: ``c[1-4]``, ``@group``, ``rack[1-2]n[01-16]``."""
+
+import re
+from collections.abc import Iterable
+
+from ClusterShell.NodeSet import NodeSet, NodeSetException
+from ClusterShell.NodeUtils import GroupResolverError, GroupSourceError
+from ClusterShell.RangeSet import RangeSetException
+
+from fabricgauge.model.errors import UsageError
+
+#: All that a bad node set or a broken group configuration raises in ClusterShell 1.9.
+_NOT_UNDERSTOOD = (
+    NodeSetException, RangeSetException, GroupSourceError, GroupResolverError, ValueError,
+)  # fmt: skip
+
+#: RFC 1123's letters, digits, hyphen and dot, and the underscore that sites use. The
+#: first is no hyphen, so that no name can be an option; no colon or comma, which
+#: separate hosts and their slots on the command lines of MPI launchers.
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,252}")
+
+
+def expand(nodelist: str, exclude: str = "") -> tuple[str, ...]:
+    """The nodes of ``nodelist`` without those of ``exclude``, each once, in ClusterShell's order.
+
+    Groups come from ClusterShell's own configuration.
+
+    Raises:
+        UsageError: bad syntax, an unknown group, nothing left, or a name that no host can have.
+    """
+    chosen = _parse(nodelist, "--nodelist")
+    if exclude:
+        chosen.difference_update(_parse(exclude, "--exclude"))
+    if not len(chosen):
+        rest = f" once {exclude!r} is left out" if exclude else ""
+        raise UsageError(f"no node is left in {nodelist!r}{rest}; name at least one with -w")
+    return checked(str(name) for name in chosen)
+
+
+def checked(names: Iterable[str]) -> tuple[str, ...]:
+    """``names`` as they are, if each can be a host's name.
+
+    Raises:
+        UsageError: a name with any other character, or one that begins with a hyphen.
+    """
+    kept = tuple(names)
+    for name in kept:
+        if not _NAME.fullmatch(name):
+            raise UsageError(
+                f"{name!r:.300} cannot be a host's name: letters, digits, '.', '_' and '-' "
+                "are possible, and it does not begin with '-'"
+            )
+    return kept
+
+
+def _parse(text: str, option: str) -> NodeSet:
+    try:
+        return NodeSet(text)
+    except _NOT_UNDERSTOOD as error:
+        raise UsageError(
+            f"{option} {text!r:.300}: {error}; write it as c[1-4] or @rack1, for example"
+        ) from error

@@ -1,0 +1,32 @@
+"""The ssh launcher: nodes that this machine's user can reach without a password."""
+
+from collections.abc import Sequence
+
+from fabricgauge.model.errors import UsageError
+from fabricgauge.model.reach import Door, Reach
+from fabricgauge.run.launchers.nodes import checked
+
+#: Never ask for a password: nobody would see the question. Give up on a dead node soon.
+OPTIONS = ("-o", "BatchMode=yes", "-o", "ConnectTimeout=5")
+
+
+def reach(nodes: tuple[str, ...], ssh_options: Sequence[str] = ()) -> Reach:
+    """Doors through ``ssh``; ``ssh_options`` are words such as ``-p`` ``2222``.
+
+    MPI launchers split the options of their agent at white space, so a word with white
+    space in it is refused; ssh's own configuration file can hold it.
+
+    Raises:
+        UsageError: a name that no host can have, or an option with white space.
+    """
+    for word in ssh_options:
+        if not word or word.split() != [word]:
+            raise UsageError(
+                f"ssh option {word!r:.200} is empty or holds white space; "
+                "put that setting into ~/.ssh/config"
+            )
+    options = (*OPTIONS, *ssh_options)
+    doors = tuple(
+        Door(node, ("ssh", *options, "--", node), remote_shell=True) for node in checked(nodes)
+    )
+    return Reach("ssh", doors, agent="ssh", agent_options=options)

@@ -1,0 +1,68 @@
+"""MPICH 4 and 5 (ch4 with UCX or OFI) and its launcher, Hydra.
+
+Sources: ``mpiexec -help`` and ``mpivars`` of MPICH 4.0.2 and 5.0.2; ucx_info -cf (UCX);
+fi_tcp(7) (libfabric).
+"""
+
+from fabricgauge.model.command import Command
+from fabricgauge.model.engine import Engine, Mpi
+from fabricgauge.model.plan import PlannedLaunch
+from fabricgauge.model.reach import Reach
+from fabricgauge.run.stacks.interface import has_own_cores, hosts, is_loopback, is_pinned
+
+#: TCP alone, whichever netmod the library was built with or chooses.
+PINNED = {"UCX_TLS": "tcp,self,sm", "FI_PROVIDER": "tcp"}
+
+#: No shared memory at all, although both ranks are on one node. UCX finds no way from lo
+#: to lo, but the kernel takes what is sent to any of its own addresses through lo.
+OVER_LOOPBACK = {
+    "MPIR_CVAR_NOLOCAL": "1",
+    "UCX_TLS": "tcp,self",
+    "FI_PROVIDER": "tcp",
+    "FI_TCP_IFACE": "lo",
+}
+
+#: Interface names differ between nodes, so the engine fills these in on each of them.
+INTERFACE_VARIABLES = ("UCX_NET_DEVICES", "FI_TCP_IFACE")
+
+
+def command(
+    engine: Engine, mpi: Mpi, launch: PlannedLaunch, reach: Reach, engine_options: tuple[str, ...]
+) -> Command:
+    """``mpiexec`` with one rank per entry of ``launch.nodes``, in that order."""
+    argv = (
+        *reach.head_prefix,
+        str(mpi.mpiexec),
+        *_launcher(reach, launch),
+        "-n", str(len(launch.nodes)),
+        "-bind-to", "core" if has_own_cores(launch, reach) else "none",
+        str(engine.path),
+        *_pin(launch),
+        *engine_options,
+    )  # fmt: skip
+    return Command(argv, _environment(launch, reach))
+
+
+def _launcher(reach: Reach, launch: PlannedLaunch) -> tuple[str, ...]:
+    if reach.launcher == "local":
+        return ("-launcher", "fork")
+    agent = ("-launcher-exec", reach.agent) if reach.agent and reach.agent != "ssh" else ()
+    return ("-launcher", "ssh", *agent, "-hosts", hosts(launch))
+
+
+def _pin(launch: PlannedLaunch) -> tuple[str, ...]:
+    if not is_pinned(launch) or launch.subnet is None:
+        return ()
+    names = [word for name in INTERFACE_VARIABLES for word in ("--interface-env", name)]
+    return ("--pin", launch.subnet, *names)
+
+
+def _environment(launch: PlannedLaunch, reach: Reach) -> dict[str, str]:
+    """Hydra hands its whole environment on to every rank."""
+    chosen: dict[str, str] = {}
+    if is_loopback(launch):
+        chosen = OVER_LOOPBACK
+    elif is_pinned(launch):
+        chosen = PINNED
+    extra = {"HYDRA_LAUNCHER_EXTRA_ARGS": " ".join(reach.agent_options)}
+    return {**chosen, **(extra if reach.agent_options else {})}

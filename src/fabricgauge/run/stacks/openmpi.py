@@ -1,0 +1,77 @@
+"""Open MPI 4.1 (ORTE) and 5 (PRRTE).
+
+Sources: mpirun(1) of 4.1.4 and 5.0.11; ``ompi_info --param all all --level 9`` of both.
+"""
+
+from pathlib import PurePosixPath
+
+from fabricgauge.model.command import Command
+from fabricgauge.model.engine import Engine, Mpi
+from fabricgauge.model.plan import PlannedLaunch
+from fabricgauge.model.reach import Reach
+from fabricgauge.process import MARKER
+from fabricgauge.run.stacks.interface import has_own_cores, hosts, is_loopback, is_pinned
+
+#: A lab's nodes run as root of their namespace; Open MPI refuses root without both.
+AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+def command(
+    engine: Engine, mpi: Mpi, launch: PlannedLaunch, reach: Reach, engine_options: tuple[str, ...]
+) -> Command:
+    """``mpiexec`` with one rank per entry of ``launch.nodes``, in that order."""
+    old = is_version_4(mpi)
+    argv = (
+        *reach.head_prefix,
+        str(mpi.mpiexec),
+        *_prefix(mpi),
+        *_launcher(reach, launch, old),
+        "-n", str(len(launch.nodes)),
+        "--bind-to", "core" if has_own_cores(launch, reach) else "none",
+        "-x", MARKER,
+        *_transport(launch, old),
+        str(engine.path),
+        *(("--pin", launch.subnet) if is_pinned(launch) and launch.subnet else ()),
+        *engine_options,
+    )  # fmt: skip
+    return Command(argv, dict(AS_ROOT))
+
+
+def is_version_4(mpi: Mpi) -> bool:
+    """Whether the launcher is ORTE and shared memory is called vader."""
+    return mpi.version.startswith("4.")
+
+
+def _prefix(mpi: Mpi) -> tuple[str, ...]:
+    """Where the nodes find Open MPI's daemon, unless it is where the system keeps its own."""
+    home = PurePosixPath(mpi.mpiexec).parent.parent
+    return () if str(home) in ("/usr", "/", ".") else ("--prefix", str(home))
+
+
+def _launcher(reach: Reach, launch: PlannedLaunch, old: bool) -> tuple[str, ...]:
+    if reach.launcher == "local":
+        return ("--oversubscribe",) if old else ("--map-by", ":OVERSUBSCRIBE")
+    agent = " ".join((reach.agent or "ssh", *reach.agent_options))
+    if old:
+        way = ("--mca", "plm", "rsh", "--mca", "plm_rsh_agent", agent)
+    else:
+        way = ("--prtemca", "plm", "ssh", "--prtemca", "plm_ssh_agent", agent)
+    return (*way, "--host", hosts(launch), "--map-by", "slot")
+
+
+def _transport(launch: PlannedLaunch, old: bool) -> tuple[str, ...]:
+    """TCP and no other network; one-sided over TCP needs its component named.
+
+    4.1 leaves pt2pt out unless it is asked for, and then one-sided over TCP has none;
+    5 has rdma alone, whose windows on one node are shared memory even over loopback.
+    """
+    osc = ("--mca", "osc", "pt2pt" if old else "rdma")
+    if is_loopback(launch):
+        return (*_btl("tcp,self", "lo"), *osc)
+    if is_pinned(launch) and launch.subnet:
+        return (*_btl(f"tcp,self,{'vader' if old else 'sm'}", launch.subnet), *osc)
+    return osc if old else ()
+
+
+def _btl(names: str, include: str) -> tuple[str, ...]:
+    return ("--mca", "pml", "ob1", "--mca", "btl", names, "--mca", "btl_tcp_if_include", include)

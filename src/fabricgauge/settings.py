@@ -1,0 +1,141 @@
+"""Configuration files: the site's, then the user's, the later winning key by key.
+
+[check]                   any long option of `check`, e.g. profile = "standard"
+[thresholds]              any threshold, e.g. "fraction.pass" = 0.97
+[[network]]               name, subnet, rate (e.g. "25G"): what a driver cannot say
+"""
+
+import os
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from fabricgauge.model.errors import UsageError
+from fabricgauge.model.fabric import DeclaredNetwork
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+SITE_FILE = Path("/etc/fabricgauge/config.toml")
+
+_PREFIXES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
+_RATE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:bit/s|b/s|bps|be|bit)?", re.IGNORECASE)
+_SIZE = re.compile(r"(\d+)\s*(?:([km])(?:ib)?|b)?", re.IGNORECASE)
+_POWERS = {None: 1, "k": 1024, "m": 1024**2}
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """What the files say, and which file said each threshold last."""
+
+    check: dict[str, Any]
+    thresholds: dict[str, float]
+    thresholds_origin: str
+    networks: tuple[DeclaredNetwork, ...]
+
+
+def user_file() -> Path:
+    home = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
+    return Path(home) / "fabricgauge" / "config.toml"
+
+
+def run_root() -> Path:
+    """Where runs are kept unless ``--output`` says otherwise."""
+    home = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
+    return Path(home) / "fabricgauge" / "runs"
+
+
+def load(files: tuple[Path, ...] | None = None) -> Settings:
+    """Read the files that exist, in order of growing precedence.
+
+    Raises:
+        UsageError: a file is not TOML, or a key or value is not what was expected.
+    """
+    check: dict[str, Any] = {}
+    thresholds: dict[str, float] = {}
+    networks: dict[str, DeclaredNetwork] = {}
+    origins = []
+    for path in files if files is not None else (SITE_FILE, user_file()):
+        content = _read(path)
+        check |= _table(path, content, "check")
+        said = _table(path, content, "thresholds")
+        thresholds |= {key: _number(path, key, value) for key, value in said.items()}
+        origins += [str(path)] if said else []
+        networks |= {n.name: n for n in _networks(path, content)}
+    return Settings(check, thresholds, ", ".join(origins), tuple(networks.values()))
+
+
+def rate_bit_s(text: str) -> float:
+    """``1G``, ``100M``, ``25Gb/s`` in bit/s.
+
+    Raises:
+        UsageError: not a rate.
+    """
+    match = _RATE.fullmatch(text.strip())
+    if not match or float(match[1]) <= 0:
+        raise UsageError(f"{text!r} is not a link rate; write e.g. 1G, 100M or 25Gb/s")
+    return float(match[1]) * _PREFIXES[match[2].lower()]
+
+
+def size_bytes(text: str) -> int:
+    """``0``, ``8``, ``64K``, ``4MiB`` in bytes; K and M are powers of 1024.
+
+    Raises:
+        UsageError: not a size.
+    """
+    match = _SIZE.fullmatch(text.strip())
+    if not match:
+        raise UsageError(f"{text!r} is not a message size; write e.g. 0, 8, 64K or 4MiB")
+    return int(match[1]) * _POWERS[match[2].lower() if match[2] else None]
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        content: dict[str, Any] = tomllib.loads(path.read_text())
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} is not TOML: {error}") from error
+    unknown = set(content) - {"check", "thresholds", "network"}
+    if unknown:
+        raise UsageError(
+            f"{path}: unknown key {sorted(unknown)[0]!r}; known: check, thresholds, network"
+        )
+    return content
+
+
+def _table(path: Path, content: Mapping[str, Any], key: str) -> dict[str, Any]:
+    table = content.get(key, {})
+    if not isinstance(table, dict):
+        raise UsageError(f"{path}: [{key}] must be a table")
+    return table
+
+
+def _number(path: Path, key: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise UsageError(f"{path}: threshold {key!r} must be a number, not {value!r}")
+    return float(value)
+
+
+def _networks(path: Path, content: Mapping[str, Any]) -> list[DeclaredNetwork]:
+    tables = content.get("network", [])
+    if not isinstance(tables, list):
+        raise UsageError(f"{path}: write each network as [[network]]")
+    found = []
+    for table in tables:
+        try:
+            entry = {key: str(table[key]) for key in ("name", "subnet", "rate")}
+        except (KeyError, TypeError) as error:
+            raise UsageError(
+                f"{path}: a [[network]] needs name, subnet and rate; missing {error}"
+            ) from error
+        rate = rate_bit_s(entry["rate"])
+        found.append(DeclaredNetwork(entry["name"], entry["subnet"], rate, f"declared in {path}"))
+    return found

@@ -1,0 +1,76 @@
+"""From the launches' own medians and intervals to one estimate.
+
+Launches differ by more than the samples within one do, and a run has too few of
+them for an interval of their own. The estimate is therefore the median of the
+launches' medians, and its interval is the hull of the launches' intervals: it is
+wider than it need be, never narrower.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+
+import msgspec
+import numpy as np
+
+from fabricgauge.model.estimate import Estimate
+from fabricgauge.model.measurement import Measurement, Times
+
+
+class Observed(msgspec.Struct, frozen=True):
+    """One usable measurement: its launch, and times that are known to be there."""
+
+    launch: int
+    measurement: Measurement
+    times: Times
+
+
+def usable(launch: int, measurement: Measurement) -> Observed | None:
+    """The measurement if it ended well and its times are positive, finite and in order."""
+    times = measurement.times
+    if measurement.status != "ok" or times is None or measurement.samples < 1:
+        return None
+    numbers = (times.low_s, times.median_s, times.high_s)
+    if not all(math.isfinite(number) and number > 0 for number in numbers):
+        return None
+    return Observed(launch, measurement, times) if times.low_s <= times.high_s else None
+
+
+def usable_of(launch: int, measurements: Iterable[Measurement]) -> tuple[Observed, ...]:
+    """All usable measurements of a launch, in their order."""
+    found = (usable(launch, measurement) for measurement in measurements)
+    return tuple(one for one in found if one is not None)
+
+
+def time_estimate(observed: Sequence[Observed]) -> Estimate:
+    """Seconds per sample over at least one usable measurement of the same case."""
+    return Estimate(
+        value=float(np.median([one.times.median_s for one in observed])),
+        low=min(min(one.times.low_s, one.times.median_s) for one in observed),
+        high=max(max(one.times.high_s, one.times.median_s) for one in observed),
+        confidence=min(one.times.confidence for one in observed),
+        launches=len({one.launch for one in observed}),
+        samples=sum(one.measurement.samples for one in observed),
+    )
+
+
+def bandwidth_estimate(observed: Sequence[Observed]) -> Estimate:
+    """Payload bytes/s per direction; a time's upper end gives the lower end here."""
+    rates = [one.measurement.sample_payload_bytes / one.times.median_s for one in observed]
+    time = time_estimate(observed)
+    payload = [one.measurement.sample_payload_bytes for one in observed]
+    return Estimate(
+        value=float(np.median(rates)),
+        low=min(payload) / time.high,
+        high=max(payload) / time.low,
+        confidence=time.confidence,
+        launches=time.launches,
+        samples=time.samples,
+    )
+
+
+def launch_medians(observed: Iterable[Observed]) -> tuple[float, ...]:
+    """Median seconds per sample of each launch, in the launches' order."""
+    by_launch: dict[int, list[float]] = {}
+    for one in observed:
+        by_launch.setdefault(one.launch, []).append(one.times.median_s)
+    return tuple(float(np.median(by_launch[launch])) for launch in sorted(by_launch))

@@ -1,0 +1,24 @@
+"""How steady an estimate is: its interval, its launches, its tail."""
+
+from collections.abc import Sequence
+
+from fabricgauge.model.estimate import Estimate
+from fabricgauge.stats.launches import Observed, launch_medians
+
+
+def relative_half_width(estimate: Estimate) -> float:
+    """The farther end's distance from the value, as a share of the value."""
+    if estimate.value <= 0:
+        return 0.0
+    return max(estimate.high - estimate.value, estimate.value - estimate.low) / estimate.value
+
+
+def launch_spread(observed: Sequence[Observed]) -> float:
+    """Slowest launch's median over the fastest's, less 1; 0 for a single launch."""
+    medians = launch_medians(observed)
+    return max(medians) / min(medians) - 1.0
+
+
+def tail_ratio(observed: Sequence[Observed]) -> float:
+    """The worst launch's 99th percentile as a multiple of its median."""
+    return max(one.times.p99_s / one.times.median_s for one in observed)

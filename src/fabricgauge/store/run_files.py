@@ -1,0 +1,105 @@
+"""Which value is in which file of a run directory."""
+
+import msgspec
+
+from fabricgauge.model.fabric import Fabric
+from fabricgauge.model.measurement import Footer, Header, Measurement, Placement
+from fabricgauge.model.plan import Plan
+from fabricgauge.model.run import Ended, Launch, Run
+from fabricgauge.store.run_directory import RunDirectory
+
+
+class About(msgspec.Struct, frozen=True):
+    """run.json: what was started, when, and what was in force on the head."""
+
+    started_utc: str
+    command: tuple[str, ...]
+    environment: dict[str, str]
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One line of results.jsonl: a record of the engine, and of which launch."""
+
+    launch: int
+    attempt: int
+    record: Header | Placement | Measurement | Footer
+
+
+class Started(msgspec.Struct, frozen=True):
+    """One line of launches.jsonl, written when a launch has ended."""
+
+    launch: int
+    attempt: int
+    network: str | None
+    nodes: tuple[str, ...]
+    ended: Ended
+    not_understood: tuple[str, ...]
+
+
+_LOST = Ended("broken", None, "the program that measured was ended before this launch was", (), 0.0)
+
+
+def write_beginning(directory: RunDirectory, about: About, fabric: Fabric, plan: Plan) -> None:
+    """The files that a run needs from its first moment: it can be resumed from here on."""
+    directory.write("fabric.json", fabric)
+    directory.write("plan.json", plan)
+    directory.write("run.json", about)
+
+
+def append_record(directory: RunDirectory, entry: Entry) -> None:
+    directory.append("results.jsonl", entry)
+
+
+def append_launch(directory: RunDirectory, started: Started) -> None:
+    directory.append("launches.jsonl", started)
+
+
+def load(directory: RunDirectory) -> Run:
+    """A stored run, complete or broken off.
+
+    Raises:
+        StoreError: the directory holds no run, or a file of it cannot be read.
+    """
+    about = directory.read("run.json", About)
+    entries, bad_results = directory.read_lines("results.jsonl", _ENTRIES.decode)
+    started, bad_launches = directory.read_lines("launches.jsonl", _STARTED.decode)
+    plan = directory.read("plan.json", Plan)
+    return Run(
+        identity=directory.identity,
+        started_utc=about.started_utc,
+        command=about.command,
+        environment=about.environment,
+        fabric=directory.read("fabric.json", Fabric),
+        plan=plan,
+        launches=_launches(plan, entries, started),
+        complete=directory.complete,
+        notes=tuple(bad_results + bad_launches),
+    )
+
+
+_ENTRIES = msgspec.json.Decoder(Entry)
+_STARTED = msgspec.json.Decoder(Started)
+
+
+def _launches(plan: Plan, entries: list[Entry], started: list[Started]) -> tuple[Launch, ...]:
+    ends = {(s.launch, s.attempt): s for s in started}
+    keys = sorted({(e.launch, e.attempt) for e in entries} | set(ends))
+    by_number = {launch.number: launch for launch in plan.launches}
+    launches = []
+    for key in keys:
+        end = ends.get(key)
+        planned = by_number.get(key[0])
+        records = [e.record for e in entries if (e.launch, e.attempt) == key]
+        launches.append(
+            Launch(
+                number=key[0],
+                network=end.network if end else planned.network if planned else None,
+                nodes=end.nodes if end else planned.nodes if planned else (),
+                header=next((r for r in records if isinstance(r, Header)), None),
+                placements=tuple(r for r in records if isinstance(r, Placement)),
+                measurements=tuple(r for r in records if isinstance(r, Measurement)),
+                ended=end.ended if end else _LOST,
+                not_understood=end.not_understood if end else (),
+            )
+        )
+    return tuple(launches)

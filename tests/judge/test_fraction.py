@@ -1,0 +1,184 @@
+"""How much of the ceiling is reached, and whose fault it is if it is little."""
+
+from collections.abc import Callable
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.judge import planted
+
+from fabricgauge.judge.judging import exit_status, overall
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.fabric import Shaper
+from fabricgauge.model.measurement import Measurement, ProcessorUse
+from fabricgauge.model.run import Run
+from fabricgauge.model.verdict import Outcome
+
+Change = Callable[[Measurement], Measurement]
+
+
+def at(fraction: float, change: Change | None = None) -> Run:
+    launches = list(planted.sound_launches(fraction))
+    return planted.run(planted.changed(launches, change) if change else launches)
+
+
+def processors(**fields: float) -> Change:
+    def change(measurement: Measurement) -> Measurement:
+        uses: tuple[ProcessorUse, ...] = tuple(
+            msgspec.structs.replace(one, **fields) for one in measurement.processors
+        )
+        return msgspec.structs.replace(measurement, processors=uses)
+
+    return change
+
+
+def sockets(**fields: float) -> Change:
+    def change(measurement: Measurement) -> Measurement:
+        connections = tuple(
+            tuple(msgspec.structs.replace(one, **fields) for one in rank)
+            for rank in measurement.sockets
+        )
+        return msgspec.structs.replace(measurement, sockets=connections)
+
+    return change
+
+
+def test_fraction_fails_at_a_tenth_and_names_the_lower_rate() -> None:
+    given_verdicts = planted.verdicts(at(0.0995))
+    verdict = planted.the(given_verdicts, "fraction", Outcome.FAIL)
+    assert "100 Mb/s instead of 1 Gb/s" in verdict.cause
+    assert "ethtool eth0" in verdict.remedy
+    assert overall(given_verdicts) is Outcome.FAIL
+    assert exit_status(overall(given_verdicts)) == 1
+
+
+def test_fraction_stays_a_failure_when_polling_ranks_keep_the_processors_busy() -> None:
+    busy = processors(node_idle_share=0.0, user_s=0.3, system_s=0.2, run_delay_s=0.02)
+    given_verdicts = planted.verdicts(at(0.0995, busy))
+    assert overall(given_verdicts) is Outcome.FAIL
+    assert Outcome.INCONCLUSIVE not in planted.outcomes(given_verdicts, "host-limited")
+
+
+def test_fraction_stays_a_failure_when_waiting_for_a_processor_is_too_little_to_explain() -> None:
+    given_verdicts = planted.verdicts(at(0.0995, processors(run_delay_s=0.2)))
+    assert overall(given_verdicts) is Outcome.FAIL
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        processors(busiest_softirq_share=0.95),
+        processors(node_idle_share=0.01, node_softirq_share=0.4),
+        processors(run_delay_s=0.2),
+        processors(node_steal_share=0.4),
+        sockets(busy_s=0.2),
+    ],
+)
+def test_fraction_is_inconclusive_when_a_host_sets_the_pace(change: Change) -> None:
+    given_verdicts = planted.verdicts(at(0.55, change))
+    assert planted.outcomes(given_verdicts, "fraction") == {Outcome.INCONCLUSIVE}
+    verdict = planted.the(given_verdicts, "host-limited", Outcome.INCONCLUSIVE)
+    assert verdict.evidence
+    assert exit_status(overall(given_verdicts)) == 3
+
+
+def with_loopback(fraction: float, loopback_bytes_per_s: float) -> Run:
+    launches = list(planted.sound_launches(fraction))
+    size = 1 << 20
+    sample = planted.Sample("bandwidth", size, 0, planted.WINDOW * size / loopback_bytes_per_s)
+    reference = planted.launch([planted.measurement(sample, split={"lo": 1.0})], 4)
+    reference = msgspec.structs.replace(reference, network="loopback:c1", nodes=("c1", "c1"))
+    return planted.run([*launches, reference], plan=planted.plan_of(launches))
+
+
+def test_host_limited_when_the_loopback_cannot_fill_the_ceiling_either() -> None:
+    given_verdicts = planted.verdicts(with_loopback(0.5, 90e6))
+    assert overall(given_verdicts) is Outcome.INCONCLUSIVE
+    verdict = planted.the(given_verdicts, "host-limited", Outcome.INCONCLUSIVE)
+    assert "90.00 MB/s" in verdict.evidence[0]
+
+
+def test_host_is_not_blamed_when_the_loopback_is_fast() -> None:
+    assert overall(planted.verdicts(with_loopback(0.5, 2e9))) is Outcome.FAIL
+
+
+def test_host_is_not_blamed_when_the_figure_is_far_below_the_loopback() -> None:
+    assert overall(planted.verdicts(with_loopback(0.0995, 90e6))) is Outcome.FAIL
+
+
+def test_fraction_warns_in_the_soft_band() -> None:
+    given_verdicts = planted.verdicts(at(0.93))
+    assert planted.outcomes(given_verdicts, "fraction") == {Outcome.WARN}
+    assert exit_status(overall(given_verdicts)) == 0
+
+
+def test_fraction_is_inconclusive_when_its_interval_reaches_the_soft_band() -> None:
+    samples = [msgspec.structs.replace(one, width=0.06) for one in planted.samples(0.88)]
+    run = planted.run([planted.launch(map(planted.measurement, samples))])
+    assert Outcome.INCONCLUSIVE in planted.outcomes(planted.verdicts(run), "fraction")
+    assert Outcome.FAIL not in planted.outcomes(planted.verdicts(run), "fraction")
+
+
+def test_fraction_warns_when_one_launch_is_below_the_threshold() -> None:
+    slow = planted.launch(map(planted.measurement, planted.samples(0.92)), 4)
+    run = planted.run([*planted.sound_launches(), slow])
+    assert planted.outcomes(planted.verdicts(run), "fraction") == {Outcome.WARN}
+
+
+def test_slow_one_sided_streams_only_warn_when_plain_messages_fill_the_link() -> None:
+    def slow_put(measurement: Measurement) -> Measurement:
+        if measurement.pattern != "put_bandwidth" or measurement.times is None:
+            return measurement
+        longer = msgspec.structs.replace(
+            measurement.times,
+            median_s=measurement.times.median_s * 2,
+            low_s=measurement.times.low_s * 2,
+            high_s=measurement.times.high_s * 2,
+        )
+        return msgspec.structs.replace(measurement, times=longer)
+
+    given_verdicts = planted.verdicts(at(0.995, slow_put))
+    assert planted.outcomes(given_verdicts, "fraction") == {Outcome.PASS, Outcome.WARN}
+
+
+def test_fraction_names_the_token_bucket_that_is_below_the_nominal_rate() -> None:
+    bare = planted.fabric()
+    shaped = tuple(
+        msgspec.structs.replace(
+            node,
+            interfaces=tuple(
+                msgspec.structs.replace(one, shaper=Shaper(98.44e6, 32768))
+                if (node.name, one.name) == ("c1", "eth0")
+                else one
+                for one in node.interfaces
+            ),
+        )
+        for node in bare.nodes
+    )
+    run = planted.run(
+        planted.sound_launches(0.0995), of=msgspec.structs.replace(bare, nodes=shaped)
+    )
+    verdict = planted.the(planted.verdicts(run), "fraction", Outcome.FAIL)
+    assert "c1:eth0 lets through only 100 Mb/s of 1 Gb/s" in verdict.cause
+
+
+def test_run_without_a_ceiling_is_never_a_pass() -> None:
+    given_verdicts = planted.verdicts(planted.run(), Skipped("no rate is known"))
+    assert planted.outcomes(given_verdicts, "fraction") == {Outcome.SKIPPED}
+    assert overall(given_verdicts) is Outcome.INCONCLUSIVE
+
+
+def test_run_without_large_messages_is_never_a_pass() -> None:
+    small = [one for one in planted.samples() if one.message_bytes < 65536]
+    run = planted.run([planted.launch(map(planted.measurement, small))])
+    assert overall(planted.verdicts(run)) is Outcome.INCONCLUSIVE
+
+
+@given(st.floats(0.02, 0.999), st.floats(0.02, 0.999))
+def test_lower_bandwidth_is_never_judged_better(one: float, other: float) -> None:
+    order = list(Outcome)
+    lower, higher = sorted((one, other))
+    worse = overall(planted.verdicts(at(lower)))
+    better = overall(planted.verdicts(at(higher)))
+    assert order.index(worse) <= order.index(better)

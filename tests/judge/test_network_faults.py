@@ -1,0 +1,164 @@
+"""MTU, links, errors, missing cases, directions, unsteadiness and dips."""
+
+import msgspec
+from tests.judge import planted
+
+from fabricgauge.judge.judging import overall
+from fabricgauge.model.fabric import Fabric, Network
+from fabricgauge.model.measurement import InterfaceCounters, Measurement
+from fabricgauge.model.run import Run
+from fabricgauge.model.verdict import Outcome
+
+
+def with_network(network: Network) -> Fabric:
+    return msgspec.structs.replace(planted.fabric(), networks=(network,))
+
+
+def with_mtus(*mtus: int) -> Fabric:
+    members = tuple(
+        msgspec.structs.replace(member, mtu_bytes=mtu)
+        for member, mtu in zip(planted.network().members, mtus, strict=True)
+    )
+    return with_network(msgspec.structs.replace(planted.network(), members=members))
+
+
+def samples_run(*samples: planted.Sample, launches: int = 1) -> Run:
+    return planted.run(
+        planted.launch(map(planted.measurement, samples), number)
+        for number in range(1, launches + 1)
+    )
+
+
+def test_mtu_fails_when_one_end_is_smaller_and_gives_the_command() -> None:
+    given = planted.verdicts(planted.run(of=with_mtus(9000, 1500)))
+    verdict = planted.the(given, "mtu", Outcome.FAIL)
+    assert "c2:eth0 (1500)" in verdict.summary
+    assert verdict.remedy == "on c2: ip link set dev eth0 mtu 9000"
+    assert overall(given) is Outcome.FAIL
+
+
+def test_mtu_remedy_quotes_a_name_that_a_shell_would_read() -> None:
+    network = planted.network()
+    hostile = msgspec.structs.replace(network.members[1], interface="x;reboot", mtu_bytes=1400)
+    members = (network.members[0], hostile)
+    of = with_network(msgspec.structs.replace(network, members=members))
+    verdict = planted.the(planted.verdicts(planted.run(of=of)), "mtu", Outcome.FAIL)
+    assert "dev 'x;reboot' mtu" in verdict.remedy
+
+
+def test_mtu_warns_when_tcp_sends_smaller_segments_than_the_mtu_allows() -> None:
+    verdict = planted.the(
+        planted.verdicts(planted.run(of=with_mtus(9000, 9000))), "mtu", Outcome.WARN
+    )
+    assert "1448 bytes" in verdict.summary
+    assert "8948" in verdict.summary
+
+
+def test_link_fails_when_a_member_has_no_carrier() -> None:
+    bare = planted.fabric()
+    first, second = bare.nodes
+    dead = tuple(msgspec.structs.replace(one, carrier=False) for one in second.interfaces)
+    nodes = (first, msgspec.structs.replace(second, interfaces=dead))
+    run = planted.run(of=msgspec.structs.replace(bare, nodes=nodes))
+    verdict = planted.the(planted.verdicts(run), "link", Outcome.FAIL)
+    assert "c2:eth0" in verdict.summary
+
+
+def test_completeness_quotes_why_the_launch_ended() -> None:
+    whole = planted.sound_launches()
+    cut = msgspec.structs.replace(
+        whole[-1],
+        measurements=whole[-1].measurements[:3],
+        ended=msgspec.structs.replace(
+            whole[-1].ended, status="lost", message="c2:eth0 lost its link"
+        ),
+    )
+    run = planted.run([*whole[:-1], cut], plan=planted.plan_of(whole))
+    given = planted.verdicts(run)
+    verdict = planted.the(given, "completeness", Outcome.INCONCLUSIVE)
+    assert "c2:eth0 lost its link" in verdict.summary
+    assert "launch 3" in verdict.summary
+    assert overall(given) is Outcome.INCONCLUSIVE
+
+
+def test_errors_warn_and_name_node_and_interface() -> None:
+    def rising(measurement: Measurement) -> Measurement:
+        counters = tuple(
+            msgspec.structs.replace(
+                one, after={**one.after, "eth0": dropped(one.after["eth0"], one.rank)}
+            )
+            for one in measurement.counters
+        )
+        return msgspec.structs.replace(measurement, counters=counters)
+
+    def dropped(counters: InterfaceCounters, rank: int) -> InterfaceCounters:
+        return msgspec.structs.replace(counters, rx_errors=2 if rank == 1 else 0)
+
+    run = planted.run(planted.changed(planted.sound_launches(), rising))
+    verdict = planted.the(planted.verdicts(run), "errors", Outcome.WARN)
+    assert "c2:eth0" in verdict.summary
+    assert "c1" not in verdict.summary
+
+
+def slow_reverse(fraction: float) -> Run:
+    samples = [
+        msgspec.structs.replace(one, median_s=one.median_s / fraction) if one.origin else one
+        for one in planted.samples()
+    ]
+    return samples_run(*samples)
+
+
+def test_asymmetry_warns_a_little_and_fails_a_lot_naming_the_slower_direction() -> None:
+    little = planted.the(planted.verdicts(slow_reverse(0.93)), "asymmetry", Outcome.WARN)
+    assert little.summary.startswith("c2 → c1 is")
+    much = planted.the(planted.verdicts(slow_reverse(0.5)), "asymmetry", Outcome.FAIL)
+    assert "50.0 % slower" in much.summary
+
+
+def test_asymmetry_passes_within_the_intervals() -> None:
+    assert planted.outcomes(planted.verdicts(slow_reverse(0.98)), "asymmetry") == {Outcome.PASS}
+
+
+def test_stability_is_inconclusive_when_a_deciding_interval_is_wide() -> None:
+    wide = [msgspec.structs.replace(one, width=0.2) for one in planted.samples(0.995)]
+    given = planted.verdicts(samples_run(*wide))
+    assert planted.outcomes(given, "stability") == {Outcome.INCONCLUSIVE}
+
+
+def test_stability_warns_when_launches_differ() -> None:
+    slow = planted.launch(map(planted.measurement, planted.samples(0.9)), 4)
+    run = planted.run([*planted.sound_launches(), slow])
+    verdict = planted.the(planted.verdicts(run), "stability", Outcome.WARN)
+    assert "launches differ" in verdict.summary
+
+
+def test_stability_warns_when_the_tail_is_far_from_the_median() -> None:
+    tail = [msgspec.structs.replace(one, p99=40.0) for one in planted.samples()]
+    verdict = planted.the(planted.verdicts(samples_run(*tail)), "stability", Outcome.WARN)
+    assert "99th percentile is 40.0 times" in verdict.summary
+
+
+def test_dips_warn_when_a_larger_message_takes_less_time() -> None:
+    run = samples_run(
+        planted.Sample("latency", 128, 0, 88.67e-6), planted.Sample("latency", 256, 0, 63.22e-6)
+    )
+    verdict = planted.the(planted.verdicts(run), "dips", Outcome.WARN)
+    assert "from 128 B to 256 B" in verdict.summary
+
+
+def test_dips_warn_when_bandwidth_falls_and_name_the_sizes() -> None:
+    samples = [
+        planted.Sample("bandwidth", size, 0, planted.WINDOW * size / rate)
+        for size, rate in ((16384, 100e6), (65536, 80e6), (262144, 117e6))
+    ]
+    verdict = planted.the(planted.verdicts(samples_run(*samples)), "dips", Outcome.WARN)
+    assert "from 16 KiB to 64 KiB" in verdict.summary
+
+
+def test_dips_do_not_count_a_burst_above_the_ceiling_as_a_level() -> None:
+    samples = [
+        planted.Sample("bandwidth", size, 0, planted.WINDOW * size / rate)
+        for size, rate in ((512, 230e6), (1024, 117e6), (4096, 117e6))
+    ]
+    given = planted.verdicts(samples_run(*samples), planted.ceiling(burst_bytes=32768))
+    assert planted.outcomes(given, "dips") == {Outcome.PASS}

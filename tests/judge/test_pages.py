@@ -1,0 +1,38 @@
+"""Every rule has its page, and every threshold is explained on one."""
+
+from pathlib import Path
+
+import pytest
+
+from fabricgauge.judge.interface import Rule
+from fabricgauge.judge.rules import DECIDING, RULES
+from fabricgauge.judge.thresholds import BUILT_IN
+
+PAGES = Path(__file__).parents[2] / "docs" / "reference" / "rules"
+PARTS = (
+    "What it asks", "Figure", "Threshold and its origin", "Outcomes", "Evidence", "Likely causes",
+    "Remedy", "How it was tested",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: str(rule.ID))
+def test_rule_has_a_page_with_every_part(rule: Rule) -> None:
+    text = (PAGES / f"{rule.ID}.md").read_text(encoding="utf-8")
+    assert text.startswith(f"# {rule.ID}\n\n{rule.TITLE}.\n")
+    assert [part for part in PARTS if f"**{part}.**" not in text] == []
+
+
+def test_every_threshold_is_explained_on_the_page_of_its_rule() -> None:
+    for name in BUILT_IN:
+        page = PAGES / f"{name.partition('.')[0]}.md"
+        assert f"`{name}`" in page.read_text(encoding="utf-8"), name
+
+
+def test_no_page_is_left_of_a_rule_that_is_gone() -> None:
+    assert {page.stem for page in PAGES.glob("*.md")} == {rule.ID for rule in RULES}
+
+
+def test_rule_ids_are_unique_and_the_deciding_ones_exist() -> None:
+    names = [rule.ID for rule in RULES]
+    assert len(set(names)) == len(names)
+    assert set(DECIDING) <= set(names)

@@ -1,0 +1,153 @@
+"""Where the ranks ran and what the bytes crossed decide before any figure does."""
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.judge import planted
+
+from fabricgauge.judge.judging import exit_status, overall
+from fabricgauge.model.measurement import Placement
+from fabricgauge.model.run import Launch, Run
+from fabricgauge.model.verdict import Outcome
+
+
+def with_placements(*placements: Placement, virtual: bool = False) -> Run:
+    launches = [
+        msgspec.structs.replace(launch, placements=placements)
+        for launch in planted.sound_launches()
+    ]
+    fabric = msgspec.structs.replace(planted.fabric(), virtual=virtual)
+    return planted.run(launches, of=fabric)
+
+
+def on(rank: int, host: str, boot_id: str, net_namespace: str) -> Placement:
+    return Placement(rank, host, 1, boot_id, net_namespace, "0", 0, 0, "")
+
+
+def crossing(split: planted.Split) -> Run:
+    samples = planted.samples()
+    return planted.run([planted.launch(planted.measurement(one, split=split) for one in samples)])
+
+
+def test_placement_is_invalid_when_both_ranks_share_a_network_stack() -> None:
+    run = with_placements(on(0, "c1", "b", "net:[1]"), on(1, "other", "b", "net:[1]"))
+    verdict = planted.the(planted.verdicts(run), "placement", Outcome.INVALID)
+    assert "c1" in verdict.summary
+    assert "one node" in verdict.cause
+    assert verdict.remedy
+
+
+@given(fraction=st.floats(0.01, 3.0))
+def test_one_node_is_invalid_whatever_the_figures(fraction: float) -> None:
+    one_node = (on(0, "c1", "b", "net:[1]"), on(1, "c1", "b", "net:[2]"))
+    launches = [
+        msgspec.structs.replace(launch, placements=one_node)
+        for launch in planted.sound_launches(fraction)
+    ]
+    given_verdicts = planted.verdicts(planted.run(launches))
+    assert overall(given_verdicts) is Outcome.INVALID
+    assert exit_status(overall(given_verdicts)) == 3
+
+
+def test_placement_is_invalid_when_the_ranks_are_swapped() -> None:
+    run = with_placements(on(0, "c2", "boot-c2", "net:[1]"), on(1, "c1", "boot-c1", "net:[0]"))
+    verdict = planted.the(planted.verdicts(run), "placement", Outcome.INVALID)
+    assert "meant for c1" in verdict.summary
+
+
+def test_one_kernel_passes_on_a_virtual_cluster_and_warns_elsewhere() -> None:
+    places = (on(0, "c1", "b", "net:[1]"), on(1, "c2", "b", "net:[2]"))
+    virtual = planted.verdicts(with_placements(*places, virtual=True))
+    assert "virtual cluster" in planted.the(virtual, "placement", Outcome.PASS).evidence[0]
+    real = planted.verdicts(with_placements(*places))
+    assert planted.outcomes(real, "placement") == {Outcome.WARN}
+
+
+def test_fully_qualified_host_names_are_the_planned_nodes() -> None:
+    run = with_placements(
+        on(0, "c1.cluster.example", "x", "net:[7]"), on(1, "c2.cluster.example", "y", "net:[7]")
+    )
+    assert planted.outcomes(planted.verdicts(run), "placement") == {Outcome.PASS}
+
+
+def test_placement_is_inconclusive_when_no_rank_said_where_it_ran() -> None:
+    given_verdicts = planted.verdicts(with_placements())
+    assert planted.outcomes(given_verdicts, "placement") == {Outcome.INCONCLUSIVE}
+    assert overall(given_verdicts) is Outcome.INCONCLUSIVE
+
+
+def test_path_is_invalid_when_another_interface_carried_the_bytes() -> None:
+    verdict = planted.the(planted.verdicts(crossing({"eth1": 1.0})), "path", Outcome.INVALID)
+    assert "crossed eth1, not eth0" in verdict.summary
+    assert any("eth1" in line and "GB" in line for line in verdict.evidence)
+
+
+def test_path_is_invalid_when_counters_did_not_move() -> None:
+    verdict = planted.the(planted.verdicts(crossing({"eth0": 0.0})), "path", Outcome.INVALID)
+    assert "shared memory" in verdict.summary
+
+
+def test_path_is_invalid_when_two_interfaces_shared_the_bytes() -> None:
+    run = crossing({"eth0": 0.6, "eth1": 0.4})
+    verdict = planted.the(planted.verdicts(run), "path", Outcome.INVALID)
+    assert "60.0 %" in verdict.summary
+    assert verdict.figure is not None
+    assert 0.59 < verdict.figure.value < 0.61
+
+
+def test_path_warns_when_foreign_traffic_is_told_apart_by_the_connections() -> None:
+    assert planted.outcomes(planted.verdicts(crossing({"eth0": 1.0, "eth1": 0.5})), "path") == {
+        Outcome.WARN
+    }
+
+
+def test_path_is_inconclusive_when_mpi_was_free_to_choose() -> None:
+    samples = planted.samples()
+    measured = (planted.measurement(one, split={"eth0": 0.7, "eth1": 0.3}) for one in samples)
+    given_verdicts = planted.verdicts(planted.run([planted.launch(measured, network=None)]))
+    verdict = planted.the(given_verdicts, "path", Outcome.INCONCLUSIVE)
+    assert "net1 70.0 %" in verdict.summary
+    assert "net2 30.0 %" in verdict.summary
+    assert overall(given_verdicts) is Outcome.INCONCLUSIVE
+
+
+def test_path_leaves_out_a_case_whose_counters_went_backwards() -> None:
+    first, *rest = planted.sound_launches()
+    bad = first.measurements[-1]
+    swapped = tuple(
+        msgspec.structs.replace(one, before=one.after, after=one.before) for one in bad.counters
+    )
+    wrapped = msgspec.structs.replace(bad, counters=swapped)
+    launch = msgspec.structs.replace(first, measurements=(*first.measurements[:-1], wrapped))
+    verdict = planted.the(planted.verdicts(planted.run([launch, *rest])), "path", Outcome.PASS)
+    assert any("went backwards" in line for line in verdict.evidence)
+
+
+def test_path_counts_a_bond_once_although_its_members_count_as_well() -> None:
+    bare = planted.fabric()
+    nodes = tuple(
+        msgspec.structs.replace(
+            node,
+            interfaces=(
+                *node.interfaces,
+                msgspec.structs.replace(node.interfaces[0], name="slave0", addresses=()),
+            ),
+        )
+        for node in bare.nodes
+    )
+    samples = planted.samples()
+    split = {"eth0": 1.0, "slave0": 1.0}
+    launches = [planted.launch(planted.measurement(one, split=split) for one in samples)]
+    run = planted.run(launches, of=msgspec.structs.replace(bare, nodes=nodes))
+    assert planted.outcomes(planted.verdicts(run), "path") == {Outcome.PASS}
+
+
+def test_path_and_placement_ignore_the_loopback_reference() -> None:
+    launches: list[Launch] = list(planted.sound_launches())
+    reference = planted.launch(
+        (planted.measurement(one, split={"lo": 1.0}) for one in planted.samples()), 4
+    )
+    launches.append(msgspec.structs.replace(reference, network="loopback:c1", nodes=("c1", "c1")))
+    given_verdicts = planted.verdicts(planted.run(launches))
+    assert overall(given_verdicts) is Outcome.PASS
+    assert {one.subject for one in planted.by_rule(given_verdicts, "path")} == {"net1"}

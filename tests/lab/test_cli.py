@@ -1,0 +1,46 @@
+"""The words of `fabricgauge lab`."""
+
+import pytest
+from click.testing import CliRunner
+
+from fabricgauge.cli.lab import lab, parse_fault, parse_network
+from fabricgauge.lab.spec import NetworkSpec
+from fabricgauge.lab.state import LinkDown, MtuChange, RateLimit
+from fabricgauge.model.errors import UsageError
+
+
+def test_network_is_name_rate_and_mtu() -> None:
+    assert parse_network("net1:1G") == NetworkSpec("net1", 1e9, 1500)
+    assert parse_network("ib:2.5G:9000") == NetworkSpec("ib", 2.5e9, 9000)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "net1", "net1:fast", "net1:1G:big", "net1:1G:9000:1", "a:1G:²"]
+)
+def test_network_fails_when_it_is_not_name_rate_and_mtu(text: str) -> None:
+    with pytest.raises(UsageError):
+        parse_network(text)
+
+
+def test_fault_is_what_the_words_say() -> None:
+    assert parse_fault("link-down", "c1", "net1", None) == LinkDown("c1", "net1")
+    assert parse_fault("rate", "c1", "net1", "100M") == RateLimit("c1", "net1", 1e8, "both")
+    assert parse_fault("rate-in", "c1", "net1", "100M") == RateLimit("c1", "net1", 1e8, "in")
+    assert parse_fault("rate-out", "c1", "net1", "1G") == RateLimit("c1", "net1", 1e9, "out")
+    assert parse_fault("mtu", "c1", "net1", "9000") == MtuChange("c1", "net1", 9000)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"), [("rate", None), ("mtu", None), ("link-down", "1G"), ("link-up", "1G")]
+)
+def test_fault_fails_when_its_value_is_missing_or_too_much(kind: str, value: str | None) -> None:
+    with pytest.raises(UsageError, match=f"lab fault {kind}"):
+        parse_fault(kind, "c1", "net1", value)
+
+
+def test_fault_list_names_every_kind() -> None:
+    shown = CliRunner().invoke(lab, ["fault", "--name", "t-lab-none", "--list"])
+    assert shown.exit_code == 0
+    assert [line.split()[0] for line in shown.output.splitlines()] == [
+        "link-down", "link-up", "rate", "rate-in", "rate-out", "mtu",
+    ]  # fmt: skip

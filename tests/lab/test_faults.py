@@ -1,0 +1,69 @@
+"""Which faults replace which, and what a heal leaves; no lab is touched."""
+
+import msgspec
+import pytest
+
+from fabricgauge.lab import faults
+from fabricgauge.lab.state import (
+    Fault,
+    Holder,
+    LabNetwork,
+    LabNode,
+    LabState,
+    LinkDown,
+    MtuChange,
+    RateLimit,
+)
+from fabricgauge.model.errors import LabError
+
+HOLDER = Holder(1, 1, 1)
+
+
+@pytest.fixture
+def state(monkeypatch: pytest.MonkeyPatch) -> LabState:
+    monkeypatch.setattr(faults, "_apply", lambda *_: None)
+    monkeypatch.setattr(faults, "save", lambda _: None)
+    return LabState(
+        "t-lab-pure", "/nowhere", "feed", "boot", "now", False, True, "reno", HOLDER, (1,),
+        (LabNode("head", 0, HOLDER), LabNode("c1", 1, HOLDER), LabNode("c2", 2, HOLDER)),
+        (LabNetwork("net1", 0, 1e9, 1500, "10.77.0.0/24"),),
+    )  # fmt: skip
+
+
+def test_fault_of_the_same_kind_is_replaced(state: LabState) -> None:
+    state = faults.inject(state, MtuChange("c1", "net1", 1400))
+    state = faults.inject(state, MtuChange("c1", "net1", 1300))
+    assert state.faults == (MtuChange("c1", "net1", 1300),)
+
+
+def test_limits_of_both_directions_stand_side_by_side_until_one_takes_both(
+    state: LabState,
+) -> None:
+    one, other = (RateLimit("c1", "net1", 1e8, way) for way in ("in", "out"))
+    state = faults.inject(faults.inject(state, one), other)
+    assert state.faults == (one, other)
+    both = RateLimit("c1", "net1", 1e7)
+    assert faults.inject(state, both).faults == (both,)
+
+
+def test_heal_ends_only_what_it_is_asked_for(state: LabState) -> None:
+    cut, slow = LinkDown("c1", "net1"), RateLimit("c1", "net1", 1e8)
+    elsewhere = LinkDown("c2", "net1")
+    state = msgspec.structs.replace(state, faults=(cut, slow, elsewhere))
+    assert faults.heal(state, "c1", "net1", LinkDown).faults == (slow, elsewhere)
+    assert faults.heal(state, "c1").faults == (elsewhere,)
+    assert faults.heal(state).faults == ()
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        (LinkDown("c9", "net1"), "no node 'c9'; it has head, c1, c2"),
+        (LinkDown("c1", "net9"), "no network 'net9'; it has net1"),
+        (RateLimit("c1", "net1", 0), "rate 0 bit/s of c1 in net1"),
+        (MtuChange("c1", "net1", 9), "MTU 9 of c1 in net1"),
+    ],
+)
+def test_inject_fails_when_the_fault_cannot_be(state: LabState, fault: Fault, message: str) -> None:
+    with pytest.raises(LabError, match=message):
+        faults.inject(state, fault)

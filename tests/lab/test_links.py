@@ -1,0 +1,113 @@
+"""Links carry the rate they were given, and faults are real."""
+
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+from tests.lab.conftest import MakeLab, on, stream_bytes_per_s
+
+from fabricgauge.lab.faults import heal, inject
+from fabricgauge.lab.reach import entry
+from fabricgauge.lab.spec import NetworkSpec
+from fabricgauge.lab.state import LabState, LinkDown, MtuChange, RateLimit
+
+pytestmark = pytest.mark.lab
+
+#: 100 Mb/s, MTU 1500, TCP timestamps: 1448 payload octets per 1538 on the wire.
+CEILING_BYTES_PER_S = 1e8 / 8 * 1448 / 1538
+SLOW = NetworkSpec("net1", 1e8)
+
+
+def rate(state: LabState, origin: str, target: str) -> float:
+    address = on(state, "head", "getent", "hosts", target).split()[0]
+    return stream_bytes_per_s(state, origin, target, address) / CEILING_BYTES_PER_S
+
+
+def link(state: LabState, node: str) -> dict[str, object]:
+    found: list[dict[str, object]] = json.loads(on(state, node, "ip", "-j", "link", "show", "eth0"))
+    return found[0]
+
+
+def test_link_carries_its_line_rate_and_no_more(make_lab: MakeLab) -> None:
+    state = make_lab(SLOW)
+    assert 0.8 < rate(state, "c1", "c2") < 1.01
+
+
+def test_incast_shares_the_line_rate_of_the_target(make_lab: MakeLab) -> None:
+    state = make_lab(SLOW, nodes=("c1", "c2", "c3"))
+    script = "cat /sys/class/net/eth0/statistics/rx_bytes"
+    sink = "import socket,threading;s=socket.create_server(('',5999));" + (
+        "run=lambda c:[0 for _ in iter(lambda:c.recv(1<<20),b'')];print(1,flush=True);"
+        "[threading.Thread(target=run,args=(s.accept()[0],)).start() for _ in range(2)]"
+    )
+    source = "import socket;c=socket.create_connection(('10.77.0.13',5999))\nwhile 1:c.sendall(bytes(1<<18))"
+    children = []
+    try:
+        server = subprocess.Popen(
+            [*entry(state, "c3"), sys.executable, "-c", sink], stdout=subprocess.PIPE
+        )
+        children.append(server)
+        assert server.stdout and server.stdout.readline()
+        for node in ("c1", "c2"):
+            children.append(
+                subprocess.Popen(
+                    [*entry(state, node), sys.executable, "-c", source], stderr=subprocess.DEVNULL
+                )
+            )
+        time.sleep(0.5)
+        before, began = int(on(state, "c3", "sh", "-c", script)), time.monotonic()
+        time.sleep(1.0)
+        carried = int(on(state, "c3", "sh", "-c", script)) - before
+        line = 1e8 / 8 * 1514 / 1538
+        assert 0.7 < carried / (time.monotonic() - began) / line < 1.03
+    finally:
+        for child in children:
+            child.kill()
+            child.wait()
+            if child.stdout:
+                child.stdout.close()
+
+
+def test_cut_link_loses_its_carrier_and_gets_it_back(make_lab: MakeLab) -> None:
+    state = make_lab(SLOW)
+    state = inject(state, LinkDown("c1", "net1"))
+    assert link(state, "c1")["operstate"] == "DOWN"
+    assert "NO-CARRIER" in str(link(state, "c1")["flags"])
+    assert on(state, "c1", "cat", "/sys/class/net/eth0/carrier") == "0\n"
+    assert link(state, "c2")["operstate"] == "UP"
+    heal(state, "c1", "net1", LinkDown)
+    assert link(state, "c1")["operstate"] == "UP"
+    assert rate(state, "c1", "c2") > 0.5
+
+
+@pytest.mark.parametrize(
+    ("direction", "out_is_slow", "in_is_slow"),
+    [("out", True, False), ("in", False, True), ("both", True, True)],
+)
+def test_slow_link_is_slow_only_in_the_direction_asked_for(
+    make_lab: MakeLab, direction: str, out_is_slow: bool, in_is_slow: bool
+) -> None:
+    state = make_lab(SLOW)
+    shaping = on(state, "c1", "tc", "qdisc")
+    state = inject(state, RateLimit("c1", "net1", 2e7, direction))  # type: ignore[arg-type]
+    assert on(state, "c1", "tc", "qdisc") == shaping
+    assert (rate(state, "c1", "c2") < 0.5) == out_is_slow
+    assert (rate(state, "c2", "c1") < 0.5) == in_is_slow
+    heal(state)
+    assert rate(state, "c1", "c2") > 0.5
+
+
+def test_mtu_fault_changes_one_interface_until_healed(make_lab: MakeLab) -> None:
+    state = make_lab(NetworkSpec("net1", 1e9, 9000))
+    state = inject(state, MtuChange("c1", "net1", 1500))
+    assert (link(state, "c1")["mtu"], link(state, "c2")["mtu"]) == (1500, 9000)
+    heal(state)
+    assert link(state, "c1")["mtu"] == 9000
+
+
+def test_faults_on_one_link_leave_the_other_network_alone(make_lab: MakeLab) -> None:
+    state = make_lab(SLOW, NetworkSpec("net2", 1e8))
+    inject(state, LinkDown("c1", "net1"))
+    assert on(state, "c1", "cat", "/sys/class/net/eth1/carrier") == "1\n"

@@ -1,0 +1,53 @@
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabricgauge.model.measurement import Footer, Header, Timer
+from fabricgauge.parse.engine import NotUnderstood, parse_line
+
+HEADER = Header(
+    "fabricgauge-engine", "1.0", "0.1.0", "MPICH 5", "4.1", "GNU 12", 2,
+    "2026-11-21T20:00:00Z", Timer("CLOCK_MONOTONIC", 1e-9, 2e-8),
+)  # fmt: skip
+
+
+def encoded(record: msgspec.Struct) -> str:
+    return msgspec.json.encode(record).decode()
+
+
+def test_a_record_comes_back_as_it_was_written():
+    assert parse_line(encoded(HEADER)) == HEADER
+    assert parse_line(encoded(Footer(3, 1.5)) + "\r\n") == Footer(3, 1.5)
+
+
+def test_a_launchers_warning_is_kept_with_its_text():
+    answer = parse_line("WARNING: no active ports found")
+    assert isinstance(answer, NotUnderstood)
+    assert "WARNING" in answer.text
+
+
+@given(st.integers(1, len(encoded(HEADER)) - 1))
+def test_a_record_cut_off_anywhere_is_not_understood(cut):
+    assert isinstance(parse_line(encoded(HEADER)[:cut]), NotUnderstood)
+
+
+def test_a_newer_major_version_is_refused_with_both_versions():
+    newer = parse_line(encoded(msgspec.structs.replace(HEADER, version="2.0")))
+    assert isinstance(newer, NotUnderstood)
+    assert "2.0" in newer.reason
+    assert "1.0" in newer.reason
+
+
+def test_a_newer_minor_version_with_more_fields_is_read():
+    newer = encoded(msgspec.structs.replace(HEADER, version="1.7"))
+    assert isinstance(parse_line(newer[:-1] + ',"new_field":1}'), Header)
+
+
+@given(st.text())
+def test_no_text_crashes_the_parser(text):
+    parse_line(text)
+
+
+@given(st.integers(1, 20000))
+def test_deep_nesting_is_not_understood(depth):
+    assert isinstance(parse_line('{"record":' + "[" * depth), NotUnderstood)

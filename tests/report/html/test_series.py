@@ -1,0 +1,61 @@
+import math
+
+import msgspec
+import pytest
+from tests.report import sample
+
+from fabricgauge.model.absence import Skipped
+from fabricgauge.report.html.series import canvas_text, pictures, position
+
+
+def test_every_measured_pattern_is_drawn_once() -> None:
+    drawn = [series.label for one in pictures(sample.judged(), "net1") for series in one.series]
+    assert sorted(drawn) == sorted(
+        ["c1 → c2", "c1 → c2", "c2 → c1", "put c1 → c2", "put c1 → c2", "c1 ↔ c2"]
+    )
+
+
+def test_a_pattern_that_was_not_measured_has_no_plot() -> None:
+    judged = sample.judged()
+    only = tuple(curve for curve in judged.curves if curve.pattern == "latency")
+    (picture,) = pictures(msgspec.structs.replace(judged, curves=only), "net1")
+    assert picture.title == "Latency, half round trip"
+
+
+def test_latency_is_in_microseconds_and_inside_its_interval() -> None:
+    latency = pictures(sample.judged(), "net1")[0].series[0]
+    point = sample.judged().curves[0].points[5]
+    assert latency.y[5] == pytest.approx(point.time.value * 1e6)
+    for y, low, high in zip(latency.y, latency.low, latency.high, strict=True):
+        assert low <= y <= high
+
+
+def test_the_wire_floor_is_below_every_plausible_latency() -> None:
+    picture = pictures(sample.judged(), "net1")[0]
+    (wire,) = [line for line in picture.lines if line.label.startswith("wire time")]
+    floor = dict(zip(wire.x, wire.y, strict=True))
+    for x, y in zip(picture.series[0].x, picture.series[0].y, strict=True):
+        assert floor.get(x, 0) <= y
+
+
+def test_the_ceiling_of_both_directions_is_twice_that_of_one() -> None:
+    by_title = {one.title: one for one in pictures(sample.judged(), "net1")}
+    one = by_title["Bandwidth, per direction"].full_scale
+    both = by_title["Bandwidth, sum of both directions"].full_scale
+    assert one == pytest.approx(sample.LIMIT / 1e6)
+    assert both == pytest.approx(2 * sample.LIMIT / 1e6)
+
+
+def test_an_unknown_ceiling_draws_no_line() -> None:
+    judged = msgspec.structs.replace(sample.judged(), ceilings={"net1": Skipped("no rate")})
+    bandwidth = pictures(judged, "net1")[1]
+    assert (bandwidth.lines, bandwidth.full_scale) == ((), None)
+
+
+def test_the_empty_message_is_left_of_one_byte() -> None:
+    assert position(0) < position(1) == 0 < position(8) == math.log2(8)
+
+
+@pytest.mark.parametrize("text", ["$$x$$", "\\(x\\)", "\\[x\\]"])
+def test_no_name_is_taken_for_a_formula(text: str) -> None:
+    assert not any(mark in canvas_text(text) for mark in ("$$", "\\(", "\\["))

@@ -1,0 +1,47 @@
+import msgspec
+from tests.report import sample, sample_verdicts
+
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.verdict import Outcome
+from fabricgauge.report.conclusion import headline, limit_bytes_s, next_steps, tally, worst_first
+
+
+def test_worst_comes_first_and_equals_keep_their_order() -> None:
+    verdicts = worst_first(sample_verdicts.failing(("c1", "c2")))
+    assert [one.outcome for one in verdicts[:2]] == [Outcome.FAIL, Outcome.WARN]
+    assert [one.rule for one in verdicts[2:4]] == ["placement", "path"]
+
+
+def test_tally_counts_each_outcome() -> None:
+    text = tally(sample_verdicts.failing(("c1", "c2")))
+    assert text == "1 FAIL, 1 WARN, 4 PASS, 1 SKIPPED"
+
+
+def test_headline_of_a_pass_gives_direction_size_and_ceiling() -> None:
+    text = headline(sample.judged())
+    assert all(part in text for part in ("per direction", "→", "MiB", "%", "117.69 MB/s"))
+
+
+def test_headline_of_a_failure_is_the_worst_verdict() -> None:
+    verdicts = sample_verdicts.failing(("c1", "c2"))
+    text = headline(sample.judged(verdicts=verdicts))
+    assert text == "c1 → c2: the stream reaches 9.98 % of the ceiling"
+
+
+def test_headline_of_a_pass_without_ceiling_claims_no_share() -> None:
+    judged = msgspec.structs.replace(
+        sample.judged(), ceilings={"net1": Skipped("the rate is not known")}
+    )
+    assert "ceiling" not in headline(judged)
+
+
+def test_both_directions_may_carry_twice_the_ceiling() -> None:
+    judged = sample.judged()
+    assert limit_bytes_s(judged, "net1", "bidirectional_bandwidth") == 2 * sample.LIMIT
+    assert limit_bytes_s(judged, "net1", "bandwidth") == sample.LIMIT
+    assert limit_bytes_s(judged, None, "bandwidth") is None
+
+
+def test_each_remedy_is_named_once() -> None:
+    verdicts = sample_verdicts.failing(("c1", "c2"))
+    assert len(next_steps(sample.judged(verdicts=(*verdicts, *verdicts)))) == 2

@@ -1,0 +1,107 @@
+import os
+
+import pytest
+
+from fabricgauge.model.errors import StoreError
+from fabricgauge.model.fabric import Fabric
+from fabricgauge.model.measurement import Footer
+from fabricgauge.model.plan import Plan, Stopping
+from fabricgauge.model.run import Ended
+from fabricgauge.store.run_directory import RunDirectory, find
+from fabricgauge.store.run_files import (
+    About,
+    Entry,
+    Started,
+    append_launch,
+    append_record,
+    load,
+    write_beginning,
+)
+
+ABOUT = About("2026-11-21T20:00:00Z", ("fabricgauge", "check"), {"python": "3.11"})
+FABRIC = Fabric((), (), ())
+PLAN = Plan("quick", Stopping(0.01, 0.95), False, ())
+ENDED = Ended("ok", 0, "", ("mpiexec",), 1.0)
+
+
+@pytest.fixture
+def directory(tmp_path):
+    made = RunDirectory.create(tmp_path)
+    write_beginning(made, ABOUT, FABRIC, PLAN)
+    return made
+
+
+def test_a_run_can_be_loaded_from_its_first_moment(directory):
+    run = load(directory)
+    assert run.command == ABOUT.command
+    assert not run.complete
+
+
+def test_a_finished_run_loses_its_suffix_and_keeps_its_identity(directory):
+    identity = directory.identity
+    directory.finish()
+    assert directory.path.name == identity
+    assert load(directory).complete
+
+
+def test_a_line_cut_off_by_a_kill_costs_only_itself(directory):
+    append_record(directory, Entry(1, 1, Footer(1, 0.5)))
+    append_launch(directory, Started(1, 1, "net1", ("c1", "c2"), ENDED, ()))
+    with (directory.path / "results.jsonl").open("ab") as file:
+        file.write(b'{"launch":1,"attempt":1,"rec')
+    run = load(directory)
+    assert len(run.launches) == 1
+    assert run.launches[0].ended == ENDED
+    assert "line 2" in run.notes[0]
+
+
+def test_a_launch_without_an_end_is_called_broken(directory):
+    append_record(directory, Entry(1, 1, Footer(1, 0.5)))
+    assert load(directory).launches[0].ended.status == "broken"
+
+
+def test_attempts_of_a_launch_stay_apart(directory):
+    for attempt in (1, 2):
+        append_launch(directory, Started(1, attempt, "net1", ("c1", "c2"), ENDED, ()))
+    assert [launch.number for launch in load(directory).launches] == [1, 1]
+
+
+def test_a_hostile_node_name_cannot_leave_the_raw_folder(directory):
+    directory.keep_raw("discover", "../../etc/$(reboot)<b>", "raw")
+    kept = list((directory.path / "raw" / "discover").iterdir())
+    assert len(kept) == 1
+    assert kept[0].read_text() == "raw"
+
+
+def test_damaged_json_names_the_file(directory):
+    (directory.path / "plan.json").write_text("{")
+    with pytest.raises(StoreError, match="plan.json is damaged"):
+        load(directory)
+
+
+def test_a_missing_file_says_so(tmp_path):
+    with pytest.raises(StoreError, match="run.json"):
+        load(RunDirectory(tmp_path))
+
+
+def test_a_root_that_cannot_be_made_is_a_clear_error(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="--output"):
+        RunDirectory.create(tmp_path / "file" / "runs")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full on this system")
+def test_a_full_disk_is_a_clear_error(directory):
+    (directory.path / "results.jsonl").symlink_to("/dev/full")
+    with pytest.raises(StoreError, match="No space left on device"):
+        append_record(directory, Entry(1, 1, Footer(1, 0.5)))
+
+
+def test_a_run_is_found_by_identity_beginning_and_latest(tmp_path, directory):
+    for name in (directory.identity, directory.identity[:12], "latest", str(directory.path)):
+        assert find(tmp_path, name).path == directory.path
+
+
+def test_an_unknown_run_lists_those_there_are(tmp_path, directory):
+    with pytest.raises(StoreError, match=directory.identity):
+        find(tmp_path, "1999")

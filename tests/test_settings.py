@@ -1,0 +1,69 @@
+import pytest
+
+from fabricgauge.model.errors import UsageError
+from fabricgauge.settings import load, rate_bit_s, size_bytes
+
+
+@pytest.mark.parametrize(
+    ("text", "rate"),
+    [("1G", 1e9), ("100M", 1e8), ("25Gb/s", 25e9), ("2.5g", 2.5e9), ("1000000000", 1e9)],
+)
+def test_rates_are_read_in_the_fields_spellings(text, rate):
+    assert rate_bit_s(text) == rate
+
+
+@pytest.mark.parametrize("text", ["", "fast", "-1G", "0", "1 GB per s", "1e9"])
+def test_what_is_no_rate_is_refused_with_an_example(text):
+    with pytest.raises(UsageError, match="25Gb/s"):
+        rate_bit_s(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("0", 0), ("8", 8), ("64K", 65536), ("4MiB", 4 << 20), ("8 B", 8)]
+)
+def test_sizes_count_powers_of_1024(text, size):
+    assert size_bytes(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "x", "-8", "1.5K", "4TB"])
+def test_what_is_no_size_is_refused(text):
+    with pytest.raises(UsageError, match="message size"):
+        size_bytes(text)
+
+
+def test_the_users_file_wins_over_the_sites_key_by_key(tmp_path):
+    site, user = tmp_path / "site.toml", tmp_path / "user.toml"
+    site.write_text(
+        '[check]\nprofile = "full"\nlaunches = 7\n[thresholds]\n"fraction.pass" = 0.9\n'
+        '[[network]]\nname = "fast"\nsubnet = "10.0.0.0/24"\nrate = "25G"\n'
+    )
+    user.write_text('[check]\nprofile = "quick"\n')
+    settings = load((site, user))
+    assert settings.check == {"profile": "quick", "launches": 7}
+    assert settings.thresholds == {"fraction.pass": 0.9}
+    assert str(site) in settings.thresholds_origin
+    assert settings.networks[0].rate_bit_s == 25e9
+    assert str(site) in settings.networks[0].origin
+
+
+def test_no_file_at_all_is_no_error(tmp_path):
+    assert load((tmp_path / "none.toml",)).check == {}
+
+
+@pytest.mark.parametrize(
+    ("content", "named"),
+    [
+        ("[check", "not TOML"),
+        ("[chekc]\n", "chekc"),
+        ('[thresholds]\n"fraction.pass" = "high"\n', "fraction.pass"),
+        ('[[network]]\nname = "a"\n', "subnet"),
+        ("check = 3\n", r"\[check\]"),
+        ("network = 3\n", r"\[\[network\]\]"),
+    ],
+)
+def test_a_wrong_file_is_named_with_what_is_wrong(tmp_path, content, named):
+    path = tmp_path / "config.toml"
+    path.write_text(content)
+    with pytest.raises(UsageError, match=named) as error:
+        load((path,))
+    assert str(path) in str(error.value)
