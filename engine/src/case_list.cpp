@@ -108,6 +108,12 @@ bool has_window(Pattern pattern) noexcept {
     return pattern != Pattern::latency && pattern != Pattern::put_latency;
 }
 
+std::string read_case_list(std::istream& input) {
+    std::string text;
+    for (std::string line; std::getline(input, line) && line != "end";) text += line + '\n';
+    return text;
+}
+
 std::vector<Case> parse_case_list(const std::string& text) {
     std::vector<Case> cases;
     std::istringstream lines(text);

@@ -1,7 +1,6 @@
 #include <cstdio>
 #include <exception>
 #include <iostream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -32,7 +31,7 @@ int print_version() {
 
 int launch(MpiTransport& transport, const Options& options, const std::string& interface) {
     std::string text;
-    if (transport.rank() == 0) text.assign(std::istreambuf_iterator<char>(std::cin), {});
+    if (transport.rank() == 0) text = read_case_list(std::cin);
     transport.broadcast(text);
     std::vector<Case> cases;
     try {

@@ -1,5 +1,7 @@
 #include "fabricgauge/case_list.hpp"
 
+#include <sstream>
+
 #include "check.hpp"
 
 using namespace fabricgauge;
@@ -33,6 +35,12 @@ int main() {
             parse_case_list("a budget_s=1 target=1 origin=0 window=1 bytes=0 pattern=latency").size(),
             std::size_t{1});
         check::expect_equal(parse_case_list("").size(), std::size_t{0});
+    });
+    check::test("a line that says end ends the input before the stream does", [] {
+        std::istringstream input("one\ntwo\nend\nthree\n");
+        check::expect_equal(read_case_list(input), "one\ntwo\n");
+        std::istringstream without("one\ntwo");
+        check::expect_equal(read_case_list(without), "one\ntwo\n");
     });
     check::test("an error names its line", [] {
         expect_refused("# x\n" + good + "b pattern=latency\n", "line 3: the key bytes is missing");

@@ -111,19 +111,31 @@ class Stream:
 
     def __iter__(self) -> Iterator[str]:
         try:
-            while True:
-                try:
-                    line = self._lines.get(timeout=self.silent_s)
-                except queue.Empty:
-                    self.silent = True
-                    break
-                if isinstance(line, OSError):
-                    raise line
-                if line is None:
-                    break
+            while (line := self._next()) is not None:
                 yield line.decode(errors="replace").rstrip("\r\n")
         finally:
             self.close()
+
+    def _next(self) -> bytes | None:
+        """The next line; None at the end, after silence, or from a dead program's quiet pipe.
+
+        A program that was killed may leave children which hold its output open.
+        """
+        deadline = time.monotonic() + self.silent_s
+        while True:
+            patience_s = min(TERM_GRACE_S, max(0.0, deadline - time.monotonic()))
+            try:
+                line = self._lines.get(timeout=patience_s)
+            except queue.Empty:
+                if self._child.poll() is not None:
+                    return None
+                if time.monotonic() >= deadline:
+                    self.silent = True
+                    return None
+                continue
+            if isinstance(line, OSError):
+                raise line
+            return line
 
     def close(self) -> None:
         """End the program, if it still runs, with its whole session."""

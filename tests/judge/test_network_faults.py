@@ -155,6 +155,20 @@ def test_dips_warn_when_bandwidth_falls_and_name_the_sizes() -> None:
     assert "from 16 KiB to 64 KiB" in verdict.summary
 
 
+def test_dips_of_ten_percent_count_for_large_messages_only() -> None:
+    def dip(size: int) -> Run:
+        rates = {size: 100e6, 2 * size: 90e6}
+        return samples_run(
+            *(
+                planted.Sample("bandwidth", each, 0, planted.WINDOW * each / rate)
+                for each, rate in rates.items()
+            )
+        )
+
+    assert planted.outcomes(planted.verdicts(dip(1 << 18)), "dips") == {Outcome.WARN}
+    assert planted.outcomes(planted.verdicts(dip(1 << 11)), "dips") == {Outcome.PASS}
+
+
 def test_dips_do_not_count_a_burst_above_the_ceiling_as_a_level() -> None:
     samples = [
         planted.Sample("bandwidth", size, 0, planted.WINDOW * size / rate)

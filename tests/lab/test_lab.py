@@ -16,7 +16,7 @@ from fabricgauge.lab.down import down
 from fabricgauge.lab.place import lab_directory
 from fabricgauge.lab.reach import declared_networks, reach
 from fabricgauge.lab.spec import LabSpec, NetworkSpec
-from fabricgauge.lab.state import LabState, load, load_complete, load_marks
+from fabricgauge.lab.state import LabState, load_complete, load_marks
 from fabricgauge.lab.status import status
 from fabricgauge.model.errors import LabError
 
@@ -140,7 +140,10 @@ def test_down_works_when_holders_were_killed(make_lab: MakeLab, victim: str) -> 
             refused = subprocess.run([*reach(state).doors[0].prefix, "true"], check=False)
             assert refused.returncode == 255
         assert down(state.name)
-        assert orphan.wait(5) == -signal.SIGKILL
+        try:
+            assert orphan.wait(5) == -signal.SIGKILL
+        finally:
+            orphan.kill()
     assert not marked(state.token)
 
 
@@ -158,24 +161,26 @@ def test_nothing_is_left_when_up_fails(make_lab: MakeLab, monkeypatch: pytest.Mo
     assert not lab_directory(drafted[0].name).exists()
 
 
-@pytest.mark.parametrize("after_s", [0.01, 0.04, 0.08, 0.12])
-def test_down_clears_up_when_up_was_killed(namespaces: None, after_s: float) -> None:
-    name = f"t-lab-killed-{os.getpid()}"
-    directory = lab_directory(name)
-    code = "import sys; from fabricgauge.lab.up import up; from fabricgauge.lab.spec import LabSpec"
-    argv = [sys.executable, "-c", f"{code}; up(LabSpec(sys.argv[1]))", name]
-    with subprocess.Popen(argv) as child:
-        while not (directory / "lab.json").exists():
-            time.sleep(0.002)
-        time.sleep(after_s)
-        child.kill()
-    marks = load_marks(directory)
-    assert marks
-    if not load(name).complete:
-        with pytest.raises(LabError, match="lab down"):
+@pytest.mark.parametrize(
+    "step",
+    ["_write_files", "_each", "_write_table", "_wire", "_connect", "msgspec.structs.replace"],
+)
+def test_down_clears_up_when_up_was_killed(namespaces: None, step: str) -> None:
+    name = f"t-lab-killed-{os.getpid()}-{step.rpartition('.')[2]}"
+    code = (
+        "import os, sys; from fabricgauge.lab import up; from fabricgauge.lab.spec import LabSpec;"
+        f"up.{step} = lambda *_, **__: os.kill(os.getpid(), 9); up.up(LabSpec(sys.argv[1]))"
+    )
+    killed = subprocess.run([sys.executable, "-c", code, name], check=False)
+    try:
+        assert killed.returncode == -signal.SIGKILL
+        marks = load_marks(lab_directory(name))
+        assert marks
+        assert bool(marked(marks.token)) == (step != "_write_files")
+        with pytest.raises(LabError, match=f"lab down --name {name}"):
             load_complete(name)
-    time.sleep(0.2)
-    assert marked(marks.token)
-    assert down(name)
+        assert not status(name)[0].standing
+    finally:
+        assert down(name)
     assert not marked(marks.token)
-    assert not directory.exists()
+    assert not lab_directory(name).exists()

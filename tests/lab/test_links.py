@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 
 import pytest
 from tests.lab.conftest import MakeLab, on, stream_bytes_per_s
@@ -35,39 +36,51 @@ def test_link_carries_its_line_rate_and_no_more(make_lab: MakeLab) -> None:
     assert 0.8 < rate(state, "c1", "c2") < 1.01
 
 
+SINK = """
+import socket, threading
+server = socket.create_server(("", 5999))
+print("ready", flush=True)
+def drain(line):
+    while line.recv(1 << 20):
+        pass
+while True:
+    threading.Thread(target=drain, args=(server.accept()[0],), daemon=True).start()
+"""
+
+SOURCE = """
+import socket, sys
+line = socket.create_connection((sys.argv[1], 5999))
+while True:
+    line.sendall(bytes(1 << 18))
+"""
+
+
 def test_incast_shares_the_line_rate_of_the_target(make_lab: MakeLab) -> None:
     state = make_lab(SLOW, nodes=("c1", "c2", "c3"))
-    script = "cat /sys/class/net/eth0/statistics/rx_bytes"
-    sink = "import socket,threading;s=socket.create_server(('',5999));" + (
-        "run=lambda c:[0 for _ in iter(lambda:c.recv(1<<20),b'')];print(1,flush=True);"
-        "[threading.Thread(target=run,args=(s.accept()[0],)).start() for _ in range(2)]"
-    )
-    source = "import socket;c=socket.create_connection(('10.77.0.13',5999))\nwhile 1:c.sendall(bytes(1<<18))"
-    children = []
-    try:
-        server = subprocess.Popen(
-            [*entry(state, "c3"), sys.executable, "-c", sink], stdout=subprocess.PIPE
-        )
-        children.append(server)
-        assert server.stdout and server.stdout.readline()
+    python = [sys.executable, "-I", "-S", "-c"]
+    with ExitStack() as running:
+
+        def start(node: str, *words: str) -> "subprocess.Popen[str]":
+            argv = [*entry(state, node), *python, *words]
+            child = running.enter_context(subprocess.Popen(argv, stdout=subprocess.PIPE, text=True))
+            running.callback(child.kill)
+            return child
+
+        server = start("c3", SINK)
+        assert server.stdout
+        assert server.stdout.readline() == "ready\n"
         for node in ("c1", "c2"):
-            children.append(
-                subprocess.Popen(
-                    [*entry(state, node), sys.executable, "-c", source], stderr=subprocess.DEVNULL
-                )
-            )
+            start(node, SOURCE, "10.77.0.13")
         time.sleep(0.5)
-        before, began = int(on(state, "c3", "sh", "-c", script)), time.monotonic()
+        before, began = received_bytes(state, "c3"), time.monotonic()
         time.sleep(1.0)
-        carried = int(on(state, "c3", "sh", "-c", script)) - before
-        line = 1e8 / 8 * 1514 / 1538
-        assert 0.7 < carried / (time.monotonic() - began) / line < 1.03
-    finally:
-        for child in children:
-            child.kill()
-            child.wait()
-            if child.stdout:
-                child.stdout.close()
+        carried = received_bytes(state, "c3") - before
+        line_bytes_per_s = 1e8 / 8 * 1514 / 1538
+        assert 0.7 < carried / (time.monotonic() - began) / line_bytes_per_s < 1.03
+
+
+def received_bytes(state: LabState, node: str) -> int:
+    return int(on(state, node, "cat", "/sys/class/net/eth0/statistics/rx_bytes"))
 
 
 def test_cut_link_loses_its_carrier_and_gets_it_back(make_lab: MakeLab) -> None:

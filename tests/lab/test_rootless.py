@@ -14,7 +14,8 @@ from fabricgauge.lab.place import lab_directory
 from fabricgauge.lab.spec import LabSpec
 from fabricgauge.model.errors import LabError
 
-USER = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--no-new-privs"]
+#: `env` in between: the program that setpriv itself starts is still opened with root's rights.
+USER = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "env"]
 
 SCRIPT = """
 import subprocess, sys

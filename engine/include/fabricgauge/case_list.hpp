@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <istream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -38,5 +39,9 @@ public:
 };
 
 std::vector<Case> parse_case_list(const std::string& text);
+
+// The text up to the end of the stream or to a line `end`: some launchers pass lines on, but not
+// the end of the input (Open MPI 5.0.11's prterun).
+std::string read_case_list(std::istream& input);
 
 }  // namespace fabricgauge

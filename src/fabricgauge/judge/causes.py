@@ -86,19 +86,31 @@ def _slow_port(low: _Low) -> Iterator[Cause]:
             )
 
 
-def _lower_rate(low: _Low) -> Iterator[Cause]:
+def lower_rate(rate_bit_s: float, fraction: float, near: tuple[float, float]) -> float | None:
+    """The standard rate below ``rate_bit_s`` whose ceiling a figure is at, in bit/s.
+
+    ``near`` bounds the figure as a multiple of what that rate's link can carry.
+    """
     for rate in ETHERNET_RATES:
-        relative = low.fraction * low.rate_bit_s / rate
-        if rate < 0.98 * low.rate_bit_s and NEAR[0] <= relative <= NEAR[1]:
-            shown = [wording.command(("ethtool", name)) for name in _interface_names(low)]
-            yield Cause(
-                f"a link on the way runs at {wording.link_rate(rate)} instead of"
-                f" {wording.link_rate(low.rate_bit_s)}",
-                f"compare the negotiated rate on each node ({wording.listed(shown)}) and on the"
-                " switch's ports; reseat or exchange the cable, and let both ends negotiate",
-                f"the figure is {wording.percent(relative)} of what a"
-                f" {wording.link_rate(rate)} link can carry",
-            )
+        relative = fraction * rate_bit_s / rate
+        if rate < 0.98 * rate_bit_s and near[0] <= relative <= near[1]:
+            return rate
+    return None
+
+
+def _lower_rate(low: _Low) -> Iterator[Cause]:
+    rate = lower_rate(low.rate_bit_s, low.fraction, NEAR)
+    if rate is None:
+        return
+    shown = [wording.command(("ethtool", name)) for name in _interface_names(low)]
+    yield Cause(
+        f"a link on the way runs at {wording.link_rate(rate)} instead of"
+        f" {wording.link_rate(low.rate_bit_s)}",
+        f"compare the negotiated rate on each node ({wording.listed(shown)}) and on the"
+        " switch's ports; reseat or exchange the cable, and let both ends negotiate",
+        f"the figure is {wording.percent(low.fraction * low.rate_bit_s / rate)} of what a"
+        f" {wording.link_rate(rate)} link can carry",
+    )
 
 
 def _errors(low: _Low) -> Iterator[Cause]:

@@ -11,10 +11,19 @@ import msgspec
 import numpy as np
 
 from fabricgauge.judge import wording
+from fabricgauge.judge.causes import lower_rate
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.streams import Stream
+from fabricgauge.model.absence import Skipped
 from fabricgauge.model.measurement import Measurement, ProcessorUse
 from fabricgauge.stats.series import series_of
+from fabricgauge.stats.spread import relative_half_width
+
+#: Share of the time with data under way at which a sender keeps a link full.
+WIRE_BUSY = 0.9
+
+#: How near the ceiling of a lower link rate a figure must be to be taken for it, whatever else.
+EXACTLY = (0.97, 1.01)
 
 
 class Signs(msgspec.Struct, frozen=True):
@@ -45,10 +54,28 @@ class _Case(msgspec.Struct, frozen=True):
 def signs(context: Context, stream: Stream) -> Signs:
     """What the processors, the connections and the loopback reference say of one figure."""
     case = _Case(context, stream)
-    return Signs(
-        limiting=tuple(sign for look in _LIMITING for sign in look(case)),
-        others=tuple(sign for look in _OTHERS for sign in look(case)),
-    )
+    link = tuple(_slower_link(case))
+    limiting = () if link else tuple(sign for look in _LIMITING for sign in look(case))
+    return Signs(limiting, (*link, *(sign for look in _OTHERS for sign in look(case))))
+
+
+def _is_wire(case: _Case) -> bool:
+    """As steady as only a wire is, with data under way all the time."""
+    steady = relative_half_width(case.stream.best.bandwidth) <= case.limit("steady")
+    return steady and _busy(case) >= WIRE_BUSY
+
+
+def _slower_link(case: _Case) -> Iterable[str]:
+    """A link that runs at a lower standard rate explains the figure, whatever the hosts do."""
+    network = case.stream.subject.network
+    if isinstance(network, Skipped) or isinstance(network.rate_bit_s, Skipped):
+        return
+    rate = lower_rate(network.rate_bit_s, case.stream.fraction, EXACTLY)
+    if rate is not None and _is_wire(case):
+        yield (
+            f"the figure is as steady as a wire, and what a {wording.link_rate(rate)} link carries:"
+            " a link sets the pace, not a host"
+        )
 
 
 def _loopback(case: _Case) -> Iterable[str]:
@@ -57,12 +84,14 @@ def _loopback(case: _Case) -> Iterable[str]:
     if reach is None:
         return
     node, best = reach
-    fills = best >= case.stream.ceiling.payload_bytes_per_s / case.context.limit("fraction.pass")
-    if not fills and case.stream.best.bandwidth.value >= case.limit("loopback") * best:
+    enough = case.limit("headroom") * case.stream.ceiling.payload_bytes_per_s
+    carried = case.stream.best.bandwidth.value * case.stream.directions
+    if best < enough and carried >= case.limit("loopback") * best:
         yield (
             f"over TCP loopback on {node} alone, without a network, the same MPI reaches"
-            f" {wording.rate(best)}, too little to fill the ceiling of"
-            f" {wording.rate(case.stream.ceiling.payload_bytes_per_s)} with a margin"
+            f" {wording.rate(best)}, less than {case.limit('headroom'):g} times the ceiling of"
+            f" {wording.rate(case.stream.ceiling.payload_bytes_per_s)}: it can't fill that besides"
+            " the work that a network makes"
         )
 
 
@@ -104,7 +133,7 @@ def _waiting_ranks(case: _Case) -> Iterable[str]:
         delay = min(1.0, max(_delays(case, rank), default=0.0))
         # Half as slow again as the lost time: a larger loss has another cause.
         accounts = case.stream.fraction >= 0.5 * (1.0 - delay)
-        if delay >= case.limit("delay") and accounts:
+        if delay >= case.limit("delay") and accounts and not _is_wire(case):
             yield (
                 f"rank {rank} on {node} was ready to run but had to wait for a processor for"
                 f" {wording.percent(delay)} of the time (steal included)"
@@ -122,13 +151,18 @@ def _delays(case: _Case, rank: int) -> Iterable[float]:
 
 
 def _idle_connection(case: _Case) -> Iterable[str]:
-    busy = [share for one in case.measurements for share in _busy_share(one)]
-    share = float(np.median(busy)) if busy else 1.0
+    share = _busy(case)
     if share <= case.limit("busy"):
         yield (
             f"the connections of {case.stream.series.origin} had data under way for only"
             f" {wording.percent(share)} of the time: the sender did not fill the link"
         )
+
+
+def _busy(case: _Case) -> float:
+    """Share of the time with data under way from the sender; 1 where it is not known."""
+    busy = [share for one in case.measurements for share in _busy_share(one)]
+    return float(np.median(busy)) if busy else 1.0
 
 
 def _busy_share(measurement: Measurement) -> Iterable[float]:

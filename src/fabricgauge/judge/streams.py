@@ -8,6 +8,7 @@ from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.measurement import Pattern
+from fabricgauge.model.verdict import Outcome
 from fabricgauge.stats.series import Point, Series
 
 STREAMS: tuple[Pattern, ...] = ("bandwidth", "put_bandwidth", "bidirectional_bandwidth")
@@ -27,6 +28,11 @@ class Stream(msgspec.Struct, frozen=True):
     @property
     def fraction(self) -> float:
         return self.best.bandwidth.value / self.ceiling.payload_bytes_per_s
+
+    @property
+    def directions(self) -> int:
+        """In how many directions bytes moved at once."""
+        return 2 if self.series.pattern == "bidirectional_bandwidth" else 1
 
     @property
     def low(self) -> float:
@@ -71,3 +77,31 @@ def streams(context: Context, subject: Subject, *patterns: Pattern) -> tuple[Str
         if best is not None:
             found.append(Stream(subject, subject.ceiling, series, best))
     return tuple(found)
+
+
+def decides(context: Context, stream: Stream, all_streams: tuple[Stream, ...]) -> bool:
+    """Whether a low figure of this stream counts against the network.
+
+    Both directions at once do not: hosts and acknowledgements share them. Nor does
+    MPI_Put where plain messages fill the same direction: then it is MPI's own path.
+    """
+    if stream.series.pattern == "bidirectional_bandwidth":
+        return False
+    ends = (stream.series.origin, stream.series.target)
+    return stream.series.pattern == "bandwidth" or not any(
+        (one.series.origin, one.series.target) == ends
+        and one.series.pattern == "bandwidth"
+        and one.fraction >= context.limit("fraction.warn")
+        for one in all_streams
+    )
+
+
+def plain_outcome(context: Context, stream: Stream) -> Outcome:
+    """What the figure, its interval and the launches say by themselves."""
+    enough, least = context.limit("fraction.pass"), context.limit("fraction.warn")
+    if stream.fraction >= enough:
+        steady = stream.low >= least and min(stream.launches) >= enough
+        return Outcome.PASS if steady else Outcome.WARN
+    if stream.fraction >= least:
+        return Outcome.WARN
+    return Outcome.INCONCLUSIVE if stream.high >= least else Outcome.FAIL

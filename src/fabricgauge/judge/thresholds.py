@@ -65,7 +65,10 @@ BUILT_IN: dict[str, Limit] = {
     "stability.tail": Limit(
         20.0, "times", "built-in: one in a hundred samples above that shows a stalled host or link"
     ),
-    "dips.bandwidth": Limit(0.05, "share", "built-in: beyond what the intervals leave open"),
+    "dips.bandwidth": Limit(0.05, "share", "built-in: as wide as the margin of fraction.pass"),
+    "dips.small_bandwidth": Limit(
+        0.15, "share", "built-in: below fraction.from the hosts' software sets the pace"
+    ),
     "dips.time": Limit(
         0.25, "share", "built-in: small messages vary by 5-18 % from case to case on busy hosts"
     ),
@@ -81,6 +84,12 @@ BUILT_IN: dict[str, Limit] = {
     ),
     "host-limited.delay": Limit(
         0.25, "share", "built-in: a rank that waits for a processor can't serve its connection"
+    ),
+    "host-limited.headroom": Limit(
+        2.0, "times", "built-in: loopback has 64 KiB packets, no driver and no interrupts"
+    ),
+    "host-limited.steady": Limit(
+        0.02, "share", "built-in: a wire keeps its pace; ranks that wait for processors do not"
     ),
     "host-limited.loopback": Limit(
         0.25, "share", "built-in: two nodes share the work that one does alone over loopback"

@@ -17,9 +17,10 @@ esac
 { read -r pid began token < "$lab/table/$node"; } 2> /dev/null ||
     fail 'no such node in this lab'
 
-# Field 22 of /proc/PID/stat is the start time: a recycled process id has another.
-{ read -r _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ now _ < "/proc/$pid/stat"; } 2> /dev/null
-[ "$now" = "$began" ] || fail 'its holder process is gone; bring the lab down and up again'
+# Fields 3 and 22 of /proc/PID/stat are the state and the start time: a recycled process id
+# has another, and a process that ended may still be listed as a zombie.
+{ read -r _ _ state _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ now _ < "/proc/$pid/stat"; } 2> /dev/null
+[ "$now" = "$began" ] && [ "$state" != Z ] || fail 'its holder process is gone; bring the lab down and up again'
 
 # A user namespace cannot be entered twice. (-ef: POSIX.1-2024, and every sh in use before it.)
 user=

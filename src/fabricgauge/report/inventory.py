@@ -47,7 +47,8 @@ def _interface(interface: Interface) -> str:
 def _network(network: Network, ceiling: Ceiling | Skipped) -> Iterator[str]:
     members = ", ".join(f"{m.node}:{m.interface}" for m in network.members)
     yield ""
-    yield f"network {visible(network.name)} ({network.subnet}), {network.technology}: {visible(members)}"
+    yield f"network {visible(network.name)} ({network.subnet}), {network.technology}"
+    yield f"  members: {visible(members)}"
     yield f"  rate: {visible(network.rate_origin)}"
     if isinstance(ceiling, Skipped):
         yield f"  ceiling not known: {visible(ceiling.reason)}"

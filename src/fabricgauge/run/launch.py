@@ -34,12 +34,16 @@ TAIL_BYTES = 16384
 
 
 def case_lines(cases: Sequence[Case]) -> str:
-    """The engine's standard input: one line per case (docs/reference/engine-output.md)."""
-    return "".join(
+    """The engine's standard input: one line per case (docs/reference/engine-output.md).
+
+    The last line says that it is the last: Open MPI 5 does not pass the end of input on.
+    """
+    lines = "".join(
         f"{case.name} pattern={case.pattern} bytes={case.message_bytes} window={case.window}"
         f" origin={case.origin} target={case.target} budget_s={case.budget_s:g}\n"
         for case in cases
     )
+    return f"{lines}end\n"
 
 
 class Running:

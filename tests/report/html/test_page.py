@@ -113,7 +113,7 @@ def test_an_escape_sequence_is_spelled_out(hostile: str) -> None:
     "part",
     [
         "net1 carries", "1e9 / 8 × 1448 / 1538", "117.69 MB/s per direction", "net:[4026532210]",
-        "How to check this report", "fabricgauge report runs/k3f9 --rejudge",
+        "How to check this report", "fabricgauge report runs/k3f9",
         "figures describe the lab",
         "rule host-limited on net1", "MPICH 5.0.2", "half a round trip",
     ],
@@ -127,6 +127,12 @@ def test_worst_verdicts_come_first_and_stand_open() -> None:
     shown = re.findall(r'<details class="judgement (\w+)" id="verdict-\d+"( open)?>', page)
     assert [one[0] for one in shown[:3]] == ["fail", "warn", "pass"]
     assert [bool(one[1]) for one in shown] == [one[0] in ("fail", "warn") for one in shown]
+
+
+def test_figures_of_an_invalid_network_are_struck_out(calm: str, hostile: str) -> None:
+    assert 'class="void"' not in calm
+    assert hostile.count('class="void"') == 2
+    assert "Not valid:" in hostile
 
 
 def test_a_run_without_any_result_still_has_a_page() -> None:

@@ -27,6 +27,7 @@ def _judge(context: Context, subject: Subject) -> Verdict:
     peaks = [
         (series, peak)
         for series in subject.series
+        if series.pattern != "bidirectional_bandwidth"  # both directions contend for the hosts
         for peak in [
             cache_peak(series.at_least(FROM_BYTES), context.limit("cache-shape.loss"), cap)
         ]

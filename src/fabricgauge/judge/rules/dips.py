@@ -31,7 +31,7 @@ def _judge(context: Context, subject: Subject) -> Verdict:
     if not found:
         return Verdict(ID, Outcome.PASS, subject.name, "no curve dips beyond its intervals")
     series, fall = max(found, key=lambda one: one[1].share)
-    name = "dips.time" if series.is_latency else "dips.bandwidth"
+    name = threshold_name(context, series, fall)
     return Verdict(
         rule=ID,
         outcome=Outcome.WARN,
@@ -49,9 +49,21 @@ def falls(context: Context, subject: Subject, series: Series) -> tuple[Fall, ...
     """Where this curve goes the wrong way by more than its limit, intervals apart."""
     if series.is_latency:
         return time_falls(series.points, context.limit("dips.time"))
-    return bandwidth_falls(
-        series.points, context.limit("dips.bandwidth"), subject.burst_cap_bytes_per_s
+    pace = context.limit("fraction.from")
+    small = tuple(point for point in series.points if point.message_bytes <= pace)
+    cap = subject.burst_cap_bytes_per_s
+    return (
+        *bandwidth_falls(small, context.limit("dips.small_bandwidth"), cap),
+        *bandwidth_falls(series.at_least(pace), context.limit("dips.bandwidth"), cap),
     )
+
+
+def threshold_name(context: Context, series: Series, fall: Fall) -> str:
+    """The limit that a fall was held against."""
+    if series.is_latency:
+        return "dips.time"
+    small = fall.smaller_bytes < context.limit("fraction.from")
+    return "dips.small_bandwidth" if small else "dips.bandwidth"
 
 
 def _sentence(series: Series, fall: Fall) -> str:

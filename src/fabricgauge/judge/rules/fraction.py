@@ -2,10 +2,9 @@
 
 from fabricgauge.judge import causes, host, wording
 from fabricgauge.judge.interface import Context
-from fabricgauge.judge.streams import Stream, streams
+from fabricgauge.judge.streams import Stream, decides, plain_outcome, streams
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.measurement import Pattern
 from fabricgauge.model.verdict import Figure, Outcome, Verdict
 
 ID = "fraction"
@@ -54,41 +53,14 @@ def _verdict(context: Context, stream: Stream, all_streams: tuple[Stream, ...]) 
     )  # fmt: skip
 
 
-def plain_outcome(context: Context, stream: Stream) -> Outcome:
-    """By the figure, its interval and the launches alone."""
-    enough, least = context.limit("fraction.pass"), context.limit("fraction.warn")
-    if stream.fraction >= enough:
-        steady = stream.low >= least and min(stream.launches) >= enough
-        return Outcome.PASS if steady else Outcome.WARN
-    if stream.fraction >= least:
-        return Outcome.WARN
-    return Outcome.INCONCLUSIVE if stream.high >= least else Outcome.FAIL
-
-
 def _softened(
-    context: Context, stream: Stream, one_way: tuple[Stream, ...]
+    context: Context, stream: Stream, all_streams: tuple[Stream, ...]
 ) -> tuple[Outcome, tuple[str, ...]]:
     """A low figure is not the network's failure where something else explains it."""
     signs = host.signs(context, stream).limiting
-    if signs:
-        return Outcome.INCONCLUSIVE, signs
-    pattern: Pattern = stream.series.pattern
-    if pattern == "bidirectional_bandwidth":
-        return Outcome.WARN, ()
-    if pattern == "put_bandwidth" and _carries_two_sided(context, stream, one_way):
-        return Outcome.WARN, ()
-    return Outcome.FAIL, ()
-
-
-def _carries_two_sided(context: Context, put: Stream, one_way: tuple[Stream, ...]) -> bool:
-    """Whether plain messages fill the same direction: then it is MPI's one-sided path."""
-    ends = (put.series.origin, put.series.target)
-    return any(
-        (one.series.origin, one.series.target) == ends
-        and one.series.pattern == "bandwidth"
-        and one.fraction >= context.limit("fraction.warn")
-        for one in one_way
-    )
+    if not decides(context, stream, all_streams):
+        return Outcome.WARN, signs
+    return (Outcome.INCONCLUSIVE if signs else Outcome.FAIL), signs
 
 
 def _causes(context: Context, stream: Stream) -> tuple[causes.Cause, ...]:

@@ -2,7 +2,7 @@
 
 from fabricgauge.judge import host, wording
 from fabricgauge.judge.interface import Context
-from fabricgauge.judge.streams import Stream, streams
+from fabricgauge.judge.streams import Stream, decides, plain_outcome, streams
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.verdict import Figure, Outcome, Verdict
@@ -29,16 +29,16 @@ def _judge(context: Context, subject: Subject) -> tuple[Verdict, ...]:
     if not low:
         why = "no stream is below its ceiling" if found else "no stream was measured"
         return (Verdict(ID, Outcome.SKIPPED, subject.name, f"{why}: nothing to explain"),)
-    return tuple(_verdict(context, stream) for stream in low)
+    return tuple(_verdict(context, stream, found) for stream in low)
 
 
-def _verdict(context: Context, stream: Stream) -> Verdict:
+def _verdict(context: Context, stream: Stream, found: tuple[Stream, ...]) -> Verdict:
     signs = host.signs(context, stream)
     limited = bool(signs.limiting)
     figure = f"of the ceiling ({wording.PATTERNS[stream.series.pattern]})"
     return Verdict(
         rule=ID,
-        outcome=Outcome.INCONCLUSIVE if limited else Outcome.PASS,
+        outcome=_outcome(context, stream, found) if limited else Outcome.PASS,
         subject=stream.name,
         summary=f"{stream.sentence}: "
         + ("a host sets the pace" if limited else "nothing shows that a host sets the pace"),
@@ -48,3 +48,9 @@ def _verdict(context: Context, stream: Stream) -> Verdict:
         cause="the processors can't move more bytes, whatever the link could" if limited else "",
         remedy=_REMEDY if limited else "",
     )
+
+
+def _outcome(context: Context, stream: Stream, found: tuple[Stream, ...]) -> Outcome:
+    """Nothing can be decided where the network would fail otherwise; else it is a remark."""
+    would_fail = plain_outcome(context, stream) is Outcome.FAIL
+    return Outcome.INCONCLUSIVE if would_fail and decides(context, stream, found) else Outcome.WARN

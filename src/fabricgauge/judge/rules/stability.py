@@ -65,8 +65,10 @@ def _bandwidth(context: Context, series: Series, point: Point) -> list[_Finding]
     found = []
     width = relative_half_width(point.bandwidth)
     if width > context.limit("stability.interval"):
+        # Both directions at once decide nothing, see fraction.
+        both = series.pattern == "bidirectional_bandwidth"
         found.append(_Finding(
-            Outcome.INCONCLUSIVE, "stability.interval", width,
+            Outcome.WARN if both else Outcome.INCONCLUSIVE, "stability.interval", width,
             f"{_where(series, point)}: the interval is ± {wording.percent(width)} wide",
         ))  # fmt: skip
     spread = launch_spread(point.observed)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.curve import Curve, CurvePoint
+from fabricgauge.model.verdict import Outcome
 from fabricgauge.report.conclusion import limit_bytes_s, one_way_peaks
 from fabricgauge.report.interface import Judged
 from fabricgauge.report.networks import is_reference, named
@@ -21,11 +22,15 @@ from fabricgauge.report.traffic import traffic
 
 
 class KeyFigure(NamedTuple):
-    """A figure for the head of the page: number, unit, and what exactly it is."""
+    """A figure for the head of the page: number, unit, and what exactly it is.
+
+    ``valid`` is false when a rule found that the figures of its network mean something else.
+    """
 
     value: str
     unit: str
     what: str
+    valid: bool
 
 
 class CaseRow(NamedTuple):
@@ -92,7 +97,8 @@ def _bandwidths(judged: Judged) -> list[KeyFigure]:
             f"{named(peak.curve.network)}: one direction, {direction(peak.curve)},"
             f" {size(peak.message_bytes)} messages{share}"
         )
-        found.append(KeyFigure(megabytes_per_s(peak.bandwidth.value), "MB/s", what))
+        valid = _valid(judged, peak.curve.network)
+        found.append(KeyFigure(megabytes_per_s(peak.bandwidth.value), "MB/s", what, valid))
     return found
 
 
@@ -105,7 +111,8 @@ def _latencies(judged: Judged) -> list[KeyFigure]:
                 f"{named(curve.network)}: half round trip, {direction(curve)},"
                 f" {size(point.message_bytes)} message"
             )
-            found.append(KeyFigure(microseconds(point.time.value), "µs", what))
+            valid = _valid(judged, curve.network)
+            found.append(KeyFigure(microseconds(point.time.value), "µs", what, valid))
     return found
 
 
@@ -120,8 +127,16 @@ def _shares(judged: Judged) -> list[KeyFigure]:
             shares.append(sum(known))
         if group.network is not None and shares and not is_reference(group.network):
             what = f"of what each node sent crossed {group.network} (least over the nodes)"
-            found.append(KeyFigure(percent(min(shares)).removesuffix(" %"), "%", what))
+            found.append(KeyFigure(percent(min(shares)).removesuffix(" %"), "%", what, True))
     return found
+
+
+def _valid(judged: Judged, network: str | None) -> bool:
+    """A subject is a network's name, or that name and a direction: ``net1, c1 → c2``."""
+    return not any(
+        verdict.outcome is Outcome.INVALID and verdict.subject.split(", ")[0] == named(network)
+        for verdict in judged.verdicts
+    )
 
 
 def _case_table(judged: Judged, curve: Curve) -> CaseTable:

@@ -1,0 +1,100 @@
+"""The main job over real namespaces, real TCP and a real MPI.
+
+Machines that run tests are busy, so these assert what was proved and named, not speeds.
+A healthy lab must never FAIL; that it passes is shown on the quietest of three tries.
+"""
+
+import json
+
+import pytest
+from conftest import SHORT
+
+pytestmark = [pytest.mark.lab, pytest.mark.engine]
+
+
+def test_a_healthy_lab_passes_and_its_path_is_proved(check):
+    tries = []
+    for _ in range(3):
+        checked = check("--lab", *SHORT)
+        tries.append(checked)
+        assert checked.outcomes("placement") == {"PASS"}
+        assert checked.outcomes("path") == {"PASS"}
+        assert "FAIL" not in {verdict["outcome"] for verdict in checked.verdicts}
+        if checked.status == 0:
+            break
+    assert tries[-1].status == 0, tries[-1].text
+    assert not tries[-1].path.name.endswith(".partial")
+    report = json.loads((tries[-1].path / "report.json").read_text())
+    assert report["overall"] in ("PASS", "WARN")
+    ceiling = report["ceilings"]["net1"]["payload_bytes_per_s"]
+    assert ceiling == pytest.approx(117.69e6, rel=1e-4)
+
+
+def test_both_ranks_on_one_node_are_invalid_whatever_the_figures(check):
+    checked = check("--lab", "--place", "c1,c1", *SHORT)
+    assert checked.status == 3, checked.text
+    assert checked.outcomes("placement") == {"INVALID"}
+    assert "c1" in checked.words("placement")
+
+
+def test_an_unpinned_mpi_is_no_pass_of_either_network(lab, check):
+    name = lab("--network", "net1:1G", "--network", "net2:1G")
+    checked = check("--lab", name, "--unpinned", *SHORT)
+    assert checked.status == 3, checked.text
+    assert checked.outcomes("path") == {"INCONCLUSIVE"}
+    assert "net1" in checked.words("path")
+    assert "net2" in checked.words("path")
+
+
+def test_each_of_two_networks_is_proved_when_pinned(lab, check):
+    name = lab("--network", "net1:1G", "--network", "net2:1G")
+    checked = check("--lab", name, *SHORT)
+    path = {v["subject"]: v["outcome"] for v in checked.verdicts if v["rule"] == "path"}
+    assert path == {"net1": "PASS", "net2": "PASS"}, checked.text
+
+
+def test_a_link_at_a_tenth_of_its_rate_fails_with_cause_and_remedy(lab, check, fault):
+    name = lab()
+    fault(name, "rate", "c2", "net1", "100M")
+    checked = check("--lab", name, *SHORT)
+    assert checked.status == 1, checked.text
+    fraction = [v for v in checked.verdicts if v["rule"] == "fraction"]
+    assert {v["outcome"] for v in fraction} == {"FAIL"}
+    assert all(v["cause"] and v["remedy"] for v in fraction)
+    assert "100 Mb/s" in checked.words("fraction")
+
+
+def test_the_ceiling_follows_a_large_mtu(lab, check):
+    checked = check("--lab", lab("--network", "net1:1G:9000"), *SHORT)
+    report = json.loads((checked.path / "report.json").read_text())
+    # 9000 - 20 - 20 - 12 bytes of payload in 9000 + 38 bytes on the wire
+    assert report["ceilings"]["net1"]["payload_bytes_per_s"] == pytest.approx(125e6 * 8948 / 9038)
+    assert checked.outcomes("mtu") == {"PASS"}
+
+
+def test_one_end_with_a_smaller_mtu_is_named(lab, check, fault):
+    name = lab("--network", "net1:1G:9000")
+    fault(name, "mtu", "c2", "net1", "1500")
+    checked = check("--lab", name, *SHORT)
+    assert checked.outcomes("mtu") == {"FAIL"}, checked.text
+    assert "c2:eth0" in checked.words("mtu")
+    assert checked.status == 1
+
+
+def test_a_network_faster_than_the_host_is_not_blamed(lab, check):
+    checked = check("--lab", lab("--network", "fast:100G"), *SHORT)
+    assert checked.status == 3, checked.text
+    assert checked.outcomes("host-limited") == {"INCONCLUSIVE"}
+    assert "FAIL" not in checked.outcomes("fraction")
+
+
+def test_data_is_verified_on_request(check):
+    checked = check("--lab", "--check-data", *SHORT)
+    assert checked.outcomes("data") == {"PASS"}, checked.text
+
+
+def test_a_dry_run_prints_the_commands_and_measures_nothing(check):
+    checked = check("--lab", "--dry-run", *SHORT)
+    assert checked.status == 0
+    assert "--pin 10.77.0.0/24" in checked.text
+    assert not (checked.path / "results.jsonl").exists()

@@ -1,0 +1,120 @@
+"""Discovery through doors that are ordinary local programs: no network, no namespaces."""
+
+import shutil
+import subprocess
+import time
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+from fabricgauge.discover.interface import discover, link_states
+from fabricgauge.model.fabric import DeclaredNetwork, Fabric
+from fabricgauge.model.reach import Door, Reach
+
+FIXTURES = Path(__file__).parent.parent / "fixtures" / "probe"
+PROBE = resources.files("fabricgauge.discover").joinpath("probe.sh")
+
+
+def replaying(node: str, case: str) -> Door:
+    """A door whose node gives a recorded answer, whatever it is asked."""
+    return Door(node, ("sh", "-c", 'cat "$1"', "sh", str(FIXTURES / f"{case}.out")))
+
+
+def answering(node: str, text: str, tmp_path: Path) -> Door:
+    path = tmp_path / f"{node}.answer"
+    path.write_text(text)
+    return Door(node, ("sh", "-c", 'cat "$1"', "sh", str(path)))
+
+
+def found(*doors: Door, timeout_s: float = 10.0) -> tuple[Fabric, dict[str, str]]:
+    kept: dict[str, str] = {}
+    declared = (DeclaredNetwork("data", "10.9.0.0/24", 1e9, "the test"),)
+    fabric = discover(Reach("test", doors), declared, timeout_s=timeout_s, keep=kept.__setitem__)
+    return fabric, kept
+
+
+def second_node(tmp_path: Path, mtu: int = 9000) -> Door:
+    text = (FIXTURES / "shaped-veth.out").read_text()
+    text = text.replace("10.9.0.1", "10.9.0.2").replace("\nn1\n", "\nn2\n")
+    return answering("n2", text.replace("9000", str(mtu)), tmp_path)
+
+
+def test_this_machine_describes_itself() -> None:
+    fabric, kept = found(Door("here", ()))
+    assert not fabric.unreached
+    assert fabric.nodes[0].cpu_count >= 1
+    assert "== end" in kept["here"]
+
+
+@pytest.mark.skipif(not shutil.which("shellcheck"), reason="shellcheck is not installed")
+def test_the_probe_is_clean_shell() -> None:
+    done = subprocess.run(["shellcheck", "-"], input=PROBE.read_bytes(), capture_output=True)
+    assert done.returncode == 0, done.stdout.decode()
+
+
+def test_two_answers_are_joined_by_the_declared_network(tmp_path: Path) -> None:
+    fabric, _ = found(replaying("n1", "shaped-veth"), second_node(tmp_path))
+    assert [network.name for network in fabric.networks] == ["data"]
+    assert [member.node for member in fabric.networks[0].members] == ["n1", "n2"]
+    assert fabric.networks[0].burst_bytes == 32731
+
+
+def test_a_node_that_hangs_costs_the_timeout_and_no_other_node() -> None:
+    started = time.monotonic()
+    fabric, _ = found(
+        Door("hung", ("sh", "-c", "sleep 30")), replaying("n1", "shaped-veth"), timeout_s=1.0
+    )
+    assert time.monotonic() - started < 10
+    assert [node.name for node in fabric.nodes] == ["n1"]
+    assert fabric.unreached[0].name == "hung"
+    assert "within 1 s" in fabric.unreached[0].reason
+
+
+def test_the_reason_of_an_unreachable_node_is_the_programs_own() -> None:
+    door = Door(
+        "c9", ("sh", "-c", "echo 'ssh: connect to host c9: No route to host' >&2; exit 255")
+    )
+    fabric, kept = found(door)
+    assert "No route to host" in fabric.unreached[0].reason
+    assert "exit status 255" in fabric.unreached[0].reason
+    assert "No route to host" in kept["c9"]
+
+
+def test_a_missing_launcher_is_a_reason_too() -> None:
+    fabric, _ = found(Door("c9", ("/nonexistent/ssh",)))
+    assert "/nonexistent/ssh" in fabric.unreached[0].reason
+
+
+def test_the_raw_answer_is_kept_before_it_is_refused(tmp_path: Path) -> None:
+    fabric, kept = found(answering("n1", "== fabricgauge-probe 1\n== hos", tmp_path))
+    assert "cut off" in fabric.unreached[0].reason
+    assert kept["n1"] == "== fabricgauge-probe 1\n== hos"
+
+
+def test_nothing_changed_is_no_sentence(tmp_path: Path) -> None:
+    doors = (replaying("n1", "shaped-veth"), second_node(tmp_path))
+    fabric, _ = found(*doors)
+    assert link_states(Reach("test", doors), fabric, fabric.networks[0]) == ()
+
+
+def test_a_lost_carrier_an_mtu_and_a_dead_node_are_named(tmp_path: Path) -> None:
+    doors = (replaying("n1", "shaped-veth"), second_node(tmp_path))
+    fabric, _ = found(*doors)
+    now = (replaying("n1", "carrier-lost"), second_node(tmp_path, mtu=1500))
+    said = link_states(Reach("test", now), fabric, fabric.networks[0])
+    assert any("n1:data0 (data) has lost its carrier" in sentence for sentence in said)
+    assert any("n2:data0 (data) has MTU 1500 now" in sentence for sentence in said)
+    dead = (replaying("n1", "shaped-veth"), Door("n2", ("false",)))
+    said = link_states(Reach("test", dead), fabric, fabric.networks[0])
+    assert len(said) == 1
+    assert said[0].startswith("n2 cannot be reached")
+
+
+def test_a_switched_off_interface_is_named(tmp_path: Path) -> None:
+    doors = (replaying("n1", "shaped-veth"), second_node(tmp_path))
+    fabric, _ = found(*doors)
+    off = (FIXTURES / "switched-off.out").read_text()
+    now = (doors[0], answering("n2", off, tmp_path))
+    said = link_states(Reach("test", now), fabric, fabric.networks[0])
+    assert any("n2:data0 (data) is down" in sentence for sentence in said)

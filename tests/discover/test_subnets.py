@@ -1,0 +1,183 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabricgauge.discover.subnets import networks
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.errors import UsageError
+from fabricgauge.model.fabric import Address, DeclaredNetwork, Interface, Network, Node, Shaper
+
+
+def port(
+    name: str, *cidrs: str, speed_bit_s: float | None = 1e9, driver: str = "ixgbe",
+    mtu: int = 1500, burst: int = 0,
+) -> Interface:  # fmt: skip
+    addresses = []
+    for cidr in cidrs:
+        ip, _, length = cidr.partition("/")
+        addresses.append(Address(ip, int(length)))
+    return Interface(
+        name, driver, "up", True, Skipped("no rate") if speed_bit_s is None else speed_bit_s,
+        mtu, "02:00:00:00:00:01", tuple(addresses),
+        Shaper(1e9, burst) if burst else Skipped("no token bucket"), Skipped("no NUMA"),
+    )  # fmt: skip
+
+
+def node(name: str, *ports: Interface, timestamps: str = "1") -> Node:
+    facts = {"net.ipv4.tcp_timestamps": timestamps}
+    return Node(name, name, "boot", f"net:[{name}]", 2, "6.1", ports, facts)
+
+
+def names(found: tuple[Network, ...]) -> list[str]:
+    return [network.name for network in found]
+
+
+def test_interfaces_are_matched_by_subnet_not_by_name() -> None:
+    found = networks(
+        (node("a", port("eth0", "10.0.0.1/24")), node("b", port("eth1", "10.0.0.2/24"))), ()
+    )
+    assert names(found) == ["10.0.0.0/24"]
+    assert [(m.node, m.interface) for m in found[0].members] == [("a", "eth0"), ("b", "eth1")]
+
+
+def test_a_subnet_of_one_node_is_no_network() -> None:
+    assert networks((node("a", port("e", "10.0.0.1/24")), node("b", port("e"))), ()) == ()
+
+
+@pytest.mark.parametrize("cidr", ["127.0.0.{}/8", "169.254.0.{}/16", "fe80::{}/64", "224.0.0.{}/4"])
+def test_loopback_and_link_local_join_nothing(cidr: str) -> None:
+    nodes = tuple(node(name, port("e", cidr.format(n))) for n, name in ((1, "a"), (2, "b")))
+    assert networks(nodes, ()) == ()
+
+
+def test_an_address_kept_on_the_loopback_interface_joins_nothing() -> None:
+    nodes = tuple(
+        node(name, port("lo", f"10.0.0.{n}/24", driver="loopback"))
+        for n, name in enumerate("ab", 1)
+    )
+    assert networks(nodes, ()) == ()
+
+
+def test_a_private_bridge_with_one_address_everywhere_joins_nothing() -> None:
+    nodes = tuple(node(name, port("docker0", "172.17.0.1/16", driver="bridge")) for name in "abc")
+    assert networks(nodes, ()) == ()
+
+
+def test_the_slowest_driver_gives_the_rate_and_is_quoted() -> None:
+    slow, fast = (
+        port("e0", "10.0.0.1/24", speed_bit_s=1e9),
+        port("e0", "10.0.0.2/24", speed_bit_s=10e9),
+    )
+    found = networks((node("a", fast), node("b", slow)), ())[0]
+    assert found.rate_bit_s == 1e9
+    assert found.rate_origin.startswith("driver of b:e0")
+
+
+def test_one_unknown_rate_leaves_the_networks_rate_unknown() -> None:
+    found = networks(
+        (
+            node("a", port("e", "10.0.0.1/24")),
+            node("b", port("e", "10.0.0.2/24", speed_bit_s=None)),
+        ),
+        (),
+    )
+    assert isinstance(found[0].rate_bit_s, Skipped)
+
+
+def test_a_declaration_names_the_network_and_its_rate_counts() -> None:
+    declared = (DeclaredNetwork("data", "10.0.0.0/16", 40e9, "site.toml, line 3"),)
+    nodes = (node("a", port("e", "10.0.0.1/24")), node("b", port("e", "10.0.0.2/24")))
+    found = networks(nodes, declared)
+    assert names(found) == ["data"]
+    assert (found[0].subnet, found[0].rate_bit_s) == ("10.0.0.0/16", 40e9)
+    assert found[0].rate_origin == "site.toml, line 3"
+
+
+def test_the_most_specific_declaration_gets_the_address() -> None:
+    declared = (
+        DeclaredNetwork("wide", "10.0.0.0/8", 1e9, "x"),
+        DeclaredNetwork("narrow", "10.1.0.0/16", 1e9, "x"),
+    )
+    nodes = tuple(
+        node(name, port("e0", f"10.1.0.{n}/16"), port("e1", f"10.2.0.{n}/16"))
+        for n, name in enumerate("ab", 1)
+    )
+    found = {network.name: network for network in networks(nodes, declared)}
+    assert {m.ip for m in found["narrow"].members} == {"10.1.0.1", "10.1.0.2"}
+    assert {m.ip for m in found["wide"].members} == {"10.2.0.1", "10.2.0.2"}
+
+
+def test_a_node_with_a_wrong_mask_stays_in_its_neighbours_network() -> None:
+    nodes = (
+        node("a", port("e", "10.0.0.1/24")),
+        node("b", port("e", "10.0.0.2/24")),
+        node("c", port("e", "10.0.0.3/30")),
+        node("d", port("e", "10.0.0.4/8")),
+    )
+    found = networks(nodes, ())
+    assert names(found) == ["10.0.0.0/24"]
+    assert {m.node for m in found[0].members} == {"a", "b", "c", "d"}
+
+
+def test_two_nodes_with_different_masks_still_share_a_network() -> None:
+    nodes = (node("a", port("e", "10.0.0.1/24")), node("b", port("e", "10.0.0.2/16")))
+    assert names(networks(nodes, ())) == ["10.0.0.0/24"] or names(networks(nodes, ())) == [
+        "10.0.0.0/16"
+    ]
+
+
+def test_ipv6_beside_ipv4_is_not_a_second_network_unless_declared() -> None:
+    nodes = tuple(
+        node(name, port("e", f"10.0.0.{n}/24", f"fd00::{n}/64")) for n, name in enumerate("ab", 1)
+    )
+    assert names(networks(nodes, ())) == ["10.0.0.0/24"]
+    declared = (DeclaredNetwork("six", "fd00::/64", 1e9, "x"),)
+    assert names(networks(nodes, declared)) == ["six", "10.0.0.0/24"]
+
+
+def test_ipv6_alone_is_a_network() -> None:
+    nodes = tuple(node(name, port("e", f"fd00::{n}/64")) for n, name in enumerate("ab", 1))
+    assert names(networks(nodes, ())) == ["fd00::/64"]
+
+
+def test_timestamps_off_at_one_member_and_the_largest_burst_are_kept() -> None:
+    found = networks(
+        (
+            node("a", port("e", "10.0.0.1/24", burst=16384), timestamps="0"),
+            node("b", port("e", "10.0.0.2/24", burst=32768, mtu=9000)),
+        ),
+        (),
+    )[0]
+    assert found.timestamps is False
+    assert found.burst_bytes == 32768
+    assert found.mtu_bytes == 1500
+
+
+def test_a_declared_subnet_that_is_none_is_a_usage_error() -> None:
+    with pytest.raises(UsageError, match=r"data \(site\.toml\)"):
+        networks((), (DeclaredNetwork("data", "10.0.0.300/24", 1e9, "site.toml"),))
+
+
+ips = st.tuples(st.integers(1, 3), st.integers(0, 3), st.integers(1, 6), st.integers(6, 32))
+
+
+@given(st.lists(st.lists(ips, max_size=4), max_size=5), st.lists(ips, max_size=2))
+def test_each_address_is_in_one_network_at_most_and_each_network_joins_two_nodes(
+    ports: list[list[tuple[int, int, int, int]]], declared: list[tuple[int, int, int, int]]
+) -> None:
+    nodes = tuple(
+        node(
+            f"n{number}", *(port(f"e{k}", "{}.{}.0.{}/{}".format(*ip)) for k, ip in enumerate(own))
+        )
+        for number, own in enumerate(ports)
+    )
+    wanted = tuple(
+        DeclaredNetwork(f"d{k}", "{}.{}.0.{}/{}".format(*ip), 1e9, "x")
+        for k, ip in enumerate(declared)
+    )
+    found = networks(nodes, wanted)
+    members = [(m.node, m.interface, m.ip) for network in found for m in network.members]
+    assert len(members) == len(set(members))
+    assert all(len({m.node for m in network.members}) >= 2 for network in found)
+    assert len({network.name for network in found}) == len(found)
+    assert networks(nodes, wanted) == found

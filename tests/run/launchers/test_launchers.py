@@ -1,0 +1,65 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabricgauge.model.errors import UsageError
+from fabricgauge.process import behind
+from fabricgauge.run.launchers import local, nodes, ssh
+
+HOSTILE = ["-oProxyCommand=touch /x", "a;b", "$(id)", "a b", "a|b", "c1:2", "a/b", "é", "a\nb", ""]
+
+
+def test_node_sets_expand_and_exclude() -> None:
+    assert nodes.expand("c[1-4],d2", "c[2-3]") == ("c1", "c4", "d2")
+    assert nodes.expand("c[01-02]") == ("c01", "c02")
+
+
+@pytest.mark.parametrize("text", ["c[1-", "c[3-1]", "c1,,c2", "", "@no_such_source:g", *HOSTILE])
+def test_a_bad_node_set_is_a_usage_error(text: str) -> None:
+    with pytest.raises(UsageError):
+        nodes.expand(text)
+
+
+def test_excluding_everything_says_so() -> None:
+    with pytest.raises(UsageError, match="no node is left in 'c1' once 'c1'"):
+        nodes.expand("c1", "c1")
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_name_that_is_no_hosts_is_refused_by_each_launcher(name: str) -> None:
+    with pytest.raises(UsageError):
+        ssh.reach((name,))
+    with pytest.raises(UsageError):
+        local.reach((name,))
+
+
+@given(st.text(max_size=20))
+def test_whatever_is_accepted_cannot_be_an_option_or_shell_syntax(name: str) -> None:
+    try:
+        door = ssh.reach((name,)).doors[0]
+    except UsageError:
+        return
+    assert door.prefix[-2:] == ("--", name)
+    assert name[0].isalnum() or name[0] == "_"
+    assert all(sign.isalnum() or sign in "._-" for sign in name)
+
+
+def test_ssh_never_asks_and_gives_up_soon() -> None:
+    reach = ssh.reach(("c1", "c2"), ("-p", "2222"))
+    assert reach.agent == "ssh"
+    assert behind(reach.doors[1], ["sh", "-s"]) == [
+        "ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=5", "-p", "2222", "--", "c2", "sh -s",
+    ]  # fmt: skip
+    assert reach.agent_options == reach.doors[0].prefix[1:-2]
+
+
+@pytest.mark.parametrize("word", ["", "-o ProxyCommand=x y", "a\tb"])
+def test_an_ssh_option_that_a_launcher_would_split_is_refused(word: str) -> None:
+    with pytest.raises(UsageError, match="ssh/config"):
+        ssh.reach(("c1",), (word,))
+
+
+def test_the_local_launcher_puts_nothing_in_front() -> None:
+    reach = local.reach(("here",))
+    assert (reach.launcher, reach.agent, reach.virtual) == ("local", None, False)
+    assert behind(reach.doors[0], ["true"]) == ["true"]

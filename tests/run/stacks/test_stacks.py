@@ -1,0 +1,145 @@
+"""The exact command lines, for each stack behind each launcher."""
+
+from pathlib import Path
+
+import pytest
+
+from fabricgauge.model.command import Command
+from fabricgauge.model.engine import Engine, Mpi
+from fabricgauge.model.errors import CannotRun
+from fabricgauge.model.plan import PlannedLaunch
+from fabricgauge.model.reach import Door, Reach
+from fabricgauge.run.launchers import local, ssh
+from fabricgauge.run.stacks.table import STACKS, command
+
+MPIS = {
+    "mpich": Mpi("mpich", "5.0.2", Path("/m/bin/mpicxx"), Path("/m/bin/mpiexec")),
+    "openmpi4": Mpi("openmpi", "4.1.4", Path("/usr/bin/mpicxx"), Path("/usr/bin/mpirun.openmpi")),
+    "openmpi5": Mpi("openmpi", "5.0.11", Path("/o/bin/mpicxx"), Path("/o/bin/mpirun")),
+}
+REACHES = {
+    "lab": Reach(
+        "lab",
+        (Door("c1", ("in", "c1")), Door("c2", ("in", "c2"))),
+        ("in", "head"),
+        "/l/agent",
+        True,
+    ),
+    "ssh": ssh.reach(("c1", "c2"), ("-p", "2222")),
+    "local": local.reach(("here",)),
+}
+LAUNCHES = {
+    "pinned": PlannedLaunch(1, "net1", "10.77.0.0/24", ("c1", "c2"), ()),
+    "free": PlannedLaunch(1, None, None, ("c1", "c2"), ()),
+    "loopback": PlannedLaunch(1, "loopback:c1", "127.0.0.0/8", ("c1", "c1"), ()),
+    "onenode": PlannedLaunch(1, "net1", "10.77.0.0/24", ("c1", "c1"), ()),
+}
+SSH = "ssh -o BatchMode=yes -o ConnectTimeout=5 -p 2222"
+MPICH_PIN = "--pin 10.77.0.0/24 --interface-env UCX_NET_DEVICES --interface-env FI_TCP_IFACE"
+BTL = "--mca pml ob1 --mca btl tcp,self,{} --mca btl_tcp_if_include 10.77.0.0/24"
+LO = "--mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include lo"
+X = "-x FABRICGAUGE_CHILD"
+RSH4, SSH5 = "--mca plm rsh --mca plm_rsh_agent", "--prtemca plm ssh --prtemca plm_ssh_agent"
+
+EXPECTED = {
+    ("mpich", "lab", "pinned"): "in head /m/bin/mpiexec -launcher ssh -launcher-exec /l/agent "
+    f"-hosts c1:1,c2:1 -n 2 -bind-to none ENGINE {MPICH_PIN} --check-data",
+    ("mpich", "lab", "free"): "in head /m/bin/mpiexec -launcher ssh -launcher-exec /l/agent "
+    "-hosts c1:1,c2:1 -n 2 -bind-to none ENGINE --check-data",
+    ("mpich", "lab", "loopback"): "in head /m/bin/mpiexec -launcher ssh -launcher-exec /l/agent "
+    "-hosts c1:2 -n 2 -bind-to none ENGINE --check-data",
+    ("mpich", "lab", "onenode"): "in head /m/bin/mpiexec -launcher ssh -launcher-exec /l/agent "
+    f"-hosts c1:2 -n 2 -bind-to none ENGINE {MPICH_PIN} --check-data",
+    ("mpich", "ssh", "pinned"): "/m/bin/mpiexec -launcher ssh "
+    f"-hosts c1:1,c2:1 -n 2 -bind-to core ENGINE {MPICH_PIN} --check-data",
+    ("mpich", "ssh", "loopback"): "/m/bin/mpiexec -launcher ssh -hosts c1:2 -n 2 -bind-to none "
+    "ENGINE --check-data",
+    ("mpich", "local", "free"): "/m/bin/mpiexec -launcher fork -n 2 -bind-to none "
+    "ENGINE --check-data",
+    ("openmpi4", "lab", "pinned"): f"in head /usr/bin/mpirun.openmpi {RSH4} /l/agent --host "
+    f"c1:1,c2:1 --map-by slot -n 2 --bind-to none {X} {BTL.format('vader')} --mca osc pt2pt "
+    "ENGINE --pin 10.77.0.0/24 --check-data",
+    ("openmpi4", "lab", "loopback"): f"in head /usr/bin/mpirun.openmpi {RSH4} /l/agent --host "
+    f"c1:2 --map-by slot -n 2 --bind-to none {X} {LO} --mca osc pt2pt ENGINE --check-data",
+    ("openmpi4", "ssh", "free"): f"/usr/bin/mpirun.openmpi {RSH4} [{SSH}] --host c1:1,c2:1 "
+    f"--map-by slot -n 2 --bind-to core {X} --mca osc pt2pt ENGINE --check-data",
+    ("openmpi4", "local", "free"): "/usr/bin/mpirun.openmpi --oversubscribe -n 2 --bind-to none "
+    f"{X} --mca osc pt2pt ENGINE --check-data",
+    ("openmpi5", "lab", "pinned"): f"in head /o/bin/mpirun --prefix /o {SSH5} /l/agent --host "
+    f"c1:1,c2:1 --map-by slot -n 2 --bind-to none {X} {BTL.format('sm')} --mca osc rdma "
+    "ENGINE --pin 10.77.0.0/24 --check-data",
+    ("openmpi5", "ssh", "pinned"): f"/o/bin/mpirun --prefix /o {SSH5} [{SSH}] --host c1:1,c2:1 "
+    f"--map-by slot -n 2 --bind-to core {X} {BTL.format('sm')} --mca osc rdma "
+    "ENGINE --pin 10.77.0.0/24 --check-data",
+    ("openmpi5", "local", "free"): "/o/bin/mpirun --prefix /o --map-by :OVERSUBSCRIBE -n 2 "
+    f"--bind-to none {X} ENGINE --check-data",
+}  # fmt: skip
+
+
+def built(stack: str, launcher: str, launch: str) -> Command:
+    mpi = MPIS[stack]
+    engine = Engine(Path("/e ngine/$x"), mpi, "id", (), "g++")
+    return command(engine, mpi, LAUNCHES[launch], REACHES[launcher], ("--check-data",))
+
+
+def words(text: str) -> tuple[str, ...]:
+    """The argv: words at spaces, [a b] one word, ENGINE the engine's hostile path."""
+    outside = text.replace("]", "[").split("[")
+    split = [part.split() if number % 2 == 0 else [part] for number, part in enumerate(outside)]
+    return tuple("/e ngine/$x" if word == "ENGINE" else word for part in split for word in part)
+
+
+@pytest.mark.parametrize("case", EXPECTED, ids="-".join)
+def test_the_command_line_is_as_written_down(case: tuple[str, str, str]) -> None:
+    assert built(*case).argv == words(EXPECTED[case])
+
+
+def test_mpich_is_kept_to_tcp_when_it_is_pinned_and_left_alone_when_not() -> None:
+    assert built("mpich", "lab", "pinned").env == {"UCX_TLS": "tcp,self,sm", "FI_PROVIDER": "tcp"}
+    assert built("mpich", "lab", "free").env == {}
+
+
+def test_mpich_has_no_shared_memory_over_loopback() -> None:
+    env = built("mpich", "lab", "loopback").env
+    assert env["MPIR_CVAR_NOLOCAL"] == "1"
+    assert "sm" not in env["UCX_TLS"].split(",")
+    assert env["FI_TCP_IFACE"] == "lo"
+
+
+def test_hydra_hands_the_ssh_options_on() -> None:
+    env = built("mpich", "ssh", "free").env
+    assert env == {"HYDRA_LAUNCHER_EXTRA_ARGS": SSH.removeprefix("ssh ")}
+
+
+def test_open_mpi_may_run_as_root_of_a_lab() -> None:
+    for stack in ("openmpi4", "openmpi5"):
+        env = built(stack, "lab", "pinned").env
+        assert env == {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+@pytest.mark.parametrize("stack", MPIS)
+@pytest.mark.parametrize("launcher", REACHES)
+@pytest.mark.parametrize("launch", LAUNCHES)
+def test_every_launch_has_a_rank_per_node_entry_and_the_engine_as_one_word(
+    stack: str, launcher: str, launch: str
+) -> None:
+    argv = built(stack, launcher, launch).argv
+    assert argv[argv.index("-n") + 1] == "2"
+    assert argv.count("/e ngine/$x") == 1
+    assert argv[-1] == "--check-data"
+
+
+def test_ranks_that_share_a_node_are_never_bound_to_one_core() -> None:
+    for stack in MPIS:
+        for launch in ("loopback", "onenode"):
+            argv = built(stack, "ssh", launch).argv
+            at = next(k for k, word in enumerate(argv) if word.endswith("-bind-to"))
+            assert argv[at + 1] == "none"
+
+
+def test_an_mpi_without_a_module_says_which_have_one() -> None:
+    mpi = Mpi("intelmpi", "2021", Path("/i/mpiicpc"), Path("/i/mpiexec"))
+    engine = Engine(Path("/e"), mpi, "id", (), "icpc")
+    assert "intelmpi" not in STACKS
+    with pytest.raises(CannotRun, match="known are mpich, openmpi"):
+        command(engine, mpi, LAUNCHES["free"], REACHES["local"], ())

@@ -1,0 +1,162 @@
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from fabricgauge.model.command import Command
+from fabricgauge.model.errors import StoreError, ToolMissing
+from fabricgauge.model.plan import Case
+from fabricgauge.model.run import Ended
+from fabricgauge.process import MARKER
+from fabricgauge.run.launch import FOOTER, Running, case_lines, start
+
+MARK = f"test-launch-{os.getpid()}"
+
+
+def started(script: str, raw: Path, *, stdin: str = "", silent_s: float = 10.0) -> Running:
+    command = Command(("sh", "-c", script), {"EXTRA": "1"})
+    return start(command, stdin, raw, silent_s=silent_s, marker=MARK)
+
+
+def run(script: str, raw: Path, *, stdin: str = "", silent_s: float = 10.0) -> Ended:
+    running = started(script, raw, stdin=stdin, silent_s=silent_s)
+    list(running)
+    return running.ended()
+
+
+def marked() -> list[int]:
+    """Processes that still carry the marker."""
+    needle = f"{MARKER}={MARK}".encode()
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            environ = (entry / "environ").read_bytes()
+        except OSError:
+            continue
+        if needle in environ.split(b"\0"):
+            found.append(int(entry.name))
+    return found
+
+
+def test_cases_are_written_as_the_engine_reads_them() -> None:
+    cases = (Case("bandwidth/4096", "bandwidth", 4096, 64, 0, 1, 0.5),)
+    assert case_lines(cases) == (
+        "bandwidth/4096 pattern=bandwidth bytes=4096 window=64 origin=0 target=1 budget_s=0.5\n"
+        "end\n"
+    )
+    assert case_lines(()) == "end\n"
+
+
+def test_everything_raw_is_on_disk_before_a_line_is_seen(tmp_path: Path) -> None:
+    running = started("cat; echo trouble >&2; sleep 5", tmp_path / "raw", stdin="one\n")
+    lines = iter(running)
+    assert next(lines) == "one"
+    raw = tmp_path / "raw"
+    assert (raw / "stdout.jsonl").read_text() == "one\n"
+    assert (raw / "stdin.txt").read_text() == "one\n"
+    kept = json.loads((raw / "command.json").read_text())
+    assert kept["argv"][0] == "sh"
+    assert kept["env"] == {"EXTRA": "1", MARKER: MARK}
+    running.close()
+    assert (raw / "stderr.txt").read_text() == "trouble\n"
+
+
+def test_a_launch_that_ends_well_has_nothing_to_say(tmp_path: Path) -> None:
+    ended = run("echo fine", tmp_path)
+    assert (ended.status, ended.exit_code, ended.message) == ("ok", 0, "")
+    assert ended.wall_s > 0
+
+
+@pytest.mark.parametrize(
+    ("script", "status", "words"),
+    [
+        ("echo no such host c9 >&2; exit 255", "broken", ("no such host c9", "255", "node")),
+        ("exit 69", "broken", ("subnet", "it said nothing")),
+        ("exit 64", "broken", ("did not understand",)),
+        ("exit 75", "timeout", ("time budget",)),
+        ("exit 3", "broken", ("broke off", "exit status 3")),
+        ("kill -9 $$", "broken", ("SIGKILL",)),
+        ("printf '====\\n\\nlast word\\n----\\n' >&2; exit 1", "broken", ("said: last word",)),
+    ],
+)
+def test_a_broken_launch_says_how_and_quotes_the_last_words(
+    script: str, status: str, words: tuple[str, ...], tmp_path: Path
+) -> None:
+    ended = run(script, tmp_path)
+    assert ended.status == status
+    for word in words:
+        assert word in ended.message
+    assert "====" not in ended.message
+
+
+def test_a_silent_launch_is_ended_with_all_its_processes(tmp_path: Path) -> None:
+    begun = time.monotonic()
+    ended = run("echo first; setsid sleep 60 & sleep 60", tmp_path, silent_s=0.5)
+    assert ended.status == "silent"
+    assert "nothing came for 0.5 s" in ended.message
+    assert time.monotonic() - begun < 20
+    assert marked() == []
+
+
+def test_leaving_the_loop_early_leaves_no_orphan(tmp_path: Path) -> None:
+    running = started("setsid sleep 60 & echo first; sleep 60", tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        for _ in running:
+            raise KeyboardInterrupt
+    running.close()
+    assert marked() == []
+
+
+def test_a_killed_launcher_leaves_its_lines_and_no_orphan(tmp_path: Path) -> None:
+    running = started("echo first; setsid sleep 60 >/dev/null 2>&1 & echo $$; sleep 60", tmp_path)
+    seen = []
+    for line in running:
+        seen.append(line)
+        if line.isdigit():
+            os.kill(int(line), signal.SIGKILL)
+    assert running.ended().status == "broken"
+    assert "first" in seen
+    assert (tmp_path / "stdout.jsonl").read_text().startswith("first\n")
+    assert marked() == []
+
+
+def test_a_hang_after_the_last_record_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fabricgauge.run.launch.FAREWELL_S", 0.5)
+    footer = FOOTER + ',"cases":1,"wall_s":1.0}'
+    ended = run(f"echo '{footer}'; sleep 60", tmp_path, silent_s=60)
+    assert ended.status == "ok"
+    assert "every case was recorded" in ended.message
+    assert ended.wall_s < 20
+
+
+def test_a_crash_after_the_last_record_loses_nothing(tmp_path: Path) -> None:
+    ended = run(f"echo '{FOOTER}}}'; exit 139", tmp_path)
+    assert (ended.status, ended.exit_code) == ("ok", 139)
+    assert "shutdown broke off" in ended.message
+
+
+def test_a_missing_launcher_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ToolMissing, match="/nonexistent/mpiexec"):
+        start(
+            Command(("/nonexistent/mpiexec",), {}), "", tmp_path, silent_s=1, marker=MARK
+        )  # fmt: skip
+
+
+def test_a_raw_directory_that_cannot_be_written_is_a_store_error(tmp_path: Path) -> None:
+    (tmp_path / "raw").write_text("a file, not a directory")
+    with pytest.raises(StoreError, match="raw"):
+        run("true", tmp_path / "raw")
+
+
+def test_nothing_in_an_argument_is_expanded(tmp_path: Path) -> None:
+    word = "$(touch x); `id` <b>"
+    command = Command((sys.executable, "-c", "import sys; print(sys.argv[1])", word), {})
+    assert list(start(command, "", tmp_path, silent_s=10, marker=MARK)) == [word]
