@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from fabricgauge.model.errors import UsageError
@@ -8,12 +10,12 @@ from fabricgauge.settings import load, rate_bit_s, size_bytes
     ("text", "rate"),
     [("1G", 1e9), ("100M", 1e8), ("25Gb/s", 25e9), ("2.5g", 2.5e9), ("1000000000", 1e9)],
 )
-def test_rates_are_read_in_the_fields_spellings(text, rate):
+def test_rates_are_read_in_the_fields_spellings(text: str, rate: float) -> None:
     assert rate_bit_s(text) == rate
 
 
 @pytest.mark.parametrize("text", ["", "fast", "-1G", "0", "1 GB per s", "1e9"])
-def test_what_is_no_rate_is_refused_with_an_example(text):
+def test_what_is_no_rate_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(UsageError, match="25Gb/s"):
         rate_bit_s(text)
 
@@ -21,17 +23,17 @@ def test_what_is_no_rate_is_refused_with_an_example(text):
 @pytest.mark.parametrize(
     ("text", "size"), [("0", 0), ("8", 8), ("64K", 65536), ("4MiB", 4 << 20), ("8 B", 8)]
 )
-def test_sizes_count_powers_of_1024(text, size):
+def test_sizes_count_powers_of_1024(text: str, size: int) -> None:
     assert size_bytes(text) == size
 
 
 @pytest.mark.parametrize("text", ["", "x", "-8", "1.5K", "4TB"])
-def test_what_is_no_size_is_refused(text):
+def test_what_is_no_size_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="message size"):
         size_bytes(text)
 
 
-def test_the_users_file_wins_over_the_sites_key_by_key(tmp_path):
+def test_the_users_file_wins_over_the_sites_key_by_key(tmp_path: Path) -> None:
     site, user = tmp_path / "site.toml", tmp_path / "user.toml"
     site.write_text(
         '[check]\nprofile = "full"\nlaunches = 7\n[thresholds]\n"fraction.pass" = 0.9\n'
@@ -46,7 +48,7 @@ def test_the_users_file_wins_over_the_sites_key_by_key(tmp_path):
     assert str(site) in settings.networks[0].origin
 
 
-def test_no_file_at_all_is_no_error(tmp_path):
+def test_no_file_at_all_is_no_error(tmp_path: Path) -> None:
     assert load((tmp_path / "none.toml",)).check == {}
 
 
@@ -61,7 +63,7 @@ def test_no_file_at_all_is_no_error(tmp_path):
         ("network = 3\n", r"\[\[network\]\]"),
     ],
 )
-def test_a_wrong_file_is_named_with_what_is_wrong(tmp_path, content, named):
+def test_a_wrong_file_is_named_with_what_is_wrong(tmp_path: Path, content: str, named: str) -> None:
     path = tmp_path / "config.toml"
     path.write_text(content)
     with pytest.raises(UsageError, match=named) as error:

@@ -1,28 +1,11 @@
-"""Labs and the command line as a user has them."""
+"""Labs and checks for the tests in this folder."""
 
-import json
 import os
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-
-PROGRAM = Path(sys.executable).with_name("fabricgauge")
-
-#: A short sweep: enough for every rule that decides.
-SHORT = ("--patterns", "latency,bandwidth", "--sizes", "8,64K,1MiB", "--case-budget", "0.4")
-
-Run = Callable[..., subprocess.CompletedProcess[str]]
-
-
-def fabricgauge(*argv: str, timeout_s: float = 120, **env: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [PROGRAM, *argv], capture_output=True, text=True, timeout=timeout_s,
-        env={**os.environ, **env}, check=False,
-    )  # fmt: skip
+from tests.app.commands import Checked, fabricgauge
 
 
 @pytest.fixture
@@ -44,43 +27,13 @@ def lab(request: pytest.FixtureRequest) -> Iterator[Callable[..., str]]:
 
 
 @pytest.fixture
-def check(tmp_path: Path) -> Callable[..., "Checked"]:
+def check(tmp_path: Path) -> Callable[..., Checked]:
     """``check(*options)`` runs a check and reads what it left."""
 
-    def run(*options: str, **env: str) -> "Checked":
+    def run(*options: str, **env: str) -> Checked:
         return Checked(fabricgauge("check", "-o", str(tmp_path), *options, **env), tmp_path)
 
     return run
-
-
-class Checked:
-    """The end of a check: exit status, output, and the newest run directory."""
-
-    def __init__(self, done: subprocess.CompletedProcess[str], root: Path) -> None:
-        self.status = done.returncode
-        self.text = done.stdout + done.stderr
-        runs = sorted(root.glob("2*"), key=lambda path: path.stat().st_mtime)
-        assert runs, f"no run directory; it said: {self.text}"
-        self.path = runs[-1]
-
-    @property
-    def verdicts(self) -> list[dict[str, str]]:
-        read: list[dict[str, str]] = json.loads((self.path / "verdicts.json").read_text())
-        return read
-
-    def outcomes(self, rule: str) -> set[str]:
-        return {verdict["outcome"] for verdict in self.verdicts if verdict["rule"] == rule}
-
-    def words(self, rule: str) -> str:
-        return json.dumps([v for v in self.verdicts if v["rule"] == rule], ensure_ascii=False)
-
-
-def until(condition: Callable[[], bool], timeout_s: float, what: str) -> None:
-    """Wait for something that another process does."""
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline, f"waited {timeout_s} s in vain for {what}"
-        time.sleep(0.05)
 
 
 @pytest.fixture

@@ -5,14 +5,15 @@ A healthy lab must never FAIL; that it passes is shown on the quietest of three 
 """
 
 import json
+from collections.abc import Callable
 
 import pytest
-from conftest import SHORT
+from tests.app.commands import SHORT, Checked
 
 pytestmark = [pytest.mark.lab, pytest.mark.engine]
 
 
-def test_a_healthy_lab_passes_and_its_path_is_proved(check):
+def test_a_healthy_lab_passes_and_its_path_is_proved(check: Callable[..., Checked]) -> None:
     tries = []
     for _ in range(3):
         checked = check("--lab", *SHORT)
@@ -30,14 +31,18 @@ def test_a_healthy_lab_passes_and_its_path_is_proved(check):
     assert ceiling == pytest.approx(117.69e6, rel=1e-4)
 
 
-def test_both_ranks_on_one_node_are_invalid_whatever_the_figures(check):
+def test_both_ranks_on_one_node_are_invalid_whatever_the_figures(
+    check: Callable[..., Checked],
+) -> None:
     checked = check("--lab", "--place", "c1,c1", *SHORT)
     assert checked.status == 3, checked.text
     assert checked.outcomes("placement") == {"INVALID"}
     assert "c1" in checked.words("placement")
 
 
-def test_an_unpinned_mpi_is_no_pass_of_either_network(lab, check):
+def test_an_unpinned_mpi_is_no_pass_of_either_network(
+    lab: Callable[..., str], check: Callable[..., Checked]
+) -> None:
     name = lab("--network", "net1:1G", "--network", "net2:1G")
     checked = check("--lab", name, "--unpinned", *SHORT)
     assert checked.status == 3, checked.text
@@ -46,14 +51,18 @@ def test_an_unpinned_mpi_is_no_pass_of_either_network(lab, check):
     assert "net2" in checked.words("path")
 
 
-def test_each_of_two_networks_is_proved_when_pinned(lab, check):
+def test_each_of_two_networks_is_proved_when_pinned(
+    lab: Callable[..., str], check: Callable[..., Checked]
+) -> None:
     name = lab("--network", "net1:1G", "--network", "net2:1G")
     checked = check("--lab", name, *SHORT)
     path = {v["subject"]: v["outcome"] for v in checked.verdicts if v["rule"] == "path"}
     assert path == {"net1": "PASS", "net2": "PASS"}, checked.text
 
 
-def test_a_link_at_a_tenth_of_its_rate_fails_with_cause_and_remedy(lab, check, fault):
+def test_a_link_at_a_tenth_of_its_rate_fails_with_cause_and_remedy(
+    lab: Callable[..., str], check: Callable[..., Checked], fault: Callable[..., None]
+) -> None:
     name = lab()
     fault(name, "rate", "c2", "net1", "100M")
     checked = check("--lab", name, *SHORT)
@@ -64,7 +73,9 @@ def test_a_link_at_a_tenth_of_its_rate_fails_with_cause_and_remedy(lab, check, f
     assert "100 Mb/s" in checked.words("fraction")
 
 
-def test_the_ceiling_follows_a_large_mtu(lab, check):
+def test_the_ceiling_follows_a_large_mtu(
+    lab: Callable[..., str], check: Callable[..., Checked]
+) -> None:
     checked = check("--lab", lab("--network", "net1:1G:9000"), *SHORT)
     report = json.loads((checked.path / "report.json").read_text())
     # 9000 - 20 - 20 - 12 bytes of payload in 9000 + 38 bytes on the wire
@@ -72,7 +83,9 @@ def test_the_ceiling_follows_a_large_mtu(lab, check):
     assert checked.outcomes("mtu") == {"PASS"}
 
 
-def test_one_end_with_a_smaller_mtu_is_named(lab, check, fault):
+def test_one_end_with_a_smaller_mtu_is_named(
+    lab: Callable[..., str], check: Callable[..., Checked], fault: Callable[..., None]
+) -> None:
     name = lab("--network", "net1:1G:9000")
     fault(name, "mtu", "c2", "net1", "1500")
     checked = check("--lab", name, *SHORT)
@@ -81,19 +94,21 @@ def test_one_end_with_a_smaller_mtu_is_named(lab, check, fault):
     assert checked.status == 1
 
 
-def test_a_network_faster_than_the_host_is_not_blamed(lab, check):
+def test_a_network_faster_than_the_host_is_not_blamed(
+    lab: Callable[..., str], check: Callable[..., Checked]
+) -> None:
     checked = check("--lab", lab("--network", "fast:100G"), *SHORT)
     assert checked.status == 3, checked.text
     assert checked.outcomes("host-limited") == {"INCONCLUSIVE"}
     assert "FAIL" not in checked.outcomes("fraction")
 
 
-def test_data_is_verified_on_request(check):
+def test_data_is_verified_on_request(check: Callable[..., Checked]) -> None:
     checked = check("--lab", "--check-data", *SHORT)
     assert checked.outcomes("data") == {"PASS"}, checked.text
 
 
-def test_a_dry_run_prints_the_commands_and_measures_nothing(check):
+def test_a_dry_run_prints_the_commands_and_measures_nothing(check: Callable[..., Checked]) -> None:
     checked = check("--lab", "--dry-run", *SHORT)
     assert checked.status == 0
     assert "--pin 10.77.0.0/24" in checked.text

@@ -4,10 +4,11 @@ import json
 import os
 import signal
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import PROGRAM, SHORT, fabricgauge, until
+from tests.app.commands import PROGRAM, SHORT, fabricgauge, until
 
 pytestmark = [pytest.mark.lab, pytest.mark.engine]
 
@@ -40,7 +41,9 @@ def marked_processes(run: str) -> list[int]:
     return found
 
 
-def test_a_link_cut_in_mid_run_is_named_and_the_rest_can_be_resumed(lab, fault, tmp_path):
+def test_a_link_cut_in_mid_run_is_named_and_the_rest_can_be_resumed(
+    lab: Callable[..., str], fault: Callable[..., None], tmp_path: Path
+) -> None:
     name = lab()
     child = start(tmp_path, "--lab", name, *LONG)
     until(lambda: measured(tmp_path) >= 3, 60, "three cases")
@@ -66,7 +69,9 @@ def test_a_link_cut_in_mid_run_is_named_and_the_rest_can_be_resumed(lab, fault, 
     assert resumed.returncode in (0, 3)
 
 
-def test_an_interrupt_keeps_what_was_measured_and_says_how_to_go_on(lab, tmp_path):
+def test_an_interrupt_keeps_what_was_measured_and_says_how_to_go_on(
+    lab: Callable[..., str], tmp_path: Path
+) -> None:
     child = start(tmp_path, "--lab", lab(), *LONG)
     until(lambda: measured(tmp_path) >= 2, 60, "two cases")
     child.send_signal(signal.SIGINT)
@@ -79,7 +84,7 @@ def test_an_interrupt_keeps_what_was_measured_and_says_how_to_go_on(lab, tmp_pat
     assert not marked_processes(run.name.removesuffix(".partial"))
 
 
-def test_a_killed_launcher_ends_in_a_clear_message(lab, tmp_path):
+def test_a_killed_launcher_ends_in_a_clear_message(lab: Callable[..., str], tmp_path: Path) -> None:
     child = start(tmp_path, "--lab", lab(), *LONG)
     until(lambda: measured(tmp_path) >= 2, 60, "two cases")
     (run,) = tmp_path.glob("2*.partial")
@@ -93,7 +98,9 @@ def test_a_killed_launcher_ends_in_a_clear_message(lab, tmp_path):
     assert not marked_processes(run.name.removesuffix(".partial"))
 
 
-def test_a_killed_check_leaves_a_run_that_can_be_reported(lab, tmp_path):
+def test_a_killed_check_leaves_a_run_that_can_be_reported(
+    lab: Callable[..., str], tmp_path: Path
+) -> None:
     child = start(tmp_path, "--lab", lab(), *LONG)
     until(lambda: measured(tmp_path) >= 2, 60, "two cases")
     child.kill()
@@ -105,7 +112,9 @@ def test_a_killed_check_leaves_a_run_that_can_be_reported(lab, tmp_path):
     until(lambda: not marked_processes(run.name.removesuffix(".partial")), 60, "the engine's end")
 
 
-def test_a_full_disk_ends_the_measuring_but_not_the_report(lab, tmp_path):
+def test_a_full_disk_ends_the_measuring_but_not_the_report(
+    lab: Callable[..., str], tmp_path: Path
+) -> None:
     root = tmp_path / "small"
     root.mkdir()
     if subprocess.run(
@@ -121,14 +130,14 @@ def test_a_full_disk_ends_the_measuring_but_not_the_report(lab, tmp_path):
         subprocess.run(["umount", root], check=True)
 
 
-def test_an_unreadable_run_directory_is_named(tmp_path):
+def test_an_unreadable_run_directory_is_named(tmp_path: Path) -> None:
     shown = fabricgauge("report", str(tmp_path))
     assert shown.returncode == 3
     assert "run.json" in shown.stderr
     assert "Traceback" not in shown.stderr
 
 
-def test_hostile_hostnames_are_data_everywhere(lab, tmp_path):
+def test_hostile_hostnames_are_data_everywhere(lab: Callable[..., str], tmp_path: Path) -> None:
     name = lab("--nodes", "c1,<b>x$(touch /tmp/fabricgauge-pwned)")
     Path("/tmp/fabricgauge-pwned").unlink(missing_ok=True)
     done = fabricgauge("check", "-o", str(tmp_path), "--lab", name, *SHORT)

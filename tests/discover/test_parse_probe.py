@@ -1,7 +1,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricgauge.discover.parse_probe import parse_probe
@@ -112,6 +112,7 @@ def test_what_a_login_shell_prints_first_is_left_out() -> None:
         (('"prefixlen":24', '"prefixlen":99'), ("not an address", "10.9.0.1")),
         (("== cpus\n2", "== cpus\nmany"), ('section "cpus"', "many")),
         (("== cpus\n2", "== cpus"), ("did not say its cpus",)),
+        (("== cpus\n2\n", ""), ("did not say its cpus",)),
         (("== facts", "== facts\nno colon here"), ('section "facts"', "no colon here")),
         (("== tc_json\n[", "== tc_json\n{"), ('section "tc_json"',)),
         (("== ip_json", "== other"), ("no working ip",)),
@@ -134,6 +135,11 @@ def test_the_line_named_is_the_line_meant() -> None:
     number = text.split("\n").index("no colon here") + 1
     with pytest.raises(ProbeError, match=f"line {number} "):
         parse_probe("n1", text)
+
+
+def test_an_answer_without_a_single_section_is_refused() -> None:
+    with pytest.raises(ProbeError, match="did not say its hostname"):
+        parse_probe("n1", "== fabricgauge-probe 1\n== end\n")
 
 
 @pytest.mark.parametrize("name", ["$(reboot)", "<script>alert(1)</script>", "'; rm -rf /; '", "-x"])
@@ -171,6 +177,7 @@ def mutated(draw: st.DrawFn) -> str:
     return text
 
 
+@settings(deadline=None)
 @given(mutated())
 def test_a_damaged_answer_is_read_or_refused_but_never_crashes(text: str) -> None:
     try:
@@ -181,6 +188,7 @@ def test_a_damaged_answer_is_read_or_refused_but_never_crashes(text: str) -> Non
         assert isinstance(node, Node)
 
 
+@settings(deadline=None)
 @given(st.sampled_from(CASES), st.integers(min_value=0))
 def test_an_answer_that_was_cut_off_is_refused(case: str, length: int) -> None:
     text = raw(case)
@@ -189,6 +197,7 @@ def test_an_answer_that_was_cut_off_is_refused(case: str, length: int) -> None:
         parse_probe("n1", text[: min(length, end)])
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_any_text_at_all_is_refused_cleanly(text: str) -> None:
     with pytest.raises(ProbeError):

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricgauge.discover.subnets import networks
@@ -161,6 +161,7 @@ def test_a_declared_subnet_that_is_none_is_a_usage_error() -> None:
 ips = st.tuples(st.integers(1, 3), st.integers(0, 3), st.integers(1, 6), st.integers(6, 32))
 
 
+@settings(deadline=None)
 @given(st.lists(st.lists(ips, max_size=4), max_size=5), st.lists(ips, max_size=2))
 def test_each_address_is_in_one_network_at_most_and_each_network_joins_two_nodes(
     ports: list[list[tuple[int, int, int, int]]], declared: list[tuple[int, int, int, int]]

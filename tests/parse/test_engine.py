@@ -15,39 +15,39 @@ def encoded(record: msgspec.Struct) -> str:
     return msgspec.json.encode(record).decode()
 
 
-def test_a_record_comes_back_as_it_was_written():
+def test_a_record_comes_back_as_it_was_written() -> None:
     assert parse_line(encoded(HEADER)) == HEADER
     assert parse_line(encoded(Footer(3, 1.5)) + "\r\n") == Footer(3, 1.5)
 
 
-def test_a_launchers_warning_is_kept_with_its_text():
+def test_a_launchers_warning_is_kept_with_its_text() -> None:
     answer = parse_line("WARNING: no active ports found")
     assert isinstance(answer, NotUnderstood)
     assert "WARNING" in answer.text
 
 
 @given(st.integers(1, len(encoded(HEADER)) - 1))
-def test_a_record_cut_off_anywhere_is_not_understood(cut):
+def test_a_record_cut_off_anywhere_is_not_understood(cut: int) -> None:
     assert isinstance(parse_line(encoded(HEADER)[:cut]), NotUnderstood)
 
 
-def test_a_newer_major_version_is_refused_with_both_versions():
+def test_a_newer_major_version_is_refused_with_both_versions() -> None:
     newer = parse_line(encoded(msgspec.structs.replace(HEADER, version="2.0")))
     assert isinstance(newer, NotUnderstood)
     assert "2.0" in newer.reason
     assert "1.0" in newer.reason
 
 
-def test_a_newer_minor_version_with_more_fields_is_read():
+def test_a_newer_minor_version_with_more_fields_is_read() -> None:
     newer = encoded(msgspec.structs.replace(HEADER, version="1.7"))
     assert isinstance(parse_line(newer[:-1] + ',"new_field":1}'), Header)
 
 
 @given(st.text())
-def test_no_text_crashes_the_parser(text):
+def test_no_text_crashes_the_parser(text: str) -> None:
     parse_line(text)
 
 
 @given(st.integers(1, 20000))
-def test_deep_nesting_is_not_understood(depth):
+def test_deep_nesting_is_not_understood(depth: int) -> None:
     assert isinstance(parse_line('{"record":' + "[" * depth), NotUnderstood)

@@ -12,7 +12,9 @@ budgets = st.floats(0.01, 100)
 
 
 @given(sizes, budgets, rates)
-def test_every_size_of_every_pattern_is_planned_once_per_direction(sizes, budget_s, rate):
+def test_every_size_of_every_pattern_is_planned_once_per_direction(
+    sizes: tuple[int, ...], budget_s: float, rate: float
+) -> None:
     planned = cases(PATTERNS, sizes, budget_s, rate)
     names = [case.name for case in planned]
     assert len(names) == len(set(names))
@@ -23,7 +25,9 @@ def test_every_size_of_every_pattern_is_planned_once_per_direction(sizes, budget
 
 
 @given(sizes, budgets, rates)
-def test_a_budget_holds_enough_windows_even_on_a_slow_network(sizes, budget_s, rate):
+def test_a_budget_holds_enough_windows_even_on_a_slow_network(
+    sizes: tuple[int, ...], budget_s: float, rate: float
+) -> None:
     for case in cases(PATTERNS, sizes, budget_s, rate):
         window_s = case.window * case.message_bytes / rate
         assert case.budget_s >= budget_s
@@ -31,7 +35,9 @@ def test_a_budget_holds_enough_windows_even_on_a_slow_network(sizes, budget_s, r
 
 
 @given(sizes, budgets, rates)
-def test_windows_stay_between_latency_and_the_suites_default(sizes, budget_s, rate):
+def test_windows_stay_between_latency_and_the_suites_default(
+    sizes: tuple[int, ...], budget_s: float, rate: float
+) -> None:
     for case in cases(PATTERNS, sizes, budget_s, rate):
         if "latency" in case.pattern:
             assert case.window == 1
@@ -39,16 +45,16 @@ def test_windows_stay_between_latency_and_the_suites_default(sizes, budget_s, ra
             assert SMALLEST_WINDOW <= case.window <= WINDOW
 
 
-def test_small_messages_keep_the_window_of_the_suites():
+def test_small_messages_keep_the_window_of_the_suites() -> None:
     planned = cases(("bandwidth",), (8, 65536), 0.3, GBE_BYTES_PER_S)
     assert planned[0].window == WINDOW
 
 
-def test_a_whole_sweep_of_1_gbe_fits_into_about_a_minute():
+def test_a_whole_sweep_of_1_gbe_fits_into_about_a_minute() -> None:
     planned = cases(PATTERNS, DEFAULT_SIZES, 0.3, GBE_BYTES_PER_S)
     assert sum(case.budget_s for case in planned) < 75
 
 
-def test_both_directions_are_planned_where_asymmetry_is_judged():
+def test_both_directions_are_planned_where_asymmetry_is_judged() -> None:
     planned = cases(("bandwidth",), DEFAULT_SIZES, 0.3, GBE_BYTES_PER_S)
     assert any(case.origin == 1 and case.message_bytes == 4 * MIB for case in planned)

@@ -18,25 +18,25 @@ def wanted(sizes: tuple[int, ...] = (0, 8, 65536)) -> Wanted:
     return Wanted(PROFILES["standard"], ("latency", "bandwidth"), sizes, ("c1", "c2"), False)
 
 
-def test_launches_alternate_between_networks():
+def test_launches_alternate_between_networks() -> None:
     made = plan(wanted(), ((network("a"), UNKNOWN), (network("b"), UNKNOWN)))
     assert [launch.network for launch in made.launches] == ["a", "b", "a", "b", "a", "b"]
     assert [launch.number for launch in made.launches] == [1, 2, 3, 4, 5, 6]
 
 
-def test_an_unpinned_launch_names_no_network():
+def test_an_unpinned_launch_names_no_network() -> None:
     made = plan(wanted(), ((None, UNKNOWN),))
     assert {launch.network for launch in made.launches} == {None}
     assert {launch.subnet for launch in made.launches} == {None}
 
 
 @pytest.mark.parametrize("sizes", [(), (-1,), (2**40,)])
-def test_sizes_out_of_range_are_a_usage_error(sizes):
+def test_sizes_out_of_range_are_a_usage_error(sizes: tuple[int, ...]) -> None:
     with pytest.raises(UsageError, match="size"):
         plan(wanted(sizes), ((network("a"), UNKNOWN),))
 
 
-def test_the_host_reference_repeats_streaming_cases_on_one_node():
+def test_the_host_reference_repeats_streaming_cases_on_one_node() -> None:
     made = plan(wanted((1024, 65536, 2**20)), ((network("a"), UNKNOWN),))
     launch = host_reference(9, "c1", "a", made)
     assert launch.nodes == ("c1", "c1")

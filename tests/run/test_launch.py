@@ -54,7 +54,7 @@ def test_cases_are_written_as_the_engine_reads_them() -> None:
 
 
 def test_everything_raw_is_on_disk_before_a_line_is_seen(tmp_path: Path) -> None:
-    running = started("cat; echo trouble >&2; sleep 5", tmp_path / "raw", stdin="one\n")
+    running = started("echo trouble >&2; cat; sleep 5", tmp_path / "raw", stdin="one\n")
     lines = iter(running)
     assert next(lines) == "one"
     raw = tmp_path / "raw"

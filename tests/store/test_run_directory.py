@@ -1,4 +1,4 @@
-import os
+from pathlib import Path
 
 import pytest
 
@@ -25,26 +25,26 @@ ENDED = Ended("ok", 0, "", ("mpiexec",), 1.0)
 
 
 @pytest.fixture
-def directory(tmp_path):
+def directory(tmp_path: Path) -> RunDirectory:
     made = RunDirectory.create(tmp_path)
     write_beginning(made, ABOUT, FABRIC, PLAN)
     return made
 
 
-def test_a_run_can_be_loaded_from_its_first_moment(directory):
+def test_a_run_can_be_loaded_from_its_first_moment(directory: RunDirectory) -> None:
     run = load(directory)
     assert run.command == ABOUT.command
     assert not run.complete
 
 
-def test_a_finished_run_loses_its_suffix_and_keeps_its_identity(directory):
+def test_a_finished_run_loses_its_suffix_and_keeps_its_identity(directory: RunDirectory) -> None:
     identity = directory.identity
     directory.finish()
     assert directory.path.name == identity
     assert load(directory).complete
 
 
-def test_a_line_cut_off_by_a_kill_costs_only_itself(directory):
+def test_a_line_cut_off_by_a_kill_costs_only_itself(directory: RunDirectory) -> None:
     append_record(directory, Entry(1, 1, Footer(1, 0.5)))
     append_launch(directory, Started(1, 1, "net1", ("c1", "c2"), ENDED, ()))
     with (directory.path / "results.jsonl").open("ab") as file:
@@ -55,53 +55,55 @@ def test_a_line_cut_off_by_a_kill_costs_only_itself(directory):
     assert "line 2" in run.notes[0]
 
 
-def test_a_launch_without_an_end_is_called_broken(directory):
+def test_a_launch_without_an_end_is_called_broken(directory: RunDirectory) -> None:
     append_record(directory, Entry(1, 1, Footer(1, 0.5)))
     assert load(directory).launches[0].ended.status == "broken"
 
 
-def test_attempts_of_a_launch_stay_apart(directory):
+def test_attempts_of_a_launch_stay_apart(directory: RunDirectory) -> None:
     for attempt in (1, 2):
         append_launch(directory, Started(1, attempt, "net1", ("c1", "c2"), ENDED, ()))
     assert [launch.number for launch in load(directory).launches] == [1, 1]
 
 
-def test_a_hostile_node_name_cannot_leave_the_raw_folder(directory):
+def test_a_hostile_node_name_cannot_leave_the_raw_folder(directory: RunDirectory) -> None:
     directory.keep_raw("discover", "../../etc/$(reboot)<b>", "raw")
     kept = list((directory.path / "raw" / "discover").iterdir())
     assert len(kept) == 1
     assert kept[0].read_text() == "raw"
 
 
-def test_damaged_json_names_the_file(directory):
+def test_damaged_json_names_the_file(directory: RunDirectory) -> None:
     (directory.path / "plan.json").write_text("{")
     with pytest.raises(StoreError, match="plan.json is damaged"):
         load(directory)
 
 
-def test_a_missing_file_says_so(tmp_path):
+def test_a_missing_file_says_so(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="run.json"):
         load(RunDirectory(tmp_path))
 
 
-def test_a_root_that_cannot_be_made_is_a_clear_error(tmp_path):
+def test_a_root_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="--output"):
         RunDirectory.create(tmp_path / "file" / "runs")
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full on this system")
-def test_a_full_disk_is_a_clear_error(directory):
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
+def test_a_full_disk_is_a_clear_error(directory: RunDirectory) -> None:
     (directory.path / "results.jsonl").symlink_to("/dev/full")
     with pytest.raises(StoreError, match="No space left on device"):
         append_record(directory, Entry(1, 1, Footer(1, 0.5)))
 
 
-def test_a_run_is_found_by_identity_beginning_and_latest(tmp_path, directory):
+def test_a_run_is_found_by_identity_beginning_and_latest(
+    tmp_path: Path, directory: RunDirectory
+) -> None:
     for name in (directory.identity, directory.identity[:12], "latest", str(directory.path)):
         assert find(tmp_path, name).path == directory.path
 
 
-def test_an_unknown_run_lists_those_there_are(tmp_path, directory):
+def test_an_unknown_run_lists_those_there_are(tmp_path: Path, directory: RunDirectory) -> None:
     with pytest.raises(StoreError, match=directory.identity):
         find(tmp_path, "1999")

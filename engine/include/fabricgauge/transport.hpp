@@ -30,4 +30,15 @@ struct Round {
     std::int64_t lead_in;
 };
 
+// Empty control messages, by which origin and target wait for each other.
+template <typename Transport>
+void signal(Transport& transport, int peer) {
+    transport.send_control(nullptr, 0, peer);
+}
+
+template <typename Transport>
+void await_signal(Transport& transport, int peer) {
+    transport.receive_control(nullptr, 0, peer);
+}
+
 }  // namespace fabricgauge

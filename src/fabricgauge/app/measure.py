@@ -10,6 +10,7 @@ from fabricgauge.model.command import Command
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.fabric import Fabric, Network
 from fabricgauge.model.measurement import Measurement
+from fabricgauge.model.measurement import Record as EngineRecord
 from fabricgauge.model.plan import Plan, PlannedLaunch
 from fabricgauge.model.reach import Reach
 from fabricgauge.model.run import Ended
@@ -20,7 +21,7 @@ from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import Entry, Started, append_launch, append_record
 
 #: How long a case may stay silent past its budget before its launch is given up.
-GRACE_S = 10.0
+GRACE_S = 5.0
 #: Time for mpiexec to reach the nodes and for MPI to start.
 START_S = 30.0
 
@@ -80,17 +81,26 @@ def _one(bench: Bench, launch: PlannedLaunch, progress: Progress) -> Ended:
         marker=f"{bench.directory.identity}/{name}",
     )
     strange: list[str] = []
+    gave_up = ""
     try:
         for line in running:
-            _keep(bench, launch, line, strange.append, progress)
+            record = _keep(bench, launch, line, strange.append, progress)
+            if isinstance(record, Measurement) and record.status == "timeout":
+                gave_up = f"{record.case}: {record.reason}"
+                break  # the engine has ended; its launcher may not notice for long
     except KeyboardInterrupt:
         _close(bench, launch, interrupted(running.ended()), strange)
         raise
     finally:
         running.close()
-    ended = _explained(bench, launch, running.ended())
+    ended = _explained(bench, launch, given_up(running.ended(), gave_up))
     _close(bench, launch, ended, strange)
     return ended
+
+
+def given_up(ended: Ended, case: str) -> Ended:
+    """The end of a launch of which one case had no end; ``case`` says which, or nothing."""
+    return msgspec.structs.replace(ended, status="timeout", message=case) if case else ended
 
 
 def interrupted(ended: Ended) -> Ended:
@@ -103,15 +113,17 @@ def _keep(
     line: str,
     strange: Callable[[str], None],
     progress: Progress,
-) -> None:
+) -> EngineRecord | None:
+    """Store one line's record and return it; None where the line holds none."""
     record = parse_line(line)
     if isinstance(record, NotUnderstood):
         if record.text:
             strange(f"{record.text} ({record.reason})")
-        return
+        return None
     append_record(bench.directory, Entry(launch.number, bench.attempt, record))
     if isinstance(record, Measurement):
         progress.case(record)
+    return record
 
 
 def _explained(bench: Bench, launch: PlannedLaunch, ended: Ended) -> Ended:
@@ -121,9 +133,9 @@ def _explained(bench: Bench, launch: PlannedLaunch, ended: Ended) -> Ended:
     networks: tuple[Network, ...] = tuple(
         n for n in bench.fabric.networks if launch.network in (None, n.name)
     )
-    found = [text for n in networks for text in link_states(bench.reach, bench.fabric, n)]
-    message = "; ".join([*found, ended.message]) if found else ended.message
-    return msgspec.structs.replace(ended, message=message)
+    found = tuple(t for n in networks for t in link_states(bench.reach, bench.fabric, n))
+    message = "; ".join((*found, ended.message))
+    return msgspec.structs.replace(ended, message=message, changes=found)
 
 
 def _close(bench: Bench, launch: PlannedLaunch, ended: Ended, strange: list[str]) -> None:

@@ -26,7 +26,7 @@ def engine() -> None:
 @click.option("--force", is_flag=True, help="Build even if nothing has changed.")
 def build(mpicxx: Path | None, force: bool) -> None:
     """Build the engine, or say where the build is that serves already."""
-    from fabricgauge.engines import build as build_engine
+    from fabricgauge.engines.build import build as build_engine
     from fabricgauge.engines.find import embedded_mpi
 
     built = build_engine(mpicxx or embedded_mpi().mpicxx, force=force)
@@ -36,7 +36,8 @@ def build(mpicxx: Path | None, force: bool) -> None:
 @engine.command(name="list")
 def list_() -> None:
     """Show the MPIs that were found and the engines that were built."""
-    from fabricgauge.engines import find_mpis, list_engines
+    from fabricgauge.engines.build import list_engines
+    from fabricgauge.engines.find import find_mpis
 
     _show(find_mpis(), list_engines())
 

@@ -28,7 +28,7 @@ def parse_probe(node: str, raw: str) -> Node:
         hostname=_line(node, found, "hostname"),
         boot_id=_line(node, found, "boot_id"),
         net_namespace=_line(node, found, "net_namespace"),
-        cpu_count=found["cpus"].number(_line(node, found, "cpus"), "processors", least=1),
+        cpu_count=_cpu_count(node, found),
         kernel=_line(node, found, "kernel"),
         interfaces=_interfaces(node, found),
         facts=_facts(found),
@@ -45,6 +45,11 @@ def _line(node: str, found: Sections, name: str) -> str:
             "it needs uname, readlink, cat, and /proc mounted"
         )
     return text
+
+
+def _cpu_count(node: str, found: Sections) -> int:
+    text = _line(node, found, "cpus")
+    return found["cpus"].number(text, "number of processors", least=1)
 
 
 def _facts(found: Sections) -> dict[str, str]:

@@ -66,7 +66,7 @@ def sections(node: str, raw: str) -> dict[str, Section]:
     end = lines.index(last, start)
     heads = [number for number in range(start, end) if lines[number].startswith("== ")]
     found: dict[str, Section] = {}
-    for head, following in zip(heads, [*heads[1:], end], strict=True):
+    for head, following in zip(heads, [*heads, end][1:], strict=True):
         name = lines[head].removeprefix("== ")
         if name in found:
             raise _broken(node, head + 1, f"section {name!r:.60} comes twice")

@@ -57,6 +57,30 @@ def ok(launch: Launch) -> tuple[Measurement, ...]:
     return tuple(one for one in launch.measurements if one.status == "ok")
 
 
+def launches_of(subject: Subject, number: int) -> tuple[Launch, ...]:
+    """All attempts at one planned launch."""
+    return tuple(launch for launch in subject.launches if launch.number == number)
+
+
+def missing(subject: Subject) -> tuple[str, ...]:
+    """Planned cases without a result; "not applicable" is a result as well."""
+    return tuple(
+        f"launch {planned.number} {case.name}"
+        for planned in subject.planned
+        for case in planned.cases
+        if case.name not in _done(subject, planned.number)
+    )
+
+
+def _done(subject: Subject, number: int) -> set[str]:
+    return {
+        one.case
+        for launch in launches_of(subject, number)
+        for one in launch.measurements
+        if one.status in ("ok", "skipped")
+    }
+
+
 def subjects(run: Run, ceilings: dict[str, Ceiling | Skipped]) -> tuple[Subject, ...]:
     """One subject per network that was planned or measured, in the plan's order."""
     everything: tuple[PlannedLaunch | Launch, ...] = (*run.plan.launches, *run.launches)

@@ -20,7 +20,9 @@ esac
 # Fields 3 and 22 of /proc/PID/stat are the state and the start time: a recycled process id
 # has another, and a process that ended may still be listed as a zombie.
 { read -r _ _ state _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ now _ < "/proc/$pid/stat"; } 2> /dev/null
-[ "$now" = "$began" ] && [ "$state" != Z ] || fail 'its holder process is gone; bring the lab down and up again'
+if [ "$now" != "$began" ] || [ "$state" = Z ]; then
+    fail 'its holder process is gone; bring the lab down and up again'
+fi
 
 # A user namespace cannot be entered twice. (-ef: POSIX.1-2024, and every sh in use before it.)
 user=

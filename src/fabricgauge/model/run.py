@@ -8,13 +8,18 @@ from fabricgauge.model.plan import Plan
 
 
 class Ended(msgspec.Struct, frozen=True):
-    """How a launch ended. ``message`` is for a person when it did not end well."""
+    """How a launch ended. ``message`` is for a person when it did not end well.
+
+    ``changes`` are what a broken launch's network was found to have lost since discovery:
+    one sentence each, naming node and interface.
+    """
 
     status: str
     exit_code: int | None
     message: str
     argv: tuple[str, ...]
     wall_s: float
+    changes: tuple[str, ...] = ()
 
 
 class Launch(msgspec.Struct, frozen=True):

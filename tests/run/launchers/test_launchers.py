@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricgauge.model.errors import UsageError
@@ -33,6 +33,7 @@ def test_a_name_that_is_no_hosts_is_refused_by_each_launcher(name: str) -> None:
         local.reach((name,))
 
 
+@settings(deadline=None)
 @given(st.text(max_size=20))
 def test_whatever_is_accepted_cannot_be_an_option_or_shell_syntax(name: str) -> None:
     try:

@@ -2,9 +2,8 @@
 
 from fabricgauge.judge import wording
 from fabricgauge.judge.interface import Context
-from fabricgauge.judge.subject import Subject, ok
+from fabricgauge.judge.subject import Subject, launches_of, missing, ok
 from fabricgauge.model.measurement import Measurement
-from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.run import Launch
 from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict
 
@@ -20,42 +19,23 @@ def judge(context: Context) -> tuple[Verdict, ...]:
 
 def _judge(subject: Subject) -> Verdict:
     planned = sum(len(launch.cases) for launch in subject.planned)
-    missing = [name for launch in subject.planned for name in _missing(subject, launch)]
+    lost = missing(subject)
     if not planned:
         return Verdict(ID, Outcome.SKIPPED, subject.name, "nothing was planned")
-    figure = Figure(
-        1 - len(missing) / planned, "share", f"of {planned} planned cases were measured"
-    )
+    figure = Figure(1 - len(lost) / planned, "share", f"of {planned} planned cases were measured")
     threshold = Threshold(1.0, "share", "equal to", "the run's own plan")
-    if not missing:
+    if not lost:
         summary = f"all {planned} planned cases were measured"
         return Verdict(ID, Outcome.PASS, subject.name, summary, figure, threshold)
     ends = tuple(_ends(subject))
     return Verdict(
         ID, Outcome.INCONCLUSIVE, subject.name,
-        f"{len(missing)} of {planned} planned cases were not measured: {wording.listed(missing, 3)}"
+        f"{len(lost)} of {planned} planned cases were not measured: {wording.listed(lost, 3)}"
         + (f"; {ends[0]}" if ends else ""),
         figure, threshold, (*ends, *_reasons(subject)),
         ends[0] if ends else "the cases themselves failed",
         _REMEDY,
     )  # fmt: skip
-
-
-def _missing(subject: Subject, planned: PlannedLaunch) -> list[str]:
-    """Names of the cases without an ok result; "not applicable" is a result as well."""
-    done = {
-        one.case
-        for launch in _launches(subject, planned.number)
-        for one in launch.measurements
-        if one.status in ("ok", "skipped")
-    }
-    return [
-        f"launch {planned.number} {case.name}" for case in planned.cases if case.name not in done
-    ]
-
-
-def _launches(subject: Subject, number: int) -> list[Launch]:
-    return [launch for launch in subject.launches if launch.number == number]
 
 
 def _ends(subject: Subject) -> list[str]:
@@ -68,7 +48,7 @@ def _ends(subject: Subject) -> list[str]:
     never = [
         f"launch {planned.number} was never started"
         for planned in subject.planned
-        if not _launches(subject, planned.number)
+        if not launches_of(subject, planned.number)
     ]
     return [*dict.fromkeys(said), *never]
 

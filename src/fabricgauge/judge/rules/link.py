@@ -2,6 +2,7 @@
 
 from fabricgauge.judge import wording
 from fabricgauge.judge.interface import Context
+from fabricgauge.judge.subject import Subject, missing
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Fabric, Interface, Member, Network
 from fabricgauge.model.verdict import Outcome, Verdict
@@ -12,10 +13,28 @@ TITLE = "Every interface has a live link"
 
 def judge(context: Context) -> tuple[Verdict, ...]:
     return tuple(
-        _judge(context.run.fabric, subject.network)
+        _changed(subject) or _judge(context.run.fabric, subject.network)
         for subject in context.subjects
         if not isinstance(subject.network, Skipped)
     )
+
+
+def _changed(subject: Subject) -> Verdict | None:
+    """What broke in mid-run: a failure until the rest was measured after all."""
+    changes = tuple(dict.fromkeys(c for one in subject.launches for c in one.ended.changes))
+    if not changes:
+        return None
+    mended = not missing(subject)
+    return Verdict(
+        ID, Outcome.WARN if mended else Outcome.FAIL, subject.name,
+        f"while it was measured: {wording.listed(changes)}"
+        + ("; the rest was measured later" if mended else ""),
+        evidence=changes,
+        cause="the link went down under load: a loose or bad cable or module, or a port that"
+        " was switched off",
+        remedy="reseat or exchange the cable, look at the switch port's log, then measure the"
+        " rest: fabricgauge check --resume RUN",
+    )  # fmt: skip
 
 
 def _judge(fabric: Fabric, network: Network) -> Verdict:

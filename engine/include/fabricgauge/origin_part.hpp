@@ -1,0 +1,199 @@
+// The origin's part of a case: it times, and decides how long to go on.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "fabricgauge/batching.hpp"
+#include "fabricgauge/case_list.hpp"
+#include "fabricgauge/data_pattern.hpp"
+#include "fabricgauge/messages.hpp"
+#include "fabricgauge/recorder.hpp"
+#include "fabricgauge/stopping.hpp"
+#include "fabricgauge/transport.hpp"
+
+namespace fabricgauge {
+
+// How long to measure, the same for every case of a launch.
+struct Precision {
+    double relative_half_width;
+    double confidence;
+    std::int64_t iterations;
+    double clock_overhead_s;
+    bool check_data;
+};
+
+// What the origin found. payload_bytes is all that this rank sent, control messages included.
+struct OriginResult {
+    Recorder recorder{longest_block_samples};
+    Stop stop = Stop::none;
+    std::int64_t batch = 1;
+    std::int64_t payload_bytes = 0;
+    double wall_s = 0.0;
+    Mismatch mismatch;
+};
+
+// Iterations longer than this are led in by an empty message: by then what the control message
+// disturbed is less than 1 % of the sample, and an iteration more would be dear.
+constexpr double longest_lead_in_s = 1e-3;
+// The first iteration is thrown away unless samples are as long as this; then it counts as the
+// first block, which may turn out to be warm-up like any other.
+constexpr double shortest_first_sample_s = 1e-2;
+
+template <typename Transport, typename Clock, typename Running>
+class OriginPart {
+public:
+    OriginPart(const Running& running, Messages& messages, const Clock& clock,
+               const Case& measured, const Precision& precision)
+        : running_(running), messages_(messages), clock_(clock), measured_(measured),
+          precision_(precision), stamps_(longest_block_samples + 1),
+          interval_(precision.relative_half_width, precision.confidence),
+          budget_(measured.budget_s), iterations_(precision.iterations) {}
+
+    void run(OriginResult& result) {
+        began_ns_ = clock_.now_ns();
+        const double operation_s = find_batch(result);
+        const double sample_s = operation_s * static_cast<double>(result.batch);
+        if (result.stop == Stop::none)
+            measure(result, sample_s, block_samples_for(sample_s, measured_.budget_s));
+        result.recorder.settle();
+        result.wall_s = elapsed_s();
+        end_target(result);
+    }
+
+private:
+    double elapsed_s() const { return static_cast<double>(clock_.now_ns() - began_ns_) * 1e-9; }
+
+    // Duration of one operation, from a first try and, where that was short, from a few more.
+    double find_batch(OriginResult& result) {
+        double operation_s = round(result, 1, 1, false);
+        if (operation_s >= shortest_first_sample_s || 2.0 * operation_s > measured_.budget_s) {
+            keep(result, 1, 1);
+            if (budget_.reached(elapsed_s(), operation_s)) result.stop = Stop::budget;
+            if (iterations_.reached(1)) result.stop = Stop::iterations;
+            return operation_s;
+        }
+        result.recorder.discard(1);
+        if (!budget_.reached(elapsed_s(), probes * operation_s)) {
+            round(result, probes, 1, true);
+            result.recorder.discard(probes);
+            operation_s = median_probe_s();
+        }
+        if (!precision_.check_data)
+            result.batch = batch_for(operation_s, precision_.clock_overhead_s);
+        return operation_s;
+    }
+
+    void measure(OriginResult& result, double sample_s, std::int64_t block) {
+        Recorder& recorder = result.recorder;
+        double measured_s = 0.0;
+        while (result.stop == Stop::none) {
+            const std::int64_t taken = recorder.samples() + recorder.samples_waiting();
+            const std::int64_t samples = iterations_.clip(block, taken);
+            const double round_s =
+                round(result, samples, result.batch, sample_s < longest_lead_in_s);
+            keep(result, samples, result.batch);
+            measured_s += round_s;
+            // What follows is kept whatever it is, so that a case that never settles has samples.
+            if (elapsed_s() > measured_.budget_s / 2.0 &&
+                recorder.blocks_waiting() >= Recorder::fewest_searched)
+                recorder.settle();
+            if (iterations_.reached(taken + samples)) {
+                result.stop = Stop::iterations;
+            } else if (budget_.reached(elapsed_s(), round_s)) {
+                result.stop = Stop::budget;
+            } else if (!iterations_.limits() && interval_.due(measured_s) &&
+                       interval_.narrow(recorder.settled_medians_ps())) {
+                result.stop = Stop::interval;
+            }
+        }
+    }
+
+    // Leaves the readings in stamps_; returns the time of all samples together.
+    double round(OriginResult& result, std::int64_t samples, std::int64_t batch, bool lead_in) {
+        const Round message{samples, batch, lead_in && !precision_.check_data ? 1 : 0};
+        running_.transport.send_control(&message, sizeof message, running_.peer);
+        await_signal(running_.transport, running_.peer);
+        if (message.lead_in != 0) running_.origin();
+        if (precision_.check_data)
+            checked_block(result, samples);
+        else
+            timed_block(samples, batch);
+        const std::int64_t operations = samples * batch + message.lead_in;
+        result.payload_bytes += operations * measured_.sample_payload_bytes() +
+                                static_cast<std::int64_t>(sizeof message);
+        std::int64_t total_ns = 0;
+        for (std::int64_t i = 0; i < samples; ++i) total_ns += duration_ns(i);
+        return static_cast<double>(total_ns) * 1e-9;
+    }
+
+    void timed_block(std::int64_t samples, std::int64_t batch) {
+        std::int64_t* const stamps = stamps_.data();
+        stamps[0] = clock_.now_ns();
+        for (std::int64_t i = 1; i <= samples; ++i) {
+            for (std::int64_t repeat = 0; repeat < batch; ++repeat) running_.origin();
+            stamps[i] = clock_.now_ns();
+        }
+    }
+
+    // Samples stand apart here, so each duration is put where timed_block's differences would be.
+    void checked_block(OriginResult& result, std::int64_t samples) {
+        stamps_[0] = 0;
+        for (std::int64_t i = 0; i < samples; ++i, ++checked_) {
+            messages_.fill(Author::origin, checked_);
+            await_signal(running_.transport, running_.peer);
+            const std::int64_t begin = clock_.now_ns();
+            running_.origin();
+            stamps_[i + 1] = stamps_[i] + (clock_.now_ns() - begin);
+            signal(running_.transport, running_.peer);
+            if constexpr (Running::target_sends)
+                messages_.verify(Running::reply_author, checked_, running_.transport.rank(),
+                                 result.mismatch);
+        }
+    }
+
+    std::int64_t duration_ns(std::int64_t sample) const {
+        return stamps_[sample + 1] - stamps_[sample];
+    }
+
+    double median_probe_s() const {
+        std::int64_t durations[probes];
+        for (std::int64_t i = 0; i < probes; ++i) durations[i] = duration_ns(i);
+        return median_of(durations, probes) * 1e-9;
+    }
+
+    // Turns the readings into samples in place: picoseconds, one message's way.
+    void keep(OriginResult& result, std::int64_t samples, std::int64_t batch) {
+        const std::int64_t share = batch * Running::one_way_trips;
+        for (std::int64_t i = 0; i < samples; ++i)
+            stamps_[i] = (duration_ns(i) * 1000 + share / 2) / share;
+        result.recorder.add_block(stamps_.data(), static_cast<std::size_t>(samples));
+    }
+
+    void end_target(OriginResult& result) {
+        const Round end{0, 0, 0};
+        running_.transport.send_control(&end, sizeof end, running_.peer);
+        result.payload_bytes += static_cast<std::int64_t>(sizeof end);
+        Mismatch at_target;
+        running_.transport.receive_control(&at_target, sizeof at_target, running_.peer);
+        if (at_target.found != 0 &&
+            (result.mismatch.found == 0 || at_target.sample <= result.mismatch.sample))
+            result.mismatch = at_target;
+    }
+
+    static constexpr std::int64_t probes = 5;
+
+    const Running& running_;
+    Messages& messages_;
+    const Clock& clock_;
+    const Case& measured_;
+    const Precision& precision_;
+    std::vector<std::int64_t> stamps_;
+    IntervalRule interval_;
+    BudgetRule budget_;
+    IterationsRule iterations_;
+    std::uint64_t checked_ = 0;
+    std::int64_t began_ns_ = 0;
+};
+
+}  // namespace fabricgauge

@@ -1,0 +1,64 @@
+// The target's part of a case: it does what each round asks for, and checks what it received.
+#pragma once
+
+#include <cstdint>
+
+#include "fabricgauge/case_list.hpp"
+#include "fabricgauge/data_pattern.hpp"
+#include "fabricgauge/messages.hpp"
+#include "fabricgauge/transport.hpp"
+
+namespace fabricgauge {
+
+struct TargetResult {
+    std::int64_t payload_bytes = 0;
+};
+
+template <typename Transport, typename Running>
+class TargetPart {
+public:
+    TargetPart(const Running& running, Messages& messages, const Case& measured, bool check_data)
+        : running_(running), messages_(messages), measured_(measured), check_data_(check_data) {}
+
+    void run(TargetResult& result) {
+        for (Round round = next(); round.samples > 0; round = next()) {
+            signal(running_.transport, running_.peer);
+            const std::int64_t operations = round.samples * round.batch + round.lead_in;
+            if (check_data_)
+                checked_block(round.samples);
+            else
+                for (std::int64_t i = 0; i < operations; ++i) running_.target();
+            if constexpr (Running::target_sends)
+                result.payload_bytes += operations * measured_.sample_payload_bytes();
+        }
+        running_.transport.send_control(&mismatch_, sizeof mismatch_, running_.peer);
+        result.payload_bytes += static_cast<std::int64_t>(sizeof mismatch_);
+    }
+
+private:
+    Round next() {
+        Round round;
+        running_.transport.receive_control(&round, sizeof round, running_.peer);
+        return round;
+    }
+
+    void checked_block(std::int64_t samples) {
+        for (std::int64_t i = 0; i < samples; ++i, ++checked_) {
+            if constexpr (Running::target_sends) messages_.fill(Author::target, checked_);
+            signal(running_.transport, running_.peer);
+            running_.target();
+            await_signal(running_.transport, running_.peer);
+            if (is_one_sided(measured_.pattern)) running_.transport.sync_window();
+            messages_.verify(Author::origin, checked_, running_.transport.rank(), mismatch_);
+        }
+    }
+
+    const Running& running_;
+    Messages& messages_;
+    const Case& measured_;
+    bool check_data_;
+    std::uint64_t checked_ = 0;
+    Mismatch mismatch_;
+};
+
+}  // namespace fabricgauge

@@ -1,0 +1,65 @@
+"""Builds appear whole or not at all."""
+
+from pathlib import Path
+
+import pytest
+
+from fabricgauge.engines import cache
+from fabricgauge.model.engine import Engine, Mpi
+
+MPI = Mpi("mpich", "5.0.2", Path("/opt/mpi/bin/mpicxx"), Path("/opt/mpi/bin/mpiexec"))
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def keep_one(identity: str) -> Engine:
+    with cache.workshop() as folder:
+        program = folder / cache.PROGRAM
+        program.write_text(identity)
+        program.chmod(0o755)
+        return cache.keep(Engine(program, MPI, identity, ("-O2",), "g++ 12"), program)
+
+
+def test_a_kept_engine_is_found_by_its_identity() -> None:
+    engine = keep_one("abc")
+    assert cache.kept("abc") == engine
+    assert engine.path.read_text() == "abc"
+    assert list(cache.all_kept()) == [engine]
+
+
+def test_keeping_again_replaces() -> None:
+    keep_one("abc")
+    assert cache.kept("abc") == keep_one("abc")
+    assert [entry.name for entry in cache.cache_folder().iterdir()] == ["abc"]
+
+
+def test_a_failed_build_leaves_nothing() -> None:
+    with pytest.raises(RuntimeError), cache.workshop() as folder:
+        (folder / "half.o").write_text("half")
+        raise RuntimeError
+    assert list(cache.cache_folder().iterdir()) == []
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"path":', "[]"])
+def test_a_damaged_description_is_no_engine(text: str) -> None:
+    engine = keep_one("abc")
+    (engine.path.parent / cache.DESCRIPTION).write_text(text)
+    assert cache.kept("abc") is None
+    assert list(cache.all_kept()) == []
+
+
+def test_an_engine_whose_program_is_gone_is_none() -> None:
+    keep_one("abc").path.unlink()
+    assert cache.kept("abc") is None
+
+
+def test_nothing_is_kept_before_the_first_build() -> None:
+    assert list(cache.all_kept()) == []
+
+
+def test_a_relative_cache_home_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    assert cache.cache_folder() == Path.home() / ".cache" / "fabricgauge" / "engines"

@@ -1,0 +1,95 @@
+"""Telling MPI installations apart by what their wrappers say."""
+
+from pathlib import Path
+
+import pytest
+
+from fabricgauge.engines import find
+from fabricgauge.model.errors import CannotRun, ToolMissing
+
+ANSWERS = {
+    "openmpi": ("--showme:version", "mpicxx: Open MPI 5.0.11 (Language: C++)", "5.0.11"),
+    "mpich": ("-v", "mpicxx for MPICH version 4.0.2", "4.0.2"),
+    "intelmpi": ("-v", "mpigxx for the Intel(R) MPI Library 2021.11 for Linux*", "2021.11"),
+}
+
+
+def make_wrapper(folder: Path, name: str, argument: str, answer: str) -> Path:
+    """A program that says ``answer`` when it is asked with ``argument``, and fails otherwise."""
+    folder.mkdir(parents=True, exist_ok=True)
+    wrapper = folder / name
+    wrapper.write_text(f'#!/bin/sh\n[ "$1" = "{argument}" ] && echo "{answer}"\n')
+    wrapper.chmod(0o755)
+    return wrapper
+
+
+def make_program(path: Path) -> Path:
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.mark.parametrize("kind", ANSWERS)
+def test_kind_and_version_are_what_the_wrapper_says(tmp_path: Path, kind: str) -> None:
+    argument, answer, version = ANSWERS[kind]
+    wrapper = make_wrapper(tmp_path, "mpicxx", argument, answer)
+    launcher = make_program(tmp_path / ("mpirun" if kind == "openmpi" else "mpiexec.hydra"))
+    mpi = find.describe_mpi(wrapper)
+    assert (mpi.kind, mpi.version) == (kind, version)
+    assert (mpi.mpicxx, mpi.mpiexec) == (wrapper, launcher)
+    assert not mpi.embedded
+
+
+def test_launcher_has_the_suffix_of_its_wrapper(tmp_path: Path) -> None:
+    argument, answer, _ = ANSWERS["openmpi"]
+    wrapper = make_wrapper(tmp_path, "mpicxx.openmpi", argument, answer)
+    make_program(tmp_path / "mpirun")
+    launcher = make_program(tmp_path / "mpirun.openmpi")
+    assert find.describe_mpi(wrapper).mpiexec == launcher
+
+
+def test_describe_fails_when_the_wrapper_is_a_plain_compiler(tmp_path: Path) -> None:
+    compiler = make_wrapper(tmp_path, "g++", "-v", "gcc version 12.2.0")
+    with pytest.raises(CannotRun, match=r"does not say that it is the C\+\+ compiler wrapper"):
+        find.describe_mpi(compiler)
+
+
+def test_describe_fails_when_there_is_no_such_program(tmp_path: Path) -> None:
+    with pytest.raises(ToolMissing, match="nowhere/mpicxx is not a program"):
+        find.describe_mpi(tmp_path / "nowhere" / "mpicxx")
+
+
+def test_describe_fails_when_there_is_no_launcher(tmp_path: Path) -> None:
+    argument, answer, _ = ANSWERS["mpich"]
+    wrapper = make_wrapper(tmp_path, "mpicxx", argument, answer)
+    with pytest.raises(CannotRun, match="no launcher beside it"):
+        find.describe_mpi(wrapper)
+
+
+def test_wrappers_that_are_one_file_are_found_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    argument, answer, _ = ANSWERS["mpich"]
+    wrapper = make_wrapper(tmp_path, "mpicxx.mpich", argument, answer)
+    make_program(tmp_path / "mpiexec.mpich")
+    (tmp_path / "mpicxx").symlink_to(wrapper)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(find, "_embedded", lambda: tmp_path / "none" / "mpicxx")
+    assert [mpi.mpicxx for mpi in find.find_mpis()] == [wrapper]
+
+
+def test_a_wrapper_that_is_not_understood_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_wrapper(tmp_path, "mpicxx", "-v", "something else")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(find, "_embedded", lambda: tmp_path / "none" / "mpicxx")
+    assert find.find_mpis() == ()
+
+
+def test_embedded_mpi_fails_when_it_was_not_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(find, "_embedded", lambda: tmp_path / "none" / "mpicxx")
+    with pytest.raises(CannotRun, match="pip install"):
+        find.embedded_mpi()

@@ -1,0 +1,140 @@
+"""The ssh launcher against real sshd, one in each node of a lab, with a throwaway key."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from fabricgauge.discover.interface import discover
+from fabricgauge.lab.down import down
+from fabricgauge.lab.reach import declared_networks, entry
+from fabricgauge.lab.spec import HEAD, LabSpec
+from fabricgauge.lab.state import LabState
+from fabricgauge.lab.up import up
+from fabricgauge.model.engine import Engine, Mpi, MpiKind
+from fabricgauge.model.plan import PlannedLaunch
+from fabricgauge.model.reach import Door, Reach
+from fabricgauge.process import behind, run
+from fabricgauge.run.launch import start
+from fabricgauge.run.launchers import ssh
+from fabricgauge.run.stacks.table import command
+
+pytestmark = [
+    pytest.mark.lab,
+    pytest.mark.skipif(os.geteuid() != 0, reason="sshd needs root to log a user in"),
+    pytest.mark.skipif(not Path("/usr/sbin/sshd").is_file(), reason="sshd is not installed"),
+]
+
+SERVER = """\
+HostKey {folder}/host
+AuthorizedKeysFile {folder}/user.pub
+PidFile none
+StrictModes no
+UsePAM no
+PermitRootLogin prohibit-password
+"""
+CLIENT = """\
+Host *
+  IdentityFile {folder}/user
+  UserKnownHostsFile {folder}/known
+  StrictHostKeyChecking no
+  LogLevel ERROR
+"""
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[LabState]:
+    state = up(LabSpec(f"ssh-test-{os.getpid()}"))
+    try:
+        yield state
+    finally:
+        down(state.name)
+
+
+@pytest.fixture(scope="module")
+def reach(lab: LabState, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reach]:
+    """The launcher's own reach, started on the lab's head."""
+    folder = tmp_path_factory.mktemp("keys")
+    for name in ("host", "user"):
+        keygen = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name)]
+        subprocess.run(keygen, check=True)
+    (folder / "sshd_config").write_text(SERVER.format(folder=folder))
+    (folder / "ssh_config").write_text(CLIENT.format(folder=folder))
+    servers = [_server(lab, node, folder) for node in ("c1", "c2")]
+    made = ssh.reach(("c1", "c2"), ("-F", str(folder / "ssh_config")))
+    head = entry(lab, HEAD)
+    doors = tuple(Door(d.node, (*head, *d.prefix), d.remote_shell) for d in made.doors)
+    try:
+        yield msgspec.structs.replace(made, doors=doors, head_prefix=head)
+    finally:
+        for server in servers:
+            server.terminate()
+            server.wait(timeout=10)
+
+
+def _server(lab: LabState, node: str, folder: Path) -> "subprocess.Popen[bytes]":
+    door = entry(lab, node)
+    subprocess.run([*door, "mkdir", "-p", "/run/sshd"], check=True)
+    server = subprocess.Popen(
+        [*door, "/usr/sbin/sshd", "-D", "-e", "-f", str(folder / "sshd_config")],
+        stderr=subprocess.DEVNULL,
+    )
+    for _ in range(100):
+        listening = subprocess.run([*door, "ss", "-Hltn", "sport = :22"], capture_output=True)
+        if listening.stdout.strip():
+            return server
+        time.sleep(0.05)
+    raise AssertionError(f"sshd on {node} does not listen")
+
+
+def test_discovery_through_ssh_finds_nodes_and_network(lab: LabState, reach: Reach) -> None:
+    fabric = discover(reach, declared_networks(lab), keep=lambda node, raw: None)
+    assert [node.hostname for node in fabric.nodes] == ["c1", "c2"]
+    assert [network.name for network in fabric.networks] == ["net1"]
+
+
+def test_a_node_without_sshd_is_unreached_with_sshs_own_reason(reach: Reach) -> None:
+    dead = Door("head", (*reach.doors[0].prefix[:-1], "head"), True)
+    alive = reach.doors[0]
+    both = msgspec.structs.replace(reach, doors=(dead, alive))
+    fabric = discover(both, (), keep=lambda node, raw: None)
+    assert [node.name for node in fabric.nodes] == ["c1"]
+    assert "refused" in fabric.unreached[0].reason
+
+
+def test_words_for_a_remote_shell_arrive_as_they_were(reach: Reach) -> None:
+    word = "a b; $(echo no) `id` '\" <b>"
+    done = run(behind(reach.doors[0], ["printf", "%s", word]), timeout_s=20)
+    assert done.stdout == word
+
+
+LAUNCHERS: list[tuple[MpiKind, str, str]] = [
+    ("mpich", "5.0.2", "mpiexec"),
+    ("mpich", "4.0.2", "mpiexec.mpich"),
+    ("openmpi", "4.1.4", "mpirun.openmpi"),
+]
+
+
+@pytest.mark.parametrize(("kind", "version", "name"), LAUNCHERS)
+def test_each_launcher_starts_a_rank_on_each_node_through_ssh(
+    kind: MpiKind, version: str, name: str, reach: Reach, tmp_path: Path
+) -> None:
+    own = Path(sys.executable).parent / name
+    found = str(own) if own.is_file() else shutil.which(name)
+    if not found:
+        pytest.skip(f"{name} is not installed")
+    mpi = Mpi(kind, version, Path("mpicxx"), Path(found))
+    engine = Engine(Path("/bin/hostname"), mpi, "id", (), "none")
+    launch = PlannedLaunch(1, None, None, ("c2", "c1"), ())
+    running = start(
+        command(engine, mpi, launch, reach, ()), "", tmp_path, silent_s=20, marker="ssh-test"
+    )
+    lines = list(running)
+    assert running.ended().message == ""
+    assert sorted(lines) == ["c1", "c2"]
