@@ -1,4 +1,4 @@
-// The message layer over MPI; with main.cpp the only place that knows it.
+// The message layer over MPI; with what starts it the only place that knows it.
 #pragma once
 
 #include <mpi.h>

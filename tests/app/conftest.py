@@ -1,11 +1,36 @@
 """Labs and checks for the tests in this folder."""
 
 import os
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.app.commands import Checked, fabricgauge
+from tests.app.commands import PROGRAM, Checked, fabricgauge
+
+
+@pytest.fixture(autouse=True, scope="session")
+def engine() -> None:
+    """Build the engine beforehand, so that no test waits for a compiler."""
+    built = fabricgauge("engine", "build", timeout_s=600)
+    assert built.returncode == 0, built.stderr
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
+    """``start(*options)`` begins a check in the background; it is gone afterwards."""
+    children: list[subprocess.Popen[str]] = []
+
+    def begin(*options: str) -> "subprocess.Popen[str]":
+        argv = [str(PROGRAM), "check", "-o", str(tmp_path), *options]
+        pipe = subprocess.PIPE
+        children.append(subprocess.Popen(argv, stdout=pipe, stderr=pipe, text=True))
+        return children[-1]
+
+    yield begin
+    for child in children:
+        child.terminate()
+        child.communicate(timeout=30)
 
 
 @pytest.fixture
@@ -30,8 +55,8 @@ def lab(request: pytest.FixtureRequest) -> Iterator[Callable[..., str]]:
 def check(tmp_path: Path) -> Callable[..., Checked]:
     """``check(*options)`` runs a check and reads what it left."""
 
-    def run(*options: str, **env: str) -> Checked:
-        return Checked(fabricgauge("check", "-o", str(tmp_path), *options, **env), tmp_path)
+    def run(*options: str) -> Checked:
+        return Checked(fabricgauge("check", "-o", str(tmp_path), *options), tmp_path)
 
     return run
 

@@ -14,7 +14,7 @@ _HEADER_BYTES = 14
 #: Time that a full bucket lasts, a trade: a longer one lets messages of many packets pass
 #: above the line rate, a shorter one loses rate whenever the kernel's timer comes late.
 #: Measured with a bucket at the node and one at the switch, 1 Gb/s, windows of 64 x 1 MiB on
-#: two busy cores: 51 us carried 94 to 99 % of the line rate, 76 us 99.9 %, 102 us 99.9 %.
+#: a busy two-core machine: 51 us carried 94 to 99 % of the line rate, 76 us 99.9 %, 102 us 99.9 %.
 _BUCKET_S = 76e-6
 
 #: The least number of full frames that must fit in a bucket at low rates.

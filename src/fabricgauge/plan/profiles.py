@@ -2,13 +2,15 @@
 
 import msgspec
 
+from fabricgauge.model.measurement import Pattern
+
 KIB = 1024
 MIB = 1024 * KIB
 
 #: 0 B and every power of two to 4 MiB: the sizes that OSU and IMB print by default.
 DEFAULT_SIZES: tuple[int, ...] = (0, *(2**power for power in range(23)))
 
-PATTERNS: tuple[str, ...] = (
+PATTERNS: tuple[Pattern, ...] = (
     "latency",
     "bandwidth",
     "bidirectional_bandwidth",

@@ -1,0 +1,63 @@
+#include "mpi_launch.hpp"
+
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "fabricgauge/case_list.hpp"
+#include "fabricgauge/exit_status.hpp"
+#include "fabricgauge/launch.hpp"
+#include "fabricgauge/pin.hpp"
+#include "mpi_transport.hpp"
+
+namespace fabricgauge {
+
+namespace {
+
+void run_cases(MpiTransport& transport, const std::vector<Case>& cases, const Options& options,
+               const std::string& interface) {
+    const ClockQuality clock = measure_clock({});
+    const StoppingOptions& stop = options.stopping;
+    const LaunchSettings settings{{stop.relative_half_width, stop.confidence, stop.iterations,
+                                   clock.overhead_s, options.check_data},
+                                  clock, options.grace_s, interface};
+    const auto output = transport.rank() == 0 ? std::make_unique<Output>(options.output) : nullptr;
+    Launch<MpiTransport>(transport, output.get(), settings).run(cases);
+}
+
+int read_and_run(MpiTransport& transport, const Options& options, const std::string& interface) {
+    std::string text;
+    if (transport.rank() == 0) text = read_case_list(std::cin);
+    transport.broadcast(text);
+    try {
+        run_cases(transport, parse_case_list(text), options, interface);
+        return 0;
+    } catch (const CaseListError& error) {
+        return transport.rank() == 0 ? complain(exit_usage, error) : exit_usage;
+    }
+}
+
+}  // namespace
+
+int complain(int status, const std::exception& error) {
+    std::fprintf(stderr, "fabricgauge-engine: %s\n", error.what());
+    return status;
+}
+
+int run_mpi_launch(int argc, char** argv, const Options& options) {
+    const std::string interface = pin(options.pin);
+    const MpiSession session(&argc, &argv);
+    try {
+        MpiTransport transport;
+        return read_and_run(transport, options, interface);
+    } catch (const std::system_error& error) {
+        MpiTransport::abort(complain(exit_output, error));
+    } catch (const std::exception& error) {
+        MpiTransport::abort(complain(exit_mpi, error));
+    }
+}
+
+}  // namespace fabricgauge

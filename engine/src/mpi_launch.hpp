@@ -1,0 +1,17 @@
+// A launch over MPI, from the options to the exit status.
+#pragma once
+
+#include <exception>
+
+#include "fabricgauge/options.hpp"
+
+namespace fabricgauge {
+
+// Says the error on standard error; returns the status.
+int complain(int status, const std::exception& error);
+
+// Pins, starts MPI, reads the cases on rank 0 and runs them. Throws OptionsError and PinError before
+// MPI has started; after that a failure ends every rank.
+int run_mpi_launch(int argc, char** argv, const Options& options);
+
+}  // namespace fabricgauge
