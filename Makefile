@@ -38,7 +38,7 @@ lint: $(VENV)/.dev
 
 # The engine's unit tests need no MPI.
 unit:
-	cmake -S engine -B build/engine -DFABRICGAUGE_TESTS=ON -DFABRICGAUGE_MPI=OFF
+	cmake -S engine -B build/engine -DFABRICGAUGE_PROGRAM=OFF
 	cmake --build build/engine -j2
 	ctest --test-dir build/engine --output-on-failure
 

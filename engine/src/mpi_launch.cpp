@@ -49,10 +49,10 @@ int complain(int status, const std::exception& error) {
 
 int run_mpi_launch(int argc, char** argv, const Options& options) {
     const std::string interface = pin(options.pin);
-    const MpiSession session(&argc, &argv);
+    MpiSession session(&argc, &argv);
     try {
         MpiTransport transport;
-        return read_and_run(transport, options, interface);
+        return session.finish_with(read_and_run(transport, options, interface));
     } catch (const std::system_error& error) {
         MpiTransport::abort(complain(exit_output, error));
     } catch (const std::exception& error) {

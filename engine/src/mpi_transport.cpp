@@ -1,8 +1,12 @@
 #include "mpi_transport.hpp"
 
+#include <unistd.h>
+
 #include <chrono>
 #include <cstdlib>
 #include <thread>
+
+#include "fabricgauge/watchdog.hpp"
 
 namespace fabricgauge {
 
@@ -11,6 +15,8 @@ namespace {
 // How often an idle rank looks whether the others have finished: it must not take processor time
 // from a measurement on the same node.
 constexpr std::chrono::milliseconds idle_look{1};
+
+constexpr double longest_finalize_s = 5.0;
 
 }  // namespace
 
@@ -21,7 +27,14 @@ MpiSession::MpiSession(int* argc, char*** argv) {
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
 }
 
-MpiSession::~MpiSession() { MPI_Finalize(); }
+// By now every record is written: a library that hangs here (MPICH 4.0 over UCX does so now and
+// then) must not hold up the launcher.
+MpiSession::~MpiSession() {
+    Watchdog watchdog;
+    watchdog.arm(longest_finalize_s, [status = status_] { _exit(status); });
+    MPI_Finalize();
+    watchdog.disarm();
+}
 
 MpiVersion mpi_version() {
     char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";

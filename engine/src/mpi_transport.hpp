@@ -25,6 +25,12 @@ public:
     ~MpiSession();
     MpiSession(const MpiSession&) = delete;
     MpiSession& operator=(const MpiSession&) = delete;
+
+    // The status to end with should MPI_Finalize not return; also returns it.
+    int finish_with(int status) noexcept { return status_ = status; }
+
+private:
+    int status_ = 0;
 };
 
 MpiVersion mpi_version();

@@ -111,6 +111,8 @@ def _check(options: dict[str, Any], said: "Settings", doors: "Reached") -> int:
     finally:
         bar.close()
     _print(outcome, options["format_"])
+    if not outcome.judged.run.complete:
+        _say_how_to_resume(outcome.path, options)
     return 130 if outcome.interrupted else exit_status(outcome.judged.overall)
 
 
@@ -188,6 +190,17 @@ def _directory(options: dict[str, Any]) -> "RunDirectory":
 
     root = options["output"] or settings.run_root()
     return find(root, options["resume"]) if options["resume"] else RunDirectory.create(root)
+
+
+def _say_how_to_resume(path: Path, options: dict[str, Any]) -> None:
+    """The command that measures the rest, with the same nodes."""
+    import shlex
+
+    nodes = {"--lab": options["lab"], "-w": options["nodelist"], "-x": options["exclude"],
+             "--launcher": options["launcher"], "--mpi": options["mpi"]}  # fmt: skip
+    words = [w for name, value in nodes.items() if value for w in (name, value) if w != OWN_LAB]
+    command = shlex.join(["fabricgauge", "check", *words, "--resume", str(path)])
+    click.echo(f"What was measured is kept. Measure the rest with: {command}", err=True)
 
 
 def _print_plan(bench: "Bench") -> None:

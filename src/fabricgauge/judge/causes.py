@@ -45,6 +45,13 @@ UNKNOWN = Cause(
 )
 
 
+UNSTEADY = Cause(
+    "the figure reaches the ceiling but is not steady: other load on the hosts or the link",
+    "measure again when nodes and network are quiet: fabricgauge check --profile standard",
+    "",
+)
+
+
 def causes(fabric: Fabric, subject: Subject, point: Point, ceiling: float) -> tuple[Cause, ...]:
     """Likely causes of one low bandwidth, the most telling first; never empty."""
     network = subject.network

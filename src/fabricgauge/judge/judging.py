@@ -38,14 +38,26 @@ def _apply(rule: Rule, context: Context) -> Sequence[Verdict]:
 
 
 def overall(verdicts: Iterable[Verdict]) -> Outcome:
-    """The outcome that takes precedence, never a pass unless the deciding rules gave one.
+    """What the whole run amounts to, never a pass unless the deciding rules gave one.
 
+    On one network INVALID outranks FAIL: figures of another path condemn nobody. Among
+    networks FAIL comes first: one that was proved to be bad is bad whatever the others are.
     A deciding rule that said nothing, or skipped a subject, leaves the run inconclusive.
     """
     given = tuple(verdicts)
-    outcome = worst((one.outcome for one in given), empty=Outcome.INCONCLUSIVE)
-    undecided = [rule for rule in DECIDING if not _decided(rule, given)]
-    return worst((outcome, Outcome.INCONCLUSIVE), empty=outcome) if undecided else outcome
+    outcomes = {_of_network(given, one.subject) for one in given}
+    if Outcome.FAIL in outcomes:
+        return Outcome.FAIL
+    if not all(_decided(rule, given) for rule in DECIDING):
+        outcomes.add(Outcome.INCONCLUSIVE)
+    return worst(outcomes, empty=Outcome.INCONCLUSIVE)
+
+
+def _of_network(given: tuple[Verdict, ...], subject: str) -> Outcome:
+    """The outcome that stands for the network of a subject such as ``net1, c1 → c2``."""
+    network = subject.partition(", ")[0]
+    same = (one.outcome for one in given if one.subject.partition(", ")[0] == network)
+    return worst(same, empty=Outcome.INCONCLUSIVE)
 
 
 def _decided(rule: str, verdicts: tuple[Verdict, ...]) -> bool:

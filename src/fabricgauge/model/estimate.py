@@ -15,3 +15,11 @@ class Estimate(msgspec.Struct, frozen=True):
     confidence: float
     launches: int
     samples: int
+
+    @property
+    def supported(self) -> bool:
+        """Whether there were enough samples for the interval to mean something.
+
+        Order statistics of five values cover the median with 93.8 %, of four with 87.5 %.
+        """
+        return self.confidence >= 0.9

@@ -88,7 +88,12 @@ def interval(estimate: Estimate, scale: float) -> str:
 
 
 def half_width(estimate: Estimate) -> str:
-    """The farther end of the interval as a share of the value: ``± 0.4 %``."""
+    """The farther end of the interval as a share of the value: ``± 0.4 %``.
+
+    Too few samples for an interval: their number instead, as ``n = 2``.
+    """
+    if not estimate.supported:
+        return f"n = {estimate.samples}"
     if not estimate.value:
         return "± 0.0 %"
     farthest = max(estimate.high - estimate.value, estimate.value - estimate.low)

@@ -7,9 +7,14 @@ from fabricgauge.stats.launches import Observed, launch_medians
 
 
 def relative_half_width(estimate: Estimate) -> float:
-    """The farther end's distance from the value, as a share of the value."""
+    """The farther end's distance from the value, as a share of the value.
+
+    1 where too few samples were taken for an interval: then nothing is known of it.
+    """
     if estimate.value <= 0:
         return 0.0
+    if not estimate.supported:
+        return 1.0
     return max(estimate.high - estimate.value, estimate.value - estimate.low) / estimate.value
 
 
