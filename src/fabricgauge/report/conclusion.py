@@ -58,6 +58,10 @@ def headline(judged: Judged) -> str:
     return f"{decisive[0].subject}: {decisive[0].summary}{more}"
 
 
+#: Shorter messages may profit from a token bucket's burst; `fraction` judges from here up too.
+SUSTAINED_BYTES = 64 * 1024
+
+
 def one_way_peaks(judged: Judged) -> tuple[Peak, ...]:
     """The best one-way bandwidth of each network, over both directions."""
     best: dict[str | None, Peak] = {}
@@ -95,6 +99,7 @@ def _peak(judged: Judged, curve: Curve) -> Peak | None:
     ]
     if not carried:
         return None
+    carried = [peak for peak in carried if peak.message_bytes >= SUSTAINED_BYTES] or carried
     best = max(carried, key=lambda peak: peak.bandwidth.value)
     return best._replace(limit_bytes_s=limit_bytes_s(judged, curve.network, curve.pattern))
 

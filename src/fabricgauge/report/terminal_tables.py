@@ -35,6 +35,9 @@ STYLES: dict[Outcome, str] = {
 MOST_ROWS = 16
 CALM = frozenset({Outcome.PASS, Outcome.SKIPPED})
 
+#: Rules whose figures a reader wants to see also when all is well.
+TELLING = frozenset({"placement", "path", "fraction"})
+
 HEADS = {
     "latency": "half RTT µs",
     "bandwidth": "MB/s",
@@ -56,14 +59,15 @@ def verdicts(judged: Judged) -> Table:
     table = _grid(("outcome", "rule", "subject", "what was found"))
     table.columns[0].no_wrap = True
     ordered = worst_first(judged.verdicts)
-    apart = [one for one in ordered if len(ordered) <= MOST_ROWS or one.outcome not in CALM]
+    few = len(ordered) <= MOST_ROWS
+    apart = [one for one in ordered if few or one.outcome not in CALM or one.rule in TELLING]
     for verdict in apart:
         words = (verdict.rule, verdict.subject, verdict.summary)
         table.add_row(_outcome(verdict.outcome), *map(plain, words))
     together = [one for one in ordered if one not in apart]
     for outcome, subject in dict.fromkeys((one.outcome, one.subject) for one in together):
         rules = [one.rule for one in together if (one.outcome, one.subject) == (outcome, subject)]
-        words = (f"{len(rules)} rules", subject, ", ".join(rules))
+        words = ("", subject, ", ".join(rules))
         table.add_row(_outcome(outcome), *map(plain, words))
     return table
 
