@@ -26,6 +26,7 @@ bench: install-test
 
 install: $(VENV)/.run
 	@scripts/install-packages $(RUN_PACKAGES)
+	@$(BIN)/fabricgauge engine build >/dev/null
 
 install-test: $(VENV)/.dev
 	@scripts/install-packages $(RUN_PACKAGES) $(TEST_PACKAGES)

@@ -10,6 +10,8 @@ from pathlib import Path
 
 PROGRAM = Path(sys.executable).with_name("fabricgauge")
 
+Lab = Callable[..., str]
+
 #: A short sweep: enough for every rule that decides.
 SHORT = ("--patterns", "latency,bandwidth", "--sizes", "8,64K,1MiB", "--case-budget", "0.4")
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.app.commands import SHORT, fabricgauge, until
+from tests.app.commands import SHORT, Lab, fabricgauge, until
 
 pytestmark = [pytest.mark.lab, pytest.mark.engine]
 
@@ -16,7 +16,6 @@ pytestmark = [pytest.mark.lab, pytest.mark.engine]
 LONG = ("--patterns", "latency,bandwidth", "--case-budget", "0.4", "--half-width", "0.0001")
 
 
-Lab = Callable[..., str]
 Start = Callable[..., "subprocess.Popen[str]"]
 
 

@@ -2,14 +2,13 @@
 
 import os
 import shutil
-import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 import pytest
+from tests.run.sshd import servers
 
 from fabricgauge.discover.interface import discover
 from fabricgauge.lab.down import down
@@ -31,22 +30,6 @@ pytestmark = [
     pytest.mark.skipif(not Path("/usr/sbin/sshd").is_file(), reason="sshd is not installed"),
 ]
 
-SERVER = """\
-HostKey {folder}/host
-AuthorizedKeysFile {folder}/user.pub
-PidFile none
-StrictModes no
-UsePAM no
-PermitRootLogin prohibit-password
-"""
-CLIENT = """\
-Host *
-  IdentityFile {folder}/user
-  UserKnownHostsFile {folder}/known
-  StrictHostKeyChecking no
-  LogLevel ERROR
-"""
-
 
 @pytest.fixture(scope="module")
 def lab() -> Iterator[LabState]:
@@ -61,36 +44,11 @@ def lab() -> Iterator[LabState]:
 def reach(lab: LabState, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reach]:
     """The launcher's own reach, started on the lab's head."""
     folder = tmp_path_factory.mktemp("keys")
-    for name in ("host", "user"):
-        keygen = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name)]
-        subprocess.run(keygen, check=True)
-    (folder / "sshd_config").write_text(SERVER.format(folder=folder))
-    (folder / "ssh_config").write_text(CLIENT.format(folder=folder))
-    servers = [_server(lab, node, folder) for node in ("c1", "c2")]
-    made = ssh.reach(("c1", "c2"), ("-F", str(folder / "ssh_config")))
-    head = entry(lab, HEAD)
-    doors = tuple(Door(d.node, (*head, *d.prefix), d.remote_shell) for d in made.doors)
-    try:
+    with servers(lab, ("c1", "c2"), folder) as config:
+        made = ssh.reach(("c1", "c2"), ("-F", str(config)))
+        head = entry(lab, HEAD)
+        doors = tuple(Door(d.node, (*head, *d.prefix), d.remote_shell) for d in made.doors)
         yield msgspec.structs.replace(made, doors=doors, head_prefix=head)
-    finally:
-        for server in servers:
-            server.terminate()
-            server.wait(timeout=10)
-
-
-def _server(lab: LabState, node: str, folder: Path) -> "subprocess.Popen[bytes]":
-    door = entry(lab, node)
-    subprocess.run([*door, "mkdir", "-p", "/run/sshd"], check=True)
-    server = subprocess.Popen(
-        [*door, "/usr/sbin/sshd", "-D", "-e", "-f", str(folder / "sshd_config")],
-        stderr=subprocess.DEVNULL,
-    )
-    for _ in range(100):
-        listening = subprocess.run([*door, "ss", "-Hltn", "sport = :22"], capture_output=True)
-        if listening.stdout.strip():
-            return server
-        time.sleep(0.05)
-    raise AssertionError(f"sshd on {node} does not listen")
 
 
 def test_discovery_through_ssh_finds_nodes_and_network(lab: LabState, reach: Reach) -> None:

@@ -2,20 +2,22 @@
 
 from pathlib import Path
 
+from fabricgauge.app.progress import Progress
 from fabricgauge.engines.build import build, default_engine
 from fabricgauge.engines.find import find_mpis
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import UsageError
 
 
-def engine_for(mpi: str | None) -> Engine:
+def engine_for(mpi: str | None, progress: Progress) -> Engine:
     """The engine for ``mpi``: a kind, the path of an ``mpicxx``, or None for the embedded one.
 
-    It is built when the cache has none.
+    It is built when the cache has none, which takes the better part of a minute.
 
     Raises:
         UsageError: no MPI of that kind was found; the message lists those that were.
     """
+    progress.stage("finding the engine; where there is none yet it is built, once")
     if mpi is None:
         return default_engine()
     if "/" in mpi:

@@ -12,6 +12,7 @@ from fabricgauge.model.errors import UsageError
 if TYPE_CHECKING:
     from fabricgauge.app.check import Outcome, Site
     from fabricgauge.app.measure import Bench
+    from fabricgauge.app.progress import Progress
     from fabricgauge.cli.nodes import Reached
     from fabricgauge.model.reach import Reach
     from fabricgauge.plan.plan import Wanted
@@ -30,6 +31,12 @@ if TYPE_CHECKING:
     help="Measure a virtual cluster on this machine: NAME, or one made for this check.",
 )
 @click.option("--launcher", type=click.Choice(["ssh", "local"]), help="How nodes are reached.")
+@click.option(
+    "--ssh-config",
+    type=click.Path(dir_okay=False, exists=True),
+    metavar="FILE",
+    help="Configuration for ssh instead of your own.",
+)
 @click.option(
     "--network",
     "networks",
@@ -96,9 +103,9 @@ def _check(options: dict[str, Any], said: "Settings", doors: "Reached") -> int:
     from fabricgauge.cli.progress import Bar
     from fabricgauge.judge.judging import exit_status
 
-    site = _site(options, said, doors)
-    directory = _directory(options)
     bar: Progress = Silent() if options["quiet"] else Bar()
+    site = _site(options, said, doors, bar)
+    directory = _directory(options)
     if options["resume"]:
         bench = app.resume(site, directory, bar)
     else:
@@ -128,7 +135,9 @@ def _with_files(ctx: click.Context, options: dict[str, Any], said: "Settings") -
     return chosen
 
 
-def _site(options: dict[str, Any], said: "Settings", doors: "Reached") -> "Site":
+def _site(
+    options: dict[str, Any], said: "Settings", doors: "Reached", progress: "Progress"
+) -> "Site":
     from fabricgauge.app.check import Site
     from fabricgauge.app.engine import engine_for
     from fabricgauge.judge.thresholds import thresholds_from
@@ -136,7 +145,7 @@ def _site(options: dict[str, Any], said: "Settings", doors: "Reached") -> "Site"
     reach, declared = doors
     return Site(
         reach=reach,
-        engine=engine_for(options["mpi"]),
+        engine=engine_for(options["mpi"], progress),
         declared=(*declared, *said.networks),
         networks=tuple(options["networks"]),
         unpinned=options["unpinned"],
@@ -197,7 +206,8 @@ def _say_how_to_resume(path: Path, options: dict[str, Any]) -> None:
     import shlex
 
     nodes = {"--lab": options["lab"], "-w": options["nodelist"], "-x": options["exclude"],
-             "--launcher": options["launcher"], "--mpi": options["mpi"]}  # fmt: skip
+             "--launcher": options["launcher"],
+             "--ssh-config": options["ssh_config"], "--mpi": options["mpi"]}  # fmt: skip
     words = [w for name, value in nodes.items() if value for w in (name, value) if w != OWN_LAB]
     command = shlex.join(["fabricgauge", "check", *words, "--resume", str(path)])
     click.echo(f"What was measured is kept. Measure the rest with: {command}", err=True)

@@ -4,6 +4,7 @@ import os
 import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from fabricgauge.model.errors import UsageError
@@ -45,7 +46,8 @@ def _without_lab(options: dict[str, Any]) -> Reach:
         return local.reach(nodes or (platform.node(),))
     if not nodes:
         raise UsageError("--launcher ssh needs nodes; name them with -w, e.g. -w c[1-2]")
-    return ssh.reach(nodes)
+    config = options.get("ssh_config")
+    return ssh.reach(nodes, ("-F", str(Path(config).resolve())) if config else ())
 
 
 def _named(options: dict[str, Any]) -> tuple[str, ...]:

@@ -44,7 +44,8 @@ def _directions(pattern: Pattern, sizes: tuple[int, ...]) -> Iterator[tuple[int,
 def _case(
     pattern: Pattern, size: int, origin: int, budget_s: float, payload_bytes_per_s: float
 ) -> Case:
-    message_s = size / payload_bytes_per_s
+    # A half round trip is a sample, but a whole one has to be waited for.
+    message_s = size / payload_bytes_per_s * (2 if pattern == "latency" else 1)
     window = 1 if pattern in LATENCY_PATTERNS else _window(message_s, budget_s)
     target = 1 - origin
     return Case(

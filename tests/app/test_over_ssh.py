@@ -1,0 +1,47 @@
+"""A check of nodes that are reached by ssh, as real ones are: no word of a lab."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.app.commands import PROGRAM, SHORT, Checked, Lab
+from tests.run.sshd import servers
+
+from fabricgauge.lab.reach import entry
+from fabricgauge.lab.state import load_complete
+
+pytestmark = [
+    pytest.mark.lab,
+    pytest.mark.engine,
+    pytest.mark.skipif(os.geteuid() != 0, reason="sshd needs root to log a user in"),
+    pytest.mark.skipif(not Path("/usr/sbin/sshd").is_file(), reason="sshd is not installed"),
+]
+
+SITE = """
+[[network]]
+name = "fast"
+subnet = "10.77.0.0/24"
+rate = "1G"
+"""
+
+
+@pytest.mark.parametrize("mpi", [None, "openmpi"])
+def test_nodes_behind_ssh_are_proved_and_judged(mpi: str | None, lab: Lab, tmp_path: Path) -> None:
+    (tmp_path / "fabricgauge").mkdir()
+    (tmp_path / "fabricgauge" / "config.toml").write_text(SITE)
+    state = load_complete(lab())
+    with servers(state, ("c1", "c2"), tmp_path) as config:
+        where = ("-o", str(tmp_path), "-w", "c[1-2]", "--ssh-config", str(config))
+        words = (*where, *(("--mpi", mpi) if mpi else ()), *SHORT)
+        done = subprocess.run(
+            [*entry(state, "head"), PROGRAM, "check", *words],
+            env={**os.environ, "XDG_CONFIG_HOME": str(tmp_path)},
+            capture_output=True, text=True, timeout=400, check=False,
+        )  # fmt: skip
+    checked = Checked(done, tmp_path)
+    assert checked.outcomes("path") == {"PASS"}, checked.text
+    assert "FAIL" not in checked.outcomes("fraction")
+    # Nodes of one kernel that nobody called virtual: possible, but worth a word.
+    assert checked.outcomes("placement") == {"WARN"}
+    assert "declared in" in (checked.path / "fabric.json").read_text()
