@@ -73,6 +73,19 @@ def test_a_link_at_a_tenth_of_its_rate_fails_with_cause_and_remedy(
     assert "100 Mb/s" in checked.words("fraction")
 
 
+def test_a_direction_at_half_its_rate_is_the_one_that_fails(
+    lab: Callable[..., str], check: Callable[..., Checked], fault: Callable[..., None]
+) -> None:
+    name = lab()
+    fault(name, "rate-out", "c2", "net1", "300M")
+    checked = check("--lab", name, *SHORT)
+    assert checked.status in (1, 3), checked.text
+    fraction = {v["subject"]: v["outcome"] for v in checked.verdicts if v["rule"] == "fraction"}
+    assert fraction["net1, c2 → c1"] in ("FAIL", "INCONCLUSIVE")
+    assert fraction["net1, c1 → c2"] != "FAIL"
+    assert "c2 → c1" in checked.words("asymmetry")
+
+
 def test_the_ceiling_follows_a_large_mtu(
     lab: Callable[..., str], check: Callable[..., Checked]
 ) -> None:

@@ -1,0 +1,63 @@
+"""Where two ranks are put: on two nodes of a lab, or on one machine's shared memory."""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import msgspec
+
+from fabricgauge.lab.down import down
+from fabricgauge.lab.reach import reach as lab_reach
+from fabricgauge.lab.spec import LabSpec, NetworkSpec
+from fabricgauge.lab.up import up
+from fabricgauge.model.plan import PlannedLaunch
+from fabricgauge.model.reach import Door, Reach
+
+LAB_RATE_BIT_S = 1e9
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Two ranks' nodes and the way there.
+
+    ``env`` tells each kind of MPI which network to take. It is the environment, not the engine's
+    own pinning, so that every program that is compared is started in the same way.
+    """
+
+    name: str
+    reach: Reach
+    launch: PlannedLaunch
+    env: Mapping[str, Mapping[str, str]]
+
+
+def shared_memory() -> Place:
+    """Both ranks on this machine, each MPI's own choice of transport."""
+    return Place("shared memory", Reach("local", (Door("here", ()),)), _launch("here", "here"), {})
+
+
+@contextmanager
+def lab() -> Iterator[Place]:
+    """Two nodes of a lab of our own at 1 Gb/s, over TCP; it is removed in the end."""
+    name = f"bench-{os.getpid()}"
+    state = up(LabSpec(name, ("c1", "c2"), (NetworkSpec("net1", LAB_RATE_BIT_S),)))
+    try:
+        network = state.networks[0]
+        env = _over_tcp(network.interface, network.subnet)
+        yield Place("lab, TCP at 1 Gb/s", lab_reach(state), _launch("c1", "c2"), env)
+    finally:
+        down(name)
+
+
+def _launch(*nodes: str) -> PlannedLaunch:
+    return PlannedLaunch(1, None, None, nodes, ())
+
+
+def _over_tcp(interface: str, subnet: str) -> dict[str, dict[str, str]]:
+    mpich = {
+        "UCX_TLS": "tcp,self,sm", "UCX_NET_DEVICES": interface,
+        "FI_PROVIDER": "tcp", "FI_TCP_IFACE": interface,
+    }  # fmt: skip
+    openmpi = {
+        "OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "tcp,self,vader",
+        "OMPI_MCA_btl_tcp_if_include": subnet,
+    }  # fmt: skip
+    return {"mpich": mpich, "openmpi": openmpi}

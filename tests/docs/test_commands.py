@@ -1,0 +1,146 @@
+"""Every command that the documentation shows is run, and ends as the page says."""
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from tests.docs.blocks import Commands, WriteFile, steps
+from tests.docs.pages import ROOT, name
+
+pytestmark = [pytest.mark.lab, pytest.mark.engine]
+
+PROGRAM = Path(sys.executable).with_name("fabricgauge")
+READ = (
+    ROOT / "README.md",
+    *(ROOT / "docs/tutorial").glob("*.md"),
+    *(ROOT / "docs/how-to").glob("*.md"),
+)
+LONGEST_S = 400
+RUN_DIRECTORY = (ROOT / "docs/reference/run-directory.md").read_text(encoding="utf-8")
+
+
+class Reader:
+    """Someone who follows a page with a home directory, runs and labs of their own."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.runs = home / ".local/share/fabricgauge/runs"
+        runtime = home / "run"
+        runtime.mkdir(parents=True, mode=0o700)
+        cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+        kept = {key: word for key, word in os.environ.items() if not key.startswith("FABRICGAUGE")}
+        self.env = kept | {
+            "HOME": str(home),
+            "XDG_CONFIG_HOME": str(home / ".config"),
+            "XDG_DATA_HOME": str(home / ".local/share"),
+            "XDG_RUNTIME_DIR": str(runtime),
+            "XDG_CACHE_HOME": cache,  # building an engine anew would teach nothing here
+            "COLUMNS": "140",
+        }
+
+    def follow(self, doing: Sequence[Commands | WriteFile]) -> None:
+        waiting: tuple[Commands, subprocess.Popen[str]] | None = None
+        for step in doing:
+            if isinstance(step, WriteFile):
+                self.write(step)
+                continue
+            if step.needs and not Path(step.needs).exists():
+                pytest.skip(f"{step.needs} is not installed; tried up to line {step.line}")
+            if step.beside_next:
+                waiting = (step, self.start(step.argvs[0]))
+                self.await_cases(waiting[1])
+                continue
+            self.run(step)
+            if waiting:
+                self.ended(waiting[0], waiting[0].argvs[0], waiting[1])
+                waiting = None
+
+    def write(self, file: WriteFile) -> None:
+        path = self.home / file.path.removeprefix("~/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(file.text, encoding="utf-8")
+
+    def run(self, step: Commands) -> None:
+        *before, last = step.argvs
+        for argv in before:
+            self.ended(Commands(step.line, (argv,), frozenset({0})), argv, self.start(argv))
+        self.ended(step, last, self.start(last))
+
+    def start(self, argv: Sequence[str]) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [PROGRAM, *argv[1:]], env=self.env, cwd=self.home, text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+
+    def ended(self, step: Commands, argv: Sequence[str], child: "subprocess.Popen[str]") -> None:
+        try:
+            out, _ = child.communicate(timeout=LONGEST_S)
+        except subprocess.TimeoutExpired:
+            child.terminate()
+            out, _ = child.communicate(timeout=30)
+            pytest.fail(f"line {step.line}: {argv} took longer than {LONGEST_S} s: {out}")
+        assert child.returncode in step.statuses, f"line {step.line}: {argv}\n{out}"
+        assert step.says in " ".join(out.split()), f"line {step.line}: {argv}\n{out}"
+
+    def await_cases(self, child: "subprocess.Popen[str]") -> None:
+        """Until two cases of a run that is under way are safely stored."""
+        deadline = time.monotonic() + 60
+        while child.poll() is None and time.monotonic() < deadline:
+            files = self.runs.glob("*.partial/results.jsonl")
+            if any(file.read_text().count('"record":"case"') >= 2 for file in files):
+                return
+            time.sleep(0.05)
+
+    def undescribed(self) -> set[str]:
+        """Files of the runs that the page on run directories does not know."""
+        found = (file for run in self.runs.glob("2*") for file in run.rglob("*") if file.is_file())
+        kinds = {general("/".join(file.relative_to(self.runs).parts[1:])) for file in found}
+        return {kind for kind in kinds if f"`{kind}`" not in RUN_DIRECTORY}
+
+
+def general(path: str) -> str:
+    """``raw/discover-2/c1.txt`` as ``raw/discover-N/NODE.txt``."""
+    path = re.sub(r"^raw/launch-\d+-\d+/", "raw/launch-NN-A/", path)
+    return re.sub(r"^raw/discover(-\d+)?/.*", _discover, path)
+
+
+def _discover(found: "re.Match[str]") -> str:
+    return f"raw/discover{'-N' if found[1] else ''}/NODE.txt"
+
+
+@pytest.fixture
+def reader(tmp_path: Path) -> Iterator[Reader]:
+    someone = Reader(tmp_path / "home")
+    tried = someone.start(["fabricgauge", "lab", "up", "--name", "t-doc"])
+    out, _ = tried.communicate(timeout=60)
+    if tried.returncode:
+        pytest.skip(f"no lab can be made here: {out.strip()}")
+    someone.start(["fabricgauge", "lab", "down", "--name", "t-doc"]).communicate(timeout=60)
+    yield someone
+    someone.start(["fabricgauge", "lab", "down", "--all"]).communicate(timeout=60)
+
+
+@pytest.mark.parametrize("page", READ, ids=name)
+def test_the_pages_commands_end_as_it_says(page: Path, reader: Reader) -> None:
+    doing = list(steps(page.read_text(encoding="utf-8")))
+    reader.follow(doing)
+    assert reader.undescribed() == set()
+
+
+def test_the_pages_show_commands_at_all() -> None:
+    shown = [step for page in READ for step in steps(page.read_text(encoding="utf-8"))]
+    assert sum(isinstance(step, Commands) for step in shown) >= 20
+
+
+def test_a_status_or_words_other_than_stated_fail(reader: Reader) -> None:
+    version = (("fabricgauge", "--version"),)
+    reader.follow([Commands(1, version, frozenset({0}), "fabricgauge")])
+    with pytest.raises(AssertionError):
+        reader.follow([Commands(1, version, frozenset({1}))])
+    with pytest.raises(AssertionError):
+        reader.follow([Commands(1, version, frozenset({0}), "something else")])

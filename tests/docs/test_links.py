@@ -1,0 +1,43 @@
+"""Every link within the documentation leads somewhere."""
+
+from pathlib import Path
+
+import pytest
+from tests.docs.pages import PAGES, ROOT, anchors, links, name
+
+
+def broken(page: Path, text: str) -> list[str]:
+    """Links of ``page`` that lead to no file, out of the tree, or to no heading."""
+    found = []
+    for link in links(text):
+        path, _, anchor = link.partition("#")
+        if ":" in path:
+            continue
+        target = (page.parent / path).resolve() if path else page
+        inside = target.is_relative_to(ROOT) and target.exists()
+        if not inside or (anchor and anchor not in anchors(target.read_text(encoding="utf-8"))):
+            found.append(link)
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_relative_link_and_anchor_resolves(page: Path) -> None:
+    assert broken(page, page.read_text(encoding="utf-8")) == []
+
+
+def test_a_link_is_broken_when_file_or_anchor_is_missing() -> None:
+    page = ROOT / "docs" / "index.md"
+    text = (
+        "[a](none.md) [b](reference/lab.md#none) [c](reference/lab.md#state) [d](https://x.org/#y)"
+        "\n[e](../../outside.md) `[f](none.md)`\n```text\n[g](none.md)\n```\n"
+    )
+    assert broken(page, text) == ["none.md", "reference/lab.md#none", "../../outside.md"]
+
+
+def test_the_map_leads_to_every_page() -> None:
+    index = ROOT / "docs" / "index.md"
+    listed = {
+        (index.parent / link.partition("#")[0]).resolve() for link in links(index.read_text())
+    }
+    pages = {page for page in PAGES if page.is_relative_to(index.parent)}
+    assert pages - listed - {index} == set()
