@@ -11,7 +11,7 @@ from fabricgauge import process
 from fabricgauge.engines.build import build
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import CannotRun
-from fabricgauge.model.measurement import Measurement
+from fabricgauge.model.measurement import Measurement, Times
 from fabricgauge.model.plan import Case
 from fabricgauge.parse.engine import parse_line
 from fabricgauge.run.launch import case_lines
@@ -20,6 +20,7 @@ from fabricgauge.run.stacks.table import command
 #: Debian's wrappers (packages libmpich-dev and libopenmpi-dev).
 WRAPPERS = {"mpich": Path("/usr/bin/mpicxx.mpich"), "openmpi": Path("/usr/bin/mpicxx.openmpi")}
 
+#: A default sweep of another suite takes some minutes on a slow network.
 TIMEOUT_S = 1200.0
 
 
@@ -29,7 +30,13 @@ def engine_for(kind: str) -> Engine:
 
 
 def run_program(
-    engine: Engine, place: Place, program: str, options: Sequence[str], stdin: str = ""
+    engine: Engine,
+    place: Place,
+    program: str,
+    options: Sequence[str],
+    *,
+    stdin: str = "",
+    timeout_s: float = TIMEOUT_S,
 ) -> process.Completed:
     """Run ``program`` on the place's two ranks with the launcher of the engine's MPI.
 
@@ -41,7 +48,7 @@ def run_program(
     marker = f"bench/{uuid.uuid4()}"
     env = {**wanted.env, **place.env.get(engine.mpi.kind, {}), process.MARKER: marker}
     try:
-        done = process.run(wanted.argv, timeout_s=TIMEOUT_S, env=env, stdin=stdin)
+        done = process.run(wanted.argv, timeout_s=timeout_s, env=env, stdin=stdin)
     finally:
         process.end_marked(marker)
     if done.exit_code != 0 or done.timed_out:
@@ -57,7 +64,7 @@ def run_engine(
     Raises:
         CannotRun: the launch failed, or a case was not measured.
     """
-    done = run_program(engine, place, str(engine.path), options, case_lines(cases))
+    done = run_program(engine, place, str(engine.path), options, stdin=case_lines(cases))
     records = [parse_line(line) for line in done.stdout.splitlines()]
     measured = tuple(record for record in records if isinstance(record, Measurement))
     for one in measured:
@@ -66,6 +73,12 @@ def run_engine(
     if len(measured) != len(cases):
         raise CannotRun(f"{len(measured)} of {len(cases)} cases were measured")
     return measured, done.wall_s
+
+
+def times_of(measured: Measurement) -> Times:
+    """The statistics of a case that ``run_engine`` let through."""
+    assert measured.times is not None
+    return measured.times
 
 
 def latency_case(name: str, size_bytes: int, budget_s: float) -> Case:

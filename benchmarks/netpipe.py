@@ -1,4 +1,4 @@
-"""NetPIPE: its command line, and what its output file says.
+"""NetPIPE: its command line, and what its output file says (Debian's 3.7.2).
 
 NetPIPE bounces a message ``repeats`` times for each trial, divides the time by the repeats and by
 two, and reports the lowest of its seven trials (netpipe(1), and the comment on the reported time
@@ -7,7 +7,7 @@ in NetPIPE 3.7's netpipe.c). The size sweep runs from 1 byte; there is no empty 
 
 from pathlib import Path
 
-#: TRIALS of NetPIPE 3.7's netpipe.h, as Debian builds it: seen as seven barriers per size.
+#: TRIALS in NetPIPE 3.7's netpipe.h.
 TRIALS = 7
 
 #: Debian's program for each MPI (packages netpipe-mpich2 and netpipe-openmpi).

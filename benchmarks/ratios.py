@@ -6,8 +6,12 @@ other, and the order changes from pair to pair.
 
 import statistics
 from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 import msgspec
+
+_A = TypeVar("_A")
+_B = TypeVar("_B")
 
 
 class Spread(msgspec.Struct, frozen=True):
@@ -33,8 +37,8 @@ def spread(values: Sequence[float]) -> Spread:
 
 
 def in_turn(
-    first: Callable[[], float], second: Callable[[], float], pairs: int
-) -> Iterator[tuple[float, float]]:
+    first: Callable[[], _A], second: Callable[[], _B], pairs: int
+) -> Iterator[tuple[_A, _B]]:
     """Measure both ``pairs`` times: first second, second first, first second, …"""
     for number in range(pairs):
         if number % 2 == 0:

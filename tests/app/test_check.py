@@ -6,6 +6,7 @@ A healthy lab must never FAIL; that it passes is shown on the quietest of three 
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from tests.app.commands import SHORT, Checked
@@ -126,3 +127,15 @@ def test_a_dry_run_prints_the_commands_and_measures_nothing(check: Callable[...,
     assert checked.status == 0
     assert "--pin 10.77.0.0/24" in checked.text
     assert not (checked.path / "results.jsonl").exists()
+
+
+@pytest.mark.parametrize("mpicxx", ["/usr/bin/mpicxx.mpich", "/usr/bin/mpicxx.openmpi"])
+def test_debians_mpis_are_pinned_and_proved_as_well(
+    mpicxx: str, lab: Callable[..., str], check: Callable[..., Checked]
+) -> None:
+    if not Path(mpicxx).exists():
+        pytest.skip(f"{mpicxx} is not installed")
+    name = lab("--network", "net1:1G", "--network", "net2:1G")
+    checked = check("--lab", name, "--network", "net2", "--mpi", mpicxx, *SHORT)
+    assert checked.outcomes("path") == {"PASS"}, checked.text
+    assert "FAIL" not in checked.outcomes("fraction")

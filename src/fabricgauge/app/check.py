@@ -145,11 +145,12 @@ def targets(site: Site, fabric: Fabric) -> Targets:
 
 
 def _no_network(fabric: Fabric) -> str:
-    lost = "; ".join(f"{node.name}: {node.reason}" for node in fabric.unreached)
-    names = ", ".join(node.name for node in fabric.nodes) or "no node"
-    return f"no network joins the nodes (read: {names})" + (
-        f"; not reached: {lost}" if lost else ""
+    lost = "".join(f"; {node.name} was not reached: {node.reason}" for node in fabric.unreached)
+    names = ", ".join(node.name for node in fabric.nodes) or "none"
+    advice = (
+        "" if lost else "; name at least two nodes with -w, or measure a virtual cluster: --lab"
     )
+    return f"no network joins the nodes that were read ({names}){lost}{advice}"
 
 
 def _discover(site: Site, directory: RunDirectory, progress: Progress, folder: str) -> Fabric:

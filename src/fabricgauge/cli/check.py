@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--network",
-    "networks",
     multiple=True,
     metavar="NAME",
     help="Network to measure, by name or subnet; default: each that joins the nodes.",
@@ -77,7 +76,7 @@ if TYPE_CHECKING:
     metavar="DIR",
     help="Where runs are kept; default: $XDG_DATA_HOME/fabricgauge/runs.",
 )
-@click.option("--format", "format_", default="terminal", show_default=True, help="What to print.")
+@click.option("--format", default="terminal", show_default=True, help="What to print.")
 @click.option("--dry-run", is_flag=True, help="Discover and plan, print the commands, stop.")
 @click.option("-q", "--quiet", is_flag=True, help="Print the report only, no progress.")
 @click.pass_context
@@ -89,9 +88,11 @@ def check(ctx: click.Context, /, **options: Any) -> None:
     each figure against the network's physical ceiling.
     """
     from fabricgauge import settings
+    from fabricgauge.cli.show import require_format
 
     said = settings.load()
     chosen = _with_files(ctx, options, said)
+    require_format(chosen["format"])
     with reached(chosen) as doors:
         status = _check(chosen, said, doors)
     ctx.exit(status)
@@ -117,7 +118,7 @@ def _check(options: dict[str, Any], said: "Settings", doors: "Reached") -> int:
         outcome = app.finish(bench, site.thresholds, bar)
     finally:
         bar.close()
-    _print(outcome, options["format_"])
+    _print(outcome, options["format"])
     if not outcome.judged.run.complete:
         _say_how_to_resume(outcome.path, options)
     return 130 if outcome.interrupted else exit_status(outcome.judged.overall)
@@ -127,11 +128,11 @@ def _with_files(ctx: click.Context, options: dict[str, Any], said: "Settings") -
     """Options with the files' values where neither command line nor environment spoke."""
     chosen = dict(options)
     for key, value in said.check.items():
-        name = {"format": "format_", "network": "networks"}.get(key, key.replace("-", "_"))
+        name = key.replace("-", "_")
         if name not in options:
             raise UsageError(f"[check] in a configuration file names {key!r}: no such option")
         if ctx.get_parameter_source(name) is click.core.ParameterSource.DEFAULT:
-            chosen[name] = tuple(value) if name == "networks" else value
+            chosen[name] = tuple(value) if name == "network" else value
     return chosen
 
 
@@ -147,7 +148,7 @@ def _site(
         reach=reach,
         engine=engine_for(options["mpi"], progress),
         declared=(*declared, *said.networks),
-        networks=tuple(options["networks"]),
+        networks=tuple(options["network"]),
         unpinned=options["unpinned"],
         thresholds=thresholds_from(said.thresholds, said.thresholds_origin),
         command=tuple(sys.argv),

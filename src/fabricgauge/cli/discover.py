@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 @click.option("-x", "--exclude", metavar="NODES", help="Nodes to leave out.")
 @click.option("--lab", is_flag=False, flag_value=OWN_LAB, metavar="[NAME]", help="A lab's nodes.")
 @click.option("--launcher", type=click.Choice(["ssh", "local"]), help="How nodes are reached.")
-@click.option("--format", "format_", type=click.Choice(["terminal", "json"]), default="terminal",
+@click.option("--format", type=click.Choice(["terminal", "json"]), default="terminal",
               show_default=True, help="What to print.")  # fmt: skip
 @click.pass_context
 def discover(ctx: click.Context, /, **options: Any) -> None:
@@ -25,7 +25,7 @@ def discover(ctx: click.Context, /, **options: Any) -> None:
 
     with reached(options) as (reach, declared):
         fabric = ask(reach, (*declared, *settings.load().networks), keep=lambda node, raw: None)
-    if options["format_"] == "json":
+    if options["format"] == "json":
         import msgspec
 
         click.echo(msgspec.json.format(msgspec.json.encode(fabric), indent=1))

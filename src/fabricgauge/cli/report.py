@@ -15,8 +15,8 @@ import click
     metavar="DIR",
     help="Where runs are kept; default: $XDG_DATA_HOME/fabricgauge/runs.",
 )
-@click.option("--format", "format_", default="terminal", show_default=True,
-              help="terminal, html or json.")  # fmt: skip
+@click.option("--format", "format_", envvar="FABRICGAUGE_REPORT_FORMAT", default="terminal",
+              show_default=True, help="terminal, html or json.")  # fmt: skip
 @click.option("--to", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="Write to FILE instead of the terminal.")  # fmt: skip
 @click.pass_context
@@ -30,12 +30,13 @@ def report(
     """
     from fabricgauge import settings
     from fabricgauge.app.conclude import conclude
-    from fabricgauge.cli.show import show
+    from fabricgauge.cli.show import require_format, show
     from fabricgauge.judge.judging import exit_status
     from fabricgauge.judge.thresholds import thresholds_from
     from fabricgauge.store.run_directory import find
     from fabricgauge.store.run_files import load
 
+    require_format(format_)
     directory = find(root or settings.run_root(), run)
     said = settings.load()
     thresholds = thresholds_from(said.thresholds, said.thresholds_origin)

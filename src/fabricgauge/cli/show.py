@@ -13,17 +13,27 @@ if TYPE_CHECKING:
     from fabricgauge.model.judged import Judged
 
 
+def require_format(name: str) -> None:
+    """Refuse an unknown format before anything is measured.
+
+    Raises:
+        UsageError: the message lists the formats that there are.
+    """
+    from fabricgauge.report.formats import FORMATS
+
+    if name not in FORMATS:
+        raise UsageError(f"no report format {name!r}; there is {', '.join(FORMATS)}")
+
+
 def show(judged: "Judged", run: Path, format_: str, to: Path | None = None) -> None:
     """To the terminal, or to the file ``to``.
 
     Raises:
-        UsageError: no such format, or the file cannot be written.
+        UsageError: the file cannot be written.
     """
-    from fabricgauge.report.formats import FORMATS, report
+    from fabricgauge.report.formats import report
     from fabricgauge.report.interface import Setting
 
-    if format_ not in FORMATS:
-        raise UsageError(f"no report format {format_!r}; there is {', '.join(FORMATS)}")
     html = run / "report.html"
     setting = Setting(
         width=min(shutil.get_terminal_size((100, 24)).columns, 140),

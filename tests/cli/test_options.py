@@ -1,0 +1,83 @@
+"""Options from the command line, the environment and files; what is wrong is said at once."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.app.commands import PROGRAM
+
+
+def run(*argv: str, home: Path, **env: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [PROGRAM, *argv], capture_output=True, text=True, timeout=60, check=False,
+        env={**os.environ, "XDG_CONFIG_HOME": str(home), "XDG_DATA_HOME": str(home), **env},
+    )  # fmt: skip
+
+
+def configure(home: Path, text: str) -> None:
+    (home / "fabricgauge").mkdir(exist_ok=True)
+    (home / "fabricgauge" / "config.toml").write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("argv", "named"),
+    [
+        (["check", "--format", "pdf"], "pdf"),
+        (["check", "--profile", "slow"], "slow"),
+        (["check", "--launcher", "ssh"], "-w"),
+        (["check", "-w", "c[1-"], "c[1-"),
+        (["check", "-w", "--oProxyCommand=x"], "host"),
+        (["check", "--lab", "none-such", "--launcher", "local"], "--lab"),
+        (["report", "--format", "pdf"], "pdf"),
+        (["frobnicate"], "frobnicate"),
+    ],
+)
+def test_what_is_wrong_is_named_with_exit_status_2(
+    argv: list[str], named: str, tmp_path: Path
+) -> None:
+    done = run(*argv, home=tmp_path)
+    assert done.returncode == 2, done.stderr
+    assert named in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_command_line_wins_over_the_environment_and_that_over_the_file(tmp_path: Path) -> None:
+    configure(tmp_path, '[check]\nformat = "from-the-file"\n')
+    env = {"FABRICGAUGE_CHECK_FORMAT": "from-the-environment"}
+    assert "from-the-file" in run("check", home=tmp_path).stderr
+    assert "from-the-environment" in run("check", home=tmp_path, **env).stderr
+    done = run("check", "--format", "from-the-line", home=tmp_path, **env)
+    assert "from-the-line" in done.stderr
+
+
+def test_an_unknown_key_of_a_file_is_a_usage_error(tmp_path: Path) -> None:
+    configure(tmp_path, "[check]\nprofiel = 3\n")
+    done = run("check", home=tmp_path)
+    assert done.returncode == 2
+    assert "profiel" in done.stderr
+
+
+def test_an_unknown_lab_says_how_to_bring_one_up(tmp_path: Path) -> None:
+    done = run("check", "--lab", "none-such", home=tmp_path)
+    assert done.returncode != 0
+    assert "none-such" in done.stderr
+    assert "lab up" in done.stderr
+
+
+def test_a_report_of_no_run_says_where_it_looked(tmp_path: Path) -> None:
+    done = run("report", home=tmp_path)
+    assert done.returncode == 3
+    assert str(tmp_path) in done.stderr
+
+
+def test_help_loads_no_stage(tmp_path: Path) -> None:
+    code = (
+        "import sys; from fabricgauge.cli.main import main; sys.argv = ['fabricgauge', '--help']\n"
+        "try: main()\n"
+        "finally:\n"
+        "    heavy = {'numpy', 'bokeh', 'jinja2', 'rich', 'msgspec', 'ClusterShell'}\n"
+        "    print('loaded:', sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([PROGRAM.with_name("python"), "-c", code], capture_output=True, text=True)
+    assert "loaded: []" in done.stdout, done.stdout + done.stderr
