@@ -30,6 +30,7 @@ class Reader:
     def __init__(self, home: Path) -> None:
         self.home = home
         self.runs = home / ".local/share/fabricgauge/runs"
+        self.children: list[subprocess.Popen[str]] = []
         runtime = home / "run"
         runtime.mkdir(parents=True, mode=0o700)
         cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
@@ -72,10 +73,20 @@ class Reader:
         self.ended(step, last, self.start(last))
 
     def start(self, argv: Sequence[str]) -> "subprocess.Popen[str]":
-        return subprocess.Popen(
+        child = subprocess.Popen(
             [PROGRAM, *argv[1:]], env=self.env, cwd=self.home, text=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
+        self.children.append(child)
+        return child
+
+    def leave(self) -> None:
+        """End what a failed page left running, and remove its labs."""
+        for child in self.children:
+            if child.poll() is None:
+                child.terminate()
+                child.communicate(timeout=60)
+        self.start(["fabricgauge", "lab", "down", "--all"]).communicate(timeout=60)
 
     def ended(self, step: Commands, argv: Sequence[str], child: "subprocess.Popen[str]") -> None:
         try:
@@ -122,7 +133,7 @@ def reader(tmp_path: Path) -> Iterator[Reader]:
         pytest.skip(f"no lab can be made here: {out.strip()}")
     someone.start(["fabricgauge", "lab", "down", "--name", "t-doc"]).communicate(timeout=60)
     yield someone
-    someone.start(["fabricgauge", "lab", "down", "--all"]).communicate(timeout=60)
+    someone.leave()
 
 
 @pytest.mark.parametrize("page", READ, ids=name)

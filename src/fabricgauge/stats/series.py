@@ -35,8 +35,16 @@ class Series(msgspec.Struct, frozen=True):
         return tuple(point for point in self.points if point.message_bytes >= message_bytes)
 
     def best(self, from_bytes: float) -> Point | None:
-        """The point of highest bandwidth among messages of at least ``from_bytes``."""
-        return max(self.at_least(from_bytes), key=lambda point: point.bandwidth.value, default=None)
+        """The best assured bandwidth among messages of at least ``from_bytes``.
+
+        That is the point whose interval begins highest: the highest median alone would
+        pick the luckiest of the noisy ones.
+        """
+        return max(self.at_least(from_bytes), key=_assured, default=None)
+
+
+def _assured(point: Point) -> tuple[bool, float]:
+    return point.bandwidth.supported, point.bandwidth.low
 
 
 def point(message_bytes: int, observed: Sequence[Observed]) -> Point:
