@@ -11,12 +11,12 @@ import statistics
 from collections.abc import Sequence
 
 import msgspec
-
 from benchmarks.launching import WRAPPERS, engine_for, latency_case, run_engine, times_of
 from benchmarks.places import Place, lab, shared_memory
 from benchmarks.ratios import in_turn, spread
 from benchmarks.references import Reference, add_folders, references
 from benchmarks.tables import bytes_text, heading, table
+
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import FabricgaugeError
 from fabricgauge.model.measurement import Measurement

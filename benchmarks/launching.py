@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
-
 from benchmarks.places import Place
+
 from fabricgauge import process
 from fabricgauge.engines.build import build
 from fabricgauge.model.engine import Engine

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
-
 from benchmarks import imb, netpipe, osu
 from benchmarks.launching import run_program
 from benchmarks.places import Place
+
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import ToolMissing
 

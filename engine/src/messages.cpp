@@ -13,17 +13,23 @@ std::int64_t sending_slots(const Case& measured, bool check) noexcept {
     return check ? window_slots(measured) : 1;
 }
 
-std::int64_t receiving_slots(const Case& measured, bool check) noexcept {
+std::int64_t receiving_slots(const Case& measured, bool check, PingPongBuffers buffers) noexcept {
     if (is_one_sided(measured.pattern)) return 0;
-    if (measured.pattern == Pattern::latency && !check) return 0;
+    if (measured.pattern == Pattern::latency && !check && buffers == PingPongBuffers::shared)
+        return 0;
     return window_slots(measured);
+}
+
+// Receives begin on a page of their own, so that every benchmark's alignment is the same.
+std::int64_t padded(std::int64_t bytes) noexcept {
+    return (bytes + page_bytes - 1) / page_bytes * page_bytes;
 }
 
 }  // namespace
 
 Buffer::Buffer(std::int64_t bytes) {
     const auto size = static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1));
-    data_.reset(static_cast<std::byte*>(::operator new(size, std::align_val_t{4096})));
+    data_.reset(static_cast<std::byte*>(::operator new(size, std::align_val_t{page_bytes})));
     std::memset(data_.get(), 0x5a, size);
 }
 
@@ -31,28 +37,30 @@ std::int64_t window_slots(const Case& measured) noexcept {
     return has_window(measured.pattern) ? measured.window : 1;
 }
 
-Messages::Messages(const Case& measured, bool check, std::byte* window_memory)
-    : bytes_(measured.message_bytes), slots_(window_slots(measured)),
-      out_stride_(check ? bytes_ : 0),
-      memory_(bytes_ * (sending_slots(measured, check) + receiving_slots(measured, check))),
-      out_(memory_.data()), in_(window_memory) {
-    if (in_ == nullptr)
-        in_ = receiving_slots(measured, check) == 0
-                  ? out_
-                  : out_ + bytes_ * sending_slots(measured, check);
+Messages::Messages(const Case& measured, bool check, std::byte* window_memory,
+                   PingPongBuffers buffers)
+    : bytes_(measured.message_bytes), count_(window_slots(measured)),
+      memory_(padded(bytes_ * sending_slots(measured, check)) +
+              bytes_ * receiving_slots(measured, check, buffers)),
+      slots_{memory_.data(), window_memory, nullptr, check ? bytes_ : 0, bytes_} {
+    if (slots_.in == nullptr)
+        slots_.in = receiving_slots(measured, check, buffers) == 0
+                        ? memory_.data()
+                        : memory_.data() + padded(bytes_ * sending_slots(measured, check));
+    slots_.reply = check ? slots_.in : slots_.out;
 }
 
 void Messages::fill(Author author, std::uint64_t sample) noexcept {
-    for (std::int64_t slot = 0; slot < slots_; ++slot)
-        fill_pattern(out_ + slot * out_stride_, static_cast<std::size_t>(bytes_),
+    for (std::int64_t slot = 0; slot < count_; ++slot)
+        fill_pattern(memory_.data() + slot * slots_.out_stride, static_cast<std::size_t>(bytes_),
                      pattern_seed(author, sample, static_cast<std::uint64_t>(slot)));
 }
 
 void Messages::verify(Author author, std::uint64_t sample, int rank,
                       Mismatch& found) const noexcept {
-    for (std::int64_t slot = 0; slot < slots_ && found.found == 0; ++slot) {
+    for (std::int64_t slot = 0; slot < count_ && found.found == 0; ++slot) {
         const std::uint64_t seed = pattern_seed(author, sample, static_cast<std::uint64_t>(slot));
-        const std::byte* const data = incoming(slot);
+        const std::byte* const data = slots_.incoming(slot);
         const auto offset = first_mismatch(data, static_cast<std::size_t>(bytes_), seed);
         if (!offset) continue;
         found = {1, static_cast<std::int64_t>(*offset), static_cast<std::int64_t>(sample), slot,
@@ -61,10 +69,12 @@ void Messages::verify(Author author, std::uint64_t sample, int rank,
     }
 }
 
-std::int64_t memory_needed_bytes(const Case& measured, bool check) noexcept {
+std::int64_t memory_needed_bytes(const Case& measured, bool check,
+                                 PingPongBuffers buffers) noexcept {
     const std::int64_t in_window = is_one_sided(measured.pattern) ? window_slots(measured) : 0;
     return measured.message_bytes *
-           (sending_slots(measured, check) + receiving_slots(measured, check) + in_window);
+           (sending_slots(measured, check) + receiving_slots(measured, check, buffers) +
+            in_window);
 }
 
 std::optional<std::int64_t> memory_available_bytes() {

@@ -23,7 +23,7 @@ void run_cases(MpiTransport& transport, const std::vector<Case>& cases, const Op
     const StoppingOptions& stop = options.stopping;
     const LaunchSettings settings{{stop.relative_half_width, stop.confidence, stop.iterations,
                                    clock.overhead_s, options.check_data},
-                                  clock, options.grace_s, interface};
+                                  clock, options.buffers, options.grace_s, interface};
     const auto output = transport.rank() == 0 ? std::make_unique<Output>(options.output) : nullptr;
     Launch<MpiTransport>(transport, output.get(), settings).run(cases);
 }

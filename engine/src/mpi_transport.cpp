@@ -51,28 +51,28 @@ MpiVersion mpi_version() {
 }
 
 MpiTransport::MpiTransport() {
-    require(MPI_Comm_rank(world_, &rank_), "MPI_Comm_rank");
-    require(MPI_Comm_size(world_, &ranks_), "MPI_Comm_size");
+    require(MPI_Comm_rank(world(), &rank_), "MPI_Comm_rank");
+    require(MPI_Comm_size(world(), &ranks_), "MPI_Comm_size");
 }
 
 void MpiTransport::sync_window() { require(MPI_Win_sync(window_), "MPI_Win_sync"); }
 
 void MpiTransport::send_control(const void* data, std::int64_t bytes, int peer) {
-    require(MPI_Send(data, static_cast<int>(bytes), MPI_BYTE, peer, control_tag, world_), "MPI_Send");
+    require(MPI_Send(data, static_cast<int>(bytes), MPI_BYTE, peer, control_tag, world()), "MPI_Send");
 }
 
 void MpiTransport::receive_control(void* data, std::int64_t bytes, int peer) {
-    require(MPI_Recv(data, static_cast<int>(bytes), MPI_BYTE, peer, control_tag, world_,
+    require(MPI_Recv(data, static_cast<int>(bytes), MPI_BYTE, peer, control_tag, world(),
                      MPI_STATUS_IGNORE),
             "MPI_Recv");
 }
 
-void MpiTransport::barrier() { require(MPI_Barrier(world_), "MPI_Barrier"); }
+void MpiTransport::barrier() { require(MPI_Barrier(world()), "MPI_Barrier"); }
 
 std::vector<std::string> MpiTransport::gather(const std::string& text) {
     const int length = static_cast<int>(text.size());
     std::vector<int> lengths(rank_ == 0 ? static_cast<std::size_t>(ranks_) : 0);
-    require(MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, world_), "MPI_Gather");
+    require(MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, world()), "MPI_Gather");
     std::vector<int> offsets;
     int total = 0;
     for (const int each : lengths) {
@@ -81,7 +81,7 @@ std::vector<std::string> MpiTransport::gather(const std::string& text) {
     }
     std::string joined(static_cast<std::size_t>(total), '\0');
     require(MPI_Gatherv(text.data(), length, MPI_CHAR, joined.data(), lengths.data(), offsets.data(),
-                        MPI_CHAR, 0, world_),
+                        MPI_CHAR, 0, world()),
             "MPI_Gatherv");
     std::vector<std::string> texts;
     for (std::size_t i = 0; i < lengths.size(); ++i)
@@ -92,9 +92,9 @@ std::vector<std::string> MpiTransport::gather(const std::string& text) {
 
 void MpiTransport::broadcast(std::string& text) {
     int length = static_cast<int>(text.size());
-    require(MPI_Bcast(&length, 1, MPI_INT, 0, world_), "MPI_Bcast");
+    require(MPI_Bcast(&length, 1, MPI_INT, 0, world()), "MPI_Bcast");
     text.resize(static_cast<std::size_t>(length));
-    require(MPI_Bcast(text.data(), length, MPI_CHAR, 0, world_), "MPI_Bcast");
+    require(MPI_Bcast(text.data(), length, MPI_CHAR, 0, world()), "MPI_Bcast");
 }
 
 void MpiTransport::reserve(std::int64_t slots) {
@@ -103,7 +103,7 @@ void MpiTransport::reserve(std::int64_t slots) {
 
 std::byte* MpiTransport::open_window(std::int64_t bytes, int target, bool locks) {
     void* memory = nullptr;
-    require(MPI_Win_allocate(static_cast<MPI_Aint>(bytes), 1, MPI_INFO_NULL, world_, &memory,
+    require(MPI_Win_allocate(static_cast<MPI_Aint>(bytes), 1, MPI_INFO_NULL, world(), &memory,
                              &window_),
             "MPI_Win_allocate");
     require(MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN), "MPI_Win_set_errhandler");
@@ -121,12 +121,12 @@ void MpiTransport::close_window() {
 }
 
 void MpiTransport::release(int rank) {
-    require(MPI_Send(nullptr, 0, MPI_BYTE, rank, release_tag, world_), "MPI_Send");
+    require(MPI_Send(nullptr, 0, MPI_BYTE, rank, release_tag, world()), "MPI_Send");
 }
 
 void MpiTransport::await_release(int from) {
     MPI_Request request = MPI_REQUEST_NULL;
-    require(MPI_Irecv(nullptr, 0, MPI_BYTE, from, release_tag, world_, &request), "MPI_Irecv");
+    require(MPI_Irecv(nullptr, 0, MPI_BYTE, from, release_tag, world(), &request), "MPI_Irecv");
     for (int released = 0; released == 0;) {
         require(MPI_Test(&request, &released, MPI_STATUS_IGNORE), "MPI_Test");
         if (released == 0) std::this_thread::sleep_for(idle_look);

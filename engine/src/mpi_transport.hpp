@@ -44,20 +44,20 @@ public:
     MpiVersion version() const { return mpi_version(); }
 
     void send(const std::byte* data, std::int64_t bytes, int peer) {
-        require(MPI_Send(data, static_cast<int>(bytes), MPI_BYTE, peer, data_tag, world_), "MPI_Send");
+        require(MPI_Send(data, static_cast<int>(bytes), MPI_BYTE, peer, data_tag, world()), "MPI_Send");
     }
     void receive(std::byte* data, std::int64_t bytes, int peer) {
-        require(MPI_Recv(data, static_cast<int>(bytes), MPI_BYTE, peer, data_tag, world_,
+        require(MPI_Recv(data, static_cast<int>(bytes), MPI_BYTE, peer, data_tag, world(),
                          MPI_STATUS_IGNORE),
                 "MPI_Recv");
     }
     void start_send(std::int64_t slot, const std::byte* data, std::int64_t bytes, int peer) {
-        require(MPI_Isend(data, static_cast<int>(bytes), MPI_BYTE, peer, data_tag, world_,
+        require(MPI_Isend(data, static_cast<int>(bytes), MPI_BYTE, peer, data_tag, world(),
                           requests_.data() + slot),
                 "MPI_Isend");
     }
     void start_receive(std::int64_t slot, std::byte* data, std::int64_t bytes, int peer) {
-        require(MPI_Irecv(data, static_cast<int>(bytes), MPI_BYTE, peer, data_tag, world_,
+        require(MPI_Irecv(data, static_cast<int>(bytes), MPI_BYTE, peer, data_tag, world(),
                           requests_.data() + slot),
                 "MPI_Irecv");
     }
@@ -95,12 +95,12 @@ private:
     static constexpr int control_tag = 2;
     static constexpr int release_tag = 3;
 
+    static MPI_Comm world() noexcept { return MPI_COMM_WORLD; }
     static void require(int code, const char* call) {
         if (code != MPI_SUCCESS) fail(code, call);
     }
     [[noreturn]] static void fail(int code, const char* call);
 
-    const MPI_Comm world_ = MPI_COMM_WORLD;
     int rank_ = 0;
     int ranks_ = 1;
     std::vector<MPI_Request> requests_;

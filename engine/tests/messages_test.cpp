@@ -17,15 +17,30 @@ Case with(Pattern pattern, std::int64_t bytes, std::int64_t window) {
 int main() {
     check::test("pending receives never overlap", [] {
         const Messages messages(with(Pattern::bandwidth, 100, 4), false, nullptr);
-        check::expect(messages.incoming(1) - messages.incoming(0) == 100);
-        check::expect(messages.outgoing(1) == messages.outgoing(0));
-        check::expect(messages.incoming(0) != messages.outgoing(0));
+        check::expect(messages.slots().incoming(1) - messages.slots().incoming(0) == 100);
+        check::expect(messages.slots().outgoing(1) == messages.slots().outgoing(0));
+        check::expect(messages.slots().incoming(0) != messages.slots().outgoing(0));
     });
     check::test("a latency message returns to its buffer unless data are checked", [] {
         const Messages plain(with(Pattern::latency, 100, 1), false, nullptr);
-        check::expect(plain.incoming(0) == plain.outgoing(0));
+        check::expect(plain.slots().incoming(0) == plain.slots().outgoing(0));
         const Messages checked(with(Pattern::latency, 100, 1), true, nullptr);
-        check::expect(checked.incoming(0) != checked.outgoing(0));
+        check::expect(checked.slots().incoming(0) != checked.slots().outgoing(0));
+    });
+    check::test("with separate buffers what is sent is never received into", [] {
+        const Messages messages(with(Pattern::latency, 100, 1), false, nullptr,
+                                PingPongBuffers::separate);
+        check::expect(messages.slots().incoming(0) != messages.slots().outgoing(0));
+        check::expect(messages.slots().reply == messages.slots().outgoing(0));
+    });
+    check::test("when data are checked, the target returns what it received", [] {
+        const Messages messages(with(Pattern::latency, 100, 1), true, nullptr,
+                                PingPongBuffers::separate);
+        check::expect(messages.slots().reply == messages.slots().incoming(0));
+    });
+    check::test("receives begin on a page of their own", [] {
+        const Messages messages(with(Pattern::bandwidth, 100, 4), false, nullptr);
+        check::expect(messages.slots().incoming(0) - messages.slots().outgoing(0) == page_bytes);
     });
     check::test("memory begins on a page", [] {
         check::expect(reinterpret_cast<std::uintptr_t>(Buffer(10).data()) % 4096 == 0);
@@ -33,6 +48,9 @@ int main() {
     });
     check::test("the memory needed counts window and both directions", [] {
         check::expect_equal(memory_needed_bytes(with(Pattern::latency, 100, 1), false), 100);
+        check::expect_equal(memory_needed_bytes(with(Pattern::latency, 100, 1), false,
+                                                PingPongBuffers::separate),
+                            200);
         check::expect_equal(memory_needed_bytes(with(Pattern::bandwidth, 100, 4), false), 500);
         check::expect_equal(memory_needed_bytes(with(Pattern::bandwidth, 100, 4), true), 800);
         check::expect_equal(memory_needed_bytes(with(Pattern::put_bandwidth, 100, 4), false), 500);

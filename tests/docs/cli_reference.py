@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 from click.testing import CliRunner
 
-from fabricgauge.cli.main import cli
+from fabricgauge.cli.verbs import cli
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
 MARK = "<!-- What follows is written by scripts/write-cli-reference. -->\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 from tests.docs.pages import ROOT, fences
 
-from fabricgauge.cli.main import cli
+from fabricgauge.cli.verbs import cli
 from fabricgauge.judge.thresholds import BUILT_IN
 from fabricgauge.settings import load
 

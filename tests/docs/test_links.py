@@ -1,5 +1,6 @@
 """Every link within the documentation leads somewhere."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -41,3 +42,11 @@ def test_the_map_leads_to_every_page() -> None:
     }
     pages = {page for page in PAGES if page.is_relative_to(index.parent)}
     assert pages - listed - {index} == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_files_of_the_tree_that_are_named_exist(page: Path) -> None:
+    named = re.findall(
+        r"`((?:src|docs|engine|tests|scripts|benchmarks)/[\w./-]+)`", page.read_text("utf-8")
+    )
+    assert [path for path in named if not (ROOT / path).exists()] == []

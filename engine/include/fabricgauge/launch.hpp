@@ -37,6 +37,7 @@ namespace fabricgauge {
 struct LaunchSettings {
     Precision precision;
     ClockQuality clock;
+    PingPongBuffers buffers;
     double grace_s;
     std::string interface;
 };
@@ -117,7 +118,7 @@ private:
 
     RankReport measure(const Case& measured) {
         std::byte* const window = open_window(measured);
-        Messages messages(measured, settings_.precision.check_data, window);
+        Messages messages(measured, settings_.precision.check_data, window, settings_.buffers);
         transport_.reserve(2 * window_slots(measured));
         transport_.barrier();
         evidence_.before();
@@ -174,7 +175,7 @@ private:
         std::string own;
         if (takes_part(measured))
             own = missing_memory(
-                memory_needed_bytes(measured, settings_.precision.check_data),
+                memory_needed_bytes(measured, settings_.precision.check_data, settings_.buffers),
                 memory_available_bytes().value_or(std::numeric_limits<std::int64_t>::max()),
                 node_.on_node, placement_.host);
         std::string first;

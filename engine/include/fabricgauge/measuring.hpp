@@ -20,7 +20,7 @@ template <typename Transport, typename Clock>
 OriginResult measure_as_origin(Transport& transport, const Clock& clock, Messages& messages,
                                const Case& measured, const Precision& precision) {
     OriginResult result;
-    const Exchange<Transport> exchange{transport, messages, measured.message_bytes,
+    const Exchange<Transport> exchange{transport, messages.slots(), measured.message_bytes,
                                        window_slots(measured), measured.target};
     with_pattern(measured.pattern, exchange, [&](const auto& running) {
         using Running = std::decay_t<decltype(running)>;
@@ -34,7 +34,7 @@ template <typename Transport>
 TargetResult measure_as_target(Transport& transport, Messages& messages, const Case& measured,
                                bool check_data) {
     TargetResult result;
-    const Exchange<Transport> exchange{transport, messages, measured.message_bytes,
+    const Exchange<Transport> exchange{transport, messages.slots(), measured.message_bytes,
                                        window_slots(measured), measured.origin};
     with_pattern(measured.pattern, exchange, [&](const auto& running) {
         using Running = std::decay_t<decltype(running)>;

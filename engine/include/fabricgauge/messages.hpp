@@ -12,6 +12,8 @@
 
 namespace fabricgauge {
 
+constexpr std::int64_t page_bytes = 4096;
+
 // Page-aligned memory, every page of it touched.
 class Buffer {
 public:
@@ -21,22 +23,40 @@ public:
 private:
     struct Free {
         void operator()(std::byte* data) const noexcept {
-            ::operator delete(data, std::align_val_t{4096});
+            ::operator delete(data, std::align_val_t{page_bytes});
         }
     };
     std::unique_ptr<std::byte, Free> data_;
 };
 
+// Where the messages of a sample begin. A value of its own, so that a loop around calls into the
+// message layer, which might change anything in memory, keeps it in registers.
+struct Slots {
+    const std::byte* out;
+    std::byte* in;
+    const std::byte* reply;  // what the target of a ping-pong sends back
+    std::int64_t out_stride;
+    std::int64_t in_stride;
+
+    const std::byte* outgoing(std::int64_t slot) const noexcept { return out + slot * out_stride; }
+    std::byte* incoming(std::int64_t slot) const noexcept { return in + slot * in_stride; }
+};
+
+// How a ping-pong uses memory. Shared: a message is sent from the buffer that it arrives in, on
+// both sides, as in NetPIPE. Separate: what is sent is never written again, as in OSU and IMB; over
+// shared memory that is faster, since it stays in both processors' caches.
+enum class PingPongBuffers { shared, separate };
+
 // Receives have a slot for each message of the window, since MPI does not allow pending receives
 // to overlap; sends share one, unless each message is to have bytes of its own.
 class Messages {
 public:
-    // `window_memory` is where one-sided operations of the peer arrive, else null. Without a check
-    // a latency message comes back to the buffer that it was sent from.
-    Messages(const Case& measured, bool check, std::byte* window_memory);
+    // `window_memory` is where one-sided operations of the peer arrive, else null. With a check,
+    // a ping-pong has separate buffers, and what comes back is what the target received.
+    Messages(const Case& measured, bool check, std::byte* window_memory,
+             PingPongBuffers buffers = PingPongBuffers::shared);
 
-    const std::byte* outgoing(std::int64_t slot) const noexcept { return out_ + slot * out_stride_; }
-    std::byte* incoming(std::int64_t slot) const noexcept { return in_ + slot * bytes_; }
+    const Slots& slots() const noexcept { return slots_; }
 
     void fill(Author author, std::uint64_t sample) noexcept;
     // `found` keeps the first mismatch of the case.
@@ -44,15 +64,14 @@ public:
 
 private:
     std::int64_t bytes_;
-    std::int64_t slots_;
-    std::int64_t out_stride_;
+    std::int64_t count_;
     Buffer memory_;
-    std::byte* out_;
-    std::byte* in_;
+    Slots slots_;
 };
 
 // Largest amount of memory that one rank needs for a case.
-std::int64_t memory_needed_bytes(const Case& measured, bool check) noexcept;
+std::int64_t memory_needed_bytes(const Case& measured, bool check,
+                                 PingPongBuffers buffers = PingPongBuffers::shared) noexcept;
 std::int64_t window_slots(const Case& measured) noexcept;
 // MemAvailable of /proc/meminfo.
 std::optional<std::int64_t> memory_available_bytes();

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "fabricgauge/messages.hpp"
+
 namespace fabricgauge {
 
 struct StoppingOptions {
@@ -23,6 +25,7 @@ struct Options {
     StoppingOptions stopping;
     PinOptions pin;
     bool check_data = false;
+    PingPongBuffers buffers = PingPongBuffers::shared;
     double grace_s = 10.0;
     std::string output;  // empty: standard output
     bool version = false;

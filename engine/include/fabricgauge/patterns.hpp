@@ -15,7 +15,7 @@ namespace fabricgauge {
 template <typename Transport>
 struct Exchange {
     Transport& transport;
-    const Messages& messages;
+    Slots slots;
     std::int64_t bytes;
     std::int64_t window;
     int peer;
@@ -26,15 +26,15 @@ struct Latency : Exchange<Transport> {
     static constexpr std::int64_t one_way_trips = 2;  // a sample is half of it
     static constexpr bool target_sends = true;
     static constexpr bool target_receives = true;
-    static constexpr Author reply_author = Author::origin;  // the target returns what it got
+    static constexpr Author reply_author = Author::origin;  // when data are checked
 
     void origin() const {
-        this->transport.send(this->messages.outgoing(0), this->bytes, this->peer);
-        this->transport.receive(this->messages.incoming(0), this->bytes, this->peer);
+        this->transport.send(this->slots.outgoing(0), this->bytes, this->peer);
+        this->transport.receive(this->slots.incoming(0), this->bytes, this->peer);
     }
     void target() const {
-        this->transport.receive(this->messages.incoming(0), this->bytes, this->peer);
-        this->transport.send(this->messages.incoming(0), this->bytes, this->peer);
+        this->transport.receive(this->slots.incoming(0), this->bytes, this->peer);
+        this->transport.send(this->slots.reply, this->bytes, this->peer);
     }
 };
 
@@ -47,13 +47,13 @@ struct Bandwidth : Exchange<Transport> {
 
     void origin() const {
         for (std::int64_t slot = 0; slot < this->window; ++slot)
-            this->transport.start_send(slot, this->messages.outgoing(slot), this->bytes, this->peer);
+            this->transport.start_send(slot, this->slots.outgoing(slot), this->bytes, this->peer);
         this->transport.wait_all(this->window);
         this->transport.receive(nullptr, 0, this->peer);
     }
     void target() const {
         for (std::int64_t slot = 0; slot < this->window; ++slot)
-            this->transport.start_receive(slot, this->messages.incoming(slot), this->bytes,
+            this->transport.start_receive(slot, this->slots.incoming(slot), this->bytes,
                                           this->peer);
         this->transport.wait_all(this->window);
         this->transport.send(nullptr, 0, this->peer);
@@ -79,10 +79,10 @@ struct BidirectionalBandwidth : Exchange<Transport> {
 private:
     void both_directions() const {
         for (std::int64_t slot = 0; slot < this->window; ++slot)
-            this->transport.start_receive(slot, this->messages.incoming(slot), this->bytes,
+            this->transport.start_receive(slot, this->slots.incoming(slot), this->bytes,
                                           this->peer);
         for (std::int64_t slot = 0; slot < this->window; ++slot)
-            this->transport.start_send(this->window + slot, this->messages.outgoing(slot),
+            this->transport.start_send(this->window + slot, this->slots.outgoing(slot),
                                        this->bytes, this->peer);
         this->transport.wait_all(2 * this->window);
     }
@@ -99,7 +99,7 @@ struct PutBandwidth : Exchange<Transport> {
 
     void origin() const {
         for (std::int64_t slot = 0; slot < this->window; ++slot)
-            this->transport.put(this->messages.outgoing(slot), this->bytes, this->peer,
+            this->transport.put(this->slots.outgoing(slot), this->bytes, this->peer,
                                 slot * this->bytes);
         this->transport.flush(this->peer);
     }
@@ -114,7 +114,7 @@ struct PutLatency : Exchange<Transport> {
     static constexpr Author reply_author = Author::target;
 
     void origin() const {
-        this->transport.put(this->messages.outgoing(0), this->bytes, this->peer, 0);
+        this->transport.put(this->slots.outgoing(0), this->bytes, this->peer, 0);
         this->transport.flush(this->peer);
     }
     void target() const {}

@@ -27,7 +27,7 @@ public:
             if (check_data_)
                 checked_block(round.samples);
             else
-                for (std::int64_t i = 0; i < operations; ++i) running_.target();
+                plain_block(operations);
             if constexpr (Running::target_sends)
                 result.payload_bytes += operations * measured_.sample_payload_bytes();
         }
@@ -40,6 +40,11 @@ private:
         Round round;
         running_.transport.receive_control(&round, sizeof round, running_.peer);
         return round;
+    }
+
+    void plain_block(std::int64_t operations) {
+        const Running running = running_;  // in registers, not in memory that a call might change
+        for (std::int64_t i = 0; i < operations; ++i) running.target();
     }
 
     void checked_block(std::int64_t samples) {

@@ -7,7 +7,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from fabricgauge.model.measurement import Measurement
-from fabricgauge.model.plan import Plan, PlannedLaunch
+from fabricgauge.model.plan import Case, Plan, PlannedLaunch
 
 
 class Bar:
@@ -15,7 +15,7 @@ class Bar:
 
     def __init__(self) -> None:
         self._console = Console(stderr=True)
-        self._budgets: dict[str, float] = {}
+        self._to_come: list[Case] = []
         self._left_s = 0.0
         self._booked_s = 0.0
         self._since = time.monotonic()
@@ -41,7 +41,8 @@ class Bar:
         self._progress.start()
 
     def launch(self, launch: PlannedLaunch) -> None:
-        self._budgets = {case.name: case.budget_s for case in launch.cases}
+        self._to_come = list(launch.cases)
+        self._name_next()
         where = launch.network or "MPI's own choice of network"
         nodes = ", ".join(launch.nodes)
         text = f"launch {launch.number}: {where}, {len(launch.cases)} cases on {nodes}"
@@ -50,7 +51,8 @@ class Bar:
     def case(self, measurement: Measurement) -> None:
         if self._task is None:
             return
-        budget_s = self._budgets.get(measurement.case, 0.0)
+        done = self._to_come.pop(0) if self._to_come else None
+        budget_s = done.budget_s if done else 0.0
         self._booked_s += budget_s
         self._left_s -= budget_s
         elapsed_s = time.monotonic() - self._since
@@ -58,13 +60,18 @@ class Bar:
         self._progress.update(
             self._task,
             advance=budget_s,
-            description=escape(measurement.case),
-            left=f"{left_s:.0f} s left",
+            left=f"{max(left_s, 0.0):.0f} s left",
         )
+        self._name_next()
         if measurement.status != "ok":
             self.trouble(f"{measurement.case}: {measurement.status}: {measurement.reason}")
         if self._left_s <= 1e-9:
             self.close()
+
+    def _name_next(self) -> None:
+        """The engine takes the cases in the order in which they were planned."""
+        if self._task is not None and self._to_come:
+            self._progress.update(self._task, description=escape(self._to_come[0].name))
 
     def trouble(self, text: str) -> None:
         self._progress.console.print(f"[yellow]{escape(text)}[/yellow]", highlight=False)

@@ -1,0 +1,43 @@
+"""Every benchmark in turn, each with its own table: ``make bench``.
+
+Options are those of the single scripts; a benchmark that cannot run does not end the others.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+
+from benchmarks import engine_instructions, half_round_trip, help_time, sweep_time
+
+from fabricgauge.model.errors import FabricgaugeError
+
+Benchmark = Callable[[Sequence[str]], None]
+
+
+def main() -> int:
+    """Run all; 3 if one could not run."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--osu", action="append", default=[], metavar="MPI=DIR")
+    parser.add_argument("--imb", action="append", default=[], metavar="MPI=DIR")
+    options = parser.parse_args()
+    suites = [f"--osu={each}" for each in options.osu] + [f"--imb={each}" for each in options.imb]
+    benchmarks: tuple[tuple[Benchmark, Sequence[str]], ...] = (
+        (help_time.main, ()),
+        (engine_instructions.main, ()),
+        (half_round_trip.main, suites),
+        (sweep_time.main, suites),
+    )
+    return max(_attempt(benchmark, arguments) for benchmark, arguments in benchmarks)
+
+
+def _attempt(benchmark: Benchmark, arguments: Sequence[str]) -> int:
+    try:
+        benchmark(arguments)
+    except FabricgaugeError as error:
+        print(f"{benchmark.__module__}: {error}", file=sys.stderr)
+        return error.exit_status
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
