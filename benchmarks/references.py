@@ -15,14 +15,18 @@ from benchmarks.launching import run_program
 from benchmarks.places import Place
 
 from fabricgauge.model.engine import Engine
-from fabricgauge.model.errors import ToolMissing
+from fabricgauge.model.errors import CannotRun, ToolMissing
 
 #: A launch takes about a second; MPICH 4.0's shutdown now and then never ends.
-TIMEOUT_S = 60.0
+TIMEOUT_S = 20.0
+
+#: OSU and IMB never receive into the buffer that they send from; NetPIPE, like the engine
+#: unless told otherwise, has but one.
+SEPARATE = ("--separate-buffers",)
 
 
 class Reference(msgspec.Struct, frozen=True):
-    """Another benchmark's half round trip.
+    """Another benchmark's half round trip, and how the engine has to measure to be like it.
 
     ``measure(engine, place, size_bytes, repeats)`` starts it once and returns seconds: the
     lowest mean of ``trials`` trials of ``repeats`` round trips each.
@@ -30,6 +34,7 @@ class Reference(msgspec.Struct, frozen=True):
 
     name: str
     trials: int
+    engine_options: tuple[str, ...]
     measure: Callable[[Engine, Place, int, int], float]
 
 
@@ -45,9 +50,9 @@ def add_folders(parser: argparse.ArgumentParser) -> None:
 def references(kind: str, options: argparse.Namespace) -> list[Reference]:
     """NetPIPE, and the suites that were named for this kind of MPI."""
     return [
-        Reference("NetPIPE", netpipe.TRIALS, _netpipe),
-        *(Reference("OSU", 1, _osu(folder)) for of, folder in options.osu if of == kind),
-        *(Reference("IMB", 1, _imb(folder)) for of, folder in options.imb if of == kind),
+        Reference("NetPIPE", netpipe.TRIALS, (), _netpipe),
+        *(Reference("OSU", 1, SEPARATE, _osu(folder)) for of, folder in options.osu if of == kind),
+        *(Reference("IMB", 1, SEPARATE, _imb(folder)) for of, folder in options.imb if of == kind),
     ]
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.app.commands import SHORT, Checked
+from tests.app.commands import SHORT, Checked, fabricgauge
 
 pytestmark = [pytest.mark.lab, pytest.mark.engine]
 
@@ -122,11 +122,11 @@ def test_data_is_verified_on_request(check: Callable[..., Checked]) -> None:
     assert checked.outcomes("data") == {"PASS"}, checked.text
 
 
-def test_a_dry_run_prints_the_commands_and_measures_nothing(check: Callable[..., Checked]) -> None:
-    checked = check("--lab", "--dry-run", *SHORT)
-    assert checked.status == 0
-    assert "--pin 10.77.0.0/24" in checked.text
-    assert not (checked.path / "results.jsonl").exists()
+def test_a_dry_run_prints_the_commands_and_leaves_nothing(tmp_path: Path) -> None:
+    done = fabricgauge("check", "--lab", "--dry-run", "-o", str(tmp_path), *SHORT)
+    assert done.returncode == 0, done.stderr
+    assert "--pin 10.77.0.0/24" in done.stdout
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("mpicxx", ["/usr/bin/mpicxx.mpich", "/usr/bin/mpicxx.openmpi"])

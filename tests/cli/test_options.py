@@ -58,6 +58,27 @@ def test_an_unknown_key_of_a_file_is_a_usage_error(tmp_path: Path) -> None:
     assert "profiel" in done.stderr
 
 
+@pytest.mark.parametrize(
+    "line", ['profile = "nope"', 'launches = "many"', "case-budget = -1", "half-width = [1, 2]"]
+)
+def test_a_wrong_value_in_a_file_is_a_usage_error(line: str, tmp_path: Path) -> None:
+    configure(tmp_path, f"[check]\n{line}\n")
+    done = run("check", home=tmp_path)
+    assert done.returncode == 2, done.stderr
+    assert line.split()[0] in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_lists_and_paths_of_a_file_arrive_as_the_options_do(tmp_path: Path) -> None:
+    configure(
+        tmp_path, f'[check]\nsizes = [8, "64K"]\noutput = "{tmp_path}/runs"\nnetwork = "no"\n'
+    )
+    done = run("check", "--launcher", "local", home=tmp_path)
+    assert "no network" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert (tmp_path / "runs").is_dir()
+
+
 def test_an_unknown_lab_says_how_to_bring_one_up(tmp_path: Path) -> None:
     done = run("check", "--lab", "none-such", home=tmp_path)
     assert done.returncode != 0

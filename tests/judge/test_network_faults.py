@@ -176,3 +176,37 @@ def test_dips_do_not_count_a_burst_above_the_ceiling_as_a_level() -> None:
     ]
     given = planted.verdicts(samples_run(*samples), planted.ceiling(burst_bytes=32768))
     assert planted.outcomes(given, "dips") == {Outcome.PASS}
+
+
+def test_link_warns_when_one_port_fell_back_to_a_lower_rate() -> None:
+    bare = planted.fabric()
+    first, second = (
+        msgspec.structs.replace(
+            node,
+            interfaces=tuple(
+                msgspec.structs.replace(one, speed_bit_s=rate) for one in node.interfaces
+            ),
+        )
+        for node, rate in zip(bare.nodes, (1e9, 1e8), strict=True)
+    )
+    of = msgspec.structs.replace(bare, nodes=(first, second))
+    verdict = planted.the(planted.verdicts(planted.run(of=of)), "link", Outcome.WARN)
+    assert "c2:eth0" in verdict.summary
+    assert "c1:eth0" not in verdict.summary
+
+
+def test_link_fails_when_it_was_lost_in_mid_run_and_warns_once_the_rest_is_measured() -> None:
+    whole = planted.sound_launches()[0]
+    lost = msgspec.structs.replace(
+        whole,
+        measurements=whole.measurements[:2],
+        ended=msgspec.structs.replace(
+            whole.ended, status="timeout", changes=("c2:eth0 (net1) has lost its carrier",)
+        ),
+    )
+    plan = planted.plan_of((whole,))
+    broken = msgspec.structs.replace(planted.run((lost,)), plan=plan)
+    verdict = planted.the(planted.verdicts(broken), "link", Outcome.FAIL)
+    assert "c2:eth0" in verdict.summary
+    resumed = msgspec.structs.replace(planted.run((lost, whole)), plan=plan)
+    planted.the(planted.verdicts(resumed), "link", Outcome.WARN)

@@ -113,6 +113,8 @@ def _check(options: dict[str, Any], said: "Settings", doors: "Reached") -> int:
         bench = app.prepare(site, _wanted(options, doors[0]), directory, bar)
     if options["dry_run"]:
         _print_plan(bench)
+        if not options["resume"]:
+            directory.discard()
         return 0
     try:
         outcome = app.finish(bench, site.thresholds, bar)
@@ -132,8 +134,19 @@ def _with_files(ctx: click.Context, options: dict[str, Any], said: "Settings") -
         if name not in options:
             raise UsageError(f"[check] in a configuration file names {key!r}: no such option")
         if ctx.get_parameter_source(name) is click.core.ParameterSource.DEFAULT:
-            chosen[name] = tuple(value) if name == "network" else value
+            chosen[name] = _cast(ctx, key, name, value)
     return chosen
+
+
+def _cast(ctx: click.Context, key: str, name: str, value: object) -> Any:
+    """A file's value by the same rules as the command line's; a list is a comma's."""
+    option = next(one for one in ctx.command.params if one.name == name)
+    words = value if isinstance(value, list) else [value]
+    given = words if option.multiple else ",".join(map(str, words))
+    try:
+        return option.type_cast_value(ctx, given)
+    except click.UsageError as error:
+        raise UsageError(f"[check] {key} = {value!r} in a file: {error.message}") from error
 
 
 def _site(

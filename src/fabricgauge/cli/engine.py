@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from fabricgauge.model.engine import Engine, Mpi
 
 
@@ -42,19 +44,28 @@ def list_() -> None:
     _show(find_mpis(), list_engines())
 
 
+def _table(title: str, *heads: str) -> Table:
+    """Columns whose words are folded, never cut: paths are there to be copied."""
+    from rich.table import Table
+
+    table = Table(title=title, box=None)
+    for head in heads:
+        table.add_column(head, overflow="fold")
+    return table
+
+
 def _show(mpis: tuple[Mpi, ...], engines: tuple[Engine, ...]) -> None:
     from rich.console import Console
     from rich.markup import escape
-    from rich.table import Table
 
     console = Console()
-    found = Table("MPI", "version", "mpicxx", "launcher", title="MPI libraries", box=None)
+    found = _table("MPI libraries", "MPI", "version", "mpicxx", "launcher")
     for mpi in mpis:
         name = f"{mpi.kind} (embedded)" if mpi.embedded else mpi.kind
         cells = (name, mpi.version, str(mpi.mpicxx), str(mpi.mpiexec))
         found.add_row(*map(escape, cells))
     console.print(found)
-    built = Table("engine", "MPI", "compiler", title="Engines", box=None)
+    built = _table("Engines", "engine", "MPI", "compiler")
     for one in engines:
         built.add_row(
             escape(str(one.path)), escape(f"{one.mpi.kind} {one.mpi.version}"), escape(one.compiler)

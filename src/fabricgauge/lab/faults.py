@@ -82,6 +82,9 @@ def _set(state: LabState, faults: tuple[Fault, ...]) -> LabState:
     changed = msgspec.structs.replace(state, faults=faults)
     for node, network in sorted(links):
         _apply(changed, changed.node(node), changed.network(network))
+    # Neighbours that were sought in vain are held to be unreachable for seconds.
+    for lab_node in changed.nodes:
+        inside.batch(lab_node.holder, "ip", ["neigh flush all"])
     save(changed)
     return changed
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.fabric import Fabric, Interface, Network, Node
-from fabricgauge.report.quantities import link_rate, megabytes_per_s
+from fabricgauge.report.quantities import link_rate, of_unit
 from fabricgauge.report.visible import visible
 
 
@@ -54,5 +54,4 @@ def _network(network: Network, ceiling: Ceiling | Skipped) -> Iterator[str]:
         yield f"  ceiling not known: {visible(ceiling.reason)}"
         return
     for step in ceiling.steps:
-        yield f"  {step.label}: {step.expression} = {step.value:,.6g} {step.unit}"
-    yield f"  ceiling: {megabytes_per_s(ceiling.payload_bytes_per_s)} of payload per direction"
+        yield f"  {step.label}: {step.expression} = {of_unit(step.value, step.unit)}"

@@ -8,6 +8,7 @@ run that dies at any point keeps all that it measured. No locks: safe on NFS and
 import os
 import re
 import secrets
+import shutil
 from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
@@ -110,6 +111,11 @@ class RunDirectory:
             except msgspec.MsgspecError as error:
                 damaged.append(f"{path.name} line {number} was not understood: {error}")
         return values, damaged
+
+    def discard(self) -> None:
+        """Remove a directory in which nothing was measured."""
+        if not self.complete and not (self.path / "results.jsonl").exists():
+            shutil.rmtree(self.path, ignore_errors=True)
 
     def finish(self) -> None:
         """Give the directory its final name; from now on it is never changed."""

@@ -32,8 +32,8 @@ def _changed(subject: Subject) -> Verdict | None:
         evidence=changes,
         cause="the link went down under load: a loose or bad cable or module, or a port that"
         " was switched off",
-        remedy="reseat or exchange the cable, look at the switch port's log, then measure the"
-        " rest: fabricgauge check --resume RUN",
+        remedy="reseat or exchange the cable and look at the switch port's log"
+        + ("" if mended else "; then measure the rest: fabricgauge check --resume RUN"),
     )  # fmt: skip
 
 
@@ -54,7 +54,31 @@ def _judge(fabric: Fabric, network: Network) -> Verdict:
     if len(live) < len(found) or not found:
         reason = f"{len(live)} of {len(found)} interfaces report a live link, the others nothing"
         return Verdict(ID, Outcome.SKIPPED, network.name, reason)
-    return Verdict(ID, Outcome.PASS, network.name, f"all {len(live)} interfaces have a live link")
+    return _unlike(network, found) or Verdict(
+        ID, Outcome.PASS, network.name, f"all {len(live)} interfaces have a live link"
+    )
+
+
+def _unlike(network: Network, found: list[tuple[Member, Interface | Skipped]]) -> Verdict | None:
+    """Ports of one network that were negotiated at different rates."""
+    rates = {
+        f"{member.node}:{member.interface}": interface.speed_bit_s
+        for member, interface in found
+        if isinstance(interface, Interface) and isinstance(interface.speed_bit_s, float)
+    }
+    slow = [name for name, rate in rates.items() if rate < max(rates.values())]
+    if not slow:
+        return None
+    said = tuple(f"{name}: {wording.link_rate(rate)}" for name, rate in sorted(rates.items()))
+    return Verdict(
+        ID, Outcome.WARN, network.name,
+        f"{wording.listed(slow)} runs at a lower rate than the fastest port of the network",
+        evidence=said,
+        cause="the port fell back to a lower rate: a bad cable or module, a forced setting, or"
+        " a slower switch port",
+        remedy="compare the advertised modes of both ends (ethtool NAME), then reseat or"
+        " exchange the cable",
+    )  # fmt: skip
 
 
 def _interface(fabric: Fabric, member: Member) -> Interface | Skipped:
