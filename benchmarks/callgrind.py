@@ -1,53 +1,63 @@
-"""Instructions by function of one program file, counted by valgrind's callgrind."""
+"""How often each instruction of one program file ran, counted by valgrind's callgrind."""
 
-import re
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
-from fabricgauge import process
+import msgspec
 
-#: A row of ``callgrind_annotate``, valgrind 3.19: count, share, file:function, object.
-_ROW = re.compile(r"\s*([\d,]+) \([ \d.]+%\)\s+[^:]*:(.+) \[(.+)\]")
 
-TIMEOUT_S = 120.0
+class Instruction(msgspec.Struct, frozen=True):
+    """An instruction by its address, and the function that it belongs to."""
+
+    function: str
+    address: str
 
 
 def under_valgrind(folder: Path, program: str) -> tuple[str, list[str]]:
-    """The program to start instead, and its options up to and with ``program``."""
-    counting = ["--tool=callgrind", f"--callgrind-out-file={folder}/count.%p"]
-    return "valgrind", [*counting, program]
+    """The program to start instead, and its options up to and with ``program``.
 
-
-def counted(folder: Path, program: str) -> Counter[str]:
-    """Instructions by function of ``program`` itself, all processes together."""
-    total: Counter[str] = Counter()
-    for file in sorted(folder.glob("count.*")):
-        argv = ["callgrind_annotate", "--threshold=100", "--auto=no", str(file)]
-        done = process.run(argv, timeout_s=TIMEOUT_S)
-        total.update(own_instructions(done.stdout, Path(program).name))
-    return total
-
-
-def own_instructions(text: str, program: str) -> Counter[str]:
-    """Self cost by function, from the report of ``callgrind_annotate``.
-
-    Only functions that lie in an object file called ``program`` count: those of the MPI and
-    the C library lie in their own.
+    Each process leaves a file ``count.PID`` in ``folder``.
     """
-    found: Counter[str] = Counter()
-    for line in text.splitlines():
-        row = _ROW.fullmatch(line)
-        if row and Path(row[3]).name == program:
-            found[plain_name(row[2])] += int(row[1].replace(",", ""))
+    plain = ["--dump-instr=yes", "--dump-line=no", "--compress-strings=no", "--compress-pos=no"]
+    return "valgrind", [
+        "--tool=callgrind", f"--callgrind-out-file={folder}/count.%p", *plain, program,
+    ]  # fmt: skip
+
+
+def counts(folder: Path, program: str) -> list[Counter[Instruction]]:
+    """One count for each process that left a file."""
+    files = sorted(folder.glob("count.*"))
+    return [executions(file.read_text(), Path(program).name) for file in files]
+
+
+def executions(text: str, program: str) -> Counter[Instruction]:
+    """How often each instruction ran that lies in an object file called ``program``.
+
+    The format is that of the "Callgrind Format Specification" in valgrind's manual, written with
+    the options above: cost lines are ``0xADDRESS COUNT``. The line after ``calls=`` is the cost of
+    what was called and no instruction's own. The MPI and the C library lie in other files.
+    """
+    found: Counter[Instruction] = Counter()
+    for name, function, line in _own_costs(text):
+        address, _, count = line.partition(" ")
+        if Path(name).name == program and count.isdecimal():
+            found[Instruction(function, address)] += int(count)
     return found
 
 
-def plain_name(function: str) -> str:
-    """A C++ function's name without template arguments and parameters."""
-    depth, kept = 0, []
-    for sign in function.replace("(anonymous namespace)::", ""):
-        depth += sign in "<("
-        if depth == 0:
-            kept.append(sign)
-        depth -= sign in ">)"
-    return re.sub(r" const.*$", "", "".join(kept)).strip()
+def _own_costs(text: str) -> Iterator[tuple[str, str, str]]:
+    """Object file, function and text of each line of self cost."""
+    name = function = ""
+    called = False
+    for line in text.splitlines():
+        if line.startswith("ob="):
+            name = line[3:]
+        elif line.startswith("fn="):
+            function = line[3:]
+        elif line.startswith("calls="):
+            called = True
+        elif line.startswith("0x"):
+            if not called:
+                yield name, function, line
+            called = False

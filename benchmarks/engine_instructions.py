@@ -1,20 +1,20 @@
 """Instructions that the engine itself adds to one round trip, counted and not timed.
 
-Two launches of different length are counted; their difference, divided by the round trips that
-the longer one makes more, is what each of these costs. Instructions of the MPI library, of the C
-library and of the clock are not the engine's own. NetPIPE is counted in the same way.
+Callgrind says how often every single instruction ran. Those of the engine's own file that ran
+once in every round trip are what it adds to it; those of the MPI library, of the C library and of
+the clock lie in other files. NetPIPE, counted in the same way, stands beside it.
 """
 
 import argparse
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 from benchmarks import netpipe
-from benchmarks.callgrind import counted, under_valgrind
+from benchmarks.callgrind import Instruction, counts, under_valgrind
 from benchmarks.launching import WRAPPERS, engine_for, latency_case, run_program
 from benchmarks.places import Place, shared_memory
 from benchmarks.references import netpipe_program
@@ -27,86 +27,84 @@ from fabricgauge.parse.engine import parse_line
 from fabricgauge.run.launch import case_lines
 
 MESSAGE_BYTES = 8
-SAMPLES = (2_000, 10_000)
+#: More than the readings that the engine makes at its start to know its clock, so that these are
+#: not taken for a part of every round trip.
+SAMPLES = 40_000
 BUDGET_S = 300.0
-
-#: The functions that the timed code of both ranks has been inlined into.
-TIMED = ("OriginPart::round", "TargetPart::run")
-#: Rows for less than this per round trip are left out.
-SMALLEST_SHOWN = 0.05
 
 
 class Count(msgspec.Struct, frozen=True):
-    """Instructions by function over both ranks, and the round trips that they were spent on."""
+    """How often the instructions of each of two processes ran, in how many round trips."""
 
-    instructions: Counter[str]
+    program: str
+    processes: tuple[Counter[Instruction], ...]
     round_trips: int
+    samples: int
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the engine's own instructions per round trip, by function."""
+    """Print the programs' own instructions per round trip."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--mpi", choices=WRAPPERS, default="mpich")
-    kind = parser.parse_args(arguments).mpi
-    engine, place = engine_for(kind), shared_memory()
+    parser.add_argument("--mpi", nargs="+", choices=WRAPPERS, default=list(WRAPPERS))
+    kinds = parser.parse_args(arguments).mpi
     what = (
-        f"Ping-pong of {MESSAGE_BYTES} B, both ranks together; difference of two launches of "
-        f"{SAMPLES[0]} and {SAMPLES[1]} samples.\nCounted by callgrind: self cost of the program's "
-        "own functions, without the MPI library, the C library and the clock."
+        f"Ping-pong of {MESSAGE_BYTES} B over shared memory, one launch of each under callgrind; "
+        "origin and target together.\nWhat does not run in every round trip is divided among "
+        "them; callgrind slows the program,\nso that there are more blocks than usual."
     )
-    print(heading(f"The engine's own instructions per round trip, {kind}", what), flush=True)
-    ours = _per_round_trip(lambda samples: _engine(engine, place, samples))
-    theirs = _per_round_trip(lambda samples: _netpipe(engine, place, samples))
-    shown = [(name, cost) for name, cost in ours.most_common() if cost >= SMALLEST_SHOWN]
-    rows = [(name, _where(name), f"{cost:.1f}") for name, cost in shown]
-    timed = sum(cost for name, cost in ours.items() if _where(name) == "timed")
-    rows += [
-        ("all of the engine", "timed", f"{timed:.1f}"),
-        ("all of the engine", "between blocks", f"{sum(ours.values()) - timed:.1f}"),
-        ("all of NetPIPE", "timed", f"{sum(theirs.values()):.1f}"),
-    ]
-    print(table(("function", "where", "instructions per round trip"), rows), flush=True)
+    print(heading("Own instructions per round trip", what), flush=True)
+    rows: list[tuple[str, ...]] = []
+    for kind in kinds:
+        engine, place = engine_for(kind), shared_memory()
+        counted = (_engine(engine, place), _netpipe(engine, place))
+        rows.extend((kind, *_row(count)) for count in counted)
+    heads = ("MPI", "program", "round trips", "per sample", "in every round trip", "all else")
+    print(table(heads, rows), flush=True)
 
 
-def _where(function: str) -> str:
-    return "timed" if function.endswith(TIMED) else "between blocks"
+def _row(count: Count) -> tuple[str, ...]:
+    inner = sum(in_every(runs, count.round_trips) for runs in count.processes)
+    everything = sum(sum(runs.values()) for runs in count.processes) / count.round_trips
+    return (
+        count.program,
+        str(count.round_trips),
+        f"{count.round_trips / count.samples:.1f}",
+        f"{inner:.0f}",
+        f"{everything - inner:.1f}",
+    )
 
 
-def _per_round_trip(count: Callable[[int], Count]) -> Counter[str]:
-    short, long = (count(samples) for samples in SAMPLES)
-    more = long.round_trips - short.round_trips
-    cost: Counter[str] = Counter()
-    for name, instructions in long.instructions.items():
-        # Counter's type knows whole numbers only, but it holds and sorts any.
-        cost[name] = (instructions - short.instructions[name]) / more  # type: ignore[assignment]
-    return cost
+def in_every(runs: Counter[Instruction], round_trips: int) -> int:
+    """How many instructions ran in every round trip, counted as often as they did in each."""
+    return sum(times // round_trips for times in runs.values())
 
 
-def _engine(engine: Engine, place: Place, samples: int) -> Count:
+def _engine(engine: Engine, place: Place) -> Count:
     with tempfile.TemporaryDirectory() as folder:
         program, options = under_valgrind(Path(folder), str(engine.path))
-        options = [*options, "--iterations", str(samples)]
+        options = [*options, "--iterations", str(SAMPLES)]
         cases = case_lines([latency_case("counted", MESSAGE_BYTES, BUDGET_S)])
         done = run_program(engine, place, program, options, stdin=cases)
         (measured,) = (
-            record for record in map(parse_line, done.stdout.splitlines())
+            record
+            for record in map(parse_line, done.stdout.splitlines())
             if isinstance(record, Measurement)
-        )  # fmt: skip
-        taken = measured.samples + measured.warmup_samples
-        return Count(counted(Path(folder), str(engine.path)), taken * measured.batch)
+        )
+        processes = tuple(counts(Path(folder), str(engine.path)))
+        # What was warm-up is not known in operations: the first few were not batched.
+        return Count("fabricgauge", processes, measured.samples * measured.batch, measured.samples)
 
 
-def _netpipe(engine: Engine, place: Place, samples: int) -> Count:
-    name = netpipe_program(engine.mpi.kind)
-    found = shutil.which(name)
+def _netpipe(engine: Engine, place: Place) -> Count:
+    found = shutil.which(netpipe_program(engine.mpi.kind))
     if found is None:
-        raise ToolMissing(f"{name} is not installed")
+        raise ToolMissing(f"{netpipe_program(engine.mpi.kind)} is not installed")
     with tempfile.TemporaryDirectory() as folder:
         program, options = under_valgrind(Path(folder), found)
-        sweep = netpipe.one_size(MESSAGE_BYTES, samples, Path(folder) / "np.out")
+        sweep = netpipe.one_size(MESSAGE_BYTES, SAMPLES, Path(folder) / "np.out")
         run_program(engine, place, program, [*options, *sweep])
-        resolved = str(Path(found).resolve())
-        return Count(counted(Path(folder), resolved), netpipe.TRIALS * samples)
+        processes = tuple(counts(Path(folder), str(Path(found).resolve())))
+        return Count("NetPIPE", processes, netpipe.TRIALS * SAMPLES, netpipe.TRIALS)
 
 
 if __name__ == "__main__":

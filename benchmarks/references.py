@@ -6,8 +6,9 @@ their programs, built for the same MPI, is named.
 
 import argparse
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 import msgspec
 from benchmarks import imb, netpipe, osu
@@ -24,6 +25,8 @@ TIMEOUT_S = 20.0
 #: unless told otherwise, has but one.
 SEPARATE = ("--separate-buffers",)
 
+Measure: TypeAlias = Callable[[Engine, Place, int, int], float]
+
 
 class Reference(msgspec.Struct, frozen=True):
     """Another benchmark's half round trip, and how the engine has to measure to be like it.
@@ -35,25 +38,33 @@ class Reference(msgspec.Struct, frozen=True):
     name: str
     trials: int
     engine_options: tuple[str, ...]
-    measure: Callable[[Engine, Place, int, int], float]
+    measure: Measure
 
 
 def add_folders(parser: argparse.ArgumentParser) -> None:
     """Options that name folders with the programs of OSU and IMB."""
     for suite, program in (("osu", "osu_latency and osu_bw"), ("imb", "IMB-MPI1")):
         parser.add_argument(
-            f"--{suite}", action="append", default=[], type=_of_kind, metavar="MPI=DIR",
+            f"--{suite}", action="append", default=[], type=_named, metavar="MPI=DIR",
             help=f"folder with {program}, built for that MPI (mpich or openmpi)",
         )  # fmt: skip
 
 
 def references(kind: str, options: argparse.Namespace) -> list[Reference]:
     """NetPIPE, and the suites that were named for this kind of MPI."""
-    return [
-        Reference("NetPIPE", netpipe.TRIALS, (), _netpipe),
-        *(Reference("OSU", 1, SEPARATE, _osu(folder)) for of, folder in options.osu if of == kind),
-        *(Reference("IMB", 1, SEPARATE, _imb(folder)) for of, folder in options.imb if of == kind),
-    ]
+    found = [Reference("NetPIPE", netpipe.TRIALS, (), _netpipe)]
+    for folder in of_kind(kind, options.osu):
+        measure = _suite(folder / "osu_latency", osu.one_size, osu.half_round_trips_s)
+        found.append(Reference("OSU", 1, SEPARATE, measure))
+    for folder in of_kind(kind, options.imb):
+        measure = _suite(folder / "IMB-MPI1", imb.one_size, imb.half_round_trips_s)
+        found.append(Reference("IMB", 1, SEPARATE, measure))
+    return found
+
+
+def of_kind(kind: str, folders: Sequence[tuple[str, Path]]) -> list[Path]:
+    """The folders that were named for this kind of MPI."""
+    return [folder for named, folder in folders if named == kind]
 
 
 def netpipe_program(kind: str) -> str:
@@ -67,31 +78,30 @@ def _netpipe(engine: Engine, place: Place, size_bytes: int, repeats: int) -> flo
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "np.out"
         options = netpipe.one_size(size_bytes, repeats, output)
-        run_program(engine, place, netpipe_program(engine.mpi.kind), options, timeout_s=TIMEOUT_S)
+        program = netpipe_program(engine.mpi.kind)
+        try:
+            run_program(engine, place, program, options, timeout_s=TIMEOUT_S)
+        except CannotRun:
+            # A shutdown that hangs does so once the row has been written.
+            if not output.exists() or not netpipe.half_round_trips_s(output.read_text()):
+                raise
         return netpipe.half_round_trips_s(output.read_text())[size_bytes]
 
 
-def _osu(folder: Path) -> Callable[[Engine, Place, int, int], float]:
+def _suite(
+    program: Path,
+    options: Callable[[int, int], list[str]],
+    parse: Callable[[str], dict[int, float]],
+) -> Measure:
     def measure(engine: Engine, place: Place, size_bytes: int, repeats: int) -> float:
-        options = osu.one_size(size_bytes, repeats)
-        program = str(folder / "osu_latency")
-        done = run_program(engine, place, program, options, timeout_s=TIMEOUT_S)
-        return osu.half_round_trips_s(done.stdout)[size_bytes]
+        chosen = options(size_bytes, repeats)
+        done = run_program(engine, place, str(program), chosen, timeout_s=TIMEOUT_S)
+        return parse(done.stdout)[size_bytes]
 
     return measure
 
 
-def _imb(folder: Path) -> Callable[[Engine, Place, int, int], float]:
-    def measure(engine: Engine, place: Place, size_bytes: int, repeats: int) -> float:
-        options = imb.one_size(size_bytes, repeats)
-        program = str(folder / "IMB-MPI1")
-        done = run_program(engine, place, program, options, timeout_s=TIMEOUT_S)
-        return imb.half_round_trips_s(done.stdout)[size_bytes]
-
-    return measure
-
-
-def _of_kind(text: str) -> tuple[str, Path]:
+def _named(text: str) -> tuple[str, Path]:
     kind, _, folder = text.partition("=")
     if kind not in netpipe.PROGRAMS or not Path(folder).is_dir():
         raise argparse.ArgumentTypeError(f"{text!r} is not mpich=DIR or openmpi=DIR")

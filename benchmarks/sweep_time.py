@@ -1,4 +1,4 @@
-"""Time for a whole sweep of latency and bandwidth, divided by what other benchmarks take for theirs.
+"""Time for a whole sweep of latency and bandwidth, divided by what others take for theirs.
 
 Ours: latency at 0 B to 4 MiB and bandwidth at 1 B to 4 MiB in one launch, each until the interval
 of its median is within ±1 %, or its time budget of the standard profile is spent. Theirs: their
@@ -17,7 +17,7 @@ from benchmarks import netpipe
 from benchmarks.launching import WRAPPERS, engine_for, run_engine, run_program
 from benchmarks.places import LAB_RATE_BIT_S, Place, lab, shared_memory
 from benchmarks.ratios import in_turn, spread
-from benchmarks.references import add_folders, netpipe_program
+from benchmarks.references import add_folders, netpipe_program, of_kind
 from benchmarks.tables import heading, table
 
 from fabricgauge.model.engine import Engine
@@ -58,8 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for kind in options.mpi:
             engine = engine_for(kind)
             for place in (shared_memory(), virtual):
-                for sweep in _sweeps(kind, options):
-                    rows.append(_row(engine, place, sweep, options.pairs))
+                sweeps = _sweeps(kind, options)
+                rows.extend(_row(engine, place, sweep, options.pairs) for sweep in sweeps)
     print(table(heads, rows), flush=True)
 
 
@@ -97,19 +97,14 @@ def _ours(engine: Engine, place: Place) -> Ours:
 
 
 def _sweeps(kind: str, options: argparse.Namespace) -> list[Sweep]:
-    return [
-        Sweep("NetPIPE ping-pong", _netpipe),
-        *(
-            Sweep("OSU latency + bw", _each([f"{folder}/osu_latency"], [f"{folder}/osu_bw"]))
-            for of, folder in options.osu
-            if of == kind
-        ),
-        *(
-            Sweep("IMB PingPong + Uniband", _each([f"{folder}/IMB-MPI1", "PingPong", "Uniband"]))
-            for of, folder in options.imb
-            if of == kind
-        ),
-    ]
+    found = [Sweep("NetPIPE ping-pong", _netpipe)]
+    for folder in of_kind(kind, options.osu):
+        both = _each([f"{folder}/osu_latency"], [f"{folder}/osu_bw"])
+        found.append(Sweep("OSU latency + bw", both))
+    for folder in of_kind(kind, options.imb):
+        both = _each([f"{folder}/IMB-MPI1", "PingPong", "Uniband"])
+        found.append(Sweep("IMB PingPong + Uniband", both))
+    return found
 
 
 def _netpipe(engine: Engine, place: Place) -> float:
