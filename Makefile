@@ -5,10 +5,11 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-# Debian packages: what the main job needs, and what the tests need besides.
+# Debian packages: what the main job needs, what the tests need besides, what the benchmarks need.
 RUN_PACKAGES  := iproute2 util-linux g++
 TEST_PACKAGES := cmake chromium ethtool iperf3 iputils-ping libmpich-dev libopenmpi-dev mpich \
                  netpipe-mpich2 netpipe-openmpi openmpi-bin openssh-client openssh-server shellcheck
+BENCH_PACKAGES := valgrind
 
 .PHONY: check test dev bench install install-test lint unit clean
 
@@ -22,7 +23,8 @@ dev: $(VENV)/.dev lint
 	$(BIN)/pytest -q -m "not lab and not engine and not browser"
 
 bench: install-test
-	$(BIN)/python benchmarks/run_all.py
+	@scripts/install-packages $(BENCH_PACKAGES)
+	$(BIN)/python -m benchmarks.run_all
 
 install: $(VENV)/.run
 	@scripts/install-packages $(RUN_PACKAGES)

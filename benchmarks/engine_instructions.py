@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
-from benchmarks import netpipe
 from benchmarks.callgrind import Instruction, counts, under_valgrind
 from benchmarks.launching import WRAPPERS, engine_for, latency_case, run_program
 from benchmarks.places import Place, shared_memory
 from benchmarks.references import netpipe_program
 from benchmarks.tables import heading, table
 
+from benchmarks import netpipe
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import ToolMissing
 from fabricgauge.model.measurement import Measurement

@@ -5,14 +5,12 @@ PingPong: t = time / 2). The suite is not installed with this program: a folder 
 built for the same MPI, has to be named.
 """
 
-import math
-
 
 def one_size(size_bytes: int, iterations: int) -> list[str]:
-    """Options of ``IMB-MPI1`` for PingPong; IMB knows powers of two and 0 only."""
-    power = "0:0" if size_bytes == 1 else f"{int(math.log2(size_bytes))}"
-    chosen = power if ":" in power else f"{power}:{power}"
-    return ["PingPong", "-msglog", chosen, "-iter", str(iterations), "-iter_policy", "off"]
+    """Options of ``IMB-MPI1`` for PingPong at a power of two; IMB adds 0 B by itself."""
+    power = str(size_bytes.bit_length() - 1)
+    return ["PingPong", "-msglog", f"{power}:{power}", "-iter", str(iterations),
+            "-iter_policy", "off"]  # fmt: skip
 
 
 def half_round_trips_s(text: str) -> dict[int, float]:

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TypeAlias
 
 import msgspec
-from benchmarks import imb, netpipe, osu
 from benchmarks.launching import run_program
 from benchmarks.places import Place
 
+from benchmarks import imb, netpipe, osu
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import CannotRun, ToolMissing
 

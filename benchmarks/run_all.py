@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Sequence
 
 from benchmarks import engine_instructions, half_round_trip, help_time, sweep_time
-
 from fabricgauge.model.errors import FabricgaugeError
 
 Benchmark = Callable[[Sequence[str]], None]

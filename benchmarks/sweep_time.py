@@ -13,13 +13,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
-from benchmarks import netpipe
 from benchmarks.launching import WRAPPERS, engine_for, run_engine, run_program
 from benchmarks.places import LAB_RATE_BIT_S, Place, lab, shared_memory
 from benchmarks.ratios import in_turn, spread
 from benchmarks.references import add_folders, netpipe_program, of_kind
 from benchmarks.tables import heading, table
 
+from benchmarks import netpipe
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import FabricgaugeError
 from fabricgauge.plan.cases import cases

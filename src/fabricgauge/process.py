@@ -1,7 +1,8 @@
 """The only door to other programs: argv lists in, output out, nothing through a shell.
 
-Every child gets its own session, so that it can be ended with all its descendants,
-and an environment marker, so that a descendant which left the session can be found.
+Every child gets its own session, so that it can be ended with all its descendants.
+A launch also carries an environment marker, so that a descendant which left the session,
+or outlived this program, can be found.
 """
 
 import os
@@ -11,7 +12,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
@@ -27,6 +28,9 @@ MARKER = "FABRICGAUGE_CHILD"
 #: How long a child may take to end after SIGTERM before it is killed.
 TERM_GRACE_S = 2.0
 
+#: How long to read on after a child was ended: what it wrote last is already in the pipe.
+REST_S = 0.5
+
 
 class Completed(msgspec.Struct, frozen=True):
     """What a finished child left. ``timed_out`` says that it was ended by us."""
@@ -37,6 +41,42 @@ class Completed(msgspec.Struct, frozen=True):
     stderr: str
     wall_s: float
     timed_out: bool = False
+
+
+class Group:
+    """Children that are waited for in several threads and can be ended all at once.
+
+    Only the main thread is interrupted by a signal; it cannot end the others' waiting,
+    but it can end what they wait for.
+    """
+
+    def __init__(self) -> None:
+        self.over = False
+        self._lock = threading.Lock()
+        self._children: set[subprocess.Popen[bytes]] = set()
+
+    def end(self) -> None:
+        """End every child of the group; one that is started later ends at once."""
+        with self._lock:
+            self.over = True
+            running = {child for child in self._children if child.poll() is None}
+        _signal(running, signal.SIGTERM)
+        deadline = time.monotonic() + TERM_GRACE_S
+        while running and time.monotonic() < deadline:
+            time.sleep(0.01)
+            running = {child for child in running if child.poll() is None}
+        _signal(running, signal.SIGKILL)
+
+    def add(self, child: "subprocess.Popen[bytes]") -> None:
+        with self._lock:
+            self._children.add(child)
+            late = self.over
+        if late:
+            end(child)
+
+    def remove(self, child: "subprocess.Popen[bytes]") -> None:
+        with self._lock:
+            self._children.discard(child)
 
 
 def behind(door: Door, argv: Sequence[str]) -> list[str]:
@@ -53,31 +93,56 @@ def run(
     env: Mapping[str, str] | None = None,
     stdin: str = "",
     cwd: Path | None = None,
+    group: Group | None = None,
 ) -> Completed:
-    """Run a program to its end and keep its output.
+    """Run a program to its end, and to the end of its output, and keep that output.
 
     ``env`` is added to this process's own environment. A program that outlives
-    ``timeout_s`` is ended with its whole session; what it printed is kept.
+    ``timeout_s`` is ended with its whole session; what it printed is kept. A descendant
+    that left the session and holds the output open does not prolong the wait. Another
+    thread can end the program early through ``group``.
 
     Raises:
         ToolMissing: the program does not exist or is not executable.
     """
     started = time.monotonic()
     child = _spawn(argv, env, cwd, subprocess.PIPE, subprocess.PIPE)
+    group = group or Group()
+    timed_out = False
     try:
+        group.add(child)
         out, err = child.communicate(stdin.encode(), timeout=timeout_s)
-        timed_out = False
     except subprocess.TimeoutExpired:
         end(child)
-        out, err = child.communicate()
+        out, err = _rest(child)
         timed_out = True
     except BaseException:
         end(child)
         raise
+    finally:
+        group.remove(child)
     return Completed(
-        tuple(argv), child.returncode, out.decode(errors="replace"),
+        tuple(argv), _exit_code(child), out.decode(errors="replace"),
         err.decode(errors="replace"), time.monotonic() - started, timed_out,
     )  # fmt: skip
+
+
+def _rest(child: "subprocess.Popen[bytes]") -> tuple[bytes, bytes]:
+    """All that an ended child printed, though another process may hold its pipes open."""
+    try:
+        return child.communicate(timeout=REST_S)
+    except subprocess.TimeoutExpired as so_far:
+        return so_far.output or b"", so_far.stderr or b""
+    finally:
+        for pipe in (child.stdin, child.stdout, child.stderr):
+            if pipe:
+                with suppress(OSError):
+                    pipe.close()
+
+
+def _exit_code(child: "subprocess.Popen[bytes]") -> int:
+    """Its exit status; a process that even SIGKILL does not end hangs in the kernel."""
+    return -signal.SIGKILL if child.returncode is None else child.returncode
 
 
 class Stream:
@@ -85,7 +150,8 @@ class Stream:
 
     Iterating yields each line once it is safely in the file. ``silent_s`` bounds the
     time without a line: a program that says nothing for longer is ended, and
-    ``silent`` is then true. After the loop ``exit_code`` is set.
+    ``silent`` is then true. Once ``hopeless()`` is true, ``hopeless_s`` bounds it, if
+    that is less. ``silent_s`` is then what bounded it. After the loop ``exit_code`` is set.
     """
 
     def __init__(
@@ -97,11 +163,14 @@ class Stream:
         stderr: Path,
         silent_s: float,
         env: Mapping[str, str] | None = None,
+        hopeless: Callable[[], bool] = lambda: False,
+        hopeless_s: float = 5.0,
     ) -> None:
         self.argv = tuple(argv)
         self.silent_s = silent_s
         self.silent = False
         self.exit_code: int | None = None
+        self._hopeless, self._hopeless_s = hopeless, hopeless_s
         self._stdout = stdout
         with stderr.open("wb") as errors:
             self._child = _spawn(argv, env, None, subprocess.PIPE, errors)
@@ -121,15 +190,17 @@ class Stream:
 
         A program that was killed may leave children which hold its output open.
         """
-        deadline = time.monotonic() + self.silent_s
+        began = time.monotonic()
         while True:
-            patience_s = min(TERM_GRACE_S, max(0.0, deadline - time.monotonic()))
+            left_s = began + self.silent_s - time.monotonic()
             try:
-                line = self._lines.get(timeout=patience_s)
+                line = self._lines.get(timeout=min(TERM_GRACE_S, max(0.0, left_s)))
             except queue.Empty:
                 if self._child.poll() is not None:
                     return None
-                if time.monotonic() >= deadline:
+                if self._hopeless():
+                    self.silent_s = min(self._hopeless_s, self.silent_s)
+                if time.monotonic() >= began + self.silent_s:
                     self.silent = True
                     return None
                 continue
@@ -181,15 +252,38 @@ def end(child: "subprocess.Popen[bytes]") -> None:
                 return
 
 
+def _signal(children: "Iterable[subprocess.Popen[bytes]]", number: signal.Signals) -> None:
+    for child in children:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(child.pid, number)
+
+
 def end_marked(marker: str) -> tuple[int, ...]:
-    """Kill every process on this machine that carries ``marker``; returns their ids."""
+    """Kill every other process of this user that carries ``marker``; returns their ids."""
+    word = f"{MARKER}={marker}".encode()
+    return _end_where(lambda environment: word in environment)
+
+
+def end_marked_prefix(identity: str) -> tuple[int, ...]:
+    """Kill every other process of this user whose marker is ``identity`` and a "/" and more.
+
+    These are what launches of an earlier program left, one that was killed itself.
+    Returns their ids.
+    """
+    start = f"{MARKER}={identity}/".encode()
+    return _end_where(lambda words: bool(identity) and any(w.startswith(start) for w in words))
+
+
+def _end_where(carries: Callable[[Sequence[bytes]], bool]) -> tuple[int, ...]:
+    """Kill the processes of this user whose environment is so; never this one."""
     ended = []
-    needle = f"{MARKER}={marker}".encode()
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
             continue
         with suppress(OSError):
-            if needle in (entry / "environ").read_bytes().split(b"\0"):
+            if entry.stat().st_uid != os.geteuid():
+                continue
+            if carries((entry / "environ").read_bytes().split(b"\0")):
                 os.kill(int(entry.name), signal.SIGKILL)
                 ended.append(int(entry.name))
     return tuple(ended)

@@ -5,11 +5,12 @@ A healthy lab must never FAIL; that it passes is shown on the quietest of three 
 """
 
 import json
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.app.commands import SHORT, Checked, fabricgauge
+from tests.app.commands import PROGRAM, SHORT, Checked, fabricgauge
 
 pytestmark = [pytest.mark.lab, pytest.mark.engine]
 
@@ -115,6 +116,26 @@ def test_a_network_faster_than_the_host_is_not_blamed(
     assert checked.status == 3, checked.text
     assert checked.outcomes("host-limited") == {"INCONCLUSIVE"}
     assert "FAIL" not in checked.outcomes("fraction")
+
+
+def test_more_than_two_nodes_are_not_quietly_ignored(lab: Callable[..., str]) -> None:
+    name = lab("--nodes", "3")
+    done = fabricgauge("check", "--lab", name)
+    assert done.returncode == 2
+    assert "--place c1,c2" in done.stderr
+
+
+def test_a_reader_that_goes_away_does_not_change_the_exit_status(
+    check: Callable[..., Checked],
+) -> None:
+    run = check("--lab", "--place", "c1,c1", *SHORT).path
+    gone = subprocess.Popen(
+        [PROGRAM, "report", str(run)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert gone.stdout
+    gone.stdout.close()
+    gone.communicate(timeout=60)
+    assert gone.returncode == 3
 
 
 def test_data_is_verified_on_request(check: Callable[..., Checked]) -> None:

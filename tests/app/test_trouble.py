@@ -61,9 +61,7 @@ def test_a_link_cut_in_mid_run_is_named_and_the_rest_can_be_resumed(
     assert not marked_processes(identity(run))
 
     fabricgauge("lab", "heal", "--name", name)
-    resumed = fabricgauge(
-        "check", "-o", str(tmp_path), "--lab", name, "--resume", run.name, timeout_s=200
-    )
+    resumed = fabricgauge("check", "-o", str(tmp_path), "--resume", run.name, timeout_s=200)
     (finished,) = tmp_path.glob("2*")
     assert not finished.name.endswith(".partial"), resumed.stdout + resumed.stderr
     lines = [json.loads(line) for line in (finished / "results.jsonl").open()]
@@ -131,6 +129,23 @@ def test_a_full_disk_ends_the_measuring_but_not_the_report(
         assert measured(root) >= 1
     finally:
         subprocess.run(["umount", root], check=True)
+
+
+def test_a_run_is_not_resumed_on_nodes_that_have_changed(
+    lab: Lab, start: Start, fault: Callable[..., None], tmp_path: Path
+) -> None:
+    name = lab()
+    child = start("--lab", name, *LONG)
+    until(lambda: measured(tmp_path) >= 2, 60, "two cases")
+    child.send_signal(signal.SIGINT)
+    child.communicate(timeout=60)
+    (run,) = tmp_path.glob("2*.partial")
+    before = (run / "fabric.json").read_bytes()
+    fault(name, "mtu", "c2", "net1", "1400")
+    resumed = fabricgauge("check", "-o", str(tmp_path), "--resume", run.name)
+    assert resumed.returncode == 3
+    assert "MTU 1400" in resumed.stderr
+    assert (run / "fabric.json").read_bytes() == before
 
 
 def test_an_unreadable_run_directory_is_named(tmp_path: Path) -> None:

@@ -1,11 +1,15 @@
 """Discovery through doors that are ordinary local programs: no network, no namespaces."""
 
+import os
 import shutil
+import signal
 import subprocess
+import sys
 import time
 from importlib import resources
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from fabricgauge.discover.interface import discover, link_states
@@ -109,6 +113,72 @@ def test_a_lost_carrier_an_mtu_and_a_dead_node_are_named(tmp_path: Path) -> None
     said = link_states(Reach("test", dead), fabric, fabric.networks[0])
     assert len(said) == 1
     assert said[0].startswith("n2 cannot be reached")
+
+
+def test_a_node_without_a_door_is_said_to_be_out_of_reach(tmp_path: Path) -> None:
+    doors = (replaying("n1", "shaped-veth"), second_node(tmp_path))
+    fabric, _ = found(*doors)
+    said = link_states(Reach("test", doors[:1]), fabric, fabric.networks[0])
+    assert len(said) == 1
+    assert said[0].startswith("n2 cannot be reached")
+
+
+def test_a_node_with_two_ports_in_a_network_is_named_once(tmp_path: Path) -> None:
+    doors = (replaying("n1", "shaped-veth"), second_node(tmp_path))
+    fabric, _ = found(*doors)
+    network = msgspec.structs.replace(
+        fabric.networks[0], members=(*fabric.networks[0].members, fabric.networks[0].members[1])
+    )
+    dead = (doors[0], Door("n2", ("false",)))
+    assert len(link_states(Reach("test", dead), fabric, network)) == 1
+
+
+INTERRUPTED = """
+import sys
+from fabricgauge.discover.interface import discover
+from fabricgauge.model.reach import Door, Reach
+
+def keep(node, raw):
+    print("first", flush=True)
+
+hang = "sleep 60" if sys.argv[1] == "stays" else "setsid sleep 5 & sleep 60"
+hung = tuple(Door(f"n{number}", ("sh", "-c", hang)) for number in range(3))
+discover(Reach("test", (Door("n9", ("true",)), *hung)), (), timeout_s=20.0, keep=keep)
+"""
+
+
+@pytest.mark.parametrize("grandchild", ["stays", "leaves the session"])
+def test_an_interrupt_ends_the_probes_at_once(grandchild: str) -> None:
+    mark = f"FABRICGAUGE_TEST=interrupt-{os.getpid()}"
+    name, _, value = mark.partition("=")
+    with subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED, grandchild],
+        env={**os.environ, name: value}, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    ) as asking:  # fmt: skip
+        assert asking.stdout
+        assert asking.stdout.readline() == b"first\n"
+        begun = time.monotonic()
+        asking.send_signal(signal.SIGINT)
+        asking.wait(timeout=30)
+        assert time.monotonic() - begun < 6
+    assert not any(argv[:2] == [b"sleep", b"60"] for argv in carrying(mark))
+
+
+def carrying(mark: str) -> list[list[bytes]]:
+    """The argv of every process that has ``mark`` in its environment."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and mark.encode() in (entry / "environ").read_bytes():
+                found.append((entry / "cmdline").read_bytes().split(b"\0"))
+        except OSError:
+            continue
+    return found
+
+
+def test_no_node_is_asked_of_none() -> None:
+    fabric, kept = found()
+    assert (fabric.nodes, fabric.unreached, kept) == ((), (), {})
 
 
 def test_a_switched_off_interface_is_named(tmp_path: Path) -> None:

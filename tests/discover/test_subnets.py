@@ -63,14 +63,17 @@ def test_a_private_bridge_with_one_address_everywhere_joins_nothing() -> None:
     assert networks(nodes, ()) == ()
 
 
-def test_the_slowest_driver_gives_the_rate_and_is_quoted() -> None:
+def test_the_fastest_port_gives_the_rate_and_its_driver_is_quoted() -> None:
     slow, fast = (
         port("e0", "10.0.0.1/24", speed_bit_s=1e9),
         port("e0", "10.0.0.2/24", speed_bit_s=10e9),
     )
-    found = networks((node("a", fast), node("b", slow)), ())[0]
-    assert found.rate_bit_s == 1e9
-    assert found.rate_origin.startswith("driver of b:e0")
+    for nodes in ((node("a", fast), node("b", slow)), (node("b", slow), node("a", fast))):
+        found = networks(nodes, ())[0]
+        assert found.rate_bit_s == 10e9
+        assert found.rate_origin == (
+            "a:e0's driver reports 10 Gb/s, the fastest port of the network"
+        )
 
 
 def test_one_unknown_rate_leaves_the_networks_rate_unknown() -> None:

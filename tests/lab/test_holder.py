@@ -41,9 +41,23 @@ def test_process_is_not_the_holder_when_its_id_was_recycled(bystander: int) -> N
     assert not holder.is_alive(successor)
 
 
-def test_process_without_the_token_survives_when_the_namespace_number_is_reused(
+def test_machines_own_processes_survive_when_the_file_names_their_namespace(
     bystander: int,
 ) -> None:
+    own = holder.net_inode(bystander)
+    assert own is not None
+    entered = subprocess.Popen(["sleep", "60"], env={**os.environ, holder.ENTERED_MARK: "feed"})
+    try:
+        assert holder.members(Marks("feed", holder.boot_id(), (own,))) == frozenset()
+    finally:
+        entered.kill()
+        entered.wait()
+
+
+def test_process_without_the_token_survives_when_the_namespace_number_is_reused(
+    bystander: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(holder, "own_net_inodes", frozenset)  # as if it were another's
     reused = holder.net_inode(bystander)
     assert reused is not None
     marks = Marks("0123456789abcdef", holder.boot_id(), (reused,))

@@ -1,11 +1,15 @@
 """A lab's directory is the user's alone."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 from fabricgauge.lab import place, state
 from fabricgauge.lab.down import down
+from fabricgauge.lab.holder import boot_id
+from fabricgauge.lab.reach import entry
+from fabricgauge.lab.status import status
 from fabricgauge.model.errors import LabError
 
 
@@ -31,8 +35,75 @@ def test_create_fails_when_the_lab_exists(runtime: Path) -> None:
 def test_create_fails_when_others_may_write_there(runtime: Path) -> None:
     (runtime / "fabricgauge").mkdir()
     (runtime / "fabricgauge").chmod(0o777)
-    with pytest.raises(LabError, match="does not belong to this user alone"):
+    with pytest.raises(LabError, match="belongs to this user alone"):
         place.create("t-lab-open")
+
+
+def lab_file(runtime: Path, name: str, directory: str) -> Path:
+    """The file of a complete lab, as ``up`` writes it."""
+    made = place.create(name)
+    state.save(
+        state.LabState(
+            name=name, directory=str(made), token=TOKEN, boot_id=boot_id(), created_utc="",
+            rootless=False, complete=True,
+            nodes=(state.LabNode("head", 0, state.Holder(1, 1, 1)),),
+        )
+    )  # fmt: skip
+    path = made / "lab.json"
+    path.write_text(path.read_text().replace(str(made), directory))
+    return path
+
+
+TOKEN = "feed"
+PLACES = ("fabricgauge", "fabricgauge/labs", "fabricgauge/labs/t-lab-odd")
+
+
+def all_refuse(name: str) -> None:
+    for use in (state.load, state.load_complete, status, down):
+        with pytest.raises(LabError, match="XDG_RUNTIME_DIR"):
+            use(name)
+    assert name not in state.names()
+    assert all(found.name != name for found in status())
+
+
+@pytest.mark.parametrize("where", PLACES)
+@pytest.mark.parametrize("mode", [0o720, 0o702])
+def test_lab_fails_when_others_may_write_its_place(runtime: Path, where: str, mode: int) -> None:
+    lab_file(runtime, "t-lab-odd", "/nowhere")
+    (runtime / where).chmod(mode)
+    all_refuse("t-lab-odd")
+    assert (runtime / "fabricgauge/labs/t-lab-odd/lab.json").exists()
+
+
+@pytest.mark.parametrize("where", PLACES)
+def test_lab_fails_when_its_place_is_a_link(runtime: Path, where: str) -> None:
+    lab_file(runtime, "t-lab-odd", "/nowhere")
+    real = (runtime / where).rename(runtime / "elsewhere")
+    (runtime / where).symlink_to(real)
+    all_refuse("t-lab-odd")
+    assert list(real.rglob("lab.json")) or (real / "lab.json").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a stranger's directory")
+@pytest.mark.parametrize("where", PLACES)
+def test_lab_fails_when_its_place_is_a_strangers(runtime: Path, where: str) -> None:
+    lab_file(runtime, "t-lab-odd", "/nowhere")
+    os.chown(runtime / where, 65534, 65534)
+    all_refuse("t-lab-odd")
+
+
+def test_create_fails_when_the_place_is_a_dangling_link(runtime: Path) -> None:
+    (runtime / "fabricgauge").symlink_to(runtime / "nowhere")
+    with pytest.raises(LabError, match="belongs to this user alone"):
+        place.create("t-lab-new")
+    assert not (runtime / "nowhere").exists()
+
+
+def test_the_files_word_for_its_place_is_not_taken(runtime: Path) -> None:
+    path = lab_file(runtime, "t-lab-odd", "/nowhere")
+    found = state.load("t-lab-odd")
+    assert found.directory == str(path.parent)
+    assert entry(found, "head")[1] == str(path.parent / "enter")
 
 
 def test_runtime_directory_of_others_is_not_used(runtime: Path) -> None:

@@ -12,7 +12,7 @@ from fabricgauge.model.errors import StoreError, ToolMissing
 from fabricgauge.model.plan import Case
 from fabricgauge.model.run import Ended
 from fabricgauge.process import MARKER
-from fabricgauge.run.launch import FOOTER, Running, case_lines, start
+from fabricgauge.run.launch import FOOTER, QUOTED_LINES, Running, case_lines, start, tail
 
 MARK = f"test-launch-{os.getpid()}"
 
@@ -93,6 +93,41 @@ def test_a_broken_launch_says_how_and_quotes_the_last_words(
     for word in words:
         assert word in ended.message
     assert "====" not in ended.message
+
+
+ENGINES_WORD = "fabricgauge-engine: no interface of c2 has an address in 10.0.0.0/24"
+
+
+def test_the_engines_own_word_comes_before_the_launchers_noise(tmp_path: Path) -> None:
+    noise = "; ".join(f"echo noise {number} >&2" for number in range(9))
+    word = f"echo '{ENGINES_WORD}' >&2"
+    ended = run(f"{word}; {word}; {noise}; exit 69", tmp_path)
+    assert ended.message.endswith(f"said: {ENGINES_WORD} | noise 6 | noise 7 | noise 8")
+
+
+def test_only_so_many_lines_are_quoted(tmp_path: Path) -> None:
+    said = tmp_path / "stderr.txt"
+    said.write_text("".join(f"fabricgauge-engine: {number}\n" for number in range(9)) + "noise\n")
+    assert tail(said) == tuple(f"fabricgauge-engine: {number}" for number in range(QUOTED_LINES))
+
+
+def test_a_launch_whose_engine_gave_up_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fabricgauge.run.launch.HOPELESS_S", 0.5)
+    ended = run(f"echo '{ENGINES_WORD}' >&2; sleep 60", tmp_path, silent_s=30.0)
+    assert ended.status == "broken"
+    assert "the engine gave up" in ended.message
+    assert ENGINES_WORD in ended.message
+    assert ended.wall_s < 20
+    assert marked() == []
+
+
+def test_a_launch_that_only_warns_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fabricgauge.run.launch.HOPELESS_S", 0.0)
+    assert run("echo 'warning: slow' >&2; sleep 3", tmp_path, silent_s=30.0).status == "ok"
 
 
 def test_a_silent_launch_is_ended_with_all_its_processes(tmp_path: Path) -> None:

@@ -55,6 +55,20 @@ def test_a_line_cut_off_by_a_kill_costs_only_itself(directory: RunDirectory) -> 
     assert "line 2" in run.notes[0]
 
 
+def test_what_is_appended_after_a_torn_line_is_not_glued_to_it(directory: RunDirectory) -> None:
+    with (directory.path / "results.jsonl").open("ab") as file:
+        file.write(b'{"launch":1,"attempt":1,"rec')
+    append_record(directory, Entry(1, 2, Footer(1, 0.5)))
+    run = load(directory)
+    assert len(run.launches) == 1
+    assert len(run.notes) == 1
+
+
+def test_a_line_nested_too_deeply_is_named_not_fatal(directory: RunDirectory) -> None:
+    (directory.path / "results.jsonl").write_bytes(b'{"record":' + b"[" * 200_000 + b"\n")
+    assert "line 1" in load(directory).notes[0]
+
+
 def test_a_launch_without_an_end_is_called_broken(directory: RunDirectory) -> None:
     append_record(directory, Entry(1, 1, Footer(1, 0.5)))
     assert load(directory).launches[0].ended.status == "broken"

@@ -1,6 +1,7 @@
 """Starts the engine launch by launch and stores each record before the next one is read."""
 
 from collections.abc import Callable
+from contextlib import suppress
 
 import msgspec
 
@@ -8,6 +9,7 @@ from fabricgauge.app.progress import Progress
 from fabricgauge.discover.interface import link_states
 from fabricgauge.model.command import Command
 from fabricgauge.model.engine import Engine
+from fabricgauge.model.errors import StoreError
 from fabricgauge.model.fabric import Fabric, Network
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.measurement import Record as EngineRecord
@@ -88,8 +90,9 @@ def _one(bench: Bench, launch: PlannedLaunch, progress: Progress) -> Ended:
             if isinstance(record, Measurement) and record.status == "timeout":
                 gave_up = f"{record.case}: {record.reason}"
                 break  # the engine has ended; its launcher may not notice for long
-    except KeyboardInterrupt:
-        _close(bench, launch, interrupted(running.ended()), strange)
+    except BaseException as error:
+        with suppress(StoreError):  # a full disk may be what brought us here
+            _close(bench, launch, broken_by(error, running.ended()), strange)
         raise
     finally:
         running.close()
@@ -103,8 +106,11 @@ def given_up(ended: Ended, case: str) -> Ended:
     return msgspec.structs.replace(ended, status="timeout", message=case) if case else ended
 
 
-def interrupted(ended: Ended) -> Ended:
-    return msgspec.structs.replace(ended, status="interrupted", message="interrupted by the user")
+def broken_by(error: BaseException, ended: Ended) -> Ended:
+    """The end of a launch that this program itself broke off."""
+    if isinstance(error, KeyboardInterrupt):
+        return msgspec.structs.replace(ended, status="interrupted", message="interrupted")
+    return msgspec.structs.replace(ended, status="broken", message=str(error))
 
 
 def _keep(

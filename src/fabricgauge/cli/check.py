@@ -1,6 +1,6 @@
 """``fabricgauge check``: the main job."""
 
-import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,14 +10,10 @@ from fabricgauge.cli.nodes import OWN_LAB, reached
 from fabricgauge.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from fabricgauge.app.check import Outcome, Site
+    from fabricgauge.app.check import Outcome
     from fabricgauge.app.measure import Bench
-    from fabricgauge.app.progress import Progress
     from fabricgauge.cli.nodes import Reached
-    from fabricgauge.model.reach import Reach
-    from fabricgauge.plan.plan import Wanted
     from fabricgauge.settings import Settings
-    from fabricgauge.store.run_directory import RunDirectory
 
 
 @click.command()
@@ -88,10 +84,11 @@ def check(ctx: click.Context, /, **options: Any) -> None:
     each figure against the network's physical ceiling.
     """
     from fabricgauge import settings
+    from fabricgauge.cli import request
     from fabricgauge.cli.show import require_format
 
     said = settings.load()
-    chosen = _with_files(ctx, options, said)
+    chosen = request.with_run(request.with_files(ctx, options, said))
     require_format(chosen["format"])
     with reached(chosen) as doors:
         status = _check(chosen, said, doors)
@@ -101,16 +98,22 @@ def check(ctx: click.Context, /, **options: Any) -> None:
 def _check(options: dict[str, Any], said: "Settings", doors: "Reached") -> int:
     from fabricgauge.app import check as app
     from fabricgauge.app.progress import Progress, Silent
+    from fabricgauge.app.resume import resume
+    from fabricgauge.cli import request
     from fabricgauge.cli.progress import Bar
     from fabricgauge.judge.judging import exit_status
 
     bar: Progress = Silent() if options["quiet"] else Bar()
-    site = _site(options, said, doors, bar)
-    directory = _directory(options)
-    if options["resume"]:
-        bench = app.resume(site, directory, bar)
-    else:
-        bench = app.prepare(site, _wanted(options, doors[0]), directory, bar)
+    wanted = request.wanted(options, doors[0])
+    site = request.site(options, said, doors, wanted.place, bar)
+    directory = request.directory(options)
+    try:
+        begin = resume if options["resume"] else partial(app.prepare, wanted)
+        bench = begin(site, directory, bar)
+    except (KeyboardInterrupt, UsageError):
+        if not options["resume"]:
+            directory.discard()
+        raise
     if options["dry_run"]:
         _print_plan(bench)
         if not options["resume"]:
@@ -122,108 +125,14 @@ def _check(options: dict[str, Any], said: "Settings", doors: "Reached") -> int:
         bar.close()
     _print(outcome, options["format"])
     if not outcome.judged.run.complete:
-        _say_how_to_resume(outcome.path, options)
+        _say_how_to_resume(outcome.path)
     return 130 if outcome.interrupted else exit_status(outcome.judged.overall)
 
 
-def _with_files(ctx: click.Context, options: dict[str, Any], said: "Settings") -> dict[str, Any]:
-    """Options with the files' values where neither command line nor environment spoke."""
-    chosen = dict(options)
-    for key, value in said.check.items():
-        name = key.replace("-", "_")
-        if name not in options:
-            raise UsageError(f"[check] in a configuration file names {key!r}: no such option")
-        if ctx.get_parameter_source(name) is click.core.ParameterSource.DEFAULT:
-            chosen[name] = _cast(ctx, key, name, value)
-    return chosen
-
-
-def _cast(ctx: click.Context, key: str, name: str, value: object) -> Any:
-    """A file's value by the same rules as the command line's; a list is a comma's."""
-    option = next(one for one in ctx.command.params if one.name == name)
-    words = value if isinstance(value, list) else [value]
-    given = words if option.multiple else ",".join(map(str, words))
-    try:
-        return option.type_cast_value(ctx, given)
-    except click.UsageError as error:
-        raise UsageError(f"[check] {key} = {value!r} in a file: {error.message}") from error
-
-
-def _site(
-    options: dict[str, Any], said: "Settings", doors: "Reached", progress: "Progress"
-) -> "Site":
-    from fabricgauge.app.check import Site
-    from fabricgauge.app.engine import engine_for
-    from fabricgauge.judge.thresholds import thresholds_from
-
-    reach, declared = doors
-    return Site(
-        reach=reach,
-        engine=engine_for(options["mpi"], progress),
-        declared=(*declared, *said.networks),
-        networks=tuple(options["network"]),
-        unpinned=options["unpinned"],
-        thresholds=thresholds_from(said.thresholds, said.thresholds_origin),
-        command=tuple(sys.argv),
-    )
-
-
-def _wanted(options: dict[str, Any], reach: "Reach") -> "Wanted":
-    import msgspec
-
-    from fabricgauge.plan.plan import Wanted
-    from fabricgauge.plan.profiles import DEFAULT_SIZES, PATTERNS, PROFILES
-    from fabricgauge.settings import size_bytes
-
-    said = {
-        "launches": options["launches"],
-        "case_budget_s": options["case_budget"],
-        "relative_half_width": options["half_width"],
-    }
-    changes = {key: value for key, value in said.items() if value is not None}
-    patterns = tuple((options["patterns"] or ",".join(PATTERNS)).split(","))
-    unknown = set(patterns) - set(PATTERNS)
-    if unknown:
-        raise UsageError(f"no pattern {sorted(unknown)[0]!r}; there is {', '.join(PATTERNS)}")
-    sizes = options["sizes"]
-    return Wanted(
-        profile=msgspec.structs.replace(PROFILES[options["profile"]], **changes),
-        patterns=patterns,
-        sizes=tuple(map(size_bytes, sizes.split(","))) if sizes else DEFAULT_SIZES,
-        place=_place(options["place"], reach),
-        check_data=options["check_data"],
-    )
-
-
-def _place(said: str | None, reach: "Reach") -> tuple[str, str]:
-    nodes = tuple(said.split(",")) if said else reach.nodes[:2]
-    for node in nodes:
-        if node not in reach.nodes:
-            raise UsageError(f"{node!r} is none of the nodes: {', '.join(reach.nodes)}")
-    if len(nodes) == 1 and not said:
-        nodes = (nodes[0], nodes[0])
-    if len(nodes) != 2:
-        raise UsageError(f"two ranks need two nodes, not {len(nodes)}; write e.g. --place c1,c2")
-    return nodes[0], nodes[1]
-
-
-def _directory(options: dict[str, Any]) -> "RunDirectory":
-    from fabricgauge import settings
-    from fabricgauge.store.run_directory import RunDirectory, find
-
-    root = options["output"] or settings.run_root()
-    return find(root, options["resume"]) if options["resume"] else RunDirectory.create(root)
-
-
-def _say_how_to_resume(path: Path, options: dict[str, Any]) -> None:
-    """The command that measures the rest, with the same nodes."""
+def _say_how_to_resume(path: Path) -> None:
     import shlex
 
-    nodes = {"--lab": options["lab"], "-w": options["nodelist"], "-x": options["exclude"],
-             "--launcher": options["launcher"],
-             "--ssh-config": options["ssh_config"], "--mpi": options["mpi"]}  # fmt: skip
-    words = [w for name, value in nodes.items() if value for w in (name, value) if w != OWN_LAB]
-    command = shlex.join(["fabricgauge", "check", *words, "--resume", str(path)])
+    command = shlex.join(["fabricgauge", "check", "--resume", str(path)])
     click.echo(f"What was measured is kept. Measure the rest with: {command}", err=True)
 
 

@@ -1,5 +1,6 @@
 """Entry point: the first page of help at once, everything else through click."""
 
+import io
 import os
 import sys
 from types import FrameType
@@ -7,6 +8,9 @@ from types import FrameType
 from fabricgauge.cli.overview import overview
 
 INTERRUPTED = 130
+
+#: Set to anything, an unforeseen error shows its traceback instead of one sentence.
+TRACEBACK = "FABRICGAUGE_TRACEBACK"
 
 
 def main() -> None:
@@ -32,8 +36,13 @@ def _through_click() -> int:
 
     from fabricgauge.cli.verbs import cli
     from fabricgauge.model.errors import FabricgaugeError
+    from fabricgauge.report.visible import visible
 
-    signal.signal(signal.SIGTERM, _as_interrupt)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _as_interrupt)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         status = cli.main(standalone_mode=False, auto_envvar_prefix="FABRICGAUGE")
     except (click.exceptions.Abort, KeyboardInterrupt):
@@ -42,11 +51,14 @@ def _through_click() -> int:
         error.show()
         status = error.exit_code
     except FabricgaugeError as error:
-        click.echo(f"fabricgauge: {error}", err=True)
+        click.echo(f"fabricgauge: {visible(str(error))}", err=True)
         status = error.exit_status
-    except BrokenPipeError:  # the reader of our output went away, e.g. `| head`
-        sys.stderr.close()
-        status = 0
+    except Exception as error:  # 1 would say that a network failed
+        if os.environ.get(TRACEBACK):
+            raise
+        what = visible(f"{type(error).__name__}: {error}")
+        click.echo(f"fabricgauge: {what}; set {TRACEBACK}=1 to see where", err=True)
+        status = FabricgaugeError.exit_status
     return status if isinstance(status, int) else 0
 
 

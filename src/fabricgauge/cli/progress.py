@@ -8,13 +8,21 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.plan import Case, Plan, PlannedLaunch
+from fabricgauge.report.visible import visible
+
+
+class _Quiet(Console):
+    """A console that falls silent when nobody reads it any more; the work goes on."""
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
 
 
 class Bar:
     """Shows stages and cases; in a pipe it prints one line per launch instead."""
 
     def __init__(self) -> None:
-        self._console = Console(stderr=True)
+        self._console = _Quiet(stderr=True)
         self._to_come: list[Case] = []
         self._left_s = 0.0
         self._booked_s = 0.0
@@ -31,7 +39,7 @@ class Bar:
         self._task: TaskID | None = None
 
     def stage(self, text: str) -> None:
-        self._console.print(f"[dim]{escape(text)}[/dim]", highlight=False)
+        self._console.print(f"[dim]{_shown(text)}[/dim]", highlight=False)
 
     def planned(self, plan: Plan, launches: tuple[PlannedLaunch, ...]) -> None:
         self._left_s = sum(case.budget_s for launch in launches for case in launch.cases)
@@ -46,7 +54,7 @@ class Bar:
         where = launch.network or "MPI's own choice of network"
         nodes = ", ".join(launch.nodes)
         text = f"launch {launch.number}: {where}, {len(launch.cases)} cases on {nodes}"
-        self._progress.console.print(f"[dim]{escape(text)}[/dim]", highlight=False)
+        self._progress.console.print(f"[dim]{_shown(text)}[/dim]", highlight=False)
 
     def case(self, measurement: Measurement) -> None:
         if self._task is None:
@@ -71,10 +79,15 @@ class Bar:
     def _name_next(self) -> None:
         """The engine takes the cases in the order in which they were planned."""
         if self._task is not None and self._to_come:
-            self._progress.update(self._task, description=escape(self._to_come[0].name))
+            self._progress.update(self._task, description=_shown(self._to_come[0].name))
 
     def trouble(self, text: str) -> None:
-        self._progress.console.print(f"[yellow]{escape(text)}[/yellow]", highlight=False)
+        self._progress.console.print(f"[yellow]{_shown(text)}[/yellow]", highlight=False)
 
     def close(self) -> None:
         self._progress.stop()
+
+
+def _shown(text: str) -> str:
+    """What nodes and tools say, as text that neither rich nor a terminal obeys."""
+    return escape(visible(text))

@@ -1,11 +1,10 @@
 """Prints a judged run in the format that was asked for."""
 
+import os
 import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import click
 
 from fabricgauge.model.errors import UsageError
 
@@ -43,9 +42,18 @@ def show(judged: "Judged", run: Path, format_: str, to: Path | None = None) -> N
     )
     text = report(judged, format_, setting)
     if to is None:
-        click.echo(text, nl=False)
+        _print(text)
         return
     try:
-        to.write_text(text)
+        to.write_text(text, "utf-8", "backslashreplace")
     except OSError as error:
         raise UsageError(f"cannot write {to}: {error.strerror}") from error
+
+
+def _print(text: str) -> None:
+    """To standard output; a reader that goes away early does not change the exit status."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,6 +1,7 @@
 """What the rest of the program asks of discovery."""
 
 from collections.abc import Callable
+from contextlib import closing
 
 from fabricgauge.discover.changes import changes
 from fabricgauge.discover.parse_probe import parse_probe
@@ -34,9 +35,10 @@ def discover(
         UsageError: a declared subnet is none.
     """
     found: dict[str, Node | Unreached] = {}
-    for answer in answers(reach.doors, timeout_s):
-        keep(answer.node, answer.raw)
-        found[answer.node] = understood(answer)
+    with closing(answers(reach.doors, timeout_s)) as arriving:
+        for answer in arriving:
+            keep(answer.node, answer.raw)
+            found[answer.node] = understood(answer)
     in_order = [found[name] for name in reach.nodes]
     nodes = tuple(node for node in in_order if isinstance(node, Node))
     return Fabric(
@@ -67,9 +69,12 @@ def link_states(
     """
     members = {member.node for member in network.members}
     doors = tuple(door for door in reach.doors if door.node in members)
-    now = {answer.node: understood(answer) for answer in answers(doors, timeout_s)}
+    with closing(answers(doors, timeout_s)) as arriving:
+        now = {answer.node: understood(answer) for answer in arriving}
     return tuple(
-        sentence
-        for member in network.members
-        for sentence in changes(network, member, fabric.node(member.node), now.get(member.node))
+        dict.fromkeys(
+            sentence
+            for member in network.members
+            for sentence in changes(network, member, fabric.node(member.node), now.get(member.node))
+        )
     )

@@ -1,8 +1,9 @@
 """Runs the probe on every node at once and keeps each answer as it came."""
 
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from collections.abc import Generator, Sequence
 from importlib import resources
+from queue import Empty, SimpleQueue
+from threading import Thread
 
 import msgspec
 
@@ -22,26 +23,52 @@ class Answer(msgspec.Struct, frozen=True):
     trouble: str
 
 
-def answers(doors: Sequence[Door], timeout_s: float) -> Iterator[Answer]:
-    """One answer per door, in the order in which they arrive."""
-    if not doors:
-        return
+def answers(doors: Sequence[Door], timeout_s: float) -> Generator[Answer, None, None]:
+    """One answer per door, in the order in which they arrive.
+
+    Closing the iterator early, as an interrupt does, ends the probes that still run.
+    """
     script = resources.files(__package__).joinpath("probe.sh").read_text("utf-8")
-    pool = ThreadPoolExecutor(min(MOST_AT_ONCE, len(doors)), thread_name_prefix="probe")
+    asking = _Asking(doors, script, timeout_s)
     try:
-        waiting: list[Future[Answer]] = [
-            pool.submit(_ask, door, script, timeout_s) for door in doors
-        ]
-        for done in as_completed(waiting):
-            yield done.result()
+        for _ in doors:
+            answer = asking.answers.get()
+            if isinstance(answer, BaseException):
+                raise answer
+            yield answer
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+        asking.group.end()
 
 
-def _ask(door: Door, script: str, timeout_s: float) -> Answer:
+class _Asking:
+    """The threads that wait for nodes; daemons, since the program's end waits for others."""
+
+    def __init__(self, doors: Sequence[Door], script: str, timeout_s: float) -> None:
+        self.group = process.Group()
+        self.answers: SimpleQueue[Answer | BaseException] = SimpleQueue()
+        self._doors: SimpleQueue[Door] = SimpleQueue()
+        self._script, self._timeout_s = script, timeout_s
+        for door in doors:
+            self._doors.put(door)
+        for _ in range(min(MOST_AT_ONCE, len(doors))):
+            Thread(target=self._work, name="probe", daemon=True).start()
+
+    def _work(self) -> None:
+        while not self.group.over:
+            try:
+                door = self._doors.get_nowait()
+            except Empty:
+                return
+            try:
+                self.answers.put(_ask(door, self._script, self._timeout_s, self.group))
+            except BaseException as error:
+                self.answers.put(error)
+
+
+def _ask(door: Door, script: str, timeout_s: float, group: process.Group) -> Answer:
     argv = process.behind(door, ["sh", "-s"])
     try:
-        done = process.run(argv, timeout_s=timeout_s, stdin=script)
+        done = process.run(argv, timeout_s=timeout_s, stdin=script, group=group)
     except (ToolMissing, OSError, ValueError) as error:
         return Answer(door.node, "", f"{door.node} could not be asked: {error}")
     return Answer(door.node, _raw(done), _trouble(door.node, done, timeout_s))

@@ -155,6 +155,7 @@ def _network(subnet: Subnet, ends: list[End], declared: DeclaredNetwork | None) 
 
 
 def _rate(ends: list[End], declared: DeclaredNetwork | None) -> tuple[float | Skipped, str]:
+    """The nominal rate: declared, else the fastest port's, which a port that fell back misses."""
     if declared:
         return declared.rate_bit_s, declared.origin
     for end in ends:
@@ -165,9 +166,12 @@ def _rate(ends: list[End], declared: DeclaredNetwork | None) -> tuple[float | Sk
         for end in ends
         if not isinstance(end.interface.speed_bit_s, Skipped)
     ]
-    slowest, end = min(speeds, key=lambda pair: pair[0])
+    fastest, end = max(speeds, key=lambda pair: pair[0])
     where = f"{end.node.name}:{end.interface.name}"
-    return slowest, f"driver of {where}, the slowest of {len(speeds)} interfaces"
+    return (
+        fastest,
+        f"{where}'s driver reports {fastest / 1e9:g} Gb/s, the fastest port of the network",
+    )
 
 
 def _technology(ends: list[End]) -> str:

@@ -3,13 +3,14 @@
 from collections.abc import Callable, Iterator
 
 import msgspec
+import numpy as np
 
 from fabricgauge.judge import wording
-from fabricgauge.judge.subject import Subject
-from fabricgauge.judge.traffic import troubles
+from fabricgauge.judge.interface import Context
+from fabricgauge.judge.streams import Stream
+from fabricgauge.judge.traffic import lost_segments, troubles
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.fabric import Fabric, Interface, Member, Network, Shaper
-from fabricgauge.stats.series import Point
+from fabricgauge.model.fabric import Interface, Member, Network, Shaper
 
 #: Link rates of IEEE 802.3 in bit/s, as `ethtool` lists them.
 ETHERNET_RATES = (10e6, 100e6, 1e9, 2.5e9, 5e9, 10e9, 25e9, 40e9, 50e9, 100e9, 200e9, 400e9)
@@ -30,11 +31,15 @@ class Cause(msgspec.Struct, frozen=True):
 
 
 class _Low(msgspec.Struct, frozen=True):
-    fabric: Fabric
-    subject: Subject
+    context: Context
+    stream: Stream
     network: Network
     rate_bit_s: float
-    fraction: float
+
+    @property
+    def carried_bit_s(self) -> float:
+        """Line rate at which the figure would be the ceiling."""
+        return self.stream.fraction * self.rate_bit_s
 
 
 UNKNOWN = Cause(
@@ -52,13 +57,22 @@ UNSTEADY = Cause(
 )
 
 
-def causes(fabric: Fabric, subject: Subject, point: Point, ceiling: float) -> tuple[Cause, ...]:
+def causes(context: Context, stream: Stream) -> tuple[Cause, ...]:
     """Likely causes of one low bandwidth, the most telling first; never empty."""
-    network = subject.network
+    return _seen(context, stream, _LOOKS) or (UNKNOWN,)
+
+
+def proved(context: Context, stream: Stream) -> tuple[Cause, ...]:
+    """Causes in the network that were seen themselves, not inferred from the figure."""
+    return _seen(context, stream, _PROVING)
+
+
+def _seen(context: Context, stream: Stream, looks: "tuple[_Look, ...]") -> tuple[Cause, ...]:
+    network = stream.subject.network
     if isinstance(network, Skipped) or isinstance(network.rate_bit_s, Skipped):
-        return (UNKNOWN,)
-    low = _Low(fabric, subject, network, network.rate_bit_s, point.bandwidth.value / ceiling)
-    return tuple(cause for look in _LOOKS for cause in look(low)) or (UNKNOWN,)
+        return ()
+    low = _Low(context, stream, network, network.rate_bit_s)
+    return tuple(cause for look in looks for cause in look(low))
 
 
 def _shaper(low: _Low) -> Iterator[Cause]:
@@ -82,7 +96,9 @@ def _shaper(low: _Low) -> Iterator[Cause]:
 def _slow_port(low: _Low) -> Iterator[Cause]:
     for member, interface in _members(low):
         speed = interface.speed_bit_s
-        if not isinstance(speed, Skipped) and 0 < speed < 0.98 * low.rate_bit_s:
+        if isinstance(speed, Skipped) or not 0 < speed < 0.98 * low.rate_bit_s:
+            continue
+        if low.carried_bit_s <= NEAR[1] * speed:  # else the driver's word is refuted
             show = wording.command(("ethtool", member.interface))
             yield Cause(
                 f"{member.node}:{member.interface} runs at {wording.link_rate(speed)} instead of"
@@ -106,7 +122,7 @@ def lower_rate(rate_bit_s: float, fraction: float, near: tuple[float, float]) ->
 
 
 def _lower_rate(low: _Low) -> Iterator[Cause]:
-    rate = lower_rate(low.rate_bit_s, low.fraction, NEAR)
+    rate = lower_rate(low.rate_bit_s, low.stream.fraction, NEAR)
     if rate is None:
         return
     shown = [wording.command(("ethtool", name)) for name in _interface_names(low)]
@@ -115,15 +131,25 @@ def _lower_rate(low: _Low) -> Iterator[Cause]:
         f" {wording.link_rate(low.rate_bit_s)}",
         f"compare the negotiated rate on each node ({wording.listed(shown)}) and on the"
         " switch's ports; reseat or exchange the cable, and let both ends negotiate",
-        f"the figure is {wording.percent(low.fraction * low.rate_bit_s / rate)} of what a"
+        f"the figure is {wording.percent(low.carried_bit_s / rate)} of what a"
         f" {wording.link_rate(rate)} link can carry",
     )
 
 
 def _errors(low: _Low) -> Iterator[Cause]:
+    return _errors_from(low, least=0, share=0.0)
+
+
+def _many_errors(low: _Low) -> Iterator[Cause]:
+    limit = low.context.limit
+    return _errors_from(low, limit("errors.least"), limit("errors.share"))
+
+
+def _errors_from(low: _Low, least: float, share: float) -> Iterator[Cause]:
     ours = {(member.node, member.interface) for member in low.network.members}
-    for one in troubles(low.subject.launches):
-        if (one.node, one.interface) in ours:
+    for one in troubles(low.stream.subject.launches):
+        many = one.count >= least and one.count > share * one.frames
+        if many and (one.node, one.interface) in ours:
             yield Cause(
                 f"{one.node}:{one.interface} loses frames ({one.counter})",
                 f"exchange the cable and the transceiver of {one.node}:{one.interface}, then its"
@@ -133,13 +159,37 @@ def _errors(low: _Low) -> Iterator[Cause]:
             )
 
 
+def _retransmissions(low: _Low) -> Iterator[Cause]:
+    """Losses in most of the stream's cases: a queue that fills as a stream begins is but one."""
+    series = low.stream.series
+    cases = [
+        lost_segments(one.measurement)
+        for point in series.at_least(low.context.limit("fraction.from"))
+        for one in point.observed
+    ]
+    shares = [lost / segments for lost, segments in cases if segments > 0]
+    count = sum(lost for lost, _ in cases)
+    if not shares or count < low.context.limit("errors.least"):
+        return
+    share = float(np.median(shares))
+    if share > low.context.limit("errors.share"):
+        yield Cause(
+            f"segments from {series.origin} to {series.target} are lost on the way",
+            "look at error and drop counters of both ends and of the switch ports between them;"
+            " exchange cable and transceiver, then the port",
+            f"{series.origin} sent {count:,} TCP segments to {series.target} again,"
+            f" {wording.percent(share)} of those of a case (median)",
+        )
+
+
 _Look = Callable[[_Low], Iterator[Cause]]
-_LOOKS: tuple[_Look, ...] = (_slow_port, _shaper, _lower_rate, _errors)
+_LOOKS: tuple[_Look, ...] = (_slow_port, _shaper, _lower_rate, _errors, _retransmissions)
+_PROVING: tuple[_Look, ...] = (_slow_port, _shaper, _many_errors, _retransmissions)
 
 
 def _members(low: _Low) -> Iterator[tuple[Member, Interface]]:
     for member in low.network.members:
-        node = low.fabric.node(member.node)
+        node = low.context.run.fabric.node(member.node)
         interface = node if isinstance(node, Skipped) else node.interface(member.interface)
         if not isinstance(interface, Skipped):
             yield member, interface

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from fabricgauge.judge import wording
-from fabricgauge.judge.causes import lower_rate
+from fabricgauge.judge.causes import lower_rate, proved
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.streams import Stream
 from fabricgauge.model.absence import Skipped
@@ -54,7 +54,7 @@ class _Case(msgspec.Struct, frozen=True):
 def signs(context: Context, stream: Stream) -> Signs:
     """What the processors, the connections and the loopback reference say of one figure."""
     case = _Case(context, stream)
-    link = tuple(_slower_link(case))
+    link = (*_proved(case), *_slower_link(case))
     limiting = () if link else tuple(sign for look in _LIMITING for sign in look(case))
     return Signs(limiting, (*link, *(sign for look in _OTHERS for sign in look(case))))
 
@@ -63,6 +63,12 @@ def _is_wire(case: _Case) -> bool:
     """As steady as only a wire is, with data under way all the time."""
     steady = relative_half_width(case.stream.best.bandwidth) <= case.limit("steady")
     return steady and _busy(case) >= WIRE_BUSY
+
+
+def _proved(case: _Case) -> Iterable[str]:
+    """A fault of the network that shows by itself is not excused by a busy host."""
+    for cause in proved(case.context, case.stream):
+        yield f"{cause.evidence}: that is the network's fault, whatever the hosts do"
 
 
 def _slower_link(case: _Case) -> Iterable[str]:
@@ -168,6 +174,8 @@ def _busy(case: _Case) -> float:
 
 
 def _busy_share(measurement: Measurement) -> Iterable[float]:
+    if measurement.data_check.requested:  # filling and comparing take time of their own
+        return
     for connections in measurement.sockets[measurement.origin : measurement.origin + 1]:
         busy_s = sum(one.busy_s for one in connections if one.sent_bytes > 0)
         if busy_s > 0 and measurement.wall_s > 0:

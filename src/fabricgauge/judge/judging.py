@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
+import msgspec
+
 from fabricgauge.judge.interface import Context, Rule
 from fabricgauge.judge.precedence import worst
 from fabricgauge.judge.rules import DECIDING, RULES
@@ -12,7 +14,7 @@ from fabricgauge.model.run import Run
 from fabricgauge.model.verdict import Outcome, Verdict
 
 #: Raised whenever a rule could judge the same run differently.
-RULES_VERSION = "1"
+RULES_VERSION = "2"
 
 _EXIT_STATUS = {Outcome.PASS: 0, Outcome.WARN: 0, Outcome.FAIL: 1}
 
@@ -22,7 +24,15 @@ def judge(
 ) -> tuple[Verdict, ...]:
     """Every rule's verdicts, in the rules' order; ``ceilings`` are by network name."""
     context = Context(run, ceilings, thresholds)
-    return tuple(verdict for rule in RULES for verdict in _apply(rule, context))
+    names = tuple(subject.name for subject in context.subjects)
+    return tuple(_placed(one, names) for rule in RULES for one in _apply(rule, context))
+
+
+def _placed(verdict: Verdict, names: Sequence[str]) -> Verdict:
+    """With the network it belongs to: names may contain the comma that ends them."""
+    subject = verdict.subject
+    fitting = [one for one in names if subject == one or subject.startswith(f"{one}, ")]
+    return msgspec.structs.replace(verdict, network=max(fitting, key=len, default=""))
 
 
 def _apply(rule: Rule, context: Context) -> Sequence[Verdict]:
@@ -45,7 +55,7 @@ def overall(verdicts: Iterable[Verdict]) -> Outcome:
     A deciding rule that said nothing, or skipped a subject, leaves the run inconclusive.
     """
     given = tuple(verdicts)
-    outcomes = {_of_network(given, one.subject) for one in given}
+    outcomes = {_of_network(given, one) for one in given}
     if Outcome.FAIL in outcomes:
         return Outcome.FAIL
     if not all(_decided(rule, given) for rule in DECIDING):
@@ -53,10 +63,9 @@ def overall(verdicts: Iterable[Verdict]) -> Outcome:
     return worst(outcomes, empty=Outcome.INCONCLUSIVE)
 
 
-def _of_network(given: tuple[Verdict, ...], subject: str) -> Outcome:
-    """The outcome that stands for the network of a subject such as ``net1, c1 → c2``."""
-    network = subject.partition(", ")[0]
-    same = (one.outcome for one in given if one.subject.partition(", ")[0] == network)
+def _of_network(given: tuple[Verdict, ...], verdict: Verdict) -> Outcome:
+    """The outcome that stands for all that belongs to a verdict's network, or to the run."""
+    same = (one.outcome for one in given if one.network == verdict.network)
     return worst(same, empty=Outcome.INCONCLUSIVE)
 
 

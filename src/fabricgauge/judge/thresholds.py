@@ -10,7 +10,7 @@ from fabricgauge.model.verdict import Threshold
 
 
 class Limit(msgspec.Struct, frozen=True):
-    """One threshold; ``unit`` is "share" (0 to 1), "s", "bytes" or "times"."""
+    """One threshold; ``unit`` is "share" (0 to 1), "s", "bytes", "segments" or "times"."""
 
     value: float
     unit: str
@@ -72,6 +72,13 @@ BUILT_IN: dict[str, Limit] = {
     "dips.time": Limit(
         0.25, "share", "built-in: small messages vary by 5-18 % from case to case on busy hosts"
     ),
+    "errors.share": Limit(
+        0.001, "share",
+        "built-in: with 0.1 % lost TCP keeps about 40 segments under way (Mathis et al. 1997)",
+    ),
+    "errors.least": Limit(
+        50, "segments", "built-in: queues that fill when a stream begins lose a handful"
+    ),
     "host-limited.softirq_cpu": Limit(
         0.90, "share", "built-in: a processor that does nothing but interrupts' bottom halves"
     ),
@@ -92,7 +99,9 @@ BUILT_IN: dict[str, Limit] = {
         0.02, "share", "built-in: a wire keeps its pace; ranks that wait for processors do not"
     ),
     "host-limited.loopback": Limit(
-        0.25, "share", "built-in: two nodes share the work that one does alone over loopback"
+        0.45, "share",
+        "built-in: host-limited.headroom lets a network cost as much again as loopback, so the"
+        " half is left, less a tenth of it",
     ),
 }  # fmt: skip
 

@@ -1,17 +1,20 @@
 """What the nodes' interfaces and connections carried during a launch."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 import msgspec
 
 from fabricgauge.judge.subject import ok
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.fabric import Fabric, Interface
+from fabricgauge.model.fabric import Fabric, is_adapter_port
 from fabricgauge.model.measurement import InterfaceCounters, Measurement, NodeCounters, Socket
 from fabricgauge.model.run import Launch
 from fabricgauge.stats.series import node_of
 
 _TROUBLE = ("rx_errors", "tx_errors", "rx_dropped", "tx_dropped")
+
+#: From this share of the payload on, TCP connections carried it and no other transport.
+CARRIED = 0.5
 
 
 class Moved(msgspec.Struct, frozen=True):
@@ -34,12 +37,26 @@ class Moved(msgspec.Struct, frozen=True):
 
 
 class Trouble(msgspec.Struct, frozen=True):
-    """An error or drop counter of an interface that rose by ``count`` during a case."""
+    """An error or drop counter that rose by ``count`` while ``frames`` passed that way."""
 
     node: str
     interface: str
     counter: str
     count: int
+    frames: int
+
+
+class Lost(msgspec.Struct, frozen=True):
+    """TCP segments of one direction: ``count`` of ``segments`` had to be sent again."""
+
+    origin: str
+    target: str
+    count: int
+    segments: float
+
+    @property
+    def share(self) -> float:
+        return self.count / self.segments if self.segments > 0 else 0.0
 
 
 def moved(launch: Launch, fabric: Fabric) -> tuple[Moved, ...]:
@@ -56,7 +73,7 @@ def _moved(launch: Launch, fabric: Fabric, ok_ones: tuple[Measurement, ...], ran
         for counters in measurement.counters:
             if counters.rank != rank:
                 continue
-            backwards = _backwards(counters)
+            backwards = counters.went_backwards
             if backwards:
                 left_out.append(
                     f"case {measurement.case}: the counters of {node}:{backwards} went backwards"
@@ -64,8 +81,20 @@ def _moved(launch: Launch, fabric: Fabric, ok_ones: tuple[Measurement, ...], ran
                 continue
             payload += _payload(measurement, rank)
             _add(sent, counters)
-    endpoints = _endpoints(fabric, node, sent)
-    return Moved(node, rank, payload, endpoints, _by_address(ok_ones, rank), tuple(left_out))
+    by_address = _by_address(ok_ones, rank)
+    if sum(by_address.values()) >= CARRIED * payload:
+        sent = {name: count for name, count in sent.items() if not is_adapter_port(name)}
+    found = fabric.node(node)
+    ends = sent if isinstance(found, Skipped) else found.path_ends(sent)
+    return Moved(node, rank, payload, ends, by_address, tuple(left_out))
+
+
+def over_tcp(launches: Iterable[Launch]) -> bool:
+    """Whether TCP connections carried the payload of the launches' ok cases."""
+    measurements = [one for launch in launches for one in ok(launch)]
+    payload = sum(sum(one.payload_sent_bytes) for one in measurements)
+    sent = sum(socket.sent_bytes for one in measurements for rank in one.sockets for socket in rank)
+    return sent > 0 and sent >= CARRIED * payload
 
 
 def _payload(measurement: Measurement, rank: int) -> int:
@@ -73,41 +102,11 @@ def _payload(measurement: Measurement, rank: int) -> int:
     return sent[rank] if 0 <= rank < len(sent) else 0
 
 
-def _backwards(counters: NodeCounters) -> str:
-    """An interface whose counters wrapped or were reset, empty if there is none."""
-    for name, before in sorted(counters.before.items()):
-        after = counters.after.get(name)
-        if after and (after.tx_bytes < before.tx_bytes or after.rx_bytes < before.rx_bytes):
-            return name
-    return ""
-
-
 def _add(sent: dict[str, int], counters: NodeCounters) -> None:
     for name, after in counters.after.items():
         before = counters.before.get(name)
         if before:
             sent[name] = sent.get(name, 0) + after.tx_bytes - before.tx_bytes
-
-
-def _endpoints(fabric: Fabric, node: str, sent: dict[str, int]) -> dict[str, int]:
-    """Octets of the interfaces that end a path, so that none is counted twice.
-
-    The members of a bond or bridge have no address of their own and count what it
-    counts; ``eth0`` counts what its VLAN ``eth0.7`` sends.
-    """
-    found = fabric.node(node)
-    bare = () if isinstance(found, Skipped) else _bare(found.interfaces)
-    without = {interface.name for interface in bare}
-    left = {name: count for name, count in sent.items() if name not in without}
-    for name in left:
-        parent = name.rpartition(".")[0]
-        if parent in left:
-            left[parent] = max(0, left[parent] - left[name])
-    return left
-
-
-def _bare(interfaces: Iterable[Interface]) -> Iterator[Interface]:
-    return (one for one in interfaces if not one.addresses and one.name != "lo")
 
 
 def sockets(launch: Launch) -> Iterator[tuple[int, Measurement, Socket]]:
@@ -136,21 +135,54 @@ def address_of(endpoint: str) -> str:
 
 def troubles(launches: Iterable[Launch]) -> tuple[Trouble, ...]:
     """Error and drop counters that rose, summed over all cases, largest first."""
-    total: dict[tuple[str, str, str], int] = {}
+    total: dict[tuple[str, str, str], tuple[int, int]] = {}
     for launch in launches:
         for measurement in launch.measurements:
             for counters in measurement.counters:
-                for name, counter, count in _rises(counters):
+                for name, counter, count, frames in _rises(counters):
                     key = (node_of(launch, counters.rank), name, counter)
-                    total[key] = total.get(key, 0) + count
-    found = (Trouble(*key, count) for key, count in total.items())
+                    before = total.get(key, (0, 0))
+                    total[key] = (before[0] + count, before[1] + frames)
+    found = (Trouble(*key, *risen) for key, risen in total.items() if risen[0] > 0)
     return tuple(sorted(found, key=lambda one: (-one.count, one.node, one.interface, one.counter)))
 
 
-def _rises(counters: NodeCounters) -> Iterator[tuple[str, str, int]]:
+def _rises(counters: NodeCounters) -> Iterator[tuple[str, str, int, int]]:
     for name, before in counters.before.items():
         after: InterfaceCounters | None = counters.after.get(name)
         for counter in _TROUBLE if after else ():
             rise = getattr(after, counter) - getattr(before, counter)
-            if rise > 0:
-                yield name, counter, rise
+            passed = f"{counter[:2]}_packets"
+            frames = getattr(after, passed) - getattr(before, passed)
+            yield name, counter, max(0, rise), max(0, frames)
+
+
+def lost_segments(measurement: Measurement) -> tuple[int, float]:
+    """TCP segments that the origin of a case sent again, and about how many it sent."""
+    return _segments(measurement, measurement.origin)
+
+
+def retransmissions(launches: Iterable[Launch], ours: Container[str] | None) -> tuple[Lost, ...]:
+    """Per direction, over all ok cases; ``ours`` are the local addresses that count."""
+    total: dict[tuple[str, str], tuple[int, float]] = {}
+    for launch in launches:
+        for one in ok(launch):
+            for rank in range(len(one.sockets)):
+                peer = one.target if rank == one.origin else one.origin
+                key = (node_of(launch, rank), node_of(launch, peer))
+                lost, segments = _segments(one, rank, ours)
+                before = total.get(key, (0, 0.0))
+                total[key] = (before[0] + lost, before[1] + segments)
+    return tuple(Lost(*key, *total[key]) for key in sorted(total))
+
+
+def _segments(
+    measurement: Measurement, rank: int, ours: Container[str] | None = None
+) -> tuple[int, float]:
+    lost, segments = 0, 0.0
+    for connections in measurement.sockets[rank : rank + 1]:
+        for one in connections:
+            if one.segment_bytes > 0 and (ours is None or address_of(one.local) in ours):
+                lost += max(0, one.retransmitted_segments)
+                segments += max(0, one.sent_bytes) / one.segment_bytes
+    return lost, segments

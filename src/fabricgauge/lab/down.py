@@ -3,7 +3,7 @@
 import shutil
 
 from fabricgauge.lab.holder import kill
-from fabricgauge.lab.place import lab_directory
+from fabricgauge.lab.place import existing
 from fabricgauge.lab.state import load_marks
 from fabricgauge.model.errors import LabError
 
@@ -15,10 +15,11 @@ def down(name: str) -> bool:
     that lost processes, or that an earlier boot of the machine left behind.
 
     Raises:
-        LabError: a process does not end, or the directory cannot be removed.
+        LabError: a process does not end, or the directory is not this user's alone or
+            cannot be removed.
     """
-    directory = lab_directory(name)
-    if not directory.is_dir():
+    directory = existing(name)
+    if directory is None:
         return False
     marks = load_marks(directory)
     if marks:

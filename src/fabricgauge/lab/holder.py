@@ -59,22 +59,30 @@ def net_inode(pid: int) -> int | None:
         return None
 
 
+def own_net_inodes() -> frozenset[int]:
+    """The network namespace of this process, as a set of at most one inode number."""
+    own = net_inode(os.getpid())
+    return frozenset(() if own is None else (own,))
+
+
 def members(marks: Marks) -> frozenset[int]:
     """Every process of a lab but this one.
 
     An inode number is given out again once a namespace is gone, so a recorded one counts
     only while a process that carries the lab's token lives in it. Holders count wherever
-    they are: one may have been caught before it had namespaces.
+    they are: one may have been caught before it had namespaces. The namespace that this
+    process itself lives in never counts: it is the machine's, not a lab's.
     """
     if marks.boot_id != boot_id():
         return frozenset()
     seen = {pid: namespace for pid, namespace in _processes() if pid != os.getpid()}
+    inodes = frozenset(marks.net_inodes) - own_net_inodes()
     holders, proven = set(), set()
     for pid, namespace in seen.items():
         mark = _mark(pid, marks.token)
         if mark == HOLDER_MARK:
             holders.add(pid)
-        if mark and namespace in marks.net_inodes:
+        if mark and namespace in inodes:
             proven.add(namespace)
     return frozenset(holders | {pid for pid, namespace in seen.items() if namespace in proven})
 

@@ -3,6 +3,7 @@
 import os
 import re
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 from fabricgauge.model.errors import LabError
@@ -29,6 +30,28 @@ def labs_root() -> Path:
     return _runtime_directory() / "labs"
 
 
+def existing(name: str) -> Path | None:
+    """The directory of a lab; None when there is no such lab.
+
+    Raises:
+        LabError: the directory, or one that it is in, is not ours alone: what it says of
+            processes must not be believed.
+    """
+    directory = lab_directory(name)
+    for place in (*_way_to_labs(), directory):
+        if not os.path.lexists(place):
+            return None
+        _assert_ours(place)
+    return directory
+
+
+def lab_names() -> tuple[str, ...]:
+    """The names of all labs of this user, whole or broken; none where others may write."""
+    if not all(_ours(place) for place in _way_to_labs()):
+        return ()
+    return tuple(sorted(entry.name for entry in labs_root().iterdir() if _ours(entry)))
+
+
 def create(name: str) -> Path:
     """Make the directory of a new lab, for this user alone.
 
@@ -36,15 +59,11 @@ def create(name: str) -> Path:
         LabError: the lab exists, or the directory is not ours alone.
     """
     directory = lab_directory(name)
-    runtime = directory.parent.parent
     try:
-        runtime.mkdir(mode=0o700, exist_ok=True)
-        if not _ours(runtime):
-            raise LabError(
-                f"{runtime} does not belong to this user alone; remove it, or set "
-                "XDG_RUNTIME_DIR to a directory of your own"
-            )
-        directory.parent.mkdir(mode=0o700, exist_ok=True)
+        for place in _way_to_labs():
+            with suppress(FileExistsError):
+                place.mkdir(mode=0o700)
+            _assert_ours(place)
         directory.mkdir(mode=0o700)
     except FileExistsError as error:
         raise LabError(
@@ -65,10 +84,24 @@ def _runtime_directory() -> Path:
     for place in (os.environ.get("XDG_RUNTIME_DIR", ""), f"/run/user/{uid}"):
         if place.startswith("/") and _ours(Path(place)) and not _noexec(place):
             return Path(place) / "fabricgauge"
-    return Path(f"/tmp/fabricgauge-{uid}")  # noqa: S108 -- create() checks whose it is
+    return Path(f"/tmp/fabricgauge-{uid}")  # noqa: S108 -- whose it is, is checked
+
+
+def _way_to_labs() -> tuple[Path, Path]:
+    """The directories to go through to a lab. Anyone may have made them under /tmp."""
+    return labs_root().parent, labs_root()
+
+
+def _assert_ours(directory: Path) -> None:
+    if not _ours(directory):
+        raise LabError(
+            f"{directory} is not a directory that belongs to this user alone, so it is not "
+            "used; remove it, or set XDG_RUNTIME_DIR to a directory of your own"
+        )
 
 
 def _ours(directory: Path) -> bool:
+    """Whether it is a real directory, no link, that nobody else may write."""
     try:
         found = directory.lstat()
     except OSError:

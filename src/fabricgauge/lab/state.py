@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from fabricgauge.lab.place import lab_directory, labs_root
+from fabricgauge.lab.place import existing, lab_names
 from fabricgauge.model.errors import LabError
 
 _FILE = "lab.json"
@@ -129,22 +129,26 @@ class Marks(msgspec.Struct, frozen=True):
 
 
 def load(name: str) -> LabState:
-    """The state of a lab.
+    """The state of a lab. Its place is where it was found, whatever the file says.
 
     Raises:
-        LabError: there is no such lab, or its file cannot be understood.
+        LabError: there is no such lab, its directory is not this user's alone, or its
+            file cannot be understood.
     """
-    path = lab_directory(name) / _FILE
+    missing = f"there is no lab named {name!r}; bring it up with 'fabricgauge lab up --name {name}'"
+    directory = existing(name)
+    if directory is None:
+        raise LabError(missing)
+    path = directory / _FILE
     try:
-        return msgspec.json.decode(path.read_bytes(), type=LabState)
+        state = msgspec.json.decode(path.read_bytes(), type=LabState)
     except FileNotFoundError as error:
-        raise LabError(
-            f"there is no lab named {name!r}; bring it up with 'fabricgauge lab up --name {name}'"
-        ) from error
+        raise LabError(missing) from error
     except (OSError, msgspec.DecodeError) as error:
         raise LabError(
             f"cannot read {path}: {error}; remove the lab with 'fabricgauge lab down --name {name}'"
         ) from error
+    return msgspec.structs.replace(state, name=name, directory=str(directory))
 
 
 def load_complete(name: str) -> LabState:
@@ -185,8 +189,5 @@ def save(state: LabState) -> None:
 
 
 def names() -> tuple[str, ...]:
-    """The names of all labs of this user, whole or broken."""
-    try:
-        return tuple(sorted(entry.name for entry in labs_root().iterdir() if entry.is_dir()))
-    except FileNotFoundError:
-        return ()
+    """The names of all labs of this user, whole or broken; none where others may write."""
+    return lab_names()

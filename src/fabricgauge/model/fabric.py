@@ -64,6 +64,28 @@ class Node(msgspec.Struct, frozen=True, tag="node"):
                 return interface
         return Skipped(f"{self.name} has no interface {name}")
 
+    def path_ends(self, octets: dict[str, int]) -> dict[str, int]:
+        """Octets of the interfaces that end a path, so that none is counted twice.
+
+        The members of a bond or bridge have no address of their own and count what it
+        counts; ``eth0`` counts what its VLAN ``eth0.7`` does.
+        """
+        bare = {one.name for one in self.interfaces if not one.addresses and one.name != "lo"}
+        left = {name: count for name, count in octets.items() if name not in bare}
+        for name in left:
+            parent = name.rpartition(".")[0]
+            if parent in left:
+                left[parent] = max(0, left[parent] - left[name])
+        return left
+
+
+def is_adapter_port(name: str) -> bool:
+    """Whether a counter is of a host channel adapter's port (``mlx5_0:1``), not of a netdev.
+
+    Such a port may count the octets of the netdev on it once more.
+    """
+    return ":" in name
+
 
 class Unreached(msgspec.Struct, frozen=True, tag="unreached"):
     """A node that discovery could not read, and why."""
@@ -124,12 +146,16 @@ class Network(msgspec.Struct, frozen=True):
 
 
 class Fabric(msgspec.Struct, frozen=True):
-    """All that discovery found, and what it could not reach."""
+    """All that discovery found, and what it could not reach.
+
+    ``unjoined`` are networks that were meant for these nodes and do not join them.
+    """
 
     nodes: tuple[Node, ...]
     unreached: tuple[Unreached, ...]
     networks: tuple[Network, ...]
     virtual: bool = False
+    unjoined: tuple[str, ...] = ()
 
     def node(self, name: str) -> Node | Skipped:
         for node in self.nodes:

@@ -76,6 +76,15 @@ class NodeCounters(msgspec.Struct, frozen=True):
     before: dict[str, InterfaceCounters]
     after: dict[str, InterfaceCounters]
 
+    @property
+    def went_backwards(self) -> str:
+        """An interface whose counters wrapped or were reset, empty if there is none."""
+        for name, before in sorted(self.before.items()):
+            after = self.after.get(name)
+            if after and (after.tx_bytes < before.tx_bytes or after.rx_bytes < before.rx_bytes):
+                return name
+        return ""
+
 
 class Socket(msgspec.Struct, frozen=True):
     """One TCP connection of a rank over one case, from the kernel's TCP_INFO.

@@ -36,6 +36,7 @@ class Threshold(msgspec.Struct, frozen=True):
 class Verdict(msgspec.Struct, frozen=True):
     """One rule's word on one subject (a network, a node, a direction).
 
+    ``network`` is what the subject belongs to, empty where that is the whole run.
     ``evidence`` are sentences that another engineer can check against the run's raw
     files; ``cause`` and ``remedy`` are empty for a pass.
     """
@@ -49,3 +50,4 @@ class Verdict(msgspec.Struct, frozen=True):
     evidence: tuple[str, ...] = ()
     cause: str = ""
     remedy: str = ""
+    network: str = ""

@@ -79,12 +79,13 @@ def _launch(
     rate = (
         ASSUMED_PAYLOAD_BYTES_PER_S if isinstance(ceiling, Skipped) else ceiling.payload_bytes_per_s
     )
+    sizes = tuple(dict.fromkeys(wanted.sizes))
     return PlannedLaunch(
         number=number,
         network=network.name if network else None,
         subnet=network.subnet if network else None,
         nodes=wanted.place,
-        cases=cases(wanted.patterns, wanted.sizes, wanted.profile.case_budget_s, rate),
+        cases=cases(wanted.patterns, sizes, wanted.profile.case_budget_s, rate),
     )
 
 

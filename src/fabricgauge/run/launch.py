@@ -28,6 +28,11 @@ MEANING = {
 FOOTER = '{"record":"footer"'
 FAREWELL_S = 5.0
 
+#: How the engine's own lines on standard error begin. It writes one only when it gives
+#: up, and where one rank did so the launcher may wait for the others without end.
+ENGINE_SAYS = "fabricgauge-engine:"
+HOPELESS_S = 5.0
+
 #: Lines of standard error to quote, and how much of its end to look at.
 QUOTED_LINES = 4
 TAIL_BYTES = 16384
@@ -115,6 +120,8 @@ def start(
             stderr=raw_dir / "stderr.txt",
             silent_s=silent_s,
             env=env,
+            hopeless=lambda: engine_gave_up(tail(raw_dir / "stderr.txt")),
+            hopeless_s=HOPELESS_S,
         )
     except OSError as error:
         raise StoreError(
@@ -125,15 +132,27 @@ def start(
 
 
 def tail(path: Path) -> tuple[str, ...]:
-    """The last telling lines of a file; rulers and empty lines are left out."""
+    """The telling lines of a file's end: the engine's own, then the last of the others.
+
+    MPI's launchers say much after the engine has told the reason. Rulers, empty lines and
+    repetitions are left out.
+    """
     try:
         with path.open("rb") as file:
             file.seek(max(0, path.stat().st_size - TAIL_BYTES))
             lines = file.read().decode(errors="replace").split("\n")
     except OSError as error:
         return (f"{path.name} cannot be read: {error.strerror}",)
-    telling = [line.strip() for line in lines if any(sign.isalnum() for sign in line)]
-    return tuple(line[:300] for line in telling[-QUOTED_LINES:])
+    telling = [line.strip()[:300] for line in lines if any(sign.isalnum() for sign in line)]
+    engines = [line for line in dict.fromkeys(telling) if line.startswith(ENGINE_SAYS)]
+    others = [line for line in telling if not line.startswith(ENGINE_SAYS)]
+    room = max(0, QUOTED_LINES - len(engines))
+    return (*engines[:QUOTED_LINES], *others[max(0, len(others) - room) :])
+
+
+def engine_gave_up(said: Sequence[str]) -> bool:
+    """Whether a rank of the engine has told why it cannot go on."""
+    return any(line.startswith(ENGINE_SAYS) for line in said)
 
 
 def outcome(
@@ -151,6 +170,8 @@ def outcome(
     if complete:
         how = "did not end" if silent_s is not None else f"broke off: {_meaning(exit_code)}"
         return "ok", f"every case was recorded, but then MPI's own shutdown {how}{last_words}"
+    if silent_s is not None and engine_gave_up(said):
+        return "broken", f"the engine gave up, but its launcher did not end{last_words}"
     if silent_s is not None:
         why = f"nothing came for {silent_s:g} s, so the launch was ended"
         return "silent", f"{why}; a node or a link on the way may be dead{last_words}"

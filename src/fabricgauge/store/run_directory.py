@@ -12,7 +12,7 @@ import shutil
 from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 import msgspec
 
@@ -75,8 +75,9 @@ class RunDirectory:
     def append(self, name: str, value: Any) -> None:
         """Append one line of JSON Lines; it is on disk when this returns."""
         try:
-            with (self.path / name).open("ab") as lines:
-                lines.write(msgspec.json.encode(value) + b"\n")
+            with (self.path / name).open("a+b") as lines:
+                torn = _ends_in_mid_line(lines)
+                lines.write(b"\n" * torn + msgspec.json.encode(value) + b"\n")
                 lines.flush()
                 os.fsync(lines.fileno())
         except OSError as error:
@@ -108,7 +109,7 @@ class RunDirectory:
         for number, line in enumerate(lines, start=1):
             try:
                 values.append(decode(line))
-            except msgspec.MsgspecError as error:
+            except (msgspec.MsgspecError, RecursionError) as error:
                 damaged.append(f"{path.name} line {number} was not understood: {error}")
         return values, damaged
 
@@ -138,6 +139,14 @@ class RunDirectory:
             draft.replace(path)
         except OSError as error:
             raise _cannot("write", path, error) from error
+
+
+def _ends_in_mid_line(lines: IO[bytes]) -> bool:
+    """Whether a kill or a full disk cut the last line off; the next must not be glued to it."""
+    if not lines.seek(0, os.SEEK_END):
+        return False
+    lines.seek(-1, os.SEEK_END)
+    return lines.read(1) != b"\n"
 
 
 def find(root: Path, wanted: str) -> RunDirectory:

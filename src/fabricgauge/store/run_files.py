@@ -10,11 +10,15 @@ from fabricgauge.store.run_directory import RunDirectory
 
 
 class About(msgspec.Struct, frozen=True):
-    """run.json: what was started, when, and what was in force on the head."""
+    """run.json: what was started, when, and what was in force on the head.
+
+    ``asked`` are the options by which the nodes were reached; a resumption repeats them.
+    """
 
     started_utc: str
     command: tuple[str, ...]
     environment: dict[str, str]
+    asked: dict[str, str] = {}
 
 
 class Entry(msgspec.Struct, frozen=True):

@@ -1,28 +1,46 @@
-"""Did interfaces count errors or drops while the cases ran?"""
+"""Did interfaces count errors or drops, or TCP lose segments, while the cases ran?"""
 
 from fabricgauge.judge import wording
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.subject import Subject
-from fabricgauge.judge.traffic import Trouble, troubles
+from fabricgauge.judge.traffic import Lost, Trouble, retransmissions, troubles
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict
 
 ID = "errors"
-TITLE = "No interface counted errors or drops"
+TITLE = "No interface counted errors or drops, and TCP lost next to nothing"
 
 
 def judge(context: Context) -> tuple[Verdict, ...]:
-    return tuple(_judge(subject) for subject in context.subjects)
+    return tuple(_judge(context, subject) for subject in context.subjects)
 
 
-def _judge(subject: Subject) -> Verdict:
+def _judge(context: Context, subject: Subject) -> Verdict:
     counted = any(one.counters for launch in subject.launches for one in launch.measurements)
+    found = tuple(one for one in troubles(subject.launches) if _is_ours(subject, one))
+    lost = tuple(one for one in _lost(subject) if _is_much(context, one))
+    if found:
+        return _verdict(subject, found, lost)
+    if lost:
+        return _losing(context, subject, lost)
     if not counted:
         return Verdict(ID, Outcome.SKIPPED, subject.name, "no interface counters were read")
-    found = tuple(one for one in troubles(subject.launches) if _is_ours(subject, one))
-    if not found:
-        return Verdict(ID, Outcome.PASS, subject.name, "no error or drop counter rose")
-    return _verdict(subject, found)
+    again = sum(one.count for one in _lost(subject))
+    few = f"; TCP sent {again:,} segments again, which is few" if again else ""
+    return Verdict(ID, Outcome.PASS, subject.name, f"no error or drop counter rose{few}")
+
+
+def _lost(subject: Subject) -> tuple[Lost, ...]:
+    """Retransmissions of connections on the network; unpinned, of all connections."""
+    if isinstance(subject.network, Skipped):
+        return retransmissions(subject.launches, None)
+    ours = {member.ip for member in subject.network.members}
+    return retransmissions(subject.launches, ours)
+
+
+def _is_much(context: Context, lost: Lost) -> bool:
+    least, share = context.limit("errors.least"), context.limit("errors.share")
+    return lost.count >= least and lost.share > share
 
 
 def _is_ours(subject: Subject, trouble: Trouble) -> bool:
@@ -33,7 +51,35 @@ def _is_ours(subject: Subject, trouble: Trouble) -> bool:
     return not isinstance(member, Skipped) and member.interface == trouble.interface
 
 
-def _verdict(subject: Subject, found: tuple[Trouble, ...]) -> Verdict:
+def _losing(context: Context, subject: Subject, lost: tuple[Lost, ...]) -> Verdict:
+    worst = max(lost, key=lambda one: one.share)
+    return Verdict(
+        rule=ID,
+        outcome=Outcome.WARN,
+        subject=subject.name,
+        summary=_sentence(worst),
+        figure=Figure(worst.share, "share", f"of the TCP segments of {_direction(worst)}"),
+        threshold=context.thresholds.threshold("errors.share", "at most"),
+        evidence=tuple(_sentence(one) for one in lost),
+        cause="frames are lost on the way: a bad cable or transceiver, or a queue that overflows"
+        " (a switch port, a token bucket, a receiver that can't keep up)",
+        remedy="look at the error and drop counters of both ends (ethtool -S NAME) and of the"
+        " switch ports between them; exchange the cable; compare the queues' lengths",
+    )
+
+
+def _sentence(lost: Lost) -> str:
+    return (
+        f"{_direction(lost)}: TCP sent {lost.count:,} of about {lost.segments:,.0f} segments"
+        f" again ({wording.percent(lost.share)})"
+    )
+
+
+def _direction(lost: Lost) -> str:
+    return wording.direction(lost.origin, lost.target)
+
+
+def _verdict(subject: Subject, found: tuple[Trouble, ...], lost: tuple[Lost, ...]) -> Verdict:
     names = list(dict.fromkeys(f"{one.node}:{one.interface}" for one in found))
     first = found[0]
     return Verdict(
@@ -43,8 +89,12 @@ def _verdict(subject: Subject, found: tuple[Trouble, ...]) -> Verdict:
         summary=f"error or drop counters rose on {wording.listed(names)}",
         figure=Figure(first.count, "", f"{first.counter} of {first.node}:{first.interface}"),
         threshold=Threshold(0, "", "equal to", "a sound link loses nothing under this load"),
-        evidence=tuple(
-            f"{one.counter} of {one.node}:{one.interface} rose by {one.count:,}" for one in found
+        evidence=(
+            *(
+                f"{one.counter} of {one.node}:{one.interface} rose by {one.count:,}"
+                for one in found
+            ),
+            *map(_sentence, lost),
         ),
         cause="errors: cable, transceiver or port; drops: a receiver or queue that can't keep up",
         remedy="look at `ethtool -S NAME` on the node and at the switch port's counters;"

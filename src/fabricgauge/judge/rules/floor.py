@@ -3,15 +3,15 @@
 from fabricgauge.judge import wording
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.subject import Subject
-from fabricgauge.model.absence import Skipped
+from fabricgauge.judge.traffic import over_tcp
 from fabricgauge.model.verdict import Figure, Outcome, Verdict
 from fabricgauge.stats.series import Point, Series
 
 ID = "floor"
 TITLE = "Latency is not below what the medium allows"
 
-#: Threshold of each technology; MPI over Ethernet is taken to use kernel TCP.
-FLOORS = {"ethernet": "floor.tcp"}
+#: Thresholds; RoCE runs on Ethernet as TCP does, so the technology does not tell.
+TCP = "floor.tcp"
 OTHERWISE = "floor.rdma"
 
 _CAUSE = "the ranks exchanged messages through shared memory: they ran on one node"
@@ -42,7 +42,7 @@ def crosses(series: Series, point: Point) -> bool:
 
 
 def _verdict(context: Context, subject: Subject, series: Series, point: Point) -> Verdict:
-    name = floor_name(context, subject)
+    name = floor_name(subject)
     fine = point.time.high >= context.limit(name)
     what = f"{wording.PATTERNS[series.pattern]} at {wording.size(point.message_bytes)}"
     return Verdict(
@@ -65,9 +65,6 @@ def _verdict(context: Context, subject: Subject, series: Series, point: Point) -
     )
 
 
-def floor_name(context: Context, subject: Subject) -> str:
-    """The threshold that applies; unpinned launches get the lowest of all networks."""
-    if not isinstance(subject.network, Skipped):
-        return FLOORS.get(subject.network.technology, OTHERWISE)
-    names = {FLOORS.get(one.technology, OTHERWISE) for one in context.run.fabric.networks}
-    return min(names, key=context.limit, default=OTHERWISE)
+def floor_name(subject: Subject) -> str:
+    """The threshold that applies: that of TCP only where its connections carried the payload."""
+    return TCP if over_tcp(subject.launches) else OTHERWISE

@@ -66,9 +66,7 @@ def _softened(
 def _causes(context: Context, stream: Stream) -> tuple[causes.Cause, ...]:
     if stream.fraction >= context.limit("fraction.pass"):
         return (causes.UNSTEADY,)
-    return causes.causes(
-        context.run.fabric, stream.subject, stream.best, stream.ceiling.payload_bytes_per_s
-    )
+    return causes.causes(context, stream)
 
 
 def _launches(stream: Stream) -> str:

@@ -1,5 +1,7 @@
 """Has every interface of the network a live link?"""
 
+import msgspec
+
 from fabricgauge.judge import wording
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.subject import Subject, missing
@@ -19,20 +21,68 @@ def judge(context: Context) -> tuple[Verdict, ...]:
     )
 
 
+class _Kind(msgspec.Struct, frozen=True):
+    """A kind of change: how discovery words it, and what that amounts to."""
+
+    words: tuple[str, ...]
+    outcome: Outcome
+    cause: str
+    remedy: str
+
+
+#: In order of precedence for one sentence; the last takes what is left.
+_KINDS = (
+    _Kind(
+        (" cannot be reached", " could not be asked again", " was rebooted"),
+        Outcome.INCONCLUSIVE,
+        "the node was restarted, has crashed, or the way over which it is managed broke: its"
+        " links could not be looked at",
+        "see whether the node is up and can be reached as it was at the beginning",
+    ),
+    _Kind(
+        (" has lost its carrier", " is down", " is gone"),
+        Outcome.FAIL,
+        "the link went down under load: a loose or bad cable or module, or a port that was"
+        " switched off",
+        "reseat or exchange the cable and look at the switch port's log",
+    ),
+    _Kind(
+        (" has lost its address",),
+        Outcome.FAIL,
+        "the interface's address was taken away while the network was measured",
+        "look for what else manages the interface (DHCP, NetworkManager, systemd-networkd) and"
+        " give it its address back",
+    ),
+    _Kind(
+        (),
+        Outcome.WARN,
+        "somebody or something changed the interface's settings while it was measured",
+        "find out what changed them, set them as they are meant to be",
+    ),
+)
+
+_ORDER = (Outcome.FAIL, Outcome.INCONCLUSIVE, Outcome.WARN)
+
+
+def _kind(change: str) -> _Kind:
+    return next((one for one in _KINDS if any(w in change for w in one.words)), _KINDS[-1])
+
+
 def _changed(subject: Subject) -> Verdict | None:
-    """What broke in mid-run: a failure until the rest was measured after all."""
+    """What a broken launch found changed: it decides until the rest was measured after all."""
     changes = tuple(dict.fromkeys(c for one in subject.launches for c in one.ended.changes))
     if not changes:
         return None
+    kind = min(map(_kind, changes), key=lambda one: _ORDER.index(one.outcome))
+    decisive = [change for change in changes if _kind(change) is kind]
     mended = not missing(subject)
     return Verdict(
-        ID, Outcome.WARN if mended else Outcome.FAIL, subject.name,
-        f"while it was measured: {wording.listed(changes)}"
+        ID, Outcome.WARN if mended else kind.outcome, subject.name,
+        f"while it was measured: {wording.listed(decisive)}"
         + ("; the rest was measured later" if mended else ""),
         evidence=changes,
-        cause="the link went down under load: a loose or bad cable or module, or a port that"
-        " was switched off",
-        remedy="reseat or exchange the cable and look at the switch port's log"
+        cause=kind.cause,
+        remedy=kind.remedy
         + ("" if mended else "; then measure the rest: fabricgauge check --resume RUN"),
     )  # fmt: skip
 

@@ -71,7 +71,7 @@ def _segments(subject: Subject, network: Network) -> Verdict:
     expected, used = expected_segment_bytes(network), _used(subject, network)
     sentence = f"every member has MTU {network.mtu_bytes}"
     if not used:
-        reason = f"{sentence}; no TCP connection on it was seen to send enough to tell its segments"
+        reason = f"{sentence}; whether TCP uses it was not seen: no connection on it sent enough"
         return Verdict(ID, Outcome.PASS, network.name, reason)
     smallest, where = min(used)
     figure = Figure(smallest, "bytes", f"payload of a TCP segment of {where}")

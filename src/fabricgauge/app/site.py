@@ -1,0 +1,69 @@
+"""Where a check measures and with what, and what is written down about it."""
+
+import os
+import platform
+from datetime import datetime, timezone
+
+import msgspec
+
+from fabricgauge import __version__
+from fabricgauge.app.progress import Progress
+from fabricgauge.discover.interface import discover
+from fabricgauge.judge.thresholds import Thresholds
+from fabricgauge.model.engine import Engine
+from fabricgauge.model.fabric import DeclaredNetwork, Fabric
+from fabricgauge.model.reach import Reach
+from fabricgauge.store.run_directory import RunDirectory
+from fabricgauge.store.run_files import About
+
+#: Variables that change what an MPI measures; a launcher hands them on to the ranks.
+TELLING_VARIABLES = (
+    "UCX_", "FI_", "MPIR_CVAR_", "MPICH_", "OMPI_MCA_", "PMIX_MCA_", "PRTE_MCA_", "I_MPI_",
+    "HYDRA_", "PSM2_", "LD_LIBRARY_PATH", "LD_PRELOAD", "LOADEDMODULES", "SLURM_JOB_ID",
+)  # fmt: skip
+
+
+class Site(msgspec.Struct, frozen=True):
+    """Where to measure and with what.
+
+    ``networks`` are names or subnets to measure, empty for all that join the nodes;
+    ``unpinned`` leaves MPI its own choice of network instead. ``asked`` are the options
+    by which the nodes were reached, for a resumption.
+    """
+
+    reach: Reach
+    engine: Engine
+    declared: tuple[DeclaredNetwork, ...]
+    networks: tuple[str, ...]
+    unpinned: bool
+    thresholds: Thresholds
+    command: tuple[str, ...]
+    asked: dict[str, str]
+
+
+def about(site: Site) -> About:
+    told = {k: v for k, v in os.environ.items() if k.startswith(TELLING_VARIABLES)}
+    environment = {
+        "fabricgauge": __version__,
+        "engine": str(site.engine.path),
+        "engine identity": site.engine.identity,
+        "MPI": f"{site.engine.mpi.kind} {site.engine.mpi.version}",
+        "launcher": site.reach.launcher,
+        "head": platform.node(),
+        "head kernel": platform.release(),
+        "python": platform.python_version(),
+        "user id": str(os.getuid()),
+        **dict(sorted(told.items())),
+    }
+    now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return About(now, site.command, environment, site.asked)
+
+
+def discovered(site: Site, directory: RunDirectory, progress: Progress, folder: str) -> Fabric:
+    """What the nodes are now; their raw answers are kept in ``raw/<folder>``."""
+    progress.stage(f"discovering {', '.join(site.reach.nodes)}")
+
+    def keep(node: str, raw: str) -> None:
+        directory.keep_raw(folder, node, raw)
+
+    return discover(site.reach, site.declared, keep=keep)

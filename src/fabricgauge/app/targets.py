@@ -1,0 +1,84 @@
+"""Which networks a check measures, and which it was meant to but cannot."""
+
+from ipaddress import ip_address, ip_network
+
+from fabricgauge.app.site import Site
+from fabricgauge.ceiling.technologies import ceiling
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.ceiling import Ceiling
+from fabricgauge.model.errors import CannotRun, UsageError
+from fabricgauge.model.fabric import DeclaredNetwork, Fabric, Network
+
+Targets = tuple[tuple[Network | None, Ceiling | Skipped], ...]
+
+
+def targets(site: Site, fabric: Fabric, place: tuple[str, ...]) -> Targets:
+    """The networks that join the nodes of ``place`` with their ceilings, or MPI's own choice.
+
+    Raises:
+        CannotRun: no network joins the nodes.
+        UsageError: a network that was asked for does not exist.
+    """
+    if site.unpinned:
+        return ((None, Skipped("MPI was left its own choice of network")),)
+    joining = [network for network in fabric.networks if not _absent(network, place)]
+    known = {network.name: network for network in joining}
+    known |= {network.subnet: network for network in joining}
+    for name in site.networks:
+        if name not in known:
+            there = ", ".join(network.name for network in joining) or "none"
+            raise UsageError(f"no network {name!r} joins {' and '.join(place)}; there is: {there}")
+    if not joining:
+        raise CannotRun(_no_network(fabric))
+    chosen = [known[name] for name in site.networks] or joining
+    return tuple((network, ceiling(network)) for network in chosen)
+
+
+def unjoined(site: Site, fabric: Fabric, place: tuple[str, ...]) -> tuple[str, ...]:
+    """Networks that were meant for these nodes and do not join them, a sentence each.
+
+    A network that was declared but reaches none of the nodes is another cluster's.
+    """
+    if site.unpinned:
+        return ()
+    wanted = [network for network in fabric.networks if _asked(site, network.name)]
+    found = {network.name for network in fabric.networks}
+    lonely = [
+        f"{one.name} ({one.subnet}) was declared, but of the nodes only {here[0]} is in it"
+        for one in site.declared
+        if one.name not in found and _asked(site, one.name) and (here := _within(fabric, one))
+    ]
+    missing = [
+        f"{network.name} ({network.subnet}) does not reach {' and '.join(absent)}"
+        for network in wanted
+        if (absent := _absent(network, place))
+    ]
+    return (*lonely, *missing)
+
+
+def _asked(site: Site, name: str) -> bool:
+    return not site.networks or name in site.networks
+
+
+def _absent(network: Network, place: tuple[str, ...]) -> tuple[str, ...]:
+    here = {member.node for member in network.members}
+    return tuple(dict.fromkeys(node for node in place if node not in here))
+
+
+def _within(fabric: Fabric, declared: DeclaredNetwork) -> tuple[str, ...]:
+    """Nodes with an address in a declared subnet."""
+    subnet = ip_network(declared.subnet, strict=False)
+    return tuple(
+        node.name
+        for node in fabric.nodes
+        if any(ip_address(a.ip) in subnet for i in node.interfaces for a in i.addresses)
+    )
+
+
+def _no_network(fabric: Fabric) -> str:
+    lost = "".join(f"; {node.name} was not reached: {node.reason}" for node in fabric.unreached)
+    names = ", ".join(node.name for node in fabric.nodes) or "none"
+    advice = (
+        "" if lost else "; name at least two nodes with -w, or measure a virtual cluster: --lab"
+    )
+    return f"no network joins the nodes that were read ({names}){lost}{advice}"

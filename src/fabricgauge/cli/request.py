@@ -1,0 +1,135 @@
+"""From options, files and a stored run to what is to be measured."""
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fabricgauge.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from fabricgauge.app.progress import Progress
+    from fabricgauge.app.site import Site
+    from fabricgauge.cli.nodes import Reached
+    from fabricgauge.model.reach import Reach
+    from fabricgauge.plan.plan import Wanted
+    from fabricgauge.settings import Settings
+    from fabricgauge.store.run_directory import RunDirectory
+
+#: Options that say where a run was measured; ``--resume`` takes them from the run.
+REMEMBERED = ("lab", "nodelist", "exclude", "launcher", "ssh_config", "mpi", "place")
+
+
+def with_run(options: dict[str, Any]) -> dict[str, Any]:
+    """The same options, those of ``REMEMBERED`` from the run that is to be resumed.
+
+    What the command line says itself wins, all of it together.
+    """
+    if not options["resume"] or any(options[key] for key in REMEMBERED):
+        return options
+    from fabricgauge.store.run_files import About
+
+    about = directory(options).read("run.json", About)
+    return {**options, **about.asked}
+
+
+def with_files(ctx: click.Context, options: dict[str, Any], said: "Settings") -> dict[str, Any]:
+    """Options with the files' values where neither command line nor environment spoke."""
+    chosen = dict(options)
+    for key, value in said.check.items():
+        name = key.replace("-", "_")
+        if name not in options:
+            raise UsageError(f"[check] in a configuration file names {key!r}: no such option")
+        if ctx.get_parameter_source(name) is click.core.ParameterSource.DEFAULT:
+            chosen[name] = _cast(ctx, key, name, value)
+    return chosen
+
+
+def _cast(ctx: click.Context, key: str, name: str, value: object) -> Any:
+    """A file's value by the same rules as the command line's; a list is a comma's."""
+    option = next(one for one in ctx.command.params if one.name == name)
+    words = value if isinstance(value, list) else [value]
+    given = words if option.multiple else ",".join(map(str, words))
+    try:
+        return option.type_cast_value(ctx, given)
+    except click.UsageError as error:
+        raise UsageError(f"[check] {key} = {value!r} in a file: {error.message}") from error
+
+
+def site(
+    options: dict[str, Any],
+    said: "Settings",
+    doors: "Reached",
+    place: tuple[str, ...],
+    progress: "Progress",
+) -> "Site":
+    """Where to measure: only the nodes of ``place`` are looked at."""
+    import msgspec
+
+    from fabricgauge.app.engine import engine_for
+    from fabricgauge.app.site import Site
+    from fabricgauge.judge.thresholds import thresholds_from
+
+    reach, declared = doors
+    chosen = tuple(door for door in reach.doors if door.node in place)
+    return Site(
+        reach=msgspec.structs.replace(reach, doors=chosen),
+        engine=engine_for(options["mpi"], progress),
+        declared=(*declared, *said.networks),
+        networks=tuple(options["network"]),
+        unpinned=options["unpinned"],
+        thresholds=thresholds_from(said.thresholds, said.thresholds_origin),
+        command=tuple(sys.argv),
+        asked={key: str(options[key]) for key in REMEMBERED if options[key] is not None},
+    )
+
+
+def wanted(options: dict[str, Any], reach: "Reach") -> "Wanted":
+    import msgspec
+
+    from fabricgauge.plan.plan import Wanted
+    from fabricgauge.plan.profiles import DEFAULT_SIZES, PATTERNS, PROFILES
+    from fabricgauge.settings import size_bytes
+
+    said = {
+        "launches": options["launches"],
+        "case_budget_s": options["case_budget"],
+        "relative_half_width": options["half_width"],
+    }
+    changes = {key: value for key, value in said.items() if value is not None}
+    patterns = tuple((options["patterns"] or ",".join(PATTERNS)).split(","))
+    unknown = set(patterns) - set(PATTERNS)
+    if unknown:
+        raise UsageError(f"no pattern {sorted(unknown)[0]!r}; there is {', '.join(PATTERNS)}")
+    sizes = options["sizes"]
+    return Wanted(
+        profile=msgspec.structs.replace(PROFILES[options["profile"]], **changes),
+        patterns=patterns,
+        sizes=tuple(map(size_bytes, sizes.split(","))) if sizes else DEFAULT_SIZES,
+        place=_place(options["place"], reach),
+        check_data=options["check_data"],
+    )
+
+
+def _place(said: str | None, reach: "Reach") -> tuple[str, str]:
+    """The nodes of ranks 0 and 1: those named, or the only two there are."""
+    nodes = tuple(said.split(",")) if said else reach.nodes
+    for node in nodes:
+        if node not in reach.nodes:
+            raise UsageError(f"{node!r} is none of the nodes: {', '.join(reach.nodes)}")
+    if len(nodes) == 1 and not said:
+        nodes *= 2
+    if len(nodes) != 2:
+        raise UsageError(
+            f"a check measures two nodes, not {len(nodes)}; name them with -w or --place, e.g."
+            f" --place {','.join(reach.nodes[:2])}"
+        )
+    return nodes[0], nodes[1]
+
+
+def directory(options: dict[str, Any]) -> "RunDirectory":
+    from fabricgauge import settings
+    from fabricgauge.store.run_directory import RunDirectory, find
+
+    root = options["output"] or settings.run_root()
+    return find(root, options["resume"]) if options["resume"] else RunDirectory.create(root)

@@ -1,0 +1,80 @@
+"""Were all nodes and networks measured that are there or were asked for?"""
+
+from fabricgauge.judge import wording
+from fabricgauge.judge.interface import Context
+from fabricgauge.judge.subject import is_loopback, ok
+from fabricgauge.model.run import Run
+from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict
+
+ID = "coverage"
+TITLE = "All nodes and networks were measured"
+
+#: What these verdicts speak of: no network, the run as a whole.
+RUN = "run"
+
+
+def judge(context: Context) -> tuple[Verdict, ...]:
+    run = context.run
+    lost = _lost(run)
+    if lost:
+        return (_inconclusive(run, lost),)
+    left_out = _left_out(run)
+    if left_out:
+        return (_warning(run, left_out),)
+    return (Verdict(
+        ID, Outcome.PASS, RUN, f"all {len(run.fabric.nodes)} nodes were measured",
+        _figure(run, 0), _threshold(),
+    ),)  # fmt: skip
+
+
+def _lost(run: Run) -> tuple[str, ...]:
+    """What was asked for and could not be measured, one sentence each."""
+    unreached = (f"{one.name} was not reached: {one.reason}" for one in run.fabric.unreached)
+    return (*unreached, *run.fabric.unjoined)
+
+
+def _left_out(run: Run) -> list[str]:
+    measured = {
+        node
+        for launch in run.launches
+        if ok(launch) and not is_loopback(launch.network)
+        for node in launch.nodes
+    }
+    return [node.name for node in run.fabric.nodes if node.name not in measured]
+
+
+def _inconclusive(run: Run, lost: tuple[str, ...]) -> Verdict:
+    left_out = len(_left_out(run))
+    unmeasured = left_out + len(run.fabric.unreached)
+    also = f"{left_out} nodes that were reached were not measured"
+    return Verdict(
+        ID, Outcome.INCONCLUSIVE, RUN,
+        f"nothing is known of what was asked for: {wording.listed(lost)}",
+        _figure(run, unmeasured), _threshold(),
+        (*lost, also) if left_out else lost,
+        "a node is down or can't be reached, or has no address in a network that was declared",
+        "see to it that every node can be reached and has an address in each declared network,"
+        " then check again; or leave out what is not meant to be there",
+    )  # fmt: skip
+
+
+def _warning(run: Run, left_out: list[str]) -> Verdict:
+    return Verdict(
+        ID, Outcome.WARN, RUN,
+        f"{len(left_out)} of {len(run.fabric.nodes)} nodes were not measured:"
+        f" {wording.listed(left_out)}",
+        _figure(run, len(left_out)), _threshold(),
+        tuple(f"no case on {name} came to its proper end" for name in left_out[:6]),
+        "the plan measures some of the nodes only, or launches broke",
+        "measure the other nodes as well: fabricgauge check with -w and their names",
+    )  # fmt: skip
+
+
+def _figure(run: Run, unmeasured: int) -> Figure:
+    known = len(run.fabric.nodes) + len(run.fabric.unreached)
+    share = 1 - unmeasured / known if known else 0.0
+    return Figure(share, "share", f"of {known} nodes were measured")
+
+
+def _threshold() -> Threshold:
+    return Threshold(1.0, "share", "equal to", "what was asked for")

@@ -1,0 +1,79 @@
+"""Which networks are measured, which were meant to be, and when a run may be resumed."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from tests.judge import planted
+
+from fabricgauge.app.resume import differences
+from fabricgauge.app.site import Site
+from fabricgauge.app.targets import targets, unjoined
+from fabricgauge.judge.thresholds import DEFAULTS
+from fabricgauge.model.engine import Engine, Mpi
+from fabricgauge.model.errors import CannotRun, UsageError
+from fabricgauge.model.fabric import DeclaredNetwork, Fabric, Member, Network, Unreached
+from fabricgauge.model.plan import Plan, PlannedLaunch, Stopping
+from fabricgauge.model.reach import Reach
+
+PLACE = ("c1", "c2")
+PLAN = Plan(
+    "quick", Stopping(0.01, 0.95), False, (PlannedLaunch(1, "net1", "10.0.0.0/24", PLACE, ()),)
+)
+
+
+def site(*networks: str, declared: tuple[DeclaredNetwork, ...] = ()) -> Site:
+    engine = Engine(Path("engine"), Mpi("mpich", "5", Path("cxx"), Path("exec")), "id", (), "g++")
+    return Site(Reach("ssh", ()), engine, declared, networks, False, DEFAULTS, (), {})
+
+
+def network(name: str, *nodes: str) -> Network:
+    members = tuple(Member(node, "eth0", "10.0.0.1", 1500) for node in nodes)
+    return Network(name, "10.0.0.0/24", "ethernet", 1e9, "declared", members)
+
+
+def fabric(*networks: Network) -> Fabric:
+    return msgspec.structs.replace(planted.fabric(), networks=networks)
+
+
+def test_a_network_that_does_not_reach_a_placed_node_is_told_and_not_measured() -> None:
+    found = fabric(network("net1", "c1", "c2"), network("net2", "c1", "c3"))
+    assert [one.name for one, _ in targets(site(), found, PLACE) if one] == ["net1"]
+    assert unjoined(site(), found, PLACE) == ("net2 (10.0.0.0/24) does not reach c2",)
+
+
+def test_asking_for_it_by_name_is_an_error_that_lists_those_that_join() -> None:
+    found = fabric(network("net1", "c1", "c2"), network("net2", "c1", "c3"))
+    with pytest.raises(UsageError, match="net1"):
+        targets(site("net2"), found, PLACE)
+
+
+def test_a_declared_network_of_one_node_is_told_and_another_clusters_is_not() -> None:
+    own = planted.network().subnet
+    here = DeclaredNetwork("half", own, 1e9, "declared")
+    elsewhere = DeclaredNetwork("far", "203.0.113.0/24", 1e9, "declared")
+    found = msgspec.structs.replace(planted.fabric(), networks=())
+    (told,) = unjoined(site(declared=(here, elsewhere)), found, PLACE)
+    assert told.startswith("half")
+
+
+def test_no_network_at_all_names_the_nodes_that_were_not_reached() -> None:
+    lost = Fabric((), (Unreached("c2", "connection refused"),), ())
+    with pytest.raises(CannotRun, match="c2 was not reached: connection refused"):
+        targets(site(), lost, PLACE)
+
+
+def test_a_run_may_be_resumed_on_the_same_nodes() -> None:
+    same = fabric(network("net1", "c1", "c2"))
+    assert differences(PLAN, same, same) == ()
+
+
+def test_a_changed_rate_or_a_lost_node_forbids_it_and_is_named() -> None:
+    then = fabric(network("net1", "c1", "c2"))
+    slower = msgspec.structs.replace(network("net1", "c1", "c2"), rate_bit_s=1e8)
+    (told,) = differences(PLAN, then, fabric(slower))
+    assert "0.1 Gb/s" in told
+    assert "1 Gb/s" in told
+    bare = msgspec.structs.replace(then, nodes=then.nodes[:1])
+    gone = msgspec.structs.replace(bare, unreached=(Unreached("c2", "timed out"),))
+    assert differences(PLAN, then, gone) == ("c2 was not reached (timed out)",)

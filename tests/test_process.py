@@ -1,0 +1,129 @@
+"""Other programs end when they should, and nothing that they printed is lost."""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from fabricgauge import process
+from fabricgauge.process import MARKER
+
+Start = Callable[..., int]
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """Start sleeping processes that carry a marker."""
+    started = []
+
+    def one(marker: str) -> int:
+        child = subprocess.Popen(["sleep", "60"], env={**os.environ, MARKER: marker})
+        started.append(child)
+        return child.pid
+
+    yield one
+    for child in started:
+        child.kill()
+        child.wait()
+
+
+def test_output_and_exit_status_are_kept() -> None:
+    done = process.run(["sh", "-c", "cat; echo no >&2; exit 3"], timeout_s=10, stdin="in")
+    assert (done.stdout, done.stderr, done.exit_code, done.timed_out) == ("in", "no\n", 3, False)
+
+
+def test_wait_ends_when_a_descendant_that_left_holds_the_output() -> None:
+    script = "echo before; echo trouble >&2; setsid sleep 15 & sleep 60"
+    done = process.run(["sh", "-c", script], timeout_s=0.5)
+    assert done.timed_out
+    assert done.wall_s < 10
+    assert (done.stdout, done.stderr) == ("before\n", "trouble\n")
+
+
+def test_last_words_of_a_program_that_is_ended_are_kept() -> None:
+    script = "trap 'echo ended; exit 7' TERM; echo before; sleep 60 & wait"
+    done = process.run(["sh", "-c", script], timeout_s=0.5)
+    assert (done.stdout, done.exit_code, done.timed_out) == ("before\nended\n", 7, True)
+
+
+def test_group_ends_a_child_that_another_thread_waits_for() -> None:
+    group = process.Group()
+    ended: list[process.Completed] = []
+
+    def wait() -> None:
+        ended.append(process.run(["sleep", "60"], timeout_s=60, group=group))
+
+    waiting = threading.Thread(target=wait, daemon=True)
+    waiting.start()
+    time.sleep(0.2)
+    group.end()
+    waiting.join(timeout=10)
+    assert [done.timed_out for done in ended] == [False]
+    assert ended[0].exit_code < 0
+
+
+def test_group_kills_a_child_that_ignores_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "TERM_GRACE_S", 0.2)
+    group = process.Group()
+    argv = ["sh", "-c", "trap '' TERM; sleep 60 & while :; do wait; done"]
+    waiting = threading.Thread(
+        target=process.run, args=(argv,), kwargs={"timeout_s": 60, "group": group}, daemon=True
+    )
+    waiting.start()
+    time.sleep(0.3)
+    group.end()
+    waiting.join(timeout=10)
+    assert not waiting.is_alive()
+
+
+def test_group_that_is_over_ends_a_later_child_at_once() -> None:
+    group = process.Group()
+    group.end()
+    assert process.run(["sleep", "60"], timeout_s=60, group=group).wall_s < 10
+
+
+def test_all_launches_of_a_run_are_ended_and_no_others(start: Start) -> None:
+    run = f"test-process-{os.getpid()}"
+    mine = {start(f"{run}/launch-01-1"), start(f"{run}/launch-02-1")}
+    others = {start(run), start(f"{run}0/launch-01-1"), start(f"other/{run}/launch-01-1")}
+    ended = process.end_marked_prefix(run)
+    assert set(ended) == mine
+    assert not others & set(ended)
+
+
+def test_one_launch_is_ended_and_no_other(start: Start) -> None:
+    run = f"test-process-{os.getpid()}"
+    one, other = start(f"{run}/launch-01-1"), start(f"{run}/launch-01-10")
+    assert process.end_marked(f"{run}/launch-01-1") == (one,)
+    assert other not in process.end_marked("")
+
+
+def test_empty_run_identity_ends_nothing(start: Start) -> None:
+    start("/launch-01-1")
+    assert process.end_marked_prefix("") == ()
+
+
+def test_this_process_survives_when_it_carries_the_marker_itself() -> None:
+    script = (
+        "from fabricgauge import process as p; "
+        "print(p.end_marked('self/one'), p.end_marked_prefix('self'))"
+    )
+    done = process.run([sys.executable, "-c", script], timeout_s=30, env={MARKER: "self/one"})
+    assert (done.stdout, done.exit_code) == ("() ()\n", 0)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can start a stranger's process")
+def test_a_strangers_process_survives_when_it_carries_the_marker() -> None:
+    run = f"test-process-{os.getpid()}"
+    with subprocess.Popen(
+        ["sleep", "60"], env={**os.environ, MARKER: f"{run}/x"}, user=65534
+    ) as stranger:
+        try:
+            assert process.end_marked_prefix(run) == ()
+            assert process.end_marked(f"{run}/x") == ()
+        finally:
+            stranger.kill()
