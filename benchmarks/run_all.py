@@ -4,6 +4,7 @@ Options are those of the single scripts; a benchmark that cannot run does not en
 """
 
 import argparse
+import signal
 import sys
 from collections.abc import Callable, Sequence
 
@@ -19,6 +20,7 @@ def main() -> int:
     parser.add_argument("--osu", action="append", default=[], metavar="MPI=DIR")
     parser.add_argument("--imb", action="append", default=[], metavar="MPI=DIR")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that no lab is left behind
     suites = [f"--osu={each}" for each in options.osu] + [f"--imb={each}" for each in options.imb]
     benchmarks: tuple[tuple[Benchmark, Sequence[str]], ...] = (
         (help_time.main, ()),

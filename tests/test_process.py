@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -80,10 +81,28 @@ def test_group_kills_a_child_that_ignores_the_request(monkeypatch: pytest.Monkey
     assert not waiting.is_alive()
 
 
-def test_group_that_is_over_ends_a_later_child_at_once() -> None:
+def test_group_ends_what_its_child_leaves_in_the_session() -> None:
+    mark = f"test-group-{os.getpid()}"
+    group = process.Group()
+    script = "(trap '' TERM; exec sleep 60) & sleep 60"
+    waiting = threading.Thread(
+        target=process.run, args=(["sh", "-c", script],), daemon=True,
+        kwargs={"timeout_s": 60, "group": group, "env": {MARKER: mark}},
+    )  # fmt: skip
+    waiting.start()
+    time.sleep(0.3)
+    group.end()
+    waiting.join(timeout=10)
+    assert not waiting.is_alive()
+    assert process.end_marked(mark) == ()
+
+
+def test_group_that_is_over_starts_nothing(tmp_path: Path) -> None:
     group = process.Group()
     group.end()
-    assert process.run(["sleep", "60"], timeout_s=60, group=group).wall_s < 10
+    done = process.run(["touch", str(tmp_path / "made")], timeout_s=60, group=group)
+    assert done.exit_code != 0
+    assert not (tmp_path / "made").exists()
 
 
 def test_all_launches_of_a_run_are_ended_and_no_others(start: Start) -> None:

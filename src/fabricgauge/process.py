@@ -31,6 +31,9 @@ TERM_GRACE_S = 2.0
 #: How long to read on after a child was ended: what it wrote last is already in the pipe.
 REST_S = 0.5
 
+#: How long killed processes may take to vanish before they are left to the kernel.
+VANISH_S = 2.0
+
 
 class Completed(msgspec.Struct, frozen=True):
     """What a finished child left. ``timed_out`` says that it was ended by us."""
@@ -56,23 +59,29 @@ class Group:
         self._children: set[subprocess.Popen[bytes]] = set()
 
     def end(self) -> None:
-        """End every child of the group; one that is started later ends at once."""
+        """End every child of the group with its session; none can be started after."""
         with self._lock:
             self.over = True
-            running = {child for child in self._children if child.poll() is None}
-        _signal(running, signal.SIGTERM)
+            children = {child for child in self._children if child.poll() is None}
+        _signal(children, signal.SIGTERM)
         deadline = time.monotonic() + TERM_GRACE_S
-        while running and time.monotonic() < deadline:
+        while any(child.poll() is None for child in children) and time.monotonic() < deadline:
             time.sleep(0.01)
-            running = {child for child in running if child.poll() is None}
-        _signal(running, signal.SIGKILL)
+        _signal(children, signal.SIGKILL)
 
-    def add(self, child: "subprocess.Popen[bytes]") -> None:
+    def start(
+        self, spawn: Callable[[], "subprocess.Popen[bytes]"]
+    ) -> "subprocess.Popen[bytes] | None":
+        """A new child, or None once the group is over.
+
+        It is made under the lock, so that ``end`` misses none that is just being made.
+        """
         with self._lock:
+            if self.over:
+                return None
+            child = spawn()
             self._children.add(child)
-            late = self.over
-        if late:
-            end(child)
+            return child
 
     def remove(self, child: "subprocess.Popen[bytes]") -> None:
         with self._lock:
@@ -100,17 +109,19 @@ def run(
     ``env`` is added to this process's own environment. A program that outlives
     ``timeout_s`` is ended with its whole session; what it printed is kept. A descendant
     that left the session and holds the output open does not prolong the wait. Another
-    thread can end the program early through ``group``.
+    thread can end the program early through ``group``; nothing is started for one that
+    has ended.
 
     Raises:
         ToolMissing: the program does not exist or is not executable.
     """
     started = time.monotonic()
-    child = _spawn(argv, env, cwd, subprocess.PIPE, subprocess.PIPE)
     group = group or Group()
+    child = group.start(lambda: _spawn(argv, env, cwd, subprocess.PIPE, subprocess.PIPE))
+    if child is None:
+        return Completed(tuple(argv), -signal.SIGTERM, "", "", 0.0)
     timed_out = False
     try:
-        group.add(child)
         out, err = child.communicate(stdin.encode(), timeout=timeout_s)
     except subprocess.TimeoutExpired:
         end(child)
@@ -275,8 +286,25 @@ def end_marked_prefix(identity: str) -> tuple[int, ...]:
 
 
 def _end_where(carries: Callable[[Sequence[bytes]], bool]) -> tuple[int, ...]:
-    """Kill the processes of this user whose environment is so; never this one."""
-    ended = []
+    """Kill the processes whose environment is so until two looks in a row find none.
+
+    One look may miss a process that is just starting another program.
+    """
+    ended: set[int] = set()
+    quiet, deadline = 0, time.monotonic() + VANISH_S
+    while quiet < 2 and time.monotonic() < deadline:
+        found = set(_carriers(carries))
+        for pid in found:
+            with suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        ended |= found
+        quiet = 0 if found else quiet + 1
+        time.sleep(0.01)
+    return tuple(sorted(ended))
+
+
+def _carriers(carries: Callable[[Sequence[bytes]], bool]) -> Iterator[int]:
+    """The processes of this user, but never this one, whose environment is so."""
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
             continue
@@ -284,9 +312,7 @@ def _end_where(carries: Callable[[Sequence[bytes]], bool]) -> tuple[int, ...]:
             if entry.stat().st_uid != os.geteuid():
                 continue
             if carries((entry / "environ").read_bytes().split(b"\0")):
-                os.kill(int(entry.name), signal.SIGKILL)
-                ended.append(int(entry.name))
-    return tuple(ended)
+                yield int(entry.name)
 
 
 def _spawn(

@@ -208,6 +208,11 @@ def changed(
     ]
 
 
+def without_sockets(launches: Iterable[Launch]) -> tuple[Launch, ...]:
+    """As a transport leaves it that is not TCP."""
+    return tuple(changed(launches, lambda one: msgspec.structs.replace(one, sockets=((), ()))))
+
+
 def verdicts(
     of: Run, limit: Ceiling | Skipped | None = None, thresholds: Thresholds = DEFAULTS
 ) -> tuple[Verdict, ...]:

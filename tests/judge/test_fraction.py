@@ -117,35 +117,6 @@ def test_link_at_a_lower_standard_rate_fails_whatever_the_hosts_do(change: Chang
     assert "100 Mb/s link carries" in verdict.evidence[0]
 
 
-def with_loopback(fraction: float, loopback_bytes_per_s: float) -> Run:
-    launches = list(planted.sound_launches(fraction))
-    size = 1 << 20
-    sample = planted.Sample("bandwidth", size, 0, planted.WINDOW * size / loopback_bytes_per_s)
-    reference = planted.launch([planted.measurement(sample, split={"lo": 1.0})], 4)
-    reference = msgspec.structs.replace(reference, network="loopback:c1", nodes=("c1", "c1"))
-    return planted.run([*launches, reference], plan=planted.plan_of(launches))
-
-
-def test_host_limited_when_the_loopback_cannot_fill_the_ceiling_either() -> None:
-    given_verdicts = planted.verdicts(with_loopback(0.5, 90e6))
-    assert overall(given_verdicts) is Outcome.INCONCLUSIVE
-    verdict = planted.the(given_verdicts, "host-limited", Outcome.INCONCLUSIVE)
-    assert "90.00 MB/s" in verdict.evidence[0]
-
-
-def test_host_limited_when_the_loopback_has_too_little_headroom() -> None:
-    given_verdicts = planted.verdicts(with_loopback(0.7, 158e6))
-    assert overall(given_verdicts) is Outcome.INCONCLUSIVE
-
-
-def test_host_is_not_blamed_when_the_loopback_is_fast() -> None:
-    assert overall(planted.verdicts(with_loopback(0.5, 2e9))) is Outcome.FAIL
-
-
-def test_host_is_not_blamed_when_the_figure_is_far_below_the_loopback() -> None:
-    assert overall(planted.verdicts(with_loopback(0.0995, 90e6))) is Outcome.FAIL
-
-
 def test_fraction_warns_in_the_soft_band() -> None:
     given_verdicts = planted.verdicts(at(0.93))
     assert planted.outcomes(given_verdicts, "fraction") == {Outcome.WARN}

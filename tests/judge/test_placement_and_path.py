@@ -151,3 +151,13 @@ def test_path_and_placement_ignore_the_loopback_reference() -> None:
     given_verdicts = planted.verdicts(planted.run(launches))
     assert overall(given_verdicts) is Outcome.PASS
     assert {one.subject for one in planted.by_rule(given_verdicts, "path")} == {"net1"}
+
+
+def test_path_leaves_out_a_port_of_an_adapter_where_tcp_carried_the_payload() -> None:
+    split = {"eth0": 1.0, "mlx5_0:1": 1.0}
+    measured = [planted.measurement(one, split=split) for one in planted.samples()]
+    by_tcp = [planted.launch(measured)]
+    given = planted.verdicts(planted.run(by_tcp))
+    assert planted.outcomes(given, "path") == {Outcome.PASS}
+    other = planted.verdicts(planted.run(planted.without_sockets(by_tcp)))
+    assert planted.outcomes(other, "path") != {Outcome.PASS}

@@ -1,6 +1,7 @@
 """Figures that the medium cannot have are invalid, however good they look."""
 
 import msgspec
+import pytest
 from tests.judge import planted
 
 from fabricgauge.judge.judging import overall
@@ -35,14 +36,37 @@ def test_floor_does_not_ask_for_time_where_nothing_is_sent() -> None:
     assert planted.outcomes(planted.verdicts(of_samples(small_put)), "floor") == {Outcome.INVALID}
 
 
-def test_floor_of_rdma_lets_a_microsecond_pass() -> None:
-    bare = planted.fabric()
-    networks = tuple(msgspec.structs.replace(one, technology="infiniband") for one in bare.networks)
+@pytest.mark.parametrize("network", ["net1", None])
+def test_floor_of_tcp_holds_only_where_tcp_connections_carried_the_payload(
+    network: str | None,
+) -> None:
     measured = [planted.measurement(planted.Sample("latency", 8, 0, 0.94e-6))]
-    run = planted.run(
-        [planted.launch(measured)], of=msgspec.structs.replace(bare, networks=networks)
-    )
-    assert planted.outcomes(planted.verdicts(run), "floor") == {Outcome.PASS}
+    by_tcp = [planted.launch(measured, network=network)]
+    given = planted.verdicts(planted.run(by_tcp))
+    assert planted.outcomes(given, "floor") == {Outcome.INVALID}
+    by_rdma = planted.verdicts(planted.run(planted.without_sockets(by_tcp)))
+    assert planted.outcomes(by_rdma, "floor") == {Outcome.PASS}
+
+
+def test_above_ceiling_is_invalid_when_one_launch_of_three_is_too_fast() -> None:
+    launches = [
+        planted.launch(
+            [planted.measurement(planted.Sample("bandwidth", 1 << 20, 0, window_s(1 << 20, rate)))],
+            number,
+        )
+        for number, rate in enumerate((117e6, 117e6, 125e6), 1)
+    ]
+    given = planted.verdicts(planted.run(launches))
+    assert planted.outcomes(given, "above-ceiling") == {Outcome.INVALID}
+
+
+def test_above_ceiling_warns_when_a_median_is_above_and_its_interval_is_not() -> None:
+    rate = 1.075 * planted.CEILING_BYTES_PER_S
+    run = of_samples(planted.Sample("bandwidth", 1 << 20, 0, window_s(1 << 20, rate), width=0.085))
+    verdict = planted.the(planted.verdicts(run), "above-ceiling", Outcome.WARN)
+    assert "126.51 MB/s" in verdict.summary
+    burst = planted.verdicts(run, planted.ceiling(burst_bytes=planted.WINDOW << 20))
+    assert planted.outcomes(burst, "above-ceiling") == {Outcome.PASS}
 
 
 def test_above_ceiling_is_invalid_when_a_stream_is_two_percent_too_fast() -> None:

@@ -4,6 +4,7 @@ The guide measured 1 Gb/s Ethernet as it is, and published two tables as "40 Gb/
 Ethernet" and "Omni-Path" in which both ranks shared a node.
 """
 
+import msgspec
 import pytest
 from tests.judge import planted
 
@@ -97,5 +98,6 @@ def test_table_called_omni_path_is_invalid() -> None:
 
 @pytest.mark.parametrize("latency_us", [0.93, 0.98, 1.17, 3.88])
 def test_published_rdma_latencies_are_plausible(latency_us: float) -> None:
-    given = judged(ping_pong({8: latency_us}, network(100e9, "infiniband")))
+    run = ping_pong({8: latency_us}, network(100e9, "infiniband"))
+    given = judged(msgspec.structs.replace(run, launches=planted.without_sockets(run.launches)))
     assert planted.outcomes(given, "floor") == {Outcome.PASS}

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from fabricgauge.lab import faults
+from fabricgauge.lab import faults, inside
 from fabricgauge.lab.state import (
     Fault,
     Holder,
@@ -23,6 +23,7 @@ HOLDER = Holder(1, 1, 1)
 def state(monkeypatch: pytest.MonkeyPatch) -> LabState:
     monkeypatch.setattr(faults, "_apply", lambda *_: None)
     monkeypatch.setattr(faults, "save", lambda _: None)
+    monkeypatch.setattr(inside, "batch", lambda *_: None)
     return LabState(
         "t-lab-pure", "/nowhere", "feed", "boot", "now", False, True, "reno", HOLDER, (1,),
         (LabNode("head", 0, HOLDER), LabNode("c1", 1, HOLDER), LabNode("c2", 2, HOLDER)),

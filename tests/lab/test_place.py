@@ -44,7 +44,7 @@ def lab_file(runtime: Path, name: str, directory: str) -> Path:
     made = place.create(name)
     state.save(
         state.LabState(
-            name=name, directory=str(made), token=TOKEN, boot_id=boot_id(), created_utc="",
+            name=name, directory=str(made), token=MARK, boot_id=boot_id(), created_utc="",
             rootless=False, complete=True,
             nodes=(state.LabNode("head", 0, state.Holder(1, 1, 1)),),
         )
@@ -54,7 +54,7 @@ def lab_file(runtime: Path, name: str, directory: str) -> Path:
     return path
 
 
-TOKEN = "feed"
+MARK = "feed"
 PLACES = ("fabricgauge", "fabricgauge/labs", "fabricgauge/labs/t-lab-odd")
 
 

@@ -2,6 +2,7 @@
 
 import random
 
+import msgspec
 from tests.report import sample_verdicts
 
 from fabricgauge.model.absence import Skipped
@@ -43,7 +44,8 @@ def judged(
     virtual: bool = True,
 ) -> Judged:
     """The sample; ``rate`` scales what was measured against what the ceiling allows."""
-    verdicts = sample_verdicts.passing(nodes) if verdicts is None else verdicts
+    given = sample_verdicts.passing(nodes) if verdicts is None else verdicts
+    verdicts = tuple(msgspec.structs.replace(one, network="net1") for one in given)
     order = list(Outcome)
     decided = [one.outcome for one in verdicts if one.outcome is not Outcome.SKIPPED]
     return Judged(

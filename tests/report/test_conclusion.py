@@ -3,7 +3,16 @@ from tests.report import sample, sample_verdicts
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.verdict import Outcome
-from fabricgauge.report.conclusion import headline, limit_bytes_s, next_steps, tally, worst_first
+from fabricgauge.report.conclusion import (
+    headline,
+    limit_bytes_s,
+    next_steps,
+    one_way_peaks,
+    tally,
+    worst_first,
+)
+
+PLAIN = ("bandwidth", "c1")
 
 
 def test_worst_comes_first_and_equals_keep_their_order() -> None:
@@ -45,3 +54,21 @@ def test_both_directions_may_carry_twice_the_ceiling() -> None:
 def test_each_remedy_is_named_once() -> None:
     verdicts = sample_verdicts.failing(("c1", "c2"))
     assert len(next_steps(sample.judged(verdicts=(*verdicts, *verdicts)))) == 2
+
+
+def test_the_peak_is_the_best_assured_one_and_not_the_luckiest() -> None:
+    judged = sample.judged()
+    (curve,) = [one for one in judged.curves if (one.pattern, one.origin_node) == PLAIN]
+    *calm, last = curve.points
+    assert last.bandwidth is not None
+    lucky = msgspec.structs.replace(
+        last.bandwidth, value=last.bandwidth.value * 1.05, low=last.bandwidth.low / 2
+    )
+    unsupported = msgspec.structs.replace(
+        last.bandwidth, low=last.bandwidth.value * 2, confidence=0.5
+    )
+    for odd in (lucky, unsupported):
+        points = (*calm, msgspec.structs.replace(last, bandwidth=odd))
+        curves = (msgspec.structs.replace(curve, points=points),)
+        (peak,) = one_way_peaks(msgspec.structs.replace(judged, curves=curves))
+        assert peak.message_bytes < last.message_bytes

@@ -1,7 +1,11 @@
+from collections.abc import Callable
+
 import msgspec
 from tests.report import sample
 
 from fabricgauge.model.absence import Skipped
+from fabricgauge.model.measurement import Measurement, Socket
+from fabricgauge.model.run import Run
 from fabricgauge.report.traffic import traffic
 
 
@@ -50,3 +54,85 @@ def test_an_interface_of_another_network_is_not_called_pinned() -> None:
     fabric = msgspec.structs.replace(run.fabric, networks=(renamed,))
     (group,) = traffic(msgspec.structs.replace(run, fabric=fabric))
     assert not any(one.pinned for node in group.nodes for one in node.crossings)
+
+
+def changed(change: Callable[[Measurement], Measurement]) -> Run:
+    run = sample.judged().run
+    launches = tuple(
+        msgspec.structs.replace(one, measurements=tuple(map(change, one.measurements)))
+        for one in run.launches
+    )
+    return msgspec.structs.replace(run, launches=launches)
+
+
+def beside(name: str, *, tcp: bool = False) -> Callable[[Measurement], Measurement]:
+    """Another interface that counts what ``eth0`` counts, on every node."""
+
+    def change(one: Measurement) -> Measurement:
+        counters = tuple(
+            msgspec.structs.replace(
+                node,
+                before={**node.before, name: node.before["eth0"]},
+                after={**node.after, name: node.after["eth0"]},
+            )
+            for node in one.counters
+        )
+        sockets = tuple((socket(sent),) for sent in one.payload_sent_bytes) if tcp else ((), ())
+        return msgspec.structs.replace(one, counters=counters, sockets=sockets)
+
+    return change
+
+
+def socket(sent_bytes: int) -> Socket:
+    return Socket("10.0.0.1:1", "10.0.0.2:1", sent_bytes, 0, 0, 1448, 0, 0, 0, 0, "cubic")
+
+
+def least_share(run: Run) -> float:
+    shares = [
+        one.share
+        for group in traffic(run)
+        for node in group.nodes
+        for one in node.crossings
+        if one.pinned and not isinstance(one.share, Skipped)
+    ]
+    return min(shares)
+
+
+def test_members_of_a_bond_are_left_out_as_the_path_proof_does() -> None:
+    run = changed(beside("ens1"))
+    nodes = tuple(
+        msgspec.structs.replace(
+            node,
+            interfaces=(
+                *node.interfaces,
+                msgspec.structs.replace(node.interfaces[0], name="ens1", addresses=()),
+            ),
+        )
+        for node in run.fabric.nodes
+    )
+    of = msgspec.structs.replace(run.fabric, nodes=nodes)
+    assert least_share(msgspec.structs.replace(run, fabric=of)) > 0.999
+
+
+def test_a_vlan_is_not_counted_on_its_parent_as_well() -> None:
+    (group,) = traffic(changed(beside("eth0.7")))
+    sent = {one.interface: one.sent_bytes for one in group.nodes[0].crossings}
+    assert sent["eth0"] == 0
+    assert sent["eth0.7"] > 0
+
+
+def test_a_port_of_an_adapter_is_left_out_where_tcp_carried_the_payload() -> None:
+    assert least_share(changed(beside("mlx5_0:1", tcp=True))) > 0.999
+    assert 0.4 < least_share(changed(beside("mlx5_0:1"))) < 0.6
+
+
+def test_octets_of_failed_cases_are_left_out_and_their_errors_are_not() -> None:
+    def fail(one: Measurement) -> Measurement:
+        first, second = one.counters
+        wrong = msgspec.structs.replace(second.after["eth0"], rx_errors=1)
+        broken = msgspec.structs.replace(second, after={**second.after, "eth0": wrong})
+        return msgspec.structs.replace(one, status="failed", counters=(first, broken))
+
+    (group,) = traffic(changed(fail))
+    assert all(node.payload_bytes == 0 for node in group.nodes)
+    assert sum(one.errors for node in group.nodes for one in node.crossings) > 0

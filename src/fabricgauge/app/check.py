@@ -9,7 +9,7 @@ from fabricgauge.app.measure import Bench, measure
 from fabricgauge.app.progress import Progress
 from fabricgauge.app.site import Site, about, discovered
 from fabricgauge.app.targets import targets, unjoined
-from fabricgauge.ceiling.technologies import ceiling
+from fabricgauge.ceiling.technologies import ceilings
 from fabricgauge.judge.below_pass import below_pass
 from fabricgauge.judge.thresholds import Thresholds
 from fabricgauge.model.errors import StoreError
@@ -75,8 +75,7 @@ def finish(bench: Bench, thresholds: Thresholds, progress: Progress) -> Outcome:
 def _explain_low_figures(bench: Bench, thresholds: Thresholds, progress: Progress) -> None:
     """Where a network stays below its ceiling, measure what its host does without one."""
     run = load(bench.directory)
-    ceilings = {network.name: ceiling(network) for network in run.fabric.networks}
-    for name in below_pass(run, ceilings, thresholds):
+    for name in below_pass(run, ceilings(run.fabric.networks), thresholds):
         progress.stage(f"{name} is below its ceiling: measuring what the host does without it")
         number = 1 + max(launch.number for launch in run.plan.launches)
         launch = host_reference(number, run.plan.launches[0].nodes[0], name, run.plan)

@@ -2,7 +2,7 @@
 
 from datetime import datetime, timezone
 
-from fabricgauge.ceiling.technologies import ceiling
+from fabricgauge.ceiling.technologies import ceilings
 from fabricgauge.judge.judging import RULES_VERSION, judge, overall
 from fabricgauge.judge.thresholds import Thresholds
 from fabricgauge.model.judged import Judged
@@ -17,11 +17,11 @@ KEPT_FORMATS = ("html", "json")
 
 def conclude(run: Run, thresholds: Thresholds) -> Judged:
     """Judge a run by the rules of this version."""
-    ceilings = {network.name: ceiling(network) for network in run.fabric.networks}
-    verdicts = judge(run, ceilings, thresholds)
+    limits = ceilings(run.fabric.networks)
+    verdicts = judge(run, limits, thresholds)
     return Judged(
         run=run,
-        ceilings=ceilings,
+        ceilings=limits,
         curves=curves(run),
         verdicts=verdicts,
         overall=overall(verdicts),

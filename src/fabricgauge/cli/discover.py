@@ -35,7 +35,7 @@ def discover(ctx: click.Context, /, **options: Any) -> None:
 
 
 def _text(fabric: "Fabric") -> str:
-    from fabricgauge.ceiling.technologies import ceiling
+    from fabricgauge.ceiling.technologies import ceilings
     from fabricgauge.report.inventory import render
 
-    return render(fabric, {network.name: ceiling(network) for network in fabric.networks})
+    return render(fabric, ceilings(fabric.networks))

@@ -14,6 +14,9 @@ from fabricgauge.model.reach import Door
 #: Each probe is one local process (ssh, nsenter); more at once only wait for processors.
 MOST_AT_ONCE = 32
 
+#: The longest wait without a look at whether the program was interrupted.
+LOOK_UP_S = 0.25
+
 
 class Answer(msgspec.Struct, frozen=True):
     """A node's answer, unedited. ``trouble`` is a sentence, empty when the probe ended well."""
@@ -32,10 +35,7 @@ def answers(doors: Sequence[Door], timeout_s: float) -> Generator[Answer, None, 
     asking = _Asking(doors, script, timeout_s)
     try:
         for _ in doors:
-            answer = asking.answers.get()
-            if isinstance(answer, BaseException):
-                raise answer
-            yield answer
+            yield asking.next()
     finally:
         asking.group.end()
 
@@ -45,13 +45,24 @@ class _Asking:
 
     def __init__(self, doors: Sequence[Door], script: str, timeout_s: float) -> None:
         self.group = process.Group()
-        self.answers: SimpleQueue[Answer | BaseException] = SimpleQueue()
+        self._answers: SimpleQueue[Answer | BaseException] = SimpleQueue()
         self._doors: SimpleQueue[Door] = SimpleQueue()
         self._script, self._timeout_s = script, timeout_s
         for door in doors:
             self._doors.put(door)
         for _ in range(min(MOST_AT_ONCE, len(doors))):
             Thread(target=self._work, name="probe", daemon=True).start()
+
+    def next(self) -> Answer:
+        """The next answer. A signal that comes just before a wait is seen after LOOK_UP_S."""
+        while True:
+            try:
+                answer = self._answers.get(timeout=LOOK_UP_S)
+            except Empty:
+                continue
+            if isinstance(answer, BaseException):
+                raise answer
+            return answer
 
     def _work(self) -> None:
         while not self.group.over:
@@ -60,9 +71,9 @@ class _Asking:
             except Empty:
                 return
             try:
-                self.answers.put(_ask(door, self._script, self._timeout_s, self.group))
+                self._answers.put(_ask(door, self._script, self._timeout_s, self.group))
             except BaseException as error:
-                self.answers.put(error)
+                self._answers.put(error)
 
 
 def _ask(door: Door, script: str, timeout_s: float, group: process.Group) -> Answer:

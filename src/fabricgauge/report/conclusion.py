@@ -26,7 +26,7 @@ _RANK = {outcome: rank for rank, outcome in enumerate(Outcome)}
 
 
 class Peak(NamedTuple):
-    """The highest bandwidth of a curve; ``limit_bytes_s`` is the ceiling if it is known."""
+    """The best assured bandwidth of a curve; ``limit_bytes_s`` is the ceiling if known."""
 
     curve: Curve
     message_bytes: int
@@ -63,12 +63,13 @@ SUSTAINED_BYTES = 64 * 1024
 
 
 def one_way_peaks(judged: Judged) -> tuple[Peak, ...]:
-    """The best one-way bandwidth of each network, over both directions."""
+    """The best assured one-way bandwidth of each network, over both directions."""
     best: dict[str | None, Peak] = {}
     for curve in judged.curves:
         one_way = curve.pattern == "bandwidth" and not is_reference(curve.network)
         peak = _peak(judged, curve) if one_way else None
-        if peak and peak.bandwidth.value > _value(best.get(curve.network)):
+        other = best.get(curve.network)
+        if peak and (other is None or _assured(peak) > _assured(other)):
             best[curve.network] = peak
     return tuple(best.values())
 
@@ -100,12 +101,13 @@ def _peak(judged: Judged, curve: Curve) -> Peak | None:
     if not carried:
         return None
     carried = [peak for peak in carried if peak.message_bytes >= SUSTAINED_BYTES] or carried
-    best = max(carried, key=lambda peak: peak.bandwidth.value)
+    best = max(carried, key=_assured)
     return best._replace(limit_bytes_s=limit_bytes_s(judged, curve.network, curve.pattern))
 
 
-def _value(peak: Peak | None) -> float:
-    return peak.bandwidth.value if peak else 0.0
+def _assured(peak: Peak) -> tuple[bool, float]:
+    """As the rule `fraction` chooses: the highest median may be the luckiest one."""
+    return peak.bandwidth.supported, peak.bandwidth.low
 
 
 def _sentence(peak: Peak) -> str:

@@ -17,6 +17,7 @@ def render(fabric: Fabric, ceilings: Mapping[str, Ceiling | Skipped]) -> str:
     lines += [
         f"{visible(lost.name)}: not reached: {visible(lost.reason)}" for lost in fabric.unreached
     ]
+    lines += [f"not joined: {visible(sentence)}" for sentence in fabric.unjoined]
     for network in fabric.networks:
         lines += _network(network, ceilings[network.name])
     if not fabric.networks:

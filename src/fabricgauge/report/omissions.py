@@ -42,6 +42,8 @@ def _of_run(run: Run) -> Iterator[Omission]:
 def _of_fabric(judged: Judged) -> Iterator[Omission]:
     for node in judged.run.fabric.unreached:
         yield Omission(f"node {node.name}", node.reason)
+    for sentence in judged.run.fabric.unjoined:
+        yield Omission("a network that was meant", sentence)
     measured = {launch.network for launch in judged.run.plan.launches}
     for network in judged.run.fabric.networks:
         if network.name not in measured:

@@ -20,8 +20,15 @@ TITLES: dict[str, str] = {
 KEY_SIZES_BYTES = (0, 8, 1024, 16384, 65536, 1 << 20, 1 << 22)
 
 
+#: With fewer samples a percentile is the maximum, or next to it, under another name.
+P99_SAMPLES, P999_SAMPLES = 100, 1000
+
+
 class Facts(NamedTuple):
-    """What the launches add to a curve's point: the worst p99.9 and why each stopped."""
+    """What the launches add to a curve's point: the worst p99.9 and why each stopped.
+
+    Launches with too few samples for a 99.9th percentile do not count for it.
+    """
 
     p999_s: float | None
     stops: str
@@ -45,12 +52,14 @@ def curves_of(judged: Judged, network: str | None, patterns: Iterable[str]) -> t
 
 
 def key_sizes(curves: Iterable[Curve]) -> tuple[int, ...]:
-    """Sizes for a short table: the usual ones that were measured, or a spread of all."""
+    """Sizes for a short table: all if they are few, the usual ones, or a spread of all."""
     measured = sorted({point.message_bytes for curve in curves for point in curve.points})
+    if len(measured) <= len(KEY_SIZES_BYTES):
+        return tuple(measured)
     usual = tuple(size for size in KEY_SIZES_BYTES if size in measured)
-    if len(usual) >= 3 or len(measured) <= 3:
-        return usual or tuple(measured)
-    return tuple(measured[i * (len(measured) - 1) // 6] for i in range(min(7, len(measured))))
+    if len(usual) >= 3:
+        return usual
+    return tuple(measured[i * (len(measured) - 1) // 6] for i in range(7))
 
 
 def at(curve: Curve | None, message_bytes: int) -> CurvePoint | None:
@@ -74,7 +83,7 @@ def facts(judged: Judged, curve: Curve, message_bytes: int) -> Facts:
         for measurement in launch.measurements
         if measurement.message_bytes == message_bytes and _is_of(curve, launch, measurement)
     ]
-    times = [measurement.times.p999_s for measurement in found if measurement.times]
+    times = [one.times.p999_s for one in found if one.times and one.samples >= P999_SAMPLES]
     return Facts(
         p999_s=max(times, default=None),
         stops=_counted([one.stop or one.status for one in found]),

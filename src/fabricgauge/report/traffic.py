@@ -1,10 +1,15 @@
-"""Which interface carried what, added up from the counters around every case."""
+"""Which interface carried what, added up from the counters around every case.
 
-from collections.abc import Iterable
+The octets are those that the path proof uses: of cases that came to their proper end, of
+interfaces that end a path. Errors and drops are those of all cases.
+"""
+
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.measurement import InterfaceCounters, Measurement
+from fabricgauge.model.fabric import is_adapter_port
+from fabricgauge.model.measurement import InterfaceCounters, Measurement, NodeCounters
 from fabricgauge.model.run import Launch, Run
 from fabricgauge.report.networks import is_reference
 
@@ -43,7 +48,19 @@ class Traffic(NamedTuple):
     nodes: tuple[NodeTraffic, ...]
 
 
-_Count = dict[str, list[int]]
+class _Counts(NamedTuple):
+    """What one node's interfaces counted, by their names; what its ranks sent."""
+
+    sent: dict[str, int]
+    received: dict[str, int]
+    errors: dict[str, int]
+    dropped: dict[str, int]
+    payload_bytes: list[int]
+    tcp_bytes: list[int]
+
+
+#: From this share of the payload on, TCP connections carried it and no other transport.
+_CARRIED = 0.5
 
 
 def traffic(run: Run) -> tuple[Traffic, ...]:
@@ -56,55 +73,74 @@ def traffic(run: Run) -> tuple[Traffic, ...]:
 
 
 def _of_network(run: Run, network: str | None, launches: list[Launch]) -> Traffic:
-    counts: dict[str, _Count] = {}
-    payload: dict[str, int] = {}
+    counts: dict[str, _Counts] = {}
     for launch in launches:
-        hosts = {placement.rank: placement.host for placement in launch.placements}
         for measurement in launch.measurements:
-            _add_payload(payload, hosts, measurement)
-            _add_counters(counts, measurement)
-    nodes = tuple(
-        NodeTraffic(node, payload.get(node, 0), _crossings(run, network, node, counts[node]))
-        for node in sorted(counts)
-    )
+            for node in measurement.counters:
+                found = counts.setdefault(node.host, _Counts({}, {}, {}, {}, [], []))
+                _add_troubles(found, node)
+                if measurement.status == "ok" and not node.went_backwards:
+                    _add_octets(found, measurement, node)
+    nodes = tuple(_node(run, network, host, counts[host]) for host in sorted(counts))
     return Traffic(network, len(launches), nodes)
 
 
-def _add_payload(payload: dict[str, int], hosts: dict[int, str], measurement: Measurement) -> None:
-    for rank, sent in enumerate(measurement.payload_sent_bytes):
-        host = hosts.get(rank, f"rank {rank}")
-        payload[host] = payload.get(host, 0) + sent
+def _pairs(node: NodeCounters) -> Iterator[tuple[str, InterfaceCounters, InterfaceCounters]]:
+    for name in node.before.keys() & node.after.keys():
+        yield name, node.before[name], node.after[name]
 
 
-def _add_counters(counts: dict[str, _Count], measurement: Measurement) -> None:
-    for node in measurement.counters:
-        interfaces = counts.setdefault(node.host, {})
-        for name in node.before.keys() & node.after.keys():
-            total = interfaces.setdefault(name, [0, 0, 0, 0])
-            for place, more in enumerate(_difference(node.before[name], node.after[name])):
-                total[place] += more
+def _add(total: dict[str, int], name: str, more: int) -> None:
+    total[name] = total.get(name, 0) + max(0, more)
 
 
-def _difference(before: InterfaceCounters, after: InterfaceCounters) -> Iterable[int]:
-    """Sent, received, errors, dropped; a counter that was reset counts as unmoved."""
-    return (
-        max(0, after.tx_bytes - before.tx_bytes),
-        max(0, after.rx_bytes - before.rx_bytes),
-        max(0, after.rx_errors + after.tx_errors - before.rx_errors - before.tx_errors),
-        max(0, after.rx_dropped + after.tx_dropped - before.rx_dropped - before.tx_dropped),
-    )
+def _add_octets(counts: _Counts, measurement: Measurement, node: NodeCounters) -> None:
+    for name, before, after in _pairs(node):
+        _add(counts.sent, name, after.tx_bytes - before.tx_bytes)
+        _add(counts.received, name, after.rx_bytes - before.rx_bytes)
+    rank = slice(node.rank, node.rank + 1)
+    counts.payload_bytes.extend(measurement.payload_sent_bytes[rank])
+    counts.tcp_bytes.extend(one.sent_bytes for ours in measurement.sockets[rank] for one in ours)
 
 
-def _crossings(run: Run, network: str | None, node: str, counts: _Count) -> tuple[Crossing, ...]:
-    all_sent = sum(total[0] for total in counts.values())
+def _add_troubles(counts: _Counts, node: NodeCounters) -> None:
+    """A counter that was reset counts as unmoved."""
+    for name, before, after in _pairs(node):
+        for octets in (counts.sent, counts.received):
+            octets.setdefault(name, 0)
+        for place, kind in ((counts.errors, "errors"), (counts.dropped, "dropped")):
+            for counter in (f"rx_{kind}", f"tx_{kind}"):
+                _add(place, name, getattr(after, counter) - getattr(before, counter))
+
+
+def _node(run: Run, network: str | None, host: str, counts: _Counts) -> NodeTraffic:
+    payload_bytes = sum(counts.payload_bytes)
+    by_tcp = sum(counts.tcp_bytes) >= _CARRIED * payload_bytes
+    sent, received = (_ends(run, host, one, by_tcp) for one in (counts.sent, counts.received))
+    crossings = _crossings(run, network, host, counts._replace(sent=sent, received=received))
+    return NodeTraffic(host, payload_bytes, crossings)
+
+
+def _ends(run: Run, host: str, octets: dict[str, int], by_tcp: bool) -> dict[str, int]:
+    """Where paths end; a port of an adapter counts what TCP sends over its netdev once more."""
+    kept = {name: n for name, n in octets.items() if not (by_tcp and is_adapter_port(name))}
+    for node in run.fabric.nodes:
+        if host in (node.name, node.hostname):
+            return node.path_ends(kept)
+    return kept
+
+
+def _crossings(run: Run, network: str | None, host: str, counts: _Counts) -> tuple[Crossing, ...]:
+    all_sent = sum(counts.sent.values())
     found = []
-    for name, (sent, received, errors, dropped) in counts.items():
-        serves = _serves(run, node, name)
+    for name, sent in counts.sent.items():
+        serves = _serves(run, host, name)
         share = sent / all_sent if all_sent else Skipped("no interface counted an octet")
         pinned = network in serves or (is_reference(network) and name == "lo")
-        found.append(
-            Crossing(name, serves, pinned, sent, received, share, errors, dropped)
-        )  # fmt: skip
+        found.append(Crossing(
+            name, serves, pinned, sent, counts.received[name], share,
+            counts.errors[name], counts.dropped[name],
+        ))  # fmt: skip
     return tuple(sorted(found, key=lambda crossing: (-crossing.sent_bytes, crossing.interface)))
 
 

@@ -17,7 +17,7 @@ from fabricgauge.report.quantities import (
     percent,
     size,
 )
-from fabricgauge.report.sweep import TITLES, direction, facts
+from fabricgauge.report.sweep import P99_SAMPLES, TITLES, direction, facts
 from fabricgauge.report.traffic import traffic
 
 
@@ -34,7 +34,11 @@ class KeyFigure(NamedTuple):
 
 
 class CaseRow(NamedTuple):
-    """One message size of one curve; times in µs per sample."""
+    """One message size of one curve; times in µs per sample.
+
+    ``warmup`` is the number of samples over all launches that were thrown away; ``batch``
+    how many operations were timed at once.
+    """
 
     size: str
     window: int
@@ -47,6 +51,8 @@ class CaseRow(NamedTuple):
     rate: str
     share: str
     samples: str
+    warmup: str
+    batch: int
     launches: int
     stops: str
 
@@ -60,6 +66,9 @@ class CaseTable(NamedTuple):
     sample: str
     rows: tuple[CaseRow, ...]
 
+
+#: In the place of a percentile for which there are too few samples.
+TOO_FEW = "–"
 
 SAMPLE = {
     "latency": "half a round trip",
@@ -132,9 +141,8 @@ def _shares(judged: Judged) -> list[KeyFigure]:
 
 
 def _valid(judged: Judged, network: str | None) -> bool:
-    """A subject is a network's name, or that name and a direction: ``net1, c1 → c2``."""
     return not any(
-        verdict.outcome is Outcome.INVALID and verdict.subject.split(", ")[0] == named(network)
+        verdict.outcome is Outcome.INVALID and verdict.network == named(network)
         for verdict in judged.verdicts
     )
 
@@ -154,13 +162,15 @@ def _case_row(judged: Judged, curve: Curve, point: CurvePoint) -> CaseRow:
         window=point.window,
         median=microseconds(point.time.value),
         interval=f"{microseconds(point.time.low)} to {microseconds(point.time.high)}",
-        p99=microseconds(point.p99_s),
-        p999=microseconds(known.p999_s) if known.p999_s is not None else "not recorded",
+        p99=microseconds(point.p99_s) if point.time.samples >= P99_SAMPLES else TOO_FEW,
+        p999=microseconds(known.p999_s) if known.p999_s is not None else TOO_FEW,
         minimum=microseconds(point.minimum_s),
         maximum=microseconds(point.maximum_s),
         rate=f"{megabytes_per_s(rate.value)} {half_width(rate)}" if rate else "",
         share=percent(rate.value / limit) if rate and limit else "",
         samples=f"{point.time.samples:,}",
+        warmup=f"{known.warmup_samples:,}",
+        batch=known.batch,
         launches=point.time.launches,
         stops=known.stops,
     )

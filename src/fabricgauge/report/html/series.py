@@ -10,7 +10,7 @@ from fabricgauge.model.estimate import Estimate
 from fabricgauge.report.conclusion import limit_bytes_s
 from fabricgauge.report.interface import Judged
 from fabricgauge.report.quantities import duration, megabytes_per_s, microseconds, percent, size
-from fabricgauge.report.sweep import TITLES, curves_of, direction
+from fabricgauge.report.sweep import P99_SAMPLES, TITLES, curves_of, direction
 from fabricgauge.report.visible import visible
 
 #: Position of the empty message on the axis of log2(bytes): left of one byte.
@@ -93,9 +93,14 @@ def _time_series(curve: Curve) -> Series:
         y=[value for value, _, _ in scaled],
         low=[low for _, low, _ in scaled],
         high=[high for _, _, high in scaled],
-        tail=[point.p99_s * 1e6 for point in curve.points],
+        tail=[_tail_s(point) * 1e6 for point in curve.points],
         words=_words(curve, curve.points, [_time_words(point) for point in curve.points]),
     )
+
+
+def _tail_s(point: CurvePoint) -> float:
+    """The 99th percentile; with too few samples for one, the interval's end: no tint."""
+    return point.p99_s if point.time.samples >= P99_SAMPLES else point.time.high
 
 
 def _rates(judged: Judged, network: str | None, patterns: tuple[str, ...], which: str) -> Picture:
@@ -152,10 +157,12 @@ def _words(
 
 def _time_words(point: CurvePoint) -> tuple[str, str, str]:
     time = point.time
+    enough = time.samples >= P99_SAMPLES
+    p99 = f"p99 {microseconds(point.p99_s)} µs" if enough else "too few samples for a p99"
     return (
         f"{microseconds(time.value)} µs",
         f"{microseconds(time.low)} to {microseconds(time.high)} µs",
-        f"p99 {microseconds(point.p99_s)} µs, least {microseconds(point.minimum_s)} µs",
+        f"{p99}, least {microseconds(point.minimum_s)} µs",
     )
 
 

@@ -1,0 +1,74 @@
+"""What was left out or could not be reached is told, and never hides a failure."""
+
+import msgspec
+import pytest
+from tests.judge import planted
+
+from fabricgauge.judge.judging import judge, overall
+from fabricgauge.model.fabric import Fabric, Unreached
+from fabricgauge.model.run import Launch
+from fabricgauge.model.verdict import Outcome
+
+UNREACHED = (Unreached("c3", "ssh: No route to host"),)
+UNJOINED = ("net3 was declared, but of the nodes only c1 is in it",)
+
+
+def with_nodes(count: int) -> Fabric:
+    nodes = tuple(map(planted.node, range(1, count + 1)))
+    return msgspec.structs.replace(planted.fabric(), nodes=nodes)
+
+
+def test_coverage_passes_when_every_node_was_measured() -> None:
+    assert planted.outcomes(planted.verdicts(planted.run()), "coverage") == {Outcome.PASS}
+
+
+def test_coverage_warns_and_names_nodes_that_were_not_measured() -> None:
+    given = planted.verdicts(planted.run(of=with_nodes(3)))
+    verdict = planted.the(given, "coverage", Outcome.WARN)
+    assert (verdict.subject, verdict.network) == ("run", "")
+    assert verdict.summary.endswith("1 of 3 nodes were not measured: c3")
+    assert overall(given) is Outcome.WARN
+
+
+def test_coverage_names_at_most_six_nodes_and_counts_the_others() -> None:
+    verdict = planted.the(
+        planted.verdicts(planted.run(of=with_nodes(10))), "coverage", Outcome.WARN
+    )
+    assert "c8 and 2 more" in verdict.summary
+    assert "c9" not in verdict.summary
+
+
+@pytest.mark.parametrize("lost", [{"unreached": UNREACHED}, {"unjoined": UNJOINED}])
+def test_coverage_is_inconclusive_when_what_was_asked_for_is_missing(
+    lost: dict[str, tuple[object, ...]],
+) -> None:
+    of = msgspec.structs.replace(planted.fabric(), **lost)
+    given = planted.verdicts(planted.run(of=of))
+    verdict = planted.the(given, "coverage", Outcome.INCONCLUSIVE)
+    assert any(word in verdict.summary for word in ("No route to host", "only c1"))
+    assert overall(given) is Outcome.INCONCLUSIVE
+    failing = planted.verdicts(planted.run(planted.sound_launches(0.0995), of=of))
+    assert overall(failing) is Outcome.FAIL
+
+
+def measured_on(name: str, number: int) -> Launch:
+    slow = map(planted.measurement, planted.samples(0.0995))
+    return planted.launch(slow, number, name)
+
+
+def test_verdicts_are_grouped_by_network_although_a_name_has_a_comma() -> None:
+    names = ("rack 1, left", "rack 1")
+    of = msgspec.structs.replace(
+        planted.fabric(),
+        networks=tuple(msgspec.structs.replace(planted.network(), name=name) for name in names),
+    )
+    one_host = tuple(msgspec.structs.replace(one, host="c1") for one in planted.placements())
+    same = tuple(msgspec.structs.replace(one, boot_id="") for one in one_host)
+    memory = msgspec.structs.replace(measured_on(names[0], 1), placements=same)
+    given = judge(
+        planted.run([memory, measured_on(names[1], 2)], of=of),
+        dict.fromkeys(names, planted.ceiling()),
+    )
+    assert {one.network for one in given} == {*names, ""}
+    assert {one.network for one in given if one.subject.startswith(names[0])} == {names[0]}
+    assert overall(given) is Outcome.FAIL

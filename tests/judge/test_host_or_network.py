@@ -1,0 +1,112 @@
+"""A slow host excuses a low figure, unless the fault was seen in the network itself."""
+
+import msgspec
+import pytest
+from tests.judge import planted
+from tests.judge.test_fraction import Change, at, sockets
+
+from fabricgauge.judge.judging import overall
+from fabricgauge.model.measurement import Measurement
+from fabricgauge.model.run import Run
+from fabricgauge.model.verdict import Outcome
+
+
+def with_loopback(fraction: float, loopback_bytes_per_s: float) -> Run:
+    launches = list(planted.sound_launches(fraction))
+    size = 1 << 20
+    sample = planted.Sample("bandwidth", size, 0, planted.WINDOW * size / loopback_bytes_per_s)
+    reference = planted.launch([planted.measurement(sample, split={"lo": 1.0})], 4)
+    reference = msgspec.structs.replace(reference, network="loopback:c1", nodes=("c1", "c1"))
+    return planted.run([*launches, reference], plan=planted.plan_of(launches))
+
+
+def test_host_limited_when_the_loopback_cannot_fill_the_ceiling_either() -> None:
+    given_verdicts = planted.verdicts(with_loopback(0.5, 90e6))
+    assert overall(given_verdicts) is Outcome.INCONCLUSIVE
+    verdict = planted.the(given_verdicts, "host-limited", Outcome.INCONCLUSIVE)
+    assert "90.00 MB/s" in verdict.evidence[0]
+
+
+def test_host_limited_when_the_loopback_has_too_little_headroom() -> None:
+    given_verdicts = planted.verdicts(with_loopback(0.7, 158e6))
+    assert overall(given_verdicts) is Outcome.INCONCLUSIVE
+
+
+def test_host_is_not_blamed_when_the_loopback_is_fast() -> None:
+    assert overall(planted.verdicts(with_loopback(0.5, 2e9))) is Outcome.FAIL
+
+
+def test_host_is_not_blamed_when_the_figure_is_far_below_the_loopback() -> None:
+    assert overall(planted.verdicts(with_loopback(0.0995, 90e6))) is Outcome.FAIL
+
+
+def faulty(run: Run, change: Change, bit_s: float | None = None) -> Run:
+    """A fault of the network beside a slow loopback; ``bit_s`` is what c2's driver reports."""
+    first, second = run.fabric.nodes
+    if bit_s is not None:
+        ports = tuple(msgspec.structs.replace(p, speed_bit_s=bit_s) for p in second.interfaces)
+        second = msgspec.structs.replace(second, interfaces=ports)
+    of = msgspec.structs.replace(run.fabric, nodes=(first, second))
+    *measured, reference = run.launches
+    launches = (*planted.changed(measured, change), reference)
+    return msgspec.structs.replace(run, fabric=of, launches=launches)
+
+
+def lossy(errors: int, retransmissions: int) -> Change:
+    def change(measurement: Measurement) -> Measurement:
+        counters = tuple(
+            msgspec.structs.replace(
+                one,
+                after={
+                    **one.after,
+                    "eth0": msgspec.structs.replace(one.after["eth0"], rx_errors=errors),
+                },
+            )
+            for one in measurement.counters
+        )
+        again = sockets(retransmitted_segments=retransmissions)(measurement)
+        return msgspec.structs.replace(again, counters=counters)
+
+    return change
+
+
+def test_a_slow_loopback_alone_excuses_the_planted_figure() -> None:
+    assert overall(planted.verdicts(faulty(with_loopback(0.5, 90e6), lossy(0, 0)))) is (
+        Outcome.INCONCLUSIVE
+    )
+
+
+@pytest.mark.parametrize(
+    ("errors", "retransmissions", "bit_s", "word"),
+    [
+        (50_000, 0, None, "loses frames"),
+        (0, 50_000, None, "are lost on the way"),
+        (0, 0, 0.6e9, "runs at 600 Mb/s instead of 1 Gb/s"),
+        (50_000, 50_000, 0.6e9, "runs at 600 Mb/s"),
+    ],
+)
+def test_a_fault_seen_in_the_network_is_not_excused_by_a_slow_loopback(
+    errors: int, retransmissions: int, bit_s: float | None, word: str
+) -> None:
+    run = faulty(with_loopback(0.5, 90e6), lossy(errors, retransmissions), bit_s)
+    given_verdicts = planted.verdicts(run)
+    assert overall(given_verdicts) is Outcome.FAIL
+    assert word in planted.the(given_verdicts, "fraction", Outcome.FAIL).cause
+    assert Outcome.INCONCLUSIVE not in planted.outcomes(given_verdicts, "host-limited")
+
+
+def test_a_driver_that_the_figure_refutes_proves_nothing() -> None:
+    run = faulty(with_loopback(0.5, 90e6), lossy(0, 0), 0.1e9)
+    assert overall(planted.verdicts(run)) is Outcome.INCONCLUSIVE
+
+
+def test_host_is_not_blamed_when_the_figure_is_four_tenths_of_the_loopback() -> None:
+    assert overall(planted.verdicts(with_loopback(0.7, 206e6))) is Outcome.FAIL
+
+
+def test_an_idle_connection_is_no_sign_where_data_are_checked() -> None:
+    def checked(measurement: Measurement) -> Measurement:
+        check = msgspec.structs.replace(measurement.data_check, requested=True)
+        return msgspec.structs.replace(sockets(busy_s=0.2)(measurement), data_check=check)
+
+    assert overall(planted.verdicts(at(0.55, checked))) is Outcome.FAIL
