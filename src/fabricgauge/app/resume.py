@@ -7,6 +7,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import CannotRun, UsageError
 from fabricgauge.model.fabric import Fabric, Network
 from fabricgauge.model.plan import Plan
+from fabricgauge.process import end_marked_prefix
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import load
 
@@ -24,6 +25,7 @@ def resume(site: Site, directory: RunDirectory, progress: Progress) -> Bench:
     if directory.complete:
         raise UsageError(f"{directory.identity} is complete; there is nothing to resume")
     run = load(directory)
+    end_marked_prefix(directory.identity)  # what a killed check may have left running
     attempt = 1 + sum(1 for folder in (directory.path / "raw").glob("discover*"))
     now = discovered(site, directory, progress, f"discover-{attempt}")
     changes = differences(run.plan, run.fabric, now)

@@ -34,6 +34,7 @@ def answers(doors: Sequence[Door], timeout_s: float) -> Generator[Answer, None, 
     script = resources.files(__package__).joinpath("probe.sh").read_text("utf-8")
     asking = _Asking(doors, script, timeout_s)
     try:
+        asking.start()
         for _ in doors:
             yield asking.next()
     finally:
@@ -50,7 +51,10 @@ class _Asking:
         self._script, self._timeout_s = script, timeout_s
         for door in doors:
             self._doors.put(door)
-        for _ in range(min(MOST_AT_ONCE, len(doors))):
+
+    def start(self) -> None:
+        threads = min(MOST_AT_ONCE, self._doors.qsize())  # before the first takes a door
+        for _ in range(threads):
             Thread(target=self._work, name="probe", daemon=True).start()
 
     def next(self) -> Answer:
