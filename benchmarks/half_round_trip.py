@@ -129,11 +129,11 @@ def _measure(
 
 
 def _trials(engine: Engine, place: Place, sizes: Sequence[int]) -> list[Trial]:
-    """How many round trips last ``TRIAL_S`` at each size, from a quick look."""
+    """How many round trips last ``TRIAL_S`` at each size if nothing disturbs, from a quick look."""
     cases = [latency_case(f"look/{size}", size, 0.2) for size in sizes]
     measured, _ = run_engine(engine, place, cases, ("--half-width", "0.05"))
     return [
-        Trial(one.message_bytes, _repeats(times_of(one).median_s), one.batch) for one in measured
+        Trial(one.message_bytes, _repeats(times_of(one).minimum_s), one.batch) for one in measured
     ]
 
 

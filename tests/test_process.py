@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fabricgauge import process
-from fabricgauge.process import MARKER
+from fabricgauge.process import MARKER, children
 
 Start = Callable[..., int]
 
@@ -68,7 +68,7 @@ def test_group_ends_a_child_that_another_thread_waits_for() -> None:
 
 
 def test_group_kills_a_child_that_ignores_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "TERM_GRACE_S", 0.2)
+    monkeypatch.setattr(children, "TERM_GRACE_S", 0.2)
     group = process.Group()
     argv = ["sh", "-c", "trap '' TERM; sleep 60 & while :; do wait; done"]
     waiting = threading.Thread(

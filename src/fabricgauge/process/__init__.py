@@ -1,0 +1,22 @@
+"""The only door to other programs: argv lists in, output out, nothing through a shell.
+
+Every child gets its own session, so that it can be ended with all its descendants.
+A launch also carries an environment marker, so that a descendant which left the session,
+or outlived this program, can be found.
+"""
+
+from fabricgauge.process.children import Group
+from fabricgauge.process.marks import MARKER, end_marked, end_marked_prefix
+from fabricgauge.process.run import Completed, behind, run
+from fabricgauge.process.stream import Stream
+
+__all__ = [
+    "MARKER",
+    "Completed",
+    "Group",
+    "Stream",
+    "behind",
+    "end_marked",
+    "end_marked_prefix",
+    "run",
+]

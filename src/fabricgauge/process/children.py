@@ -1,0 +1,98 @@
+"""Starting and ending children, each in a session of its own."""
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+from fabricgauge.model.errors import ToolMissing
+
+#: How long a child may take to end after SIGTERM before it is killed.
+TERM_GRACE_S = 2.0
+
+
+def spawn(
+    argv: Sequence[str],
+    env: Mapping[str, str] | None,
+    cwd: Path | None,
+    stdout: int | IO[bytes],
+    stderr: int | IO[bytes],
+) -> "subprocess.Popen[bytes]":
+    """Start a program; ``env`` is added to this process's own environment.
+
+    Raises:
+        ToolMissing: the program does not exist or is not executable.
+    """
+    try:
+        return subprocess.Popen(
+            list(argv), stdin=subprocess.PIPE, stdout=stdout, stderr=stderr,
+            env={**os.environ, **(env or {})}, cwd=cwd, start_new_session=True,
+        )  # fmt: skip
+    except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
+        raise ToolMissing(
+            f"cannot start {argv[0]}: {error.strerror}; install it or name its path"
+        ) from error
+
+
+def end(child: "subprocess.Popen[bytes]") -> None:
+    """End a child and its session: politely first, then for good."""
+    for number, patience_s in ((signal.SIGTERM, TERM_GRACE_S), (signal.SIGKILL, 5.0)):
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(child.pid, number)
+        with suppress(subprocess.TimeoutExpired):
+            child.wait(timeout=patience_s)
+            if number == signal.SIGKILL:
+                return
+
+
+def _signal(children: "Iterable[subprocess.Popen[bytes]]", number: signal.Signals) -> None:
+    for child in children:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(child.pid, number)
+
+
+class Group:
+    """Children that are waited for in several threads and can be ended all at once.
+
+    Only the main thread is interrupted by a signal; it cannot end the others' waiting,
+    but it can end what they wait for.
+    """
+
+    def __init__(self) -> None:
+        self.over = False
+        self._lock = threading.Lock()
+        self._children: set[subprocess.Popen[bytes]] = set()
+
+    def end(self) -> None:
+        """End every child of the group with its session; none can be started after."""
+        with self._lock:
+            self.over = True
+            children = {child for child in self._children if child.poll() is None}
+        _signal(children, signal.SIGTERM)
+        deadline = time.monotonic() + TERM_GRACE_S
+        while any(child.poll() is None for child in children) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        _signal(children, signal.SIGKILL)
+
+    def start(
+        self, spawn: Callable[[], "subprocess.Popen[bytes]"]
+    ) -> "subprocess.Popen[bytes] | None":
+        """A new child, or None once the group is over.
+
+        It is made under the lock, so that ``end`` misses none that is just being made.
+        """
+        with self._lock:
+            if self.over:
+                return None
+            child = spawn()
+            self._children.add(child)
+            return child
+
+    def remove(self, child: "subprocess.Popen[bytes]") -> None:
+        with self._lock:
+            self._children.discard(child)

@@ -1,0 +1,108 @@
+"""Programs whose output is read while they run."""
+
+import queue
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+from fabricgauge.process.children import TERM_GRACE_S, end, spawn
+
+
+class Stream:
+    """A running program whose standard output is kept in a file and read line by line.
+
+    Iterating yields each line once it is safely in the file. ``silent_s`` bounds the
+    time without a line: a program that says nothing for longer is ended, and
+    ``silent`` is then true. Once ``hopeless()`` is true, ``hopeless_s`` bounds it, if
+    that is less. ``silent_s`` is then what bounded it. After the loop ``exit_code`` is set.
+    """
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: str,
+        stdout: Path,
+        stderr: Path,
+        silent_s: float,
+        env: Mapping[str, str] | None = None,
+        hopeless: Callable[[], bool] = lambda: False,
+        hopeless_s: float = 5.0,
+    ) -> None:
+        self.argv = tuple(argv)
+        self.silent_s = silent_s
+        self.silent = False
+        self.exit_code: int | None = None
+        self._hopeless, self._hopeless_s = hopeless, hopeless_s
+        self._stdout = stdout
+        with stderr.open("wb") as errors:
+            self._child = spawn(argv, env, None, subprocess.PIPE, errors)
+        self._lines: queue.SimpleQueue[bytes | OSError | None] = queue.SimpleQueue()
+        threading.Thread(target=self._feed, args=(stdin.encode(),), daemon=True).start()
+        threading.Thread(target=self._drain, daemon=True).start()
+
+    def __iter__(self) -> Iterator[str]:
+        try:
+            while (line := self._next()) is not None:
+                yield line.decode(errors="replace").rstrip("\r\n")
+        finally:
+            self.close()
+
+    def _next(self) -> bytes | None:
+        """The next line; None at the end, after silence, or from a dead program's quiet pipe.
+
+        A program that was killed may leave children which hold its output open.
+        """
+        began = time.monotonic()
+        while True:
+            left_s = began + self.silent_s - time.monotonic()
+            try:
+                line = self._lines.get(timeout=min(TERM_GRACE_S, max(0.0, left_s)))
+            except queue.Empty:
+                if self._child.poll() is not None:
+                    return None
+                if self._hopeless():
+                    self.silent_s = min(self._hopeless_s, self.silent_s)
+                if time.monotonic() >= began + self.silent_s:
+                    self.silent = True
+                    return None
+                continue
+            if isinstance(line, OSError):
+                raise line
+            return line
+
+    def close(self) -> None:
+        """End the program, if it still runs, with its whole session."""
+        if self._child.poll() is None and not self._ends_by_itself():
+            end(self._child)
+        self.exit_code = self._child.wait()
+
+    def _ends_by_itself(self) -> bool:
+        if self.silent or not self._child.stdout or not self._child.stdout.closed:
+            return False
+        with suppress(subprocess.TimeoutExpired):
+            self._child.wait(timeout=TERM_GRACE_S)
+        return self._child.poll() is not None
+
+    def _feed(self, data: bytes) -> None:
+        pipe: IO[bytes] | None = self._child.stdin
+        if pipe:
+            with suppress(BrokenPipeError), pipe:
+                pipe.write(data)
+
+    def _drain(self) -> None:
+        pipe: IO[bytes] | None = self._child.stdout
+        if not pipe:
+            return
+        try:
+            with pipe, self._stdout.open("ab", buffering=0) as kept:
+                for line in pipe:
+                    kept.write(line)
+                    self._lines.put(line)
+        except OSError as error:  # a full disk must reach the reader, not die in a thread
+            self._lines.put(error)
+        self._lines.put(None)
