@@ -63,7 +63,7 @@ def site(
     place: tuple[str, ...],
     progress: "Progress",
 ) -> "Site":
-    """Where to measure: only the nodes of ``place`` are looked at."""
+    """Where to measure: of more than two nodes only those of ``place`` are looked at."""
     import msgspec
 
     from fabricgauge.app.engine import engine_for
@@ -71,7 +71,8 @@ def site(
     from fabricgauge.judge.thresholds import thresholds_from
 
     reach, declared = doors
-    chosen = tuple(door for door in reach.doors if door.node in place)
+    apart = len(set(place)) == len(place)
+    chosen = tuple(door for door in reach.doors if door.node in place or not apart)
     return Site(
         reach=msgspec.structs.replace(reach, doors=chosen),
         engine=engine_for(options["mpi"], progress),
