@@ -67,10 +67,12 @@ def _compare(
     )
     title = f"Half round trip: fabricgauge / {reference.name}, {mpi}, {place.name}"
     print(heading(title, what), flush=True)
-    rows = [
-        _row(trial, engine, place, reference, options.pairs)
-        for trial in _trials(engine, place, options.sizes)
-    ]
+    try:
+        trials = _trials(engine, place, options.sizes)
+    except FabricgaugeError as error:
+        print(f"not measured: {error}", flush=True)
+        return
+    rows = [_row(trial, engine, place, reference, options.pairs) for trial in trials]
     alike = "lowest mean" if reference.trials > 1 else "mean"
     heads = ("size", "trips", "batch", f"{reference.name} µs", f"our {alike} / theirs",
              "our median / theirs")  # fmt: skip
