@@ -121,7 +121,10 @@ class Network(msgspec.Struct, frozen=True):
     ``rate_bit_s`` is the nominal line rate per direction; ``rate_origin`` says where
     it comes from. ``timestamps`` is whether TCP timestamps are on at every member.
     ``burst_bytes`` is what a token bucket on the members may send above the line rate
-    (0 without one).
+    (0 without one). A network that a person states for somebody else's figures has no
+    members; ``stated_mtu_bytes`` is its MTU. ``rails`` is how many links of that rate a
+    node has in it; ``host_link`` is what the adapter is attached by, e.g. ``PCIe 3.0 x8``,
+    empty where that is not known.
     """
 
     name: str
@@ -132,11 +135,22 @@ class Network(msgspec.Struct, frozen=True):
     members: tuple[Member, ...]
     timestamps: bool = True
     burst_bytes: int = 0
+    stated_mtu_bytes: int | Skipped = Skipped("the members say it")
+    rails: int = 1
+    host_link: str = ""
 
     @property
     def mtu_bytes(self) -> int:
-        """The smallest MTU of the members: no larger packet can pass."""
-        return min(member.mtu_bytes for member in self.members)
+        """The smallest MTU of the members, or the stated one: no larger packet can pass.
+
+        Raises:
+            ValueError: there are no members, and nothing was stated.
+        """
+        if self.members:
+            return min(member.mtu_bytes for member in self.members)
+        if isinstance(self.stated_mtu_bytes, Skipped):
+            raise ValueError(f"{self.name} has no members and no stated MTU")
+        return self.stated_mtu_bytes
 
     def member(self, node: str) -> Member | Skipped:
         for member in self.members:

@@ -1,0 +1,115 @@
+"""What another suite's output says: one curve per benchmark and quantity, in SI units.
+
+OSU, IMB, perftest, iperf3 and the others print tables. A table with a column of times
+and one of bandwidths becomes two curves; columns that say more about the same figure
+(minimum, percentiles) stay with it.
+"""
+
+from typing import Literal
+
+import msgspec
+
+from fabricgauge.model.estimate import Estimate
+from fabricgauge.model.measurement import Pattern
+
+Quantity = Literal["time", "bandwidth", "message_rate", "bus_bandwidth", "overlap"]
+
+#: What a quantity's values are in. Overlap is a share, 0 to 1.
+UNITS: dict[Quantity, str] = {
+    "time": "s",
+    "bandwidth": "bytes/s",
+    "message_rate": "messages/s",
+    "bus_bandwidth": "bytes/s",
+    "overlap": "share",
+}
+
+#: Quantities of which less is better; of all others more is.
+LESS_IS_BETTER: frozenset[Quantity] = frozenset({"time"})
+
+#: What a figure is of its samples. ``single``: one sample, or the log does not say.
+Statistic = Literal["mean", "median", "typical", "maximum", "single"]
+
+#: What a log may say besides, each in the curve's unit.
+Besides = Literal[
+    "minimum", "maximum", "mean", "median", "typical", "deviation",
+    "p50", "p75", "p90", "p95", "p99", "p99.9", "p99.99", "peak",
+]  # fmt: skip
+
+#: Why a figure is missing. ``corrupt``: the suite itself found wrong data.
+Trouble = Literal["corrupt", "timeout", "memory", "not a number", "cut off", "other"]
+
+
+class SuitePoint(msgspec.Struct, frozen=True):
+    """One row: the figure at one message size, and the line of the file that says so.
+
+    ``message_bytes`` is None where the benchmark has no size (a barrier) or a headline
+    does not tell at which size it was reached. ``estimate`` has ``confidence`` 0 and all
+    three numbers alike where only a mean is known, ``samples`` 0 where no count is.
+    """
+
+    message_bytes: int | None
+    estimate: Estimate
+    line: int
+    besides: dict[Besides, float] = {}
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """A row without a usable figure. ``message_bytes`` as in ``SuitePoint``."""
+
+    message_bytes: int | None
+    line: int
+    trouble: Trouble
+    text: str
+
+
+class SuiteCurve(msgspec.Struct, frozen=True, tag_field="record", tag="suite_curve"):
+    """One quantity of one benchmark over message sizes, as one output tells it.
+
+    ``suite`` and ``benchmark`` are the field's names (``osu``, ``imb``, ``perftest``;
+    ``osu_put_bw``, ``PingPong``, ``ib_write_lat``), ``title`` is the output's own heading.
+    ``what`` says in words what one figure is (``half round trip``, ``one-way stream``).
+    ``pattern`` is that of ours which moves the same bytes the same way, None if none does.
+    ``directions`` is in how many directions bytes moved that the figure sums up, ``pairs``
+    how many pairs of ranks it sums over; ``ranks`` is None where the log does not say.
+    ``unit_rule`` is how the printed unit was read, e.g. ``MB = 10^6 bytes (OSU)``.
+    ``transport`` is ``tcp`` or ``rdma`` where the log itself tells, else empty.
+    ``settings`` are facts of the heading that belong to the figure (window, datatype,
+    device, MTU); ``hosts`` are the hosts that the log names, in the order of ranks.
+    ``cut_off`` is empty for a table that came to its proper end, else the sign that it
+    did not. ``source`` is the file or the reference that the curve is from.
+    """
+
+    suite: str
+    version: str
+    benchmark: str
+    title: str
+    what: str
+    quantity: Quantity
+    statistic: Statistic
+    unit_rule: str
+    first_line: int
+    last_line: int
+    points: tuple[SuitePoint, ...]
+    pattern: Pattern | None = None
+    directions: int = 1
+    pairs: int = 1
+    ranks: int | None = None
+    transport: Literal["tcp", "rdma", ""] = ""
+    settings: dict[str, str] = {}
+    hosts: tuple[str, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    cut_off: str = ""
+    source: str = ""
+
+
+class Strange(msgspec.Struct, frozen=True, tag_field="record", tag="strange"):
+    """Lines of a file that no reader understood: the first of them, and how many in a row.
+
+    ``reason`` says what was expected there.
+    """
+
+    line: int
+    text: str
+    reason: str
+    count: int = 1
+    source: str = ""

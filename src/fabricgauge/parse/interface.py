@@ -1,0 +1,62 @@
+"""What a reader of another suite's output is: fed line by line, it gives curves.
+
+A new format is a module with ``DIALECT`` and a row in ``parse/dialects.py``.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+import msgspec
+
+from fabricgauge.model.suite import SuiteCurve
+
+
+class Line(msgspec.Struct, frozen=True):
+    """One line without its end, its launcher's label and terminal colours; first is 1."""
+
+    number: int
+    text: str
+
+
+#: Called for a line that the reader does not understand, with what it expected.
+Report = Callable[[Line, str], None]
+
+
+class Reader(Protocol):
+    """Reads one run of lines that belong to one suite; keeps no more than one table.
+
+    It is never fed a line that begins another suite's output. Neither method raises on
+    any input, and each line is understood, reported, or blank.
+    """
+
+    def line(self, line: Line) -> Iterable[SuiteCurve]:
+        """The curves that this line completes."""
+        ...
+
+    def end(self) -> Iterable[SuiteCurve]:
+        """The last curves, when the suite's lines are over (the file may be cut off)."""
+        ...
+
+
+class Dialect(msgspec.Struct, frozen=True):
+    """One suite's text output. ``begins`` is a regular expression, searched in each line.
+
+    It must match the first line of an output and nothing that another suite writes; it
+    may match later lines of the same output as well.
+    """
+
+    suite: str
+    begins: str
+    reader: Callable[[Report], Reader]
+
+
+class JsonDialect(msgspec.Struct, frozen=True):
+    """One suite's JSON output: an object (or array) on lines of its own.
+
+    ``recognised`` looks at the text of the whole object; ``read`` gets it with the number
+    of its first line. Old perftest writes what only resembles JSON, hence text.
+    """
+
+    suite: str
+    recognised: Callable[[str], bool]
+    read: Callable[[str, int, Report], Iterable[SuiteCurve]]

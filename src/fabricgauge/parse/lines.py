@@ -1,0 +1,42 @@
+"""Lines as launchers hand them on, made plain: decoded, without label, colours and CR.
+
+Labels: Open MPI's ``--tag-output`` (``[1,0]<stdout>:``), Hydra's ``-prepend-rank`` and
+Intel MPI's ``-l`` (``[0] ``), ``srun --label`` (``0: ``), pdsh and clush (``c1: ``).
+"""
+
+import re
+
+#: A longer line is cut: no suite writes one, and memory stays bounded.
+LONGEST_BYTES = 65536
+
+_COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+#: iperf writes ``[  5]`` and ``[100]`` in front of its own rows, NetPIPE ``  0: 1 bytes``.
+_LABEL = re.compile(
+    r"\[(?P<job>\d+,\d+)\]<std(?:out|err|diag)>: ?"
+    r"|\[(?P<rank>\d+)\] (?! *\d+\.\d+ *- *\d| *local )"
+    r"|(?P<task>\d+): (?! *\d+ bytes +\d+ times)"
+)
+_HOST = re.compile(r"(?P<host>[A-Za-z][A-Za-z0-9._-]{0,62}): ?")
+
+
+def plain(raw: bytes) -> str:
+    """One line's text; what is not UTF-8 becomes the replacement character."""
+    text = raw[:LONGEST_BYTES].decode("utf-8", "replace").rstrip("\r\n")
+    return _COLOURS.sub("", text) if "\x1b" in text else text
+
+
+def split_label(text: str) -> tuple[str, str]:
+    """A launcher's label (empty if there is none) and what stands behind it."""
+    match = _LABEL.match(text) if text[:1] in "[0123456789" else None
+    if match is None:
+        return "", text
+    return match[0].strip(), text[match.end() :]
+
+
+def split_host(text: str) -> tuple[str, str]:
+    """What may be a host's label, as pdsh writes it, and what stands behind it.
+
+    Any word with a colon looks like one; only a suite's output behind it tells.
+    """
+    match = _HOST.match(text)
+    return (match["host"], text[match.end() :]) if match else ("", text)

@@ -1,0 +1,153 @@
+"""A table that grows row by row and becomes one curve per quantity."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import msgspec
+
+from fabricgauge.model.estimate import Estimate
+from fabricgauge.model.measurement import Pattern
+from fabricgauge.model.suite import (
+    Besides,
+    Failure,
+    Quantity,
+    Statistic,
+    SuiteCurve,
+    SuitePoint,
+    Trouble,
+)
+from fabricgauge.parse.interface import Line
+
+#: No suite prints more sizes; what follows is not kept, so that memory stays bounded.
+MOST_ROWS = 10_000
+SHOWN_CHARACTERS = 200
+
+
+class Heading(msgspec.Struct, frozen=True):
+    """What stands above a table and holds for all its curves; fields as in ``SuiteCurve``."""
+
+    suite: str
+    version: str
+    benchmark: str
+    title: str
+    first_line: int
+    pairs: int = 1
+    ranks: int | None = None
+    transport: Literal["tcp", "rdma", ""] = ""
+    settings: dict[str, str] = {}
+    hosts: tuple[str, ...] = ()
+
+
+class Column(msgspec.Struct, frozen=True):
+    """One column that becomes a curve; printed values times ``factor`` are in SI units."""
+
+    quantity: Quantity
+    what: str
+    statistic: Statistic
+    unit_rule: str
+    factor: float
+    pattern: Pattern | None = None
+    directions: int = 1
+
+
+class Table:
+    """Rows under one heading. Values are given as printed, in the columns' order."""
+
+    def __init__(self, heading: Heading, columns: Sequence[Column]) -> None:
+        self.heading = heading
+        self.columns = tuple(columns)
+        self._points: list[list[SuitePoint]] = [[] for _ in columns]
+        self._failures: list[Failure] = []
+        self._last_line = heading.first_line
+
+    @property
+    def rows(self) -> int:
+        return max(map(len, self._points), default=0) + len(self._failures)
+
+    def row(
+        self,
+        line: Line,
+        message_bytes: int | None,
+        values: Sequence[float | None],
+        besides: Sequence[Mapping[Besides, float]] = (),
+        samples: int = 0,
+    ) -> None:
+        """Add one row; a value of None is a column that this row has not.
+
+        A value that cannot be a measurement (not finite, negative, zero where bytes moved)
+        becomes a failure instead of a point.
+        """
+        if self.rows >= MOST_ROWS:
+            return
+        self._last_line = line.number
+        for place, (column, value) in enumerate(zip(self.columns, values, strict=True)):
+            if value is None or _says_nothing(column, message_bytes, value):
+                continue
+            if not _believable(column, value):
+                self.failed(line, message_bytes, "not a number")
+                continue
+            more = besides[place] if place < len(besides) else {}
+            self._points[place].append(_point(line, message_bytes, column, value, more, samples))
+
+    def failed(self, line: Line, message_bytes: int | None, trouble: Trouble) -> None:
+        """Add a row (or the part of one) that has no usable figure."""
+        self._last_line = line.number
+        text = line.text.strip()[:SHOWN_CHARACTERS]
+        if self.rows < MOST_ROWS and not self._is_told(line.number):
+            self._failures.append(Failure(message_bytes, line.number, trouble, text))
+
+    def _is_told(self, line: int) -> bool:
+        return bool(self._failures) and self._failures[-1].line == line
+
+    def curves(self, cut_off: str = "") -> tuple[SuiteCurve, ...]:
+        """The table's curves; a column without any point gives none, unless none has one.
+
+        A table in which every row failed, or that was cut off before its first row, is
+        still told of by a curve without points.
+        """
+        filled = [
+            self._curve(column, points, cut_off)
+            for column, points in zip(self.columns, self._points, strict=True)
+            if points
+        ]
+        if filled or not (self._failures or cut_off) or not self.columns:
+            return tuple(filled)
+        return (self._curve(self.columns[0], [], cut_off),)
+
+    def _curve(self, column: Column, points: list[SuitePoint], cut_off: str) -> SuiteCurve:
+        heading = self.heading
+        return SuiteCurve(
+            suite=heading.suite, version=heading.version, benchmark=heading.benchmark,
+            title=heading.title, what=column.what, quantity=column.quantity,
+            statistic=column.statistic, unit_rule=column.unit_rule,
+            first_line=heading.first_line, last_line=self._last_line, points=tuple(points),
+            pattern=column.pattern, directions=column.directions, pairs=heading.pairs,
+            ranks=heading.ranks, transport=heading.transport, settings=heading.settings,
+            hosts=heading.hosts, failures=tuple(self._failures), cut_off=cut_off,
+        )  # fmt: skip
+
+
+def _says_nothing(column: Column, message_bytes: int | None, value: float) -> bool:
+    """An empty message has no bandwidth, and the suites print 0.00 for it."""
+    return value == 0 and message_bytes == 0 and column.quantity in ("bandwidth", "bus_bandwidth")
+
+
+def _believable(column: Column, value: float) -> bool:
+    if not math.isfinite(value * column.factor):
+        return False
+    return value >= 0 if column.quantity == "overlap" else value > 0
+
+
+def _point(
+    line: Line,
+    message_bytes: int | None,
+    column: Column,
+    value: float,
+    besides: Mapping[Besides, float],
+    samples: int,
+) -> SuitePoint:
+    scaled = value * column.factor
+    more = {key: other * column.factor for key, other in besides.items() if math.isfinite(other)}
+    estimate = Estimate(scaled, scaled, scaled, 0.0, 1, samples)
+    return SuitePoint(message_bytes, estimate, line.number, more)
