@@ -3,7 +3,7 @@
 from datetime import datetime, timezone
 
 from fabricgauge.ceiling.technologies import ceilings
-from fabricgauge.judge.judging import RULES_VERSION, judge, overall
+from fabricgauge.judge.judging import RULES_VERSION, deciding, judge, overall
 from fabricgauge.judge.thresholds import Thresholds
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.run import Run
@@ -24,7 +24,7 @@ def conclude(run: Run, thresholds: Thresholds) -> Judged:
         ceilings=limits,
         curves=curves(run),
         verdicts=verdicts,
-        overall=overall(verdicts),
+        overall=overall(verdicts, deciding(run)),
         judged_utc=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
         rules_version=RULES_VERSION,
     )

@@ -17,8 +17,9 @@ class Verbs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in VERBS:
             return None
-        module = importlib.import_module(f"fabricgauge.cli.{VERBS[cmd_name][0]}")
-        command: click.Command = getattr(module, cmd_name)
+        name = VERBS[cmd_name][0]
+        module = importlib.import_module(f"fabricgauge.cli.{name}")
+        command: click.Command = getattr(module, name)
         return command
 
     def get_help(self, ctx: click.Context) -> str:

@@ -163,9 +163,9 @@ def _retransmissions(low: _Low) -> Iterator[Cause]:
     """Losses in most of the stream's cases: a queue that fills as a stream begins is but one."""
     series = low.stream.series
     cases = [
-        lost_segments(one.measurement)
+        lost_segments(one)
         for point in series.at_least(low.context.limit("fraction.from"))
-        for one in point.observed
+        for one in point.measurements
     ]
     shares = [lost / segments for lost, segments in cases if segments > 0]
     count = sum(lost for lost, _ in cases)

@@ -41,7 +41,7 @@ class _Case(msgspec.Struct, frozen=True):
 
     @property
     def measurements(self) -> tuple[Measurement, ...]:
-        return tuple(one.measurement for one in self.stream.best.observed)
+        return self.stream.best.measurements
 
     def limit(self, name: str) -> float:
         return self.context.limit(f"host-limited.{name}")

@@ -6,7 +6,7 @@ import msgspec
 
 from fabricgauge.judge.interface import Context, Rule
 from fabricgauge.judge.precedence import worst
-from fabricgauge.judge.rules import DECIDING, RULES
+from fabricgauge.judge.rules import DECIDING, DECIDING_IMPORTED, RULES
 from fabricgauge.judge.thresholds import DEFAULTS, Thresholds
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
@@ -14,7 +14,7 @@ from fabricgauge.model.run import Run
 from fabricgauge.model.verdict import Outcome, Verdict
 
 #: Raised whenever a rule could judge the same run differently.
-RULES_VERSION = "2"
+RULES_VERSION = "3"
 
 _EXIT_STATUS = {Outcome.PASS: 0, Outcome.WARN: 0, Outcome.FAIL: 1}
 
@@ -47,7 +47,13 @@ def _apply(rule: Rule, context: Context) -> Sequence[Verdict]:
         ),)  # fmt: skip
 
 
-def overall(verdicts: Iterable[Verdict]) -> Outcome:
+def deciding(run: Run) -> tuple[str, ...]:
+    """The rules without whose pass (or warning) nothing was shown."""
+    read = run.launches and all(launch.imported for launch in run.launches)
+    return DECIDING_IMPORTED if read else DECIDING
+
+
+def overall(verdicts: Iterable[Verdict], deciding: Sequence[str] = DECIDING) -> Outcome:
     """What the whole run amounts to, never a pass unless the deciding rules gave one.
 
     On one network INVALID outranks FAIL: figures of another path condemn nobody. Among
@@ -58,7 +64,7 @@ def overall(verdicts: Iterable[Verdict]) -> Outcome:
     outcomes = {_of_network(given, one) for one in given}
     if Outcome.FAIL in outcomes:
         return Outcome.FAIL
-    if not all(_decided(rule, given) for rule in DECIDING):
+    if not all(_decided(rule, given) for rule in deciding):
         outcomes.add(Outcome.INCONCLUSIVE)
     return worst(outcomes, empty=Outcome.INCONCLUSIVE)
 

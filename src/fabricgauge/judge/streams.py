@@ -46,22 +46,20 @@ class Stream(msgspec.Struct, frozen=True):
     def launches(self) -> tuple[float, ...]:
         """Each launch's own fraction of the ceiling, in the launches' order."""
         return tuple(
-            one.measurement.sample_payload_bytes
-            / one.times.median_s
-            / self.ceiling.payload_bytes_per_s
+            one.payload_bytes / one.median_s / self.ceiling.payload_bytes_per_s
             for one in self.best.observed
         )
 
     @property
     def name(self) -> str:
-        direction = wording.direction(self.series.origin, self.series.target)
-        return f"{self.subject.name}, {direction}"
+        return f"{self.subject.name}, {self.series.name}"
 
     @property
     def sentence(self) -> str:
         return (
-            f"{wording.rate(self.best.bandwidth.value)} per direction at"
-            f" {wording.size(self.best.message_bytes)} ({wording.PATTERNS[self.series.pattern]})"
+            f"{wording.rate(self.best.bandwidth.value)} per direction"
+            f" {wording.at(self.best.message_bytes, self.best.sized)}"
+            f" ({wording.PATTERNS[self.series.pattern]})"
             f" = {wording.percent(self.fraction)} of"
             f" {wording.rate(self.ceiling.payload_bytes_per_s)}"
         )

@@ -11,10 +11,14 @@ from fabricgauge.model.fabric import Network
 from fabricgauge.model.measurement import Measurement, Pattern
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.run import Launch, Run
+from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.stats.series import Series, series_of
 
 #: Name of what was measured without pinning MPI to a network.
 OWN_CHOICE = "MPI's own choice"
+
+#: Name of what was read from others' logs without anybody saying which network it is of.
+NOT_STATED = "a network that was not stated"
 
 #: Launches of this name measure one node over its loopback, as a reference.
 LOOPBACK = "loopback:"
@@ -36,6 +40,21 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
     @property
     def pinned(self) -> bool:
         return self.name != OWN_CHOICE
+
+    @property
+    def imported(self) -> bool:
+        """Whether all of it was read from others' logs: there is no evidence but theirs."""
+        return bool(self.launches) and all(launch.imported for launch in self.launches)
+
+    @property
+    def claimed(self) -> bool:
+        """Whether the figures are said to be a network's; a log alone claims nothing."""
+        return not self.imported or not isinstance(self.network, Skipped)
+
+    @property
+    def curves(self) -> tuple[SuiteCurve, ...]:
+        """Everything that other suites' output told, whether it can be judged or not."""
+        return tuple(curve for launch in self.launches for curve in launch.curves)
 
     @cached_property
     def series(self) -> tuple[Series, ...]:
@@ -97,8 +116,9 @@ def _subject(run: Run, ceilings: dict[str, Ceiling | Skipped], name: str | None)
     planned = tuple(one for one in run.plan.launches if one.network == name)
     nodes = {node for one in planned for node in one.nodes}
     nodes |= {node for one in launches for node in one.nodes}
+    imported = any(one.imported for one in launches)
     return Subject(
-        name=OWN_CHOICE if name is None else name,
+        name=(NOT_STATED if imported else OWN_CHOICE) if name is None else name,
         network=_network(run, name),
         ceiling=_ceiling(ceilings, name),
         planned=planned,

@@ -29,6 +29,11 @@ def size(message_bytes: int) -> str:
     return f"{message_bytes} B"
 
 
+def at(message_bytes: int, sized: bool = True) -> str:
+    """``at 64 KiB``; ``sized`` is false for a headline that does not name its size."""
+    return f"at {size(message_bytes)}" if sized else "at its best size"
+
+
 def rate(bytes_per_s: float) -> str:
     """A payload rate: ``117.51 MB/s``."""
     return f"{bytes_per_s / 1e6:,.2f} MB/s"

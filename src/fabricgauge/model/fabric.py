@@ -124,7 +124,9 @@ class Network(msgspec.Struct, frozen=True):
     (0 without one). A network that a person states for somebody else's figures has no
     members; ``stated_mtu_bytes`` is its MTU. ``rails`` is how many links of that rate a
     node has in it; ``host_link`` is what the adapter is attached by, e.g. ``PCIe 3.0 x8``,
-    empty where that is not known.
+    empty where that is not known. ``link`` is the link's name in its standard, e.g.
+    ``4x EDR``, empty where only its rate is known. ``assumed`` names what nobody stated or
+    found, so that the technology's usual value stands for it: ``mtu``, ``ip``, ``timestamps``.
     """
 
     name: str
@@ -138,6 +140,8 @@ class Network(msgspec.Struct, frozen=True):
     stated_mtu_bytes: int | Skipped = Skipped("the members say it")
     rails: int = 1
     host_link: str = ""
+    link: str = ""
+    assumed: tuple[str, ...] = ()
 
     @property
     def mtu_bytes(self) -> int:

@@ -39,12 +39,16 @@ class PlannedLaunch(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """A whole run: launches in the order in which they are to be started."""
+    """A whole run: launches in the order in which they are to be started.
+
+    ``tool`` is the suite whose programs measure; ``engine`` is our own, ``import`` is none.
+    """
 
     profile: str
     stopping: Stopping
     check_data: bool
     launches: tuple[PlannedLaunch, ...]
+    tool: str = "engine"
 
     @property
     def budget_s(self) -> float:

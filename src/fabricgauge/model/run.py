@@ -3,8 +3,12 @@
 import msgspec
 
 from fabricgauge.model.fabric import Fabric
-from fabricgauge.model.measurement import Header, Measurement, Placement
+from fabricgauge.model.measurement import Header, Measurement, NodeCounters, Placement
 from fabricgauge.model.plan import Plan
+from fabricgauge.model.suite import Strange, SuiteCurve
+
+#: ``Ended.status`` of a launch that others made and whose log was read.
+IMPORTED = "imported"
 
 
 class Ended(msgspec.Struct, frozen=True):
@@ -22,8 +26,23 @@ class Ended(msgspec.Struct, frozen=True):
     changes: tuple[str, ...] = ()
 
 
+class Around(msgspec.Struct, frozen=True, tag_field="record", tag="around"):
+    """Interface counters of each node right before and after a program that reads none.
+
+    ``payload_bytes`` is, by rank, the least that the program must have sent in between:
+    what its own output accounts for.
+    """
+
+    counters: tuple[NodeCounters, ...]
+    payload_bytes: tuple[int, ...]
+
+
 class Launch(msgspec.Struct, frozen=True):
-    """One start of the engine with everything it said."""
+    """One start of the engine, or of another suite's program, with everything it said.
+
+    Another suite's output gives ``curves``, and ``strange`` lines that nothing could be
+    made of; ``around`` are the counters that were read before and after it.
+    """
 
     number: int
     network: str | None
@@ -33,6 +52,14 @@ class Launch(msgspec.Struct, frozen=True):
     measurements: tuple[Measurement, ...]
     ended: Ended
     not_understood: tuple[str, ...] = ()
+    curves: tuple[SuiteCurve, ...] = ()
+    strange: tuple[Strange, ...] = ()
+    around: Around | None = None
+
+    @property
+    def imported(self) -> bool:
+        """Whether others measured it: nothing is known but what their log says."""
+        return self.ended.status == IMPORTED
 
 
 class Run(msgspec.Struct, frozen=True):

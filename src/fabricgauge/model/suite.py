@@ -75,8 +75,9 @@ class SuiteCurve(msgspec.Struct, frozen=True, tag_field="record", tag="suite_cur
     ``transport`` is ``tcp`` or ``rdma`` where the log itself tells, else empty.
     ``settings`` are facts of the heading that belong to the figure (window, datatype,
     device, MTU); ``hosts`` are the hosts that the log names, in the order of ranks.
-    ``cut_off`` is empty for a table that came to its proper end, else the sign that it
-    did not. ``source`` is the file or the reference that the curve is from.
+    ``origin`` and ``target`` are the ends (ranks; 0 for a client, 1 for its server) between
+    which bytes moved. ``cut_off`` is empty for a table that came to its proper end, else
+    the sign that it did not. ``source`` is the file or the reference that it is from.
     """
 
     suite: str
@@ -92,6 +93,8 @@ class SuiteCurve(msgspec.Struct, frozen=True, tag_field="record", tag="suite_cur
     points: tuple[SuitePoint, ...]
     pattern: Pattern | None = None
     directions: int = 1
+    origin: int = 0
+    target: int = 1
     pairs: int = 1
     ranks: int | None = None
     transport: Literal["tcp", "rdma", ""] = ""

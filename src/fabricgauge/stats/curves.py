@@ -7,18 +7,23 @@ import numpy as np
 
 from fabricgauge.model.curve import Curve, CurvePoint
 from fabricgauge.model.estimate import Estimate
+from fabricgauge.model.measurement import Measurement, Times
 from fabricgauge.model.run import Run
-from fabricgauge.stats.launches import Observed
 from fabricgauge.stats.series import Point, Series, series_of
 
 
 def curves(run: Run) -> tuple[Curve, ...]:
-    """One curve per network (or None), pattern and direction, in the launches' order."""
+    """One curve per network (or None), pattern and direction, in the launches' order.
+
+    These are the engine's own; what another suite measured stays as its log tells it.
+    """
     networks = dict.fromkeys(launch.network for launch in run.launches)
     return tuple(
         _curve(network, series)
         for network in networks
-        for series in series_of([one for one in run.launches if one.network == network])
+        for series in series_of(
+            [one for one in run.launches if one.network == network and not one.curves]
+        )
     )
 
 
@@ -33,15 +38,20 @@ def _curve(network: str | None, series: Series) -> Curve:
 
 
 def _point(series: Series, point: Point) -> CurvePoint:
+    times = _times(point.measurements)
     return CurvePoint(
         message_bytes=point.message_bytes,
-        window=point.observed[0].measurement.window,
+        window=point.measurements[0].window,
         time=point.time,
         bandwidth=_bandwidth(series, point),
-        p99_s=percentile_s(point.observed, 0.99),
-        minimum_s=min(one.times.minimum_s for one in point.observed),
-        maximum_s=max(one.times.maximum_s for one in point.observed),
+        p99_s=percentile_s(point.measurements, 0.99),
+        minimum_s=min(one.minimum_s for one in times),
+        maximum_s=max(one.maximum_s for one in times),
     )
+
+
+def _times(measurements: Sequence[Measurement]) -> list[Times]:
+    return [one.times for one in measurements if one.times is not None]
 
 
 def _bandwidth(series: Series, point: Point) -> Estimate | None:
@@ -57,15 +67,15 @@ def _bandwidth(series: Series, point: Point) -> Estimate | None:
     )
 
 
-def percentile_s(observed: Sequence[Observed], share: float) -> float:
+def percentile_s(measurements: Sequence[Measurement], share: float) -> float:
     """A percentile over the samples of all launches, from their histograms.
 
     It is the lower bound of the bucket that holds it, so at most one bucket width
     (0.78 %) low. Without histograms it is the worst launch's own 99th percentile.
     """
-    buckets = [bucket for one in observed for bucket in one.measurement.histogram_ps]
+    buckets = [bucket for one in measurements for bucket in one.histogram_ps]
     if not buckets:
-        return max(one.times.p99_s for one in observed)
+        return max(one.p99_s for one in _times(measurements))
     lower, counts = np.array(sorted(buckets), dtype=float).T
     reached = np.cumsum(counts) >= share * counts.sum()
     return float(lower[int(np.argmax(reached))]) * 1e-12

@@ -17,11 +17,22 @@ from fabricgauge.model.measurement import Measurement, Times
 
 
 class Observed(msgspec.Struct, frozen=True):
-    """One usable measurement: its launch, and times that are known to be there."""
+    """One usable measurement of one launch: seconds per sample, and what a sample carries.
+
+    ``median_s`` is the mean where another suite says nothing else; then ``confidence`` is
+    0 and the interval has no width. ``p99_s`` is None where it is not known.
+    ``measurement`` is None for another suite's figure.
+    """
 
     launch: int
-    measurement: Measurement
-    times: Times
+    median_s: float
+    low_s: float
+    high_s: float
+    confidence: float
+    samples: int
+    payload_bytes: float
+    p99_s: float | None
+    measurement: Measurement | None
 
 
 def usable(launch: int, measurement: Measurement) -> Observed | None:
@@ -32,7 +43,14 @@ def usable(launch: int, measurement: Measurement) -> Observed | None:
     numbers = (times.low_s, times.median_s, times.high_s)
     if not all(math.isfinite(number) and number > 0 for number in numbers):
         return None
-    return Observed(launch, measurement, times) if times.low_s <= times.high_s else None
+    return _observed(launch, measurement, times) if times.low_s <= times.high_s else None
+
+
+def _observed(launch: int, measurement: Measurement, times: Times) -> Observed:
+    return Observed(
+        launch, times.median_s, times.low_s, times.high_s, times.confidence,
+        measurement.samples, measurement.sample_payload_bytes, times.p99_s, measurement,
+    )  # fmt: skip
 
 
 def usable_of(launch: int, measurements: Iterable[Measurement]) -> tuple[Observed, ...]:
@@ -44,20 +62,20 @@ def usable_of(launch: int, measurements: Iterable[Measurement]) -> tuple[Observe
 def time_estimate(observed: Sequence[Observed]) -> Estimate:
     """Seconds per sample over at least one usable measurement of the same case."""
     return Estimate(
-        value=float(np.median([one.times.median_s for one in observed])),
-        low=min(min(one.times.low_s, one.times.median_s) for one in observed),
-        high=max(max(one.times.high_s, one.times.median_s) for one in observed),
-        confidence=min(one.times.confidence for one in observed),
+        value=float(np.median([one.median_s for one in observed])),
+        low=min(min(one.low_s, one.median_s) for one in observed),
+        high=max(max(one.high_s, one.median_s) for one in observed),
+        confidence=min(one.confidence for one in observed),
         launches=len({one.launch for one in observed}),
-        samples=sum(one.measurement.samples for one in observed),
+        samples=sum(one.samples for one in observed),
     )
 
 
 def bandwidth_estimate(observed: Sequence[Observed]) -> Estimate:
     """Payload bytes/s per direction; a time's upper end gives the lower end here."""
-    rates = [one.measurement.sample_payload_bytes / one.times.median_s for one in observed]
+    rates = [one.payload_bytes / one.median_s for one in observed]
     time = time_estimate(observed)
-    payload = [one.measurement.sample_payload_bytes for one in observed]
+    payload = [one.payload_bytes for one in observed]
     return Estimate(
         value=float(np.median(rates)),
         low=min(payload) / time.high,
@@ -72,5 +90,5 @@ def launch_medians(observed: Iterable[Observed]) -> tuple[float, ...]:
     """Median seconds per sample of each launch, in the launches' order."""
     by_launch: dict[int, list[float]] = {}
     for one in observed:
-        by_launch.setdefault(one.launch, []).append(one.times.median_s)
+        by_launch.setdefault(one.launch, []).append(one.median_s)
     return tuple(float(np.median(by_launch[launch])) for launch in sorted(by_launch))

@@ -1,35 +1,55 @@
 """All measurements of one pattern in one direction, by message size."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from fabricgauge.model.estimate import Estimate
-from fabricgauge.model.measurement import LATENCY_PATTERNS, Pattern
+from fabricgauge.model.measurement import LATENCY_PATTERNS, Measurement, Pattern
 from fabricgauge.model.run import Launch
+from fabricgauge.stats.foreign import observed_of, usable_curves, usable_points
 from fabricgauge.stats.launches import Observed, bandwidth_estimate, time_estimate, usable_of
 
 
 class Point(msgspec.Struct, frozen=True):
-    """One message size: seconds per sample, and payload bytes/s per direction."""
+    """One message size: seconds per sample, and payload bytes/s per direction.
+
+    ``sized`` is false for a headline that does not say at which size it was reached;
+    ``message_bytes`` is then one so large (or, for a latency, 0) that size plays no part.
+    """
 
     message_bytes: int
     time: Estimate
     bandwidth: Estimate
     observed: tuple[Observed, ...]
+    sized: bool = True
+
+    @property
+    def measurements(self) -> tuple[Measurement, ...]:
+        """The engine's own records behind this point; another suite's figure has none."""
+        return tuple(one.measurement for one in self.observed if one.measurement is not None)
 
 
 class Series(msgspec.Struct, frozen=True):
-    """One pattern from one node to another, points in ascending message size."""
+    """One pattern from one node to another, points in ascending message size.
+
+    ``source`` says which table of which file it is, for a curve that was imported.
+    """
 
     pattern: Pattern
     origin: str
     target: str
     points: tuple[Point, ...]
+    source: str = ""
 
     @property
     def is_latency(self) -> bool:
         return self.pattern in LATENCY_PATTERNS
+
+    @property
+    def name(self) -> str:
+        """What a person tells it by: the table it is from, else the direction."""
+        return self.source or f"{self.origin} → {self.target}"
 
     def at_least(self, message_bytes: float) -> tuple[Point, ...]:
         return tuple(point for point in self.points if point.message_bytes >= message_bytes)
@@ -43,14 +63,18 @@ class Series(msgspec.Struct, frozen=True):
         return max(self.at_least(from_bytes), key=_assured, default=None)
 
 
+#: Pattern, origin, target, source: what is measured alike belongs to one series.
+_Key = tuple[Pattern, str, str, str]
+
+
 def _assured(point: Point) -> tuple[bool, float]:
     return point.bandwidth.supported, point.bandwidth.low
 
 
-def point(message_bytes: int, observed: Sequence[Observed]) -> Point:
+def point(message_bytes: int, observed: Sequence[Observed], sized: bool = True) -> Point:
     """The point that all usable measurements of one size make together."""
-    ordered = tuple(sorted(observed, key=lambda one: (one.launch, one.times.median_s)))
-    return Point(message_bytes, time_estimate(ordered), bandwidth_estimate(ordered), ordered)
+    ordered = tuple(sorted(observed, key=lambda one: (one.launch, one.median_s)))
+    return Point(message_bytes, time_estimate(ordered), bandwidth_estimate(ordered), ordered, sized)
 
 
 def series_of(launches: Sequence[Launch]) -> tuple[Series, ...]:
@@ -59,20 +83,35 @@ def series_of(launches: Sequence[Launch]) -> tuple[Series, ...]:
     Ranks are named by the node that the launch put them on; a measurement without
     usable times is left out.
     """
-    found: dict[tuple[Pattern, str, str], dict[int, list[Observed]]] = {}
+    found: dict[_Key, dict[tuple[int, bool], list[Observed]]] = {}
     for launch in launches:
-        for one in usable_of(launch.number, launch.measurements):
-            key = (
-                one.measurement.pattern,
-                node_of(launch, one.measurement.origin),
-                node_of(launch, one.measurement.target),
-            )
+        for key, message_bytes, sized, one in (*_measured(launch), *_read(launch)):
             sizes = found.setdefault(key, {})
-            sizes.setdefault(one.measurement.message_bytes, []).append(one)
-    return tuple(
-        Series(*key, tuple(point(size, found[key][size]) for size in sorted(found[key])))
-        for key in sorted(found)
-    )
+            sizes.setdefault((message_bytes, sized), []).append(one)
+    return tuple(Series(*key[:3], _points(found[key]), source=key[3]) for key in sorted(found))
+
+
+def _points(sizes: dict[tuple[int, bool], list[Observed]]) -> tuple[Point, ...]:
+    return tuple(point(size[0], sizes[size], size[1]) for size in sorted(sizes))
+
+
+def _measured(launch: Launch) -> Iterator[tuple[_Key, int, bool, Observed]]:
+    """What the engine measured."""
+    for one in usable_of(launch.number, launch.measurements):
+        case = one.measurement
+        if case is not None:
+            ends = node_of(launch, case.origin), node_of(launch, case.target)
+            yield (case.pattern, *ends, ""), case.message_bytes, True, one
+
+
+def _read(launch: Launch) -> Iterator[tuple[_Key, int, bool, Observed]]:
+    """What another suite's output says in patterns that are ours as well."""
+    for curve, pattern in usable_curves(launch.curves):
+        ends = node_of(launch, curve.origin), node_of(launch, curve.target)
+        source = f"{curve.source}:{curve.first_line} {curve.benchmark}" if launch.imported else ""
+        for one in usable_points(curve):
+            message_bytes, sized, observed = observed_of(launch.number, curve, one)
+            yield (pattern, *ends, source), message_bytes, sized, observed
 
 
 def node_of(launch: Launch, rank: int) -> str:

@@ -25,5 +25,6 @@ def launch_spread(observed: Sequence[Observed]) -> float:
 
 
 def tail_ratio(observed: Sequence[Observed]) -> float:
-    """The worst launch's 99th percentile as a multiple of its median."""
-    return max(one.times.p99_s / one.times.median_s for one in observed)
+    """The worst launch's 99th percentile as a multiple of its median; 1 where none is known."""
+    known = [one.p99_s / one.median_s for one in observed if one.p99_s is not None]
+    return max(known, default=1.0)

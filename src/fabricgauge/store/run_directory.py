@@ -9,7 +9,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -65,6 +65,13 @@ class RunDirectory:
         """Keep a tool's raw output; characters of ``name`` that a file cannot have become _."""
         self._write(self.raw(folder) / f"{_file_name(name)}.txt", text.encode(errors="replace"))
 
+    def copy_raw(self, folder: str, source: Path) -> None:
+        """Keep a copy of a file that was read, under its own name."""
+        try:
+            shutil.copyfile(source, self.raw(folder) / _file_name(source.name))
+        except OSError as error:
+            raise _cannot("copy", source, error) from error
+
     def write(self, name: str, value: Any) -> None:
         """Write a value as JSON, whole or not at all."""
         self.write_bytes(name, msgspec.json.format(msgspec.json.encode(value), indent=1))
@@ -74,10 +81,15 @@ class RunDirectory:
 
     def append(self, name: str, value: Any) -> None:
         """Append one line of JSON Lines; it is on disk when this returns."""
+        self.append_all(name, (value,))
+
+    def append_all(self, name: str, values: Iterable[Any]) -> None:
+        """Append a line for each value; all are on disk when this returns."""
         try:
             with (self.path / name).open("a+b") as lines:
-                torn = _ends_in_mid_line(lines)
-                lines.write(b"\n" * torn + msgspec.json.encode(value) + b"\n")
+                lines.write(b"\n" * _ends_in_mid_line(lines))
+                for value in values:
+                    lines.write(msgspec.json.encode(value) + b"\n")
                 lines.flush()
                 os.fsync(lines.fileno())
         except OSError as error:
@@ -113,9 +125,9 @@ class RunDirectory:
                 damaged.append(f"{path.name} line {number} was not understood: {error}")
         return values, damaged
 
-    def discard(self) -> None:
-        """Remove a directory in which nothing was measured."""
-        if not self.complete and not (self.path / "results.jsonl").exists():
+    def discard(self, copies: bool = False) -> None:
+        """Remove a directory in which nothing was measured, or that holds ``copies`` only."""
+        if not self.complete and (copies or not (self.path / "results.jsonl").exists()):
             shutil.rmtree(self.path, ignore_errors=True)
 
     def finish(self) -> None:

@@ -1,11 +1,14 @@
 """Which value is in which file of a run directory."""
 
+from collections.abc import Iterable
+
 import msgspec
 
 from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.measurement import Footer, Header, Measurement, Placement
 from fabricgauge.model.plan import Plan
-from fabricgauge.model.run import Ended, Launch, Run
+from fabricgauge.model.run import Around, Ended, Launch, Run
+from fabricgauge.model.suite import Strange, SuiteCurve
 from fabricgauge.store.run_directory import RunDirectory
 
 
@@ -22,11 +25,11 @@ class About(msgspec.Struct, frozen=True):
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """One line of results.jsonl: a record of the engine, and of which launch."""
+    """One line of results.jsonl: a record of the engine or of a suite, and of which launch."""
 
     launch: int
     attempt: int
-    record: Header | Placement | Measurement | Footer
+    record: Header | Placement | Measurement | Footer | SuiteCurve | Strange | Around
 
 
 class Started(msgspec.Struct, frozen=True):
@@ -52,6 +55,10 @@ def write_beginning(directory: RunDirectory, about: About, fabric: Fabric, plan:
 
 def append_record(directory: RunDirectory, entry: Entry) -> None:
     directory.append("results.jsonl", entry)
+
+
+def append_records(directory: RunDirectory, entries: Iterable[Entry]) -> None:
+    directory.append_all("results.jsonl", entries)
 
 
 def append_launch(directory: RunDirectory, started: Started) -> None:
@@ -104,6 +111,9 @@ def _launches(plan: Plan, entries: list[Entry], started: list[Started]) -> tuple
                 measurements=tuple(r for r in records if isinstance(r, Measurement)),
                 ended=end.ended if end else _LOST,
                 not_understood=end.not_understood if end else (),
+                curves=tuple(r for r in records if isinstance(r, SuiteCurve)),
+                strange=tuple(r for r in records if isinstance(r, Strange)),
+                around=next((r for r in records if isinstance(r, Around)), None),
             )
         )
     return tuple(launches)

@@ -41,3 +41,7 @@ RULES: tuple[Rule, ...] = (
 
 #: Without a pass (or warning) of each of these nothing was shown, whatever the others say.
 DECIDING: tuple[str, ...] = (placement.ID, path.ID, fraction.ID)
+
+#: The same for others' logs, which prove neither: there the figures must speak, between
+#: the floor and the ceiling of the network that they are said to be of.
+DECIDING_IMPORTED: tuple[str, ...] = (fraction.ID,)

@@ -72,7 +72,7 @@ def _judge(context: Context, subject: Subject) -> Verdict:
 
 
 def _slow_end_s(observed: Observed) -> float:
-    return max(observed.times.high_s, observed.times.median_s)
+    return max(observed.high_s, observed.median_s)
 
 
 def least_s(context: Context, ceiling: Ceiling, point: Point) -> float:
@@ -81,7 +81,7 @@ def least_s(context: Context, ceiling: Ceiling, point: Point) -> float:
     A half round trip of a message and a window of messages alike have to carry their
     payload in one direction; what a token bucket lets through at once is free.
     """
-    payload = min(one.measurement.sample_payload_bytes for one in point.observed)
+    payload = min(one.payload_bytes for one in point.observed)
     floor = ceiling.one_transfer_floor_s(payload)
     tolerance = 1.0 + context.limit("above-ceiling.tolerance")
     return max(0.0, floor / tolerance - context.limit("above-ceiling.clock"))
@@ -92,7 +92,7 @@ def _above(
 ) -> Verdict:
     worst, unsure = above[0], outcome is Outcome.WARN
     limit = context.thresholds.threshold("above-ceiling.tolerance", "")
-    at = f"at {wording.size(worst.point.message_bytes)}"
+    at = wording.at(worst.point.message_bytes, worst.point.sized)
     return Verdict(
         rule=ID,
         outcome=outcome,
@@ -117,7 +117,7 @@ def _above(
 def _sentence(excess: _Excess) -> str:
     series, point = excess.series, excess.point
     return (
-        f"{wording.direction(series.origin, series.target)}: {wording.rate(point.bandwidth.value)}"
-        f" per direction at {wording.size(point.message_bytes)}"
+        f"{series.name}: {wording.rate(point.bandwidth.value)} per direction"
+        f" {wording.at(point.message_bytes, point.sized)}"
         f" ({wording.PATTERNS[series.pattern]}; at least {wording.rate(point.bandwidth.low)})"
     )

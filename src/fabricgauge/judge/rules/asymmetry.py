@@ -25,7 +25,7 @@ def judge(context: Context) -> tuple[Verdict, ...]:
 
 
 def _judge(context: Context, subject: Subject) -> tuple[Verdict, ...]:
-    one_way = subject.of("bandwidth", "put_bandwidth")
+    one_way = tuple(one for one in subject.of("bandwidth", "put_bandwidth") if not one.source)
     found = [
         (forward, result)
         for forward, backward in combinations(one_way, 2)

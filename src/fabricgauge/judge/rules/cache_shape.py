@@ -45,7 +45,7 @@ def _verdict(context: Context, subject: Subject, peaks: list[tuple[Series, Peak]
     series, peak = max(peaks, key=lambda one: one[1].share)
     return Verdict(
         rule=ID,
-        outcome=Outcome.WARN if proved else Outcome.INVALID,
+        outcome=Outcome.WARN if proved or not subject.claimed else Outcome.INVALID,
         subject=subject.name,
         summary=_sentence(series, peak)
         + ("" if proved else "; a medium does not, and the path is not proved"),
@@ -59,8 +59,7 @@ def _verdict(context: Context, subject: Subject, peaks: list[tuple[Series, Peak]
 
 def _sentence(series: Series, peak: Peak) -> str:
     return (
-        f"{wording.direction(series.origin, series.target)}"
-        f" ({wording.PATTERNS[series.pattern]}): bandwidth peaks at"
+        f"{series.name} ({wording.PATTERNS[series.pattern]}): bandwidth peaks at"
         f" {wording.size(peak.message_bytes)} and is {wording.percent(peak.share)} lower at"
         f" {wording.size(peak.lowest_bytes)}"
     )

@@ -1,6 +1,6 @@
 """Was everything measured that was planned?"""
 
-from fabricgauge.judge import wording
+from fabricgauge.judge import imported, wording
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.subject import Subject, launches_of, missing, ok
 from fabricgauge.model.measurement import Measurement
@@ -18,6 +18,8 @@ def judge(context: Context) -> tuple[Verdict, ...]:
 
 
 def _judge(subject: Subject) -> Verdict:
+    if subject.imported:
+        return imported.judge(ID, subject)
     planned = sum(len(launch.cases) for launch in subject.planned)
     lost = missing(subject)
     if not planned:

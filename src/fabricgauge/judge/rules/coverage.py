@@ -15,6 +15,8 @@ RUN = "run"
 
 def judge(context: Context) -> tuple[Verdict, ...]:
     run = context.run
+    if not run.fabric.nodes and any(launch.imported for launch in run.launches):
+        return ()
     lost = _lost(run)
     if lost:
         return (_inconclusive(run, lost),)
@@ -37,7 +39,7 @@ def _left_out(run: Run) -> list[str]:
     measured = {
         node
         for launch in run.launches
-        if ok(launch) and not is_loopback(launch.network)
+        if (ok(launch) or launch.curves) and not is_loopback(launch.network)
         for node in launch.nodes
     }
     return [node.name for node in run.fabric.nodes if node.name not in measured]

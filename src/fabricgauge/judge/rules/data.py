@@ -5,6 +5,7 @@ from fabricgauge.judge.interface import Context
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.measurement import DataCheck, Measurement
 from fabricgauge.model.run import Launch
+from fabricgauge.model.suite import Failure, SuiteCurve
 from fabricgauge.model.verdict import Outcome, Verdict
 
 ID = "data"
@@ -29,7 +30,10 @@ def _judge(subject: Subject) -> Verdict:
         if one.data_check.requested and not one.data_check.ok and not _unread(one)
     ]
     if bad:
-        return _failed(subject, bad)
+        return _failed(subject, tuple(_sentence(*one) for one in bad))
+    corrupt = tuple(_told(curve, one) for curve in subject.curves for one in _corrupt(curve))
+    if corrupt:
+        return _failed(subject, tuple(dict.fromkeys(corrupt)))
     if not checked:
         return Verdict(ID, Outcome.SKIPPED, subject.name, "the data check was not asked for")
     summary = f"every byte of {len(checked)} cases arrived as it was sent"
@@ -42,8 +46,17 @@ def _unread(measurement: Measurement) -> bool:
     return measurement.status != "ok" and check.first_bad_offset_bytes is None
 
 
-def _failed(subject: Subject, bad: list[tuple[Launch, Measurement]]) -> Verdict:
-    sentences = tuple(_sentence(*one) for one in bad)
+def _corrupt(curve: SuiteCurve) -> list[Failure]:
+    return [one for one in curve.failures if one.trouble == "corrupt"]
+
+
+def _told(curve: SuiteCurve, failure: Failure) -> str:
+    return (
+        f"{curve.source}:{failure.line}: {curve.benchmark} itself found wrong data: {failure.text}"
+    )
+
+
+def _failed(subject: Subject, sentences: tuple[str, ...]) -> Verdict:
     return Verdict(
         ID, Outcome.FAIL, subject.name, sentences[0], evidence=sentences,
         cause="memory, a network interface or a driver corrupts data, or the MPI's transport does",

@@ -30,6 +30,8 @@ def _judge(context: Context, subject: Subject) -> Verdict:
     found = [(one, fall) for one in subject.series for fall in falls(context, subject, one)]
     if not found:
         return Verdict(ID, Outcome.PASS, subject.name, "no curve dips beyond its intervals")
+    if subject.imported and not any(_has_intervals(series) for series, _ in found):
+        return _named_only(subject, found)
     series, fall = max(found, key=lambda one: one[1].share)
     name = threshold_name(context, series, fall)
     return Verdict(
@@ -43,6 +45,21 @@ def _judge(context: Context, subject: Subject) -> Verdict:
         cause=_CAUSE,
         remedy=_REMEDY,
     )
+
+
+def _has_intervals(series: Series) -> bool:
+    return any(point.time.supported for point in series.points)
+
+
+def _named_only(subject: Subject, found: list[tuple[Series, Fall]]) -> Verdict:
+    """A mean that one hiccup may own can't show that a dip is the network's."""
+    sentences = tuple(_sentence(*one) for one in found)
+    return Verdict(
+        ID, Outcome.SKIPPED, subject.name,
+        f"{len(found)} dips, but the log has means only, so one disturbed sample may have made"
+        f" each: {wording.listed(sentences, 3)}",
+        evidence=sentences,
+    )  # fmt: skip
 
 
 def falls(context: Context, subject: Subject, series: Series) -> tuple[Fall, ...]:
@@ -69,7 +86,7 @@ def threshold_name(context: Context, series: Series, fall: Fall) -> str:
 def _sentence(series: Series, fall: Fall) -> str:
     what = "time" if series.is_latency else "bandwidth"
     return (
-        f"{wording.direction(series.origin, series.target)}"
-        f" ({wording.PATTERNS[series.pattern]}): {what} falls by {wording.percent(fall.share)} from"
-        f" {wording.size(fall.smaller_bytes)} to {wording.size(fall.larger_bytes)}"
+        f"{series.name} ({wording.PATTERNS[series.pattern]}): {what} falls by"
+        f" {wording.percent(fall.share)} from {wording.size(fall.smaller_bytes)} to"
+        f" {wording.size(fall.larger_bytes)}"
     )

@@ -13,6 +13,13 @@ TITLE = "A sustained stream reaches the ceiling"
 _AGAIN = "measure again with more launches and no other load: fabricgauge check --profile full"
 
 
+_PING_PONG = causes.Cause(
+    "a ping-pong has but one message under way and need not fill the link",
+    "measure a stream: osu_bw, IMB-MPI1 Uniband, ib_write_bw, iperf3, or fabricgauge check",
+    "",
+)
+
+
 def judge(context: Context) -> tuple[Verdict, ...]:
     return tuple(verdict for subject in context.subjects for verdict in _judge(context, subject))
 
@@ -21,6 +28,7 @@ def _judge(context: Context, subject: Subject) -> tuple[Verdict, ...]:
     if isinstance(subject.ceiling, Skipped):
         return (Verdict(ID, Outcome.SKIPPED, subject.name, subject.ceiling.reason),)
     one_way = streams(context, subject, "bandwidth", "put_bandwidth")
+    one_way = one_way or streams(context, subject, "latency")
     if not one_way:
         size = wording.size(int(context.limit("fraction.from")))
         reason = f"no one-way stream of messages of at least {size} was measured"
@@ -34,6 +42,8 @@ def _verdict(context: Context, stream: Stream, all_streams: tuple[Stream, ...]) 
     found = () if outcome is Outcome.PASS else _causes(context, stream)
     evidence = (_launches(stream), *(cause.evidence for cause in found if cause.evidence))
     signs: tuple[str, ...] = ()
+    if stream.series.is_latency and outcome is not Outcome.PASS:
+        outcome, found = Outcome.INCONCLUSIVE, (_PING_PONG,)
     if outcome is Outcome.FAIL:
         outcome, signs = _softened(context, stream, all_streams)
     return Verdict(
@@ -43,7 +53,8 @@ def _verdict(context: Context, stream: Stream, all_streams: tuple[Stream, ...]) 
         summary=stream.sentence + ("; a host limits it, see host-limited" if signs else ""),
         figure=Figure(
             stream.fraction, "share",
-            f"of the ceiling, per direction at {wording.size(stream.best.message_bytes)}"
+            "of the ceiling, per direction"
+            f" {wording.at(stream.best.message_bytes, stream.best.sized)}"
             f" ({wording.PATTERNS[stream.series.pattern]})",
         ),
         threshold=context.thresholds.threshold("fraction.pass", "at least"),
@@ -89,4 +100,5 @@ def _remedy(outcome: Outcome, likely: str, signs: tuple[str, ...]) -> str:
         return ""
     if signs:
         return "free or add processors (see host-limited), then measure again"
-    return _AGAIN if outcome is Outcome.INCONCLUSIVE else likely
+    undecided = outcome is Outcome.INCONCLUSIVE and likely != _PING_PONG.remedy
+    return _AGAIN if undecided else likely

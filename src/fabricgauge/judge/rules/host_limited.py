@@ -24,6 +24,9 @@ def judge(context: Context) -> tuple[Verdict, ...]:
 def _judge(context: Context, subject: Subject) -> tuple[Verdict, ...]:
     if isinstance(subject.ceiling, Skipped):
         return (Verdict(ID, Outcome.SKIPPED, subject.name, subject.ceiling.reason),)
+    if subject.imported:
+        reason = "not known: the logs hold no word about the hosts' processors"
+        return (Verdict(ID, Outcome.SKIPPED, subject.name, reason),)
     found = streams(context, subject)
     low = [one for one in found if one.fraction < context.limit("fraction.pass")]
     if not low:

@@ -17,7 +17,7 @@ def judge(context: Context) -> tuple[Verdict, ...]:
     return tuple(
         _changed(subject) or _judge(context.run.fabric, subject.network)
         for subject in context.subjects
-        if not isinstance(subject.network, Skipped)
+        if not isinstance(subject.network, Skipped) and not subject.imported
     )
 
 

@@ -20,6 +20,11 @@ def judge(context: Context) -> tuple[Verdict, ...]:
 
 
 def _judge(context: Context, subject: Subject) -> Verdict:
+    if subject.imported:
+        return Verdict(
+            ID, Outcome.SKIPPED, subject.name,
+            "not known: the logs hold no interface counters, so the figures alone must speak",
+        )  # fmt: skip
     found = findings(context, subject)
     outcome = worst([finding.outcome for finding in found], empty=Outcome.INCONCLUSIVE)
     decisive = [finding for finding in found if finding.outcome is outcome]

@@ -2,6 +2,7 @@
 
 from itertools import combinations
 
+from fabricgauge.judge import wording
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.precedence import worst
 from fabricgauge.judge.subject import Subject, ok
@@ -31,7 +32,9 @@ def judge(context: Context) -> tuple[Verdict, ...]:
 
 
 def _judge(context: Context, subject: Subject) -> Verdict:
-    measured = [launch for launch in subject.launches if ok(launch)]
+    if subject.imported:
+        return _told(subject)
+    measured = [launch for launch in subject.launches if ok(launch) or launch.curves]
     if not measured:
         return Verdict(
             ID, Outcome.INCONCLUSIVE, subject.name, "no launch measured anything",
@@ -48,6 +51,31 @@ def _judge(context: Context, subject: Subject) -> Verdict:
         cause=_cause(outcome, findings),
         remedy="" if outcome is Outcome.PASS else _REMEDY,
     )
+
+
+def _told(subject: Subject) -> Verdict:
+    """What others' logs, or whoever imported them, say of the hosts; nobody proves it."""
+    lonely = [one for one in subject.curves if len(one.hosts) > 1 and len(set(one.hosts)) == 1]
+    if lonely:
+        where = f"{lonely[0].source}:{lonely[0].first_line}"
+        return Verdict(
+            ID, Outcome.INVALID if subject.claimed else Outcome.WARN, subject.name,
+            f"{where}: the log itself names {lonely[0].hosts[0]} for both ends",
+            cause=_ONE_NODE, remedy=_REMEDY,
+        )  # fmt: skip
+    apart = [one for one in subject.curves if len(set(one.hosts)) > 1]
+    if apart and len(apart) == len(subject.curves):
+        hosts = wording.listed(tuple(dict.fromkeys(host for one in apart for host in one.hosts)))
+        summary = f"the logs name different hosts ({hosts}); they are believed, not proved"
+        return Verdict(ID, Outcome.PASS, subject.name, summary)
+    nodes = tuple(dict.fromkeys(node for launch in subject.launches for node in launch.nodes))
+    if len(nodes) > 1:
+        summary = f"stated when the logs were imported, not proved: {wording.listed(nodes)}"
+        return Verdict(ID, Outcome.PASS, subject.name, summary)
+    return Verdict(
+        ID, Outcome.SKIPPED, subject.name,
+        "not known: the logs do not say on which hosts the ranks ran, and nobody stated it",
+    )  # fmt: skip
 
 
 def _summary(outcome: Outcome, findings: list[_Finding]) -> str:

@@ -30,6 +30,9 @@ def judge(context: Context) -> tuple[Verdict, ...]:
 
 
 def _judge(context: Context, subject: Subject) -> Verdict:
+    if subject.imported:
+        reason = "the logs have means only: how steady the figures were is not known"
+        return Verdict(ID, Outcome.SKIPPED, subject.name, reason)
     deciding = [(one.series, one.best) for one in streams(context, subject)]
     smallest = [(one, one.points[0]) for one in subject.series if one.is_latency]
     if not deciding and not smallest:
@@ -100,6 +103,6 @@ def _spread(threshold: str, spread: float, series: Series, point: Point) -> _Fin
 
 def _where(series: Series, point: Point) -> str:
     return (
-        f"{wording.direction(series.origin, series.target)},"
-        f" {wording.PATTERNS[series.pattern]} at {wording.size(point.message_bytes)}"
+        f"{series.name}, {wording.PATTERNS[series.pattern]}"
+        f" {wording.at(point.message_bytes, point.sized)}"
     )

@@ -1,0 +1,165 @@
+"""Other suites' logs into a run like any other: read, stored, judged by the same rules."""
+
+import os
+import platform
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timezone
+from itertools import chain, islice
+from pathlib import Path
+
+import msgspec
+
+from fabricgauge import __version__
+from fabricgauge.app.conclude import conclude, write_reports
+from fabricgauge.app.progress import Progress
+from fabricgauge.app.read_files import found_in
+from fabricgauge.judge.thresholds import Thresholds
+from fabricgauge.model.errors import CannotRun
+from fabricgauge.model.fabric import Fabric, Network
+from fabricgauge.model.judged import Judged
+from fabricgauge.model.plan import Plan, Stopping
+from fabricgauge.model.run import IMPORTED, Ended
+from fabricgauge.model.suite import Strange, SuiteCurve
+from fabricgauge.parse.suites import Found
+from fabricgauge.store.run_directory import RunDirectory
+from fabricgauge.store.run_files import (
+    About,
+    Entry,
+    Started,
+    append_launch,
+    append_records,
+    load,
+    write_beginning,
+)
+
+#: Larger files are not copied into the run; their names and sizes are in it all the same.
+LARGEST_COPY_BYTES = 16 << 20
+
+#: What a run keeps of one file; what exceeds it is counted.
+MOST_CURVES = 20_000
+MOST_STRANGE = 1_000
+
+
+class Source(msgspec.Struct, frozen=True):
+    """Something to import: where it is from, and what is stated about it.
+
+    ``network`` is None where nobody says what it was measured on; ``path`` where it is
+    no file.
+    """
+
+    name: str
+    found: Iterable[Found]
+    network: Network | None = None
+    path: Path | None = None
+
+
+def files(paths: Sequence[Path]) -> tuple[Path, ...]:
+    """The files that are meant: each itself, and all in a directory and below, by name."""
+    return tuple(chain.from_iterable(_within(path) for path in paths))
+
+
+def _within(path: Path) -> Iterator[Path]:
+    if not path.is_dir():
+        yield path
+        return
+    for folder, folders, names in os.walk(path):
+        folders.sort()
+        yield from (Path(folder, name) for name in sorted(names))
+
+
+def source_of(path: Path, network: Network | None) -> Source:
+    return Source(str(path), found_in(path), network, path)
+
+
+def import_logs(
+    sources: Sequence[Source],
+    hosts: tuple[str, ...],
+    directory: RunDirectory,
+    command: tuple[str, ...],
+    progress: Progress,
+) -> None:
+    """Read every source into the run; one that cannot be read does not end the others.
+
+    ``hosts`` are those of the ranks, in their order, where somebody states them.
+
+    Raises:
+        CannotRun: not one figure was found; the message names what was looked at.
+    """
+    networks = _networks(sources)
+    fabric = Fabric(nodes=(), unreached=(), networks=networks)
+    plan = Plan("import", Stopping(0.0, 0.0), False, (), tool="import")
+    write_beginning(directory, _about(command), fabric, plan)
+    curves = 0
+    for number, source in enumerate(sources, 1):
+        progress.stage(f"reading {source.name}")
+        curves += _one(number, source, hosts, directory)
+    if not curves:
+        names = ", ".join(source.name for source in sources[:5]) or "nothing"
+        raise CannotRun(
+            f"none of {len(sources)} files holds a figure of a suite that is known ({names}"
+            f"{', …' if len(sources) > 5 else ''}); `fabricgauge import --help` lists the suites"
+        )
+
+
+def judge(directory: RunDirectory, thresholds: Thresholds) -> Judged:
+    """Judge what was imported and write the reports; the run is complete then."""
+    judged = conclude(msgspec.structs.replace(load(directory), complete=True), thresholds)
+    write_reports(directory, judged)
+    directory.finish()
+    return judged
+
+
+def _networks(sources: Sequence[Source]) -> tuple[Network, ...]:
+    """Each stated network once."""
+    stated = [source.network for source in sources if source.network is not None]
+    return tuple({network.name: network for network in stated}.values())
+
+
+def _about(command: tuple[str, ...]) -> About:
+    now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    environment = {
+        "fabricgauge": __version__,
+        "head": platform.node(),
+        "python": platform.python_version(),
+    }
+    return About(now, command, environment)
+
+
+def _one(number: int, source: Source, hosts: tuple[str, ...], directory: RunDirectory) -> int:
+    """Read one source into the run; how many curves it had."""
+    if source.path is not None and _is_small(source.path):
+        directory.copy_raw(f"import-{number:03}", source.path)
+    counts: dict[type, int] = {SuiteCurve: 0, Strange: 0}
+    kept = _kept(source.found, counts)
+    while some := list(islice(kept, 256)):
+        append_records(directory, (Entry(number, 1, one) for one in some))
+    dropped = _dropped(source.name, counts)
+    append_records(directory, (Entry(number, 1, one) for one in dropped))
+    name = None if source.network is None else source.network.name
+    ended = Ended(IMPORTED, 0, "", (source.name,), 0.0)
+    append_launch(directory, Started(number, 1, name, hosts, ended, ()))
+    return counts[SuiteCurve]
+
+
+def _kept(found: Iterable[Found], counts: dict[type, int]) -> Iterator[Found]:
+    limits = {SuiteCurve: MOST_CURVES, Strange: MOST_STRANGE}
+    for one in found:
+        counts[type(one)] += 1
+        if counts[type(one)] <= limits[type(one)]:
+            yield one
+
+
+def _dropped(name: str, counts: dict[type, int]) -> Iterator[Strange]:
+    if counts[SuiteCurve] > MOST_CURVES:
+        reason = f"a run keeps {MOST_CURVES:,} tables of a file; split it to import the others"
+        yield Strange(0, "", reason, counts[SuiteCurve] - MOST_CURVES, name)
+    if counts[Strange] > MOST_STRANGE:
+        reason = f"only the first {MOST_STRANGE:,} places that were not understood are kept"
+        yield Strange(0, "", reason, counts[Strange] - MOST_STRANGE, name)
+
+
+def _is_small(path: Path) -> bool:
+    try:
+        return path.is_file() and path.stat().st_size <= LARGEST_COPY_BYTES
+    except OSError:
+        return False

@@ -1,0 +1,74 @@
+"""``fabricgauge import``: what other suites measured, judged by the same rules."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from fabricgauge.app.import_logs import Source
+
+
+@click.command("import")
+@click.argument("logs", nargs=-1, required=True, metavar="FILE|DIR|REFERENCE...")
+@click.option("--network", metavar="TEXT",
+              help='What they were measured on, e.g. "25GbE mtu=9000", opa100, edr.')  # fmt: skip
+@click.option("--hosts", metavar="NODES", help="Where the ranks ran, in their order, e.g. c[1-2].")
+@click.option("--against", metavar="NAME", help="A reference whose curves stand beside yours.")
+@click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+              help="Where runs are kept; default: $XDG_DATA_HOME/fabricgauge/runs.")  # fmt: skip
+@click.option("--format", "format_", default="terminal", show_default=True, help="What to print.")
+@click.option("--to", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="Write to FILE instead of the terminal.")  # fmt: skip
+@click.pass_context
+def import_(ctx: click.Context, /, logs: tuple[str, ...], **options: Any) -> None:
+    """Read what other suites measured into a run, judge it and report.
+
+    Output of OSU, IMB, perftest, iperf, NetPIPE, nccl-tests, nvbandwidth, ucx_perftest,
+    fabtests, mpiGraph and GPCNeT, text or JSON, is told by its content; any mix may be in
+    one file, plain or gzip. A directory is read with all below it. What a log does not
+    say can be stated; what nobody states is reported as not known.
+    """
+    from fabricgauge import settings
+    from fabricgauge.app.import_logs import import_logs, judge
+    from fabricgauge.app.progress import Silent
+    from fabricgauge.cli.show import require_format, show
+    from fabricgauge.judge.judging import exit_status
+    from fabricgauge.judge.thresholds import thresholds_from
+    from fabricgauge.run.launchers.nodes import expand
+    from fabricgauge.store.run_directory import RunDirectory
+
+    require_format(options["format_"])
+    said = settings.load()
+    thresholds = thresholds_from(said.thresholds, said.thresholds_origin)
+    hosts = expand(options["hosts"], "") if options["hosts"] else ()
+    sources = _sources(logs, options["network"])
+    directory = RunDirectory.create(options["output"] or settings.run_root())
+    try:
+        import_logs(sources, hosts, directory, tuple(sys.argv), Silent())
+    except BaseException:
+        directory.discard(copies=True)
+        raise
+    judged = judge(directory, thresholds)
+    show(judged, directory.path, options["format_"], options["to"])
+    ctx.exit(exit_status(judged.overall))
+
+
+def _sources(logs: tuple[str, ...], stated: str | None) -> "tuple[Source, ...]":
+    """Files, all files of directories, and references by name, in the given order."""
+    from fabricgauge.app.import_logs import Source, files, source_of
+    from fabricgauge.ceiling.stated import stated_network
+    from fabricgauge.references.interface import reference
+
+    network = stated_network(stated) if stated else None
+    found: list[Source] = []
+    for log in logs:
+        path = Path(log)
+        if path.exists() or "/" in log:
+            found += [source_of(file, network) for file in files([path])]
+            continue
+        known = reference(log)
+        its_own = stated_network(known.network) if known.network else None
+        found.append(Source(known.name, known.curves, network or its_own))
+    return tuple(found)

@@ -1,0 +1,70 @@
+"""Whether others' logs are whole: tables cut off, rows without a figure, lines not understood."""
+
+from fabricgauge.judge import wording
+from fabricgauge.judge.subject import Subject
+from fabricgauge.model.run import Launch
+from fabricgauge.model.suite import Strange, SuiteCurve
+from fabricgauge.model.verdict import Figure, Outcome, Verdict
+
+_CAUSE = "a run or its log was ended early, or the file is none of a suite that can be read"
+_REMEDY = "import the whole logs, and only logs; what was read is judged all the same"
+
+
+def judge(rule: str, subject: Subject) -> Verdict:
+    """A warning that names all that is missing; what was read is not the worse for it."""
+    missing = (*_unread(subject), *_cut_off(subject), *_failures(subject))
+    strange = _strange(subject)
+    tables = {(one.source, one.first_line) for one in subject.curves}
+    figure = Figure(len(tables), "", "tables were read")
+    read = f"{len(tables)} tables of {len(subject.launches)} files were read"
+    if not missing:
+        return Verdict(
+            rule, Outcome.PASS, subject.name, f"{read}{strange[0] if strange else ''}",
+            figure, evidence=strange[1:],
+        )  # fmt: skip
+    return Verdict(
+        rule, Outcome.WARN, subject.name, f"{read}, but {wording.listed(missing, 3)}",
+        figure, evidence=(*missing, *strange[1:]), cause=_CAUSE, remedy=_REMEDY,
+    )  # fmt: skip
+
+
+def _unread(subject: Subject) -> tuple[str, ...]:
+    return tuple(_nothing(launch) for launch in subject.launches if not launch.curves)
+
+
+def _nothing(launch: Launch) -> str:
+    source = launch.ended.argv[-1] if launch.ended.argv else f"file {launch.number}"
+    reason = f" ({launch.strange[0].reason})" if launch.strange else ""
+    return f"{source} holds nothing that could be read{reason}"
+
+
+def _cut_off(subject: Subject) -> tuple[str, ...]:
+    told = (f"{_where(one)}: {one.cut_off}" for one in subject.curves if one.cut_off)
+    return tuple(dict.fromkeys(told))
+
+
+def _failures(subject: Subject) -> tuple[str, ...]:
+    told = (
+        f"{one.source}:{failure.line} {one.benchmark}: {failure.trouble}: {failure.text}"
+        for one in subject.curves
+        for failure in one.failures
+    )
+    return tuple(dict.fromkeys(told))
+
+
+def _strange(subject: Subject) -> tuple[str, ...]:
+    """How many lines were not understood, then each place; launchers write such lines."""
+    found = [one for launch in subject.launches if launch.curves for one in launch.strange]
+    if not found:
+        return ()
+    count = sum(one.count for one in found)
+    return (f"; {count:,} lines between them were not understood", *map(_line, found))
+
+
+def _line(one: Strange) -> str:
+    more = f" and {one.count - 1} more" if one.count > 1 else ""
+    return f"{one.source}:{one.line}{more}: {one.text or '(nothing)'} ({one.reason})"
+
+
+def _where(curve: SuiteCurve) -> str:
+    return f"{curve.source}:{curve.first_line} {curve.benchmark}"

@@ -1,0 +1,125 @@
+"""What comparing two sets of curves found: size by size, curve by curve, and altogether."""
+
+from typing import Literal
+
+import msgspec
+
+from fabricgauge.model.estimate import Estimate
+from fabricgauge.model.suite import SuiteCurve
+
+Side = Literal["A", "B"]
+
+#: Of one size: B against A beyond the tolerance, within it, or not decided by the intervals.
+Standing = Literal["worse", "better", "within", "open"]
+
+#: What a pair's word rests on. ``launches``: intervals over several launches of each side;
+#: ``intervals``: those of a single launch on at least one side; ``means``: no intervals.
+Basis = Literal["launches", "intervals", "means"]
+
+Outcome = Literal["regression", "no regression", "undecided", "nothing comparable"]
+
+
+class Operand(msgspec.Struct, frozen=True):
+    """One side of a comparison as it was asked for, and what it turned out to be.
+
+    ``name`` is a run's identity, a file's name or a reference's. ``facts`` say more about
+    its origin, in the order in which they are to be shown; ``notes`` are cautions.
+    """
+
+    asked: str
+    kind: Literal["run", "file", "reference"]
+    name: str
+    facts: dict[str, str] = {}
+    notes: tuple[str, ...] = ()
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """One message size that both sides have; values in the curves' unit.
+
+    ``ratio`` is B's value over A's. ``low`` and ``high`` are its conservative interval: the
+    one's lower end over the other's upper end, and the reverse. They are None where a side
+    has no interval; ``standing`` is then that of the bare figures.
+    """
+
+    message_bytes: int | None
+    a: Estimate
+    b: Estimate
+    ratio: float
+    low: float | None
+    high: float | None
+    standing: Standing
+
+    @property
+    def change(self) -> float:
+        """B's difference from A as a share of A; positive where B's figure is larger."""
+        return self.ratio - 1.0
+
+
+class Crossover(msgspec.Struct, frozen=True):
+    """Between two sizes B turns from the better one into the worse, or the reverse.
+
+    ``significant``: on both sides the ratio's interval excludes 1; with bare figures, both
+    differ by more than the tolerance.
+    """
+
+    from_bytes: int
+    to_bytes: int
+    becomes: Literal["worse", "better"]
+    significant: bool
+
+
+class Summary(msgspec.Struct, frozen=True):
+    """All common sizes of one pair of curves together; changes are shares of A.
+
+    ``corrected`` is at how many sizes B is worse beyond the tolerance even when the number of
+    sizes and curves that were looked at is allowed for (Holm). It is 0 without intervals.
+    """
+
+    sizes: int
+    median_change: float
+    least_change: float
+    largest_change: float
+    mean_ratio: float
+    worse: int
+    better: int
+    within: int
+    open: int
+    corrected: int
+
+
+class Pair(msgspec.Struct, frozen=True):
+    """Two curves of the same kind. ``only_a`` and ``only_b`` are sizes that one side has.
+
+    ``regression`` is the reason for calling B worse than A, empty if there is none.
+    ``notes`` name what besides the two sides differs (suite, statistic, settings).
+    """
+
+    a: SuiteCurve
+    b: SuiteCurve
+    basis: Basis
+    differences: tuple[Difference, ...]
+    summary: Summary
+    crossovers: tuple[Crossover, ...]
+    only_a: tuple[int | None, ...]
+    only_b: tuple[int | None, ...]
+    regression: str
+    notes: tuple[str, ...]
+
+
+class Unmatched(msgspec.Struct, frozen=True):
+    """A curve that was compared with nothing, and why."""
+
+    side: Side
+    curve: SuiteCurve
+    reason: str
+
+
+class Comparison(msgspec.Struct, frozen=True):
+    """B against A. ``tolerance`` is the share of A by which B may be worse."""
+
+    a: Operand
+    b: Operand
+    tolerance: float
+    outcome: Outcome
+    pairs: tuple[Pair, ...]
+    unmatched: tuple[Unmatched, ...]

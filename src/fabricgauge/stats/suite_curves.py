@@ -1,0 +1,87 @@
+"""A run's own curves in the form that other suites' results have."""
+
+from collections.abc import Sequence
+
+from fabricgauge.model.curve import Curve, CurvePoint
+from fabricgauge.model.measurement import LATENCY_PATTERNS, Pattern
+from fabricgauge.model.run import Run
+from fabricgauge.model.suite import Besides, Quantity, SuiteCurve, SuitePoint
+from fabricgauge.stats.curves import curves
+
+SUITE = "fabricgauge"
+UNPINNED = "MPI's own choice"
+UNIT_RULE = "seconds and bytes, as the engine writes them"
+
+#: Launches of this name ran on one node alone: a reference of the judging, no network.
+LOOPBACK = "loopback:"
+
+WHAT: dict[Pattern, str] = {
+    "latency": "half round trip",
+    "put_latency": "one put with its flush",
+    "bandwidth": "one-way stream",
+    "bidirectional_bandwidth": "streams in both directions, summed",
+    "put_bandwidth": "one-way stream of puts",
+}
+
+
+def suite_curves(run: Run) -> tuple[SuiteCurve, ...]:
+    """Every curve of a run: the engine's, then what other suites measured in it.
+
+    Latency patterns give times, the others payload bandwidth; intervals are those of
+    the engine's estimates. Curves of one node's loopback are left out.
+    """
+    version = next((one.header.version for one in run.launches if one.header), "")
+    own = (of_engine(one, version, run.identity) for one in curves(run) if _is_network(one))
+    foreign = (one for launch in run.launches for one in getattr(launch, "curves", ()))
+    return (*(one for one in own if one.points), *foreign)
+
+
+def of_engine(curve: Curve, version: str = "", source: str = "") -> SuiteCurve:
+    """One curve of the engine; ``source`` is the identity of the run that it is from."""
+    quantity: Quantity = "time" if curve.pattern in LATENCY_PATTERNS else "bandwidth"
+    there = "↔" if curve.pattern == "bidirectional_bandwidth" else "→"
+    return SuiteCurve(
+        suite=SUITE,
+        version=version,
+        benchmark=curve.pattern,
+        title=f"{WHAT[curve.pattern]}, {curve.origin_node} {there} {curve.target_node}",
+        what=WHAT[curve.pattern],
+        quantity=quantity,
+        statistic="median",
+        unit_rule=UNIT_RULE,
+        first_line=0,
+        last_line=0,
+        points=_points(curve.points, quantity),
+        pattern=curve.pattern,
+        directions=2 if curve.pattern == "bidirectional_bandwidth" else 1,
+        ranks=2,
+        settings=_settings(curve),
+        hosts=(curve.origin_node, curve.target_node),
+        source=source,
+    )
+
+
+def _is_network(curve: Curve) -> bool:
+    return curve.network is None or not curve.network.startswith(LOOPBACK)
+
+
+def _points(points: Sequence[CurvePoint], quantity: Quantity) -> tuple[SuitePoint, ...]:
+    if quantity == "time":
+        return tuple(_time_point(point) for point in points)
+    carried = ((point.message_bytes, point.bandwidth) for point in points)
+    return tuple(SuitePoint(size, rate, 0) for size, rate in carried if rate is not None)
+
+
+def _time_point(point: CurvePoint) -> SuitePoint:
+    besides: dict[Besides, float] = {
+        "minimum": point.minimum_s,
+        "maximum": point.maximum_s,
+        "p99": point.p99_s,
+    }
+    return SuitePoint(point.message_bytes, point.time, 0, besides)
+
+
+def _settings(curve: Curve) -> dict[str, str]:
+    windows = {point.window for point in curve.points}
+    window = {"window": str(*windows)} if len(windows) == 1 and windows != {1} else {}
+    return {"network": curve.network or UNPINNED, **window}
