@@ -5,12 +5,12 @@ from contextlib import suppress
 
 import msgspec
 
+from fabricgauge.app.explain import explained
 from fabricgauge.app.progress import Progress
-from fabricgauge.discover.interface import link_states
 from fabricgauge.model.command import Command
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import StoreError
-from fabricgauge.model.fabric import Fabric, Network
+from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.measurement import Record as EngineRecord
 from fabricgauge.model.plan import Plan, PlannedLaunch
@@ -96,7 +96,7 @@ def _one(bench: Bench, launch: PlannedLaunch, progress: Progress) -> Ended:
         raise
     finally:
         running.close()
-    ended = _explained(bench, launch, given_up(running.ended(), gave_up))
+    ended = explained(bench.reach, bench.fabric, launch.network, given_up(running.ended(), gave_up))
     _close(bench, launch, ended, strange)
     return ended
 
@@ -130,18 +130,6 @@ def _keep(
     if isinstance(record, Measurement):
         progress.case(record)
     return record
-
-
-def _explained(bench: Bench, launch: PlannedLaunch, ended: Ended) -> Ended:
-    """A launch that broke gets the state of its network's links added to its message."""
-    if ended.status == "ok":
-        return ended
-    networks: tuple[Network, ...] = tuple(
-        n for n in bench.fabric.networks if launch.network in (None, n.name)
-    )
-    found = tuple(t for n in networks for t in link_states(bench.reach, bench.fabric, n))
-    message = "; ".join((*found, ended.message))
-    return msgspec.structs.replace(ended, message=message, changes=found)
 
 
 def _close(bench: Bench, launch: PlannedLaunch, ended: Ended, strange: list[str]) -> None:

@@ -1,14 +1,56 @@
 """Which module works out the ceiling of which technology: one row each."""
 
 from collections.abc import Callable, Iterable
+from typing import Literal
 
-from fabricgauge.ceiling import ethernet
+from fabricgauge.ceiling import (
+    cxl,
+    efa,
+    ethernet,
+    infiniband,
+    iwarp,
+    nvlink,
+    omni_path,
+    pcie,
+    roce,
+    slingshot,
+)
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.ceiling import Ceiling
+from fabricgauge.model.ceiling import Ceiling, Step
 from fabricgauge.model.fabric import Network
 
 CEILINGS: dict[str, Callable[[Network], Ceiling | Skipped]] = {
     "ethernet": ethernet.ceiling,
+    "roce-v1": roce.v1,
+    "roce-v2": roce.v2,
+    "iwarp": iwarp.ceiling,
+    "infiniband": infiniband.ceiling,
+    "omni-path": omni_path.ceiling,
+    "slingshot": slingshot.ceiling,
+    "efa": efa.ceiling,
+    "nvlink": nvlink.ceiling,
+    "pcie": pcie.ceiling,
+    "cxl": cxl.ceiling,
+}
+
+#: What a small message has to pass: the kernel's TCP, an adapter, or a path between memories.
+Floor = Literal["tcp", "rdma", "memory"]
+
+#: Which floor of latency holds for whom. ``ipoib`` (TCP over InfiniBand or Omni-Path) has no
+#: ceiling here: its packets depend on a mode that nothing tells.
+FLOORS: dict[str, Floor] = {
+    "ethernet": "tcp",
+    "ipoib": "tcp",
+    "roce-v1": "rdma",
+    "roce-v2": "rdma",
+    "iwarp": "rdma",
+    "infiniband": "rdma",
+    "omni-path": "rdma",
+    "slingshot": "rdma",
+    "efa": "rdma",
+    "nvlink": "memory",
+    "pcie": "memory",
+    "cxl": "memory",
 }
 
 
@@ -27,3 +69,14 @@ def ceiling(network: Network) -> Ceiling | Skipped:
 def ceilings(networks: Iterable[Network]) -> dict[str, Ceiling | Skipped]:
     """The ceiling of each network, by the network's name."""
     return {network.name: ceiling(network) for network in networks}
+
+
+def both_directions(of: Ceiling) -> Step:
+    """What both directions together may reach, in bytes/s: every link here is full duplex.
+
+    A figure that sums both directions is held against this; the ceiling is per direction.
+    """
+    return Step(
+        "both directions", f"2 × {of.payload_bytes_per_s / 1e6:.2f} MB/s (full duplex)",
+        2 * of.payload_bytes_per_s, "bytes/s in both directions together",
+    )  # fmt: skip

@@ -26,12 +26,14 @@ class Answer(msgspec.Struct, frozen=True):
     trouble: str
 
 
-def answers(doors: Sequence[Door], timeout_s: float) -> Generator[Answer, None, None]:
-    """One answer per door, in the order in which they arrive.
+def answers(
+    doors: Sequence[Door], timeout_s: float, script_name: str = "probe.sh"
+) -> Generator[Answer, None, None]:
+    """One answer per door to a script of this package, in the order in which they arrive.
 
     Closing the iterator early, as an interrupt does, ends the probes that still run.
     """
-    script = resources.files(__package__).joinpath("probe.sh").read_text("utf-8")
+    script = resources.files(__package__).joinpath(script_name).read_text("utf-8")
     asking = _Asking(doors, script, timeout_s)
     try:
         asking.start()

@@ -16,7 +16,7 @@ from fabricgauge.judge.interface import Context
 from fabricgauge.judge.streams import Stream
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.measurement import Measurement, ProcessorUse
-from fabricgauge.stats.series import series_of
+from fabricgauge.stats.series import node_of, series_of
 from fabricgauge.stats.spread import relative_half_width
 
 #: Share of the time with data under way at which a sender keeps a link full.
@@ -42,6 +42,30 @@ class _Case(msgspec.Struct, frozen=True):
     @property
     def measurements(self) -> tuple[Measurement, ...]:
         return self.stream.best.measurements
+
+    @property
+    def uses(self) -> tuple[tuple[str, ProcessorUse], ...]:
+        """Node and processors of both ends in the cases behind the figure.
+
+        Of another suite's programs only those of the whole launch are known.
+        """
+        each = tuple(
+            (self.node(one, use.rank), use)
+            for one in self.measurements
+            for use in one.processors
+            if use.rank in (one.origin, one.target)
+        )
+        return (*each, *self._around)
+
+    @property
+    def _around(self) -> tuple[tuple[str, ProcessorUse], ...]:
+        launches = {one.launch for one in self.stream.best.observed if one.measurement is None}
+        return tuple(
+            (node_of(launch, use.rank), use)
+            for launch in self.stream.subject.launches
+            if launch.number in launches and launch.around
+            for use in launch.around.processors
+        )
 
     def limit(self, name: str) -> float:
         return self.context.limit(f"host-limited.{name}")
@@ -206,17 +230,11 @@ def _busy_processors(case: _Case) -> Iterable[str]:
 
 def _ranks(case: _Case) -> Sequence[tuple[str, int]]:
     """Node and rank of both ends, as far as their processor use is known."""
-    known = {
-        (case.node(one, use.rank), use.rank)
-        for one in case.measurements
-        for use in one.processors
-        if use.rank in (one.origin, one.target)
-    }
-    return sorted(known)
+    return sorted({(node, use.rank) for node, use in case.uses})
 
 
 def _median(case: _Case, rank: int, share: Callable[[ProcessorUse], float]) -> float:
-    found = [share(use) for one in case.measurements for use in one.processors if use.rank == rank]
+    found = [share(use) for _, use in case.uses if use.rank == rank]
     return float(np.median(found))
 
 

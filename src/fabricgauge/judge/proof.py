@@ -40,7 +40,7 @@ def findings(context: Context, subject: Subject) -> tuple[Finding, ...]:
             node for node in nodes if node.payload_bytes >= context.limit("path.least_payload")
         ]
         found += [_finding(context, subject, launch, node) for node in enough]
-        if not enough and ok(launch):
+        if not enough and (ok(launch) or launch.around):
             found.append(_too_little(launch, nodes))
     return tuple(found)
 

@@ -61,27 +61,23 @@ class Lost(msgspec.Struct, frozen=True):
 
 def moved(launch: Launch, fabric: Fabric) -> tuple[Moved, ...]:
     """One value per node whose counters were read, by rank."""
-    measurements = ok(launch)
-    ranks = sorted({one.rank for m in measurements for one in m.counters})
-    return tuple(_moved(launch, fabric, measurements, rank) for rank in ranks)
+    ranks = sorted({counters.rank for counters, _ in launch.counted})
+    return tuple(_moved(launch, fabric, rank) for rank in ranks)
 
 
-def _moved(launch: Launch, fabric: Fabric, ok_ones: tuple[Measurement, ...], rank: int) -> Moved:
+def _moved(launch: Launch, fabric: Fabric, rank: int) -> Moved:
     node = node_of(launch, rank)
     payload, sent, left_out = 0, dict[str, int](), list[str]()
-    for measurement in ok_ones:
-        for counters in measurement.counters:
-            if counters.rank != rank:
-                continue
-            backwards = counters.went_backwards
-            if backwards:
-                left_out.append(
-                    f"case {measurement.case}: the counters of {node}:{backwards} went backwards"
-                )
-                continue
-            payload += _payload(measurement, rank)
-            _add(sent, counters)
-    by_address = _by_address(ok_ones, rank)
+    for counters, payload_bytes in launch.counted:
+        if counters.rank != rank:
+            continue
+        if counters.went_backwards:
+            where = f"{node}:{counters.went_backwards}"
+            left_out.append(f"launch {launch.number}: the counters of {where} went backwards")
+            continue
+        payload += payload_bytes[rank] if rank < len(payload_bytes) else 0
+        _add(sent, counters)
+    by_address = _by_address(ok(launch), rank)
     if sum(by_address.values()) >= CARRIED * payload:
         sent = {name: count for name, count in sent.items() if not is_adapter_port(name)}
     found = fabric.node(node)
@@ -95,11 +91,6 @@ def over_tcp(launches: Iterable[Launch]) -> bool:
     payload = sum(sum(one.payload_sent_bytes) for one in measurements)
     sent = sum(socket.sent_bytes for one in measurements for rank in one.sockets for socket in rank)
     return sent > 0 and sent >= CARRIED * payload
-
-
-def _payload(measurement: Measurement, rank: int) -> int:
-    sent = measurement.payload_sent_bytes
-    return sent[rank] if 0 <= rank < len(sent) else 0
 
 
 def _add(sent: dict[str, int], counters: NodeCounters) -> None:
@@ -137,12 +128,11 @@ def troubles(launches: Iterable[Launch]) -> tuple[Trouble, ...]:
     """Error and drop counters that rose, summed over all cases, largest first."""
     total: dict[tuple[str, str, str], tuple[int, int]] = {}
     for launch in launches:
-        for measurement in launch.measurements:
-            for counters in measurement.counters:
-                for name, counter, count, frames in _rises(counters):
-                    key = (node_of(launch, counters.rank), name, counter)
-                    before = total.get(key, (0, 0))
-                    total[key] = (before[0] + count, before[1] + frames)
+        for node_counters in launch.all_counters:
+            for name, counter, count, frames in _rises(node_counters):
+                key = (node_of(launch, node_counters.rank), name, counter)
+                before = total.get(key, (0, 0))
+                total[key] = (before[0] + count, before[1] + frames)
     found = (Trouble(*key, *risen) for key, risen in total.items() if risen[0] > 0)
     return tuple(sorted(found, key=lambda one: (-one.count, one.node, one.interface, one.counter)))
 

@@ -6,6 +6,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.curve import Curve
 from fabricgauge.model.run import Run
+from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import Outcome, Verdict
 
 
@@ -13,7 +14,8 @@ class Judged(msgspec.Struct, frozen=True):
     """One run, its ceilings by network name, its curves, and the verdicts.
 
     ``judged_utc`` is ISO 8601 with a trailing Z; ``rules_version`` names the set of
-    rules, so that a later judging of the same run can be told from this one.
+    rules, so that a later judging of the same run can be told from this one. ``against``
+    are reference curves to stand beside the run's own.
     """
 
     run: Run
@@ -23,3 +25,4 @@ class Judged(msgspec.Struct, frozen=True):
     overall: Outcome
     judged_utc: str
     rules_version: str
+    against: tuple[SuiteCurve, ...] = ()

@@ -28,7 +28,8 @@ class PlannedLaunch(msgspec.Struct, frozen=True):
     """One start of the engine on ``nodes``, one rank per node in that order.
 
     ``network`` is the name of the network that MPI is pinned to, None to leave MPI
-    its own choice. ``subnet`` is that network's subnet in CIDR form.
+    its own choice. ``subnet`` is that network's subnet in CIDR form. ``program`` names what
+    another suite starts instead of the engine; it has no ``cases``.
     """
 
     number: int
@@ -36,6 +37,7 @@ class PlannedLaunch(msgspec.Struct, frozen=True):
     subnet: str | None
     nodes: tuple[str, ...]
     cases: tuple[Case, ...]
+    program: str = ""
 
 
 class Plan(msgspec.Struct, frozen=True):

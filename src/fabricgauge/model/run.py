@@ -3,7 +3,7 @@
 import msgspec
 
 from fabricgauge.model.fabric import Fabric
-from fabricgauge.model.measurement import Header, Measurement, NodeCounters, Placement
+from fabricgauge.model.measurement import Header, Measurement, NodeCounters, Placement, ProcessorUse
 from fabricgauge.model.plan import Plan
 from fabricgauge.model.suite import Strange, SuiteCurve
 
@@ -30,11 +30,13 @@ class Around(msgspec.Struct, frozen=True, tag_field="record", tag="around"):
     """Interface counters of each node right before and after a program that reads none.
 
     ``payload_bytes`` is, by rank, the least that the program must have sent in between:
-    what its own output accounts for.
+    what its own output accounts for. ``processors`` are those of the nodes; the ranks' own
+    part of them is not known.
     """
 
     counters: tuple[NodeCounters, ...]
     payload_bytes: tuple[int, ...]
+    processors: tuple[ProcessorUse, ...] = ()
 
 
 class Launch(msgspec.Struct, frozen=True):
@@ -55,6 +57,29 @@ class Launch(msgspec.Struct, frozen=True):
     curves: tuple[SuiteCurve, ...] = ()
     strange: tuple[Strange, ...] = ()
     around: Around | None = None
+
+    @property
+    def counted(self) -> tuple[tuple[NodeCounters, tuple[int, ...]], ...]:
+        """Interface counters with the payload that all ranks sent meanwhile.
+
+        Those of the engine's cases that came to their proper end, or those around the whole
+        launch of another suite's program.
+        """
+        each = tuple(
+            (one, measurement.payload_sent_bytes)
+            for measurement in self.measurements
+            if measurement.status == "ok"
+            for one in measurement.counters
+        )
+        if self.around is None:
+            return each
+        return (*each, *((one, self.around.payload_bytes) for one in self.around.counters))
+
+    @property
+    def all_counters(self) -> tuple[NodeCounters, ...]:
+        """Every node's counters, also those of cases that broke: errors are errors."""
+        each = tuple(one for measurement in self.measurements for one in measurement.counters)
+        return each if self.around is None else (*each, *self.around.counters)
 
     @property
     def imported(self) -> bool:

@@ -27,7 +27,7 @@ UNITS: dict[Quantity, str] = {
 LESS_IS_BETTER: frozenset[Quantity] = frozenset({"time"})
 
 #: What a figure is of its samples. ``single``: one sample, or the log does not say.
-Statistic = Literal["mean", "median", "typical", "maximum", "single"]
+Statistic = Literal["mean", "median", "typical", "minimum", "maximum", "single"]
 
 #: What a log may say besides, each in the curve's unit.
 Besides = Literal[

@@ -2,14 +2,21 @@
 
 import re
 from collections.abc import Iterator
+from typing import Literal
 
 from fabricgauge.parse.interface import Line
 
 #: iperf3's largest known outputs have some 10 MB; what exceeds these is read as lines.
 MOST_CHARACTERS = 1 << 25
 MOST_LINES = 1 << 20
+#: Launchers' lines that may stand in an object before it is taken for broken.
+MOST_ALIENS = 64
 
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+State = Literal["open", "whole", "alien", "broken"]
+
+_STRING = re.compile(r'"[^"]*"')
+#: What a line of an object begins with. Old perftest leaves out the quotes around keys.
+_FITTING = re.compile(r'\s*(?:["{}\[\],\d-]|\w+\s*:|(?:true|false|null)\b|$)')
 
 
 class Collector:
@@ -20,6 +27,7 @@ class Collector:
         self._lines: list[Line] = []
         self._depth = 0
         self._size = 0
+        self._aliens = 0
 
     @staticmethod
     def begun_by(line: Line) -> "Collector | None":
@@ -35,14 +43,24 @@ class Collector:
     def text(self) -> str:
         return "\n".join(line.text for line in self._lines)
 
-    def add(self, line: Line) -> bool:
-        """Take a line; whether the object is complete now (or larger than any known)."""
+    def add(self, line: Line) -> State:
+        """Take a line, unless it is ``alien`` to the object or shows that this is ``broken``."""
+        if self._lines and _FITTING.match(line.text) is None:
+            self._aliens += 1
+            return "alien" if self._aliens <= MOST_ALIENS else "broken"
+        if self._size > MOST_CHARACTERS or len(self._lines) >= MOST_LINES:
+            return "broken"
         self._lines.append(line)
         self._size += len(line.text)
-        bare = _STRING.sub("", line.text)
-        self._depth += bare.count("{") + bare.count("[") - bare.count("}") - bare.count("]")
-        too_large = self._size > MOST_CHARACTERS or len(self._lines) >= MOST_LINES
-        return self._depth <= 0 or too_large
+        self._depth += _opened(line.text)
+        return "open" if self._depth > 0 else "whole"
 
     def lines(self) -> Iterator[Line]:
         yield from self._lines
+
+
+def _opened(text: str) -> int:
+    """How many brackets a line opens, less those that it closes; those in strings are text."""
+    if '"' in text:
+        text = _STRING.sub("", text.replace("\\\\", "").replace('\\"', ""))
+    return text.count("{") + text.count("[") - text.count("}") - text.count("]")

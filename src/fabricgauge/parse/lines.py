@@ -6,7 +6,7 @@ Intel MPI's ``-l`` (``[0] ``), ``srun --label`` (``0: ``), pdsh and clush (``c1:
 
 import re
 
-#: A longer line is cut: no suite writes one, and memory stays bounded.
+#: A longer line is cut, unless it is JSON: no suite writes one, and memory stays bounded.
 LONGEST_BYTES = 65536
 
 _COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -14,23 +14,30 @@ _COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _LABEL = re.compile(
     r"\[(?P<job>\d+,\d+)\]<std(?:out|err|diag)>: ?"
     r"|\[(?P<rank>\d+)\] (?! *\d+\.\d+ *- *\d| *local )"
-    r"|(?P<task>\d+): (?! *\d+ bytes +\d+ times)"
+    r"| {0,6}(?P<task>\d+): (?! *\d+ bytes +\d+ times)"
 )
 _HOST = re.compile(r"(?P<host>[A-Za-z][A-Za-z0-9._-]{0,62}): ?")
 
 
 def plain(raw: bytes) -> str:
     """One line's text; what is not UTF-8 becomes the replacement character."""
-    text = raw[:LONGEST_BYTES].decode("utf-8", "replace").rstrip("\r\n")
+    if len(raw) > LONGEST_BYTES and raw.lstrip()[:1] not in (b"{", b"["):
+        raw = raw[:LONGEST_BYTES]
+    text = raw.decode("utf-8", "replace").rstrip("\r\n")
     return _COLOURS.sub("", text) if "\x1b" in text else text
 
 
 def split_label(text: str) -> tuple[str, str]:
     """A launcher's label (empty if there is none) and what stands behind it."""
-    match = _LABEL.match(text) if text[:1] in "[0123456789" else None
+    match = _LABEL.match(text) if text[:1] in "[ 0123456789" else None
     if match is None:
         return "", text
     return match[0].strip(), text[match.end() :]
+
+
+def is_certain(label: str) -> bool:
+    """Whether nothing but a launcher writes such a label; ``12:`` begins many a line."""
+    return label.endswith(">:")
 
 
 def split_host(text: str) -> tuple[str, str]:

@@ -51,11 +51,20 @@ def headline(judged: Judged) -> str:
         peaks = [peak for peak in one_way_peaks(judged) if peak.limit_bytes_s]
         if peaks:
             return " ".join(_sentence(peak) for peak in peaks)
+        read = [one for one in judged.verdicts if one.rule == "fraction"]
+        if read:
+            return f"{read[0].subject}: {read[0].summary}.{_caveat(judged)}"
     decisive = [one for one in judged.verdicts if one.outcome is judged.overall]
     if not decisive:
         return f"{MEANING[judged.overall].capitalize()}."
     more = f" (and {len(decisive) - 1} more)" if len(decisive) > 1 else ""
     return f"{decisive[0].subject}: {decisive[0].summary}{more}"
+
+
+def _caveat(judged: Judged) -> str:
+    """A pass of others' figures rests on the figures alone, and says so."""
+    imported = all(launch.imported for launch in judged.run.launches)
+    return " Imported: the figures fit the network, the path is not proved." if imported else ""
 
 
 #: Shorter messages may profit from a token bucket's burst; `fraction` judges from here up too.

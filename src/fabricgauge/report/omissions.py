@@ -45,6 +45,7 @@ def _of_fabric(judged: Judged) -> Iterator[Omission]:
     for sentence in judged.run.fabric.unjoined:
         yield Omission("a network that was meant", sentence)
     measured = {launch.network for launch in judged.run.plan.launches}
+    measured |= {launch.network for launch in judged.run.launches if launch.imported}
     for network in judged.run.fabric.networks:
         if network.name not in measured:
             yield Omission(f"network {network.name}", "no launch of the plan was pinned to it")

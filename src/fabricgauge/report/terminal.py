@@ -10,6 +10,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.fabric import Network
 from fabricgauge.model.verdict import Outcome
+from fabricgauge.report import suites
 from fabricgauge.report.conclusion import VIRTUAL, headline, next_steps, tally
 from fabricgauge.report.interface import Judged, Setting
 from fabricgauge.report.networks import is_reference, named
@@ -22,10 +23,13 @@ from fabricgauge.report.terminal_tables import (
     indented,
     paths,
     plain,
+    suite_table,
     verdicts,
 )
+from fabricgauge.report.traffic import traffic
 
 MOST_OMISSIONS = 6
+MOST_CURVES = 24
 
 
 def render(judged: Judged, setting: Setting) -> str:
@@ -55,10 +59,25 @@ def _parts(judged: Judged, setting: Setting) -> Iterator[RenderableType]:
                 f"Measured: {named(name)}; medians, 95 % intervals, share of the ceiling",
                 figures(judged, name),
             )
-    yield from _titled("Path: what each interface sent during the cases", paths(judged))
+    yield from _suites(judged)
+    if traffic(judged.run):
+        yield from _titled("Path: what each interface sent during the cases", paths(judged))
     yield from _missing(judged)
     yield from _steps(judged)
     yield from _places(judged, setting)
+
+
+def _suites(judged: Judged) -> Iterator[RenderableType]:
+    """What other suites' output told; the HTML and JSON reports have all of it."""
+    told = suites.told(judged)
+    if not told:
+        return
+    what = "Imported" if all(one.launch.imported for one in told) else "Measured by other suites"
+    yield from _titled(f"{what}: {len(told)} curves", suite_table(judged, told[:MOST_CURVES]))
+    if len(told) > MOST_CURVES:
+        yield indented(f"and {len(told) - MOST_CURVES} more; the HTML report lists them")
+    rules = dict.fromkeys(one.curve.unit_rule for one in told)
+    yield indented(f"units read as: {'; '.join(rules)}")
 
 
 def _titled(title: str, body: RenderableType) -> Iterator[RenderableType]:

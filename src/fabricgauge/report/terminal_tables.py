@@ -1,5 +1,7 @@
 """The tables of the terminal report."""
 
+from collections.abc import Sequence
+
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -7,6 +9,7 @@ from rich.text import Text
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.curve import Curve
 from fabricgauge.model.verdict import Outcome
+from fabricgauge.report import suites
 from fabricgauge.report.conclusion import limit_bytes_s, worst_first
 from fabricgauge.report.interface import Judged
 from fabricgauge.report.networks import is_reference, named
@@ -18,6 +21,7 @@ from fabricgauge.report.quantities import (
     percent,
     size,
 )
+from fabricgauge.report.suites import Told
 from fabricgauge.report.sweep import at, curves_of, direction, key_sizes
 from fabricgauge.report.traffic import Crossing, traffic
 from fabricgauge.report.visible import visible
@@ -102,6 +106,16 @@ def paths(judged: Judged) -> Table:
                     amount(crossing.sent_bytes),
                 )
                 table.add_row(*map(plain, (*cells, _share(crossing))))
+    return table
+
+
+def suite_table(judged: Judged, told: Sequence[Told]) -> Table:
+    """One row per curve of another suite: its best figure and share of the ceiling."""
+    table = _grid(("where", "benchmark", "one figure is", "sizes", "best", "of ceiling", "remark"))
+    for one in told:
+        row = suites.row(judged, one)
+        cells = (row.where, row.benchmark, row.what, row.sizes, row.figure, row.share, row.remark)
+        table.add_row(*map(plain, cells))
     return table
 
 

@@ -65,7 +65,7 @@ _CARRIED = 0.5
 
 def traffic(run: Run) -> tuple[Traffic, ...]:
     """The path proof: one entry per network that launches were pinned to."""
-    networks = dict.fromkeys(launch.network for launch in run.launches)
+    networks = dict.fromkeys(one.network for one in run.launches if not one.imported)
     return tuple(
         _of_network(run, network, [one for one in run.launches if one.network == network])
         for network in networks
@@ -75,12 +75,15 @@ def traffic(run: Run) -> tuple[Traffic, ...]:
 def _of_network(run: Run, network: str | None, launches: list[Launch]) -> Traffic:
     counts: dict[str, _Counts] = {}
     for launch in launches:
+        for node in launch.all_counters:
+            found = counts.setdefault(node.host, _Counts({}, {}, {}, {}, [], []))
+            _add_troubles(found, node)
+        for node, payload_bytes in launch.counted:
+            if not node.went_backwards:
+                _add_octets(counts[node.host], payload_bytes, node)
         for measurement in launch.measurements:
-            for node in measurement.counters:
-                found = counts.setdefault(node.host, _Counts({}, {}, {}, {}, [], []))
-                _add_troubles(found, node)
-                if measurement.status == "ok" and not node.went_backwards:
-                    _add_octets(found, measurement, node)
+            if measurement.status == "ok":
+                _add_sockets(counts, measurement)
     nodes = tuple(_node(run, network, host, counts[host]) for host in sorted(counts))
     return Traffic(network, len(launches), nodes)
 
@@ -94,13 +97,17 @@ def _add(total: dict[str, int], name: str, more: int) -> None:
     total[name] = total.get(name, 0) + max(0, more)
 
 
-def _add_octets(counts: _Counts, measurement: Measurement, node: NodeCounters) -> None:
+def _add_octets(counts: _Counts, payload_bytes: tuple[int, ...], node: NodeCounters) -> None:
     for name, before, after in _pairs(node):
         _add(counts.sent, name, after.tx_bytes - before.tx_bytes)
         _add(counts.received, name, after.rx_bytes - before.rx_bytes)
-    rank = slice(node.rank, node.rank + 1)
-    counts.payload_bytes.extend(measurement.payload_sent_bytes[rank])
-    counts.tcp_bytes.extend(one.sent_bytes for ours in measurement.sockets[rank] for one in ours)
+    counts.payload_bytes.extend(payload_bytes[node.rank : node.rank + 1])
+
+
+def _add_sockets(counts: dict[str, _Counts], measurement: Measurement) -> None:
+    for node in measurement.counters:
+        ours = measurement.sockets[node.rank : node.rank + 1]
+        counts[node.host].tcp_bytes.extend(one.sent_bytes for each in ours for one in each)
 
 
 def _add_troubles(counts: _Counts, node: NodeCounters) -> None:

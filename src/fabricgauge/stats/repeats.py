@@ -55,8 +55,8 @@ def _one(group: Sequence[SuiteCurve]) -> SuiteCurve:
     first = group[0]
     sizes: dict[int | None, list[SuitePoint]] = {}
     for curve in group:
-        for size, points in _by_size(curve).items():
-            sizes.setdefault(size, []).append(points)
+        for size, point in _by_size(curve).items():
+            sizes.setdefault(size, []).append(point)
     points = tuple(_point(sizes[size]) for size in sorted(sizes, key=_order))
     if len(group) == 1:
         return msgspec.structs.replace(first, points=points)

@@ -2,7 +2,7 @@
 
 from fabricgauge.judge import imported, wording
 from fabricgauge.judge.interface import Context
-from fabricgauge.judge.subject import Subject, launches_of, missing, ok
+from fabricgauge.judge.subject import Subject, case_names, launches_of, missing, ok
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.run import Launch
 from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict
@@ -20,7 +20,7 @@ def judge(context: Context) -> tuple[Verdict, ...]:
 def _judge(subject: Subject) -> Verdict:
     if subject.imported:
         return imported.judge(ID, subject)
-    planned = sum(len(launch.cases) for launch in subject.planned)
+    planned = sum(len(case_names(launch)) for launch in subject.planned)
     lost = missing(subject)
     if not planned:
         return Verdict(ID, Outcome.SKIPPED, subject.name, "nothing was planned")

@@ -16,7 +16,7 @@ def judge(context: Context) -> tuple[Verdict, ...]:
 
 
 def _judge(context: Context, subject: Subject) -> Verdict:
-    counted = any(one.counters for launch in subject.launches for one in launch.measurements)
+    counted = any(launch.all_counters for launch in subject.launches)
     found = tuple(one for one in troubles(subject.launches) if _is_ours(subject, one))
     lost = tuple(one for one in _lost(subject) if _is_much(context, one))
     if found:

@@ -82,9 +82,9 @@ def _interval(point: Point) -> str:
 def floor_name(subject: Subject) -> str:
     """The threshold that applies: that of TCP only where its connections carried the payload.
 
-    Others' logs show no connections: there the stated network's usual transport counts.
+    Other suites show no connections: there the network's usual transport counts.
     """
-    if not subject.imported:
+    if any(launch.measurements for launch in subject.launches):
         return TCP if over_tcp(subject.launches) else OTHERWISE
     plain = not isinstance(subject.network, Skipped) and subject.network.technology in OVER_TCP
     by_rdma = any(curve.transport == "rdma" for curve in subject.curves)

@@ -3,11 +3,12 @@
 import base64
 import hashlib
 import json
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.report import conclusion, quantities
+from fabricgauge.report.html import suite_sections
 from fabricgauge.report.html.sections import case_tables, key_figures, rows_of_sum
 from fabricgauge.report.interface import Judged, Setting
 from fabricgauge.report.networks import named
@@ -15,6 +16,9 @@ from fabricgauge.report.omissions import omissions
 from fabricgauge.report.sweep import networks
 from fabricgauge.report.traffic import traffic
 from fabricgauge.report.visible import visible
+
+if TYPE_CHECKING:
+    from fabricgauge.report.html.series import Picture
 
 
 class Slot(NamedTuple):
@@ -30,7 +34,7 @@ def render(judged: Judged, setting: Setting) -> str:
     The content security policy names the hash of each of its scripts, so that a script
     which came in with the data would not run even if it were not escaped.
     """
-    slots, documents = _plots(judged)
+    slots, suite_slots, documents = _plots(judged)
     environment = _environment()
     scripts = _scripts(bool(documents))
     page = environment.get_template("page.html.j2")
@@ -42,24 +46,35 @@ def render(judged: Judged, setting: Setting) -> str:
         key_figures=key_figures(judged), rows_of_sum=rows_of_sum, slots=slots,
         plots=_embedded(documents), scripts=scripts, hashes=[_hash(one) for one in scripts],
         traffic=traffic(judged.run), tables=case_tables(judged), omissions=omissions(judged),
-        style=_source("style.css"),
+        style=_source("style.css"), suite_slots=suite_slots, **suite_sections.filled(judged),
     )  # fmt: skip
     return filled
 
 
-def _plots(judged: Judged) -> tuple[dict[str | None, list[Slot]], list[dict[str, Any]]]:
+_Slots = dict[str | None, list[Slot]]
+
+
+def _plots(judged: Judged) -> tuple[_Slots, list[Slot], list[dict[str, Any]]]:
+    """Slots of our own curves by network, those of other suites' curves, and all plots."""
     from fabricgauge.report.html.series import pictures
+    from fabricgauge.report.html.suite_pictures import suite_pictures
 
-    slots: dict[str | None, list[Slot]] = {}
     documents: list[dict[str, Any]] = []
+    slots: _Slots = {}
     for network in networks(judged):
-        for picture in pictures(judged, network):
-            from fabricgauge.report.html.plots import document
+        drawn = pictures(judged, network)
+        if drawn:
+            slots[network] = [_slot(picture, documents) for picture in drawn]
+    return slots, [_slot(one, documents) for one in suite_pictures(judged)], documents
 
-            target = f"plot-{len(documents)}"
-            slots.setdefault(network, []).append(Slot(target, picture.title))
-            documents.append(document(picture, target))
-    return slots, documents
+
+def _slot(picture: "Picture", documents: list[dict[str, Any]]) -> Slot:
+    """A place for a picture; its plot is added to ``documents``."""
+    from fabricgauge.report.html.plots import document
+
+    target = f"plot-{len(documents)}"
+    documents.append(document(picture, target))
+    return Slot(target, picture.title)
 
 
 def _scripts(with_plots: bool) -> list[str]:

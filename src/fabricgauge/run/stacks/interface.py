@@ -2,18 +2,28 @@
 
 from collections.abc import Callable, Iterator
 from itertools import groupby
-from typing import TypeAlias
+
+import msgspec
 
 from fabricgauge.model.command import Command
-from fabricgauge.model.engine import Engine, Mpi
+from fabricgauge.model.engine import Mpi
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.reach import Reach
 
 #: A network of this name and the node's: both ranks on that node, over TCP loopback.
 LOOPBACK = "loopback:"
 
-#: ``command`` of a stack's module: pure, returns argv and environment additions.
-Builder: TypeAlias = Callable[[Engine, Mpi, PlannedLaunch, Reach, tuple[str, ...]], Command]
+
+class Stack(msgspec.Struct, frozen=True):
+    """One MPI's way of starting ranks.
+
+    ``command`` is pure: from the MPI, the launch, the reach and each rank's own argv it
+    makes the launcher's argv and environment. ``interface_variables`` are those that take
+    an interface's name, which differs between nodes: the rank's own program sets them.
+    """
+
+    command: Callable[[Mpi, PlannedLaunch, Reach, tuple[str, ...]], Command]
+    interface_variables: tuple[str, ...] = ()
 
 
 def is_loopback(launch: PlannedLaunch) -> bool:

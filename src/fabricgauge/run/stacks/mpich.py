@@ -5,10 +5,10 @@ fi_tcp(7) (libfabric).
 """
 
 from fabricgauge.model.command import Command
-from fabricgauge.model.engine import Engine, Mpi
+from fabricgauge.model.engine import Mpi
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.reach import Reach
-from fabricgauge.run.stacks.interface import has_own_cores, hosts, is_loopback, is_pinned
+from fabricgauge.run.stacks.interface import Stack, has_own_cores, hosts, is_loopback, is_pinned
 
 #: TCP alone, whichever netmod the library was built with or chooses.
 PINNED = {"UCX_TLS": "tcp,self,sm", "FI_PROVIDER": "tcp"}
@@ -22,13 +22,11 @@ OVER_LOOPBACK = {
     "FI_TCP_IFACE": "lo",
 }
 
-#: Interface names differ between nodes, so the engine fills these in on each of them.
+#: UCX's and libfabric's; which of the two is used depends on how MPICH was built.
 INTERFACE_VARIABLES = ("UCX_NET_DEVICES", "FI_TCP_IFACE")
 
 
-def command(
-    engine: Engine, mpi: Mpi, launch: PlannedLaunch, reach: Reach, engine_options: tuple[str, ...]
-) -> Command:
+def command(mpi: Mpi, launch: PlannedLaunch, reach: Reach, program: tuple[str, ...]) -> Command:
     """``mpiexec`` with one rank per entry of ``launch.nodes``, in that order."""
     argv = (
         *reach.head_prefix,
@@ -36,9 +34,7 @@ def command(
         *_launcher(reach, launch),
         "-n", str(len(launch.nodes)),
         "-bind-to", "core" if has_own_cores(launch, reach) else "none",
-        str(engine.path),
-        *_pin(launch),
-        *engine_options,
+        *program,
     )  # fmt: skip
     return Command(argv, _environment(launch, reach))
 
@@ -50,13 +46,6 @@ def _launcher(reach: Reach, launch: PlannedLaunch) -> tuple[str, ...]:
     return ("-launcher", "ssh", *agent, "-hosts", hosts(launch))
 
 
-def _pin(launch: PlannedLaunch) -> tuple[str, ...]:
-    if not is_pinned(launch) or launch.subnet is None:
-        return ()
-    names = [word for name in INTERFACE_VARIABLES for word in ("--interface-env", name)]
-    return ("--pin", launch.subnet, *names)
-
-
 def _environment(launch: PlannedLaunch, reach: Reach) -> dict[str, str]:
     """Hydra hands its whole environment on to every rank."""
     chosen: dict[str, str] = {}
@@ -66,3 +55,6 @@ def _environment(launch: PlannedLaunch, reach: Reach) -> dict[str, str]:
         chosen = PINNED
     extra = {"HYDRA_LAUNCHER_EXTRA_ARGS": " ".join(reach.agent_options)}
     return {**chosen, **(extra if reach.agent_options else {})}
+
+
+STACK = Stack(command, INTERFACE_VARIABLES)

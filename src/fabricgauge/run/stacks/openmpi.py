@@ -6,19 +6,17 @@ Sources: mpirun(1) of 4.1.4 and 5.0.11; ``ompi_info --param all all --level 9`` 
 from pathlib import PurePosixPath
 
 from fabricgauge.model.command import Command
-from fabricgauge.model.engine import Engine, Mpi
+from fabricgauge.model.engine import Mpi
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.reach import Reach
 from fabricgauge.process import MARKER
-from fabricgauge.run.stacks.interface import has_own_cores, hosts, is_loopback, is_pinned
+from fabricgauge.run.stacks.interface import Stack, has_own_cores, hosts, is_loopback, is_pinned
 
 #: A lab's nodes run as root of their namespace; Open MPI refuses root without both.
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
-def command(
-    engine: Engine, mpi: Mpi, launch: PlannedLaunch, reach: Reach, engine_options: tuple[str, ...]
-) -> Command:
+def command(mpi: Mpi, launch: PlannedLaunch, reach: Reach, program: tuple[str, ...]) -> Command:
     """``mpiexec`` with one rank per entry of ``launch.nodes``, in that order."""
     old = is_version_4(mpi)
     argv = (
@@ -30,9 +28,7 @@ def command(
         "--bind-to", "core" if has_own_cores(launch, reach) else "none",
         "-x", MARKER,
         *_transport(launch, old),
-        str(engine.path),
-        *(("--pin", launch.subnet) if is_pinned(launch) and launch.subnet else ()),
-        *engine_options,
+        *program,
     )  # fmt: skip
     return Command(argv, dict(AS_ROOT))
 
@@ -75,3 +71,6 @@ def _transport(launch: PlannedLaunch, old: bool) -> tuple[str, ...]:
 
 def _btl(names: str, include: str) -> tuple[str, ...]:
     return ("--mca", "pml", "ob1", "--mca", "btl", names, "--mca", "btl_tcp_if_include", include)
+
+
+STACK = Stack(command)

@@ -1,31 +1,51 @@
-"""The MPI stacks that the engine can be started with: one row each."""
+"""The MPI stacks that ranks can be started with: one row each."""
 
 from fabricgauge.model.command import Command
 from fabricgauge.model.engine import Engine, Mpi
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.reach import Reach
-from fabricgauge.run.stacks import mpich, openmpi
-from fabricgauge.run.stacks.interface import Builder
+from fabricgauge.run.stacks import intelmpi, mpich, openmpi
+from fabricgauge.run.stacks.interface import Stack, is_pinned
 
-STACKS: dict[str, Builder] = {
-    "mpich": mpich.command,
-    "openmpi": openmpi.command,
+STACKS: dict[str, Stack] = {
+    "mpich": mpich.STACK,
+    "openmpi": openmpi.STACK,
+    "intelmpi": intelmpi.STACK,
 }
+
+
+def stack_of(mpi: Mpi) -> Stack:
+    """The module that knows this MPI.
+
+    Raises:
+        CannotRun: none does.
+    """
+    stack = STACKS.get(mpi.kind)
+    if stack is None:
+        raise CannotRun(
+            f"the MPI at {mpi.mpiexec} is {mpi.kind!r}, which cannot be started; "
+            f"known are {', '.join(sorted(STACKS))}: build the engine with one of them"
+        )
+    return stack
 
 
 def command(
     engine: Engine, mpi: Mpi, launch: PlannedLaunch, reach: Reach, engine_options: tuple[str, ...]
 ) -> Command:
-    """The command that starts ``launch`` with the MPI that the engine was built with.
+    """The command that starts ``launch`` of the engine with the MPI that it was built with.
 
     Raises:
         CannotRun: no module knows this MPI.
     """
-    builder = STACKS.get(mpi.kind)
-    if builder is None:
-        raise CannotRun(
-            f"the MPI at {mpi.mpiexec} is {mpi.kind!r}, which cannot be started; "
-            f"known are {', '.join(sorted(STACKS))}: build the engine with one of them"
-        )
-    return builder(engine, mpi, launch, reach, engine_options)
+    stack = stack_of(mpi)
+    program = (str(engine.path), *_pin(stack, launch), *engine_options)
+    return stack.command(mpi, launch, reach, program)
+
+
+def _pin(stack: Stack, launch: PlannedLaunch) -> tuple[str, ...]:
+    """Words that make the engine find its interface, and name it to the MPI's variables."""
+    if not is_pinned(launch) or launch.subnet is None:
+        return ()
+    names = [word for name in stack.interface_variables for word in ("--interface-env", name)]
+    return ("--pin", launch.subnet, *names)

@@ -1,0 +1,17 @@
+"""Why a launch broke, as far as the network's links can tell."""
+
+import msgspec
+
+from fabricgauge.discover.interface import link_states
+from fabricgauge.model.fabric import Fabric
+from fabricgauge.model.reach import Reach
+from fabricgauge.model.run import Ended
+
+
+def explained(reach: Reach, fabric: Fabric, network: str | None, ended: Ended) -> Ended:
+    """A launch that broke gets the state of its network's links added to its message."""
+    if ended.status == "ok":
+        return ended
+    networks = tuple(one for one in fabric.networks if network in (None, one.name))
+    found = tuple(change for one in networks for change in link_states(reach, fabric, one))
+    return msgspec.structs.replace(ended, message="; ".join((*found, ended.message)), changes=found)

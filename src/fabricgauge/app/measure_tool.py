@@ -1,0 +1,183 @@
+"""Starts another suite's programs one by one, with counters and placement around each."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from fabricgauge.app.explain import explained
+from fabricgauge.app.measure import broken_by
+from fabricgauge.app.progress import Progress
+from fabricgauge.discover.counters import counters
+from fabricgauge.discover.parse_counters import Counted, shares
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.command import Command
+from fabricgauge.model.engine import Mpi
+from fabricgauge.model.errors import CannotRun
+from fabricgauge.model.fabric import Fabric, Network
+from fabricgauge.model.measurement import NodeCounters, Placement, ProcessorUse
+from fabricgauge.model.plan import Plan, PlannedLaunch
+from fabricgauge.model.reach import Door, Reach
+from fabricgauge.model.run import Around, Ended
+from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.parse.rank import is_telling, placement
+from fabricgauge.parse.suites import Found, read
+from fabricgauge.process import behind
+from fabricgauge.run.stacks.table import stack_of
+from fabricgauge.run.tools.interface import CLIENT, SERVER, Start, Tool
+from fabricgauge.run.tools.rank import telling
+from fabricgauge.run.tools.running import Work, listens, run_work
+from fabricgauge.stats.accounted import accounted_bytes
+from fabricgauge.store.run_directory import RunDirectory
+from fabricgauge.store.run_files import Entry, Started, append_launch, append_records
+
+
+class ToolBench(msgspec.Struct, frozen=True):
+    """Everything that the starts have in common; ``mpi`` is None for pair programs.
+
+    ``silent_s`` is how long a program may say nothing.
+    """
+
+    directory: RunDirectory
+    reach: Reach
+    tool: Tool
+    starts: dict[str, Start]
+    programs: dict[str, Path]
+    mpi: Mpi | None
+    fabric: Fabric
+    plan: Plan
+    attempt: int
+    silent_s: float
+
+
+def measure_with_tool(
+    bench: ToolBench, launches: tuple[PlannedLaunch, ...], progress: Progress
+) -> None:
+    """Make the starts in order; one that breaks does not end the others."""
+    for launch in launches:
+        where = launch.network or "no network in particular"
+        progress.stage(f"start {launch.number}: {launch.program} on {where}")
+        ended = _one(bench, launch)
+        if ended.status != "ok":
+            progress.trouble(ended.message)
+
+
+def work_of(bench: ToolBench, launch: PlannedLaunch) -> Work:
+    """The commands that make a launch; nothing is started."""
+    start = bench.starts[launch.program]
+    interfaces, addresses = _ends(bench.fabric, launch)
+    client = _filled(bench, start.client, addresses)
+    if bench.tool.kind == "mpi":
+        if bench.mpi is None:
+            raise CannotRun(f"{bench.tool.name} needs an MPI; name one with --mpi")
+        program = telling(client, interfaces)
+        return Work(stack_of(bench.mpi).command(bench.mpi, launch, bench.reach, program))
+    doors = {door.node: door for door in bench.reach.doors}
+    here, there = (doors[node] for node in launch.nodes)
+    server = telling(_filled(bench, start.server, addresses), {}, rank=1)
+    return Work(
+        _behind(here, telling(client, {}, rank=0)), _behind(there, server),
+        tuple(behind(there, listens(start.port))),
+    )  # fmt: skip
+
+
+def _behind(door: Door, argv: Sequence[str]) -> Command:
+    return Command(tuple(behind(door, argv)), {})
+
+
+def _ends(fabric: Fabric, launch: PlannedLaunch) -> tuple[dict[str, str], dict[str, str]]:
+    """Interfaces by host name, and the two ends' addresses, in the launch's network."""
+    found = [one for one in fabric.networks if launch.network == one.name]
+    network = found[0] if found else _first_joining(fabric, launch)
+    members = [network.member(node) for node in launch.nodes]
+    lacking = [one.reason for one in members if isinstance(one, Skipped)]
+    if lacking:
+        raise CannotRun(lacking[0])
+    ends = [one for one in members if not isinstance(one, Skipped)]
+    hosts = {one.name: one.hostname for one in fabric.nodes}
+    pinned = {hosts[one.node]: one.interface for one in ends} if launch.network else {}
+    return pinned, {CLIENT: ends[0].ip, SERVER: ends[1].ip}
+
+
+def _first_joining(fabric: Fabric, launch: PlannedLaunch) -> Network:
+    """Where no network is meant a pair still needs an address: the first network's."""
+    for network in fabric.networks:
+        if all(not isinstance(network.member(node), Skipped) for node in launch.nodes):
+            return network
+    raise CannotRun(f"no network joins {' and '.join(launch.nodes)}")
+
+
+def _filled(bench: ToolBench, words: Sequence[str], addresses: dict[str, str]) -> tuple[str, ...]:
+    program = bench.programs.get(words[0])
+    if program is None:
+        raise CannotRun(f"{words[0]} of {bench.tool.name} was not found on this machine")
+    return (str(program), *(addresses.get(word, word) for word in words[1:]))
+
+
+def _one(bench: ToolBench, launch: PlannedLaunch) -> Ended:
+    name = f"launch-{launch.number:02}-{bench.attempt}"
+    marker = f"{bench.directory.identity}/{name}"
+    raw = bench.directory.raw(name)
+    try:
+        work = work_of(bench, launch)
+        before = counters(bench.reach, launch.nodes)
+        ended, lines = run_work(work, raw, silent_s=bench.silent_s, marker=marker)
+        ended = explained(bench.reach, bench.fabric, launch.network, ended)
+        _keep(bench, launch, lines, f"raw/{name}/stdout.txt", before)
+    except CannotRun as error:
+        ended = Ended("broken", None, str(error), (), 0.0)
+    except BaseException as error:
+        _close(bench, launch, broken_by(error, Ended("broken", None, "", (), 0.0)))
+        raise
+    _close(bench, launch, ended)
+    return ended
+
+
+def _keep(
+    bench: ToolBench,
+    launch: PlannedLaunch,
+    lines: Sequence[str],
+    source: str,
+    before: dict[str, Counted],
+) -> None:
+    """Store what a start said: placement, curves, lines not understood, counters around."""
+    told = [found for line in lines if (found := placement(line)) is not None]
+    suite_lines = (line.encode() for line in lines if not is_telling(line))
+    said: list[Found] = list(read(suite_lines, source))
+    curves = [one for one in said if isinstance(one, SuiteCurve)]
+    after = counters(bench.reach, launch.nodes)
+    around = _around(launch, told, before, after, accounted_bytes(curves))
+    records = (*told, *said, around)
+    append_records(bench.directory, (Entry(launch.number, bench.attempt, one) for one in records))
+
+
+def _around(
+    launch: PlannedLaunch,
+    told: Sequence[Placement],
+    before: dict[str, Counted],
+    after: dict[str, Counted],
+    payload_bytes: tuple[int, int],
+) -> Around:
+    hosts = {one.rank: one.host for one in told}
+    ranks = [(rank, node) for rank, node in enumerate(launch.nodes) if node in after]
+    used = [(rank, shares(before[node], after[node])) for rank, node in ranks]
+    return Around(
+        counters=tuple(
+            NodeCounters(
+                rank, hosts.get(rank, node), before[node].interfaces, after[node].interfaces
+            )
+            for rank, node in ranks
+        ),
+        payload_bytes=payload_bytes,
+        processors=tuple(
+            ProcessorUse(rank, 0.0, 0.0, 0.0, one.idle, one.softirq, one.steal, one.busiest_softirq)
+            for rank, one in used
+        ),
+    )
+
+
+def _close(bench: ToolBench, launch: PlannedLaunch, ended: Ended) -> None:
+    append_launch(
+        bench.directory,
+        Started(launch.number, bench.attempt, launch.network, launch.nodes, ended, ()),
+    )

@@ -1,0 +1,100 @@
+"""What InfiniBand can carry per direction: lanes, signalling, coding, packet headers.
+
+A packet is the MTU with the headers of the reliable connection's middle packets; only the
+first one of a message has an RDMA header besides. Packet delimiters, credits and skip
+ordered sets of the link are not taken off: the ceiling may be a little too high.
+
+Sources: InfiniBand Architecture Specification Volume 1 Release 1.4, 7.7 (LRH), 9.2 (BTH),
+7.8 (ICRC, VCRC), 9.3.3 (RETH); Volume 2 Release 1.5 (lanes, coding and FEC by speed).
+"""
+
+import re
+
+import msgspec
+
+from fabricgauge.ceiling.binding import ceiling_of
+from fabricgauge.ceiling.coding import Coding, Share, same_rate
+from fabricgauge.ceiling.packet import Packet, Part, mtu_step, payload_step, unknown, wire_step
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.ceiling import Ceiling, Step
+from fabricgauge.model.fabric import Network
+
+LRH_BYTES = 8
+BTH_BYTES = 12
+ICRC_BYTES = 4
+VCRC_BYTES = 2
+
+#: Path MTUs (Volume 1, 9.2: IB_MTU_256 to IB_MTU_4096).
+MTUS = (256, 512, 1024, 2048, 4096)
+WIDTHS = (1, 2, 4, 8, 12)
+
+_8B10B = Share(8, 10, "8b/10b")
+#: Where FEC is on it replaces this: 512 bits, transcoded to 514, in code words of 528 (EDR).
+#: 512 ÷ 528 is 64 ÷ 66, so the data rate is the same.
+_64B66B = Share(64, 66, "64b/66b")
+_TRANSCODED = Share(256, 257, "256b/257b")
+_RS544 = Share(514, 544, "RS-FEC")
+
+#: Lane and coding by speed. The tutorial's table gives data rates (SDR 1x 2 Gb/s, QDR 4x
+#: 32 Gb/s); its 54.6 Gb/s for 4x FDR is 54.55 Gb/s rounded up.
+SPEEDS: dict[str, Coding] = {
+    "SDR": Coding(2.5e9, (_8B10B,)),
+    "DDR": Coding(5e9, (_8B10B,)),
+    "QDR": Coding(10e9, (_8B10B,)),
+    # Not of the specification: Mellanox's speed on the lanes of 40 Gb/s Ethernet.
+    "FDR10": Coding(10.3125e9, (_64B66B,)),
+    "FDR": Coding(14.0625e9, (_64B66B,)),
+    "EDR": Coding(25.78125e9, (_64B66B,)),
+    "HDR": Coding(53.125e9, (_TRANSCODED, _RS544)),
+    "NDR": Coding(106.25e9, (_TRANSCODED, _RS544)),
+    "XDR": Coding(212.5e9, (_TRANSCODED, _RS544)),
+}
+
+PARTS: tuple[Part, ...] = (
+    ("LRH", LRH_BYTES), ("BTH", BTH_BYTES), ("ICRC", ICRC_BYTES), ("VCRC", VCRC_BYTES),
+)  # fmt: skip
+
+_LINK = re.compile(r"(\d+)x (\w+)", re.IGNORECASE)
+
+
+class IbLink(msgspec.Struct, frozen=True):
+    """A link of ``lanes`` lanes at a speed of ``SPEEDS``."""
+
+    speed: str
+    lanes: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.lanes}x {self.speed}"
+
+    @property
+    def data_bit_s(self) -> float:
+        return SPEEDS[self.speed].data_bit_s(self.lanes)
+
+
+def ib_link(name: str) -> IbLink | Skipped:
+    """The link that ``4x EDR`` (in the kernel's words ``4X EDR``) names."""
+    found = _LINK.fullmatch(name.strip())
+    if found and found[2].upper() in SPEEDS and int(found[1]) in WIDTHS:
+        return IbLink(found[2].upper(), int(found[1]))
+    return Skipped(f"{name!r} is no InfiniBand link (such as 4x EDR)")
+
+
+def ceiling(network: Network) -> Ceiling | Skipped:
+    """The most payload per direction of reliable connections; ``rate_bit_s`` is the data rate."""
+    reason = unknown(network)
+    if reason:
+        return reason
+    mtu = network.mtu_bytes
+    packet = Packet(payload_step(mtu, ()), wire_step(mtu, PARTS), (mtu_step(network),))
+    return ceiling_of(network, "InfiniBand data rate", packet, _coding_steps(network))
+
+
+def _coding_steps(network: Network) -> tuple[Step, ...]:
+    """From the lanes to the data rate, where the link's name tells and agrees."""
+    link = ib_link(network.link)
+    if isinstance(link, Skipped) or isinstance(network.rate_bit_s, Skipped):
+        return ()
+    if not same_rate(link.data_bit_s, network.rate_bit_s):
+        return ()
+    return SPEEDS[link.speed].steps(link.lanes)

@@ -1,0 +1,71 @@
+"""The largest packet of a link: payload, and all that the link is busy with for it."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.ceiling import Step
+from fabricgauge.model.fabric import Network
+
+#: What a packet has besides payload: its name and its size in bytes.
+Part = tuple[str, int]
+
+
+class Packet(msgspec.Struct, frozen=True):
+    """``payload`` and ``wire`` of the largest packet, in bytes; ``before`` leads to them."""
+
+    payload: Step
+    wire: Step
+    before: tuple[Step, ...] = ()
+
+
+def unknown(network: Network) -> Skipped | None:
+    """Why no ceiling of any technology can be worked out; None where one can."""
+    if isinstance(network.rate_bit_s, Skipped):
+        return Skipped(f"{network.name}: no line rate, so no ceiling: {network.rate_bit_s.reason}")
+    if not network.members and isinstance(network.stated_mtu_bytes, Skipped):
+        return Skipped(
+            f"{network.name}: no members and none stated, so no MTU to work out a ceiling with"
+        )
+    if not network.rate_bit_s > 0:
+        return Skipped(f"{network.name}: a line rate of {network.rate_bit_s:g} bit/s is none")
+    return None
+
+
+def mtu_step(network: Network, label: str = "MTU") -> Step:
+    """The MTU in force, and who says so."""
+    return Step(label, mtu_origin(network), network.mtu_bytes, "bytes")
+
+
+def mtu_origin(network: Network) -> str:
+    if network.members:
+        return "smallest of the members"
+    return "assumed: not stated" if "mtu" in network.assumed else network.rate_origin
+
+
+def named(network: Network, what: str, field: str) -> str:
+    """``what`` as a sum names it, told apart where nobody stated it."""
+    return f"{what}, assumed: not stated" if field in network.assumed else what
+
+
+def payload_step(start: int, taken: Iterable[Part]) -> Step:
+    """What headers inside the MTU leave for payload; may be negative."""
+    parts = [(what, size) for what, size in taken if size]
+    expression = f"{start}" + "".join(f" − {size} ({what})" for what, size in parts)
+    return Step("payload per packet", expression, start - sum(s for _, s in parts), "bytes")
+
+
+def wire_step(start: int, added: Iterable[Part]) -> Step:
+    """All bytes that the link is busy with for one packet."""
+    parts = [(what, size) for what, size in added if size]
+    expression = f"{start}" + "".join(f" + {size} ({what})" for what, size in parts)
+    return Step("wire bytes per packet", expression, start + sum(s for _, s in parts), "bytes")
+
+
+def bare(network: Network, why: str) -> Packet:
+    """A packet of a format that is not public: nothing is taken off its MTU."""
+    size = network.mtu_bytes
+    payload = Step("payload per packet", f"{size}", size, "bytes")
+    wire = Step("wire bytes per packet", f"{size}; {why}", size, "bytes")
+    return Packet(payload, wire, (mtu_step(network),))

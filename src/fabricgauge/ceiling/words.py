@@ -1,0 +1,177 @@
+"""The words by which a person states a network, and what each of them tells.
+
+A word is a row of ``WORDS``. Words come in any order and in any case; blanks within one
+(``100 GbE``, ``pcie 3.0 x8``, ``nvlink 4``) are allowed.
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterator
+
+from fabricgauge.ceiling import cxl, efa, ethernet, infiniband, nvlink, omni_path, pcie_link
+from fabricgauge.ceiling import slingshot as slingshots
+from fabricgauge.ceiling.coding import same_rate
+from fabricgauge.model.errors import UsageError
+
+#: Facts by name (``rate``, ``speed``, ``mtu``), each as text.
+Told = dict[str, str]
+
+#: Options and what they expect, for messages and docs.
+OPTIONS: dict[str, str] = {
+    "mtu": "bytes; for RoCE the interface's MTU, or the RDMA MTU (256 to 4096)",
+    "rails": "links of that rate that a node has",
+    "links": "NVLink: links that join the pair of GPUs",
+    "timestamps": "TCP timestamps: on or off",
+    "ip": "4 or 6",
+    "pcie": "what the adapter is attached by: generation and width, e.g. 3x8 or 4.0x16",
+    "mps": "largest PCIe payload in bytes: 128, 256, 512, 1024, 2048 or 4096",
+    "name": "what reports call the network, without blanks",
+}
+
+_Tells = Callable[[re.Match[str]], Told | None]
+
+
+def known_names() -> tuple[str, ...]:
+    """Statements of every network that is known, in their usual spelling."""
+    return (
+        *ethernet.RATES,
+        *("100GbE roce", "100GbE roce-v1", "10GbE iwarp"),
+        *(name.lower() for name in infiniband.SPEEDS),
+        *("2x hdr", "hdr100"),
+        *(name.lower() for name in omni_path.GENERATIONS),
+        *(name.lower() for name in slingshots.GENERATIONS),
+        *(name.lower() for name in efa.CARDS),
+        *(name.lower().replace(" ", "") for name in nvlink.GENERATIONS),
+        *(f"pcie {name} x16" for name in pcie_link.GENERATIONS),
+        *(f"cxl {name} x16" for name in cxl.GENERATIONS),
+    )
+
+
+def expected() -> str:
+    """What a statement may consist of."""
+    return (
+        "expected a network and options, such as '25GbE mtu=9000'; networks:"
+        f" {', '.join(known_names())}; options: {', '.join(f'{key}=' for key in OPTIONS)}"
+    )
+
+
+def told(text: str) -> Told:
+    """All that the words of ``text`` tell.
+
+    Raises:
+        UsageError: a word that is not known, or two that contradict each other.
+    """
+    found: Told = {}
+    for word, facts in _words(text):
+        for key, value in facts.items():
+            if found.setdefault(key, value) != value:
+                raise UsageError(
+                    f"network {text!r}: {word!r} says {key} {value}, another word"
+                    f" {found[key]}; state one of them"
+                )
+    return found
+
+
+def _words(text: str) -> Iterator[tuple[str, Told]]:
+    rest = text.strip(" ,\t\r\n")
+    while rest:
+        word, facts = _first(rest, text)
+        yield word, facts
+        rest = rest[len(word) :].lstrip(" ,\t\r\n")
+
+
+def _first(rest: str, text: str) -> tuple[str, Told]:
+    for pattern, tells in WORDS:
+        match = pattern.match(rest)
+        facts = tells(match) if match else None
+        if match and facts is not None:
+            return match[0], facts
+    strange = re.split(r"[\s,]", rest, maxsplit=1)[0]
+    raise UsageError(f"network {text!r}: {strange!r} is not understood; {expected()}")
+
+
+def _option(match: re.Match[str]) -> Told | None:
+    key = match[1].lower()
+    return {key: match[2] if key == "name" else match[2].lower()} if key in OPTIONS else None
+
+
+def _rate(match: re.Match[str]) -> Told | None:
+    stated_bit_s = float(match[1]) * {"m": 1e6, "g": 1e9, "t": 1e12}[match[2].lower()]
+    for name, rate_bit_s in ethernet.RATES.items():
+        if same_rate(rate_bit_s, stated_bit_s):
+            return {"rate": name}
+    return None
+
+
+def _speed(match: re.Match[str]) -> Told:
+    return {"speed": match[2].upper()} | ({"width": str(int(match[1]))} if match[1] else {})
+
+
+def _speed_at_rate(match: re.Match[str]) -> Told | None:
+    """``hdr100``: as many lanes as give that rate, which such names may round (``fdr56``)."""
+    speed = match[1].upper()
+    lanes = float(match[2]) * 1e9 / infiniband.SPEEDS[speed].data_bit_s(1)
+    whole = round(lanes)
+    fits = whole in infiniband.WIDTHS and abs(lanes - whole) < 0.03 * whole
+    return {"speed": speed, "width": str(whole)} if fits else None
+
+
+def _said(**facts: str) -> _Tells:
+    return lambda match: facts
+
+
+def _number(key: str) -> _Tells:
+    return lambda match: {key: str(int(match[1]))}
+
+
+def _name(key: str, prefix: str, known: Collection[str]) -> _Tells:
+    def tells(match: re.Match[str]) -> Told | None:
+        name = f"{prefix}{match[1]}"
+        return {key: name} if name in known else None
+
+    return tells
+
+
+def _revision(key: str, known: Collection[str]) -> _Tells:
+    """A revision with its width; PCIe's minor numbers (3.1) do not change its rate."""
+
+    def tells(match: re.Match[str]) -> Told | None:
+        minor = match[2] if match[2] and key == "cxl" else "0"
+        name = f"{match[1]}.{minor}"
+        lanes = {"lanes": str(int(match[3]))} if match[3] else {}
+        return {key: name} | lanes if name in known else None
+
+    return tells
+
+
+_SPEED = "|".join(sorted(infiniband.SPEEDS, key=len, reverse=True))
+_REVISION = r"[\s-]*(?:gen\s*)?(\d)(?:\.(\d))?(?:\s*x\s*(\d{1,3}))?"
+
+#: What a word looks like, and what it tells; None where its number is none of the known.
+_ROWS: tuple[tuple[str, _Tells], ...] = (
+    (r"([a-z]+)=([^\s,]+)", _option),
+    (r"(\d{1,4}(?:\.\d)?)\s*([mgt])(?:b?e|ige|b(?:it)?(?:/s|ps)?)?(?:\s*ethernet)?", _rate),
+    (r"ethernet|tcp", _said(transport="ethernet")),
+    (r"roce[\s-]*v?1", _said(transport="roce-v1")),
+    (r"roce(?:[\s-]*v?2)?", _said(transport="roce-v2")),
+    (r"iwarp", _said(transport="iwarp")),
+    (r"infiniband|ib", _said(family="infiniband")),
+    (rf"({_SPEED})[\s-]?(\d{{2,4}})", _speed_at_rate),
+    (rf"(?:(\d{{1,2}})x[\s-]?)?({_SPEED})", _speed),
+    (r"(\d{1,2})x", _number("width")),
+    (r"x(\d{1,3})", _number("lanes")),
+    (r"(?:omni-?path[\s-]*|opa[\s-]*)(100)", _name("omni-path", "OPA", omni_path.GENERATIONS)),
+    (r"omni-?path|opx", _said(family="omni-path")),
+    (r"cn(\d{4})", _name("omni-path", "CN", omni_path.GENERATIONS)),
+    (
+        r"(?:slingshot|ss)[\s-]*(\d{2})",
+        _name("slingshot", "Slingshot-", slingshots.GENERATIONS),
+    ),
+    (r"efa[\s-]*(\d{2,4})g?", _name("efa", "EFA-", efa.CARDS)),
+    (r"nvlink[\s-]*(\d)(?:\.0)?", _name("nvlink", "NVLink ", nvlink.GENERATIONS)),
+    (rf"pci(?:e|-e|\s?express){_REVISION}", _revision("pcie-link", pcie_link.GENERATIONS)),
+    (rf"cxl{_REVISION}", _revision("cxl", cxl.GENERATIONS)),
+)
+
+WORDS = tuple(
+    (re.compile(rf"(?:{pattern})(?=[\s,]|$)", re.IGNORECASE), tells) for pattern, tells in _ROWS
+)

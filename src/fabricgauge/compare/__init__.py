@@ -1,0 +1,1 @@
+"""Two sets of curves → what differs between them; pure."""

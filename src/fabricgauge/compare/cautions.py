@@ -1,0 +1,52 @@
+"""What besides the two sides differs between two curves, or makes a figure doubtful."""
+
+from collections.abc import Iterator
+
+from fabricgauge.compare.differences import Compared
+from fabricgauge.model.comparison import Side
+from fabricgauge.model.suite import SuiteCurve
+
+_BASIS = {
+    "launches": "",
+    "intervals": "one launch on at least one side: what differs from launch to launch is in no"
+    " interval here; measure with several (--profile standard)",
+    "means": "means only: no interval possible",
+}
+
+
+def cautions(pair: Compared) -> tuple[str, ...]:
+    """Sentences for a person, the weightiest first."""
+    return tuple(one for one in _cautions(pair) if one)
+
+
+def _cautions(pair: Compared) -> Iterator[str]:
+    yield _BASIS[pair.basis]
+    a, b = pair.a, pair.b
+    if a.statistic != b.statistic:
+        yield (
+            f"A's figures are of kind {a.statistic}, B's {b.statistic}: where times are skewed"
+            " these differ by themselves"
+        )
+    if a.what.casefold() != b.what.casefold():
+        yield f"A measured: {a.what}; B: {b.what}"
+    if a.transport and b.transport and a.transport != b.transport:
+        yield f"A went over {a.transport}, B over {b.transport}"
+    yield from _settings(a, b)
+    for side, curve in (("A", a), ("B", b)):
+        yield from _of_side(side, curve)  # type: ignore[arg-type]
+
+
+def _settings(a: SuiteCurve, b: SuiteCurve) -> Iterator[str]:
+    for key in sorted(a.settings.keys() & b.settings.keys()):
+        if a.settings[key] != b.settings[key]:
+            yield f"{key} is {a.settings[key]} in A, {b.settings[key]} in B"
+    if a.ranks is not None and b.ranks is not None and a.ranks != b.ranks:
+        yield f"A ran on {a.ranks} ranks, B on {b.ranks}"
+
+
+def _of_side(side: Side, curve: SuiteCurve) -> Iterator[str]:
+    if curve.cut_off:
+        yield f"{side} is cut off: {curve.cut_off}"
+    for failure in curve.failures:
+        where = "" if failure.message_bytes is None else f" at {failure.message_bytes} bytes"
+        yield f"{side} has no figure{where} (line {failure.line}): {failure.trouble}"

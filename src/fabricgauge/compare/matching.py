@@ -1,0 +1,172 @@
+"""Which curve of A is held against which of B.
+
+Curves are of one kind when they say the same: the same pattern (or, without one, the same
+figure of the same benchmark), quantity, number of directions and of pairs. Several of a
+kind are told apart by network, direction between nodes, benchmark and settings, in this
+order, as far as both sides say them.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import zip_longest
+
+from fabricgauge.model.comparison import Side, Unmatched
+from fabricgauge.model.suite import SuiteCurve
+
+Matched = list[tuple[SuiteCurve, SuiteCurve]]
+Trait = Callable[[SuiteCurve], str]
+Kind = tuple[str, str, int, int]
+
+
+def match(a: Sequence[SuiteCurve], b: Sequence[SuiteCurve]) -> tuple[Matched, list[Unmatched]]:
+    """Pairs in A's order, and the curves that have no counterpart, with the reason."""
+    matched: Matched = []
+    alone: list[Unmatched] = []
+    rest_a, rest_b = list(a), list(b)
+    for sort in (kind, _named):
+        for ours, others in _in_both(rest_a, rest_b, sort):
+            if sort is kind or len(ours) == len(others) == 1:
+                rest_a, rest_b = _without(rest_a, ours), _without(rest_b, others)
+                _tell_apart(ours, others, TRAITS, matched, alone)
+    alone += [Unmatched("A", curve, _missing(curve, b, "B")) for curve in rest_a]
+    alone += [Unmatched("B", curve, _missing(curve, a, "A")) for curve in rest_b]
+    return matched, alone
+
+
+def kind(curve: SuiteCurve) -> Kind:
+    """What must agree for two curves to be comparable."""
+    figure = curve.pattern or f"what: {curve.what.strip().casefold()}"
+    return figure, curve.quantity, curve.directions, curve.pairs
+
+
+def _named(curve: SuiteCurve) -> Kind:
+    """The second attempt: the same benchmark, whose figure two outputs call differently."""
+    benchmark = f"benchmark: {curve.benchmark.casefold()}"
+    return curve.pattern or benchmark, curve.quantity, curve.directions, curve.pairs
+
+
+def _without(curves: list[SuiteCurve], taken: list[SuiteCurve]) -> list[SuiteCurve]:
+    known = set(map(id, taken))
+    return [curve for curve in curves if id(curve) not in known]
+
+
+def _in_both(
+    a: list[SuiteCurve], b: list[SuiteCurve], sort: Callable[[SuiteCurve], Kind]
+) -> list[tuple[list[SuiteCurve], list[SuiteCurve]]]:
+    found = []
+    for one in dict.fromkeys(map(sort, a)):
+        ours = [curve for curve in a if sort(curve) == one]
+        others = [curve for curve in b if sort(curve) == one]
+        if others:
+            found.append((ours, others))
+    return found
+
+
+def _hosts(curve: SuiteCurve) -> str:
+    return " → ".join(curve.hosts) if len(curve.hosts) > 1 else ""
+
+
+def _benchmark(curve: SuiteCurve) -> str:
+    return curve.benchmark
+
+
+def _settings(curve: SuiteCurve) -> str:
+    rest = {key: value for key, value in curve.settings.items() if key != "network"}
+    return ", ".join(f"{key} {value}" for key, value in sorted(rest.items()))
+
+
+def _ranks(curve: SuiteCurve) -> str:
+    return f"{curve.ranks} ranks" if curve.ranks is not None else ""
+
+
+TRAITS: tuple[tuple[str, Trait], ...] = (
+    ("network", lambda curve: curve.settings.get("network", "")),
+    ("direction", _hosts),
+    ("benchmark", _benchmark),
+    ("number of ranks", _ranks),
+    ("settings", _settings),
+)
+
+
+def _tell_apart(
+    a: list[SuiteCurve],
+    b: list[SuiteCurve],
+    traits: Sequence[tuple[str, Trait]],
+    matched: Matched,
+    alone: list[Unmatched],
+) -> None:
+    """Split both sides by each trait in turn while it tells curves of both apart."""
+    if not traits:
+        _in_order(a, b, matched, alone)
+        return
+    (name, trait), *rest = traits
+    of_a, of_b = _split(a, trait), _split(b, trait)
+    if _one_stands_for_all(of_a, of_b) and not (name == "benchmark" and _may_not_mix(a, b)):
+        for ours in of_a.values():
+            for others in of_b.values():
+                _tell_apart(ours, others, rest, matched, alone)
+        return
+    for value in dict.fromkeys((*of_a, *of_b)):
+        if value in of_a and value in of_b:
+            _tell_apart(of_a[value], of_b[value], rest, matched, alone)
+        else:
+            alone += [_other_trait("A", one, name, value) for one in of_a.get(value, ())]
+            alone += [_other_trait("B", one, name, value) for one in of_b.get(value, ())]
+
+
+def _split(curves: list[SuiteCurve], trait: Trait) -> dict[str, list[SuiteCurve]]:
+    found: dict[str, list[SuiteCurve]] = {}
+    for curve in curves:
+        found.setdefault(trait(curve), []).append(curve)
+    return found
+
+
+def _one_stands_for_all(a: dict[str, list[SuiteCurve]], b: dict[str, list[SuiteCurve]]) -> bool:
+    """One side has a single value that the other does not have: it is held against each."""
+    return min(len(a), len(b)) == 1 and not (a.keys() & b.keys())
+
+
+def _may_not_mix(a: list[SuiteCurve], b: list[SuiteCurve]) -> bool:
+    """Two benchmarks of one suite are two things, unless both are of one pattern of ours."""
+    curves = (*a, *b)
+    return len({one.suite for one in curves}) == 1 and curves[0].pattern is None
+
+
+def _in_order(
+    a: list[SuiteCurve], b: list[SuiteCurve], matched: Matched, alone: list[Unmatched]
+) -> None:
+    """What nothing tells apart goes in the order of the files; a single one with each."""
+    if 1 in (len(a), len(b)):
+        matched += [(one, other) for one in a for other in b]
+        return
+    for one, other in zip_longest(a, b):
+        if one is not None and other is not None:
+            matched.append((one, other))
+        elif one is not None:
+            alone.append(Unmatched("A", one, "B has fewer curves of this kind"))
+        elif other is not None:
+            alone.append(Unmatched("B", other, "A has fewer curves of this kind"))
+
+
+def _other_trait(side: Side, curve: SuiteCurve, name: str, value: str) -> Unmatched:
+    other = "B" if side == "A" else "A"
+    return Unmatched(side, curve, f"{other} has none with the same {name} ({value or 'not said'})")
+
+
+def _missing(curve: SuiteCurve, others: Sequence[SuiteCurve], other: Side) -> str:
+    """The reason in the words of what differs least."""
+    same = [one for one in others if kind(one)[0] == kind(curve)[0]]
+    if not same:
+        return f"{other} has no curve of {curve.benchmark} ({curve.what})"
+    same_quantity = [one for one in same if one.quantity == curve.quantity]
+    if not same_quantity:
+        there = ", ".join(sorted({one.quantity.replace("_", " ") for one in same}))
+        return f"{other} has {there} of it, no {curve.quantity.replace('_', ' ')}"
+    one = same_quantity[0]
+    return (
+        f"{other}'s sums up {_count(one.pairs, 'pair')} and {_count(one.directions, 'direction')},"
+        f" this one {_count(curve.pairs, 'pair')} and {_count(curve.directions, 'direction')}"
+    )
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,137 @@
+"""What the figures of each benchmark mean: which bytes they count, in how many directions.
+
+From the user guides of IMB 2017, 2018 and 2021.2 ("Benchmark Methodology", "Output") and the
+sources of 4.0.0 and 2021.11: ``scale_time`` and ``scale_bw`` of IMB_parse_name_*.c,
+IMB_output.c, IMB_bandwidth.c, IMB_rma_put.c, IMB_ones_unidir.c, P2P/imb_p2p_*.c and
+MT_benchmark.h.
+"""
+
+import re
+
+import msgspec
+
+from fabricgauge.model.measurement import Pattern
+
+#: Largest message of a default run: MAXMSGLOG of IMB_settings.h, and of IMB_settings_io.h.
+LAST_BYTES = 1 << 22
+LAST_IO_BYTES = 1 << 24
+
+
+class Benchmark(msgspec.Struct, frozen=True):
+    """One benchmark. ``time`` and ``bandwidth`` say what one figure of the column is.
+
+    ``counted`` is how many times the message size the bandwidth counts per time in the
+    table (per t_max where there is one), 0 where the table's time is another than that of
+    the bandwidth. ``directions`` is how many of them the bandwidth and the message rate sum
+    up. ``latency`` is the pattern of the times, ``stream`` that of the bandwidths.
+    ``every_pair`` tells that bandwidth and message rate sum over all pairs of ranks,
+    ``one_size`` that a run has a single message size.
+    """
+
+    time: str
+    bandwidth: str
+    counted: int = 1
+    directions: int = 1
+    latency: Pattern | None = None
+    stream: Pattern | None = None
+    every_pair: bool = False
+    one_size: bool = False
+
+
+_PING_PONG = Benchmark(
+    "half round trip", "ping-pong bandwidth (size / half round trip)", latency="latency"
+)
+_PING_PING = Benchmark(
+    "one message while another comes the other way",
+    "per direction, while both directions are busy (size / time)",
+)
+_SENDRECV = Benchmark(
+    "Sendrecv in a ring", "bytes that one rank sends and receives (2 × size / time)", 2, 2
+)
+_EXCHANGE = Benchmark(
+    "exchange with both neighbours",
+    "bytes that one rank sends to and receives from two neighbours (4 × size / time)", 4, 2,
+)  # fmt: skip
+_UNIBAND = Benchmark(
+    "one message of a one-way stream", "one-way stream", stream="bandwidth", every_pair=True
+)
+_BIBAND = Benchmark(
+    "one message of streams in both directions", "streams in both directions, their sum",
+    directions=2, stream="bidirectional_bandwidth", every_pair=True,
+)  # fmt: skip
+
+_TWO_SIDED = {
+    "pingpong": _PING_PONG, "pingpongspecificsource": _PING_PONG,
+    "pingponganysource": _PING_PONG, "pingping": _PING_PING,
+    "pingpingspecificsource": _PING_PING, "pingpinganysource": _PING_PING,
+    "sendrecv": _SENDRECV, "exchange": _EXCHANGE, "uniband": _UNIBAND, "biband": _BIBAND,
+}  # fmt: skip
+
+#: IMB-P2P counts the messages of all ranks over the slowest rank's time; its times are
+#: means over ranks. Its table has the message rate beside, which the bandwidth follows from.
+_P2P = {
+    "pingpong": msgspec.structs.replace(_PING_PONG, every_pair=True),
+    "pingping": Benchmark(
+        _PING_PING.time, "both directions, their sum", 2, 2, every_pair=True
+    ),
+    "sendrecv_replace": Benchmark(
+        "Sendrecv_replace in a ring", "bytes that all ranks send", 0, 2, every_pair=True
+    ),
+}  # fmt: skip
+
+_ONE_SIZE = frozenset({"fetch_and_op", "compare_and_swap"})
+#: A put to one rank at once, which is what our one-sided patterns do.
+_PUT = frozenset({"unidir_put"})
+_REDUCTION = re.compile("reduce|accumulate|fetch_and_op", re.IGNORECASE)
+
+
+def is_reduction(name: str) -> bool:
+    """Whether the benchmark moves the datatype that is set for reductions."""
+    return _REDUCTION.search(name) is not None
+
+
+def meaning_of(name: str, part: str, mode: str) -> Benchmark:
+    """What the benchmark's figures mean.
+
+    ``part`` is one of MPI-1, EXT, RMA, NBC, MT, P2P, IO or empty if not known; ``mode`` is
+    what the table says of one-sided calls: AGGREGATE, NON-AGGREGATE or empty.
+    """
+    key = name.lower()
+    if part == "P2P":
+        return _P2P.get(key) or Benchmark(name, "bytes of all ranks' messages", 0, every_pair=True)
+    if part == "MT" and key.endswith("mt"):
+        found = _TWO_SIDED.get(key[:-2])
+        return _of_threads(found) if found else _other(name)
+    if mode:
+        return _one_sided(name, part, mode)
+    return _TWO_SIDED.get(key) or _other(name)
+
+
+def _of_threads(found: Benchmark) -> Benchmark:
+    """IMB-MT's streams: bandwidth over the longest time, of which the table has the mean."""
+    return msgspec.structs.replace(found, counted=0) if found.every_pair else found
+
+
+def _other(name: str) -> Benchmark:
+    bandwidth = f"{name}: size / time, as the suite counts it"
+    return Benchmark(name, bandwidth, one_size=name.lower() in _ONE_SIZE)
+
+
+def _one_sided(name: str, part: str, mode: str) -> Benchmark:
+    """Non-aggregate: a call with its completion; aggregate: all calls of a sample, then one.
+
+    IMB-RMA completes with MPI_Win_flush, as ours does; IMB-EXT with MPI_Win_fence, in which
+    the target takes part. Their names differ in one letter: Unidir_put and Unidir_Put.
+    """
+    key = name.lower()
+    if mode == "AGGREGATE":
+        time, stream = f"{name}, one of many under way", f"{name}, many under way"
+        pattern: Pattern | None = "put_bandwidth" if key in _PUT else None
+        return Benchmark(time, stream, stream=pattern, one_size=key in _ONE_SIZE)
+    flushed = part == "RMA" or (not part and name == "Unidir_put")
+    latency: Pattern | None = "put_latency" if key in _PUT and flushed else None
+    done = {"RMA": "with its flush", "EXT": "with its fence"}.get(part, "with its completion")
+    alone = f"{name} {done}"
+    both = " per direction, while both directions are busy" if key.startswith("bidir") else ""
+    bandwidth = f"{alone}{both} (size / time)"
+    return Benchmark(alone, bandwidth, latency=latency, one_size=key in _ONE_SIZE)

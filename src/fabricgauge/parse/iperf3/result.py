@@ -1,0 +1,159 @@
+"""From the fields of an iperf 3 document to the test that it tells of."""
+
+from fabricgauge.parse.interface import Line
+from fabricgauge.parse.iperf3.fields import Document, Start, StreamEnd, Sum, TestStart
+from fabricgauge.parse.iperf_flow import MOST_INTERVALS, Direction, Flow, Interval, Test
+from fabricgauge.parse.table import Heading
+
+_UNIT_RULE = "bits_per_second / 8 (iperf3 JSON)"
+_CUT_OFF = "the JSON text ends before its last bracket"
+
+
+def test_of(document: Document, first_line: int, figure_line: int, cut_off: bool) -> Test:
+    """The test; its flows carry the receiver's rate, or the sender's where that is all."""
+    start = document.start
+    protocol = _protocol(document)
+    figure = Line(figure_line, "")
+    heading = Heading(
+        "iperf3", start.version.removeprefix("iperf").strip(), "iperf3",
+        f"{start.version or 'iperf3'} {protocol} test", first_line,
+        transport="tcp" if protocol == "TCP" else "",
+        settings=_settings(document), hosts=_hosts(start),
+    )  # fmt: skip
+    flows = _flows(document, figure)
+    ended = any(flow.rate for flow in flows)
+    return Test(
+        heading, protocol, _UNIT_RULE, flows, document.error,
+        _cut_off(document, cut_off, ended),
+    )  # fmt: skip
+
+
+def _cut_off(document: Document, broken: bool, ended: bool) -> str:
+    if broken:
+        return _CUT_OFF
+    if document.error and (document.intervals or ended):
+        return f"iperf3 stopped: {document.error}"
+    return "" if ended or document.error else "the document has no end result"
+
+
+def _protocol(document: Document) -> str:
+    stated = document.start.test_start.protocol.upper() if document.start.test_start else ""
+    if stated:
+        return stated
+    sums = [one for one in (document.end.sum, document.end.sum_received) if one]
+    if not sums:
+        return ""
+    return "UDP" if any(one.packets is not None for one in sums) else "TCP"
+
+
+def _hosts(start: Start) -> tuple[str, ...]:
+    first = start.connected[0] if start.connected else None
+    return (first.local_host, first.remote_host) if first else ()
+
+
+def _settings(document: Document) -> dict[str, str]:
+    start = document.start
+    test = start.test_start or TestStart()
+    mss = start.tcp_mss or start.tcp_mss_default
+    stated = {
+        "block size": f"{test.blksize} bytes" if test.blksize else "",
+        "duration": f"{test.duration:g} s" if test.duration else "",
+        "omitted": f"first {test.omit:g} s" if test.omit else "",
+        "target rate": f"{test.target_bitrate:g} bit/s" if test.target_bitrate else "",
+        "mss": f"{mss} bytes" if mss else "",
+        "congestion control": document.end.sender_tcp_congestion,
+        "log of": _side(start),
+    }
+    return {key: value for key, value in stated.items() if value}
+
+
+def _side(start: Start) -> str:
+    if start.accepted_connection is not None:
+        return "server"
+    return "client" if start.version else ""
+
+
+def _flows(document: Document, figure: Line) -> tuple[Flow, ...]:
+    end, test = document.end, document.start.test_start or TestStart()
+    both = test.bidir or end.sum_received_bidir_reverse or _has_reverse(document)
+    first: Direction = "server to client" if test.reverse and not both else "client to server"
+    flows = [_flow(document, figure, first, end.sum_sent or end.sum, end.sum_received, False)]
+    if both:
+        flows.append(
+            _flow(
+                document,
+                figure,
+                "server to client",
+                end.sum_sent_bidir_reverse,
+                end.sum_received_bidir_reverse,
+                True,
+            )  # fmt: skip
+        )
+    return tuple(flows)
+
+
+def _has_reverse(document: Document) -> bool:
+    return any(one.sum_bidir_reverse for one in document.intervals[:1])
+
+
+def _flow(
+    document: Document,
+    figure: Line,
+    direction: Direction,
+    sent: Sum | None,
+    received: Sum | None,
+    reverse: bool,
+) -> Flow:
+    """The receiver's rate counts; a side that learnt nothing of the other writes 0."""
+    by_receiver = bool(received and received.bits_per_second)
+    counted = received if by_receiver else sent
+    rate = counted.bits_per_second if counted else None
+    test = document.start.test_start
+    connections = _connections(document, direction)
+    return Flow(
+        direction, figure, rate / 8 if rate else None,
+        "receiver" if by_receiver else "sender" if rate else "",
+        max(1, test.num_streams if test else len(connections)), connections,
+        _intervals(document, reverse), _loss(sent, received),
+    )  # fmt: skip
+
+
+def _connections(document: Document, direction: Direction) -> tuple[float, ...]:
+    """The receiver's rate of each connection that moved bytes in that direction."""
+    server = document.start.accepted_connection is not None
+    both = document.end.sum_received_bidir_reverse is not None
+    sends_here = (direction == "client to server") != server
+    rates = [
+        _rate_of(stream)
+        for stream in document.end.streams
+        if not both or (stream.receiver and stream.receiver.sender == sends_here)
+    ]
+    return tuple(rate / 8 for rate in rates if rate)
+
+
+def _rate_of(stream: StreamEnd) -> float | None:
+    of_receiver = stream.receiver.bits_per_second if stream.receiver else None
+    return of_receiver or (stream.sender.bits_per_second if stream.sender else None)
+
+
+def _intervals(document: Document, reverse: bool) -> tuple[Interval, ...]:
+    sums = [
+        one.sum_bidir_reverse if reverse else one.sum for one in document.intervals[:MOST_INTERVALS]
+    ]
+    return tuple(
+        Interval(one.seconds, one.bits_per_second / 8)
+        for one in sums
+        if one and not one.omitted and one.seconds and one.bits_per_second is not None
+    )
+
+
+def _loss(sent: Sum | None, received: Sum | None) -> dict[str, str]:
+    told: dict[str, str] = {}
+    if sent and sent.retransmits is not None:
+        told["retransmits"] = str(sent.retransmits)
+    lost = received if received and received.lost_percent is not None else sent
+    if lost and lost.lost_percent is not None:
+        share = f"{lost.lost_percent:.3g} %"
+        counts = f" ({lost.lost_packets} of {lost.packets} datagrams)" if lost.packets else ""
+        told["lost"] = share + counts
+    return told

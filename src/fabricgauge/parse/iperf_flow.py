@@ -1,0 +1,142 @@
+"""What an iperf test comes to: each direction's rate, together and per connection."""
+
+import math
+import statistics
+from typing import Literal
+
+import msgspec
+
+from fabricgauge.model.measurement import Pattern
+from fabricgauge.model.suite import Besides, SuiteCurve
+from fabricgauge.parse.interface import Line
+from fabricgauge.parse.table import Column, Heading, Table
+
+Direction = Literal["client to server", "server to client"]
+CountedBy = Literal["receiver", "sender", ""]
+
+#: A run of a day with one interval a second has 86,400; what follows is not kept.
+MOST_INTERVALS = 100_000
+#: The rest of a second that closes a test says nothing of the rate.
+_SHORT = 0.5
+
+
+class Interval(msgspec.Struct, frozen=True):
+    """One report within a test: its length in seconds and its rate in bytes/s."""
+
+    seconds: float
+    rate: float
+
+
+class Flow(msgspec.Struct, frozen=True):
+    """One direction of a test, rates in bytes/s.
+
+    ``rate`` is the whole test's, None if the log has none; ``connections`` are the single
+    ones', as far as the log has them, ``count`` is how many there were.
+    """
+
+    direction: Direction
+    line: Line
+    rate: float | None
+    counted_by: CountedBy
+    count: int = 1
+    connections: tuple[float, ...] = ()
+    intervals: tuple[Interval, ...] = ()
+    settings: dict[str, str] = {}
+
+
+class Test(msgspec.Struct, frozen=True):
+    """One test: ``flows`` has one entry per direction; ``error`` is the tool's own word."""
+
+    heading: Heading
+    protocol: str
+    unit_rule: str
+    flows: tuple[Flow, ...]
+    error: str = ""
+    cut_off: str = ""
+
+
+def curves(test: Test) -> tuple[SuiteCurve, ...]:
+    """The aggregate of each direction and, of several connections, the mean of one.
+
+    A test without any figure gives a curve without points that tells why.
+    """
+    found: list[SuiteCurve] = []
+    for flow in test.flows:
+        found += _of_flow(test, flow, two_way=len(test.flows) > 1)
+    return tuple(found)
+
+
+def mean_rate(intervals: tuple[Interval, ...]) -> float | None:
+    """The rate over all intervals, each weighed by its length; None if there is none."""
+    seconds = sum(one.seconds for one in intervals)
+    return sum(one.seconds * one.rate for one in intervals) / seconds if seconds > 0 else None
+
+
+def _of_flow(test: Test, flow: Flow, two_way: bool) -> tuple[SuiteCurve, ...]:
+    rate = flow.rate if flow.rate else mean_rate(flow.intervals)
+    columns = [_column(test, flow, two_way)]
+    values: list[float | None] = [rate]
+    besides = [_spread([one.rate for one in _whole(_comparable(test, flow))])]
+    if flow.count > 1:
+        columns.append(_mean_column(test, flow, two_way))
+        values.append(rate / flow.count if rate is not None else None)
+        besides.append(_spread(flow.connections))
+    table = Table(msgspec.structs.replace(test.heading, settings=_settings(test, flow)), columns)
+    if rate is None:
+        line = Line(flow.line.number, test.error) if test.error else flow.line
+        table.failed(line, None, "other" if test.error else "cut off")
+    else:
+        table.row(flow.line, None, values, besides, samples=len(flow.intervals))
+    return table.curves(test.cut_off)
+
+
+def _column(test: Test, flow: Flow, two_way: bool) -> Column:
+    pattern: Pattern | None = "bandwidth" if test.protocol == "TCP" and not two_way else None
+    return Column(
+        "bandwidth", _what(test, flow, two_way), "mean", test.unit_rule, 1.0, pattern=pattern
+    )
+
+
+def _mean_column(test: Test, flow: Flow, two_way: bool) -> Column:
+    what = f"{_what(test, flow, two_way)}, mean per connection"
+    return Column("bandwidth", what, "mean", test.unit_rule, 1.0)
+
+
+def _what(test: Test, flow: Flow, two_way: bool) -> str:
+    kind = "stream" if test.protocol in ("TCP", "") else f"{test.protocol} stream"
+    return f"{kind} {flow.direction} while both send" if two_way else f"one-way {kind}"
+
+
+def _settings(test: Test, flow: Flow) -> dict[str, str]:
+    own = {
+        "protocol": test.protocol,
+        "streams": str(flow.count) if flow.rate or flow.intervals else "",
+        "direction": flow.direction,
+        "counted by": flow.counted_by,
+    }
+    return {key: text for key, text in own.items() if text} | test.heading.settings | flow.settings
+
+
+def _comparable(test: Test, flow: Flow) -> tuple[Interval, ...]:
+    """The intervals, unless a sender counted datagrams that never arrived."""
+    side = test.heading.settings.get("log of", "")
+    sent_here = side == flow.direction.partition(" ")[0]
+    lossy = test.protocol != "TCP" and flow.counted_by == "receiver" and sent_here
+    return () if lossy else flow.intervals
+
+
+def _whole(intervals: tuple[Interval, ...]) -> list[Interval]:
+    longest = max((one.seconds for one in intervals), default=0.0)
+    return [one for one in intervals if one.seconds >= _SHORT * longest]
+
+
+def _spread(rates: "list[float] | tuple[float, ...]") -> dict[Besides, float]:
+    known = [rate for rate in rates if math.isfinite(rate)]
+    if len(known) < 2:
+        return {}
+    return {
+        "minimum": min(known),
+        "maximum": max(known),
+        "median": statistics.median(known),
+        "deviation": statistics.stdev(known),
+    }

@@ -1,0 +1,181 @@
+"""What an output of nccl-tests says above its table: who, where, how often, up to what size.
+
+Sources: nccl-tests v1.0.0, v2.9.0, v2.13.10, v2.19.6 (src/common.cu, src/util.cu) and
+rccl-tests (src/common.cu): the printf formats of the report's head.
+"""
+
+import re
+from dataclasses import dataclass, field
+from typing import Literal
+
+from fabricgauge.parse.interface import Line
+from fabricgauge.parse.table import Heading
+
+COLLECTIVES = (
+    "all_gather", "all_reduce", "all_reduce_group", "alltoall", "alltoallv", "broadcast",
+    "gather", "hypercube", "reduce", "reduce_scatter", "scatter", "sendrecv",
+)  # fmt: skip
+#: The name of a program, also in a command line that a script echoed.
+PROGRAM = re.compile(rf"(?<![\w-])(?:{'|'.join(COLLECTIVES)})_perf(?![a-z])")
+UNNAMED = "unnamed collective"
+
+_RANK = re.compile(
+    r"#\s+Rank\s+(?P<rank>\d+)\s+(?:Group\s+(?P<group>\d+)\s+)?(?:Pid\s+\d+\s+)?"
+    r"on\s+(?P<host>\S+)\s+device\s+\d+\s+\[[^\]]*\]\s*(?P<device>.*)"
+)
+_VERSION = re.compile(r"# nccl-tests version (?P<version>\S+)(?: .*nccl-library=(?P<code>\d+))?")
+_THREADS = re.compile(r"# nThread \d+ nGpus \d+ minBytes (?P<least>\d+) maxBytes (?P<most>\d+) ")
+_COUNTED = re.compile(
+    r"(?P<name>warmup iters|agg iters|iters|validation|graph|unalign): (?P<n>\d+)"
+)
+_LESS = re.compile(r"# Reducing maxBytes to (?P<most>\d+) due to memory limitation")
+_RCCL = re.compile(r"rccl-tests: Version (?P<version>\S+)")
+_LIBRARY = re.compile(r"\b(?P<name>[NR]CCL) version (?P<version>[\w.+-]+)")
+_TRANSPORT = re.compile(r"NCCL INFO .* via NET/(?P<net>\w+)")
+_BLOCKING = re.compile(r"# Blocking Enabled: (?P<how>.*\S)")
+
+#: NCCL's own plugins by their names in ``via NET/…``; of others only the name is known.
+_CARRIERS: dict[str, Literal["tcp", "rdma"]] = {"IB": "rdma", "IBext": "rdma", "Socket": "tcp"}
+
+
+@dataclass
+class Facts:
+    """Everything known of one output; ``started`` once a line said what is to be measured."""
+
+    suite: str = "nccl-tests"
+    version: str = ""
+    program: str = ""
+    title: str = ""
+    started: bool = False
+    first_line: int = 0
+    most_bytes: int | None = None
+    iterations: int = 0
+    ranks: int = 0
+    groups: set[str] = field(default_factory=set)
+    hosts: dict[str, None] = field(default_factory=dict)
+    devices: dict[str, None] = field(default_factory=dict)
+    settings: dict[str, str] = field(default_factory=dict)
+    carrier: str = ""
+
+    def take(self, line: Line) -> bool:
+        """Whether the line is one that stands above the table; its facts are kept."""
+        text = line.text.strip()
+        known = any(reader(self, text) for reader in _READERS)
+        if known:
+            self.first_line = self.first_line or line.number
+        return known
+
+    def heading(self, more: dict[str, str]) -> Heading:
+        """The heading of a table, with ``more`` settings than the output's own."""
+        return Heading(
+            suite=self.suite, version=self.version, benchmark=self.program or UNNAMED,
+            title=self.title or f"output of {self.suite}", first_line=self.first_line,
+            ranks=self.ranks or None,
+            transport=_CARRIERS.get(self.carrier, ""), settings={**self._settings(), **more},
+            hosts=tuple(self.hosts),
+        )  # fmt: skip
+
+    def add_rank(self, host: str, device: str, group: str | None) -> None:
+        self.ranks += 1
+        self.hosts.setdefault(host)
+        if device:
+            self.devices.setdefault(device)
+        if group is not None:
+            self.groups.add(group)
+
+    def _settings(self) -> dict[str, str]:
+        settings = dict(self.settings)
+        if self.devices:
+            settings["device"] = ", ".join(self.devices)
+        if len(self.groups) > 1:
+            settings["groups"] = f"{len(self.groups)}, each figure is one group's"
+        if self.carrier:
+            settings["network"] = self.carrier
+        return settings
+
+
+def library_version(code: int) -> str:
+    """NCCL's version from its number: 2.8 and earlier left two digits for the minor one.
+
+    Source: nccl.h, NCCL_VERSION(X,Y,Z).
+    """
+    if code < 10_000:
+        return f"{code // 1000}.{code // 100 % 10}.{code % 100}"
+    return f"{code // 10000}.{code // 100 % 100}.{code % 100}"
+
+
+def _of_version(facts: Facts, text: str) -> bool:
+    match = _VERSION.match(text)
+    if match:
+        facts.version = match["version"]
+        if match["code"]:
+            facts.settings["nccl"] = library_version(int(match["code"][:9]))
+    return bool(match)
+
+
+def _of_program(facts: Facts, text: str) -> bool:
+    match = PROGRAM.search(text)
+    if not match:
+        return False
+    facts.program = match[0]
+    if text.startswith("# Collective test starting"):
+        facts.title = text.lstrip("# ")
+    return True
+
+
+def _of_threads(facts: Facts, text: str) -> bool:
+    match = _THREADS.match(text)
+    if not match:
+        return False
+    facts.started = True
+    facts.title = facts.title or text.lstrip("# ")
+    facts.most_bytes = int(match["most"][:18])
+    for found in _COUNTED.finditer(text):
+        _count(facts, found["name"], int(found["n"][:9]))
+    return True
+
+
+def _count(facts: Facts, name: str, number: int) -> None:
+    if name == "iters":
+        facts.iterations = number
+    elif name == "validation":
+        facts.settings["validation"] = "on" if number else "off"
+    elif number or name == "warmup iters":
+        facts.settings[name] = str(number)
+
+
+def _of_rank(facts: Facts, text: str) -> bool:
+    match = _RANK.match(text)
+    if match:
+        facts.started = True
+        facts.add_rank(match["host"], match["device"].strip(), match["group"])
+    return bool(match)
+
+
+def _of_library(facts: Facts, text: str) -> bool:
+    match = _LIBRARY.search(text)
+    if match:
+        facts.settings.setdefault(match["name"].lower(), match["version"])
+    return bool(match)
+
+
+def _of_transport(facts: Facts, text: str) -> bool:
+    match = _TRANSPORT.search(text)
+    if match:
+        facts.carrier = match["net"]
+    return bool(match)
+
+
+def _of_rest(facts: Facts, text: str) -> bool:
+    if match := _LESS.match(text):
+        facts.most_bytes = int(match["most"][:18])
+    elif match := _RCCL.match(text):
+        facts.suite, facts.version = "rccl-tests", match["version"]
+    elif match := _BLOCKING.match(text):
+        facts.settings["blocking"] = match["how"]
+    return bool(match)
+
+
+_READERS = (
+    _of_rank, _of_threads, _of_version, _of_program, _of_library, _of_transport, _of_rest,
+)  # fmt: skip

@@ -1,0 +1,173 @@
+"""Reads the text output of nccl-tests, with the NCCL library's own messages in between."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.parse.interface import Dialect, Line, Report
+from fabricgauge.parse.nccl.facts import COLLECTIVES, PROGRAM, Facts
+from fabricgauge.parse.nccl.layout import USUAL, Layout, layout_of
+from fabricgauge.parse.nccl.rows import Tables
+
+_SUM = re.compile(r"#? *(?P<what>Out of bounds values|Avg bus bandwidth) *: *(?P<rest>.*\S)")
+#: ``host:pid:thread [device] NCCL INFO``; a figure may stand right before the host's name.
+_NOISE = re.compile(
+    r"[A-Za-z][\w.-]*:\d+:\d+ \[\d+\].*NCCL (?:INFO|WARN|TRACE|ERROR)|NCCL (?:INFO|WARN) "
+)
+_FAILURE = re.compile(r": Test (?:(?P<timeout>timeout)|(?:NCCL|CUDA|CU) failure) ?.*")
+_ERROR = re.compile(r"# error: \S")
+_PROSE = re.compile(
+    r"#+ *$|# Using devices|# Parallel Init Enabled|# Per-Iteration Report|# GPU memory usage"
+    r"|# Writing JSON output|# skipping json|# Errors with asterisks|# Testing \d+ cycle"
+    r"|# NCCL Tests compiled with|# \(B\)|# +\(B\)|# Collective test concluded|\.\.\.$"
+    r"| *\.\. \S+ pid \d+: Test failure|# Launch mode"
+)
+_FRONT = re.compile(r"\s*\d+\s+\d+\s+[a-z]")
+_OUTPUT_BEGINS = re.compile(r"# nccl-tests version |# Collective test starting|# nThread ")
+_EXPECTED = "a line of nccl-tests"
+
+
+class Reader:
+    """One output after the other; each ends with its ``# Avg bus bandwidth``."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._begin_anew()
+
+    def line(self, line: Line) -> Iterator[SuiteCurve]:
+        text = line.text.strip()
+        if self._begins_another(text):
+            yield from self._end_output()
+        if not text or self._taken_as_heading(line, text):
+            return
+        if match := _SUM.match(text):
+            yield from self._summed(line, match)
+        elif not self._told_of_trouble(line, text):
+            yield from self._row(line, text)
+
+    def end(self) -> Iterator[SuiteCurve]:
+        yield from self._end_output()
+
+    def _begin_anew(self) -> None:
+        self._facts = Facts()
+        self._tables = Tables(self._facts)
+        self._layout: Layout | None = None
+        self._banner = ""
+        self._pending: Line | None = None
+        self._closed = False
+        self._stopped = ""
+        self._announced = ""
+
+    def _begins_another(self, text: str) -> bool:
+        if _OUTPUT_BEGINS.match(text):
+            return self._facts.started or self._closed
+        if not self._facts.started or text.startswith("#") or not PROGRAM.search(text):
+            return False
+        self._announced = text
+        return self._closed
+
+    def _end_output(self) -> Iterator[SuiteCurve]:
+        """What was open is closed, and if its last lines are missing that is said."""
+        if not self._closed and self._facts.started:
+            yield from self._drop_pending()
+            self._tables.open_empty()
+            yield from self._tables.close(self._sign())
+        announced = self._announced
+        self._begin_anew()
+        self._facts.take(Line(0, announced))
+
+    def _sign(self) -> str:
+        if self._stopped:
+            return self._stopped
+        if not self._tables.any:
+            return "ends before the first row"
+        most = self._facts.most_bytes
+        planned = f", of up to {most}" if most is not None else ""
+        sizes = f"ends at {self._tables.last_bytes} bytes{planned}"
+        return f"{sizes}, and the closing line '# Avg bus bandwidth' is missing"
+
+    def _taken_as_heading(self, line: Line, text: str) -> bool:
+        layout = layout_of(text, self._banner) if text.startswith("#") else None
+        if layout:
+            self._layout = layout
+            self._facts.started = True
+            self._facts.first_line = self._facts.first_line or line.number
+            return True
+        if text.startswith("#") and ("out-of-place" in text or "in-place" in text):
+            self._banner = text
+            return True
+        if _FRONT.match(line.text):
+            return False
+        return bool(text == self._announced) or self._facts.take(line)
+
+    def _summed(self, line: Line, match: "re.Match[str]") -> Iterator[SuiteCurve]:
+        rest = match["rest"]
+        if match["what"].startswith("Out"):
+            if rest.endswith("FAILED"):
+                self._tables.failed(line, "corrupt")
+            return
+        yield from self._drop_pending()
+        note = " (below 90 % of what NCCL_TESTS_MIN_BW asks for)" if "FAILED" in rest else ""
+        words = f"{rest.split()[0]} GB/s, the mean over all sizes{note}"
+        yield from self._tables.close("", {"average bus bandwidth": words})
+        self._closed = True
+
+    def _told_of_trouble(self, line: Line, text: str) -> bool:
+        match = _FAILURE.search(text)
+        if match and not _NOISE.match(text):
+            self._tables.failed(line, "timeout" if match["timeout"] else "other")
+            self._facts.started = True
+            self._stopped = f"the program stopped: {text[:200]}"
+            return True
+        if _ERROR.match(text):
+            if not self._closed:
+                self._tables.failed(line, "other")
+            return True
+        return bool(_PROSE.match(text))
+
+    def _row(self, line: Line, text: str) -> Iterator[SuiteCurve]:
+        """A row, whole or what the library's messages left of it."""
+        noise = _NOISE.search(text)
+        if noise is None:
+            yield from self._figures(line, text.split())
+        elif _FRONT.match(text):
+            yield from self._drop_pending()
+            self._pending = Line(line.number, text[: noise.start()])
+
+    def _figures(self, line: Line, tokens: list[str]) -> Iterator[SuiteCurve]:
+        layout = self._layout or USUAL
+        if layout.begins(tokens):
+            yield from self._drop_pending()
+        elif self._pending:
+            line = Line(self._pending.number, f"{self._pending.text} {' '.join(tokens)}")
+            tokens = line.text.split()
+        row = layout.row(tokens)
+        if row is None or self._closed:
+            self._report(line, _EXPECTED)
+            return
+        self._pending = None
+        self._facts.started = True
+        yield from self._tables.add(line, row, layout.milliseconds)
+
+    def _drop_pending(self) -> Iterable[SuiteCurve]:
+        """A row that never got all its figures was cut off; what it had is kept."""
+        pending, self._pending = self._pending, None
+        row = (self._layout or USUAL).row(pending.text.split()) if pending else None
+        if pending and row:
+            return list(self._tables.add(pending, row, (self._layout or USUAL).milliseconds))
+        if pending:
+            self._report(pending, "the figures of this row")
+        return ()
+
+
+#: The programs' names are in the command line that a script may have echoed above.
+DIALECT = Dialect(
+    suite="nccl-tests",
+    begins=(
+        r"# nccl-tests version |# Collective test starting: |# nThread \d+ nGpus \d+ "
+        r"|# +(?:size +count|bytes +N) +type .*algbw +busbw|rccl-tests: Version "
+        r"|^\s*# (?:Using devices\s*$|NCCL Tests compiled with NCCL )"
+        rf"|(?<![\w-])(?:{'|'.join(COLLECTIVES)})_perf(?![a-z])"
+    ),
+    reader=Reader,
+)

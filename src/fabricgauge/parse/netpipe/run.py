@@ -1,0 +1,111 @@
+"""One NetPIPE run: its rows, and the curves that they make."""
+
+from typing import Literal
+
+from fabricgauge.model.measurement import Pattern
+from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.parse.interface import Line
+from fabricgauge.parse.netpipe.rows import Row
+from fabricgauge.parse.netpipe.rule import rule_of
+from fabricgauge.parse.table import MOST_ROWS, Column, Heading, Table
+
+#: NetPIPE ends when one message takes this long, if no upper size is set (netpipe.h 3.7.1).
+STOP_S = 1.0
+
+Mode = Literal["ping-pong", "stream", "both"]
+
+_WHAT: dict[Mode, tuple[str, str]] = {
+    "ping-pong": ("half round trip", "ping-pong bandwidth (size / half round trip)"),
+    "stream": ("time per message of a one-way stream", "one-way stream of blocking sends"),
+    "both": ("message each way at once", "both directions at once (both sizes / time)"),
+}
+
+
+class Run:
+    """Grows row by row. ``mode`` is what the heading says; files have no heading."""
+
+    def __init__(self, line: Line) -> None:
+        self.rows: list[tuple[Line, Row]] = []
+        self.settings: dict[str, str] = {}
+        self.hosts: dict[int, str] = {}
+        self.mode: Mode = "ping-pong"
+        self.pairs = 1
+        self.checks = False
+        self.completed = False
+        self._first = line
+
+    def follows(self, row: Row) -> bool:
+        """Whether the row can belong to this run."""
+        if not self.rows:
+            return True
+        last = self.rows[-1][1]
+        if (row.index < 0) != (last.index < 0) or row.form != last.form:
+            return False
+        return row.index > last.index if row.index >= 0 else row.message_bytes > last.message_bytes
+
+    def add(self, line: Line, row: Row) -> None:
+        if len(self.rows) < MOST_ROWS:
+            self.rows.append((line, row))
+
+    def curves(self) -> tuple[SuiteCurve, ...]:
+        """Time and bandwidth over the sizes."""
+        form = self.rows[0][1].form if self.rows else ""
+        rule = rule_of([row for _, row in self.rows], self._directions, form or "3")
+        table = Table(self._heading(form), self._columns(form, rule.bits, rule.text))
+        for line, row in self.rows:
+            self._add_to(table, line, row)
+        return table.curves(self._cut_off())
+
+    def _add_to(self, table: Table, line: Line, row: Row) -> None:
+        if row.mbps is not None:
+            table.row(line, row.message_bytes, [row.time_s, row.mbps], samples=row.repeats)
+        elif not row.passed:
+            corrupt = self.checks and "fail" in line.text.lower()
+            table.failed(line, row.message_bytes, "corrupt" if corrupt else "cut off")
+
+    @property
+    def _directions(self) -> int:
+        """In its files version 3 doubles the sizes of a two-way run, its console does not."""
+        return 2 if self.mode == "both" else 1
+
+    def _heading(self, form: str) -> Heading:
+        tcp = "socket buffers" in self.settings
+        hosts = tuple(self.hosts[rank] for rank in sorted(self.hosts))
+        of_file = bool(self.rows) and self.rows[0][1].index < 0
+        return Heading(
+            "netpipe", form, "NPtcp" if tcp else "NetPIPE",
+            "np.out" if of_file else self._first.text.strip()[:200], self._first.number,
+            pairs=max(1, self.pairs), ranks=len(hosts) or None, transport="tcp" if tcp else "",
+            settings=self.settings | self._doubt(of_file, form), hosts=hosts,
+        )  # fmt: skip
+
+    def _doubt(self, of_file: bool, form: str) -> dict[str, str]:
+        sizes = [row.message_bytes for _, row in self.rows]
+        if of_file and form == "3" and sizes[0] == 2 and all(size % 2 == 0 for size in sizes):
+            return {"sizes": "all even: of a two-way run (-2) the file has them doubled"}
+        return {}
+
+    def _columns(self, form: str, bits: int, rule: str) -> tuple[Column, Column]:
+        time, bandwidth = _WHAT[self.mode]
+        pattern: Pattern | None = "latency" if self.mode == "ping-pong" else None
+        directions = self._directions
+        statistic: Literal["mean", "minimum"] = "mean" if form == "5" else "minimum"
+        return (
+            Column("time", time, statistic, "µs", 1.0, pattern, directions),
+            Column("bandwidth", bandwidth, statistic, rule, bits / 8, None, directions),
+        )
+
+    def _cut_off(self) -> str:
+        if not self.rows:
+            return "" if self.completed else "no row: the output ends before the first one"
+        last = self.rows[-1][1]
+        if last.mbps is None and not last.passed:
+            return f"the row of {last.message_bytes} bytes stops in the middle"
+        if self.completed or (last.time_s or 0.0) >= STOP_S or self.checks:
+            return ""
+        if last.form == "5" and last.index >= 0:
+            return f"ends at {last.message_bytes} bytes without the line 'Completed with'"
+        return (
+            f"ends at {last.message_bytes} bytes, where a message takes {last.time_s:.3g} s; by itself"
+            f" NetPIPE goes on until one takes {STOP_S:g} s: cut off, or run with a smaller maximum"
+        )

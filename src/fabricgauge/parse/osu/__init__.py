@@ -1,0 +1,16 @@
+"""OSU Micro-Benchmarks 5.x-7.x: MPI, OpenSHMEM, UPC, NCCL and RCCL programs of the suite."""
+
+from fabricgauge.parse.interface import Dialect
+from fabricgauge.parse.osu.reader import OsuReader
+
+#: A title, or what some programs print above it: latency_mt and latency_mp their threads
+#: and processes, the neighbourhood collectives their topology (sources of OSU 7.4).
+DIALECT = Dialect(
+    suite="osu",
+    begins=(
+        r"^\s*#+ ?OSU (?:MPI|OpenSHMEM|UPC|NCCL|RCCL)(?:_|\b)"
+        r"|^# Number of (?:Sender threads|forked processes in sender): \d"
+        r"|^Dimensions size = \d|^Time took to create topology graph:\d"
+    ),
+    reader=OsuReader,
+)

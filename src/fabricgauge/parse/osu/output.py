@@ -1,0 +1,129 @@
+"""What one program of the suite prints, from its title on: facts, and a table or several."""
+
+from collections.abc import Iterable, Mapping
+
+from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.parse.interface import Line, Report
+from fabricgauge.parse.osu.atomics import operation_row
+from fabricgauge.parse.osu.columns import Layout, headless_column, layout_of
+from fabricgauge.parse.osu.single_lines import start_up, wrong_data
+from fabricgauge.parse.osu.size_table import SizeTable
+from fabricgauge.parse.osu.titles import Title
+from fabricgauge.parse.osu.window_matrix import WindowMatrix
+from fabricgauge.parse.table import Heading, Table
+
+
+class Output:
+    """Keeps the facts of the heading and the table that is open."""
+
+    def __init__(
+        self, line: Line, title: Title, settings: Mapping[str, str], report: Report
+    ) -> None:
+        self._title = title
+        self._first_line = line.number
+        self._report = report
+        self._settings = {**settings, **({"device": title.device} if title.device else {})}
+        self._table: SizeTable | WindowMatrix | None = None
+        self._operations: Layout | None = None
+        self._rates = False
+        self._bandwidths_until = -1
+        self._given = False
+
+    def takes_row(self, line: Line, words: list[str]) -> bool:
+        """Give a line to the open table; whether it is a row of it."""
+        return self._table is not None and self._table.take(line, words)
+
+    def line(
+        self, line: Line, words: list[str], facts: Mapping[str, str]
+    ) -> Iterable[SuiteCurve] | None:
+        """The curves that a line completes; None if it is none of the suite's."""
+        if facts:
+            return self._learn(line, facts)
+        if words[0].startswith("#"):
+            return self._head(line, words)
+        corrupt, size = wrong_data(line.text)
+        if corrupt and self._table is not None:
+            self._table.corrupt(line, size)
+            return ()
+        return self._single(line, words)
+
+    def close(self) -> Iterable[SuiteCurve]:
+        """The last curves. A title that nothing follows is told of as well."""
+        if self._given:
+            return self._close_table(ended=False)
+        column = headless_column(self._title.benchmark, self._title.text)
+        return Table(self._heading(self._title.benchmark.name), (column,)).curves(
+            "no result follows the title"
+        )
+
+    def _learn(self, line: Line, facts: Mapping[str, str]) -> Iterable[SuiteCurve]:
+        """A fact after a table belongs to the next one, of another datatype."""
+        curves = self._next_table(line)
+        self._settings, self._rates = {**self._settings, **facts}, False
+        return curves
+
+    def _head(self, line: Line, words: list[str]) -> Iterable[SuiteCurve] | None:
+        layout = layout_of(line.text, self._title.benchmark)
+        if layout is not None:
+            return self._open(line, layout)
+        if len(words) > 1 and all(word.isdecimal() for word in words[1:]):
+            return self._open_matrix(words[1:])
+        if line.text.startswith("# Message Rate Profile"):
+            return self._turn_to_rates(line)
+        return None
+
+    def _open(self, line: Line, layout: Layout) -> Iterable[SuiteCurve]:
+        curves = self._next_table(line)
+        if layout.unknown:
+            self._report(line, f"known columns of the OSU suite; left out: {layout.unknown}")
+        self._given = True
+        if layout.slots[0].use == "operation":
+            self._operations = layout
+        else:
+            self._table = SizeTable(self._heading(layout.benchmark.name), layout)
+        return curves
+
+    def _turn_to_rates(self, line: Line) -> Iterable[SuiteCurve]:
+        matrix = self._table if isinstance(self._table, WindowMatrix) else None
+        self._bandwidths_until = matrix.last_bytes if matrix is not None else -1
+        self._rates = True
+        return self._next_table(line)
+
+    def _open_matrix(self, windows: list[str]) -> Iterable[SuiteCurve]:
+        curves = self._close_table(ended=True)
+        benchmark = self._title.benchmark
+        self._given = True
+        self._table = WindowMatrix(
+            self._heading(benchmark.name), benchmark, windows, self._rates,
+            self._bandwidths_until if self._rates else -1,
+        )  # fmt: skip
+        return curves
+
+    def _single(self, line: Line, words: list[str]) -> Iterable[SuiteCurve] | None:
+        heading = self._heading(self._title.benchmark.name)
+        found: Iterable[SuiteCurve] | None = None
+        if self._operations is not None:
+            found = operation_row(line, words, heading, self._operations)
+        if found is None and words[0] == "nprocs:":
+            found = start_up(line, heading)
+        if found is not None or line.text.startswith("This is a test with "):
+            self._given = True
+        return found
+
+    def _next_table(self, line: Line) -> Iterable[SuiteCurve]:
+        """Close the open table: that the program goes on shows that it is whole."""
+        if self._table is not None:
+            self._first_line = line.number
+        return self._close_table(ended=True)
+
+    def _close_table(self, ended: bool) -> Iterable[SuiteCurve]:
+        table, self._table = self._table, None
+        return tuple(table.close(ended)) if table is not None else ()
+
+    def _heading(self, benchmark: str) -> Heading:
+        settings = dict(self._settings)
+        pairs = int(settings.pop("pairs", "1"))
+        return Heading(
+            suite="osu", version=self._title.version, benchmark=benchmark,
+            title=self._title.text, first_line=self._first_line, pairs=pairs, settings=settings,
+        )  # fmt: skip

@@ -1,0 +1,50 @@
+"""Reads what the programs of the suite print, one after the other."""
+
+from collections.abc import Iterable
+
+from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.parse.interface import Line, Report
+from fabricgauge.parse.osu.output import Output
+from fabricgauge.parse.osu.single_lines import ABOVE_TITLE, facts_in, is_prose
+from fabricgauge.parse.osu.titles import title_of
+
+_IN_OUTPUT = "a line of the OSU suite"
+_BETWEEN_OUTPUTS = "no output of a known suite"
+
+
+class OsuReader:
+    """Keeps one program's output, or what was printed above its title."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._above: dict[str, str] = {}
+        self._output: Output | None = None
+
+    def line(self, line: Line) -> Iterable[SuiteCurve]:
+        words = line.text.split()
+        output = self._output
+        if not words or (output is not None and output.takes_row(line, words)):
+            return ()
+        return self._between_rows(line, words)
+
+    def end(self) -> Iterable[SuiteCurve]:
+        output, self._output = self._output, None
+        return output.close() if output is not None else ()
+
+    def _between_rows(self, line: Line, words: list[str]) -> Iterable[SuiteCurve]:
+        title = title_of(line.text, "topology creation" in self._above)
+        if title is not None:
+            curves = self.end()
+            self._output, self._above = Output(line, title, self._above, self._report), {}
+            return curves
+        facts = facts_in(line.text)
+        if facts and (self._output is None or ABOVE_TITLE & facts.keys()):
+            curves = self.end()
+            self._above = {**self._above, **facts}
+            return curves
+        if words[0].startswith("```"):
+            return self.end()
+        found = None if self._output is None else self._output.line(line, words, facts)
+        if found is None and not is_prose(line.text):
+            self._report(line, _IN_OUTPUT if self._output is not None else _BETWEEN_OUTPUTS)
+        return found or ()

@@ -1,0 +1,85 @@
+"""What the suite tells in single lines: start-up times, atomics, and facts of the heading."""
+
+import re
+from collections.abc import Iterable
+
+import msgspec
+
+from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.parse.interface import Line
+from fabricgauge.parse.table import Column, Heading, Table
+
+_INIT = re.compile(
+    r"nprocs: (?P<ranks>\d{1,9}), min: (?P<minimum>[\d.]+)(?P<unit> ms)?, "
+    r"max: (?P<maximum>[\d.]+)(?: ms)?, avg: (?P<mean>[\d.]+)(?: ms)?\s*"
+)
+
+
+def start_up(line: Line, heading: Heading) -> Iterable[SuiteCurve] | None:
+    """The curve of osu_init's only line; None if the line is another."""
+    match = _INIT.fullmatch(line.text)
+    if match is None:
+        return None
+    try:
+        mean, low, high = (float(match[key]) for key in ("mean", "minimum", "maximum"))
+    except ValueError:
+        return None
+    # The unit stands in the line since 5.x at least; without it, it is that of the source.
+    column = Column("time", "MPI_Init, mean over ranks", "mean", "ms", 1e-3)
+    table = Table(msgspec.structs.replace(heading, ranks=int(match["ranks"])), (column,))
+    table.row(line, None, (mean,), ({"minimum": low, "maximum": high},))
+    return table.curves()
+
+
+_FACTS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = tuple(
+    (re.compile(pattern), keys)
+    for pattern, keys in (
+        (r"# Datatype: (\S+?)\.?\s*", ("datatype",)),
+        (r"# Window creation: (.+?)\s*", ("window creation",)),
+        (r"# Synchronization: (.+?)\s*", ("synchronization",)),
+        (r"# \[ pairs: (\d{1,9}) \] \[ window size: (\w+) \]\s*", ("pairs", "window")),
+        (
+            r"# Send Buffer on (.+?) and Receive Buffer on (.+?)\s*",
+            ("send buffer", "receive buffer"),
+        ),
+        (r"# Rank 0 Memory on (.+?) and Rank 1 Memory on (.+?)\s*", ("memory 0", "memory 1")),
+        (r"# Number of Sender threads: (\d+)\s*", ("sender threads",)),
+        (r"# Number of Receiver threads: (\d+)\s*", ("receiver threads",)),
+        (r"# Number of forked processes in sender: (\d+)\s*", ("sender processes",)),
+        (r"# Number of forked processes in receiver: (\d+)\s*", ("receiver processes",)),
+        (r"Dimensions size = (\d[\d ]*?)\s*", ("dimensions",)),
+        (r"Time took to create topology graph:(\S+ us)\.\s*", ("topology creation",)),
+    )
+)
+#: Facts that are printed above the title.
+ABOVE_TITLE = frozenset({"sender threads", "sender processes", "dimensions", "topology creation"})
+
+
+def facts_in(text: str) -> dict[str, str]:
+    """Settings that a line of the heading tells; empty if it tells none."""
+    for pattern, keys in _FACTS:
+        if match := pattern.fullmatch(text):
+            return dict(zip(keys, match.groups(), strict=True))
+    return {}
+
+
+_PROSE = re.compile(
+    r"# Overall = Coll\. Init \+ Compute \+ MPI_Test \+ MPI_Wait\s*"
+    r"|# Uni-directional Bandwidth \(MB/sec\)\s*|# Message Rate Profile\s*"
+    r"|#Using \w?CCL\s*|This is a test with \d+ processes\s*|`{3,}\w*\s*|#\s*"
+)
+
+
+def is_prose(text: str) -> bool:
+    """Lines that the suite prints and that say nothing more of the figures, or code fences."""
+    return _PROSE.fullmatch(text) is not None
+
+
+_WRONG_DATA = re.compile(r"DATA VALIDATION ERROR: .*?(?:message size (?P<size>\d{1,18}))?\.?\s*")
+
+
+def wrong_data(text: str) -> tuple[bool, int | None]:
+    """Whether the suite says that it received wrong data, and at which message size."""
+    match = _WRONG_DATA.fullmatch(text)
+    size = match["size"] if match else None
+    return match is not None, None if size is None else int(size)

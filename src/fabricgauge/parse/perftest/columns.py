@@ -1,0 +1,104 @@
+"""perftest's table headings: which column is what, in which unit."""
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from fabricgauge.model.suite import Besides
+from fabricgauge.parse.perftest.programs import Program
+from fabricgauge.parse.table import Column
+
+_CELL = re.compile(
+    r"#(?P<count>bytes|sl|iterations)"
+    r"|BW (?P<bandwidth>peak|average|Port[12])\[(?P<unit>MB|MiB|Gb)/sec\]"
+    r"|MsgRate(?P<rate> Port[12]|)\[Mpps\]"
+    r"|t_(?P<time>min|max|typical|avg|stdev)\[usec\]"
+    r"|(?P<percentile>99(?:\.9)?)%(?:\s*percentile\[usec\])?"
+    r"|(?P<tps>tps average)"
+    r"|(?P<cpu>CPU_Util\[%\])"
+)
+#: Extracted text has the last column's second word at the end of the first column.
+_MISPLACED = re.compile(r"percentile\[usec\]")
+_UNITS = {
+    "MB": ("MB = 2^20 bytes (perftest)", float(2**20)),
+    "MiB": ("MiB = 2^20 bytes (perftest)", float(2**20)),
+    "Gb": ("Gb = 10^9 bits (perftest)", 1e9 / 8),
+}
+MEBIBYTES, GIGABITS = _UNITS["MiB"], _UNITS["Gb"]
+BESIDES: dict[str, Besides] = {
+    "t_min": "minimum", "t_max": "maximum", "t_avg": "mean", "t_stdev": "deviation",
+    "p99": "p99", "p99.9": "p99.9", "peak": "peak",
+}  # fmt: skip
+
+
+class Layout(msgspec.Struct, frozen=True):
+    """The columns in their order by role, and how the bandwidths' unit is read."""
+
+    roles: tuple[str, ...]
+    unit_rule: str
+    factor: float
+
+    @property
+    def kind(self) -> str:
+        return "bw" if "average" in self.roles else "lat"
+
+
+def layout_of(heading: str) -> tuple[Layout, str] | None:
+    """The layout of a heading and what of it was not understood; None if it is none."""
+    cells = list(_CELL.finditer(heading))
+    roles = tuple(_role(cell) for cell in cells)
+    if roles[:1] != ("size",) or "iterations" not in roles:
+        return None
+    if not {"average", "t_typical", "t_avg"} & set(roles):
+        return None
+    units = [cell["unit"] for cell in cells if cell["unit"]]
+    rule, factor = _UNITS[units[0]] if units else ("µs", 1e-6)
+    rest = _MISPLACED.sub("", _CELL.sub("", heading)).strip()
+    return Layout(roles, rule, factor), rest
+
+
+def _role(cell: "re.Match[str]") -> str:
+    if cell["count"]:
+        return "size" if cell["count"] == "bytes" else cell["count"]
+    if cell["bandwidth"]:
+        return cell["bandwidth"]
+    if cell["rate"] is not None:
+        return "rate" + cell["rate"]
+    if cell["time"]:
+        return "t_" + cell["time"]
+    if cell["percentile"]:
+        return "p" + cell["percentile"]
+    return "tps" if cell["tps"] else "cpu"
+
+
+def curve_columns(layout: Layout, program: Program) -> dict[str, Column]:
+    """The columns that become curves, by role."""
+    if layout.kind == "lat":
+        return _of_latency(layout.roles, program)
+    return _of_bandwidth(layout, program)
+
+
+def _of_latency(roles: Sequence[str], program: Program) -> dict[str, Column]:
+    pattern = program.latency_pattern
+    if "t_typical" in roles:
+        column = Column("time", program.latency, "typical", "µs", 1e-6, pattern)
+        return {"t_typical": column}
+    columns = {"t_avg": Column("time", program.latency, "mean", "µs", 1e-6, pattern)}
+    if "tps" in roles:
+        columns["tps"] = Column("message_rate", "round trips", "mean", "per second", 1.0)
+    return columns
+
+
+def _of_bandwidth(layout: Layout, program: Program) -> dict[str, Column]:
+    rule, factor, both = layout.unit_rule, layout.factor, program.directions
+    what, pattern = program.bandwidth, program.bandwidth_pattern
+    columns = {"average": Column("bandwidth", what, "mean", rule, factor, pattern, both)}
+    for role in layout.roles:
+        if role == "rate":
+            mega = "Mpps = 10^6 messages/s"
+            columns[role] = Column("message_rate", what, "mean", mega, 1e6, None, both)
+        if role.startswith("Port"):
+            port = f"{what}, by port {role[-1]}"
+            columns[role] = Column("bandwidth", port, "mean", rule, factor, None, both)
+    return columns

@@ -1,0 +1,111 @@
+"""perftest's ``--out_json``: an object per run, with one row.
+
+Up to 4.5 neither keys nor values were quoted and commas trailed (``test: Send_BW_Test,``);
+since 24.01 it is JSON. Both are read by the same patterns. The object never says the unit
+of its bandwidths, but its message rate does: rate × size is the bandwidth in bytes/s.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+
+from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.parse.interface import Line, Report
+from fabricgauge.parse.perftest.columns import GIGABITS, MEBIBYTES, Layout, curve_columns
+from fabricgauge.parse.perftest.programs import Program, settled, titled
+from fabricgauge.parse.perftest.rows import number, row_values, samples_of, towards
+from fabricgauge.parse.perftest.settings import setting_name, setting_value
+from fabricgauge.parse.table import Heading, Table
+
+_PAIR = re.compile(
+    r'"?([A-Za-z][\w .*-]{0,48}?)"? ?: ?(?:"([^"\n]{0,200})"|([^\s",{}\[\]]{1,100}))'
+)
+_TEST = re.compile(r'\b"?test"? ?: ?"?(?:Send|RDMA_Write|RDMA_Read|Atomic)')
+#: perftest writes some 40 lines; the text of a longer object is not searched.
+_LONGEST = 20_000
+#: One of these is in each result, and a size below 10^15.
+_FIGURES = {"average", "t_typical", "t_avg"}
+_LARGEST = 1e15
+_RESULTS = re.compile(r'\bresults"? ?: ?\{')
+_INFO = re.compile(r'\btest_info"? ?: ?\{')
+#: Rounding of the figures to two places still leaves the units (119 : 1) apart.
+_FARTHEST = 3.0
+_ROLES = {
+    "MsgSize": "size", "n_iterations": "iterations", "sl": "sl", "BW_peak": "peak",
+    "BW_average": "average", "MsgRate": "rate", "t_min": "t_min", "t_max": "t_max",
+    "t_typical": "t_typical", "t_avg": "t_avg", "t_stdev": "t_stdev", "percentile_99": "p99",
+    "percentile_99.9": "p99.9", "tps_average": "tps", "CPU_util": "cpu",
+}  # fmt: skip
+
+
+def recognised(text: str) -> bool:
+    head = text[:2000]
+    return "test_info" in head and _TEST.search(head) is not None
+
+
+def read(text: str, first_line: int, report: Report) -> Iterable[SuiteCurve]:
+    """The curves of each run in an object, or in an array of such objects."""
+    starts = [match.start() for match in _INFO.finditer(text)]
+    ends = [*starts[1:], len(text)] if starts else []
+    for start, end in zip(starts, ends, strict=True):
+        line = Line(first_line + text.count("\n", 0, start), "test_info")
+        yield from _run(text[start : min(end, start + _LONGEST)], line, report)
+
+
+def _run(text: str, line: Line, report: Report) -> Iterable[SuiteCurve]:
+    results = _RESULTS.search(text)
+    info = _pairs(text[: results.start() if results else len(text)])
+    title = info.pop("test", "")
+    program = titled(title)
+    if program is None or results is None:
+        report(line, "a run of perftest: a known test and its results")
+        return
+    found = _row(_pairs(text[results.end() :]))
+    number_of_row = line.number + text.count("\n", 0, results.start())
+    row = Line(number_of_row, " ".join(text[results.start() :].split()))
+    if not {"size", "iterations"} <= set(found) or not _FIGURES & set(found):
+        report(row, "perftest's results with message size and all figures")
+        return
+    settings = {setting_name(key): setting_value(value) for key, value in info.items()}
+    program = settled(program, settings)
+    heading = Heading(
+        suite="perftest", version="", benchmark=program.name, title=title,
+        first_line=line.number, transport="" if program.raw else "rdma", settings=settings,
+    )  # fmt: skip
+    for curve in _table(heading, program, row, found).curves():
+        yield towards(curve, program)
+
+
+def _pairs(text: str) -> dict[str, str]:
+    found = _PAIR.findall(text)
+    return {name.strip(): quoted or bare for name, quoted, bare in found}
+
+
+def _row(pairs: Mapping[str, str]) -> dict[str, float]:
+    numbers = {role: number(pairs[key]) for key, role in _ROLES.items() if key in pairs}
+    if not 0 <= (numbers.get("size") or 0.0) < _LARGEST:
+        return {}
+    return {role: value for role, value in numbers.items() if value is not None}
+
+
+def _table(heading: Heading, program: Program, row: Line, found: Mapping[str, float]) -> Table:
+    layout = Layout(tuple(found), *_unit(found))
+    columns = curve_columns(layout, program)
+    table = Table(heading, tuple(columns.values()))
+    values, besides = row_values(columns, found)
+    size = int(found["size"])
+    if layout.factor:
+        table.row(row, size, values, besides, samples_of(found))
+    else:
+        table.failed(row, size, "other" if found["average"] > 0 else "not a number")
+    return table
+
+
+def _unit(found: Mapping[str, float]) -> tuple[str, float]:
+    """How the bandwidths are to be read, a factor of 0 if that cannot be told."""
+    if "average" not in found:
+        return "µs", 1e-6
+    figure, per_second = found["average"], found.get("rate", 0.0) * 1e6 * found["size"]
+    for rule, factor in (MEBIBYTES, GIGABITS):
+        if figure > 0 and 1 / _FARTHEST < per_second / (figure * factor) < _FARTHEST:
+            return f"{rule}, told by message rate × size", factor
+    return "unit not told: neither MiB/s nor Gb/s fits message rate × size", 0.0

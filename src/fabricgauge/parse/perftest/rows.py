@@ -1,0 +1,109 @@
+"""perftest's rows under one heading, and tables of figures of several of its programs."""
+
+import re
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from fabricgauge.model.suite import Besides, SuiteCurve
+from fabricgauge.parse.interface import Line
+from fabricgauge.parse.perftest.columns import BESIDES, Layout, curve_columns
+from fabricgauge.parse.perftest.programs import Program
+from fabricgauge.parse.table import Heading, Table
+
+#: Larger than any message; a longer run of digits is no size.
+_WHOLE = re.compile(r"\d{1,15}")
+_MOST_SAMPLES = 1e15
+
+
+def number(field: str) -> float | None:
+    """A printed number, also ``inf`` and ``-nan``; a slide's ``3.45...`` is 3.45."""
+    try:
+        return float(field.rstrip("."))
+    except ValueError:
+        return None
+
+
+class ResultRows:
+    """The table under one ``#bytes #iterations`` heading."""
+
+    def __init__(self, heading: Heading, program: Program, layout: Layout, cycles: bool) -> None:
+        self._layout, self._program, self._cycles = layout, program, cycles
+        self._columns = curve_columns(layout, program)
+        self._table = Table(heading, tuple(self._columns.values()))
+        self._last_bytes = 0
+
+    @property
+    def expected(self) -> str:
+        return f"a row of {len(self._layout.roles)} columns, or the ruler that ends the table"
+
+    @property
+    def rows(self) -> int:
+        return self._table.rows
+
+    def row(self, line: Line) -> bool:
+        """Take a line if it is a row."""
+        fields = line.text.split(None, len(self._layout.roles))
+        if len(fields) < 2 or not _WHOLE.fullmatch(fields[0]):
+            return False
+        values = [number(field) for field in fields]
+        if None in values or len(values) > len(self._layout.roles):
+            return False
+        known = zip(self._layout.roles, values, strict=False)
+        found = {role: value or 0.0 for role, value in known}
+        self._last_bytes = int(fields[0])
+        if len(values) < len(self._layout.roles):
+            self._table.failed(line, self._last_bytes, "cut off")
+        elif self._cycles and self._layout.kind == "lat":
+            self._table.failed(line, self._last_bytes, "other")
+        else:
+            self._add(line, found)
+        return True
+
+    def _add(self, line: Line, found: Mapping[str, float]) -> None:
+        values, besides = row_values(self._columns, found)
+        self._table.row(line, self._last_bytes, values, besides, samples_of(found))
+
+    def curves(self, proper_end: bool) -> Iterable[SuiteCurve]:
+        for curve in self._table.curves("" if proper_end else self._sign()):
+            yield towards(curve, self._program)
+
+    def _sign(self) -> str:
+        if not self._table.rows:
+            return "the table ends before its first row"
+        return (
+            f"no ruler after the last row ({self._last_bytes} bytes): cut off, or not the"
+            " whole output"
+        )
+
+
+def towards(curve: SuiteCurve, program: Program) -> SuiteCurve:
+    """The curve with its ends the way the program's bytes move."""
+    ends = (1, 0) if program.from_server else (0, 1)
+    return msgspec.structs.replace(curve, origin=ends[0], target=ends[1])
+
+
+def samples_of(found: Mapping[str, float]) -> int:
+    count = found["iterations"]
+    return int(count) if 0 <= count < _MOST_SAMPLES else 0
+
+
+def row_values(
+    columns: Iterable[str], found: Mapping[str, float]
+) -> tuple[list[float | None], list[dict[Besides, float]]]:
+    """A row's figures by the roles that become curves, and what belongs to the first of them.
+
+    There is no figure where 0.00 is only the rounding of a small bandwidth, as a message
+    rate above 0 shows.
+    """
+    roles = list(columns)
+    rounded = found.get("rate", 0.0) > 0
+    values = [None if role == "average" and rounded and not found[role] else found[role]
+              for role in roles]  # fmt: skip
+    besides: list[dict[Besides, float]] = [{} for _ in roles]
+    besides[0] = {
+        key: found[role]
+        for role, key in BESIDES.items()
+        if role in found and role != roles[0] and (role != "peak" or found[role] > 0)
+    }
+    return values, besides

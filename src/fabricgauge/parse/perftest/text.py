@@ -1,0 +1,157 @@
+"""perftest's text output, line by line."""
+
+import re
+from collections.abc import Iterable
+
+import msgspec
+
+from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.parse.interface import Line, Report
+from fabricgauge.parse.perftest.block import Block
+from fabricgauge.parse.perftest.columns import Layout, layout_of
+from fabricgauge.parse.perftest.programs import NAME, titled
+from fabricgauge.parse.perftest.rows import ResultRows
+from fabricgauge.parse.perftest.settings import settings_of
+from fabricgauge.parse.perftest.summary import SummaryRows, programs_of
+
+#: A table's ruler has 87 dashes, with ``--report-per-port`` 163. Command lines count,
+#: for they may be all that names a table's program.
+BEGINS = (
+    r"^-{87}\s*$|^-{163}\s*$|^\*{36}$|^\* Waiting for client to connect\.\.\. \*"
+    r"|^\s*(?:Send|RDMA_Write|RDMA_Read|Atomic)[\w ]* Test\s*$"
+    r"|#bytes\s+(?:percentile\[usec\]\s+)?(?:#sl\s+)?#iterations\s+(?:BW peak\[|t_min\[|t_avg\[)"
+    r"|^\s*#\s?[Bb]ytes\s+ib_\w+_(?:lat|bw)\b|^Correlation coefficient r\^2:"
+    r"|ib_(?:send|write|read|atomic)_(?:lat|bw)(?=[\s'\"`]|$)"
+    r"|raw_ethernet_(?:bw|lat|burst_lat)(?=[\s'\"`]|$)"
+)
+_RULER = re.compile(r"-{20,}")
+_LISTING = re.compile(r"#, (usec|cycles)")
+_SAMPLE = re.compile(r"\d+, (?:[\d.e+]+|inf|-?nan)")
+_WAITING = "* Waiting for client to connect"
+_SIDE = re.compile(r"(Local|Remote) results:")
+_PROSE = re.compile(
+    r"\*{20,}$|Device not recognized to implement inline|Waiting for client rdma_cm QP"
+    r"|Please run the same command with"
+    r"|MultiCast runs on UD!|Client closed connection|Test with events\. Using|[\w/]{1,99}=\d+$"
+)
+_CLOCK = re.compile(
+    r"Correlation coefficient r\^2|Conflicting CPU frequency|Warning: measured time"
+)
+_FAILED = re.compile(
+    r"Couldn't |Could not |Unable to |Failed |Fail |Error|Completion with error|Did not detect"
+    r"|Test exited|Can't produce|scnt=|mlx5: "
+)
+_BAD_CLOCK = "perftest could not calibrate its clock: its figures may be inf, 0.00 or wrong"
+_BAD_RUN = "perftest says that something failed"
+_OTHER = "a part of perftest's output"
+_IN_CYCLES = "times in µs: these are CPU cycles (-C), whose length the output does not say"
+_NO_TABLE = (
+    "a table after this title: a server of a read or atomic latency test prints none,"
+    " else the run failed or was cut off"
+)
+
+
+class PerftestReader:
+    """Reads one or more programs' outputs, client's or server's."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._block = Block()
+        self._rows: ResultRows | SummaryRows | None = None
+        self._listing = False
+
+    def line(self, line: Line) -> Iterable[SuiteCurve]:
+        text = line.text.strip()
+        if _RULER.fullmatch(text):
+            return self._close(proper_end=True)
+        if isinstance(self._rows, SummaryRows):
+            taken = self._rows.row(line)
+            return () if taken else (*self._close(proper_end=True), *self.line(line))
+        if text in ("", "#") or self._is_row(line, text):
+            return ()
+        return self._beginning(line, text)
+
+    def end(self) -> Iterable[SuiteCurve]:
+        yield from self._begin(Block())
+
+    def _is_row(self, line: Line, text: str) -> bool:
+        if self._listing and _SAMPLE.fullmatch(text):
+            return True
+        return self._rows is not None and self._rows.row(line)
+
+    def _beginning(self, line: Line, text: str) -> Iterable[SuiteCurve]:
+        """What begins a program's output or its table."""
+        if titled(text):
+            return self._begin(self._block.titled(line))
+        if text.startswith(_WAITING):
+            return self._begin(self._block.waiting())
+        if text.startswith("#"):
+            return self._table_heading(line, text)
+        if NAME.search(text):
+            return self._begin(self._block.commanded(text))
+        self._between(line, text)
+        return ()
+
+    def _begin(self, block: Block) -> Iterable[SuiteCurve]:
+        closed = self._close(proper_end=False)
+        title = self._block.title
+        if title is not None and title is not block.title and not self._block.shown:
+            self._report(title, _NO_TABLE)
+        self._block = block
+        return closed
+
+    def _table_heading(self, line: Line, text: str) -> Iterable[SuiteCurve]:
+        listing, found, programs = _LISTING.fullmatch(text), layout_of(text), programs_of(text)
+        if not found and not programs:
+            self._list(line, listing)
+            return ()
+        closed = self._close(proper_end=False) if self._rows and self._rows.rows else ()
+        self._rows = self._table(line, *found) if found else SummaryRows(line, programs)
+        return closed
+
+    def _list(self, line: Line, listing: "re.Match[str] | None") -> None:
+        """All samples (-U, -H): the row that follows sums them up."""
+        if listing is None:
+            self._report(line, _OTHER if self._rows is None else self._rows.expected)
+            return
+        self._listing = True
+        self._block = msgspec.structs.replace(self._block, cycles=listing[1] == "cycles")
+
+    def _table(self, line: Line, layout: Layout, rest: str) -> ResultRows:
+        if rest:
+            self._report(line, f"perftest's columns, not: {rest[:80]}")
+        self._block = self._block.for_table()
+        if self._block.cycles and layout.kind == "lat":
+            self._report(line, _IN_CYCLES)
+        program = self._block.program(layout.kind)
+        return ResultRows(self._block.heading(program, line), program, layout, self._block.cycles)
+
+    def _close(self, proper_end: bool) -> tuple[SuiteCurve, ...]:
+        rows, self._rows, self._listing = self._rows, None, False
+        if rows is None or (proper_end and not rows.rows):
+            return ()
+        self._block = msgspec.structs.replace(self._block, finished=True)
+        return tuple(rows.curves(proper_end))
+
+    def _between(self, line: Line, text: str) -> None:
+        """Prose and settings, and what gets into the midst of a table."""
+        if side := _SIDE.match(text):
+            self._block = msgspec.structs.replace(self._block, side=side[1])
+        elif not _PROSE.match(text) and not self._is_setting(text):
+            self._report(line, self._expected(text))
+
+    def _is_setting(self, text: str) -> bool:
+        block = self._block
+        if self._rows is not None or block.title is None or block.finished:
+            return False
+        found = settings_of(text)
+        if found is not None:
+            self._block = block.with_settings(found)
+        return found is not None
+
+    def _expected(self, text: str) -> str:
+        if _CLOCK.match(text):
+            return _BAD_CLOCK
+        if _FAILED.match(text):
+            return _BAD_RUN
+        return _OTHER if self._rows is None else self._rows.expected

@@ -1,0 +1,28 @@
+"""The line by which each rank of a suite's program says where it runs."""
+
+import re
+
+from fabricgauge.model.measurement import Placement
+
+MARK = "fabricgauge-rank "
+_LINE = re.compile(
+    r"fabricgauge-rank rank=(\d+) pid=(\d+) boot_id=(\S*) net=(\S*) cpus=(\S*) cpu=(\d+)"
+    r" numa=(\d+) interface=(\S*) host=(\S+)"
+)
+
+
+def is_telling(line: str) -> bool:
+    """Whether a line is a rank's word about itself, understood or not."""
+    return MARK in line
+
+
+def placement(line: str) -> Placement | None:
+    """Where a rank runs; None for a line that is cut off or mixed with another's."""
+    match = _LINE.search(line)
+    if match is None:
+        return None
+    rank, pid, boot_id, net, cpus, cpu, numa, interface, host = match.groups()
+    return Placement(
+        rank=int(rank), host=host, pid=int(pid), boot_id=boot_id, net_namespace=net,
+        cpus_allowed=cpus, cpu=int(cpu), numa_node=int(numa), interface=interface,
+    )  # fmt: skip

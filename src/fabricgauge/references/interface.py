@@ -1,0 +1,52 @@
+"""Published results by name, as values of the model."""
+
+from difflib import get_close_matches
+
+from fabricgauge.model.errors import UsageError
+from fabricgauge.model.reference import Reference
+from fabricgauge.references.curves import curves
+from fabricgauge.references.files import content, stems
+
+
+def names() -> tuple[str, ...]:
+    """All names, document by document, in the documents' order."""
+    return tuple(name for stem in stems() for name in content(stem).entries)
+
+
+def reference(name: str) -> Reference:
+    """The reference of that name; only its own document's file is read.
+
+    Raises:
+        UsageError: there is none; the message has the names that come close.
+    """
+    for stem in stems():
+        if name.startswith(f"{stem}-") and name in content(stem).entries:
+            return _reference(stem, name)
+    raise UsageError(f"no reference is called {name!r}; {_hint(name)}")
+
+
+def _reference(stem: str, name: str) -> Reference:
+    file = content(stem)
+    entry = file.entries[name]
+    return Reference(
+        name=name,
+        title=entry.title,
+        document=file.document,
+        where=entry.where,
+        hardware=entry.hardware,
+        software=entry.software,
+        network=entry.network,
+        caveat=entry.caveat,
+        curves=curves(entry),
+        table=entry.table,
+        expected=entry.expected,
+    )
+
+
+def _hint(name: str) -> str:
+    known = names()
+    near = get_close_matches(name, known, n=3, cutoff=0.5)
+    near = near or [one for one in known if name and name in one][:3]
+    if near:
+        return f"did you mean {' or '.join(near)}?"
+    return f"the names are: {', '.join(known)}"

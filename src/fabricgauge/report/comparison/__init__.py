@@ -1,0 +1,1 @@
+"""A comparison as text, HTML, Markdown, JSON and CSV."""

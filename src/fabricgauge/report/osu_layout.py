@@ -1,0 +1,49 @@
+"""Our own curves in the layout of the OSU Micro-Benchmarks, for programs that read those.
+
+Source: OSU 7.4, c/util/osu_util_mpi.c and the ``BENCHMARK`` titles of osu_latency, osu_bw,
+osu_bibw, osu_put_latency and osu_put_bw; rows are ``%-10d`` and a field of 20. ReFrame
+(hpctestlib/microbenchmarks/mpi/osu.py) searches ``^8`` or ``^4194304`` and takes
+``^8\\s+(\\S+)`` in µs, ``^4194304\\s+(\\S+)`` in MB/s.
+"""
+
+from collections.abc import Iterator
+
+from fabricgauge.model.curve import Curve, CurvePoint
+from fabricgauge.model.measurement import LATENCY_PATTERNS, Pattern
+from fabricgauge.report.borrowed import VERSION, figure, of_networks, provenance, where
+from fabricgauge.report.interface import Judged, Setting
+
+_TITLES: dict[Pattern, str] = {
+    "latency": "MPI Latency Test",
+    "bandwidth": "MPI Bandwidth Test",
+    "bidirectional_bandwidth": "MPI Bi-Directional Bandwidth Test",
+    "put_latency": "MPI_Put Latency Test",
+    "put_bandwidth": "MPI_Put Bandwidth Test",
+}
+_WINDOW = ("# Window creation: MPI_Win_allocate", "# Synchronization: MPI_Win_flush")
+
+
+def render(judged: Judged, _setting: Setting) -> str:
+    """Blocks with an empty line between: what it is, then one table per curve."""
+    head = "\n".join(f"# {line}" for line in provenance(judged, "the OSU Micro-Benchmarks"))
+    tables = ["\n".join(_table(curve)) for curve in of_networks(judged)]
+    return "\n\n".join([head, *tables]) + "\n"
+
+
+def _table(curve: Curve) -> Iterator[str]:
+    yield f"# {where(curve)}"
+    yield f"# OSU {_TITLES[curve.pattern]} v{VERSION}"
+    if curve.pattern.startswith("put_"):
+        yield from _WINDOW
+    is_time = curve.pattern in LATENCY_PATTERNS
+    yield "# Size          Latency (us)" if is_time else "# Size      Bandwidth (MB/s)"
+    for point in curve.points:
+        value = _value(point, is_time)
+        if value is not None:
+            yield f"{point.message_bytes:<10d}{figure(value):>20s}"
+
+
+def _value(point: CurvePoint, is_time: bool) -> float | None:
+    if is_time:
+        return point.time.value * 1e6
+    return point.bandwidth.value / 1e6 if point.bandwidth else None

@@ -1,0 +1,105 @@
+"""What other suites' output says, as rows: one per curve, one per figure."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from fabricgauge.model.ceiling import Ceiling
+from fabricgauge.model.judged import Judged
+from fabricgauge.model.run import Launch
+from fabricgauge.model.suite import LESS_IS_BETTER, UNITS, SuiteCurve, SuitePoint
+from fabricgauge.report.quantities import digits, of_unit, percent, size
+
+#: Statistics that no reader takes for each other; words as the reports print them.
+STATISTICS = {
+    "mean": "mean", "median": "median", "typical": "typical (the suite's median)",
+    "minimum": "minimum", "maximum": "maximum", "single": "as printed",
+}  # fmt: skip
+
+
+class Told(NamedTuple):
+    """A curve and the launch (for imported ones: the file) that it is of."""
+
+    launch: Launch
+    curve: SuiteCurve
+
+
+class SuiteRow(NamedTuple):
+    """One curve in a line: ``figure`` is its best value and the size that has it."""
+
+    where: str
+    benchmark: str
+    what: str
+    sizes: str
+    figure: str
+    share: str
+    rule: str
+    remark: str
+
+
+def told(judged: Judged) -> tuple[Told, ...]:
+    """All curves that other suites' output gave, in the order of reading."""
+    return tuple(Told(launch, one) for launch in judged.run.launches for one in launch.curves)
+
+
+def row(judged: Judged, one: Told) -> SuiteRow:
+    curve = one.curve
+    best = best_point(curve)
+    limit = ceiling_of(judged, one)
+    return SuiteRow(
+        where=f"{curve.source}:{curve.first_line}",
+        benchmark=f"{curve.suite} {curve.version} {curve.benchmark}".replace("  ", " "),
+        what=f"{curve.what}, {STATISTICS[curve.statistic]}",
+        sizes=sizes(curve),
+        figure=f"{value(curve, best)}{at(best)}" if best else "no figure",
+        share=percent(best.estimate.value / limit) if best and limit else "",
+        rule=curve.unit_rule,
+        remark="; ".join(_remarks(curve)),
+    )
+
+
+def best_point(curve: SuiteCurve) -> SuitePoint | None:
+    """The least time, or the most of anything else."""
+    if curve.quantity in LESS_IS_BETTER:
+        return min(curve.points, key=lambda one: one.estimate.value, default=None)
+    return max(curve.points, key=lambda one: one.estimate.value, default=None)
+
+
+def value(curve: SuiteCurve, one: SuitePoint) -> str:
+    """A figure with its unit: ``116.96 MB/s``, ``49.81 µs``, ``1.234 M messages/s``."""
+    if curve.quantity == "message_rate":
+        return f"{digits(one.estimate.value / 1e6)} M messages/s"
+    return of_unit(one.estimate.value, UNITS[curve.quantity])
+
+
+def at(one: SuitePoint) -> str:
+    return "" if one.message_bytes is None else f" at {size(one.message_bytes)}"
+
+
+def sizes(curve: SuiteCurve) -> str:
+    """``24 sizes, 0 B to 4 MiB``."""
+    known = [one.message_bytes for one in curve.points if one.message_bytes is not None]
+    if not known:
+        return "no size" if curve.points else "none"
+    if len(set(known)) == 1:
+        return size(known[0])
+    return f"{len(set(known))} sizes, {size(min(known))} to {size(max(known))}"
+
+
+def ceiling_of(judged: Judged, one: Told) -> float | None:
+    """What the stated network allows for a bandwidth curve, bytes/s; None where none is known."""
+    network = one.launch.network
+    ceiling = judged.ceilings.get(network) if network is not None else None
+    if not isinstance(ceiling, Ceiling) or one.curve.quantity != "bandwidth":
+        return None
+    return ceiling.payload_bytes_per_s * one.curve.directions
+
+
+def _remarks(curve: SuiteCurve) -> Iterator[str]:
+    if curve.pairs > 1:
+        yield f"sum over {curve.pairs} pairs"
+    if curve.directions > 1:
+        yield "sum of both directions"
+    if curve.failures:
+        yield f"{len(curve.failures)} rows without a figure"
+    if curve.cut_off:
+        yield "cut off"

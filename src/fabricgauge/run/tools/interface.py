@@ -1,0 +1,49 @@
+"""What a suite's module provides: its programs, and what to start for a profile."""
+
+from collections.abc import Callable
+from typing import Literal
+
+import msgspec
+
+#: Words that stand for the addresses of the two ends in the network that is measured.
+SERVER = "@server"
+CLIENT = "@client"
+
+
+class Effort(msgspec.Struct, frozen=True):
+    """How much one start may take, as the profile has it.
+
+    ``stream_s`` is for programs that stream for a set time, ``iterations`` for those that
+    repeat each size; ``streams`` is how many connections share the link at most.
+    """
+
+    stream_s: int
+    iterations: int
+    streams: int
+    largest_bytes: int
+
+
+class Start(msgspec.Struct, frozen=True):
+    """One start of a program: ``name`` is the plan's word for it.
+
+    The first word of ``client`` and ``server`` is a program of the suite. ``client`` is also
+    what each rank runs when mpiexec starts it; ``server`` is empty then. ``port`` is where
+    the server listens, 0 without one. ``least_s`` is how long it takes at least.
+    """
+
+    name: str
+    client: tuple[str, ...]
+    server: tuple[str, ...] = ()
+    port: int = 0
+    least_s: float = 0.0
+
+
+class Tool(msgspec.Struct, frozen=True):
+    """A suite that can be run. ``pair`` programs are a client and a server without MPI."""
+
+    name: str
+    kind: Literal["pair", "mpi"]
+    programs: tuple[str, ...]
+    prefixes: tuple[str, ...]
+    starts: Callable[[Effort], tuple[Start, ...]]
+    package: str

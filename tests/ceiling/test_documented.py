@@ -1,0 +1,48 @@
+"""docs/reference/ceilings.md: its sums are the program's own, its tables are complete."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from fabricgauge.ceiling import cxl, efa, ethernet, infiniband, nvlink, omni_path, pcie_link
+from fabricgauge.ceiling import slingshot as slingshots
+from fabricgauge.ceiling.stated import known_names, stated_network
+from fabricgauge.ceiling.technologies import CEILINGS, FLOORS, ceiling
+from fabricgauge.ceiling.words import OPTIONS
+from fabricgauge.model.ceiling import Ceiling
+from fabricgauge.report.quantities import of_unit
+
+PAGE = (Path(__file__).parents[2] / "docs/reference/ceilings.md").read_text(encoding="utf-8")
+SUMS = dict(re.findall(r"^```text\nnetwork: ([^\n]+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL))
+
+
+def shown(statement: str) -> str:
+    """The sum as ``fabricgauge discover`` prints that of a network."""
+    found = ceiling(stated_network(statement))
+    assert isinstance(found, Ceiling)
+    lines = [f"{s.label}: {s.expression} = {of_unit(s.value, s.unit)}" for s in found.steps]
+    return "".join(f"{line}\n" for line in [*lines, f"bound by {found.binding}"])
+
+
+@pytest.mark.parametrize("statement", SUMS)
+def test_sum_on_the_page_is_the_one_that_is_worked_out(statement: str) -> None:
+    assert SUMS[statement] == shown(statement)
+
+
+def test_every_technology_has_a_sum_on_the_page() -> None:
+    assert {stated_network(statement).technology for statement in SUMS} == set(CEILINGS)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *ethernet.RATES, *infiniband.SPEEDS, *omni_path.GENERATIONS, *slingshots.GENERATIONS,
+        *efa.CARDS, *nvlink.GENERATIONS, *nvlink.SWITCHES, *(f"`{o}=`" for o in OPTIONS),
+        *(f"PCIe {one}" for one in pcie_link.GENERATIONS),
+        *(f"CXL {one}" for one in cxl.GENERATIONS),
+        *(f"`{name}`" for name in known_names()), *(f"`{name}`" for name in FLOORS),
+    ],
+)  # fmt: skip
+def test_every_row_and_name_is_on_the_page(name: str) -> None:
+    assert name in PAGE
