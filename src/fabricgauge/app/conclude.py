@@ -7,6 +7,7 @@ from fabricgauge.judge.judging import RULES_VERSION, deciding, judge, overall
 from fabricgauge.judge.thresholds import Thresholds
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.run import Run
+from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.report.formats import FORMATS, report
 from fabricgauge.stats.curves import curves
 from fabricgauge.store.run_directory import RunDirectory
@@ -15,8 +16,8 @@ from fabricgauge.store.run_directory import RunDirectory
 KEPT_FORMATS = ("html", "json")
 
 
-def conclude(run: Run, thresholds: Thresholds) -> Judged:
-    """Judge a run by the rules of this version."""
+def conclude(run: Run, thresholds: Thresholds, against: tuple[SuiteCurve, ...] = ()) -> Judged:
+    """Judge a run by the rules of this version; ``against`` are curves to show beside it."""
     limits = ceilings(run.fabric.networks)
     verdicts = judge(run, limits, thresholds)
     return Judged(
@@ -27,6 +28,7 @@ def conclude(run: Run, thresholds: Thresholds) -> Judged:
         overall=overall(verdicts, deciding(run)),
         judged_utc=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
         rules_version=RULES_VERSION,
+        against=against,
     )
 
 

@@ -1,6 +1,7 @@
 """Going on with a run that was broken off, on nodes that are still the same."""
 
-from fabricgauge.app.measure import Bench
+import msgspec
+
 from fabricgauge.app.progress import Progress
 from fabricgauge.app.site import Site, discovered
 from fabricgauge.model.absence import Skipped
@@ -12,8 +13,16 @@ from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import load
 
 
-def resume(site: Site, directory: RunDirectory, progress: Progress) -> Bench:
-    """A bench for what a broken-off run left undone.
+class Rest(msgspec.Struct, frozen=True):
+    """What a broken-off run was begun with, and which attempt at it this is."""
+
+    fabric: Fabric
+    plan: Plan
+    attempt: int
+
+
+def resume(site: Site, directory: RunDirectory, progress: Progress) -> Rest:
+    """What a broken-off run left undone, on nodes that are still the same.
 
     The run keeps the fabric that it was begun on: its figures are judged by that one's
     ceilings, so what is added must be measured on the same.
@@ -34,7 +43,7 @@ def resume(site: Site, directory: RunDirectory, progress: Progress) -> Bench:
             f"{directory.identity} cannot be resumed, its nodes are not what they were:"
             f" {'; '.join(changes)}. Mend that, or start a new check"
         )
-    return Bench(directory, site.reach, site.engine, run.fabric, run.plan, attempt)
+    return Rest(run.fabric, run.plan, attempt)
 
 
 def differences(plan: Plan, then: Fabric, now: Fabric) -> tuple[str, ...]:

@@ -28,26 +28,26 @@ class Site(msgspec.Struct, frozen=True):
 
     ``networks`` are names or subnets to measure, empty for all that join the nodes;
     ``unpinned`` leaves MPI its own choice of network instead. ``asked`` are the options
-    by which the nodes were reached, for a resumption.
+    by which the nodes were reached, for a resumption. ``engine`` is None where another
+    suite measures; ``programs`` are its programs then.
     """
 
     reach: Reach
-    engine: Engine
+    engine: Engine | None
     declared: tuple[DeclaredNetwork, ...]
     networks: tuple[str, ...]
     unpinned: bool
     thresholds: Thresholds
     command: tuple[str, ...]
     asked: dict[str, str]
+    programs: dict[str, str] = {}
 
 
 def about(site: Site) -> About:
     told = {k: v for k, v in os.environ.items() if k.startswith(TELLING_VARIABLES)}
     environment = {
         "fabricgauge": __version__,
-        "engine": str(site.engine.path),
-        "engine identity": site.engine.identity,
-        "MPI": f"{site.engine.mpi.kind} {site.engine.mpi.version}",
+        **_measured_with(site),
         "launcher": site.reach.launcher,
         "head": platform.node(),
         "head kernel": platform.release(),
@@ -57,6 +57,16 @@ def about(site: Site) -> About:
     }
     now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     return About(now, site.command, environment, site.asked)
+
+
+def _measured_with(site: Site) -> dict[str, str]:
+    if site.engine is None:
+        return dict(sorted(site.programs.items()))
+    return {
+        "engine": str(site.engine.path),
+        "engine identity": site.engine.identity,
+        "MPI": f"{site.engine.mpi.kind} {site.engine.mpi.version}",
+    }
 
 
 def discovered(site: Site, directory: RunDirectory, progress: Progress, folder: str) -> Fabric:

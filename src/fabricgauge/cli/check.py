@@ -1,6 +1,5 @@
 """``fabricgauge check``: the main job."""
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ from fabricgauge.model.errors import UsageError
 
 if TYPE_CHECKING:
     from fabricgauge.app.check import Outcome
-    from fabricgauge.app.measure import Bench
+    from fabricgauge.app.job import Job
     from fabricgauge.cli.nodes import Reached
     from fabricgauge.settings import Settings
 
@@ -64,6 +63,25 @@ if TYPE_CHECKING:
 )
 @click.option("--check-data", is_flag=True, help="Verify every byte received.")
 @click.option("--mpi", metavar="NAME|MPICXX", help="mpich, openmpi, or the path of an mpicxx.")
+@click.option(
+    "--tool",
+    metavar="SUITE",
+    help="Measure with osu, imb, perftest, iperf3, nccl-tests or netpipe instead.",
+)
+@click.option(
+    "--tool-path",
+    type=click.Path(file_okay=False, exists=True),
+    metavar="DIR",
+    help="Where the suite's programs are; default: PATH, modules, usual places.",
+)
+@click.option(
+    "--streams",
+    type=click.IntRange(1, 128),
+    default=4,
+    show_default=True,
+    help="Connections that share the link in iperf3's test of many.",
+)
+@click.option("--against", metavar="NAME", help="A reference whose curves stand beside yours.")
 @click.option("--resume", metavar="RUN", help="Finish a run that was broken off.")
 @click.option(
     "-o",
@@ -98,29 +116,29 @@ def check(ctx: click.Context, /, **options: Any) -> None:
 def _check(options: dict[str, Any], said: "Settings", doors: "Reached") -> int:
     from fabricgauge.app import check as app
     from fabricgauge.app.progress import Progress, Silent
-    from fabricgauge.app.resume import resume
     from fabricgauge.cli import request
+    from fabricgauge.cli.job import job_of, reference_curves
     from fabricgauge.cli.progress import Bar
     from fabricgauge.judge.judging import exit_status
 
     bar: Progress = Silent() if options["quiet"] else Bar()
+    against = reference_curves(options["against"])
     wanted = request.wanted(options, doors[0])
-    site = request.site(options, said, doors, wanted.place, bar)
+    site = request.site(options, said, doors, wanted.place)
     directory = request.directory(options)
     try:
-        begin = resume if options["resume"] else partial(app.prepare, wanted)
-        bench = begin(site, directory, bar)
+        job = job_of(options, wanted, site, directory, bar)
     except (KeyboardInterrupt, UsageError):
         if not options["resume"]:
             directory.discard()
         raise
     if options["dry_run"]:
-        _print_plan(bench)
+        _print_plan(job)
         if not options["resume"]:
             directory.discard()
         return 0
     try:
-        outcome = app.finish(bench, site.thresholds, bar)
+        outcome = app.finish(job, site.thresholds, bar, against)
     finally:
         bar.close()
     _print(outcome, options["format"])
@@ -136,19 +154,19 @@ def _say_how_to_resume(path: Path) -> None:
     click.echo(f"What was measured is kept. Measure the rest with: {command}", err=True)
 
 
-def _print_plan(bench: "Bench") -> None:
+def _print_plan(job: "Job") -> None:
     import shlex
 
-    from fabricgauge.app.measure import planned_command
-
-    for launch in bench.plan.launches:
-        command = planned_command(bench, launch)
-        click.echo(f"# launch {launch.number}: {launch.network or 'unpinned'}")
-        env = [f"{name}={value}" for name, value in sorted(command.env.items())]
-        click.echo(shlex.join(["env", *env, *command.argv]))
+    for launch, commands in job.commands():
+        program = f", {launch.program}" if launch.program else ""
+        click.echo(f"# launch {launch.number}: {launch.network or 'unpinned'}{program}")
+        for command in commands:
+            env = [f"{name}={value}" for name, value in sorted(command.env.items())]
+            click.echo(shlex.join(["env", *env, *command.argv]))
         for case in launch.cases:
             click.echo(f"#   {case.name} window={case.window} budget={case.budget_s:.2f} s")
-    click.echo(f"# at most {bench.plan.budget_s:.0f} s of measuring")
+    if job.plan.tool == "engine":
+        click.echo(f"# at most {job.plan.budget_s:.0f} s of measuring")
 
 
 def _print(outcome: "Outcome", format_: str) -> None:

@@ -8,6 +8,7 @@ completion, packaging checks and people in doubt ask for most.
 VERBS: dict[str, tuple[str, str]] = {
     "check": ("check", "Measure a network, prove the path, judge it and report."),
     "import": ("import_", "Judge what other suites measured: OSU, IMB, perftest, iperf3, ..."),
+    "compare": ("compare", "Hold B against A: runs, other suites' logs, published results."),
     "report": ("report", "Show or judge again a stored run."),
     "discover": ("discover", "Show nodes, interfaces, networks and their ceilings."),
     "lab": ("lab", "A virtual cluster on this machine: up, exec, status, down, faults."),

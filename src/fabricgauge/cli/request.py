@@ -8,7 +8,6 @@ import click
 from fabricgauge.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from fabricgauge.app.progress import Progress
     from fabricgauge.app.site import Site
     from fabricgauge.cli.nodes import Reached
     from fabricgauge.model.reach import Reach
@@ -17,7 +16,9 @@ if TYPE_CHECKING:
     from fabricgauge.store.run_directory import RunDirectory
 
 #: Options that say where a run was measured; ``--resume`` takes them from the run.
-REMEMBERED = ("lab", "nodelist", "exclude", "launcher", "ssh_config", "mpi", "place")
+REMEMBERED = (
+    "lab", "nodelist", "exclude", "launcher", "ssh_config", "mpi", "place", "tool", "tool_path",
+)  # fmt: skip
 
 
 def with_run(options: dict[str, Any]) -> dict[str, Any]:
@@ -57,16 +58,11 @@ def _cast(ctx: click.Context, key: str, name: str, value: object) -> Any:
 
 
 def site(
-    options: dict[str, Any],
-    said: "Settings",
-    doors: "Reached",
-    place: tuple[str, ...],
-    progress: "Progress",
+    options: dict[str, Any], said: "Settings", doors: "Reached", place: tuple[str, ...]
 ) -> "Site":
     """Where to measure: of more than two nodes only those of ``place`` are looked at."""
     import msgspec
 
-    from fabricgauge.app.engine import engine_for
     from fabricgauge.app.site import Site
     from fabricgauge.judge.thresholds import thresholds_from
 
@@ -75,7 +71,7 @@ def site(
     chosen = tuple(door for door in reach.doors if door.node in place or not apart)
     return Site(
         reach=msgspec.structs.replace(reach, doors=chosen),
-        engine=engine_for(options["mpi"], progress),
+        engine=None,
         declared=(*declared, *said.networks),
         networks=tuple(options["network"]),
         unpinned=options["unpinned"],

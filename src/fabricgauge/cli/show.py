@@ -35,12 +35,25 @@ def show(judged: "Judged", run: Path, format_: str, to: Path | None = None) -> N
 
     html = run / "report.html"
     setting = Setting(
-        width=min(shutil.get_terminal_size((100, 24)).columns, 140),
+        width=width(),
         colour=to is None and sys.stdout.isatty(),
         run_directory=str(run),
         html_file=str(html) if html.exists() else "",
     )
-    text = report(judged, format_, setting)
+    deliver(report(judged, format_, setting), to)
+
+
+def width() -> int:
+    """Columns of a page of text: the terminal's, as long as lines can be read."""
+    return min(shutil.get_terminal_size((100, 24)).columns, 140)
+
+
+def deliver(text: str, to: Path | None) -> None:
+    """Write a text to standard output, or to the file ``to``.
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
     if to is None:
         _print(text)
         return

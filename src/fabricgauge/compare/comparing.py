@@ -92,6 +92,6 @@ def _outcome(pairs: Sequence[Pair]) -> Outcome:
         return "nothing comparable"
     if any(pair.regression for pair in pairs):
         return "regression"
-    if all(pair.summary.open == pair.summary.sizes for pair in pairs):
+    if all(pair.summary.undecided for pair in pairs):
         return "undecided"
     return "no regression"

@@ -16,7 +16,8 @@ def judge(rule: str, subject: Subject) -> Verdict:
     strange = _strange(subject)
     tables = {(one.source, one.first_line) for one in subject.curves}
     figure = Figure(len(tables), "", "tables were read")
-    read = f"{len(tables)} tables of {len(subject.launches)} files were read"
+    files = wording.counted(len(subject.launches), "file")
+    read = f"{wording.counted(len(tables), 'table')} of {files} read"
     if not missing:
         return Verdict(
             rule, Outcome.PASS, subject.name, f"{read}{strange[0] if strange else ''}",
@@ -58,7 +59,8 @@ def _strange(subject: Subject) -> tuple[str, ...]:
     if not found:
         return ()
     count = sum(one.count for one in found)
-    return (f"; {count:,} lines between them were not understood", *map(_line, found))
+    lines = wording.counted(count, "line")
+    return (f"; {lines} between them not understood", *map(_line, found))
 
 
 def _line(one: Strange) -> str:

@@ -30,8 +30,8 @@ def size(message_bytes: int) -> str:
 
 
 def at(message_bytes: int, sized: bool = True) -> str:
-    """``at 64 KiB``; ``sized`` is false for a headline that does not name its size."""
-    return f"at {size(message_bytes)}" if sized else "at its best size"
+    """``at 64 KiB``; ``sized`` is false for headlines and byte streams."""
+    return f"at {size(message_bytes)}" if sized else "with no message size told"
 
 
 def rate(bytes_per_s: float) -> str:
@@ -44,6 +44,11 @@ def link_rate(bit_per_s: float) -> str:
     if bit_per_s >= 1e9:
         return f"{bit_per_s / 1e9:.4g} Gb/s"
     return f"{bit_per_s / 1e6:.4g} Mb/s"
+
+
+def counted(count: int, thing: str) -> str:
+    """``1 dip``, ``3 dips``, ``1,234 lines``."""
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
 
 
 def amount(count_bytes: float) -> str:

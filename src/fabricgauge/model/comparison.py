@@ -86,6 +86,11 @@ class Summary(msgspec.Struct, frozen=True):
     open: int
     corrected: int
 
+    @property
+    def undecided(self) -> bool:
+        """Whether the intervals leave more sizes open than they decide."""
+        return 2 * self.open > self.sizes
+
 
 class Pair(msgspec.Struct, frozen=True):
     """Two curves of the same kind. ``only_a`` and ``only_b`` are sizes that one side has.

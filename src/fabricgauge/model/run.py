@@ -43,7 +43,8 @@ class Launch(msgspec.Struct, frozen=True):
     """One start of the engine, or of another suite's program, with everything it said.
 
     Another suite's output gives ``curves``, and ``strange`` lines that nothing could be
-    made of; ``around`` are the counters that were read before and after it.
+    made of; ``around`` are the counters that were read before and after it, ``program`` is
+    the plan's word for what was started.
     """
 
     number: int
@@ -57,6 +58,7 @@ class Launch(msgspec.Struct, frozen=True):
     curves: tuple[SuiteCurve, ...] = ()
     strange: tuple[Strange, ...] = ()
     around: Around | None = None
+    program: str = ""
 
     @property
     def counted(self) -> tuple[tuple[NodeCounters, tuple[int, ...]], ...]:

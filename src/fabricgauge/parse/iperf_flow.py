@@ -83,7 +83,7 @@ def _of_flow(test: Test, flow: Flow, two_way: bool) -> tuple[SuiteCurve, ...]:
         besides.append(_spread(flow.connections))
     table = Table(msgspec.structs.replace(test.heading, settings=_settings(test, flow)), columns)
     if rate is None:
-        line = Line(flow.line.number, test.error) if test.error else flow.line
+        line = Line(flow.line.number, test.error or flow.line.text or test.cut_off)
         table.failed(line, None, "other" if test.error else "cut off")
     else:
         table.row(flow.line, None, values, besides, samples=len(flow.intervals))

@@ -35,61 +35,59 @@ class _Difference(msgspec.Struct, frozen=True):
     to: int
 
 
+class _Title(msgspec.Struct, frozen=True):
+    text: str
+    line: int
+    name: str
+    ranks_per_node: int
+    mpi: str
+
+
 class MrateReader:
     """Keeps the title and one table per provider."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
-        self._title: Line | None = None
+        self._title: _Title | None = None
         self._tables: list[Table] = []
         self._providers: list[str] = []
         self._differences: list[_Difference] = []
 
     def line(self, line: Line) -> Iterable[SuiteCurve]:
-        if _TITLE.match(line.text):
+        title = _title_of(line)
+        if title is not None:
             curves = self.end()
-            self._title = line
+            self._title = title
             return curves
         if self._tables and _ROW.fullmatch(line.text) and self._row(line, line.text.split()):
             return ()
-        if self._title is not None and self._open(line):
-            return ()
         if not line.text.strip():
-            return self._close() if self._tables else ()
-        self._report(line, _FOREIGN)
+            return self.end() if self._tables else ()
+        if not self._open(line):
+            self._report(line, _FOREIGN)
         return ()
 
     def end(self) -> Iterable[SuiteCurve]:
         self._title = None
-        return self._close()
+        tables, self._tables = self._tables, []
+        named = zip(tables, self._providers, strict=False)
+        return [curve for table, provider in named if provider for curve in _ended(table)]
 
     def _open(self, line: Line) -> bool:
         """Whether the line is a headline; columns stand in it in the order of the rows."""
+        if self._tables or self._title is None:
+            return False
         cells = _cells(line.text)
         found = [_RATE.fullmatch(cell) for cell in cells]
-        providers = [match["provider"] if match else "" for match in found]
-        if self._tables or not any(providers) or self._title is None:
+        self._providers = [match["provider"] if match else "" for match in found]
+        if not any(self._providers):
             return False
-        title, self._providers = self._title, providers
-        self._tables = [self._table(title, provider) for provider in providers]
-        self._differences = list(_differences(cells, providers))
+        self._tables = [_table(self._title, provider) for provider in self._providers]
+        self._differences = list(_differences(cells, self._providers))
         unknown = [cell for cell in cells if not _RATE.fullmatch(cell) and "%" not in cell]
         if unknown:
             self._report(line, f"columns of message rates, other than {', '.join(unknown)}")
         return True
-
-    def _table(self, title: Line, provider: str) -> Table:
-        match = _TITLE.match(title.text)
-        assert match is not None
-        settings = {"provider": provider, "processes per node": match["ppn"]}
-        if match["mpi"]:
-            settings["MPI"] = match["mpi"].strip()
-        ranks = 2 * int(match["ppn"])
-        heading = Heading(
-            "imb", "", match["name"], title.text.strip(), title.number,
-            pairs=max(1, ranks // 2), ranks=ranks or None, settings=settings,
-        )  # fmt: skip
-        return Table(heading, (_column(meaning_of(match["name"], "MPI-1", "")),))
 
     def _row(self, line: Line, words: Sequence[str]) -> bool:
         values = [float(word.rstrip("%")) for word in words[1:]]
@@ -112,10 +110,26 @@ class MrateReader:
         if abs(told - follows) > 0.5 * 0.1**decimals * (1 + 1e-9):
             self._report(line, f"{follows:.{decimals}f} %, which follows from its two rates")
 
-    def _close(self) -> Iterable[SuiteCurve]:
-        tables, self._tables = self._tables, []
-        named = zip(tables, self._providers, strict=False)
-        return [curve for table, provider in named if provider for curve in _ended(table)]
+
+def _title_of(line: Line) -> _Title | None:
+    match = _TITLE.match(line.text)
+    if match is None:
+        return None
+    mpi = (match["mpi"] or "").strip()
+    return _Title(line.text.strip(), line.number, match["name"], int(match["ppn"]), mpi)
+
+
+def _table(title: _Title, provider: str) -> Table:
+    """The run is taken for one of two nodes: what each rank of one does with one of the other."""
+    settings = {"provider": provider, "processes per node": str(title.ranks_per_node)}
+    if title.mpi:
+        settings["MPI"] = title.mpi
+    heading = Heading(
+        "imb", "", title.name, title.text, title.line,
+        pairs=max(1, title.ranks_per_node), ranks=2 * title.ranks_per_node or None,
+        settings=settings,
+    )  # fmt: skip
+    return Table(heading, (_column(meaning_of(title.name, "MPI-1", "")),))
 
 
 def _ended(table: Table) -> Iterable[SuiteCurve]:
@@ -142,8 +156,8 @@ def _differences(cells: Sequence[str], providers: Sequence[str]) -> Iterable[_Di
 
 def _column(benchmark: Benchmark) -> Column:
     return Column(
-        "message_rate", benchmark.bandwidth, "mean", "messages/s", 1.0,
-        directions=benchmark.directions,
+        "message_rate", benchmark.bandwidth, "mean", "messages/s", 1.0, benchmark.stream,
+        benchmark.directions,
     )  # fmt: skip
 
 

@@ -9,9 +9,13 @@ SHOWN_CHARACTERS = 200
 
 
 class NotUnderstood:
-    """One run of lines with one reason is open; blank lines and code fences do not end it."""
+    """One run of lines with one reason is open; blank lines and code fences do not end it.
+
+    ``busy`` is false while there is neither an open run nor one to tell of.
+    """
 
     def __init__(self) -> None:
+        self.busy = False
         self._first: Line | None = None
         self._last = 0
         self._reason = ""
@@ -25,6 +29,7 @@ class NotUnderstood:
             self._first, self._reason, self._count = line, reason, 0
         self._count += 1
         self._last = line.number
+        self.busy = True
 
     def understood(self, line: Line) -> None:
         """A reader has seen this line; if it did not report it, the open run is over."""
@@ -38,6 +43,7 @@ class NotUnderstood:
         if not self._done:
             return ()
         done, self._done = self._done, []
+        self.busy = self._first is not None
         return done
 
     def end(self) -> Sequence[Strange]:

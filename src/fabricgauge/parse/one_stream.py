@@ -13,6 +13,8 @@ from fabricgauge.parse.not_understood import NotUnderstood
 Found = SuiteCurve | Strange
 
 _NUMBERS = re.compile(r"[\s\d.]*")
+#: Several suites' outputs begin with a ruler; it tells nothing that could be lost.
+_DECORATION = re.compile(r"[-=*#~_\s]*")
 _FOREIGN = "no output of a known suite"
 
 
@@ -53,13 +55,15 @@ class Stream:
                 return (*closed, *self._hand_over(self._reader, line))
         if self._reader is not None:
             return self._hand_over(self._reader, line)
-        if text and not text.isspace():
+        if not _DECORATION.fullmatch(text):
             self._strange.report(line, _FOREIGN)
         return self._strange.told()
 
     def _hand_over(self, reader: Reader, line: Line) -> Sequence[Found]:
         found = reader.line(line)
         curves = tuple(found) if found else ()
+        if not self._strange.busy:
+            return curves
         self._strange.understood(line)
         told = self._strange.told()
         return (*told, *curves) if told else curves

@@ -59,6 +59,7 @@ class Table:
         self.columns = tuple(columns)
         self._points: list[list[SuitePoint]] = [[] for _ in columns]
         self._failures: list[Failure] = []
+        self._given = 0
         self._last_line = heading.first_line
 
     @property
@@ -78,11 +79,12 @@ class Table:
         A value that cannot be a measurement (not finite, negative, zero where bytes moved)
         becomes a failure instead of a point.
         """
-        if self.rows >= MOST_ROWS:
+        if self._given >= MOST_ROWS:
             return
+        self._given += 1
         self._last_line = line.number
         for place, (column, value) in enumerate(zip(self.columns, values, strict=True)):
-            if value is None or _says_nothing(column, message_bytes, value):
+            if value is None or (value == 0 and _says_nothing(column, message_bytes)):
                 continue
             if not _believable(column, value):
                 self.failed(line, message_bytes, "not a number")
@@ -128,9 +130,9 @@ class Table:
         )  # fmt: skip
 
 
-def _says_nothing(column: Column, message_bytes: int | None, value: float) -> bool:
+def _says_nothing(column: Column, message_bytes: int | None) -> bool:
     """An empty message has no bandwidth, and the suites print 0.00 for it."""
-    return value == 0 and message_bytes == 0 and column.quantity in ("bandwidth", "bus_bandwidth")
+    return message_bytes == 0 and column.quantity in ("bandwidth", "bus_bandwidth")
 
 
 def _believable(column: Column, value: float) -> bool:
@@ -148,6 +150,8 @@ def _point(
     samples: int,
 ) -> SuitePoint:
     scaled = value * column.factor
-    more = {key: other * column.factor for key, other in besides.items() if math.isfinite(other)}
+    more: dict[Besides, float] = {}
+    if besides:
+        more = {k: other * column.factor for k, other in besides.items() if math.isfinite(other)}
     estimate = Estimate(scaled, scaled, scaled, 0.0, 1, samples)
     return SuitePoint(message_bytes, estimate, line.number, more)

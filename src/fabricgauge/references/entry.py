@@ -94,7 +94,8 @@ def _wrong_columns(columns: Sequence[Column]) -> Iterator[str]:
         elif column != Column(besides=column.besides, samples=column.samples):
             yield f"column {place} is no curve and has nothing but its role"
     curves = [column for column in columns if column.quantity is not None]
-    if len([one for one in curves if one.pattern in LATENCY_PATTERNS]) > 1:
+    times = [one for one in curves if one.quantity == "time"]
+    if len([one for one in times if one.pattern in LATENCY_PATTERNS]) > 1:
         yield "two columns have a latency pattern"
     if any(column.besides for column in columns) and not curves:
         yield "a besides column needs a curve that it belongs to"
@@ -112,7 +113,8 @@ def _wrong_curve(column: Column) -> Iterator[str]:
         yield "what is empty"
     if column.pattern == "bidirectional_bandwidth" and column.directions != 2:
         yield "bidirectional_bandwidth moves bytes in 2 directions"
-    if column.pattern in LATENCY_PATTERNS and column.quantity != "time":
+    ping_pong = column.quantity == "bandwidth" and column.what.startswith("ping-pong")
+    if column.pattern in LATENCY_PATTERNS and column.quantity != "time" and not ping_pong:
         yield f"{column.pattern} is a time"
 
 

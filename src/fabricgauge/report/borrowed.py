@@ -1,6 +1,6 @@
 """What stands above our figures when they are printed in another suite's layout."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from fabricgauge.model.curve import Curve
 from fabricgauge.report.conclusion import headline
@@ -10,17 +10,20 @@ from fabricgauge.report.quantities import half_width
 from fabricgauge.report.sweep import direction
 from fabricgauge.report.visible import visible
 
-#: In place of the suite's version: no suite ever had it.
-VERSION = "0.fabricgauge"
+#: Every line that is not the suite's begins so, behind its ``#``.
+_OURS = "fabricgauge: "
+#: As the suites print; more where four significant digits of the smallest figure need them.
+_DECIMALS = 2
+_DIGITS = 4
 
 
 def provenance(judged: Judged, suite: str) -> Iterator[str]:
     """Who measured, and the verdict: comment lines without their ``#``."""
-    version = visible(judged.run.environment.get("fabricgauge", ""))
-    yield f"Measured by fabricgauge {version}".rstrip() + f", not by {suite}."
-    yield "Only the layout is that suite's: figures are medians over all launches, MB = 10^6 bytes."
-    yield f"Run {visible(judged.run.identity)}, started {visible(judged.run.started_utc)}"
-    yield f"Verdict: {judged.overall.value}: {visible(headline(judged))}"
+    version = visible(judged.run.environment.get("fabricgauge", "of an unknown version"))
+    yield f"{_OURS}measured by fabricgauge {version}, not by {suite}"
+    yield f"{_OURS}only the layout is theirs; medians over all launches, MB = 10^6 bytes"
+    yield f"{_OURS}run {visible(judged.run.identity)}, started {visible(judged.run.started_utc)}"
+    yield f"{_OURS}verdict {judged.overall.value}: {visible(headline(judged))}"
 
 
 def of_networks(judged: Judged) -> Iterator[Curve]:
@@ -30,16 +33,17 @@ def of_networks(judged: Judged) -> Iterator[Curve]:
 
 def where(curve: Curve) -> str:
     """What a table of the suite cannot say: network, nodes, window, how sure the figures are."""
-    windows = sorted({point.window for point in curve.points})
-    window = f", window {windows[-1]}" if windows[-1] > 1 else ""
-    largest = curve.points[-1]
-    sure = f"; interval at the largest size {half_width(largest.bandwidth or largest.time)}"
-    return visible(f"fabricgauge: {named(curve.network)}, {direction(curve)}{window}{sure}")
+    window = max(point.window for point in curve.points)
+    streams = f", window {window}" if window > 1 else ""
+    last = curve.points[-1]
+    sure = f"; interval at the largest size {half_width(last.bandwidth or last.time)}"
+    return visible(f"{_OURS}{named(curve.network)}, {direction(curve)}{streams}{sure}")
 
 
-def figure(value: float) -> str:
-    """At least two decimals, as the suites print, and at least four significant digits."""
-    decimals = 2
-    while decimals < 12 and 0 < abs(value) < 10 ** (3 - decimals):
+def printed(values: Sequence[float]) -> list[str]:
+    """A column of figures with as many decimals in each: a reader takes fewer for a cut row."""
+    least = min((abs(value) for value in values if value), default=1.0)
+    decimals = _DECIMALS
+    while decimals < 12 and least < 10 ** (_DIGITS - 1 - decimals):
         decimals += 1
-    return f"{value:.{decimals}f}"
+    return [f"{value:.{decimals}f}" for value in values]

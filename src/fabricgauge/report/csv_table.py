@@ -46,7 +46,7 @@ def render(judged: Judged, _setting: Setting) -> str:
     run = {"run": judged.run.identity, "outcome": judged.overall.value}
     for cells in (*_own(judged), *_of_suites(judged)):
         row = {**run, **cells}
-        writer.writerow([_cell(row.get(column)) for column in COLUMNS])
+        writer.writerow([cell(row.get(column)) for column in COLUMNS])
     return page.getvalue()
 
 
@@ -138,7 +138,7 @@ def _counts(estimate: Estimate) -> Mapping[str, Cell]:
     }
 
 
-def _cell(value: Cell) -> str:
+def cell(value: Cell) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):

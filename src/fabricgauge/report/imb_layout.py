@@ -4,14 +4,18 @@ Source: IMB 2021.11, printed heads and rows of IMB-MPI1 (PingPong, Uniband, Biba
 IMB-RMA (Unidir_put): fields of 13, MB = 10^6 bytes, sizes in ascending order.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from fabricgauge.model.curve import Curve, CurvePoint
 from fabricgauge.model.measurement import Pattern
-from fabricgauge.report.borrowed import VERSION, figure, of_networks, provenance, where
+from fabricgauge.report.borrowed import of_networks, printed, provenance, where
 from fabricgauge.report.interface import Judged, Setting
 
+#: The layout is that of 2021.11; readers take the year for what MB stands for.
+_VERSION = "2021.fabricgauge"
+_LAST_LINE = "# All processes entering MPI_Finalize"
+_WIDTHS = (13, 12, 12, 12)
 _RULER = "#" + "-" * 51
 _TIMED = ("t[usec]", "Mbytes/sec")
 _STREAMED = ("Mbytes/sec", "Msg/sec")
@@ -35,7 +39,7 @@ def render(judged: Judged, _setting: Setting) -> str:
 
 def _part(judged: Judged, part: str, curves: list[Curve]) -> Iterator[str]:
     yield "#" + "-" * 64
-    yield f"#    Intel(R) MPI Benchmarks {VERSION}, {part} part"
+    yield f"#    Intel(R) MPI Benchmarks {_VERSION}, {part} part"
     yield "#" + "-" * 64
     for line in provenance(judged, "the Intel(R) MPI Benchmarks"):
         yield f"# {line}"
@@ -43,6 +47,7 @@ def _part(judged: Judged, part: str, curves: list[Curve]) -> Iterator[str]:
     for curve in curves:
         if _BENCHMARKS[curve.pattern][0] == part:
             yield from _table(curve)
+    yield from ("", _LAST_LINE, "")
 
 
 def _table(curve: Curve) -> Iterator[str]:
@@ -54,31 +59,41 @@ def _table(curve: Curve) -> Iterator[str]:
     yield _RULER
     if mode:
         yield from ("#", f"#    MODE: {mode} ", "#")
-    yield " ".join(f"{head:>12s}" for head in (" #bytes", "#repetitions", *columns))
-    for point in curve.points:
-        yield from _row(curve, point)
+    yield _line(("#bytes", "#repetitions", *columns))
+    yield from _rows(curve)
     yield ""
 
 
-def _row(curve: Curve, point: CurvePoint) -> Iterator[str]:
-    cells = _cells(curve.pattern, point)
-    if cells is not None:
-        numbers = (str(point.message_bytes), str(point.time.samples), *cells)
-        yield " ".join(
-            f"{number:>{width}s}" for number, width in zip(numbers, _WIDTHS, strict=True)
-        )
+def _rows(curve: Curve) -> Iterator[str]:
+    rows = [
+        (point.message_bytes, point.time.samples, *found)
+        for point in curve.points
+        if (found := _figures(curve.pattern, point)) is not None
+    ]
+    if not rows:
+        return
+    sizes, samples, first, second = zip(*rows, strict=True)
+    columns = (map(str, sizes), map(str, samples), printed(first), _second(curve.pattern, second))
+    for cells in zip(*columns, strict=True):
+        yield _line(cells)
 
 
-_WIDTHS = (13, 12, 12, 12)
+def _second(pattern: Pattern, values: Sequence[float]) -> list[str]:
+    if _BENCHMARKS[pattern][3] is _STREAMED:
+        return [f"{value:.0f}" for value in values]
+    return printed(values)
 
 
-def _cells(pattern: Pattern, point: CurvePoint) -> tuple[str, str] | None:
-    """The figures behind bytes and repetitions; None for a stream of empty messages."""
+def _line(cells: Sequence[str]) -> str:
+    return " ".join(f"{cell:>{width}s}" for cell, width in zip(cells, _WIDTHS, strict=True))
+
+
+def _figures(pattern: Pattern, point: CurvePoint) -> tuple[float, float] | None:
+    """MB/s and messages/s, or µs and MB/s; None for a stream of empty messages."""
     bandwidth = point.bandwidth
     if _BENCHMARKS[pattern][3] is _STREAMED:
         if bandwidth is None or not point.message_bytes:
             return None
-        rate = bandwidth.value / point.message_bytes
-        return figure(bandwidth.value / 1e6), f"{rate:.0f}"
+        return bandwidth.value / 1e6, bandwidth.value / point.message_bytes
     time_s = point.time.value / point.window
-    return figure(time_s * 1e6), figure(point.message_bytes / time_s / 1e6)
+    return time_s * 1e6, point.message_bytes / time_s / 1e6

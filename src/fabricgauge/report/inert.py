@@ -13,7 +13,10 @@ import re
 from fabricgauge.report.visible import visible
 
 _HARMLESS = re.compile(r"[(±≥≤×→←↔·–\"']*(?:\w|[%,.;:()/→←↔×±≥≤·–µ'\"=-])*")
-_LINK = re.compile(r"www\.|:\S|//|_", re.IGNORECASE)
+#: Addresses, emphasis, and what trackers take for an issue, a milestone or a commit.
+_LINK = re.compile(
+    r"www\.|:\S|//|_|%\w|\bGH-\d|(?<!\w)(?=\d*[a-f])[\da-f]{7,40}(?!\w)", re.IGNORECASE
+)
 #: What would begin a list, a rule or a heading at the start of a line.
 _BEGINS_BLOCK = re.compile(r"[-+=]+|\d+[.)]")
 _SPELLED = {ord("`"): "\\x60", ord("|"): "\\x7c"}

@@ -69,7 +69,7 @@ def _ceilings(judged: Judged) -> Iterator[str]:
         return
     yield "## Ceilings"
     heads = ("network", "payload per direction", "sum", "bound by")
-    yield _table(heads, (_ceiling(name, one) for name, one in judged.ceilings.items()))
+    yield table(heads, (_ceiling(name, one) for name, one in judged.ceilings.items()))
 
 
 def _ceiling(name: str, ceiling: Ceiling | Skipped) -> tuple[str, ...]:
@@ -84,7 +84,7 @@ def _verdicts(judged: Judged) -> Iterator[str]:
     yield f"## Verdicts: {tally(judged.verdicts) or 'none'}"
     if judged.verdicts:
         heads = ("outcome", "rule", "subject", "figure", "threshold", "finding")
-        yield _table(heads, map(_verdict, worst_first(judged.verdicts)))
+        yield table(heads, map(_verdict, worst_first(judged.verdicts)))
 
 
 def _verdict(verdict: Verdict) -> tuple[str, ...]:
@@ -115,7 +115,7 @@ def _figures(judged: Judged, network: str | None) -> Iterator[str]:
     heads = ("size", *(f"{_HEADS[one.pattern]}: {inert(direction(one))}" for one in curves))
     sizes = key_sizes(curves)
     rows = ((size(n), *(_cell(judged, curve, n) for curve in curves)) for n in sizes)
-    yield _table(heads, rows, right=True)
+    yield table(heads, rows, right=True)
 
 
 def _cell(judged: Judged, curve: Curve, message_bytes: int) -> str:
@@ -145,7 +145,7 @@ def _suites(judged: Judged) -> Iterator[str]:
         "remark",
     )
     rows = (suites.row(judged, one) for one in told[:MOST_SUITE_CURVES])
-    yield _table(
+    yield table(
         heads,
         (
             tuple(
@@ -211,7 +211,7 @@ def _places(judged: Judged, setting: Setting) -> Iterator[str]:
         yield f"Raw output and counters: {code(setting.run_directory)}"
 
 
-def _table(heads: Iterable[str], rows: Iterable[Iterable[str]], right: bool = False) -> str:
+def table(heads: Iterable[str], rows: Iterable[Iterable[str]], right: bool = False) -> str:
     """A table; its cells are inert text already. ``right`` aligns all but the first column."""
     titles = list(heads)
     rule = ["---", *["--:" if right else "---"] * (len(titles) - 1)]

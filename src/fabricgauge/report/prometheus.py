@@ -6,7 +6,7 @@ quote and line feed; a file with the same series twice is refused as a whole.
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timezone
 from typing import NamedTuple
 
@@ -43,34 +43,18 @@ def render(judged: Judged, _setting: Setting) -> str:
 
 
 def _metrics(judged: Judged) -> Iterator[Metric]:
-    yield Metric("run_info", "The run that the figures are of.", (_identity(judged),))
-    yield Metric("run_timestamp_seconds", "When the run was started, since 1970-01-01 UTC.",
-                 _time(judged.run.started_utc))  # fmt: skip
-    yield Metric("judged_timestamp_seconds", "When the run was judged, since 1970-01-01 UTC.",
-                 _time(judged.judged_utc))  # fmt: skip
-    yield Metric("outcome", "1 for the outcome of the run, 0 for all others.", _overall(judged))
-    yield Metric("verdicts", "How many verdicts a rule gave on a network, by outcome.",
-                 _verdicts(judged))  # fmt: skip
-    yield Metric("ceiling_bytes_per_second",
-                 "The most payload that a network can carry per direction.", _ceilings(judged))  # fmt: skip
-    yield Metric("bandwidth_bytes_per_second",
-                 "Best median bandwidth; both directions add up in bidirectional_bandwidth.",
-                 _bandwidths(judged))  # fmt: skip
-    yield Metric("bandwidth_ceiling_ratio", "Best median bandwidth as a share of its ceiling.",
-                 _shares(judged))  # fmt: skip
-    yield Metric("latency_seconds",
-                 "Smallest median time: half a round trip, or one put with its flush.",
-                 _latencies(judged))  # fmt: skip
+    for name, said, samples in _GAUGES:
+        yield Metric(name, said, samples(judged))
 
 
-def _identity(judged: Judged) -> Sample:
+def _identity(judged: Judged) -> Iterator[Sample]:
     run = judged.run
     labels = {
         "run": run.identity, "profile": run.plan.profile, "rules_version": judged.rules_version,
         "version": run.environment.get("fabricgauge", ""), "mpi": run.environment.get("MPI", ""),
         "virtual": str(run.fabric.virtual).lower(),
     }  # fmt: skip
-    return Sample(labels, 1)
+    yield Sample(labels, 1)
 
 
 def _time(utc: str) -> Iterator[Sample]:
@@ -134,6 +118,39 @@ def _latencies(judged: Judged) -> Iterator[Sample]:
     for curve in _of_networks(judged):
         if curve.pattern in LATENCY_PATTERNS and curve.points:
             yield Sample(_labels(curve), min(point.time.value for point in curve.points))
+
+
+_GAUGES: tuple[tuple[str, str, Callable[[Judged], Iterator[Sample]]], ...] = (
+    ("run_info", "The run that the figures are of.", _identity),
+    (
+        "run_timestamp_seconds",
+        "When the run was started, since 1970-01-01 UTC.",
+        lambda judged: _time(judged.run.started_utc),
+    ),
+    (
+        "judged_timestamp_seconds",
+        "When the run was judged, since 1970-01-01 UTC.",
+        lambda judged: _time(judged.judged_utc),
+    ),
+    ("outcome", "1 for the outcome of the run, 0 for all others.", _overall),
+    ("verdicts", "How many verdicts a rule gave on a network, by outcome.", _verdicts),
+    (
+        "ceiling_bytes_per_second",
+        "The most payload that a network can carry per direction.",
+        _ceilings,
+    ),
+    (
+        "bandwidth_bytes_per_second",
+        "Best median bandwidth; both directions add up in bidirectional_bandwidth.",
+        _bandwidths,
+    ),
+    ("bandwidth_ceiling_ratio", "Best median bandwidth as a share of its ceiling.", _shares),
+    (
+        "latency_seconds",
+        "Smallest median time: half a round trip, or one put with its flush.",
+        _latencies,
+    ),
+)
 
 
 def _written(metric: Metric) -> str:

@@ -1,9 +1,8 @@
 """A judged run as a page of text: the verdict first, then what it rests on."""
 
-import io
 from collections.abc import Iterator
 
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.text import Text
 
 from fabricgauge.model.absence import Skipped
@@ -26,6 +25,7 @@ from fabricgauge.report.terminal_tables import (
     suite_table,
     verdicts,
 )
+from fabricgauge.report.text_page import printed
 from fabricgauge.report.traffic import traffic
 
 MOST_OMISSIONS = 6
@@ -34,15 +34,7 @@ MOST_CURVES = 24
 
 def render(judged: Judged, setting: Setting) -> str:
     """At most about 60 lines for two nodes; plain text unless the setting asks for colour."""
-    page = io.StringIO()
-    console = Console(
-        file=page, width=setting.width, force_terminal=setting.colour, no_color=not setting.colour,
-        color_system="standard" if setting.colour else None,
-        markup=False, highlight=False, emoji=False, legacy_windows=False,
-    )  # fmt: skip
-    for part in _parts(judged, setting):
-        console.print(part)
-    return "\n".join(line.rstrip() for line in page.getvalue().splitlines()) + "\n"
+    return printed(_parts(judged, setting), setting)
 
 
 def _parts(judged: Judged, setting: Setting) -> Iterator[RenderableType]:

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.curve import Curve
-from fabricgauge.model.verdict import Outcome
+from fabricgauge.model.verdict import Outcome, Verdict
 from fabricgauge.report import suites
 from fabricgauge.report.conclusion import limit_bytes_s, worst_first
 from fabricgauge.report.interface import Judged
@@ -60,11 +60,11 @@ def indented(words: str, columns: int = 2) -> Padding:
 
 def verdicts(judged: Judged) -> Table:
     """Worst first: outcome, rule, subject, summary; calm ones share a row when they are many."""
-    table = _grid(("outcome", "rule", "subject", "what was found"))
+    table = grid(("outcome", "rule", "subject", "what was found"))
     table.columns[0].no_wrap = True
     ordered = worst_first(judged.verdicts)
     few = len(ordered) <= MOST_ROWS
-    apart = [one for one in ordered if few or one.outcome not in CALM or one.rule in TELLING]
+    apart = [one for one in ordered if _tells(one) or (few and one.outcome is not Outcome.SKIPPED)]
     for verdict in apart:
         words = (verdict.rule, verdict.subject, verdict.summary)
         table.add_row(_outcome(verdict.outcome), *map(plain, words))
@@ -76,6 +76,12 @@ def verdicts(judged: Judged) -> Table:
     return table
 
 
+def _tells(verdict: Verdict) -> bool:
+    """Whether a verdict needs a row of its own: a skipped rule may still have named something."""
+    skipped = verdict.outcome is Outcome.SKIPPED and bool(verdict.evidence)
+    return verdict.outcome not in CALM or verdict.rule in TELLING or skipped
+
+
 def _outcome(outcome: Outcome) -> Text:
     return Text(outcome.value, style=STYLES[outcome])
 
@@ -84,7 +90,7 @@ def figures(judged: Judged, network: str | None) -> Table:
     """Latency and bandwidth at the usual sizes, each with its interval."""
     curves = curves_of(judged, network, HEADS)
     heads = (f"{HEADS[curve.pattern]}\n{direction(curve)}" for curve in curves)
-    table = _grid(("size", *heads), right=len(curves) + 1)
+    table = grid(("size", *heads), right=len(curves) + 1)
     for message_bytes in key_sizes(curves):
         cells = (plain(_cell(judged, curve, message_bytes)) for curve in curves)
         table.add_row(size(message_bytes), *cells)
@@ -93,7 +99,7 @@ def figures(judged: Judged, network: str | None) -> Table:
 
 def paths(judged: Judged) -> Table:
     """Per node and interface: octets sent and the share of all that the node sent."""
-    table = _grid(("pinned to", "node", "interface", "sent", "share"))
+    table = grid(("pinned to", "node", "interface", "sent", "share"))
     for group in traffic(judged.run):
         if is_reference(group.network):
             continue
@@ -111,7 +117,7 @@ def paths(judged: Judged) -> Table:
 
 def suite_table(judged: Judged, told: Sequence[Told]) -> Table:
     """One row per curve of another suite: its best figure and share of the ceiling."""
-    table = _grid(("where", "benchmark", "one figure is", "sizes", "best", "of ceiling", "remark"))
+    table = grid(("where", "benchmark", "one figure is", "sizes", "best", "of ceiling", "remark"))
     for one in told:
         row = suites.row(judged, one)
         cells = (row.where, row.benchmark, row.what, row.sizes, row.figure, row.share, row.remark)
@@ -119,7 +125,7 @@ def suite_table(judged: Judged, told: Sequence[Told]) -> Table:
     return table
 
 
-def _grid(heads: tuple[str, ...], right: int = 0) -> Table:
+def grid(heads: tuple[str, ...], right: int = 0) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for head in heads:
         first, *rest = head.split("\n")

@@ -35,7 +35,7 @@ def _sent(curve: SuiteCurve) -> tuple[int, int]:
 def _streamed(curve: SuiteCurve) -> int:
     """What a stream of a set time carried: its mean rate by its seconds."""
     try:
-        seconds = float(curve.settings.get("seconds", "0"))
+        seconds = float(curve.settings.get("duration", "0 s").removesuffix(" s"))
     except ValueError:
         return 0
     if curve.quantity != "bandwidth" or not 0 < seconds < 1e6:

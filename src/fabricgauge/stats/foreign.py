@@ -13,12 +13,14 @@ PEAK_BYTES = 1 << 30
 def usable_curves(curves: Sequence[SuiteCurve]) -> Iterator[tuple[SuiteCurve, Pattern]]:
     """Curves that move bytes as one of our patterns does, in the quantity that this tells.
 
-    Several pairs at once share a link in ways that a log does not tell; their sums
-    belong to no single direction between two nodes.
+    A ping-pong may be told of by its bandwidth alone. Several pairs at once share a link
+    in ways that a log does not tell: their sums belong to no direction between two nodes.
     """
     for curve in curves:
-        wanted = "time" if curve.pattern in LATENCY_PATTERNS else "bandwidth"
-        if curve.pattern is not None and curve.quantity == wanted and curve.pairs == 1:
+        tells = curve.quantity == "bandwidth" or (
+            curve.quantity == "time" and curve.pattern in LATENCY_PATTERNS
+        )
+        if curve.pattern is not None and tells and curve.pairs == 1:
             yield curve, curve.pattern
 
 

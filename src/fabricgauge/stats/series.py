@@ -33,7 +33,8 @@ class Point(msgspec.Struct, frozen=True):
 class Series(msgspec.Struct, frozen=True):
     """One pattern from one node to another, points in ascending message size.
 
-    ``source`` says which table of which file it is, for a curve that was imported.
+    ``source`` says which table of which file it is, for a curve that was imported;
+    ``program`` what measured it, for one of another suite that we started.
     """
 
     pattern: Pattern
@@ -41,6 +42,7 @@ class Series(msgspec.Struct, frozen=True):
     target: str
     points: tuple[Point, ...]
     source: str = ""
+    program: str = ""
 
     @property
     def is_latency(self) -> bool:
@@ -49,7 +51,8 @@ class Series(msgspec.Struct, frozen=True):
     @property
     def name(self) -> str:
         """What a person tells it by: the table it is from, else the direction."""
-        return self.source or f"{self.origin} → {self.target}"
+        program = f" ({self.program})" if self.program else ""
+        return self.source or f"{self.origin} → {self.target}{program}"
 
     def at_least(self, message_bytes: float) -> tuple[Point, ...]:
         return tuple(point for point in self.points if point.message_bytes >= message_bytes)
@@ -63,8 +66,8 @@ class Series(msgspec.Struct, frozen=True):
         return max(self.at_least(from_bytes), key=_assured, default=None)
 
 
-#: Pattern, origin, target, source: what is measured alike belongs to one series.
-_Key = tuple[Pattern, str, str, str]
+#: Pattern, origin, target, source, program: what is measured alike belongs to one series.
+_Key = tuple[Pattern, str, str, str, str]
 
 
 def _assured(point: Point) -> tuple[bool, float]:
@@ -88,7 +91,7 @@ def series_of(launches: Sequence[Launch]) -> tuple[Series, ...]:
         for key, message_bytes, sized, one in (*_measured(launch), *_read(launch)):
             sizes = found.setdefault(key, {})
             sizes.setdefault((message_bytes, sized), []).append(one)
-    return tuple(Series(*key[:3], _points(found[key]), source=key[3]) for key in sorted(found))
+    return tuple(Series(*key[:3], _points(found[key]), *key[3:]) for key in sorted(found))
 
 
 def _points(sizes: dict[tuple[int, bool], list[Observed]]) -> tuple[Point, ...]:
@@ -101,7 +104,7 @@ def _measured(launch: Launch) -> Iterator[tuple[_Key, int, bool, Observed]]:
         case = one.measurement
         if case is not None:
             ends = node_of(launch, case.origin), node_of(launch, case.target)
-            yield (case.pattern, *ends, ""), case.message_bytes, True, one
+            yield (case.pattern, *ends, "", ""), case.message_bytes, True, one
 
 
 def _read(launch: Launch) -> Iterator[tuple[_Key, int, bool, Observed]]:
@@ -111,7 +114,7 @@ def _read(launch: Launch) -> Iterator[tuple[_Key, int, bool, Observed]]:
         source = f"{curve.source}:{curve.first_line} {curve.benchmark}" if launch.imported else ""
         for one in usable_points(curve):
             message_bytes, sized, observed = observed_of(launch.number, curve, one)
-            yield (pattern, *ends, source), message_bytes, sized, observed
+            yield (pattern, *ends, source, launch.program), message_bytes, sized, observed
 
 
 def node_of(launch: Launch, rank: int) -> str:

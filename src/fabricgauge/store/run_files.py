@@ -113,6 +113,7 @@ def _launches(plan: Plan, entries: list[Entry], started: list[Started]) -> tuple
                 not_understood=end.not_understood if end else (),
                 curves=tuple(r for r in records if isinstance(r, SuiteCurve)),
                 strange=tuple(r for r in records if isinstance(r, Strange)),
+                program=planned.program if planned else "",
                 around=next((r for r in records if isinstance(r, Around)), None),
             )
         )

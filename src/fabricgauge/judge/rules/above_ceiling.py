@@ -67,7 +67,8 @@ def _judge(context: Context, subject: Subject) -> Verdict:
     return Verdict(
         ID, Outcome.PASS, subject.name,
         f"no figure is above the ceiling of {wording.rate(subject.ceiling.payload_bytes_per_s)}"
-        " per direction (bursts of the token bucket allowed for)",
+        " per direction"
+        + (" (bursts of the token bucket allowed for)" if subject.ceiling.burst_bytes else ""),
     )  # fmt: skip
 
 

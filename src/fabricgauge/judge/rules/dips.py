@@ -56,8 +56,8 @@ def _named_only(subject: Subject, found: list[tuple[Series, Fall]]) -> Verdict:
     sentences = tuple(_sentence(*one) for one in found)
     return Verdict(
         ID, Outcome.SKIPPED, subject.name,
-        f"{len(found)} dips, but the log has means only, so one disturbed sample may have made"
-        f" each: {wording.listed(sentences, 3)}",
+        f"{wording.counted(len(found), 'dip')}, but the log has means only, so one disturbed"
+        f" sample may have made each: {wording.listed(sentences, 3)}",
         evidence=sentences,
     )  # fmt: skip
 

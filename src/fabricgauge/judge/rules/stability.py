@@ -37,6 +37,12 @@ def _judge(context: Context, subject: Subject) -> Verdict:
     smallest = [(one, one.points[0]) for one in subject.series if one.is_latency]
     if not deciding and not smallest:
         return Verdict(ID, Outcome.SKIPPED, subject.name, "no deciding figure was measured")
+    points = [point for _, point in (*deciding, *smallest)]
+    if all(not one.time.supported and one.time.launches == 1 for one in points) and not any(
+        one.measurements for one in points
+    ):
+        reason = "one launch, and means only: nothing can be said; --profile standard has three"
+        return Verdict(ID, Outcome.SKIPPED, subject.name, reason)
     findings = [finding for one in deciding for finding in _bandwidth(context, *one)]
     findings += [finding for one in smallest for finding in _latency(context, *one)]
     if not findings:
@@ -67,7 +73,8 @@ def _verdict(context: Context, subject: Subject, findings: list[_Finding]) -> Ve
 def _bandwidth(context: Context, series: Series, point: Point) -> list[_Finding]:
     found = []
     width = relative_half_width(point.bandwidth)
-    if width > context.limit("stability.interval"):
+    means_only = not point.measurements and not point.bandwidth.supported
+    if not means_only and width > context.limit("stability.interval"):
         # Both directions at once decide nothing, see fraction.
         both = series.pattern == "bidirectional_bandwidth"
         found.append(_Finding(

@@ -8,7 +8,7 @@ import msgspec
 from fabricgauge.model.measurement import Pattern
 
 COMMAND = (
-    r"fi_(?:pingpong|(?:rdm|msg|dgram|rma)(?:_\w+)?_(?:pingpong|bw|bw_mt"
+    r"fi_(?:pingpong|(?:rdm|msg|dgram|rma)(?:_\w{1,24})?_(?:pingpong|bw|bw_mt"
     r"|tx_completion))(?=[\s'\"`]|$)"
 )
 _NAME = re.compile(r"fi_\w+")

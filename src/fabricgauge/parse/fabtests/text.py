@@ -19,6 +19,7 @@ _NAMES = re.compile(
     r"\s+Mxfers/sec"
 )
 _YAML = "- { xfer_size:"
+_SIZES = re.compile(r"\s-S(?=\s|\d)")
 _PROSE = re.compile(r"---|Starting (?:server|client)\.\.\.")
 #: What both programs go through unless told otherwise (``-S``).
 _DEFAULT_BYTES = (64, 256, 1024, 4096, 65536, 1048576)
@@ -100,7 +101,8 @@ class FabtestsReader:
     def _close(self) -> tuple[SuiteCurve, ...]:
         table, self._table = self._table, None
         sizes, self._sizes = tuple(self._sizes), []
-        return () if table is None else table.curves(_sign(sizes))
+        chosen = _SIZES.search(self._command) is not None
+        return () if table is None else table.curves("" if chosen else _sign(sizes))
 
     def _unknown(self, line: Line, text: str) -> None:
         size = cut_row(text) if self._columns else None

@@ -25,7 +25,8 @@ class Benchmark(msgspec.Struct, frozen=True):
     the bandwidth. ``directions`` is how many of them the bandwidth and the message rate sum
     up. ``latency`` is the pattern of the times, ``stream`` that of the bandwidths.
     ``every_pair`` tells that bandwidth and message rate sum over all pairs of ranks,
-    ``one_size`` that a run has a single message size.
+    ``one_size`` that a run has a single message size. ``rate`` says what the messages of the
+    message rate are, empty where they are those of the bandwidth.
     """
 
     time: str
@@ -36,6 +37,7 @@ class Benchmark(msgspec.Struct, frozen=True):
     stream: Pattern | None = None
     every_pair: bool = False
     one_size: bool = False
+    rate: str = ""
 
 
 _PING_PONG = Benchmark(
@@ -70,7 +72,9 @@ _TWO_SIDED = {
 #: IMB-P2P counts the messages of all ranks over the slowest rank's time; its times are
 #: means over ranks. Its table has the message rate beside, which the bandwidth follows from.
 _P2P = {
-    "pingpong": msgspec.structs.replace(_PING_PONG, every_pair=True),
+    "pingpong": msgspec.structs.replace(
+        _PING_PONG, every_pair=True, rate="messages of a ping-pong, there and back"
+    ),
     "pingping": Benchmark(
         _PING_PING.time, "both directions, their sum", 2, 2, every_pair=True
     ),
@@ -101,8 +105,8 @@ def meaning_of(name: str, part: str, mode: str) -> Benchmark:
         return _P2P.get(key) or Benchmark(name, "bytes of all ranks' messages", 0, every_pair=True)
     if part == "MT" and key.endswith("mt"):
         found = _TWO_SIDED.get(key[:-2])
-        return _of_threads(found) if found else _other(name)
-    if mode:
+        return _of_threads(found) if found else _other(name[:-2])
+    if mode and part != "IO":
         return _one_sided(name, part, mode)
     return _TWO_SIDED.get(key) or _other(name)
 

@@ -1,7 +1,6 @@
 """What IMB prints above its tables: about the whole output, and about one benchmark."""
 
 import re
-from collections.abc import Mapping
 
 import msgspec
 
@@ -9,6 +8,10 @@ from fabricgauge.parse.imb.benchmarks import LAST_BYTES, LAST_IO_BYTES, is_reduc
 
 #: Ranks of a group are shown in the settings up to this many characters.
 _SHOWN_CHARACTERS = 200
+#: The suite has about a hundred benchmarks.
+MOST_LISTED = 1000
+#: Of more groups than that nothing is kept.
+MOST_GROUPS = 1000
 
 
 class Output(msgspec.Struct, frozen=True):
@@ -104,7 +107,7 @@ def with_fact(output: Output, text: str) -> Output | None:
 def with_listed(output: Output, text: str) -> Output:
     """The output with a line of its list of benchmarks; comments on them add nothing."""
     match = _LISTED.fullmatch(text)
-    if match is None or len(output.listed) >= 1000:
+    if match is None or len(output.listed) >= MOST_LISTED:
         return output
     return msgspec.structs.replace(output, listed=(*output.listed, match["name"]))
 
@@ -121,7 +124,7 @@ def block_of(text: str, line: int) -> Block | None:
 def with_line(block: Block, text: str) -> Block | None:
     """The block with what a line of it adds; None if the line is none of a block's."""
     if match := _PROCESSES.fullmatch(text):
-        threads = int(match["threads"] or 1)
+        threads = max(1, int(match["threads"] or 1))
         return msgspec.structs.replace(block, ranks=int(match["ranks"]), threads=threads)
     if match := _GROUPS.fullmatch(text):
         groups, ranks = int(match["groups"]), int(match["ranks"])
@@ -130,9 +133,9 @@ def with_line(block: Block, text: str) -> Block | None:
         return _with_ranks(block, int(match["group"]), match["ranks"])
     if match := _MODE.fullmatch(text):
         return msgspec.structs.replace(block, mode=match["mode"])
-    for pattern, key in ((_WAITING, "waiting"), (_WINDOW, "window")):
+    for pattern, key in ((_WAITING, "waiting processes"), (_WINDOW, "window")):
         if match := pattern.fullmatch(text):
-            return msgspec.structs.replace(block, settings={**block.settings, key: match[key]})
+            return msgspec.structs.replace(block, settings={**block.settings, key: match[1]})
     if match := _MORE_RANKS.fullmatch(text):
         return _with_ranks(block, max(block.group_ranks, default=0), match["ranks"])
     return None
@@ -141,16 +144,17 @@ def with_line(block: Block, text: str) -> Block | None:
 def _with_ranks(block: Block, group: int, text: str) -> Block:
     """Ranks are printed sixteen to a line."""
     ranks = " ".join([block.group_ranks.get(group, ""), *text.split()]).strip()
-    if len(ranks) > _SHOWN_CHARACTERS or not ranks:
+    full = len(block.group_ranks) >= MOST_GROUPS and group not in block.group_ranks
+    if len(ranks) > _SHOWN_CHARACTERS or not ranks or full:
         return block
     return msgspec.structs.replace(block, group_ranks={**block.group_ranks, group: ranks})
 
 
-def settings_of(output: Output, block: Block, group: int | None) -> Mapping[str, str]:
+def settings_of(output: Output, block: Block, group: int | None, sized: bool) -> dict[str, str]:
     """What belongs to the figures of one table, or of one group's rows of it."""
     said: dict[str, str] = {"part": output.part} if output.part else {}
     key = "reduction datatype" if is_reduction(block.name) else "datatype"
-    if key in output.settings:
+    if sized and key in output.settings:
         said["datatype"] = output.settings[key]
     if block.mode:
         said["mode"] = block.mode.lower()
@@ -161,5 +165,5 @@ def settings_of(output: Output, block: Block, group: int | None) -> Mapping[str,
     if group is not None and block.groups > 1:
         said["group"] = str(group)
     if (group or 0) in block.group_ranks and (group is not None or block.groups == 1):
-        said["rank order"] = block.group_ranks[group or 0]
+        said["ranks"] = block.group_ranks[group or 0]
     return said | block.settings

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from typing import Literal
 
 from fabricgauge.model.suite import SuiteCurve
-from fabricgauge.parse.imb.columns import layout_of
 from fabricgauge.parse.imb.ending import Ending
 from fabricgauge.parse.imb.heading import (
+    MOST_LISTED,
     NO_BLOCK,
     Block,
     Output,
@@ -17,11 +17,13 @@ from fabricgauge.parse.imb.heading import (
     with_line,
     with_listed,
 )
+from fabricgauge.parse.imb.layout import layout_of
 from fabricgauge.parse.imb.prose import is_last_line, is_prose, refusal_in, zone_of
 from fabricgauge.parse.imb.size_table import SizeTable
 from fabricgauge.parse.interface import Line, Report
 
 _EXPECTED = "a line of IMB's output"
+_FOREIGN = "no output of a known suite"
 _LAST_LINE = "# All processes entering MPI_Finalize"
 _RULER = re.compile(r"\s*#-{4,}\s*")
 
@@ -75,14 +77,15 @@ class ImbReader:
         if block is not None:
             curves = self._close("went on")
             self._block, self._zone = block, "block"
-            self._measured.add(block.name.removeprefix("Multi-").lower())
+            if len(self._measured) < MOST_LISTED:
+                self._measured.add(block.name.removeprefix("Multi-").lower())
             return curves
         if is_last_line(text):
             curves = self._close("went on")
             self._forget()
             return curves
         if not self._fact(text):
-            self._report(line, refusal_in(text) or _EXPECTED)
+            self._report(line, refusal_in(text) or self._expected())
         return ()
 
     def _begin(self, output: Output) -> Iterable[SuiteCurve]:
@@ -114,8 +117,12 @@ class ImbReader:
             self._block = NO_BLOCK
             return curves
         if not is_prose(text):
-            self._report(line, refusal_in(text) or _EXPECTED)
+            self._report(line, refusal_in(text) or self._expected())
         return ()
+
+    def _expected(self) -> str:
+        within = self._output.version or self._table is not None or self._block != NO_BLOCK
+        return _EXPECTED if within else _FOREIGN
 
     def _close(self, ending: Ending) -> Iterable[SuiteCurve]:
         table, self._table = self._table, None

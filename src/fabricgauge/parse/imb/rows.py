@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from fabricgauge.model.suite import Trouble
-from fabricgauge.parse.imb.columns import WHOLE, Layout, Role
+from fabricgauge.parse.imb.layout import WHOLE, Layout, Role
 from fabricgauge.parse.interface import Line
 
 _WHOLE = re.compile(r"\d{1,18}", re.ASCII)

@@ -2,19 +2,21 @@
 
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from fabricgauge.model.suite import Besides, SuiteCurve
 from fabricgauge.parse.imb.benchmarks import meaning_of
-from fabricgauge.parse.imb.columns import Layout, Role, columns_of
+from fabricgauge.parse.imb.columns import columns_of
 from fabricgauge.parse.imb.ending import Ending, Ran, is_short, sign_of_end
 from fabricgauge.parse.imb.evidence import evidence_of
-from fabricgauge.parse.imb.heading import Block, Output, settings_of
-from fabricgauge.parse.imb.megabyte import Megabyte, megabyte_of
+from fabricgauge.parse.imb.heading import MOST_GROUPS, Block, Output, settings_of
+from fabricgauge.parse.imb.layout import Layout, Role
+from fabricgauge.parse.imb.megabyte import DECIMAL, Megabyte, megabyte_of
 from fabricgauge.parse.imb.rows import Row, begun_row, is_begun, row_of
 from fabricgauge.parse.interface import Line, Report
 from fabricgauge.parse.table import MOST_ROWS, Heading, Table
 
 _EXPECTED = "a row of an IMB table"
-_MOST_GROUPS = 1000
 
 
 class SizeTable:
@@ -23,10 +25,11 @@ class SizeTable:
     def __init__(
         self, output: Output, block: Block, layout: Layout, headline: Line, report: Report
     ) -> None:
-        self._output, self._block, self._layout = output, block, layout
+        part = output.part or _part_of(block.name, layout)
+        self._output = msgspec.structs.replace(output, part=part)
+        self._block, self._layout = block, layout
         self._headline, self._report = headline, report
-        self._part = output.part or _part_of(layout)
-        self._benchmark = meaning_of(block.name, self._part, block.mode)
+        self._benchmark = meaning_of(block.name.removeprefix("Multi-"), part, block.mode)
         self._rows: list[Row] = []
         self._torn: Row | None = None
 
@@ -50,8 +53,8 @@ class SizeTable:
             line = self._rows.pop().line
             self._torn = begun_row(line, line.text.split(), self._layout)
         megabyte = self._megabyte()
-        for group in self._groups():
-            yield from self._curves_of(group, megabyte, ending)
+        for group, rows in self._groups().items():
+            yield from self._curves_of(group, rows, megabyte, ending)
 
     def _interrupted(self) -> None:
         """Lines follow, so what looked like the beginning of a row was something else."""
@@ -59,17 +62,20 @@ class SizeTable:
             self._report(self._torn.line, _EXPECTED)
             self._torn = None
 
-    def _groups(self) -> Sequence[int | None]:
-        if "group" not in self._layout.roles:
-            return (None,)
-        return sorted({row.group for row in self._rows})[:_MOST_GROUPS] or (None,)
+    def _groups(self) -> dict[int | None, list[Row]]:
+        found: dict[int | None, list[Row]] = {}
+        grouped = "group" in self._layout.roles
+        for row in self._rows:
+            group = row.group if grouped else None
+            if group in found or len(found) < MOST_GROUPS:
+                found.setdefault(group, []).append(row)
+        return found or {None: []}
 
     def _curves_of(
-        self, group: int | None, megabyte: Megabyte, ending: Ending
+        self, group: int | None, rows: Sequence[Row], megabyte: Megabyte, ending: Ending
     ) -> Iterator[SuiteCurve]:
-        columns = columns_of(self._layout, self._benchmark, megabyte, self._alone())
+        columns = columns_of(self._layout, self._benchmark, megabyte, self._company())
         table = Table(self._heading(group), columns)
-        rows = [row for row in self._rows if group is None or row.group == group]
         for row in rows:
             self._add(table, row)
         torn = self._torn
@@ -88,9 +94,20 @@ class SizeTable:
         elif (row.number("defects") or 0.0) != 0.0:
             table.failed(row.line, size, "corrupt")
         else:
-            values = [_value(row, role) for role in self._layout.curves]
+            values = [self._value(row, role) for role in self._layout.curves]
             besides = [_besides(row, role) for role in self._layout.curves]
             table.row(row.line, size, values, besides, int(row.words.get("repetitions", "0")))
+
+    def _value(self, row: Row, role: Role) -> float | None:
+        """The printed value, or None where 0.00 is all that rounding left of a figure."""
+        value = row.number(role)
+        if value != 0.0:
+            return value
+        if role == "bandwidth":
+            found = evidence_of(row, self._benchmark, self._output.part)
+            return None if found is not None and found.allows(DECIMAL) else value
+        # Benchmarks without computation, and empty messages, have none.
+        return None if role == "computation" else value
 
     def _message_bytes(self, row: Row) -> int | None:
         """IMB-MT prints the bytes of all its threads' messages together."""
@@ -99,14 +116,18 @@ class SizeTable:
             return row.size
         return row.size // threads
 
-    def _alone(self) -> bool:
-        """Whether one pair of ranks was busy at once, wherever that can be known."""
+    def _company(self) -> str:
+        """Who was busy besides one pair of ranks, as far as the figures do not sum it up."""
         block = self._block
-        several = self._part == "MT" and (block.ranks or 0) > 2
-        return block.groups == 1 and block.threads == 1 and not several
+        if block.groups > 1:
+            return f"{block.groups} groups at once"
+        if block.threads > 1:
+            return f"{block.threads} threads per rank together"
+        several = self._output.part == "MT" and not self._benchmark.every_pair
+        return f"{block.ranks} ranks at once" if several and (block.ranks or 0) > 2 else ""
 
     def _is_short(self) -> bool:
-        return is_short(self._rows, self._benchmark, self._part)
+        return is_short(self._rows, self._benchmark, self._output.part)
 
     def _heading(self, group: int | None) -> Heading:
         block = self._block
@@ -118,13 +139,15 @@ class SizeTable:
             "imb", self._output.version, block.name.removeprefix("Multi-"), block.title,
             block.line or self._headline.number,
             pairs=max(1, (block.ranks or 0) // 2) if every_pair else 1, ranks=ranks,
-            settings=dict(settings_of(self._output, block, group)),
+            settings=settings_of(self._output, block, group, "size" in self._layout.roles),
         )  # fmt: skip
 
     def _megabyte(self) -> Megabyte:
-        told = [(row, evidence_of(row, self._benchmark, self._part)) for row in self._rows]
+        told = [(row, evidence_of(row, self._benchmark, self._output.part)) for row in self._rows]
         rows = [(row, found) for row, found in told if found is not None]
-        megabyte = megabyte_of(self._output.version, self._part, [found for _, found in rows])
+        megabyte = megabyte_of(
+            self._output.version, self._output.part, [found for _, found in rows]
+        )
         if "bandwidth" in self._layout.roles and megabyte.against:
             self._report(self._headline, megabyte.against)
         for row, found in rows if megabyte.by_rows else ():
@@ -133,15 +156,11 @@ class SizeTable:
         return megabyte
 
 
-def _part_of(layout: Layout) -> str:
-    """Only IMB-P2P prints a time, a bandwidth and a message rate (IMB 2019 to 2021.11)."""
+def _part_of(name: str, layout: Layout) -> str:
+    """The part that alone prints such a table (IMB 2019 to 2021.11), empty if several do."""
+    if name.endswith("MT"):
+        return "MT"
     return "P2P" if {"time", "bandwidth", "rate"} <= set(layout.roles) else ""
-
-
-def _value(row: Row, role: Role) -> float | None:
-    """Computation is none in a benchmark without, which prints 0.00."""
-    value = row.number(role)
-    return None if role == "computation" and value == 0.0 else value
 
 
 def _besides(row: Row, role: Role) -> dict[Besides, float]:

@@ -1,4 +1,4 @@
-"""What iperf 2 prints: headings, connections, rows; facts from Locale.c of 2.0.13 and 2.1.8 runs."""
+"""What iperf 2 prints: headings, connections, rows (Locale.c of 2.0.13, runs of 2.1.8)."""
 
 import re
 from collections.abc import Iterable
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.interface import Line, Report
 from fabricgauge.parse.iperf2 import csv
-from fabricgauge.parse.iperf2.test import Iperf2Test
+from fabricgauge.parse.iperf2.one_test import Iperf2Test
 from fabricgauge.parse.iperf_flow import curves
 from fabricgauge.parse.iperf_rows import UNIT_RULES, Row, row_of
 
@@ -77,10 +77,10 @@ class Iperf2Reader:
         """A client that also listens (``-d``, ``-r``) names the server's port first."""
         if self._test is not None and self._test.measured:
             yield from self.end()
-        heading = client or server
-        assert heading is not None
-        self._window, self._protocol = "", heading["protocol"]
-        self._ports["client" if client else "server"] = heading["port"]
+        self._window = ""
+        for name, heading in (("client", client), ("server", server)):
+            if heading:
+                self._protocol, self._ports[name] = heading["protocol"], heading["port"]
         if client and not (self._side == "server" and self._connections):
             self._side = "client"
             self._take_heading(line)

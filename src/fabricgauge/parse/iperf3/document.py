@@ -34,14 +34,14 @@ def read(text: str, first_line: int, report: Report) -> Iterable[SuiteCurve]:
         if isinstance(found, Piece):
             yield from _of_piece(text, found, first_line, report)
         else:
-            _tell(text, found, len(text), first_line, report, "cut off before its first result")
+            _tell(text, *found, first_line, report, "iperf3 -J output with at least one result")
 
 
-def _pieces(text: str) -> Iterator[Piece | int]:
-    """Each document, or where one begins of which nothing can be read."""
+def _pieces(text: str) -> Iterator[Piece | tuple[int, int]]:
+    """Each document, or from where to where one stands of which nothing can be read."""
     places = [match.start() for match in _OPENS.finditer(text)] or [0]
     for place, following in zip(places, [*places[1:], len(text)], strict=True):
-        yield piece(text, place, following) or place
+        yield piece(text, place, following) or (place, following)
 
 
 def _of_piece(text: str, found: Piece, first_line: int, report: Report) -> Iterator[SuiteCurve]:
@@ -50,10 +50,10 @@ def _of_piece(text: str, found: Piece, first_line: int, report: Report) -> Itera
     if document is None:
         report(Line(line, "{"), "fields as iperf 3 writes them")
         return
-    if found.rest is not None:
-        _tell_rest(text, found.rest, first_line, report)
+    if found.is_broken:
+        _tell_rest(text, found, first_line, report)
     mark = _figure_line(text, found, first_line)
-    yield from curves(test_of(document, line, mark, cut_off=found.rest is not None))
+    yield from curves(test_of(document, line, mark, cut_off=found.is_broken))
 
 
 def _document(value: object) -> Document | None:
@@ -70,10 +70,11 @@ def _figure_line(text: str, found: Piece, first_line: int) -> int:
     return first_line + text.count("\n", 0, max(place, found.offset))
 
 
-def _tell_rest(text: str, place: int, first_line: int, report: Report) -> None:
-    """Whatever follows the break within the same brackets is named, not read."""
-    if text[place:].strip():
-        _tell(text, place, len(text), first_line, report, "more of a broken iperf3 -J output")
+def _tell_rest(text: str, found: Piece, first_line: int, report: Report) -> None:
+    """Lines behind the broken one, if the piece has any, are named and not read."""
+    place = text.find("\n", found.rest, found.end)
+    if place >= 0:
+        _tell(text, place, found.end, first_line, report, "more of a broken iperf3 -J output")
 
 
 def _tell(text: str, place: int, end: int, first_line: int, report: Report, why: str) -> None:
@@ -97,7 +98,7 @@ def _of_event(text: str, event: str, line: int, report: Report) -> Iterator[Suit
         report(Line(line, text[:_SHOWN]), "the end event of iperf3 --json-stream")
         return
     yield from curves(
-        test_of(document, line, line, cut_off=found is None or found.rest is not None)
+        test_of(document, line, line, cut_off=found is None or found.is_broken)
     )
 
 

@@ -12,14 +12,13 @@ _CLOSES = {"{": "}", "[": "]"}
 
 
 class Piece(msgspec.Struct, frozen=True):
-    """One document: ``offset`` is where it begins, ``rest`` where what is not read begins.
-
-    ``rest`` is None if the document is whole.
-    """
+    """One document from ``offset`` on to ``end``; behind ``rest`` nothing of it was read."""
 
     value: Any
     offset: int
-    rest: int | None
+    rest: int
+    end: int
+    is_broken: bool = False
 
 
 def piece(text: str, offset: int, end: int) -> Piece | None:
@@ -29,19 +28,17 @@ def piece(text: str, offset: int, end: int) -> Piece | None:
     """
     part = text[offset:end]
     try:
-        return Piece(json.loads(part), offset, None)
+        return Piece(json.loads(part), offset, end, end)
     except json.JSONDecodeError as error:
-        return _mended(part[: error.pos], offset)
+        rest = error.pos
     except (ValueError, RecursionError):
         return None
-
-
-def _mended(part: str, offset: int) -> Piece | None:
-    length, closing = _last_whole(part)
+    length, closing = _last_whole(part[:rest])
     try:
-        return Piece(json.loads(part[:length] + closing), offset, offset + len(part))
+        value = json.loads(part[:length] + closing)
     except (ValueError, RecursionError):
         return None
+    return Piece(value, offset, offset + rest, end, is_broken=True)
 
 
 def _last_whole(part: str) -> tuple[int, str]:

@@ -79,16 +79,8 @@ def _flows(document: Document, figure: Line) -> tuple[Flow, ...]:
     first: Direction = "server to client" if test.reverse and not both else "client to server"
     flows = [_flow(document, figure, first, end.sum_sent or end.sum, end.sum_received, False)]
     if both:
-        flows.append(
-            _flow(
-                document,
-                figure,
-                "server to client",
-                end.sum_sent_bidir_reverse,
-                end.sum_received_bidir_reverse,
-                True,
-            )  # fmt: skip
-        )
+        sent, received = end.sum_sent_bidir_reverse, end.sum_received_bidir_reverse
+        flows.append(_flow(document, figure, "server to client", sent, received, True))
     return tuple(flows)
 
 

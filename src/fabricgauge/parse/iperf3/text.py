@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.interface import Line, Report
-from fabricgauge.parse.iperf3.text_test import TextTest
+from fabricgauge.parse.iperf3.one_test import TextTest
 from fabricgauge.parse.iperf_flow import curves
 from fabricgauge.parse.iperf_rows import row_of
 

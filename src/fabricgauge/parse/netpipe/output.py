@@ -11,22 +11,27 @@ from fabricgauge.parse.netpipe.run import Run
 _HOST = re.compile(r"^(?P<rank>\d{1,6}): (?P<host>[A-Za-z][\w.-]*)\s*$")
 _HOST_5 = re.compile(r"^Proc (?P<rank>\d{1,6}) is on host (?P<host>\S+)")
 _PAIRS = re.compile(r"^Bidirectional mode using (?P<pairs>\d{1,6}) pairs of processes")
-_SETTINGS = (
-    ("perturbations", re.compile(r"^Using (?P<value>no) perturbations|^Only testing (?P<more>factors of 2)")),
-    ("socket buffers", re.compile(r"^Send and receive buffers are (?P<value>\d+ and \d+ bytes)")),
-    ("cache", re.compile(r"(?P<value>without cache effects|different memory buffer each time)")),
-    ("receives", re.compile(r"^(?P<value>[Pp]reposting (?:asynchronous|all) receives)")),
-    ("sends", re.compile(r"^Using (?P<value>synchronous sends)")),
-    ("send offset", re.compile(r"^(?:Transmit buffer offset: |Offsetting send buffer by )(?P<value>\d+)")),
-    ("receive offset", re.compile(r"^(?:Receive buffer offset: |Offsetting recv buffer by )(?P<value>\d+)")),
-    ("trials", re.compile(r"^Start testing with (?P<value>\d+) trials")),
-)  # fmt: skip
+_SETTINGS = tuple(
+    (name, re.compile(regex))
+    for name, regex in (
+        ("perturbations", r"^Using (no) perturbations|^Only testing (factors of 2)"),
+        ("socket buffers", r"^Send and receive buffers are (\d+ and \d+ bytes)"),
+        ("cache", r"(without cache effects|different memory buffer each time)"),
+        ("receives", r"^([Pp]reposting (?:asynchronous|all) receives)"),
+        ("sends", r"^Using (synchronous sends)"),
+        ("send offset", r"^(?:Transmit buffer offset: |Offsetting send buffer by )(\d+)"),
+        ("receive offset", r"^(?:Receive buffer offset: |Offsetting recv buffer by )(\d+)"),
+        ("trials", r"^Start testing with (\d+) trials"),
+    )
+)
+#: What both versions print besides, on the way to the first row.
 _KNOWN = re.compile(
-    r"^\s*$|^Now starting the main loop|^\(A bug in Linux|^Streaming does not provide|^measurement of"
-    r"|^messages may get bundled|may get bundled together|of the latency since small|MPI implementations do not"
+    r"^\s*$|^Now starting the main loop|^\(A bug in Linux|^Streaming does not provide"
+    r"|^measurement of|may get bundled|of the latency since small|MPI implementations do not"
     r"|^You may need to run using -a|^Output is for the combined|The output shows the combined"
-    r"|Clock resolution ~|^Starting measurements at|^Test using cache effects|data will always come"
-    r"|^Using a constant number|^NOTE: |recommend bidirectional|Multiple overlapping"
+    r"|Clock resolution ~|^Starting measurements at|^Test using cache effects"
+    r"|data will always come|^Using a constant number|^NOTE: |recommend bidirectional"
+    r"|Multiple overlapping"
 )
 _OUTPUT = re.compile(r"^S(?:end|av)ing output to (?P<file>\S+)")
 
@@ -56,7 +61,10 @@ class NetPipeReader:
         run, self._run = self._run, None
         if run is not None and (run.rows or not self._seen):
             self._seen = True
-            yield from run.curves()
+            found = run.curves()
+            if not found:
+                self._report(run.first, "figures; an integrity check has none")
+            yield from found
 
     def _open(self, line: Line) -> Run:
         if self._run is None:

@@ -21,7 +21,7 @@ def rule_of(rows: Sequence[Row], directions: int, form: str) -> Rule:
 
     A row decides only if its printed digits leave one of the two.
     """
-    votes = {bits: 0 for bits in _RULES}
+    votes = dict.fromkeys(_RULES, 0)
     for row in rows:
         fits = [bits for bits in _RULES if _fits(row, directions, bits)]
         if len(fits) == 1:

@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+import msgspec
+
 from fabricgauge.model.measurement import Pattern
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.interface import Line
@@ -32,7 +34,7 @@ class Run:
         self.pairs = 1
         self.checks = False
         self.completed = False
-        self._first = line
+        self.first = line
 
     def follows(self, row: Row) -> bool:
         """Whether the row can belong to this run."""
@@ -49,6 +51,7 @@ class Run:
 
     def curves(self) -> tuple[SuiteCurve, ...]:
         """Time and bandwidth over the sizes."""
+        self._halve()
         form = self.rows[0][1].form if self.rows else ""
         rule = rule_of([row for _, row in self.rows], self._directions, form or "3")
         table = Table(self._heading(form), self._columns(form, rule.bits, rule.text))
@@ -58,32 +61,41 @@ class Run:
 
     def _add_to(self, table: Table, line: Line, row: Row) -> None:
         if row.mbps is not None:
-            table.row(line, row.message_bytes, [row.time_s, row.mbps], samples=row.repeats)
+            rounded_off = row.mbps == 0 and bool(row.time_s)
+            mbps = None if rounded_off else row.mbps
+            table.row(line, row.message_bytes, [row.time_s, mbps], samples=row.repeats)
         elif not row.passed:
             corrupt = self.checks and "fail" in line.text.lower()
             table.failed(line, row.message_bytes, "corrupt" if corrupt else "cut off")
 
+    def _halve(self) -> None:
+        """Files have the sizes of a two-way run doubled: 2, 4, 6 for 1, 2, 3 bytes."""
+        if not (self._of_file and [row.message_bytes for _, row in self.rows[:3]] == [2, 4, 6]):
+            return
+        self.mode = "both"
+        self.settings["sizes"] = "half of those in the file, which adds both ways up"
+        self.rows = [
+            (line, msgspec.structs.replace(row, message_bytes=row.message_bytes // 2))
+            for line, row in self.rows
+        ]
+
+    @property
+    def _of_file(self) -> bool:
+        return bool(self.rows) and self.rows[0][1].index < 0
+
     @property
     def _directions(self) -> int:
-        """In its files version 3 doubles the sizes of a two-way run, its console does not."""
         return 2 if self.mode == "both" else 1
 
     def _heading(self, form: str) -> Heading:
         tcp = "socket buffers" in self.settings
         hosts = tuple(self.hosts[rank] for rank in sorted(self.hosts))
-        of_file = bool(self.rows) and self.rows[0][1].index < 0
         return Heading(
             "netpipe", form, "NPtcp" if tcp else "NetPIPE",
-            "np.out" if of_file else self._first.text.strip()[:200], self._first.number,
+            "np.out" if self._of_file else self.first.text.strip()[:200], self.first.number,
             pairs=max(1, self.pairs), ranks=len(hosts) or None, transport="tcp" if tcp else "",
-            settings=self.settings | self._doubt(of_file, form), hosts=hosts,
+            settings=self.settings, hosts=hosts,
         )  # fmt: skip
-
-    def _doubt(self, of_file: bool, form: str) -> dict[str, str]:
-        sizes = [row.message_bytes for _, row in self.rows]
-        if of_file and form == "3" and sizes[0] == 2 and all(size % 2 == 0 for size in sizes):
-            return {"sizes": "all even: of a two-way run (-2) the file has them doubled"}
-        return {}
 
     def _columns(self, form: str, bits: int, rule: str) -> tuple[Column, Column]:
         time, bandwidth = _WHAT[self.mode]
@@ -106,6 +118,7 @@ class Run:
         if last.form == "5" and last.index >= 0:
             return f"ends at {last.message_bytes} bytes without the line 'Completed with'"
         return (
-            f"ends at {last.message_bytes} bytes, where a message takes {last.time_s:.3g} s; by itself"
-            f" NetPIPE goes on until one takes {STOP_S:g} s: cut off, or run with a smaller maximum"
+            f"ends at {last.message_bytes} bytes, where a message takes {last.time_s or 0.0:.3g} s;"
+            f" by itself NetPIPE goes on until one takes {STOP_S:g} s:"
+            " cut off, or run with a smaller maximum"
         )

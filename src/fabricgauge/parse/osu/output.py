@@ -29,9 +29,9 @@ class Output:
         self._bandwidths_until = -1
         self._given = False
 
-    def takes_row(self, line: Line, words: list[str]) -> bool:
+    def takes_row(self, line: Line) -> bool:
         """Give a line to the open table; whether it is a row of it."""
-        return self._table is not None and self._table.take(line, words)
+        return self._table is not None and self._table.take(line)
 
     def line(
         self, line: Line, words: list[str], facts: Mapping[str, str]

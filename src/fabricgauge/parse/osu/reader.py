@@ -21,11 +21,11 @@ class OsuReader:
         self._output: Output | None = None
 
     def line(self, line: Line) -> Iterable[SuiteCurve]:
-        words = line.text.split()
         output = self._output
-        if not words or (output is not None and output.takes_row(line, words)):
+        if output is not None and output.takes_row(line):
             return ()
-        return self._between_rows(line, words)
+        words = line.text.split()
+        return self._between_rows(line, words) if words else ()
 
     def end(self) -> Iterable[SuiteCurve]:
         output, self._output = self._output, None

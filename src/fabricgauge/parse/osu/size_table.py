@@ -1,130 +1,130 @@
 """The usual table: a message size and its figures, or figures alone where there is no size."""
 
+import re
 from collections.abc import Iterable, Sequence
 
 from fabricgauge.model.suite import Besides, SuiteCurve
 from fabricgauge.parse.interface import Line
-from fabricgauge.parse.osu.columns import Layout, Slot
+from fabricgauge.parse.osu.columns import Layout
 from fabricgauge.parse.osu.ending import sign_of_end
-from fabricgauge.parse.osu.numbers import MOST_DIGITS, is_number
-from fabricgauge.parse.table import Heading, Table
+from fabricgauge.parse.table import MOST_ROWS, Heading, Table
 
-_CHECKED = ("Pass", "Fail")
-_INTEGERS = ("size", "sent", "samples")
+#: What stands in a column. More digits than 18 has no size; ``inf`` and ``-nan`` are printf's.
+_INTEGER = r"\d{1,18}"
+_NUMBER = r"-?(?:\d{1,30}(?:\.\d{0,30})?(?:e[-+]?\d{1,3})?|inf|nan)"
+_CELLS = {"size": _INTEGER, "sent": _INTEGER, "samples": _INTEGER, "check": "Pass|Fail"}
 
 
 class SizeTable:
-    """Rows under one heading.
+    """Rows under one heading, kept as words until the table ends.
 
-    The latest row waits until the next line shows that it is whole: a file that is cut off
-    can end in the middle of a number.
+    A row may be shorter than the heading: some programs announce columns that they do not
+    print. Only the last row can be cut off, in the middle of a number even.
     """
 
     def __init__(self, heading: Heading, layout: Layout) -> None:
         self._table = Table(heading, layout.columns)
         self._layout = layout
+        self._row = re.compile(_row_of(layout))
         self._sized = layout.slots[0].use == "size"
         self._needed = 1 + max(
             i for i, slot in enumerate(layout.slots) if slot.use in ("curve", "part")
         )
-        self._waiting: tuple[Line, list[str]] | None = None
-        self._words = 0
-        self._decimals = 0
+        self._plain = all(slot.use in ("size", "curve") for slot in layout.slots)
+        self._rows: list[tuple[Line, Sequence[str]]] = []
         self._last_bytes = -1
-        self._stopped = ""
-        self._corrupt_bytes: int | None = None
+        self._stopped: tuple[Line, int | None] | None = None
 
-    def take(self, line: Line, words: list[str]) -> bool:
-        """Take a row; whether the line is one."""
-        if not _fit(words, self._layout.slots) or not self._is_next(words[0]):
+    def take(self, line: Line) -> bool:
+        """Take a row; whether the line is one.
+
+        A size that does not grow belongs to something else; without sizes, one row is all.
+        """
+        if self._row.fullmatch(line.text) is None or len(self._rows) >= MOST_ROWS:
             return False
-        if self._waiting is not None:
-            self._add(*self._waiting)
-        self._waiting = (line, words)
+        words = line.text.split()
+        if not self._sized:
+            if self._rows:
+                return False
+        elif (size := int(words[0])) > self._last_bytes:
+            self._last_bytes = size
+        else:
+            return False
+        self._rows.append((line, words))
         return True
 
     def corrupt(self, line: Line, message_bytes: int | None) -> None:
         """The suite says that it found wrong data, and stops."""
-        self._settle(whole=True)
-        if message_bytes is None or message_bytes != self._corrupt_bytes:
-            self._table.failed(line, message_bytes, "corrupt")
-        self._stopped = "the suite stopped because it found wrong data"
+        self._stopped = (line, message_bytes)
 
     def close(self, ended: bool = False) -> Iterable[SuiteCurve]:
         """The curves; ``ended`` says that the same program went on to its next table."""
-        sign = self._settle(whole=ended) or self._stopped
-        if not (sign or ended):
-            size = self._last_bytes if self._sized else None
-            sign = sign_of_end(size, self._table.rows, self._layout.benchmark)
-        return self._table.curves(sign)
-
-    def _is_next(self, word: str) -> bool:
-        """A smaller size belongs to something else; without sizes, one row is all."""
-        if not self._sized:
-            return self._waiting is None
-        if int(word) <= self._last_bytes:
-            return False
-        self._last_bytes = int(word)
-        return True
-
-    def _settle(self, whole: bool) -> str:
-        """Add the row that waits; what is wrong if it is cut off."""
-        if self._waiting is None:
-            return ""
-        (line, words), self._waiting = self._waiting, None
-        if whole or not self._is_short(words):
+        cut = None if ended or self._stopped else self._cut_row()
+        for line, words in self._rows:
             self._add(line, words)
-            return ""
-        size = int(words[0]) if self._sized and len(words) > 1 else None
-        self._table.failed(line, size, "cut off")
-        return f"line {line.number} ends in the middle of its row"
+        if cut is not None:
+            line, words = cut
+            size = int(words[0]) if self._sized and len(words) > 1 else None
+            self._table.failed(line, size, "cut off")
+            return self._table.curves(f"line {line.number} ends in the middle of its row")
+        if self._stopped is not None:
+            return self._table.curves(self._stop(*self._stopped))
+        size = self._last_bytes if self._sized else None
+        sign = sign_of_end(size, len(self._rows), self._layout.benchmark)
+        return self._table.curves("" if ended else sign)
 
-    def _is_short(self, words: list[str]) -> bool:
-        wanted = self._words or self._needed
-        return len(words) < wanted or _decimals(words[-1]) < self._decimals
+    def _stop(self, line: Line, message_bytes: int | None) -> str:
+        """The row itself says Fail at most; one failure per size is enough."""
+        words = self._rows[-1][1] if self._rows else ()
+        if "Fail" not in words or message_bytes not in (None, self._last_bytes):
+            self._table.failed(line, message_bytes, "corrupt")
+        return "the suite stopped because it found wrong data"
 
-    def _add(self, line: Line, words: list[str]) -> None:
-        if not self._words:
-            self._words, self._decimals = len(words), _decimals(words[-1])
-        if len(words) < self._needed:
-            self._table.failed(line, int(words[0]) if self._sized else None, "other")
-            return
+    def _cut_row(self) -> tuple[Line, Sequence[str]] | None:
+        """Take off the last row if it has less than the first."""
+        if not self._rows:
+            return None
+        first, last = self._rows[0][1], self._rows[-1][1]
+        wanted = max(self._needed, len(first) if len(self._rows) > 1 else 0)
+        whole = len(last) >= wanted and _decimals(last[-1]) >= _decimals(first[len(last) - 1])
+        return None if whole else self._rows.pop()
+
+    def _add(self, line: Line, words: Sequence[str]) -> None:
         size: int | None = int(words[0]) if self._sized else None
+        if len(words) < self._needed:
+            self._table.failed(line, size, "other")
+            return
+        if self._plain:
+            self._table.row(line, size, [float(word) for word in words[self._sized :]])
+            return
         values: list[float | None] = []
         besides: list[dict[Besides, float]] = [{} for _ in self._layout.columns]
         samples = 0
         for slot, word in zip(self._layout.slots, words, strict=False):
-            if slot.use == "curve":
+            use = slot.use
+            if use == "curve":
                 values.append(float(word))
-            elif slot.use == "part":
+            elif use == "part":
                 values.append(float(word) or None)
-            elif slot.use == "sent":
-                size = int(word)
             elif slot.besides is not None:
                 besides[slot.curve][slot.besides] = float(word)
-            elif slot.use == "samples":
+            elif use == "sent":
+                size = int(word)
+            elif use == "samples":
                 samples = int(word)
             elif word == "Fail":
                 self._table.failed(line, size, "corrupt")
-                self._corrupt_bytes = size
                 return
         self._table.row(line, size, values, besides, samples)
 
 
-def _fit(words: Sequence[str], slots: Sequence[Slot]) -> bool:
-    """Whether each word can stand in its column; a row may be shorter than the heading."""
-    if len(words) > len(slots):
-        return False
-    for word, slot in zip(words, slots, strict=False):
-        if slot.use in _INTEGERS:
-            if not (word.isdecimal() and len(word) <= MOST_DIGITS):
-                return False
-        elif slot.use == "check":
-            if word not in _CHECKED:
-                return False
-        elif not is_number(word):
-            return False
-    return True
+def _row_of(layout: Layout) -> str:
+    """A row, of which columns may be missing at the end."""
+    cells = [_CELLS.get(slot.use, _NUMBER) for slot in layout.slots]
+    row = ""
+    for cell in reversed(cells[1:]):
+        row = rf"(?:\s+(?:{cell}){row})?"
+    return rf"\s*(?:{cells[0]}){row}\s*"
 
 
 def _decimals(word: str) -> int:

@@ -122,6 +122,8 @@ _PAIRS: dict[str, Benchmark] = {
     "mpi hello world": Benchmark("osu_hello", "start and end of all ranks", last_bytes=None),
     "openshmem put": Benchmark("osu_oshm_put", "one put", "put_latency", last_bytes=MIB),
     "openshmem put_nbi": Benchmark("osu_oshm_put_nb", "one put", "put_latency", last_bytes=MIB),
+    "openshmem put_nb": Benchmark("osu_oshm_put_nb", "one put", "put_latency", last_bytes=MIB),
+    "openshmem get_nb": Benchmark("osu_oshm_get_nb", "one get", last_bytes=MIB),
     "openshmem get": Benchmark("osu_oshm_get", "one get", last_bytes=MIB),
     "openshmem put message rate": Benchmark("osu_oshm_put_mr", "puts of all pairs, summed"),
     "openshmem put_nb message rate": Benchmark("osu_oshm_put_mr_nb", "puts of all pairs, summed"),

@@ -31,11 +31,12 @@ class WindowMatrix:
         self._waiting: tuple[Line, list[str]] | None = None
         self.last_bytes = -1
 
-    def take(self, line: Line, words: list[str]) -> bool:
+    def take(self, line: Line) -> bool:
         """Take a row; whether the line is one."""
+        words = line.text.split()
         if len(words) > 1 + len(self._tables) or not all(map(is_number, words)):
             return False
-        size = words[0]
+        size = words[0] if words else ""
         if not size.isdecimal() or len(size) > MOST_DIGITS or int(size) <= self.last_bytes:
             return False
         self._settle()

@@ -64,7 +64,10 @@ class Block(msgspec.Struct, frozen=True):
         if program is None or not program.kind.endswith(kind):
             return Program("", kind)
         program = settled(program, self.settings)
-        return msgspec.structs.replace(program, half=program.both and self.side != "")
+        if not program.both or not self.side:
+            return program
+        backward = (self.side == "Remote") is not self.server
+        return msgspec.structs.replace(program, half=True, backward=backward)
 
     def heading(self, program: Program, line: Line) -> Heading:
         settings = dict(self.settings)

@@ -25,7 +25,8 @@ class Program(msgspec.Struct, frozen=True):
     """A measuring program. ``verb`` is send, write, read, atomic or empty if not known.
 
     ``kind`` is ``lat``, ``bw`` or ``burst_lat``; ``both`` is for traffic both ways at once,
-    ``half`` for one direction's share of it, ``receiver`` for what a stream's receiver timed.
+    ``half`` for one direction's share of it, ``receiver`` for what a stream's receiver timed,
+    ``backward`` for the share that the server sends.
     """
 
     verb: str
@@ -34,6 +35,7 @@ class Program(msgspec.Struct, frozen=True):
     both: bool = False
     half: bool = False
     receiver: bool = False
+    backward: bool = False
 
     @property
     def name(self) -> str:
@@ -47,8 +49,8 @@ class Program(msgspec.Struct, frozen=True):
 
     @property
     def from_server(self) -> bool:
-        """A read fetches its bytes from the server; all else goes to it."""
-        return self.verb == "read"
+        """A read fetches its bytes from the server; all else goes to it, unless ``backward``."""
+        return (self.verb == "read") is not self.backward
 
     @property
     def latency(self) -> str:
@@ -86,7 +88,7 @@ class Program(msgspec.Struct, frozen=True):
         if self.half or self.receiver or self.verb not in ("send", "write"):
             return None
         if self.both:
-            return "bidirectional_bandwidth" if self.verb == "send" else None
+            return "bidirectional_bandwidth"
         return "bandwidth" if self.verb == "send" else "put_bandwidth"
 
 

@@ -18,8 +18,8 @@ MEANING = {
     "regression": "B is worse than A by more than the tolerance, more surely than chance explains",
     "no regression": "no curve of B is surely worse than A's by more than the tolerance;"
     " smaller differences are not denied",
-    "undecided": "at no size are the intervals narrow enough for the tolerance; measure longer,"
-    " with more launches, or allow more",
+    "undecided": "in every pair the intervals leave more sizes open than they decide;"
+    " measure longer or on a quieter machine, or allow more",
     "nothing comparable": "the two have no curve of one kind at a common size",
 }
 
@@ -185,7 +185,7 @@ def result(pair: Pair) -> str:
     together = pair.summary
     if pair.regression:
         return "REGRESSION"
-    if together.open == together.sizes:
+    if together.undecided:
         return "undecided"
     if together.better and not together.worse:
         return "better" if 2 * together.better > together.sizes else "better in parts"

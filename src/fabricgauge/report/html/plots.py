@@ -64,6 +64,11 @@ def _plot(picture: Picture) -> Any:
         tools="pan,box_zoom,wheel_zoom,reset,save", output_backend="canvas",
         x_axis_label="message size", y_axis_label=picture.y_label, min_border_right=12,
     )  # fmt: skip
+    if picture.band is not None:
+        low, high = picture.band
+        plot.add_layout(
+            models.BoxAnnotation(bottom=low, top=high, fill_color=FLOOR, fill_alpha=0.12)
+        )
     items = [_draw_line(plot, line) for line in picture.lines]
     for place, series in enumerate(picture.series):
         items.append(_draw_series(plot, series, place))
@@ -114,6 +119,8 @@ def _x_range(picture: Picture) -> Any:
 def _y_range(picture: Picture) -> Any:
     values = [y for one in picture.series for y in (*one.low, *one.high, *(one.tail or ()))]
     values += [y for line in picture.lines for y in line.y]
+    if picture.span is not None:
+        return models.Range1d(start=picture.span[0], end=picture.span[1])
     if not picture.log:
         return models.Range1d(start=0, end=max(values) * 1.08 or 1)
     above_zero = [y for y in values if y > 0]

@@ -46,7 +46,8 @@ class Line(NamedTuple):
 class Picture(NamedTuple):
     """One plot; ``log`` is whether its y axis is logarithmic.
 
-    ``full_scale`` is the ceiling in the plot's unit, None where there is none.
+    ``full_scale`` is the ceiling in the plot's unit, None where there is none. ``band`` is
+    a tinted range of y. Without ``span``, the range of y, a linear axis begins at 0.
     """
 
     title: str
@@ -55,6 +56,8 @@ class Picture(NamedTuple):
     series: tuple[Series, ...]
     lines: tuple[Line, ...]
     full_scale: float | None
+    band: tuple[float, float] | None = None
+    span: tuple[float, float] | None = None
 
 
 def pictures(judged: Judged, network: str | None) -> tuple[Picture, ...]:

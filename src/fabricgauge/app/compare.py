@@ -1,0 +1,147 @@
+"""From two names on the command line to a comparison: runs, logs of other suites, references."""
+
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from pathlib import Path
+
+import msgspec
+
+from fabricgauge.app.read_files import found_in
+from fabricgauge.compare.comparing import compare
+from fabricgauge.model.comparison import Comparison, Operand
+from fabricgauge.model.errors import StoreError, UsageError
+from fabricgauge.model.run import Run
+from fabricgauge.model.suite import Strange, SuiteCurve
+from fabricgauge.references.interface import reference
+from fabricgauge.stats.suite_curves import suite_curves
+from fabricgauge.store.run_directory import RunDirectory, find
+from fabricgauge.store.run_files import load
+
+#: In front of a reference's name where a file or a run has the same.
+REFERENCE = "ref:"
+
+MOST_CURVES = 2000
+SHOWN_CHARACTERS = 80
+
+Side = tuple[Operand, tuple[SuiteCurve, ...]]
+
+
+def compared(a: str, b: str, root: Path, tolerance: float, only: str = "") -> Comparison:
+    """B held against A; ``only`` is a pattern or a benchmark to which both are narrowed.
+
+    Raises:
+        UsageError: an operand names nothing, or no curve is of ``only``.
+        StoreError: a run cannot be read.
+    """
+    (one, of_one), (other, of_other) = side(a, root), side(b, root)
+    if only:
+        _require((*of_one, *of_other), only)
+        of_one, of_other = _of(of_one, only), _of(of_other, only)
+    return compare(one, of_one, other, of_other, tolerance)
+
+
+def side(asked: str, root: Path) -> Side:
+    """What an operand names: a file, a run, or a published result, looked for in this order.
+
+    A directory is a run, or holds runs, of which the last is meant.
+
+    Raises:
+        UsageError: none of them is called so; the message says where was looked.
+        StoreError: the run cannot be read.
+    """
+    if asked.startswith(REFERENCE):
+        return _reference(asked, asked.removeprefix(REFERENCE))
+    path = Path(asked)
+    if path.is_dir():
+        is_run = (path / "run.json").exists()
+        return _run(asked, find(root, asked) if is_run else find(path, "latest"))
+    if path.exists():
+        return _file(asked, path)
+    try:
+        directory = find(root, asked)
+    except StoreError as no_run:
+        return _reference_or_nothing(asked, no_run)
+    return _run(asked, directory)
+
+
+def _reference_or_nothing(asked: str, no_run: StoreError) -> Side:
+    try:
+        return _reference(asked, asked)
+    except UsageError as no_reference:
+        raise UsageError(f"{asked!r} is no file; {no_run}; and {no_reference}") from no_reference
+
+
+def _run(asked: str, directory: RunDirectory) -> Side:
+    run = load(directory)
+    facts = {
+        "started": run.started_utc,
+        "networks": ", ".join(network.name for network in run.fabric.networks),
+        "launches": str(len(run.launches)),
+        "MPI": next((one.header.mpi_library for one in run.launches if one.header), ""),
+        "directory": str(directory.path),
+    }
+    told = {key: value for key, value in facts.items() if value}
+    return Operand(asked, "run", run.identity, told, _cautions(run)), suite_curves(run)
+
+
+def _cautions(run: Run) -> tuple[str, ...]:
+    broken = "" if run.complete else "the run was broken off: what it lacks is not compared"
+    virtual = "measured in a lab: the figures describe this machine" if run.fabric.virtual else ""
+    return tuple(one for one in (broken, virtual) if one)
+
+
+def _file(asked: str, path: Path) -> Side:
+    found = list(islice(found_in(path), MOST_CURVES))
+    curves = tuple(one for one in found if isinstance(one, SuiteCurve))
+    strange = [one for one in found if isinstance(one, Strange)]
+    facts = {
+        "suite": _listed(f"{one.suite} {one.version}".strip() for one in curves),
+        "benchmarks": _listed(one.benchmark for one in curves),
+        "units": _listed(one.unit_rule for one in curves),
+    }
+    told = {key: value for key, value in facts.items() if value}
+    notes = _strange(strange)
+    if len(found) == MOST_CURVES:
+        notes = (*notes, f"only the first {MOST_CURVES} tables and remarks were read")
+    return Operand(asked, "file", str(path), told, notes), curves
+
+
+def _strange(strange: Sequence[Strange]) -> tuple[str, ...]:
+    """How many lines were not understood, and the first of them."""
+    if not strange:
+        return ()
+    first, lines = strange[0], sum(one.count for one in strange)
+    text = f": {first.text[:SHOWN_CHARACTERS]!r}" if first.text else ""
+    many = "1 line was" if lines == 1 else f"{lines} lines were"
+    return (f"{many} not understood, the first is {first.line} ({first.reason}){text}",)
+
+
+def _reference(asked: str, name: str) -> Side:
+    found = reference(name)
+    facts = {"title": found.title, "published in": found.provenance, "network": found.network}
+    notes = tuple(one for one in (found.caveat, found.audit) if one)
+    told = {key: value for key, value in facts.items() if value}
+    curves = tuple(
+        one if one.source else msgspec.structs.replace(one, source=name) for one in found.curves
+    )
+    return Operand(asked, "reference", name, told, notes), curves
+
+
+def _listed(words: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(words))
+
+
+def _require(curves: Sequence[SuiteCurve], only: str) -> None:
+    if not _of(curves, only):
+        known = dict.fromkeys(one.pattern or one.benchmark for one in curves)
+        listed = ", ".join(known) or "nothing"
+        raise UsageError(f"neither side has a curve of {only!r}; there is {listed}")
+
+
+def _of(curves: Sequence[SuiteCurve], only: str) -> tuple[SuiteCurve, ...]:
+    wanted = only.casefold()
+    return tuple(
+        one
+        for one in curves
+        if wanted in ((one.pattern or "").casefold(), one.benchmark.casefold())
+    )

@@ -1,0 +1,71 @@
+"""A check that our own engine measures."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from fabricgauge.app.measure import Bench, measure, planned_command
+from fabricgauge.app.progress import Progress
+from fabricgauge.app.site import Site, about, discovered
+from fabricgauge.app.targets import targets, unjoined
+from fabricgauge.ceiling.technologies import ceilings
+from fabricgauge.judge.below_pass import below_pass
+from fabricgauge.judge.thresholds import Thresholds
+from fabricgauge.model.command import Command
+from fabricgauge.model.engine import Engine
+from fabricgauge.model.plan import Plan, PlannedLaunch
+from fabricgauge.plan.plan import Wanted, host_reference, plan, remaining
+from fabricgauge.store.run_directory import RunDirectory
+from fabricgauge.store.run_files import load, write_beginning
+
+
+class EngineJob:
+    """The engine's launches of one run."""
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+
+    @property
+    def directory(self) -> RunDirectory:
+        return self._bench.directory
+
+    @property
+    def plan(self) -> Plan:
+        return self._bench.plan
+
+    def left(self) -> tuple[PlannedLaunch, ...]:
+        run = load(self.directory)
+        return remaining(
+            self.plan, tuple((la.number, m) for la in run.launches for m in la.measurements)
+        )
+
+    def measure(self, thresholds: Thresholds, progress: Progress) -> None:
+        measure(self._bench, self.left(), progress)
+        self._explain_low_figures(thresholds, progress)
+
+    def commands(self) -> Iterator[tuple[PlannedLaunch, tuple[Command, ...]]]:
+        for launch in self.plan.launches:
+            yield launch, (planned_command(self._bench, launch),)
+
+    def _explain_low_figures(self, thresholds: Thresholds, progress: Progress) -> None:
+        """Where a network stays below its ceiling, measure what its host does without one."""
+        run = load(self.directory)
+        for name in below_pass(run, ceilings(run.fabric.networks), thresholds):
+            progress.stage(f"{name} is below its ceiling: measuring what the host does without it")
+            number = 1 + max(launch.number for launch in run.plan.launches)
+            launch = host_reference(number, run.plan.launches[0].nodes[0], name, run.plan)
+            if launch.network not in {made.network for made in run.launches}:
+                measure(self._bench, (launch,), progress)
+                return  # one node's word serves all its networks
+
+
+def prepare(
+    wanted: Wanted, site: Site, engine: Engine, directory: RunDirectory, progress: Progress
+) -> EngineJob:
+    """Discover and plan; the run directory then holds all that a resumption needs."""
+    found = discovered(site, directory, progress, "discover")
+    chosen = targets(site, found, wanted.place)
+    fabric = msgspec.structs.replace(found, unjoined=unjoined(site, found, wanted.place))
+    made = plan(wanted, chosen)
+    write_beginning(directory, about(site), fabric, made)
+    return EngineJob(Bench(directory, site.reach, engine, fabric, made, attempt=1))

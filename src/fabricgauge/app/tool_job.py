@@ -1,0 +1,92 @@
+"""A check that another suite's programs measure, with our evidence around them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from fabricgauge.app.measure_tool import ToolBench, measure_with_tool, work_of
+from fabricgauge.app.progress import Progress
+from fabricgauge.app.resume import Rest
+from fabricgauge.app.site import Site, about, discovered
+from fabricgauge.app.targets import targets, unjoined
+from fabricgauge.judge.thresholds import Thresholds
+from fabricgauge.model.command import Command
+from fabricgauge.model.engine import Mpi
+from fabricgauge.model.plan import Plan, PlannedLaunch
+from fabricgauge.plan.plan import Wanted
+from fabricgauge.plan.tool_plan import tool_plan
+from fabricgauge.run.tools.interface import Effort, Tool
+from fabricgauge.store.run_directory import RunDirectory
+from fabricgauge.store.run_files import load, write_beginning
+
+#: How long a program may say nothing: some print only at their end.
+SILENT_S = 60.0
+
+
+class Suite(msgspec.Struct, frozen=True):
+    """The suite that is to measure: its programs, the MPI that starts them, how much."""
+
+    tool: Tool
+    programs: dict[str, Path]
+    mpi: Mpi | None
+    effort: Effort
+
+
+class ToolJob:
+    """The starts of a suite's programs in one run."""
+
+    def __init__(self, bench: ToolBench) -> None:
+        self._bench = bench
+
+    @property
+    def directory(self) -> RunDirectory:
+        return self._bench.directory
+
+    @property
+    def plan(self) -> Plan:
+        return self._bench.plan
+
+    def left(self) -> tuple[PlannedLaunch, ...]:
+        done = {
+            one.number
+            for one in load(self.directory).launches
+            if one.curves and one.ended.status == "ok"
+        }
+        return tuple(one for one in self.plan.launches if one.number not in done)
+
+    def measure(self, thresholds: Thresholds, progress: Progress) -> None:
+        measure_with_tool(self._bench, self.left(), progress)
+
+    def commands(self) -> Iterator[tuple[PlannedLaunch, tuple[Command, ...]]]:
+        for launch in self.plan.launches:
+            work = work_of(self._bench, launch)
+            yield launch, (work.client,) if work.server is None else (work.server, work.client)
+
+
+def prepare(
+    wanted: Wanted, site: Site, suite: Suite, directory: RunDirectory, progress: Progress
+) -> ToolJob:
+    """Discover and plan; the run directory then holds all that a resumption needs."""
+    found = discovered(site, directory, progress, "discover")
+    chosen = targets(site, found, wanted.place)
+    fabric = msgspec.structs.replace(found, unjoined=unjoined(site, found, wanted.place))
+    there = [one for one in suite.tool.starts(suite.effort) if one.client[0] in suite.programs]
+    made = tool_plan(
+        suite.tool.name, tuple(one.name for one in there), wanted.profile,
+        tuple(network for network, _ in chosen), wanted.place,
+    )  # fmt: skip
+    write_beginning(directory, about(site), fabric, made)
+    return job(site, suite, directory, Rest(fabric, made, attempt=1))
+
+
+def job(site: Site, suite: Suite, directory: RunDirectory, rest: Rest) -> ToolJob:
+    """The job for a plan that was made now, or for what is left of an earlier one."""
+    return ToolJob(
+        ToolBench(
+            directory=directory, reach=site.reach, tool=suite.tool,
+            starts={one.name: one for one in suite.tool.starts(suite.effort)},
+            programs=suite.programs, mpi=suite.mpi, fabric=rest.fabric, plan=rest.plan,
+            attempt=rest.attempt, silent_s=SILENT_S + 10 * suite.effort.stream_s,
+        )
+    )  # fmt: skip

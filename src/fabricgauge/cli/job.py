@@ -1,0 +1,123 @@
+"""Which job the options of ``check`` ask for: the engine's, or another suite's."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from fabricgauge.model.errors import CannotRun, UsageError
+
+if TYPE_CHECKING:
+    from fabricgauge.app.job import Job
+    from fabricgauge.app.progress import Progress
+    from fabricgauge.app.site import Site
+    from fabricgauge.app.tool_job import Suite
+    from fabricgauge.model.engine import Mpi
+    from fabricgauge.model.suite import SuiteCurve
+    from fabricgauge.plan.plan import Wanted
+    from fabricgauge.run.tools.interface import Tool
+    from fabricgauge.store.run_directory import RunDirectory
+
+
+def job_of(
+    options: dict[str, Any],
+    wanted: "Wanted",
+    site: "Site",
+    directory: "RunDirectory",
+    progress: "Progress",
+) -> "Job":
+    """What is to be measured, planned now or taken up again."""
+    if options["tool"]:
+        return _tool_job(options, wanted, site, directory, progress)
+    return _engine_job(options, wanted, site, directory, progress)
+
+
+def _engine_job(
+    options: dict[str, Any],
+    wanted: "Wanted",
+    site: "Site",
+    directory: "RunDirectory",
+    progress: "Progress",
+) -> "Job":
+    from fabricgauge.app.engine import engine_for
+    from fabricgauge.app.engine_job import EngineJob, prepare
+    from fabricgauge.app.measure import Bench
+    from fabricgauge.app.resume import resume
+
+    engine = engine_for(options["mpi"], progress)
+    site = msgspec.structs.replace(site, engine=engine)
+    if not options["resume"]:
+        return prepare(wanted, site, engine, directory, progress)
+    rest = resume(site, directory, progress)
+    return EngineJob(Bench(directory, site.reach, engine, rest.fabric, rest.plan, rest.attempt))
+
+
+def _tool_job(
+    options: dict[str, Any],
+    wanted: "Wanted",
+    site: "Site",
+    directory: "RunDirectory",
+    progress: "Progress",
+) -> "Job":
+    from fabricgauge.app.resume import resume
+    from fabricgauge.app.tool_job import job, prepare
+
+    progress.stage(f"finding {options['tool']}")
+    suite = suite_of(options)
+    programs = {name: str(path) for name, path in suite.programs.items()}
+    if suite.mpi is not None:
+        programs["MPI"] = f"{suite.mpi.kind} {suite.mpi.version} ({suite.mpi.mpiexec})"
+    site = msgspec.structs.replace(site, programs={"suite": suite.tool.name, **programs})
+    if not options["resume"]:
+        return prepare(wanted, site, suite, directory, progress)
+    return job(site, suite, directory, resume(site, directory, progress))
+
+
+def suite_of(options: dict[str, Any]) -> "Suite":
+    """The suite that ``--tool`` names, with its programs and the MPI they need.
+
+    Raises:
+        UsageError: no such suite.
+        ToolMissing: none of its programs is there.
+        CannotRun: no MPI that could start them.
+    """
+    from fabricgauge.app.tool_job import Suite
+    from fabricgauge.run.tools.find import programs
+    from fabricgauge.run.tools.table import EFFORTS, TOOLS
+
+    tool = TOOLS.get(options["tool"])
+    if tool is None:
+        raise UsageError(f"no suite {options['tool']!r} can be run; there is {', '.join(TOOLS)}")
+    places = (Path(options["tool_path"]).resolve(),) if options["tool_path"] else ()
+    found = programs(tool, places)
+    effort = msgspec.structs.replace(EFFORTS[options["profile"]], streams=options["streams"])
+    return Suite(tool, found, _mpi_for(tool, found, options["mpi"]), effort)
+
+
+def _mpi_for(tool: "Tool", found: dict[str, Path], said: str | None) -> "Mpi | None":
+    from fabricgauge.engines.find import describe_mpi, find_mpis
+    from fabricgauge.run.tools.find import mpi_of
+
+    if tool.kind != "mpi":
+        return None
+    if said is not None and "/" in said:
+        return describe_mpi(Path(said))
+    known = find_mpis()
+    if said is None:
+        return mpi_of(next(iter(found.values())), known)
+    for mpi in known:
+        if mpi.kind == said:
+            return mpi
+    raise CannotRun(f"no MPI called {said!r} was found to start {tool.name} with")
+
+
+def reference_curves(name: str | None) -> "tuple[SuiteCurve, ...]":
+    """The curves of a reference, or none where none was asked for."""
+    if name is None:
+        return ()
+    from fabricgauge.references.interface import reference
+
+    known = reference(name)
+    if not known.curves:
+        raise UsageError(f"{name} is a table without curves; `fabricgauge compare` cannot use it")
+    return tuple(msgspec.structs.replace(one, source=known.name) for one in known.curves)
