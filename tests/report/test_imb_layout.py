@@ -39,7 +39,7 @@ def test_our_reader_of_the_suite_reads_the_same_figures() -> None:
     judged = sample.judged()
     found = list(read(report(judged, "imb").encode().splitlines()))
     curves = [one for one in found if isinstance(one, SuiteCurve)]
-    of_ours = [one for one in curves if one.pattern]
+    of_ours = [one for one in curves if one.pattern and one.quantity in ("time", "bandwidth")]
     assert sorted(str(one.pattern) for one in of_ours) == sorted(
         one.pattern for one in judged.curves
     )

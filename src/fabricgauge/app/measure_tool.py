@@ -19,7 +19,7 @@ from fabricgauge.model.measurement import NodeCounters, Placement, ProcessorUse
 from fabricgauge.model.plan import Plan, PlannedLaunch
 from fabricgauge.model.reach import Door, Reach
 from fabricgauge.model.run import Around, Ended
-from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.model.suite import Strange, SuiteCurve
 from fabricgauge.parse.rank import is_telling, placement
 from fabricgauge.parse.suites import Found, read
 from fabricgauge.process import behind
@@ -123,7 +123,7 @@ def _one(bench: ToolBench, launch: PlannedLaunch) -> Ended:
         before = counters(bench.reach, launch.nodes)
         ended, lines = run_work(work, raw, silent_s=bench.silent_s, marker=marker)
         ended = explained(bench.reach, bench.fabric, launch.network, ended)
-        _keep(bench, launch, lines, f"raw/{name}/stdout.txt", before)
+        _keep(bench, launch, lines, ended, before)
     except CannotRun as error:
         ended = Ended("broken", None, str(error), (), 0.0)
     except BaseException as error:
@@ -137,18 +137,26 @@ def _keep(
     bench: ToolBench,
     launch: PlannedLaunch,
     lines: Sequence[str],
-    source: str,
+    ended: Ended,
     before: dict[str, Counted],
 ) -> None:
     """Store what a start said: placement, curves, lines not understood, counters around."""
+    source = f"{launch.program}, launch {launch.number}"
     told = [found for line in lines if (found := placement(line)) is not None]
     suite_lines = (line.encode() for line in lines if not is_telling(line))
-    said: list[Found] = list(read(suite_lines, source))
+    said = [_whole(one, ended) for one in read(suite_lines, source)]
     curves = [one for one in said if isinstance(one, SuiteCurve)]
     after = counters(bench.reach, launch.nodes)
     around = _around(launch, told, before, after, accounted_bytes(curves))
     records = (*told, *said, around)
     append_records(bench.directory, (Entry(launch.number, bench.attempt, one) for one in records))
+
+
+def _whole(found: Found, ended: Ended) -> Found:
+    """A table that looks cut off is whole after all where its program came to its proper end."""
+    if isinstance(found, Strange) or ended.status != "ok":
+        return found
+    return msgspec.structs.replace(found, cut_off="")
 
 
 def _around(

@@ -156,7 +156,7 @@ def _missing(curve: SuiteCurve, others: Sequence[SuiteCurve], other: Side) -> st
     """The reason in the words of what differs least."""
     same = [one for one in others if kind(one)[0] == kind(curve)[0]]
     if not same:
-        return f"{other} has no curve of {curve.benchmark} ({curve.what})"
+        return f"{other} has no such curve"
     same_quantity = [one for one in same if one.quantity == curve.quantity]
     if not same_quantity:
         there = ", ".join(sorted({one.quantity.replace("_", " ") for one in same}))

@@ -71,10 +71,23 @@ def streams(context: Context, subject: Subject, *patterns: Pattern) -> tuple[Str
         return ()
     found = []
     for series in subject.of(*(patterns or STREAMS)):
-        best = series.best(context.limit("fraction.from"))
+        best = series.best(_from_bytes(context, subject.ceiling, series))
         if best is not None:
             found.append(Stream(subject, subject.ceiling, series, best))
     return tuple(found)
+
+
+#: A message this many times a token bucket's burst is sped up by it by 1.6 % at the most.
+BURSTS = 64
+
+
+def _from_bytes(context: Context, ceiling: Ceiling, series: Series) -> float:
+    """The least message that shows a sustained rate.
+
+    A stream empties a token bucket once; to a ping-pong it gives its burst each time.
+    """
+    least = context.limit("fraction.from")
+    return max(least, BURSTS * ceiling.burst_bytes) if series.is_latency else least
 
 
 def decides(context: Context, stream: Stream, all_streams: tuple[Stream, ...]) -> bool:

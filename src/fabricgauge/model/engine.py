@@ -11,7 +11,8 @@ MpiKind = Literal["mpich", "openmpi", "intelmpi"]
 class Mpi(msgspec.Struct, frozen=True):
     """One MPI installation: its compiler wrapper and the launcher that belongs to it.
 
-    ``embedded`` says that it came with this program's own Python environment.
+    ``embedded`` says that it came with this program's own Python environment. ``env`` are
+    the variables that its own set-up script would set for what it starts.
     """
 
     kind: MpiKind
@@ -19,6 +20,7 @@ class Mpi(msgspec.Struct, frozen=True):
     mpicxx: Path
     mpiexec: Path
     embedded: bool = False
+    env: dict[str, str] = {}
 
 
 class Engine(msgspec.Struct, frozen=True):

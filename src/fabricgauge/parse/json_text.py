@@ -16,7 +16,7 @@ State = Literal["open", "whole", "alien", "broken"]
 
 _STRING = re.compile(r'"[^"]*"')
 #: What a line of an object begins with. Old perftest leaves out the quotes around keys.
-_FITTING = re.compile(r'\s*(?:["{}\[\],\d-]|\w+\s*:|(?:true|false|null)\b|$)')
+_FITTING = re.compile(r'\s*(?:["{}\[\],\d-]|[\w.]+\s*:|(?:true|false|null)\b|$)')
 
 
 class Collector:

@@ -27,6 +27,10 @@ class Stream:
         self._object: Collector | None = None
         self._strange = NotUnderstood()
 
+    @property
+    def in_object(self) -> bool:
+        return self._object is not None
+
     def line(self, line: Line) -> Sequence[Found]:
         """What this line completes."""
         if self._object is None:

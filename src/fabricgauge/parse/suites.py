@@ -55,6 +55,9 @@ def _label_of(text: str, streams: dict[str, Stream]) -> tuple[str, str]:
     label, rest = split_label(text)
     if label and (label in streams or is_certain(label) or _begins(rest)):
         return label, rest
+    if streams[""].in_object:
+        # An object's bare key (perftest 4.5 writes ``test_info: {``) is no host's label.
+        return "", text
     host, rest = split_host(text)
     if host and (host in streams or _begins(rest)) and dialect_begun(text, at_start=True) < 0:
         return host, rest

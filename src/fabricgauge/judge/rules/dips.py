@@ -30,7 +30,7 @@ def _judge(context: Context, subject: Subject) -> Verdict:
     found = [(one, fall) for one in subject.series for fall in falls(context, subject, one)]
     if not found:
         return Verdict(ID, Outcome.PASS, subject.name, "no curve dips beyond its intervals")
-    if subject.imported and not any(_has_intervals(series) for series, _ in found):
+    if not any(_has_intervals(series) for series, _ in found):
         return _named_only(subject, found)
     series, fall = max(found, key=lambda one: one[1].share)
     name = threshold_name(context, series, fall)

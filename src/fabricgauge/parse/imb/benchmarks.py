@@ -83,6 +83,10 @@ _P2P = {
     ),
 }  # fmt: skip
 
+_OF_ALL_RANKS = Benchmark(
+    "", "bytes of all ranks' messages", 0, every_pair=True, rate="messages of all ranks"
+)
+
 _ONE_SIZE = frozenset({"fetch_and_op", "compare_and_swap"})
 #: A put to one rank at once, which is what our one-sided patterns do.
 _PUT = frozenset({"unidir_put"})
@@ -102,7 +106,7 @@ def meaning_of(name: str, part: str, mode: str) -> Benchmark:
     """
     key = name.lower()
     if part == "P2P":
-        return _P2P.get(key) or Benchmark(name, "bytes of all ranks' messages", 0, every_pair=True)
+        return _P2P.get(key) or msgspec.structs.replace(_OF_ALL_RANKS, time=name)
     if part == "MT" and key.endswith("mt"):
         found = _TWO_SIDED.get(key[:-2])
         return _of_threads(found) if found else _other(name[:-2])
@@ -128,14 +132,14 @@ def _one_sided(name: str, part: str, mode: str) -> Benchmark:
     the target takes part. Their names differ in one letter: Unidir_put and Unidir_Put.
     """
     key = name.lower()
+    both = " per direction, while both directions are busy" if key.startswith("bidir") else ""
     if mode == "AGGREGATE":
-        time, stream = f"{name}, one of many under way", f"{name}, many under way"
+        time, stream = f"{name}, one of many under way", f"{name}, many under way{both}"
         pattern: Pattern | None = "put_bandwidth" if key in _PUT else None
         return Benchmark(time, stream, stream=pattern, one_size=key in _ONE_SIZE)
     flushed = part == "RMA" or (not part and name == "Unidir_put")
     latency: Pattern | None = "put_latency" if key in _PUT and flushed else None
     done = {"RMA": "with its flush", "EXT": "with its fence"}.get(part, "with its completion")
     alone = f"{name} {done}"
-    both = " per direction, while both directions are busy" if key.startswith("bidir") else ""
     bandwidth = f"{alone}{both} (size / time)"
     return Benchmark(alone, bandwidth, latency=latency, one_size=key in _ONE_SIZE)

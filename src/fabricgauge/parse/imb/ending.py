@@ -57,7 +57,7 @@ def _too_small(last: int, output: Output) -> str:
 def is_short(rows: Sequence[Row], benchmark: Benchmark, part: str) -> bool:
     """Whether the last row looks as if its last number lacks digits."""
     role, word = list(rows[-1].words.items())[-1]
-    if rows[-1].trouble is not None:
+    if rows[-1].trouble is not None or role == "unknown" or not word.lstrip("+-")[:1].isdecimal():
         return False
     if role != "rate":
         before = list(rows[-2].words.values())[-1] if len(rows) > 1 else ""

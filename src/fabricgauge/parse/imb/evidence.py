@@ -1,5 +1,7 @@
 """What one row tells of its unit: bandwidth beside the time or the message rate."""
 
+import math
+
 import msgspec
 
 from fabricgauge.parse.imb.benchmarks import Benchmark
@@ -26,15 +28,20 @@ def evidence_of(row: Row, benchmark: Benchmark, part: str) -> Evidence | None:
     The message rate goes before the time: IMB-P2P's bandwidth is over the slowest rank's
     time and its time the mean. IMB-MT has the message rate over the mean instead.
     """
-    words = row.words
-    if row.trouble is not None or "bandwidth" not in words or not row.size:
+    bandwidth, rate = row.words.get("bandwidth", ""), row.words.get("rate", "")
+    time = row.words.get("time") or row.words.get("most", "")
+    if row.trouble is not None or not row.size or not _is_figure(bandwidth):
         return None
-    if "rate" in words:
-        return of_rate(words["bandwidth"], row.size, words["rate"]) if part != "MT" else None
-    time = words.get("time") or words.get("most")
-    if time is None or not benchmark.counted:
+    if rate:
+        known = part != "MT" and _is_figure(rate)
+        return of_rate(bandwidth, row.size, rate) if known else None
+    if not benchmark.counted or not _is_figure(time) or float(time) == 0.0:
         return None
-    return of_time(words["bandwidth"], benchmark.counted * row.size, time)
+    return of_time(bandwidth, benchmark.counted * row.size, time)
+
+
+def _is_figure(word: str) -> bool:
+    return bool(word) and math.isfinite(float(word)) and float(word) >= 0
 
 
 def of_time(bandwidth: str, counted_bytes: int, time_us: str) -> Evidence:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 import msgspec
 
@@ -17,6 +18,8 @@ _OPENS = re.compile(r"^\{", re.MULTILINE)
 _START = re.compile(r'"start"\s*:\s*\{\s*"connected"\s*:')
 _EVENT = re.compile(r'\s*\{\s*"event"\s*:\s*"(?P<event>start|interval|end|error|server_\w+)"\s*,')
 _SHOWN = 200
+#: More broken documents in one object than this are read as one.
+MOST_DOCUMENTS = 10_000
 
 
 def recognised(text: str) -> bool:
@@ -30,30 +33,36 @@ def read(text: str, first_line: int, report: Report) -> Iterable[SuiteCurve]:
     if event is not None:
         yield from _of_event(text, event["event"], first_line, report)
         return
+    counted, line = 0, first_line
     for found in _pieces(text):
+        place = found.offset if isinstance(found, Piece) else found[0]
+        line += text.count("\n", counted, place)
+        counted = place
         if isinstance(found, Piece):
-            yield from _of_piece(text, found, first_line, report)
+            yield from _of_piece(text, found, line, report)
         else:
-            _tell(text, *found, first_line, report, "iperf3 -J output with at least one result")
+            _tell(text, *found, line, report, "iperf3 -J output with at least one result")
 
 
 def _pieces(text: str) -> Iterator[Piece | tuple[int, int]]:
     """Each document, or from where to where one stands of which nothing can be read."""
-    places = [match.start() for match in _OPENS.finditer(text)] or [0]
+    begun = islice(_OPENS.finditer(text), MOST_DOCUMENTS)
+    places = [match.start() for match in begun] or [0]
     for place, following in zip(places, [*places[1:], len(text)], strict=True):
         yield piece(text, place, following) or (place, following)
 
 
-def _of_piece(text: str, found: Piece, first_line: int, report: Report) -> Iterator[SuiteCurve]:
-    line = first_line + text.count("\n", 0, found.offset)
+def _of_piece(text: str, found: Piece, line: int, report: Report) -> Iterator[SuiteCurve]:
     document = _document(found.value)
     if document is None:
         report(Line(line, "{"), "fields as iperf 3 writes them")
         return
-    if found.is_broken:
-        _tell_rest(text, found, first_line, report)
-    mark = _figure_line(text, found, first_line)
+    mark = _figure_line(text, found, line)
     yield from curves(test_of(document, line, mark, cut_off=found.is_broken))
+    rest = text.find("\n", found.rest, found.end) if found.is_broken else -1
+    if rest >= 0:
+        number = line + text.count("\n", found.offset, rest)
+        _tell(text, rest, found.end, number, report, "more of a broken iperf3 -J output")
 
 
 def _document(value: object) -> Document | None:
@@ -63,26 +72,17 @@ def _document(value: object) -> Document | None:
         return None
 
 
-def _figure_line(text: str, found: Piece, first_line: int) -> int:
+def _figure_line(text: str, found: Piece, line: int) -> int:
     """The line of the figure that is taken, as near as the text tells."""
-    place = text.find('"sum_received"', found.offset)
-    place = place if place >= 0 else text.find('"intervals"', found.offset)
-    return first_line + text.count("\n", 0, max(place, found.offset))
+    place = text.find('"sum_received"', found.offset, found.end)
+    place = place if place >= 0 else text.find('"intervals"', found.offset, found.end)
+    return line + text.count("\n", found.offset, max(place, found.offset))
 
 
-def _tell_rest(text: str, found: Piece, first_line: int, report: Report) -> None:
-    """Lines behind the broken one, if the piece has any, are named and not read."""
-    place = text.find("\n", found.rest, found.end)
-    if place >= 0:
-        _tell(text, place, found.end, first_line, report, "more of a broken iperf3 -J output")
-
-
-def _tell(text: str, place: int, end: int, first_line: int, report: Report, why: str) -> None:
-    number = first_line + text.count("\n", 0, place)
-    for shown in text[place:end].split("\n"):
+def _tell(text: str, place: int, end: int, line: int, report: Report, why: str) -> None:
+    for number, shown in enumerate(text[place:end].split("\n"), line):
         if shown.strip():
             report(Line(number, shown[:_SHOWN]), why)
-        number += 1
 
 
 def _of_event(text: str, event: str, line: int, report: Report) -> Iterator[SuiteCurve]:
@@ -97,9 +97,7 @@ def _of_event(text: str, event: str, line: int, report: Report) -> Iterator[Suit
     if document is None:
         report(Line(line, text[:_SHOWN]), "the end event of iperf3 --json-stream")
         return
-    yield from curves(
-        test_of(document, line, line, cut_off=found is None or found.is_broken)
-    )
+    yield from curves(test_of(document, line, line, cut_off=found is None or found.is_broken))
 
 
 def _end_of_stream(event: str, data: object) -> Document | None:

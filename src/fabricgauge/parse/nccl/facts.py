@@ -60,10 +60,17 @@ class Facts:
     def take(self, line: Line) -> bool:
         """Whether the line is one that stands above the table; its facts are kept."""
         text = line.text.strip()
-        known = any(reader(self, text) for reader in _READERS)
+        readers = _HASHED if text.startswith("#") else _BARE
+        known = any(reader(self, text) for reader in readers)
         if known:
             self.first_line = self.first_line or line.number
         return known
+
+    def take_network(self, text: str) -> None:
+        """What a message of the library tells of the way between hosts: ``via NET/IB/0``."""
+        match = _TRANSPORT.search(text) if " via NET/" in text else None
+        if match:
+            self.carrier = match["net"]
 
     def heading(self, more: dict[str, str]) -> Heading:
         """The heading of a table, with ``more`` settings than the output's own."""
@@ -159,13 +166,6 @@ def _of_library(facts: Facts, text: str) -> bool:
     return bool(match)
 
 
-def _of_transport(facts: Facts, text: str) -> bool:
-    match = _TRANSPORT.search(text)
-    if match:
-        facts.carrier = match["net"]
-    return bool(match)
-
-
 def _of_rest(facts: Facts, text: str) -> bool:
     if match := _LESS.match(text):
         facts.most_bytes = int(match["most"][:18])
@@ -176,6 +176,5 @@ def _of_rest(facts: Facts, text: str) -> bool:
     return bool(match)
 
 
-_READERS = (
-    _of_rank, _of_threads, _of_version, _of_program, _of_library, _of_transport, _of_rest,
-)  # fmt: skip
+_HASHED = (_of_rank, _of_threads, _of_version, _of_program, _of_rest)
+_BARE = (_of_program, _of_library, _of_rest)

@@ -36,6 +36,10 @@ class Reader:
 
     def line(self, line: Line) -> Iterator[SuiteCurve]:
         text = line.text.strip()
+        if "] NCCL " in text or "NCCL WARN" in text or _FRONT.match(text):
+            self._facts.take_network(text)
+            yield from self._row(line, text)
+            return
         if self._begins_another(text):
             yield from self._end_output()
         if not text or self._taken_as_heading(line, text):
@@ -61,7 +65,8 @@ class Reader:
     def _begins_another(self, text: str) -> bool:
         if _OUTPUT_BEGINS.match(text):
             return self._facts.started or self._closed
-        if not self._facts.started or text.startswith("#") or not PROGRAM.search(text):
+        command = self._facts.started and "_perf" in text and not text.startswith("#")
+        if not (command and PROGRAM.search(text)):
             return False
         self._announced = text
         return self._closed
@@ -96,8 +101,6 @@ class Reader:
         if text.startswith("#") and ("out-of-place" in text or "in-place" in text):
             self._banner = text
             return True
-        if _FRONT.match(line.text):
-            return False
         return bool(text == self._announced) or self._facts.take(line)
 
     def _summed(self, line: Line, match: "re.Match[str]") -> Iterator[SuiteCurve]:
@@ -113,8 +116,8 @@ class Reader:
         self._closed = True
 
     def _told_of_trouble(self, line: Line, text: str) -> bool:
-        match = _FAILURE.search(text)
-        if match and not _NOISE.match(text):
+        match = _FAILURE.search(text) if ": Test " in text else None
+        if match:
             self._tables.failed(line, "timeout" if match["timeout"] else "other")
             self._facts.started = True
             self._stopped = f"the program stopped: {text[:200]}"
@@ -127,7 +130,7 @@ class Reader:
 
     def _row(self, line: Line, text: str) -> Iterator[SuiteCurve]:
         """A row, whole or what the library's messages left of it."""
-        noise = _NOISE.search(text)
+        noise = _NOISE.search(text) if "NCCL " in text else None
         if noise is None:
             yield from self._figures(line, text.split())
         elif _FRONT.match(text):

@@ -11,3 +11,8 @@ def is_number(word: str) -> bool:
     except ValueError:
         return False
     return "_" not in word
+
+
+def decimals(word: str) -> int:
+    """How many digits stand behind the point; the suite prints as many in each row."""
+    return len(word.partition(".")[2])

@@ -6,6 +6,7 @@ from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.interface import Line, Report
 from fabricgauge.parse.osu.atomics import operation_row
 from fabricgauge.parse.osu.columns import Layout, headless_column, layout_of
+from fabricgauge.parse.osu.ending import NO_SIZE
 from fabricgauge.parse.osu.single_lines import start_up, wrong_data
 from fabricgauge.parse.osu.size_table import SizeTable
 from fabricgauge.parse.osu.titles import Title
@@ -26,7 +27,7 @@ class Output:
         self._table: SizeTable | WindowMatrix | None = None
         self._operations: Layout | None = None
         self._rates = False
-        self._bandwidths_until = -1
+        self._until = NO_SIZE
         self._given = False
 
     def takes_row(self, line: Line) -> bool:
@@ -67,7 +68,7 @@ class Output:
         if layout is not None:
             return self._open(line, layout)
         if len(words) > 1 and all(word.isdecimal() for word in words[1:]):
-            return self._open_matrix(words[1:])
+            return self._open_matrix(line, words[1:])
         if line.text.startswith("# Message Rate Profile"):
             return self._turn_to_rates(line)
         return None
@@ -80,23 +81,20 @@ class Output:
         if layout.slots[0].use == "operation":
             self._operations = layout
         else:
-            self._table = SizeTable(self._heading(layout.benchmark.name), layout)
+            self._table = SizeTable(self._heading(layout.benchmark.name), layout, self._until)
         return curves
 
     def _turn_to_rates(self, line: Line) -> Iterable[SuiteCurve]:
-        matrix = self._table if isinstance(self._table, WindowMatrix) else None
-        self._bandwidths_until = matrix.last_bytes if matrix is not None else -1
         self._rates = True
         return self._next_table(line)
 
-    def _open_matrix(self, windows: list[str]) -> Iterable[SuiteCurve]:
-        curves = self._close_table(ended=True)
+    def _open_matrix(self, line: Line, windows: list[str]) -> Iterable[SuiteCurve]:
+        curves = self._next_table(line)
         benchmark = self._title.benchmark
         self._given = True
         self._table = WindowMatrix(
-            self._heading(benchmark.name), benchmark, windows, self._rates,
-            self._bandwidths_until if self._rates else -1,
-        )  # fmt: skip
+            self._heading(benchmark.name), benchmark, windows, self._rates, self._until
+        )
         return curves
 
     def _single(self, line: Line, words: list[str]) -> Iterable[SuiteCurve] | None:
@@ -113,7 +111,7 @@ class Output:
     def _next_table(self, line: Line) -> Iterable[SuiteCurve]:
         """Close the open table: that the program goes on shows that it is whole."""
         if self._table is not None:
-            self._first_line = line.number
+            self._first_line, self._until = line.number, self._table.last_bytes
         return self._close_table(ended=True)
 
     def _close_table(self, ended: bool) -> Iterable[SuiteCurve]:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from fabricgauge.model.suite import Besides, SuiteCurve
 from fabricgauge.parse.interface import Line
 from fabricgauge.parse.osu.columns import Layout
-from fabricgauge.parse.osu.ending import sign_of_end
+from fabricgauge.parse.osu.ending import NO_SIZE, sign_of_end
+from fabricgauge.parse.osu.numbers import decimals
 from fabricgauge.parse.table import MOST_ROWS, Heading, Table
 
 #: What stands in a column. More digits than 18 has no size; ``inf`` and ``-nan`` are printf's.
@@ -22,9 +23,10 @@ class SizeTable:
     print. Only the last row can be cut off, in the middle of a number even.
     """
 
-    def __init__(self, heading: Heading, layout: Layout) -> None:
+    def __init__(self, heading: Heading, layout: Layout, until: int) -> None:
         self._table = Table(heading, layout.columns)
         self._layout = layout
+        self._until = until
         self._row = re.compile(_row_of(layout))
         self._sized = layout.slots[0].use == "size"
         self._needed = 1 + max(
@@ -32,7 +34,7 @@ class SizeTable:
         )
         self._plain = all(slot.use in ("size", "curve") for slot in layout.slots)
         self._rows: list[tuple[Line, Sequence[str]]] = []
-        self._last_bytes = -1
+        self.last_bytes = NO_SIZE
         self._stopped: tuple[Line, int | None] | None = None
 
     def take(self, line: Line) -> bool:
@@ -46,8 +48,8 @@ class SizeTable:
         if not self._sized:
             if self._rows:
                 return False
-        elif (size := int(words[0])) > self._last_bytes:
-            self._last_bytes = size
+        elif (size := int(words[0])) > self.last_bytes:
+            self.last_bytes = size
         else:
             return False
         self._rows.append((line, words))
@@ -69,14 +71,13 @@ class SizeTable:
             return self._table.curves(f"line {line.number} ends in the middle of its row")
         if self._stopped is not None:
             return self._table.curves(self._stop(*self._stopped))
-        size = self._last_bytes if self._sized else None
-        sign = sign_of_end(size, len(self._rows), self._layout.benchmark)
+        sign = sign_of_end(self.last_bytes, len(self._rows), self._layout.benchmark, self._until)
         return self._table.curves("" if ended else sign)
 
     def _stop(self, line: Line, message_bytes: int | None) -> str:
         """The row itself says Fail at most; one failure per size is enough."""
         words = self._rows[-1][1] if self._rows else ()
-        if "Fail" not in words or message_bytes not in (None, self._last_bytes):
+        if "Fail" not in words or message_bytes not in (None, self.last_bytes):
             self._table.failed(line, message_bytes, "corrupt")
         return "the suite stopped because it found wrong data"
 
@@ -86,7 +87,8 @@ class SizeTable:
             return None
         first, last = self._rows[0][1], self._rows[-1][1]
         wanted = max(self._needed, len(first) if len(self._rows) > 1 else 0)
-        whole = len(last) >= wanted and _decimals(last[-1]) >= _decimals(first[len(last) - 1])
+        same_column = first[min(len(first), len(last)) - 1]
+        whole = len(last) >= wanted and decimals(last[-1]) >= decimals(same_column)
         return None if whole else self._rows.pop()
 
     def _add(self, line: Line, words: Sequence[str]) -> None:
@@ -125,7 +127,3 @@ def _row_of(layout: Layout) -> str:
     for cell in reversed(cells[1:]):
         row = rf"(?:\s+(?:{cell}){row})?"
     return rf"\s*(?:{cells[0]}){row}\s*"
-
-
-def _decimals(word: str) -> int:
-    return len(word.partition(".")[2])

@@ -7,8 +7,8 @@ import msgspec
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.interface import Line
 from fabricgauge.parse.osu.columns import MEGABYTE
-from fabricgauge.parse.osu.ending import sign_of_end
-from fabricgauge.parse.osu.numbers import MOST_DIGITS, is_number
+from fabricgauge.parse.osu.ending import NO_SIZE, sign_of_end
+from fabricgauge.parse.osu.numbers import MOST_DIGITS, decimals, is_number
 from fabricgauge.parse.osu.titles import Benchmark
 from fabricgauge.parse.table import Column, Heading, Table
 
@@ -29,7 +29,7 @@ class WindowMatrix:
         self._benchmark = benchmark
         self._until = until
         self._waiting: tuple[Line, list[str]] | None = None
-        self.last_bytes = -1
+        self.last_bytes = NO_SIZE
 
     def take(self, line: Line) -> bool:
         """Take a row; whether the line is one."""
@@ -39,7 +39,7 @@ class WindowMatrix:
         size = words[0] if words else ""
         if not size.isdecimal() or len(size) > MOST_DIGITS or int(size) <= self.last_bytes:
             return False
-        self._settle()
+        self._settle(last=False)
         self._waiting, self.last_bytes = (line, words), int(words[0])
         return True
 
@@ -49,29 +49,24 @@ class WindowMatrix:
             table.failed(line, message_bytes, "corrupt")
 
     def close(self, ended: bool = False) -> Iterable[SuiteCurve]:
-        """The curves of all windows. The matrix of rates ends where that of bandwidths did."""
-        broken = self._settle()
+        """The curves of all windows."""
+        broken = self._settle(last=True)
         for table in self._tables:
-            sign = "" if ended else sign_of_end(self.last_bytes, table.rows, self._benchmark)
-            if self._until >= 0:
-                sign = self._against_bandwidths(table.rows)
-            yield from table.curves(broken or sign)
+            sign = broken or sign_of_end(self.last_bytes, table.rows, self._benchmark, self._until)
+            yield from table.curves("" if ended else sign)
 
-    def _against_bandwidths(self, rows: int) -> str:
-        if rows and self.last_bytes >= self._until:
-            return ""
-        end = f"ends at {self.last_bytes} bytes" if rows else "no row follows the heading"
-        return f"{end}, where the matrix of bandwidths goes on to {self._until}"
-
-    def _settle(self) -> str:
+    def _settle(self, last: bool) -> str:
         """Add the row that waits; a row is printed value by value, and can be cut off."""
         if self._waiting is None:
             return ""
         (line, words), self._waiting = self._waiting, None
-        size = int(words[0])
-        for table, word in zip(self._tables, words[1:], strict=False):
+        size, values = int(words[0]), words[1:]
+        short = len(values) < len(self._tables)
+        if values and (short or (last and decimals(values[-1]) < decimals(values[0]))):
+            values.pop()
+        for table, word in zip(self._tables, values, strict=False):
             table.row(line, size, (float(word),))
-        missing = self._tables[len(words) - 1 :]
+        missing = self._tables[len(values) :]
         for table in missing:
             table.failed(line, size, "cut off")
         return f"line {line.number} ends in the middle of its row" if missing else ""

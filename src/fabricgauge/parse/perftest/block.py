@@ -17,15 +17,16 @@ _CYCLES = re.compile(r"\s(?:-\w*C\w*|--report-cycles)(?=\s|$)")
 class Block(msgspec.Struct, frozen=True):
     """One program's heading as far as it was read.
 
-    ``server`` is whether it waits for a client, ``side`` is Local or Remote where both
-    directions' shares of a two-way stream follow, ``shown`` whether a table came,
-    ``finished`` whether its rows are over, ``cycles`` whether its figures are CPU cycles.
+    ``waits`` is the line in which a server waits for its client, ``side`` is Local or
+    Remote where both directions' shares of a two-way stream follow, ``shown`` whether a
+    table came, ``finished`` whether its rows are over, ``cycles`` whether its figures are
+    CPU cycles.
     """
 
     title: Line | None = None
     settings: dict[str, str] = {}
     command: str = ""
-    server: bool = False
+    waits: Line | None = None
     side: str = ""
     shown: bool = False
     finished: bool = False
@@ -37,9 +38,9 @@ class Block(msgspec.Struct, frozen=True):
             return Block(title)
         return msgspec.structs.replace(self, title=title, settings={}, shown=False)
 
-    def waiting(self) -> "Block":
+    def waiting(self, line: Line) -> "Block":
         command = "" if self.title is not None or self.finished else self.command
-        return Block(command=command, server=True, cycles=_in_cycles(command))
+        return Block(command=command, waits=line, cycles=_in_cycles(command))
 
     def commanded(self, command: str) -> "Block":
         command = " ".join(command[:_LONGEST_COMMAND].split())
@@ -66,14 +67,14 @@ class Block(msgspec.Struct, frozen=True):
         program = settled(program, self.settings)
         if not program.both or not self.side:
             return program
-        backward = (self.side == "Remote") is not self.server
+        backward = (self.side == "Remote") is not (self.waits is not None)
         return msgspec.structs.replace(program, half=True, backward=backward)
 
     def heading(self, program: Program, line: Line) -> Heading:
         settings = dict(self.settings)
         told = {
             "command": self.command,
-            "side": "server" if self.server else "",
+            "side": "server" if self.waits else "",
             "results": self.side.lower(),
         }
         settings.update({key: value for key, value in told.items() if value})

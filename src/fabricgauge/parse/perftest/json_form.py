@@ -27,8 +27,6 @@ _FIGURES = {"average", "t_typical", "t_avg"}
 _LARGEST = 1e15
 _RESULTS = re.compile(r'\bresults"? ?: ?\{')
 _INFO = re.compile(r'\btest_info"? ?: ?\{')
-#: Rounding of the figures to two places still leaves the units (119 : 1) apart.
-_FARTHEST = 3.0
 _ROLES = {
     "MsgSize": "size", "n_iterations": "iterations", "sl": "sl", "BW_peak": "peak",
     "BW_average": "average", "MsgRate": "rate", "t_min": "t_min", "t_max": "t_max",
@@ -104,8 +102,17 @@ def _unit(found: Mapping[str, float]) -> tuple[str, float]:
     """How the bandwidths are to be read, a factor of 0 if that cannot be told."""
     if "average" not in found:
         return "µs", 1e-6
-    figure, per_second = found["average"], found.get("rate", 0.0) * 1e6 * found["size"]
-    for rule, factor in (MEBIBYTES, GIGABITS):
-        if figure > 0 and 1 / _FARTHEST < per_second / (figure * factor) < _FARTHEST:
-            return f"{rule}, told by message rate × size", factor
-    return "unit not told: neither MiB/s nor Gb/s fits message rate × size", 0.0
+    fitting = [unit for unit in (MEBIBYTES, GIGABITS) if _fits(found, unit[1])]
+    if len(fitting) != 1:
+        return "unit not told: neither MiB/s nor Gb/s alone fits message rate × size", 0.0
+    rule, factor = fitting[0]
+    return f"{rule}, told by message rate × size", factor
+
+
+def _fits(found: Mapping[str, float], factor: float) -> bool:
+    """Whether bandwidth and rate agree within what was lost by printing two and six decimals."""
+    figure, rate, size = found["average"], found.get("rate", 0.0), found["size"]
+    if figure <= 0 or rate <= 0:
+        return False
+    lost = 0.005 * factor + 0.5 * size + 0.01 * figure * factor
+    return abs(rate * 1e6 * size - figure * factor) <= lost

@@ -21,6 +21,7 @@ BEGINS = (
     r"|^\s*(?:Send|RDMA_Write|RDMA_Read|Atomic)[\w ]* Test\s*$"
     r"|#bytes\s+(?:percentile\[usec\]\s+)?(?:#sl\s+)?#iterations\s+(?:BW peak\[|t_min\[|t_avg\[)"
     r"|^\s*#\s?[Bb]ytes\s+ib_\w+_(?:lat|bw)\b|^Correlation coefficient r\^2:"
+    r"|^ ?(?:Unable to (?:find the Infiniband|set up my IB|init the socket)|Did not detect devices)"
     r"|ib_(?:send|write|read|atomic)_(?:lat|bw)(?=[\s'\"`]|$)"
     r"|raw_ethernet_(?:bw|lat|burst_lat)(?=[\s'\"`]|$)"
 )
@@ -49,6 +50,7 @@ _NO_TABLE = (
     "a table after this title: a server of a read or atomic latency test prints none,"
     " else the run failed or was cut off"
 )
+_NO_CLIENT = "a test after this: no client came, or the run failed or was cut off"
 
 
 class PerftestReader:
@@ -84,7 +86,7 @@ class PerftestReader:
         if titled(text):
             return self._begin(self._block.titled(line))
         if text.startswith(_WAITING):
-            return self._begin(self._block.waiting())
+            return self._begin(self._block.waiting(line))
         if text.startswith("#"):
             return self._table_heading(line, text)
         if NAME.search(text):
@@ -94,10 +96,11 @@ class PerftestReader:
 
     def _begin(self, block: Block) -> Iterable[SuiteCurve]:
         closed = self._close(proper_end=False)
-        title = self._block.title
-        if title is not None and title is not block.title and not self._block.shown:
-            self._report(title, _NO_TABLE)
-        self._block = block
+        old, self._block = self._block, block
+        if old.title is not None and old.title is not block.title and not old.shown:
+            self._report(old.title, _NO_TABLE)
+        if old.waits is not None and old.title is None and old.waits is not block.waits:
+            self._report(old.waits, _NO_CLIENT)
         return closed
 
     def _table_heading(self, line: Line, text: str) -> Iterable[SuiteCurve]:

@@ -46,7 +46,7 @@ def _pair(pair: Pair, tolerance: float) -> Iterator[str]:
     yield f"## {words.result(pair)}: {inert(words.title(pair))}"
     yield "\n".join(f"- {inert(sentence)}" for sentence in _sentences(pair, tolerance))
     unit = words.unit(pair.a.quantity)
-    heads = ["size", f"A {unit}", f"B {unit}", "change of A"]
+    heads = ["size", f"A {unit}", f"B {unit}", "B against A"]
     if pair.basis != "means":
         heads += ["interval", "beyond"]
     yield table(heads, (row[: len(heads)] for row in _rows(pair)), right=True)

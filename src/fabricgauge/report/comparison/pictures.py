@@ -82,7 +82,7 @@ def _changes(pair: Pair, sized: Sequence[Difference], tolerance: float) -> Pictu
     x = [position(one.message_bytes or 0) for one in sized]
     span = _span(sized, tolerance)
     series = Series(
-        label="change of A",
+        label="B against A",
         x=x,
         y=[_inside(one.change, span) for one in sized],
         low=[_inside((one.low or one.ratio) - 1.0, span) for one in sized],
@@ -99,7 +99,7 @@ def _changes(pair: Pair, sized: Sequence[Difference], tolerance: float) -> Pictu
     )
     equal = Line("equal", [min(x), max(x)], [0.0, 0.0])
     band = (-100.0 * tolerance, 100.0 * tolerance)
-    label = f"change of A, %, {words.better_is(pair.a.quantity)}"
+    label = f"B against A, %, {words.better_is(pair.a.quantity)}"
     title = f"B against A; tinted: ± {words.share(tolerance)}"
     return Picture(title, label, False, (series,), (equal,), None, band=band, span=(-span, span))
 

@@ -81,7 +81,7 @@ def _sizes(pair: Pair) -> Table:
     quantity = pair.a.quantity
     unit = words.unit(quantity)
     intervals = pair.basis != "means"
-    heads = ("size", f"A {unit}", f"B {unit}", "change of A")
+    heads = ("size", f"A {unit}", f"B {unit}", "B against A")
     table = grid((*heads, "interval", "beyond") if intervals else heads, right=4)
     for one in pair.differences:
         cells = [

@@ -168,8 +168,10 @@ def counted(pair: Pair, tolerance: float) -> str:
 def crossings(pair: Pair) -> list[str]:
     """Crossovers as sentences; those that are not significant are only counted."""
     sure = [one for one in pair.crossovers if one.significant]
+    how = " (bare figures)" if pair.basis == "means" else ""
     found = [
-        f"B becomes the {one.becomes} one between {size(one.from_bytes)} and {size(one.to_bytes)}"
+        f"B becomes the {one.becomes} one between {size(one.from_bytes)} and"
+        f" {size(one.to_bytes)}{how}"
         for one in sure
     ]
     rest = len(pair.crossovers) - len(sure)

@@ -4,8 +4,6 @@ Sources: Intel MPI Library Developer Reference 2021.13, "Hydra Environment Varia
 "Fabrics Control" and "Process Pinning"; fi_tcp(7).
 """
 
-from pathlib import PurePosixPath
-
 from fabricgauge.model.command import Command
 from fabricgauge.model.engine import Mpi
 from fabricgauge.model.plan import PlannedLaunch
@@ -22,7 +20,7 @@ def command(mpi: Mpi, launch: PlannedLaunch, reach: Reach, program: tuple[str, .
         "-n", str(len(launch.nodes)),
         *program,
     )  # fmt: skip
-    return Command(argv, {**_home(mpi), **_transport(launch, reach)})
+    return Command(argv, {**mpi.env, **_transport(launch, reach)})
 
 
 def _launcher(reach: Reach, launch: PlannedLaunch) -> tuple[str, ...]:
@@ -39,16 +37,6 @@ def _hosts(launch: PlannedLaunch) -> tuple[str, ...]:
     """
     names = tuple(dict.fromkeys(launch.nodes))
     return ("-hosts", ",".join(names), "-ppn", str(len(launch.nodes) // len(names)))
-
-
-def _home(mpi: Mpi) -> dict[str, str]:
-    """Where its own libraries are: what its vars.sh would set."""
-    home = PurePosixPath(mpi.mpiexec).parent.parent
-    return {
-        "I_MPI_ROOT": str(home),
-        "LD_LIBRARY_PATH": f"{home}/lib:{home}/lib/release:{home}/opt/mpi/libfabric/lib",
-        "FI_PROVIDER_PATH": f"{home}/lib/prov:{home}/opt/mpi/libfabric/lib/prov:{home}/lib",
-    }
 
 
 def _transport(launch: PlannedLaunch, reach: Reach) -> dict[str, str]:

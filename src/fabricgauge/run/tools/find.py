@@ -85,9 +85,8 @@ def mpi_of(program: Path, known: Sequence[Mpi]) -> Mpi:
         if library is None and soname not in linked:
             continue
         home = _home(program, library)
-        intel = home / "bin" / "impi_info"
-        if kind == "mpich" and intel.exists():
-            return Mpi("intelmpi", "", home / "bin" / "mpiicpx", home / "bin" / "mpiexec.hydra")
+        if kind == "mpich" and (home / "bin" / "impi_info").exists():
+            return intel_mpi(home)
         for mpi in known:
             if mpi.kind == kind:
                 return mpi
@@ -96,6 +95,33 @@ def mpi_of(program: Path, known: Sequence[Mpi]) -> Mpi:
         f"{program} is linked with no MPI that is known (Open MPI, MPICH, Intel MPI);"
         " name one with --mpi"
     )
+
+
+#: Where the folders of libfabric's providers are below an Intel MPI: 2021.13 and later, up to
+#: 2021.12, and PyPI's impi-rt. Only the first folder that is named is looked into.
+_PROVIDERS = ("opt/mpi/libfabric/lib/prov", "libfabric/lib/prov", "lib/prov", "lib")
+
+
+def intel_mpi(home: Path) -> Mpi:
+    """An Intel MPI's run-time below ``home``, with what its vars.sh would set."""
+    providers = [home / name for name in _PROVIDERS if any((home / name).glob("lib*-fi.so"))]
+    libraries = [home / name for name in ("lib", "lib/release") if (home / name).is_dir()]
+    env = {
+        "I_MPI_ROOT": str(home),
+        "LD_LIBRARY_PATH": ":".join(map(str, libraries)),
+        **({"FI_PROVIDER_PATH": str(providers[0])} if providers else {}),
+    }
+    version = _intel_version(home, env)
+    bin_ = home / "bin"
+    return Mpi("intelmpi", version, bin_ / "mpiicpx", bin_ / "mpiexec.hydra", env=env)
+
+
+def _intel_version(home: Path, env: dict[str, str]) -> str:
+    asked = process.run(
+        [str(home / "bin" / "mpiexec.hydra"), "--version"], timeout_s=ASK_S, env=env
+    )
+    told = re.search(r"Version (\S+ ?(?:Update \d+)?)", asked.stdout)
+    return told[1].strip() if told else ""
 
 
 def _linked(program: Path) -> dict[str, Path | None]:

@@ -41,7 +41,10 @@ def listens(port: int) -> tuple[str, ...]:
 def run_work(
     work: Work, raw_dir: Path, *, silent_s: float, marker: str
 ) -> tuple[Ended, tuple[str, ...]]:
-    """Run a program to its end; how that was, and its lines, the server's first.
+    """Run a program to its end; how that was, and its lines.
+
+    The server's word on where it runs comes first, then standard output, then standard
+    error, to which NetPIPE writes its table.
 
     Output is in ``raw_dir`` (stdout.txt, stderr.txt, server.txt, server.err) as it comes.
     After ``silent_s`` without a line the program is ended. However it ends, also by an
@@ -70,7 +73,7 @@ def run_work(
         if server is not None:
             server.close()
         end_marked(marker)
-    return ended, (*_server_lines(raw_dir), *lines)
+    return ended, (*_lines(raw_dir / "server.txt")[:1], *lines, *_lines(raw_dir / "stderr.txt"))
 
 
 def _keep_commands(work: Work, raw_dir: Path) -> None:
@@ -98,14 +101,11 @@ def _await(work: Work, raw_dir: Path) -> None:
         raise CannotRun(f"the server did not begin to listen; {why}")
 
 
-def _server_lines(raw_dir: Path) -> tuple[str, ...]:
-    """The server's own word on where it runs; its figures are the client's once more."""
-    path = raw_dir / "server.txt"
+def _lines(path: Path) -> tuple[str, ...]:
     try:
-        text = path.read_text("utf-8", "replace") if path.exists() else ""
+        return tuple(path.read_text("utf-8", "replace").splitlines()) if path.exists() else ()
     except OSError:
         return ()
-    return tuple(text.splitlines()[:1])
 
 
 def _ended(work: Work, client: Stream, raw_dir: Path, wall_s: float) -> Ended:

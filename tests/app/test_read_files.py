@@ -1,0 +1,80 @@
+"""Files that are packed, broken, missing or no text at all."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from fabricgauge.app.read_files import found_in
+from fabricgauge.model.suite import Strange, SuiteCurve
+from fabricgauge.parse.lines import LONGEST_BYTES
+
+FIXTURE = Path(__file__).parents[1] / "fixtures" / "osu" / "7.4--latency-default.out"
+
+
+def only_curve(path: Path) -> SuiteCurve:
+    (curve,) = found_in(path, "a.out")
+    assert isinstance(curve, SuiteCurve)
+    return curve
+
+
+def test_a_packed_file_reads_as_the_plain_one(tmp_path: Path) -> None:
+    packed = tmp_path / "log"
+    packed.write_bytes(gzip.compress(FIXTURE.read_bytes()))
+    assert only_curve(packed) == only_curve(FIXTURE)
+
+
+def test_two_packed_files_behind_each_other_are_both_read(tmp_path: Path) -> None:
+    packed = tmp_path / "log.gz"
+    packed.write_bytes(gzip.compress(FIXTURE.read_bytes()) * 2)
+    assert len(list(found_in(packed))) == 2
+
+
+@pytest.mark.parametrize("cut", [3, 12, 60, -9, -1])
+def test_a_truncated_archive_keeps_what_stood_before_and_says_so(tmp_path: Path, cut: int) -> None:
+    packed = tmp_path / "log.gz"
+    packed.write_bytes(gzip.compress(FIXTURE.read_bytes() * 40)[:cut])
+    *before, last = found_in(packed)
+    assert isinstance(last, Strange)
+    assert "cannot be read further" in last.reason
+    assert all(isinstance(each, SuiteCurve) for each in before)
+    assert bool(before) == (cut < 0)
+
+
+def test_an_archive_with_a_wrong_byte_is_told_of(tmp_path: Path) -> None:
+    whole = bytearray(gzip.compress(FIXTURE.read_bytes()))
+    whole[-6] ^= 255
+    packed = tmp_path / "log.gz"
+    packed.write_bytes(bytes(whole))
+    *curves, last = found_in(packed)
+    assert isinstance(last, Strange)
+    assert len(curves) == 1
+
+
+def test_a_missing_file_and_a_directory_are_told_of(tmp_path: Path) -> None:
+    for path in (tmp_path / "none.out", tmp_path):
+        (strange,) = found_in(path)
+        assert isinstance(strange, Strange)
+        assert strange.source == str(path)
+
+
+def test_an_empty_file_holds_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "empty.out"
+    path.write_bytes(b"")
+    assert list(found_in(path)) == []
+
+
+def test_a_binary_file_is_strange_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "core"
+    path.write_bytes(bytes(range(256)) * 2000)
+    assert all(isinstance(each, Strange) for each in found_in(path))
+
+
+def test_a_very_long_line_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(b"x" * 3 * LONGEST_BYTES + b"\n" + FIXTURE.read_bytes())
+    strange, curve = found_in(path)
+    assert isinstance(strange, Strange)
+    assert (strange.line, strange.count) == (1, 1)
+    assert isinstance(curve, SuiteCurve)
+    assert curve.first_line == 3

@@ -1,0 +1,119 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.parse.reading import FIXTURES, curves_of, found, raw
+
+FILES = sorted(path.stem for path in (FIXTURES / "iperf2").glob("*.out"))
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_line_is_understood(name: str) -> None:
+    assert curves_of("iperf2", name)
+
+
+def test_the_row_of_the_whole_counts_and_not_the_intervals() -> None:
+    (curve,) = curves_of("iperf2", "2.1.8--text-intervals")
+    assert curve.points[0].estimate.value == pytest.approx(3.69e9 / 8)
+    assert curve.points[0].besides["minimum"] == pytest.approx(300e6 / 8)
+    assert curve.points[0].besides["maximum"] == pytest.approx(7.19e9 / 8)
+    assert (curve.suite, curve.benchmark, curve.pattern) == ("iperf2", "iperf", "bandwidth")
+    assert (curve.transport, curve.settings["counted by"]) == ("tcp", "sender")
+    assert curve.points[0].message_bytes is None
+
+
+def test_the_row_of_all_connections_is_the_aggregate() -> None:
+    together, one = curves_of("iperf2", "2.1.8--text-four-streams")
+    assert together.points[0].estimate.value == pytest.approx(3.03e9 / 8)
+    assert together.settings["streams"] == "4"
+    assert one.points[0].besides["maximum"] == pytest.approx(921e6 / 8)
+    assert one.pattern is None
+
+
+def test_a_row_may_tell_by_itself_of_how_many_connections_it_is() -> None:
+    together, one = curves_of("iperf2", "2.1.8--text-sum-only")
+    assert together.points[0].estimate.value == pytest.approx(491e6 / 8)
+    assert one.points[0].estimate.value == pytest.approx(491e6 / 16)
+
+
+def test_megabytes_are_binary() -> None:
+    together, _ = curves_of("iperf2", "2.1.8--text-megabytes")
+    assert together.points[0].estimate.value == 166 * 2**20
+    assert "2^20" in together.unit_rule
+    assert together.settings["log of"] == "client"
+
+
+@pytest.mark.parametrize(
+    ("name", "there", "back"),
+    [("2.1.8--text-full-duplex", 4.23e9, 5.42e9), ("2.0.13--text-both-ways", 942e6, 936e6)],
+)
+def test_two_directions_give_a_curve_each(name: str, there: float, back: float) -> None:
+    out, home = curves_of("iperf2", name)
+    assert out.settings["direction"] == "client to server"
+    assert out.points[0].estimate.value == pytest.approx(there / 8)
+    assert home.settings["direction"] == "server to client"
+    assert home.points[0].estimate.value == pytest.approx(back / 8)
+    assert (out.settings["counted by"], home.settings["counted by"]) == ("sender", "receiver")
+    assert (out.pattern, home.pattern) == (None, None)
+
+
+def test_a_reverse_test_is_counted_by_the_client() -> None:
+    (curve,) = curves_of("iperf2", "2.1.8--text-reverse")
+    assert curve.settings["direction"] == "server to client"
+    assert curve.settings["counted by"] == "receiver"
+
+
+def test_the_servers_report_is_what_arrived_of_datagrams() -> None:
+    (curve,) = curves_of("iperf2", "2.1.8--text-udp")
+    assert curve.points[0].estimate.value == pytest.approx(33.5e6 / 8)
+    assert curve.settings["lost"] == "19 % (1376 of 7068 datagrams)"
+    assert (curve.pattern, curve.transport) == (None, "")
+
+
+def test_a_refused_connection_is_a_failure() -> None:
+    (curve,) = curves_of("iperf2", "2.1.8--text-refused")
+    assert curve.points == ()
+    assert curve.failures[0].text == "connect failed: Connection refused"
+    assert curve.failures[0].line == 5
+
+
+def test_a_server_tells_of_one_test_after_the_other() -> None:
+    curves = curves_of("iperf2", "2.1.8--text-server")
+    wholes = [one for one in curves if "mean per connection" not in one.what]
+    assert {one.settings["log of"] for one in curves} == {"server"}
+    assert [one.settings["streams"] for one in wholes][:7] == list("1141212")
+    assert wholes[0].points[0].estimate.value == pytest.approx(3.95e9 / 8)
+    assert not any(one.cut_off for one in wholes[:7])
+
+
+def test_csv_is_exact() -> None:
+    (curve,) = curves_of("iperf2", "2.1.8--csv")
+    assert curve.points[0].estimate.value == 19253910278 / 8
+    together, _ = curves_of("iperf2", "2.1.8--csv-two-streams")
+    assert together.points[0].estimate.value == (237299765 + 108277925) / 8
+
+
+def test_a_second_csv_test_with_the_same_id_is_another_test() -> None:
+    row = raw("iperf2", "2.1.8--csv")
+    curves, strange = found(row + row.replace(b",41410,", b",41412,"))
+    assert len(curves) == 2
+    assert strange == []
+
+
+def test_a_test_without_its_last_row_is_cut_off() -> None:
+    text = b"".join(raw("iperf2", "2.1.8--text-intervals").splitlines(keepends=True)[:-1])
+    (curve,) = found(text)[0]
+    assert "no row of the whole test" in curve.cut_off
+    assert curve.points[0].estimate.value == pytest.approx((300e6 + 7.19e9) / 16)
+
+
+def test_a_heading_alone_is_told_of_as_cut_off() -> None:
+    (curve,) = found(b"Client connecting to 10.0.0.2, TCP port 5001\n")[0]
+    assert curve.points == ()
+    assert curve.cut_off
+
+
+@given(st.lists(st.sampled_from(raw("iperf2", "2.1.8--text-server").splitlines(True))))
+def test_rows_in_any_order_never_raise(lines: list[bytes]) -> None:
+    for curve in found(b"".join(lines))[0]:
+        assert all(point.estimate.value > 0 for point in curve.points)

@@ -1,0 +1,26 @@
+"""Fixtures and pieces of output, read as a whole file is."""
+
+from pathlib import Path
+
+from fabricgauge.model.suite import Strange, SuiteCurve
+from fabricgauge.parse.suites import read
+
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "osu"
+
+
+def fixture(name: str) -> bytes:
+    return (FIXTURES / f"{name}.out").read_bytes()
+
+
+def curves_and_strange(text: bytes) -> tuple[list[SuiteCurve], list[Strange]]:
+    found = list(read(text.splitlines(keepends=True)))
+    curves = [each for each in found if isinstance(each, SuiteCurve)]
+    return curves, [each for each in found if isinstance(each, Strange)]
+
+
+def curves_of(name: str) -> list[SuiteCurve]:
+    return curves_and_strange(fixture(name))[0]
+
+
+def values(curve: SuiteCurve) -> dict[int | None, float]:
+    return {point.message_bytes: point.estimate.value for point in curve.points}

@@ -1,0 +1,29 @@
+"""Reads recorded outputs through the same door as the program does."""
+
+from pathlib import Path
+
+from fabricgauge.model.suite import Strange, SuiteCurve
+from fabricgauge.parse.suites import read
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+
+
+def raw(suite: str, name: str) -> bytes:
+    return (FIXTURES / suite / f"{name}.out").read_bytes()
+
+
+def found(text: bytes) -> tuple[list[SuiteCurve], list[Strange]]:
+    everything = list(read(text.splitlines(keepends=True), "log"))
+    curves = [one for one in everything if isinstance(one, SuiteCurve)]
+    return curves, [one for one in everything if isinstance(one, Strange)]
+
+
+def curves_of(suite: str, name: str) -> list[SuiteCurve]:
+    """The curves of a file in which every line is understood."""
+    curves, strange = found(raw(suite, name))
+    assert strange == []
+    return curves
+
+
+def values(curve: SuiteCurve) -> list[tuple[int | None, float]]:
+    return [(point.message_bytes, point.estimate.value) for point in curve.points]

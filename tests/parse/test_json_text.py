@@ -1,0 +1,50 @@
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabricgauge.parse.interface import Line
+from fabricgauge.parse.json_text import MOST_ALIENS, Collector
+
+
+def collected(text: str) -> tuple[list[str], str]:
+    """The state after each line, and the object's text."""
+    lines = [Line(i, line) for i, line in enumerate(text.split("\n"), 1)]
+    collector = Collector.begun_by(lines[0])
+    assert collector is not None
+    return [collector.add(line) for line in lines], collector.text
+
+
+NESTED = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@given(st.dictionaries(st.text(), NESTED, min_size=1), st.sampled_from([None, 0, 2]))
+def test_an_object_ends_where_it_ends(value: object, indent: int | None) -> None:
+    text = json.dumps(value, indent=indent)
+    states, whole = collected(text)
+    assert states == ["open"] * (len(states) - 1) + ["whole"]
+    assert whole == text
+
+
+def test_brackets_in_strings_are_text() -> None:
+    states, _ = collected('{"a": "}", "b": "\\"}",\n"c": "\\\\"}')
+    assert states == ["open", "whole"]
+
+
+def test_a_line_that_is_no_json_is_alien_until_there_are_too_many() -> None:
+    states, whole = collected('{\n*** alien ***\n"a": 1}')
+    assert states == ["open", "alien", "whole"]
+    assert whole == '{\n"a": 1}'
+    assert collected("{\n" + "*\n" * (MOST_ALIENS + 1))[0][-2:] == ["broken", "open"]
+
+
+def test_a_long_row_of_escaped_quotes_takes_no_time() -> None:
+    collected('{"' + '\\"' * 200_000)
+
+
+def test_a_row_or_a_label_begins_no_object() -> None:
+    assert Collector.begun_by(Line(1, "[ ID] Interval")) is None
+    assert Collector.begun_by(Line(1, "[1,0]<stdout>: x")) is None
