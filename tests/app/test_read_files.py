@@ -30,7 +30,7 @@ def test_two_packed_files_behind_each_other_are_both_read(tmp_path: Path) -> Non
     assert len(list(found_in(packed))) == 2
 
 
-@pytest.mark.parametrize("cut", [3, 12, 60, -9, -1])
+@pytest.mark.parametrize("cut", [3, 12, 200, -9, -1])
 def test_a_truncated_archive_keeps_what_stood_before_and_says_so(tmp_path: Path, cut: int) -> None:
     packed = tmp_path / "log.gz"
     packed.write_bytes(gzip.compress(FIXTURE.read_bytes() * 40)[:cut])
@@ -38,7 +38,7 @@ def test_a_truncated_archive_keeps_what_stood_before_and_says_so(tmp_path: Path,
     assert isinstance(last, Strange)
     assert "cannot be read further" in last.reason
     assert all(isinstance(each, SuiteCurve) for each in before)
-    assert bool(before) == (cut < 0)
+    assert bool(before) == (cut not in (3, 12))
 
 
 def test_an_archive_with_a_wrong_byte_is_told_of(tmp_path: Path) -> None:
@@ -78,3 +78,19 @@ def test_a_very_long_line_is_one_line(tmp_path: Path) -> None:
     assert (strange.line, strange.count) == (1, 1)
     assert isinstance(curve, SuiteCurve)
     assert curve.first_line == 3
+
+
+def test_much_content_in_a_small_archive_is_unpacked_piece_by_piece(tmp_path: Path) -> None:
+    path = tmp_path / "log.gz"
+    path.write_bytes(gzip.compress(b"junk\n" * 2_000_000))
+    (strange,) = found_in(path)
+    assert isinstance(strange, Strange)
+    assert strange.count == 2_000_000
+
+
+def test_padding_behind_an_archive_is_nothing_and_junk_is_told_of(tmp_path: Path) -> None:
+    path = tmp_path / "log.gz"
+    path.write_bytes(gzip.compress(FIXTURE.read_bytes()) + b"\0" * 512)
+    assert len(list(found_in(path))) == 1
+    path.write_bytes(gzip.compress(FIXTURE.read_bytes()) + b"junk")
+    assert [type(each) for each in found_in(path)] == [SuiteCurve, Strange]

@@ -94,9 +94,13 @@ def test_a_pingpongs_bandwidth_beside_its_time_is_compared_once() -> None:
     time = one("latency", suite="imb", benchmark="PingPong", first_line=5)
     rate = one(None, suite="imb", benchmark="PingPong", first_line=5, quantity="bandwidth",
                what="ping-pong bandwidth (size / half round trip)")  # fmt: skip
-    kept, left = as_times("A", [time, rate])
+    messages = msgspec.structs.replace(
+        rate, quantity="message_rate", what="ping-pong messages per second (1 / half round trip)"
+    )
+    kept, left = as_times("A", [time, rate, messages])
     assert kept == [time]
-    assert [found.curve for found in left] == [rate]
+    assert [found.curve for found in left] == [rate, messages]
+    assert as_times("A", [messages]) == ([messages], [])
 
 
 def test_a_pingpongs_bandwidth_alone_becomes_the_half_round_trip_that_it_is() -> None:

@@ -1,6 +1,7 @@
 """Reads recorded outputs through the same door as the program does."""
 
 from pathlib import Path
+from typing import Any
 
 from fabricgauge.model.suite import Strange, SuiteCurve
 from fabricgauge.parse.suites import read
@@ -25,5 +26,6 @@ def curves_of(suite: str, name: str) -> list[SuiteCurve]:
     return curves
 
 
-def values(curve: SuiteCurve) -> list[tuple[int | None, float]]:
+def values(curve: SuiteCurve) -> list[tuple[int | None, Any]]:
+    """Sizes and figures; those may be compared with approximate ones."""
     return [(point.message_bytes, point.estimate.value) for point in curve.points]

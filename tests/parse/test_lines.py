@@ -6,7 +6,8 @@ from fabricgauge.parse.lines import LONGEST_BYTES, plain, split_host, split_labe
 
 
 @pytest.mark.parametrize(("text", "label", "rest"), [
-    ("[1,0]<stdout>:# OSU", "[1,0]<stdout>:", "# OSU"), ("[1,12]<stderr>: x", "[1,12]<stderr>:", "x"),
+    ("[1,0]<stdout>:# OSU", "[1,0]<stdout>:", "# OSU"),
+    ("[1,12]<stderr>: x", "[1,12]<stderr>:", "x"),
     ("0: x", "0:", "x"), (" 12: x", "12:", "x"), ("[3] x", "[3]", "x"), ("x: y", "", "x: y"),
     ("  0:       1 bytes  20000 times -->", "", "  0:       1 bytes  20000 times -->"),
     ("[  5]   0.00-1.00   sec", "", "[  5]   0.00-1.00   sec"),

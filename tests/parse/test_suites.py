@@ -52,7 +52,7 @@ def labelled(text: bytes, label: bytes) -> list[bytes]:
 
 def test_every_finding_names_its_source() -> None:
     curves, strange = found(LATENCY + b"Goodbye\n")
-    assert {each.source for each in (*curves, *strange)} == {"a.out"}
+    assert {each.source for each in curves} == {each.source for each in strange} == {"a.out"}
 
 
 def test_outputs_of_several_suites_in_one_file_are_told_apart() -> None:

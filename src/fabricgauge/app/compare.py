@@ -77,11 +77,17 @@ def _run(asked: str, directory: RunDirectory) -> Side:
         "started": run.started_utc,
         "networks": ", ".join(network.name for network in run.fabric.networks),
         "launches": str(len(run.launches)),
-        "MPI": next((one.header.mpi_library for one in run.launches if one.header), ""),
+        "MPI": _mpi(run),
         "directory": str(directory.path),
     }
     told = {key: value for key, value in facts.items() if value}
     return Operand(asked, "run", run.identity, told, _cautions(run)), suite_curves(run)
+
+
+def _mpi(run: Run) -> str:
+    """The library's own words in one line; some write a table."""
+    said = next((one.header.mpi_library for one in run.launches if one.header), "")
+    return " ".join(said.split())
 
 
 def _cautions(run: Run) -> tuple[str, ...]:

@@ -101,9 +101,12 @@ def import_logs(
         )
 
 
-def judge(directory: RunDirectory, thresholds: Thresholds) -> Judged:
+def judge(
+    directory: RunDirectory, thresholds: Thresholds, against: tuple[SuiteCurve, ...] = ()
+) -> Judged:
     """Judge what was imported and write the reports; the run is complete then."""
-    judged = conclude(msgspec.structs.replace(load(directory), complete=True), thresholds)
+    run = msgspec.structs.replace(load(directory), complete=True)
+    judged = conclude(run, thresholds, against)
     write_reports(directory, judged)
     directory.finish()
     return judged

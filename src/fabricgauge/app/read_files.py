@@ -1,18 +1,15 @@
 """Other suites' logs from disk: plain or gzip, line by line, in bounded memory."""
 
-import gzip
 import io
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, cast
 
+from fabricgauge.app.unpack import GZIP, Unpacked
 from fabricgauge.model.suite import Strange
 from fabricgauge.parse.json_text import MOST_CHARACTERS
 from fabricgauge.parse.lines import LONGEST_BYTES
 from fabricgauge.parse.suites import Found, read
 
-_GZIP = b"\x1f\x8b"
 _BUFFER_BYTES = 1 << 18
 
 
@@ -41,25 +38,25 @@ class _Lines:
     def __iter__(self) -> Iterator[bytes]:
         try:
             with self._path.open("rb") as file:
-                for raw in _lines(file):
-                    self.count += 1
-                    yield raw
-        except (OSError, EOFError, zlib.error) as error:
-            self.trouble = str(getattr(error, "strerror", None) or error)
+                yield from self._of(file)
+        except OSError as error:
+            self.trouble = str(error.strerror or error)
+
+    def _of(self, file: io.BufferedReader) -> Iterator[bytes]:
+        if file.peek(2)[:2] != GZIP:
+            yield from self._split(file)
+            return
+        unpacked = Unpacked(file)
+        yield from self._split(io.BufferedReader(unpacked, _BUFFER_BYTES))
+        self.trouble = unpacked.trouble
+
+    def _split(self, content: io.BufferedReader) -> Iterator[bytes]:
+        while raw := content.readline(LONGEST_BYTES):
+            self.count += 1
+            yield raw if raw.endswith(b"\n") else _whole(raw, content)
 
 
-def _lines(file: BinaryIO) -> Iterator[bytes]:
-    packed = file.peek(2)[:2] == _GZIP if isinstance(file, io.BufferedReader) else False
-    content = io.BufferedReader(_unpacked(file), _BUFFER_BYTES) if packed else file
-    while raw := content.readline(LONGEST_BYTES):
-        yield raw if raw.endswith(b"\n") else _whole(raw, content)
-
-
-def _unpacked(file: BinaryIO) -> io.RawIOBase:
-    return cast(io.RawIOBase, gzip.GzipFile(fileobj=file))
-
-
-def _whole(raw: bytes, content: BinaryIO) -> bytes:
+def _whole(raw: bytes, content: io.BufferedReader) -> bytes:
     """The rest of a long line belongs to it: kept for JSON, dropped for all others."""
     kept = [raw]
     room = MOST_CHARACTERS if raw.lstrip()[:1] in (b"{", b"[") else 0

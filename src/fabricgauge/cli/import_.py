@@ -33,6 +33,7 @@ def import_(ctx: click.Context, /, logs: tuple[str, ...], **options: Any) -> Non
     from fabricgauge import settings
     from fabricgauge.app.import_logs import import_logs, judge
     from fabricgauge.app.progress import Silent
+    from fabricgauge.cli.job import reference_curves
     from fabricgauge.cli.show import require_format, show
     from fabricgauge.judge.judging import exit_status
     from fabricgauge.judge.thresholds import thresholds_from
@@ -43,6 +44,7 @@ def import_(ctx: click.Context, /, logs: tuple[str, ...], **options: Any) -> Non
     said = settings.load()
     thresholds = thresholds_from(said.thresholds, said.thresholds_origin)
     hosts = expand(options["hosts"], "") if options["hosts"] else ()
+    against = reference_curves(options["against"])
     sources = _sources(logs, options["network"])
     directory = RunDirectory.create(options["output"] or settings.run_root())
     try:
@@ -50,7 +52,7 @@ def import_(ctx: click.Context, /, logs: tuple[str, ...], **options: Any) -> Non
     except BaseException:
         directory.discard(copies=True)
         raise
-    judged = judge(directory, thresholds)
+    judged = judge(directory, thresholds, against)
     show(judged, directory.path, options["format_"], options["to"])
     ctx.exit(exit_status(judged.overall))
 

@@ -120,4 +120,8 @@ def reference_curves(name: str | None) -> "tuple[SuiteCurve, ...]":
     known = reference(name)
     if not known.curves:
         raise UsageError(f"{name} is a table without curves; `fabricgauge compare` cannot use it")
-    return tuple(msgspec.structs.replace(one, source=known.name) for one in known.curves)
+    said = {"from": known.provenance, "caveat": known.caveat}
+    return tuple(
+        msgspec.structs.replace(one, source=known.name, settings={**one.settings, **said})
+        for one in known.curves
+    )

@@ -16,12 +16,19 @@ import click
     help="Where runs are kept; default: $XDG_DATA_HOME/fabricgauge/runs.",
 )
 @click.option("--format", "format_", envvar="FABRICGAUGE_REPORT_FORMAT", default="terminal",
-              show_default=True, help="terminal, html or json.")  # fmt: skip
+              show_default=True, help="terminal, html, json, csv, markdown, junit, prometheus, osu or imb.")  # fmt: skip
+@click.option("--against", metavar="NAME", help="A reference whose curves stand beside yours.")
 @click.option("--to", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="Write to FILE instead of the terminal.")  # fmt: skip
 @click.pass_context
 def report(
-    ctx: click.Context, /, run: str, root: Path | None, format_: str, to: Path | None
+    ctx: click.Context,
+    /,
+    run: str,
+    root: Path | None,
+    format_: str,
+    against: str | None,
+    to: Path | None,
 ) -> None:
     """Judge a stored run by today's rules and thresholds and show it.
 
@@ -30,6 +37,7 @@ def report(
     """
     from fabricgauge import settings
     from fabricgauge.app.conclude import conclude
+    from fabricgauge.cli.job import reference_curves
     from fabricgauge.cli.show import require_format, show
     from fabricgauge.judge.judging import exit_status
     from fabricgauge.judge.thresholds import thresholds_from
@@ -40,6 +48,6 @@ def report(
     directory = find(root or settings.run_root(), run)
     said = settings.load()
     thresholds = thresholds_from(said.thresholds, said.thresholds_origin)
-    judged = conclude(load(directory), thresholds)
+    judged = conclude(load(directory), thresholds, reference_curves(against))
     show(judged, directory.path, format_, to)
     ctx.exit(exit_status(judged.overall))

@@ -7,6 +7,7 @@ that holds however wide the noise is, if it is as likely to favour one side as t
 some size is so far beyond that Holm's correction for all sizes leaves it standing.
 """
 
+import math
 from collections.abc import Sequence
 from itertools import groupby
 from math import comb
@@ -15,8 +16,8 @@ from fabricgauge.compare.significance import FAMILY_ERROR
 from fabricgauge.model.comparison import Basis, Difference, Summary
 from fabricgauge.model.suite import LESS_IS_BETTER, Quantity
 
-#: In a single launch one size and its neighbour may have been disturbed as a whole.
-LEAST_CORRECTED: dict[Basis, int] = {"launches": 1, "intervals": 3}
+#: In a single launch one size in so many may have been disturbed as a whole.
+SIZES_PER_DISTURBANCE = 12
 
 
 def regression(
@@ -38,10 +39,16 @@ def regression(
         )
     if chance_of_run(in_a_row, summary.sizes) <= FAMILY_ERROR / pairs:
         return f"beyond the tolerance and all intervals B is worse at {in_a_row} sizes in a row"
-    if summary.corrected >= min(LEAST_CORRECTED[basis], summary.sizes):
+    if summary.corrected >= _least_corrected(summary.sizes, basis):
         sizes = "one size" if summary.corrected == 1 else f"{summary.corrected} sizes"
         return f"B is worse beyond the tolerance at {sizes} even after Holm's correction for all"
     return ""
+
+
+def _least_corrected(sizes: int, basis: Basis) -> int:
+    if basis == "launches":
+        return 1
+    return min(sizes, 1 + math.ceil(sizes / SIZES_PER_DISTURBANCE))
 
 
 def _by_median(summary: Summary, quantity: Quantity, tolerance: float) -> str:

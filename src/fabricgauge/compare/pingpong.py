@@ -1,4 +1,4 @@
-"""A ping-pong's bandwidth is its time in another form: it is compared as a time, and once."""
+"""A ping-pong's bandwidth and message rate are its time in other forms: it is compared once."""
 
 from collections.abc import Iterable, Sequence
 
@@ -8,7 +8,9 @@ from fabricgauge.model.comparison import Side, Unmatched
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.suite import SuiteCurve, SuitePoint
 
-#: How ``what`` begins for a bandwidth that is message size over half round trip.
+#: How ``what`` begins for a column that is worked out of the half round trip, and for that of
+#: them which is message size over half round trip.
+DERIVED = "ping-pong "
 WHAT = "ping-pong bandwidth"
 _TOLD = "the same figures as the time beside it, which is compared"
 
@@ -22,17 +24,14 @@ def as_times(side: Side, curves: Iterable[SuiteCurve]) -> tuple[list[SuiteCurve]
     timed = {_table(one) for one in given if one.pattern == "latency" and one.quantity == "time"}
     kept, left = [], []
     for curve in given:
-        if not _is_pingpong_bandwidth(curve):
-            kept.append(curve)
-        elif _table(curve) in timed:
+        derived = curve.pattern is None and curve.what.startswith(DERIVED)
+        if derived and _table(curve) in timed:
             left.append(Unmatched(side, curve, _TOLD))
-        else:
+        elif derived and curve.quantity == "bandwidth" and curve.what.startswith(WHAT):
             kept.append(_as_time(curve))
+        else:
+            kept.append(curve)
     return kept, left
-
-
-def _is_pingpong_bandwidth(curve: SuiteCurve) -> bool:
-    return curve.quantity == "bandwidth" and curve.pattern is None and curve.what.startswith(WHAT)
 
 
 def _table(curve: SuiteCurve) -> tuple[str, str, int]:

@@ -13,8 +13,9 @@ from fabricgauge.parse.not_understood import NotUnderstood
 Found = SuiteCurve | Strange
 
 _NUMBERS = re.compile(r"[\s\d.]*")
-#: Several suites' outputs begin with a ruler; it tells nothing that could be lost.
-_DECORATION = re.compile(r"[-=*#~_\s]*")
+#: Several suites' outputs begin with a ruler, in documents with a code fence; neither tells
+#: anything that could be lost.
+_DECORATION = re.compile(r"[-=*#~_\s]*|`{3,}\w*\s*")
 _FOREIGN = "no output of a known suite"
 
 

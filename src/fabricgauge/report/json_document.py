@@ -6,11 +6,12 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.curve import Curve
 from fabricgauge.model.run import Run
+from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import Outcome, Verdict
 from fabricgauge.report.conclusion import headline
 from fabricgauge.report.interface import Judged, Setting
 
-VERSION = "1.0"
+VERSION = "1.1"
 
 
 class Document(msgspec.Struct, frozen=True, tag_field="format", tag="fabricgauge-report"):
@@ -30,6 +31,7 @@ class Document(msgspec.Struct, frozen=True, tag_field="format", tag="fabricgauge
     ceilings: dict[str, Ceiling | Skipped]
     curves: tuple[Curve, ...]
     run: Run
+    against: tuple[SuiteCurve, ...]
 
 
 def render(judged: Judged, _setting: Setting) -> str:
@@ -45,5 +47,6 @@ def render(judged: Judged, _setting: Setting) -> str:
         ceilings=judged.ceilings,
         curves=judged.curves,
         run=judged.run,
+        against=judged.against,
     )
     return msgspec.json.encode(document).decode() + "\n"

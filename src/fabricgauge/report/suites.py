@@ -42,9 +42,12 @@ def told(judged: Judged) -> tuple[Told, ...]:
 
 
 def row(judged: Judged, one: Told) -> SuiteRow:
-    curve = one.curve
+    return row_of(one.curve, ceiling_of(judged, one))
+
+
+def row_of(curve: SuiteCurve, limit: float | None) -> SuiteRow:
+    """A curve's row; ``limit`` is the ceiling in its unit, None where none applies."""
     best = best_point(curve)
-    limit = ceiling_of(judged, one)
     return SuiteRow(
         where=f"{curve.source}:{curve.first_line}",
         benchmark=f"{curve.suite} {curve.version} {curve.benchmark}".replace("  ", " "),

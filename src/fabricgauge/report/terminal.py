@@ -52,6 +52,7 @@ def _parts(judged: Judged, setting: Setting) -> Iterator[RenderableType]:
                 figures(judged, name),
             )
     yield from _suites(judged)
+    yield from _against(judged)
     if traffic(judged.run):
         yield from _titled("Path: what each interface sent during the cases", paths(judged))
     yield from _missing(judged)
@@ -70,6 +71,17 @@ def _suites(judged: Judged) -> Iterator[RenderableType]:
         yield indented(f"and {len(told) - MOST_CURVES} more; the HTML report lists them")
     rules = dict.fromkeys(one.curve.unit_rule for one in told)
     yield indented(f"units read as: {'; '.join(rules)}")
+
+
+def _against(judged: Judged) -> Iterator[RenderableType]:
+    if not judged.against:
+        return
+    yield Text()
+    yield plain("Against (published; `fabricgauge compare` has the whole curves)", "bold")
+    for curve in judged.against:
+        row = suites.row_of(curve, None)
+        yield indented(f"{row.where} {row.benchmark}, {row.what}: {row.figure}")
+    yield indented(f"caveat: {judged.against[0].settings.get('caveat', 'none')}")
 
 
 def _titled(title: str, body: RenderableType) -> Iterator[RenderableType]:

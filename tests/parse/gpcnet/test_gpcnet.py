@@ -1,9 +1,9 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.parse.reading import FIXTURES, curves_of, found, raw
 
 from fabricgauge.model.suite import SuiteCurve
-from tests.parse.reading import FIXTURES, curves_of, found, raw
 
 FILES = sorted(path.stem for path in (FIXTURES / "gpcnet").glob("*.out"))
 LOAD = "1.3--network-load-test"

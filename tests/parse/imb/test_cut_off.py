@@ -32,14 +32,14 @@ def of_lines(*lines: str) -> tuple[list[SuiteCurve], list[Strange]]:
     return of("\n".join(lines).encode())
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(st.integers(min_value=TITLE_END, max_value=LAST_LINE))
 def test_a_file_cut_anywhere_is_told_of(at: int) -> None:
     curves, strange = of(WHOLE[:at])
     assert strange or any(one.cut_off for one in curves)
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(st.integers(min_value=TITLE_END, max_value=LAST_LINE))
 def test_no_figure_of_a_cut_file_differs_from_the_whole_one_s(at: int) -> None:
     def points(raw: bytes) -> dict[tuple[int, str], float]:

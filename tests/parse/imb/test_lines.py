@@ -93,7 +93,7 @@ line = st.one_of(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(st.lists(line, max_size=60))
 def test_any_mix_of_lines_is_read_without_raising_and_no_line_is_lost(lines: list[bytes]) -> None:
     for one in read(lines):

@@ -1,7 +1,6 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from tests.parse.reading import FIXTURES, curves_of, found, raw
 
 FILES = sorted(path.stem for path in (FIXTURES / "iperf2").glob("*.out"))
@@ -111,6 +110,12 @@ def test_a_heading_alone_is_told_of_as_cut_off() -> None:
     (curve,) = found(b"Client connecting to 10.0.0.2, TCP port 5001\n")[0]
     assert curve.points == ()
     assert curve.cut_off
+
+
+def test_an_output_without_any_test_is_told_of() -> None:
+    curves, strange = found(b"Server listening on TCP port 5001\n")
+    assert curves == []
+    assert [one.reason for one in strange] == ["a test; this output of iperf 2 has none"]
 
 
 @given(st.lists(st.sampled_from(raw("iperf2", "2.1.8--text-server").splitlines(True))))

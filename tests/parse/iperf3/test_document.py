@@ -3,10 +3,10 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.parse.reading import curves_of, found, raw
 
 from fabricgauge.parse.iperf3.document import read as read_document
 from fabricgauge.parse.iperf3.document import recognised
-from tests.parse.reading import curves_of, found, raw
 
 
 def document(name: str) -> "dict[str, dict[str, dict[str, float]]]":

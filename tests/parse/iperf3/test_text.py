@@ -1,7 +1,6 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from tests.parse.reading import FIXTURES, curves_of, found, raw
 
 RECORDED = sorted(path.stem for path in (FIXTURES / "iperf3").glob("*.out"))
@@ -104,6 +103,12 @@ def test_rates_that_are_none_become_failures(rate: str) -> None:
     curves, _ = found((head + row).encode())
     assert [one.points for one in curves] == [()]
     assert curves[0].failures or curves[0].cut_off
+
+
+def test_an_output_without_any_test_is_told_of() -> None:
+    curves, strange = found(b"Server listening on 5201\n")
+    assert curves == []
+    assert [one.reason for one in strange] == ["a test; this output of iperf3 has none"]
 
 
 @given(st.lists(st.sampled_from(raw("iperf3", "3.12--text-bidir-two-streams").splitlines(True))))

@@ -3,10 +3,13 @@ import statistics
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.parse.reading import curves_of, found, raw
 
+from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.parse.lines import LONGEST_BYTES
 from fabricgauge.parse.mpigraph import spread
 from fabricgauge.parse.mpigraph.spread import Spread
-from tests.parse.reading import curves_of, found, raw
+from fabricgauge.parse.suites import read
 
 NAME = "1.5--three-ranks"
 
@@ -64,6 +67,12 @@ def test_a_row_cut_in_the_middle_is_told_of() -> None:
     assert found(text)[0][-1].cut_off == "the last row of the Recv table has 1 of 3 figures"
 
 
+def test_an_end_without_a_table_is_told_of() -> None:
+    curves, strange = found(b"START mpiGraph v1.5\nProcs\t3\n\nEND mpiGraph\n")
+    assert curves == []
+    assert [one.line for one in strange] == [4]
+
+
 def test_a_pair_without_a_figure_is_a_failure() -> None:
     text = raw("mpigraph", NAME).replace(b"459.905", b"0.000").replace(b"555.693", b"inf")
     send = found(text)[0][0]
@@ -77,8 +86,13 @@ def test_rows_longer_than_a_line_may_be_are_put_together() -> None:
     row = "0.000\t" + "101.000\t" * (ranks - 1)
     lines = ["START mpiGraph v1.5\n", f"Procs\t{ranks}\n", f"Send\t{header}\n"]
     lines += [f"node-00000:0 to\t{row}\n"]
-    pieces = [text[at : at + 65536] for text in lines for at in range(0, len(text), 65536)]
-    (send,) = found("".join(pieces).encode())[0][:1]
+    pieces = [
+        text[at : at + LONGEST_BYTES].encode()
+        for text in lines
+        for at in range(0, len(text), LONGEST_BYTES)
+    ]
+    send = next(iter(read(pieces)))
+    assert isinstance(send, SuiteCurve)
     assert send.points[0].estimate.samples == ranks - 1
     assert send.failures == ()
     assert send.cut_off == f"the Send table has 1 of {ranks} rows"

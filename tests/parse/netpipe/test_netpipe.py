@@ -1,10 +1,10 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.parse.reading import FIXTURES, curves_of, found, raw, values
 
 from fabricgauge.parse.netpipe.rows import console_row
 from fabricgauge.parse.netpipe.rule import rule_of
-from tests.parse.reading import FIXTURES, curves_of, found, raw, values
 
 FILES = sorted(path.stem for path in (FIXTURES / "netpipe").glob("*.out"))
 
@@ -105,6 +105,13 @@ def test_an_integrity_check_has_no_figures_and_says_so() -> None:
     curves, strange = found(raw("netpipe", "3.7.2--mpich-integrity"))
     assert curves == []
     assert "integrity check" in strange[0].reason
+
+
+def test_a_heading_alone_is_told_of_and_one_behind_the_rows_is_not() -> None:
+    heading = b"Sending output to np.out\n"
+    (alone,) = found(heading)[0]
+    assert alone.cut_off == "no row: the output ends before the first one"
+    assert len(found(raw("netpipe", "3.7.2--mpich-quick") + heading)[0]) == 2
 
 
 def test_two_runs_in_a_row_are_two_tables() -> None:

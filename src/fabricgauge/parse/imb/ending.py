@@ -56,13 +56,14 @@ def _too_small(last: int, output: Output) -> str:
 
 def is_short(rows: Sequence[Row], benchmark: Benchmark, part: str) -> bool:
     """Whether the last row looks as if its last number lacks digits."""
-    role, word = list(rows[-1].words.items())[-1]
-    if rows[-1].trouble is not None or role == "unknown" or not word.lstrip("+-")[:1].isdecimal():
+    last = rows[-1]
+    role, word = list(last.words.items())[-1] if last.trouble is None else ("unknown", "")
+    if role == "unknown" or not word.lstrip("+-")[:1].isdecimal():
         return False
     if role != "rate":
-        before = list(rows[-2].words.values())[-1] if len(rows) > 1 else ""
+        before = rows[-2].words.get(role, "") if len(rows) > 1 else ""
         return _decimals(word) < (_decimals(before) if before else _DECIMALS)
-    found = evidence_of(rows[-1], benchmark, part)
+    found = evidence_of(last, benchmark, part)
     return found is not None and not found.allows(DECIMAL) and not found.allows(BINARY)
 
 

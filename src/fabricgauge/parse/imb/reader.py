@@ -28,7 +28,8 @@ _LAST_LINE = "# All processes entering MPI_Finalize"
 _RULER = re.compile(r"\s*#-{4,}\s*")
 
 #: Longest line of IMB's: sixteen ranks, or a command, of which nothing is needed.
-MOST_WORDS = 64
+_MOST_WORDS = 64
+_MOST_CHARACTERS = 400
 
 #: Where the lines with # in front belong: the output's head, the command in it, its list of
 #: benchmarks, what stands above a table, or nowhere (after a table).
@@ -60,11 +61,10 @@ class ImbReader:
             self._table = SizeTable(self._output, self._block, layout, line, self._report)
             self._zone = "table"
             return curves
-        if words[0].startswith("#"):
-            return self._comment(line, " ".join(words[:MOST_WORDS]))
-        if self._table is not None and self._table.take(line, words):
+        if words[0][0] != "#" and self._table is not None and self._table.take(line, words):
             return ()
-        return self._other(line, " ".join(words[:MOST_WORDS]))
+        text = " ".join(words[:_MOST_WORDS])[:_MOST_CHARACTERS]
+        return self._comment(line, text) if words[0][0] == "#" else self._other(line, text)
 
     def end(self) -> Iterable[SuiteCurve]:
         return self._end_output()

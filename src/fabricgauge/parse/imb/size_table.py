@@ -30,6 +30,7 @@ class SizeTable:
         self._block, self._layout = block, layout
         self._headline, self._report = headline, report
         self._benchmark = meaning_of(block.name.removeprefix("Multi-"), part, block.mode)
+        self._roles = layout.curves
         self._rows: list[Row] = []
         self._torn: Row | None = None
 
@@ -94,8 +95,8 @@ class SizeTable:
         elif (row.number("defects") or 0.0) != 0.0:
             table.failed(row.line, size, "corrupt")
         else:
-            values = [self._value(row, role) for role in self._layout.curves]
-            besides = [_besides(row, role) for role in self._layout.curves]
+            values = [self._value(row, role) for role in self._roles]
+            besides = _besides(row, self._roles)
             table.row(row.line, size, values, besides, int(row.words.get("repetitions", "0")))
 
     def _value(self, row: Row, role: Role) -> float | None:
@@ -163,9 +164,9 @@ def _part_of(name: str, layout: Layout) -> str:
     return "P2P" if {"time", "bandwidth", "rate"} <= set(layout.roles) else ""
 
 
-def _besides(row: Row, role: Role) -> dict[Besides, float]:
+def _besides(row: Row, roles: Sequence[Role]) -> Sequence[dict[Besides, float]]:
     """The extremes are those over ranks, each of them a mean over the repetitions."""
     least, most = row.number("least"), row.number("most")
-    if role != "mean" or least is None or most is None:
-        return {}
-    return {"minimum": least, "maximum": most}
+    if least is None or most is None:
+        return ()
+    return [{"minimum": least, "maximum": most} if role == "mean" else {} for role in roles]

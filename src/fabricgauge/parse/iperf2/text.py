@@ -47,9 +47,12 @@ class Iperf2Reader:
         self._window = ""
         self._from_server = False
         self._connections = 0
+        self._first: Line | None = None
+        self._told = False
 
     def line(self, line: Line) -> Iterable[SuiteCurve]:
         text = line.text
+        self._first = self._first or line
         client, server = _CLIENT.match(text), _SERVER.match(text)
         connected, row, error = _CONNECTED.match(text), row_of(text), _ERROR.search(text)
         csv_row = csv.csv_row(text)
@@ -67,8 +70,14 @@ class Iperf2Reader:
             self._remark(line)
 
     def end(self) -> Iterable[SuiteCurve]:
+        yield from self._finish()
+        if self._first is not None and not self._told:
+            self._report(self._first, "a test; this output of iperf 2 has none")
+
+    def _finish(self) -> Iterable[SuiteCurve]:
         test, self._test = self._test, None
         if test is not None:
+            self._told = True
             yield from curves(test.result())
 
     def _heading(
@@ -76,7 +85,7 @@ class Iperf2Reader:
     ) -> Iterable[SuiteCurve]:
         """A client that also listens (``-d``, ``-r``) names the server's port first."""
         if self._test is not None and self._test.measured:
-            yield from self.end()
+            yield from self._finish()
         self._window = ""
         for name, heading in (("client", client), ("server", server)):
             if heading:
@@ -97,7 +106,7 @@ class Iperf2Reader:
     def _connected(self, line: Line, match: "re.Match[str]") -> Iterable[SuiteCurve]:
         """A connection after the last row of a test begins the next one."""
         if self._test is not None and self._test.ended:
-            yield from self.end()
+            yield from self._finish()
         test = self._open(line)
         self._connections += 1
         local = match["local"].partition("%")[0]
@@ -130,7 +139,7 @@ class Iperf2Reader:
         """A new test begins at zero with an id that the last test had, or after its sum."""
         row, test = found.row, self._test
         if test and row.start == 0 and test.ended and self._starts_anew(test, row):
-            yield from self.end()
+            yield from self._finish()
         self._protocol = found.protocol
         test = self._open(line)
         test.unit_rule = csv.UNIT_RULE

@@ -51,9 +51,12 @@ class TextReader:
         self._test: TextTest | None = None
         self._error: Line | None = None
         self._hidden = False
+        self._first: Line | None = None
+        self._told = False
 
     def line(self, line: Line) -> Iterable[SuiteCurve]:
         text = line.text
+        self._first = self._first or line
         begun = _TEST.search(text)
         if self._hidden and not text.startswith("iperf Done") and "Connecting to" not in text:
             return
@@ -70,6 +73,8 @@ class TextReader:
     def end(self) -> Iterable[SuiteCurve]:
         yield from self._finish(done=False)
         yield from self._lonely_error()
+        if self._first is not None and not self._told:
+            self._report(self._first, "a test; this output of iperf3 has none")
 
     def _begin(self, line: Line, host: str) -> Iterable[SuiteCurve]:
         yield from self._finish(done=False)
@@ -86,6 +91,7 @@ class TextReader:
         else:
             test.error = str(_word(self._error))
             self._error = None
+        self._told = True
         yield from curves(test.result())
 
     def _failed(self, line: Line) -> Iterable[SuiteCurve]:
@@ -97,7 +103,7 @@ class TextReader:
         error, self._error = self._error, None
         if error is not None:
             test = TextTest(error, self._version, "", "")
-            test.error = _word(error)
+            test.error, self._told = _word(error), True
             yield from curves(test.result())
 
     def _within(self, line: Line) -> None:

@@ -59,6 +59,8 @@ class MpiGraphReader:
             self._begin_row(line, row, self._part)
         elif text.startswith("END mpiGraph"):
             yield from self._close("")
+            if not self._told:
+                self._report(line, "two tables in front of the end of mpiGraph")
             self._start = None
             self._clear()
         elif self._setting(text):

@@ -51,10 +51,12 @@ class NetPipeReader:
         elif line.text.startswith("Completed with "):
             self._open(line).completed = True
             yield from self.end()
+        elif _OUTPUT.match(line.text):
+            if self._run is not None and self._run.rows:
+                yield from self.end()
+            self._open(line)
         elif not (self._heading(line) or _KNOWN.search(line.text)):
             self._report(line, "a row or a remark of NetPIPE")
-        elif _OUTPUT.match(line.text) and self._run is not None and self._run.rows:
-            yield from self.end()
 
     def end(self) -> Iterable[SuiteCurve]:
         """A heading without rows is told of, unless it only trails behind its rows."""
@@ -82,8 +84,6 @@ class NetPipeReader:
 
     def _heading(self, line: Line) -> bool:
         text = line.text
-        if _OUTPUT.match(text):
-            return True
         host, pairs = _HOST.match(text) or _HOST_5.match(text), _PAIRS.match(text)
         found = [(name, match) for name, regex in _SETTINGS if (match := regex.search(text))]
         streams = text.startswith("Streaming") and "one direction" in text

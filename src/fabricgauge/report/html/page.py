@@ -34,12 +34,13 @@ _Slots = dict[str | None, list[document.Slot]]
 def _plots(judged: Judged) -> tuple[_Slots, list[document.Slot], list[dict[str, Any]]]:
     """Slots of our own curves by network, those of other suites' curves, and all plots."""
     from fabricgauge.report.html.series import pictures
-    from fabricgauge.report.html.suite_pictures import suite_pictures
+    from fabricgauge.report.html.suite_pictures import suite_pictures, with_references
 
     documents: list[dict[str, Any]] = []
     slots: _Slots = {}
     for network in networks(judged):
         drawn = pictures(judged, network)
         if drawn:
-            slots[network] = [document.slot(picture, documents) for picture in drawn]
+            beside = (with_references(judged, picture) for picture in drawn)
+            slots[network] = [document.slot(picture, documents) for picture in beside]
     return slots, [document.slot(one, documents) for one in suite_pictures(judged)], documents

@@ -48,6 +48,7 @@ class Picture(NamedTuple):
 
     ``full_scale`` is the ceiling in the plot's unit, None where there is none. ``band`` is
     a tinted range of y. Without ``span``, the range of y, a linear axis begins at 0.
+    ``patterns`` are those of our own curves in it.
     """
 
     title: str
@@ -58,6 +59,7 @@ class Picture(NamedTuple):
     full_scale: float | None
     band: tuple[float, float] | None = None
     span: tuple[float, float] | None = None
+    patterns: tuple[str, ...] = ()
 
 
 def pictures(judged: Judged, network: str | None) -> tuple[Picture, ...]:
@@ -85,7 +87,8 @@ def _times(judged: Judged, network: str | None, pattern: str, y_label: str) -> P
     curves = curves_of(judged, network, (pattern,))
     series = tuple(_time_series(curve) for curve in curves)
     lines = tuple(_floors(judged, network, series))
-    return Picture(_capital(TITLES[pattern]), y_label, True, series, lines, None)
+    title = _capital(TITLES[pattern])
+    return Picture(title, y_label, True, series, lines, None, patterns=(pattern,))
 
 
 def _time_series(curve: Curve) -> Series:
@@ -117,6 +120,7 @@ def _rates(judged: Judged, network: str | None, patterns: tuple[str, ...], which
         series=tuple(one for one in series if one.x),
         lines=_ceiling(limit, which, series),
         full_scale=limit / 1e6 if limit else None,
+        patterns=patterns,
     )
 
 

@@ -25,7 +25,7 @@ def suite_pictures(judged: Judged) -> tuple[Picture, ...]:
     """At most ``MOST_PICTURES`` plots, those of our own patterns first."""
     groups: dict[tuple[bool, str, str, str | None], list[Told]] = {}
     for one in suites.told(judged):
-        if sum(point.message_bytes is not None for point in one.curve.points) > 1:
+        if _sized(one.curve) > 1:
             curve = one.curve
             key = (curve.pattern is None, curve.quantity, curve.what, one.launch.network)
             groups.setdefault(key, []).append(one)
@@ -45,9 +45,26 @@ def _beside(judged: Judged, like: SuiteCurve) -> list[SuiteCurve]:
     return [
         one
         for one in judged.against
-        if (one.pattern or one.benchmark, one.quantity, one.directions)
+        if _sized(one)
+        and (one.pattern or one.benchmark, one.quantity, one.directions)
         == (like.pattern or like.benchmark, like.quantity, like.directions)
     ]
+
+
+def with_references(judged: Judged, picture: Picture) -> Picture:
+    """A plot of our own curves with the reference curves of the same patterns in it."""
+    quantity = "time" if picture.log else "bandwidth"
+    beside = [
+        one for one in judged.against if one.pattern in picture.patterns
+        and one.quantity == quantity and _sized(one) > 0
+    ]  # fmt: skip
+    factor, _ = _SHOWN["s" if picture.log else "bytes/s"]
+    drawn = tuple(_series(one, factor) for one in beside)
+    return picture._replace(series=(*picture.series, *drawn))
+
+
+def _sized(curve: SuiteCurve) -> int:
+    return sum(point.message_bytes is not None for point in curve.points)
 
 
 def _picture(judged: Judged, group: Sequence[Told], beside: Sequence[SuiteCurve]) -> Picture:

@@ -44,7 +44,13 @@ def filled(judged: Judged) -> dict[str, Any]:
         "suite_tables": [_table(judged, one) for one in shown],
         "suite_left_out": len(told) - len(shown),
         "strange": _strange(judged),
+        "references": [_reference(one) for one in judged.against],
     }
+
+
+def _reference(curve: SuiteCurve) -> SuiteTable:
+    """A reference curve's row, with its provenance and caveat among the settings."""
+    return _table_of(curve, suites.row_of(curve, None))
 
 
 def _strange(judged: Judged) -> list[Strange]:
@@ -52,10 +58,13 @@ def _strange(judged: Judged) -> list[Strange]:
 
 
 def _table(judged: Judged, one: Told) -> SuiteTable:
-    curve = one.curve
+    return _table_of(one.curve, suites.row(judged, one))
+
+
+def _table_of(curve: SuiteCurve, row: SuiteRow) -> SuiteTable:
     settings = ", ".join(f"{key} {said}" for key, said in curve.settings.items())
     rows = tuple(_point(curve, point) for point in curve.points)
-    return SuiteTable(suites.row(judged, one), settings, curve.cut_off, rows)
+    return SuiteTable(row, settings, curve.cut_off, rows)
 
 
 def _point(curve: SuiteCurve, one: SuitePoint) -> PointRow:

@@ -1,0 +1,108 @@
+"""Reading other suites' logs: speed, and peak memory of two sizes (alike, if it is bounded)."""
+
+import argparse
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from itertools import cycle
+from pathlib import Path
+
+import msgspec
+from benchmarks.tables import bytes_text, heading, table
+
+from fabricgauge import process
+from fabricgauge.app.read_files import found_in
+from fabricgauge.model.suite import SuiteCurve
+
+FIXTURES = Path(__file__).parents[1] / "tests" / "fixtures"
+SUITES = ("osu", "imb", "perftest")
+#: What launchers, kernels and job scripts write between two tables.
+NOISE = (
+    b"[c1:04711] mca: base: component_find: unable to open mca_btl_openib (ignored)\n"
+    b"slurmstepd: error: Detected 1 oom-kill event(s) in StepId=4711.0\n"
+    b"[Sat Nov 21 22:46:07 2026] mlx5_core 0000:5e:00.0: Port module event: module 0, plugged\n"
+    b"+ srun -N2 --ntasks-per-node=1 --cpu-bind=cores --mpi=pmix osu_bw -m 1:4194304\n"
+)
+SMALL_BYTES = 2**23
+TIMEOUT_S = 3600.0
+
+
+class Reading(msgspec.Struct):
+    """What one child measured; ``peak_bytes`` is its largest resident set."""
+
+    wall_s: float
+    processor_s: float
+    curves: int
+    strange: int
+    peak_bytes: int
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print MB/s and peak memory for a mixed log, for tables alone and for noise alone."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--size-mib", type=int, default=64, help="the larger log, up to 1024")
+    parser.add_argument("--read", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    if options.read is not None:
+        sys.stdout.write(msgspec.json.encode(_read(options.read)).decode())
+        return
+    size = min(options.size_mib, 1024) * 2**20
+    print(heading("Reading other suites' logs", "Each log is read once by a child process."))
+    heads = ("content", "log", "MB/s", "MB per processor second", "peak of the child, MB")
+    print(table(heads, [_row(name, each) for name in CONTENTS for each in (SMALL_BYTES, size)]))
+
+
+def _row(name: str, size_bytes: int) -> tuple[str, ...]:
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "log.out"
+        written = _write(log, CONTENTS[name], size_bytes)
+        argv = [sys.executable, "-m", "benchmarks.log_reading", "--read", str(log)]
+        done = process.run(argv, timeout_s=TIMEOUT_S)
+        assert done.exit_code == 0, done.stderr
+    reading = msgspec.json.decode(done.stdout, type=Reading)
+    figures = (written / reading.wall_s / 1e6, written / reading.processor_s / 1e6)
+    peak = f"{reading.peak_bytes / 1e6:.0f}"
+    return name, bytes_text(size_bytes), *(f"{each:.1f}" for each in figures), peak
+
+
+def _read(log: Path) -> Reading:
+    curves = strange = 0
+    began, began_processor = time.perf_counter(), time.process_time()
+    for found in found_in(log):
+        if isinstance(found, SuiteCurve):
+            curves += 1
+        else:
+            strange += 1
+    wall_s, processor_s = time.perf_counter() - began, time.process_time() - began_processor
+    peak_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024  # KiB on Linux
+    return Reading(wall_s, processor_s, curves, strange, peak_bytes)
+
+
+def _write(log: Path, pieces: Sequence[bytes], size_bytes: int) -> int:
+    written = 0
+    with log.open("wb") as file:
+        for piece in cycle(pieces):
+            written += file.write(piece)
+            if written >= size_bytes:
+                return written
+    raise AssertionError("there is nothing to write")
+
+
+def _tables() -> Iterator[bytes]:
+    for suite in SUITES:
+        for path in sorted((FIXTURES / suite).glob("*.out")):
+            yield path.read_bytes() + b"\n"
+
+
+_TABLES = tuple(_tables())
+CONTENTS: dict[str, tuple[bytes, ...]] = {
+    "tables and noise": tuple(each for one in _TABLES for each in (one, NOISE * 20)),
+    "tables": _TABLES,
+    "noise": (NOISE * 100,),
+}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+"""Counters of one node: the script's own output, and what is done with it."""
+
+import subprocess
+from importlib import resources
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabricgauge.discover.parse_counters import parse_counters, shares
+from fabricgauge.model.errors import ProbeError
+
+RAW = """\
+net eth0 10 20 3 4 0 0 1 2
+port mlx5_0:1 100 200 5 6 0 0 0 0
+cpu  100 0 50 800 20 0 30 0 0 0
+cpu0 60 0 20 400 10 0 10 0 0 0
+cpu1 40 0 30 400 10 0 20 0 0 0
+end
+"""
+LATER = RAW.replace("800 20 0 30", "810 20 0 120").replace("10 0 20 0 0 0", "10 0 110 0 0 0")
+
+
+def test_this_machine_s_own_counters_are_read() -> None:
+    script = resources.files("fabricgauge.discover").joinpath("counters.sh").read_text()
+    done = subprocess.run(["sh", "-s"], input=script, capture_output=True, text=True, check=True)
+    found = parse_counters("here", done.stdout)
+    assert "lo" in found.interfaces
+    assert found.interfaces["lo"].tx_bytes == found.interfaces["lo"].rx_bytes
+    assert len(found.processors) > 1
+
+
+def test_adapter_ports_count_words_of_four_octets() -> None:
+    found = parse_counters("c1", RAW)
+    assert found.interfaces["mlx5_0:1"].rx_bytes == 400
+    assert found.interfaces["mlx5_0:1"].tx_bytes == 800
+    assert found.interfaces["eth0"].tx_bytes == 20
+    assert found.interfaces["eth0"].tx_dropped == 2
+
+
+def test_the_busiest_processor_is_not_hidden_by_the_mean() -> None:
+    did = shares(parse_counters("c1", RAW), parse_counters("c1", LATER))
+    assert did.idle == pytest.approx(0.1)
+    assert did.softirq == pytest.approx(0.9)
+    assert did.busiest_softirq == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("cut", range(0, len(RAW) - 5, 7))
+def test_counters_that_are_cut_off_are_refused(cut: int) -> None:
+    with pytest.raises(ProbeError, match="c1"):
+        parse_counters("c1", RAW[:cut])
+
+
+@given(st.text(max_size=200))
+def test_foreign_text_is_refused_in_words(text: str) -> None:
+    try:
+        parse_counters("c1", text)
+    except ProbeError as error:
+        assert "c1" in str(error)

@@ -1,0 +1,73 @@
+"""The suites' tables: programs that exist, words that stand alone, and where they are found."""
+
+from pathlib import Path
+
+import pytest
+
+from fabricgauge.model.engine import Mpi
+from fabricgauge.model.errors import CannotRun, ToolMissing
+from fabricgauge.run.tools.find import intel_mpi, mpi_of, programs
+from fabricgauge.run.tools.interface import CLIENT, SERVER, Tool
+from fabricgauge.run.tools.table import EFFORTS, TOOLS
+
+
+@pytest.mark.parametrize("tool", TOOLS.values(), ids=list(TOOLS))
+@pytest.mark.parametrize("effort", EFFORTS.values(), ids=list(EFFORTS))
+def test_every_start_names_a_program_of_its_suite(tool: Tool, effort: object) -> None:
+    starts = tool.starts(EFFORTS["quick"])
+    assert len({start.name for start in starts}) == len(starts)
+    for start in starts:
+        assert start.client[0] in tool.programs
+        assert bool(start.server) == (tool.kind == "pair")
+        if tool.kind == "pair":
+            assert start.port > 0
+            assert SERVER in start.client
+
+
+def test_iperf3_measures_both_directions_and_many_streams() -> None:
+    starts = {start.name: start.client for start in TOOLS["iperf3"].starts(EFFORTS["quick"])}
+    options = set().union(*map(set, starts.values()))
+    assert {"-R", "-P", "4", "--bidir", "-J", CLIENT} <= options
+
+
+def executable(path: Path, text: str = "#!/bin/sh\n") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+def test_programs_are_found_deep_in_the_folder_that_is_named(tmp_path: Path) -> None:
+    here = executable(tmp_path / "libexec" / "osu-micro-benchmarks" / "mpi" / "pt2pt" / "osu_bw")
+    (here.parent / "osu_latency").write_text("not executable")
+    assert programs(TOOLS["osu"], (tmp_path,)) == {"osu_bw": here}
+
+
+def test_a_module_s_home_is_looked_into(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = executable(tmp_path / "bin" / "osu_bw")
+    monkeypatch.setenv("EBROOTOSUMINMICROMINBENCHMARKS", str(tmp_path))
+    assert programs(TOOLS["osu"], ())["osu_bw"] == here
+
+
+def test_a_suite_that_is_not_there_is_named_with_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ToolMissing, match="--tool-path"):
+        programs(TOOLS["perftest"], (tmp_path,))
+
+
+def test_a_program_without_mpi_has_none() -> None:
+    with pytest.raises(CannotRun, match="--mpi"):
+        mpi_of(Path("/bin/true"), ())
+
+
+def test_intel_mpi_names_the_providers_that_are_there(tmp_path: Path) -> None:
+    executable(tmp_path / "bin" / "mpiexec.hydra", "#!/bin/sh\necho 'Version 2021.17 Build 2'\n")
+    provider = tmp_path / "opt" / "mpi" / "libfabric" / "lib" / "prov" / "libtcp-fi.so"
+    executable(provider)
+    (tmp_path / "lib").mkdir()
+    found: Mpi = intel_mpi(tmp_path)
+    assert (found.kind, found.version) == ("intelmpi", "2021.17")
+    assert found.env["FI_PROVIDER_PATH"] == str(provider.parent)
+    assert found.env["LD_LIBRARY_PATH"] == str(tmp_path / "lib")
