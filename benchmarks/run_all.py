@@ -8,7 +8,13 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 
-from benchmarks import engine_instructions, half_round_trip, help_time, sweep_time
+from benchmarks import (
+    engine_instructions,
+    half_round_trip,
+    help_time,
+    log_reading,
+    sweep_time,
+)
 from fabricgauge.model.errors import FabricgaugeError
 
 Benchmark = Callable[[Sequence[str]], None]
@@ -24,6 +30,7 @@ def main() -> int:
     suites = [f"--osu={each}" for each in options.osu] + [f"--imb={each}" for each in options.imb]
     benchmarks: tuple[tuple[Benchmark, Sequence[str]], ...] = (
         (help_time.main, ()),
+        (log_reading.main, ()),
         (engine_instructions.main, ()),
         (half_round_trip.main, suites),
         (sweep_time.main, suites),

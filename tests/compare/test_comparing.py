@@ -18,7 +18,8 @@ def means(
 ) -> SuiteCurve:
     """A suite's table of bare figures, as they are."""
     points = tuple(SuitePoint(size, bare(value), 9) for size, value in values.items())
-    return msgspec.structs.replace(curve(pattern, [], suite="osu", **said), points=points)
+    given = {"suite": "osu", "statistic": "mean", **said}
+    return msgspec.structs.replace(curve(pattern, [], **given), points=points)
 
 
 def sure(values: dict[int, tuple[float, float]], pattern: Pattern = "latency") -> SuiteCurve:
@@ -59,7 +60,7 @@ def test_means_alarm_by_their_median_and_say_that_they_are_means() -> None:
     one_off = compared([a], [means({8: 9.0, 16: 1.0, 32: 1.0})])
     assert one_off.outcome == "no regression"
     (pair,) = compared([a], [means({8: 1.2, 16: 1.2, 32: 0.5})]).pairs
-    assert "means only" in pair.regression
+    assert "bare figures" in pair.regression
     assert "means only: no interval possible" in pair.notes
     assert all(one.low is None and one.high is None for one in pair.differences)
 
@@ -67,6 +68,19 @@ def test_means_alarm_by_their_median_and_say_that_they_are_means() -> None:
 def test_intervals_on_one_side_alone_are_no_intervals() -> None:
     (pair,) = compared([sure({8: (1.0, 0.01)})], [means({8: 1.0})]).pairs
     assert pair.basis == "means"
+
+
+def test_sizes_with_too_few_samples_are_judged_by_their_figures_when_they_are_most() -> None:
+    few = SuitePoint(1 << 20, Estimate(1.0, 0.99, 1.01, 0.875, 1, 4), 0)
+    slow = msgspec.structs.replace(few, estimate=Estimate(10.0, 9.9, 10.1, 0.875, 1, 4))
+    a, b = sure({8: (1.0, 0.01)}), sure({8: (1.0, 0.01)})
+    more = [msgspec.structs.replace(slow, message_bytes=size) for size in (1 << 20, 1 << 21)]
+    less = [msgspec.structs.replace(few, message_bytes=size) for size in (1 << 20, 1 << 21)]
+    a = msgspec.structs.replace(a, points=(*a.points, *less))
+    b = msgspec.structs.replace(b, points=(*b.points, *more))
+    (pair,) = compared([a], [b]).pairs
+    assert (pair.basis, bool(pair.regression)) == ("means", True)
+    assert "2 of 3 sizes" in pair.notes[0]
 
 
 def test_a_crossover_lies_between_the_surely_better_and_the_surely_worse_size() -> None:

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.parse.beginnings import alternatives, dialect_begun, required
+from fabricgauge.parse.beginnings import dialect_begun
 from fabricgauge.parse.dialects import DIALECTS
+from fabricgauge.parse.expressions import alternatives, required, starts
 
 
 @pytest.mark.parametrize(("expression", "parts"), [
@@ -48,3 +49,24 @@ def test_asking_all_at_once_finds_what_one_dialect_alone_finds(
 def test_what_no_dialect_alone_finds_is_not_found(text: str) -> None:
     alone = any(re.search(dialect.begins, text) for dialect in DIALECTS)
     assert (dialect_begun(text) >= 0) == alone
+
+
+@pytest.mark.parametrize(("expression", "first"), [
+    ("^abc", "a"), (r"^\s*#x", "#"), (r"^ {0,7}\d{1,10} ", "0123456789"), (r"^\[ *x", "["),
+    ("^(?:ab|cd)e", "ac"), ("^(?:ab|cd)?e", ""), (r"^(?:ab|\w)e", ""), ("^a?b", ""), ("^a*b", ""),
+    ("^a{0,3}b", ""), ("^a+b", "a"), (r"^\S+", ""), ("^[ab]", ""), ("^.a", ""), ("^", ""),
+    (r"^ \(a", ""), (r"^\s*(?:\s*Sent|RDMA)", "SR"), ("^(a)", ""), (r"^\d*x", ""),
+])  # fmt: skip
+def test_what_a_match_starts_with(expression: str, first: str) -> None:
+    assert starts(expression) == first
+
+
+@given(st.sampled_from([
+    part for dialect in DIALECTS for part in alternatives(dialect.begins) if part.startswith("^")
+]), st.data())  # fmt: skip
+def test_a_match_of_any_dialects_expression_starts_as_is_said(
+    part: str, data: st.DataObject
+) -> None:
+    text = data.draw(st.from_regex(re.compile(part)))
+    known = starts(part)
+    assert not known or text.lstrip()[:1] in known or "\n" in text or text.lstrip()[:1].isdecimal()

@@ -15,8 +15,14 @@ import click
     metavar="DIR",
     help="Where runs are kept; default: $XDG_DATA_HOME/fabricgauge/runs.",
 )
-@click.option("--format", "format_", envvar="FABRICGAUGE_REPORT_FORMAT", default="terminal",
-              show_default=True, help="terminal, html, json, csv, markdown, junit, prometheus, osu or imb.")  # fmt: skip
+@click.option(
+    "--format",
+    "format_",
+    envvar="FABRICGAUGE_REPORT_FORMAT",
+    default="terminal",
+    show_default=True,
+    help="terminal, html, json, csv, markdown, junit, prometheus, osu or imb.",
+)
 @click.option("--against", metavar="NAME", help="A reference whose curves stand beside yours.")
 @click.option("--to", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="Write to FILE instead of the terminal.")  # fmt: skip

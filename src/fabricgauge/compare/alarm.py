@@ -55,7 +55,7 @@ def _by_median(summary: Summary, quantity: Quantity, tolerance: float) -> str:
     loss = summary.median_change if quantity in LESS_IS_BETTER else -summary.median_change
     if loss <= tolerance:
         return ""
-    return "means only: the median over the sizes is worse by more than the tolerance"
+    return "by the bare figures the median over the sizes is worse by more than the tolerance"
 
 
 def longest_run(differences: Sequence[Difference]) -> int:

@@ -6,12 +6,11 @@ from fabricgauge.compare.differences import Compared
 from fabricgauge.model.comparison import Side
 from fabricgauge.model.suite import SuiteCurve
 
-_BASIS = {
-    "launches": "",
-    "intervals": "one launch on at least one side: what differs from launch to launch is in no"
-    " interval here; measure with several (--profile standard)",
-    "means": "means only: no interval possible",
-}
+_ONE_LAUNCH = (
+    "one launch on at least one side: what differs from launch to launch is in no interval"
+    " here; measure with several (--profile standard)"
+)
+_MEANS = "means only: no interval possible"
 
 
 def cautions(pair: Compared) -> tuple[str, ...]:
@@ -20,7 +19,7 @@ def cautions(pair: Compared) -> tuple[str, ...]:
 
 
 def _cautions(pair: Compared) -> Iterator[str]:
-    yield _BASIS[pair.basis]
+    yield _of_basis(pair)
     a, b = pair.a, pair.b
     if a.statistic != b.statistic:
         yield (
@@ -34,6 +33,20 @@ def _cautions(pair: Compared) -> Iterator[str]:
     yield from _settings(a, b)
     for side, curve in (("A", a), ("B", b)):
         yield from _of_side(side, curve)  # type: ignore[arg-type]
+
+
+def _of_basis(pair: Compared) -> str:
+    if pair.basis == "launches":
+        return ""
+    if pair.basis == "intervals":
+        return _ONE_LAUNCH
+    if not pair.a.statistic == pair.b.statistic == "median":
+        return _MEANS
+    bare = sum(one.low is None for one in pair.differences)
+    return (
+        f"too few samples or repetitions for an interval at {bare} of {len(pair.differences)}"
+        " sizes: the bare figures decide"
+    )
 
 
 def _settings(a: SuiteCurve, b: SuiteCurve) -> Iterator[str]:

@@ -68,7 +68,7 @@ def _open(difference: Difference) -> Difference:
 
 def _basis(differences: tuple[Difference, ...]) -> Basis:
     sure = [one for one in differences if one.low is not None]
-    if not sure:
+    if 2 * len(sure) < len(differences) or not sure:
         return "means"
     several = all(_launches(one.a, one.b) >= SEVERAL_LAUNCHES for one in sure)
     return "launches" if several else "intervals"

@@ -13,7 +13,8 @@ Side = Literal["A", "B"]
 Standing = Literal["worse", "better", "within", "open"]
 
 #: What a pair's word rests on. ``launches``: intervals over several launches of each side;
-#: ``intervals``: those of a single launch on at least one side; ``means``: no intervals.
+#: ``intervals``: those of a single launch on at least one side; ``means``: no intervals at
+#: most of the sizes, so that bare figures decide.
 Basis = Literal["launches", "intervals", "means"]
 
 Outcome = Literal["regression", "no regression", "undecided", "nothing comparable"]

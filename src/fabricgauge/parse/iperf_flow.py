@@ -93,13 +93,22 @@ def _of_flow(test: Test, flow: Flow, two_way: bool) -> tuple[SuiteCurve, ...]:
 def _column(test: Test, flow: Flow, two_way: bool) -> Column:
     pattern: Pattern | None = "bandwidth" if test.protocol == "TCP" and not two_way else None
     return Column(
-        "bandwidth", _what(test, flow, two_way), "mean", test.unit_rule, 1.0, pattern=pattern
-    )
+        "bandwidth", _what(test, flow, two_way), "mean", test.unit_rule, 1.0, pattern=pattern,
+        origin=_origin(flow), target=1 - _origin(flow),
+    )  # fmt: skip
 
 
 def _mean_column(test: Test, flow: Flow, two_way: bool) -> Column:
     what = f"{_what(test, flow, two_way)}, mean per connection"
-    return Column("bandwidth", what, "mean", test.unit_rule, 1.0)
+    return Column(
+        "bandwidth", what, "mean", test.unit_rule, 1.0,
+        origin=_origin(flow), target=1 - _origin(flow),
+    )  # fmt: skip
+
+
+def _origin(flow: Flow) -> int:
+    """The client is end 0, its server end 1."""
+    return 1 if flow.direction == "server to client" else 0
 
 
 def _what(test: Test, flow: Flow, two_way: bool) -> str:

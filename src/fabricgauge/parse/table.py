@@ -49,6 +49,8 @@ class Column(msgspec.Struct, frozen=True):
     factor: float
     pattern: Pattern | None = None
     directions: int = 1
+    origin: int = 0
+    target: int = 1
 
 
 class Table:
@@ -124,7 +126,8 @@ class Table:
             title=heading.title, what=column.what, quantity=column.quantity,
             statistic=column.statistic, unit_rule=column.unit_rule,
             first_line=heading.first_line, last_line=self._last_line, points=tuple(points),
-            pattern=column.pattern, directions=column.directions, pairs=heading.pairs,
+            pattern=column.pattern, directions=column.directions, origin=column.origin,
+            target=column.target, pairs=heading.pairs,
             ranks=heading.ranks, transport=heading.transport, settings=heading.settings,
             hosts=heading.hosts, failures=tuple(self._failures), cut_off=cut_off,
         )  # fmt: skip

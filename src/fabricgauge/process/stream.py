@@ -75,6 +75,11 @@ class Stream:
                 raise line
             return line
 
+    @property
+    def over(self) -> bool:
+        """Whether the program has ended by itself; its output may still be on its way."""
+        return self._child.poll() is not None
+
     def close(self) -> None:
         """End the program, if it still runs, with its whole session."""
         if self._child.poll() is None and not self._ends_by_itself():

@@ -30,7 +30,7 @@ def suite_curves(run: Run) -> tuple[SuiteCurve, ...]:
     Latency patterns give times, the others payload bandwidth; intervals are those of
     the engine's estimates. Curves of one node's loopback are left out.
     """
-    version = next((one.header.version for one in run.launches if one.header), "")
+    version = next((one.header.engine for one in run.launches if one.header), "")
     own = (of_engine(one, version, run.identity) for one in curves(run) if _is_network(one))
     foreign = (one for launch in run.launches for one in getattr(launch, "curves", ()))
     return (*(one for one in own if one.points), *foreign)

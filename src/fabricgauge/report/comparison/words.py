@@ -41,12 +41,13 @@ def headline(comparison: Comparison) -> str:
     allowed = share(comparison.tolerance)
     total = _count(len(comparison.pairs), "pair of curves", "pairs of curves")
     if comparison.outcome == "regression":
-        bad = sum(bool(pair.regression) for pair in comparison.pairs)
-        return f"B is worse than A by more than {allowed} in {bad} of {total}"
+        bad = [pair for pair in comparison.pairs if pair.regression]
+        bare = " (means only)" if all(_are_means(pair) for pair in bad) else ""
+        return f"B is worse than A by more than {allowed} in {len(bad)} of {total}{bare}"
     if comparison.outcome == "no regression":
         return f"B is not shown to be worse than A by more than {allowed} in {total}"
     if comparison.outcome == "undecided":
-        return f"the intervals are too wide to tell a difference of {allowed} in {total}"
+        return f"The intervals are too wide to tell a difference of {allowed} in {total}"
     return "A and B have no curve in common"
 
 
@@ -159,7 +160,7 @@ def counted(pair: Pair, tolerance: float) -> str:
     together = pair.summary
     how = "by the bare figures" if pair.basis == "means" else "intervals allowed for"
     text = (
-        f"by more than {share(tolerance)}, {how}: worse at {together.worse},"
+        f"beyond ± {share(tolerance)}, {how}: worse at {together.worse},"
         f" better at {together.better}; within at {together.within}"
     )
     return f"{text}, not decided at {together.open}" if together.open else text
@@ -194,6 +195,10 @@ def result(pair: Pair) -> str:
     if together.worse:
         return "mixed" if together.better else "worse in parts"
     return "no difference" if together.within == together.sizes else "none shown"
+
+
+def _are_means(pair: Pair) -> bool:
+    return pair.basis == "means" and "mean" in (pair.a.statistic, pair.b.statistic)
 
 
 def _is(number: int) -> str:

@@ -1,0 +1,198 @@
+"""Figures that others measured: the same rules, and nothing claimed that no log says."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabricgauge.judge.judging import deciding, judge, overall
+from fabricgauge.judge.rules import RULES
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.ceiling import Ceiling
+from fabricgauge.model.estimate import Estimate
+from fabricgauge.model.fabric import Fabric, Network
+from fabricgauge.model.measurement import Pattern
+from fabricgauge.model.plan import Plan, Stopping
+from fabricgauge.model.run import IMPORTED, Ended, Launch, Run
+from fabricgauge.model.suite import Failure, Quantity, Strange, SuiteCurve, SuitePoint
+from fabricgauge.model.verdict import Outcome
+
+GIGABIT = Network(
+    "1GbE", "0.0.0.0/0", "ethernet", 1e9, "stated", (), stated_mtu_bytes=1500,
+)  # fmt: skip
+LIMIT = 1e9 / 8 * 1448 / 1538
+CEILING = Ceiling("1GbE", LIMIT, 1448, 1538, 0, "line rate", ())
+
+
+def point(message_bytes: int | None, value: float, line: int = 2) -> SuitePoint:
+    return SuitePoint(message_bytes, Estimate(value, value, value, 0.0, 1, 100), line)
+
+
+def curve(
+    points: Mapping[Any, float],
+    pattern: Pattern | None = "bandwidth",
+    quantity: Quantity = "bandwidth",
+    **more: Any,
+) -> SuiteCurve:
+    made = SuiteCurve(
+        suite="osu", version="7.4", benchmark="osu_bw", title="OSU", what="stream",
+        quantity=quantity, statistic="mean", unit_rule="MB = 10^6 bytes", first_line=1,
+        last_line=9, points=tuple(point(*one) for one in points.items()), pattern=pattern,
+        source="a.out",
+    )  # fmt: skip
+    return msgspec.structs.replace(made, **more)
+
+
+def run(*curves: SuiteCurve, network: Network | None = GIGABIT, **more: Any) -> Run:
+    launch = Launch(
+        number=1, network=network.name if network else None, nodes=(), header=None,
+        placements=(), measurements=(), ended=Ended(IMPORTED, 0, "", ("a.out",), 0.0),
+        curves=curves,
+    )  # fmt: skip
+    return Run(
+        identity="r", started_utc="", command=(), environment={},
+        fabric=Fabric((), (), (network,) if network else ()),
+        plan=Plan("import", Stopping(0, 0), False, (), tool="import"),
+        launches=(msgspec.structs.replace(launch, **more),), complete=True,
+    )  # fmt: skip
+
+
+def outcomes(of: Run, ceiling: Ceiling | Skipped = CEILING) -> dict[str, Outcome]:
+    verdicts = judge(of, {"1GbE": ceiling})
+    found = {one.rule: one.outcome for one in verdicts}
+    return {**found, "overall": overall(verdicts, deciding(of))}
+
+
+STREAM = {65536: 116e6, 1048576: 0.994 * LIMIT}
+
+
+def test_a_stream_at_its_ceiling_passes_on_the_figures_alone() -> None:
+    found = outcomes(run(curve(STREAM)))
+    assert found["overall"] is Outcome.PASS
+    assert (found["path"], found["placement"]) == (Outcome.SKIPPED, Outcome.SKIPPED)
+
+
+def test_a_slow_stream_fails() -> None:
+    assert outcomes(run(curve({1 << 20: 0.4 * LIMIT})))["overall"] is Outcome.FAIL
+
+
+def test_a_stream_above_its_ceiling_is_invalid_whatever_else_passes() -> None:
+    found = outcomes(run(curve(STREAM), curve({1 << 20: 1.03 * LIMIT})))
+    assert found["overall"] is Outcome.INVALID
+
+
+def test_a_slow_ping_pong_decides_nothing_but_a_fast_one_passes() -> None:
+    size = 1 << 22
+    slow = curve({size: size / (0.7 * LIMIT)}, "latency", "time")
+    assert outcomes(run(slow))["overall"] is Outcome.INCONCLUSIVE
+    fast = curve({size: size / (0.98 * LIMIT)}, "latency", "time")
+    assert outcomes(run(fast))["overall"] is Outcome.PASS
+
+
+def test_tcp_and_rdma_have_different_floors() -> None:
+    quick = curve({0: 1.5e-6}, "latency", "time")
+    assert outcomes(run(quick))["floor"] is Outcome.INVALID
+    by_rdma = msgspec.structs.replace(quick, transport="rdma")
+    assert outcomes(run(by_rdma))["floor"] is Outcome.PASS
+
+
+def test_without_a_stated_network_nothing_is_invalid_and_nothing_passes() -> None:
+    of = run(curve({0: 0.4e-6}, "latency", "time"), curve(STREAM), network=None)
+    found = outcomes(of)
+    assert found["floor"] is Outcome.WARN
+    assert found["overall"] is Outcome.INCONCLUSIVE
+
+
+def test_a_headline_without_a_size_is_judged_by_its_rate() -> None:
+    assert outcomes(run(curve({None: 0.99 * LIMIT})))["overall"] is Outcome.PASS
+    assert outcomes(run(curve({None: 1.02 * LIMIT})))["overall"] is Outcome.INVALID
+
+
+def test_both_directions_summed_are_halved() -> None:
+    both = curve({1 << 20: 1.96 * LIMIT}, "bidirectional_bandwidth", "bandwidth", directions=2)
+    assert outcomes(run(curve(STREAM), both))["above-ceiling"] is Outcome.PASS
+
+
+def test_sums_over_several_pairs_belong_to_no_single_link() -> None:
+    many = curve({1 << 20: 3 * LIMIT}, pairs=4)
+    assert outcomes(run(curve(STREAM), many))["overall"] is Outcome.PASS
+
+
+def test_a_dip_of_means_is_named_but_warns_nobody() -> None:
+    dip = curve({64: 60e-6, 128: 90e-6, 256: 60e-6}, "latency", "time")
+    verdict = next(one for one in judge(run(dip), {"1GbE": CEILING}) if one.rule == "dips")
+    assert verdict.outcome is Outcome.SKIPPED
+    assert "128 B to 256 B" in verdict.summary
+    assert verdict.evidence
+
+
+def test_wrong_data_that_the_suite_itself_found_fails() -> None:
+    bad = curve(STREAM, failures=(Failure(8, 5, "corrupt", "DATA VALIDATION ERROR"),))
+    assert outcomes(run(bad))["data"] is Outcome.FAIL
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"cut_off": "the last row is torn"},
+        {"failures": (Failure(8, 5, "timeout", "time-out.;"),)},
+    ],
+)
+def test_what_is_missing_from_a_log_is_a_warning(more: dict[str, Any]) -> None:
+    found = outcomes(run(curve(STREAM, **more)))
+    assert found["completeness"] is Outcome.WARN
+    assert found["overall"] is Outcome.WARN
+
+
+def test_launchers_noise_does_not_warn_but_is_counted() -> None:
+    of = run(curve(STREAM), strange=(Strange(3, "hwloc: no", "a row", 12, "a.out"),))
+    verdict = next(one for one in judge(of, {"1GbE": CEILING}) if one.rule == "completeness")
+    assert verdict.outcome is Outcome.PASS
+    assert "12 lines" in verdict.summary
+
+
+@pytest.mark.parametrize(
+    ("hosts", "nodes", "outcome"),
+    [
+        (("h", "h"), (), Outcome.INVALID),
+        (("h", "i"), (), Outcome.PASS),
+        ((), ("c1", "c2"), Outcome.PASS),
+        ((), (), Outcome.SKIPPED),
+    ],
+)
+def test_placement_is_what_the_log_or_a_person_says(
+    hosts: tuple[str, ...], nodes: tuple[str, ...], outcome: Outcome
+) -> None:
+    of = run(curve(STREAM, hosts=hosts), nodes=nodes)
+    assert outcomes(of)["placement"] is outcome
+
+
+QUANTITIES = st.sampled_from(["time", "bandwidth", "message_rate", "overlap", "bus_bandwidth"])
+PATTERNS = st.sampled_from(
+    [None, "latency", "bandwidth", "bidirectional_bandwidth", "put_latency", "put_bandwidth"]
+)
+VALUES = st.floats(1e-12, 1e15)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.dictionaries(st.none() | st.integers(0, 1 << 40), VALUES, max_size=6),
+            PATTERNS,
+            QUANTITIES,
+            st.integers(1, 2),
+        ),
+        max_size=4,
+    ),
+    st.booleans(),
+)
+def test_no_rule_breaks_on_any_curves(
+    curves: list[tuple[dict[int | None, float], Pattern | None, Quantity, int]], stated: bool
+) -> None:
+    made = [curve(p, pattern, quantity, directions=n) for p, pattern, quantity, n in curves]
+    verdicts = judge(run(*made, network=GIGABIT if stated else None), {"1GbE": CEILING})
+    assert {one.rule for one in verdicts} <= {rule.ID for rule in RULES}
+    assert not [one for one in verdicts if "could not be applied" in one.summary]
