@@ -4,11 +4,14 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+# Intel MPI and its IMB have file names of MPICH: an environment of their own, for tests.
+IMPI   := .venv-impi
 
 # Debian packages: what the main job needs, what the tests need besides, what the benchmarks need.
 RUN_PACKAGES  := iproute2 util-linux g++
 TEST_PACKAGES := cmake chromium ethtool iperf3 iputils-ping libmpich-dev libopenmpi-dev mpich \
-                 netpipe-mpich2 netpipe-openmpi openmpi-bin openssh-client openssh-server shellcheck
+                 netpipe-mpich2 netpipe-openmpi netpipe-tcp openmpi-bin openssh-client \
+                 openssh-server perftest shellcheck
 BENCH_PACKAGES := valgrind
 
 .PHONY: check test dev bench install install-test lint unit clean
@@ -30,7 +33,7 @@ install: $(VENV)/.run
 	@scripts/install-packages $(RUN_PACKAGES)
 	@$(BIN)/fabricgauge engine build >/dev/null
 
-install-test: $(VENV)/.dev
+install-test: $(VENV)/.dev $(IMPI)/.done
 	@scripts/install-packages $(RUN_PACKAGES) $(TEST_PACKAGES)
 
 lint: $(VENV)/.dev
@@ -55,5 +58,10 @@ $(VENV)/.dev: pyproject.toml
 	$(BIN)/pip install --quiet --editable '.[mpi,dev]'
 	@touch $@ $(VENV)/.run
 
+$(IMPI)/.done:
+	@scripts/make-venv $(PYTHON) $(IMPI)
+	$(IMPI)/bin/pip install --quiet impi-rt
+	@touch $@
+
 clean:
-	rm -rf $(VENV) build dist
+	rm -rf $(VENV) $(IMPI) build dist

@@ -111,6 +111,13 @@ def test_a_cable_pulled_while_iperf3_streams_is_named_and_the_rest_resumed(
     assert not again.path.name.endswith(".partial"), again.text
 
 
+def test_perftest_without_a_device_ends_in_its_own_words(check: Callable[..., Checked]) -> None:
+    needs("ib_send_bw")
+    checked = check("--lab", "--tool", "perftest")
+    assert checked.status == 3, checked.text
+    assert "did not begin to listen; it said:" in " ".join(checked.text.split())
+
+
 @pytest.mark.parametrize(
     ("words", "status", "told"),
     [(("--tool", "papyrus"), 2, "papyrus"), (("--tool", "nccl-tests"), 3, "nccl-tests")],

@@ -98,3 +98,8 @@ def test_the_chance_of_a_run_is_never_stated_too_low(length: int, tosses: int) -
 def test_all_worse_of_seven_is_beyond_five_percent_over_six_pairs() -> None:
     assert chance_of_more(7, 0) == pytest.approx(1 / 128)
     assert math.isclose(chance_of_more(0, 0), 1.0)
+
+
+def test_thousands_of_sizes_are_no_trouble() -> None:
+    assert chance_of_more(5000, 0) == chance_of_run(5000, 5000) == 0.0
+    assert chance_of_more(2500, 2500) == pytest.approx(0.5, abs=0.01)

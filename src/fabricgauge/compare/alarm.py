@@ -10,7 +10,6 @@ some size is so far beyond that Holm's correction for all sizes leaves it standi
 import math
 from collections.abc import Sequence
 from itertools import groupby
-from math import comb
 
 from fabricgauge.compare.significance import FAMILY_ERROR
 from fabricgauge.model.comparison import Basis, Difference, Summary
@@ -67,9 +66,13 @@ def longest_run(differences: Sequence[Difference]) -> int:
 def chance_of_more(worse: int, better: int) -> float:
     """That of as many tosses at least ``worse`` fall on that side (sign test)."""
     tosses = worse + better
-    return sum(comb(tosses, number) for number in range(worse, tosses + 1)) / float(2**tosses)
+    ways = term = math.comb(tosses, worse)
+    for number in range(worse, tosses):
+        term = term * (tosses - number) // (number + 1)
+        ways += term
+    return ways / (1 << tosses)
 
 
 def chance_of_run(length: int, tosses: int) -> float:
     """At most that of ``length`` alike in a row: once for each place where they may begin."""
-    return min(1.0, (tosses - length + 1) / float(2**length))
+    return min(1.0, (tosses - length + 1) / (1 << length))

@@ -7,6 +7,9 @@ from fabricgauge.model.measurement import Header, Measurement, NodeCounters, Pla
 from fabricgauge.model.plan import Plan
 from fabricgauge.model.suite import Strange, SuiteCurve
 
+#: How the line begins by which a rank of another suite's program says where it runs.
+RANK_SAYS = "fabricgauge-rank "
+
 #: ``Ended.status`` of a launch that others made and whose log was read.
 IMPORTED = "imported"
 

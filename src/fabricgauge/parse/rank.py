@@ -3,17 +3,17 @@
 import re
 
 from fabricgauge.model.measurement import Placement
+from fabricgauge.model.run import RANK_SAYS
 
-MARK = "fabricgauge-rank "
 _LINE = re.compile(
-    r"fabricgauge-rank rank=(\d+) pid=(\d+) boot_id=(\S*) net=(\S*) cpus=(\S*) cpu=(\d+)"
+    RANK_SAYS + r"rank=(\d+) pid=(\d+) boot_id=(\S*) net=(\S*) cpus=(\S*) cpu=(\d+)"
     r" numa=(\d+) interface=(\S*) host=(\S+)"
 )
 
 
 def is_telling(line: str) -> bool:
     """Whether a line is a rank's word about itself, understood or not."""
-    return MARK in line
+    return RANK_SAYS in line
 
 
 def placement(line: str) -> Placement | None:

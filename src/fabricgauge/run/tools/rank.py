@@ -6,6 +6,8 @@ engine's ranks do; then the suite's program takes their place.
 
 from collections.abc import Mapping, Sequence
 
+from fabricgauge.model.run import RANK_SAYS
+
 #: The script's arguments: the rank where no MPI tells it, HOST=INTERFACE for each node,
 #: ``--``, and the program with its arguments. All are data: none is read as shell text.
 #: Variables: PMI_RANK of MPICH and Intel MPI, OMPI_COMM_WORLD_RANK of Open MPI.
@@ -17,8 +19,9 @@ _SCRIPT = (
     "c=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/$$/status); "
     "p=$(cut -d ' ' -f 39 /proc/$$/stat); "
     "u=$(ls -d /sys/devices/system/cpu/cpu$p/node* 2>/dev/null); u=${u##*/node}; "
-    'printf "%s rank=%s pid=%s boot_id=%s net=%s cpus=%s cpu=%s numa=%s interface=%s host=%s\\n" '
-    'fabricgauge-rank "$r" "$$" "$b" "$n" "$c" "$p" "${u:-0}" "$i" "$h"; '
+    'printf "%srank=%s pid=%s boot_id=%s net=%s cpus=%s cpu=%s numa=%s interface=%s host=%s\\n" '
+    f"'{RANK_SAYS}' "
+    '"$r" "$$" "$b" "$n" "$c" "$p" "${u:-0}" "$i" "$h"; '
     'exec "$@"'
 )
 

@@ -10,16 +10,16 @@ import msgspec
 from fabricgauge import process
 from fabricgauge.model.command import Command
 from fabricgauge.model.errors import CannotRun, StoreError
-from fabricgauge.model.run import Ended
+from fabricgauge.model.run import RANK_SAYS, Ended
 from fabricgauge.process import MARKER, Stream, end_marked
 from fabricgauge.run.launch import tail
 
 READY_S = 15.0
 
-#: Waits until a port is listened on; its only argument is that port as four hex digits.
+#: Waits a second for a port to be listened on; its only argument is that port as four hex digits.
 #: The state 0A is TCP_LISTEN (linux/net/tcp_states.h).
 _LISTENS = (
-    "n=0; while [ $n -lt 100 ]; do for f in /proc/net/tcp /proc/net/tcp6; do "
+    "n=0; while [ $n -lt 10 ]; do for f in /proc/net/tcp /proc/net/tcp6; do "
     '[ -r $f ] && grep -q ":$1 [0-9A-F]*:0000 0A" $f && exit 0; done; '
     "sleep 0.1; n=$((n+1)); done; exit 1"
 )
@@ -60,7 +60,7 @@ def run_work(
         _keep_commands(work, raw_dir)
         if work.server is not None:
             server = _stream(work.server, raw_dir, "server.txt", "server.err", silent_s, marker)
-            _await(work, raw_dir)
+            _await(work, server, raw_dir)
         client = _stream(work.client, raw_dir, "stdout.txt", "stderr.txt", silent_s, marker)
         lines = tuple(client)
         ended = _ended(work, client, raw_dir, time.monotonic() - started)
@@ -92,13 +92,16 @@ def _stream(
     )  # fmt: skip
 
 
-def _await(work: Work, raw_dir: Path) -> None:
+def _await(work: Work, server: Stream, raw_dir: Path) -> None:
     """Wait for the server; what it said tells why it is not there."""
-    done = process.run(work.ready, timeout_s=READY_S)
-    if done.exit_code != 0:
-        said = (*tail(raw_dir / "server.err"), *tail(raw_dir / "server.txt"))
-        why = f"it said: {' | '.join(said)}" if said else "it said nothing"
-        raise CannotRun(f"the server did not begin to listen; {why}")
+    deadline = time.monotonic() + READY_S
+    while time.monotonic() < deadline and not server.over:
+        if process.run(work.ready, timeout_s=READY_S).exit_code == 0:
+            return
+    said = (*tail(raw_dir / "server.err"), *tail(raw_dir / "server.txt"))
+    told = [line for line in said if not line.startswith(RANK_SAYS)]
+    why = f"it said: {' | '.join(told)}" if told else "it said nothing"
+    raise CannotRun(f"the server did not begin to listen; {why}")
 
 
 def _lines(path: Path) -> tuple[str, ...]:

@@ -1,0 +1,111 @@
+"""Reads a great many broken logs: ``python -m tests.fuzz.logs --inputs 1000000 --seed 1``.
+
+Input i of a seed is always the same one, whatever the number of processes. Exit status 1
+if anything is wrong; the smallest inputs that show it are kept under ``--save``.
+"""
+
+import argparse
+import multiprocessing
+import re
+import resource
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, partial
+from hashlib import sha256
+from itertools import count, takewhile
+from pathlib import Path
+from random import Random
+
+import msgspec
+
+from tests.fuzz import judged, oracle
+from tests.fuzz.minimise import smallest
+from tests.fuzz.mutations import Lines, broken, corpus
+
+_BATCH = 500
+_JUDGED_EACH = 500
+_TWICE_EACH = 8
+_MOST_MEMORY = 4 << 30
+_SHOWN_EVERY_S = 30.0
+
+
+class Batch(msgspec.Struct):
+    """What some inputs came to; ``faults`` holds one input for each kind of fault."""
+
+    inputs: int = 0
+    bytes: int = 0
+    curves: int = 0
+    seconds: float = 0.0
+    slowest_s: float = 0.0
+    slowest_input: int = 0
+    peak_bytes: int = 0
+    faults: dict[str, tuple[int, str]] = {}
+
+    def add(self, other: "Batch") -> None:
+        if other.slowest_s > self.slowest_s:
+            self.slowest_s, self.slowest_input = other.slowest_s, other.slowest_input
+        self.inputs += other.inputs
+        self.bytes += other.bytes
+        self.curves += other.curves
+        self.seconds += other.seconds
+        self.peak_bytes = max(self.peak_bytes, other.peak_bytes)
+        self.faults = {**other.faults, **self.faults}
+
+
+@cache
+def _recorded() -> tuple[Lines, ...]:
+    return corpus()
+
+
+def input_of(seed: int, number: int) -> bytes:
+    """The input with that number."""
+    return broken(Random(f"{seed}:{number}"), _recorded())  # noqa: S311
+
+
+def kind_of(complaint: str) -> str:
+    """Complaints that differ in figures only are of one kind."""
+    return re.sub(r"\d[\d.e+-]*|'[^']*'", "#", complaint)[:160]
+
+
+def complaints(content: bytes, number: int) -> list[str]:
+    """All that is wrong with one input; judging it takes long and is done for some only."""
+    wrong = oracle.complaints(content, again=number % _TWICE_EACH == 0)
+    if number % _JUDGED_EACH == 0 and not wrong:
+        random = Random(str(number))  # noqa: S311
+        wrong += judged.complaints(oracle.reading(content), random)
+    return wrong
+
+
+def batch(seed: int, first: int, inputs: int = _BATCH) -> Batch:
+    """Try the inputs from ``first`` on."""
+    resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
+    done = Batch()
+    for number in range(first, first + inputs):
+        content = input_of(seed, number)
+        began = time.process_time()
+        for complaint in complaints(content, number):
+            done.faults.setdefault(kind_of(complaint), (number, complaint))
+        seconds = time.process_time() - began
+        done.add(Batch(1, len(content), 0, seconds, seconds, number))
+    done.peak_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024  # KiB on Linux
+    return done
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--inputs", type=int, default=1_000_000)
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after that long")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--save", type=Path, default=Path("build/fuzz"))
+    options = parser.parse_args(arguments)
+    began = time.monotonic()
+    in_time = takewhile(lambda _: time.monotonic() - began < options.seconds, count())
+    firsts = (number * _BATCH for number in in_time if number * _BATCH < options.inputs)
+    with multiprocessing.get_context("fork").Pool(options.processes) as pool:
+        whole = _sum(_tried(pool, options, firsts), began)
+    _say(whole, time.monotonic() - began)
+    for number, complaint in whole.faults.values():
+        _say_fault(options.seed, number, complaint, options.save)
+    return 1 if whole.faults else 0
