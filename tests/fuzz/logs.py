@@ -10,10 +10,9 @@ import re
 import resource
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache, partial
 from hashlib import sha256
-from itertools import count, takewhile
 from pathlib import Path
 from random import Random
 
@@ -27,7 +26,7 @@ _BATCH = 500
 _JUDGED_EACH = 500
 _TWICE_EACH = 8
 _MOST_MEMORY = 4 << 30
-_SHOWN_EVERY_S = 30.0
+_SHOWN_EVERY_S = 60.0
 
 
 class Batch(msgspec.Struct):
@@ -35,8 +34,6 @@ class Batch(msgspec.Struct):
 
     inputs: int = 0
     bytes: int = 0
-    curves: int = 0
-    seconds: float = 0.0
     slowest_s: float = 0.0
     slowest_input: int = 0
     peak_bytes: int = 0
@@ -47,8 +44,6 @@ class Batch(msgspec.Struct):
             self.slowest_s, self.slowest_input = other.slowest_s, other.slowest_input
         self.inputs += other.inputs
         self.bytes += other.bytes
-        self.curves += other.curves
-        self.seconds += other.seconds
         self.peak_bytes = max(self.peak_bytes, other.peak_bytes)
         self.faults = {**other.faults, **self.faults}
 
@@ -63,31 +58,32 @@ def input_of(seed: int, number: int) -> bytes:
     return broken(Random(f"{seed}:{number}"), _recorded())  # noqa: S311
 
 
+def complaints(content: bytes, number: int) -> list[str]:
+    """All that is wrong with one input; judging it takes long and is done for some only."""
+    wrong = oracle.complaints(content, again=number % _TWICE_EACH == 0)
+    if number % _JUDGED_EACH == 0 and not wrong:
+        random = Random(number)  # noqa: S311
+        wrong += judged.complaints(oracle.reading(content), random)
+    return wrong
+
+
 def kind_of(complaint: str) -> str:
     """Complaints that differ in figures only are of one kind."""
     return re.sub(r"\d[\d.e+-]*|'[^']*'", "#", complaint)[:160]
 
 
-def complaints(content: bytes, number: int) -> list[str]:
-    """All that is wrong with one input; judging it takes long and is done for some only."""
-    wrong = oracle.complaints(content, again=number % _TWICE_EACH == 0)
-    if number % _JUDGED_EACH == 0 and not wrong:
-        random = Random(str(number))  # noqa: S311
-        wrong += judged.complaints(oracle.reading(content), random)
-    return wrong
-
-
-def batch(seed: int, first: int, inputs: int = _BATCH) -> Batch:
-    """Try the inputs from ``first`` on."""
-    resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
+def tried(first: int, seed: int, inputs: int = _BATCH, until: float = float("inf")) -> Batch:
+    """Try the inputs from ``first`` on, none after ``until`` (of the monotonic clock)."""
     done = Batch()
     for number in range(first, first + inputs):
+        if time.monotonic() > until:
+            break
         content = input_of(seed, number)
         began = time.process_time()
         for complaint in complaints(content, number):
             done.faults.setdefault(kind_of(complaint), (number, complaint))
         seconds = time.process_time() - began
-        done.add(Batch(1, len(content), 0, seconds, seconds, number))
+        done.add(Batch(1, len(content), seconds, number))
     done.peak_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024  # KiB on Linux
     return done
 
@@ -100,12 +96,60 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--save", type=Path, default=Path("build/fuzz"))
     options = parser.parse_args(arguments)
-    began = time.monotonic()
-    in_time = takewhile(lambda _: time.monotonic() - began < options.seconds, count())
-    firsts = (number * _BATCH for number in in_time if number * _BATCH < options.inputs)
-    with multiprocessing.get_context("fork").Pool(options.processes) as pool:
-        whole = _sum(_tried(pool, options, firsts), began)
-    _say(whole, time.monotonic() - began)
+    until = time.monotonic() + options.seconds
+    work = partial(tried, seed=options.seed, until=until)
+    with multiprocessing.get_context("fork").Pool(options.processes, _limited) as pool:
+        whole = _sum(pool.imap_unordered(work, range(0, options.inputs, _BATCH)))
     for number, complaint in whole.faults.values():
-        _say_fault(options.seed, number, complaint, options.save)
+        _keep(options.seed, number, complaint, options.save)
     return 1 if whole.faults else 0
+
+
+def _limited() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
+
+
+def _sum(batches: Iterable[Batch]) -> Batch:
+    """All batches together, told of now and then and in the end."""
+    whole, began = Batch(), time.monotonic()
+    shown = began
+    for each in batches:
+        for kind in each.faults.keys() - whole.faults.keys():
+            _say(f"input {each.faults[kind][0]}: {each.faults[kind][1]}")
+        whole.add(each)
+        if time.monotonic() - shown > _SHOWN_EVERY_S:
+            shown = time.monotonic()
+            _say(_figures(whole, shown - began))
+    _say(_figures(whole, time.monotonic() - began))
+    return whole
+
+
+def _figures(whole: Batch, seconds: float) -> str:
+    return (
+        f"{whole.inputs} inputs, {whole.bytes / 1e6:.1f} MB in {seconds:.0f} s:"
+        f" {whole.inputs / seconds:.0f} inputs/s; slowest {whole.slowest_s * 1e3:.0f} ms"
+        f" (input {whole.slowest_input}); peak of a process {whole.peak_bytes / 1e6:.0f} MB;"
+        f" {len(whole.faults)} kinds of faults"
+    )
+
+
+def _keep(seed: int, number: int, complaint: str, folder: Path) -> None:
+    kind = kind_of(complaint)
+
+    def shows(content: bytes) -> bool:
+        return any(kind_of(one) == kind for one in complaints(content, number))
+
+    content = smallest(input_of(seed, number), shows)
+    path = folder / f"{sha256(content).hexdigest()[:12]}.log"
+    folder.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    _say(f"{path}: {complaint}\n    {content[:300]!r}")
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -54,7 +54,10 @@ class Source(msgspec.Struct, frozen=True):
 
 
 def files(paths: Sequence[Path]) -> tuple[Path, ...]:
-    """The files that are meant: each itself, and all in a directory and below, by name."""
+    """The files that are meant: each itself, and all in a directory and below, by name.
+
+    Of a directory only regular files are taken: a pipe in it would wait for a writer.
+    """
     return tuple(chain.from_iterable(_within(path) for path in paths))
 
 
@@ -64,7 +67,8 @@ def _within(path: Path) -> Iterator[Path]:
         return
     for folder, folders, names in os.walk(path):
         folders.sort()
-        yield from (Path(folder, name) for name in sorted(names))
+        inside = (Path(folder, name) for name in sorted(names))
+        yield from (path for path in inside if path.is_file())
 
 
 def source_of(path: Path, network: Network | None) -> Source:

@@ -14,6 +14,12 @@ MOST_ALIENS = 64
 
 State = Literal["open", "whole", "alien", "broken"]
 
+#: Every escape in a string; in the group half a character of UTF-16, which no text that is
+#: to be written as UTF-8 may hold.
+_ESCAPE = re.compile(
+    r"\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|(u[dD][89a-fA-F][\da-fA-F]{2})|.)",
+    re.DOTALL,
+)
 _STRING = re.compile(r'"[^"]*"')
 #: What a line of an object begins with. Old perftest leaves out the quotes around keys.
 _FITTING = re.compile(r'\s*(?:["{}\[\],\d-]|[\w.]+\s*:|(?:true|false|null)\b|$)')
@@ -41,7 +47,9 @@ class Collector:
 
     @property
     def text(self) -> str:
-        return "\n".join(line.text for line in self._lines)
+        """The lines as they are, but for escapes that stand for half a character."""
+        text = "\n".join(line.text for line in self._lines)
+        return _ESCAPE.sub(_no_half, text) if "\\ud" in text or "\\uD" in text else text
 
     def add(self, line: Line) -> State:
         """Take a line, unless it is ``alien`` to the object or shows that this is ``broken``."""
@@ -57,6 +65,10 @@ class Collector:
 
     def lines(self) -> Iterator[Line]:
         yield from self._lines
+
+
+def _no_half(escape: "re.Match[str]") -> str:
+    return r"\ufffd" if escape[1] else escape[0]
 
 
 def _opened(text: str) -> int:

@@ -19,6 +19,11 @@ _DECORATION = re.compile(r"[-=*#~_\s]*|`{3,}\w*\s*")
 _FOREIGN = "no output of a known suite"
 
 
+def is_decoration(text: str) -> bool:
+    """Whether a line between suites' outputs tells nothing: blank, a ruler, a code fence."""
+    return _DECORATION.fullmatch(text) is not None
+
+
 class Stream:
     """Lines in their order; each goes to the reader of the suite that began last."""
 
@@ -60,7 +65,7 @@ class Stream:
                 return (*closed, *self._hand_over(self._reader, line))
         if self._reader is not None:
             return self._hand_over(self._reader, line)
-        if not _DECORATION.fullmatch(text):
+        if not is_decoration(text):
             self._strange.report(line, _FOREIGN)
         return self._strange.told()
 

@@ -141,5 +141,5 @@ def test_an_mpi_without_a_module_says_which_have_one() -> None:
     mpi = Mpi("cray", "8.1", Path("/i/mpiicpc"), Path("/i/mpiexec"))  # type: ignore[arg-type]
     engine = Engine(Path("/e"), mpi, "id", (), "icpc")
     assert "cray" not in STACKS
-    with pytest.raises(CannotRun, match="known are mpich, openmpi"):
+    with pytest.raises(CannotRun, match="known are intelmpi, mpich, openmpi"):
         command(engine, mpi, LAUNCHES["free"], REACHES["local"], ())

@@ -56,6 +56,7 @@ class Tables:
             yield from self.close("")
             self._cycle = self._cycle + 1 if same else 1
         self._settings, self._last_bytes, self.any = row.settings, row.message_bytes, True
+        self._facts.first_line = self._facts.first_line or line.number
         for placement, cells in row.cells.items():
             table = self._table(placement, milliseconds)
             if cells is None:
@@ -65,6 +66,7 @@ class Tables:
 
     def failed(self, line: Line, trouble: Trouble) -> None:
         """The program itself says that the test went wrong, at a size that it does not name."""
+        self._facts.first_line = self._facts.first_line or line.number
         if not self._tables:
             self._table("out-of-place", False)
         for table in self._tables.values():

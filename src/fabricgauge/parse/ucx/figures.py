@@ -19,8 +19,10 @@ _NAMES = re.compile(
 _CSV_NAMES = re.compile(
     r"(?:[^,\s]+,)*iterations,(?:(?P<percentile>\d{1,3}(?:\.\d{1,3})?)_percentile|(?P<typical>typical))_lat,avg_lat,"
 )
+#: Where a comma divides figures, none of them contains one.
 _CSV_ROW = re.compile(
-    rf"(?P<name>(?:[^,\s]*[A-Za-z_][^,\s]*,)*)(?P<figures>-?[\d.]+(?:,{_FIGURE})+)"
+    r"(?P<name>(?:(?=[^,\s]*[A-Za-z_])[^,\s]*,)*?)"
+    r"(?P<figures>-?[\d.]+(?:,-?(?:\d+(?:\.\d+)?|inf|nan))+)"
 )
 #: No row is longer; what lies behind is not read.
 _LONGEST = 400

@@ -1,0 +1,22 @@
+from pathlib import Path
+
+import pytest
+from tests.report.comparison import compared
+from tests.report.html.test_browser import CHROMIUM, HOSTILE, opened
+
+from fabricgauge.report.comparison.formats import FORMATS
+from fabricgauge.report.interface import Setting
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH"),
+]
+
+
+@pytest.mark.parametrize("name", ["run-1", *HOSTILE])
+def test_every_plot_is_drawn_and_nothing_from_the_data_runs(name: str, tmp_path: Path) -> None:
+    page = FORMATS["html"](compared.sure(name), Setting())
+    seen = opened(page, tmp_path, "--dump-dom")
+    assert seen.stdout.count('class="bk-Figure"') == 4
+    assert "<title>REGRESSION: fabricgauge compare</title>" in seen.stdout
+    assert "Content Security Policy" not in seen.stderr
