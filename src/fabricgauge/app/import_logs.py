@@ -4,7 +4,7 @@ import os
 import platform
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timezone
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -53,26 +53,27 @@ class Source(msgspec.Struct, frozen=True):
     path: Path | None = None
 
 
-def files(paths: Sequence[Path]) -> tuple[Path, ...]:
-    """The files that are meant: each itself, and all in a directory and below, by name.
+def sources_of(path: Path, network: Network | None) -> tuple[Source, ...]:
+    """A file itself, or all files in a directory and below, by name.
 
-    Of a directory only regular files are taken: a pipe in it would wait for a writer.
+    Of a directory only regular files are taken: a pipe in it would wait for a writer. They
+    are called by their place in it, which is as much as a table has room for.
     """
-    return tuple(chain.from_iterable(_within(path) for path in paths))
+    if not path.is_dir():
+        return (_source(path, str(path), network),)
+    parent = path.resolve().parent
+    return tuple(_source(one, str(one.relative_to(parent)), network) for one in _within(path))
 
 
 def _within(path: Path) -> Iterator[Path]:
-    if not path.is_dir():
-        yield path
-        return
-    for folder, folders, names in os.walk(path):
+    for folder, folders, names in os.walk(path.resolve()):
         folders.sort()
         inside = (Path(folder, name) for name in sorted(names))
         yield from (path for path in inside if path.is_file())
 
 
-def source_of(path: Path, network: Network | None) -> Source:
-    return Source(str(path), found_in(path), network, path)
+def _source(path: Path, name: str, network: Network | None) -> Source:
+    return Source(name, found_in(path, name), network, path)
 
 
 def import_logs(

@@ -59,7 +59,7 @@ def import_(ctx: click.Context, /, logs: tuple[str, ...], **options: Any) -> Non
 
 def _sources(logs: tuple[str, ...], stated: str | None) -> "tuple[Source, ...]":
     """Files, all files of directories, and references by name, in the given order."""
-    from fabricgauge.app.import_logs import Source, files, source_of
+    from fabricgauge.app.import_logs import Source, sources_of
     from fabricgauge.ceiling.stated import stated_network
     from fabricgauge.references.interface import reference
 
@@ -68,7 +68,7 @@ def _sources(logs: tuple[str, ...], stated: str | None) -> "tuple[Source, ...]":
     for log in logs:
         path = Path(log)
         if path.exists() or "/" in log:
-            found += [source_of(file, network) for file in files([path])]
+            found += sources_of(path, network)
             continue
         known = reference(log)
         its_own = stated_network(known.network) if known.network else None

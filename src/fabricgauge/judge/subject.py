@@ -20,6 +20,11 @@ OWN_CHOICE = "MPI's own choice"
 #: Name of what was read from others' logs without anybody saying which network it is of.
 NOT_STATED = "a network that was not stated"
 
+_UNSTATED = (
+    "the logs do not say which network was measured; state it with --network, e.g."
+    ' --network "25GbE mtu=9000"'
+)
+
 #: Launches of this name measure one node over its loopback, as a reference.
 LOOPBACK = "loopback:"
 
@@ -134,7 +139,7 @@ def _subject(run: Run, ceilings: dict[str, Ceiling | Skipped], name: str | None)
     return Subject(
         name=(NOT_STATED if imported else OWN_CHOICE) if name is None else name,
         network=_network(run, name),
-        ceiling=_ceiling(ceilings, name),
+        ceiling=Skipped(_UNSTATED) if imported and name is None else _ceiling(ceilings, name),
         planned=planned,
         launches=launches,
         loopbacks=tuple(one for one in run.launches if _refers_to(one, name, nodes)),

@@ -55,10 +55,19 @@ def headline(judged: Judged) -> str:
         if read:
             return f"{read[0].subject}: {read[0].summary}.{_caveat(judged)}"
     decisive = [one for one in judged.verdicts if one.outcome is judged.overall]
+    decisive = decisive or _missing(judged)
     if not decisive:
         return f"{MEANING[judged.overall].capitalize()}."
     more = f" (and {len(decisive) - 1} more)" if len(decisive) > 1 else ""
     return f"{decisive[0].subject}: {decisive[0].summary}{more}"
+
+
+def _missing(judged: Judged) -> list[Verdict]:
+    """Where no rule decided anything, the reason is that of the rule that could not."""
+    return [
+        one for one in judged.verdicts
+        if one.rule == "fraction" and judged.overall is Outcome.INCONCLUSIVE
+    ]  # fmt: skip
 
 
 def _caveat(judged: Judged) -> str:

@@ -59,7 +59,7 @@ def _verdict(context: Context, subject: Subject, series: Series, point: Point) -
         rule=ID,
         outcome=Outcome.PASS if fine else _below(subject),
         subject=subject.name,
-        summary=f"{wording.duration(point.time.value)} ({what}) is"
+        summary=f"{_told_by(series)}{wording.duration(point.time.value)} ({what}) is"
         f" {'not below' if fine else 'below'} the {wording.duration(context.limit(name))} that the"
         " medium needs",
         figure=Figure(point.time.value, "s", what),
@@ -71,6 +71,11 @@ def _verdict(context: Context, subject: Subject, series: Series, point: Point) -
         cause="" if fine else _CAUSE,
         remedy="" if fine else _REMEDY,
     )
+
+
+def _told_by(series: Series) -> str:
+    """Which of several logs it was."""
+    return f"{series.source}: " if series.source else ""
 
 
 def _interval(point: Point) -> str:
