@@ -7,11 +7,14 @@ from pathlib import Path
 import msgspec
 
 from fabricgauge.app.read_files import found_in
+from fabricgauge.ceiling.technologies import ceilings
 from fabricgauge.compare.comparing import compare
+from fabricgauge.judge.judging import judge
 from fabricgauge.model.comparison import Comparison, Operand
 from fabricgauge.model.errors import StoreError, UsageError
 from fabricgauge.model.run import Run
 from fabricgauge.model.suite import Strange, SuiteCurve
+from fabricgauge.model.verdict import Outcome
 from fabricgauge.references.interface import reference
 from fabricgauge.stats.suite_curves import suite_curves
 from fabricgauge.store.run_directory import RunDirectory, find
@@ -93,7 +96,17 @@ def _mpi(run: Run) -> str:
 def _cautions(run: Run) -> tuple[str, ...]:
     broken = "" if run.complete else "the run was broken off: what it lacks is not compared"
     virtual = "measured in a lab: the figures describe this machine" if run.fabric.virtual else ""
-    return tuple(one for one in (broken, virtual) if one)
+    return tuple(one for one in (*_invalid(run), broken, virtual) if one)
+
+
+def _invalid(run: Run) -> tuple[str, ...]:
+    """Figures that describe another path are not worth comparing, and this says so."""
+    verdicts = judge(run, ceilings(run.fabric.networks))
+    return tuple(
+        f"INVALID ({one.rule}, {one.subject}): {one.summary}"
+        for one in verdicts
+        if one.outcome is Outcome.INVALID
+    )
 
 
 def _file(asked: str, path: Path) -> Side:

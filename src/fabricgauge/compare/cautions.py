@@ -10,6 +10,8 @@ _ONE_LAUNCH = (
     "one launch on at least one side: what differs from launch to launch is in no interval"
     " here; measure with several (--profile standard)"
 )
+#: As the rule `floor` has it for the quickest of networks.
+NO_NETWORK_S = 0.5e-6
 _MEANS = "means only: no interval possible"
 
 
@@ -58,6 +60,12 @@ def _settings(a: SuiteCurve, b: SuiteCurve) -> Iterator[str]:
 
 
 def _of_side(side: Side, curve: SuiteCurve) -> Iterator[str]:
+    quickest = min((one.estimate.value for one in curve.points), default=NO_NETWORK_S)
+    if curve.pattern == "latency" and curve.quantity == "time" and quickest < NO_NETWORK_S:
+        yield (
+            f"{side} reaches {quickest * 1e6:.2f} µs, which no network does (at least"
+            f" {NO_NETWORK_S * 1e6:g} µs): memory that both ranks share was measured"
+        )
     if curve.cut_off:
         yield f"{side} is cut off: {curve.cut_off}"
     for failure in curve.failures:

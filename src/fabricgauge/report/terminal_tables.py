@@ -37,6 +37,8 @@ STYLES: dict[Outcome, str] = {
 
 #: More verdicts than this would push the figures off the screen.
 MOST_ROWS = 16
+#: More skipped rules than this share a row.
+MOST_SKIPPED = 3
 CALM = frozenset({Outcome.PASS, Outcome.SKIPPED})
 
 #: Rules whose figures a reader wants to see also when all is well.
@@ -63,8 +65,11 @@ def verdicts(judged: Judged) -> Table:
     table = grid(("outcome", "rule", "subject", "what was found"))
     table.columns[0].no_wrap = True
     ordered = worst_first(judged.verdicts)
-    few = len(ordered) <= MOST_ROWS
-    apart = [one for one in ordered if _tells(one) or (few and one.outcome is not Outcome.SKIPPED)]
+    skipped = [one for one in ordered if one.outcome is Outcome.SKIPPED]
+    room = len(ordered) <= MOST_ROWS
+    few = len(skipped) <= MOST_SKIPPED
+    shown = {Outcome.PASS: room, Outcome.SKIPPED: room and few}
+    apart = [one for one in ordered if _tells(one) or shown.get(one.outcome, True)]
     for verdict in apart:
         words = (verdict.rule, verdict.subject, verdict.summary)
         table.add_row(_outcome(verdict.outcome), *map(plain, words))

@@ -16,7 +16,7 @@ MOST_SERIES = 6
 
 #: Factor and unit of each SI unit's plot.
 _SHOWN = {
-    "s": (1e6, "µs"), "bytes/s": (1e-6, "MB/s"), "messages/s": (1e-6, "M messages/s"),
+    "s": (1e6, "µs"), "bytes/s": (1e-6, "MB/s"), "messages/s": (1.0, "messages/s"),
     "share": (100.0, "%"),
 }  # fmt: skip
 

@@ -1,0 +1,20 @@
+"""What makes a comparison doubtful is said beside it."""
+
+from tests.compare.simulated import operand
+from tests.compare.test_comparing import means
+
+from fabricgauge.compare.comparing import compare
+
+
+def cautions(quickest_s: float) -> str:
+    a, b = means({8: 12e-6, 1024: 14e-6}), means({8: quickest_s, 1024: 14e-6})
+    done = compare(operand("a"), [a], operand("b"), [b], 0.05)
+    return " ".join(one for pair in done.pairs for one in pair.cautions)
+
+
+def test_a_latency_that_no_network_has_is_told_of() -> None:
+    assert "memory that both ranks share" in cautions(0.24e-6)
+
+
+def test_a_believable_latency_is_not_doubted() -> None:
+    assert "memory" not in cautions(0.93e-6)
