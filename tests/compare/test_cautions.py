@@ -9,7 +9,7 @@ from fabricgauge.compare.comparing import compare
 def cautions(quickest_s: float) -> str:
     a, b = means({8: 12e-6, 1024: 14e-6}), means({8: quickest_s, 1024: 14e-6})
     done = compare(operand("a"), [a], operand("b"), [b], 0.05)
-    return " ".join(one for pair in done.pairs for one in pair.cautions)
+    return " ".join(one for pair in done.pairs for one in pair.notes)
 
 
 def test_a_latency_that_no_network_has_is_told_of() -> None:

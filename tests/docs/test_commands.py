@@ -117,6 +117,7 @@ class Reader:
 def general(path: str) -> str:
     """``raw/discover-2/c1.txt`` as ``raw/discover-N/NODE.txt``."""
     path = re.sub(r"^raw/launch-\d+-\d+/", "raw/launch-NN-A/", path)
+    path = re.sub(r"^raw/import-\d+/.*", "raw/import-NNN/FILE", path)
     return re.sub(r"^raw/discover(-\d+)?/.*", _discover, path)
 
 
