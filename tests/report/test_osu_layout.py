@@ -7,6 +7,7 @@ from tests.report import sample, sample_verdicts
 from fabricgauge.model.suite import Strange, SuiteCurve
 from fabricgauge.parse.suites import read
 from fabricgauge.report.formats import report
+from fabricgauge.report.interface import Setting
 
 
 def blocks() -> dict[str, str]:
@@ -32,6 +33,12 @@ def test_reframe_finds_the_latency_in_microseconds_in_the_whole_report() -> None
 
 def test_reframe_finds_the_bandwidth_in_the_paragraph_of_its_table() -> None:
     assert reframe(4 << 20, blocks()["MPI Bandwidth"]) == pytest.approx(117.046)
+
+
+def test_one_pattern_alone_is_printed_for_readers_that_take_the_first_row() -> None:
+    page = report(sample.judged(), "osu", Setting(pattern="bandwidth"))
+    assert reframe(4 << 20, page) == pytest.approx(117.046)
+    assert "Latency Test" not in page
 
 
 def test_the_head_says_who_measured_and_the_verdict() -> None:

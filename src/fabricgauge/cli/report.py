@@ -23,6 +23,8 @@ import click
     show_default=True,
     help="terminal, html, json, csv, markdown, junit, prometheus, osu or imb.",
 )
+@click.option("--pattern", default="", metavar="PATTERN",
+              help="Only its tables, in the formats osu and imb.")  # fmt: skip
 @click.option("--against", metavar="NAME", help="A reference whose curves stand beside yours.")
 @click.option("--to", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="Write to FILE instead of the terminal.")  # fmt: skip
@@ -33,6 +35,7 @@ def report(
     run: str,
     root: Path | None,
     format_: str,
+    pattern: str,
     against: str | None,
     to: Path | None,
 ) -> None:
@@ -47,13 +50,17 @@ def report(
     from fabricgauge.cli.show import require_format, show
     from fabricgauge.judge.judging import exit_status
     from fabricgauge.judge.thresholds import thresholds_from
+    from fabricgauge.model.errors import UsageError
+    from fabricgauge.plan.profiles import PATTERNS
     from fabricgauge.store.run_directory import find
     from fabricgauge.store.run_files import load
 
     require_format(format_)
+    if pattern and pattern not in PATTERNS:
+        raise UsageError(f"no pattern {pattern!r}; there is {', '.join(PATTERNS)}")
     directory = find(root or settings.run_root(), run)
     said = settings.load()
     thresholds = thresholds_from(said.thresholds, said.thresholds_origin)
     judged = conclude(load(directory), thresholds, reference_curves(against))
-    show(judged, directory.path, format_, to)
+    show(judged, directory.path, format_, to, pattern)
     ctx.exit(exit_status(judged.overall))

@@ -24,8 +24,10 @@ def require_format(name: str) -> None:
         raise UsageError(f"no report format {name!r}; there is {', '.join(FORMATS)}")
 
 
-def show(judged: "Judged", run: Path, format_: str, to: Path | None = None) -> None:
-    """To the terminal, or to the file ``to``.
+def show(
+    judged: "Judged", run: Path, format_: str, to: Path | None = None, pattern: str = ""
+) -> None:
+    """To the terminal, or to the file ``to``; ``pattern`` narrows the suites' layouts.
 
     Raises:
         UsageError: the file cannot be written.
@@ -39,6 +41,7 @@ def show(judged: "Judged", run: Path, format_: str, to: Path | None = None) -> N
         colour=to is None and sys.stdout.isatty(),
         run_directory=str(run),
         html_file=str(html) if html.exists() else "",
+        pattern=pattern,
     )
     deliver(report(judged, format_, setting), to)
 

@@ -13,7 +13,9 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Interface, Member, Network, Shaper
 
 #: Link rates of IEEE 802.3 in bit/s, as `ethtool` lists them.
-ETHERNET_RATES = (10e6, 100e6, 1e9, 2.5e9, 5e9, 10e9, 25e9, 40e9, 50e9, 100e9, 200e9, 400e9)
+ETHERNET_RATES = (
+    10e6, 100e6, 1e9, 2.5e9, 5e9, 10e9, 25e9, 40e9, 50e9, 100e9, 200e9, 400e9, 800e9,
+)  # fmt: skip
 
 #: How near a figure must be to another rate's ceiling, below and above.
 NEAR = (0.93, 1.02)

@@ -26,9 +26,16 @@ def provenance(judged: Judged, suite: str) -> Iterator[str]:
     yield f"{_OURS}verdict {judged.overall.value}: {visible(headline(judged))}"
 
 
-def of_networks(judged: Judged) -> Iterator[Curve]:
-    """Curves of networks; a node's loopback has no place among tables that name no network."""
-    return (one for one in judged.curves if one.points and not is_reference(one.network))
+def of_networks(judged: Judged, pattern: str = "") -> Iterator[Curve]:
+    """Curves of networks, of all patterns or of one.
+
+    A node's loopback has no place among tables that name no network.
+    """
+    return (
+        one
+        for one in judged.curves
+        if one.points and not is_reference(one.network) and pattern in ("", one.pattern)
+    )
 
 
 def where(curve: Curve) -> str:

@@ -30,9 +30,9 @@ _BENCHMARKS: dict[Pattern, tuple[str, str, str, tuple[str, str]]] = {
 }
 
 
-def render(judged: Judged, _setting: Setting) -> str:
+def render(judged: Judged, setting: Setting) -> str:
     """One head per part of the suite, followed by its tables."""
-    curves = list(of_networks(judged))
+    curves = list(of_networks(judged, setting.pattern))
     parts = dict.fromkeys(_BENCHMARKS[curve.pattern][0] for curve in curves) or {"MPI-1": None}
     return "\n".join(chain.from_iterable(_part(judged, part, curves) for part in parts)) + "\n"
 

@@ -13,13 +13,15 @@ class Setting(msgspec.Struct, frozen=True):
     """Where a report is to be shown, which a judged run cannot know.
 
     ``width`` is in columns. ``run_directory`` and ``html_file`` are paths to mention;
-    empty when there is nothing to mention.
+    empty when there is nothing to mention. ``pattern`` narrows the suites' layouts to the
+    tables of one pattern, for readers that take the first row that fits.
     """
 
     width: int = 80
     colour: bool = False
     run_directory: str = ""
     html_file: str = ""
+    pattern: str = ""
 
 
 Render = Callable[[Judged, Setting], str]

@@ -25,10 +25,10 @@ _VERSION = "0.fabricgauge"
 _WINDOW = ("# Window creation: MPI_Win_allocate", "# Synchronization: MPI_Win_flush")
 
 
-def render(judged: Judged, _setting: Setting) -> str:
+def render(judged: Judged, setting: Setting) -> str:
     """Blocks with an empty line between: what it is, then one table per curve."""
     head = "\n".join(f"# {line}" for line in provenance(judged, "the OSU Micro-Benchmarks"))
-    tables = ["\n".join(_table(curve)) for curve in of_networks(judged)]
+    tables = ["\n".join(_table(curve)) for curve in of_networks(judged, setting.pattern)]
     return "\n\n".join([head, *tables]) + "\n"
 
 

@@ -68,7 +68,12 @@ PATTERNS = {
 def test_only_the_first_column_has_the_pattern_that_moves_bytes_likewise(name: str) -> None:
     curves = curves_of(name)
     assert (curves[0].pattern, curves[0].directions) == PATTERNS[name]
-    assert {curve.pattern for curve in curves[1:]} <= {None}
+    assert {one.pattern for one in curves[1:] if one.quantity != "message_rate"} <= {None}
+
+
+def test_a_stream_s_message_rate_is_that_stream_s() -> None:
+    rate = next(one for one in curves_of("7.4--mbw-mr-2pairs") if one.quantity == "message_rate")
+    assert rate.pattern == "bandwidth"
 
 
 def test_a_table_that_reaches_the_suites_default_is_not_cut_off() -> None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Literal
 
 import msgspec
@@ -11,6 +12,8 @@ from fabricgauge.model.suite import Besides, Quantity
 from fabricgauge.parse.osu.titles import FAN, Benchmark
 from fabricgauge.parse.table import Column
 
+#: No program prints half as many; a row's expression is as deep as it has columns.
+MOST_COLUMNS = 48
 MICROSECOND = "µs"
 MEGABYTE = "MB = 10^6 bytes (OSU)"
 
@@ -93,8 +96,9 @@ def layout_of(text: str, benchmark: Benchmark) -> Layout | None:
         return None
     if benchmark.name == "osu_bw" and "Avg Latency" in text:
         text, benchmark = _as_bandwidths(text), FAN
-    layout = _laid_out(_slots_of(text), benchmark)
-    return layout if layout.columns else None
+    slots = list(islice(_slots_of(text), MOST_COLUMNS + 1))
+    layout = _laid_out(slots, benchmark)
+    return layout if layout.columns and len(slots) <= MOST_COLUMNS else None
 
 
 def headless_column(benchmark: Benchmark, title: str) -> Column:
@@ -121,8 +125,8 @@ def _laid_out(slots: list[Slot], benchmark: Benchmark) -> Layout:
     return Layout(tuple(placed), tuple(columns), benchmark)
 
 
-def _slots_of(text: str) -> list[Slot]:
-    return [_slot(match["name"]) for match in _split(text.lstrip().lstrip("#"))]
+def _slots_of(text: str) -> Iterator[Slot]:
+    return (_slot(match["name"]) for match in _split(text.lstrip().lstrip("#")))
 
 
 def _split(text: str) -> Iterator["re.Match[str]"]:
@@ -151,12 +155,13 @@ def _column(name: str, benchmark: Benchmark, first: bool) -> Column:
     quantity, rule, factor, what = _CURVES[name]
     return Column(
         quantity, what.format(benchmark.what), "mean", rule, factor,
-        pattern=_pattern(quantity, benchmark) if first else None,
+        pattern=_pattern(quantity, benchmark) if first or quantity == "message_rate" else None,
         directions=benchmark.directions,
     )  # fmt: skip
 
 
 def _pattern(quantity: Quantity, benchmark: Benchmark) -> Pattern | None:
-    """A latency is a pattern's of times only, a stream one's of bandwidths only."""
-    wanted: Quantity = "time" if benchmark.pattern in LATENCY_PATTERNS else "bandwidth"
-    return benchmark.pattern if quantity == wanted else None
+    """A latency is a pattern's of times only, a stream one's of bandwidths and rates."""
+    is_time = benchmark.pattern in LATENCY_PATTERNS
+    fits = quantity == "time" if is_time else quantity in ("bandwidth", "message_rate")
+    return benchmark.pattern if fits else None
