@@ -8,9 +8,10 @@ import pytest
 from fabricgauge.ceiling import cxl, efa, ethernet, infiniband, nvlink, omni_path, pcie_link
 from fabricgauge.ceiling import slingshot as slingshots
 from fabricgauge.ceiling.stated import known_names, stated_network
-from fabricgauge.ceiling.technologies import CEILINGS, FLOORS, ceiling
+from fabricgauge.ceiling.technologies import CEILINGS, ceiling
 from fabricgauge.ceiling.words import OPTIONS
 from fabricgauge.model.ceiling import Ceiling
+from fabricgauge.model.medium import FLOORS
 from fabricgauge.report.quantities import of_unit
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/ceilings.md").read_text(encoding="utf-8")

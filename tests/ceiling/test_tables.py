@@ -5,9 +5,10 @@ import pytest
 from fabricgauge.ceiling import cxl, efa, ethernet, infiniband, nvlink, omni_path, pcie_link
 from fabricgauge.ceiling import slingshot as slingshots
 from fabricgauge.ceiling.stated import known_names, stated_network
-from fabricgauge.ceiling.technologies import CEILINGS, FLOORS, ceiling
+from fabricgauge.ceiling.technologies import CEILINGS, ceiling
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
+from fabricgauge.model.medium import FLOORS
 
 
 @pytest.mark.parametrize(

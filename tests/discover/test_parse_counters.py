@@ -16,9 +16,16 @@ port mlx5_0:1 100 200 5 6 0 0 0 0
 cpu  100 0 50 800 20 0 30 0 0 0
 cpu0 60 0 20 400 10 0 10 0 0 0
 cpu1 40 0 30 400 10 0 20 0 0 0
+pressure 2000000
+uptime 100.5
 end
 """
-LATER = RAW.replace("800 20 0 30", "810 20 0 120").replace("10 0 20 0 0 0", "10 0 110 0 0 0")
+LATER = (
+    RAW.replace("800 20 0 30", "810 20 0 120")
+    .replace("10 0 20 0 0 0", "10 0 110 0 0 0")
+    .replace("2000000", "3500000")
+    .replace("100.5", "110.5")
+)
 
 
 def test_this_machine_s_own_counters_are_read() -> None:
@@ -28,6 +35,7 @@ def test_this_machine_s_own_counters_are_read() -> None:
     assert "lo" in found.interfaces
     assert found.interfaces["lo"].tx_bytes == found.interfaces["lo"].rx_bytes
     assert len(found.processors) > 1
+    assert found.uptime_s > 0
 
 
 def test_adapter_ports_count_words_of_four_octets() -> None:
@@ -43,6 +51,7 @@ def test_the_busiest_processor_is_not_hidden_by_the_mean() -> None:
     assert did.idle == pytest.approx(0.1)
     assert did.softirq == pytest.approx(0.9)
     assert did.busiest_softirq == pytest.approx(1.0)
+    assert (did.waited_s, did.wall_s) == pytest.approx((1.5, 10.0))
 
 
 @pytest.mark.parametrize("cut", range(0, len(RAW) - 5, 7))

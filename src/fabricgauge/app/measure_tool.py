@@ -148,6 +148,7 @@ def _keep(
     curves = [one for one in said if isinstance(one, SuiteCurve)]
     after = counters(bench.reach, launch.nodes)
     around = _around(launch, told, before, after, accounted_bytes(curves))
+    around = msgspec.structs.replace(around, polls=bench.tool.polls)
     records = (*told, *said, around)
     append_records(bench.directory, (Entry(launch.number, bench.attempt, one) for one in records))
 
@@ -178,9 +179,12 @@ def _around(
         ),
         payload_bytes=payload_bytes,
         processors=tuple(
-            ProcessorUse(rank, 0.0, 0.0, 0.0, one.idle, one.softirq, one.steal, one.busiest_softirq)
+            ProcessorUse(
+                rank, 0.0, 0.0, one.waited_s, one.idle, one.softirq, one.steal, one.busiest_softirq
+            )
             for rank, one in used
         ),
+        wall_s=max((one.wall_s for _, one in used), default=0.0),
     )
 
 

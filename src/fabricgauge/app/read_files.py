@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fabricgauge.app.unpack import GZIP, Unpacked
-from fabricgauge.model.suite import Strange
+from fabricgauge.model.suite import UNREADABLE, Strange
 from fabricgauge.parse.json_text import MOST_CHARACTERS
 from fabricgauge.parse.lines import LONGEST_BYTES
 from fabricgauge.parse.suites import Found, read
@@ -23,7 +23,7 @@ def found_in(path: Path, name: str = "") -> Iterator[Found]:
     lines = _Lines(path)
     yield from read(lines, name or str(path))
     if lines.trouble:
-        reason = f"the file cannot be read further: {lines.trouble}"
+        reason = f"{UNREADABLE}: {lines.trouble}"
         yield Strange(lines.count + 1, "", reason, source=name or str(path))
 
 

@@ -13,6 +13,7 @@ from fabricgauge.app.targets import targets, unjoined
 from fabricgauge.judge.thresholds import Thresholds
 from fabricgauge.model.command import Command
 from fabricgauge.model.engine import Mpi
+from fabricgauge.model.fabric import Network
 from fabricgauge.model.plan import Plan, PlannedLaunch
 from fabricgauge.plan.plan import Wanted
 from fabricgauge.plan.tool_plan import tool_plan
@@ -70,7 +71,13 @@ def prepare(
     """Discover and plan; the run directory then holds all that a resumption needs."""
     found = discovered(site, directory, progress, "discover")
     chosen = targets(site, found, wanted.place)
-    fabric = msgspec.structs.replace(found, unjoined=unjoined(site, found, wanted.place))
+    fabric = msgspec.structs.replace(
+        found,
+        unjoined=unjoined(site, found, wanted.place),
+        networks=tuple(_as_used(network, suite.tool) for network in found.networks),
+    )
+    for name in sorted(set(suite.tool.programs) - set(suite.programs)):
+        progress.trouble(f"{name} of {suite.tool.name} was not found: its part is left out")
     there = [one for one in suite.tool.starts(suite.effort) if one.client[0] in suite.programs]
     made = tool_plan(
         suite.tool.name, tuple(one.name for one in there), wanted.profile,
@@ -78,6 +85,14 @@ def prepare(
     )  # fmt: skip
     write_beginning(directory, about(site), fabric, made)
     return job(site, suite, directory, Rest(fabric, made, attempt=1))
+
+
+def _as_used(network: Network, tool: Tool) -> Network:
+    """An Ethernet as the suite uses it: RDMA over it has other headers than TCP."""
+    if network.technology != "ethernet" or tool.technology == "ethernet":
+        return network
+    said = f"{network.rate_origin}; {tool.name} is taken to use it as {tool.technology}"
+    return msgspec.structs.replace(network, technology=tool.technology, rate_origin=said)
 
 
 def job(site: Site, suite: Suite, directory: RunDirectory, rest: Rest) -> ToolJob:

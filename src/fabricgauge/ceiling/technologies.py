@@ -1,7 +1,6 @@
 """Which module works out the ceiling of which technology: one row each."""
 
 from collections.abc import Callable, Iterable
-from typing import Literal
 
 from fabricgauge.ceiling import (
     cxl,
@@ -31,26 +30,6 @@ CEILINGS: dict[str, Callable[[Network], Ceiling | Skipped]] = {
     "nvlink": nvlink.ceiling,
     "pcie": pcie.ceiling,
     "cxl": cxl.ceiling,
-}
-
-#: What a small message has to pass: the kernel's TCP, an adapter, or a path between memories.
-Floor = Literal["tcp", "rdma", "memory"]
-
-#: Which floor of latency holds for whom. ``ipoib`` (TCP over InfiniBand or Omni-Path) has no
-#: ceiling here: its packets depend on a mode that nothing tells.
-FLOORS: dict[str, Floor] = {
-    "ethernet": "tcp",
-    "ipoib": "tcp",
-    "roce-v1": "rdma",
-    "roce-v2": "rdma",
-    "iwarp": "rdma",
-    "infiniband": "rdma",
-    "omni-path": "rdma",
-    "slingshot": "rdma",
-    "efa": "rdma",
-    "nvlink": "memory",
-    "pcie": "memory",
-    "cxl": "memory",
 }
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fabricgauge.cli.nodes import OWN_LAB, reached
-from fabricgauge.model.errors import UsageError
+from fabricgauge.model.errors import ToolMissing, UsageError
 
 if TYPE_CHECKING:
     from fabricgauge.app.check import Outcome
@@ -128,7 +128,7 @@ def _check(options: dict[str, Any], said: "Settings", doors: "Reached") -> int:
     directory = request.directory(options)
     try:
         job = job_of(options, wanted, site, directory, bar)
-    except (KeyboardInterrupt, UsageError):
+    except (KeyboardInterrupt, UsageError, ToolMissing):
         if not options["resume"]:
             directory.discard()
         raise

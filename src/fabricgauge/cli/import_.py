@@ -8,6 +8,7 @@ import click
 
 if TYPE_CHECKING:
     from fabricgauge.app.import_logs import Source
+    from fabricgauge.model.reference import Reference
 
 
 @click.command("import")
@@ -57,20 +58,36 @@ def import_(ctx: click.Context, /, logs: tuple[str, ...], **options: Any) -> Non
     ctx.exit(exit_status(judged.overall))
 
 
+def _reference(name: str) -> "Reference":
+    """A reference; what is none and has no file either was most likely meant for a file.
+
+    Raises:
+        UsageError: there is neither.
+    """
+    from fabricgauge.model.errors import UsageError
+    from fabricgauge.references.interface import reference
+
+    if "/" in name:
+        raise UsageError(f"there is no file or directory {name}")
+    try:
+        return reference(name)
+    except UsageError as error:
+        raise UsageError(f"there is no file {name} here, and {error}") from error
+
+
 def _sources(logs: tuple[str, ...], stated: str | None) -> "tuple[Source, ...]":
     """Files, all files of directories, and references by name, in the given order."""
     from fabricgauge.app.import_logs import Source, sources_of
     from fabricgauge.ceiling.stated import stated_network
-    from fabricgauge.references.interface import reference
 
     network = stated_network(stated) if stated else None
     found: list[Source] = []
     for log in logs:
         path = Path(log)
-        if path.exists() or "/" in log:
+        if path.exists():
             found += sources_of(path, network)
             continue
-        known = reference(log)
+        known = _reference(log)
         its_own = stated_network(known.network) if known.network else None
         found.append(Source(known.name, known.curves, network or its_own))
     return tuple(found)

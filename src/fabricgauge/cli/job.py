@@ -64,7 +64,10 @@ def _tool_job(
 
     progress.stage(f"finding {options['tool']}")
     suite = suite_of(options)
-    programs = {name: str(path) for name, path in suite.programs.items()}
+    programs = {
+        name: str(suite.programs.get(name, "not found: its part is left out"))
+        for name in suite.tool.programs
+    }
     if suite.mpi is not None:
         programs["MPI"] = f"{suite.mpi.kind} {suite.mpi.version} ({suite.mpi.mpiexec})"
     site = msgspec.structs.replace(site, programs={"suite": suite.tool.name, **programs})

@@ -27,6 +27,11 @@ counters() {
     while IFS= read -r line; do
         case $line in cpu*) printf '%s\n' "$line" ;; *) break ;; esac
     done </proc/stat
+    # "some avg10=... total=MICROSECONDS": when some process waited for a processor.
+    value=
+    { IFS= read -r value </proc/pressure/cpu; } 2>/dev/null
+    [ -n "$value" ] && printf 'pressure %s\n' "${value##*total=}"
+    IFS=' ' read -r value _ </proc/uptime && printf 'uptime %s\n' "$value"
     printf 'end\n'
 }
 counters </dev/null 2>/dev/null

@@ -24,22 +24,31 @@ class ProcessorTimes(msgspec.Struct, frozen=True):
 
 
 class Counted(msgspec.Struct, frozen=True):
-    """One node's counters at one moment; the first of ``processors`` is their sum."""
+    """One node's counters at one moment; the first of ``processors`` is their sum.
+
+    ``waited_s`` is how long some process has waited for a processor since boot (pressure
+    stall information, Linux 4.20 and later; 0 without), ``uptime_s`` the time since boot.
+    """
 
     interfaces: dict[str, InterfaceCounters]
     processors: tuple[ProcessorTimes, ...]
+    waited_s: float = 0.0
+    uptime_s: float = 0.0
 
 
 class Shares(msgspec.Struct, frozen=True):
     """What a node's processors did between two moments, each 0 to 1 of all of them.
 
-    ``busiest_softirq`` is of the one processor that spent most in bottom halves.
+    ``busiest_softirq`` is of the one processor that spent most in bottom halves. ``waited_s``
+    of ``wall_s`` some process was ready to run and had no processor.
     """
 
     idle: float
     softirq: float
     steal: float
     busiest_softirq: float
+    waited_s: float
+    wall_s: float
 
 
 def parse_counters(node: str, raw: str) -> Counted:
@@ -50,13 +59,17 @@ def parse_counters(node: str, raw: str) -> Counted:
     """
     interfaces: dict[str, InterfaceCounters] = {}
     processors: list[ProcessorTimes] = []
+    times = {"pressure": 0.0, "uptime": 0.0}
     for number, line in enumerate(raw.splitlines(), 1):
         words = line.split()
         try:
             if words[:1] == ["end"]:
-                return Counted(interfaces, tuple(processors))
+                waited_s = times["pressure"] / 1e6
+                return Counted(interfaces, tuple(processors), waited_s, times["uptime"])
             if words[:1] in (["net"], ["port"]):
                 interfaces[words[1]] = _interface(words)
+            elif words and words[0] in times:
+                times[words[0]] = float(words[1])
             elif words and words[0].startswith("cpu"):
                 processors.append(ProcessorTimes(tuple(map(int, words[1 : 1 + _FIELDS]))))
         except (IndexError, ValueError, TypeError) as error:
@@ -76,12 +89,14 @@ def _interface(words: Sequence[str]) -> InterfaceCounters:
 def shares(before: Counted, after: Counted) -> Shares:
     """What the processors did in between."""
     each = list(_differences(before, after))
+    waited_s, wall_s = after.waited_s - before.waited_s, after.uptime_s - before.uptime_s
     if not each:
-        return Shares(1.0, 0.0, 0.0, 0.0)
+        return Shares(1.0, 0.0, 0.0, 0.0, waited_s, wall_s)
     total = each[0]
     return Shares(
         _share(total, _IDLE) + _share(total, _IOWAIT), _share(total, _SOFTIRQ),
         _share(total, _STEAL), max(_share(one, _SOFTIRQ) for one in each[1:] or each),
+        waited_s, wall_s,
     )  # fmt: skip
 
 

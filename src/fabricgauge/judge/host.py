@@ -16,6 +16,7 @@ from fabricgauge.judge.interface import Context
 from fabricgauge.judge.streams import Stream
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.measurement import Measurement, ProcessorUse
+from fabricgauge.model.run import Around, Launch
 from fabricgauge.stats.series import node_of, series_of
 from fabricgauge.stats.spread import relative_half_width
 
@@ -59,12 +60,20 @@ class _Case(msgspec.Struct, frozen=True):
 
     @property
     def _around(self) -> tuple[tuple[str, ProcessorUse], ...]:
-        launches = {one.launch for one in self.stream.best.observed if one.measurement is None}
         return tuple(
             (node_of(launch, use.rank), use)
+            for launch, around in self.surrounded
+            for use in around.processors
+        )
+
+    @property
+    def surrounded(self) -> tuple[tuple[Launch, Around], ...]:
+        """Launches of another suite behind the figure, with what was read around each."""
+        numbers = {one.launch for one in self.stream.best.observed if one.measurement is None}
+        return tuple(
+            (launch, launch.around)
             for launch in self.stream.subject.launches
-            if launch.number in launches and launch.around
-            for use in launch.around.processors
+            if launch.number in numbers and launch.around is not None
         )
 
     def limit(self, name: str) -> float:
@@ -172,6 +181,32 @@ def _waiting_ranks(case: _Case) -> Iterable[str]:
             )
 
 
+def _nothing_idle(case: _Case) -> Iterable[str]:
+    """Programs that sleep while they wait leave processors idle, unless these limit them."""
+    if not case.surrounded or any(around.polls for _, around in case.surrounded):
+        return
+    for node, rank in _ranks(case):
+        idle = _median(case, rank, lambda use: use.node_idle_share)
+        if idle <= case.limit("idle"):
+            yield (
+                f"the processors of {node} were idle for {wording.percent(idle)} of the time,"
+                " although the program does not poll"
+            )
+
+
+def _crowded(case: _Case) -> Iterable[str]:
+    """Some process of the node waited for a processor; the ranks' own delay is not known."""
+    for launch, around in case.surrounded:
+        for use in around.processors:
+            waited = use.run_delay_s / around.wall_s if around.wall_s > 0 else 0.0
+            delay = min(1.0, waited + use.node_steal_share)
+            if delay >= case.limit("delay") and case.stream.fraction >= 0.5 * (1.0 - delay):
+                yield (
+                    f"on {node_of(launch, use.rank)} some process was ready to run but had to wait"
+                    f" for a processor for {wording.percent(delay)} of the time (steal included)"
+                )
+
+
 def _delays(case: _Case, rank: int) -> Iterable[float]:
     shares = [
         use.run_delay_s / one.wall_s + use.node_steal_share
@@ -241,5 +276,6 @@ def _median(case: _Case, rank: int, share: Callable[[ProcessorUse], float]) -> f
 _Look = Callable[[_Case], Iterable[str]]
 _LIMITING: tuple[_Look, ...] = (
     _loopback, _bottom_halves, _no_processor_left, _waiting_ranks, _idle_connection,
+    _nothing_idle, _crowded,
 )  # fmt: skip
 _OTHERS: tuple[_Look, ...] = (_closed_window, _busy_processors)

@@ -3,7 +3,7 @@
 from fabricgauge.judge import wording
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.run import Launch
-from fabricgauge.model.suite import Strange, SuiteCurve
+from fabricgauge.model.suite import UNREADABLE, Strange, SuiteCurve
 from fabricgauge.model.verdict import Figure, Outcome, Verdict
 
 _CAUSE = "a run or its log was ended early, or the file is none of a suite that can be read"
@@ -12,7 +12,7 @@ _REMEDY = "import the whole logs, and only logs; what was read is judged all the
 
 def judge(rule: str, subject: Subject) -> Verdict:
     """A warning that names all that is missing; what was read is not the worse for it."""
-    missing = (*_unread(subject), *_cut_off(subject), *_failures(subject))
+    missing = (*_unread(subject), *_broken(subject), *_cut_off(subject), *_failures(subject))
     strange = _strange(subject)
     tables = {(one.source, one.first_line) for one in subject.curves}
     figure = Figure(len(tables), "", "tables were read")
@@ -35,8 +35,21 @@ def _unread(subject: Subject) -> tuple[str, ...]:
 
 def _nothing(launch: Launch) -> str:
     source = launch.ended.argv[-1] if launch.ended.argv else f"file {launch.number}"
-    reason = f" ({launch.strange[0].reason})" if launch.strange else ""
+    reasons = [one.reason for one in launch.strange]
+    telling = [reason for reason in reasons if reason.startswith(UNREADABLE)] or reasons
+    reason = f" ({telling[0]})" if telling else ""
     return f"{source} holds nothing that could be read{reason}"
+
+
+def _broken(subject: Subject) -> tuple[str, ...]:
+    """Files of which a part was read."""
+    return tuple(
+        f"{one.source}:{one.line}: {one.reason}"
+        for launch in subject.launches
+        if launch.curves
+        for one in launch.strange
+        if one.reason.startswith(UNREADABLE)
+    )
 
 
 def _cut_off(subject: Subject) -> tuple[str, ...]:

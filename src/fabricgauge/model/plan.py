@@ -4,6 +4,9 @@ import msgspec
 
 from fabricgauge.model.measurement import Pattern
 
+#: A suite's program whose name ends so sends from the second node to the first.
+BACK = " back"
+
 
 class Case(msgspec.Struct, frozen=True):
     """One pattern at one message size; ``budget_s`` bounds its measuring time."""

@@ -33,13 +33,16 @@ class Around(msgspec.Struct, frozen=True, tag_field="record", tag="around"):
     """Interface counters of each node right before and after a program that reads none.
 
     ``payload_bytes`` is, by rank, the least that the program must have sent in between:
-    what its own output accounts for. ``processors`` are those of the nodes; the ranks' own
-    part of them is not known.
+    what its own output accounts for. ``processors`` are those of the nodes over
+    ``wall_s``: the ranks' own part of them is not known, and ``run_delay_s`` is that of any
+    process on the node. ``polls`` is whether the program keeps a processor busy when idle.
     """
 
     counters: tuple[NodeCounters, ...]
     payload_bytes: tuple[int, ...]
     processors: tuple[ProcessorUse, ...] = ()
+    wall_s: float = 0.0
+    polls: bool = True
 
 
 class Launch(msgspec.Struct, frozen=True):

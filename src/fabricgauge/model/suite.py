@@ -105,6 +105,10 @@ class SuiteCurve(msgspec.Struct, frozen=True, tag_field="record", tag="suite_cur
     source: str = ""
 
 
+#: How the reason begins where a file could not be read on: broken, gone, or forbidden.
+UNREADABLE = "the file cannot be read further"
+
+
 class Strange(msgspec.Struct, frozen=True, tag_field="record", tag="strange"):
     """Lines of a file that no reader understood: the first of them, and how many in a row.
 

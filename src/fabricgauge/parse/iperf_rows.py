@@ -17,7 +17,7 @@ UNIT_RULES: dict[Unit, str] = {
 }
 
 _ROW = re.compile(
-    r"\[ *(?P<star>\*?) *(?P<id>\d+|SUM(?:-(?P<count>\d+))?)\](?:\[(?P<role>[TR]X-[CS])\])? +"
+    r"\[ *(?:(?P<star>\*) *)?(?P<id>\d+|SUM(?:-(?P<count>\d+))?)\](?:\[(?P<role>[TR]X-[CS])\])? +"
     r"(?P<start>\d+\.\d+) *- *(?P<end>\d+\.\d+) +sec +(?P<moved>[-+.\w]+) [KMGTP]?Bytes? +"
     r"(?P<rate>[-+.\w]+) (?P<prefix>[KMGTP]?)(?P<unit>bits|Bytes)/sec(?P<rest>.*)"
 )

@@ -139,9 +139,10 @@ def _says_nothing(column: Column, message_bytes: int | None) -> bool:
 
 
 def _believable(column: Column, value: float) -> bool:
-    if not math.isfinite(value * column.factor):
+    scaled = value * column.factor
+    if not math.isfinite(scaled):
         return False
-    return value >= 0 if column.quantity == "overlap" else value > 0
+    return scaled >= 0 if column.quantity == "overlap" else scaled > 0
 
 
 def _point(
@@ -155,6 +156,7 @@ def _point(
     scaled = value * column.factor
     more: dict[Besides, float] = {}
     if besides:
-        more = {k: other * column.factor for k, other in besides.items() if math.isfinite(other)}
+        converted = {key: other * column.factor for key, other in besides.items()}
+        more = {key: other for key, other in converted.items() if math.isfinite(other)}
     estimate = Estimate(scaled, scaled, scaled, 0.0, 1, samples)
     return SuitePoint(message_bytes, estimate, line.number, more)

@@ -59,7 +59,8 @@ def headline(judged: Judged) -> str:
     if not decisive:
         return f"{MEANING[judged.overall].capitalize()}."
     more = f" (and {len(decisive) - 1} more)" if len(decisive) > 1 else ""
-    return f"{decisive[0].subject}: {decisive[0].summary}{more}"
+    caveat = _caveat(judged) if judged.overall is Outcome.WARN else ""
+    return f"{decisive[0].subject}: {decisive[0].summary}{more}{caveat and '.' + caveat}"
 
 
 def _missing(judged: Judged) -> list[Verdict]:

@@ -6,6 +6,7 @@ from fabricgauge.judge import host, wording
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.streams import streams
 from fabricgauge.judge.subject import Subject
+from fabricgauge.model.plan import BACK
 from fabricgauge.model.verdict import Figure, Outcome, Verdict
 from fabricgauge.stats.asymmetry import Asymmetry, asymmetry
 from fabricgauge.stats.series import Series
@@ -40,7 +41,14 @@ def _judge(context: Context, subject: Subject) -> tuple[Verdict, ...]:
 
 
 def _are_opposite(one: Series, other: Series) -> bool:
-    return one.pattern == other.pattern and (one.origin, one.target) == (other.target, other.origin)
+    turned = (one.origin, one.target) == (other.target, other.origin)
+    alike = _turned(one.program) == _turned(other.program)
+    return one.pattern == other.pattern and turned and alike
+
+
+def _turned(program: str) -> str:
+    """A program's name without the word for its other direction: one stream, not four."""
+    return program.removesuffix(BACK)
 
 
 def _verdict(context: Context, subject: Subject, forward: Series, result: Asymmetry) -> Verdict:

@@ -5,6 +5,7 @@ from fabricgauge.judge.interface import Context
 from fabricgauge.judge.subject import Subject
 from fabricgauge.judge.traffic import over_tcp
 from fabricgauge.model.absence import Skipped
+from fabricgauge.model.medium import FLOORS, Floor
 from fabricgauge.model.verdict import Figure, Outcome, Verdict
 from fabricgauge.stats.series import Point, Series
 
@@ -14,9 +15,6 @@ TITLE = "Latency is not below what the medium allows"
 #: Thresholds; RoCE runs on Ethernet as TCP does, so the technology does not tell.
 TCP = "floor.tcp"
 OTHERWISE = "floor.rdma"
-
-#: Technologies that MPI uses through the kernel's TCP unless somebody says otherwise.
-OVER_TCP = frozenset({"ethernet"})
 
 _CAUSE = "the ranks exchanged messages through shared memory: they ran on one node"
 _REMEDY = "look at placement and path; start one rank per node and measure again"
@@ -36,6 +34,9 @@ def _judge(context: Context, subject: Subject) -> Verdict:
     ]
     if not found:
         return Verdict(ID, Outcome.SKIPPED, subject.name, "no latency was measured")
+    if medium(subject) == "memory":
+        reason = "the medium joins memories: no floor of latency is known for it"
+        return Verdict(ID, Outcome.SKIPPED, subject.name, reason)
     point, series = min(found, key=lambda one: one[0].time.high)
     return _verdict(context, subject, series, point)
 
@@ -91,6 +92,11 @@ def floor_name(subject: Subject) -> str:
     """
     if any(launch.measurements for launch in subject.launches):
         return TCP if over_tcp(subject.launches) else OTHERWISE
-    plain = not isinstance(subject.network, Skipped) and subject.network.technology in OVER_TCP
     by_rdma = any(curve.transport == "rdma" for curve in subject.curves)
-    return TCP if plain and not by_rdma else OTHERWISE
+    return TCP if medium(subject) == "tcp" and not by_rdma else OTHERWISE
+
+
+def medium(subject: Subject) -> Floor:
+    """What a message passes in the subject's network; the quickest adapter where none is known."""
+    network = subject.network
+    return "rdma" if isinstance(network, Skipped) else FLOORS.get(network.technology, "rdma")

@@ -56,11 +56,14 @@ def _judge(context: Context, subject: Subject) -> Verdict:
 def _told(subject: Subject) -> Verdict:
     """What others' logs, or whoever imported them, say of the hosts; nobody proves it."""
     lonely = [one for one in subject.curves if len(one.hosts) > 1 and len(set(one.hosts)) == 1]
-    if lonely:
-        where = f"{lonely[0].source}:{lonely[0].first_line}"
+    nodes = tuple(dict.fromkeys(node for launch in subject.launches for node in launch.nodes))
+    if lonely or len(nodes) == 1:
+        said = f"whoever imported the logs named {nodes[0]} for all ranks" if nodes else ""
+        if lonely:
+            where = f"{lonely[0].source}:{lonely[0].first_line}"
+            said = f"{where}: the log itself names {lonely[0].hosts[0]} for both ends"
         return Verdict(
-            ID, Outcome.INVALID if subject.claimed else Outcome.WARN, subject.name,
-            f"{where}: the log itself names {lonely[0].hosts[0]} for both ends",
+            ID, Outcome.INVALID if subject.claimed else Outcome.WARN, subject.name, said,
             cause=_ONE_NODE, remedy=_REMEDY,
         )  # fmt: skip
     apart = [one for one in subject.curves if len(set(one.hosts)) > 1]
@@ -68,7 +71,6 @@ def _told(subject: Subject) -> Verdict:
         hosts = wording.listed(tuple(dict.fromkeys(host for one in apart for host in one.hosts)))
         summary = f"the logs name different hosts ({hosts}); they are believed, not proved"
         return Verdict(ID, Outcome.PASS, subject.name, summary)
-    nodes = tuple(dict.fromkeys(node for launch in subject.launches for node in launch.nodes))
     if len(nodes) > 1:
         summary = f"stated when the logs were imported, not proved: {wording.listed(nodes)}"
         return Verdict(ID, Outcome.PASS, subject.name, summary)

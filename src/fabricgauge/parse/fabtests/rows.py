@@ -9,7 +9,7 @@ _SIZE = re.compile(r"(\d{1,15})(?:\.(\d))?([kmg]?)")
 _COUNT = re.compile(r"(\d{1,15})([kmb]?)")
 _SIZES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _COUNTS = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9}
-_PAIR = re.compile(r"([\w/]+): ([-\w.+]+)")
+_PAIR = re.compile(r"(?<![\w/])([\w/]+): ([-\w.+]+)")
 _MOST = 1e15
 
 

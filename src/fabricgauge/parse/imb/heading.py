@@ -51,7 +51,7 @@ NO_BLOCK = Block("unnamed", "", 0)
 
 _TITLE = re.compile(
     r"\s*#\s*(?:Intel ?(?:\(R\)|®)|PALLAS) MPI Benchmarks?(?: Suite)?\s+"
-    r"V?(?P<version>\d[^,]*?)(?: modified by[^,]*)?\s*,\s*"
+    r"V?(?P<version>\d[^,]{0,60}?)(?: modified by[^,]{0,120})?\s*,\s*"
     r"(?:MPI-|IMB-)?(?P<part>[A-Za-z0-9]+) part"
 )
 #: The title of IMB-MPI1 says MPI-1, that of IMB-EXT MPI-2, that of IMB-MT MT.
@@ -61,7 +61,7 @@ _BENCHMARK = re.compile(
 )
 _PROCESSES = re.compile(
     r"\s*#\s*#processes = (?P<ranks>\d{1,9})\s*"
-    r"(?:\(threads: (?P<threads>\d{1,9})\)|; rank order \(rowwise\):)?\s*"
+    r"(?:(?:\(threads: (?P<threads>\d{1,9})\)|; rank order \(rowwise\):)\s*)?"
 )
 _GROUPS = re.compile(
     r"\s*#\s*\(\s*(?P<groups>\d{1,9}) groups of (?P<ranks>\d{1,9}) processes each running "

@@ -9,7 +9,7 @@ from typing import Literal
 
 _PROSE = re.compile(
     r"\s*(?:"
-    r"#[\s#]*"
+    r"#[\s#]*$"
     r"|#\s*(?:Date|Machine|System|Release|Version|MPI Version|MPI Thread Environment|MPI_Op)\s*:.*"
     r"|#\s*(?:MPI_Datatype|Minimum (?:message length|io portion) in bytes).*"
     r"|#\s*New default behavior from Version 3\.2 on:.*"

@@ -20,14 +20,14 @@ _CLIENT = re.compile(
 )
 _SERVER = re.compile(r"^Server listening on (?P<protocol>TCP|UDP) port (?P<port>\d+)")
 _CONNECTED = re.compile(
-    r"^\[ *(?P<star>\*?) *(?P<id>\d+)\] local (?P<local>\S+) port (?P<own>\d+) "
+    r"^\[ *(?:(?P<star>\*) *)?(?P<id>\d+)\] local (?P<local>\S+) port (?P<own>\d+) "
     r"connected with (?P<remote>\S+) port (?P<port>\d+)(?P<rest>.*)"
 )
 _WINDOW = re.compile(r"^TCP window size: +(?P<size>\d\S* \w+)")
 _ERROR = re.compile(
     r"^(?:tcp )?(?P<text>(?:connect|bind|write|read|listener bind)\b.* failed:? .*)"
 )
-_LOST = re.compile(r"(?P<lost>\d+) */ *(?P<all>\d+) \((?P<share>[-+.\w]+)%\)")
+_LOST = re.compile(r"(?<!\d)(?P<lost>\d+) */ *(?P<all>\d+) \((?P<share>[-+.\w]+)%\)")
 _KNOWN = re.compile(
     r"^[-\s]*$|^\[ ID\]|^\[SUM-cnt\]|window size|buffer size|datagrams|^\[ *\*?\d+\] Sent |MSS "
     r"|^TOS |^Binding to |^Connect(?:ed|ing)? |connect times|^WARNING|WARNING:|^Waiting for"

@@ -13,7 +13,7 @@ from fabricgauge.parse.table import Heading
 MOST_STREAMS = 1024
 
 _RETRANSMITS = re.compile(r"^ +(?P<count>\d+) +sender")
-_LOST = re.compile(r"(?P<lost>\d+)/(?P<all>\d+) \((?P<share>[-+.\w]+)%\)")
+_LOST = re.compile(r"(?<!\d)(?P<lost>\d+)/(?P<all>\d+) \((?P<share>[-+.\w]+)%\)")
 
 
 class Summary(msgspec.Struct):

@@ -10,7 +10,7 @@ from fabricgauge.parse.iperf_flow import curves
 from fabricgauge.parse.iperf_rows import row_of
 
 #: What ``--timestamps`` puts in front by itself (``%c``), or one word with a time of day.
-_STAMP = r"^(?:\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4} |\S*\d\d:\d\d\S* )?"
+_STAMP = r"^(?:\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4} |\S{0,40}\d\d:\d\d\S{0,40} )?"
 
 BEGINS = "|".join(
     (

@@ -35,19 +35,22 @@ _FACTS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = tuple(
     (re.compile(pattern), keys)
     for pattern, keys in (
         (r"# Datatype: (\S+?)\.?\s*", ("datatype",)),
-        (r"# Window creation: (.+?)\s*", ("window creation",)),
-        (r"# Synchronization: (.+?)\s*", ("synchronization",)),
+        (r"# Window creation: (.{1,120}?)\s*", ("window creation",)),
+        (r"# Synchronization: (.{1,120}?)\s*", ("synchronization",)),
         (r"# \[ pairs: (\d{1,9}) \] \[ window size: (\w+) \]\s*", ("pairs", "window")),
         (
-            r"# Send Buffer on (.+?) and Receive Buffer on (.+?)\s*",
+            r"# Send Buffer on (.{1,40}?) and Receive Buffer on (.{1,40}?)\s*",
             ("send buffer", "receive buffer"),
         ),
-        (r"# Rank 0 Memory on (.+?) and Rank 1 Memory on (.+?)\s*", ("memory 0", "memory 1")),
+        (
+            r"# Rank 0 Memory on (.{1,40}?) and Rank 1 Memory on (.{1,40}?)\s*",
+            ("memory 0", "memory 1"),
+        ),
         (r"# Number of Sender threads: (\d+)\s*", ("sender threads",)),
         (r"# Number of Receiver threads: (\d+)\s*", ("receiver threads",)),
         (r"# Number of forked processes in sender: (\d+)\s*", ("sender processes",)),
         (r"# Number of forked processes in receiver: (\d+)\s*", ("receiver processes",)),
-        (r"Dimensions size = (\d[\d ]*?)\s*", ("dimensions",)),
+        (r"Dimensions size = (\d[\d ]{0,120}?)\s*", ("dimensions",)),
         (r"Time took to create topology graph:(\S+ us)\.\s*", ("topology creation",)),
     )
 )
@@ -75,7 +78,9 @@ def is_prose(text: str) -> bool:
     return _PROSE.fullmatch(text) is not None
 
 
-_WRONG_DATA = re.compile(r"DATA VALIDATION ERROR: .*?(?:message size (?P<size>\d{1,18}))?\.?\s*")
+_WRONG_DATA = re.compile(
+    r"DATA VALIDATION ERROR: .{0,200}?(?:message size (?P<size>\d{1,18}))?\.?\s*"
+)
 
 
 def wrong_data(text: str) -> tuple[bool, int | None]:

@@ -42,7 +42,9 @@ class Title(msgspec.Struct, frozen=True):
     benchmark: Benchmark
 
 
-_TITLE = re.compile(r"\s*#+ ?(?P<text>OSU (?P<name>.+?)(?: Test)?(?: v(?P<version>\d[\w.]*))?)\s*")
+_TITLE = re.compile(
+    r"\s*#+ ?(?P<text>OSU (?P<name>.{1,120}?)(?: Test)?(?: v(?P<version>\d[\w.]*))?)\s*"
+)
 _DEVICE = re.compile(r"-(CUDA MANAGED|CUDA|OPENACC|ROCM|MANAGED)\b")
 
 

@@ -13,7 +13,7 @@ from fabricgauge.parse.perftest.programs import Program, named
 from fabricgauge.parse.perftest.rows import number, towards
 from fabricgauge.parse.table import Column, Heading, Table
 
-_HEADING = re.compile(r"\s*#?\s*bytes((?:\s+ib_\w+_(?:lat|bw))+)\s*", re.IGNORECASE)
+_HEADING = re.compile(r"\s*(?:#\s*)?bytes((?:\s+ib_\w+_(?:lat|bw))+)\s*", re.IGNORECASE)
 _WHOLE = re.compile(r"\d{1,15}")
 _MOST_COLUMNS = 16
 

@@ -39,7 +39,11 @@ class Start(msgspec.Struct, frozen=True):
 
 
 class Tool(msgspec.Struct, frozen=True):
-    """A suite that can be run. ``pair`` programs are a client and a server without MPI."""
+    """A suite that can be run. ``pair`` programs are a client and a server without MPI.
+
+    ``polls`` is whether they keep a processor busy while they wait, as MPI and verbs do.
+    ``technology`` is what they make of an Ethernet: their ceiling is that one's.
+    """
 
     name: str
     kind: Literal["pair", "mpi"]
@@ -47,3 +51,5 @@ class Tool(msgspec.Struct, frozen=True):
     prefixes: tuple[str, ...]
     starts: Callable[[Effort], tuple[Start, ...]]
     package: str
+    polls: bool = True
+    technology: str = "ethernet"

@@ -4,6 +4,7 @@ Options: iperf3(1) of 3.12. ``-1``: the server serves one test; ``-O``: the firs
 in which the window opens, does not count.
 """
 
+from fabricgauge.model.plan import BACK
 from fabricgauge.run.tools.interface import CLIENT, SERVER, Effort, Start, Tool
 
 #: Not iperf3's own 5201, which another server may have.
@@ -14,7 +15,7 @@ def starts(effort: Effort) -> tuple[Start, ...]:
     """One stream each way, both ways at once, and as many streams as were asked for."""
     return (
         _start(effort, "one stream"),
-        _start(effort, "one stream back", "-R"),
+        _start(effort, f"one stream{BACK}", "-R"),
         _start(effort, f"{effort.streams} streams", "-P", str(effort.streams)),
         _start(effort, "both directions", "--bidir"),
     )
@@ -32,4 +33,4 @@ def _start(effort: Effort, name: str, *options: str) -> Start:
     )
 
 
-TOOL = Tool("iperf3", "pair", ("iperf3",), (), starts, "iperf3")
+TOOL = Tool("iperf3", "pair", ("iperf3",), (), starts, "iperf3", polls=False)

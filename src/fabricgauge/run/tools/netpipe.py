@@ -23,4 +23,4 @@ def starts(effort: Effort) -> tuple[Start, ...]:
     )
 
 
-TOOL = Tool("netpipe", "pair", ("NPtcp",), (), starts, "netpipe-tcp")
+TOOL = Tool("netpipe", "pair", ("NPtcp",), (), starts, "netpipe-tcp", polls=False)

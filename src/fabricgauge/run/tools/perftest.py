@@ -22,4 +22,4 @@ def _start(effort: Effort, program: str, *options: str, name: str = "") -> Start
     return Start(name or program, (*said, SERVER), said, PORT, least_s=1.0)
 
 
-TOOL = Tool("perftest", "pair", PROGRAMS, (), starts, "perftest")
+TOOL = Tool("perftest", "pair", PROGRAMS, (), starts, "perftest", technology="roce-v2")

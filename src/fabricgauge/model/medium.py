@@ -1,0 +1,23 @@
+"""What a small message has to pass through, by technology: it bounds the latency from below."""
+
+from typing import Literal
+
+#: What a small message has to pass: the kernel's TCP, an adapter, or a path between memories.
+Floor = Literal["tcp", "rdma", "memory"]
+
+#: Which floor of latency holds for whom. ``ipoib`` (TCP over InfiniBand or Omni-Path) has no
+#: ceiling here: its packets depend on a mode that nothing tells.
+FLOORS: dict[str, Floor] = {
+    "ethernet": "tcp",
+    "ipoib": "tcp",
+    "roce-v1": "rdma",
+    "roce-v2": "rdma",
+    "iwarp": "rdma",
+    "infiniband": "rdma",
+    "omni-path": "rdma",
+    "slingshot": "rdma",
+    "efa": "rdma",
+    "nvlink": "memory",
+    "pcie": "memory",
+    "cxl": "memory",
+}
