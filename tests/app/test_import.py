@@ -144,3 +144,21 @@ def test_a_reference_stands_beside_the_figures(tmp_path: Path) -> None:
     report = json.loads((checked.path / "report.json").read_text())
     assert {one["source"] for one in report["against"]} == {"guide-1gbe-osu-put-bw"}
     assert "guide-1gbe-osu-put-bw" in (checked.path / "report.html").read_text()
+
+
+def test_a_missing_file_is_refused_even_beside_one_that_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("put.out").write_text(OSU_PUT)
+    done = fabricgauge("import", "put.out", "./gone.out", "-o", "runs")
+    assert done.returncode == 2
+    assert "gone.out" in done.stderr
+
+
+def test_one_node_stated_for_all_ranks_is_no_network(tmp_path: Path) -> None:
+    log = tmp_path / "put.out"
+    log.write_text(OSU_PUT)
+    checked = imported(tmp_path, str(log), "--network", "1GbE", "--hosts", "c1,c1")
+    assert checked.status == 3
+    assert checked.outcomes("placement") == {"INVALID"}
