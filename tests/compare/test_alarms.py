@@ -6,6 +6,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from tests.compare.simulated import Noise, operand, run
+from tests.compare.test_comparing import means
 
 from fabricgauge.compare.comparing import compare
 from fabricgauge.model.measurement import Pattern
@@ -83,3 +84,19 @@ def test_a_gain_is_no_regression() -> None:
 
 def test_noise_wider_than_the_tolerance_decides_nothing() -> None:
     assert outcomes(Noise(block=0.2), 3)["undecided"] == ROUNDS
+
+
+def test_large_messages_that_are_all_worse_are_no_matter_of_the_median() -> None:
+    sizes = [1 << power for power in range(23)]
+    a = means(dict.fromkeys(sizes, 1.0), "bandwidth", quantity="bandwidth")
+    b = means(
+        {size: 0.1 if size >= 65536 else 1.0 for size in sizes}, "bandwidth", quantity="bandwidth"
+    )
+    assert compare(operand("a"), [a], operand("b"), [b], 0.05).pairs[0].regression
+    assert not compare(operand("b"), [b], operand("a"), [a], 0.05).pairs[0].regression
+
+
+def test_one_disturbed_mean_is_no_regression() -> None:
+    a = means({1 << power: 10e-6 for power in range(20)})
+    b = means({1 << power: 99e-6 if power in (5, 11) else 10e-6 for power in range(20)})
+    assert not compare(operand("a"), [a], operand("b"), [b], 0.05).pairs[0].regression

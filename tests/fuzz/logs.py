@@ -17,7 +17,6 @@ from pathlib import Path
 from random import Random
 
 import msgspec
-
 from tests.fuzz import judged, oracle
 from tests.fuzz.minimise import smallest
 from tests.fuzz.mutations import Lines, broken, corpus
@@ -58,13 +57,16 @@ def input_of(seed: int, number: int) -> bytes:
     return broken(Random(f"{seed}:{number}"), _recorded())  # noqa: S311
 
 
-def complaints(content: bytes, number: int) -> list[str]:
-    """All that is wrong with one input; judging it takes long and is done for some only."""
-    wrong = oracle.complaints(content, again=number % _TWICE_EACH == 0)
-    if number % _JUDGED_EACH == 0 and not wrong:
-        random = Random(number)  # noqa: S311
-        wrong += judged.complaints(oracle.reading(content), random)
-    return wrong
+def of_reading(content: bytes, number: int) -> list[str]:
+    """What is wrong with the reading of one input."""
+    return oracle.complaints(content, again=number % _TWICE_EACH == 0)
+
+
+def of_judging(content: bytes, number: int) -> list[str]:
+    """What is wrong with what follows; that takes long and is done for some inputs only."""
+    if number % _JUDGED_EACH:
+        return []
+    return list(judged.complaints(oracle.reading(content), Random(number)))  # noqa: S311
 
 
 def kind_of(complaint: str) -> str:
@@ -80,9 +82,10 @@ def tried(first: int, seed: int, inputs: int = _BATCH, until: float = float("inf
             break
         content = input_of(seed, number)
         began = time.process_time()
-        for complaint in complaints(content, number):
-            done.faults.setdefault(kind_of(complaint), (number, complaint))
+        wrong = of_reading(content, number)
         seconds = time.process_time() - began
+        for complaint in wrong or of_judging(content, number):
+            done.faults.setdefault(kind_of(complaint), (number, complaint))
         done.add(Batch(1, len(content), seconds, number))
     done.peak_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024  # KiB on Linux
     return done
@@ -127,9 +130,9 @@ def _sum(batches: Iterable[Batch]) -> Batch:
 def _figures(whole: Batch, seconds: float) -> str:
     return (
         f"{whole.inputs} inputs, {whole.bytes / 1e6:.1f} MB in {seconds:.0f} s:"
-        f" {whole.inputs / seconds:.0f} inputs/s; slowest {whole.slowest_s * 1e3:.0f} ms"
-        f" (input {whole.slowest_input}); peak of a process {whole.peak_bytes / 1e6:.0f} MB;"
-        f" {len(whole.faults)} kinds of faults"
+        f" {whole.inputs / seconds:.0f} inputs/s; slowest reading {whole.slowest_s * 1e3:.0f} ms"
+        f" of processor time (input {whole.slowest_input}); peak of a process"
+        f" {whole.peak_bytes / 1e6:.0f} MB; {len(whole.faults)} kinds of faults"
     )
 
 
@@ -137,7 +140,7 @@ def _keep(seed: int, number: int, complaint: str, folder: Path) -> None:
     kind = kind_of(complaint)
 
     def shows(content: bytes) -> bool:
-        return any(kind_of(one) == kind for one in complaints(content, number))
+        return kind in map(kind_of, of_reading(content, number) or of_judging(content, number))
 
     content = smallest(input_of(seed, number), shows)
     path = folder / f"{sha256(content).hexdigest()[:12]}.log"

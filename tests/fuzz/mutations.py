@@ -26,12 +26,12 @@ NUMBERS: tuple[bytes, ...] = (
 TEXTS: tuple[bytes, ...] = (
     b"\x00", b"\xff\xfe", b"\r", b"\x0c", b"\x85", b"\t", b" ", b"\x1b[31m", b"\x1b[", b"%", b"\\",
     b'"', b"'", b"`", b"```", b"#", b"|", b"[", b"]", b"{", b"}", b"(", b")", b":", b",", b"<b>",
-    "\u2028".encode(), "\ufeff".encode(), "İ".encode(), "\U0001f4a9".encode(), b"\\ud800", b"\\u0000",
-    b"\xed\xa0\x80", b"]]>", b"$(x)",
+    "\u2028".encode(), "\ufeff".encode(), "İ".encode(), "\U0001f4a9".encode(), b"\\ud800",
+    b"\\u0000", b"\xed\xa0\x80", b"]]>", b"$(x)",
 )  # fmt: skip
 LABELS: tuple[bytes, ...] = (
-    b"[1,0]<stdout>:", b"[1,0]<stderr>: ", b"[0] ", b"[1] ", b"0: ", b" 1: ", b"c1: ", b"node-7.x: ",
-    b"c1:", b"> ", b"2026-11-22T10:00:00 ", b"    ",
+    b"[1,0]<stdout>:", b"[1,0]<stderr>: ", b"[0] ", b"[1] ", b"0: ", b" 1: ", b"c1: ",
+    b"node-7.x: ", b"c1:", b"> ", b"2026-11-22T10:00:00 ", b"    ",
 )  # fmt: skip
 NOISE: tuple[bytes, ...] = (
     b"[c1:04711] mca: base: component_find: unable to open mca_btl_openib (ignored)\n",

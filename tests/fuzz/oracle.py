@@ -11,7 +11,7 @@ from types import FrameType
 
 import msgspec
 
-from fabricgauge.model.suite import Strange, SuiteCurve
+from fabricgauge.model.suite import Failure, Strange, SuiteCurve, SuitePoint
 from fabricgauge.parse.beginnings import dialect_begun
 from fabricgauge.parse.dialects import JSON_DIALECTS
 from fabricgauge.parse.lines import plain, split_host, split_label
@@ -117,7 +117,8 @@ def _of_curve(curve: SuiteCurve, lines: Sequence[str]) -> Iterator[str]:
             yield f"{name}: beside a figure {point.besides}"
         if estimate.samples < 0 or estimate.launches < 1:
             yield f"{name}: {estimate.samples} samples"
-    for row in (*curve.points, *curve.failures):
+    rows: tuple[SuitePoint | Failure, ...] = (*curve.points, *curve.failures)
+    for row in rows:
         if not _is_line(row.line, lines):
             yield f"{name}: a row at line {row.line}, which is blank or outside"
         if row.message_bytes is not None and not 0 <= row.message_bytes < 1 << 63:
@@ -137,7 +138,7 @@ def _lost(lines: Sequence[str], found: Sequence[Found]) -> Iterator[str]:
     if any(isinstance(one, SuiteCurve) for one in found) or not _is_foreign(lines):
         return
     told = sum(one.count for one in found if isinstance(one, Strange))
-    most = sum(not is_decoration(line) for line in lines)
+    most = sum(bool(line.strip()) for line in lines)
     least = sum(not any(map(is_decoration, _readings(line))) for line in lines)
     if not least <= told <= most:
         yield f"{least} to {most} lines of nobody's are told of as {told}"
@@ -152,6 +153,9 @@ def _is_foreign(lines: Sequence[str]) -> bool:
     texts = [text for line in lines for text in _readings(line)]
     if any(dialect_begun(text) >= 0 for text in texts):
         return False
-    whole = "\n".join(lines)
-    starts = [place for place, char in enumerate(whole) if char in "{["]
-    return not any(json.recognised(whole[start:]) for start in starts[:50] for json in JSON_DIALECTS)
+    for reading in range(3):
+        whole = "\n".join(_readings(line)[reading] for line in lines)
+        starts = [place for place, char in enumerate(whole) if char in "{["][:50]
+        if any(json.recognised(whole[start:]) for start in starts for json in JSON_DIALECTS):
+            return False
+    return True

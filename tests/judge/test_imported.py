@@ -196,3 +196,87 @@ def test_no_rule_breaks_on_any_curves(
     verdicts = judge(run(*made, network=GIGABIT if stated else None), {"1GbE": CEILING})
     assert {one.rule for one in verdicts} <= {rule.ID for rule in RULES}
     assert not [one for one in verdicts if "could not be applied" in one.summary]
+
+
+def network(technology: str, rate: float = 200e9) -> Network:
+    return msgspec.structs.replace(GIGABIT, technology=technology, rate_bit_s=rate)
+
+
+FAST = Ceiling("1GbE", 12.42e9, 4096, 4178, 0, "line rate", ())
+
+
+def test_a_mean_has_no_share_of_a_clock_s_reading_to_hide_an_excess() -> None:
+    of = run(curve({65536: 1.12 * 12.42e9}), network=network("infiniband"))
+    found = outcomes(of, FAST)
+    assert found["above-ceiling"] is Outcome.INVALID
+    assert found["fraction"] is not Outcome.PASS
+
+
+@pytest.mark.parametrize(
+    ("technology", "believable_s"),
+    [("efa", 6.5e-6), ("slingshot", 2e-6), ("iwarp", 4.6e-6), ("infiniband", 0.94e-6)],
+)
+def test_each_medium_has_a_floor_of_its_own(technology: str, believable_s: float) -> None:
+    sound = run(curve({8: believable_s}, "latency", "time"), network=network(technology))
+    assert outcomes(sound, FAST)["floor"] is Outcome.PASS
+    shared = run(curve({8: 0.49e-6}, "latency", "time"), network=network(technology))
+    assert outcomes(shared, FAST)["floor"] is Outcome.INVALID
+
+
+def test_the_cloud_adapter_s_half_microsecond_is_caught() -> None:
+    of = run(curve({8: 0.55e-6}, "latency", "time"), network=network("efa"))
+    assert outcomes(of, FAST)["floor"] is Outcome.INVALID
+
+
+def test_one_log_of_rdma_lowers_no_other_log_s_floor() -> None:
+    tcp = curve({8: 0.6e-6}, "latency", "time", source="a.out")
+    rdma = curve({8: 1.2e-6}, "latency", "time", source="b.out", transport="rdma")
+    assert outcomes(run(tcp, rdma))["floor"] is Outcome.INVALID
+    assert outcomes(run(rdma))["floor"] is Outcome.PASS
+
+
+def test_rdma_is_not_held_against_tcp_s_ceiling() -> None:
+    of = run(curve({1 << 20: 1.03 * LIMIT}, transport="rdma"))
+    found = outcomes(of)
+    assert found["overall"] is Outcome.INCONCLUSIVE
+    verdict = next(one for one in judge(of, {"1GbE": CEILING}) if one.rule == "fraction")
+    assert "roce" in verdict.remedy
+
+
+def test_a_sum_over_pairs_above_what_all_their_links_could_carry_is_invalid() -> None:
+    many = curve({1 << 20: 8 * LIMIT}, pairs=4)
+    assert outcomes(run(curve(STREAM), many))["above-ceiling"] is Outcome.INVALID
+
+
+def test_a_collective_is_not_quicker_than_a_message() -> None:
+    quick = curve({4: 0.2e-6}, None, "time", benchmark="osu_allreduce", ranks=4)
+    assert outcomes(run(curve(STREAM), quick))["floor"] is Outcome.INVALID
+    alone = msgspec.structs.replace(quick, ranks=1)
+    assert outcomes(run(curve(STREAM), alone))["floor"] is Outcome.SKIPPED
+
+
+def one_connection(fraction: float, streams: str = "1", **more: Any) -> SuiteCurve:
+    return curve(
+        {None: fraction * 12.42e9}, transport="tcp", settings={"streams": streams},
+        hosts=("a", "b"), **more,
+    )  # fmt: skip
+
+
+def test_one_connection_does_not_fail_a_fast_link_that_four_fill() -> None:
+    fast = network("ethernet", 100e9)
+    both = run(one_connection(0.43), one_connection(0.97, "4", source="b.out"), network=fast)
+    assert outcomes(both, FAST)["overall"] is Outcome.WARN
+    alone = run(one_connection(0.43), network=fast)
+    assert outcomes(alone, FAST)["overall"] is Outcome.INCONCLUSIVE
+
+
+def test_a_good_pair_of_hosts_excuses_no_bad_one() -> None:
+    bad = one_connection(0.43, "4")
+    good = msgspec.structs.replace(one_connection(0.97, "4", source="b.out"), hosts=("c", "d"))
+    found = outcomes(run(bad, good, network=network("ethernet", 100e9)), FAST)
+    assert found["overall"] is Outcome.FAIL
+
+
+def test_many_networks_are_summed_up_in_time_that_grows_with_them() -> None:
+    verdicts = judge(run(*(curve(STREAM) for _ in range(300))), {"1GbE": CEILING})
+    assert overall(tuple(verdicts) * 20, ("fraction",)) is Outcome.PASS

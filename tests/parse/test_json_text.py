@@ -37,7 +37,7 @@ def test_brackets_in_strings_are_text() -> None:
 def test_a_line_that_is_no_json_is_alien_until_there_are_too_many() -> None:
     states, whole = collected('{\n*** alien ***\n"a": 1}')
     assert states == ["open", "alien", "whole"]
-    assert whole == '{\n"a": 1}'
+    assert whole == '{\n\n"a": 1}'
     assert collected("{\n" + "*\n" * (MOST_ALIENS + 1))[0][-2:] == ["broken", "open"]
 
 

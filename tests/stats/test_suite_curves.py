@@ -39,7 +39,7 @@ def test_a_run_gives_its_own_curves_then_those_of_other_suites() -> None:
     foreign = of("latency")[1]
     first = msgspec.structs.replace(run.launches[0], curves=(foreign,))
     found = suite_curves(msgspec.structs.replace(run, launches=(first, *run.launches[1:])))
-    assert found[-1] is foreign
+    assert found[-1] == foreign
     assert {one.suite for one in found[:-1]} == {"fabricgauge"}
     assert all(one.points for one in found)
 

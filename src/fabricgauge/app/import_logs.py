@@ -94,11 +94,11 @@ def import_logs(
     fabric = Fabric(nodes=(), unreached=(), networks=networks)
     plan = Plan("import", Stopping(0.0, 0.0), False, (), tool="import")
     write_beginning(directory, _about(command), fabric, plan)
-    curves = 0
+    figures = 0
     for number, source in enumerate(sources, 1):
         progress.stage(f"reading {source.name}")
-        curves += _one(number, source, hosts, directory)
-    if not curves:
+        figures += _one(number, source, hosts, directory)
+    if not figures:
         names = ", ".join(source.name for source in sources[:5]) or "nothing"
         raise CannotRun(
             f"none of {len(sources)} files holds a figure of a suite that is known ({names}"
@@ -134,19 +134,21 @@ def _about(command: tuple[str, ...]) -> About:
 
 
 def _one(number: int, source: Source, hosts: tuple[str, ...], directory: RunDirectory) -> int:
-    """Read one source into the run; how many curves it had."""
+    """Read one source into the run; how many figures it had."""
     if source.path is not None and _is_small(source.path):
         directory.copy_raw(f"import-{number:03}", source.path)
     counts: dict[type, int] = {SuiteCurve: 0, Strange: 0}
+    figures = 0
     kept = _kept(source.found, counts)
     while some := list(islice(kept, 256)):
         append_records(directory, (Entry(number, 1, one) for one in some))
+        figures += sum(len(one.points) for one in some if isinstance(one, SuiteCurve))
     dropped = _dropped(source.name, counts)
     append_records(directory, (Entry(number, 1, one) for one in dropped))
     name = None if source.network is None else source.network.name
     ended = Ended(IMPORTED, 0, "", (source.name,), 0.0)
     append_launch(directory, Started(number, 1, name, hosts, ended, ()))
-    return counts[SuiteCurve]
+    return figures
 
 
 def _kept(found: Iterable[Found], counts: dict[type, int]) -> Iterator[Found]:

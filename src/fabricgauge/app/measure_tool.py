@@ -122,8 +122,8 @@ def _one(bench: ToolBench, launch: PlannedLaunch) -> Ended:
         work = work_of(bench, launch)
         before = counters(bench.reach, launch.nodes)
         ended, lines = run_work(work, raw, silent_s=bench.silent_s, marker=marker)
+        ended = _without_figures(_keep(bench, launch, lines, ended, before), ended)
         ended = explained(bench.reach, bench.fabric, launch.network, ended)
-        _keep(bench, launch, lines, ended, before)
     except CannotRun as error:
         ended = Ended("broken", None, str(error), (), 0.0)
     except BaseException as error:
@@ -139,7 +139,7 @@ def _keep(
     lines: Sequence[str],
     ended: Ended,
     before: dict[str, Counted],
-) -> None:
+) -> tuple[SuiteCurve, ...]:
     """Store what a start said: placement, curves, lines not understood, counters around."""
     source = f"{launch.program}, launch {launch.number}"
     told = [found for line in lines if (found := placement(line)) is not None]
@@ -151,6 +151,16 @@ def _keep(
     around = msgspec.structs.replace(around, polls=bench.tool.polls)
     records = (*told, *said, around)
     append_records(bench.directory, (Entry(launch.number, bench.attempt, one) for one in records))
+    return tuple(curves)
+
+
+def _without_figures(curves: Sequence[SuiteCurve], ended: Ended) -> Ended:
+    """A program may end with status 0 and have measured nothing, as iperf3 -J does."""
+    if ended.status != "ok" or any(one.points for one in curves):
+        return ended
+    said = [failure.text for one in curves for failure in one.failures]
+    message = f"the program measured nothing{'; it said: ' + said[0] if said else ''}"
+    return msgspec.structs.replace(ended, status="broken", message=message)
 
 
 def _whole(found: Found, ended: Ended) -> Found:

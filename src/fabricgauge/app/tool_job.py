@@ -52,7 +52,7 @@ class ToolJob:
         done = {
             one.number
             for one in load(self.directory).launches
-            if one.curves and one.ended.status == "ok"
+            if one.figures and one.ended.status == "ok"
         }
         return tuple(one for one in self.plan.launches if one.number not in done)
 

@@ -30,6 +30,7 @@ _PERCENT = re.compile(r"(\d{1,2}(?:\.\d+)?)\s*%")
     "-o",
     "--output",
     "root",
+    envvar="FABRICGAUGE_COMPARE_OUTPUT",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
     help="Where runs are kept; default: $XDG_DATA_HOME/fabricgauge/runs.",

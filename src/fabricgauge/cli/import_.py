@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fabricgauge.model.errors import UsageError
+
 if TYPE_CHECKING:
     from fabricgauge.app.import_logs import Source
     from fabricgauge.model.reference import Reference
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 @click.option("--against", metavar="NAME", help="A reference whose curves stand beside yours.")
 @click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
               help="Where runs are kept; default: $XDG_DATA_HOME/fabricgauge/runs.")  # fmt: skip
-@click.option("--format", "format_", default="terminal", show_default=True, help="What to print.")
+@click.option("--format", default="terminal", show_default=True, help="What to print.")
 @click.option("--to", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="Write to FILE instead of the terminal.")  # fmt: skip
 @click.pass_context
@@ -41,7 +43,7 @@ def import_(ctx: click.Context, /, logs: tuple[str, ...], **options: Any) -> Non
     from fabricgauge.run.launchers.nodes import expand
     from fabricgauge.store.run_directory import RunDirectory
 
-    require_format(options["format_"])
+    require_format(options["format"])
     said = settings.load()
     thresholds = thresholds_from(said.thresholds, said.thresholds_origin)
     hosts = expand(options["hosts"], "") if options["hosts"] else ()
@@ -54,7 +56,7 @@ def import_(ctx: click.Context, /, logs: tuple[str, ...], **options: Any) -> Non
         directory.discard(copies=True)
         raise
     judged = judge(directory, thresholds, against)
-    show(judged, directory.path, options["format_"], options["to"])
+    show(judged, directory.path, options["format"], options["to"])
     ctx.exit(exit_status(judged.overall))
 
 
@@ -64,7 +66,6 @@ def _reference(name: str) -> "Reference":
     Raises:
         UsageError: there is neither.
     """
-    from fabricgauge.model.errors import UsageError
     from fabricgauge.references.interface import reference
 
     if "/" in name:
@@ -88,6 +89,8 @@ def _sources(logs: tuple[str, ...], stated: str | None) -> "tuple[Source, ...]":
             found += sources_of(path, network)
             continue
         known = _reference(log)
+        if not known.curves:
+            raise UsageError(f"{log} is a table without curves: there is nothing to judge")
         its_own = stated_network(known.network) if known.network else None
         found.append(Source(known.name, known.curves, network or its_own))
     return tuple(found)

@@ -11,6 +11,7 @@ import click
     "-o",
     "--output",
     "root",
+    envvar="FABRICGAUGE_REPORT_OUTPUT",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
     help="Where runs are kept; default: $XDG_DATA_HOME/fabricgauge/runs.",

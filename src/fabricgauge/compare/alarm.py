@@ -29,7 +29,7 @@ def regression(
 ) -> str:
     """The reason for an alarm over one of ``pairs`` pairs of curves, empty if there is none."""
     if basis == "means":
-        return _by_median(summary, quantity, tolerance)
+        return _by_median(summary, quantity, tolerance) or _by_run(differences, summary)
     in_a_row = longest_run(differences)
     if chance_of_more(summary.worse, summary.better) <= FAMILY_ERROR / pairs:
         return (
@@ -55,6 +55,18 @@ def _by_median(summary: Summary, quantity: Quantity, tolerance: float) -> str:
     if loss <= tolerance:
         return ""
     return "by the bare figures the median over the sizes is worse by more than the tolerance"
+
+
+#: Sizes next to each other, worse all of them, that are no disturbed sample or two.
+LEAST_RUN = 4
+
+
+def _by_run(differences: Sequence[Difference], summary: Summary) -> str:
+    """Large messages can be worse, all of them, while most sizes of a sweep are small."""
+    in_a_row = longest_run(differences)
+    if in_a_row < LEAST_RUN or summary.better >= summary.worse:
+        return ""
+    return f"by the bare figures B is worse beyond the tolerance at {in_a_row} sizes in a row"
 
 
 def longest_run(differences: Sequence[Difference]) -> int:

@@ -61,18 +61,16 @@ def overall(verdicts: Iterable[Verdict], deciding: Sequence[str] = DECIDING) -> 
     A deciding rule that said nothing, or skipped a subject, leaves the run inconclusive.
     """
     given = tuple(verdicts)
-    outcomes = {_of_network(given, one) for one in given}
+    by_network: dict[str, list[Outcome]] = {}
+    for one in given:
+        by_network.setdefault(one.network, []).append(one.outcome)
+    # The worst of a network stands for all that belongs to it, or to the run as a whole.
+    outcomes = {worst(same, empty=Outcome.INCONCLUSIVE) for same in by_network.values()}
     if Outcome.FAIL in outcomes:
         return Outcome.FAIL
     if not all(_decided(rule, given) for rule in deciding):
         outcomes.add(Outcome.INCONCLUSIVE)
     return worst(outcomes, empty=Outcome.INCONCLUSIVE)
-
-
-def _of_network(given: tuple[Verdict, ...], verdict: Verdict) -> Outcome:
-    """The outcome that stands for all that belongs to a verdict's network, or to the run."""
-    same = (one.outcome for one in given if one.network == verdict.network)
-    return worst(same, empty=Outcome.INCONCLUSIVE)
 
 
 def _decided(rule: str, verdicts: tuple[Verdict, ...]) -> bool:

@@ -71,10 +71,25 @@ def streams(context: Context, subject: Subject, *patterns: Pattern) -> tuple[Str
         return ()
     found = []
     for series in subject.of(*(patterns or STREAMS)):
+        if shared(series) or unlike(subject, series):
+            continue
         best = series.best(_from_bytes(context, subject.ceiling, series))
         if best is not None:
             found.append(Stream(subject, subject.ceiling, series, best))
     return tuple(found)
+
+
+def shared(series: Series) -> bool:
+    """Whether several pairs made the figure together: its part of a link is not known."""
+    return series.foreign is not None and series.foreign.pairs > 1
+
+
+def unlike(subject: Subject, series: Series) -> bool:
+    """Whether RDMA was measured on what was stated as an Ethernet for TCP: other headers."""
+    network, foreign = subject.network, series.foreign
+    if foreign is None or isinstance(network, Skipped):
+        return False
+    return foreign.transport == "rdma" and network.technology == "ethernet"
 
 
 #: A message this many times a token bucket's burst is sped up by it by 1.6 % at the most.
@@ -90,26 +105,59 @@ def _from_bytes(context: Context, ceiling: Ceiling, series: Series) -> float:
     return max(least, BURSTS * ceiling.burst_bytes) if series.is_latency else least
 
 
+#: From this rate on one TCP connection, which one processor serves, need not fill a link.
+FAST_BIT_S = 25e9
+
+
 def decides(context: Context, stream: Stream, all_streams: tuple[Stream, ...]) -> bool:
     """Whether a low figure of this stream counts against the network.
 
     Both directions at once do not: hosts and acknowledgements share them. Nor does
-    MPI_Put where plain messages fill the same direction: then it is MPI's own path.
+    MPI_Put, or a single TCP connection, where others fill the same direction: then it is
+    MPI's own path, or one processor's.
     """
     if stream.series.pattern == "bidirectional_bandwidth":
         return False
-    ends = (stream.series.origin, stream.series.target)
-    return stream.series.pattern == "bandwidth" or not any(
-        (one.series.origin, one.series.target) == ends
+    if stream.series.pattern == "bandwidth" and not alone(stream.series):
+        return True
+    return not any(
+        _ends(one.series) == _ends(stream.series)
         and one.series.pattern == "bandwidth"
         and one.fraction >= context.limit("fraction.warn")
         for one in all_streams
     )
 
 
+def _ends(series: Series) -> tuple[str, ...]:
+    """Between whom: the nodes, of others' logs the hosts that they name (or else themselves)."""
+    if not series.source:
+        return series.origin, series.target
+    hosts = series.foreign.hosts if series.foreign else ()
+    return (*hosts, series.origin, series.target) if hosts else (series.source,)
+
+
+def alone(series: Series) -> bool:
+    """Whether one TCP connection made the figure, as iperf says."""
+    foreign = series.foreign
+    return (
+        foreign is not None
+        and foreign.transport == "tcp"
+        and foreign.settings.get("streams") == "1"
+    )
+
+
+def cannot_fill(stream: Stream) -> bool:
+    """Whether the stream is one connection on a link so fast that it proves nothing if low."""
+    network = stream.subject.network
+    rate = Skipped("") if isinstance(network, Skipped) else network.rate_bit_s
+    return alone(stream.series) and not isinstance(rate, Skipped) and rate >= FAST_BIT_S
+
+
 def plain_outcome(context: Context, stream: Stream) -> Outcome:
     """What the figure, its interval and the launches say by themselves."""
     enough, least = context.limit("fraction.pass"), context.limit("fraction.warn")
+    if stream.fraction > 1.0 + context.limit("above-ceiling.tolerance"):
+        return Outcome.WARN
     if stream.fraction >= enough:
         steady = stream.low >= least and min(stream.launches) >= enough
         return Outcome.PASS if steady else Outcome.WARN

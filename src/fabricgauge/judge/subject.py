@@ -109,7 +109,7 @@ def _done(subject: Subject, number: int) -> set[str]:
         planned.program
         for planned in subject.planned
         if planned.number == number
-        and any(la.curves and la.ended.status == "ok" for la in launches)
+        and any(la.figures and la.ended.status == "ok" for la in launches)
     }
     return programs | {
         one.case

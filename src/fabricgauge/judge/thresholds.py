@@ -31,6 +31,15 @@ BUILT_IN: dict[str, Limit] = {
     "floor.rdma": Limit(
         0.5e-6, "s", "built-in: the best published single-switch RDMA latency is above 0.9 µs"
     ),
+    "floor.iwarp": Limit(
+        1.5e-6, "s", "built-in: RDMA over TCP; published for 10 Gb/s: 4.6 µs"
+    ),
+    "floor.slingshot": Limit(
+        1e-6, "s", "built-in: Slingshot-11 between neighbours is published with about 2 µs"
+    ),
+    "floor.efa": Limit(
+        3e-6, "s", "built-in: EFA is published with 14, 9.5 and 6.5 µs by generation"
+    ),
     "above-ceiling.tolerance": Limit(
         0.01, "share", "built-in: clock rates of links and hosts differ by far less (100 ppm)"
     ),

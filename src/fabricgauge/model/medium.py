@@ -3,7 +3,7 @@
 from typing import Literal
 
 #: What a small message has to pass: the kernel's TCP, an adapter, or a path between memories.
-Floor = Literal["tcp", "rdma", "memory"]
+Floor = Literal["tcp", "rdma", "iwarp", "slingshot", "efa", "memory"]
 
 #: Which floor of latency holds for whom. ``ipoib`` (TCP over InfiniBand or Omni-Path) has no
 #: ceiling here: its packets depend on a mode that nothing tells.
@@ -12,11 +12,11 @@ FLOORS: dict[str, Floor] = {
     "ipoib": "tcp",
     "roce-v1": "rdma",
     "roce-v2": "rdma",
-    "iwarp": "rdma",
+    "iwarp": "iwarp",
     "infiniband": "rdma",
     "omni-path": "rdma",
-    "slingshot": "rdma",
-    "efa": "rdma",
+    "slingshot": "slingshot",
+    "efa": "efa",
     "nvlink": "memory",
     "pcie": "memory",
     "cxl": "memory",

@@ -67,6 +67,11 @@ class Launch(msgspec.Struct, frozen=True):
     program: str = ""
 
     @property
+    def figures(self) -> bool:
+        """Whether another suite's output told at least one figure."""
+        return any(curve.points for curve in self.curves)
+
+    @property
     def counted(self) -> tuple[tuple[NodeCounters, tuple[int, ...]], ...]:
         """Interface counters with the payload that all ranks sent meanwhile.
 

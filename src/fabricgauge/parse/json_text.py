@@ -31,6 +31,7 @@ class Collector:
     def __init__(self, first: Line) -> None:
         self.first = first
         self._lines: list[Line] = []
+        self._parts: list[str] = []
         self._depth = 0
         self._size = 0
         self._aliens = 0
@@ -41,14 +42,19 @@ class Collector:
 
         ``[`` alone opens an array; ``[ ID] Interval`` and labels are no JSON.
         """
-        text = line.text.strip()
-        fits = text.startswith("{") or text in ("[", "[{")
+        text = line.text.lstrip()
+        first = text[:1]
+        fits = first == "{" or (first == "[" and text.rstrip() in ("[", "[{"))
         return Collector(line) if fits else None
 
     @property
     def text(self) -> str:
-        """The lines as they are, but for escapes that stand for half a character."""
-        text = "\n".join(line.text for line in self._lines)
+        """The lines as they are, but for escapes that stand for half a character.
+
+        Where lines of others stood in between, there are blank ones: counting finds each
+        line's number.
+        """
+        text = "".join(self._parts)
         return _ESCAPE.sub(_no_half, text) if "\\ud" in text or "\\uD" in text else text
 
     def add(self, line: Line) -> State:
@@ -58,8 +64,10 @@ class Collector:
             return "alien" if self._aliens <= MOST_ALIENS else "broken"
         if self._size > MOST_CHARACTERS or len(self._lines) >= MOST_LINES:
             return "broken"
+        gap = "\n" * (line.number - self._lines[-1].number) if self._lines else ""
+        self._parts += (gap, line.text)
         self._lines.append(line)
-        self._size += len(line.text)
+        self._size += len(gap) + len(line.text)
         self._depth += _opened(line.text)
         return "open" if self._depth > 0 else "whole"
 

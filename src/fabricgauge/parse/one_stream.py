@@ -39,10 +39,8 @@ class Stream:
 
     def line(self, line: Line) -> Sequence[Found]:
         """What this line completes."""
-        if self._object is None:
-            first = line.text[:1]
-            if first and first in "{[ \t":
-                self._object = Collector.begun_by(line)
+        if self._object is None and ("{" in line.text or "[" in line.text):
+            self._object = Collector.begun_by(line)
         if self._object is not None:
             return self._in_object(line, self._object)
         return self._plain_line(line)

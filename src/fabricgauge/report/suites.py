@@ -51,13 +51,19 @@ def row_of(curve: SuiteCurve, limit: float | None) -> SuiteRow:
     return SuiteRow(
         where=f"{curve.source}:{curve.first_line}",
         benchmark=f"{curve.suite} {curve.version} {curve.benchmark}".replace("  ", " "),
-        what=f"{curve.what}, {STATISTICS[curve.statistic]}",
+        what=_what(curve),
         sizes=sizes(curve),
         figure=f"{value(curve, best)}{at(best)}" if best else "no figure",
         share=percent(best.estimate.value / limit) if best and limit else "",
         rule=curve.unit_rule,
-        remark="; ".join(_remarks(curve)),
+        remark="; ".join((*_remarks(curve), *_above(best, limit))),
     )
+
+
+def _what(curve: SuiteCurve) -> str:
+    placement = curve.settings.get("placement", "")
+    words = (curve.what, placement, STATISTICS[curve.statistic])
+    return ", ".join(word for word in words if word)
 
 
 def best_point(curve: SuiteCurve) -> SuitePoint | None:
@@ -97,12 +103,18 @@ def ceiling_of(judged: Judged, one: Told) -> float | None:
     return ceiling.payload_bytes_per_s * one.curve.directions
 
 
+def _above(best: SuitePoint | None, limit: float | None) -> Iterator[str]:
+    if best and limit and best.estimate.value > 1.01 * limit:
+        yield "above the ceiling: see above-ceiling"
+
+
 def _remarks(curve: SuiteCurve) -> Iterator[str]:
     if curve.pairs > 1:
         yield f"sum over {curve.pairs} pairs"
     if curve.directions > 1:
         yield "sum of both directions"
     if curve.failures:
-        yield f"{len(curve.failures)} rows without a figure"
+        rows = "row" if len(curve.failures) == 1 else "rows"
+        yield f"{len(curve.failures)} {rows} without a figure"
     if curve.cut_off:
         yield "cut off"

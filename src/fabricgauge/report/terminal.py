@@ -66,7 +66,10 @@ def _suites(judged: Judged) -> Iterator[RenderableType]:
     if not told:
         return
     what = "Imported" if all(one.launch.imported for one in told) else "Measured by other suites"
-    yield from _titled(f"{what}: {len(told)} curves", suite_table(judged, told[:MOST_CURVES]))
+    yield from _titled(
+        f"{what}: {len(told)} {'curve' if len(told) == 1 else 'curves'}",
+        suite_table(judged, told[:MOST_CURVES]),
+    )
     if len(told) > MOST_CURVES:
         yield indented(f"and {len(told) - MOST_CURVES} more; the HTML report lists them")
     rules = dict.fromkeys(one.curve.unit_rule for one in told)

@@ -13,14 +13,13 @@ PEAK_BYTES = 1 << 30
 def usable_curves(curves: Sequence[SuiteCurve]) -> Iterator[tuple[SuiteCurve, Pattern]]:
     """Curves that move bytes as one of our patterns does, in the quantity that this tells.
 
-    A ping-pong may be told of by its bandwidth alone. Several pairs at once share a link
-    in ways that a log does not tell: their sums belong to no direction between two nodes.
+    A ping-pong may be told of by its bandwidth alone.
     """
     for curve in curves:
         tells = curve.quantity == "bandwidth" or (
             curve.quantity == "time" and curve.pattern in LATENCY_PATTERNS
         )
-        if curve.pattern is not None and tells and curve.pairs == 1:
+        if curve.pattern is not None and tells:
             yield curve, curve.pattern
 
 
@@ -35,7 +34,8 @@ def usable_points(curve: SuiteCurve) -> Iterator[SuitePoint]:
 def observed_of(launch: int, curve: SuiteCurve, one: SuitePoint) -> tuple[int, bool, Observed]:
     """Message size, whether the log tells it, and the figure.
 
-    Bandwidth becomes the time that one message takes, per direction.
+    Bandwidth becomes the time that one message takes, per direction. Several pairs at once
+    share a link in ways that a log does not tell: each counts as if it had one of its own.
     """
     is_time = curve.quantity == "time"
     sized = one.message_bytes is not None
@@ -44,7 +44,7 @@ def observed_of(launch: int, curve: SuiteCurve, one: SuitePoint) -> tuple[int, b
     found = one.estimate
     ends = (found.value, found.low, found.high)
     if not is_time:
-        value, low, high = (curve.directions * message_bytes / rate for rate in ends)
+        value, low, high = (curve.directions * curve.pairs * message_bytes / rate for rate in ends)
         ends = (value, high, low)
     tail_s = one.besides.get("p99") if is_time else None
     return (

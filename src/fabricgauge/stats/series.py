@@ -7,6 +7,7 @@ import msgspec
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.measurement import LATENCY_PATTERNS, Measurement, Pattern
 from fabricgauge.model.run import Launch
+from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.stats.foreign import observed_of, usable_curves, usable_points
 from fabricgauge.stats.launches import Observed, bandwidth_estimate, time_estimate, usable_of
 
@@ -34,7 +35,8 @@ class Series(msgspec.Struct, frozen=True):
     """One pattern from one node to another, points in ascending message size.
 
     ``source`` says which table of which file it is, for a curve that was imported;
-    ``program`` what measured it, for one of another suite that we started.
+    ``program`` what measured it, for one of another suite that we started; ``foreign`` is
+    the first of the curves behind a series of another suite.
     """
 
     pattern: Pattern
@@ -43,6 +45,7 @@ class Series(msgspec.Struct, frozen=True):
     points: tuple[Point, ...]
     source: str = ""
     program: str = ""
+    foreign: SuiteCurve | None = None
 
     @property
     def is_latency(self) -> bool:
@@ -87,34 +90,43 @@ def series_of(launches: Sequence[Launch]) -> tuple[Series, ...]:
     usable times is left out.
     """
     found: dict[_Key, dict[tuple[int, bool], list[Observed]]] = {}
+    foreign: dict[_Key, SuiteCurve] = {}
     for launch in launches:
-        for key, message_bytes, sized, one in (*_measured(launch), *_read(launch)):
+        for key, message_bytes, sized, one, curve in (*_measured(launch), *_read(launch)):
             sizes = found.setdefault(key, {})
             sizes.setdefault((message_bytes, sized), []).append(one)
-    return tuple(Series(*key[:3], _points(found[key]), *key[3:]) for key in sorted(found))
+            if curve is not None:
+                foreign.setdefault(key, curve)
+    return tuple(
+        Series(*key[:3], _points(found[key]), *key[3:], foreign.get(key)) for key in sorted(found)
+    )
 
 
 def _points(sizes: dict[tuple[int, bool], list[Observed]]) -> tuple[Point, ...]:
     return tuple(point(size[0], sizes[size], size[1]) for size in sorted(sizes))
 
 
-def _measured(launch: Launch) -> Iterator[tuple[_Key, int, bool, Observed]]:
+_Row = tuple[_Key, int, bool, Observed, SuiteCurve | None]
+
+
+def _measured(launch: Launch) -> Iterator[_Row]:
     """What the engine measured."""
     for one in usable_of(launch.number, launch.measurements):
         case = one.measurement
         if case is not None:
             ends = node_of(launch, case.origin), node_of(launch, case.target)
-            yield (case.pattern, *ends, "", ""), case.message_bytes, True, one
+            yield (case.pattern, *ends, "", ""), case.message_bytes, True, one, None
 
 
-def _read(launch: Launch) -> Iterator[tuple[_Key, int, bool, Observed]]:
+def _read(launch: Launch) -> Iterator[_Row]:
     """What another suite's output says in patterns that are ours as well."""
     for curve, pattern in usable_curves(launch.curves):
         ends = node_of(launch, curve.origin), node_of(launch, curve.target)
         source = f"{curve.source}:{curve.first_line} {curve.benchmark}" if launch.imported else ""
         for one in usable_points(curve):
             message_bytes, sized, observed = observed_of(launch.number, curve, one)
-            yield (pattern, *ends, source, launch.program), message_bytes, sized, observed
+            key = (pattern, *ends, source, launch.program)
+            yield key, message_bytes, sized, observed, curve
 
 
 def node_of(launch: Launch, rank: int) -> str:

@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 
+import msgspec
+
 from fabricgauge.model.curve import Curve, CurvePoint
 from fabricgauge.model.measurement import LATENCY_PATTERNS, Pattern
-from fabricgauge.model.run import Run
+from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.suite import Besides, Quantity, SuiteCurve, SuitePoint
 from fabricgauge.stats.curves import curves
 
@@ -32,8 +34,16 @@ def suite_curves(run: Run) -> tuple[SuiteCurve, ...]:
     """
     version = next((one.header.engine for one in run.launches if one.header), "")
     own = (of_engine(one, version, run.identity) for one in curves(run) if _is_network(one))
-    foreign = (one for launch in run.launches for one in getattr(launch, "curves", ()))
+    foreign = (_placed(launch, one) for launch in run.launches for one in launch.curves)
     return (*(one for one in own if one.points), *foreign)
+
+
+def _placed(launch: Launch, curve: SuiteCurve) -> SuiteCurve:
+    """A curve with the nodes that it went between, where we started its program ourselves."""
+    if launch.imported or max(curve.origin, curve.target) >= len(launch.nodes):
+        return curve
+    ends = (launch.nodes[curve.origin], launch.nodes[curve.target])
+    return msgspec.structs.replace(curve, hosts=ends)
 
 
 def of_engine(curve: Curve, version: str = "", source: str = "") -> SuiteCurve:

@@ -4,6 +4,7 @@ import msgspec
 
 from fabricgauge.judge import wording
 from fabricgauge.judge.interface import Context
+from fabricgauge.judge.streams import unlike
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
@@ -54,6 +55,7 @@ def _judge(context: Context, subject: Subject) -> Verdict:
     excesses = [
         _Excess(series, point, least_s(context, subject.ceiling, point))
         for series in subject.series
+        if not unlike(subject, series)
         for point in series.points
     ]
     if not excesses:
@@ -85,7 +87,9 @@ def least_s(context: Context, ceiling: Ceiling, point: Point) -> float:
     payload = min(one.payload_bytes for one in point.observed)
     floor = ceiling.one_transfer_floor_s(payload)
     tolerance = 1.0 + context.limit("above-ceiling.tolerance")
-    return max(0.0, floor / tolerance - context.limit("above-ceiling.clock"))
+    # A mean over many messages has no such share of a clock's reading in it.
+    clock_s = context.limit("above-ceiling.clock") if point.measurements else 0.0
+    return max(0.0, floor / tolerance - clock_s)
 
 
 def _above(

@@ -3,7 +3,9 @@
 from fabricgauge.judge import wording
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.proof import is_proved
+from fabricgauge.judge.streams import BURSTS
 from fabricgauge.judge.subject import Subject
+from fabricgauge.model.absence import Skipped
 from fabricgauge.model.verdict import Figure, Outcome, Verdict
 from fabricgauge.stats.series import Series
 from fabricgauge.stats.shape import Peak, cache_peak
@@ -24,13 +26,14 @@ def judge(context: Context) -> tuple[Verdict, ...]:
 
 def _judge(context: Context, subject: Subject) -> Verdict:
     cap = subject.burst_cap_bytes_per_s
+    least = FROM_BYTES
+    if not isinstance(subject.ceiling, Skipped):
+        least = max(least, BURSTS * subject.ceiling.burst_bytes)
     peaks = [
         (series, peak)
         for series in subject.series
         if series.pattern != "bidirectional_bandwidth"  # both directions contend for the hosts
-        for peak in [
-            cache_peak(series.at_least(FROM_BYTES), context.limit("cache-shape.loss"), cap)
-        ]
+        for peak in [cache_peak(series.at_least(least), context.limit("cache-shape.loss"), cap)]
         if peak
     ]
     if not subject.series:

@@ -39,7 +39,7 @@ def _left_out(run: Run) -> list[str]:
     measured = {
         node
         for launch in run.launches
-        if (ok(launch) or launch.curves) and not is_loopback(launch.network)
+        if (ok(launch) or launch.figures) and not is_loopback(launch.network)
         for node in launch.nodes
     }
     return [node.name for node in run.fabric.nodes if node.name not in measured]

@@ -1,11 +1,18 @@
 """Is the latency one that the medium can have?"""
 
+import re
+from collections.abc import Iterator
+
+import msgspec
+
 from fabricgauge.judge import wording
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.subject import Subject
 from fabricgauge.judge.traffic import over_tcp
 from fabricgauge.model.absence import Skipped
+from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.medium import FLOORS, Floor
+from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import Figure, Outcome, Verdict
 from fabricgauge.stats.series import Point, Series
 
@@ -19,26 +26,61 @@ OTHERWISE = "floor.rdma"
 _CAUSE = "the ranks exchanged messages through shared memory: they ran on one node"
 _REMEDY = "look at placement and path; start one rank per node and measure again"
 
+#: Collectives that no rank can leave before it has heard of all others (MPI 4.1, chapter 6).
+_ALL = re.compile(r"(osu_)?(all(reduce|gatherv?|toall[vw]?)|barrier)")
+
+
+class _Time(msgspec.Struct, frozen=True):
+    """A time in which a message has to cross the network, and the limit that it has."""
+
+    who: str
+    what: str
+    time: Estimate
+    limit: str
+    limit_s: float
+
+    @property
+    def margin(self) -> float:
+        """How many times the limit it takes at the most, by the slow end of its interval."""
+        return self.time.high / self.limit_s if self.limit_s > 0 else float("inf")
+
 
 def judge(context: Context) -> tuple[Verdict, ...]:
     return tuple(_judge(context, subject) for subject in context.subjects)
 
 
 def _judge(context: Context, subject: Subject) -> Verdict:
-    found = [
-        (point, series)
-        for series in subject.series
-        if series.is_latency
-        for point in series.points
-        if crosses(series, point)
-    ]
-    if not found:
-        return Verdict(ID, Outcome.SKIPPED, subject.name, "no latency was measured")
     if medium(subject) == "memory":
         reason = "the medium joins memories: no floor of latency is known for it"
         return Verdict(ID, Outcome.SKIPPED, subject.name, reason)
-    point, series = min(found, key=lambda one: one[0].time.high)
-    return _verdict(context, subject, series, point)
+    found = (*_ping_pongs(context, subject), *_collectives(context, subject))
+    if not found:
+        return Verdict(ID, Outcome.SKIPPED, subject.name, "no latency was measured")
+    return _verdict(context, subject, min(found, key=lambda one: one.margin))
+
+
+def _ping_pongs(context: Context, subject: Subject) -> Iterator[_Time]:
+    for series in subject.series:
+        limit = floor_name(subject, series.foreign)
+        for point in series.points if series.is_latency else ():
+            if crosses(series, point):
+                at = wording.at(point.message_bytes, point.sized)
+                what = f"{wording.PATTERNS[series.pattern]} {at}"
+                yield _Time(series.name, what, point.time, limit, context.limit(limit))
+
+
+def _collectives(context: Context, subject: Subject) -> Iterator[_Time]:
+    """What others measured of two and more ranks, if these are said to be on a network."""
+    for curve in subject.curves:
+        name = curve.benchmark.lower()
+        if curve.quantity != "time" or curve.ranks == 1 or not _ALL.fullmatch(name):
+            continue
+        limit = floor_name(subject, curve)
+        who = f"{curve.source}:{curve.first_line} {curve.benchmark}"
+        for point in curve.points:
+            size = point.message_bytes
+            what = curve.what if size is None else f"{curve.what} {wording.at(size)}"
+            yield _Time(who, what, point.estimate, limit, context.limit(limit))
 
 
 def _below(subject: Subject) -> Outcome:
@@ -51,49 +93,48 @@ def crosses(series: Series, point: Point) -> bool:
     return series.pattern != "put_latency" or point.message_bytes > 0
 
 
-def _verdict(context: Context, subject: Subject, series: Series, point: Point) -> Verdict:
-    name = floor_name(subject)
-    fine = point.time.high >= context.limit(name)
-    at = wording.at(point.message_bytes, point.sized)
-    what = f"{wording.PATTERNS[series.pattern]} {at}"
+def _verdict(context: Context, subject: Subject, found: _Time) -> Verdict:
+    fine = found.margin >= 1.0
+    told_by = f"{found.who}: " if subject.imported else ""
     return Verdict(
         rule=ID,
         outcome=Outcome.PASS if fine else _below(subject),
         subject=subject.name,
-        summary=f"{_told_by(series)}{wording.duration(point.time.value)} ({what}) is"
-        f" {'not below' if fine else 'below'} the {wording.duration(context.limit(name))} that the"
+        summary=f"{told_by}{wording.duration(found.time.value)} ({found.what}) is"
+        f" {'not below' if fine else 'below'} the {wording.duration(found.limit_s)} that the"
         " medium needs",
-        figure=Figure(point.time.value, "s", what),
-        threshold=context.thresholds.threshold(name, "at least"),
+        figure=Figure(found.time.value, "s", found.what),
+        threshold=context.thresholds.threshold(found.limit, "at least"),
         evidence=(
-            f"{series.name}: {wording.duration(point.time.value)}, {_interval(point)},"
-            f" {point.time.samples:,} samples in {point.time.launches} launches",
+            f"{found.who}: {wording.duration(found.time.value)}, {_interval(found.time)},"
+            f" {found.time.samples:,} samples in {found.time.launches} launches",
         ),
         cause="" if fine else _CAUSE,
         remedy="" if fine else _REMEDY,
     )
 
 
-def _told_by(series: Series) -> str:
-    """Which of several logs it was."""
-    return f"{series.source}: " if series.source else ""
-
-
-def _interval(point: Point) -> str:
-    if not point.time.supported:
+def _interval(time: Estimate) -> str:
+    if not time.supported:
         return "no interval"
-    return f"interval {wording.duration(point.time.low)} to {wording.duration(point.time.high)}"
+    return f"interval {wording.duration(time.low)} to {wording.duration(time.high)}"
 
 
-def floor_name(subject: Subject) -> str:
+def floor_name(subject: Subject, foreign: SuiteCurve | None) -> str:
     """The threshold that applies: that of TCP only where its connections carried the payload.
 
-    Other suites show no connections: there the network's usual transport counts.
+    Other suites show no connections: there the log's own word counts, or else what the
+    network is usually used with. One log's word does not count for the others.
     """
-    if any(launch.measurements for launch in subject.launches):
-        return TCP if over_tcp(subject.launches) else OTHERWISE
-    by_rdma = any(curve.transport == "rdma" for curve in subject.curves)
-    return TCP if medium(subject) == "tcp" and not by_rdma else OTHERWISE
+    through = medium(subject)
+    if foreign is None:
+        if over_tcp(subject.launches):
+            return TCP
+        return OTHERWISE if through == "tcp" else f"floor.{through}"
+    if foreign.transport == "tcp":
+        return TCP
+    by_rdma = through == "tcp" and foreign.transport == "rdma"
+    return OTHERWISE if by_rdma else f"floor.{through}"
 
 
 def medium(subject: Subject) -> Floor:

@@ -2,10 +2,18 @@
 
 from fabricgauge.judge import causes, host, wording
 from fabricgauge.judge.interface import Context
-from fabricgauge.judge.streams import Stream, decides, plain_outcome, streams
+from fabricgauge.judge.streams import (
+    Stream,
+    cannot_fill,
+    decides,
+    plain_outcome,
+    streams,
+    unlike,
+)
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.verdict import Figure, Outcome, Verdict
+from fabricgauge.stats.series import Series
 
 ID = "fraction"
 TITLE = "A sustained stream reaches the ceiling"
@@ -20,6 +28,24 @@ _PING_PONG = causes.Cause(
 )
 
 
+_ONE_CONNECTION = causes.Cause(
+    "one TCP connection is served by one processor and need not fill a link this fast",
+    "measure several at once: iperf3 -P 8, or fabricgauge check --tool iperf3 --streams 8",
+    "",
+)
+_ABOVE = causes.Cause(
+    "more than the network can carry: see above-ceiling",
+    "look at above-ceiling, placement and path before anything is made of this figure",
+    "",
+)
+_SINGLE = (_PING_PONG, _ONE_CONNECTION)
+
+_IMPORT_STREAM = (
+    "import a one-way stream of the same network as well: osu_bw, IMB-MPI1 Uniband, ib_write_bw,"
+    " iperf3"
+)
+
+
 def judge(context: Context) -> tuple[Verdict, ...]:
     return tuple(verdict for subject in context.subjects for verdict in _judge(context, subject))
 
@@ -27,14 +53,30 @@ def judge(context: Context) -> tuple[Verdict, ...]:
 def _judge(context: Context, subject: Subject) -> tuple[Verdict, ...]:
     if isinstance(subject.ceiling, Skipped):
         return (Verdict(ID, Outcome.SKIPPED, subject.name, subject.ceiling.reason),)
+    other = tuple(one for one in subject.series if unlike(subject, one))
+    remarks = (_of_other_headers(subject, other),) if other else ()
     one_way = streams(context, subject, "bandwidth", "put_bandwidth")
     one_way = one_way or streams(context, subject, "latency")
     if not one_way:
-        size = wording.size(int(context.limit("fraction.from")))
-        reason = f"no one-way stream of messages of at least {size} was measured"
-        return (Verdict(ID, Outcome.INCONCLUSIVE, subject.name, reason, remedy=_AGAIN),)
+        return remarks or (_nothing(context, subject),)
     both = streams(context, subject, "bidirectional_bandwidth")
-    return tuple(_verdict(context, stream, one_way) for stream in one_way + both)
+    return (*(_verdict(context, stream, one_way) for stream in one_way + both), *remarks)
+
+
+def _nothing(context: Context, subject: Subject) -> Verdict:
+    size = wording.size(int(context.limit("fraction.from")))
+    reason = f"no one-way stream of messages of at least {size} was measured"
+    remedy = _IMPORT_STREAM if subject.imported else _AGAIN
+    return Verdict(ID, Outcome.INCONCLUSIVE, subject.name, reason, remedy=remedy)
+
+
+def _of_other_headers(subject: Subject, other: tuple[Series, ...]) -> Verdict:
+    return Verdict(
+        ID, Outcome.SKIPPED, subject.name,
+        f"{wording.counted(len(other), 'table')} of RDMA cannot be held against an Ethernet's"
+        f" ceiling for TCP: {wording.listed([one.name for one in other], 3)}",
+        remedy='state what RDMA used it as, e.g. --network "100GbE roce" or "10GbE iwarp"',
+    )  # fmt: skip
 
 
 def _verdict(context: Context, stream: Stream, all_streams: tuple[Stream, ...]) -> Verdict:
@@ -44,6 +86,10 @@ def _verdict(context: Context, stream: Stream, all_streams: tuple[Stream, ...]) 
     signs: tuple[str, ...] = ()
     if stream.series.is_latency and outcome is not Outcome.PASS:
         outcome, found = Outcome.INCONCLUSIVE, (_PING_PONG,)
+    if outcome is Outcome.FAIL and cannot_fill(stream):
+        excused = not decides(context, stream, all_streams)
+        outcome = Outcome.WARN if excused else Outcome.INCONCLUSIVE
+        found = (_ONE_CONNECTION,)
     if outcome is Outcome.FAIL:
         outcome, signs = _softened(context, stream, all_streams)
     return Verdict(
@@ -75,6 +121,8 @@ def _softened(
 
 
 def _causes(context: Context, stream: Stream) -> tuple[causes.Cause, ...]:
+    if stream.fraction > 1.0 + context.limit("above-ceiling.tolerance"):
+        return (_ABOVE,)
     if stream.fraction >= context.limit("fraction.pass"):
         return (causes.UNSTEADY,)
     return causes.causes(context, stream)
@@ -100,5 +148,5 @@ def _remedy(outcome: Outcome, likely: str, signs: tuple[str, ...]) -> str:
         return ""
     if signs:
         return "free or add processors (see host-limited), then measure again"
-    undecided = outcome is Outcome.INCONCLUSIVE and likely != _PING_PONG.remedy
+    undecided = outcome is Outcome.INCONCLUSIVE and likely not in {one.remedy for one in _SINGLE}
     return _AGAIN if undecided else likely

@@ -34,7 +34,7 @@ def judge(context: Context) -> tuple[Verdict, ...]:
 def _judge(context: Context, subject: Subject) -> Verdict:
     if subject.imported:
         return _told(subject)
-    measured = [launch for launch in subject.launches if ok(launch) or launch.curves]
+    measured = [launch for launch in subject.launches if ok(launch) or launch.figures]
     if not measured:
         return Verdict(
             ID, Outcome.INCONCLUSIVE, subject.name, "no launch measured anything",

@@ -12,7 +12,8 @@ from fabricgauge.parse.nccl.rows import Tables
 _SUM = re.compile(r"#? *(?P<what>Out of bounds values|Avg bus bandwidth) *: *(?P<rest>.*\S)")
 #: ``host:pid:thread [device] NCCL INFO``; a figure may stand right before the host's name.
 _NOISE = re.compile(
-    r"[A-Za-z][\w.-]{0,63}:\d+:\d+ \[\d+\].{0,200}?NCCL (?:INFO|WARN|TRACE|ERROR)|NCCL (?:INFO|WARN) "
+    r"[A-Za-z][\w.-]{0,63}:\d+:\d+ \[\d+\].{0,200}?NCCL (?:INFO|WARN|TRACE|ERROR)"
+    r"|NCCL (?:INFO|WARN) "
 )
 _FAILURE = re.compile(r": Test (?:(?P<timeout>timeout)|(?:NCCL|CUDA|CU) failure) ?.*")
 _ERROR = re.compile(r"# error: \S")

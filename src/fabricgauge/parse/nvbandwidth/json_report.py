@@ -29,6 +29,7 @@ def read(text: str, first_line: int, report: Report) -> Iterator[SuiteCurve]:
     text = joined(text)
     facts = _heading(text, first_line)
     tests = Elements(text, "testcases")
+    element = None
     for element in tests:
         line = Line(first_line + element.line, str(element.value)[:200])
         if isinstance(element.value, dict):
@@ -38,6 +39,8 @@ def read(text: str, first_line: int, report: Report) -> Iterator[SuiteCurve]:
     error = value(text, "error")
     if not tests.complete or isinstance(error, str):
         yield from _broken(facts, first_line, error)
+    elif element is None:
+        report(Line(first_line, "testcases"), "at least one test of nvbandwidth")
 
 
 def _broken(facts: Heading, first_line: int, error: Any) -> Iterator[SuiteCurve]:

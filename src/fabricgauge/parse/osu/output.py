@@ -120,7 +120,7 @@ class Output:
 
     def _heading(self, benchmark: str) -> Heading:
         settings = dict(self._settings)
-        pairs = int(settings.pop("pairs", "1"))
+        pairs = max(1, int(settings.pop("pairs", "1")))
         return Heading(
             suite="osu", version=self._title.version, benchmark=benchmark,
             title=self._title.text, first_line=self._first_line, pairs=pairs, settings=settings,

@@ -22,6 +22,7 @@ _PAIR = re.compile(
 _TEST = re.compile(r'\b"?test"? ?: ?"?(?:Send|RDMA_Write|RDMA_Read|Atomic)')
 #: perftest writes some 40 lines; the text of a longer object is not searched.
 _LONGEST = 20_000
+_EXPECTED = "a run of perftest: a known test and its results"
 #: One of these is in each result, and a size below 10^15.
 _FIGURES = {"average", "t_typical", "t_avg"}
 _LARGEST = 1e15
@@ -44,8 +45,13 @@ def read(text: str, first_line: int, report: Report) -> Iterable[SuiteCurve]:
     """The curves of each run in an object, or in an array of such objects."""
     starts = [match.start() for match in _INFO.finditer(text)]
     ends = [*starts[1:], len(text)] if starts else []
+    if not starts:
+        report(Line(first_line, "test_info"), _EXPECTED)
+    number, counted = first_line, 0
     for start, end in zip(starts, ends, strict=True):
-        line = Line(first_line + text.count("\n", 0, start), "test_info")
+        number += text.count("\n", counted, start)
+        counted = start
+        line = Line(number, "test_info")
         yield from _run(text[start : min(end, start + _LONGEST)], line, report)
 
 
@@ -55,7 +61,7 @@ def _run(text: str, line: Line, report: Report) -> Iterable[SuiteCurve]:
     title = info.pop("test", "")
     program = titled(title)
     if program is None or results is None:
-        report(line, "a run of perftest: a known test and its results")
+        report(line, _EXPECTED)
         return
     found = _row(_pairs(text[results.end() :]))
     number_of_row = line.number + text.count("\n", 0, results.start())

@@ -23,7 +23,7 @@ def starts(effort: Effort) -> tuple[Start, ...]:
 
 def _start(effort: Effort, name: str, *options: str) -> Start:
     port = ("-p", str(PORT))
-    seconds = ("-t", str(effort.stream_s), "-O", "1")
+    seconds = ("-t", str(effort.stream_s), "-O", "1", "--connect-timeout", "5000")
     return Start(
         name=f"iperf3, {name}",
         client=("iperf3", "-c", SERVER, "-B", CLIENT, *port, "-J", *seconds, *options),
