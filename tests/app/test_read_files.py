@@ -1,12 +1,15 @@
 """Files that are packed, broken, missing or no text at all."""
 
+import bz2
 import gzip
+import lzma
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from fabricgauge.app.read_files import found_in
-from fabricgauge.model.suite import Strange, SuiteCurve
+from fabricgauge.model.suite import UNREADABLE, Strange, SuiteCurve
 from fabricgauge.parse.lines import LONGEST_BYTES
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "osu" / "7.4--latency-default.out"
@@ -94,3 +97,24 @@ def test_padding_behind_an_archive_is_nothing_and_junk_is_told_of(tmp_path: Path
     assert len(list(found_in(path))) == 1
     path.write_bytes(gzip.compress(FIXTURE.read_bytes()) + b"junk")
     assert [type(each) for each in found_in(path)] == [SuiteCurve, Strange]
+
+
+def in_utf_16(raw: bytes) -> bytes:
+    return raw.decode().encode("utf-16")
+
+
+@pytest.mark.parametrize("pack", [lzma.compress, bz2.compress, in_utf_16])
+def test_what_other_tools_packed_or_encoded_is_read(
+    tmp_path: Path, pack: Callable[[bytes], bytes]
+) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(pack(FIXTURE.read_bytes()))
+    assert only_curve(path) == only_curve(FIXTURE)
+
+
+def test_a_broken_xz_archive_is_told_of(tmp_path: Path) -> None:
+    path = tmp_path / "log.xz"
+    path.write_bytes(lzma.compress(FIXTURE.read_bytes() * 40)[:-40])
+    found = list(found_in(path))
+    assert isinstance(found[-1], Strange)
+    assert found[-1].reason.startswith(UNREADABLE)

@@ -1,8 +1,11 @@
-"""Other suites' logs from disk: plain or gzip, line by line, in bounded memory."""
+"""Other suites' logs from disk: plain or packed (gzip, xz, bzip2), line by line, in bounded memory."""
 
+import bz2
 import io
-from collections.abc import Iterator
+import lzma
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import BinaryIO, cast
 
 from fabricgauge.app.unpack import GZIP, Unpacked
 from fabricgauge.model.suite import UNREADABLE, Strange
@@ -11,6 +14,11 @@ from fabricgauge.parse.lines import LONGEST_BYTES
 from fabricgauge.parse.suites import Found, read
 
 _BUFFER_BYTES = 1 << 18
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+_PACKED: dict[bytes, Callable[[BinaryIO], io.RawIOBase]] = {
+    b"\xfd7zXZ": lambda file: cast(io.RawIOBase, lzma.LZMAFile(file)),
+    b"BZh": lambda file: cast(io.RawIOBase, bz2.BZ2File(file)),
+}
 
 
 def found_in(path: Path, name: str = "") -> Iterator[Found]:
@@ -43,12 +51,31 @@ class _Lines:
             self.trouble = str(error.strerror or error)
 
     def _of(self, file: io.BufferedReader) -> Iterator[bytes]:
-        if file.peek(2)[:2] != GZIP:
-            yield from self._split(file)
-            return
-        unpacked = Unpacked(file)
-        yield from self._split(io.BufferedReader(unpacked, _BUFFER_BYTES))
-        self.trouble = unpacked.trouble
+        head = file.peek(6)[:6]
+        if head.startswith(GZIP):
+            unpacked = Unpacked(file)
+            yield from self._split(io.BufferedReader(unpacked, _BUFFER_BYTES))
+            self.trouble = unpacked.trouble
+        elif head.startswith(_UTF_16):
+            yield from self._converted(file)
+        else:
+            yield from self._of_library(file, head)
+
+    def _of_library(self, file: io.BufferedReader, head: bytes) -> Iterator[bytes]:
+        """Plain, or packed by what the standard library unpacks."""
+        reader = next((one for magic, one in _PACKED.items() if head.startswith(magic)), None)
+        content = file if reader is None else io.BufferedReader(reader(file), _BUFFER_BYTES)
+        try:
+            yield from self._split(content)
+        except (EOFError, lzma.LZMAError) as error:
+            self.trouble = f"the archive is broken: {error}"
+
+    def _converted(self, file: io.BufferedReader) -> Iterator[bytes]:
+        """PowerShell writes UTF-16 where other shells write what the program wrote."""
+        text = io.TextIOWrapper(file, "utf-16", "replace")
+        while line := text.readline(LONGEST_BYTES):
+            self.count += 1
+            yield line.encode("utf-8", "replace")
 
     def _split(self, content: io.BufferedReader) -> Iterator[bytes]:
         while raw := content.readline(LONGEST_BYTES):

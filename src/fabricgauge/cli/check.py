@@ -106,6 +106,7 @@ def check(ctx: click.Context, /, **options: Any) -> None:
     from fabricgauge.cli.show import require_format
 
     said = settings.load()
+    request.require_of_engine(ctx, options)
     chosen = request.with_run(request.with_files(ctx, options, said))
     require_format(chosen["format"])
     with reached(chosen) as doors:

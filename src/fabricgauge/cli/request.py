@@ -21,6 +21,23 @@ REMEMBERED = (
 )  # fmt: skip
 
 
+#: Options that only our own engine knows.
+ENGINE_ONLY = ("patterns", "sizes", "half_width", "case_budget", "check_data")
+
+
+def require_of_engine(ctx: click.Context, options: dict[str, Any]) -> None:
+    """Refuse what another suite's programs would not heed.
+
+    Raises:
+        UsageError: such an option was given together with ``--tool``.
+    """
+    default = click.core.ParameterSource.DEFAULT
+    said = [one for one in ENGINE_ONLY if ctx.get_parameter_source(one) is not default]
+    if options["tool"] and said:
+        option = said[0].replace("_", "-")
+        raise UsageError(f"--{option} is our own engine's; a suite of --tool has its own")
+
+
 def with_run(options: dict[str, Any]) -> dict[str, Any]:
     """The same options, those of ``REMEMBERED`` from the run that is to be resumed.
 

@@ -7,6 +7,9 @@ import click
 from fabricgauge import __version__
 from fabricgauge.cli.overview import VERBS, overview
 
+#: ``check`` and ``lab`` see to files themselves, or have no settings in them.
+FILE_VERBS = frozenset({"import", "compare", "report"})
+
 
 class Verbs(click.Group):
     """A group that knows its verbs by name and imports one when it is called."""
@@ -21,6 +24,17 @@ class Verbs(click.Group):
         module = importlib.import_module(f"fabricgauge.cli.{name}")
         command: click.Command = getattr(module, name)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Files' values become the defaults of those verbs that do not read them themselves."""
+        name, command, rest = super().resolve_command(ctx, args)
+        if name in FILE_VERBS and command is not None:
+            from fabricgauge.cli.defaults import from_files
+
+            ctx.default_map = {name: from_files(name, command)}
+        return name, command, rest
 
     def get_help(self, ctx: click.Context) -> str:
         return overview()

@@ -48,17 +48,17 @@ def row_of(text: str) -> Row | None:
     match = _ROW.search(text) if "sec" in text else None
     if match is None:
         return None
-    is_sum = match["id"].startswith("SUM")
+    star, stream, count, role, start, end, _, rate, prefix, unit, rest = match.groups()
     return Row(
-        stream="SUM" if is_sum else match["id"],
-        starred=bool(match["star"]),
-        count=int(match["count"] or 0) if len(match["count"] or "") < 7 else 0,
-        role=match["role"] or "",
-        start=float(match["start"]),
-        end=float(match["end"]),
-        rate=_rate(match["rate"], match["prefix"], match["unit"]),
-        unit="bits" if match["unit"] == "bits" else "bytes",
-        rest=match["rest"],
+        stream="SUM" if stream.startswith("SUM") else stream,
+        starred=star is not None,
+        count=int(count) if count and len(count) < 7 else 0,
+        role=role or "",
+        start=float(start),
+        end=float(end),
+        rate=_rate(rate, prefix, unit),
+        unit="bits" if unit == "bits" else "bytes",
+        rest=rest,
     )
 
 

@@ -88,11 +88,13 @@ class Table:
         for place, (column, value) in enumerate(zip(self.columns, values, strict=True)):
             if value is None or (value == 0 and _says_nothing(column, message_bytes)):
                 continue
-            if not _believable(column, value):
+            scaled = value * column.factor
+            if not (0.0 < scaled < math.inf or (scaled == 0.0 and column.quantity == "overlap")):
                 self.failed(line, message_bytes, "not a number")
                 continue
-            more = besides[place] if place < len(besides) else {}
-            self._points[place].append(_point(line, message_bytes, column, value, more, samples))
+            more = _converted(besides[place], column.factor) if place < len(besides) else {}
+            estimate = Estimate(scaled, scaled, scaled, 0.0, 1, samples)
+            self._points[place].append(SuitePoint(message_bytes, estimate, line.number, more))
 
     def failed(self, line: Line, message_bytes: int | None, trouble: Trouble) -> None:
         """Add a row (or the part of one) that has no usable figure."""
@@ -138,25 +140,8 @@ def _says_nothing(column: Column, message_bytes: int | None) -> bool:
     return message_bytes == 0 and column.quantity in ("bandwidth", "bus_bandwidth")
 
 
-def _believable(column: Column, value: float) -> bool:
-    scaled = value * column.factor
-    if not math.isfinite(scaled):
-        return False
-    return scaled >= 0 if column.quantity == "overlap" else scaled > 0
-
-
-def _point(
-    line: Line,
-    message_bytes: int | None,
-    column: Column,
-    value: float,
-    besides: Mapping[Besides, float],
-    samples: int,
-) -> SuitePoint:
-    scaled = value * column.factor
-    more: dict[Besides, float] = {}
-    if besides:
-        converted = {key: other * column.factor for key, other in besides.items()}
-        more = {key: other for key, other in converted.items() if math.isfinite(other)}
-    estimate = Estimate(scaled, scaled, scaled, 0.0, 1, samples)
-    return SuitePoint(message_bytes, estimate, line.number, more)
+def _converted(besides: Mapping[Besides, float], factor: float) -> dict[Besides, float]:
+    if not besides:
+        return {}
+    converted = {key: value * factor for key, value in besides.items()}
+    return {key: value for key, value in converted.items() if math.isfinite(value)}

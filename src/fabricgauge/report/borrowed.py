@@ -26,6 +26,10 @@ def provenance(judged: Judged, suite: str) -> Iterator[str]:
     yield f"{_OURS}verdict {judged.overall.value}: {visible(headline(judged))}"
 
 
+#: In place of tables.
+NOTHING = f"{_OURS}our own engine measured nothing here; formats csv and json have all the rest"
+
+
 def of_networks(judged: Judged, pattern: str = "") -> Iterator[Curve]:
     """Curves of networks, of all patterns or of one.
 

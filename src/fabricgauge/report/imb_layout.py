@@ -9,7 +9,7 @@ from itertools import chain
 
 from fabricgauge.model.curve import Curve, CurvePoint
 from fabricgauge.model.measurement import Pattern
-from fabricgauge.report.borrowed import of_networks, printed, provenance, where
+from fabricgauge.report.borrowed import NOTHING, of_networks, printed, provenance, where
 from fabricgauge.report.interface import Judged, Setting
 
 #: The layout is that of 2021.11; readers take the year for what MB stands for.
@@ -43,7 +43,7 @@ def _part(judged: Judged, part: str, curves: list[Curve]) -> Iterator[str]:
     yield "#" + "-" * 64
     for line in provenance(judged, "the Intel(R) MPI Benchmarks"):
         yield f"# {line}"
-    yield ""
+    yield "" if curves else f"# {NOTHING}"
     for curve in curves:
         if _BENCHMARKS[curve.pattern][0] == part:
             yield from _table(curve)

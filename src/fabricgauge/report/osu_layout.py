@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from fabricgauge.model.curve import Curve
 from fabricgauge.model.measurement import LATENCY_PATTERNS, Pattern
-from fabricgauge.report.borrowed import of_networks, printed, provenance, where
+from fabricgauge.report.borrowed import NOTHING, of_networks, printed, provenance, where
 from fabricgauge.report.interface import Judged, Setting
 
 _TITLES: dict[Pattern, str] = {
@@ -29,6 +29,7 @@ def render(judged: Judged, setting: Setting) -> str:
     """Blocks with an empty line between: what it is, then one table per curve."""
     head = "\n".join(f"# {line}" for line in provenance(judged, "the OSU Micro-Benchmarks"))
     tables = ["\n".join(_table(curve)) for curve in of_networks(judged, setting.pattern)]
+    tables = tables or [f"# {NOTHING}"]
     return "\n\n".join([head, *tables]) + "\n"
 
 

@@ -55,6 +55,14 @@ class TextReader:
         self._told = False
 
     def line(self, line: Line) -> Iterable[SuiteCurve]:
+        """Rows of intervals, most of a long test, complete nothing."""
+        row = row_of(line.text) if self._test is not None and not self._hidden else None
+        if row is not None and self._test is not None:
+            self._test.row(line, row)
+            return ()
+        return self._between_rows(line)
+
+    def _between_rows(self, line: Line) -> Iterable[SuiteCurve]:
         text = line.text
         self._first = self._first or line
         begun = _TEST.search(text)
@@ -114,15 +122,8 @@ class TextReader:
             return
         if self._test is None and _CONNECTED.search(text):
             self._test = TextTest(line, self._version, "", "")
-        if not (self._test is not None and self._understood(self._test, line)) and not _known(text):
+        if not (self._test is not None and _heading(self._test, text)) and not _known(text):
             self._report(line, "a row, a heading or a remark of iperf3")
-
-    def _understood(self, test: TextTest, line: Line) -> bool:
-        row = row_of(line.text)
-        if row is not None:
-            test.row(line, row)
-            return True
-        return _heading(test, line.text)
 
 
 def _heading(test: TextTest, text: str) -> bool:

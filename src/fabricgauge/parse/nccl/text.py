@@ -35,12 +35,17 @@ class Reader:
         self._report = report
         self._begin_anew()
 
-    def line(self, line: Line) -> Iterator[SuiteCurve]:
+    def line(self, line: Line) -> Iterable[SuiteCurve]:
+        """The library's own messages, most of many a log, complete nothing."""
         text = line.text.strip()
-        if "] NCCL " in text or "NCCL WARN" in text or _FRONT.match(text):
+        message = "] NCCL " in text or "NCCL WARN" in text
+        if message or _FRONT.match(text):
             self._facts.take_network(text)
-            yield from self._row(line, text)
-            return
+            alone = message and not _FRONT.match(text) and _NOISE.search(text)
+            return () if alone else self._row(line, text)
+        return self._between_rows(line, text)
+
+    def _between_rows(self, line: Line, text: str) -> Iterator[SuiteCurve]:
         if self._begins_another(text):
             yield from self._end_output()
         if not text or self._taken_as_heading(line, text):

@@ -54,13 +54,14 @@ _FACTS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = tuple(
         (r"Time took to create topology graph:(\S+ us)\.\s*", ("topology creation",)),
     )
 )
+_FIRST_OF_FACTS = frozenset("#DT")
 #: Facts that are printed above the title.
 ABOVE_TITLE = frozenset({"sender threads", "sender processes", "dimensions", "topology creation"})
 
 
 def facts_in(text: str) -> dict[str, str]:
     """Settings that a line of the heading tells; empty if it tells none."""
-    for pattern, keys in _FACTS:
+    for pattern, keys in _FACTS if text[:1] in _FIRST_OF_FACTS else ():
         if match := pattern.fullmatch(text):
             return dict(zip(keys, match.groups(), strict=True))
     return {}
@@ -85,6 +86,6 @@ _WRONG_DATA = re.compile(
 
 def wrong_data(text: str) -> tuple[bool, int | None]:
     """Whether the suite says that it received wrong data, and at which message size."""
-    match = _WRONG_DATA.fullmatch(text)
+    match = _WRONG_DATA.fullmatch(text) if text.startswith("DATA") else None
     size = match["size"] if match else None
     return match is not None, None if size is None else int(size)

@@ -50,7 +50,7 @@ _DEVICE = re.compile(r"-(CUDA MANAGED|CUDA|OPENACC|ROCM|MANAGED)\b")
 
 def title_of(text: str, on_a_graph: bool = False) -> Title | None:
     """The title in a line. A program that is not in the table is known by its title."""
-    match = _TITLE.fullmatch(text)
+    match = _TITLE.fullmatch(text) if "OSU " in text else None
     if match is None:
         return None
     device = _DEVICE.search(match["name"])
