@@ -1,11 +1,11 @@
-"""Other suites' logs from disk: plain or packed (gzip, xz, bzip2), line by line, in bounded memory."""
+"""Other suites' logs from disk, plain or packed, line by line, in bounded memory."""
 
 import bz2
 import io
 import lzma
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any
 
 from fabricgauge.app.unpack import GZIP, Unpacked
 from fabricgauge.model.suite import UNREADABLE, Strange
@@ -15,10 +15,7 @@ from fabricgauge.parse.suites import Found, read
 
 _BUFFER_BYTES = 1 << 18
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
-_PACKED: dict[bytes, Callable[[BinaryIO], io.RawIOBase]] = {
-    b"\xfd7zXZ": lambda file: cast(io.RawIOBase, lzma.LZMAFile(file)),
-    b"BZh": lambda file: cast(io.RawIOBase, bz2.BZ2File(file)),
-}
+_PACKED: dict[bytes, Callable[..., Any]] = {b"\xfd7zXZ": lzma.LZMAFile, b"BZh": bz2.BZ2File}
 
 
 def found_in(path: Path, name: str = "") -> Iterator[Found]:
@@ -64,9 +61,10 @@ class _Lines:
     def _of_library(self, file: io.BufferedReader, head: bytes) -> Iterator[bytes]:
         """Plain, or packed by what the standard library unpacks."""
         reader = next((one for magic, one in _PACKED.items() if head.startswith(magic)), None)
-        content = file if reader is None else io.BufferedReader(reader(file), _BUFFER_BYTES)
         try:
-            yield from self._split(content)
+            yield from self._split(
+                file if reader is None else io.BufferedReader(reader(file), _BUFFER_BYTES)
+            )
         except (EOFError, lzma.LZMAError) as error:
             self.trouble = f"the archive is broken: {error}"
 
@@ -77,13 +75,13 @@ class _Lines:
             self.count += 1
             yield line.encode("utf-8", "replace")
 
-    def _split(self, content: io.BufferedReader) -> Iterator[bytes]:
+    def _split(self, content: "io.BufferedReader[Any]") -> Iterator[bytes]:
         while raw := content.readline(LONGEST_BYTES):
             self.count += 1
             yield raw if raw.endswith(b"\n") else _whole(raw, content)
 
 
-def _whole(raw: bytes, content: io.BufferedReader) -> bytes:
+def _whole(raw: bytes, content: "io.BufferedReader[Any]") -> bytes:
     """The rest of a long line belongs to it: kept for JSON, dropped for all others."""
     kept = [raw]
     room = MOST_CHARACTERS if raw.lstrip()[:1] in (b"{", b"[") else 0
