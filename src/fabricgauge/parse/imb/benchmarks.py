@@ -25,8 +25,10 @@ class Benchmark(msgspec.Struct, frozen=True):
     the bandwidth. ``directions`` is how many of them the bandwidth and the message rate sum
     up. ``latency`` is the pattern of the times, ``stream`` that of the bandwidths.
     ``every_pair`` tells that bandwidth and message rate sum over all pairs of ranks,
-    ``one_size`` that a run has a single message size. ``rate`` says what the messages of the
-    message rate are, empty where they are those of the bandwidth.
+    ``of_two`` is the pattern of the bandwidths where only two ranks take part: a ring or a
+    neighbourhood of two moves bytes both ways between them. ``one_size`` tells that a run
+    has a single message size. ``rate`` says what the messages of the message rate are,
+    empty where they are those of the bandwidth.
     """
 
     time: str
@@ -35,6 +37,7 @@ class Benchmark(msgspec.Struct, frozen=True):
     directions: int = 1
     latency: Pattern | None = None
     stream: Pattern | None = None
+    of_two: Pattern | None = None
     every_pair: bool = False
     one_size: bool = False
     rate: str = ""
@@ -48,11 +51,13 @@ _PING_PING = Benchmark(
     "per direction, while both directions are busy (size / time)",
 )
 _SENDRECV = Benchmark(
-    "Sendrecv in a ring", "bytes that one rank sends and receives (2 × size / time)", 2, 2
-)
+    "Sendrecv in a ring", "bytes that one rank sends and receives (2 × size / time)", 2, 2,
+    of_two="bidirectional_bandwidth",
+)  # fmt: skip
 _EXCHANGE = Benchmark(
     "exchange with both neighbours",
     "bytes that one rank sends to and receives from two neighbours (4 × size / time)", 4, 2,
+    of_two="bidirectional_bandwidth",
 )  # fmt: skip
 _UNIBAND = Benchmark(
     "one message of a one-way stream", "one-way stream", stream="bandwidth", every_pair=True

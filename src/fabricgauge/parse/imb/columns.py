@@ -16,9 +16,11 @@ _TIMES: Mapping[Role, str] = {
 
 
 def columns_of(
-    layout: Layout, benchmark: Benchmark, megabyte: Megabyte, company: str
+    layout: Layout, benchmark: Benchmark, megabyte: Megabyte, company: str, ranks: int | None
 ) -> tuple[Column, ...]:
     """One column per curve; ``company`` says who else was busy meanwhile, empty if nobody."""
+    if ranks == 2 and benchmark.of_two is not None:
+        benchmark = msgspec.structs.replace(benchmark, stream=benchmark.of_two)
     columns = (_column(role, benchmark, megabyte) for role in layout.curves)
     return tuple(_in_company(column, company) if company else column for column in columns)
 

@@ -75,8 +75,9 @@ class SizeTable:
     def _curves_of(
         self, group: int | None, rows: Sequence[Row], megabyte: Megabyte, ending: Ending
     ) -> Iterator[SuiteCurve]:
-        columns = columns_of(self._layout, self._benchmark, megabyte, self._company())
-        table = Table(self._heading(group), columns)
+        heading = self._heading(group)
+        company, ranks = self._company(), heading.ranks
+        table = Table(heading, columns_of(self._layout, self._benchmark, megabyte, company, ranks))
         for row in rows:
             self._add(table, row)
         torn = self._torn
