@@ -15,7 +15,7 @@ from fabricgauge.model.suite import Failure, Strange, SuiteCurve, SuitePoint
 from fabricgauge.parse.beginnings import dialect_begun
 from fabricgauge.parse.dialects import JSON_DIALECTS
 from fabricgauge.parse.lines import plain, split_host, split_label
-from fabricgauge.parse.one_stream import is_decoration
+from fabricgauge.parse.one_stream import OUR_REMARK, is_decoration
 from fabricgauge.parse.suites import Found, read
 
 #: Processor time that one input may take: a start, and what each of its bytes may cost.
@@ -139,7 +139,7 @@ def _lost(lines: Sequence[str], found: Sequence[Found]) -> Iterator[str]:
         return
     told = sum(one.count for one in found if isinstance(one, Strange))
     most = sum(bool(line.strip()) for line in lines)
-    least = sum(not any(map(is_decoration, _readings(line))) for line in lines)
+    least = sum(not any(map(_may_pass, _readings(line))) for line in lines)
     if not least <= told <= most:
         yield f"{least} to {most} lines of nobody's are told of as {told}"
 
@@ -147,6 +147,10 @@ def _lost(lines: Sequence[str], found: Sequence[Found]) -> Iterator[str]:
 def _readings(line: str) -> tuple[str, ...]:
     """A line as it is, and what stands behind that which may be a label."""
     return line, split_label(line)[1], split_host(line)[1]
+
+
+def _may_pass(text: str) -> bool:
+    return is_decoration(text) or text.startswith(OUR_REMARK)
 
 
 def _is_foreign(lines: Sequence[str]) -> bool:

@@ -18,6 +18,7 @@ def collected(text: str) -> tuple[list[str], str]:
 NESTED = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
 )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from fabricgauge.app.unpack import GZIP, Unpacked
 from fabricgauge.model.suite import UNREADABLE, Strange
 from fabricgauge.parse.json_text import MOST_CHARACTERS
-from fabricgauge.parse.lines import LONGEST_BYTES
+from fabricgauge.parse.lines import LONGEST_BYTES, may_be_json
 from fabricgauge.parse.suites import Found, read
 
 _BUFFER_BYTES = 1 << 18
@@ -54,7 +54,7 @@ class _Lines:
             yield from self._split(io.BufferedReader(unpacked, _BUFFER_BYTES))
             self.trouble = unpacked.trouble
         elif head.startswith(_UTF_16):
-            yield from self._converted(file)
+            yield from self._split(_Recoded(file))
         else:
             yield from self._of_library(file, head)
 
@@ -68,23 +68,26 @@ class _Lines:
         except (EOFError, lzma.LZMAError) as error:
             self.trouble = f"the archive is broken: {error}"
 
-    def _converted(self, file: io.BufferedReader) -> Iterator[bytes]:
-        """PowerShell writes UTF-16 where other shells write what the program wrote."""
-        text = io.TextIOWrapper(file, "utf-16", "replace")
-        while line := text.readline(LONGEST_BYTES):
-            self.count += 1
-            yield line.encode("utf-8", "replace")
-
-    def _split(self, content: "io.BufferedReader[Any]") -> Iterator[bytes]:
+    def _split(self, content: "io.BufferedReader[Any] | _Recoded") -> Iterator[bytes]:
         while raw := content.readline(LONGEST_BYTES):
             self.count += 1
             yield raw if raw.endswith(b"\n") else _whole(raw, content)
 
 
-def _whole(raw: bytes, content: "io.BufferedReader[Any]") -> bytes:
+class _Recoded:
+    """UTF-16 as UTF-8: PowerShell writes it where other shells write what the program wrote."""
+
+    def __init__(self, file: io.BufferedReader) -> None:
+        self._text = io.TextIOWrapper(file, "utf-16", "replace")
+
+    def readline(self, most: int) -> bytes:
+        return self._text.readline(most).encode("utf-8", "replace")
+
+
+def _whole(raw: bytes, content: "io.BufferedReader[Any] | _Recoded") -> bytes:
     """The rest of a long line belongs to it: kept for JSON, dropped for all others."""
     kept = [raw]
-    room = MOST_CHARACTERS if raw.lstrip()[:1] in (b"{", b"[") else 0
+    room = MOST_CHARACTERS if may_be_json(raw) else 0
     while not raw.endswith(b"\n") and (raw := content.readline(LONGEST_BYTES)):
         if room > 0:
             kept.append(raw)

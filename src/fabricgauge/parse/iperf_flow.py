@@ -16,6 +16,8 @@ CountedBy = Literal["receiver", "sender", ""]
 
 #: A run of a day with one interval a second has 86,400; what follows is not kept.
 MOST_INTERVALS = 100_000
+#: Those of all connections together.
+MOST_OF_ALL = 1_000_000
 #: The rest of a second that closes a test says nothing of the rate.
 _SHORT = 0.5
 

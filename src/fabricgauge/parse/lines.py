@@ -9,6 +9,9 @@ import re
 #: A longer line is cut, unless it is JSON: no suite writes one, and memory stays bounded.
 LONGEST_BYTES = 65536
 
+#: More than a label has characters.
+_LONGEST_BEGINNING = 200
+_JSON = re.compile(r"\s*(?:\[\s*)?\{")
 _COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 #: iperf writes ``[  5]`` and ``[100]`` in front of its own rows, NetPIPE ``  0: 1 bytes``.
 _LABEL = re.compile(
@@ -21,10 +24,17 @@ _HOST = re.compile(r"(?P<host>[A-Za-z][A-Za-z0-9._-]{0,62}): ?")
 
 def plain(raw: bytes) -> str:
     """One line's text; what is not UTF-8 becomes the replacement character."""
-    if len(raw) > LONGEST_BYTES and raw.lstrip()[:1] not in (b"{", b"["):
+    if len(raw) > LONGEST_BYTES and not may_be_json(raw):
         raw = raw[:LONGEST_BYTES]
     text = raw.decode("utf-8", "replace").rstrip("\r\n")
     return _COLOURS.sub("", text) if "\x1b" in text else text
+
+
+def may_be_json(raw: bytes) -> bool:
+    """Whether a line begins as an object or an array of objects, be it behind a label."""
+    text = raw[:_LONGEST_BEGINNING].decode("utf-8", "replace")
+    readings = (text, split_label(text)[1], split_host(text)[1])
+    return any(_JSON.match(reading) for reading in readings)
 
 
 def split_label(text: str) -> tuple[str, str]:

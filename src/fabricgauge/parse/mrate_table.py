@@ -107,7 +107,8 @@ class MrateReader:
         decimals = len(printed.rstrip("%").partition(".")[2])
         told = float(printed.rstrip("%"))
         follows = (of / to - 1) * 100 if to else float("inf")
-        if abs(told - follows) > 0.5 * 0.1**decimals * (1 + 1e-9):
+        # A hair more than half of the last digit: neither number is exact in binary.
+        if abs(told - follows) > 0.5 * 0.1**decimals + 1e-9 * (1 + abs(follows)):
             self._report(line, f"{follows:.{decimals}f} %, which follows from its two rates")
 
 

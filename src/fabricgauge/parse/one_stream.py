@@ -8,6 +8,7 @@ from fabricgauge.parse.beginnings import dialect_begun
 from fabricgauge.parse.dialects import DIALECTS, JSON_DIALECTS
 from fabricgauge.parse.interface import Line, Reader
 from fabricgauge.parse.json_text import Collector
+from fabricgauge.parse.lines import LONGEST_BYTES
 from fabricgauge.parse.not_understood import NotUnderstood
 
 Found = SuiteCurve | Strange
@@ -16,6 +17,8 @@ _NUMBERS = re.compile(r"[\s\d.]*")
 #: Several suites' outputs begin with a ruler, in documents with a code fence; neither tells
 #: anything that could be lost.
 _DECORATION = re.compile(r"[-=*#~_\s]*|`{3,}\w*\s*")
+#: Above our own figures in another suite's layout (``report --format osu``).
+OUR_REMARK = "# fabricgauge: "
 _FOREIGN = "no output of a known suite"
 
 
@@ -38,9 +41,16 @@ class Stream:
         return self._object is not None
 
     def line(self, line: Line) -> Sequence[Found]:
-        """What this line completes."""
-        if self._object is None and ("{" in line.text or "[" in line.text):
-            self._object = Collector.begun_by(line)
+        """What this line completes.
+
+        Rows of numbers, most of a large log, begin nothing and need no search.
+        """
+        text = line.text
+        if self._object is None:
+            if self._reader is not None and _NUMBERS.fullmatch(text):
+                return self._hand_over(self._reader, line)
+            if "{" in text or "[" in text:
+                self._object = Collector.begun_by(line)
         if self._object is not None:
             return self._in_object(line, self._object)
         return self._plain_line(line)
@@ -53,17 +63,16 @@ class Stream:
         yield from self._strange.end()
 
     def _plain_line(self, line: Line) -> Sequence[Found]:
-        """Rows of numbers, most of a large log, begin nothing and need no search."""
-        text = line.text
-        if self._reader is None or not _NUMBERS.fullmatch(text):
-            place = dialect_begun(text)
-            if place not in (-1, self._place):
-                closed = self._close()
-                self._place, self._reader = place, DIALECTS[place].reader(self._strange.report)
-                return (*closed, *self._hand_over(self._reader, line))
+        if line.text.startswith(OUR_REMARK):
+            return self._strange.told()
+        place = dialect_begun(line.text)
+        if place not in (-1, self._place):
+            closed = self._close()
+            self._place, self._reader = place, DIALECTS[place].reader(self._strange.report)
+            return (*closed, *self._hand_over(self._reader, line))
         if self._reader is not None:
             return self._hand_over(self._reader, line)
-        if not is_decoration(text):
+        if not is_decoration(line.text):
             self._strange.report(line, _FOREIGN)
         return self._strange.told()
 
@@ -105,4 +114,4 @@ class Stream:
                 return
         # What only looked like an object is read as the lines that it is.
         for line in collector.lines():
-            yield from self._plain_line(line)
+            yield from self._plain_line(Line(line.number, line.text[:LONGEST_BYTES]))

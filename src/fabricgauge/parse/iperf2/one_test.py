@@ -5,6 +5,7 @@ import msgspec
 from fabricgauge.parse.interface import Line
 from fabricgauge.parse.iperf_flow import (
     MOST_INTERVALS,
+    MOST_OF_ALL,
     CountedBy,
     Direction,
     Flow,
@@ -27,11 +28,11 @@ class Stream(msgspec.Struct):
     intervals: list[Interval] = []
     last_end: float = 0.0
 
-    def add(self, line: Line, row: Row) -> None:
+    def add(self, line: Line, row: Row, keep: bool) -> None:
         """An earlier row from zero was the first interval, and stays among those."""
         if row.start == 0:
             self.whole, self.line = row, line
-        if len(self.intervals) < MOST_INTERVALS:
+        if keep and len(self.intervals) < MOST_INTERVALS:
             self.intervals.append(Interval(row.end - row.start, row.rate))
         self.last_end = max(self.last_end, row.end)
 
@@ -67,6 +68,7 @@ class Iperf2Test:
         self.received_lost = ""
         self._streams: dict[tuple[Direction, str], Stream] = {}
         self._count = 0
+        self._kept = 0
         self._last = line
 
     @property
@@ -96,7 +98,8 @@ class Iperf2Test:
         self._count = max(self._count, row.count)
         key = (self._direction(row), row.stream)
         if key in self._streams or len(self._streams) < MOST_STREAMS:
-            self._streams.setdefault(key, Stream()).add(line, row)
+            self._kept += 1
+            self._streams.setdefault(key, Stream()).add(line, row, self._kept <= MOST_OF_ALL)
 
     def _direction(self, row: Row) -> Direction:
         back = row.starred or row.stream in self.reversed

@@ -5,7 +5,14 @@ import re
 import msgspec
 
 from fabricgauge.parse.interface import Line
-from fabricgauge.parse.iperf_flow import MOST_INTERVALS, Direction, Flow, Interval, Test
+from fabricgauge.parse.iperf_flow import (
+    MOST_INTERVALS,
+    MOST_OF_ALL,
+    Direction,
+    Flow,
+    Interval,
+    Test,
+)
 from fabricgauge.parse.iperf_rows import UNIT_RULES, Row, Unit
 from fabricgauge.parse.table import Heading
 
@@ -43,6 +50,7 @@ class TextTest:
         self._sums: dict[str, Summary] = {}
         self._intervals: dict[tuple[str, str], list[Interval]] = {}
         self._last = line
+        self._kept = 0
 
     def connected(self, local: str, remote: str) -> None:
         self._hosts = self._hosts or (local, remote)
@@ -66,7 +74,8 @@ class TextTest:
         if key not in self._intervals and len(self._intervals) >= MOST_STREAMS:
             return
         kept = self._intervals.setdefault(key, [])
-        if len(kept) < MOST_INTERVALS:
+        if len(kept) < MOST_INTERVALS and self._kept < MOST_OF_ALL:
+            self._kept += 1
             kept.append(Interval(row.end - row.start, row.rate))
 
     def _summary(self, line: Line, row: Row) -> None:

@@ -17,6 +17,8 @@ COLLECTIVES = (
 )  # fmt: skip
 #: The name of a program, also in a command line that a script echoed.
 PROGRAM = re.compile(rf"(?<![\w-])(?:{'|'.join(COLLECTIVES)})_perf(?![a-z])")
+#: The names of more are not kept.
+MOST_RANKS = 1 << 16
 UNNAMED = "unnamed collective"
 
 _RANK = re.compile(
@@ -84,6 +86,8 @@ class Facts:
 
     def add_rank(self, host: str, device: str, group: str | None) -> None:
         self.ranks += 1
+        if self.ranks > MOST_RANKS:
+            return
         self.hosts.setdefault(host)
         if device:
             self.devices.setdefault(device)

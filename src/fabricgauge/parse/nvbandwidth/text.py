@@ -37,6 +37,7 @@ _PROSE = re.compile(
 )
 #: As of 1,024 GPUs in one clique; memory stays bounded.
 _MOST_CELLS = 1 << 20
+_MOST_DEVICES = 1 << 12
 _EXPECTED = "a line of nvbandwidth"
 
 
@@ -97,6 +98,8 @@ class Reader:
             if match["value"].strip():
                 self._settings[name] = match["value"].strip()
         elif match := _DEVICE.match(text):
+            if len(self._devices) >= _MOST_DEVICES:
+                return True
             self._devices.setdefault(match["device"])
             if match["host"]:
                 self._hosts.setdefault(match["host"])

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import islice
 from typing import Literal
 
@@ -90,6 +91,7 @@ _OTHERS: dict[str, Use] = {
 }  # fmt: skip
 
 
+@lru_cache(maxsize=64)
 def layout_of(text: str, benchmark: Benchmark) -> Layout | None:
     """The layout that a heading describes; None if the line is no heading of the suite."""
     if _HEADING.match(text) is None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from fabricgauge.model.suite import Besides, SuiteCurve
 from fabricgauge.parse.interface import Line
@@ -27,7 +28,7 @@ class SizeTable:
         self._table = Table(heading, layout.columns)
         self._layout = layout
         self._until = until
-        self._row = re.compile(_row_of(layout))
+        self._row = _row_of(layout)
         self._sized = layout.slots[0].use == "size"
         self._needed = 1 + max(
             i for i, slot in enumerate(layout.slots) if slot.use in ("curve", "part")
@@ -120,10 +121,11 @@ class SizeTable:
         self._table.row(line, size, values, besides, samples)
 
 
-def _row_of(layout: Layout) -> str:
+@lru_cache(maxsize=64)
+def _row_of(layout: Layout) -> "re.Pattern[str]":
     """A row, of which columns may be missing at the end."""
     cells = [_CELLS.get(slot.use, _NUMBER) for slot in layout.slots]
     row = ""
     for cell in reversed(cells[1:]):
         row = rf"(?:\s+(?:{cell}){row})?"
-    return rf"\s*(?:{cells[0]}){row}\s*"
+    return re.compile(rf"\s*(?:{cells[0]}){row}\s*")

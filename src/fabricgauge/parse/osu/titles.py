@@ -8,6 +8,7 @@ topology of which it tells before; OpenSHMEM's get and get_nb cannot be told apa
 """
 
 import re
+from functools import lru_cache
 
 import msgspec
 
@@ -48,6 +49,7 @@ _TITLE = re.compile(
 _DEVICE = re.compile(r"-(CUDA MANAGED|CUDA|OPENACC|ROCM|MANAGED)\b")
 
 
+@lru_cache(maxsize=64)
 def title_of(text: str, on_a_graph: bool = False) -> Title | None:
     """The title in a line. A program that is not in the table is known by its title."""
     match = _TITLE.fullmatch(text) if "OSU " in text else None
