@@ -101,6 +101,12 @@ def test_a_low_figure_on_busy_hosts_decides_nothing(hosts: dict[str, Any]) -> No
     assert found["host-limited"] is Outcome.INCONCLUSIVE
 
 
+@pytest.mark.parametrize("hosts", [{"idle": 0.0}, {"waited_s": 9.9, "idle": 0.0}])
+def test_busy_hosts_do_not_excuse_a_link_at_a_tenth_of_its_rate(hosts: dict[str, Any]) -> None:
+    found = outcomes(run(launch(1, stream(0.1), around=around(**hosts))))
+    assert found["fraction"] is Outcome.FAIL
+
+
 def test_programs_that_poll_leave_nothing_idle_and_that_excuses_nothing() -> None:
     one = launch(1, stream(0.8), around=around(idle=0.0, polls=True))
     assert outcomes(run(one))["fraction"] is Outcome.FAIL

@@ -26,6 +26,10 @@ WIRE_BUSY = 0.9
 #: How near the ceiling of a lower link rate a figure must be to be taken for it, whatever else.
 EXACTLY = (0.97, 1.01)
 
+#: What other work on a node leaves a program of its processors at the least, by our reckoning: a
+#: link that carries less is slow for another reason, though the node is busy as well.
+LEAST_SHARE = 0.25
+
 
 class Signs(msgspec.Struct, frozen=True):
     """``limiting`` signs each suffice to hold the host responsible; ``others`` do not."""
@@ -187,7 +191,9 @@ def _nothing_idle(case: _Case) -> Iterable[str]:
         return
     for node, rank in _ranks(case):
         idle = _median(case, rank, lambda use: use.node_idle_share)
-        if idle <= case.limit("idle"):
+        steal = _median(case, rank, lambda use: use.node_steal_share)
+        accounts = case.stream.fraction >= LEAST_SHARE * (1.0 - steal)
+        if idle <= case.limit("idle") and accounts:
             yield (
                 f"the processors of {node} were idle for {wording.percent(idle)} of the time,"
                 " although the program does not poll"
@@ -199,8 +205,10 @@ def _crowded(case: _Case) -> Iterable[str]:
     for launch, around in case.surrounded:
         for use in around.processors:
             waited = use.run_delay_s / around.wall_s if around.wall_s > 0 else 0.0
-            delay = min(1.0, waited + use.node_steal_share)
-            if delay >= case.limit("delay") and case.stream.fraction >= 0.5 * (1.0 - delay):
+            steal = use.node_steal_share
+            delay = min(1.0, waited + steal)
+            least = max(LEAST_SHARE * (1.0 - steal), 0.5 * (1.0 - delay))
+            if delay >= case.limit("delay") and case.stream.fraction >= least:
                 yield (
                     f"on {node_of(launch, use.rank)} some process was ready to run but had to wait"
                     f" for a processor for {wording.percent(delay)} of the time (steal included)"
