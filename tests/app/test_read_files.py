@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import json
 import lzma
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,8 @@ from fabricgauge.app.read_files import found_in
 from fabricgauge.model.suite import UNREADABLE, Strange, SuiteCurve
 from fabricgauge.parse.lines import LONGEST_BYTES
 
-FIXTURE = Path(__file__).parents[1] / "fixtures" / "osu" / "7.4--latency-default.out"
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+FIXTURE = FIXTURES / "osu" / "7.4--latency-default.out"
 
 
 def only_curve(path: Path) -> SuiteCurve:
@@ -110,6 +112,15 @@ def test_what_other_tools_packed_or_encoded_is_read(
     path = tmp_path / "log"
     path.write_bytes(pack(FIXTURE.read_bytes()))
     assert only_curve(path) == only_curve(FIXTURE)
+
+
+def test_a_long_line_of_json_is_whole_in_whatever_encoding(tmp_path: Path) -> None:
+    document = json.loads((FIXTURES / "iperf3" / "3.12--json.out").read_text())
+    document["padding"] = "x" * 3 * LONGEST_BYTES
+    for encoding in ("utf-8", "utf-16"):
+        path = tmp_path / encoding
+        path.write_bytes(("c1: " + json.dumps(document) + "\n").encode(encoding))
+        assert only_curve(path).cut_off == ""
 
 
 def test_a_broken_xz_archive_is_told_of(tmp_path: Path) -> None:

@@ -12,12 +12,8 @@ def smallest(content: bytes, shows: Callable[[bytes], bool], most_tries: int = 2
         return left[0] >= 0 and shows(shorter)
 
     lines = _without(content.splitlines(keepends=True), lambda some: still(b"".join(some)))
-    single = _without([lines_byte(byte) for byte in b"".join(lines)], lambda x: still(b"".join(x)))
+    single = _without([bytes([byte]) for byte in b"".join(lines)], lambda x: still(b"".join(x)))
     return b"".join(single)
-
-
-def lines_byte(byte: int) -> bytes:
-    return bytes([byte])
 
 
 def _without(parts: list[bytes], still: Callable[[list[bytes]], bool]) -> list[bytes]:

@@ -42,7 +42,7 @@ def complaints(content: bytes, again: bool = True) -> list[str]:
     Must be called in the main thread: it sets an alarm.
     """
     before, began = _peak_bytes(), time.process_time()
-    signal.signal(signal.SIGALRM, _stop)
+    handler = signal.signal(signal.SIGALRM, _stop)
     signal.setitimer(signal.ITIMER_REAL, HANG_S)
     try:
         found = reading(content)
@@ -50,6 +50,7 @@ def complaints(content: bytes, again: bool = True) -> list[str]:
         return [_told(traceback.format_exc())]
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, handler)
     wrong = [*_too_much(content, time.process_time() - began, _peak_bytes() - before)]
     wrong += _wrong(content, found)
     if again and reading(content) != found:

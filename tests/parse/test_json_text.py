@@ -1,5 +1,6 @@
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -40,6 +41,20 @@ def test_a_line_that_is_no_json_is_alien_until_there_are_too_many() -> None:
     assert states == ["open", "alien", "whole"]
     assert whole == '{\n\n"a": 1}'
     assert collected("{\n" + "*\n" * (MOST_ALIENS + 1))[0][-2:] == ["broken", "open"]
+
+
+@pytest.mark.parametrize("alien", [
+    "slurmstepd: error: out of memory", "2026-11-22 10:00:00 c1 kernel: link is down",
+    "[Sat Nov 21 22:46:07 2026] link is down", "[c1:4711] mca: unable to open", "*** done ***",
+])  # fmt: skip
+def test_what_launchers_and_kernels_write_is_alien(alien: str) -> None:
+    assert collected('{\n"a": 1,\n' + alien + '\n"b": [\n1, 2.5e-3,\n-7\n]}')[0] == [
+        "open", "open", "alien", "open", "open", "open", "whole",
+    ]  # fmt: skip
+
+
+def test_a_key_without_quotes_fits_where_no_key_has_any() -> None:
+    assert collected("{\ntest_info: {\ntest: Send_BW_Test,\n}\n}")[0][-1] == "whole"
 
 
 def test_a_long_row_of_escaped_quotes_takes_no_time() -> None:

@@ -21,8 +21,14 @@ _ESCAPE = re.compile(
     re.DOTALL,
 )
 _STRING = re.compile(r'"[^"]*"')
-#: What a line of an object begins with. Old perftest leaves out the quotes around keys.
-_FITTING = re.compile(r'\s*(?:["{}\[\],\d-]|[\w.]+\s*:|(?:true|false|null)\b|$)')
+#: How a line of an object begins, and what it is where it begins as other lines may.
+_FITTING = re.compile(
+    r'\s*(?:["{}\],]|\[\s*(?:["{}\[\]\d-]|true\b|false\b|null\b|$)'
+    r"|-?\d[-\d.eE+,}\]\s]*$|(?:true|false|null)\b|$)"
+)
+#: Old perftest leaves out the quotes around keys; in other objects such a line is a launcher's.
+_BARE_KEY = re.compile(r"\s*[\w.]+\s*:")
+_QUOTED_KEY = re.compile(r'[\s{\[]*"[^"]*"\s*:')
 
 
 class Collector:
@@ -35,6 +41,7 @@ class Collector:
         self._depth = 0
         self._size = 0
         self._aliens = 0
+        self._quoted = False
 
     @staticmethod
     def begun_by(line: Line) -> "Collector | None":
@@ -59,7 +66,8 @@ class Collector:
 
     def add(self, line: Line) -> State:
         """Take a line, unless it is ``alien`` to the object or shows that this is ``broken``."""
-        if self._lines and _FITTING.match(line.text) is None:
+        self._quoted = self._quoted or _QUOTED_KEY.match(line.text) is not None
+        if self._lines and not self._fits(line.text):
             self._aliens += 1
             return "alien" if self._aliens <= MOST_ALIENS else "broken"
         if self._size > MOST_CHARACTERS or len(self._lines) >= MOST_LINES:
@@ -70,6 +78,11 @@ class Collector:
         self._size += len(gap) + len(line.text)
         self._depth += _opened(line.text)
         return "open" if self._depth > 0 else "whole"
+
+    def _fits(self, text: str) -> bool:
+        if _FITTING.match(text):
+            return True
+        return not self._quoted and _BARE_KEY.match(text) is not None
 
     def lines(self) -> Iterator[Line]:
         yield from self._lines

@@ -22,6 +22,8 @@ from fabricgauge.parse.interface import Line
 #: No suite prints more sizes; what follows is not kept, so that memory stays bounded.
 MOST_ROWS = 10_000
 SHOWN_CHARACTERS = 200
+#: Sizes and counts stay below: JSON has no larger whole numbers in common.
+_MOST = 1 << 53
 
 
 class Heading(msgspec.Struct, frozen=True):
@@ -79,12 +81,16 @@ class Table:
         """Add one row; a value of None is a column that this row has not.
 
         A value that cannot be a measurement (not finite, negative, zero where bytes moved)
-        becomes a failure instead of a point.
+        becomes a failure instead of a point, and so does a size that no message has.
         """
         if self._given >= MOST_ROWS:
             return
         self._given += 1
         self._last_line = line.number
+        if not _is_size(message_bytes):
+            self.failed(line, None, "not a number")
+            return
+        samples = samples if 0 <= samples < _MOST else 0
         for place, (column, value) in enumerate(zip(self.columns, values, strict=True)):
             if value is None or (value == 0 and _says_nothing(column, message_bytes)):
                 continue
@@ -101,7 +107,8 @@ class Table:
         self._last_line = line.number
         text = line.text.strip()[:SHOWN_CHARACTERS]
         if self.rows < MOST_ROWS and not self._is_told(line.number):
-            self._failures.append(Failure(message_bytes, line.number, trouble, text))
+            size = message_bytes if _is_size(message_bytes) else None
+            self._failures.append(Failure(size, line.number, trouble, text))
 
     def _is_told(self, line: int) -> bool:
         return bool(self._failures) and self._failures[-1].line == line
@@ -133,6 +140,10 @@ class Table:
             ranks=heading.ranks, transport=heading.transport, settings=heading.settings,
             hosts=heading.hosts, failures=tuple(self._failures), cut_off=cut_off,
         )  # fmt: skip
+
+
+def _is_size(message_bytes: int | None) -> bool:
+    return message_bytes is None or 0 <= message_bytes < _MOST
 
 
 def _says_nothing(column: Column, message_bytes: int | None) -> bool:

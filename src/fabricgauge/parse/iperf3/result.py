@@ -2,6 +2,7 @@
 
 from fabricgauge.parse.interface import Line
 from fabricgauge.parse.iperf3.fields import Document, Start, StreamEnd, Sum, TestStart
+from fabricgauge.parse.iperf3.one_test import MOST_STREAMS
 from fabricgauge.parse.iperf_flow import MOST_INTERVALS, Direction, Flow, Interval, Test
 from fabricgauge.parse.table import Heading
 
@@ -100,14 +101,20 @@ def _flow(
     by_receiver = bool(received and received.bits_per_second)
     counted = received if by_receiver else sent
     rate = counted.bits_per_second if counted else None
-    test = document.start.test_start
     connections = _connections(document, direction)
     return Flow(
         direction, figure, rate / 8 if rate else None,
         "receiver" if by_receiver else "sender" if rate else "",
-        max(1, test.num_streams if test else len(connections)), connections,
+        _count(document, connections), connections,
         _intervals(document, reverse), _loss(sent, received),
     )  # fmt: skip
+
+
+def _count(document: Document, connections: tuple[float, ...]) -> int:
+    """How many connections were asked for, if the log says a number that can be."""
+    test = document.start.test_start
+    asked = test.num_streams if test else len(connections)
+    return asked if 1 <= asked <= MOST_STREAMS else max(1, len(connections))
 
 
 def _connections(document: Document, direction: Direction) -> tuple[float, ...]:

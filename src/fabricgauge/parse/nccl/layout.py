@@ -98,7 +98,7 @@ def layout_of(text: str, banner: str) -> Layout | None:
     """The layout that a heading line names; ``banner`` is the line above it."""
     names = text.lstrip("# ").split()
     starts = [place for place, name in enumerate(names) if name in _TIMES]
-    if not starts or not {"algbw", "busbw", "type"} <= set(names) or names[0] not in _FIRST:
+    if not starts or starts[0] < 3 or names[0] not in _FIRST or names[2] != "type":
         return None
     end = starts[1] if len(starts) > 1 else len(names) - names.count("timestamp")
     group = tuple(names[starts[0] : end])
