@@ -68,6 +68,13 @@ def test_a_count_beyond_all_bounds_is_not_believed(name: str, before: str, after
     assert msgspec.json.decode(msgspec.json.encode(curves), type=list[SuiteCurve]) == curves
 
 
+@pytest.mark.parametrize("columns", ["Size Size Latency(us)", "Size Latency(us) Size"])
+def test_a_second_column_of_sizes_is_no_figure(columns: str) -> None:
+    head = f"# OSU MPI Latency Test v7.4\n# {columns}\n".encode()
+    curves, _ = found(head + b"1 2 3\n")
+    assert [len(one.points) for one in curves] == [1]
+
+
 def test_no_pairs_at_all_are_taken_for_one() -> None:
     head = b"# OSU MPI Multiple Bandwidth / Message Rate Test v7.4\n"
     curves, _ = found(head + b"# [ pairs: 0 ] [ window size: 64 ]\n# Size MB/s Messages/s\n1 2 3\n")

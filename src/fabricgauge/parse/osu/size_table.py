@@ -33,7 +33,7 @@ class SizeTable:
         self._needed = 1 + max(
             i for i, slot in enumerate(layout.slots) if slot.use in ("curve", "part")
         )
-        self._plain = all(slot.use in ("size", "curve") for slot in layout.slots)
+        self._plain = all(slot.use == "curve" for slot in layout.slots[self._sized :])
         self._rows: list[tuple[Line, Sequence[str]]] = []
         self.last_bytes = NO_SIZE
         self._stopped: tuple[Line, int | None] | None = None

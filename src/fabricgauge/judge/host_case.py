@@ -1,0 +1,72 @@
+"""One low figure with all that is known of the hosts behind it."""
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+import numpy as np
+
+from fabricgauge.judge.interface import Context
+from fabricgauge.judge.streams import Stream
+from fabricgauge.model.measurement import Measurement, ProcessorUse
+from fabricgauge.model.run import Around, Launch
+from fabricgauge.stats.series import node_of
+
+
+class HostCase(msgspec.Struct, frozen=True):
+    """One low figure, with the limits that apply."""
+
+    context: Context
+    stream: Stream
+
+    @property
+    def measurements(self) -> tuple[Measurement, ...]:
+        return self.stream.best.measurements
+
+    @property
+    def uses(self) -> tuple[tuple[str, ProcessorUse], ...]:
+        """Node and processors of both ends in the cases behind the figure.
+
+        Of another suite's programs only those of the whole launch are known.
+        """
+        each = tuple(
+            (self.node(one, use.rank), use)
+            for one in self.measurements
+            for use in one.processors
+            if use.rank in (one.origin, one.target)
+        )
+        return (*each, *self._around)
+
+    @property
+    def _around(self) -> tuple[tuple[str, ProcessorUse], ...]:
+        return tuple(
+            (node_of(launch, use.rank), use)
+            for launch, around in self.surrounded
+            for use in around.processors
+        )
+
+    @property
+    def surrounded(self) -> tuple[tuple[Launch, Around], ...]:
+        """Launches of another suite behind the figure, with what was read around each."""
+        numbers = {one.launch for one in self.stream.best.observed if one.measurement is None}
+        return tuple(
+            (launch, launch.around)
+            for launch in self.stream.subject.launches
+            if launch.number in numbers and launch.around is not None
+        )
+
+    def limit(self, name: str) -> float:
+        return self.context.limit(f"host-limited.{name}")
+
+    def node(self, measurement: Measurement, rank: int) -> str:
+        series = self.stream.series
+        return series.origin if rank == measurement.origin else series.target
+
+
+def ranks(case: HostCase) -> Sequence[tuple[str, int]]:
+    """Node and rank of both ends, as far as their processor use is known."""
+    return sorted({(node, use.rank) for node, use in case.uses})
+
+
+def median(case: HostCase, rank: int, share: Callable[[ProcessorUse], float]) -> float:
+    found = [share(use) for _, use in case.uses if use.rank == rank]
+    return float(np.median(found))
