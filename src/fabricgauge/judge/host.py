@@ -24,6 +24,9 @@ from fabricgauge.stats.spread import relative_half_width
 #: Share of the time with data under way at which a sender keeps a link full.
 WIRE_BUSY = 0.9
 
+#: A little above the share that the nearest standard rate below another has: 40 of 50 Gb/s.
+NEAREST_RATE = 0.85
+
 #: How near the ceiling of a lower link rate a figure must be to be taken for it, whatever else.
 EXACTLY = (0.97, 1.01)
 
@@ -47,6 +50,11 @@ def _is_wire(case: HostCase) -> bool:
     """As steady as only a wire is, with data under way all the time."""
     steady = relative_half_width(case.stream.best.bandwidth) <= case.limit("steady")
     return steady and _busy(case) >= WIRE_BUSY
+
+
+def _is_slow_wire(case: HostCase) -> bool:
+    """Whether a lower link rate may set the pace: steady, and not just below the ceiling."""
+    return case.stream.fraction < NEAREST_RATE and _is_wire(case)
 
 
 def _proved(case: HostCase) -> Iterable[str]:
@@ -125,7 +133,7 @@ def _waiting_ranks(case: HostCase) -> Iterable[str]:
         delay = min(1.0, max(_delays(case, rank), default=0.0))
         # Half as slow again as the lost time: a larger loss has another cause.
         accounts = case.stream.fraction >= 0.5 * (1.0 - delay)
-        if delay >= case.limit("delay") and accounts and not _is_wire(case):
+        if delay >= case.limit("delay") and accounts and not _is_slow_wire(case):
             yield (
                 f"rank {rank} on {node} was ready to run but had to wait for a processor for"
                 f" {wording.percent(delay)} of the time (steal included)"
