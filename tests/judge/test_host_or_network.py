@@ -110,3 +110,25 @@ def test_an_idle_connection_is_no_sign_where_data_are_checked() -> None:
         return msgspec.structs.replace(sockets(busy_s=0.2)(measurement), data_check=check)
 
     assert overall(planted.verdicts(at(0.55, checked))) is Outcome.FAIL
+
+
+def waiting(fraction: float) -> Run:
+    """Ranks that waited for a processor half of the time; the figure is as steady as a wire."""
+
+    def change(measurement: Measurement) -> Measurement:
+        processors = tuple(
+            msgspec.structs.replace(one, run_delay_s=0.5 * measurement.wall_s)
+            for one in measurement.processors
+        )
+        return msgspec.structs.replace(measurement, processors=processors)
+
+    launches = planted.sound_launches(fraction)
+    return planted.run(planted.changed(launches, change), plan=planted.plan_of(launches))
+
+
+def test_a_steady_figure_just_below_the_ceiling_is_no_lower_link_rate() -> None:
+    assert overall(planted.verdicts(waiting(0.89))) is Outcome.INCONCLUSIVE
+
+
+def test_a_steady_figure_at_four_fifths_may_be_a_lower_link_rate() -> None:
+    assert overall(planted.verdicts(waiting(0.8))) is Outcome.FAIL
