@@ -8,11 +8,13 @@ from typing import Literal
 
 import msgspec
 
-FORMAT_VERSION = "1.0"
+from fabricgauge.model.pattern import LATENCY_PATTERNS as LATENCY_PATTERNS
+from fabricgauge.model.pattern import Epoch, Load
+from fabricgauge.model.pattern import Pattern as Pattern
+from fabricgauge.model.together import Round, Together
 
-Pattern = Literal["latency", "bandwidth", "bidirectional_bandwidth", "put_latency", "put_bandwidth"]
+FORMAT_VERSION = "1.1"
 
-LATENCY_PATTERNS: frozenset[str] = frozenset({"latency", "put_latency"})
 
 
 class Timer(msgspec.Struct, frozen=True):
@@ -24,7 +26,10 @@ class Timer(msgspec.Struct, frozen=True):
 
 
 class Header(msgspec.Struct, frozen=True, tag_field="record", tag="header"):
-    """First record of a launch: who measured, with which MPI and clock."""
+    """First record of a launch: who measured, with which MPI and clock.
+
+    ``simulated`` says that no network carried anything: the figures are a simulator's.
+    """
 
     format: str
     version: str
@@ -35,6 +40,7 @@ class Header(msgspec.Struct, frozen=True, tag_field="record", tag="header"):
     ranks: int
     started_utc: str
     timer: Timer
+    simulated: bool = False
 
 
 class Placement(msgspec.Struct, frozen=True, tag_field="record", tag="placement"):
@@ -160,7 +166,9 @@ class Measurement(msgspec.Struct, frozen=True, tag_field="record", tag="case"):
     (``put_latency``), or one window with its acknowledgement or flush (the
     bandwidth patterns). ``sample_payload_bytes`` is the payload per sample and
     direction. ``payload_sent_bytes`` is everything each rank sent in the case, warm-up
-    and control included, which the counters are held against.
+    and control included, which the counters are held against. It counts only what goes to
+    other nodes' ranks in the cases of many ranks, and is 0 for collectives, whose algorithm
+    decides what is sent. ``together`` is what a case of many ranks adds.
     """
 
     case: str
@@ -186,6 +194,10 @@ class Measurement(msgspec.Struct, frozen=True, tag_field="record", tag="case"):
     counters: tuple[NodeCounters, ...]
     sockets: tuple[tuple[Socket, ...], ...]
     processors: tuple[ProcessorUse, ...]
+    together: Together | None = None
+    load: Load = "none"
+    epoch: Epoch = "flush"
+    threads: int = 1
 
 
 class Footer(msgspec.Struct, frozen=True, tag_field="record", tag="footer"):
@@ -195,4 +207,4 @@ class Footer(msgspec.Struct, frozen=True, tag_field="record", tag="footer"):
     wall_s: float
 
 
-Record = Header | Placement | Measurement | Footer
+Record = Header | Placement | Round | Measurement | Footer

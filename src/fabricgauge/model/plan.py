@@ -2,14 +2,20 @@
 
 import msgspec
 
-from fabricgauge.model.measurement import Pattern
+from fabricgauge.model.pattern import Epoch, Load, Pattern
 
 #: A suite's program whose name ends so sends from the second node to the first.
 BACK = " back"
 
 
 class Case(msgspec.Struct, frozen=True):
-    """One pattern at one message size; ``budget_s`` bounds its measuring time."""
+    """One pattern at one message size; ``budget_s`` bounds its measuring time.
+
+    Of a case of many ranks the first ``ranks`` take part, 0 for all; ``budget_s`` is then
+    that of each round of a tournament, and of the whole case otherwise. ``concurrent`` is how
+    many pairs of a round measure at once, 0 for all; ``rounds`` are those to make, empty
+    for all; ``pairs`` is how many pairs (or victims) measure, 0 for as many as there are.
+    """
 
     name: str
     pattern: Pattern
@@ -18,6 +24,13 @@ class Case(msgspec.Struct, frozen=True):
     origin: int
     target: int
     budget_s: float
+    ranks: int = 0
+    pairs: int = 0
+    concurrent: int = 0
+    rounds: tuple[int, ...] = ()
+    load: Load = "none"
+    epoch: Epoch = "flush"
+    threads: int = 1
 
 
 class Stopping(msgspec.Struct, frozen=True):

@@ -6,6 +6,7 @@ from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.measurement import Header, Measurement, NodeCounters, Placement, ProcessorUse
 from fabricgauge.model.plan import Plan
 from fabricgauge.model.suite import Strange, SuiteCurve
+from fabricgauge.model.together import Round
 
 #: How the line begins by which a rank of another suite's program says where it runs.
 RANK_SAYS = "fabricgauge-rank "
@@ -50,7 +51,8 @@ class Launch(msgspec.Struct, frozen=True):
 
     Another suite's output gives ``curves``, and ``strange`` lines that nothing could be
     made of; ``around`` are the counters that were read before and after it, ``program`` is
-    the plan's word for what was started.
+    the plan's word for what was started. ``rounds`` are those of all-pairs cases, in the order
+    in which they were made.
     """
 
     number: int
@@ -65,6 +67,7 @@ class Launch(msgspec.Struct, frozen=True):
     strange: tuple[Strange, ...] = ()
     around: Around | None = None
     program: str = ""
+    rounds: tuple[Round, ...] = ()
 
     @property
     def figures(self) -> bool:

@@ -4,9 +4,10 @@ import msgspec
 
 from fabricgauge.model.measurement import FORMAT_VERSION, Footer, Header, Measurement, Placement
 from fabricgauge.model.measurement import Record as EngineRecord
+from fabricgauge.model.together import Round
 
 _DECODER: msgspec.json.Decoder[EngineRecord] = msgspec.json.Decoder(
-    Header | Placement | Measurement | Footer
+    Header | Placement | Round | Measurement | Footer
 )
 
 

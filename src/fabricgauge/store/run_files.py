@@ -9,6 +9,7 @@ from fabricgauge.model.measurement import Footer, Header, Measurement, Placement
 from fabricgauge.model.plan import Plan
 from fabricgauge.model.run import Around, Ended, Launch, Run
 from fabricgauge.model.suite import Strange, SuiteCurve
+from fabricgauge.model.together import Round
 from fabricgauge.store.run_directory import RunDirectory
 
 
@@ -29,7 +30,7 @@ class Entry(msgspec.Struct, frozen=True):
 
     launch: int
     attempt: int
-    record: Header | Placement | Measurement | Footer | SuiteCurve | Strange | Around
+    record: Header | Placement | Round | Measurement | Footer | SuiteCurve | Strange | Around
 
 
 class Started(msgspec.Struct, frozen=True):
@@ -109,6 +110,7 @@ def _launches(plan: Plan, entries: list[Entry], started: list[Started]) -> tuple
                 header=next((r for r in records if isinstance(r, Header)), None),
                 placements=tuple(r for r in records if isinstance(r, Placement)),
                 measurements=tuple(r for r in records if isinstance(r, Measurement)),
+                rounds=tuple(r for r in records if isinstance(r, Round)),
                 ended=end.ended if end else _LOST,
                 not_understood=end.not_understood if end else (),
                 curves=tuple(r for r in records if isinstance(r, SuiteCurve)),

@@ -1,0 +1,134 @@
+"""All pairs of a fabric: matrices of one quantity, and what was concluded from them."""
+
+from typing import Literal
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from fabricgauge.model.topology import Group
+
+Quantity = Literal["latency", "bandwidth"]
+
+
+class PairMatrix(msgspec.Struct, frozen=True, eq=False):
+    """One quantity from each node (row) to each node (column).
+
+    ``values`` and ``spread`` are float64 (N, N): half round trips in seconds, or payload
+    bytes/s of that direction; NaN where nothing was measured, as on the diagonal. A latency
+    matrix is symmetric. ``spread`` is relative: the interquartile range of a pair's samples over
+    its median. ``repeats`` are the launches' or passes' own values, (R, N, N), R ≥ 1, of
+    which ``values`` is the median.
+    """
+
+    network: str
+    quantity: Quantity
+    message_bytes: int
+    nodes: tuple[str, ...]
+    values: NDArray[np.float64]
+    spread: NDArray[np.float64]
+    repeats: NDArray[np.float64]
+
+    @property
+    def coverage(self) -> float:
+        """Share of the directed pairs that were measured, 0 to 1."""
+        count = len(self.nodes)
+        apart = np.isfinite(self.values) & ~np.eye(count, dtype=bool)
+        return int(apart.sum()) / (count * (count - 1)) if count > 1 else 0.0
+
+
+#: What is at fault: a node in both directions, one direction of a node, one pair of nodes, a
+#: group's way to all others, or one of a node's rails.
+Part = Literal["node", "sender", "receiver", "pair", "direction", "group", "rail"]
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One named fault. ``names`` are a node, two nodes (from, to), or a group.
+
+    ``effect`` is relative to what the others have: -0.75 for a bandwidth at a quarter, 0.05 for
+    a latency 5 % higher, with its interval ``low`` to ``high``. ``q`` is the false-discovery
+    rate at which it is named. ``explanation`` is ``fault``, or ``oversubscription`` where
+    all that crosses between groups is slower at once, which is a property and no defect.
+    ``affected`` counts the measured pairs that it explains.
+    """
+
+    part: Part
+    names: tuple[str, ...]
+    quantity: Quantity
+    message_bytes: int
+    effect: float
+    low: float
+    high: float
+    q: float
+    affected: int
+    explanation: Literal["fault", "oversubscription"]
+    evidence: tuple[str, ...]
+
+
+class Suspect(msgspec.Struct, frozen=True):
+    """Something conspicuous that is not named, why not, and the test that would decide."""
+
+    part: Part
+    names: tuple[str, ...]
+    quantity: Quantity
+    effect: float
+    reason: str
+    next_test: str
+
+
+class NodeRank(msgspec.Struct, frozen=True):
+    """One node's standing: effects relative to the typical node, jitter as relative spread.
+
+    Effects are as in :class:`Finding`; NaN-free: a node that was not measured is left out.
+    """
+
+    node: str
+    group: str
+    sending: float
+    receiving: float
+    jitter: float
+    typical: float
+    worst_partner: str
+
+
+class Spectrum(msgspec.Struct, frozen=True):
+    """Histogram over all measured pairs: ``counts[i]`` lie in ``edges[i]`` to ``edges[i+1]``.
+
+    ``peaks`` are the centres of its distinct levels, ascending, in the matrix's unit.
+    """
+
+    edges: tuple[float, ...]
+    counts: tuple[int, ...]
+    peaks: tuple[float, ...]
+
+
+class PairAnalysis(msgspec.Struct, frozen=True, eq=False):
+    """What one matrix says. ``groups`` are those of the topology, or found from the data.
+
+    ``typical`` is the median over pairs, in the matrix's unit; ``noise`` the relative
+    standard deviation of what the model leaves unexplained. ``between`` is (G, G): the median from
+    group to group, NaN where nothing was measured. ``order`` lists the nodes' indices,
+    group by group, for a picture.
+    """
+
+    matrix: PairMatrix
+    groups: tuple[Group, ...]
+    grouped_by: Literal["topology", "data", "none"]
+    typical: float
+    noise: float
+    between: NDArray[np.float64]
+    order: tuple[int, ...]
+    ranking: tuple[NodeRank, ...]
+    spectrum: Spectrum
+    findings: tuple[Finding, ...]
+    suspects: tuple[Suspect, ...]
+
+
+class FabricResult(msgspec.Struct, frozen=True, eq=False):
+    """Everything about more than two nodes that a run found, per network and matrix."""
+
+    analyses: tuple[PairAnalysis, ...] = ()
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return tuple(one for analysis in self.analyses for one in analysis.findings)

@@ -1,0 +1,50 @@
+"""The engine's patterns by their names, and the families that they belong to.
+
+The names are those of docs/reference/engine-output.md, where each one's sample is defined.
+"""
+
+from typing import Literal, get_args
+
+PairPattern = Literal[
+    "latency", "bandwidth", "bidirectional_bandwidth", "ping_ping",
+    "put_latency", "put_bandwidth", "get_latency", "get_bandwidth",
+    "accumulate_latency", "fetch_and_op_latency", "compare_and_swap_latency",
+    "persistent_latency", "persistent_bandwidth",
+    "threads_latency", "threads_bandwidth",
+]  # fmt: skip
+
+#: Many pairs at once, neighbours, and pairs that measure while others make load.
+CrowdPattern = Literal[
+    "multi_latency", "multi_bandwidth", "sendrecv", "exchange", "loaded_latency", "bisection",
+]  # fmt: skip
+
+CollectivePattern = Literal[
+    "barrier", "bcast", "reduce", "allreduce", "reduce_scatter", "allgather", "allgatherv",
+    "gather", "gatherv", "scatter", "scatterv", "alltoall", "alltoallv",
+    "ibarrier", "ibcast", "ireduce", "iallreduce", "ireduce_scatter", "iallgather", "iallgatherv",
+    "igather", "igatherv", "iscatter", "iscatterv", "ialltoall", "ialltoallv",
+]  # fmt: skip
+
+#: Every pair of ranks, in the rounds of a tournament.
+TournamentPattern = Literal["all_pairs_latency", "all_pairs_bandwidth"]
+
+Pattern = PairPattern | CrowdPattern | CollectivePattern | TournamentPattern
+
+PAIR_PATTERNS: tuple[PairPattern, ...] = get_args(PairPattern)
+CROWD_PATTERNS: tuple[CrowdPattern, ...] = get_args(CrowdPattern)
+COLLECTIVE_PATTERNS: tuple[CollectivePattern, ...] = get_args(CollectivePattern)
+TOURNAMENT_PATTERNS: tuple[TournamentPattern, ...] = get_args(TournamentPattern)
+
+#: A sample is the time of one message or operation, not of a window of them.
+LATENCY_PATTERNS: frozenset[str] = frozenset({
+    "latency", "ping_ping", "put_latency", "get_latency", "accumulate_latency",
+    "fetch_and_op_latency", "compare_and_swap_latency", "persistent_latency", "threads_latency",
+    "multi_latency", "loaded_latency", "all_pairs_latency",
+})  # fmt: skip
+
+#: What the other ranks do while the pairs of ``loaded_latency`` measure.
+Load = Literal["none", "all_to_all", "incast", "permutation"]
+
+#: How one-sided operations are completed: a flush in a lock epoch, a fence, or
+#: post-start-complete-wait.
+Epoch = Literal["flush", "fence", "pscw"]
