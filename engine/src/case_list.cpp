@@ -17,22 +17,36 @@ constexpr std::int64_t largest_message = 2'147'483'647;
 constexpr std::int64_t largest_window = 65'536;
 constexpr double longest_budget_s = 86'400.0;
 
-constexpr std::array patterns = {Pattern::latency, Pattern::bandwidth,
-                                 Pattern::bidirectional_bandwidth, Pattern::put_latency,
-                                 Pattern::put_bandwidth};
-constexpr std::array keys = {"pattern", "bytes", "window", "origin", "target", "budget_s"};
+constexpr int most_threads = 1024;
+// Every round of a tournament of this many ranks fits.
+constexpr std::int64_t most_ranks = 1 << 20;
+
+constexpr std::array required = {"pattern", "bytes", "window", "origin", "target", "budget_s"};
+constexpr std::array optional = {"ranks", "pairs", "concurrent", "rounds", "load", "epoch", "threads"};
+constexpr std::array loads = {Load::none, Load::all_to_all, Load::incast, Load::permutation};
+constexpr std::array epochs = {Epoch::flush, Epoch::fence, Epoch::pscw};
 
 using Fields = std::map<std::string, std::string>;
 
 [[noreturn]] void fail(const std::string& what) { throw CaseListError(what); }
 
 Pattern pattern_in(const Fields& fields) {
-    std::string known;
-    for (const Pattern pattern : patterns) {
-        if (fields.at("pattern") == name_of(pattern)) return pattern;
-        known += (known.empty() ? "" : ", ") + std::string(name_of(pattern));
+    const std::string& name = fields.at("pattern");
+    if (const std::optional<Pattern> found = pattern_named(name)) return *found;
+    fail("pattern=" + name + " is not known; expected one of " + all_pattern_names());
+}
+
+// The one of `known` that a key names; the first where the key is left out.
+template <typename Known>
+auto choice_in(const Fields& fields, const std::string& key, const Known& known) {
+    const auto said = fields.find(key);
+    if (said == fields.end()) return known.front();
+    std::string names;
+    for (const auto one : known) {
+        if (said->second == name_of(one)) return one;
+        names += (names.empty() ? "" : ", ") + std::string(name_of(one));
     }
-    fail("pattern=" + fields.at("pattern") + " is not known; expected one of " + known);
+    fail(key + "=" + said->second + " is not known; expected one of " + names);
 }
 
 std::int64_t whole_number_in(const Fields& fields, const std::string& key, std::int64_t least,
@@ -44,6 +58,37 @@ std::int64_t whole_number_in(const Fields& fields, const std::string& key, std::
     return *value;
 }
 
+int optional_number_in(const Fields& fields, const std::string& key, std::int64_t least,
+                       std::int64_t most) {
+    if (fields.count(key) == 0) return static_cast<int>(least);
+    return static_cast<int>(whole_number_in(fields, key, least, most));
+}
+
+[[noreturn]] void fail_rounds(const std::string& text) {
+    fail("rounds=" + text + " is not understood; expected ascending numbers and ranges like 0-3,8");
+}
+
+// "0-3,8" as 0, 1, 2, 3, 8.
+std::vector<int> rounds_in(const Fields& fields) {
+    std::vector<int> rounds;
+    if (fields.count("rounds") == 0) return rounds;
+    const std::string& text = fields.at("rounds");
+    std::istringstream parts(text);
+    for (std::string part; std::getline(parts, part, ',');) {
+        const std::size_t dash = part.find('-');
+        const std::optional<std::int64_t> first = whole_number(part.substr(0, dash));
+        const std::optional<std::int64_t> last =
+            dash == std::string::npos ? first : whole_number(part.substr(dash + 1));
+        const std::int64_t next = rounds.empty() ? 0 : rounds.back() + 1;
+        if (!first || !last || *first < next || *last < *first || *last >= most_ranks)
+            fail_rounds(text);
+        for (std::int64_t round = *first; round <= *last; ++round)
+            rounds.push_back(static_cast<int>(round));
+    }
+    if (rounds.empty() || text.back() == ',') fail_rounds(text);
+    return rounds;
+}
+
 double budget_in(const Fields& fields) {
     const std::optional<double> value = real_number(fields.at("budget_s"));
     if (!value || *value <= 0.0 || *value > longest_budget_s)
@@ -52,19 +97,26 @@ double budget_in(const Fields& fields) {
     return *value;
 }
 
+std::string all_keys() {
+    std::string keys;
+    for (const char* key : required) keys += std::string(keys.empty() ? "" : ", ") + key;
+    for (const char* key : optional) keys += std::string(", ") + key;
+    return keys;
+}
+
 Fields fields_in(std::istringstream& words) {
     Fields fields;
-    const std::set<std::string> known(keys.begin(), keys.end());
+    std::set<std::string> known(required.begin(), required.end());
+    known.insert(optional.begin(), optional.end());
     for (std::string word; words >> word;) {
         const std::size_t equals = word.find('=');
         const std::string key = word.substr(0, equals);
         if (equals == std::string::npos || known.count(key) == 0)
-            fail("'" + word +
-                 "' is not understood; expected KEY=VALUE with one of the keys pattern, bytes, "
-                 "window, origin, target, budget_s");
+            fail("'" + word + "' is not understood; expected KEY=VALUE with one of the keys " +
+                 all_keys());
         if (!fields.emplace(key, word.substr(equals + 1)).second) fail(key + " is given twice");
     }
-    for (const char* key : keys)
+    for (const char* key : required)
         if (fields.count(key) == 0) fail(std::string("the key ") + key + " is missing");
     return fields;
 }
@@ -80,6 +132,13 @@ Case case_in(const std::string& line) {
     found.origin = static_cast<int>(whole_number_in(fields, "origin", 0, largest_message));
     found.target = static_cast<int>(whole_number_in(fields, "target", 0, largest_message));
     found.budget_s = budget_in(fields);
+    found.ranks = optional_number_in(fields, "ranks", 0, most_ranks);
+    found.pairs = optional_number_in(fields, "pairs", 0, most_ranks);
+    found.concurrent = optional_number_in(fields, "concurrent", 0, most_ranks);
+    found.rounds = rounds_in(fields);
+    found.load = choice_in(fields, "load", loads);
+    found.epoch = choice_in(fields, "epoch", epochs);
+    found.threads = optional_number_in(fields, "threads", 1, most_threads);
     return found;
 }
 
@@ -89,23 +148,23 @@ bool is_ignored(const std::string& line) {
 
 }  // namespace
 
-const char* name_of(Pattern pattern) noexcept {
-    switch (pattern) {
-        case Pattern::latency: return "latency";
-        case Pattern::bandwidth: return "bandwidth";
-        case Pattern::bidirectional_bandwidth: return "bidirectional_bandwidth";
-        case Pattern::put_latency: return "put_latency";
-        case Pattern::put_bandwidth: return "put_bandwidth";
+const char* name_of(Load load) noexcept {
+    switch (load) {
+        case Load::none: return "none";
+        case Load::all_to_all: return "all_to_all";
+        case Load::incast: return "incast";
+        case Load::permutation: return "permutation";
     }
     return "";
 }
 
-bool is_one_sided(Pattern pattern) noexcept {
-    return pattern == Pattern::put_latency || pattern == Pattern::put_bandwidth;
-}
-
-bool has_window(Pattern pattern) noexcept {
-    return pattern != Pattern::latency && pattern != Pattern::put_latency;
+const char* name_of(Epoch epoch) noexcept {
+    switch (epoch) {
+        case Epoch::flush: return "flush";
+        case Epoch::fence: return "fence";
+        case Epoch::pscw: return "pscw";
+    }
+    return "";
 }
 
 std::string read_case_list(std::istream& input) {

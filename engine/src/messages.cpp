@@ -13,9 +13,13 @@ std::int64_t sending_slots(const Case& measured, bool check) noexcept {
     return check ? window_slots(measured) : 1;
 }
 
+bool is_ping_pong(Pattern pattern) noexcept {
+    return pattern == Pattern::latency || pattern == Pattern::all_pairs_latency;
+}
+
 std::int64_t receiving_slots(const Case& measured, bool check, PingPongBuffers buffers) noexcept {
     if (is_one_sided(measured.pattern)) return 0;
-    if (measured.pattern == Pattern::latency && !check && buffers == PingPongBuffers::shared)
+    if (is_ping_pong(measured.pattern) && !check && buffers == PingPongBuffers::shared)
         return 0;
     return window_slots(measured);
 }

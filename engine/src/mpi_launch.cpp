@@ -11,6 +11,7 @@
 #include "fabricgauge/exit_status.hpp"
 #include "fabricgauge/launch.hpp"
 #include "fabricgauge/pin.hpp"
+#include "host.hpp"
 #include "mpi_transport.hpp"
 
 namespace fabricgauge {
@@ -19,13 +20,13 @@ namespace {
 
 void run_cases(MpiTransport& transport, const std::vector<Case>& cases, const Options& options,
                const std::string& interface) {
-    const ClockQuality clock = measure_clock({});
+    const ClockQuality clock = Host::clock_quality();
     const StoppingOptions& stop = options.stopping;
     const LaunchSettings settings{{stop.relative_half_width, stop.confidence, stop.iterations,
                                    clock.overhead_s, options.check_data},
                                   clock, options.buffers, options.grace_s, interface};
     const auto output = transport.rank() == 0 ? std::make_unique<Output>(options.output) : nullptr;
-    Launch<MpiTransport>(transport, output.get(), settings).run(cases);
+    Launch<MpiTransport, Host>(transport, output.get(), settings).run(cases);
 }
 
 int read_and_run(MpiTransport& transport, const Options& options, const std::string& interface) {

@@ -2,19 +2,13 @@
 
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdlib>
-#include <thread>
 
-#include "fabricgauge/watchdog.hpp"
+#include "host.hpp"
 
 namespace fabricgauge {
 
 namespace {
-
-// How often an idle rank looks whether the others have finished: it must not take processor time
-// from a measurement on the same node.
-constexpr std::chrono::milliseconds idle_look{1};
 
 constexpr double longest_finalize_s = 5.0;
 
@@ -31,7 +25,7 @@ MpiSession::MpiSession(int* argc, char*** argv) {
 // By now every record is written: a library that hangs here (MPICH 4.0 over UCX does so now and
 // then) must not hold up the launcher.
 MpiSession::~MpiSession() {
-    Watchdog watchdog;
+    Host::Watchdog watchdog;
     watchdog.arm(longest_finalize_s, [status = status_] { _exit(status); });
     MPI_Finalize();
     watchdog.disarm();
@@ -71,9 +65,20 @@ void MpiTransport::receive_control(void* data, std::int64_t bytes, int peer) {
 void MpiTransport::barrier() { require(MPI_Barrier(world()), "MPI_Barrier"); }
 
 std::vector<std::string> MpiTransport::gather(const std::string& text) {
+    return gather_in(world(), text);
+}
+
+std::vector<std::string> MpiTransport::gather_in_company(const std::string& text) {
+    return gather_in(company_, text);
+}
+
+std::vector<std::string> MpiTransport::gather_in(MPI_Comm communicator,
+                                                 const std::string& text) const {
     const int length = static_cast<int>(text.size());
-    std::vector<int> lengths(rank_ == 0 ? static_cast<std::size_t>(ranks_) : 0);
-    require(MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, world()), "MPI_Gather");
+    int members = 0;
+    require(MPI_Comm_size(communicator, &members), "MPI_Comm_size");
+    std::vector<int> lengths(rank_ == 0 ? static_cast<std::size_t>(members) : 0);
+    require(MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, communicator), "MPI_Gather");
     std::vector<int> offsets;
     int total = 0;
     for (const int each : lengths) {
@@ -82,7 +87,7 @@ std::vector<std::string> MpiTransport::gather(const std::string& text) {
     }
     std::string joined(static_cast<std::size_t>(total), '\0');
     require(MPI_Gatherv(text.data(), length, MPI_CHAR, joined.data(), lengths.data(), offsets.data(),
-                        MPI_CHAR, 0, world()),
+                        MPI_CHAR, 0, communicator),
             "MPI_Gatherv");
     std::vector<std::string> texts;
     for (std::size_t i = 0; i < lengths.size(); ++i)
@@ -121,6 +126,24 @@ void MpiTransport::close_window() {
     require(MPI_Win_free(&window_), "MPI_Win_free");
 }
 
+void MpiTransport::open_company(int members) {
+    if (members == ranks_) return;
+    const int side = rank_ < members ? 0 : 1;
+    require(MPI_Comm_split(world(), side, rank_, &company_), "MPI_Comm_split");
+    require(MPI_Comm_set_errhandler(company_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+}
+
+void MpiTransport::close_company() {
+    if (company_ != world()) require(MPI_Comm_free(&company_), "MPI_Comm_free");
+    company_ = world();
+}
+
+void MpiTransport::quiet_barrier() {
+    MPI_Request request = MPI_REQUEST_NULL;
+    require(MPI_Ibarrier(company_, &request), "MPI_Ibarrier");
+    wait_quietly(request);
+}
+
 void MpiTransport::release(int rank) {
     require(MPI_Send(nullptr, 0, MPI_BYTE, rank, release_tag, world()), "MPI_Send");
 }
@@ -128,9 +151,17 @@ void MpiTransport::release(int rank) {
 void MpiTransport::await_release(int from) {
     MPI_Request request = MPI_REQUEST_NULL;
     require(MPI_Irecv(nullptr, 0, MPI_BYTE, from, release_tag, world(), &request), "MPI_Irecv");
-    for (int released = 0; released == 0;) {
-        require(MPI_Test(&request, &released, MPI_STATUS_IGNORE), "MPI_Test");
-        if (released == 0) std::this_thread::sleep_for(idle_look);
+    wait_quietly(request);
+}
+
+void MpiTransport::wait_quietly(MPI_Request& request) {
+    if constexpr (Host::simulated) {
+        require(MPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Wait");
+    } else {
+        for (int done = 0; done == 0;) {
+            require(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+            if (done == 0) Host::nap();
+        }
     }
 }
 

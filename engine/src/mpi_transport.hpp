@@ -84,6 +84,13 @@ public:
     // `locks`: this rank takes the shared lock at the target, until the window is closed.
     std::byte* open_window(std::int64_t bytes, int target, bool locks);
     void close_window();
+    // Collective over all ranks; the first `members` are the company until it is closed.
+    void open_company(int members);
+    void close_company();
+    // Among the company only; waits without load.
+    void quiet_barrier();
+    // Among the company only, at rank 0.
+    std::vector<std::string> gather_in_company(const std::string& text);
     void release(int rank);
     void await_release(int from);
 
@@ -100,12 +107,15 @@ private:
         if (code != MPI_SUCCESS) fail(code, call);
     }
     [[noreturn]] static void fail(int code, const char* call);
+    static void wait_quietly(MPI_Request& request);
+    std::vector<std::string> gather_in(MPI_Comm communicator, const std::string& text) const;
 
     int rank_ = 0;
     int ranks_ = 1;
     std::vector<MPI_Request> requests_;
     MPI_Win window_ = MPI_WIN_NULL;
     int locked_ = -1;
+    MPI_Comm company_ = MPI_COMM_WORLD;
 };
 
 }  // namespace fabricgauge

@@ -1,5 +1,7 @@
 #include "fabricgauge/neighbours.hpp"
 
+#include <map>
+
 namespace fabricgauge {
 
 Neighbours neighbours_of(const std::vector<std::string>& node_keys, int rank) {
@@ -11,6 +13,14 @@ Neighbours neighbours_of(const std::vector<std::string>& node_keys, int rank) {
         if (other < self) found.lowest = false;
     }
     return found;
+}
+
+std::vector<int> nodes_of(const std::vector<std::string>& node_keys) {
+    std::map<std::string, int> known;
+    std::vector<int> nodes;
+    for (const std::string& key : node_keys)
+        nodes.push_back(known.emplace(key, static_cast<int>(known.size())).first->second);
+    return nodes;
 }
 
 }  // namespace fabricgauge

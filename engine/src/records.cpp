@@ -68,18 +68,33 @@ void write_list(JsonWriter& json, const char* name, const std::vector<RankReport
     json.end_array();
 }
 
+// Only what differs from what a case is without being told.
+void write_settings(JsonWriter& json, const Case& measured) {
+    if (measured.load != Load::none) json.member("load", name_of(measured.load));
+    if (measured.epoch != Epoch::flush) json.member("epoch", name_of(measured.epoch));
+    if (measured.threads != 1) json.member("threads", measured.threads);
+}
+
+template <typename Number>
+void write_column(JsonWriter& json, const char* name, const std::vector<PairTime>& times,
+                  Number PairTime::*part) {
+    json.key(name).begin_array();
+    for (const PairTime& time : times) json.value(time.*part);
+    json.end_array();
+}
+
 }  // namespace
 
-std::string header_record(const MpiVersion& mpi, int ranks, const char* clock_name,
-                          const ClockQuality& clock) {
+std::string header_record(const MpiVersion& mpi, int ranks, const ClockDescription& clock) {
     JsonWriter json;
     json.begin_object().member("record", "header").member("format", "fabricgauge-engine");
     json.member("version", format_version).member("engine", engine_version);
     json.member("mpi_library", mpi.library).member("mpi_standard", mpi.standard);
     json.member("compiler", compiler_text()).member("ranks", ranks);
-    json.member("started_utc", utc_now()).key("timer").begin_object().member("name", clock_name);
-    json.member("resolution_s", clock.resolution_s).member("overhead_s", clock.overhead_s);
-    json.end_object().end_object();
+    json.member("started_utc", utc_now()).key("timer").begin_object().member("name", clock.name);
+    json.member("resolution_s", clock.quality.resolution_s);
+    json.member("overhead_s", clock.quality.overhead_s).end_object();
+    json.member("simulated", clock.simulated).end_object();
     return json.text();
 }
 
@@ -110,18 +125,18 @@ std::string unmeasured_members(bool check_requested) {
 
 std::string pack(const RankReport& report) {
     return std::to_string(report.payload_sent_bytes) + separator + report.counters + separator +
-           report.sockets + separator + report.processors + separator + report.measured;
+           report.sockets + separator + report.processors + separator + report.measured + separator + report.together;
 }
 
 RankReport unpack(const std::string& text) {
-    std::string parts[5];
+    std::string parts[6];
     std::size_t begin = 0;
     for (std::string& part : parts) {
         const std::size_t end = text.find(separator, begin);
         part = text.substr(begin, end == std::string::npos ? end : end - begin);
         begin = end == std::string::npos ? text.size() : end + 1;
     }
-    return {std::stoll(parts[0]), parts[1], parts[2], parts[3], parts[4]};
+    return {std::stoll(parts[0]), parts[1], parts[2], parts[3], parts[4], parts[5]};
 }
 
 std::string case_record(const Case& measured, const Outcome& outcome, const std::string& members,
@@ -139,7 +154,26 @@ std::string case_record(const Case& measured, const Outcome& outcome, const std:
     write_list(json, "counters", reports, &RankReport::counters);
     write_list(json, "sockets", reports, &RankReport::sockets);
     write_list(json, "processors", reports, &RankReport::processors);
+    write_settings(json, measured);
+    if (!reports.empty() && !reports.front().together.empty())
+        json.key("together").raw(reports.front().together);
     json.end_object();
+    return json.text();
+}
+
+std::string round_record(const Case& measured, int round, int rounds, double wall_s,
+                         const std::vector<PairTime>& times) {
+    JsonWriter json;
+    json.begin_object().member("record", "round").member("case", measured.name);
+    json.member("round", round).member("rounds", rounds);
+    json.member("message_bytes", measured.message_bytes).member("window", measured.window);
+    write_column(json, "origins", times, &PairTime::origin);
+    write_column(json, "targets", times, &PairTime::target);
+    write_column(json, "samples", times, &PairTime::samples);
+    write_column(json, "minimum_ps", times, &PairTime::minimum_ps);
+    write_column(json, "median_ps", times, &PairTime::median_ps);
+    write_column(json, "quartile_ps", times, &PairTime::quartile_ps);
+    json.member("wall_s", wall_s).end_object();
     return json.text();
 }
 

@@ -65,6 +65,24 @@ int main() {
         expect_refused(with("budget_s", ""), "budget_s=");
         expect_refused(with("origin", ""), "origin=");
     });
+    check::test("what many ranks need may be left out, and is read", [] {
+        const Case plain = parse_case_list(good).at(0);
+        check::expect(plain.rounds.empty() && plain.ranks == 0 && plain.threads == 1);
+        const Case found = parse_case_list(
+            "a pattern=all_pairs_latency bytes=8 window=1 origin=0 target=0 budget_s=1 ranks=16 "
+            "concurrent=2 rounds=0-2,7 load=incast epoch=pscw pairs=3 threads=2").at(0);
+        check::expect(found.rounds == std::vector<int>({0, 1, 2, 7}));
+        check::expect_equal(found.ranks, 16);
+        check::expect_equal(found.concurrent, 2);
+        check::expect(found.load == Load::incast && found.epoch == Epoch::pscw);
+    });
+    check::test("rounds that do not ascend, or too many, are refused", [] {
+        const std::string begin = "a pattern=latency bytes=8 window=1 origin=0 target=1 budget_s=1 ";
+        for (const std::string rounds : {"3,2", "2-1", "", "x", "1,", "1,,2", "0-99999999", "-1", "0-1,1"})
+            expect_refused(begin + "rounds=" + rounds, "rounds=" + rounds);
+        expect_refused(begin + "load=heavy", "expected one of none, all_to_all");
+        expect_refused(begin + "threads=0", "threads=0");
+    });
     check::test("an unknown or repeated key is refused", [] {
         expect_refused("a colour=1", "'colour=1' is not understood");
         expect_refused("a bytes=1 bytes=2", "bytes is given twice");

@@ -14,5 +14,8 @@ int main() {
         check::expect_equal(neighbours_of(keys, 3).on_node, 2);
         check::expect_equal(neighbours_of(keys, 4).on_node, 1);
     });
+    check::test("ranks of a node have one number", [] {
+        check::expect(nodes_of({"b", "a", "b", "c"}) == std::vector<int>({0, 1, 0, 2}));
+    });
     return check::outcome();
 }

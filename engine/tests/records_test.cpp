@@ -16,12 +16,13 @@ bool mentions(const std::string& text, const std::string& part) {
 
 int main() {
     check::test("a rank's report survives the way to rank 0", [] {
-        const RankReport back = unpack(pack({42, "", "[]", "{\"rank\":0}", ""}));
+        const RankReport back = unpack(pack({42, "", "[]", "{\"rank\":0}", "", "{}"}));
         check::expect_equal(back.payload_sent_bytes, 42);
         check::expect_equal(back.counters, "");
         check::expect_equal(back.sockets, "[]");
         check::expect_equal(back.processors, "{\"rank\":0}");
         check::expect_equal(back.measured, "");
+        check::expect_equal(back.together, "{}");
     });
     check::test("a case without samples has no times", [] {
         const std::string record = case_record(latency, {"skipped", "why"}, unmeasured_members(true), {});
@@ -42,10 +43,26 @@ int main() {
     });
     check::test("a rank without counters is left out", [] {
         const std::string record = case_record(latency, {"ok", ""}, unmeasured_members(false),
-                                               {{1, "{\"rank\":0}", "[]", "{}", ""}, {2, "", "[]", "{}", ""}});
+                                               {{1, "{\"rank\":0}", "[]", "{}", "", ""}, {2, "", "[]", "{}", "", ""}});
         check::expect(mentions(record, "\"counters\":[{\"rank\":0}]"));
         check::expect(mentions(record, "\"sockets\":[[],[]]"));
         check::expect(mentions(record, "\"payload_sent_bytes\":[1,2]"));
+    });
+    check::test("what a case of many ranks adds is told, settings only where they are not usual", [] {
+        Case loaded = latency;
+        loaded.load = Load::incast;
+        const std::string record = case_record(loaded, {"ok", ""}, unmeasured_members(false),
+                                               {{1, "", "[]", "{}", "", "{\"ranks\":4}"}});
+        check::expect(mentions(record, "\"together\":{\"ranks\":4}"));
+        check::expect(mentions(record, "\"load\":\"incast\""));
+        check::expect(!mentions(record, "epoch"));
+        check::expect(!mentions(record, "threads"));
+    });
+    check::test("a round is told pair by pair, in columns", [] {
+        const std::string record = round_record(latency, 2, 3, 0.5, {{0, 3, 7, 100, 120, 9}});
+        check::expect(mentions(record, "\"round\":2,\"rounds\":3"));
+        check::expect(mentions(record, "\"origins\":[0],\"targets\":[3],\"samples\":[7]"));
+        check::expect(mentions(record, "\"median_ps\":[120],\"quartile_ps\":[9]"));
     });
     return check::outcome();
 }

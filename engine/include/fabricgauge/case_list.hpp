@@ -8,15 +8,21 @@
 #include <string>
 #include <vector>
 
+#include "fabricgauge/pattern.hpp"
+
 namespace fabricgauge {
 
-enum class Pattern { latency, bandwidth, bidirectional_bandwidth, put_latency, put_bandwidth };
+// What the ranks that do not measure do meanwhile.
+enum class Load { none, all_to_all, incast, permutation };
+// How one-sided operations are completed.
+enum class Epoch { flush, fence, pscw };
 
-const char* name_of(Pattern pattern) noexcept;
-bool is_one_sided(Pattern pattern) noexcept;
-// Whether a sample is a whole window of messages.
-bool has_window(Pattern pattern) noexcept;
+const char* name_of(Load load) noexcept;
+const char* name_of(Epoch epoch) noexcept;
 
+// The members after budget_s have keys that may be left out. Of a case of many ranks the first
+// `ranks` take part; `pairs` of them measure, `concurrent` pairs of a tournament's round at once. 0
+// is as many as there are, and no rounds are all rounds.
 struct Case {
     std::string name;
     Pattern pattern;
@@ -25,6 +31,13 @@ struct Case {
     int origin;
     int target;
     double budget_s;
+    int ranks = 0;
+    int pairs = 0;
+    int concurrent = 0;
+    std::vector<int> rounds = {};
+    Load load = Load::none;
+    Epoch epoch = Epoch::flush;
+    int threads = 1;
 
     // Per sample and direction.
     std::int64_t sample_payload_bytes() const noexcept {

@@ -1,4 +1,5 @@
-// The clock that samples are taken with: CLOCK_MONOTONIC, read through the vDSO.
+// The clock that samples are taken with: CLOCK_MONOTONIC, read through the vDSO. A simulated build
+// (FABRICGAUGE_SIMULATED) takes that of src/simulated_host.hpp instead.
 #pragma once
 
 #include <ctime>

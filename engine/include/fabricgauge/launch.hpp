@@ -10,6 +10,11 @@
 //   std::byte* open_window(std::int64_t bytes, int target, bool locks)  collective
 //   void close_window()                                   collective
 //   void release(int rank), void await_release(int from)  an idle rank waits without load
+//   void open_company(int members), void close_company()  collective; the first `members` ranks
+//   void quiet_barrier()                                  of the company, waits without load
+//   std::vector<std::string> gather_in_company(const std::string&)   at rank 0, else empty
+//
+// and over the host, see real_host.hpp.
 #pragma once
 
 #include <unistd.h>
@@ -21,16 +26,13 @@
 #include <vector>
 
 #include "fabricgauge/case_list.hpp"
-#include "fabricgauge/clock.hpp"
-#include "fabricgauge/evidence.hpp"
 #include "fabricgauge/exit_status.hpp"
 #include "fabricgauge/feasibility.hpp"
-#include "fabricgauge/measuring.hpp"
 #include "fabricgauge/neighbours.hpp"
 #include "fabricgauge/output.hpp"
+#include "fabricgauge/part.hpp"
 #include "fabricgauge/placement.hpp"
 #include "fabricgauge/records.hpp"
-#include "fabricgauge/watchdog.hpp"
 
 namespace fabricgauge {
 
@@ -42,20 +44,28 @@ struct LaunchSettings {
     std::string interface;
 };
 
-template <typename Transport>
+template <typename Transport, typename Host>
 class Launch {
 public:
     // `output` is null on every rank but 0.
     Launch(Transport& transport, Output* output, const LaunchSettings& settings)
         : transport_(transport), output_(output), settings_(settings),
-          placement_(find_placement()), node_(meet_neighbours()),
-          evidence_(transport.rank(), placement_.host, node_.lowest) {}
+          placement_(Host::placement()), node_(meet_neighbours()),
+          evidence_(transport.rank(), placement_.host, node_.lowest),
+          part_(transport, clock_, settings.precision, settings.buffers, nodes_, *this) {}
 
     void run(const std::vector<Case>& cases) {
         const std::int64_t began_ns = clock_.now_ns();
         announce();
         for (const Case& measured : cases) run_case(measured);
         write(footer_record(cases.size(), static_cast<double>(clock_.now_ns() - began_ns) * 1e-9));
+    }
+
+    // What a tournament tells of its progress.
+    void step(const Case& measured) { guard(measured); }
+    void round_made(const Case& measured, int round, int rounds, double wall_s,
+                    const std::vector<PairTime>& times) {
+        write(round_record(measured, round, rounds, wall_s, times));
     }
 
 private:
@@ -80,12 +90,13 @@ private:
             hosts_.push_back(keys.back().substr(0, keys.back().find('|')));
             begin = end + 1;
         }
+        nodes_ = nodes_of(keys);
         return neighbours_of(keys, transport_.rank());
     }
 
     void announce() {
-        write(header_record(transport_.version(), transport_.ranks(), MonotonicClock::name,
-                            settings_.clock));
+        write(header_record(transport_.version(), transport_.ranks(),
+                            {Host::Clock::name, settings_.clock, Host::simulated}));
         JsonWriter own;
         write_placement(own, transport_.rank(), placement_, settings_.interface);
         for (const std::string& record : transport_.gather(own.text())) write(record);
@@ -117,67 +128,27 @@ private:
     }
 
     RankReport measure(const Case& measured) {
-        std::byte* const window = open_window(measured);
-        Messages messages(measured, settings_.precision.check_data, window, settings_.buffers);
-        transport_.reserve(2 * window_slots(measured));
-        transport_.barrier();
-        evidence_.before();
-        // No message of the case may arrive before every rank has read its counters.
-        transport_.barrier();
         RankReport report;
-        take_part(measured, messages, report);
-        transport_.barrier();
-        evidence_.after(report);
-        // Nor may the reports be on their way before that.
-        transport_.barrier();
-        if (is_one_sided(measured.pattern)) transport_.close_window();
+        part_.take(measured, report, [&](auto&& do_part) {
+            transport_.barrier();
+            evidence_.before();
+            // No message of the case may arrive before every rank has read its counters.
+            transport_.barrier();
+            do_part();
+            transport_.barrier();
+            evidence_.after(report);
+            // Nor may the reports be on their way before that.
+            transport_.barrier();
+        });
         return report;
-    }
-
-    void take_part(const Case& measured, Messages& messages, RankReport& report) {
-        const bool check = settings_.precision.check_data;
-        if (transport_.rank() == measured.origin) {
-            const OriginResult result =
-                measure_as_origin(transport_, clock_, messages, measured, settings_.precision);
-            report.payload_sent_bytes = result.payload_bytes;
-            report.measured = measured_members({result.recorder, result.stop, result.batch,
-                                                result.wall_s, settings_.precision.confidence, check,
-                                                result.mismatch});
-            release_idle(measured);
-        } else if (transport_.rank() == measured.target) {
-            report.payload_sent_bytes =
-                measure_as_target(transport_, messages, measured, check).payload_bytes;
-        } else {
-            transport_.await_release(measured.origin);
-        }
-    }
-
-    void release_idle(const Case& measured) {
-        for (int rank = 0; rank < transport_.ranks(); ++rank)
-            if (rank != measured.origin && rank != measured.target) transport_.release(rank);
-    }
-
-    std::byte* open_window(const Case& measured) {
-        if (!is_one_sided(measured.pattern)) return nullptr;
-        const bool exposes = transport_.rank() == measured.target;
-        std::byte* const memory = transport_.open_window(
-            exposes ? measured.sample_payload_bytes() : 0, measured.target,
-            exposes || transport_.rank() == measured.origin);
-        return exposes ? memory : nullptr;
-    }
-
-    bool takes_part(const Case& measured) const {
-        return transport_.rank() == measured.origin || transport_.rank() == measured.target;
     }
 
     // The reason of the lowest rank that has too little memory, known to every rank.
     std::string agree_on_memory(const Case& measured) {
-        std::string own;
-        if (takes_part(measured))
-            own = missing_memory(
-                memory_needed_bytes(measured, settings_.precision.check_data, settings_.buffers),
-                memory_available_bytes().value_or(std::numeric_limits<std::int64_t>::max()),
-                node_.on_node, placement_.host);
+        const std::string own = missing_memory(
+            part_.memory_bytes(measured),
+            memory_available_bytes().value_or(std::numeric_limits<std::int64_t>::max()),
+            node_.on_node, placement_.host);
         std::string first;
         for (const std::string& reason : transport_.gather(own))
             if (first.empty()) first = reason;
@@ -193,12 +164,15 @@ private:
         if (!is_first()) return;
         std::vector<RankReport> reports;
         for (const std::string& text : packed) reports.push_back(unpack(text));
-        const auto origin = static_cast<std::size_t>(measured.origin);
-        write(case_record(measured, {"ok", ""}, reports[origin].measured, reports));
+        const bool pair = family_of(measured.pattern) == Family::pair;
+        const std::size_t author = pair ? static_cast<std::size_t>(measured.origin) : 0;
+        write(case_record(measured, {"ok", ""}, reports[author].measured, reports));
     }
 
     void guard(const Case& measured) {
-        const double limit_s = measured.budget_s + settings_.grace_s;
+        // Both directions of a tournament's pair have the budget.
+        const double parts = family_of(measured.pattern) == Family::tournament ? 2.0 : 1.0;
+        const double limit_s = parts * measured.budget_s + settings_.grace_s;
         watchdog_.arm(is_first() ? limit_s : limit_s + grace_of_others_s,
                       [this, &measured] { give_up(measured); });
     }
@@ -222,8 +196,11 @@ private:
         char limits[96];
         std::snprintf(limits, sizeof limits, "no end within the budget of %g s and %g s of grace",
                       measured.budget_s, settings_.grace_s);
-        return std::string(limits) + " between " + name_of_rank(measured.origin) + " and " +
-               name_of_rank(measured.target) +
+        const std::string where = family_of(measured.pattern) == Family::pair
+                                      ? " between " + name_of_rank(measured.origin) + " and " +
+                                            name_of_rank(measured.target)
+                                      : " among " + std::to_string(transport_.ranks()) + " ranks";
+        return limits + where +
                ": the network between them carries nothing any more, or one sample takes longer";
     }
 
@@ -234,12 +211,14 @@ private:
     Transport& transport_;
     Output* output_;
     const LaunchSettings& settings_;
-    MonotonicClock clock_;
+    typename Host::Clock clock_;
     Placement placement_;
     std::vector<std::string> hosts_;
+    std::vector<int> nodes_;  // of each rank
     Neighbours node_;
-    Evidence evidence_;
-    Watchdog watchdog_;
+    typename Host::Evidence evidence_;
+    typename Host::Watchdog watchdog_;
+    Part<Transport, typename Host::Clock, Launch> part_;
 };
 
 }  // namespace fabricgauge

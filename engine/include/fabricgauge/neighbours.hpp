@@ -14,4 +14,7 @@ struct Neighbours {
 // node_keys holds one text per rank, equal for ranks of the same node.
 Neighbours neighbours_of(const std::vector<std::string>& node_keys, int rank);
 
+// One number per rank, equal for ranks of the same node.
+std::vector<int> nodes_of(const std::vector<std::string>& node_keys);
+
 }  // namespace fabricgauge

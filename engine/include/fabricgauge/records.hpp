@@ -17,8 +17,14 @@ struct MpiVersion {
     std::string standard;  // like 4.1
 };
 
-std::string header_record(const MpiVersion& mpi, int ranks, const char* clock_name,
-                          const ClockQuality& clock);
+// What times the samples, and whether in a simulator's time.
+struct ClockDescription {
+    const char* name;
+    ClockQuality quality;
+    bool simulated;
+};
+
+std::string header_record(const MpiVersion& mpi, int ranks, const ClockDescription& clock);
 std::string footer_record(std::size_t cases, double wall_s);
 
 // What became of a case. `reason` is empty for "ok".
@@ -50,11 +56,25 @@ struct RankReport {
     std::string sockets;
     std::string processors;
     std::string measured;
+    std::string together;
 };
 
 // One text that can be sent between ranks, and back.
 std::string pack(const RankReport& report);
 RankReport unpack(const std::string& text);
+
+// One pair of ranks in a tournament's round, one direction of it; picoseconds.
+struct PairTime {
+    int origin;
+    int target;
+    std::int64_t samples;
+    std::int64_t minimum_ps;
+    std::int64_t median_ps;
+    std::int64_t quartile_ps;  // from the first to the third quartile
+};
+
+std::string round_record(const Case& measured, int round, int rounds, double wall_s,
+                         const std::vector<PairTime>& times);
 
 std::string case_record(const Case& measured, const Outcome& outcome, const std::string& members,
                         const std::vector<RankReport>& reports);

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from fabricgauge.model.pattern import Epoch, Load, Pattern
+from fabricgauge.model.pattern import TOURNAMENT_PATTERNS, Epoch, Load, Pattern
 
 #: A suite's program whose name ends so sends from the second node to the first.
 BACK = " back"
@@ -11,10 +11,11 @@ BACK = " back"
 class Case(msgspec.Struct, frozen=True):
     """One pattern at one message size; ``budget_s`` bounds its measuring time.
 
-    Of a case of many ranks the first ``ranks`` take part, 0 for all; ``budget_s`` is then
-    that of each round of a tournament, and of the whole case otherwise. ``concurrent`` is how
-    many pairs of a round measure at once, 0 for all; ``rounds`` are those to make, empty
-    for all; ``pairs`` is how many pairs (or victims) measure, 0 for as many as there are.
+    Of a case of many ranks the first ``ranks`` take part, 0 for all. ``budget_s`` is that of the
+    whole case; of a tournament that of one pair in one direction, and all pairs that measure at
+    once spend it together. ``concurrent`` is how many pairs of a round measure at once, 0 for
+    all; ``rounds`` are those to make, ascending, empty for all; ``pairs`` is how many pairs (or
+    victims) measure, 0 for as many as there are.
     """
 
     name: str
@@ -31,6 +32,26 @@ class Case(msgspec.Struct, frozen=True):
     load: Load = "none"
     epoch: Epoch = "flush"
     threads: int = 1
+
+    def round_s(self, ranks: int) -> float:
+        """The longest that measuring may go without a record, in a launch of ``ranks``.
+
+        A tournament writes one for each round, any other case one at its end.
+        """
+        if self.pattern not in TOURNAMENT_PATTERNS:
+            return self.budget_s
+        pairs = max(1, (self.ranks or ranks) // 2)
+        turns = -(-pairs // (self.concurrent or pairs))
+        directions = 2 if self.pattern == "all_pairs_bandwidth" else 1
+        return turns * directions * self.budget_s
+
+    def longest_s(self, ranks: int) -> float:
+        """The longest that its measuring may take in a launch of ``ranks``."""
+        if self.pattern not in TOURNAMENT_PATTERNS:
+            return self.budget_s
+        members = self.ranks or ranks
+        # N - 1 rounds where N is even, N where it is odd.
+        return (len(self.rounds) or members - 1 + members % 2) * self.round_s(ranks)
 
 
 class Stopping(msgspec.Struct, frozen=True):
@@ -55,6 +76,11 @@ class PlannedLaunch(msgspec.Struct, frozen=True):
     cases: tuple[Case, ...]
     program: str = ""
 
+    @property
+    def longest_s(self) -> float:
+        """The longest that the measuring of all its cases may take."""
+        return sum(case.longest_s(len(self.nodes)) for case in self.cases)
+
 
 class Plan(msgspec.Struct, frozen=True):
     """A whole run: launches in the order in which they are to be started.
@@ -71,4 +97,4 @@ class Plan(msgspec.Struct, frozen=True):
     @property
     def budget_s(self) -> float:
         """The longest that the measuring itself may take."""
-        return sum(case.budget_s for launch in self.launches for case in launch.cases)
+        return sum(launch.longest_s for launch in self.launches)

@@ -1,0 +1,155 @@
+// One rank's part in a case, by the family of its pattern.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "fabricgauge/case_list.hpp"
+#include "fabricgauge/collective.hpp"
+#include "fabricgauge/crowd.hpp"
+#include "fabricgauge/feasibility.hpp"
+#include "fabricgauge/measuring.hpp"
+#include "fabricgauge/records.hpp"
+#include "fabricgauge/together.hpp"
+#include "fabricgauge/tournament.hpp"
+
+namespace fabricgauge {
+
+template <typename Transport, typename Clock, typename Progress>
+class Part {
+public:
+    Part(Transport& transport, const Clock& clock, const Precision& precision,
+         PingPongBuffers buffers, const std::vector<int>& nodes, Progress& progress)
+        : transport_(transport), clock_(clock), precision_(precision), buffers_(buffers),
+          nodes_(nodes), progress_(progress) {}
+
+    // Memory that this rank needs for the case.
+    std::int64_t memory_bytes(const Case& measured) const {
+        const bool check = precision_.check_data;
+        const int members = members_of(measured, transport_.ranks());
+        switch (family_of(measured.pattern)) {
+            case Family::pair:
+                return in_pair(measured) ? memory_needed_bytes(measured, check, buffers_) : 0;
+            case Family::crowd: return crowd_memory_bytes(measured, members, check);
+            case Family::collective: return collective_memory_bytes(measured, members, check);
+            case Family::tournament: return memory_needed_bytes(measured, check, buffers_);
+        }
+        return 0;
+    }
+
+    // Collective. Calls `around` with what is to be done between the readings of the counters.
+    template <typename Around>
+    void take(const Case& measured, RankReport& report, Around&& around) {
+        if (family_of(measured.pattern) == Family::pair)
+            take_in_pair(measured, report, around);
+        else
+            take_in_company(measured, report, around);
+    }
+
+private:
+    bool in_pair(const Case& measured) const {
+        return transport_.rank() == measured.origin || transport_.rank() == measured.target;
+    }
+
+    template <typename Around>
+    void take_in_pair(const Case& measured, RankReport& report, Around&& around) {
+        std::byte* const window = open_window(measured);
+        Messages messages(measured, precision_.check_data, window, buffers_);
+        transport_.reserve(2 * window_slots(measured));
+        around([&] { exchange(measured, messages, report); });
+        if (is_one_sided(measured.pattern)) transport_.close_window();
+    }
+
+    void exchange(const Case& measured, Messages& messages, RankReport& report) {
+        if (transport_.rank() == measured.origin) {
+            const OriginResult result =
+                measure_as_origin(transport_, clock_, messages, measured, precision_);
+            report.payload_sent_bytes = result.payload_bytes;
+            report.measured = measured_members({result.recorder, result.stop, result.batch,
+                                                result.wall_s, precision_.confidence,
+                                                precision_.check_data, result.mismatch});
+            for (int rank = 0; rank < transport_.ranks(); ++rank)
+                if (rank != measured.origin && rank != measured.target) transport_.release(rank);
+        } else if (transport_.rank() == measured.target) {
+            report.payload_sent_bytes =
+                measure_as_target(transport_, messages, measured, precision_.check_data)
+                    .payload_bytes;
+        } else {
+            transport_.await_release(measured.origin);
+        }
+    }
+
+    std::byte* open_window(const Case& measured) {
+        if (!is_one_sided(measured.pattern)) return nullptr;
+        const bool exposes = transport_.rank() == measured.target;
+        std::byte* const memory = transport_.open_window(
+            exposes ? measured.sample_payload_bytes() : 0, measured.target,
+            exposes || transport_.rank() == measured.origin);
+        return exposes ? memory : nullptr;
+    }
+
+    template <typename Around>
+    void take_in_company(const Case& measured, RankReport& report, Around&& around) {
+        const Company company{transport_.rank(), members_of(measured, transport_.ranks()), nodes_};
+        transport_.open_company(company.members);
+        around([&] { take_together(measured, company, report); });
+        transport_.close_company();
+    }
+
+    void take_together(const Case& measured, const Company& company, RankReport& report) {
+        TogetherResult result;
+        if (company.rank < company.members)
+            measure_together(measured, company, result);
+        else
+            transport_.await_release(0);
+        if (company.rank == 0)
+            for (int rank = company.members; rank < transport_.ranks(); ++rank)
+                transport_.release(rank);
+        result.mismatch = first_mismatch_of_all(result.mismatch);
+        report.payload_sent_bytes = result.payload_bytes;
+        report.measured =
+            measured_members({result.recorder, result.stop, result.batch, result.wall_s,
+                              precision_.confidence, precision_.check_data, result.mismatch});
+        if (company.rank != 0) return;
+        JsonWriter json;
+        write_together(json, result.together);
+        report.together = json.text();
+    }
+
+    void measure_together(const Case& measured, const Company& company, TogetherResult& result) {
+        switch (family_of(measured.pattern)) {
+            case Family::crowd:
+                return measure_crowd(transport_, clock_, measured, precision_, company, result);
+            case Family::collective:
+                return measure_collective(transport_, clock_, measured, precision_, company, result);
+            default:
+                transport_.reserve(2 * window_slots(measured));
+                Tournament<Transport, Clock, Progress>(transport_, clock_, measured, precision_,
+                                                       buffers_, company, progress_)
+                    .run(result);
+        }
+    }
+
+    // That of the lowest rank which found one; known to rank 0 only.
+    Mismatch first_mismatch_of_all(const Mismatch& own) {
+        const auto* const bytes = reinterpret_cast<const char*>(&own);
+        for (const std::string& text : transport_.gather(std::string(bytes, sizeof own))) {
+            Mismatch found;
+            std::memcpy(&found, text.data(), sizeof found);
+            if (found.found != 0) return found;
+        }
+        return own;
+    }
+
+    Transport& transport_;
+    const Clock& clock_;
+    const Precision& precision_;
+    PingPongBuffers buffers_;
+    const std::vector<int>& nodes_;
+    Progress& progress_;
+};
+
+}  // namespace fabricgauge

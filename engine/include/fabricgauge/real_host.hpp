@@ -1,0 +1,31 @@
+// The machine that a rank runs on: its clock, its place, what its kernel counts.
+//
+// A launch takes it as a template argument, because a simulated cluster has other ones: see
+// src/simulated_host.hpp.
+#pragma once
+
+#include <chrono>
+#include <thread>
+
+#include "fabricgauge/clock.hpp"
+#include "fabricgauge/evidence.hpp"
+#include "fabricgauge/placement.hpp"
+#include "fabricgauge/watchdog.hpp"
+
+namespace fabricgauge {
+
+struct RealHost {
+    using Clock = MonotonicClock;
+    using Evidence = fabricgauge::Evidence;
+    using Watchdog = fabricgauge::Watchdog;
+
+    static constexpr bool simulated = false;
+
+    static ClockQuality clock_quality() { return measure_clock({}); }
+    static Placement placement() { return find_placement(); }
+    // How often an idle rank looks whether the others have finished: it must not take processor
+    // time from a measurement on the same node.
+    static void nap() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
+};
+
+}  // namespace fabricgauge

@@ -1,0 +1,63 @@
+// What a case of many ranks is made of, and what it adds to its record.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fabricgauge/case_list.hpp"
+#include "fabricgauge/data_pattern.hpp"
+#include "fabricgauge/json.hpp"
+#include "fabricgauge/recorder.hpp"
+#include "fabricgauge/stopping.hpp"
+
+namespace fabricgauge {
+
+// The ranks that take part in a case, as each of them sees it: ranks 0 … members-1 of the launch.
+// nodes[rank] is equal for ranks that share a node.
+struct Company {
+    int rank;
+    int members;
+    std::vector<int> nodes;
+
+    bool same_node(int other) const {
+        return nodes[static_cast<std::size_t>(rank)] == nodes[static_cast<std::size_t>(other)];
+    }
+};
+
+// How an iteration's time is taken: see docs/reference/engine-output.md.
+enum class Timing { synchronised, barrier, origin };
+
+const char* name_of(Timing timing) noexcept;
+
+struct Together {
+    int ranks = 0;
+    int pairs = 0;
+    Timing timing = Timing::origin;
+    double clock_error_s = 0.0;
+    std::int64_t late_starts = 0;
+    std::vector<double> rank_medians_s;
+    std::optional<double> overlap;
+    double compute_s = 0.0;
+    double messages_per_s = 0.0;
+    double load_bytes_per_s = 0.0;
+};
+
+void write_together(JsonWriter& json, const Together& together);
+
+// What a rank found. Rank 0 has the case's samples and figures, every rank what it sent itself:
+// payload to ranks of other nodes only.
+struct TogetherResult {
+    Recorder recorder{longest_together_block};
+    Stop stop = Stop::none;
+    std::int64_t batch = 1;
+    double wall_s = 0.0;
+    Mismatch mismatch;
+    std::int64_t payload_bytes = 0;
+    Together together;
+
+    static constexpr std::size_t longest_together_block = 4096;
+};
+
+}  // namespace fabricgauge

@@ -1,0 +1,60 @@
+// A host of SimGrid's SMPI: all ranks are one process of the real machine, so that its clock, its
+// name and its counters are none of theirs. A build with FABRICGAUGE_SIMULATED takes this one.
+#pragma once
+
+#include <mpi.h>
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+
+#include "fabricgauge/clock.hpp"
+#include "fabricgauge/placement.hpp"
+#include "fabricgauge/records.hpp"
+
+namespace fabricgauge {
+
+struct SimulatedClock {
+    static constexpr const char* name = "simulated time";
+
+    std::int64_t now_ns() const noexcept {
+        return static_cast<std::int64_t>(std::llround(MPI_Wtime() * 1e9));
+    }
+};
+
+// Nothing passes through interfaces that could be counted.
+struct NoEvidence {
+    NoEvidence(int, const std::string&, bool) {}
+    void before() {}
+    void after(RankReport&) {}
+};
+
+// Simulated time does not pass while a program hangs, so no deadline in it can be missed.
+struct NoWatchdog {
+    template <typename Action>
+    void arm(double, Action&&) {}
+    void disarm() {}
+};
+
+struct SimulatedHost {
+    using Clock = SimulatedClock;
+    using Evidence = NoEvidence;
+    using Watchdog = NoWatchdog;
+
+    static constexpr bool simulated = true;
+
+    // Reading it takes no simulated time; its resolution is that of the 64-bit nanoseconds.
+    static ClockQuality clock_quality() { return {1e-9, 0.0}; }
+    static Placement placement() {
+        char name[MPI_MAX_PROCESSOR_NAME] = "";
+        int length = 0;
+        MPI_Get_processor_name(name, &length);
+        Placement found;
+        found.host = std::string(name, static_cast<std::size_t>(length));
+        return found;
+    }
+    // Not used: a simulated rank that waits costs nothing.
+    static void nap() {}
+};
+
+}  // namespace fabricgauge
