@@ -43,7 +43,10 @@ def test_iperf3_on_a_slow_link_fails_it(
     fault(name, "rate", "c2", "net1", "100M")
     checked = check("--lab", name, "--tool", "iperf3")
     assert checked.status == 1, checked.text
-    assert "100 Mb/s" in checked.text
+    shares = [one["figure"]["value"] for one in checked.verdicts if one["rule"] == "fraction"]
+    assert max(shares) < 0.11
+    if max(shares) > 0.093:  # else the hosts were too busy to fill even that link
+        assert "100 Mb/s" in checked.text
 
 
 def test_netpipe_s_ping_pong_is_read_and_proved(check: Callable[..., Checked]) -> None:

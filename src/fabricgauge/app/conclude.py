@@ -2,6 +2,7 @@
 
 from datetime import datetime, timezone
 
+from fabricgauge.app.pairs import fabric_result
 from fabricgauge.ceiling.technologies import ceilings
 from fabricgauge.judge.judging import RULES_VERSION, deciding, judge, overall
 from fabricgauge.judge.thresholds import Thresholds
@@ -10,6 +11,7 @@ from fabricgauge.model.run import Run
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.report.formats import FORMATS, report
 from fabricgauge.stats.curves import curves
+from fabricgauge.store.matrices import write_matrices
 from fabricgauge.store.run_directory import RunDirectory
 
 #: Formats that every run directory gets, as ``report.html`` and so on.
@@ -19,7 +21,8 @@ KEPT_FORMATS = ("html", "json")
 def conclude(run: Run, thresholds: Thresholds, against: tuple[SuiteCurve, ...] = ()) -> Judged:
     """Judge a run by the rules of this version; ``against`` are curves to show beside it."""
     limits = ceilings(run.fabric.networks)
-    verdicts = judge(run, limits, thresholds)
+    fabric = fabric_result(run)
+    verdicts = judge(run, limits, thresholds, fabric)
     return Judged(
         run=run,
         ceilings=limits,
@@ -29,11 +32,14 @@ def conclude(run: Run, thresholds: Thresholds, against: tuple[SuiteCurve, ...] =
         judged_utc=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
         rules_version=RULES_VERSION,
         against=against,
+        fabric=fabric,
     )
 
 
 def write_reports(directory: RunDirectory, judged: Judged) -> None:
     """Verdicts, HTML and JSON into the run directory."""
     directory.write("verdicts.json", judged.verdicts)
+    if judged.fabric.analyses:
+        write_matrices(directory, [one.matrix for one in judged.fabric.analyses])
     for name in KEPT_FORMATS:
         directory.write_bytes(f"report{FORMATS[name].suffix}", report(judged, name).encode())

@@ -5,6 +5,7 @@ from pathlib import Path
 from fabricgauge.app.progress import Progress
 from fabricgauge.engines.build import build, default_engine
 from fabricgauge.engines.find import find_mpis
+from fabricgauge.engines.simgrid import simulated_engine
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import UsageError
 
@@ -28,3 +29,14 @@ def engine_for(mpi: str | None, progress: Progress) -> Engine:
             return build(candidate.mpicxx)
     kinds = ", ".join(f"{each.kind} ({each.mpicxx})" for each in found) or "none"
     raise UsageError(f"no MPI called {mpi!r} was found; there is: {kinds}")
+
+
+def simulated_engine_for(progress: Progress) -> Engine:
+    """The engine that SimGrid's SMPI runs.
+
+    Raises:
+        ToolMissing: SimGrid is not installed.
+        CannotRun: the compiler refused the sources.
+    """
+    progress.stage("finding the engine for simulated clusters; it is built once")
+    return simulated_engine()

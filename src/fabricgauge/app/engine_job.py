@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from fabricgauge.app.measure import Bench, measure, planned_command
+from fabricgauge.app.pairs import fabric_result
 from fabricgauge.app.progress import Progress
 from fabricgauge.app.site import Site, about, discovered
 from fabricgauge.app.targets import targets, unjoined
@@ -14,6 +15,7 @@ from fabricgauge.judge.thresholds import Thresholds
 from fabricgauge.model.command import Command
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.plan import Plan, PlannedLaunch
+from fabricgauge.plan.fabric_plan import remaining_rounds
 from fabricgauge.plan.plan import Wanted, host_reference, plan, remaining
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import load, write_beginning
@@ -35,9 +37,9 @@ class EngineJob:
 
     def left(self) -> tuple[PlannedLaunch, ...]:
         run = load(self.directory)
-        return remaining(
-            self.plan, tuple((la.number, m) for la in run.launches for m in la.measurements)
-        )
+        measured = tuple((la.number, m) for la in run.launches for m in la.measurements)
+        rounds = ((la.number, one) for la in run.launches for one in la.rounds)
+        return remaining_rounds(remaining(self.plan, measured), rounds)
 
     def measure(self, thresholds: Thresholds, progress: Progress) -> None:
         measure(self._bench, self.left(), progress)
@@ -50,7 +52,10 @@ class EngineJob:
     def _explain_low_figures(self, thresholds: Thresholds, progress: Progress) -> None:
         """Where a network stays below its ceiling, measure what its host does without one."""
         run = load(self.directory)
-        for name in below_pass(run, ceilings(run.fabric.networks), thresholds):
+        if run.fabric.simulated:
+            return  # its hosts cost nothing
+        fabric = fabric_result(run)
+        for name in below_pass(run, ceilings(run.fabric.networks), thresholds, fabric):
             progress.stage(f"{name} is below its ceiling: measuring what the host does without it")
             number = 1 + max(launch.number for launch in run.plan.launches)
             launch = host_reference(number, run.plan.launches[0].nodes[0], name, run.plan)

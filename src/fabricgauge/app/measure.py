@@ -16,9 +16,12 @@ from fabricgauge.model.measurement import Record as EngineRecord
 from fabricgauge.model.plan import Plan, PlannedLaunch
 from fabricgauge.model.reach import Reach
 from fabricgauge.model.run import Ended
+from fabricgauge.model.together import Round
 from fabricgauge.parse.engine import NotUnderstood, parse_line
+from fabricgauge.plan.cases import threaded
 from fabricgauge.run.launch import case_lines, start
 from fabricgauge.run.stacks.table import command
+from fabricgauge.sim.interface import Simulation, prepared
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import Entry, Started, append_launch, append_record
 
@@ -26,6 +29,10 @@ from fabricgauge.store.run_files import Entry, Started, append_launch, append_re
 GRACE_S = 5.0
 #: Time for mpiexec to reach the nodes and for MPI to start.
 START_S = 30.0
+#: The same for each rank: thousands of them take longer. An allowance, not a measured figure.
+START_PER_RANK_S = 0.05
+#: A simulator's figures vary by its noise alone; each sample costs this machine's time.
+SIMULATED_SAMPLES = 9
 
 
 class Bench(msgspec.Struct, frozen=True):
@@ -37,6 +44,7 @@ class Bench(msgspec.Struct, frozen=True):
     fabric: Fabric
     plan: Plan
     attempt: int
+    simulation: Simulation | None = None
 
 
 def measure(bench: Bench, launches: tuple[PlannedLaunch, ...], progress: Progress) -> None:
@@ -69,17 +77,31 @@ def engine_options(plan: Plan) -> tuple[str, ...]:
 
 def planned_command(bench: Bench, launch: PlannedLaunch) -> Command:
     """The command that makes a launch; nothing is started."""
-    options = engine_options(bench.plan)
+    options = (*engine_options(bench.plan), *_threads(launch))
+    if bench.simulation is not None:
+        folder = bench.directory.raw(launch_name(bench, launch))
+        few = (*options, "--iterations", str(SIMULATED_SAMPLES))
+        return prepared(bench.simulation, bench.engine, launch.nodes, folder, few)
     return command(bench.engine, bench.engine.mpi, launch, bench.reach, options)
 
 
+def _threads(launch: PlannedLaunch) -> tuple[str, ...]:
+    """What several threads need; it would make the figures of all else in the launch slower."""
+    return ("--thread-multiple",) if all(map(threaded, launch.cases)) else ()
+
+
+def launch_name(bench: Bench, launch: PlannedLaunch) -> str:
+    """The folder of the launch's raw files."""
+    return f"launch-{launch.number:02}-{bench.attempt}"
+
+
 def _one(bench: Bench, launch: PlannedLaunch, progress: Progress) -> Ended:
-    name = f"launch-{launch.number:02}-{bench.attempt}"
+    name = launch_name(bench, launch)
     running = start(
         planned_command(bench, launch),
         case_lines(launch.cases),
         bench.directory.raw(name),
-        silent_s=START_S + GRACE_S + max(case.budget_s for case in launch.cases),
+        silent_s=longest_silence_s(launch),
         marker=f"{bench.directory.identity}/{name}",
     )
     strange: list[str] = []
@@ -96,9 +118,18 @@ def _one(bench: Bench, launch: PlannedLaunch, progress: Progress) -> Ended:
         raise
     finally:
         running.close()
-    ended = explained(bench.reach, bench.fabric, launch.network, given_up(running.ended(), gave_up))
+    ended = given_up(running.ended(), gave_up)
+    if bench.simulation is None:
+        ended = explained(bench.reach, bench.fabric, launch.network, ended)
     _close(bench, launch, ended, strange)
     return ended
+
+
+def longest_silence_s(launch: PlannedLaunch) -> float:
+    """How long a launch may go without a record: its start and its longest case or round."""
+    ranks = len(launch.nodes)
+    longest_s = max(case.round_s(ranks) for case in launch.cases)
+    return START_S + START_PER_RANK_S * ranks + GRACE_S + longest_s
 
 
 def given_up(ended: Ended, case: str) -> Ended:
@@ -129,6 +160,8 @@ def _keep(
     append_record(bench.directory, Entry(launch.number, bench.attempt, record))
     if isinstance(record, Measurement):
         progress.case(record)
+    if isinstance(record, Round):
+        progress.round(record)
     return record
 
 

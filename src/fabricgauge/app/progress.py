@@ -4,6 +4,7 @@ from typing import Protocol
 
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.plan import Plan, PlannedLaunch
+from fabricgauge.model.together import Round
 
 
 class Progress(Protocol):
@@ -21,6 +22,9 @@ class Progress(Protocol):
     def case(self, measurement: Measurement) -> None:
         """A case has ended, well or not."""
 
+    def round(self, made: Round) -> None:
+        """A round of a tournament has ended."""
+
     def trouble(self, text: str) -> None:
         """Something went wrong; the work goes on."""
 
@@ -35,5 +39,6 @@ class Silent:
     def planned(self, plan: Plan, launches: tuple[PlannedLaunch, ...]) -> None: ...
     def launch(self, launch: PlannedLaunch) -> None: ...
     def case(self, measurement: Measurement) -> None: ...
+    def round(self, made: Round) -> None: ...
     def trouble(self, text: str) -> None: ...
     def close(self) -> None: ...

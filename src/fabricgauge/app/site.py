@@ -13,6 +13,8 @@ from fabricgauge.judge.thresholds import Thresholds
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.fabric import DeclaredNetwork, Fabric
 from fabricgauge.model.reach import Reach
+from fabricgauge.model.topology import Topology
+from fabricgauge.sim.interface import Simulation, simulated_fabric
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import About
 
@@ -29,7 +31,8 @@ class Site(msgspec.Struct, frozen=True):
     ``networks`` are names or subnets to measure, empty for all that join the nodes;
     ``unpinned`` leaves MPI its own choice of network instead. ``asked`` are the options
     by which the nodes were reached, for a resumption. ``engine`` is None where another
-    suite measures; ``programs`` are its programs then.
+    suite measures; ``programs`` are its programs then. ``topology`` is what a file states;
+    ``simulation`` is the simulated cluster that stands for the nodes, if one does.
     """
 
     reach: Reach
@@ -41,6 +44,8 @@ class Site(msgspec.Struct, frozen=True):
     command: tuple[str, ...]
     asked: dict[str, str]
     programs: dict[str, str] = {}
+    topology: Topology = Topology()
+    simulation: Simulation | None = None
 
 
 def about(site: Site) -> About:
@@ -62,16 +67,33 @@ def about(site: Site) -> About:
 def _measured_with(site: Site) -> dict[str, str]:
     if site.engine is None:
         return dict(sorted(site.programs.items()))
+    simulated = {} if site.simulation is None else {"simulated": _described(site.simulation)}
     return {
+        **simulated,
         "engine": str(site.engine.path),
         "engine identity": site.engine.identity,
         "MPI": f"{site.engine.mpi.kind} {site.engine.mpi.version}",
     }
 
 
+def _described(simulation: Simulation) -> str:
+    faults = "".join(f", {fault}" for fault in simulation.faults)
+    return (
+        f"SimGrid, {simulation.platform.name}, seed {simulation.seed},"
+        f" noise {simulation.noise:g}{faults}"
+    )
+
+
 def discovered(site: Site, directory: RunDirectory, progress: Progress, folder: str) -> Fabric:
     """What the nodes are now; their raw answers are kept in ``raw/<folder>``."""
-    progress.stage(f"discovering {', '.join(site.reach.nodes)}")
+    if site.simulation is not None:
+        found = simulated_fabric(site.simulation.platform)
+        here = set(site.reach.nodes)
+        chosen = tuple(node for node in found.nodes if node.name in here)
+        return msgspec.structs.replace(found, nodes=chosen, simulated=True)
+    nodes = site.reach.nodes
+    told = ", ".join(nodes) if len(nodes) <= 8 else f"{len(nodes):,} nodes"
+    progress.stage(f"discovering {told}")
 
     def keep(node: str, raw: str) -> None:
         directory.keep_raw(folder, node, raw)

@@ -12,6 +12,7 @@ from fabricgauge.ceiling import (
     omni_path,
     pcie,
     roce,
+    simulated,
     slingshot,
 )
 from fabricgauge.model.absence import Skipped
@@ -30,6 +31,7 @@ CEILINGS: dict[str, Callable[[Network], Ceiling | Skipped]] = {
     "nvlink": nvlink.ceiling,
     "pcie": pcie.ceiling,
     "cxl": cxl.ceiling,
+    "simulated": simulated.ceiling,
 }
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fabricgauge.cli.fabric import fabric_options
 from fabricgauge.cli.nodes import OWN_LAB, reached
 from fabricgauge.model.errors import ToolMissing, UsageError
 
@@ -47,7 +48,11 @@ if TYPE_CHECKING:
     show_default=True,
     help="How much to measure: 1, 3 or 5 launches.",
 )
-@click.option("--patterns", metavar="LIST", help="Patterns, comma-separated; default: all.")
+@click.option(
+    "--patterns",
+    metavar="LIST",
+    help="Patterns, e.g. latency,put_latency:fence,threads_latency:4; default: five of them.",
+)
 @click.option("--sizes", metavar="LIST", help="Message sizes, e.g. 0,8,64K,4MiB.")
 @click.option("--launches", type=click.IntRange(1, 1000), help="Launches for each network.")
 @click.option(
@@ -81,6 +86,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Connections that share the link in iperf3's test of many.",
 )
+@fabric_options
 @click.option("--against", metavar="NAME", help="A reference whose curves stand beside yours.")
 @click.option("--resume", metavar="RUN", help="Finish a run that was broken off.")
 @click.option(
@@ -95,11 +101,12 @@ if TYPE_CHECKING:
 @click.option("-q", "--quiet", is_flag=True, help="Print the report only, no progress.")
 @click.pass_context
 def check(ctx: click.Context, /, **options: Any) -> None:
-    """Measure the network between two nodes, prove the path, judge, report.
+    """Measure the network between nodes, prove the path, judge, report.
 
     Discovers the nodes, measures latency and bandwidth over each network that joins
     them, holds the interfaces' counters against the bytes that were sent, and judges
-    each figure against the network's physical ceiling.
+    each figure against the network's physical ceiling. Of more than two nodes every
+    pair meets, all work together, and whoever is slower than its peers is named.
     """
     from fabricgauge import settings
     from fabricgauge.cli import request
@@ -107,7 +114,7 @@ def check(ctx: click.Context, /, **options: Any) -> None:
 
     said = settings.load()
     request.require_of_engine(ctx, options)
-    chosen = request.with_run(request.with_files(ctx, options, said))
+    chosen = request.with_run(ctx, request.with_files(ctx, options, said))
     require_format(chosen["format"])
     with reached(chosen) as doors:
         status = _check(chosen, said, doors)
@@ -125,7 +132,7 @@ def _check(options: dict[str, Any], said: "Settings", doors: "Reached") -> int:
     bar: Progress = Silent() if options["quiet"] else Bar()
     against = reference_curves(options["against"])
     wanted = request.wanted(options, doors[0])
-    site = request.site(options, said, doors, wanted.place)
+    site = request.site(options, said, doors, request.nodes_of(wanted))
     directory = request.directory(options)
     try:
         job = job_of(options, wanted, site, directory, bar)

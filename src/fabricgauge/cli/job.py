@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from fabricgauge.app.tool_job import Suite
     from fabricgauge.model.engine import Mpi
     from fabricgauge.model.suite import SuiteCurve
+    from fabricgauge.plan.fabric_plan import FabricWanted
     from fabricgauge.plan.plan import Wanted
     from fabricgauge.run.tools.interface import Tool
     from fabricgauge.store.run_directory import RunDirectory
@@ -21,35 +22,49 @@ if TYPE_CHECKING:
 
 def job_of(
     options: dict[str, Any],
-    wanted: "Wanted",
+    wanted: "Wanted | FabricWanted",
     site: "Site",
     directory: "RunDirectory",
     progress: "Progress",
 ) -> "Job":
     """What is to be measured, planned now or taken up again."""
-    if options["tool"]:
+    from fabricgauge.plan.plan import Wanted
+
+    if options["tool"] and isinstance(wanted, Wanted):
         return _tool_job(options, wanted, site, directory, progress)
     return _engine_job(options, wanted, site, directory, progress)
 
 
 def _engine_job(
     options: dict[str, Any],
-    wanted: "Wanted",
+    wanted: "Wanted | FabricWanted",
     site: "Site",
     directory: "RunDirectory",
     progress: "Progress",
 ) -> "Job":
-    from fabricgauge.app.engine import engine_for
-    from fabricgauge.app.engine_job import EngineJob, prepare
+    from fabricgauge.app import engine_job, fabric_job
+    from fabricgauge.app.engine import engine_for, simulated_engine_for
     from fabricgauge.app.measure import Bench
     from fabricgauge.app.resume import resume
+    from fabricgauge.plan.plan import Wanted
 
-    engine = engine_for(options["mpi"], progress)
+    engine = (
+        simulated_engine_for(progress) if site.simulation else engine_for(options["mpi"], progress)
+    )
     site = msgspec.structs.replace(site, engine=engine)
-    if not options["resume"]:
-        return prepare(wanted, site, engine, directory, progress)
-    rest = resume(site, directory, progress)
-    return EngineJob(Bench(directory, site.reach, engine, rest.fabric, rest.plan, rest.attempt))
+    if options["resume"]:
+        rest = resume(site, directory, progress)
+        bench = Bench(
+            directory, site.reach, engine, rest.fabric, rest.plan, rest.attempt, site.simulation
+        )
+        return (
+            engine_job.EngineJob(bench)
+            if isinstance(wanted, Wanted)
+            else fabric_job.FabricJob(bench)
+        )
+    if isinstance(wanted, Wanted):
+        return engine_job.prepare(wanted, site, engine, directory, progress)
+    return fabric_job.prepare(wanted, site, engine, directory, progress)
 
 
 def _tool_job(

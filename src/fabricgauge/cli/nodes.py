@@ -25,16 +25,37 @@ def reached(options: dict[str, Any]) -> Iterator[Reached]:
     Raises:
         UsageError: options that contradict each other, or no nodes.
     """
+    if options.get("sim"):
+        yield _simulated(options), ()
+        return
     if options["lab"] is None:
         yield _without_lab(options), ()
         return
     if options["launcher"]:
         raise UsageError("--lab and --launcher exclude each other: a lab has its own launcher")
     if options["lab"] == OWN_LAB:
-        with _own_lab() as name:
+        with _own_lab(options.get("nodes")) as name:
             yield _in_lab(name, options)
     else:
         yield _in_lab(options["lab"], options)
+
+
+def _simulated(options: dict[str, Any]) -> Reach:
+    """Nodes without doors: nothing but the simulator reaches them."""
+    from fabricgauge.cli.fabric import simulation_of
+    from fabricgauge.model.reach import Door
+
+    if options["lab"] is not None or options["launcher"]:
+        raise UsageError("--sim excludes --lab and --launcher: nothing real is measured")
+    simulation = simulation_of(options)
+    there = simulation.platform.nodes if simulation else ()
+    nodes = _named(options) or there
+    unknown = [node for node in nodes if node not in there]
+    if unknown:
+        raise UsageError(
+            f"{options['sim']} has no node {unknown[0]!r}; it has {there[0]} to {there[-1]}"
+        )
+    return Reach("simulated", tuple(Door(node, ()) for node in nodes), virtual=True)
 
 
 def _without_lab(options: dict[str, Any]) -> Reach:
@@ -77,10 +98,10 @@ def _in_lab(name: str, options: dict[str, Any]) -> Reached:
 
 
 @contextmanager
-def _own_lab() -> Iterator[str]:
+def _own_lab(nodes: int | None) -> Iterator[str]:
     """A lab for this check alone; what a killed check left behind is removed first."""
     from fabricgauge.lab.down import down
-    from fabricgauge.lab.spec import LabSpec
+    from fabricgauge.lab.spec import LabSpec, numbered_nodes
     from fabricgauge.lab.state import names
     from fabricgauge.lab.up import up
 
@@ -89,7 +110,7 @@ def _own_lab() -> Iterator[str]:
         if name.startswith(_OWN_LAB_PREFIX) and owner.isdigit() and not _alive(int(owner)):
             down(name)
     name = f"{_OWN_LAB_PREFIX}{os.getpid()}"
-    up(LabSpec(name))
+    up(LabSpec(name, numbered_nodes(nodes or 2)))
     try:
         yield name
     finally:

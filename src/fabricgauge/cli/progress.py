@@ -8,6 +8,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.plan import Case, Plan, PlannedLaunch
+from fabricgauge.model.together import Round
 from fabricgauge.report.visible import visible
 
 
@@ -24,6 +25,8 @@ class Bar:
     def __init__(self) -> None:
         self._console = _Quiet(stderr=True)
         self._to_come: list[Case] = []
+        self._ranks = 0
+        self._rounds_s = 0.0
         self._left_s = 0.0
         self._booked_s = 0.0
         self._since = time.monotonic()
@@ -42,7 +45,7 @@ class Bar:
         self._console.print(f"[dim]{_shown(text)}[/dim]", highlight=False)
 
     def planned(self, plan: Plan, launches: tuple[PlannedLaunch, ...]) -> None:
-        self._left_s = sum(case.budget_s for launch in launches for case in launch.cases)
+        self._left_s = sum(launch.longest_s for launch in launches)
         self._booked_s = 0.0
         self._since = time.monotonic()
         self._task = self._progress.add_task("starting", total=self._left_s, left="")
@@ -50,9 +53,11 @@ class Bar:
 
     def launch(self, launch: PlannedLaunch) -> None:
         self._to_come = list(launch.cases)
+        self._ranks = len(launch.nodes)
+        self._rounds_s = 0.0
         self._name_next()
         where = launch.network or "MPI's own choice of network"
-        nodes = ", ".join(launch.nodes)
+        nodes = ", ".join(launch.nodes) if len(launch.nodes) <= 4 else f"{len(launch.nodes)} ranks"
         text = f"launch {launch.number}: {where}, {len(launch.cases)} cases on {nodes}"
         self._progress.console.print(f"[dim]{_shown(text)}[/dim]", highlight=False)
 
@@ -60,21 +65,32 @@ class Bar:
         if self._task is None:
             return
         done = self._to_come.pop(0) if self._to_come else None
-        budget_s = done.budget_s if done else 0.0
-        self._booked_s += budget_s
-        self._left_s -= budget_s
-        elapsed_s = time.monotonic() - self._since
-        left_s = self._left_s * elapsed_s / self._booked_s if self._booked_s else self._left_s
-        self._progress.update(
-            self._task,
-            advance=budget_s,
-            left=f"{max(left_s, 0.0):.0f} s left",
+        self._advance(
+            self._task, max(0.0, (done.longest_s(self._ranks) if done else 0.0) - self._rounds_s)
         )
+        self._rounds_s = 0.0
         self._name_next()
         if measurement.status != "ok":
             self.trouble(f"{measurement.case}: {measurement.status}: {measurement.reason}")
         if self._left_s <= 1e-9:
             self.close()
+
+    def round(self, made: Round) -> None:
+        if self._task is None or not self._to_come:
+            return
+        booked_s = self._to_come[0].round_s(self._ranks)
+        self._rounds_s += booked_s
+        self._advance(self._task, booked_s)
+        name = f"{made.case}, round {made.round + 1} of {made.rounds}"
+        self._progress.update(self._task, description=_shown(name))
+
+    def _advance(self, task: TaskID, budget_s: float) -> None:
+        self._booked_s += budget_s
+        self._left_s -= budget_s
+        elapsed_s = time.monotonic() - self._since
+        left_s = self._left_s * elapsed_s / self._booked_s if self._booked_s else self._left_s
+        left = f"{max(left_s, 0.0):.0f} s left"
+        self._progress.update(task, advance=budget_s, left=left)
 
     def _name_next(self) -> None:
         """The engine takes the cases in the order in which they were planned."""

@@ -52,13 +52,13 @@ def report(
     from fabricgauge.judge.judging import exit_status
     from fabricgauge.judge.thresholds import thresholds_from
     from fabricgauge.model.errors import UsageError
-    from fabricgauge.plan.profiles import PATTERNS
+    from fabricgauge.model.pattern import PAIR_PATTERNS
     from fabricgauge.store.run_directory import find
     from fabricgauge.store.run_files import load
 
     require_format(format_)
-    if pattern and pattern not in PATTERNS:
-        raise UsageError(f"no pattern {pattern!r}; there is {', '.join(PATTERNS)}")
+    if pattern and pattern not in PAIR_PATTERNS:
+        raise UsageError(f"no pattern {pattern!r}; there is {', '.join(PAIR_PATTERNS)}")
     directory = find(root or settings.run_root(), run)
     said = settings.load()
     thresholds = thresholds_from(said.thresholds, said.thresholds_origin)

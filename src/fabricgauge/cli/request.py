@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from fabricgauge.app.site import Site
     from fabricgauge.cli.nodes import Reached
     from fabricgauge.model.reach import Reach
+    from fabricgauge.plan.fabric_plan import FabricWanted
     from fabricgauge.plan.plan import Wanted
     from fabricgauge.settings import Settings
     from fabricgauge.store.run_directory import RunDirectory
@@ -18,7 +19,11 @@ if TYPE_CHECKING:
 #: Options that say where a run was measured; ``--resume`` takes them from the run.
 REMEMBERED = (
     "lab", "nodelist", "exclude", "launcher", "ssh_config", "mpi", "place", "tool", "tool_path",
+    "sim",
 )  # fmt: skip
+
+#: What belongs to these, and is said by every command line.
+REMEMBERED_BESIDE = ("ppn", "sim_fault", "sim_seed", "sim_noise")
 
 
 #: Options that only our own engine knows.
@@ -38,7 +43,7 @@ def require_of_engine(ctx: click.Context, options: dict[str, Any]) -> None:
         raise UsageError(f"--{option} is our own engine's; a suite of --tool has its own")
 
 
-def with_run(options: dict[str, Any]) -> dict[str, Any]:
+def with_run(ctx: click.Context, options: dict[str, Any]) -> dict[str, Any]:
     """The same options, those of ``REMEMBERED`` from the run that is to be resumed.
 
     What the command line says itself wins, all of it together.
@@ -48,7 +53,12 @@ def with_run(options: dict[str, Any]) -> dict[str, Any]:
     from fabricgauge.store.run_files import About
 
     about = directory(options).read("run.json", About)
-    return {**options, **about.asked}
+    known = {one.name: one for one in ctx.command.params}
+    said = {
+        key: known[key].type_cast_value(ctx, text.split("\n") if known[key].multiple else text)
+        for key, text in about.asked.items()
+    }
+    return {**options, **said}
 
 
 def with_files(ctx: click.Context, options: dict[str, Any], said: "Settings") -> dict[str, Any]:
@@ -77,13 +87,16 @@ def _cast(ctx: click.Context, key: str, name: str, value: object) -> Any:
 def site(
     options: dict[str, Any], said: "Settings", doors: "Reached", place: tuple[str, ...]
 ) -> "Site":
-    """Where to measure: of more than two nodes only those of ``place`` are looked at."""
+    """Where to measure: only the nodes of ``place`` are looked at."""
     import msgspec
 
     from fabricgauge.app.site import Site
+    from fabricgauge.cli.fabric import simulation_of, stated_topology
     from fabricgauge.judge.thresholds import thresholds_from
 
     reach, declared = doors
+    simulation = simulation_of(options)
+    remembered = (*REMEMBERED, *REMEMBERED_BESIDE)
     apart = len(set(place)) == len(place)
     chosen = tuple(door for door in reach.doors if door.node in place or not apart)
     return Site(
@@ -94,13 +107,34 @@ def site(
         unpinned=options["unpinned"],
         thresholds=thresholds_from(said.thresholds, said.thresholds_origin),
         command=tuple(sys.argv),
-        asked={key: str(options[key]) for key in REMEMBERED if options[key] is not None},
+        asked={key: _text(options[key]) for key in remembered if options[key] not in (None, ())},
+        topology=simulation.platform.topology if simulation else stated_topology(options),
+        simulation=simulation,
     )
 
 
-def wanted(options: dict[str, Any], reach: "Reach") -> "Wanted":
+def _text(value: object) -> str:
+    return "\n".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def wanted(options: dict[str, Any], reach: "Reach") -> "Wanted | FabricWanted":
+    """What to measure: one pair of ranks, or many."""
+    from fabricgauge.cli.fabric import fabric_wanted, is_fabric
+
+    return fabric_wanted(options, reach) if is_fabric(options, reach) else _pair(options, reach)
+
+
+def nodes_of(wanted: "Wanted | FabricWanted") -> tuple[str, ...]:
+    """By rank; a node with several ranks stands several times."""
+    from fabricgauge.plan.fabric_plan import FabricWanted
+
+    return wanted.nodes if isinstance(wanted, FabricWanted) else wanted.place
+
+
+def _pair(options: dict[str, Any], reach: "Reach") -> "Wanted":
     import msgspec
 
+    from fabricgauge.plan.asked import asked
     from fabricgauge.plan.plan import Wanted
     from fabricgauge.plan.profiles import DEFAULT_SIZES, PATTERNS, PROFILES
     from fabricgauge.settings import size_bytes
@@ -112,9 +146,8 @@ def wanted(options: dict[str, Any], reach: "Reach") -> "Wanted":
     }
     changes = {key: value for key, value in said.items() if value is not None}
     patterns = tuple((options["patterns"] or ",".join(PATTERNS)).split(","))
-    unknown = set(patterns) - set(PATTERNS)
-    if unknown:
-        raise UsageError(f"no pattern {sorted(unknown)[0]!r}; there is {', '.join(PATTERNS)}")
+    for word in patterns:
+        asked(word)  # what it cannot be is said before anything is measured
     sizes = options["sizes"]
     return Wanted(
         profile=msgspec.structs.replace(PROFILES[options["profile"]], **changes),

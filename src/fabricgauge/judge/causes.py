@@ -7,7 +7,7 @@ import numpy as np
 
 from fabricgauge.judge import wording
 from fabricgauge.judge.interface import Context
-from fabricgauge.judge.streams import Stream
+from fabricgauge.judge.streams import Stream, streams
 from fabricgauge.judge.traffic import lost_segments, troubles
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Interface, Member, Network, Shaper
@@ -124,16 +124,30 @@ def lower_rate(rate_bit_s: float, fraction: float, near: tuple[float, float]) ->
 
 
 def _lower_rate(low: _Low) -> Iterator[Cause]:
-    rate = lower_rate(low.rate_bit_s, low.stream.fraction, NEAR)
-    if rate is None:
-        return
-    shown = [wording.command(("ethtool", name)) for name in _interface_names(low)]
-    yield Cause(
+    shown = max(_same_way(low), key=lambda stream: stream.fraction)
+    rate = lower_rate(low.rate_bit_s, shown.fraction, NEAR)
+    if rate is not None:
+        yield _link_at(low, rate, shown)
+
+
+def _same_way(low: _Low) -> tuple[Stream, ...]:
+    """All one-way streams between the same ends: what the best of them shows holds for each."""
+    others = streams(low.context, low.stream.subject, "bandwidth", "put_bandwidth")
+    ends = (low.stream.series.origin, low.stream.series.target)
+    same = (one for one in others if (one.series.origin, one.series.target) == ends)
+    return (low.stream, *same)
+
+
+def _link_at(low: _Low, rate: float, shown: Stream) -> Cause:
+    figure = "the figure" if shown.series == low.stream.series else f"that of {shown.series.name}"
+    carried_bit_s = shown.fraction * low.rate_bit_s
+    names = [wording.command(("ethtool", name)) for name in _interface_names(low)]
+    return Cause(
         f"a link on the way runs at {wording.link_rate(rate)} instead of"
         f" {wording.link_rate(low.rate_bit_s)}",
-        f"compare the negotiated rate on each node ({wording.listed(shown)}) and on the"
+        f"compare the negotiated rate on each node ({wording.listed(names)}) and on the"
         " switch's ports; reseat or exchange the cable, and let both ends negotiate",
-        f"the figure is {wording.percent(low.carried_bit_s / rate)} of what a"
+        f"{figure} is {wording.percent(carried_bit_s / rate)} of what a"
         f" {wording.link_rate(rate)} link can carry",
     )
 

@@ -9,20 +9,25 @@ from fabricgauge.judge.subject import Subject, subjects
 from fabricgauge.judge.thresholds import DEFAULTS, Thresholds
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
+from fabricgauge.model.pairs import NO_PAIRS, FabricResult
 from fabricgauge.model.run import Run
 from fabricgauge.model.verdict import Verdict
 
 
 class Context(msgspec.Struct, frozen=True, dict=True):
-    """Everything that a rule may look at; ``ceilings`` are by network name."""
+    """Everything that a rule may look at; ``ceilings`` are by network name.
+
+    ``fabric`` is what the matrices of all pairs say, where pairs of many nodes were measured.
+    """
 
     run: Run
     ceilings: dict[str, Ceiling | Skipped]
     thresholds: Thresholds = DEFAULTS
+    fabric: FabricResult = NO_PAIRS
 
     @cached_property
     def subjects(self) -> tuple[Subject, ...]:
-        return subjects(self.run, self.ceilings)
+        return subjects(self.run, self.ceilings, self.fabric)
 
     def limit(self, name: str) -> float:
         return self.thresholds.value(name)

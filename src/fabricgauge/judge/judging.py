@@ -6,24 +6,33 @@ import msgspec
 
 from fabricgauge.judge.interface import Context, Rule
 from fabricgauge.judge.precedence import worst
-from fabricgauge.judge.rules import DECIDING, DECIDING_IMPORTED, RULES
+from fabricgauge.judge.rules import (
+    DECIDING,
+    DECIDING_IMPORTED,
+    DECIDING_SIMULATED,
+    RULES,
+)
 from fabricgauge.judge.thresholds import DEFAULTS, Thresholds
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
+from fabricgauge.model.pairs import NO_PAIRS, FabricResult
 from fabricgauge.model.run import Run
 from fabricgauge.model.verdict import Outcome, Verdict
 
 #: Raised whenever a rule could judge the same run differently.
-RULES_VERSION = "3"
+RULES_VERSION = "4"
 
 _EXIT_STATUS = {Outcome.PASS: 0, Outcome.WARN: 0, Outcome.FAIL: 1}
 
 
 def judge(
-    run: Run, ceilings: dict[str, Ceiling | Skipped], thresholds: Thresholds = DEFAULTS
+    run: Run,
+    ceilings: dict[str, Ceiling | Skipped],
+    thresholds: Thresholds = DEFAULTS,
+    fabric: FabricResult = NO_PAIRS,
 ) -> tuple[Verdict, ...]:
     """Every rule's verdicts, in the rules' order; ``ceilings`` are by network name."""
-    context = Context(run, ceilings, thresholds)
+    context = Context(run, ceilings, thresholds, fabric)
     names = tuple(subject.name for subject in context.subjects)
     return tuple(_placed(one, names) for rule in RULES for one in _apply(rule, context))
 
@@ -49,6 +58,8 @@ def _apply(rule: Rule, context: Context) -> Sequence[Verdict]:
 
 def deciding(run: Run) -> tuple[str, ...]:
     """The rules without whose pass (or warning) nothing was shown."""
+    if run.fabric.simulated:
+        return DECIDING_SIMULATED
     read = run.launches and all(launch.imported for launch in run.launches)
     return DECIDING_IMPORTED if read else DECIDING
 

@@ -113,7 +113,7 @@ def decides(context: Context, stream: Stream, all_streams: tuple[Stream, ...]) -
     """Whether a low figure of this stream counts against the network.
 
     Both directions at once do not: hosts and acknowledgements share them. Nor does
-    MPI_Put, or a single TCP connection, where others fill the same direction: then it is
+    MPI_Put or MPI_Get, or a single TCP connection, where others fill the same direction: then it is
     MPI's own path, or one processor's.
     """
     if stream.series.pattern == "bidirectional_bandwidth":
@@ -129,9 +129,10 @@ def decides(context: Context, stream: Stream, all_streams: tuple[Stream, ...]) -
 
 
 def _ends(series: Series) -> tuple[str, ...]:
-    """Between whom: the nodes, of others' logs the hosts that they name (or else themselves)."""
+    """From where to where bytes go: nodes; of others' logs the hosts named there, or themselves."""
     if not series.source:
-        return series.origin, series.target
+        ends = series.origin, series.target
+        return ends[::-1] if series.pattern == "get_bandwidth" else ends
     hosts = series.foreign.hosts if series.foreign else ()
     return (*hosts, series.origin, series.target) if hosts else (series.source,)
 

@@ -9,9 +9,11 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.fabric import Network
 from fabricgauge.model.measurement import Measurement, Pattern
+from fabricgauge.model.pairs import NO_PAIRS, FabricResult, PairAnalysis
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.stats.pairs.typical import typical_series
 from fabricgauge.stats.series import Series, series_of
 
 #: Name of what was measured without pinning MPI to a network.
@@ -32,7 +34,9 @@ LOOPBACK = "loopback:"
 class Subject(msgspec.Struct, frozen=True, dict=True):
     """A network (or MPI's own choice) with all that was planned and measured for it.
 
-    ``loopbacks`` are reference launches on single nodes of the subject.
+    ``loopbacks`` are reference launches on single nodes of the subject; ``pairs`` is what the
+    matrices of all its pairs say. Where there are such, ``series`` are those of the pairs that
+    nobody named is part of; single pairs that were measured again are in ``again``.
     """
 
     name: str
@@ -41,6 +45,7 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
     planned: tuple[PlannedLaunch, ...]
     launches: tuple[Launch, ...]
     loopbacks: tuple[Launch, ...]
+    pairs: tuple[PairAnalysis, ...] = ()
 
     @property
     def pinned(self) -> bool:
@@ -63,7 +68,12 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def series(self) -> tuple[Series, ...]:
-        return series_of(self.launches)
+        measured = series_of([one for one in self.launches if one.purpose == "measure"])
+        return (*typical_series(self.pairs), *measured)
+
+    @cached_property
+    def again(self) -> tuple[Series, ...]:
+        return series_of([one for one in self.launches if one.purpose == "again"])
 
     @property
     def burst_cap_bytes_per_s(self) -> float:
@@ -73,7 +83,8 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
         return self.ceiling.payload_bytes_per_s
 
     def of(self, *patterns: Pattern) -> tuple[Series, ...]:
-        return tuple(one for one in self.series if one.pattern in patterns)
+        """Series of these patterns in their plain form, not under a fence or with threads."""
+        return tuple(one for one in self.series if one.pattern in patterns and not one.variant)
 
 
 def ok(launch: Launch) -> tuple[Measurement, ...]:
@@ -119,18 +130,22 @@ def _done(subject: Subject, number: int) -> set[str]:
     }
 
 
-def subjects(run: Run, ceilings: dict[str, Ceiling | Skipped]) -> tuple[Subject, ...]:
+def subjects(
+    run: Run, ceilings: dict[str, Ceiling | Skipped], fabric: FabricResult = NO_PAIRS
+) -> tuple[Subject, ...]:
     """One subject per network that was planned or measured, in the plan's order."""
     everything: tuple[PlannedLaunch | Launch, ...] = (*run.plan.launches, *run.launches)
     names = dict.fromkeys(one.network for one in everything if not is_loopback(one.network))
-    return tuple(_subject(run, ceilings, name) for name in names)
+    return tuple(_subject(run, ceilings, fabric, name) for name in names)
 
 
 def is_loopback(network: str | None) -> bool:
     return network is not None and network.startswith(LOOPBACK)
 
 
-def _subject(run: Run, ceilings: dict[str, Ceiling | Skipped], name: str | None) -> Subject:
+def _subject(
+    run: Run, ceilings: dict[str, Ceiling | Skipped], fabric: FabricResult, name: str | None
+) -> Subject:
     launches = tuple(one for one in run.launches if one.network == name)
     planned = tuple(one for one in run.plan.launches if one.network == name)
     nodes = {node for one in planned for node in one.nodes}
@@ -143,6 +158,7 @@ def _subject(run: Run, ceilings: dict[str, Ceiling | Skipped], name: str | None)
         planned=planned,
         launches=launches,
         loopbacks=tuple(one for one in run.launches if _refers_to(one, name, nodes)),
+        pairs=tuple(one for one in fabric.analyses if one.matrix.network == (name or "")),
     )
 
 

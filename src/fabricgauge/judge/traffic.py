@@ -1,6 +1,6 @@
 """What the nodes' interfaces and connections carried during a launch."""
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -8,6 +8,7 @@ from fabricgauge.judge.subject import ok
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Fabric, is_adapter_port
 from fabricgauge.model.measurement import InterfaceCounters, Measurement, NodeCounters, Socket
+from fabricgauge.model.pattern import PAIR_PATTERNS
 from fabricgauge.model.run import Launch
 from fabricgauge.stats.series import node_of
 
@@ -18,9 +19,9 @@ CARRIED = 0.5
 
 
 class Moved(msgspec.Struct, frozen=True):
-    """One node over a launch's ok cases: payload of its rank, octets sent per interface.
+    """One node over a launch's ok cases: payload of its ranks, octets sent per interface.
 
-    ``by_address`` is what the rank's TCP connections sent, by local address.
+    ``by_address`` is what the ranks' TCP connections sent, by local address.
     ``left_out`` says which counters could not be used, and why.
     """
 
@@ -61,23 +62,36 @@ class Lost(msgspec.Struct, frozen=True):
 
 def moved(launch: Launch, fabric: Fabric) -> tuple[Moved, ...]:
     """One value per node whose counters were read, by rank."""
-    ranks = sorted({counters.rank for counters, _ in launch.counted})
-    return tuple(_moved(launch, fabric, rank) for rank in ranks)
+    counted: dict[int, list[tuple[NodeCounters, tuple[int, ...]]]] = {}
+    for counters, payload_bytes in launch.counted:
+        counted.setdefault(counters.rank, []).append((counters, payload_bytes))
+    beside: dict[str, list[int]] = {}
+    for rank in range(len(launch.nodes)):
+        beside.setdefault(node_of(launch, rank), []).append(rank)
+    return tuple(
+        _moved(launch, fabric, rank, beside.get(node_of(launch, rank), [rank]), counted[rank])
+        for rank in sorted(counted)
+    )
 
 
-def _moved(launch: Launch, fabric: Fabric, rank: int) -> Moved:
+def _moved(
+    launch: Launch,
+    fabric: Fabric,
+    rank: int,
+    ranks: Sequence[int],
+    counted: Iterable[tuple[NodeCounters, tuple[int, ...]]],
+) -> Moved:
+    """The node's counters, read by ``rank``, and the payload of all its ``ranks``."""
     node = node_of(launch, rank)
     payload, sent, left_out = 0, dict[str, int](), list[str]()
-    for counters, payload_bytes in launch.counted:
-        if counters.rank != rank:
-            continue
+    for counters, payload_bytes in counted:
         if counters.went_backwards:
             where = f"{node}:{counters.went_backwards}"
             left_out.append(f"launch {launch.number}: the counters of {where} went backwards")
             continue
-        payload += payload_bytes[rank] if rank < len(payload_bytes) else 0
+        payload += sum(payload_bytes[one] for one in ranks if one < len(payload_bytes))
         _add(sent, counters)
-    by_address = _by_address(ok(launch), rank)
+    by_address = _by_address(ok(launch), ranks)
     if sum(by_address.values()) >= CARRIED * payload:
         sent = {name: count for name, count in sent.items() if not is_adapter_port(name)}
     found = fabric.node(node)
@@ -108,10 +122,10 @@ def sockets(launch: Launch) -> Iterator[tuple[int, Measurement, Socket]]:
                 yield rank, measurement, connection
 
 
-def _by_address(measurements: tuple[Measurement, ...], rank: int) -> dict[str, int]:
+def _by_address(measurements: tuple[Measurement, ...], ranks: Sequence[int]) -> dict[str, int]:
     sent: dict[str, int] = {}
     for measurement in measurements:
-        for connection in measurement.sockets[rank : rank + 1]:
+        for connection in (s for one in ranks for s in measurement.sockets[one : one + 1]):
             for socket in connection:
                 ip = address_of(socket.local)
                 sent[ip] = sent.get(ip, 0) + max(0, socket.sent_bytes)
@@ -153,10 +167,13 @@ def lost_segments(measurement: Measurement) -> tuple[int, float]:
 
 
 def retransmissions(launches: Iterable[Launch], ours: Container[str] | None) -> tuple[Lost, ...]:
-    """Per direction, over all ok cases; ``ours`` are the local addresses that count."""
+    """Per direction, over all ok cases of pairs; ``ours`` are the local addresses that count.
+
+    Which way segments were lost where many ranks worked at once, nothing tells.
+    """
     total: dict[tuple[str, str], tuple[int, float]] = {}
     for launch in launches:
-        for one in ok(launch):
+        for one in (case for case in ok(launch) if case.pattern in PAIR_PATTERNS):
             for rank in range(len(one.sockets)):
                 peer = one.target if rank == one.origin else one.origin
                 key = (node_of(launch, rank), node_of(launch, peer))

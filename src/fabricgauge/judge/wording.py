@@ -15,6 +15,16 @@ PATTERNS: dict[Pattern, str] = {
     "bidirectional_bandwidth": "stream in both directions at once",
     "put_latency": "MPI_Put with its flush",
     "put_bandwidth": "MPI_Put stream",
+    "ping_ping": "both ends send at once",
+    "get_latency": "MPI_Get with its completion",
+    "get_bandwidth": "MPI_Get stream, towards the origin",
+    "accumulate_latency": "MPI_Accumulate with its completion",
+    "fetch_and_op_latency": "MPI_Fetch_and_op with its completion",
+    "compare_and_swap_latency": "MPI_Compare_and_swap with its completion",
+    "persistent_latency": "half round trip of persistent requests",
+    "persistent_bandwidth": "one-way stream of persistent requests",
+    "threads_latency": "half round trip of one of several threads",
+    "threads_bandwidth": "one-way stream of several threads",
 }
 
 _BINARY = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))

@@ -31,7 +31,8 @@ class Curve(msgspec.Struct, frozen=True):
 
     ``network`` is the network that the launches were pinned to, None when MPI was left
     its own choice. ``origin_node`` is the node that sends first (and alone, for
-    ``bandwidth`` and the put patterns).
+    ``bandwidth`` and the put patterns). ``variant`` is what tells it from other curves of the
+    pattern: the epoch that is not a flush (``fence``, ``pscw``) or the threads (``4 threads``).
     """
 
     network: str | None
@@ -39,3 +40,9 @@ class Curve(msgspec.Struct, frozen=True):
     origin_node: str
     target_node: str
     points: tuple[CurvePoint, ...]
+    variant: str = ""
+
+    @property
+    def word(self) -> str:
+        """The pattern as it is asked for: ``put_latency:fence``, ``threads_latency:4``."""
+        return f"{self.pattern}:{self.variant.split()[0]}" if self.variant else self.pattern

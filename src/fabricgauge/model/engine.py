@@ -5,7 +5,11 @@ from typing import Literal
 
 import msgspec
 
-MpiKind = Literal["mpich", "openmpi", "intelmpi"]
+#: ``simgrid`` is SimGrid's SMPI, whose ranks are simulated.
+MpiKind = Literal["mpich", "openmpi", "intelmpi", "simgrid"]
+
+#: Lies beside an engine of SimGrid's: it loads a platform and plants faults into it.
+SIMULATED_LIBRARY = "libfabricgauge-planted.so"
 
 
 class Mpi(msgspec.Struct, frozen=True):

@@ -1,8 +1,11 @@
 """What discovery found: nodes, their interfaces, and the networks that join them."""
 
+from functools import cached_property
+
 import msgspec
 
 from fabricgauge.model.absence import Skipped
+from fabricgauge.model.topology import Topology
 
 
 class Address(msgspec.Struct, frozen=True):
@@ -115,7 +118,7 @@ class Member(msgspec.Struct, frozen=True):
     mtu_bytes: int
 
 
-class Network(msgspec.Struct, frozen=True):
+class Network(msgspec.Struct, frozen=True, dict=True):
     """A subnet that at least two of the nodes share.
 
     ``rate_bit_s`` is the nominal line rate per direction; ``rate_origin`` says where
@@ -157,16 +160,20 @@ class Network(msgspec.Struct, frozen=True):
         return self.stated_mtu_bytes
 
     def member(self, node: str) -> Member | Skipped:
-        for member in self.members:
-            if member.node == node:
-                return member
-        return Skipped(f"{node} has no interface in {self.name} ({self.subnet})")
+        nothing = Skipped(f"{node} has no interface in {self.name} ({self.subnet})")
+        return self._members.get(node, nothing)
+
+    @cached_property
+    def _members(self) -> dict[str, Member]:
+        return {member.node: member for member in reversed(self.members)}
 
 
-class Fabric(msgspec.Struct, frozen=True):
+class Fabric(msgspec.Struct, frozen=True, dict=True):
     """All that discovery found, and what it could not reach.
 
     ``unjoined`` are networks that were meant for these nodes and do not join them.
+    ``topology`` is what a file said of switches and groups; empty where nobody stated it.
+    ``simulated`` says that nodes and networks are a simulator's.
     """
 
     nodes: tuple[Node, ...]
@@ -174,9 +181,12 @@ class Fabric(msgspec.Struct, frozen=True):
     networks: tuple[Network, ...]
     virtual: bool = False
     unjoined: tuple[str, ...] = ()
+    topology: Topology = Topology()
+    simulated: bool = False
 
     def node(self, name: str) -> Node | Skipped:
-        for node in self.nodes:
-            if node.name == name:
-                return node
-        return Skipped(f"{name} was not discovered")
+        return self._nodes.get(name, Skipped(f"{name} was not discovered"))
+
+    @cached_property
+    def _nodes(self) -> dict[str, Node]:
+        return {node.name: node for node in reversed(self.nodes)}

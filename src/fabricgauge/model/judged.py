@@ -5,7 +5,7 @@ import msgspec
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.curve import Curve
-from fabricgauge.model.pairs import FabricResult
+from fabricgauge.model.pairs import NO_PAIRS, FabricResult
 from fabricgauge.model.run import Run
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import Outcome, Verdict
@@ -27,4 +27,4 @@ class Judged(msgspec.Struct, frozen=True):
     judged_utc: str
     rules_version: str
     against: tuple[SuiteCurve, ...] = ()
-    fabric: FabricResult = FabricResult()
+    fabric: FabricResult = NO_PAIRS

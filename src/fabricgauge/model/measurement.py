@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 from fabricgauge.model.pattern import LATENCY_PATTERNS as LATENCY_PATTERNS
-from fabricgauge.model.pattern import Epoch, Load
+from fabricgauge.model.pattern import Epoch, Load, variant
 from fabricgauge.model.pattern import Pattern as Pattern
 from fabricgauge.model.together import Round, Together
 
@@ -198,6 +198,11 @@ class Measurement(msgspec.Struct, frozen=True, tag_field="record", tag="case"):
     load: Load = "none"
     epoch: Epoch = "flush"
     threads: int = 1
+
+    @property
+    def variant(self) -> str:
+        """What tells the case from others of its pattern: ``fence``, ``4 threads``."""
+        return variant(self.pattern, self.epoch, self.threads)
 
 
 class Footer(msgspec.Struct, frozen=True, tag_field="record", tag="footer"):

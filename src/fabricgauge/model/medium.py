@@ -20,4 +20,5 @@ FLOORS: dict[str, Floor] = {
     "nvlink": "memory",
     "pcie": "memory",
     "cxl": "memory",
+    "simulated": "rdma",
 }

@@ -132,3 +132,7 @@ class FabricResult(msgspec.Struct, frozen=True, eq=False):
     @property
     def findings(self) -> tuple[Finding, ...]:
         return tuple(one for analysis in self.analyses for one in analysis.findings)
+
+
+#: Of a run of two nodes.
+NO_PAIRS = FabricResult()

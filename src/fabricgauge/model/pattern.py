@@ -42,9 +42,30 @@ LATENCY_PATTERNS: frozenset[str] = frozenset({
     "multi_latency", "loaded_latency", "all_pairs_latency",
 })  # fmt: skip
 
+#: One rank alone is active in them, so that they can be completed in several ways.
+ONE_SIDED_PATTERNS: frozenset[str] = frozenset({
+    "put_latency", "put_bandwidth", "get_latency", "get_bandwidth", "accumulate_latency",
+    "fetch_and_op_latency", "compare_and_swap_latency",
+})  # fmt: skip
+
+#: Several threads of each rank take part; they need MPI_THREAD_MULTIPLE.
+THREADED_PATTERNS: frozenset[str] = frozenset({"threads_latency", "threads_bandwidth"})
+
+#: A whole round trip passes in a sample, of which it is half.
+ROUND_TRIP_PATTERNS: frozenset[str] = frozenset({
+    "latency", "persistent_latency", "threads_latency",
+})  # fmt: skip
+
 #: What the other ranks do while the pairs of ``loaded_latency`` measure.
 Load = Literal["none", "all_to_all", "incast", "permutation"]
 
 #: How one-sided operations are completed: a flush in a lock epoch, a fence, or
 #: post-start-complete-wait.
 Epoch = Literal["flush", "fence", "pscw"]
+
+
+def variant(pattern: str, epoch: Epoch, threads: int) -> str:
+    """What tells a case from others of its pattern: ``fence``, ``4 threads``; usually nothing."""
+    if pattern in THREADED_PATTERNS:
+        return f"{threads} thread{'' if threads == 1 else 's'}"
+    return "" if epoch == "flush" else epoch

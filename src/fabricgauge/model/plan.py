@@ -1,5 +1,7 @@
 """What is to be measured: cases, grouped in launches of one MPI program each."""
 
+from typing import Literal
+
 import msgspec
 
 from fabricgauge.model.pattern import TOURNAMENT_PATTERNS, Epoch, Load, Pattern
@@ -54,6 +56,10 @@ class Case(msgspec.Struct, frozen=True):
         return (len(self.rounds) or members - 1 + members % 2) * self.round_s(ranks)
 
 
+#: What the plan asked for, or suspects that are measured once more, pair by pair.
+Purpose = Literal["measure", "again"]
+
+
 class Stopping(msgspec.Struct, frozen=True):
     """When a case has enough samples: relative half-width of the median's interval."""
 
@@ -75,6 +81,7 @@ class PlannedLaunch(msgspec.Struct, frozen=True):
     nodes: tuple[str, ...]
     cases: tuple[Case, ...]
     program: str = ""
+    purpose: Purpose = "measure"
 
     @property
     def longest_s(self) -> float:

@@ -4,7 +4,7 @@ import msgspec
 
 from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.measurement import Header, Measurement, NodeCounters, Placement, ProcessorUse
-from fabricgauge.model.plan import Plan
+from fabricgauge.model.plan import Plan, Purpose
 from fabricgauge.model.suite import Strange, SuiteCurve
 from fabricgauge.model.together import Round
 
@@ -52,7 +52,7 @@ class Launch(msgspec.Struct, frozen=True):
     Another suite's output gives ``curves``, and ``strange`` lines that nothing could be
     made of; ``around`` are the counters that were read before and after it, ``program`` is
     the plan's word for what was started. ``rounds`` are those of all-pairs cases, in the order
-    in which they were made.
+    in which they were made. ``purpose`` is the plan's.
     """
 
     number: int
@@ -68,6 +68,7 @@ class Launch(msgspec.Struct, frozen=True):
     around: Around | None = None
     program: str = ""
     rounds: tuple[Round, ...] = ()
+    purpose: Purpose = "measure"
 
     @property
     def figures(self) -> bool:

@@ -2,8 +2,11 @@
 
 from collections.abc import Iterator
 
-from fabricgauge.model.measurement import LATENCY_PATTERNS, Pattern
+from fabricgauge.model.errors import UsageError
+from fabricgauge.model.measurement import LATENCY_PATTERNS
+from fabricgauge.model.pattern import ROUND_TRIP_PATTERNS, THREADED_PATTERNS
 from fabricgauge.model.plan import Case
+from fabricgauge.plan.asked import Asked, asked
 from fabricgauge.plan.profiles import KIB
 
 #: Window of the OSU suite; bandwidth figures of the field assume it.
@@ -14,48 +17,75 @@ SMALLEST_WINDOW = 2
 SAMPLES_PER_CASE = 10
 #: From here up both directions are measured one after the other.
 REVERSE_FROM_BYTES = 64 * KIB
+#: MPI's atomics work on one integer; the engine's are of this size.
+INTEGER_BYTES = 8
+ATOMICS = ("fetch_and_op_latency", "compare_and_swap_latency")
 
 
 def cases(
-    patterns: tuple[Pattern, ...],
+    patterns: tuple[str, ...],
     sizes: tuple[int, ...],
     budget_s: float,
     payload_bytes_per_s: float,
 ) -> tuple[Case, ...]:
-    """All cases for a pair of ranks, smallest messages first within each pattern.
+    """All cases for a pair of ranks, in the order of ``sizes`` within each pattern.
 
-    ``payload_bytes_per_s`` is the ceiling; windows and budgets of large messages on slow
-    networks follow from it, so that a case still gets enough samples for an interval.
+    ``patterns`` are words of ``plan.asked``. ``payload_bytes_per_s`` is the ceiling; windows and
+    budgets of large messages on slow networks follow from it, so that a case still gets enough
+    samples for an interval.
+
+    Raises:
+        UsageError: a word or none of the sizes suits.
     """
     return tuple(
-        _case(pattern, size, origin, budget_s, payload_bytes_per_s)
-        for pattern in patterns
-        for origin, size in _directions(pattern, sizes)
+        _case(one, size, origin, budget_s, payload_bytes_per_s)
+        for one in dict.fromkeys(map(asked, patterns))
+        for origin, size in _directions(one.pattern, sizes)
     )
 
 
-def _directions(pattern: Pattern, sizes: tuple[int, ...]) -> Iterator[tuple[int, int]]:
-    latency = pattern in LATENCY_PATTERNS
-    yield from ((0, size) for size in sizes if latency or size > 0)
+def threaded(case: Case) -> bool:
+    """Whether the case needs a launch in which MPI lets several threads call at once."""
+    return case.pattern in THREADED_PATTERNS
+
+
+def _directions(pattern: str, sizes: tuple[int, ...]) -> Iterator[tuple[int, int]]:
+    yield from ((0, size) for size in _suitable(pattern, sizes))
     if pattern == "bandwidth":
         yield from ((1, size) for size in sizes if size >= REVERSE_FROM_BYTES)
 
 
-def _case(
-    pattern: Pattern, size: int, origin: int, budget_s: float, payload_bytes_per_s: float
-) -> Case:
-    # A half round trip is a sample, but a whole one has to be waited for.
-    message_s = size / payload_bytes_per_s * (2 if pattern == "latency" else 1)
-    window = 1 if pattern in LATENCY_PATTERNS else _window(message_s, budget_s)
+def _suitable(pattern: str, sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """The sizes that the pattern can have; an atomic's is its own whatever was asked for."""
+    if pattern in ATOMICS:
+        return (INTEGER_BYTES,)
+    if pattern != "accumulate_latency":
+        return tuple(size for size in sizes if pattern in LATENCY_PATTERNS or size > 0)
+    whole = tuple(size for size in sizes if size % INTEGER_BYTES == 0)
+    if sizes and not whole:
+        raise UsageError(
+            f"accumulate_latency adds integers of {INTEGER_BYTES} B: none of the sizes"
+            f" {', '.join(map(str, sizes))} B is a multiple of that"
+        )
+    return whole
+
+
+def _case(one: Asked, size: int, origin: int, budget_s: float, payload_bytes_per_s: float) -> Case:
+    # A half round trip is a sample, but a whole one has to be waited for; threads share the link.
+    ways = (2 if one.pattern in ROUND_TRIP_PATTERNS else 1) * one.threads
+    message_s = size / payload_bytes_per_s * ways
+    window = 1 if one.pattern in LATENCY_PATTERNS else _window(message_s, budget_s)
     target = 1 - origin
     return Case(
-        name=f"{pattern}/{size}/{origin}>{target}",
-        pattern=pattern,
+        name=f"{one.pattern}/{size}/{origin}>{target}{one.suffix}",
+        pattern=one.pattern,
         message_bytes=size,
         window=window,
         origin=origin,
         target=target,
         budget_s=max(budget_s, SAMPLES_PER_CASE * window * message_s),
+        epoch=one.epoch,
+        threads=one.threads,
     )
 
 

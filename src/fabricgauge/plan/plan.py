@@ -1,13 +1,17 @@
 """Fabric and profile in, plan out: which launches, in which order."""
 
+from typing import Any
+
 import msgspec
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import Network
-from fabricgauge.model.measurement import Measurement, Pattern
+from fabricgauge.model.measurement import Measurement
+from fabricgauge.model.pattern import THREADED_PATTERNS
 from fabricgauge.model.plan import Plan, PlannedLaunch, Stopping
+from fabricgauge.plan.asked import asked
 from fabricgauge.plan.cases import cases
 from fabricgauge.plan.profiles import MIB, Profile
 
@@ -17,10 +21,13 @@ LARGEST_MESSAGE_BYTES = 1024 * MIB
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """What the user asked for. ``place`` are the nodes of ranks 0 and 1."""
+    """What the user asked for. ``place`` are the nodes of ranks 0 and 1.
+
+    ``patterns`` are words of ``plan.asked``.
+    """
 
     profile: Profile
-    patterns: tuple[Pattern, ...]
+    patterns: tuple[str, ...]
     sizes: tuple[int, ...]
     place: tuple[str, str]
     check_data: bool
@@ -36,12 +43,33 @@ def plan(wanted: Wanted, targets: tuple[tuple[Network | None, Ceiling | Skipped]
         UsageError: no sizes, or a size out of range.
     """
     _require_sizes(wanted.sizes)
+    pieces = [
+        (target, words)
+        for target in targets * wanted.profile.launches
+        for words in apart(wanted.patterns)
+    ]
     launches = tuple(
-        _launch(number, wanted, network, ceiling)
-        for number, (network, ceiling) in enumerate(targets * wanted.profile.launches, start=1)
+        _launch(number, msgspec.structs.replace(wanted, patterns=words), *target)
+        for number, (target, words) in enumerate(pieces, start=1)
     )
     stopping = Stopping(wanted.profile.relative_half_width, wanted.confidence)
     return Plan(wanted.profile.name, stopping, wanted.check_data, launches)
+
+
+def apart(words: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """The patterns of each launch: those of threads have their own.
+
+    The level of thread support that they need makes an MPI slower for everything else.
+    """
+    several = tuple(one for one in words if asked(one).pattern in THREADED_PATTERNS)
+    plain = tuple(one for one in words if one not in several)
+    return tuple(one for one in (plain, several) if one)
+
+
+#: What makes a tournament's case that of one pair of ranks, 0 and 1.
+_ONE_STREAM: dict[str, Any] = {
+    "pattern": "bandwidth", "target": 1, "ranks": 0, "concurrent": 0, "rounds": (),
+}  # fmt: skip
 
 
 def host_reference(number: int, node: str, network: str, of: Plan) -> PlannedLaunch:
@@ -50,10 +78,12 @@ def host_reference(number: int, node: str, network: str, of: Plan) -> PlannedLau
     It repeats the largest streaming cases of the plan's first launch on ``node`` alone.
     """
     measured = next(launch for launch in of.launches if launch.network == network)
-    largest = sorted(
-        (case for case in measured.cases if case.pattern == "bandwidth" and case.origin == 0),
-        key=lambda case: case.message_bytes,
-    )[-3:]
+    streams = (
+        msgspec.structs.replace(case, name=f"bandwidth/{case.message_bytes}/0>1", **_ONE_STREAM)
+        for case in measured.cases
+        if case.pattern in ("bandwidth", "all_pairs_bandwidth") and case.origin == 0
+    )
+    largest = sorted(streams, key=lambda case: case.message_bytes)[-3:]
     return PlannedLaunch(number, f"loopback:{node}", None, (node, node), tuple(largest))
 
 

@@ -10,6 +10,7 @@ MIB = 1024 * KIB
 #: 0 B and every power of two to 4 MiB: the sizes that OSU and IMB print by default.
 DEFAULT_SIZES: tuple[int, ...] = (0, *(2**power for power in range(23)))
 
+#: What is measured of a pair unless other patterns are asked for.
 PATTERNS: tuple[Pattern, ...] = (
     "latency",
     "bandwidth",

@@ -4,6 +4,7 @@ import json
 import signal
 import time
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 
 from fabricgauge.model.command import Command
@@ -43,12 +44,31 @@ def case_lines(cases: Sequence[Case]) -> str:
 
     The last line says that it is the last: Open MPI 5 does not pass the end of input on.
     """
-    lines = "".join(
-        f"{case.name} pattern={case.pattern} bytes={case.message_bytes} window={case.window}"
-        f" origin={case.origin} target={case.target} budget_s={case.budget_s:g}\n"
-        for case in cases
-    )
-    return f"{lines}end\n"
+    return "".join(f"{' '.join(_words(case))}\n" for case in cases) + "end\n"
+
+
+def _words(case: Case) -> Iterator[str]:
+    yield case.name
+    yield f"pattern={case.pattern} bytes={case.message_bytes} window={case.window}"
+    yield f"origin={case.origin} target={case.target} budget_s={case.budget_s:g}"
+    for key in ("ranks", "pairs", "concurrent", "load", "epoch", "threads"):
+        said = getattr(case, key)
+        if said != getattr(_PLAIN, key):
+            yield f"{key}={said}"
+    if case.rounds:
+        yield f"rounds={ranges(case.rounds)}"
+
+
+#: The optional keys of a line are left out where they say what the engine takes anyway.
+_PLAIN = Case("", "latency", 0, 1, 0, 1, 1.0)
+
+
+def ranges(ascending: Sequence[int]) -> str:
+    """Ascending whole numbers as the engine reads them: ``0-3,8``."""
+    # What a number exceeds its place by is the same along an unbroken run.
+    runs = groupby(enumerate(ascending), lambda placed: placed[1] - placed[0])
+    ends = ([number for _, number in run] for _, run in runs)
+    return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in ends)
 
 
 class Running:

@@ -13,7 +13,7 @@ from fabricgauge.stats.series import Point, Series, series_of
 
 
 def curves(run: Run) -> tuple[Curve, ...]:
-    """One curve per network (or None), pattern and direction, in the launches' order.
+    """One curve per network (or None), pattern, variant and direction, in the launches' order.
 
     These are the engine's own; what another suite measured stays as its log tells it.
     """
@@ -34,6 +34,7 @@ def _curve(network: str | None, series: Series) -> Curve:
         origin_node=series.origin,
         target_node=series.target,
         points=tuple(_point(series, point) for point in series.points),
+        variant=series.variant,
     )
 
 

@@ -6,6 +6,7 @@ import msgspec
 
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.measurement import LATENCY_PATTERNS, Measurement, Pattern
+from fabricgauge.model.pattern import PAIR_PATTERNS
 from fabricgauge.model.run import Launch
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.stats.foreign import observed_of, usable_curves, usable_points
@@ -36,7 +37,9 @@ class Series(msgspec.Struct, frozen=True):
 
     ``source`` says which table of which file it is, for a curve that was imported;
     ``program`` what measured it, for one of another suite that we started; ``foreign`` is
-    the first of the curves behind a series of another suite.
+    the first of the curves behind a series of another suite. ``variant`` is what tells it from
+    others of its pattern: ``fence``, ``4 threads``. ``of_pairs`` is over how many
+    pairs of nodes each point is the median, 0 for a series of one pair.
     """
 
     pattern: Pattern
@@ -46,6 +49,8 @@ class Series(msgspec.Struct, frozen=True):
     source: str = ""
     program: str = ""
     foreign: SuiteCurve | None = None
+    of_pairs: int = 0
+    variant: str = ""
 
     @property
     def is_latency(self) -> bool:
@@ -54,8 +59,10 @@ class Series(msgspec.Struct, frozen=True):
     @property
     def name(self) -> str:
         """What a person tells it by: the table it is from, else the direction."""
-        program = f" ({self.program})" if self.program else ""
-        return self.source or f"{self.origin} → {self.target}{program}"
+        if self.of_pairs:
+            return f"{self.origin} → {self.target} (median of {self.of_pairs:,} pairs)"
+        told = self.program or self.variant
+        return self.source or f"{self.origin} → {self.target}{f' ({told})' if told else ''}"
 
     def at_least(self, message_bytes: float) -> tuple[Point, ...]:
         return tuple(point for point in self.points if point.message_bytes >= message_bytes)
@@ -69,8 +76,8 @@ class Series(msgspec.Struct, frozen=True):
         return max(self.at_least(from_bytes), key=_assured, default=None)
 
 
-#: Pattern, origin, target, source, program: what is measured alike belongs to one series.
-_Key = tuple[Pattern, str, str, str, str]
+#: Pattern, origin, target, source, program, variant: what is measured alike is one series.
+_Key = tuple[Pattern, str, str, str, str, str]
 
 
 def _assured(point: Point) -> tuple[bool, float]:
@@ -98,7 +105,8 @@ def series_of(launches: Sequence[Launch]) -> tuple[Series, ...]:
             if curve is not None:
                 foreign.setdefault(key, curve)
     return tuple(
-        Series(*key[:3], _points(found[key]), *key[3:], foreign.get(key)) for key in sorted(found)
+        Series(*key[:3], _points(found[key]), *key[3:5], foreign.get(key), variant=key[5])
+        for key in sorted(found)
     )
 
 
@@ -113,9 +121,10 @@ def _measured(launch: Launch) -> Iterator[_Row]:
     """What the engine measured."""
     for one in usable_of(launch.number, launch.measurements):
         case = one.measurement
-        if case is not None:
+        if case is not None and case.pattern in PAIR_PATTERNS:
             ends = node_of(launch, case.origin), node_of(launch, case.target)
-            yield (case.pattern, *ends, "", ""), case.message_bytes, True, one, None
+            key = (case.pattern, *ends, "", "", case.variant)
+            yield key, case.message_bytes, True, one, None
 
 
 def _read(launch: Launch) -> Iterator[_Row]:
@@ -125,7 +134,7 @@ def _read(launch: Launch) -> Iterator[_Row]:
         source = f"{curve.source}:{curve.first_line} {curve.benchmark}" if launch.imported else ""
         for one in usable_points(curve):
             message_bytes, sized, observed = observed_of(launch.number, curve, one)
-            key = (pattern, *ends, source, launch.program)
+            key = (pattern, *ends, source, launch.program, "")
             yield key, message_bytes, sized, observed, curve
 
 

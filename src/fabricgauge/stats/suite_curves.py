@@ -23,6 +23,16 @@ WHAT: dict[Pattern, str] = {
     "bandwidth": "one-way stream",
     "bidirectional_bandwidth": "streams in both directions, summed",
     "put_bandwidth": "one-way stream of puts",
+    "ping_ping": "one message each way at once",
+    "get_latency": "one get with its completion",
+    "get_bandwidth": "one-way stream of gets",
+    "accumulate_latency": "one accumulate",
+    "fetch_and_op_latency": "one fetch-and-op",
+    "compare_and_swap_latency": "one compare-and-swap",
+    "persistent_latency": "half round trip, persistent requests",
+    "persistent_bandwidth": "one-way stream, persistent requests",
+    "threads_latency": "half round trip of one of several threads",
+    "threads_bandwidth": "one-way stream of several threads",
 }
 
 
@@ -49,20 +59,21 @@ def _placed(launch: Launch, curve: SuiteCurve) -> SuiteCurve:
 def of_engine(curve: Curve, version: str = "", source: str = "") -> SuiteCurve:
     """One curve of the engine; ``source`` is the identity of the run that it is from."""
     quantity: Quantity = "time" if curve.pattern in LATENCY_PATTERNS else "bandwidth"
-    there = "↔" if curve.pattern == "bidirectional_bandwidth" else "→"
+    there = "↔" if curve.pattern in ("bidirectional_bandwidth", "ping_ping") else "→"
+    what = f"{WHAT[curve.pattern]}{f' ({curve.variant})' if curve.variant else ''}"
     return SuiteCurve(
         suite=SUITE,
         version=version,
-        benchmark=curve.pattern,
-        title=f"{WHAT[curve.pattern]}, {curve.origin_node} {there} {curve.target_node}",
-        what=WHAT[curve.pattern],
+        benchmark=curve.word,
+        title=f"{what}, {curve.origin_node} {there} {curve.target_node}",
+        what=what,
         quantity=quantity,
         statistic="median",
         unit_rule=UNIT_RULE,
         first_line=0,
         last_line=0,
         points=_points(curve.points, quantity),
-        pattern=curve.pattern,
+        pattern=None if curve.variant else curve.pattern,
         directions=2 if curve.pattern == "bidirectional_bandwidth" else 1,
         ranks=2,
         settings=_settings(curve),

@@ -54,6 +54,11 @@ def write_beginning(directory: RunDirectory, about: About, fabric: Fabric, plan:
     directory.write("run.json", about)
 
 
+def write_plan(directory: RunDirectory, plan: Plan) -> None:
+    """The plan once more, as launches were added to it."""
+    directory.write("plan.json", plan)
+
+
 def append_record(directory: RunDirectory, entry: Entry) -> None:
     directory.append("results.jsonl", entry)
 
@@ -116,6 +121,7 @@ def _launches(plan: Plan, entries: list[Entry], started: list[Started]) -> tuple
                 curves=tuple(r for r in records if isinstance(r, SuiteCurve)),
                 strange=tuple(r for r in records if isinstance(r, Strange)),
                 program=planned.program if planned else "",
+                purpose=planned.purpose if planned else "measure",
                 around=next((r for r in records if isinstance(r, Around)), None),
             )
         )

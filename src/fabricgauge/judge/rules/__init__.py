@@ -15,6 +15,7 @@ from fabricgauge.judge.rules import (
     host_limited,
     link,
     mtu,
+    outliers,
     path,
     placement,
     stability,
@@ -31,6 +32,7 @@ RULES: tuple[Rule, ...] = (
     completeness,
     coverage,
     fraction,
+    outliers,
     host_limited,
     mtu,
     asymmetry,
@@ -41,6 +43,9 @@ RULES: tuple[Rule, ...] = (
 
 #: Without a pass (or warning) of each of these nothing was shown, whatever the others say.
 DECIDING: tuple[str, ...] = (placement.ID, path.ID, fraction.ID)
+
+#: A simulator carries no bytes that could be counted.
+DECIDING_SIMULATED: tuple[str, ...] = (placement.ID, fraction.ID)
 
 #: The same for others' logs, which prove neither: there the figures must speak, between
 #: the floor and the ceiling of the network that they are said to be of.

@@ -23,6 +23,9 @@ TITLE = "Latency is not below what the medium allows"
 TCP = "floor.tcp"
 OTHERWISE = "floor.rdma"
 
+#: One-sided operations that an MPI may leave out where they carry nothing.
+_MAY_BE_EMPTY = ("put_latency", "get_latency", "accumulate_latency")
+
 _CAUSE = "the ranks exchanged messages through shared memory: they ran on one node"
 _REMEDY = "look at placement and path; start one rank per node and measure again"
 
@@ -90,7 +93,7 @@ def _below(subject: Subject) -> Outcome:
 
 def crosses(series: Series, point: Point) -> bool:
     """Whether a sample has to cross the network: an MPI_Put of nothing need not."""
-    return series.pattern != "put_latency" or point.message_bytes > 0
+    return series.pattern not in _MAY_BE_EMPTY or point.message_bytes > 0
 
 
 def _verdict(context: Context, subject: Subject, found: _Time) -> Verdict:

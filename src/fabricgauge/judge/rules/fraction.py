@@ -55,7 +55,7 @@ def _judge(context: Context, subject: Subject) -> tuple[Verdict, ...]:
         return (Verdict(ID, Outcome.SKIPPED, subject.name, subject.ceiling.reason),)
     other = tuple(one for one in subject.series if unlike(subject, one))
     remarks = (_of_other_headers(subject, other),) if other else ()
-    one_way = streams(context, subject, "bandwidth", "put_bandwidth")
+    one_way = streams(context, subject, "bandwidth", "put_bandwidth", "get_bandwidth")
     one_way = one_way or streams(context, subject, "latency")
     if not one_way:
         return remarks or (_nothing(context, subject),)

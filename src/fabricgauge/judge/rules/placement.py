@@ -1,6 +1,6 @@
 """Did every rank run on the node that it was meant for?"""
 
-from itertools import combinations
+from collections.abc import Iterator, Sequence
 
 from fabricgauge.judge import wording
 from fabricgauge.judge.interface import Context
@@ -33,7 +33,7 @@ def judge(context: Context) -> tuple[Verdict, ...]:
 
 def _judge(context: Context, subject: Subject) -> Verdict:
     if subject.imported:
-        return _told(subject)
+        return _said(subject)
     measured = [launch for launch in subject.launches if ok(launch) or launch.figures]
     if not measured:
         return Verdict(
@@ -53,7 +53,7 @@ def _judge(context: Context, subject: Subject) -> Verdict:
     )
 
 
-def _told(subject: Subject) -> Verdict:
+def _said(subject: Subject) -> Verdict:
     """What others' logs, or whoever imported them, say of the hosts; nobody proves it."""
     lonely = [one for one in subject.curves if len(one.hosts) > 1 and len(set(one.hosts)) == 1]
     nodes = tuple(dict.fromkeys(node for launch in subject.launches for node in launch.nodes))
@@ -82,7 +82,7 @@ def _told(subject: Subject) -> Verdict:
 
 def _summary(outcome: Outcome, findings: list[_Finding]) -> str:
     if outcome is Outcome.PASS:
-        return "every rank ran on its own node, as planned"
+        return "every rank ran on the node that it was meant for"
     return next(sentence for found, sentence in findings if found is outcome)
 
 
@@ -102,36 +102,72 @@ def _findings(context: Context, launch: Launch) -> list[_Finding]:
             Outcome.INCONCLUSIVE,
             f"{at}: only {len(launch.placements)} of {len(launch.nodes)} ranks said where they ran",
         )]  # fmt: skip
-    pairs = combinations(sorted(launch.placements, key=lambda one: one.rank), 2)
-    found = [_pair(context, at, one, other) for one, other in pairs]
-    return found + [
-        finding
-        for placement in launch.placements
-        for finding in _place(context, at, launch, placement)
+    nodes = by_node(launch.placements)
+    return [
+        *_shared(at, launch, nodes),
+        *_apart(context, at, [ranks[0] for ranks in nodes]),
+        *(one for placement in launch.placements for one in _place(context, at, launch, placement)),
     ]
 
 
-def _pair(context: Context, at: str, one: Placement, other: Placement) -> _Finding:
-    ranks = f"{at}: rank {one.rank} ran on {one.host}, rank {other.rank} on {other.host}"
-    if same_node(one, other):
-        return (
-            Outcome.INVALID,
-            f"{at}: ranks {one.rank} and {other.rank} both ran on {one.host}: the same boot id"
-            f" {one.boot_id}, network namespaces {one.net_namespace} and {other.net_namespace}",
-        )
-    if not one.boot_id or one.boot_id != other.boot_id:
-        return Outcome.PASS, f"{ranks}, with different boot ids"
-    if context.run.fabric.virtual:
-        return Outcome.PASS, f"{ranks}, in network namespaces of one kernel: a virtual cluster"
-    return Outcome.WARN, f"{ranks}, but both have boot id {one.boot_id}: one kernel"
+def by_node(placements: Sequence[Placement]) -> tuple[tuple[Placement, ...], ...]:
+    """Ranks that ran on the same node, in rank order: one kernel, and in it one network stack
+    or one host name; where a boot id is not known, one host name.
+    """
+    node_of: dict[tuple[str, str, str], int] = {}
+    nodes: dict[int, list[Placement]] = {}
+    for one in sorted(placements, key=lambda one: one.rank):
+        signs = _signs(one)
+        known = [node_of[sign] for sign in signs if sign in node_of]
+        node = min(known, default=one.rank)
+        for other in set(known) - {node}:  # this rank shows that two nodes are one
+            nodes[node] += nodes.pop(other)
+            node_of = {sign: node if at == other else at for sign, at in node_of.items()}
+        node_of.update(dict.fromkeys(signs, node))
+        nodes.setdefault(node, []).append(one)
+    return tuple(tuple(ranks) for ranks in nodes.values())
 
 
-def same_node(one: Placement, other: Placement) -> bool:
-    """Same kernel, and in it the same network stack or the same host name."""
-    if not one.boot_id or not other.boot_id:
-        return one.host == other.host
-    same_stack = one.net_namespace == other.net_namespace
-    return one.boot_id == other.boot_id and (same_stack or one.host == other.host)
+def _signs(one: Placement) -> tuple[tuple[str, str, str], ...]:
+    if not one.boot_id:
+        return (("host", "", one.host),)
+    return ("stack", one.boot_id, one.net_namespace), ("host", one.boot_id, one.host)
+
+
+def _shared(at: str, launch: Launch, nodes: Sequence[tuple[Placement, ...]]) -> Iterator[_Finding]:
+    """Ranks on one node that were meant for several, or all of them on the only one."""
+    for ranks in nodes:
+        meant = {launch.nodes[one.rank] for one in ranks if 0 <= one.rank < len(launch.nodes)}
+        if len(ranks) > 1 and (len(meant) > 1 or len(nodes) == 1):
+            one, other = ranks[0], ranks[1]
+            more = f" ({len(ranks)} ranks in all)" if len(ranks) > 2 else ""
+            yield (
+                Outcome.INVALID,
+                f"{at}: ranks {one.rank} and {other.rank} both ran on {one.host}{more}: the same"
+                f" boot id {one.boot_id}, network namespaces {one.net_namespace} and"
+                f" {other.net_namespace}",
+            )
+
+
+def _apart(context: Context, at: str, firsts: Sequence[Placement]) -> Iterator[_Finding]:
+    """Whether different nodes are different machines."""
+    machines: dict[str, list[Placement]] = {}
+    for one in firsts:
+        machines.setdefault(one.boot_id or f"unknown, {one.host}", []).append(one)
+    if len(machines) == len(firsts) > 1:
+        yield Outcome.PASS, f"{at}: {_told(firsts)}, with different boot ids"
+    for boot_id, same in machines.items():
+        if len(same) < 2:
+            continue
+        ranks = f"{at}: {_told(same)}"
+        if context.run.fabric.virtual:
+            yield Outcome.PASS, f"{ranks}, in network namespaces of one kernel: a virtual cluster"
+        else:
+            yield Outcome.WARN, f"{ranks}, but all have boot id {boot_id}: one kernel"
+
+
+def _told(placements: Sequence[Placement]) -> str:
+    return wording.listed([f"rank {one.rank} ran on {one.host}" for one in placements], 4)
 
 
 def _place(context: Context, at: str, launch: Launch, placement: Placement) -> tuple[_Finding, ...]:

@@ -1,0 +1,70 @@
+"""From the rounds of a run to what they say of its nodes, and to whom to measure again."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from fabricgauge.ceiling.technologies import ceilings
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.pairs import FabricResult, Finding, PairAnalysis, Suspect
+from fabricgauge.model.plan import PlannedLaunch
+from fabricgauge.model.run import Run
+from fabricgauge.plan.plan import ASSUMED_PAYLOAD_BYTES_PER_S
+from fabricgauge.plan.suspects import again
+from fabricgauge.stats.pairs.analysis import analyse_all
+from fabricgauge.stats.pairs.matrices import matrices
+
+
+def fabric_result(run: Run) -> FabricResult:
+    """What the matrices of all pairs say; nothing where only two nodes were measured."""
+    made = [launch for launch in run.launches if launch.rounds]
+    if not made:
+        return FabricResult()
+    return FabricResult(analyse_all(matrices(made), run.fabric.topology))
+
+
+class Recheck(msgspec.Struct, frozen=True):
+    """A launch that measures suspects again, or why there is none for that network."""
+
+    network: str | None
+    launch: PlannedLaunch | Skipped
+
+
+def rechecks(run: Run, result: FabricResult) -> Iterator[Recheck]:
+    """One launch per network on which somebody is suspected."""
+    number = max(launch.number for launch in run.plan.launches)
+    limits = ceilings(run.fabric.networks)
+    for name in dict.fromkeys(analysis.matrix.network for analysis in result.analyses):
+        analyses = [one for one in result.analyses if one.matrix.network == name]
+        accused = tuple(_accused(analyses))
+        if not accused:
+            continue
+        number += 1
+        network = next((one for one in run.fabric.networks if one.name == name), None)
+        limit = limits.get(name)
+        rate = (
+            ASSUMED_PAYLOAD_BYTES_PER_S
+            if limit is None or isinstance(limit, Skipped)
+            else limit.payload_bytes_per_s
+        )
+        made = again(number, accused, _healthy(analyses), network, rate, run.fabric.topology)
+        if isinstance(made, Skipped):
+            yield Recheck(name, made)
+        else:
+            yield Recheck(name, msgspec.structs.replace(made.launch, purpose="again"))
+
+
+def _accused(analyses: list[PairAnalysis]) -> Iterator[Finding | Suspect]:
+    for analysis in analyses:
+        yield from (one for one in analysis.findings if one.explanation == "fault")
+        yield from analysis.suspects
+
+
+def _healthy(analyses: list[PairAnalysis]) -> tuple[str, ...]:
+    """All nodes, those that stand out least first."""
+    worst: dict[str, float] = {}
+    for analysis in analyses:
+        for one in analysis.ranking:
+            effect = max(abs(one.sending), abs(one.receiving))
+            worst[one.node] = max(worst.get(one.node, 0.0), effect)
+    return tuple(sorted(worst, key=lambda node: (worst[node], node)))

@@ -1,0 +1,207 @@
+"""Which node, direction, link or group is slower than its peers?"""
+
+from collections.abc import Iterator
+
+from fabricgauge.judge import causes, wording
+from fabricgauge.judge.accused import Accused, accused, called, effect
+from fabricgauge.judge.interface import Context
+from fabricgauge.judge.streams import Stream
+from fabricgauge.judge.subject import Subject
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.pairs import Finding, PairAnalysis, Suspect
+from fabricgauge.model.verdict import Figure, Outcome, Verdict
+from fabricgauge.stats.pairs.again import Again, again
+
+ID = "outliers"
+TITLE = "No node, direction, link or group is slower than its peers"
+
+#: Suspects that are told one by one; the others are counted.
+MOST_SUSPECTS = 6
+
+_LOOK = {
+    "latency": "look at what else runs there, at power states and interrupt moderation of the"
+    " adapter, and at the switch port's counters; exchange cable and port one at a time",
+    "bandwidth": "compare its link's negotiated rate and width with the others', then error"
+    " counters of both ends; exchange cable and switch port one at a time",
+}
+_GROUP = (
+    "look at the cables and counters between this group's switch and the next level: a missing or"
+    " slow uplink; compare with another group's"
+)
+_AGAIN = "measure it again: fabricgauge check --resume RUN, or a new check of the named nodes"
+
+
+def judge(context: Context) -> tuple[Verdict, ...]:
+    return tuple(
+        verdict
+        for subject in context.subjects
+        if subject.pairs
+        for verdict in _judge(context, subject)
+    )
+
+
+def _judge(context: Context, subject: Subject) -> Iterator[Verdict]:
+    faults = accused(subject)
+    for one in faults:
+        yield _fault(context, subject, one, faults)
+    for analysis in subject.pairs:
+        yield from (_property(subject, one) for one in analysis.findings if _is_property(one))
+    suspects = _suspects(subject, faults)
+    if suspects:
+        yield _suspected(subject, suspects)
+    if not faults and not suspects:
+        yield _nobody(subject)
+
+
+def _is_property(one: Finding) -> bool:
+    return one.explanation == "oversubscription"
+
+
+def _fault(
+    context: Context, subject: Subject, one: Accused, faults: tuple[Accused, ...]
+) -> Verdict:
+    worst = one.worst
+    seen_again = _again(subject, worst, faults)
+    outcome = _outcome(subject, seen_again)
+    likely = _likely(context, subject, worst, faults)
+    return Verdict(
+        rule=ID,
+        outcome=outcome,
+        subject=f"{subject.name}, {one.name}",
+        summary=f"{_NAMED[outcome]} {one.name}: {effect(worst)}",
+        figure=Figure(worst.effect, "share", f"{worst.quantity} beside the other pairs'"),
+        evidence=(
+            *(effect(finding) for finding in one.findings),
+            *(line for finding in one.findings for line in finding.evidence),
+            _told_again(worst, seen_again),
+            *(cause.evidence for cause in likely if cause.evidence),
+        ),
+        cause=likely[0].cause if likely else _cause(outcome, worst),
+        remedy=_AGAIN
+        if outcome is Outcome.INCONCLUSIVE
+        else likely[0].remedy
+        if likely
+        else _GROUP
+        if worst.part == "group"
+        else _LOOK[worst.quantity],
+    )
+
+
+_NAMED = {
+    Outcome.FAIL: "at fault is",
+    Outcome.WARN: "slow among many, but not when measured alone:",
+    Outcome.INCONCLUSIVE: "suspected, but not confirmed, is",
+}
+
+
+def _outcome(subject: Subject, seen: Again | Skipped) -> Outcome:
+    if isinstance(seen, Skipped):
+        return Outcome.INCONCLUSIVE
+    return Outcome.FAIL if seen.confirmed else Outcome.WARN
+
+
+def _again(subject: Subject, one: Finding, faults: tuple[Accused, ...]) -> Again | Skipped:
+    names = {name for fault in faults for name in _nodes(subject, fault.worst)}
+    members = _nodes(subject, one) if one.part == "group" else ()
+    return again(one, subject.again, names, members)
+
+
+def _nodes(subject: Subject, one: Finding) -> tuple[str, ...]:
+    if one.part != "group":
+        return one.names[:1] if one.part == "rail" else one.names
+    groups = (group for analysis in subject.pairs for group in analysis.groups)
+    return next((group.nodes for group in groups if group.name == one.names[0]), ())
+
+
+def _told_again(one: Finding, seen: Again | Skipped) -> str:
+    if isinstance(seen, Skipped):
+        return f"not confirmed by a second measurement: {seen.reason}"
+    figure = wording.duration if one.quantity == "latency" else wording.rate
+    return (
+        f"measured again alone, with {wording.listed(seen.partners) or 'each other'}:"
+        f" {figure(seen.own)} beside {figure(seen.good)} of {seen.controls} good pairs"
+    )
+
+
+def _cause(outcome: Outcome, worst: Finding) -> str:
+    if outcome is Outcome.WARN:
+        return "other load at that time, or a way that several pairs had to share"
+    if worst.part == "group":
+        return "the group's way to the others carries less than that of its peers"
+    return "its link, adapter or port, or something that keeps the node busy"
+
+
+def _likely(
+    context: Context, subject: Subject, one: Finding, faults: tuple[Accused, ...]
+) -> tuple[causes.Cause, ...]:
+    """What the evidence of one of its pairs points at, where that is more than a guess."""
+    if isinstance(subject.ceiling, Skipped) or one.quantity != "bandwidth":
+        return ()
+    own = {*one.names}
+    others = {name for fault in faults for name in fault.worst.names} - own
+    for series in subject.again:
+        ends = {series.origin, series.target}
+        if series.pattern == "bandwidth" and ends & own and not ends & others:
+            best = series.best(context.limit("fraction.from"))
+            if best is not None:
+                stream = Stream(subject, subject.ceiling, series, best)
+                found = causes.causes(context, stream)
+                return tuple(cause for cause in found if cause.evidence)
+    return ()
+
+
+def _property(subject: Subject, one: Finding) -> Verdict:
+    return Verdict(
+        ID, Outcome.WARN, subject.name,
+        f"what crosses between groups has a {effect(one)}: an oversubscribed level, no defect",
+        Figure(one.effect, "share", "between groups beside within them"), None, one.evidence,
+        "fewer or slower links between the switches than below them",
+        "if the fabric was bought as non-blocking, look for missing uplinks on all switches;"
+        " otherwise keep jobs within a group",
+    )  # fmt: skip
+
+
+def _suspects(subject: Subject, faults: tuple[Accused, ...]) -> tuple[Suspect, ...]:
+    """Those that no fault explains, each once, the most conspicuous first."""
+    named = {name for fault in faults for name in _nodes(subject, fault.worst)}
+    found: dict[tuple[str, tuple[str, ...]], Suspect] = {}
+    for analysis in subject.pairs:
+        for one in sorted(analysis.suspects, key=lambda one: -abs(one.effect)):
+            if not named & set(one.names):
+                found.setdefault((one.part, one.names), one)
+    return tuple(sorted(found.values(), key=lambda one: (-abs(one.effect), one.names)))
+
+
+def _suspected(subject: Subject, suspects: tuple[Suspect, ...]) -> Verdict:
+    first = suspects[0]
+    shown = [called(one.part, one.names) for one in suspects]
+    return Verdict(
+        ID, Outcome.WARN, subject.name,
+        f"conspicuous, but not enough to name anybody: {wording.listed(shown, MOST_SUSPECTS)}",
+        Figure(first.effect, "share", f"{first.quantity} beside the other pairs'"), None,
+        tuple(
+            f"{called(one.part, one.names)}: {wording.percent(abs(one.effect))}"
+            f" {'lower' if one.effect < 0 else 'higher'} {one.quantity}; {one.reason}"
+            for one in suspects[:MOST_SUSPECTS]
+        ),
+        first.reason, first.next_test,
+    )  # fmt: skip
+
+
+def _nobody(subject: Subject) -> Verdict:
+    nodes = len(subject.pairs[0].matrix.nodes)
+    return Verdict(
+        ID, Outcome.PASS, subject.name,
+        f"none of {nodes:,} nodes stands out",
+        evidence=tuple(_matrix(one) for one in subject.pairs),
+    )  # fmt: skip
+
+
+def _matrix(analysis: PairAnalysis) -> str:
+    matrix = analysis.matrix
+    figure = wording.duration if matrix.quantity == "latency" else wording.rate
+    return (
+        f"{matrix.quantity} {wording.at(matrix.message_bytes)}: typical"
+        f" {figure(analysis.typical)}, {wording.percent(matrix.coverage)} of the directed pairs"
+        f" measured, unexplained {wording.percent(analysis.noise)}"
+    )

@@ -1,0 +1,174 @@
+"""What a matrix of pairs says: groups, levels, and who is at fault."""
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from fabricgauge.model.pairs import Finding, PairAnalysis, PairMatrix, Spectrum
+from fabricgauge.model.topology import Topology
+from fabricgauge.stats.pairs.between import Blocks, between, blocks, order
+from fabricgauge.stats.pairs.changing import changing, jitter, restless
+from fabricgauge.stats.pairs.ends import Both, End, Search, find_ends
+from fabricgauge.stats.pairs.expected import subtract_expected
+from fabricgauge.stats.pairs.explained import Known, Left, nothing_known
+from fabricgauge.stats.pairs.found import found_topology
+from fabricgauge.stats.pairs.grouping import Grouping, grouping
+from fabricgauge.stats.pairs.limits import Limits
+from fabricgauge.stats.pairs.naming import Naming
+from fabricgauge.stats.pairs.noise import Noise, noise
+from fabricgauge.stats.pairs.remaining import Remaining, remaining
+from fabricgauge.stats.pairs.singles import find_singles, residual
+from fabricgauge.stats.pairs.slowness import Slowness, slowness
+from fabricgauge.stats.pairs.spectrum import spectrum
+from fabricgauge.stats.pairs.standings import ranking
+from fabricgauge.stats.pairs.strips import F64, turned
+from fabricgauge.stats.pairs.uplinks import (
+    Crossing,
+    find_uplinks,
+    oversubscription,
+    slow_blocks,
+)
+
+_NOWHERE = Topology()
+#: With this share of the nodes slow, one of so many, the median over all pairs is still a healthy
+#: pair's.
+_MANY_SLOW = 16
+_USUAL = Limits()
+
+
+class Solved(msgspec.Struct, frozen=True, eq=False):
+    """Slowness beyond what is expected, and everything that is named in it."""
+
+    slow: Slowness
+    grouping: Grouping
+    blocks: Blocks
+    noise: Noise
+    crossing: Crossing | None
+    uplinks: list[End]
+    ends: list[End]
+    both: Both
+    left: Left
+
+
+def analyse_all(
+    matrices: Sequence[PairMatrix], topology: Topology = _NOWHERE, limits: Limits = _USUAL
+) -> tuple[PairAnalysis, ...]:
+    """Each matrix; without a topology, groups that a network's latency shows hold for all of it."""
+    stated = {
+        matrix.network: topology if topology.groups else _of_network(matrices, matrix.network)
+        for matrix in matrices
+    }
+    return tuple(analyse(matrix, stated[matrix.network], limits) for matrix in matrices)
+
+
+def analyse(
+    matrix: PairMatrix, topology: Topology = _NOWHERE, limits: Limits = _USUAL
+) -> PairAnalysis:
+    """Name who is at fault in one matrix; without groups they are looked for in it.
+
+    Bandwidth is taken for a bottleneck: what is slowest on a pair's way decides. Latency is taken
+    for a sum of delays. docs/explanation/who-is-at-fault.md tells the method and its limits.
+    """
+    groups = grouping(matrix.nodes, topology if topology.groups else found_topology(matrix))
+    start = slowness(matrix)
+    if not np.isfinite(start.typical):
+        return _nothing(matrix, groups)
+    solved = solve(matrix, start, groups, limits)
+    rest = _remaining(matrix, solved, limits)
+    jitters = jitter(matrix)
+    naming = Naming(matrix, solved.slow, groups, _usual(matrix, solved))
+    findings = _findings(naming, solved, rest, limits)
+    changed = changing(
+        matrix, solved.slow, solved.noise, limits.slowness(matrix.quantity), limits.rate
+    )
+    suspects = [
+        *rest.suspects(naming),
+        *(naming.changed(one) for one in changed),
+        *(naming.restless(int(i), jitters) for i in restless(jitters)),
+    ]
+    return PairAnalysis(
+        matrix, groups.groups, groups.by, start.typical, rest.sigma, between(start, solved.blocks),
+        order(groups),
+        ranking(matrix, solved.slow, groups, solved.both, jitters),
+        spectrum(matrix.values, rest.sigma, twice=start.adds_up), findings, tuple(suspects),
+    )  # fmt: skip
+
+
+def solve(matrix: PairMatrix, slow: Slowness, groups: Grouping, limits: Limits) -> Solved:
+    """Take away what is expected, name slow groups, then slow ends; ``slow`` is changed."""
+    table = blocks(slow.values, groups)
+    first = noise(matrix, slow)
+    uplinks = find_uplinks(slow, groups, table.fast, first, limits)
+    expected = subtract_expected(slow, groups, table.fast, slow_blocks(uplinks, groups))
+    level = noise(matrix, slow)
+    crossing = oversubscription(expected, groups, level)
+    limit = limits.slowness(slow.quantity)
+    back = slow.values if slow.adds_up else turned(slow.values)
+    left = Left(slow, _knowing(groups, uplinks), back)
+    bottleneck = not slow.adds_up and crossing is not None and crossing.level > 0.5 * limit
+    ends, both = find_ends(Search(left, level, limits, bottleneck))
+    return Solved(slow, groups, table, level, crossing, uplinks, ends, both, left)
+
+
+def _remaining(matrix: PairMatrix, solved: Solved, limits: Limits) -> Remaining:
+    rest = residual(solved.left, solved.both, solved.noise)
+    limit = limits.slowness(matrix.quantity)
+    singles = find_singles(matrix, rest, solved.noise, limit)
+    return remaining(singles, rest, solved.left, limits)
+
+
+def _usual(matrix: PairMatrix, solved: Solved) -> float:
+    """The latency of healthy pairs over that of all; one where few nodes are slow."""
+    slow, ends = solved.slow, [end.index for end in solved.ends]
+    if not slow.adds_up or len(ends) * _MANY_SLOW < len(slow.values):
+        return 1.0
+    healthy = np.delete(np.delete(matrix.values, ends, axis=0), ends, axis=1)
+    measured = healthy[np.isfinite(healthy)]
+    return float(np.median(measured)) / slow.typical if measured.size else 1.0
+
+
+def _of_network(matrices: Sequence[PairMatrix], network: str) -> Topology:
+    """Groups in the latency of the smallest messages, or else in the largest ones' bandwidth."""
+    here = [matrix for matrix in matrices if matrix.network == network]
+    here.sort(key=lambda one: (one.quantity != "latency", one.message_bytes))
+    latencies = [one for one in here if one.quantity == "latency"]
+    return found_topology((latencies or here[::-1])[0])
+
+
+def _knowing(groups: Grouping, uplinks: Sequence[End]) -> Known:
+    known = nothing_known(groups)
+    for end in uplinks:
+        members = groups.members[end.index]
+        if end.part != "receiver":
+            known.outward[members] = max(end.sending, 0.0)
+        if end.part != "sender":
+            known.inward[members] = max(end.receiving, 0.0)
+    return known
+
+
+def _findings(
+    naming: Naming, solved: Solved, rest: Remaining, limits: Limits
+) -> tuple[Finding, ...]:
+    found = [naming.group(end) for end in solved.uplinks]
+    found += [naming.node(end) for end in solved.ends]
+    found += rest.findings(naming)
+    crossing = solved.crossing
+    limit = limits.slowness(solved.slow.quantity)
+    if not solved.slow.adds_up and crossing is not None and crossing.level >= limit:
+        found.append(naming.oversubscription(crossing, _crossing_pairs(solved.grouping)))
+    return tuple(sorted(found, key=lambda one: (one.explanation, -abs(one.effect), one.names)))
+
+
+def _crossing_pairs(groups: Grouping) -> int:
+    sizes = np.array([one.size for one in groups.members[:-1]])
+    return int(sizes.sum() ** 2 - (sizes**2).sum())
+
+
+def _nothing(matrix: PairMatrix, groups: Grouping) -> PairAnalysis:
+    """Of a matrix in which nothing was measured."""
+    table: F64 = np.full((len(groups.groups), len(groups.groups)), np.nan)
+    return PairAnalysis(
+        matrix, groups.groups, groups.by, 0.0, 0.0, table, order(groups), (),
+        Spectrum((), (), ()), (), (),
+    )  # fmt: skip

@@ -1,0 +1,177 @@
+"""Slow senders, receivers and nodes: what is slow with nearly all partners."""
+
+from typing import Literal
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from fabricgauge.stats.pairs.explained import Known, Left
+from fabricgauge.stats.pairs.limits import Limits
+from fabricgauge.stats.pairs.noise import Noise
+from fabricgauge.stats.pairs.outliers import Standing, standing
+from fabricgauge.stats.pairs.significance import false_discovery
+from fabricgauge.stats.pairs.strips import Levels, Strip, levels
+
+#: A slow end is slow with at least three quarters of its partners.
+QUARTER = 0.25
+
+#: The other direction of a slow end is slow as well at this p already, and this much of the limit.
+_ALSO, _ALSO_SHARE = 0.01, 0.75
+
+#: More than this and all that stands out in one look is named at once.
+_ONE_BY_ONE = 512
+
+Ending = Literal["node", "sender", "receiver"]
+
+
+class End(msgspec.Struct, frozen=True):
+    """A slow end. ``sending`` and ``receiving`` are its excess slowness, healthy or not."""
+
+    index: int
+    part: Ending
+    level: float
+    error: float
+    q: float
+    sending: float
+    receiving: float
+
+
+class Both(msgspec.Struct, frozen=True, eq=False):
+    """The standing of all senders and of all receivers; one and the same where delays add up."""
+
+    sending: Standing
+    receiving: Standing
+
+
+class Search(msgspec.Struct, frozen=True, eq=False):
+    """What the search for slow ends needs. ``confined`` looks within groups only as well."""
+
+    left: Left
+    noise: Noise
+    limits: Limits
+    confined: bool
+
+    @property
+    def limit(self) -> float:
+        return self.limits.slowness(self.left.slow.quantity)
+
+    @property
+    def nodes(self) -> int:
+        return int(self.left.known.sending.size)
+
+    @property
+    def symmetric(self) -> bool:
+        return self.left.slow.adds_up
+
+
+def find_ends(search: Search) -> tuple[list[End], Both]:
+    """Name the slowest first, take its part away, and look again until nothing stands out.
+
+    ``left.known`` is filled in. The second value is how all nodes stand in the end.
+    """
+    named: dict[int, End] = {}
+    while True:
+        new = _next(search, named)
+        if not new:
+            break
+        for end in new:
+            named[end.index] = end
+            _remember(search.left.known, end)
+    return _measured_again(search, named)
+
+
+def stand(search: Search, share: float, healthy: NDArray[np.bool_]) -> Both:
+    """How each node's quantile over its partners compares with the healthy ones'."""
+    left = search.left
+    sending = _against(search, left.sending, share, healthy)
+    if search.symmetric:
+        return Both(sending, sending)
+    return Both(sending, _against(search, left.receiving, share, healthy))
+
+
+def _against(search: Search, strip: Strip, share: float, healthy: NDArray[np.bool_]) -> Standing:
+    found = _judge(search, levels(strip, search.nodes, share), healthy, share)
+    if not search.confined:
+        return found
+    inside = levels(search.left.within(strip), search.nodes, share)
+    return _worse(found, _judge(search, inside, healthy, share))
+
+
+def _judge(search: Search, found: Levels, healthy: NDArray[np.bool_], share: float) -> Standing:
+    noise = search.noise
+    return standing(found, noise.pair, noise.freedom, healthy, middle=share == 0.5)
+
+
+def _worse(every: Standing, inside: Standing) -> Standing:
+    """A bottleneck between groups hides a lesser one at a node; within its group it shows."""
+    better = inside.p < every.p * 1e-3
+    return Standing(
+        np.where(better, inside.excess, every.excess),
+        np.where(better, inside.error, every.error),
+        np.where(better, inside.p, every.p),
+    )
+
+
+def _next(search: Search, named: dict[int, End]) -> list[End]:
+    healthy = np.ones(search.nodes, dtype=bool)
+    healthy[list(named)] = False
+    both = stand(search, QUARTER, healthy)
+    found = [end for end in _ends(search, both) if end.index not in named]
+    if not found or search.nodes > _ONE_BY_ONE:
+        return found
+    worst = max(end.level for end in found)
+    return [end for end in found if end.level == worst]
+
+
+def _ends(search: Search, both: Both) -> list[End]:
+    """All that stand out now."""
+    limit, rate = search.limit, search.limits.rate
+    out, back = both.sending, both.receiving
+    if search.symmetric:
+        q = false_discovery(out.p, out.tests)
+        slow = (q <= rate) & out.reaches(limit)
+        return [
+            End(int(i), "node", out.excess[i], out.error[i], q[i], out.excess[i], out.excess[i])
+            for i in np.flatnonzero(slow)
+        ]
+    q = false_discovery(np.concatenate((out.p, back.p)), out.tests + back.tests)
+    reach = np.stack((out.reaches(limit), back.reaches(limit)))
+    slow = (q.reshape(2, -1) <= rate) & reach
+    large = np.stack((out.excess, back.excess)) >= _ALSO_SHARE * limit
+    also = (reach | large) & (np.stack((out.p, back.p)) <= _ALSO)
+    return [
+        _end(both, q.reshape(2, -1)[:, i], also[:, i], int(i))
+        for i in np.flatnonzero(slow.any(axis=0))
+    ]
+
+
+def _end(both: Both, q: NDArray[np.float64], slow: NDArray[np.bool_], index: int) -> End:
+    excess = np.array([both.sending.excess[index], both.receiving.excess[index]])
+    error = np.array([both.sending.error[index], both.receiving.error[index]])
+    part: Ending = "node" if slow.all() else "sender" if slow[0] else "receiver"
+    return End(
+        index, part, float(excess[slow].mean()), float(np.sqrt((error[slow] ** 2).mean())),
+        float(q.min()), float(excess[0]), float(excess[1]),
+    )  # fmt: skip
+
+
+def _remember(known: Known, end: End) -> None:
+    if end.part != "receiver":
+        known.sending[end.index] = max(end.sending, 0.0)
+    if end.part != "sender":
+        known.receiving[end.index] = max(end.receiving, 0.0)
+
+
+def _measured_again(search: Search, named: dict[int, End]) -> tuple[list[End], Both]:
+    """Effects by medians, now that slow partners do not move them any more."""
+    healthy = np.ones(search.nodes, dtype=bool)
+    healthy[list(named)] = False
+    both = stand(search, 0.5, healthy)
+    ends = []
+    for end in named.values():
+        slow = np.array([end.part != "receiver", end.part != "sender"])
+        again = _end(both, np.array([end.q]), slow, end.index)
+        ends.append(again if np.isfinite(again.level) else end)
+        _remember(search.left.known, ends[-1])
+    return ends, both
