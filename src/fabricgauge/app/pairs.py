@@ -13,6 +13,8 @@ from fabricgauge.plan.plan import ASSUMED_PAYLOAD_BYTES_PER_S
 from fabricgauge.plan.suspects import again
 from fabricgauge.stats.pairs.analysis import analyse_all
 from fabricgauge.stats.pairs.matrices import matrices
+from fabricgauge.stats.pairs.promoted import promoted
+from fabricgauge.stats.series import Series, series_of
 
 
 def fabric_result(run: Run) -> FabricResult:
@@ -20,7 +22,17 @@ def fabric_result(run: Run) -> FabricResult:
     made = [launch for launch in run.launches if launch.rounds]
     if not made:
         return FabricResult()
-    return FabricResult(analyse_all(matrices(made), run.fabric.topology))
+    analyses = analyse_all(matrices(made), run.fabric.topology)
+    return FabricResult(tuple(promoted(one, _again(run, one.matrix.network)) for one in analyses))
+
+
+def _again(run: Run, network: str) -> tuple[Series, ...]:
+    """Single pairs of a network that were measured to confirm suspicions."""
+    return series_of([
+        launch
+        for launch in run.launches
+        if launch.purpose == "again" and (launch.network or "") == network
+    ])  # fmt: skip
 
 
 class Recheck(msgspec.Struct, frozen=True):

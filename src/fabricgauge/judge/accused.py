@@ -64,6 +64,6 @@ def effect(one: Finding) -> str:
     word = "lower" if one.effect < 0 else "higher"
     return (
         f"{one.quantity} {wording.at(one.message_bytes)} {wording.percent(abs(one.effect))} {word}"
-        f" than the others' (95 % interval {wording.percent(ends[0])} to"
+        f" than the others' (interval {wording.percent(ends[0])} to"
         f" {wording.percent(ends[1])}; false-discovery rate {one.q:.2g}; {one.affected:,} pairs)"
     )

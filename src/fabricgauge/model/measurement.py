@@ -16,7 +16,6 @@ from fabricgauge.model.together import Round, Together
 FORMAT_VERSION = "1.1"
 
 
-
 class Timer(msgspec.Struct, frozen=True):
     """The clock that the samples were taken with, as measured at start-up."""
 

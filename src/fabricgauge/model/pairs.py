@@ -1,5 +1,6 @@
 """All pairs of a fabric: matrices of one quantity, and what was concluded from them."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -35,6 +36,13 @@ class PairMatrix(msgspec.Struct, frozen=True, eq=False):
         count = len(self.nodes)
         apart = np.isfinite(self.values) & ~np.eye(count, dtype=bool)
         return int(apart.sum()) / (count * (count - 1)) if count > 1 else 0.0
+
+
+def matrix_keys(matrices: Sequence[PairMatrix]) -> tuple[str, ...]:
+    """The name of each in ``matrices.npz``: its place, quantity and message size."""
+    return tuple(
+        f"{place}-{one.quantity}-{one.message_bytes}" for place, one in enumerate(matrices)
+    )
 
 
 #: What is at fault: a node in both directions, one direction of a node, one pair of nodes, a

@@ -1,9 +1,9 @@
 """What stands above our figures when they are printed in another suite's layout."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from fabricgauge.model.curve import Curve
-from fabricgauge.report.conclusion import headline
+from fabricgauge.report.conclusion import SIMULATED, headline, is_simulated
 from fabricgauge.report.interface import Judged
 from fabricgauge.report.networks import is_reference, named
 from fabricgauge.report.quantities import half_width
@@ -23,6 +23,8 @@ def provenance(judged: Judged, suite: str) -> Iterator[str]:
     yield f"{_OURS}measured by fabricgauge {version}, not by {suite}"
     yield f"{_OURS}only the layout is theirs; medians over all launches, MB = 10^6 bytes"
     yield f"{_OURS}run {visible(judged.run.identity)}, started {visible(judged.run.started_utc)}"
+    if is_simulated(judged):
+        yield f"{_OURS}{SIMULATED}"
     yield f"{_OURS}verdict {judged.overall.value}: {visible(headline(judged))}"
 
 
@@ -30,16 +32,18 @@ def provenance(judged: Judged, suite: str) -> Iterator[str]:
 NOTHING = f"{_OURS}our own engine measured nothing here; formats csv and json have all the rest"
 
 
-def of_networks(judged: Judged, pattern: str = "") -> Iterator[Curve]:
-    """Curves of networks, of all patterns or of one.
+def of_networks(judged: Judged, known: Container[str], pattern: str = "") -> Iterator[Curve]:
+    """Curves of networks, of the patterns that the layout knows or of one of them.
 
-    A node's loopback has no place among tables that name no network.
+    A node's loopback has no place among tables that name no network, nor has what the suites
+    define otherwise, as epochs other than a flush.
     """
     return (
         one
         for one in judged.curves
-        if one.points and not is_reference(one.network) and pattern in ("", one.pattern)
-    )
+        if one.points and not is_reference(one.network)
+        and one.pattern in known and pattern in ("", one.pattern) and not one.variant
+    )  # fmt: skip
 
 
 def where(curve: Curve) -> str:

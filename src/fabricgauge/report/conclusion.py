@@ -12,6 +12,7 @@ from fabricgauge.report.networks import is_reference, named
 from fabricgauge.report.quantities import megabytes_per_s, percent, size
 
 VIRTUAL = "Virtual cluster on one machine: the figures describe the lab, not a fabric."
+SIMULATED = "Simulated: no network carried anything; the figures are a simulator's, not a fabric's."
 
 MEANING: dict[Outcome, str] = {
     Outcome.PASS: "every rule that could be applied is satisfied",
@@ -32,6 +33,19 @@ class Peak(NamedTuple):
     message_bytes: int
     bandwidth: Estimate
     limit_bytes_s: float | None
+
+
+def is_simulated(judged: Judged) -> bool:
+    """Whether a simulator gave the figures of any launch: one is enough to doubt them all."""
+    return any(launch.header and launch.header.simulated for launch in judged.run.launches)
+
+
+def provisos(judged: Judged) -> tuple[str, ...]:
+    """What stands above every report whose figures are not those of a real fabric."""
+    simulated = is_simulated(judged)
+    virtual = judged.run.fabric.virtual and not simulated
+    said = ((simulated, SIMULATED), (virtual, VIRTUAL))
+    return tuple(words for applies, words in said if applies)
 
 
 def worst_first(verdicts: tuple[Verdict, ...]) -> tuple[Verdict, ...]:

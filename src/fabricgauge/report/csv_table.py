@@ -1,4 +1,5 @@
-"""Every figure of a judged run as comma-separated values: one row per point of each curve.
+"""Every figure of a judged run as comma-separated values: one row per point of each curve,
+per case of many ranks, and per node of each matrix of pairs.
 
 Times in s, rates in bytes/s; docs/reference/report.md describes the columns. A cell is
 empty where there is nothing to say, never 0.
@@ -7,15 +8,16 @@ empty where there is nothing to say, never 0.
 import csv
 import io
 from collections.abc import Iterator, Mapping
+from itertools import chain
 
 from fabricgauge.model.curve import Curve, CurvePoint
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.suite import Quantity, SuitePoint
-from fabricgauge.report import suites
-from fabricgauge.report.conclusion import limit_bytes_s
+from fabricgauge.report import fabric_csv, suites
+from fabricgauge.report.conclusion import is_simulated, limit_bytes_s
 from fabricgauge.report.interface import Judged, Setting
 from fabricgauge.report.suites import Told
-from fabricgauge.report.sweep import P99_SAMPLES
+from fabricgauge.report.sweep import P99_SAMPLES, pair_curves
 from fabricgauge.report.visible import visible
 
 COLUMNS = (
@@ -23,7 +25,8 @@ COLUMNS = (
     "message_bytes", "window", "directions", "time_s", "time_low_s", "time_high_s",
     "bandwidth_bytes_per_s", "bandwidth_low_bytes_per_s", "bandwidth_high_bytes_per_s",
     "share_of_ceiling", "confidence", "launches", "samples", "p99_s", "minimum_s", "maximum_s",
-    "bus_bandwidth_bytes_per_s", "message_rate_per_s", "overlap_share",
+    "bus_bandwidth_bytes_per_s", "message_rate_per_s", "overlap_share", "simulated",
+    *fabric_csv.COLUMNS,
 )  # fmt: skip
 
 #: A spreadsheet takes a cell that begins so for a formula and would work it out.
@@ -43,15 +46,18 @@ def render(judged: Judged, _setting: Setting) -> str:
     page = io.StringIO()
     writer = csv.writer(page, lineterminator="\n")
     writer.writerow(COLUMNS)
-    run = {"run": judged.run.identity, "outcome": judged.overall.value}
-    for cells in (*_own(judged), *_of_suites(judged)):
+    run: Mapping[str, Cell] = {
+        "run": judged.run.identity, "outcome": judged.overall.value,
+        "simulated": int(is_simulated(judged)),
+    }  # fmt: skip
+    for cells in chain(_own(judged), fabric_csv.rows(judged), _of_suites(judged)):
         row = {**run, **cells}
         writer.writerow([cell(row.get(column)) for column in COLUMNS])
     return page.getvalue()
 
 
 def _own(judged: Judged) -> Iterator[Mapping[str, Cell]]:
-    for curve in judged.curves:
+    for curve in pair_curves(judged):
         limit = limit_bytes_s(judged, curve.network, curve.pattern)
         for point in curve.points:
             yield {**_of_curve(curve), **_of_point(point, limit)}
@@ -61,7 +67,7 @@ def _of_curve(curve: Curve) -> Mapping[str, Cell]:
     return {
         "suite": "fabricgauge",
         "network": curve.network,
-        "pattern": curve.pattern,
+        "pattern": curve.word,
         "origin": curve.origin_node,
         "target": curve.target_node,
         "directions": 2 if curve.pattern == "bidirectional_bandwidth" else 1,
@@ -141,7 +147,9 @@ def _counts(estimate: Estimate) -> Mapping[str, Cell]:
 def cell(value: Cell) -> str:
     if value is None:
         return ""
+    if isinstance(value, float):
+        return repr(float(value))  # also numpy's, whose own repr is not a number
     if not isinstance(value, str):
-        return repr(value)
+        return str(value)
     text = visible(value)
     return f"'{text}" if text.startswith(_FORMULA) else text

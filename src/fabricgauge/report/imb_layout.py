@@ -1,7 +1,7 @@
 """Our own curves in the layout of the Intel MPI Benchmarks, for programs that read those.
 
-Source: IMB 2021.11, printed heads and rows of IMB-MPI1 (PingPong, Uniband, Biband) and
-IMB-RMA (Unidir_put): fields of 13, MB = 10^6 bytes, sizes in ascending order.
+Source: IMB 2021.11, printed heads and rows of IMB-MPI1 (PingPong, PingPing, Uniband, Biband)
+and IMB-RMA (Unidir_put, Unidir_get): fields of 13, MB = 10^6 bytes, sizes in ascending order.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,12 +27,15 @@ _BENCHMARKS: dict[Pattern, tuple[str, str, str, tuple[str, str]]] = {
     "bidirectional_bandwidth": ("MPI-1", "Biband", "", _STREAMED),
     "put_latency": ("MPI-RMA", "Unidir_put", "NON-AGGREGATE", _TIMED),
     "put_bandwidth": ("MPI-RMA", "Unidir_put", "AGGREGATE", _TIMED),
+    "ping_ping": ("MPI-1", "PingPing", "", _TIMED),
+    "get_latency": ("MPI-RMA", "Unidir_get", "NON-AGGREGATE", _TIMED),
+    "get_bandwidth": ("MPI-RMA", "Unidir_get", "AGGREGATE", _TIMED),
 }
 
 
 def render(judged: Judged, setting: Setting) -> str:
     """One head per part of the suite, followed by its tables."""
-    curves = list(of_networks(judged, setting.pattern))
+    curves = list(of_networks(judged, _BENCHMARKS, setting.pattern))
     parts = dict.fromkeys(_BENCHMARKS[curve.pattern][0] for curve in curves) or {"MPI-1": None}
     return "\n".join(chain.from_iterable(_part(judged, part, curves) for part in parts)) + "\n"
 

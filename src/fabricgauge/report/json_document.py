@@ -1,6 +1,7 @@
 """Everything about a judged run as one JSON document for other programs."""
 
 import msgspec
+import numpy as np
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
@@ -8,10 +9,16 @@ from fabricgauge.model.curve import Curve
 from fabricgauge.model.run import Run
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import Outcome, Verdict
-from fabricgauge.report.conclusion import headline
+from fabricgauge.report.conclusion import headline, is_simulated
+from fabricgauge.report.fabric_document import (
+    JointDocument,
+    MatrixDocument,
+    matrices,
+    together,
+)
 from fabricgauge.report.interface import Judged, Setting
 
-VERSION = "1.1"
+VERSION = "1.2"
 
 
 class Document(msgspec.Struct, frozen=True, tag_field="format", tag="fabricgauge-report"):
@@ -32,6 +39,9 @@ class Document(msgspec.Struct, frozen=True, tag_field="format", tag="fabricgauge
     curves: tuple[Curve, ...]
     run: Run
     against: tuple[SuiteCurve, ...]
+    simulated: bool = False
+    matrices: tuple[MatrixDocument, ...] = ()
+    together: tuple[JointDocument, ...] = ()
 
 
 def render(judged: Judged, _setting: Setting) -> str:
@@ -46,7 +56,23 @@ def render(judged: Judged, _setting: Setting) -> str:
         verdicts=judged.verdicts,
         ceilings=judged.ceilings,
         curves=judged.curves,
-        run=judged.run,
+        run=_without_rounds(judged.run),
         against=judged.against,
+        simulated=is_simulated(judged),
+        matrices=matrices(judged),
+        together=together(judged),
     )
-    return msgspec.json.encode(document).decode() + "\n"
+    return msgspec.json.encode(document, enc_hook=_plain).decode() + "\n"
+
+
+def _plain(value: object) -> object:
+    """A number of numpy's as Python's own, which it prints as well as any other."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise NotImplementedError(f"no JSON for {type(value)}")
+
+
+def _without_rounds(run: Run) -> Run:
+    """Every pair of every round would be most of the document; the matrices hold them."""
+    bare = tuple(msgspec.structs.replace(one, rounds=()) for one in run.launches)
+    return msgspec.structs.replace(run, launches=bare)

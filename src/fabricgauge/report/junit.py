@@ -10,7 +10,7 @@ from collections import Counter
 from xml.etree import ElementTree as ET
 
 from fabricgauge.model.verdict import Outcome, Verdict
-from fabricgauge.report.conclusion import headline
+from fabricgauge.report.conclusion import headline, is_simulated
 from fabricgauge.report.interface import Judged, Setting
 from fabricgauge.report.networks import named
 from fabricgauge.report.quantities import of_unit
@@ -63,6 +63,7 @@ def _add_properties(suite: ET.Element, judged: Judged) -> None:
         "started_utc": run.started_utc, "judged_utc": judged.judged_utc,
         "rules_version": judged.rules_version, "command": " ".join(run.command),
         "virtual": str(run.fabric.virtual).lower(),
+        "simulated": str(is_simulated(judged)).lower(),
         "nodes": " ".join(node.name for node in run.fabric.nodes),
         "fabricgauge": run.environment.get("fabricgauge", ""),
         "MPI": run.environment.get("MPI", ""),

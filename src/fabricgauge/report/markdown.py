@@ -6,12 +6,12 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.curve import Curve
 from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict
-from fabricgauge.report import suites
+from fabricgauge.report import fabric_markdown, suites
 from fabricgauge.report.conclusion import (
-    VIRTUAL,
     headline,
     limit_bytes_s,
     next_steps,
+    provisos,
     tally,
     worst_first,
 )
@@ -19,6 +19,8 @@ from fabricgauge.report.inert import code, inert
 from fabricgauge.report.interface import Judged, Setting
 from fabricgauge.report.networks import is_reference, named
 from fabricgauge.report.omissions import unmeasured
+from fabricgauge.report.other_patterns import HEADS as OTHER_HEADS
+from fabricgauge.report.other_patterns import other_rows
 from fabricgauge.report.quantities import (
     half_width,
     megabytes_per_s,
@@ -45,9 +47,11 @@ def render(judged: Judged, setting: Setting) -> str:
     """Verdict, ceilings, verdict table, key figures, what is missing, next steps."""
     parts = (
         _top(judged),
+        fabric_markdown.findings(judged, table),
         _ceilings(judged),
         _verdicts(judged),
         *(_figures(judged, name) for name in networks(judged) if not is_reference(name)),
+        fabric_markdown.pairs(judged, table),
         _suites(judged),
         _evidence(judged),
         _missing(judged),
@@ -60,8 +64,8 @@ def render(judged: Judged, setting: Setting) -> str:
 def _top(judged: Judged) -> Iterator[str]:
     yield f"# {judged.overall.value}"
     yield f"**Verdict:** {inert(headline(judged))}"
-    if judged.run.fabric.virtual:
-        yield f"**{VIRTUAL}**"
+    for proviso in provisos(judged):
+        yield f"**{proviso}**"
 
 
 def _ceilings(judged: Judged) -> Iterator[str]:
@@ -116,6 +120,10 @@ def _figures(judged: Judged, network: str | None) -> Iterator[str]:
     sizes = key_sizes(curves)
     rows = ((size(n), *(_cell(judged, curve, n) for curve in curves)) for n in sizes)
     yield table(heads, rows, right=True)
+    rest = other_rows(judged, network, _HEADS)
+    if rest:
+        yield "Other patterns:"
+        yield table(OTHER_HEADS, (map(inert, row) for row in rest))
 
 
 def _cell(judged: Judged, curve: Curve, message_bytes: int) -> str:
@@ -207,7 +215,7 @@ def _places(judged: Judged, setting: Setting) -> Iterator[str]:
     rules = f"{code(judged.judged_utc)} by rules {code(judged.rules_version)}"
     with_what = f" with fabricgauge {code(version)}" if version else ""
     yield f"{said} {rules}{with_what}."
-    if setting.run_directory:
+    if setting.run_directory.strip():
         yield f"Raw output and counters: {code(setting.run_directory)}"
 
 

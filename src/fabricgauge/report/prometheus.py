@@ -14,9 +14,11 @@ from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.curve import Curve
 from fabricgauge.model.measurement import LATENCY_PATTERNS
 from fabricgauge.model.verdict import Outcome
-from fabricgauge.report.conclusion import limit_bytes_s
+from fabricgauge.report import fabric_gauges
+from fabricgauge.report.conclusion import is_simulated, limit_bytes_s
 from fabricgauge.report.interface import Judged, Setting
 from fabricgauge.report.networks import is_reference, named
+from fabricgauge.report.sweep import pair_curves
 from fabricgauge.report.visible import visible
 
 Labels = Mapping[str, str]
@@ -53,6 +55,7 @@ def _identity(judged: Judged) -> Iterator[Sample]:
         "run": run.identity, "profile": run.plan.profile, "rules_version": judged.rules_version,
         "version": run.environment.get("fabricgauge", ""), "mpi": run.environment.get("MPI", ""),
         "virtual": str(run.fabric.virtual).lower(),
+        "simulated": str(is_simulated(judged)).lower(),
     }  # fmt: skip
     yield Sample(labels, 1)
 
@@ -85,12 +88,12 @@ def _ceilings(judged: Judged) -> Iterator[Sample]:
 
 
 def _of_networks(judged: Judged) -> Iterator[Curve]:
-    return (curve for curve in judged.curves if not is_reference(curve.network))
+    return (curve for curve in pair_curves(judged) if not is_reference(curve.network))
 
 
 def _labels(curve: Curve) -> Labels:
     return {
-        "network": named(curve.network), "pattern": curve.pattern,
+        "network": named(curve.network), "pattern": curve.word,
         "origin": curve.origin_node, "target": curve.target_node,
     }  # fmt: skip
 
@@ -112,6 +115,10 @@ def _shares(judged: Judged) -> Iterator[Sample]:
         limit = limit_bytes_s(judged, curve.network, curve.pattern)
         if best is not None and limit:
             yield Sample(_labels(curve), best / limit)
+
+
+def _samples(labelled: Iterable[fabric_gauges.Labelled]) -> Iterator[Sample]:
+    return (Sample(labels, float(value)) for labels, value in labelled)
 
 
 def _latencies(judged: Judged) -> Iterator[Sample]:
@@ -149,6 +156,26 @@ _GAUGES: tuple[tuple[str, str, Callable[[Judged], Iterator[Sample]]], ...] = (
         "latency_seconds",
         "Smallest median time: half a round trip, or one put with its flush.",
         _latencies,
+    ),
+    (
+        "named_at_fault",
+        "How many of a part are named at fault by all pairs.",
+        lambda judged: _samples(fabric_gauges.named(judged)),
+    ),
+    (
+        "pairs_latency_seconds",
+        "Half round trip of the typical pair of nodes.",
+        lambda judged: _samples(fabric_gauges.typical_s(judged)),
+    ),
+    (
+        "pairs_bandwidth_bytes_per_second",
+        "Bandwidth per direction of the typical pair of nodes.",
+        lambda judged: _samples(fabric_gauges.typical_bytes_per_s(judged)),
+    ),
+    (
+        "node_effect_ratio",
+        "A node's standing against the typical node: -0.75 is a quarter of its figure.",
+        lambda judged: _samples(fabric_gauges.node_effects(judged)),
     ),
 )
 

@@ -12,8 +12,18 @@ TITLES: dict[str, str] = {
     "latency": "latency, half round trip",
     "bandwidth": "bandwidth, one direction",
     "bidirectional_bandwidth": "bandwidth, sum of both directions",
-    "put_latency": "put latency, MPI_Put and flush",
+    "put_latency": "put latency, MPI_Put and its completion",
     "put_bandwidth": "put bandwidth, one direction",
+    "ping_ping": "ping-ping, both send at once",
+    "get_latency": "get latency, MPI_Get and its completion",
+    "get_bandwidth": "get bandwidth, one direction",
+    "accumulate_latency": "accumulate latency, MPI_Accumulate and its completion",
+    "fetch_and_op_latency": "fetch-and-op latency",
+    "compare_and_swap_latency": "compare-and-swap latency",
+    "persistent_latency": "latency of persistent requests, half round trip",
+    "persistent_bandwidth": "bandwidth of persistent requests, one direction",
+    "threads_latency": "latency of several threads, half round trip",
+    "threads_bandwidth": "bandwidth of several threads, one direction",
 }
 
 # Small message, eager, near rendezvous, and where a stream reaches its ceiling.
@@ -36,9 +46,14 @@ class Facts(NamedTuple):
     batch: int
 
 
+def pair_curves(judged: Judged) -> tuple[Curve, ...]:
+    """Curves between two nodes; cases of many ranks are told apart from them."""
+    return tuple(curve for curve in judged.curves if curve.pattern in TITLES)
+
+
 def networks(judged: Judged) -> tuple[str | None, ...]:
     """Networks with curves, in the order of the curves."""
-    return tuple(dict.fromkeys(curve.network for curve in judged.curves))
+    return tuple(dict.fromkeys(curve.network for curve in pair_curves(judged)))
 
 
 def curves_of(judged: Judged, network: str | None, patterns: Iterable[str]) -> tuple[Curve, ...]:
@@ -69,9 +84,10 @@ def at(curve: Curve | None, message_bytes: int) -> CurvePoint | None:
 
 
 def direction(curve: Curve) -> str:
-    """``c1 → c2``, or ``c1 ↔ c2`` where both send at once."""
-    arrow = "↔" if curve.pattern == "bidirectional_bandwidth" else "→"
-    return f"{curve.origin_node} {arrow} {curve.target_node}"
+    """``c1 → c2``, or ``c1 ↔ c2`` where both send at once; ``c1 → c2 (fence)``."""
+    arrow = "↔" if curve.pattern in ("bidirectional_bandwidth", "ping_ping") else "→"
+    told = f" ({curve.variant})" if curve.variant else ""
+    return f"{curve.origin_node} {arrow} {curve.target_node}{told}"
 
 
 def facts(judged: Judged, curve: Curve, message_bytes: int) -> Facts:
@@ -96,7 +112,8 @@ def _is_of(curve: Curve, launch: Launch, one: Measurement) -> bool:
     ends = tuple(
         launch.nodes[rank] if rank < len(launch.nodes) else "" for rank in (one.origin, one.target)
     )
-    return one.pattern == curve.pattern and ends == (curve.origin_node, curve.target_node)
+    alike = (one.pattern, one.variant) == (curve.pattern, curve.variant)
+    return alike and ends == (curve.origin_node, curve.target_node)
 
 
 def _counted(words: list[str]) -> str:

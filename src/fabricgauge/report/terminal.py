@@ -9,17 +9,20 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.fabric import Network
 from fabricgauge.model.verdict import Outcome
-from fabricgauge.report import suites
-from fabricgauge.report.conclusion import VIRTUAL, headline, next_steps, tally
+from fabricgauge.report import fabric_terminal, other_patterns, suites
+from fabricgauge.report.conclusion import headline, next_steps, provisos, tally
 from fabricgauge.report.interface import Judged, Setting
 from fabricgauge.report.networks import is_reference, named
 from fabricgauge.report.omissions import unmeasured
 from fabricgauge.report.quantities import megabytes_per_s
-from fabricgauge.report.sweep import networks
+from fabricgauge.report.sweep import curves_of, networks
 from fabricgauge.report.terminal_tables import (
+    HEADS,
+    MOST_PATHS,
     STYLES,
     figures,
     indented,
+    others,
     paths,
     plain,
     suite_table,
@@ -39,22 +42,25 @@ def render(judged: Judged, setting: Setting) -> str:
 
 def _parts(judged: Judged, setting: Setting) -> Iterator[RenderableType]:
     yield _verdict_line(judged)
-    if judged.run.fabric.virtual:
-        yield plain(VIRTUAL, "bold")
+    for proviso in provisos(judged):
+        yield plain(proviso, "bold")
+    yield from fabric_terminal.findings(judged)
     yield Text()
     for network in judged.run.fabric.networks:
         yield _network_line(network, judged.ceilings.get(network.name))
     yield from _titled(f"Verdicts: {tally(judged.verdicts)}", verdicts(judged))
     for name in networks(judged):
         if not is_reference(name):
-            yield from _titled(
-                f"Measured: {named(name)}; medians, 95 % intervals, share of the ceiling",
-                figures(judged, name),
-            )
+            yield from _measured(judged, name)
+    yield from fabric_terminal.pairs(judged)
+    yield from fabric_terminal.together(judged)
     yield from _suites(judged)
     yield from _against(judged)
     if traffic(judged.run):
-        yield from _titled("Path: what each interface sent during the cases", paths(judged))
+        few = len(judged.run.fabric.nodes) > MOST_PATHS
+        which = f", {MOST_PATHS} nodes with the least share" if few else ""
+        title = f"Path: what each interface sent during the cases{which}"
+        yield from _titled(title, paths(judged))
     yield from _missing(judged)
     yield from _steps(judged)
     yield from _places(judged, setting)
@@ -85,6 +91,15 @@ def _against(judged: Judged) -> Iterator[RenderableType]:
         row = suites.row_of(curve, None)
         yield indented(f"{row.where} {row.benchmark}, {row.what}: {row.figure}")
     yield indented(f"caveat: {judged.against[0].settings.get('caveat', 'none')}")
+
+
+def _measured(judged: Judged, network: str | None) -> Iterator[RenderableType]:
+    title = f"{named(network)}; medians, 95 % intervals, share of the ceiling"
+    if curves_of(judged, network, HEADS):
+        yield from _titled(f"Measured: {title}", figures(judged, network))
+    rest = other_patterns.other_rows(judged, network, HEADS)
+    if rest:
+        yield from _titled(f"Measured in other patterns: {title}", others(rest))
 
 
 def _titled(title: str, body: RenderableType) -> Iterator[RenderableType]:

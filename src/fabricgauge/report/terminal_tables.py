@@ -1,6 +1,6 @@
 """The tables of the terminal report."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rich.padding import Padding
 from rich.table import Table
@@ -9,7 +9,7 @@ from rich.text import Text
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.curve import Curve
 from fabricgauge.model.verdict import Outcome, Verdict
-from fabricgauge.report import suites
+from fabricgauge.report import other_patterns, suites
 from fabricgauge.report.conclusion import limit_bytes_s, worst_first
 from fabricgauge.report.interface import Judged
 from fabricgauge.report.networks import is_reference, named
@@ -23,7 +23,7 @@ from fabricgauge.report.quantities import (
 )
 from fabricgauge.report.suites import Told
 from fabricgauge.report.sweep import at, curves_of, direction, key_sizes
-from fabricgauge.report.traffic import Crossing, traffic
+from fabricgauge.report.traffic import Crossing, least_shares, traffic
 from fabricgauge.report.visible import visible
 
 STYLES: dict[Outcome, str] = {
@@ -39,6 +39,8 @@ STYLES: dict[Outcome, str] = {
 MOST_ROWS = 16
 #: More skipped rules than this share a row.
 MOST_SKIPPED = 3
+#: Of more nodes only those are shown whose path proof is weakest.
+MOST_PATHS = 16
 CALM = frozenset({Outcome.PASS, Outcome.SKIPPED})
 
 #: Rules whose figures a reader wants to see also when all is well.
@@ -102,13 +104,21 @@ def figures(judged: Judged, network: str | None) -> Table:
     return table
 
 
+def others(rows: Iterable[other_patterns.Row]) -> Table:
+    """Patterns that have no column in ``figures``."""
+    table = grid(other_patterns.HEADS)
+    for row in rows:
+        table.add_row(*map(plain, row))
+    return table
+
+
 def paths(judged: Judged) -> Table:
     """Per node and interface: octets sent and the share of all that the node sent."""
     table = grid(("pinned to", "node", "interface", "sent", "share"))
     for group in traffic(judged.run):
         if is_reference(group.network):
             continue
-        for node in group.nodes:
+        for node in least_shares(group.nodes, MOST_PATHS):
             for crossing in node.crossings:
                 cells = (
                     named(group.network),

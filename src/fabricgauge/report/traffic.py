@@ -4,7 +4,7 @@ The octets are those that the path proof uses: of cases that came to their prope
 interfaces that end a path. Errors and drops are those of all cases.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from fabricgauge.model.absence import Skipped
@@ -61,6 +61,8 @@ class _Counts(NamedTuple):
 
 #: From this share of the payload on, TCP connections carried it and no other transport.
 _CARRIED = 0.5
+#: A page with a row for each of more nodes is slow to open, and nobody reads it.
+MOST_NODES = 64
 
 
 def traffic(run: Run) -> tuple[Traffic, ...]:
@@ -70,6 +72,16 @@ def traffic(run: Run) -> tuple[Traffic, ...]:
         _of_network(run, network, [one for one in run.launches if one.network == network])
         for network in networks
     )
+
+
+def least_shares(nodes: Sequence[NodeTraffic], most: int = MOST_NODES) -> Sequence[NodeTraffic]:
+    """All nodes; of more than ``most`` those that sent least of theirs over the pinned network."""
+    return nodes if len(nodes) <= most else sorted(nodes, key=_pinned_share)[:most]
+
+
+def _pinned_share(node: NodeTraffic) -> float:
+    shares = (one.share for one in node.crossings if one.pinned)
+    return sum(share for share in shares if not isinstance(share, Skipped))
 
 
 def _of_network(run: Run, network: str | None, launches: list[Launch]) -> Traffic:

@@ -8,23 +8,28 @@ import numpy as np
 from fabricgauge.model.curve import Curve, CurvePoint
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.measurement import Measurement, Times
-from fabricgauge.model.run import Run
+from fabricgauge.model.run import Launch, Run
 from fabricgauge.stats.series import Point, Series, series_of
 
 
 def curves(run: Run) -> tuple[Curve, ...]:
     """One curve per network (or None), pattern, variant and direction, in the launches' order.
 
-    These are the engine's own; what another suite measured stays as its log tells it.
+    These are the engine's own; what another suite measured stays as its log tells it, and pairs
+    that were measured again to confirm a suspicion are evidence of that alone.
     """
     networks = dict.fromkeys(launch.network for launch in run.launches)
     return tuple(
         _curve(network, series)
         for network in networks
         for series in series_of(
-            [one for one in run.launches if one.network == network and not one.curves]
+            [one for one in run.launches if one.network == network and _is_planned(one)]
         )
     )
+
+
+def _is_planned(launch: Launch) -> bool:
+    return launch.purpose == "measure" and not launch.curves
 
 
 def _curve(network: str | None, series: Series) -> Curve:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabricgauge.model.errors import StoreError
-from fabricgauge.model.pairs import PairMatrix, Quantity
+from fabricgauge.model.pairs import PairMatrix, Quantity, matrix_keys
 from fabricgauge.store.run_directory import RunDirectory
 
 NAME = "matrices.npz"
@@ -39,7 +39,7 @@ def write_matrices(directory: RunDirectory, matrices: Sequence[PairMatrix]) -> N
     """
     path = directory.path / NAME
     draft = path.with_name(f".{NAME}.new")
-    keys = [f"{place}-{one.quantity}-{one.message_bytes}" for place, one in enumerate(matrices)]
+    keys = matrix_keys(matrices)
     try:
         with draft.open("wb") as file:
             with zipfile.ZipFile(file, "w") as archive:

@@ -2,7 +2,7 @@
 
 from fabricgauge.judge import host, wording
 from fabricgauge.judge.interface import Context
-from fabricgauge.judge.streams import Stream, decides, plain_outcome, streams
+from fabricgauge.judge.streams import STREAMS, Stream, decides, plain_outcome, streams
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.verdict import Figure, Outcome, Verdict
@@ -27,7 +27,7 @@ def _judge(context: Context, subject: Subject) -> tuple[Verdict, ...]:
     if subject.imported:
         reason = "not known: the logs hold no word about the hosts' processors"
         return (Verdict(ID, Outcome.SKIPPED, subject.name, reason),)
-    found = streams(context, subject)
+    found = streams(context, subject, *STREAMS, "get_bandwidth")
     low = [one for one in found if one.fraction < context.limit("fraction.pass")]
     if not low:
         why = "no stream is below its ceiling" if found else "no stream was measured"

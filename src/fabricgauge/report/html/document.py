@@ -10,11 +10,12 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricgauge.report import quantities
-from fabricgauge.report.networks import named
+from fabricgauge.report.networks import listed, named
+from fabricgauge.report.traffic import least_shares
 from fabricgauge.report.visible import visible
 
 if TYPE_CHECKING:
-    from fabricgauge.report.html.series import Picture
+    from fabricgauge.report.html.drawing import Drawable
 
 _HERE = "fabricgauge.report.html"
 
@@ -38,12 +39,12 @@ def filled(
     return page
 
 
-def slot(picture: "Picture", documents: list[dict[str, Any]]) -> Slot:
+def slot(picture: "Drawable", documents: list[dict[str, Any]]) -> Slot:
     """A place for a picture; its plot is added to ``documents``."""
-    from fabricgauge.report.html.plots import document
+    from fabricgauge.report.html.drawing import drawn
 
     target = f"plot-{len(documents)}"
-    documents.append(document(picture, target))
+    documents.append(drawn(picture, target))
     return Slot(target, picture.title)
 
 
@@ -61,7 +62,7 @@ def environment(package: str = _HERE) -> Any:
         link_rate=quantities.link_rate, megabytes_per_s=quantities.megabytes_per_s,
         microseconds=quantities.microseconds, of_unit=quantities.of_unit,
         percent=quantities.percent, size=quantities.size, named=named,
-        ratio=quantities.ratio,
+        ratio=quantities.ratio, listed=listed, least_shares=least_shares,
     )  # fmt: skip
     return made
 

@@ -12,6 +12,27 @@ PAPER = "#fffffe"
 LIMIT = "#9a1f2e"
 FLOOR = "#6b5b95"
 SERIES = ("#0b5cad", "#c2570c", "#00785f", "#8a3f9e", "#6f6a00", "#3d5a6c")
+#: A pair that was not measured.
+UNMEASURED = "#c4cdd8"
+HEAT_STEPS = 64
+#: Good to bad on white paper. Lightness falls all the way, so that no colour need be told
+#: from another of the same lightness; the reverse is for dark pages, where bad must shine.
+_HEAT_ANCHORS = ("#fef9dd", "#f7cf63", "#df7f2c", "#a02e4e", "#3a1048")
+
+
+def _heat() -> tuple[str, ...]:
+    anchors = [[int(one[i : i + 2], 16) for i in (1, 3, 5)] for one in _HEAT_ANCHORS]
+    ramp = []
+    for step in range(HEAT_STEPS):
+        place = step * (len(anchors) - 1) / (HEAT_STEPS - 1)
+        first = min(int(place), len(anchors) - 2)
+        share = place - first
+        ends = zip(anchors[first], anchors[first + 1], strict=True)
+        ramp.append("#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in ends))
+    return tuple(ramp)
+
+
+HEAT = _heat()
 
 #: What boot.js puts in the place of each colour when the reader prefers dark pages.
 DARK: dict[str, str] = {
@@ -21,6 +42,8 @@ DARK: dict[str, str] = {
     PAPER: "#151c26",
     LIMIT: "#ff8a94",
     FLOOR: "#b9a8e6",
+    UNMEASURED: "#3b4757",
     **dict(zip(SERIES, ("#63adf7", "#f79a4f", "#3fcfae", "#cf8fe0", "#d3cb4a", "#9dbccd"),
                strict=True)),
+    **dict(zip(HEAT, reversed(HEAT), strict=True)),
 }  # fmt: skip

@@ -34,9 +34,9 @@ def library() -> str:
     return "\n".join(Resources(mode="inline", components=["bokeh"]).js_raw)
 
 
-def document(picture: Picture, target: str) -> dict[str, Any]:
-    """What ``Bokeh.embed.embed_item`` needs to draw the picture into the element ``target``."""
-    item: dict[str, Any] = dict(json_item(_plot(picture), ID(target)))
+def document(plot: Any, target: str) -> dict[str, Any]:
+    """What ``Bokeh.embed.embed_item`` needs to draw the plot into the element ``target``."""
+    item: dict[str, Any] = dict(json_item(plot, ID(target)))
     names: dict[str, str] = {}
     renumbered = _renumbered(item["doc"], names)
     return {**item, "doc": renumbered, "root_id": names[item["root_id"]]}
@@ -56,13 +56,14 @@ def _renumbered(value: Any, names: dict[str, str]) -> Any:
     return value
 
 
-def _plot(picture: Picture) -> Any:
+def curve_plot(picture: Picture) -> Any:
+    """Curves with intervals, tails and limits, and a legend that hides and shows them."""
     plot = figure(
         height=HEIGHT_PX, sizing_mode="stretch_width",
         y_axis_type="log" if picture.log else "linear",
         x_range=_x_range(picture), y_range=_y_range(picture), toolbar_location="above",
         tools="pan,box_zoom,wheel_zoom,reset,save", output_backend="canvas",
-        x_axis_label="message size", y_axis_label=picture.y_label, min_border_right=12,
+        x_axis_label=picture.x_label, y_axis_label=picture.y_label, min_border_right=12,
     )  # fmt: skip
     if picture.band is not None:
         low, high = picture.band
@@ -70,8 +71,10 @@ def _plot(picture: Picture) -> Any:
             models.BoxAnnotation(bottom=low, top=high, fill_color=FLOOR, fill_alpha=0.12)
         )
     items = [_draw_line(plot, line) for line in picture.lines]
-    for place, series in enumerate(picture.series):
-        items.append(_draw_series(plot, series, place))
+    drawn = [_draw_series(plot, series, place) for place, series in enumerate(picture.series)]
+    points = [item.renderers[-1] for item in drawn]
+    plot.add_tools(models.HoverTool(renderers=points, tooltips=TOOLTIPS))
+    items += drawn
     columns = 1 if any(len(item.label.value) > LONG_LABEL for item in items) else 2
     legend = models.Legend(
         items=items[::-1],
@@ -82,7 +85,7 @@ def _plot(picture: Picture) -> Any:
     )
     plot.add_layout(legend, "below")
     _axes(plot, picture)
-    _style(plot)
+    style(plot)
     return plot
 
 
@@ -95,7 +98,8 @@ def _draw_line(plot: Any, line: Line) -> Any:
 
 
 def _draw_series(plot: Any, series: Series, place: int) -> Any:
-    colour, marker = SERIES[place % len(SERIES)], MARKERS[place % len(MARKERS)]
+    colour = SERIES[place % len(SERIES)]
+    marker = MARKERS[(place + place // len(SERIES)) % len(MARKERS)]
     columns = {"x": series.x, "y": series.y, "low": series.low, "high": series.high}
     source = models.ColumnDataSource({**columns, "tail": series.tail or series.y, **series.words})
     drawn = []
@@ -107,7 +111,6 @@ def _draw_series(plot: Any, series: Series, place: int) -> Any:
     whisker = models.Whisker(source=source, base="x", lower="low", upper="high",
                              line_color=colour, upper_head=head, lower_head=head)  # fmt: skip
     plot.add_layout(whisker)
-    plot.add_tools(models.HoverTool(renderers=[points], tooltips=TOOLTIPS, visible=place == 0))
     return models.LegendItem(label={"value": series.label}, renderers=[*drawn, points])
 
 
@@ -130,12 +133,9 @@ def _y_range(picture: Picture) -> Any:
 def _axes(plot: Any, picture: Picture) -> None:
     ends = [x for one in picture.series for x in one.x]
     doublings = range(max(0, int(min(ends))), int(max(ends)) + 1)
-    labels = {float(x): size(2**x) for x in doublings if x % LABEL_EVERY_DOUBLINGS == 0}
-    if min(ends) == EMPTY_MESSAGE_AT:
-        labels[EMPTY_MESSAGE_AT] = size(0)
-    plot.xaxis.ticker = models.FixedTicker(
-        ticks=sorted(labels), minor_ticks=[float(x) for x in doublings]
-    )
+    labels = picture.ticks or _size_labels(doublings, min(ends))
+    minor = [] if picture.ticks else [float(x) for x in doublings]
+    plot.xaxis.ticker = models.FixedTicker(ticks=sorted(labels), minor_ticks=minor)
     plot.xaxis.major_label_overrides = labels
     plot.yaxis.formatter = models.NumeralTickFormatter(format="0,0.[00]")
     if picture.log:
@@ -147,7 +147,13 @@ def _axes(plot: Any, picture: Picture) -> None:
         plot.add_layout(share, "right")
 
 
-def _style(plot: Any) -> None:
+def _size_labels(doublings: range, first: float) -> dict[float, str]:
+    labels = {float(x): size(2**x) for x in doublings if x % LABEL_EVERY_DOUBLINGS == 0}
+    return {EMPTY_MESSAGE_AT: size(0), **labels} if first == EMPTY_MESSAGE_AT else labels
+
+
+def style(plot: Any) -> None:
+    """The page's colours and letters."""
     plot.background_fill_color = plot.border_fill_color = PAPER
     plot.outline_line_color = None
     plot.toolbar.logo = None

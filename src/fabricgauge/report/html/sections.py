@@ -6,10 +6,13 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.curve import Curve, CurvePoint
 from fabricgauge.model.verdict import Outcome
+from fabricgauge.report import fabric_words
 from fabricgauge.report.conclusion import limit_bytes_s, one_way_peaks
+from fabricgauge.report.fabric_words import SHOWN
 from fabricgauge.report.interface import Judged
 from fabricgauge.report.networks import is_reference, named
 from fabricgauge.report.quantities import (
+    digits,
     half_width,
     megabytes_per_s,
     microseconds,
@@ -17,7 +20,7 @@ from fabricgauge.report.quantities import (
     percent,
     size,
 )
-from fabricgauge.report.sweep import P99_SAMPLES, TITLES, direction, facts
+from fabricgauge.report.sweep import P99_SAMPLES, TITLES, direction, facts, pair_curves
 from fabricgauge.report.traffic import traffic
 
 
@@ -76,12 +79,25 @@ SAMPLE = {
     "bandwidth": "one window with its acknowledgement",
     "bidirectional_bandwidth": "one window in both directions with its acknowledgement",
     "put_bandwidth": "one window of MPI_Put with its flush",
+    "ping_ping": "one message in each direction at once",
+    "get_latency": "one MPI_Get with its completion",
+    "get_bandwidth": "one window of MPI_Get with its completion",
+    "accumulate_latency": "one MPI_Accumulate with its completion",
+    "fetch_and_op_latency": "one MPI_Fetch_and_op with its completion",
+    "compare_and_swap_latency": "one MPI_Compare_and_swap with its completion",
+    "persistent_latency": "half a round trip",
+    "persistent_bandwidth": "one window with its acknowledgement",
+    "threads_latency": "half a round trip of each thread",
+    "threads_bandwidth": "one window of all threads with its acknowledgement",
 }
 
 
 def key_figures(judged: Judged) -> tuple[KeyFigure, ...]:
-    """Best one-way bandwidth, its share of the ceiling, smallest latency, path share."""
-    return (*_bandwidths(judged), *_latencies(judged), *_shares(judged))
+    """Best one-way bandwidth, its share of the ceiling, smallest latency, path share.
+
+    For a fabric of many nodes what is typical over all pairs stands in front.
+    """
+    return (*_of_pairs(judged), *_bandwidths(judged), *_latencies(judged), *_shares(judged))
 
 
 def rows_of_sum(ceiling: Ceiling) -> list[tuple[str, str, str]]:
@@ -91,7 +107,18 @@ def rows_of_sum(ceiling: Ceiling) -> list[tuple[str, str, str]]:
 
 def case_tables(judged: Judged) -> tuple[CaseTable, ...]:
     """All curves in figures."""
-    return tuple(_case_table(judged, curve) for curve in judged.curves)
+    return tuple(_case_table(judged, curve) for curve in pair_curves(judged))
+
+
+def _of_pairs(judged: Judged) -> list[KeyFigure]:
+    found = []
+    for one in judged.fabric.analyses:
+        unit, factor = SHOWN[one.matrix.quantity]
+        what = f"{fabric_words.title(one)}: typical of {fabric_words.coverage(one)}"
+        what += f"; {fabric_words.verdict(one)}"
+        valid = _valid(judged, one.matrix.network)
+        found.append(KeyFigure(digits(one.typical * factor), unit, what, valid))
+    return found
 
 
 def _bandwidths(judged: Judged) -> list[KeyFigure]:

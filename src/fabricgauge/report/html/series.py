@@ -1,7 +1,8 @@
 """What each plot shows, as columns of numbers and of text; knows nothing of Bokeh."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from fabricgauge.model.ceiling import Ceiling
@@ -17,6 +18,16 @@ from fabricgauge.report.visible import visible
 EMPTY_MESSAGE_AT = -2.0
 FLOOR_STEPS_PER_DOUBLING = 4
 LONGEST_LABEL = 40
+
+#: Patterns that share the plot of bandwidths, with the word that tells them apart.
+ONE_WAY = {
+    "bandwidth": "", "put_bandwidth": "put ", "get_bandwidth": "get ",
+    "persistent_bandwidth": "persistent ", "threads_bandwidth": "threads ",
+}  # fmt: skip
+OTHER_TIMES = (
+    "ping_ping", "get_latency", "accumulate_latency", "fetch_and_op_latency",
+    "compare_and_swap_latency", "persistent_latency", "threads_latency",
+)  # fmt: skip
 
 
 class Series(NamedTuple):
@@ -48,7 +59,8 @@ class Picture(NamedTuple):
 
     ``full_scale`` is the ceiling in the plot's unit, None where there is none. ``band`` is
     a tinted range of y. Without ``span``, the range of y, a linear axis begins at 0.
-    ``patterns`` are those of our own curves in it.
+    ``patterns`` are those of our own curves in it. Along x are message sizes unless ``ticks`` give
+    other places their words.
     """
 
     title: str
@@ -60,14 +72,17 @@ class Picture(NamedTuple):
     band: tuple[float, float] | None = None
     span: tuple[float, float] | None = None
     patterns: tuple[str, ...] = ()
+    x_label: str = "message size"
+    ticks: Mapping[float, str] = MappingProxyType({})
 
 
 def pictures(judged: Judged, network: str | None) -> tuple[Picture, ...]:
     """The plots of one network; a pattern that was not measured has none."""
     wanted = (
         _times(judged, network, "latency", "half round trip, µs"),
-        _rates(judged, network, ("bandwidth", "put_bandwidth"), "per direction"),
+        _rates(judged, network, ONE_WAY, "per direction"),
         _times(judged, network, "put_latency", "put with its flush, µs"),
+        *(_times(judged, network, one, "µs") for one in OTHER_TIMES),
         _rates(judged, network, ("bidirectional_bandwidth",), "sum of both directions"),
     )
     return tuple(picture for picture in wanted if picture.series)
@@ -109,7 +124,8 @@ def _tail_s(point: CurvePoint) -> float:
     return point.p99_s if point.time.samples >= P99_SAMPLES else point.time.high
 
 
-def _rates(judged: Judged, network: str | None, patterns: tuple[str, ...], which: str) -> Picture:
+def _rates(judged: Judged, network: str | None, wanted: Iterable[str], which: str) -> Picture:
+    patterns = tuple(wanted)
     limit = limit_bytes_s(judged, network, patterns[0])
     curves = curves_of(judged, network, patterns)
     series = tuple(_rate_series(curve, limit) for curve in curves)
@@ -144,7 +160,7 @@ def _scaled(estimate: Estimate, factor: float) -> tuple[float, float, float]:
 
 
 def _label(curve: Curve) -> str:
-    kind = {"put_bandwidth": "put ", "put_latency": "put "}.get(curve.pattern, "")
+    kind = "put " if curve.pattern == "put_latency" else ONE_WAY.get(curve.pattern, "")
     text = canvas_text(f"{kind}{direction(curve)}")
     return text if len(text) <= LONGEST_LABEL else f"{text[: LONGEST_LABEL - 1]}…"
 

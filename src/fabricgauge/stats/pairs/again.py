@@ -38,9 +38,7 @@ def again(
     ``accused`` are all nodes that stand in any finding: what they take part in shows nothing of
     another one. ``members`` are the nodes of the group, if it is one that is accused.
     """
-    fitting = [one for one in series if one.pattern == finding.quantity]
-    own = [one for one in fitting if _concerns(finding, one, accused, members)]
-    good = [one for one in fitting if one.origin not in accused and one.target not in accused]
+    own, good = _sides(finding, series, accused, members)
     own_values, good_values = _values(finding, own), _values(finding, good)
     if not own_values:
         return Skipped("it was not measured again")
@@ -51,6 +49,23 @@ def again(
     partners = {end for one in own for end in (one.origin, one.target)} - {*finding.names, *members}
     confirmed = effect * finding.effect > 0 and abs(effect) >= CONFIRMED * abs(finding.effect)
     return Again(effect, here, usual, tuple(sorted(partners)), len(good_values), confirmed)
+
+
+def pair_values(
+    finding: Finding, series: Sequence[Series], accused: Collection[str]
+) -> tuple[list[float], list[float]]:
+    """What the accused pairs, and the good ones beside them, did; in the quantity's unit."""
+    own, good = _sides(finding, series, accused, ())
+    return _values(finding, own), _values(finding, good)
+
+
+def _sides(
+    finding: Finding, series: Sequence[Series], accused: Collection[str], members: Collection[str]
+) -> tuple[list[Series], list[Series]]:
+    fitting = [one for one in series if one.pattern == finding.quantity]
+    own = [one for one in fitting if _concerns(finding, one, accused, members)]
+    good = [one for one in fitting if one.origin not in accused and one.target not in accused]
+    return own, good
 
 
 def _concerns(

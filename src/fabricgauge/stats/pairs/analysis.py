@@ -9,7 +9,7 @@ from fabricgauge.model.pairs import Finding, PairAnalysis, PairMatrix, Spectrum
 from fabricgauge.model.topology import Topology
 from fabricgauge.stats.pairs.between import Blocks, between, blocks, order
 from fabricgauge.stats.pairs.changing import changing, jitter, restless
-from fabricgauge.stats.pairs.ends import Both, End, Search, find_ends
+from fabricgauge.stats.pairs.ends import Both, End, Search, doubtful, find_ends
 from fabricgauge.stats.pairs.expected import subtract_expected
 from fabricgauge.stats.pairs.explained import Known, Left, nothing_known
 from fabricgauge.stats.pairs.found import found_topology
@@ -47,6 +47,7 @@ class Solved(msgspec.Struct, frozen=True, eq=False):
     crossing: Crossing | None
     uplinks: list[End]
     ends: list[End]
+    doubtful: list[End]
     both: Both
     left: Left
 
@@ -83,6 +84,7 @@ def analyse(
         matrix, solved.slow, solved.noise, limits.slowness(matrix.quantity), limits.rate
     )
     suspects = [
+        *(naming.suspected_end(end) for end in solved.doubtful),
         *rest.suspects(naming),
         *(naming.changed(one) for one in changed),
         *(naming.restless(int(i), jitters) for i in restless(jitters)),
@@ -107,15 +109,17 @@ def solve(matrix: PairMatrix, slow: Slowness, groups: Grouping, limits: Limits) 
     back = slow.values if slow.adds_up else turned(slow.values)
     left = Left(slow, _knowing(groups, uplinks), back)
     bottleneck = not slow.adds_up and crossing is not None and crossing.level > 0.5 * limit
-    ends, both = find_ends(Search(left, level, limits, bottleneck))
-    return Solved(slow, groups, table, level, crossing, uplinks, ends, both, left)
+    search = Search(left, level, limits, bottleneck)
+    ends, both = find_ends(search)
+    maybe = doubtful(search, ends, both)
+    return Solved(slow, groups, table, level, crossing, uplinks, ends, maybe, both, left)
 
 
 def _remaining(matrix: PairMatrix, solved: Solved, limits: Limits) -> Remaining:
     rest = residual(solved.left, solved.both, solved.noise)
     limit = limits.slowness(matrix.quantity)
     singles = find_singles(matrix, rest, solved.noise, limit)
-    return remaining(singles, rest, solved.left, limits)
+    return remaining(singles, rest, [end.index for end in solved.doubtful], limits)
 
 
 def _usual(matrix: PairMatrix, solved: Solved) -> float:

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabricgauge.stats.pairs.explained import Known, Left
-from fabricgauge.stats.pairs.limits import Limits
+from fabricgauge.stats.pairs.limits import LEAST, Limits
 from fabricgauge.stats.pairs.noise import Noise
-from fabricgauge.stats.pairs.outliers import Standing, standing
+from fabricgauge.stats.pairs.outliers import MANY, Standing, standing
 from fabricgauge.stats.pairs.significance import false_discovery
 from fabricgauge.stats.pairs.strips import Levels, Strip, levels
 
@@ -18,6 +18,9 @@ QUARTER = 0.25
 
 #: The other direction of a slow end is slow as well at this p already, and this much of the limit.
 _ALSO, _ALSO_SHARE = 0.01, 0.75
+
+#: A slow end that is not named is suspected at this p.
+_MAYBE = 0.02
 
 #: More than this and all that stands out in one look is named at once.
 _ONE_BY_ONE = 512
@@ -81,6 +84,23 @@ def find_ends(search: Search) -> tuple[list[End], Both]:
     return _measured_again(search, named)
 
 
+def doubtful(search: Search, ends: list[End], both: Both) -> list[End]:
+    """Ends that look slow and are not named, for noise could make one of so many look so."""
+    named = {end.index for end in ends}
+    if search.nodes < MANY:  # the median of few is moved by one slow pair
+        both = stand(search, QUARTER, np.isin(np.arange(search.nodes), list(named), invert=True))
+    found = []
+    for number, side in enumerate((both.sending, both.receiving)[: 2 - search.symmetric]):
+        part: Ending = "node" if search.symmetric else ("sender", "receiver")[number]
+        large = (side.p <= _MAYBE) & (side.excess >= search.limit)
+        found += [
+            End(int(i), part, float(side.excess[i]), float(side.error[i]), 1.0, 0.0, 0.0)
+            for i in np.flatnonzero(large)
+            if int(i) not in named
+        ]
+    return found
+
+
 def stand(search: Search, share: float, healthy: NDArray[np.bool_]) -> Both:
     """How each node's quantile over its partners compares with the healthy ones'."""
     left = search.left
@@ -100,7 +120,10 @@ def _against(search: Search, strip: Strip, share: float, healthy: NDArray[np.boo
 
 def _judge(search: Search, found: Levels, healthy: NDArray[np.bool_], share: float) -> Standing:
     noise = search.noise
-    return standing(found, noise.pair, noise.freedom, healthy, middle=share == 0.5)
+    alone = search.nodes <= 3 and noise.passes > 1
+    return standing(
+        found, noise.pair, noise.freedom, healthy, middle=share == 0.5, fewest=2 if alone else 3
+    )
 
 
 def _worse(every: Standing, inside: Standing) -> Standing:
@@ -163,8 +186,15 @@ def _remember(known: Known, end: End) -> None:
         known.receiving[end.index] = max(end.receiving, 0.0)
 
 
+def _forget(known: Known, end: End) -> None:
+    known.sending[end.index] = known.receiving[end.index] = 0.0
+
+
 def _measured_again(search: Search, named: dict[int, End]) -> tuple[list[End], Both]:
-    """Effects by medians, now that slow partners do not move them any more."""
+    """Effects by medians, now that slow partners do not move them any more.
+
+    What is not slow any more, with the others' part known, was not at fault.
+    """
     healthy = np.ones(search.nodes, dtype=bool)
     healthy[list(named)] = False
     both = stand(search, 0.5, healthy)
@@ -172,6 +202,8 @@ def _measured_again(search: Search, named: dict[int, End]) -> tuple[list[End], B
     for end in named.values():
         slow = np.array([end.part != "receiver", end.part != "sender"])
         again = _end(both, np.array([end.q]), slow, end.index)
-        ends.append(again if np.isfinite(again.level) else end)
-        _remember(search.left.known, ends[-1])
+        _forget(search.left.known, end)
+        if not again.level < LEAST * search.limit:
+            ends.append(again if np.isfinite(again.level) else end)
+            _remember(search.left.known, ends[-1])
     return ends, both

@@ -110,6 +110,10 @@ class Naming(msgspec.Struct, frozen=True, eq=False):
         name = (self.matrix.nodes[index],)
         return Suspect(part, name, self.slow.quantity, self._effect(level), reason, test)
 
+    def suspected_end(self, end: End) -> Suspect:
+        reason = "slow with most of its partners, but noise could make one of so many look like it"
+        return self.suspected_node(end.part, end.index, end.level, reason)
+
     def changed(self, one: Changing) -> Suspect:
         part: Part = "node" if self.slow.adds_up else "sender" if one.sending else "receiver"
         reason = f"slow in {one.slow} of {one.passes} passes only: it changes with time"

@@ -13,7 +13,7 @@ from fabricgauge.stats.pairs.strips import F64, Levels
 _QUARTILE = 1.36
 
 #: So many levels have a scatter of their own; fewer are compared with the faster third.
-_MANY = 16
+MANY = 16
 
 #: The faster third's own error adds to that of a level, and few partners have heavy tails.
 _FEW = 1.5
@@ -43,17 +43,22 @@ class Standing(msgspec.Struct, frozen=True, eq=False):
 
 
 def standing(
-    levels: Levels, sigma: float, freedom: int, healthy: NDArray[np.bool_], *, middle: bool
+    levels: Levels,
+    sigma: float,
+    freedom: int,
+    healthy: NDArray[np.bool_],
+    *,
+    middle: bool,
+    fewest: int = 3,
 ) -> Standing:
     """Each level against those of ``healthy``; ``middle`` says that they are medians.
 
-    One partner alone cannot say which end is slow; two can where there are no others.
+    One with less than ``fewest`` partners is not judged: they do not tell which end is slow.
     """
-    least = 2 if levels.values.size <= 3 else 3
-    judged = np.isfinite(levels.values) & (levels.partners >= least)
+    judged = np.isfinite(levels.values) & (levels.partners >= fewest)
     excess = np.where(judged, levels.values - _centre(levels.values[judged & healthy]), np.nan)
     sampling = (MEDIAN if middle else _QUARTILE) * sigma / np.sqrt(np.maximum(levels.partners, 1))
-    if levels.values.size < _MANY:
+    if levels.values.size < MANY:
         sampling *= _FEW
     error = np.maximum(sampling, max(FLOOR, _scatter(excess[judged & healthy])))
     p = np.ones_like(excess)
@@ -65,14 +70,14 @@ def _centre(values: F64) -> float:
     if values.size == 0:
         return 0.0
     ordered = np.sort(values)
-    if values.size >= _MANY:
+    if values.size >= MANY:
         return float(np.median(ordered))
     return float(ordered[(values.size - 1) // 3])
 
 
 def _scatter(excess: F64) -> float:
     """Standard deviation of healthy levels, by their faster half: slow ones do not widen it."""
-    if excess.size < _MANY:
+    if excess.size < MANY:
         return 0.0
     low, middle = np.quantile(excess, (0.159, 0.5))
     return float(middle - low)

@@ -1,5 +1,7 @@
 """What is made of slow pairs that no slow end explains: named, or suspected, or a pattern."""
 
+from collections.abc import Sequence
+
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +20,11 @@ _FEW, _NODES_PER_PAIR = 2, 16
 
 #: Pairs that look slow but are not sure: suspected up to this rate of false ones, so many at most.
 _LOOSE_RATE, _MOST = 0.2, 20
+
+#: Of so many conspicuous pairs, the surest ones, it is looked up whom else their ends met.
+_LOOK = 4096
+
+_NOBODY_ELSE = "an end of it was measured with nobody else, so it may be that end"
 
 
 class Remaining(msgspec.Struct, frozen=True, eq=False):
@@ -46,27 +53,59 @@ class Remaining(msgspec.Struct, frozen=True, eq=False):
         return found
 
 
-def remaining(singles: Singles, rest: Residual, left: Left, limits: Limits) -> Remaining:
-    """Sort the conspicuous pairs out."""
+def remaining(
+    singles: Singles, rest: Residual, doubtful: Sequence[int], limits: Limits
+) -> Remaining:
+    """Sort the conspicuous pairs out; those of ``doubtful`` nodes are not told one by one."""
+    left = rest.left
     limit = limits.slowness(left.slow.quantity)
-    named = sure(singles, limit, limits.rate)
     large = singles.level >= 0.9 * limit
     clear = (singles.q <= limits.rate) & large
     partly = _partly(singles, clear, left)
-    inside = _touches(singles, [one[0] for one in partly])
-    named &= ~inside
-    together = _directions(singles, named, singles.p <= 1e-3)
-    scattered = np.zeros_like(named)
-    if len(together) > max(_FEW, len(left.known.sending) // _NODES_PER_PAIR):
-        scattered, together = clear & ~inside, []
-    loose = (singles.q <= _LOOSE_RATE) & large & ~named & ~scattered & ~inside
+    elsewhere = _touches(singles, [*doubtful, *(one[0] for one in partly)])
+    named = sure(singles, limit, limits.rate) & ~elsewhere
+    named &= _otherwise_known(singles, left)
+    scattered = clear & ~elsewhere
+    if _pairs(singles, scattered) <= max(_FEW, len(left.known.sending) // _NODES_PER_PAIR):
+        scattered = np.zeros_like(scattered)
+    together = _directions(singles, named & ~scattered, singles.p <= 1e-3)
+    loose = (singles.q <= _LOOSE_RATE) & large & ~scattered & ~elsewhere
     loose[_others(singles, together)] = False
-    unsure = [(int(at), _why(singles, int(at), limits)) for at in np.flatnonzero(loose)[:_MOST]]
     chosen = singles.only(scattered)
     return Remaining(
         singles, rest.sigma, tuple(together), tuple(partly), chosen,
-        len({_key(chosen, i) for i in range(chosen.rows.size)}), tuple(unsure),
+        _pairs(singles, scattered), tuple(_unsure(singles, loose, left, limits)),
     )  # fmt: skip
+
+
+def _pairs(singles: Singles, chosen: NDArray[np.bool_]) -> int:
+    """How many different pairs of nodes are chosen."""
+    one, other = singles.rows[chosen], singles.columns[chosen]
+    both = np.stack((np.minimum(one, other), np.maximum(one, other)))
+    return int(np.unique(both, axis=1).shape[1])
+
+
+def _unsure(
+    singles: Singles, loose: NDArray[np.bool_], left: Left, limits: Limits
+) -> list[tuple[int, str]]:
+    """Each pair once, by its surer direction, with the reason why it is not named."""
+    known = _otherwise_known(singles, left)
+    once = {_key(singles, int(at)): int(at) for at in np.flatnonzero(loose)[::-1]}
+    return [
+        (at, _why(singles, at, limits) if known[at] else _NOBODY_ELSE)
+        for at in sorted(once.values())[:_MOST]
+    ]
+
+
+def _otherwise_known(singles: Singles, left: Left) -> NDArray[np.bool_]:
+    """Whether both ends of a pair were measured with somebody else as well."""
+    partners = [
+        np.count_nonzero(np.isfinite(left.slow.values[nodes]), axis=1)
+        for nodes in (singles.rows[:_LOOK], singles.columns[:_LOOK])
+    ]
+    known = np.zeros(singles.rows.size, dtype=bool)
+    known[:_LOOK] = np.minimum(*partners) >= 2
+    return known
 
 
 def _key(singles: Singles, at: int) -> tuple[int, int]:
@@ -127,8 +166,8 @@ def _why(singles: Singles, at: int, limits: Limits) -> str:
     passes, slow = int(singles.passes[at]), int(singles.slow_in[at])
     if passes < 2:
         return "measured in one pass only"
-    if 2 * slow <= passes or slow < 2:
-        return f"slow in {slow} of {passes} passes only"
+    if slow < passes:
+        return f"slow in {slow} of {passes} passes"
     if singles.q[at] > limits.rate:
         return "noise alone could make one pair of so many look like this"
     return "its effect may be below what counts as a fault"

@@ -20,6 +20,9 @@ _CONSPICUOUS = 3.0
 #: of 2 k - 1 passes has k times as many.
 _TAILS = 4
 
+#: So few passes must agree that a pair is slow; of more, two thirds.
+_FEW_PASSES = 5
+
 #: From so many nodes on, each one's own small excess is taken off its pairs.
 _MANY = 8
 
@@ -108,8 +111,12 @@ def find_singles(matrix: PairMatrix, rest: Residual, noise: Noise, limit: float)
 
 
 def sure(singles: Singles, limit: float, rate: float) -> NDArray[np.bool_]:
-    """Those that are named: significant, large enough, and slow in two passes or more."""
-    agreed = (singles.slow_in >= 2) & (2 * singles.slow_in > singles.passes)
+    """Those that are named: significant, large enough, and slow whenever they were measured.
+
+    One of many passes may disagree, none of a few.
+    """
+    needed = np.where(singles.passes <= _FEW_PASSES, singles.passes, 2 * singles.passes / 3)
+    agreed = (singles.slow_in >= 2) & (singles.slow_in >= needed)
     large = singles.level + REACH * singles.error >= limit
     named: NDArray[np.bool_] = (
         (singles.q <= rate) & agreed & large & (singles.level >= LEAST * limit)

@@ -67,7 +67,7 @@ def _range(values: F64) -> tuple[float, float]:
     lows, highs = [], []
     for first, last in spans(len(values)):
         strip = values[first:last]
-        finite = strip[np.isfinite(strip)]
+        finite = strip[np.isfinite(strip) & (strip > 0)]
         if finite.size:
             lows.append(float(finite.min()))
             highs.append(float(finite.max()))

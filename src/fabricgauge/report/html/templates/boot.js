@@ -7,11 +7,97 @@
     ? JSON.parse(JSON.stringify(data.plots), (_, value) =>
         typeof value === "string" && Object.hasOwn(data.dark, value) ? data.dark[value] : value)
     : data.plots;
-  for (const item of shown) {
-    Bokeh.embed.embed_item(item).catch((error) => {
+
+  // Which pair a cell is, and its value: cells hold whole numbers, 0 where nothing was measured.
+  const told = (heat, shown, x, y) => {
+    const side = heat.labels.length;
+    const places = [Math.floor(y), Math.floor(x)];
+    if (places.some((place) => !(place >= 0 && place < side))) return "\u00a0";
+    const [row, column] = places.map((place) => Math.floor(place / shown.each));
+    const named = (cell) => {
+      const [first, last] = [cell * shown.each, Math.min((cell + 1) * shown.each, side) - 1];
+      const group = heat.groups.find(([, end]) => first < end);
+      const to = first < last ? ` to ${heat.labels[last]}` : "";
+      return `${heat.labels[first]}${to}${group ? ` (${group[0]})` : ""}`;
+    };
+    const ends = `${named(row)} → ${named(column)}: `;
+    const code = shown.codes[row * shown.side + column];
+    if (code === 0) return `${ends}not measured`;
+    const value = heat.best + (code - 1) * heat.step;
+    const off = 100 * (value / heat.typical - 1);
+    const digits = Math.min(6, Math.max(0, 3 - Math.floor(Math.log10(Math.abs(value) || 1))));
+    const figure = value.toLocaleString("en", {
+      minimumFractionDigits: digits, maximumFractionDigits: digits,
+    });
+    return `${ends}${heat.worst || shown.each > 1 ? "worst " : ""}${figure} ${heat.unit}`
+      + ` (${off < 0 ? "−" : "+"}${Math.abs(off).toFixed(1)} % of the typical)`;
+  };
+
+  const unpacked = async (packed) => {
+    const bytes = Uint8Array.from(atob(packed), (one) => one.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return new Uint16Array(await new Response(stream).arrayBuffer());
+  };
+
+  const pointed = (item, made) => {
+    const heat = item.heat;
+    const plot = made.roots()[0];
+    const line = document.getElementById(`${item.target_id}-said`);
+    const [whole, cells] = ["whole", "cells"].map((name) =>
+      plot.renderers.find((one) => one.name === name));
+    const block = whole.data_source.data.codes[0];
+    let shown = { codes: block, side: block.shape[1], each: heat.each };
+    const say = (_, event) => {
+      line.textContent = told(heat, shown, event.x, event.y);
+    };
+    made.on_event("mousemove", say);
+    made.on_event("tap", say);
+    if (!cells) return;
+    // Each pair has its own cell as soon as no more are in view than the whole has blocks.
+    const side = heat.labels.length;
+    let close = false;
+    const swap = () => {
+      cells.visible = close && shown.each === 1;
+      whole.visible = !cells.visible;
+    };
+    made.on_event("rangesupdate", (_, event) => {
+      const spans = [event.x1 - event.x0, event.y1 - event.y0].map(Math.abs);
+      close = Math.min(...spans) <= heat.whole;
+      swap();
+    });
+    setTimeout(async () => {
+      const codes = await unpacked(heat.cells);
+      const image = new block.constructor(codes.buffer, [side, side]);
+      cells.data_source.data = { codes: [image] };
+      shown = { codes, side, each: 1 };
+      swap();
+    }, 500);
+  };
+
+  const draw = (item) => {
+    Bokeh.embed.embed_item(item).then((views) => {
+      if (item.heat) for (const view of views) pointed(item, view.model.document);
+    }).catch((error) => {
       document.getElementById(item.target_id).textContent = `This plot could not be drawn: ${error}`;
     });
-  }
+  };
+
+  // The first plots at once; the others when they come near the view, so that a page opens soon.
+  const first = shown.some((item) => item.heat) ? 1 : 8;
+  const waiting = new Map(shown.slice(first).map((item) => [item.target_id, item]));
+  const watch = new IntersectionObserver((seen) => {
+    for (const one of seen) if (one.isIntersecting) now(one.target.id);
+  }, { rootMargin: "400px" });
+  const now = (target) => {
+    const item = waiting.get(target);
+    if (!item) return;
+    waiting.delete(target);
+    watch.unobserve(document.getElementById(target));
+    draw(item);
+  };
+  for (const item of shown.slice(0, first)) draw(item);
+  for (const target of waiting.keys()) watch.observe(document.getElementById(target));
+
   const open = () => {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (target instanceof HTMLDetailsElement) target.open = true;
@@ -19,6 +105,7 @@
   addEventListener("hashchange", open);
   addEventListener("beforeprint", () => {
     for (const part of document.querySelectorAll("details")) part.open = true;
+    for (const target of [...waiting.keys()]) now(target);
   });
   open();
 })();

@@ -1,0 +1,184 @@
+"""What was found about a fabric of many nodes, in words: who is at fault, how sure, what next."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from fabricgauge.model.judged import Judged
+from fabricgauge.model.pairs import Finding, PairAnalysis, Part, Quantity, Suspect
+from fabricgauge.report.networks import named
+from fabricgauge.report.quantities import microseconds, of_unit, percent, size
+
+#: SI unit of each quantity; the unit that people read, and the factor to it.
+SI_UNITS: dict[Quantity, str] = {"latency": "s", "bandwidth": "bytes/s per direction"}
+SHOWN: dict[Quantity, tuple[str, float]] = {"latency": ("µs", 1e6), "bandwidth": ("MB/s", 1e-6)}
+WHAT: dict[Quantity, str] = {
+    "latency": "latency, half round trip",
+    "bandwidth": "bandwidth, per direction",
+}
+
+OVERSUBSCRIBED = "oversubscription: all that crosses at once is slower, which is no defect"
+NOBODY = "nobody is named"
+
+#: As ``{0}`` and ``{1}`` stand for the names.
+_SLOW: dict[Part, str] = {
+    "node": "node {0}, in both directions",
+    "sender": "node {0}, when it sends",
+    "receiver": "node {0}, when it receives",
+    "pair": "{0} ↔ {1}, with each other",
+    "direction": "{0} → {1}, in that direction",
+    "group": "group {0}, to all other groups",
+    "rail": "rail {0}",
+}
+_LEAST_Q = 1e-4
+_LEAST_CHANGE = 5e-4
+
+
+class Named(NamedTuple):
+    """One finding in words; ``fault`` is false for oversubscription."""
+
+    network: str
+    who: str
+    what: str
+    effect: str
+    interval: str
+    q: str
+    affected: str
+    fault: bool
+    evidence: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        """All of it but the evidence."""
+        kind = "" if self.fault else f"; {OVERSUBSCRIBED}"
+        return (
+            f"{self.who}: {self.what} is {self.effect} than the others'"
+            f" (interval {self.interval}; {self.q}; {self.affected}){kind}"
+        )
+
+
+class Conspicuous(NamedTuple):
+    """One suspect in words: not named, why not, and the test that would decide."""
+
+    network: str
+    who: str
+    what: str
+    effect: str
+    reason: str
+    next_test: str
+
+
+def findings(judged: Judged) -> tuple[Named, ...]:
+    """Everything that is named, faults before oversubscription, the largest effect first."""
+    found = [(analysis, one) for analysis in judged.fabric.analyses for one in analysis.findings]
+    found.sort(key=lambda pair: (pair[1].explanation != "fault", -abs(pair[1].effect)))
+    return tuple(_named(analysis, one) for analysis, one in found)
+
+
+def suspects(judged: Judged) -> tuple[Conspicuous, ...]:
+    return tuple(
+        _conspicuous(analysis, one)
+        for analysis in judged.fabric.analyses
+        for one in analysis.suspects
+    )
+
+
+def title(analysis: PairAnalysis) -> str:
+    """``net1: bandwidth, per direction, 1 MiB``."""
+    matrix = analysis.matrix
+    return f"{named(matrix.network)}: {WHAT[matrix.quantity]}, {size(matrix.message_bytes)}"
+
+
+def typical(analysis: PairAnalysis) -> str:
+    """The median over pairs with its unit."""
+    return value(analysis.matrix.quantity, analysis.typical)
+
+
+def value(quantity: Quantity, amount: float) -> str:
+    """A figure with the unit that people read; a latency stays in µs beside others."""
+    if quantity == "latency":
+        return f"{microseconds(amount)} µs"
+    return of_unit(amount, "bytes/s")
+
+
+def noise(analysis: PairAnalysis) -> str:
+    return percent(analysis.noise)
+
+
+def coverage(analysis: PairAnalysis) -> str:
+    """How many directed pairs were measured, and of how many."""
+    count = len(analysis.matrix.nodes)
+    possible = count * (count - 1)
+    share = analysis.matrix.coverage
+    return f"{round(share * possible):,} of {possible:,} directed pairs ({percent(share)})"
+
+
+def verdict(analysis: PairAnalysis) -> str:
+    """In a few words what the analysis of one matrix came to."""
+    faults = sum(one.explanation == "fault" for one in analysis.findings)
+    others = len(analysis.findings) - faults
+    said = [f"{faults} named at fault" if faults else NOBODY]
+    said += ["oversubscribed"] if others else []
+    count = len(analysis.suspects)
+    said += [f"{count} conspicuous"] if count else []
+    return ", ".join(said)
+
+
+def grouping(analysis: PairAnalysis) -> str:
+    """Where the groups come from."""
+    if analysis.grouped_by == "none" or not analysis.groups:
+        return "no groups"
+    source = {"topology": "as the topology states", "data": "found from the data"}
+    return f"{len(analysis.groups)} groups, {source[analysis.grouped_by]}"
+
+
+def change(effect: float) -> str:
+    """A signed share: ``-75.0 %``, ``+5.0 %``, ``± < 0.1 %``."""
+    if 0 < abs(effect) < _LEAST_CHANGE:
+        return f"± {percent(abs(effect))}"
+    sign = "+" if effect > 0 else "-" if effect < 0 else ""
+    return f"{sign}{percent(abs(effect))}"
+
+
+def who(part: Part, names: Sequence[str]) -> str:
+    """What is meant, in words; a missing second name is left open."""
+    padded = (*names, "?", "?")
+    return _SLOW[part].format(*padded)
+
+
+def _named(analysis: PairAnalysis, one: Finding) -> Named:
+    low, high = sorted((one.low, one.high))
+    pairs = "pair" if one.affected == 1 else "pairs"
+    return Named(
+        network=named(analysis.matrix.network),
+        who=who(one.part, one.names),
+        what=f"{one.quantity} at {size(one.message_bytes)}",
+        effect=_compared(one.effect),
+        interval=f"{change(low)} to {change(high)}",
+        q=f"q < {_LEAST_Q:g}" if one.q < _LEAST_Q else f"q = {one.q:.2g}",
+        affected=f"explains {one.affected:,} {pairs}",
+        fault=one.explanation == "fault",
+        evidence=one.evidence,
+    )
+
+
+def _conspicuous(analysis: PairAnalysis, one: Suspect) -> Conspicuous:
+    return Conspicuous(
+        network=named(analysis.matrix.network),
+        who=who(one.part, one.names),
+        what=f"{one.quantity} at {size(analysis.matrix.message_bytes)}",
+        effect=_compared(one.effect),
+        reason=one.reason,
+        next_test=one.next_test,
+    )
+
+
+def _compared(effect: float) -> str:
+    return f"{percent(abs(effect))} {'lower' if effect < 0 else 'higher'}"
+
+
+def summary(judged: Judged) -> Iterator[str]:
+    """One line per matrix: what is typical, how much was covered, and what it came to."""
+    for one in judged.fabric.analyses:
+        nodes = f"{len(one.matrix.nodes):,} nodes"
+        said = f"typical {typical(one)}, unexplained {noise(one)}"
+        yield f"{title(one)}: {nodes}, {coverage(one)}, {said}: {verdict(one)}"

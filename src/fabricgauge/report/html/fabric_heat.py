@@ -1,0 +1,164 @@
+"""Matrices of all pairs as pictures of cells: ordered by group, quantised, worst per block.
+
+A cell is a whole number: 0 where nothing was measured, else 1 for the best pair and more the
+worse. That is two bytes per pair in the page, and one colour scale for all quantities.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fabricgauge.model.pairs import PairAnalysis
+from fabricgauge.report.fabric_words import SHOWN, title
+from fabricgauge.report.html.series import canvas_text
+
+#: More cells per side are joined into blocks that show their worst pair.
+MOST_CELLS = 1024
+#: More than these cannot each have a pixel on the page: the whole is shown by blocks.
+MOST_IN_WHOLE = 384
+#: Cells are told apart to this share of the typical value, as far as 16 bits reach.
+QUANTUM = 1e-4
+CODES = 65535
+#: Colours reach from the best 0.1 % of the pairs to the worst, but not past this many times
+#: the typical time (or to that part of the typical rate); at least to the second.
+MOST_SPAN, LEAST_SPAN = 2.0, 1.1
+BEST_QUANTILE = 0.001
+
+Cells = NDArray[np.uint16]
+Values = NDArray[np.float64]
+
+
+class Block(NamedTuple):
+    """A group's place along an axis, in cells from the first."""
+
+    name: str
+    first: float
+    last: float
+
+
+class HeatMap(NamedTuple):
+    """A matrix to draw; rows send, columns receive.
+
+    The value of a cell of code ``c`` > 0 is ``best + (c - 1) * step``, in ``unit``; ``step``
+    is below 0 where more is better. ``whole`` are larger blocks for the whole picture, or the cells
+    themselves; ``block`` is how many nodes a cell holds per side. ``good`` and ``bad``
+    are the ends of the colours; ``named`` are the cells of nodes in a finding.
+    """
+
+    title: str
+    cells: Cells
+    whole: Cells
+    labels: tuple[str, ...]
+    groups: tuple[Block, ...]
+    named: tuple[int, ...]
+    best: float
+    step: float
+    good: float
+    bad: float
+    typical: float
+    unit: str
+    block: int
+    nodes: int
+
+    @property
+    def whole_side(self) -> int:
+        """Cells that the blocks of the whole picture cover per side: the last may jut out."""
+        return len(self.whole) * -(-len(self.cells) // len(self.whole))
+
+    @property
+    def whole_block(self) -> int:
+        """How many nodes a cell of the whole picture holds per side."""
+        return self.block * -(-len(self.cells) // len(self.whole))
+
+
+def heat_map(analysis: PairAnalysis) -> HeatMap | None:
+    """The picture of one matrix; None where nothing was measured."""
+    matrix = analysis.matrix
+    unit, factor = SHOWN[matrix.quantity]
+    order = list(analysis.order) or list(range(len(matrix.nodes)))
+    values = matrix.values[np.ix_(order, order)] * factor
+    if not np.isfinite(values).any():
+        return None
+    less_is_better = matrix.quantity == "latency"
+    block = -(-len(order) // MOST_CELLS)
+    typical = analysis.typical * factor
+    best, step = _scale(values, typical, less_is_better)
+    cells = blocked(_codes(values, best, step), block)
+    good, bad = _colour_ends(values, typical, less_is_better)
+    nodes = [matrix.nodes[place] for place in order]
+    return HeatMap(
+        title=f"{title(analysis)}, {unit}", cells=cells,
+        whole=blocked(cells, -(-len(cells) // MOST_IN_WHOLE)),
+        labels=_labels(nodes, block), groups=_groups(analysis, nodes, block),
+        named=_named(analysis, nodes, block), best=best, step=step, good=good, bad=bad,
+        typical=typical, unit=unit, block=block, nodes=len(nodes),
+    )  # fmt: skip
+
+
+def blocked(codes: Cells, block: int) -> Cells:
+    """The worst of each block of ``block`` by ``block`` cells: the largest code."""
+    if block == 1:
+        return codes
+    starts = np.arange(0, len(codes), block)
+    along_rows = np.maximum.reduceat(codes, starts, axis=0)
+    joined: Cells = np.maximum.reduceat(along_rows, starts, axis=1)
+    return joined
+
+
+def _scale(values: Values, typical: float, less_is_better: bool) -> tuple[float, float]:
+    """The value of code 1, and what each further code adds."""
+    best, worst = np.nanmin(values), np.nanmax(values)
+    if not less_is_better:
+        best, worst = worst, best
+    step = max(abs(typical) * QUANTUM, abs(worst - best) / (CODES - 1))
+    return float(best), float(step if less_is_better else -step) or 1.0
+
+
+def _codes(values: Values, best: float, step: float) -> Cells:
+    measured = np.isfinite(values)
+    steps = np.zeros(values.shape)
+    np.divide(values - best, step, out=steps, where=measured)
+    codes = np.where(measured, np.clip(np.rint(steps) + 1, 1, CODES), 0)
+    return codes.astype(np.uint16)
+
+
+def _colour_ends(values: Values, typical: float, less_is_better: bool) -> tuple[float, float]:
+    finite = values[np.isfinite(values)]
+    if less_is_better:
+        bad = min(float(finite.max()), MOST_SPAN * typical)
+        good = min(float(np.quantile(finite, BEST_QUANTILE)), typical)
+        return good, max(bad, LEAST_SPAN * typical)
+    bad = max(float(finite.min()), typical / MOST_SPAN)
+    good = max(float(np.quantile(finite, 1 - BEST_QUANTILE)), typical)
+    return good, min(bad, typical / LEAST_SPAN)
+
+
+def _labels(nodes: Sequence[str], block: int) -> tuple[str, ...]:
+    parts = (nodes[first : first + block] for first in range(0, len(nodes), block))
+    return tuple(
+        canvas_text(part[0] if len(part) == 1 else f"{part[0]} to {part[-1]}") for part in parts
+    )
+
+
+def _groups(analysis: PairAnalysis, nodes: Sequence[str], block: int) -> tuple[Block, ...]:
+    """Runs of nodes of one group, in the picture's order; none where there is one group only."""
+    group_of = {node: group.name for group in analysis.groups for node in group.nodes}
+    runs: list[tuple[str, int, int]] = []
+    for place, node in enumerate(nodes):
+        name = group_of.get(node, "")
+        if runs and runs[-1][0] == name:
+            runs[-1] = (name, runs[-1][1], place + 1)
+        else:
+            runs.append((name, place, place + 1))
+    if len(runs) < 2:
+        return ()
+    return tuple(Block(canvas_text(n or "no group"), a / block, b / block) for n, a, b in runs)
+
+
+def _named(analysis: PairAnalysis, nodes: Sequence[str], block: int) -> tuple[int, ...]:
+    """Cells of the nodes that a finding names, be it with a partner."""
+    places = {node: place // block for place, node in enumerate(nodes)}
+    names = {name for one in analysis.findings for name in one.names}
+    return tuple(sorted({places[name] for name in names if name in places}))

@@ -1,0 +1,175 @@
+"""Heat maps and spectra as Bokeh plots."""
+
+import base64
+import gzip
+from typing import Any
+
+import bokeh.models
+from bokeh.plotting import figure
+
+from fabricgauge.report.html.fabric_heat import HeatMap
+from fabricgauge.report.html.fabric_spectrum import Histogram
+from fabricgauge.report.html.palette import HEAT, LIMIT, SERIES, SOFT, UNMEASURED
+from fabricgauge.report.html.plots import style
+
+#: Untyped: the types that Bokeh ships leave out models that it re-exports.
+models: Any = bokeh.models
+
+HEAT_HEIGHT_PX, SPECTRUM_HEIGHT_PX = 640, 300
+#: Room at the edges for the marks of what is named, as a share of the side.
+MARGIN = 0.03
+#: With more nodes than this their names cannot be read along an axis.
+MOST_NAMES = 40
+MOST_GROUP_NAMES = 32
+LONGEST_NAME = 16
+#: More lines than this would cover what they part.
+MOST_BOUNDARIES = 48
+#: Best pairs that are far off the others may take so many times the colours' own room.
+MOST_PADDING = 64
+#: What boot.js listens to: Bokeh has no tooltip that can name rows and columns of an image.
+LISTENED = ("mousemove", "mouseleave", "tap", "rangesupdate")
+
+
+def heat_plot(heat: HeatMap) -> Any:
+    """Cells with group boundaries and a colour bar; boot.js adds names and values on pointing."""
+    cells = len(heat.cells)
+    margin = MARGIN * cells if heat.named else 0.0
+    plot = figure(
+        height=HEAT_HEIGHT_PX, sizing_mode="stretch_width", toolbar_location="above",
+        tools="pan,box_zoom,wheel_zoom,reset,save", output_backend="canvas",
+        x_range=models.Range1d(start=-margin, end=cells, bounds=(-margin, cells)),
+        y_range=models.Range1d(start=cells, end=-margin, bounds=(-margin, cells)),
+        x_axis_label="receives", y_axis_label="sends",
+    )  # fmt: skip
+    coded, shown = _colours(heat)
+    _image(plot, heat.whole, heat.whole_side, coded, "whole")
+    if heat.whole is not heat.cells:
+        _image(plot, heat.cells[:1, :1], cells, coded, "cells").visible = False
+    _boundaries(plot, heat, cells)
+    _marks(plot, heat, -margin / 2)
+    bar = models.ColorBar(
+        color_mapper=shown, width=12, margin=0, padding=4,
+        major_label_text_color=SOFT, background_fill_color=None,
+        ticker=models.BasicTicker(desired_num_ticks=6),
+        formatter=models.NumeralTickFormatter(format="0,0.[000]"),
+    )  # fmt: skip
+    plot.add_layout(bar, "right")
+    style(plot)
+    plot.grid.visible = False
+    _name_axes(plot, heat)
+    plot.subscribed_events = set(LISTENED)
+    return plot
+
+
+def facts(heat: HeatMap) -> dict[str, Any]:
+    """What boot.js needs to say which pair a cell is, and its value.
+
+    ``cells`` are the codes, row by row, as gzip of little-endian 16-bit numbers in base64; empty
+    where the plot has them itself. A browser unpacks them faster than BokehJS does.
+    """
+    packed = b"" if heat.whole is heat.cells else gzip.compress(_little(heat), mtime=0)
+    return {
+        "cells": base64.b64encode(packed).decode(), "each": heat.whole_side // len(heat.whole),
+        "labels": heat.labels, "best": heat.best, "step": heat.step, "unit": heat.unit,
+        "typical": heat.typical, "worst": heat.block > 1, "whole": len(heat.whole),
+        "groups": [(one.name, one.last) for one in heat.groups],
+    }  # fmt: skip
+
+
+def _little(heat: HeatMap) -> bytes:
+    return heat.cells.astype("<u2").tobytes()
+
+
+def _colours(heat: HeatMap) -> tuple[Any, Any]:
+    """A scale over codes for the cells, and one over values for the bar."""
+    first = max((heat.good - heat.best) / heat.step + 1, 1.0)
+    last = max((heat.bad - heat.best) / heat.step + 1, first + 1)
+    padding = min(round(len(HEAT) * (first - 1) / (last - first)), MOST_PADDING * len(HEAT))
+    coded = models.LinearColorMapper(
+        palette=[HEAT[0]] * padding + list(HEAT), low=1, high=last, low_color=UNMEASURED
+    )
+    rising = heat.step > 0
+    shown = models.LinearColorMapper(
+        palette=list(HEAT if rising else reversed(HEAT)),
+        low=min(heat.good, heat.bad), high=max(heat.good, heat.bad),
+    )  # fmt: skip
+    return coded, shown
+
+
+def _image(plot: Any, codes: Any, side: int, mapper: Any, name: str) -> Any:
+    """The image called ``cells`` is empty: boot.js fills it when a reader comes that close."""
+    source = models.ColumnDataSource({"codes": [codes]}, name=name)
+    return plot.image(
+        image="codes", x=0, y=0, dw=side, dh=side, source=source, color_mapper=mapper, name=name
+    )
+
+
+def _boundaries(plot: Any, heat: HeatMap, cells: int) -> None:
+    ends = [one.first for one in heat.groups[1:]]
+    if 0 < len(ends) <= min(MOST_BOUNDARIES, heat.nodes // 2):
+        zeros, sides = [0] * len(ends), [cells] * len(ends)
+        plot.segment(ends, zeros, ends, sides, color=SOFT, line_width=1)
+        plot.segment(zeros, ends, sides, ends, color=SOFT, line_width=1)
+
+
+def _marks(plot: Any, heat: HeatMap, outside: float) -> None:
+    """Triangles along the edges: a named node is seen also where its cells are thin."""
+    middles = [place + 0.5 for place in heat.named]
+    if middles:
+        edge = [outside] * len(middles)
+        plot.scatter(middles, edge, marker="inverted_triangle", size=10, color=LIMIT)
+        plot.scatter(edge, middles, marker="triangle", angle=-1.5708, size=10, color=LIMIT)
+
+
+def _name_axes(plot: Any, heat: HeatMap) -> None:
+    if len(heat.labels) <= MOST_NAMES:
+        named = {place + 0.5: _short(label) for place, label in enumerate(heat.labels)}
+    elif 0 < len(heat.groups) <= MOST_GROUP_NAMES:
+        named = {(one.first + one.last) / 2: _short(one.name) for one in heat.groups}
+    else:
+        every = -(-len(heat.labels) // MOST_GROUP_NAMES)
+        kept = range(0, len(heat.labels), every)
+        named = {place + 0.5: _short(heat.labels[place]) for place in kept}
+    for axis in (plot.xaxis, plot.yaxis):
+        axis.ticker = models.FixedTicker(ticks=sorted(named))
+        axis.major_label_overrides = named
+        axis.major_tick_line_color = None
+    plot.xaxis.major_label_orientation = 1.0
+
+
+def _short(label: str) -> str:
+    return label if len(label) <= LONGEST_NAME else f"{label[: LONGEST_NAME - 1]}…"
+
+
+def spectrum_plot(histogram: Histogram) -> Any:
+    """How many pairs lie where; dashed lines are the centres of distinct levels."""
+    plot = figure(
+        height=SPECTRUM_HEIGHT_PX, sizing_mode="stretch_width", toolbar_location="above",
+        tools="pan,box_zoom,wheel_zoom,reset,save", output_backend="canvas",
+        x_axis_label=histogram.unit, y_axis_label="directed pairs", min_border_right=12,
+        y_axis_type="log", y_range=models.Range1d(start=0.7, end=1.6 * max(histogram.counts)),
+    )  # fmt: skip
+    bars = plot.quad(
+        left="left", right="right", top="count", bottom=0.7, line_color=None,
+        fill_color=SERIES[0], source=models.ColumnDataSource(_bars(histogram)),
+    )  # fmt: skip
+    tips = [("", "@said"), ("directed pairs", "@count{0,0}")]
+    plot.add_tools(models.HoverTool(renderers=[bars], tooltips=tips))
+    for peak in histogram.peaks:
+        plot.add_layout(models.Span(
+            location=peak, dimension="height", line_color=LIMIT, line_dash="dashed"
+        ))  # fmt: skip
+    style(plot)
+    plot.xaxis.formatter = models.NumeralTickFormatter(format="0,0.[000]")
+    plot.yaxis.formatter = models.NumeralTickFormatter(format="0,0")
+    return plot
+
+
+def _bars(histogram: Histogram) -> dict[str, Any]:
+    filled = [place for place, count in enumerate(histogram.counts) if count]
+    return {
+        "left": [histogram.edges[place] for place in filled],
+        "right": [histogram.edges[place + 1] for place in filled],
+        "count": [histogram.counts[place] for place in filled],
+        "said": [histogram.said[place] for place in filled],
+    }

@@ -1,0 +1,170 @@
+"""Curves of cases of many ranks: over message size, over ranks, over pairs, under load."""
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from fabricgauge.report.fabric_case_words import LOADS
+from fabricgauge.report.fabric_cases import Joint
+from fabricgauge.report.html.series import Picture, Series, canvas_text, position
+from fabricgauge.report.quantities import digits, duration, percent, size
+
+#: A legend with more cannot be read; the tables have the rest.
+MOST_SERIES = 12
+#: So many message sizes at most stand beside each other over ranks or pairs.
+MOST_SIZES = 5
+
+#: Value, low, high, and the tail above it if there is one.
+Drawn = tuple[float, float, float, float | None]
+Place = Callable[[Joint], float]
+
+
+class Figure(NamedTuple):
+    """What of a case stands along y, in which unit."""
+
+    unit: str
+    of: Callable[[Joint], Drawn]
+
+
+class Axis(NamedTuple):
+    """Where a case stands along x, and in what words."""
+
+    label: str
+    place: Place
+    tick: Callable[[Joint], str] | None
+
+
+SIZES = Axis("message size", lambda one: position(one.alike.message_bytes), None)
+RANKS = Axis("ranks", lambda one: math.log2(one.alike.ranks), lambda one: f"{one.alike.ranks:,}")
+PAIRS = Axis("pairs at once", lambda one: math.log2(max(1, one.alike.pairs)),
+             lambda one: f"{one.alike.pairs:,}")  # fmt: skip
+
+
+def _time_us(case: Joint) -> Drawn:
+    """Median with its interval; the tail is the 99th percentile."""
+    tail = case.p99_s if case.p99_s is not None else case.high_s
+    return case.median_s * 1e6, case.low_s * 1e6, case.high_s * 1e6, tail * 1e6
+
+
+def _rate_mb(case: Joint) -> Drawn:
+    """Payload of all pairs in MB/s; its interval is that of the time, turned over."""
+    rate = case.bytes_per_s / 1e6
+    return rate, rate * case.median_s / case.high_s, rate * case.median_s / case.low_s, None
+
+
+def _messages(case: Joint) -> Drawn:
+    """Messages of all pairs in 10^6 per second."""
+    rate = case.messages_per_s / 1e6
+    return rate, rate * case.median_s / case.high_s, rate * case.median_s / case.low_s, None
+
+
+def _overlap(case: Joint) -> Drawn:
+    """The share of the operation that computing hid, in percent."""
+    share = 100 * (case.overlap or 0.0)
+    return share, share, share, None
+
+
+TIME = Figure("µs", _time_us)
+RATE = Figure("MB/s", _rate_mb)
+MESSAGES = Figure("M messages/s", _messages)
+OVERLAP = Figure("%", _overlap)
+
+
+def curves(
+    cases: Sequence[Joint], title: str, y_label: str, axis: Axis, figure: Figure,
+    by: Callable[[Joint], Hashable], named: Callable[[Joint], str], log: bool = True,
+    span: tuple[float, float] | None = None,
+) -> Picture | None:  # fmt: skip
+    """A curve for each value of ``by``; None where no curve has two points."""
+    groups: dict[Hashable, list[Joint]] = {}
+    for case in cases:
+        groups.setdefault(by(case), []).append(case)
+    kept = [sorted(group, key=axis.place) for group in groups.values()]
+    if all(len({axis.place(one) for one in group}) < 2 for group in kept):
+        return None
+    drawn = tuple(_series(group, named(group[0]), axis, figure) for group in spread(kept))
+    ticks = _ticks(cases, axis)
+    return Picture(title, y_label, log, drawn, (), None, span=span, x_label=axis.label, ticks=ticks)
+
+
+def spread(groups: Sequence[list[Joint]], most: int = MOST_SERIES) -> list[list[Joint]]:
+    """All of them, or so many from the first to the last."""
+    if len(groups) <= most:
+        return list(groups)
+    return [groups[place * (len(groups) - 1) // (most - 1)] for place in range(most)]
+
+
+def few_sizes(cases: Sequence[Joint]) -> list[Joint]:
+    """The cases of at most ``MOST_SIZES`` message sizes, from the smallest to the largest."""
+    sizes = sorted({one.alike.message_bytes for one in cases})
+    if len(sizes) > MOST_SIZES:
+        last = len(sizes) - 1
+        sizes = [sizes[place * last // (MOST_SIZES - 1)] for place in range(MOST_SIZES)]
+    return [one for one in cases if one.alike.message_bytes in sizes]
+
+
+def ladder(cases: Sequence[Joint], title: str) -> Picture | None:
+    """Median, p90, p99 and p99.9 of each load beside those without: how far the tails reach."""
+    steps = ("median", "p90", "p99", "p99.9")
+    drawn = []
+    for case in cases:
+        values = (case.median_s, case.p90_s, case.p99_s, case.p999_s)
+        told = [(float(x), v) for x, v in enumerate(values) if v is not None]
+        words = [f"{steps[int(x)]} {duration(v)}" for x, v in told]
+        y = [v * 1e6 for _, v in told]
+        label = canvas_text(LOADS.get(case.alike.load, case.alike.load))
+        columns = _words([case] * len(told), label, words)
+        drawn.append(Series(label, [x for x, _ in told], y, y, y, None, columns))
+    if len(drawn) < 2:
+        return None
+    ticks = dict(enumerate(steps))
+    return Picture(
+        title, "half round trip, µs", True, tuple(drawn), (), None, x_label="of the samples",
+        ticks={float(x): word for x, word in ticks.items()},
+    )  # fmt: skip
+
+
+def _series(group: Sequence[Joint], name: str, axis: Axis, figure: Figure) -> Series:
+    label = canvas_text(name)
+    found = [figure.of(one) for one in group]
+    tails = [tail for *_, tail in found if tail is not None]
+    words = [f"{digits(value)} {figure.unit}" for value, *_ in found]
+    return Series(
+        label=label,
+        x=[axis.place(one) for one in group],
+        y=[value for value, *_ in found],
+        low=[low for _, low, _, _ in found],
+        high=[high for _, _, high, _ in found],
+        tail=tails if len(tails) == len(found) else None,
+        words=_words(group, label, words),
+    )
+
+
+def _words(cases: Sequence[Joint], label: str, medians: Iterable[str]) -> dict[str, list[str]]:
+    return {
+        "size": [", ".join(_where(one)) for one in cases],
+        "curve": [label] * len(cases),
+        "median": list(medians),
+        "interval": [f"{duration(one.low_s)} to {duration(one.high_s)}" for one in cases],
+        "also": [_also(one) for one in cases],
+        "count": [f"{one.samples:,} in {one.launches} launches" for one in cases],
+    }
+
+
+def _where(case: Joint) -> Iterator[str]:
+    yield size(case.alike.message_bytes)
+    yield f"{case.alike.ranks:,} ranks"
+    if case.alike.pairs:
+        yield f"{case.alike.pairs:,} pairs"
+
+
+def _also(case: Joint) -> str:
+    tail = f"p99 {duration(case.p99_s)}" if case.p99_s is not None else "too few samples for a p99"
+    hidden = f", overlap {percent(case.overlap)}" if case.overlap is not None else ""
+    late = f", {case.late_starts:,} late starts" if case.late_starts else ""
+    return f"{tail}{hidden}{late}"
+
+
+def _ticks(cases: Sequence[Joint], axis: Axis) -> Mapping[float, str]:
+    tick = axis.tick
+    return {axis.place(one): tick(one) for one in cases} if tick is not None else {}

@@ -1,0 +1,82 @@
+"""Suspects that a second measurement shows clearly become findings.
+
+The matrices show a suspect among thousands of pairs, where chance makes some look slow. The second
+measurement asks of few: are all pairs of the suspect slower than all good pairs beside them? By
+chance that happens once in as many times as the pairs can be ordered into two such groups.
+"""
+
+from collections.abc import Sequence
+from math import comb
+
+import msgspec
+import numpy as np
+
+from fabricgauge.model.pairs import Finding, PairAnalysis, Part, Suspect
+from fabricgauge.stats.pairs.again import pair_values
+from fabricgauge.stats.series import Series
+
+#: For all suspects of a matrix together (Bonferroni).
+CHANCE = 0.05
+#: Less than this is no fault, however clear: the least effects of the matrices' own findings.
+LEAST = {"bandwidth": 0.10, "latency": 0.05}
+
+_SINGLE: frozenset[Part] = frozenset({"node", "sender", "receiver"})
+
+
+def promoted(analysis: PairAnalysis, series: Sequence[Series]) -> PairAnalysis:
+    """The analysis with suspects named that ``series``, single pairs measured again, confirm."""
+    tested = [one for one in analysis.suspects if one.part in _SINGLE]
+    accused = {name for one in (*analysis.findings, *tested) for name in one.names}
+    confirmed = (_confirmed(analysis, one, series, accused, len(tested)) for one in tested)
+    found = tuple(one for one in confirmed if one is not None)
+    if not found:
+        return analysis
+    names = {one.names for one in found}
+    return msgspec.structs.replace(
+        analysis,
+        findings=(*analysis.findings, *_joined(found)),
+        suspects=tuple(one for one in analysis.suspects if not _explained(one, names)),
+    )
+
+
+def _confirmed(
+    analysis: PairAnalysis, one: Suspect, series: Sequence[Series], accused: set[str], tests: int
+) -> Finding | None:
+    matrix = analysis.matrix
+    claim = Finding(
+        one.part, one.names, one.quantity, matrix.message_bytes, one.effect, one.effect,
+        one.effect, 1.0, 0, "fault", (),
+    )  # fmt: skip
+    own, good = pair_values(claim, series, accused)
+    if not own or not good:
+        return None
+    chance = tests / comb(len(own) + len(good), len(own))
+    slower = min(own) > max(good) if one.effect > 0 else max(own) < min(good)
+    effects = np.array(own) / float(np.median(good)) - 1.0
+    effect = float(np.median(effects))
+    if chance > CHANCE or not slower or abs(effect) < LEAST[one.quantity]:
+        return None
+    return msgspec.structs.replace(
+        claim, effect=effect, low=float(effects.min()), high=float(effects.max()), q=chance,
+        affected=len(own),
+        evidence=(
+            f"among all pairs: {one.reason}; measured again, each of its {len(own)} pairs was"
+            f" slower than each of {len(good)} good ones",
+        ),
+    )  # fmt: skip
+
+
+def _joined(found: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Both directions of one node are that node."""
+    joined = []
+    for name in dict.fromkeys(one.names for one in found):
+        same = [one for one in found if one.names == name]
+        worst = max(same, key=lambda one: abs(one.effect))
+        both = {one.part for one in same} >= {"sender", "receiver"}
+        joined.append(msgspec.structs.replace(worst, part="node") if both else worst)
+    return tuple(joined)
+
+
+def _explained(one: Suspect, named: set[tuple[str, ...]]) -> bool:
+    """A suspect that is named now, or a pair with one of them."""
+    return any(set(names) <= set(one.names) for names in named)

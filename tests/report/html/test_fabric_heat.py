@@ -1,0 +1,113 @@
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.report import fabric_sample
+
+from fabricgauge.model.pairs import PairAnalysis, Quantity
+from fabricgauge.report.html.fabric_heat import (
+    CODES,
+    MOST_CELLS,
+    MOST_IN_WHOLE,
+    HeatMap,
+    blocked,
+    heat_map,
+)
+from fabricgauge.report.html.palette import DARK, HEAT
+
+NODES = fabric_sample.names(8)
+
+
+def drawn(analysis: PairAnalysis) -> HeatMap:
+    heat = heat_map(analysis)
+    assert heat is not None
+    return heat
+
+
+def of_values(values: "np.ndarray[tuple[int, int], np.dtype[np.float64]]", quantity: Quantity,
+              typical: float) -> HeatMap:  # fmt: skip
+    count = len(values)
+    base = fabric_sample.analysis(fabric_sample.names(count), quantity, None)
+    matrix = msgspec.structs.replace(base.matrix, values=values)
+    return drawn(msgspec.structs.replace(base, matrix=matrix, typical=typical))
+
+
+@pytest.mark.parametrize("quantity", ["latency", "bandwidth"])
+def test_a_cell_gives_its_value_back_to_a_ten_thousandth(quantity: Quantity) -> None:
+    analysis = fabric_sample.analysis(NODES, quantity, None)
+    heat = drawn(analysis)
+    factor = 1e6 if quantity == "latency" else 1e-6
+    given = heat.best + (heat.cells.astype(float) - 1) * heat.step
+    apart = ~np.eye(8, dtype=bool)
+    assert given[apart] == pytest.approx(analysis.matrix.values[apart] * factor, rel=1e-4)
+    assert not heat.cells[~apart].any()
+
+
+@pytest.mark.parametrize("quantity", ["latency", "bandwidth"])
+def test_the_worst_pair_has_the_largest_code(quantity: Quantity) -> None:
+    analysis = fabric_sample.analysis(NODES, quantity, 2)
+    values = np.nan_to_num(analysis.matrix.values, nan=float(np.nanmean(analysis.matrix.values)))
+    worst = values.argmax() if quantity == "latency" else values.argmin()
+    assert drawn(analysis).cells.argmax() == worst
+
+
+def test_nodes_stand_in_the_order_of_their_groups() -> None:
+    analysis = fabric_sample.analysis(NODES, "latency", None)
+    turned = msgspec.structs.replace(analysis, order=tuple(reversed(range(8))))
+    heat = drawn(turned)
+    assert heat.labels == tuple(reversed(NODES))
+    assert [one.name for one in heat.groups] == ["leaf-2", "leaf-1"]
+    assert (heat.cells == drawn(analysis).cells[::-1, ::-1]).all()
+
+
+def test_what_a_finding_names_is_marked() -> None:
+    assert drawn(fabric_sample.analysis(NODES, "bandwidth", 2)).named == (2,)
+    assert drawn(fabric_sample.analysis(NODES, "bandwidth", None)).named == ()
+
+
+@given(st.integers(1, 40), st.integers(1, 7), st.randoms(use_true_random=False))
+def test_a_block_shows_its_worst_pair(side: int, block: int, chance: "np.random.Generator") -> None:
+    noise = np.random.default_rng(chance.randint(0, 1 << 30))  # type: ignore[attr-defined]
+    codes = noise.integers(0, CODES + 1, (side, side)).astype(np.uint16)
+    joined = blocked(codes, block)
+    assert len(joined) == -(-side // block)
+    for row in range(len(joined)):
+        for column in range(len(joined)):
+            rows = slice(row * block, (row + 1) * block)
+            assert joined[row, column] == codes[rows, column * block : (column + 1) * block].max()
+
+
+def test_one_bad_pair_among_very_many_is_still_seen() -> None:
+    count = MOST_CELLS + 76
+    values = np.full((count, count), 1e-6)
+    values[700, 3] = 5e-6
+    heat = of_values(values, "latency", 1e-6)
+    assert heat.block == 2
+    assert len(heat.cells) <= MOST_CELLS
+    assert len(heat.whole) <= MOST_IN_WHOLE
+    assert heat.whole.max() == heat.cells.max() == heat.cells[350, 1]
+    assert heat.labels[350] == "n701 to n702"
+
+
+def test_a_matrix_of_one_value_or_of_none_is_no_error() -> None:
+    heat = of_values(np.full((4, 4), 1e-6), "latency", 1e-6)
+    assert set(heat.cells.flat) == {1}
+    empty = fabric_sample.analysis(NODES, "latency", None)
+    nothing = msgspec.structs.replace(empty.matrix, values=empty.matrix.values * np.nan)
+    assert heat_map(msgspec.structs.replace(empty, matrix=nothing)) is None
+
+
+def test_a_single_wild_value_does_not_take_all_colours() -> None:
+    values = np.full((8, 8), 1e-6)
+    values[0, 1] = 1e-3
+    heat = of_values(values, "latency", 1e-6)
+    assert heat.bad == pytest.approx(2.0)
+
+
+def test_the_colours_get_darker_all_the_way_and_turn_round_on_dark_pages() -> None:
+    light = [sum(w * int(c[i : i + 2], 16) for w, i in ((0.2126, 1), (0.7152, 3), (0.0722, 5)))
+             for c in HEAT]  # fmt: skip
+    assert light == sorted(light, reverse=True)
+    assert len(set(HEAT)) == len(HEAT)
+    assert [DARK[colour] for colour in HEAT] == list(reversed(HEAT))
