@@ -43,6 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Print MB/s and peak memory for a mixed log, for tables alone and for noise alone."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--size-mib", type=int, default=64, help="the larger log, up to 1024")
+    parser.add_argument("--content", choices=CONTENTS, help="read logs of this content alone")
     parser.add_argument("--read", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.read is not None:
@@ -51,7 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     size = min(options.size_mib, 1024) * 2**20
     print(heading("Reading other suites' logs", "Each log is read once by a child process."))
     heads = ("content", "log", "MB/s", "MB per processor second", "peak of the child, MB")
-    print(table(heads, [_row(name, each) for name in CONTENTS for each in (SMALL_BYTES, size)]))
+    names = (options.content,) if options.content else CONTENTS
+    print(table(heads, [_row(name, each) for name in names for each in (SMALL_BYTES, size)]))
 
 
 def _row(name: str, size_bytes: int) -> tuple[str, ...]:

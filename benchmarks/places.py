@@ -1,4 +1,4 @@
-"""Where two ranks are put: on two nodes of a lab, or on one machine's shared memory."""
+"""Where the ranks are put: on nodes of a lab, or on one machine's shared memory."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ LAB_RATE_BIT_S = 1e9
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Two ranks' nodes and the way there.
+    """The ranks' nodes and the way there.
 
     ``env`` tells each kind of MPI which network to take. It is the environment, not the engine's
     own pinning, so that every program that is compared is started in the same way.
@@ -35,14 +35,14 @@ def shared_memory() -> Place:
 
 
 @contextmanager
-def lab() -> Iterator[Place]:
-    """Two nodes of a lab of our own at 1 Gb/s, over TCP; it is removed in the end."""
-    name = f"bench-{os.getpid()}"
-    state = up(LabSpec(name, ("c1", "c2"), (NetworkSpec("net1", LAB_RATE_BIT_S),)))
+def lab(nodes: tuple[str, ...] = ("c1", "c2")) -> Iterator[Place]:
+    """A rank on each node of a lab of our own at 1 Gb/s, over TCP; it is removed in the end."""
+    name = f"bench-{os.getpid()}-{len(nodes)}"
+    state = up(LabSpec(name, nodes, (NetworkSpec("net1", LAB_RATE_BIT_S),)))
     try:
         network = state.networks[0]
         env = _over_tcp(network.interface, network.subnet)
-        yield Place("lab, TCP at 1 Gb/s", lab_reach(state), _launch("c1", "c2"), env)
+        yield Place("lab, TCP at 1 Gb/s", lab_reach(state), _launch(*nodes), env)
     finally:
         down(name)
 

@@ -45,6 +45,8 @@ const std::map<std::string, Reader>& readers() {
         {"seed", [](auto& words, Planted& into) { into.seed = next<std::uint64_t>(words, "a seed"); }},
         {"deviation",
          [](auto& words, Planted& into) { into.deviation = next<double>(words, "a deviation"); }},
+        {"overhead",
+         [](auto& words, Planted& into) { into.overhead_s = next<double>(words, "seconds"); }},
         {"rate",
          [](auto& words, Planted& into) {
              into.rates.push_back({next_way(words), next<std::string>(words, "a node"),
@@ -57,10 +59,9 @@ const std::map<std::string, Reader>& readers() {
          }},
         {"flap",
          [](auto& words, Planted& into) {
-             into.flapping.push_back({next_way(words), next<std::string>(words, "a node"),
-                                      next<double>(words, "a factor"),
-                                      next<double>(words, "a period"),
-                                      next<double>(words, "a share")});
+             into.flapping.push_back(
+                 {next<std::string>(words, "a node"), next<double>(words, "a factor"),
+                  next<double>(words, "a period"), next<double>(words, "a share")});
          }},
         {"uplink",
          [](auto& words, Planted& into) {

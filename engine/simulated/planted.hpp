@@ -26,9 +26,9 @@ struct LatencyFault {
     double added_s;
 };
 
-// The link has `factor` of its rate in the first `share` of each period, and all of it in the rest.
+// The node's links have `factor` of their rate in the first `share` of each period, and all of it in
+// the rest.
 struct FlappingFault {
-    Way way;
     std::string node;
     double factor;
     double period_s;
@@ -61,6 +61,7 @@ struct Planted {
     std::string platform;
     std::uint64_t seed = 0;
     double deviation = 0;
+    double overhead_s = 0;  // of both ends' software, per message
     std::vector<RateFault> rates;
     std::vector<LatencyFault> latencies;
     std::vector<FlappingFault> flapping;

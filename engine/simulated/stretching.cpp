@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+
+#include "flapping.hpp"
 
 namespace fabricgauge::simulated {
 
@@ -47,7 +50,8 @@ std::vector<const s4u::Host*> hosts_by_name(const s4u::Engine& engine) {
 }  // namespace
 
 Stretching::Stretching(const Planted& planted, const s4u::Engine& engine)
-    : seed_(mixed(planted.seed)), variance_(planted.deviation * planted.deviation) {
+    : seed_(mixed(planted.seed)), variance_(planted.deviation * planted.deviation),
+      overhead_s_(planted.overhead_s) {
     std::unordered_map<std::string, std::uint64_t> named;
     for (const s4u::Host* const host : hosts_by_name(engine)) {
         named.emplace(host->get_name(), numbers_.size());
@@ -61,6 +65,7 @@ Stretching::Stretching(const Planted& planted, const s4u::Engine& engine)
     variances_.resize(named.size(), 0);
     for (const NoiseFault& fault : planted.noisy)
         variances_[number(fault.node)] += fault.deviation * fault.deviation;
+    for (const FlappingFault& fault : planted.flapping) flapping_.emplace(number(fault.node), fault);
     for (const PairFault& fault : planted.pairs)
         pairs_[pair_of(number(fault.source), number(fault.destination))] = fault.factor;
 }
@@ -76,18 +81,36 @@ double Stretching::stretch(Pair pair, std::uint64_t message) const {
     return spread > 0 ? 1 + spread * half_normal(mixed(seed_ ^ mixed(pair)) + message) : 1;
 }
 
-double Stretching::latency_factor(const s4u::Host* source, const s4u::Host* destination) {
-    if (source == destination) return 1;
+double Stretching::latency_factor(const s4u::Host* source, const s4u::Host* destination,
+                                  const std::vector<s4u::Link*>& links) {
+    double latency_s = 0;
+    for (const s4u::Link* const link : links) latency_s += link->get_latency();
+    const double with_ends = latency_s > 0 ? 1 + overhead_s_ / latency_s : 1;
+    if (source == destination) return with_ends;
     const Pair pair = pair_of(number_of(source), number_of(destination));
-    return stretch(pair, 2 * sent_[pair].latencies++);
+    return with_ends * stretch(pair, 2 * sent_[pair].latencies++);
 }
 
-double Stretching::rate_factor(const s4u::Host* source, const s4u::Host* destination) {
+double Stretching::flapping(Pair pair, double bytes, const std::vector<s4u::Link*>& links) const {
+    double share = 1;
+    for (const std::uint64_t node : {pair >> 32, pair & 0xffffffffU}) {
+        const auto found = flapping_.find(node);
+        if (found == flapping_.end()) continue;
+        double rate = std::numeric_limits<double>::infinity();
+        for (const s4u::Link* const link : links) rate = std::min(rate, link->get_bandwidth());
+        share = std::min(share,
+                         flapping_share(found->second, s4u::Engine::get_clock(), bytes / rate));
+    }
+    return share;
+}
+
+double Stretching::rate_factor(const s4u::Host* source, const s4u::Host* destination, double bytes,
+                               const std::vector<s4u::Link*>& links) {
     if (source == destination) return 1;
     const Pair pair = pair_of(number_of(source), number_of(destination));
     const auto fault = pairs_.find(pair);
     const double share = fault == pairs_.end() ? 1 : fault->second;
-    return share / stretch(pair, 2 * sent_[pair].rates++ + 1);
+    return share * flapping(pair, bytes, links) / stretch(pair, 2 * sent_[pair].rates++ + 1);
 }
 
 }  // namespace fabricgauge::simulated

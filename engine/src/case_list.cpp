@@ -22,9 +22,11 @@ constexpr int most_threads = 1024;
 constexpr std::int64_t most_ranks = 1 << 20;
 
 constexpr std::array required = {"pattern", "bytes", "window", "origin", "target", "budget_s"};
-constexpr std::array optional = {"ranks", "pairs", "concurrent", "rounds", "load", "epoch", "threads"};
+constexpr std::array optional = {"ranks", "pairs", "concurrent", "rounds", "load", "epoch", "threads",
+                                 "clock"};
 constexpr std::array loads = {Load::none, Load::all_to_all, Load::incast, Load::permutation};
 constexpr std::array epochs = {Epoch::flush, Epoch::fence, Epoch::pscw};
+constexpr std::array clocks = {ClockChoice::best, ClockChoice::synchronised, ClockChoice::barrier};
 
 using Fields = std::map<std::string, std::string>;
 
@@ -139,6 +141,7 @@ Case case_in(const std::string& line) {
     found.load = choice_in(fields, "load", loads);
     found.epoch = choice_in(fields, "epoch", epochs);
     found.threads = optional_number_in(fields, "threads", 1, most_threads);
+    found.clock = choice_in(fields, "clock", clocks);
     return found;
 }
 
@@ -163,6 +166,15 @@ const char* name_of(Epoch epoch) noexcept {
         case Epoch::flush: return "flush";
         case Epoch::fence: return "fence";
         case Epoch::pscw: return "pscw";
+    }
+    return "";
+}
+
+const char* name_of(ClockChoice clock) noexcept {
+    switch (clock) {
+        case ClockChoice::best: return "best";
+        case ClockChoice::synchronised: return "synchronised";
+        case ClockChoice::barrier: return "barrier";
     }
     return "";
 }

@@ -2,8 +2,10 @@
 
 namespace fabricgauge {
 
-std::int64_t collective_memory_bytes(const Case& measured, int members, bool) noexcept {
-    return 2 * measured.message_bytes * members;
+std::int64_t collective_memory_bytes(const Case& measured, int rank, int members) noexcept {
+    if (rank >= members) return 0;
+    const CollectiveSizes sizes = sizes_of(measured, rank, members);
+    return sizes.out + sizes.in;
 }
 
 }  // namespace fabricgauge

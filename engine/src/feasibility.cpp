@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "fabricgauge/crowd_roles.hpp"
+#include "fabricgauge/collective_memory.hpp"
 #include "fabricgauge/tournament.hpp"
 
 namespace fabricgauge {
@@ -28,6 +30,10 @@ std::string missing_ranks(const Case& measured, int ranks) {
     if (measured.ranks > ranks)
         return "the case is for " + std::to_string(measured.ranks) + " ranks, " + launch;
     if (measured.ranks == 1) return std::string(name_of(measured.pattern)) + " needs 2 ranks";
+    if (family_of(measured.pattern) == Family::crowd)
+        return missing_for_crowd(measured, members_of(measured, ranks));
+    if (family_of(measured.pattern) == Family::collective)
+        return refused_size(measured, members_of(measured, ranks));
     if (family_of(measured.pattern) != Family::pair) return missing_rounds(measured, ranks);
     const int highest = std::max(measured.origin, measured.target);
     if (highest >= ranks) return "rank " + std::to_string(highest) + " does not exist, " + launch;

@@ -9,24 +9,53 @@ namespace fabricgauge {
 
 namespace {
 
+constexpr int fresh = 0x5a;
+
+bool is_ping_pong(Pattern pattern) noexcept {
+    return pattern == Pattern::latency || pattern == Pattern::all_pairs_latency ||
+           pattern == Pattern::persistent_latency || pattern == Pattern::threads_latency;
+}
+
+bool adds(Pattern pattern) noexcept {
+    return pattern == Pattern::accumulate_latency || pattern == Pattern::fetch_and_op_latency;
+}
+
+// Whether something comes back to the origin of a one-sided operation.
+bool fetches(Pattern pattern) noexcept {
+    return pattern == Pattern::get_latency || pattern == Pattern::get_bandwidth ||
+           pattern == Pattern::fetch_and_op_latency || pattern == Pattern::compare_and_swap_latency;
+}
+
 std::int64_t sending_slots(const Case& measured, bool check) noexcept {
+    if (measured.pattern == Pattern::get_latency || measured.pattern == Pattern::get_bandwidth)
+        return 0;
     return check ? window_slots(measured) : 1;
 }
 
-bool is_ping_pong(Pattern pattern) noexcept {
-    return pattern == Pattern::latency || pattern == Pattern::all_pairs_latency;
+std::int64_t comparing_slots(const Case& measured) noexcept {
+    return measured.pattern == Pattern::compare_and_swap_latency ? 1 : 0;
 }
 
 std::int64_t receiving_slots(const Case& measured, bool check, PingPongBuffers buffers) noexcept {
-    if (is_one_sided(measured.pattern)) return 0;
+    if (is_one_sided(measured.pattern) && !fetches(measured.pattern)) return 0;
     if (is_ping_pong(measured.pattern) && !check && buffers == PingPongBuffers::shared)
         return 0;
     return window_slots(measured);
 }
 
-// Receives begin on a page of their own, so that every benchmark's alignment is the same.
+std::int64_t threads_of(const Case& measured) noexcept {
+    return is_threaded(measured.pattern) ? measured.threads : 1;
+}
+
+// Each kind of slots begins on a page of its own, so that every benchmark's alignment is the same.
 std::int64_t padded(std::int64_t bytes) noexcept {
     return (bytes + page_bytes - 1) / page_bytes * page_bytes;
+}
+
+std::int64_t thread_bytes(const Case& measured, bool check, PingPongBuffers buffers) noexcept {
+    return padded(measured.message_bytes * sending_slots(measured, check)) +
+           padded(measured.message_bytes * comparing_slots(measured)) +
+           padded(measured.message_bytes * receiving_slots(measured, check, buffers));
 }
 
 }  // namespace
@@ -34,51 +63,101 @@ std::int64_t padded(std::int64_t bytes) noexcept {
 Buffer::Buffer(std::int64_t bytes) {
     const auto size = static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1));
     data_.reset(static_cast<std::byte*>(::operator new(size, std::align_val_t{page_bytes})));
-    std::memset(data_.get(), 0x5a, size);
+    std::memset(data_.get(), fresh, size);
 }
 
 std::int64_t window_slots(const Case& measured) noexcept {
     return has_window(measured.pattern) ? measured.window : 1;
 }
 
+std::int64_t payload_of_operation_bytes(const Case& measured) noexcept {
+    return measured.message_bytes * window_slots(measured) * threads_of(measured);
+}
+
 Messages::Messages(const Case& measured, bool check, std::byte* window_memory,
                    PingPongBuffers buffers)
-    : bytes_(measured.message_bytes), count_(window_slots(measured)),
-      memory_(padded(bytes_ * sending_slots(measured, check)) +
-              bytes_ * receiving_slots(measured, check, buffers)),
-      slots_{memory_.data(), window_memory, nullptr, check ? bytes_ : 0, bytes_} {
-    if (slots_.in == nullptr)
-        slots_.in = receiving_slots(measured, check, buffers) == 0
-                        ? memory_.data()
-                        : memory_.data() + padded(bytes_ * sending_slots(measured, check));
-    slots_.reply = check ? slots_.in : slots_.out;
+    : pattern_(measured.pattern), bytes_(measured.message_bytes), count_(window_slots(measured)),
+      at_window_(window_memory != nullptr),
+      memory_(at_window_ ? 0 : threads_of(measured) * thread_bytes(measured, check, buffers)) {
+    if (at_window_) {
+        // As memory_ is filled, so that compare-and-swap finds what it compares with.
+        std::memset(window_memory, fresh, static_cast<std::size_t>(bytes_ * count_));
+        threads_.push_back({{window_memory, window_memory, window_memory, bytes_, bytes_},
+                            window_memory, nullptr});
+        return;
+    }
+    for (std::int64_t thread = 0; thread < threads_of(measured); ++thread)
+        threads_.push_back(
+            places_in(memory_.data() + thread * thread_bytes(measured, check, buffers), measured,
+                      check, buffers));
+}
+
+Messages::Places Messages::places_in(std::byte* memory, const Case& measured, bool check,
+                                     PingPongBuffers buffers) noexcept {
+    const std::int64_t bytes = measured.message_bytes;
+    const std::int64_t sent = sending_slots(measured, check);
+    std::byte* const compared = memory + padded(bytes * sent);
+    std::byte* const received = compared + padded(bytes * comparing_slots(measured));
+    Places places{{memory, received, memory, check ? bytes : 0, bytes},
+                  sent > 0 ? memory : nullptr, nullptr};
+    if (receiving_slots(measured, check, buffers) == 0) places.slots.in = memory;
+    if (check) places.slots.reply = places.slots.in;
+    if (comparing_slots(measured) > 0) places.slots.reply = places.compared = compared;
+    return places;
 }
 
 void Messages::fill(Author author, std::uint64_t sample) noexcept {
-    for (std::int64_t slot = 0; slot < count_; ++slot)
-        fill_pattern(memory_.data() + slot * slots_.out_stride, static_cast<std::size_t>(bytes_),
-                     pattern_seed(author, sample, static_cast<std::uint64_t>(slot)));
+    const auto bytes = static_cast<std::size_t>(bytes_);
+    std::uint64_t place = 0;
+    for (const Places& thread : threads_) {
+        for (std::int64_t slot = 0; slot < count_ && thread.filled != nullptr; ++slot, ++place)
+            fill_pattern(thread.filled + slot * thread.slots.out_stride, bytes,
+                         pattern_seed(author, sample, place));
+        if (thread.compared != nullptr)
+            fill_pattern(thread.compared, bytes, pattern_seed(Author::target, sample, 0));
+    }
 }
 
-void Messages::verify(Author author, std::uint64_t sample, int rank,
-                      Mismatch& found) const noexcept {
-    for (std::int64_t slot = 0; slot < count_ && found.found == 0; ++slot) {
-        const std::uint64_t seed = pattern_seed(author, sample, static_cast<std::uint64_t>(slot));
-        const std::byte* const data = slots_.incoming(slot);
-        const auto offset = first_mismatch(data, static_cast<std::size_t>(bytes_), seed);
-        if (!offset) continue;
-        found = {1, static_cast<std::int64_t>(*offset), static_cast<std::int64_t>(sample), slot,
-                 rank, static_cast<std::int64_t>(pattern_byte(*offset, seed)),
-                 static_cast<std::int64_t>(data[*offset])};
+void Messages::verify(Author author, std::uint64_t sample, int rank, Mismatch& found) noexcept {
+    if (at_window_ && adds(pattern_)) take_away(Author::target, sample);
+    std::int64_t place = 0;
+    for (const Places& thread : threads_) {
+        for (std::int64_t slot = 0; slot < count_ && found.found == 0; ++slot, ++place) {
+            const std::uint64_t seed =
+                pattern_seed(author, sample, static_cast<std::uint64_t>(place));
+            const std::byte* const data = thread.slots.incoming(slot);
+            const auto offset = first_mismatch(data, static_cast<std::size_t>(bytes_), seed);
+            if (!offset) continue;
+            found = {1, static_cast<std::int64_t>(*offset), static_cast<std::int64_t>(sample),
+                     place, rank, static_cast<std::int64_t>(pattern_byte(*offset, seed)),
+                     static_cast<std::int64_t>(data[*offset])};
+        }
+    }
+}
+
+// What is left of a sum in the window is what was added.
+void Messages::take_away(Author author, std::uint64_t sample) noexcept {
+    std::byte* const window = threads_.front().filled;
+    const std::uint64_t seed = pattern_seed(author, sample, 0);
+    for (std::int64_t offset = 0; offset < bytes_; offset += 8) {
+        std::byte before[8];
+        for (std::int64_t i = 0; i < 8; ++i)
+            before[i] = pattern_byte(static_cast<std::size_t>(offset + i), seed);
+        std::uint64_t sum;
+        std::uint64_t known;
+        std::memcpy(&sum, window + offset, 8);
+        std::memcpy(&known, before, 8);
+        sum -= known;
+        std::memcpy(window + offset, &sum, 8);
     }
 }
 
 std::int64_t memory_needed_bytes(const Case& measured, bool check,
                                  PingPongBuffers buffers) noexcept {
-    const std::int64_t in_window = is_one_sided(measured.pattern) ? window_slots(measured) : 0;
-    return measured.message_bytes *
-           (sending_slots(measured, check) + receiving_slots(measured, check, buffers) +
-            in_window);
+    const std::int64_t at_origin = sending_slots(measured, check) + comparing_slots(measured) +
+                                   receiving_slots(measured, check, buffers);
+    const std::int64_t at_target = is_one_sided(measured.pattern) ? window_slots(measured) : 0;
+    return measured.message_bytes * threads_of(measured) * std::max(at_origin, at_target);
 }
 
 std::optional<std::int64_t> memory_available_bytes() {

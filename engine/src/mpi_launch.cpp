@@ -12,6 +12,9 @@
 #include "fabricgauge/launch.hpp"
 #include "fabricgauge/pin.hpp"
 #include "host.hpp"
+#include "mpi_collectives.hpp"
+#include "mpi_group.hpp"
+#include "mpi_traffic.hpp"
 #include "mpi_transport.hpp"
 
 namespace fabricgauge {
@@ -50,7 +53,7 @@ int complain(int status, const std::exception& error) {
 
 int run_mpi_launch(int argc, char** argv, const Options& options) {
     const std::string interface = pin(options.pin);
-    MpiSession session(&argc, &argv);
+    MpiSession session(&argc, &argv, options.thread_multiple);
     try {
         MpiTransport transport;
         return session.finish_with(read_and_run(transport, options, interface));

@@ -5,6 +5,9 @@
 #include <cstdlib>
 
 #include "host.hpp"
+#include "mpi_collectives.hpp"
+#include "mpi_group.hpp"
+#include "mpi_traffic.hpp"
 
 namespace fabricgauge {
 
@@ -14,11 +17,15 @@ constexpr double longest_finalize_s = 5.0;
 
 }  // namespace
 
-MpiSession::MpiSession(int* argc, char*** argv) {
-    // Not FUNNELED: Open MPI 4.1 takes its locks at every level above SINGLE, which made a small
+MpiSession::MpiSession(int* argc, char*** argv, bool thread_multiple) {
+    // Otherwise not even FUNNELED: Open MPI 4.1 takes its locks at every level above SINGLE, which made a small
     // message over shared memory 45 % slower. The watchdog's thread sleeps, makes no MPI calls and
     // runs only to end the process, so that the library never sees two threads at work.
-    MPI_Init(argc, argv);
+    int granted = MPI_THREAD_SINGLE;
+    if (thread_multiple)
+        MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &granted);
+    else
+        MPI_Init(argc, argv);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
 }
 
@@ -50,7 +57,18 @@ MpiTransport::MpiTransport() {
     require(MPI_Comm_size(world(), &ranks_), "MPI_Comm_size");
 }
 
-void MpiTransport::sync_window() { require(MPI_Win_sync(window_), "MPI_Win_sync"); }
+std::string MpiTransport::thread_level() const {
+    int level = MPI_THREAD_SINGLE;
+    require(MPI_Query_thread(&level), "MPI_Query_thread");
+    if (level == MPI_THREAD_MULTIPLE) return "MPI_THREAD_MULTIPLE";
+    if (level == MPI_THREAD_SERIALIZED) return "MPI_THREAD_SERIALIZED";
+    return level == MPI_THREAD_FUNNELED ? "MPI_THREAD_FUNNELED" : "MPI_THREAD_SINGLE";
+}
+
+void MpiTransport::discard(std::int64_t slots) {
+    for (std::int64_t slot = 0; slot < slots; ++slot)
+        require(MPI_Request_free(requests_.data() + slot), "MPI_Request_free");
+}
 
 void MpiTransport::send_control(const void* data, std::int64_t bytes, int peer) {
     require(MPI_Send(data, static_cast<int>(bytes), MPI_BYTE, peer, control_tag, world()), "MPI_Send");
@@ -107,25 +125,6 @@ void MpiTransport::reserve(std::int64_t slots) {
     requests_.resize(static_cast<std::size_t>(slots), MPI_REQUEST_NULL);
 }
 
-std::byte* MpiTransport::open_window(std::int64_t bytes, int target, bool locks) {
-    void* memory = nullptr;
-    require(MPI_Win_allocate(static_cast<MPI_Aint>(bytes), 1, MPI_INFO_NULL, world(), &memory,
-                             &window_),
-            "MPI_Win_allocate");
-    require(MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN), "MPI_Win_set_errhandler");
-    if (locks) {
-        require(MPI_Win_lock(MPI_LOCK_SHARED, target, 0, window_), "MPI_Win_lock");
-        locked_ = target;
-    }
-    return static_cast<std::byte*>(memory);
-}
-
-void MpiTransport::close_window() {
-    if (locked_ >= 0) require(MPI_Win_unlock(locked_, window_), "MPI_Win_unlock");
-    locked_ = -1;
-    require(MPI_Win_free(&window_), "MPI_Win_free");
-}
-
 void MpiTransport::open_company(int members) {
     if (members == ranks_) return;
     const int side = rank_ < members ? 0 : 1;
@@ -139,10 +138,32 @@ void MpiTransport::close_company() {
 }
 
 void MpiTransport::quiet_barrier() {
-    MPI_Request request = MPI_REQUEST_NULL;
-    require(MPI_Ibarrier(company_, &request), "MPI_Ibarrier");
-    wait_quietly(request);
+    if constexpr (Host::simulated) {
+        require(MPI_Barrier(company_), "MPI_Barrier");
+    } else {
+        MPI_Request request = MPI_REQUEST_NULL;
+        require(MPI_Ibarrier(company_, &request), "MPI_Ibarrier");
+        wait_quietly(request);
+    }
 }
+
+void MpiTransport::tell_company(void* data, std::int64_t bytes) {
+    require(MPI_Bcast(data, static_cast<int>(bytes), MPI_BYTE, 0, company_), "MPI_Bcast");
+}
+
+void MpiTransport::least_in_company(std::int64_t* values, std::int64_t count) {
+    require(MPI_Allreduce(MPI_IN_PLACE, values, static_cast<int>(count), MPI_INT64_T, MPI_MIN,
+                          company_),
+            "MPI_Allreduce");
+}
+
+MpiCollectives MpiTransport::collectives(const CollectiveMemory& memory) const {
+    return {company_, memory};
+}
+
+MpiGroup MpiTransport::form_group(bool inside) const { return {company_, inside}; }
+
+MpiTraffic MpiTransport::traffic(int slots) const { return MpiTraffic(slots); }
 
 void MpiTransport::release(int rank) {
     require(MPI_Send(nullptr, 0, MPI_BYTE, rank, release_tag, world()), "MPI_Send");
@@ -168,13 +189,6 @@ void MpiTransport::wait_quietly(MPI_Request& request) {
 void MpiTransport::abort(int status) {
     MPI_Abort(MPI_COMM_WORLD, status);
     std::abort();
-}
-
-void MpiTransport::fail(int code, const char* call) {
-    char text[MPI_MAX_ERROR_STRING] = "";
-    int length = 0;
-    MPI_Error_string(code, text, &length);
-    throw MpiError(std::string(call) + " failed: " + text);
 }
 
 }  // namespace fabricgauge

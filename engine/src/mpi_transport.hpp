@@ -5,23 +5,25 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "fabricgauge/records.hpp"
+#include "mpi_call.hpp"
+#include "mpi_lane.hpp"
+#include "mpi_window.hpp"
 
 namespace fabricgauge {
 
-// Names the call and carries the library's own text.
-class MpiError : public std::runtime_error {
-public:
-    using std::runtime_error::runtime_error;
-};
+class MpiCollectives;
+class MpiGroup;
+class MpiTraffic;
+struct CollectiveMemory;
 
 class MpiSession {
 public:
-    MpiSession(int* argc, char*** argv);
+    // `thread_multiple` asks for a library in which several threads may call at once.
+    MpiSession(int* argc, char*** argv, bool thread_multiple);
     ~MpiSession();
     MpiSession(const MpiSession&) = delete;
     MpiSession& operator=(const MpiSession&) = delete;
@@ -35,13 +37,23 @@ private:
 
 MpiVersion mpi_version();
 
-class MpiTransport {
+class MpiTransport : public MpiWindow {
 public:
+    using Lane = MpiLane;
+
+    static constexpr int data_tag = 1;
+    static constexpr int control_tag = 2;
+    static constexpr int release_tag = 3;
+    static constexpr int load_tag = 4;
+    static constexpr int first_lane_tag = 16;
+
     MpiTransport();
 
     int rank() const noexcept { return rank_; }
     int ranks() const noexcept { return ranks_; }
     MpiVersion version() const { return mpi_version(); }
+    // By its name in the MPI standard, like MPI_THREAD_SINGLE.
+    std::string thread_level() const;
 
     void send(const std::byte* data, std::int64_t bytes, int peer) {
         require(MPI_Send(data, static_cast<int>(bytes), MPI_BYTE, peer, data_tag, world()), "MPI_Send");
@@ -61,19 +73,38 @@ public:
                           requests_.data() + slot),
                 "MPI_Irecv");
     }
+    void send_and_receive(const std::byte* out, int to, std::byte* in, int from,
+                          std::int64_t bytes) {
+        require(MPI_Sendrecv(out, static_cast<int>(bytes), MPI_BYTE, to, data_tag, in,
+                             static_cast<int>(bytes), MPI_BYTE, from, data_tag, world(),
+                             MPI_STATUS_IGNORE),
+                "MPI_Sendrecv");
+    }
     void wait_all(std::int64_t slots) {
         require(MPI_Waitall(static_cast<int>(slots), requests_.data(), MPI_STATUSES_IGNORE),
                 "MPI_Waitall");
     }
-    void put(const std::byte* data, std::int64_t bytes, int peer, std::int64_t displacement) {
-        require(MPI_Put(data, static_cast<int>(bytes), MPI_BYTE, peer,
-                        static_cast<MPI_Aint>(displacement), static_cast<int>(bytes), MPI_BYTE,
-                        window_),
-                "MPI_Put");
+    void make_send(std::int64_t slot, const std::byte* data, std::int64_t bytes, int peer) {
+        require(MPI_Send_init(data, static_cast<int>(bytes), MPI_BYTE, peer, data_tag, world(),
+                              requests_.data() + slot),
+                "MPI_Send_init");
     }
-    void flush(int peer) { require(MPI_Win_flush(peer, window_), "MPI_Win_flush"); }
+    void make_receive(std::int64_t slot, std::byte* data, std::int64_t bytes, int peer) {
+        require(MPI_Recv_init(data, static_cast<int>(bytes), MPI_BYTE, peer, data_tag, world(),
+                              requests_.data() + slot),
+                "MPI_Recv_init");
+    }
+    void start(std::int64_t slot) { require(MPI_Start(requests_.data() + slot), "MPI_Start"); }
+    void wait(std::int64_t slot) {
+        require(MPI_Wait(requests_.data() + slot, MPI_STATUS_IGNORE), "MPI_Wait");
+    }
+    void start_all(std::int64_t slots) {
+        require(MPI_Startall(static_cast<int>(slots), requests_.data()), "MPI_Startall");
+    }
+    // Of requests that were made and are not under way.
+    void discard(std::int64_t slots);
+    MpiLane lane(int number, std::int64_t slots) const { return {first_lane_tag + number, slots}; }
 
-    void sync_window();
     void send_control(const void* data, std::int64_t bytes, int peer);
     void receive_control(void* data, std::int64_t bytes, int peer);
 
@@ -81,9 +112,6 @@ public:
     std::vector<std::string> gather(const std::string& text);
     void broadcast(std::string& text);
     void reserve(std::int64_t slots);
-    // `locks`: this rank takes the shared lock at the target, until the window is closed.
-    std::byte* open_window(std::int64_t bytes, int target, bool locks);
-    void close_window();
     // Collective over all ranks; the first `members` are the company until it is closed.
     void open_company(int members);
     void close_company();
@@ -91,30 +119,32 @@ public:
     void quiet_barrier();
     // Among the company only, at rank 0.
     std::vector<std::string> gather_in_company(const std::string& text);
+    // From rank 0 to the company.
+    void tell_company(void* data, std::int64_t bytes);
+    // Each value becomes the least that any rank of the company has.
+    void least_in_company(std::int64_t* values, std::int64_t count);
+    // All ranks of the company in one operation: see mpi_collectives.hpp.
+    MpiCollectives collectives(const CollectiveMemory& memory) const;
+    // Collective over the company: those that measure, see mpi_group.hpp.
+    MpiGroup form_group(bool inside) const;
+    // Messages of load and what else a rank waits for meanwhile, see mpi_traffic.hpp.
+    MpiTraffic traffic(int slots) const;
     void release(int rank);
     void await_release(int from);
 
     // Ends every rank of the launch.
     [[noreturn]] static void abort(int status);
 
-private:
-    static constexpr int data_tag = 1;
-    static constexpr int control_tag = 2;
-    static constexpr int release_tag = 3;
+    static void require(int code, const char* call) { require_success(code, call); }
 
+private:
     static MPI_Comm world() noexcept { return MPI_COMM_WORLD; }
-    static void require(int code, const char* call) {
-        if (code != MPI_SUCCESS) fail(code, call);
-    }
-    [[noreturn]] static void fail(int code, const char* call);
     static void wait_quietly(MPI_Request& request);
     std::vector<std::string> gather_in(MPI_Comm communicator, const std::string& text) const;
 
     int rank_ = 0;
     int ranks_ = 1;
     std::vector<MPI_Request> requests_;
-    MPI_Win window_ = MPI_WIN_NULL;
-    int locked_ = -1;
     MPI_Comm company_ = MPI_COMM_WORLD;
 };
 

@@ -58,6 +58,7 @@ const std::map<std::string, std::function<void(Options&)>>& switches() {
     static const std::map<std::string, std::function<void(Options&)>> table = {
         {"--check-data", [](Options& o) { o.check_data = true; }},
         {"--separate-buffers", [](Options& o) { o.buffers = PingPongBuffers::separate; }},
+        {"--thread-multiple", [](Options& o) { o.thread_multiple = true; }},
         {"--version", [](Options& o) { o.version = true; }},
     };
     return table;

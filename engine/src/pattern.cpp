@@ -84,6 +84,9 @@ const char* name_of(Pattern pattern) noexcept { return traits_of(pattern).name; 
 Family family_of(Pattern pattern) noexcept { return traits_of(pattern).family; }
 bool is_one_sided(Pattern pattern) noexcept { return traits_of(pattern).one_sided; }
 bool has_window(Pattern pattern) noexcept { return traits_of(pattern).windowed; }
+bool is_threaded(Pattern pattern) noexcept {
+    return pattern == Pattern::threads_latency || pattern == Pattern::threads_bandwidth;
+}
 
 std::optional<Pattern> pattern_named(std::string_view name) noexcept {
     for (const Traits& traits : table)

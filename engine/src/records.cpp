@@ -162,7 +162,8 @@ std::string case_record(const Case& measured, const Outcome& outcome, const std:
 }
 
 std::string round_record(const Case& measured, int round, int rounds, double wall_s,
-                         const std::vector<PairTime>& times) {
+                         const std::vector<PairTime>& times,
+                         const std::optional<double>& clock_error_s) {
     JsonWriter json;
     json.begin_object().member("record", "round").member("case", measured.name);
     json.member("round", round).member("rounds", rounds);
@@ -173,6 +174,10 @@ std::string round_record(const Case& measured, int round, int rounds, double wal
     write_column(json, "minimum_ps", times, &PairTime::minimum_ps);
     write_column(json, "median_ps", times, &PairTime::median_ps);
     write_column(json, "quartile_ps", times, &PairTime::quartile_ps);
+    if (clock_error_s) {
+        write_column(json, "one_way_ps", times, &PairTime::one_way_ps);
+        json.member("clock_error_s", *clock_error_s);
+    }
     json.member("wall_s", wall_s).end_object();
     return json.text();
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <mpi.h>
+#include <simgrid/s4u/Actor.hpp>
 
 #include <cmath>
 #include <cstdint>
@@ -16,9 +17,14 @@ namespace fabricgauge {
 
 struct SimulatedClock {
     static constexpr const char* name = "simulated time";
+    static constexpr bool shared_by_all = true;
 
     std::int64_t now_ns() const noexcept {
         return static_cast<std::int64_t>(std::llround(MPI_Wtime() * 1e9));
+    }
+    // Looking at it takes no time, so a loop that waits for a moment would not end.
+    void sleep_until_ns(std::int64_t due_ns) const {
+        simgrid::s4u::this_actor::sleep_for(static_cast<double>(due_ns - now_ns()) * 1e-9);
     }
 };
 

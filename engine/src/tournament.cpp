@@ -53,7 +53,7 @@ std::string pack(const std::vector<PairTime>& times) {
     std::ostringstream text;
     for (const PairTime& time : times)
         text << time.origin << ' ' << time.target << ' ' << time.samples << ' ' << time.minimum_ps
-             << ' ' << time.median_ps << ' ' << time.quartile_ps << ' ';
+             << ' ' << time.median_ps << ' ' << time.quartile_ps << ' ' << time.one_way_ps << ' ';
     return text.str();
 }
 
@@ -61,7 +61,7 @@ std::vector<PairTime> unpack_pair_times(const std::string& text) {
     std::vector<PairTime> times;
     std::istringstream numbers(text);
     for (PairTime time{}; numbers >> time.origin >> time.target >> time.samples >>
-                          time.minimum_ps >> time.median_ps >> time.quartile_ps;)
+                          time.minimum_ps >> time.median_ps >> time.quartile_ps >> time.one_way_ps;)
         times.push_back(time);
     return times;
 }

@@ -70,7 +70,9 @@ int main() {
         check::expect(plain.rounds.empty() && plain.ranks == 0 && plain.threads == 1);
         const Case found = parse_case_list(
             "a pattern=all_pairs_latency bytes=8 window=1 origin=0 target=0 budget_s=1 ranks=16 "
-            "concurrent=2 rounds=0-2,7 load=incast epoch=pscw pairs=3 threads=2").at(0);
+            "concurrent=2 rounds=0-2,7 load=incast epoch=pscw pairs=3 threads=2 "
+            "clock=barrier").at(0);
+        check::expect(plain.clock == ClockChoice::best && found.clock == ClockChoice::barrier);
         check::expect(found.rounds == std::vector<int>({0, 1, 2, 7}));
         check::expect_equal(found.ranks, 16);
         check::expect_equal(found.concurrent, 2);

@@ -2,6 +2,7 @@
 // a message is said to cost: what the core measures through it is known beforehand.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
@@ -41,10 +42,15 @@ private:
     std::deque<Bytes> waiting_;
 };
 
-// What both ranks share. cost_ns says what the n-th data message takes; damage may change it.
+constexpr int most_lanes = 4;
+
+// What both ranks share. Messages of the threads have a queue for each; tokens are what the calls
+// of both sides around one-sided operations wait for. cost_ns says what the n-th data message takes; damage may change it.
 struct Wire {
     Queue data[2];
+    Queue lanes[most_lanes][2];
     Queue control[2];
+    Queue tokens[2];
     Bytes window;
     std::atomic<std::int64_t> now_ns{0};
     std::atomic<std::int64_t> messages{0};
@@ -66,19 +72,18 @@ struct WireClock {
     std::int64_t now_ns() const { return wire.now_ns; }
 };
 
-class Transport {
+// Ordinary messages from rank to rank through two queues.
+class Lane {
 public:
-    Transport(Wire& wire, int rank) : wire_(wire), rank_(rank) {}
-
-    int rank() const { return rank_; }
+    Lane(Wire& wire, Queue* queues, int rank) : wire_(wire), queues_(queues), rank_(rank) {}
 
     void send(const std::byte* data, std::int64_t bytes, int) {
         Bytes message(data, data + bytes);
         wire_.pass(rank_, message.data(), bytes);
-        wire_.data[1 - rank_].push(std::move(message));
+        queues_[1 - rank_].push(std::move(message));
     }
     void receive(std::byte* data, std::int64_t bytes, int) {
-        const Bytes message = wire_.data[rank_].pop();
+        const Bytes message = queues_[rank_].pop();
         if (bytes > 0) std::memcpy(data, message.data(), message.size());
     }
     void start_send(std::int64_t, const std::byte* data, std::int64_t bytes, int peer) {
@@ -91,13 +96,75 @@ public:
         for (const auto& [data, bytes] : pending_) receive(data, bytes, 0);
         pending_.clear();
     }
+
+protected:
+    Wire& wire_;
+    Queue* queues_;
+    int rank_;
+
+private:
+    std::vector<std::pair<std::byte*, std::int64_t>> pending_;
+};
+
+class Transport : public Lane {
+public:
+    using Lane = loopback::Lane;
+
+    Transport(Wire& wire, int rank) : Lane(wire, wire.data, rank) {}
+
+    int rank() const { return rank_; }
+    Lane lane(int number, std::int64_t) { return {wire_, wire_.lanes[number], rank_}; }
+
+    void make_send(std::int64_t slot, const std::byte* data, std::int64_t bytes, int) {
+        make(slot, [this, data, bytes] { send(data, bytes, 0); });
+    }
+    void make_receive(std::int64_t slot, std::byte* data, std::int64_t bytes, int) {
+        make(slot, [this, data, bytes] { start_receive(0, data, bytes, 0); });
+    }
+    void start(std::int64_t slot) { made_[static_cast<std::size_t>(slot)](); }
+    void start_all(std::int64_t slots) {
+        for (std::int64_t slot = 0; slot < slots; ++slot) start(slot);
+    }
+    void wait(std::int64_t slot) { wait_all(slot); }
+    void discard(std::int64_t) { made_.clear(); }
+
     void put(const std::byte* data, std::int64_t bytes, int, std::int64_t displacement) {
         Bytes message(data, data + bytes);
         wire_.pass(rank_, message.data(), bytes);
-        if (bytes > 0) std::memcpy(wire_.window.data() + displacement, message.data(), message.size());
+        if (bytes > 0) std::memcpy(at(displacement), message.data(), message.size());
+    }
+    void get(std::byte* data, std::int64_t bytes, int, std::int64_t displacement) {
+        Bytes message(at(displacement), at(displacement) + bytes);
+        wire_.pass(1 - rank_, message.data(), bytes);
+        if (bytes > 0) std::memcpy(data, message.data(), message.size());
+    }
+    void accumulate(const std::byte* data, std::int64_t bytes, int, std::int64_t displacement) {
+        Bytes message(data, data + bytes);
+        wire_.pass(rank_, message.data(), bytes);
+        for (std::int64_t i = 0; i < bytes; i += 8)
+            store(displacement + i, word(at(displacement + i)) + word(message.data() + i));
+    }
+    void fetch_and_add(const std::byte* added, std::byte* found, int peer) {
+        get(found, 8, peer, 0);
+        accumulate(added, 8, peer, 0);
+    }
+    void compare_and_swap(const std::byte* swapped, const std::byte* compared, std::byte* found,
+                          int peer) {
+        const bool equal = word(at(0)) == word(compared);
+        get(found, 8, peer, 0);
+        if (equal) put(swapped, 8, peer, 0);
     }
     void flush(int) {}
     void sync_window() {}
+    void fence() {
+        wire_.tokens[1 - rank_].push({});
+        wire_.tokens[rank_].pop();
+    }
+    void start_access() { wire_.tokens[rank_].pop(); }
+    void complete_access() { wire_.tokens[1 - rank_].push({}); }
+    void post_exposure() { wire_.tokens[1 - rank_].push({}); }
+    void wait_exposure() { wire_.tokens[rank_].pop(); }
+
     void send_control(const void* data, std::int64_t bytes, int) {
         const auto* begin = static_cast<const std::byte*>(data);
         wire_.payload_bytes[rank_] += bytes;
@@ -109,9 +176,21 @@ public:
     }
 
 private:
-    Wire& wire_;
-    int rank_;
-    std::vector<std::pair<std::byte*, std::int64_t>> pending_;
+    void make(std::int64_t slot, std::function<void()> operation) {
+        made_.resize(std::max(made_.size(), static_cast<std::size_t>(slot) + 1));
+        made_[static_cast<std::size_t>(slot)] = std::move(operation);
+    }
+    std::byte* at(std::int64_t displacement) { return wire_.window.data() + displacement; }
+    void store(std::int64_t displacement, std::uint64_t value) {
+        std::memcpy(at(displacement), &value, sizeof value);
+    }
+    static std::uint64_t word(const std::byte* data) {
+        std::uint64_t value;
+        std::memcpy(&value, data, sizeof value);
+        return value;
+    }
+
+    std::vector<std::function<void()>> made_;
 };
 
 }  // namespace loopback

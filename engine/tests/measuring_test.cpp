@@ -40,9 +40,45 @@ Both measure(Wire& wire, const Case& measured, const Precision& precision) {
     return both;
 }
 
-constexpr Pattern every_pattern[] = {Pattern::latency, Pattern::bandwidth,
-                                     Pattern::bidirectional_bandwidth, Pattern::put_latency,
-                                     Pattern::put_bandwidth};
+constexpr Pattern one_sided[] = {Pattern::put_latency, Pattern::put_bandwidth,
+                                 Pattern::get_latency, Pattern::get_bandwidth,
+                                 Pattern::accumulate_latency};
+constexpr Pattern atomics[] = {Pattern::fetch_and_op_latency, Pattern::compare_and_swap_latency};
+constexpr Epoch epochs[] = {Epoch::flush, Epoch::fence, Epoch::pscw};
+
+// Every pattern of a pair, one-sided ones with each completion, of messages of about that size.
+std::vector<Case> every_case(std::int64_t bytes, double budget_s) {
+    std::vector<Case> cases;
+    for (const Pattern pattern :
+         {Pattern::latency, Pattern::bandwidth, Pattern::bidirectional_bandwidth,
+          Pattern::ping_ping, Pattern::persistent_latency, Pattern::persistent_bandwidth})
+        cases.push_back(with(pattern, bytes, 8, budget_s));
+    for (const Epoch epoch : epochs) {
+        for (const Pattern pattern : one_sided) {
+            cases.push_back(with(pattern, bytes / 8 * 8, 8, budget_s));
+            cases.back().epoch = epoch;
+        }
+        for (const Pattern pattern : atomics) {
+            cases.push_back(with(pattern, 8, 1, budget_s));
+            cases.back().epoch = epoch;
+        }
+    }
+    for (const Pattern pattern : {Pattern::threads_latency, Pattern::threads_bandwidth}) {
+        cases.push_back(with(pattern, bytes, 8, budget_s));
+        cases.back().threads = 3;
+    }
+    return cases;
+}
+
+Case with_epoch(Case measured, Epoch epoch) {
+    measured.epoch = epoch;
+    return measured;
+}
+
+Case with_threads(Case measured, int threads) {
+    measured.threads = threads;
+    return measured;
+}
 
 }  // namespace
 
@@ -102,35 +138,79 @@ int main() {
         check::expect_equal(both.origin.recorder.samples(), 1234);
     });
     check::test("the payload that is reported is what passed", [] {
-        for (const Pattern pattern : every_pattern) {
+        for (const Case& measured : every_case(100, 0.1)) {
             for (const Precision& precision : {usual, checking}) {
                 Wire wire;
                 wire.cost_ns = [](std::int64_t) { return 100'000; };
-                const Both both = measure(wire, with(pattern, 100, 8, 0.1), precision);
+                const Both both = measure(wire, measured, precision);
                 check::expect_equal(both.origin.payload_bytes, wire.payload_bytes[0].load());
                 check::expect_equal(both.target.payload_bytes, wire.payload_bytes[1].load());
             }
         }
     });
     check::test("intact data pass the check in every pattern", [] {
-        for (const Pattern pattern : every_pattern) {
+        for (const Case& measured : every_case(1003, 0.01)) {
             Wire wire;
-            const Both both = measure(wire, with(pattern, 1003, 8, 0.01), checking);
+            const Both both = measure(wire, measured, checking);
             check::expect_equal(both.origin.mismatch.found, 0);
             check::expect(both.origin.recorder.samples() > 0);
         }
     });
     check::test("a corrupt byte is reported with its offset in every pattern", [] {
-        for (const Pattern pattern : every_pattern) {
+        for (const Case& measured : every_case(1003, 0.05)) {
+            const std::int64_t offset = measured.message_bytes > 777 ? 777 : 5;
             Wire wire;
-            wire.damage = [](std::int64_t number, std::byte* data, std::int64_t bytes) {
-                if (number >= 100 && bytes > 777) data[777] ^= std::byte{0x10};
+            wire.damage = [offset](std::int64_t number, std::byte* data, std::int64_t bytes) {
+                if (number >= 100 && bytes > offset) data[offset] ^= std::byte{0x10};
             };
-            const Both both = measure(wire, with(pattern, 1003, 8, 0.05), checking);
+            const Both both = measure(wire, measured, checking);
             check::expect_equal(both.origin.mismatch.found, 1);
-            check::expect_equal(both.origin.mismatch.offset, 777);
-            check::expect_equal(both.origin.mismatch.expected ^ both.origin.mismatch.received, 0x10);
+            check::expect_equal(both.origin.mismatch.offset, offset);
         }
+    });
+    check::test("what a corrupt byte was is reported", [] {
+        Wire wire;
+        wire.damage = [](std::int64_t number, std::byte* data, std::int64_t bytes) {
+            if (number >= 100 && bytes > 777) data[777] ^= std::byte{0x10};
+        };
+        const Both both = measure(wire, with(Pattern::get_bandwidth, 1003, 8, 0.05), checking);
+        check::expect_equal(both.origin.mismatch.expected ^ both.origin.mismatch.received, 0x10);
+    });
+    check::test("a sum that replaced what was there is found", [] {
+        Wire wire;
+        wire.damage = [&wire](std::int64_t, std::byte*, std::int64_t) {
+            std::fill(wire.window.begin(), wire.window.end(), std::byte{0});
+        };
+        const Both both = measure(wire, with(Pattern::accumulate_latency, 64, 1, 0.01), checking);
+        check::expect_equal(both.origin.mismatch.found, 1);
+        check::expect_equal(both.origin.mismatch.rank, 1);
+    });
+    check::test("a ping-ping is the time of both messages, not half of it", [] {
+        Wire wire;
+        wire.cost_ns = [](std::int64_t) { return 10'000; };
+        const Both both = measure(wire, with(Pattern::ping_ping, 8, 1, 1.0), usual);
+        check::expect_near(times_of(both.origin.recorder, 0.95).median_s, 20e-6, 11e-6);
+    });
+    check::test("every thread's half round trips are samples", [] {
+        Wire wire;
+        wire.cost_ns = [](std::int64_t) { return 10'000; };
+        const Case measured = with_threads(with(Pattern::threads_latency, 8, 1, 0.5), 3);
+        const Both both = measure(wire, measured, usual);
+        check::expect_equal(both.origin.recorder.samples() % 3, 0);
+        check::expect(times_of(both.origin.recorder, 0.95).minimum_s >= 10e-6 - 1e-12);
+    });
+    check::test("the samples of threads that stream add up to the time of all", [] {
+        Wire wire;
+        const Case measured = with_threads(with(Pattern::threads_bandwidth, 100, 16, 100.0), 3);
+        const Both both = measure(wire, measured, {0.01, 0.95, 200, 20e-9, false});
+        const Times times = times_of(both.origin.recorder, 0.95);
+        check::expect(times.mean_s > 0.5 * 3 * 17e-6 && times.mean_s < 1.1 * 3 * 17e-6);
+    });
+    check::test("a window of puts under a fence has one fence", [] {
+        Wire wire;
+        const Case measured = with_epoch(with(Pattern::put_bandwidth, 100, 16, 1.0), Epoch::fence);
+        const Both both = measure(wire, measured, usual);
+        check::expect_near(times_of(both.origin.recorder, 0.95).median_s, 16e-6, 1e-12);
     });
     check::test("damage on the way back is found at the origin", [] {
         Wire wire;

@@ -1,6 +1,7 @@
 #include "fabricgauge/messages.hpp"
 
 #include <cstdint>
+#include <cstring>
 
 #include "check.hpp"
 
@@ -53,7 +54,29 @@ int main() {
                             200);
         check::expect_equal(memory_needed_bytes(with(Pattern::bandwidth, 100, 4), false), 500);
         check::expect_equal(memory_needed_bytes(with(Pattern::bandwidth, 100, 4), true), 800);
-        check::expect_equal(memory_needed_bytes(with(Pattern::put_bandwidth, 100, 4), false), 500);
+        check::expect_equal(memory_needed_bytes(with(Pattern::put_bandwidth, 100, 4), false), 400);
+        check::expect_equal(memory_needed_bytes(with(Pattern::get_bandwidth, 100, 4), false), 400);
+        check::expect_equal(memory_needed_bytes(with(Pattern::ping_ping, 100, 1), false), 200);
+        check::expect_equal(
+            memory_needed_bytes(with(Pattern::compare_and_swap_latency, 8, 1), false), 24);
+    });
+    check::test("each thread needs memory of its own and has it", [] {
+        Case measured = with(Pattern::threads_bandwidth, 100, 4);
+        measured.threads = 3;
+        check::expect_equal(memory_needed_bytes(measured, false), 3 * 500);
+        check::expect_equal(payload_of_operation_bytes(measured), 3 * 400);
+        const Messages messages(measured, false, nullptr);
+        check::expect(messages.slots(1).incoming(0) - messages.slots(0).incoming(3) >= 100);
+        check::expect(messages.slots(2).incoming(0) - messages.slots(1).incoming(3) >= 100);
+    });
+    check::test("a compare-and-swap finds in a fresh window what it compares with", [] {
+        std::byte window[8] = {};
+        const Case measured = with(Pattern::compare_and_swap_latency, 8, 1);
+        const Messages target(measured, false, window);
+        const Messages origin(measured, false, nullptr);
+        check::expect(std::memcmp(window, origin.slots().reply, 8) == 0);
+        check::expect(origin.slots().reply != origin.slots().out);
+        check::expect(origin.slots().reply != origin.slots().in);
     });
     check::test("this machine says how much memory is available", [] {
         check::expect(memory_available_bytes().value_or(0) > 0);

@@ -63,6 +63,12 @@ int main() {
         check::expect(mentions(record, "\"round\":2,\"rounds\":3"));
         check::expect(mentions(record, "\"origins\":[0],\"targets\":[3],\"samples\":[7]"));
         check::expect(mentions(record, "\"median_ps\":[120],\"quartile_ps\":[9]"));
+        check::expect(!mentions(record, "one_way_ps") && !mentions(record, "clock_error_s"));
+    });
+    check::test("a round on a common clock tells the difference of the ways and the clock's error", [] {
+        const std::string record =
+            round_record(latency, 2, 3, 0.5, {{0, 3, 7, 100, 120, 9, -42}}, 25e-9);
+        check::expect(mentions(record, "\"one_way_ps\":[-42],\"clock_error_s\":2.5e-08"));
     });
     return check::outcome();
 }

@@ -36,11 +36,12 @@ int main() {
         check::expect_equal(rounds_of_tournament(3), 3);
     });
     check::test("the times of a pair survive the way to rank 0", [] {
-        const std::vector<PairTime> there = {{0, 3, 7, 100, 120, 9}, {3, 0, 8, 101, 121, 10}};
+        const std::vector<PairTime> there = {{0, 3, 7, 100, 120, 9}, {3, 0, 8, 101, 121, 10, -5}};
         const std::vector<PairTime> back = unpack_pair_times(pack(there));
         check::expect_equal(back.size(), std::size_t{2});
         check::expect_equal(back[1].origin, 3);
         check::expect_equal(back[1].quartile_ps, 10);
+        check::expect_equal(back[1].one_way_ps, -5);
         check::expect_equal(unpack_pair_times("").size(), std::size_t{0});
     });
     return check::outcome();

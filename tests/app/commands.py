@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 PROGRAM = Path(sys.executable).with_name("fabricgauge")
 
@@ -34,8 +35,8 @@ class Checked:
         self.path = runs[-1]
 
     @property
-    def verdicts(self) -> list[dict[str, str]]:
-        read: list[dict[str, str]] = json.loads((self.path / "verdicts.json").read_text())
+    def verdicts(self) -> list[dict[str, Any]]:
+        read: list[dict[str, Any]] = json.loads((self.path / "verdicts.json").read_text())
         return read
 
     def outcomes(self, rule: str) -> set[str]:

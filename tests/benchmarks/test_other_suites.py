@@ -44,6 +44,13 @@ def test_osu_means_are_read() -> None:
     assert osu.half_round_trips_s(text) == {64: pytest.approx(0.49e-6)}
 
 
+def test_osu_message_rates_are_read() -> None:
+    text = (FIXTURES / "osu" / "7.4--mbw-mr-2pairs.out").read_text()
+    rates = osu.messages_per_s(text)
+    assert rates[8] == pytest.approx(297380.66)
+    assert rates[128] == pytest.approx(1101633.24)
+
+
 def test_imb_means_are_read() -> None:
     text = (FIXTURES / "imb" / "2021.11--pingpong-64-bytes.out").read_text()
     times = imb.half_round_trips_s(text)
@@ -53,7 +60,7 @@ def test_imb_means_are_read() -> None:
 
 @given(st.text())
 def test_no_text_breaks_the_other_parsers(text: str) -> None:
-    for parse in (osu.half_round_trips_s, imb.half_round_trips_s):
+    for parse in (osu.half_round_trips_s, osu.messages_per_s, imb.half_round_trips_s):
         assert all(isinstance(size, int) for size in parse(text))
 
 

@@ -32,7 +32,9 @@ def test_sum_on_the_page_is_the_one_that_is_worked_out(statement: str) -> None:
 
 
 def test_every_technology_has_a_sum_on_the_page() -> None:
-    assert {stated_network(statement).technology for statement in SUMS} == set(CEILINGS)
+    nobody_states = {"simulated"}
+    stated = {stated_network(statement).technology for statement in SUMS}
+    assert stated == set(CEILINGS) - nobody_states
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from itertools import combinations
 
+import msgspec
 from tests.judge import planted
 from tests.judge import planted_fabric as many
 
@@ -86,9 +87,9 @@ def test_a_slow_fabric_fails_although_nobody_stands_out() -> None:
 def test_ranks_that_share_a_node_are_invalid_whatever_the_matrices_say() -> None:
     first = many.launch(8, many.rounds(8))
     lonely = tuple(
-        planted.msgspec.structs.replace(one, host="c1", boot_id="boot-c1", net_namespace="net:[0]")
+        msgspec.structs.replace(one, host="c1", boot_id="boot-c1", net_namespace="net:[0]")
         for one in first.placements
     )
-    given = many.verdicts(many.run(planted.msgspec.structs.replace(first, placements=lonely)))
+    given = many.verdicts(many.run(msgspec.structs.replace(first, placements=lonely)))
     assert planted.outcomes(given, "placement") == {Outcome.INVALID}
     assert overall(given) is Outcome.INVALID

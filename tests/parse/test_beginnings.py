@@ -53,7 +53,8 @@ def test_what_no_dialect_alone_finds_is_not_found(text: str) -> None:
 
 @pytest.mark.parametrize(("expression", "first"), [
     ("^abc", "a"), (r"^\s*#x", "#"), (r"^ {0,7}\d{1,10} ", "0123456789"), (r"^\[ *x", "["),
-    ("^(?:ab|cd)e", "ac"), ("^(?:ab|cd)?e", ""), (r"^(?:ab|\w)e", ""), ("^a?b", ""), ("^a*b", ""),
+    ("^(?:ab|cd)e", "ac"), ("^(?:ab|cd)?e", "ace"), ("^(?:ab|cd)?", ""), ("^(?:ab|cd)*e", ""),
+    (r"^(?:ab|\w)e", ""), ("^a?b", ""), ("^a*b", ""),
     ("^a{0,3}b", ""), ("^a+b", "a"), (r"^\S+", ""), ("^[ab]", ""), ("^.a", ""), ("^", ""),
     (r"^ \(a", ""), (r"^\s*(?:\s*Sent|RDMA)", "SR"), ("^(a)", ""), (r"^\d*x", ""),
 ])  # fmt: skip

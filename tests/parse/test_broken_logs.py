@@ -94,6 +94,34 @@ def test_a_heading_of_nccl_tests_without_its_type_is_strange() -> None:
     assert strange[0].line == 2
 
 
+@pytest.mark.parametrize("text", [
+    b"# Using devices\n4 6 f s ]NCCL INFO o\n# Rank 7 on 2 device 3 []\n2 4 7 0",
+    b"# Using devices\n4 6 a ]NCCL INFO o\n# Rank 7 Pid 7 on 2 device 3 []\n2 0 0 2 0",
+])  # fmt: skip
+def test_a_heading_in_the_midst_of_a_row_of_nccl_tests_is_below_its_first_line(text: bytes) -> None:
+    curves, _ = found(text)
+    assert {(one.first_line, one.last_line) for one in curves} == {(2, 2)}
+
+
+@pytest.mark.parametrize("before", [
+    b"# Using devices\n", b"# Using devices\n# Avg bus bandwidth : 1\n",
+])  # fmt: skip
+def test_the_beginning_of_a_row_of_nccl_tests_alone_is_told_of(before: bytes) -> None:
+    curves, strange = found(before + b"8 2 float su NCCL INFO x\n")
+    assert (curves, [one.text for one in strange]) == ([], ["8 2 float su"])
+
+
+def test_what_is_no_rest_of_a_row_of_nccl_tests_is_told_of_by_itself() -> None:
+    _, strange = found(b"# Using devices\n8 2 float su NCCL INFO x\nnobody's\n")
+    assert [(one.line, one.text) for one in strange] == [(3, "nobody's"), (2, "8 2 float su")]
+
+
+def test_each_line_of_an_unclosed_object_without_iperfs_fields_is_counted() -> None:
+    curves, strange = found(b'{"start":{\nk\n"connected":{}')
+    assert curves == []
+    assert [(one.line, one.count) for one in strange] == [(2, 1), (1, 2)]
+
+
 @pytest.mark.parametrize("name", [
     IPERF, "nvbandwidth/0.8--three-gpus-json", "nccl-tests/2.19.6--all-reduce-two-nodes-json",
 ])  # fmt: skip

@@ -1,9 +1,10 @@
+import msgspec
 import pytest
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import Member, Network
-from fabricgauge.plan.plan import Wanted, host_reference, plan
+from fabricgauge.plan.plan import Wanted, apart, host_reference, plan
 from fabricgauge.plan.profiles import PROFILES
 
 UNKNOWN = Skipped("no rate")
@@ -43,3 +44,19 @@ def test_the_host_reference_repeats_streaming_cases_on_one_node() -> None:
     assert launch.network == "loopback:c1"
     assert {case.pattern for case in launch.cases} == {"bandwidth"}
     assert max(case.message_bytes for case in launch.cases) == 2**20
+
+
+def test_threads_have_launches_of_their_own() -> None:
+    words = ("latency", "threads_latency:4", "put_latency:fence", "threads_bandwidth")
+    asked = msgspec.structs.replace(wanted((8,)), patterns=words)
+    made = plan(asked, ((network("a"), UNKNOWN),))
+    measured = [{case.pattern for case in launch.cases} for launch in made.launches]
+    assert measured == [
+        {"latency", "put_latency"}, {"threads_latency", "threads_bandwidth"},
+    ] * PROFILES["standard"].launches  # fmt: skip
+    assert [launch.number for launch in made.launches] == [1, 2, 3, 4, 5, 6]
+
+
+def test_patterns_of_one_kind_share_a_launch() -> None:
+    assert apart(("latency", "get_bandwidth")) == (("latency", "get_bandwidth"),)
+    assert apart(("threads_latency:2",)) == (("threads_latency:2",),)

@@ -17,8 +17,12 @@ enum class Load { none, all_to_all, incast, permutation };
 // How one-sided operations are completed.
 enum class Epoch { flush, fence, pscw };
 
+// How the iterations of a collective are started and timed; `best` is what proves possible.
+enum class ClockChoice { best, synchronised, barrier };
+
 const char* name_of(Load load) noexcept;
 const char* name_of(Epoch epoch) noexcept;
+const char* name_of(ClockChoice clock) noexcept;
 
 // The members after budget_s have keys that may be left out. Of a case of many ranks the first
 // `ranks` take part; `pairs` of them measure, `concurrent` pairs of a tournament's round at once. 0
@@ -38,10 +42,12 @@ struct Case {
     Load load = Load::none;
     Epoch epoch = Epoch::flush;
     int threads = 1;
+    ClockChoice clock = ClockChoice::best;
 
     // Per sample and direction.
     std::int64_t sample_payload_bytes() const noexcept {
-        return message_bytes * (has_window(pattern) ? window : 1);
+        const std::int64_t streams = pattern == Pattern::threads_bandwidth ? threads : 1;
+        return message_bytes * (has_window(pattern) ? window : 1) * streams;
     }
 };
 

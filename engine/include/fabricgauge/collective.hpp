@@ -2,20 +2,29 @@
 #pragma once
 
 #include <cstdint>
-#include <stdexcept>
 
-#include "fabricgauge/measuring.hpp"
-#include "fabricgauge/together.hpp"
+#include "fabricgauge/collective_lead.hpp"
 
 namespace fabricgauge {
 
-// Largest amount of memory that one rank needs.
-std::int64_t collective_memory_bytes(const Case& measured, int members, bool check) noexcept;
+// Memory that a rank of the company needs.
+std::int64_t collective_memory_bytes(const Case& measured, int rank, int members) noexcept;
 
+// `common` keeps what it learnt of the clocks from case to case.
 template <typename Transport, typename Clock>
-void measure_collective(Transport&, const Clock&, const Case& measured, const Precision&,
-                        const Company&, TogetherResult&) {
-    throw std::invalid_argument(std::string(name_of(measured.pattern)) + " is not built in");
+void measure_collective(Transport& transport, const Clock& clock,
+                        SynchronisedClock<Transport, Clock>& common, const Case& measured,
+                        const Precision& precision, const Company& company,
+                        TogetherResult& result) {
+    CollectivePart<Transport, Clock> part(transport, clock, common, measured, company,
+                                          precision.check_data);
+    if (company.rank == 0)
+        CollectiveLead<Transport, Clock>(part, clock, common, measured, precision, result).run();
+    else
+        part.follow();
+    result.mismatch = part.blocks().mismatch();
+    result.together.ranks = company.members;
+    result.together.rank_medians_s = part.gather_medians_s();
 }
 
 }  // namespace fabricgauge

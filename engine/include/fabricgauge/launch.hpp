@@ -2,13 +2,13 @@
 //
 // A template over the message layer, which besides what transport.hpp asks for has
 //
-//   int ranks() const;  MpiVersion version() const
+//   int ranks() const;  MpiVersion version() const;  std::string thread_level() const
 //   void barrier()
 //   std::vector<std::string> gather(const std::string&)   at rank 0, else empty
 //   void broadcast(std::string&)                          from rank 0
 //   void reserve(std::int64_t slots)                      for start_send and start_receive
-//   std::byte* open_window(std::int64_t bytes, int target, bool locks)  collective
-//   void close_window()                                   collective
+//   std::byte* open_window(std::int64_t bytes, int origin, int target, Epoch epoch)
+//   void close_window()                                   collective, both; null but at the target
 //   void release(int rank), void await_release(int from)  an idle rank waits without load
 //   void open_company(int members), void close_company()  collective; the first `members` ranks
 //   void quiet_barrier()                                  of the company, waits without load
@@ -22,6 +22,7 @@
 #include <cstdio>
 #include <exception>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,7 @@
 #include "fabricgauge/feasibility.hpp"
 #include "fabricgauge/neighbours.hpp"
 #include "fabricgauge/output.hpp"
+#include "fabricgauge/pair_limits.hpp"
 #include "fabricgauge/part.hpp"
 #include "fabricgauge/placement.hpp"
 #include "fabricgauge/records.hpp"
@@ -64,8 +66,9 @@ public:
     // What a tournament tells of its progress.
     void step(const Case& measured) { guard(measured); }
     void round_made(const Case& measured, int round, int rounds, double wall_s,
-                    const std::vector<PairTime>& times) {
-        write(round_record(measured, round, rounds, wall_s, times));
+                    const std::vector<PairTime>& times,
+                    const std::optional<double>& clock_error_s) {
+        write(round_record(measured, round, rounds, wall_s, times, clock_error_s));
     }
 
 private:
@@ -103,7 +106,8 @@ private:
     }
 
     void run_case(const Case& measured) {
-        const std::string missing = missing_ranks(measured, transport_.ranks());
+        std::string missing = missing_ranks(measured, transport_.ranks());
+        if (missing.empty()) missing = beyond_pair(measured, transport_.thread_level());
         if (!missing.empty()) return write_unmeasured(measured, {"skipped", missing});
         guard(measured);
         const std::string lacking = agree_on_memory(measured);

@@ -11,7 +11,7 @@
 #include <type_traits>
 
 #include "fabricgauge/origin_part.hpp"
-#include "fabricgauge/patterns.hpp"
+#include "fabricgauge/pair_patterns.hpp"
 #include "fabricgauge/target_part.hpp"
 
 namespace fabricgauge {
@@ -20,12 +20,12 @@ template <typename Transport, typename Clock>
 OriginResult measure_as_origin(Transport& transport, const Clock& clock, Messages& messages,
                                const Case& measured, const Precision& precision) {
     OriginResult result;
-    const Exchange<Transport> exchange{transport, messages.slots(), measured.message_bytes,
-                                       window_slots(measured), measured.target};
-    with_pattern(measured.pattern, exchange, [&](const auto& running) {
+    with_pair_pattern(measured, transport, messages, measured.target, [&](const auto& running) {
         using Running = std::decay_t<decltype(running)>;
+        running.open_as_origin();
         OriginPart<Transport, Clock, Running>(running, messages, clock, measured, precision)
             .run(result);
+        running.close();
     });
     return result;
 }
@@ -34,11 +34,11 @@ template <typename Transport>
 TargetResult measure_as_target(Transport& transport, Messages& messages, const Case& measured,
                                bool check_data) {
     TargetResult result;
-    const Exchange<Transport> exchange{transport, messages.slots(), measured.message_bytes,
-                                       window_slots(measured), measured.origin};
-    with_pattern(measured.pattern, exchange, [&](const auto& running) {
+    with_pair_pattern(measured, transport, messages, measured.origin, [&](const auto& running) {
         using Running = std::decay_t<decltype(running)>;
+        running.open_as_target();
         TargetPart<Transport, Running>(running, messages, measured, check_data).run(result);
+        running.close();
     });
     return result;
 }

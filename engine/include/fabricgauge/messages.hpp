@@ -6,6 +6,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <vector>
 
 #include "fabricgauge/case_list.hpp"
 #include "fabricgauge/data_pattern.hpp"
@@ -34,7 +35,8 @@ private:
 struct Slots {
     const std::byte* out;
     std::byte* in;
-    const std::byte* reply;  // what the target of a ping-pong sends back
+    // What the target of a ping-pong sends back; what compare-and-swap compares with.
+    const std::byte* reply;
     std::int64_t out_stride;
     std::int64_t in_stride;
 
@@ -48,31 +50,52 @@ struct Slots {
 enum class PingPongBuffers { shared, separate };
 
 // Receives have a slot for each message of the window, since MPI does not allow pending receives
-// to overlap; sends share one, unless each message is to have bytes of its own.
+// to overlap; sends share one, unless each message is to have bytes of its own. Each thread has its
+// own slots, on pages of their own.
 class Messages {
 public:
-    // `window_memory` is where one-sided operations of the peer arrive, else null. With a check,
-    // a ping-pong has separate buffers, and what comes back is what the target received.
+    // `window_memory` is where one-sided operations of the peer arrive or read, else null. With a
+    // check, a ping-pong has separate buffers, and what comes back is what the target received.
     Messages(const Case& measured, bool check, std::byte* window_memory,
              PingPongBuffers buffers = PingPongBuffers::shared);
 
-    const Slots& slots() const noexcept { return slots_; }
+    // Of one thread; others than the threads patterns have one.
+    const Slots& slots(int thread = 0) const noexcept {
+        return threads_[static_cast<std::size_t>(thread)].slots;
+    }
 
+    // What the author sends in the sample or, at the target of one-sided operations, what its
+    // window holds before it.
     void fill(Author author, std::uint64_t sample) noexcept;
-    // `found` keeps the first mismatch of the case.
-    void verify(Author author, std::uint64_t sample, int rank, Mismatch& found) const noexcept;
+    // What the author sent in the sample, where it is to have arrived. `found` keeps the first
+    // mismatch of the case.
+    void verify(Author author, std::uint64_t sample, int rank, Mismatch& found) noexcept;
 
 private:
+    struct Places {
+        Slots slots;
+        std::byte* filled;    // null where nothing is sent
+        std::byte* compared;  // null but for compare-and-swap
+    };
+
+    static Places places_in(std::byte* memory, const Case& measured, bool check,
+                            PingPongBuffers buffers) noexcept;
+    void take_away(Author author, std::uint64_t sample) noexcept;
+
+    Pattern pattern_;
     std::int64_t bytes_;
-    std::int64_t count_;
+    std::int64_t count_;  // messages of a thread
+    bool at_window_;
     Buffer memory_;
-    Slots slots_;
+    std::vector<Places> threads_;
 };
 
 // Largest amount of memory that one rank needs for a case.
 std::int64_t memory_needed_bytes(const Case& measured, bool check,
                                  PingPongBuffers buffers = PingPongBuffers::shared) noexcept;
 std::int64_t window_slots(const Case& measured) noexcept;
+// All threads' together, per direction that has payload.
+std::int64_t payload_of_operation_bytes(const Case& measured) noexcept;
 // MemAvailable of /proc/meminfo.
 std::optional<std::int64_t> memory_available_bytes();
 

@@ -25,6 +25,7 @@ struct Options {
     StoppingOptions stopping;
     PinOptions pin;
     bool check_data = false;
+    bool thread_multiple = false;
     PingPongBuffers buffers = PingPongBuffers::shared;
     double grace_s = 10.0;
     std::string output;  // empty: standard output

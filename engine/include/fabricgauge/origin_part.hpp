@@ -1,6 +1,7 @@
 // The origin's part of a case: it times, and decides how long to go on.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -46,7 +47,8 @@ public:
     OriginPart(const Running& running, Messages& messages, const Clock& clock,
                const Case& measured, const Precision& precision)
         : running_(running), messages_(messages), clock_(clock), measured_(measured),
-          precision_(precision), stamps_(longest_block_samples + 1),
+          precision_(precision), lanes_(Running::threaded ? measured.threads : 1),
+          stamps_(static_cast<std::size_t>(lanes_ * stride)),
           interval_(precision.relative_half_width, precision.confidence),
           budget_(measured.budget_s), iterations_(precision.iterations) {}
 
@@ -73,10 +75,10 @@ private:
             if (iterations_.reached(1)) result.stop = Stop::iterations;
             return operation_s;
         }
-        result.recorder.discard(1);
+        result.recorder.discard(kept_lanes());
         if (!budget_.reached(elapsed_s(), probes * operation_s)) {
             round(result, probes, 1, true);
-            result.recorder.discard(probes);
+            result.recorder.discard(probes * kept_lanes());
             operation_s = median_probe_s();
         }
         if (!precision_.check_data)
@@ -89,7 +91,8 @@ private:
         double measured_s = 0.0;
         while (result.stop == Stop::none) {
             const std::int64_t taken = recorder.samples() + recorder.samples_waiting();
-            const std::int64_t samples = iterations_.clip(block, taken);
+            const std::int64_t samples = std::max<std::int64_t>(
+                1, iterations_.clip(block * kept_lanes(), taken) / kept_lanes());
             const double round_s =
                 round(result, samples, result.batch, sample_s < longest_lead_in_s);
             keep(result, samples, result.batch);
@@ -98,7 +101,7 @@ private:
             if (elapsed_s() > measured_.budget_s / 2.0 &&
                 recorder.blocks_waiting() >= Recorder::fewest_searched)
                 recorder.settle();
-            if (iterations_.reached(taken + samples)) {
+            if (iterations_.reached(taken + samples * kept_lanes())) {
                 result.stop = Stop::iterations;
             } else if (budget_.reached(elapsed_s(), round_s)) {
                 result.stop = Stop::budget;
@@ -120,8 +123,9 @@ private:
         else
             timed_block(samples, batch);
         const std::int64_t operations = samples * batch + message.lead_in;
-        result.payload_bytes += operations * measured_.sample_payload_bytes() +
-                                static_cast<std::int64_t>(sizeof message);
+        if constexpr (Running::origin_sends)
+            result.payload_bytes += operations * payload_of_operation_bytes(measured_);
+        result.payload_bytes += static_cast<std::int64_t>(sizeof message);
         std::int64_t total_ns = 0;
         for (std::int64_t i = 0; i < samples; ++i) total_ns += duration_ns(i);
         return static_cast<double>(total_ns) * 1e-9;
@@ -130,10 +134,14 @@ private:
     void timed_block(std::int64_t samples, std::int64_t batch) {
         const Running running = running_;  // in registers, not in memory that a call might change
         std::int64_t* const stamps = stamps_.data();
-        stamps[0] = clock_.now_ns();
-        for (std::int64_t i = 1; i <= samples; ++i) {
-            for (std::int64_t repeat = 0; repeat < batch; ++repeat) running.origin();
-            stamps[i] = clock_.now_ns();
+        if constexpr (Running::threaded) {
+            running.time(clock_, stamps, stride, samples, batch);
+        } else {
+            stamps[0] = clock_.now_ns();
+            for (std::int64_t i = 1; i <= samples; ++i) {
+                for (std::int64_t repeat = 0; repeat < batch; ++repeat) running.origin();
+                stamps[i] = clock_.now_ns();
+            }
         }
     }
 
@@ -142,6 +150,7 @@ private:
         stamps_[0] = 0;
         for (std::int64_t i = 0; i < samples; ++i, ++checked_) {
             messages_.fill(Author::origin, checked_);
+            running_.expose();
             await_signal(running_.transport, running_.peer);
             const std::int64_t begin = clock_.now_ns();
             running_.origin();
@@ -166,9 +175,20 @@ private:
     // Turns the readings into samples in place: picoseconds, one message's way.
     void keep(OriginResult& result, std::int64_t samples, std::int64_t batch) {
         const std::int64_t share = batch * Running::one_way_trips;
-        for (std::int64_t i = 0; i < samples; ++i)
-            stamps_[i] = (duration_ns(i) * 1000 + share / 2) / share;
-        result.recorder.add_block(stamps_.data(), static_cast<std::size_t>(samples));
+        for (std::int64_t lane = 0; lane < kept_lanes(); ++lane) {
+            std::int64_t* const own = stamps_.data() + lane * stride;
+            for (std::int64_t i = 0; i < samples; ++i)
+                own[i] = ((own[i + 1] - own[i]) * 1000 + share / 2) / share;
+            result.recorder.add_block(own, static_cast<std::size_t>(samples));
+        }
+    }
+
+    // How many threads' readings become samples: with a check all threads are one sample.
+    std::int64_t kept_lanes() const {
+        if constexpr (Running::threaded)
+            return Running::each && !precision_.check_data ? lanes_ : 1;
+        else
+            return 1;
     }
 
     void end_target(OriginResult& result) {
@@ -183,13 +203,15 @@ private:
     }
 
     static constexpr std::int64_t probes = 5;
+    static constexpr std::int64_t stride = longest_block_samples + 1;
 
     const Running& running_;
     Messages& messages_;
     const Clock& clock_;
     const Case& measured_;
     const Precision& precision_;
-    std::vector<std::int64_t> stamps_;
+    std::int64_t lanes_;
+    std::vector<std::int64_t> stamps_;  // the readings of each thread, `stride` apart
     IntervalRule interval_;
     BudgetRule budget_;
     IterationsRule iterations_;

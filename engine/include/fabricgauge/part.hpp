@@ -13,6 +13,7 @@
 #include "fabricgauge/feasibility.hpp"
 #include "fabricgauge/measuring.hpp"
 #include "fabricgauge/records.hpp"
+#include "fabricgauge/synchronised_clock.hpp"
 #include "fabricgauge/together.hpp"
 #include "fabricgauge/tournament.hpp"
 
@@ -24,7 +25,7 @@ public:
     Part(Transport& transport, const Clock& clock, const Precision& precision,
          PingPongBuffers buffers, const std::vector<int>& nodes, Progress& progress)
         : transport_(transport), clock_(clock), precision_(precision), buffers_(buffers),
-          nodes_(nodes), progress_(progress) {}
+          nodes_(nodes), progress_(progress), common_(transport, clock) {}
 
     // Memory that this rank needs for the case.
     std::int64_t memory_bytes(const Case& measured) const {
@@ -33,8 +34,9 @@ public:
         switch (family_of(measured.pattern)) {
             case Family::pair:
                 return in_pair(measured) ? memory_needed_bytes(measured, check, buffers_) : 0;
-            case Family::crowd: return crowd_memory_bytes(measured, members, check);
-            case Family::collective: return collective_memory_bytes(measured, members, check);
+            case Family::crowd: return crowd_memory_bytes(measured, members, check, buffers_);
+            case Family::collective:
+                return collective_memory_bytes(measured, transport_.rank(), members);
             case Family::tournament: return memory_needed_bytes(measured, check, buffers_);
         }
         return 0;
@@ -57,9 +59,13 @@ private:
     template <typename Around>
     void take_in_pair(const Case& measured, RankReport& report, Around&& around) {
         std::byte* const window = open_window(measured);
-        Messages messages(measured, precision_.check_data, window, buffers_);
         transport_.reserve(2 * window_slots(measured));
-        around([&] { exchange(measured, messages, report); });
+        if (!in_pair(measured)) {
+            around([&] { transport_.await_release(measured.origin); });
+        } else {
+            Messages messages(measured, precision_.check_data, window, buffers_);
+            around([&] { exchange(measured, messages, report); });
+        }
         if (is_one_sided(measured.pattern)) transport_.close_window();
     }
 
@@ -73,22 +79,17 @@ private:
                                                 precision_.check_data, result.mismatch});
             for (int rank = 0; rank < transport_.ranks(); ++rank)
                 if (rank != measured.origin && rank != measured.target) transport_.release(rank);
-        } else if (transport_.rank() == measured.target) {
+        } else {
             report.payload_sent_bytes =
                 measure_as_target(transport_, messages, measured, precision_.check_data)
                     .payload_bytes;
-        } else {
-            transport_.await_release(measured.origin);
         }
     }
 
     std::byte* open_window(const Case& measured) {
         if (!is_one_sided(measured.pattern)) return nullptr;
-        const bool exposes = transport_.rank() == measured.target;
-        std::byte* const memory = transport_.open_window(
-            exposes ? measured.sample_payload_bytes() : 0, measured.target,
-            exposes || transport_.rank() == measured.origin);
-        return exposes ? memory : nullptr;
+        return transport_.open_window(measured.sample_payload_bytes(), measured.origin,
+                                      measured.target, measured.epoch);
     }
 
     template <typename Around>
@@ -122,13 +123,15 @@ private:
     void measure_together(const Case& measured, const Company& company, TogetherResult& result) {
         switch (family_of(measured.pattern)) {
             case Family::crowd:
-                return measure_crowd(transport_, clock_, measured, precision_, company, result);
+                return measure_crowd(transport_, clock_, measured, precision_, buffers_, company,
+                                     result);
             case Family::collective:
-                return measure_collective(transport_, clock_, measured, precision_, company, result);
+                return measure_collective(transport_, clock_, common_, measured, precision_,
+                                          company, result);
             default:
                 transport_.reserve(2 * window_slots(measured));
-                Tournament<Transport, Clock, Progress>(transport_, clock_, measured, precision_,
-                                                       buffers_, company, progress_)
+                Tournament<Transport, Clock, Progress>(transport_, clock_, common_, measured,
+                                                       precision_, buffers_, company, progress_)
                     .run(result);
         }
     }
@@ -150,6 +153,7 @@ private:
     PingPongBuffers buffers_;
     const std::vector<int>& nodes_;
     Progress& progress_;
+    SynchronisedClock<Transport, Clock> common_;
 };
 
 }  // namespace fabricgauge

@@ -70,6 +70,8 @@ Family family_of(Pattern pattern) noexcept;
 bool is_one_sided(Pattern pattern) noexcept;
 // Whether a sample is a whole window of messages.
 bool has_window(Pattern pattern) noexcept;
+// Whether several threads of a rank take part.
+bool is_threaded(Pattern pattern) noexcept;
 
 std::optional<Pattern> pattern_named(std::string_view name) noexcept;
 // "latency, bandwidth, …"

@@ -1,10 +1,13 @@
-// What origin and target do in one operation of each pattern.
+// What origin and target do in one operation of each pattern of ordinary messages.
 //
 // A pattern is a template over the transport; its two functions are the whole of the timed code.
-// To add one: a class here, a name in case_list, a row in `with_pattern`.
+// one_sided.hpp, persistent.hpp and threaded.hpp have the others. To add one: a class, a name in
+// pattern.hpp, a row in `with_pattern` or `with_pair_pattern` (pair_patterns.hpp).
 #pragma once
 
 #include <cstdint>
+#include <stdexcept>
+#include <string>
 
 #include "fabricgauge/case_list.hpp"
 #include "fabricgauge/messages.hpp"
@@ -12,6 +15,10 @@
 namespace fabricgauge {
 
 // What the parts of a pattern have in common: who talks to whom about what.
+//
+// Which side sends payload in an operation is said by origin_sends and target_sends; what is sent
+// is what is checked on the other side. A sample is the time of an operation, divided by
+// one_way_trips.
 template <typename Transport>
 struct Exchange {
     Transport& transport;
@@ -19,13 +26,28 @@ struct Exchange {
     std::int64_t bytes;
     std::int64_t window;
     int peer;
+
+    static constexpr bool threaded = false;
+    static constexpr std::int64_t one_way_trips = 1;
+    static constexpr bool origin_sends = true;
+    static constexpr bool target_sends = false;
+    // Whether the target gives its memory a known content before a sample that is checked.
+    static constexpr bool target_fills = false;
+    static constexpr Author reply_author = Author::target;
+
+    // Called once before the first operation and after the last, by each side.
+    void open_as_origin() const {}
+    void open_as_target() const {}
+    void close() const {}
+    // Around a sample that is checked: both sides before it, the target after it.
+    void expose() const {}
+    void collect() const {}
 };
 
 template <typename Transport>
 struct Latency : Exchange<Transport> {
     static constexpr std::int64_t one_way_trips = 2;  // a sample is half of it
     static constexpr bool target_sends = true;
-    static constexpr bool target_receives = true;
     static constexpr Author reply_author = Author::origin;  // when data are checked
 
     void origin() const {
@@ -40,11 +62,6 @@ struct Latency : Exchange<Transport> {
 
 template <typename Transport>
 struct Bandwidth : Exchange<Transport> {
-    static constexpr std::int64_t one_way_trips = 1;
-    static constexpr bool target_sends = false;
-    static constexpr bool target_receives = true;
-    static constexpr Author reply_author = Author::target;
-
     void origin() const {
         for (std::int64_t slot = 0; slot < this->window; ++slot)
             this->transport.start_send(slot, this->slots.outgoing(slot), this->bytes, this->peer);
@@ -62,10 +79,8 @@ struct Bandwidth : Exchange<Transport> {
 
 template <typename Transport>
 struct BidirectionalBandwidth : Exchange<Transport> {
-    static constexpr std::int64_t one_way_trips = 1;
     static constexpr bool target_sends = true;
-    static constexpr bool target_receives = true;
-    static constexpr Author reply_author = Author::target;
+    static constexpr bool target_fills = true;
 
     void origin() const {
         both_directions();
@@ -88,39 +103,24 @@ private:
     }
 };
 
-// The target of one-sided operations has nothing to do; it waits for the next round inside the
-// message layer, which lets the layer make progress where that is needed.
+// Both send before they receive, so that the messages pass each other on the way.
 template <typename Transport>
-struct PutBandwidth : Exchange<Transport> {
-    static constexpr std::int64_t one_way_trips = 1;
-    static constexpr bool target_sends = false;
-    static constexpr bool target_receives = true;
-    static constexpr Author reply_author = Author::target;
+struct PingPing : Exchange<Transport> {
+    static constexpr bool target_sends = true;
+    static constexpr bool target_fills = true;
 
-    void origin() const {
-        for (std::int64_t slot = 0; slot < this->window; ++slot)
-            this->transport.put(this->slots.outgoing(slot), this->bytes, this->peer,
-                                slot * this->bytes);
-        this->transport.flush(this->peer);
+    void origin() const { pass(); }
+    void target() const { pass(); }
+
+private:
+    void pass() const {
+        this->transport.start_send(0, this->slots.outgoing(0), this->bytes, this->peer);
+        this->transport.receive(this->slots.incoming(0), this->bytes, this->peer);
+        this->transport.wait_all(1);
     }
-    void target() const {}
 };
 
-template <typename Transport>
-struct PutLatency : Exchange<Transport> {
-    static constexpr std::int64_t one_way_trips = 1;
-    static constexpr bool target_sends = false;
-    static constexpr bool target_receives = true;
-    static constexpr Author reply_author = Author::target;
-
-    void origin() const {
-        this->transport.put(this->slots.outgoing(0), this->bytes, this->peer, 0);
-        this->transport.flush(this->peer);
-    }
-    void target() const {}
-};
-
-// Calls `action` with the pattern that the case names.
+// Calls `action` with the pattern of that name, if it is one of those above.
 template <typename Transport, typename Action>
 void with_pattern(Pattern pattern, const Exchange<Transport>& exchange, Action&& action) {
     switch (pattern) {
@@ -128,8 +128,8 @@ void with_pattern(Pattern pattern, const Exchange<Transport>& exchange, Action&&
         case Pattern::bandwidth: return action(Bandwidth<Transport>{exchange});
         case Pattern::bidirectional_bandwidth:
             return action(BidirectionalBandwidth<Transport>{exchange});
-        case Pattern::put_latency: return action(PutLatency<Transport>{exchange});
-        case Pattern::put_bandwidth: return action(PutBandwidth<Transport>{exchange});
+        case Pattern::ping_ping: return action(PingPing<Transport>{exchange});
+        default: throw std::logic_error(std::string(name_of(pattern)) + " is none of these");
     }
 }
 

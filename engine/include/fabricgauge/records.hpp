@@ -1,6 +1,7 @@
 // The records of a launch, as JSON text without the end of line.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -71,10 +72,13 @@ struct PairTime {
     std::int64_t minimum_ps;
     std::int64_t median_ps;
     std::int64_t quartile_ps;  // from the first to the third quartile
+    std::int64_t one_way_ps = 0;  // the way to the target minus the way back, halved
 };
 
+// `clock_error_s` where the pairs have one-way times, see synchronised_clock.hpp.
 std::string round_record(const Case& measured, int round, int rounds, double wall_s,
-                         const std::vector<PairTime>& times);
+                         const std::vector<PairTime>& times,
+                         const std::optional<double>& clock_error_s = std::nullopt);
 
 std::string case_record(const Case& measured, const Outcome& outcome, const std::string& members,
                         const std::vector<RankReport>& reports);

@@ -29,7 +29,7 @@ public:
             else
                 plain_block(operations);
             if constexpr (Running::target_sends)
-                result.payload_bytes += operations * measured_.sample_payload_bytes();
+                result.payload_bytes += operations * payload_of_operation_bytes(measured_);
         }
         running_.transport.send_control(&mismatch_, sizeof mismatch_, running_.peer);
         result.payload_bytes += static_cast<std::int64_t>(sizeof mismatch_);
@@ -44,17 +44,23 @@ private:
 
     void plain_block(std::int64_t operations) {
         const Running running = running_;  // in registers, not in memory that a call might change
-        for (std::int64_t i = 0; i < operations; ++i) running.target();
+        if constexpr (Running::threaded) {
+            running.target(operations);
+        } else {
+            for (std::int64_t i = 0; i < operations; ++i) running.target();
+        }
     }
 
     void checked_block(std::int64_t samples) {
         for (std::int64_t i = 0; i < samples; ++i, ++checked_) {
-            if constexpr (Running::target_sends) messages_.fill(Author::target, checked_);
+            if constexpr (Running::target_fills) messages_.fill(Author::target, checked_);
+            running_.expose();
             signal(running_.transport, running_.peer);
             running_.target();
             await_signal(running_.transport, running_.peer);
-            if (is_one_sided(measured_.pattern)) running_.transport.sync_window();
-            messages_.verify(Author::origin, checked_, running_.transport.rank(), mismatch_);
+            running_.collect();
+            if constexpr (Running::origin_sends)
+                messages_.verify(Author::origin, checked_, running_.transport.rank(), mismatch_);
         }
     }
 

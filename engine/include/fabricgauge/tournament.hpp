@@ -1,15 +1,13 @@
-// Every pair of ranks, in rounds of disjoint pairs.
+// Every pair of ranks, in the rounds of tournament_rounds.hpp.
 //
-// The circle method: of n ranks (an imaginary one is added to an odd number) the last stays, the
-// others meet whoever makes the sum of both numbers that of the round, modulo n - 1. So each round
-// has every rank once, and each pair has one round; see e.g. de Werra, Discrete Applied
-// Mathematics 2 (1980). src/fabricgauge/plan/tournament.py has the same formula.
+// After its latency, a pair compares its two ways on the clock that all ranks share.
 //
 // The pairs of a round measure at once, or `concurrent` of them, while the others sleep.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,17 +15,14 @@
 #include "fabricgauge/case_list.hpp"
 #include "fabricgauge/feasibility.hpp"
 #include "fabricgauge/measuring.hpp"
+#include "fabricgauge/one_way.hpp"
 #include "fabricgauge/records.hpp"
+#include "fabricgauge/synchronised_clock.hpp"
 #include "fabricgauge/together.hpp"
+#include "fabricgauge/tournament_rounds.hpp"
 
 namespace fabricgauge {
 
-// Number of rounds in which n ranks all meet.
-int rounds_of_tournament(int ranks) noexcept;
-// Whom a rank meets in a round, -1 if nobody.
-int partner_in_round(int rank, int round, int ranks) noexcept;
-// The pairs of a round, lower rank first, ascending.
-std::vector<std::pair<int, int>> pairs_in_round(int round, int ranks);
 // The rounds that a case asks for.
 std::vector<int> rounds_to_make(const Case& measured, int ranks);
 
@@ -39,19 +34,24 @@ std::vector<PairTime> unpack_pair_times(const std::string& text);
 template <typename Transport, typename Clock, typename Progress>
 class Tournament {
 public:
-    Tournament(Transport& transport, const Clock& clock, const Case& measured,
+    Tournament(Transport& transport, const Clock& clock,
+               SynchronisedClock<Transport, Clock>& common, const Case& measured,
                const Precision& precision, PingPongBuffers buffers, const Company& company,
                Progress& progress)
-        : transport_(transport), clock_(clock), measured_(pair_case(measured)),
+        : transport_(transport), clock_(clock), common_(common), measured_(pair_case(measured)),
           whole_(measured), precision_(precision), company_(company), progress_(progress),
-          messages_(measured_, precision.check_data, nullptr, buffers) {}
+          messages_(measured_, precision.check_data, nullptr, buffers),
+          one_way_(transport, clock, common, messages_.slots(), measured.message_bytes) {}
 
     void run(TogetherResult& result) {
         const std::int64_t began_ns = clock_.now_ns();
+        common_.begin(company_);
+        if (tells_directions()) set_clock(true);
         for (const int round : rounds_to_make(whole_, company_.members)) make(round, result);
         result.wall_s = seconds_since(began_ns);
         result.together.ranks = company_.members;
         result.together.pairs = company_.members / 2;
+        if (clock_error_s_) result.together.clock_error_s = *clock_error_s_;
     }
 
 private:
@@ -65,6 +65,26 @@ private:
         return static_cast<double>(clock_.now_ns() - began_ns) * 1e-9;
     }
 
+    // Bandwidth is measured in each direction anyway.
+    bool tells_directions() const { return measured_.pattern == Pattern::latency; }
+
+    // Collective. The second renewal knows the clocks' rates, if only roughly. A clock is checked
+    // before it is renewed, so that what it drifted by is seen.
+    void set_clock(bool anew) {
+        if (anew) common_.renew();
+        const double error_s = common_.disagreement_s();
+        common_.renew();
+        clock_error_s_ = anew ? error_s : std::max(*clock_error_s_, error_s);
+    }
+
+    void keep_clock() {
+        if constexpr (!IsShared<Clock>::value) {
+            std::int64_t due = common_.is_due();
+            transport_.tell_company(&due, sizeof due);
+            if (due != 0) set_clock(false);
+        }
+    }
+
     void make(int round, TogetherResult& result) {
         const std::int64_t began_ns = clock_.now_ns();
         const auto pairs = pairs_in_round(round, company_.members);
@@ -76,11 +96,12 @@ private:
             for (std::size_t i = first; i < end; ++i) meet(pairs[i], own, result);
             transport_.quiet_barrier();
         }
+        if (tells_directions()) keep_clock();
         std::vector<PairTime> all;
         for (const std::string& packed : transport_.gather_in_company(pack(own)))
             for (const PairTime& time : unpack_pair_times(packed)) all.push_back(time);
         progress_.round_made(whole_, round, rounds_of_tournament(company_.members),
-                             seconds_since(began_ns), all);
+                             seconds_since(began_ns), all, clock_error_s_);
     }
 
     void meet(std::pair<int, int> pair, std::vector<PairTime>& own, TogetherResult& result) {
@@ -98,6 +119,8 @@ private:
             const TargetResult done =
                 measure_as_target(transport_, messages_, measured_, precision_.check_data);
             if (abroad) result.payload_bytes += done.payload_bytes;
+            if (tells_directions()) one_way_.as_target(origin);
+            if (abroad) result.payload_bytes += one_way_.take_sent_bytes();
             return;
         }
         const OriginResult done =
@@ -105,16 +128,28 @@ private:
         if (abroad) result.payload_bytes += done.payload_bytes;
         if (result.mismatch.found == 0) result.mismatch = done.mismatch;
         own.push_back(pair_time(origin, target, done.recorder));
+        if (tells_directions()) own.back().one_way_ps = one_way_ps(own.back());
+        if (abroad) result.payload_bytes += one_way_.take_sent_bytes();
+    }
+
+    std::int64_t one_way_ps(const PairTime& time) {
+        const double half_round_trip_s = static_cast<double>(time.median_ps) * 1e-12;
+        return one_way_.as_origin(
+            time.target,
+            one_way_exchanges(half_round_trip_s, whole_.budget_s, precision_.iterations));
     }
 
     Transport& transport_;
     const Clock& clock_;
+    SynchronisedClock<Transport, Clock>& common_;
     Case measured_;  // that of the pair at hand
     const Case& whole_;
     const Precision& precision_;
     const Company& company_;
     Progress& progress_;
     Messages messages_;
+    OneWay<Transport, Clock> one_way_;
+    std::optional<double> clock_error_s_;
 };
 
 }  // namespace fabricgauge

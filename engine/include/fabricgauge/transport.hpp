@@ -8,9 +8,24 @@
 //   void start_send(std::int64_t slot, const std::byte* data, std::int64_t bytes, int peer)
 //   void start_receive(std::int64_t slot, std::byte* data, std::int64_t bytes, int peer)
 //   void wait_all(std::int64_t slots)                 slots 0 … slots-1
+//   void make_send(std::int64_t slot, const std::byte* data, std::int64_t bytes, int peer)
+//   void make_receive(std::int64_t slot, std::byte* data, std::int64_t bytes, int peer)
+//   void start(std::int64_t slot), void wait(std::int64_t slot)
+//   void start_all(std::int64_t slots)                what was made in slots 0 … slots-1
+//   void discard(std::int64_t slots)                  unmakes them
 //   void put(const std::byte* data, std::int64_t bytes, int peer, std::int64_t displacement)
-//   void flush(int peer)                              puts have reached the peer's window
+//   void get(std::byte* data, std::int64_t bytes, int peer, std::int64_t displacement)
+//   void accumulate(const std::byte* data, std::int64_t bytes, int peer,
+//                   std::int64_t displacement)        adds integers of 8 bytes
+//   void fetch_and_add(const std::byte* added, std::byte* found, int peer)        8 bytes, at 0
+//   void compare_and_swap(const std::byte* swapped, const std::byte* compared, std::byte* found,
+//                         int peer)                   8 bytes, at 0
+//   void flush(int peer)                              all that was begun is done at the peer
 //   void sync_window()                                the own window shows what was put there
+//   void fence()                                      both sides
+//   void start_access(), void complete_access()       the origin
+//   void post_exposure(), void wait_exposure()        the target
+//   Lane lane(int number, std::int64_t slots)         see threaded.hpp
 //   void send_control(const void* data, std::int64_t bytes, int peer)
 //   void receive_control(void* data, std::int64_t bytes, int peer)
 //   int rank() const

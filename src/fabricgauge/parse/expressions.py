@@ -47,7 +47,9 @@ def starts(expression: str) -> str:
     if rest.startswith("(?:"):
         group, rest = _group(rest)
         firsts = [starts(each) for each in alternatives(group)]
-        return "" if rest[:1] in ("*", "?", "{") or not all(firsts) else "".join(firsts)
+        if rest.startswith("?"):
+            firsts.append(starts(rest[1:]))
+        return "" if rest[:1] in ("*", "{") or not all(firsts) else "".join(firsts)
     first = _TOKEN.match(rest)
     if first is None or rest[first.end() : first.end() + 1] in ("*", "?"):
         return ""

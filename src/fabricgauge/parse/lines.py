@@ -55,5 +55,5 @@ def split_host(text: str) -> tuple[str, str]:
 
     Any word with a colon looks like one; only a suite's output behind it tells.
     """
-    match = _HOST.match(text)
+    match = _HOST.match(text) if text[:1].isalpha() else None
     return (match["host"], text[match.end() :]) if match else ("", text)

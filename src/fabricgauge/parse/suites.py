@@ -53,13 +53,14 @@ def _opened(label: str, streams: dict[str, Stream]) -> Stream:
 def _label_of(text: str, streams: dict[str, Stream]) -> tuple[str, str]:
     """Many lines look labelled; a label counts once a suite's output began behind it."""
     label, rest = split_label(text)
-    if label and (label in streams or is_certain(label) or _begins(rest)):
-        return label, rest
-    if streams[""].in_object:
-        # An object's bare key (perftest 4.5 writes ``test_info: {``) is no host's label.
-        return "", text
+    if label:
+        certain = label in streams or is_certain(label) or _begins(rest)
+        return (label, rest) if certain else ("", text)
     host, rest = split_host(text)
-    if host and (host in streams or _begins(rest)) and dialect_begun(text, at_start=True) < 0:
+    # An object's bare key (perftest 4.5 writes ``test_info: {``) is no host's label.
+    if not host or streams[""].in_object:
+        return "", text
+    if (host in streams or _begins(rest)) and dialect_begun(text, at_start=True) < 0:
         return host, rest
     return "", text
 

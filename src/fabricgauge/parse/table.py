@@ -62,6 +62,7 @@ class Table:
         self.heading = heading
         self.columns = tuple(columns)
         self._points: list[list[SuitePoint]] = [[] for _ in columns]
+        self._filled = tuple(zip(self.columns, self._points, strict=True))
         self._failures: list[Failure] = []
         self._given = 0
         self._last_line = heading.first_line
@@ -91,7 +92,7 @@ class Table:
             self.failed(line, None, "not a number")
             return
         samples = samples if 0 <= samples < _MOST else 0
-        for place, (column, value) in enumerate(zip(self.columns, values, strict=True)):
+        for place, ((column, points), value) in enumerate(zip(self._filled, values, strict=True)):
             if value is None or (value == 0 and _says_nothing(column, message_bytes)):
                 continue
             scaled = value * column.factor
@@ -100,7 +101,7 @@ class Table:
                 continue
             more = _converted(besides[place], column.factor) if place < len(besides) else {}
             estimate = Estimate(scaled, scaled, scaled, 0.0, 1, samples)
-            self._points[place].append(SuitePoint(message_bytes, estimate, line.number, more))
+            points.append(SuitePoint(message_bytes, estimate, line.number, more))
 
     def failed(self, line: Line, message_bytes: int | None, trouble: Trouble) -> None:
         """Add a row (or the part of one) that has no usable figure."""
@@ -119,13 +120,11 @@ class Table:
         A table in which every row failed, or that was cut off before its first row, is
         still told of by a curve without points.
         """
-        filled = [
-            self._curve(column, points, cut_off)
-            for column, points in zip(self.columns, self._points, strict=True)
-            if points
-        ]
-        if filled or not (self._failures or cut_off) or not self.columns:
-            return tuple(filled)
+        curves = tuple(
+            self._curve(column, points, cut_off) for column, points in self._filled if points
+        )
+        if curves or not (self._failures or cut_off) or not self.columns:
+            return curves
         return (self._curve(self.columns[0], [], cut_off),)
 
     def _curve(self, column: Column, points: list[SuitePoint], cut_off: str) -> SuiteCurve:
@@ -152,7 +151,8 @@ def _says_nothing(column: Column, message_bytes: int | None) -> bool:
 
 
 def _converted(besides: Mapping[Besides, float], factor: float) -> dict[Besides, float]:
-    if not besides:
-        return {}
-    converted = {key: value * factor for key, value in besides.items()}
-    return {key: value for key, value in converted.items() if math.isfinite(value)}
+    return {
+        key: converted
+        for key, value in besides.items()
+        if math.isfinite(converted := value * factor)
+    }

@@ -8,7 +8,7 @@ from fabricgauge.parse.interface import Dialect
 DIALECT = Dialect(
     suite="imb",
     begins=(
-        r"^\s*#-{4,}\s*$"
+        r"^\s*#----+\s*$"
         r"|^\s*#\s*(?:Intel ?(?:\(R\)|®)|PALLAS) MPI Benchmark"
         r"|^\s*# Benchmarking (?:Multi-)?[A-Za-z]\w*\s*(?:\([\d x]*\)\s*)?$"
         r"|^\s*(?:Group\s+)?(?:#bytes\s+)?#repetitions\s+\S*(?:\[usec\]|Mbytes/sec)"

@@ -5,6 +5,7 @@ import math
 import msgspec
 
 from fabricgauge.parse.imb.benchmarks import Benchmark
+from fabricgauge.parse.imb.layout import Role
 from fabricgauge.parse.imb.rows import Row
 
 _SMALLEST_TIME_US = 1e-9
@@ -28,20 +29,20 @@ def evidence_of(row: Row, benchmark: Benchmark, part: str) -> Evidence | None:
     The message rate goes before the time: IMB-P2P's bandwidth is over the slowest rank's
     time and its time the mean. IMB-MT has the message rate over the mean instead.
     """
-    bandwidth, rate = row.words.get("bandwidth", ""), row.words.get("rate", "")
-    time = row.words.get("time") or row.words.get("most", "")
-    if row.trouble is not None or not row.size or not _is_figure(bandwidth):
+    words, figures = row.words, row.figures
+    if not row.size or not _is_figure(figures.get("bandwidth", -1.0)):
         return None
-    if rate:
-        known = part != "MT" and _is_figure(rate)
-        return of_rate(bandwidth, row.size, rate) if known else None
-    if not benchmark.counted or not _is_figure(time) or float(time) == 0.0:
+    if "rate" in figures:
+        known = part != "MT" and _is_figure(figures["rate"])
+        return of_rate(words["bandwidth"], row.size, words["rate"]) if known else None
+    time: Role = "time" if "time" in figures else "most"
+    if not benchmark.counted or figures.get(time) == 0.0 or not _is_figure(figures.get(time, -1.0)):
         return None
-    return of_time(bandwidth, benchmark.counted * row.size, time)
+    return of_time(words["bandwidth"], benchmark.counted * row.size, words[time])
 
 
-def _is_figure(word: str) -> bool:
-    return bool(word) and math.isfinite(float(word)) and float(word) >= 0
+def _is_figure(value: float) -> bool:
+    return 0.0 <= value < math.inf
 
 
 def of_time(bandwidth: str, counted_bytes: int, time_us: str) -> Evidence:
@@ -60,5 +61,5 @@ def of_rate(bandwidth: str, message_bytes: int, rate: str) -> Evidence:
 
 def _span(printed: str) -> tuple[float, float]:
     """What a number may have been before it was rounded to its printed decimals."""
-    half = 0.5 * 0.1 ** len(printed.partition(".")[2])
-    return float(printed) - half, float(printed) + half
+    value, half = float(printed), 0.5 * 0.1 ** len(printed.partition(".")[2])
+    return value - half, value + half

@@ -85,7 +85,7 @@ _LISTED = re.compile(r"\s*#\s*(?:\(Multi-\))?(?P<name>[A-Za-z]\w*)\s*")
 
 def output_of(text: str) -> Output | None:
     """The output that a title begins; None if the line is no title."""
-    match = _TITLE.match(text)
+    match = _TITLE.match(text) if " MPI Benchmark" in text else None
     if match is None:
         return None
     part = match["part"].upper()
@@ -114,7 +114,7 @@ def with_listed(output: Output, text: str) -> Output:
 
 def block_of(text: str, line: int) -> Block | None:
     """The block that a benchmark's name begins; None if the line is another."""
-    match = _BENCHMARK.fullmatch(text)
+    match = _BENCHMARK.fullmatch(text) if "Benchmarking " in text else None
     if match is None:
         return None
     settings = {"grid": match["grid"]} if match["grid"] else {}

@@ -28,6 +28,10 @@ _CURVES: tuple[Role, ...] = (
 )  # fmt: skip
 
 
+#: No program prints half as many; a row's expression is as long as it has columns.
+_MOST_COLUMNS = 48
+
+
 class Layout(msgspec.Struct, frozen=True):
     """The roles of the printed columns from left to right; unknown ones by their words."""
 
@@ -42,7 +46,7 @@ class Layout(msgspec.Struct, frozen=True):
 
 def layout_of(words: Sequence[str]) -> Layout | None:
     """The layout that a headline describes; None if the words are no headline of IMB."""
-    if "#repetitions" not in words[:3]:
+    if "#repetitions" not in words[:3] or len(words) > _MOST_COLUMNS:
         return None
     roles = tuple(_ROLES.get(word, "unknown") for word in words)
     layout = Layout(roles, tuple(word for word in words if word not in _ROLES))

@@ -26,13 +26,21 @@ _PROSE = re.compile(
 _LAST_LINE = re.compile(r"\s*# (?:All processes entering MPI_Finalize|IMB has MPI_Finalize-d)\s*")
 _COMMAND = re.compile(r"\s*#\s*Calling sequence was:.*")
 _LIST = re.compile(r"\s*#\s*List of Benchmarks to run:.*")
-_REFUSALS = (
-    (re.compile(r"\s*# !! Benchmark .* invalid for"), "a number of processes that it can run on"),
-    (re.compile(r"\s*# NO SUCCESSFUL EXECUTIONS"), "a table; IMB-MT says that no rank could run"),
-    (re.compile(r"Invalid (?:benchmark name|option|data_type) \S"), "a command that IMB accepts"),
-    (re.compile(r"\s*#\s*Attention, invalid benchmark name"), "a command that IMB accepts"),
-    (re.compile(r"\s*(?:\d+: )?Error .*,\s*size = \d+,\s*sample #\d+"), "data without errors"),
-    (re.compile(r".*(?:Benchmark unsuccessful !!!|BENCHMARKS? FAILED|: FAILED !!)"), "success"),
+_RANKS_REFUSED = "a number of processes that it can run on"
+_NO_RANKS = "a table; IMB-MT says that no rank could run"
+_COMMAND_REFUSED = "a command that IMB accepts"
+#: What a refusal contains, how it reads, and what should have been instead.
+_REFUSALS = tuple(
+    (literal, re.compile(expression), expected)
+    for literal, expression, expected in (
+        (" invalid for", r"\s*# !! Benchmark .* invalid for", _RANKS_REFUSED),
+        ("NO SUCC", r"\s*# NO SUCCESSFUL EXECUTIONS", _NO_RANKS),
+        ("Invalid ", r"Invalid (?:benchmark name|option|data_type) \S", _COMMAND_REFUSED),
+        ("Attention", r"\s*#\s*Attention, invalid benchmark name", _COMMAND_REFUSED),
+        ("Error ", r"\s*(?:\d+: )?Error .*,\s*size = \d+,\s*sample #\d+", "data without errors"),
+        ("FAILED", r".*(?:BENCHMARKS? FAILED|: FAILED !!)", "success"),
+        ("unsucc", r".*Benchmark unsuccessful !!!", "success"),
+    )
 )
 
 
@@ -43,7 +51,7 @@ def is_prose(text: str) -> bool:
 
 def is_last_line(text: str) -> bool:
     """Whether IMB says that it is done."""
-    return _LAST_LINE.fullmatch(text) is not None
+    return "MPI_Finalize" in text and _LAST_LINE.fullmatch(text) is not None
 
 
 def zone_of(text: str) -> Literal["command", "list"] | None:
@@ -55,4 +63,7 @@ def zone_of(text: str) -> Literal["command", "list"] | None:
 
 def refusal_in(text: str) -> str:
     """What should have been where IMB says that it cannot, or that data are wrong."""
-    return next((reason for pattern, reason in _REFUSALS if pattern.match(text)), "")
+    for literal, expression, expected in _REFUSALS:
+        if literal in text and expression.match(text):
+            return expected
+    return ""

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import msgspec
 
@@ -9,9 +10,11 @@ from fabricgauge.model.suite import Trouble
 from fabricgauge.parse.imb.layout import WHOLE, Layout, Role
 from fabricgauge.parse.interface import Line
 
-_WHOLE = re.compile(r"\d{1,18}", re.ASCII)
-_NUMBER = re.compile(
-    r"[-+]?(?:\d{1,30}(?:\.\d{0,30})?(?:e[-+]?\d{1,4})?|nan|inf)", re.ASCII | re.IGNORECASE
+_WHOLE = r"[0-9]{1,18}"
+#: What nearly all figures look like stands first: an optional part takes much longer to match.
+_NUMBER = (
+    r"[0-9]{1,30}\.[0-9]{0,30}"
+    r"|[-+]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?(?:[eE][-+]?[0-9]{1,4})?|(?ai:nan|inf))"
 )
 #: IMB_output.c: ``out-of-mem.;``, ``time-out.;``, ``int-overflow;`` behind group and size.
 _FAILED = re.compile(
@@ -22,51 +25,57 @@ _TROUBLE: Mapping[str, Trouble] = {"out-of-mem": "memory", "time-out": "timeout"
 
 
 class Row(msgspec.Struct, frozen=True):
-    """One row. ``words`` are the printed ones by role; ``trouble`` is set if it failed."""
+    """One row. ``words`` are the printed ones by role, ``figures`` the numbers that they are.
+
+    ``trouble`` is set, and there are no figures, if it failed.
+    """
 
     line: Line
     words: dict[Role, str]
+    size: int | None
+    figures: dict[Role, float] = {}
     trouble: Trouble | None = None
 
     @property
     def group(self) -> int:
         return int(self.words.get("group", "0"))
 
-    @property
-    def size(self) -> int | None:
-        return int(self.words["size"]) if "size" in self.words else None
 
-    def number(self, role: Role) -> float | None:
-        """The printed value, None if the table has no such column."""
-        word = self.words.get(role)
-        return None if word is None else float(word)
-
-
-def row_of(line: Line, words: Sequence[str], layout: Layout) -> Row | None:
+def row_of(line: Line, layout: Layout) -> Row | None:
     """The row that a line is; None if it is none of this layout."""
-    roles = layout.roles
-    if len(words) != len(roles) or not _fit(words, roles):
+    expression, roles = _row_of(layout.roles)
+    match = expression.fullmatch(line.text)
+    if match is None:
         return _failed_row(line, layout)
-    return Row(line, dict(zip(roles, words, strict=True)))
+    printed = match.groups()
+    words, figures = dict(zip(roles, printed, strict=True)), map(float, printed)
+    size = int(words["size"]) if "size" in words else None
+    return Row(line, words, size, dict(zip(roles, figures, strict=True)))
 
 
-def is_begun(words: Sequence[str], layout: Layout) -> bool:
-    """Whether a line may be a row of which the end is missing."""
-    return 0 < len(words) < len(layout.roles) and _fit(words, layout.roles[: len(words)])
+def is_begun(line: Line, words: int, layout: Layout) -> bool:
+    """Whether a line of so many words may be a row of which the end is missing."""
+    begun = 0 < words < len(layout.roles)
+    return begun and _row_of(layout.roles[:words])[0].fullmatch(line.text) is not None
 
 
 def begun_row(line: Line, words: Sequence[str], layout: Layout) -> Row:
     """A row that was cut off; its size is known if another word follows it."""
-    known = dict(zip(layout.roles, words[:-1], strict=False))
-    return Row(line, known, "cut off")
+    return _bad_row(line, dict(zip(layout.roles, words[:-1], strict=False)), "cut off")
 
 
-def _fit(words: Sequence[str], roles: Sequence[Role]) -> bool:
-    return all(
-        (_WHOLE if role in WHOLE else _NUMBER).fullmatch(word) is not None
-        for word, role in zip(words, roles, strict=True)
-        if role != "unknown"
+@lru_cache(maxsize=64)
+def _row_of(roles: tuple[Role, ...]) -> tuple["re.Pattern[str]", tuple[Role, ...]]:
+    """What a row looks like, and the roles of its numbers."""
+    row = r"\s+".join(
+        r"\S+" if role == "unknown" else f"({_WHOLE if role in WHOLE else _NUMBER})"
+        for role in roles
     )
+    return re.compile(rf"\s*{row}\s*"), tuple(role for role in roles if role != "unknown")
+
+
+def _bad_row(line: Line, words: dict[Role, str], trouble: Trouble) -> Row:
+    return Row(line, words, int(words["size"]) if "size" in words else None, trouble=trouble)
 
 
 def _failed_row(line: Line, layout: Layout) -> Row | None:
@@ -78,4 +87,4 @@ def _failed_row(line: Line, layout: Layout) -> Row | None:
     if len(numbers) != len(roles):
         return None
     words = {role: word for role, word in zip(roles, numbers, strict=True) if role in layout.roles}
-    return Row(line, words, _TROUBLE.get(match["why"], "other"))
+    return _bad_row(line, words, _TROUBLE.get(match["why"], "other"))

@@ -1,6 +1,6 @@
 """The table that is open: its rows are kept until its end, when they tell their unit."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -37,12 +37,12 @@ class SizeTable:
     def take(self, line: Line, words: Sequence[str]) -> bool:
         """Take a row; whether the line is one, whole or the beginning of one."""
         self._interrupted()
-        row = row_of(line, words, self._layout)
+        row = row_of(line, self._layout)
         if row is not None:
             if len(self._rows) < MOST_ROWS:
                 self._rows.append(row)
             return True
-        if is_begun(words, self._layout):
+        if is_begun(line, len(words), self._layout):
             self._torn = begun_row(line, words, self._layout)
         return self._torn is not None
 
@@ -93,16 +93,19 @@ class SizeTable:
         size = self._message_bytes(row)
         if row.trouble is not None:
             table.failed(row.line, size, row.trouble)
-        elif (row.number("defects") or 0.0) != 0.0:
+        elif row.figures.get("defects", 0.0) != 0.0:
             table.failed(row.line, size, "corrupt")
         else:
-            values = [self._value(row, role) for role in self._roles]
-            besides = _besides(row, self._roles)
+            figures = row.figures
+            values: list[float | None] = [figures[role] for role in self._roles]
+            if 0.0 in values:
+                values = [self._unless_rounded(row, role) for role in self._roles]
+            besides = _besides(figures, self._roles)
             table.row(row.line, size, values, besides, int(row.words.get("repetitions", "0")))
 
-    def _value(self, row: Row, role: Role) -> float | None:
+    def _unless_rounded(self, row: Row, role: Role) -> float | None:
         """The printed value, or None where 0.00 is all that rounding left of a figure."""
-        value = row.number(role)
+        value = row.figures[role]
         if value != 0.0:
             return value
         if role == "bandwidth":
@@ -113,10 +116,8 @@ class SizeTable:
 
     def _message_bytes(self, row: Row) -> int | None:
         """IMB-MT prints the bytes of all its threads' messages together."""
-        threads = self._block.threads
-        if row.size is None or row.size % threads:
-            return row.size
-        return row.size // threads
+        size, threads = row.size, self._block.threads
+        return size if size is None or size % threads else size // threads
 
     def _company(self) -> str:
         """Who was busy besides one pair of ranks, as far as the figures do not sum it up."""
@@ -145,12 +146,13 @@ class SizeTable:
         )  # fmt: skip
 
     def _megabyte(self) -> Megabyte:
-        told = [(row, evidence_of(row, self._benchmark, self._output.part)) for row in self._rows]
+        version, part = self._output.version, self._output.part
+        if "bandwidth" not in self._layout.roles:
+            return megabyte_of(version, part, ())
+        told = [(row, evidence_of(row, self._benchmark, part)) for row in self._rows]
         rows = [(row, found) for row, found in told if found is not None]
-        megabyte = megabyte_of(
-            self._output.version, self._output.part, [found for _, found in rows]
-        )
-        if "bandwidth" in self._layout.roles and megabyte.against:
+        megabyte = megabyte_of(version, part, [found for _, found in rows])
+        if megabyte.against:
             self._report(self._headline, megabyte.against)
         for row, found in rows if megabyte.by_rows else ():
             if not found.allows(megabyte.bytes):
@@ -165,9 +167,11 @@ def _part_of(name: str, layout: Layout) -> str:
     return "P2P" if {"time", "bandwidth", "rate"} <= set(layout.roles) else ""
 
 
-def _besides(row: Row, roles: Sequence[Role]) -> Sequence[dict[Besides, float]]:
+def _besides(
+    figures: Mapping[Role, float], roles: Sequence[Role]
+) -> Sequence[dict[Besides, float]]:
     """The extremes are those over ranks, each of them a mean over the repetitions."""
-    least, most = row.number("least"), row.number("most")
-    if least is None or most is None:
+    if not ("mean" in figures and "least" in figures and "most" in figures):
         return ()
-    return [{"minimum": least, "maximum": most} if role == "mean" else {} for role in roles]
+    extremes: dict[Besides, float] = {"minimum": figures["least"], "maximum": figures["most"]}
+    return [extremes if role == "mean" else {} for role in roles]

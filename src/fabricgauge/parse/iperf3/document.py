@@ -55,7 +55,7 @@ def _pieces(text: str) -> Iterator[Piece | tuple[int, int]]:
 def _of_piece(text: str, found: Piece, line: int, report: Report) -> Iterator[SuiteCurve]:
     document = _document(found.value)
     if document is None:
-        report(Line(line, "{"), "fields as iperf 3 writes them")
+        _tell(text, found.offset, found.end, line, report, "fields as iperf 3 writes them")
         return
     mark = _figure_line(text, found, line)
     yield from curves(test_of(document, line, mark, cut_off=found.is_broken))

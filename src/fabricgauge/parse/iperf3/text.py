@@ -14,10 +14,9 @@ _STAMP = r"^(?:\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4} |\S{0,40}\d\d:\d\d\S{0,40} 
 
 BEGINS = "|".join(
     (
-        _STAMP + r"Connecting to host \S+, port \d+",
-        _STAMP + r"Accepted connection from \S+, port \d+",
+        _STAMP + r"(?:Connecting to host \S+,|Accepted connection from \S+,"
+        r"|\[ *\d+\] local \S+ port \d+ connected to \S+) port \d+",
         _STAMP + r"Server listening on \d+",
-        _STAMP + r"\[ *\d+\] local \S+ port \d+ connected to \S+ port \d+",
         r"^iperf 3\.\d",
         r"^iperf3: ",
     )

@@ -79,8 +79,8 @@ class Reader:
 
     def _end_output(self) -> Iterator[SuiteCurve]:
         """What was open is closed, and if its last lines are missing that is said."""
+        yield from self._drop_pending()
         if not self._closed and self._facts.started:
-            yield from self._drop_pending()
             self._tables.open_empty()
             yield from self._tables.close(self._sign())
         announced = self._announced
@@ -142,31 +142,34 @@ class Reader:
         elif _FRONT.match(text):
             yield from self._drop_pending()
             self._pending = Line(line.number, text[: noise.start()])
+            self._facts.first_line = self._facts.first_line or line.number
 
     def _figures(self, line: Line, tokens: list[str]) -> Iterator[SuiteCurve]:
-        layout = self._layout or USUAL
+        layout, row_line = self._layout or USUAL, line
         if layout.begins(tokens):
             yield from self._drop_pending()
         elif self._pending:
-            line = Line(self._pending.number, f"{self._pending.text} {' '.join(tokens)}")
-            tokens = line.text.split()
-        row = layout.row(tokens)
+            row_line = Line(self._pending.number, f"{self._pending.text} {' '.join(tokens)}")
+        row = layout.row(row_line.text.split())
         if row is None or self._closed:
             self._report(line, _EXPECTED)
             return
         self._pending = None
         self._facts.started = True
-        yield from self._tables.add(line, row, layout.milliseconds)
+        yield from self._tables.add(row_line, row, layout.milliseconds)
 
     def _drop_pending(self) -> Iterable[SuiteCurve]:
         """A row that never got all its figures was cut off; what it had is kept."""
         pending, self._pending = self._pending, None
-        row = (self._layout or USUAL).row(pending.text.split()) if pending else None
-        if pending and row:
-            return list(self._tables.add(pending, row, (self._layout or USUAL).milliseconds))
-        if pending:
+        if pending is None:
+            return ()
+        layout = self._layout or USUAL
+        row = layout.row(pending.text.split())
+        if row is None or self._closed:
             self._report(pending, "the figures of this row")
-        return ()
+            return ()
+        self._facts.started = True
+        return list(self._tables.add(pending, row, layout.milliseconds))
 
 
 #: The programs' names are in the command line that a script may have echoed above.
@@ -175,7 +178,7 @@ DIALECT = Dialect(
     begins=(
         r"# nccl-tests version |# Collective test starting: |# nThread \d+ nGpus \d+ "
         r"|# +(?:size +count|bytes +N) +type .*algbw +busbw|rccl-tests: Version "
-        r"|^\s*# (?:Using devices\s*$|NCCL Tests compiled with NCCL )"
+        r"|^\s*# Using devices\s*$|^\s*# NCCL Tests compiled with NCCL "
         rf"|(?<![\w-])(?:{'|'.join(COLLECTIVES)})_perf(?![a-z])"
     ),
     reader=Reader,

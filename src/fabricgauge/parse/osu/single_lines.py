@@ -1,7 +1,7 @@
 """What the suite tells in single lines: start-up times, atomics, and facts of the heading."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -31,40 +31,43 @@ def start_up(line: Line, heading: Heading) -> Iterable[SuiteCurve] | None:
     return table.curves()
 
 
-_FACTS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = tuple(
-    (re.compile(pattern), keys)
-    for pattern, keys in (
-        (r"# Datatype: (\S+?)\.?\s*", ("datatype",)),
-        (r"# Window creation: (.{1,120}?)\s*", ("window creation",)),
-        (r"# Synchronization: (.{1,120}?)\s*", ("synchronization",)),
-        (r"# \[ pairs: (\d{1,9}) \] \[ window size: (\w+) \]\s*", ("pairs", "window")),
+#: How a fact's line begins, how it goes on, and the settings that it tells.
+_FACTS: Mapping[str, tuple["re.Pattern[str]", tuple[str, ...]]] = {
+    beginning: (re.compile(rest), keys)
+    for beginning, rest, keys in (
+        ("# Datatype: ", r"(\S+?)\.?\s*", ("datatype",)),
+        ("# Window creation: ", r"(.{1,120}?)\s*", ("window creation",)),
+        ("# Synchronization: ", r"(.{1,120}?)\s*", ("synchronization",)),
+        ("# [ pairs: ", r"(\d{1,9}) \] \[ window size: (\w+) \]\s*", ("pairs", "window")),
         (
-            r"# Send Buffer on (.{1,40}?) and Receive Buffer on (.{1,40}?)\s*",
+            "# Send Buffer on ", r"(.{1,40}?) and Receive Buffer on (.{1,40}?)\s*",
             ("send buffer", "receive buffer"),
         ),
         (
-            r"# Rank 0 Memory on (.{1,40}?) and Rank 1 Memory on (.{1,40}?)\s*",
+            "# Rank 0 Memory on ", r"(.{1,40}?) and Rank 1 Memory on (.{1,40}?)\s*",
             ("memory 0", "memory 1"),
         ),
-        (r"# Number of Sender threads: (\d+)\s*", ("sender threads",)),
-        (r"# Number of Receiver threads: (\d+)\s*", ("receiver threads",)),
-        (r"# Number of forked processes in sender: (\d+)\s*", ("sender processes",)),
-        (r"# Number of forked processes in receiver: (\d+)\s*", ("receiver processes",)),
-        (r"Dimensions size = (\d[\d ]{0,120}?)\s*", ("dimensions",)),
-        (r"Time took to create topology graph:(\S+ us)\.\s*", ("topology creation",)),
+        ("# Number of Sender threads: ", r"(\d+)\s*", ("sender threads",)),
+        ("# Number of Receiver threads: ", r"(\d+)\s*", ("receiver threads",)),
+        ("# Number of forked processes in sender: ", r"(\d+)\s*", ("sender processes",)),
+        ("# Number of forked processes in receiver: ", r"(\d+)\s*", ("receiver processes",)),
+        ("Dimensions size = ", r"(\d[\d ]{0,120}?)\s*", ("dimensions",)),
+        ("Time took to create topology graph:", r"(\S+ us)\.\s*", ("topology creation",)),
     )
-)
-_FIRST_OF_FACTS = frozenset("#DT")
+}  # fmt: skip
+_BEGINNINGS = tuple(_FACTS)
 #: Facts that are printed above the title.
 ABOVE_TITLE = frozenset({"sender threads", "sender processes", "dimensions", "topology creation"})
 
 
 def facts_in(text: str) -> dict[str, str]:
     """Settings that a line of the heading tells; empty if it tells none."""
-    for pattern, keys in _FACTS if text[:1] in _FIRST_OF_FACTS else ():
-        if match := pattern.fullmatch(text):
-            return dict(zip(keys, match.groups(), strict=True))
-    return {}
+    if not text.startswith(_BEGINNINGS):
+        return {}
+    beginning = next(filter(text.startswith, _FACTS))
+    rest, keys = _FACTS[beginning]
+    match = rest.fullmatch(text, len(beginning))
+    return dict(zip(keys, match.groups(), strict=True)) if match else {}
 
 
 _PROSE = re.compile(

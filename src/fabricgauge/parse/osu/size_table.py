@@ -12,9 +12,10 @@ from fabricgauge.parse.osu.numbers import decimals
 from fabricgauge.parse.table import MOST_ROWS, Heading, Table
 
 #: What stands in a column. More digits than 18 has no size; ``inf`` and ``-nan`` are printf's.
+#: What nearly all figures look like stands first: an optional part takes much longer to match.
 _INTEGER = r"\d{1,18}"
-_NUMBER = r"-?(?:\d{1,30}(?:\.\d{0,30})?(?:e[-+]?\d{1,3})?|inf|nan)"
-_CELLS = {"size": _INTEGER, "sent": _INTEGER, "samples": _INTEGER, "check": "Pass|Fail"}
+_NUMBER = r"(?:\d{1,30}\.\d{0,30}|-?(?:\d{1,30}(?:\.\d{0,30})?(?:e[-+]?\d{1,3})?|inf|nan))"
+_CELLS = {"size": _INTEGER, "sent": _INTEGER, "samples": _INTEGER, "check": "(?:Pass|Fail)"}
 
 
 class SizeTable:
@@ -123,9 +124,10 @@ class SizeTable:
 
 @lru_cache(maxsize=64)
 def _row_of(layout: Layout) -> "re.Pattern[str]":
-    """A row, of which columns may be missing at the end."""
+    """A row: a whole one, or one of which columns are missing at the end."""
     cells = [_CELLS.get(slot.use, _NUMBER) for slot in layout.slots]
     row = ""
     for cell in reversed(cells[1:]):
-        row = rf"(?:\s+(?:{cell}){row})?"
-    return re.compile(rf"\s*(?:{cells[0]}){row}\s*")
+        row = rf"(?:\s+{cell}{row})?"
+    whole = r"\s+".join(cells)
+    return re.compile(rf"\s*(?:{whole}|{cells[0]}{row})\s*")

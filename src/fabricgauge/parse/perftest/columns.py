@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 import msgspec
 
@@ -44,6 +45,7 @@ class Layout(msgspec.Struct, frozen=True):
         return "bw" if "average" in self.roles else "lat"
 
 
+@lru_cache(maxsize=64)
 def layout_of(heading: str) -> tuple[Layout, str] | None:
     """The layout of a heading and what of it was not understood; None if it is none."""
     cells = list(_CELL.finditer(heading))

@@ -3,13 +3,13 @@
 import re
 
 _NAME = re.compile(r"[A-Za-z][\w .*/-]{0,48}")
-_SPACE = re.compile(r"[ _]+")
 _ADDRESS = re.compile(r"(?:local|remote) address:|GID:")
 
 
 def setting_name(printed: str) -> str:
     """One name for what text and JSON spell differently (``ibv_wr* API``, ``ibv_wr_API``)."""
-    return _SPACE.sub(" ", printed.replace("*", "").replace(".", "")).strip().lower()
+    words = printed.replace("*", "").replace(".", "").replace("_", " ").split()
+    return " ".join(words).lower()
 
 
 def setting_value(printed: str) -> str:

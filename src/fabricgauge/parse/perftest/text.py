@@ -89,7 +89,7 @@ class PerftestReader:
             return self._begin(self._block.waiting(line))
         if text.startswith("#"):
             return self._table_heading(line, text)
-        if NAME.search(text):
+        if "_" in text and NAME.search(text):
             return self._begin(self._block.commanded(text))
         self._between(line, text)
         return ()

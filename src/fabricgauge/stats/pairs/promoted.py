@@ -26,7 +26,8 @@ _SINGLE: frozenset[Part] = frozenset({"node", "sender", "receiver"})
 def promoted(analysis: PairAnalysis, series: Sequence[Series]) -> PairAnalysis:
     """The analysis with suspects named that ``series``, single pairs measured again, confirm."""
     tested = [one for one in analysis.suspects if one.part in _SINGLE]
-    accused = {name for one in (*analysis.findings, *tested) for name in one.names}
+    everybody: tuple[Finding | Suspect, ...] = (*analysis.findings, *tested)
+    accused = {name for one in everybody for name in one.names}
     confirmed = (_confirmed(analysis, one, series, accused, len(tested)) for one in tested)
     found = tuple(one for one in confirmed if one is not None)
     if not found:

@@ -14,6 +14,9 @@ _BINS = 256
 #: A level holds at least this share of the pairs, and the dip to the next is half its height.
 _SHARE, _DIP = 0.01, 0.5
 
+#: Values that differ by less are one: nothing is measured to so many digits.
+_EQUAL = 1e-9
+
 #: A kernel this many standard deviations of the noise wide smooths the counts.
 _WIDTH = 0.6
 
@@ -25,7 +28,7 @@ def spectrum(values: F64, noise: float, *, twice: bool) -> Spectrum:
     ``noise`` is the relative standard deviation within a level.
     """
     low, high = _range(values)
-    if not low < high:
+    if high - low <= _EQUAL * high:
         return Spectrum((low, high), (_count(values),), (low,)) if low > 0 else Spectrum((), (), ())
     edges = (
         np.geomspace(low, high, _BINS + 1) if high > 4 * low else np.linspace(low, high, _BINS + 1)

@@ -1,0 +1,187 @@
+"""Fabrics with planted faults: what every pair would have, without the model that is tested.
+
+Bandwidth is the least of what the elements on a pair's way give; latency is the sum of what they
+take. The analysis sees only the matrices.
+"""
+
+from collections.abc import Sequence
+from typing import Literal, Protocol
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from fabricgauge.model.pairs import PairMatrix, Quantity
+from fabricgauge.model.topology import Group, Topology
+
+F64 = NDArray[np.float64]
+
+Element = Literal["node", "sender", "receiver", "pair", "group"]
+
+#: A 100 Gb/s network with 98.5 Gb/s of payload and 0.93 µs, as the Omni-Path evaluation's.
+LINK_BYTES_S, LATENCY_S = 98.5e9 / 8, 0.93e-6
+#: What one more switch on the way takes.
+HOP_S = 0.11e-6
+#: Ports of a leaf switch that nodes hang on.
+LEAF = 16
+#: A link of a healthy node differs from the next one's by this standard deviation.
+SAMENESS = 0.002
+
+
+class Fault(msgspec.Struct, frozen=True):
+    """What is planted: an element by its nodes' (or group's) numbers and the effect's size.
+
+    ``effect`` is the share of bandwidth that is lost, or of the typical latency that is added.
+    """
+
+    element: Element
+    at: tuple[int, ...]
+    effect: float
+
+
+class Scenario(msgspec.Struct, frozen=True):
+    """A fabric to be measured in ``passes`` passes, each with relative noise ``noise``.
+
+    ``oversubscribed`` is by how much leaves' uplinks fall short when all cross at once, 1 for none;
+    ``collided`` is the share of crossing pairs whose routes share a link, so that each has half.
+    """
+
+    seed: int
+    nodes: int
+    quantity: Quantity
+    noise: float
+    passes: int
+    faults: tuple[Fault, ...]
+    oversubscribed: float = 1.0
+    collided: float = 0.0
+
+
+class Source(Protocol):
+    """Measures scenarios: a simulator could stand here as well."""
+
+    def measure(self, scenario: Scenario) -> PairMatrix:
+        """All pairs, ``scenario.passes`` times."""
+
+    def again(
+        self, scenario: Scenario, matrix: PairMatrix, pairs: Sequence[tuple[str, str]], passes: int
+    ) -> PairMatrix:
+        """The same with ``pairs`` measured so many times more, one at a time."""
+
+
+def names(count: int) -> tuple[str, ...]:
+    return tuple(f"n{i:05d}" for i in range(count))
+
+
+def leaves(count: int) -> Topology:
+    """``LEAF`` nodes to a leaf, one spine above."""
+    all_names = names(count)
+    groups = tuple(
+        Group(f"leaf{first // LEAF}", all_names[first : first + LEAF], "spine")
+        for first in range(0, count, LEAF)
+    )
+    return Topology(groups, "planted")
+
+
+def truth(scenario: Scenario) -> F64:
+    """What every pair would have without noise, (N, N)."""
+    rng = np.random.default_rng([scenario.seed, 0])
+    sameness = 1.0 + SAMENESS * rng.standard_normal((2, scenario.nodes))
+    if scenario.quantity == "latency":
+        return _delays(scenario, sameness)
+    return _bottlenecks(scenario, sameness)
+
+
+class Synthetic:
+    """Truth times noise: a tenth of it with four times the standard deviation."""
+
+    def measure(self, scenario: Scenario) -> PairMatrix:
+        exact = truth(scenario)
+        rng = np.random.default_rng([scenario.seed, 1])
+        passes = np.stack(
+            [_noisy(exact, scenario.noise, rng, scenario.quantity) for _ in range(scenario.passes)]
+        )
+        return matrix_of(scenario, passes)
+
+    def again(
+        self, scenario: Scenario, matrix: PairMatrix, pairs: Sequence[tuple[str, str]], passes: int
+    ) -> PairMatrix:
+        exact = truth(scenario)
+        rng = np.random.default_rng([scenario.seed, 2])
+        index = {name: i for i, name in enumerate(matrix.nodes)}
+        wanted = np.zeros(exact.shape, dtype=bool)
+        for one, other in pairs:
+            wanted[index[one], index[other]] = wanted[index[other], index[one]] = True
+        more = [
+            np.where(wanted, _noisy(exact, scenario.noise, rng, scenario.quantity), np.nan)
+            for _ in range(passes)
+        ]
+        return matrix_of(scenario, np.concatenate((matrix.repeats, np.stack(more))))
+
+
+def matrix_of(scenario: Scenario, passes: F64) -> PairMatrix:
+    """The matrix of all passes, with a spread of the noise's own size."""
+    count = scenario.nodes
+    passes[:, np.arange(count), np.arange(count)] = np.nan
+    values = np.full((count, count), np.nan)
+    apart = ~np.eye(count, dtype=bool)
+    values[apart] = np.nanmedian(passes[:, apart], axis=0)
+    spread = np.where(apart, 1.35 * scenario.noise, np.nan)
+    message_bytes = 8 if scenario.quantity == "latency" else 1 << 20
+    return PairMatrix("net", scenario.quantity, message_bytes, names(count), values, spread, passes)
+
+
+def _bottlenecks(scenario: Scenario, sameness: F64) -> F64:
+    sending, receiving = LINK_BYTES_S * sameness
+    leaf = np.arange(scenario.nodes) // LEAF
+    count = int(leaf.max()) + 1
+    uplink = LINK_BYTES_S / scenario.oversubscribed
+    outward, inward = np.full(count, uplink), np.full(count, uplink)
+    for fault in scenario.faults:
+        left = 1.0 - fault.effect
+        if fault.element in ("node", "sender"):
+            sending[fault.at[0]] *= left
+        if fault.element in ("node", "receiver"):
+            receiving[fault.at[0]] *= left
+        if fault.element == "group":
+            outward[fault.at[0]] *= left
+            inward[fault.at[0]] *= left
+    exact = np.minimum(sending[:, None], receiving[None, :])
+    crossing = np.minimum(outward[leaf][:, None], inward[leaf][None, :])
+    exact = np.where(leaf[:, None] != leaf[None, :], np.minimum(exact, crossing), exact)
+    rng = np.random.default_rng([scenario.seed, 3])
+    collided = rng.random(exact.shape) < scenario.collided
+    exact = np.where((leaf[:, None] != leaf[None, :]) & collided, 0.5 * exact, exact)
+    for fault in scenario.faults:
+        if fault.element == "pair":
+            one, other = fault.at
+            exact[one, other] *= 1.0 - fault.effect
+            exact[other, one] *= 1.0 - fault.effect
+    whole: F64 = exact
+    return whole
+
+
+def _delays(scenario: Scenario, sameness: F64) -> F64:
+    leaf = np.arange(scenario.nodes) // LEAF
+    exact = LATENCY_S + HOP_S * 2 * (leaf[:, None] != leaf[None, :])
+    own = LATENCY_S * (sameness[0] - 1.0)
+    typical = float(np.median(exact[~np.eye(scenario.nodes, dtype=bool)]))
+    for fault in scenario.faults:
+        if fault.element == "pair":
+            one, other = fault.at
+            exact[one, other] += fault.effect * typical
+            exact[other, one] += fault.effect * typical
+        else:
+            own[fault.at[0]] += fault.effect * typical
+    whole: F64 = exact + own[:, None] + own[None, :]
+    return whole
+
+
+def _noisy(exact: F64, noise: float, rng: np.random.Generator, quantity: Quantity) -> F64:
+    """One pass. The mixture's standard deviation is ``noise``; a latency is one per pair."""
+    wide = np.where(rng.random(exact.shape) < 0.1, 4.0, 1.0) / np.sqrt(0.9 + 0.1 * 16.0)
+    factor = np.exp(noise * wide * rng.standard_normal(exact.shape))
+    if quantity == "latency":
+        upper = np.triu(factor, 1)
+        factor = upper + upper.T
+    measured: F64 = exact * factor
+    return measured

@@ -1,0 +1,85 @@
+// What rank 0 decides for all measuring ranks: how long each round is, and when it is enough.
+//
+// In a round every measuring rank takes the same number of samples, whatever they last there, so
+// that a slow pair has its full share in the percentiles. Blocks of all ranks' samples of the same
+// moment then go into one recorder.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "fabricgauge/case_list.hpp"
+#include "fabricgauge/origin_part.hpp"
+#include "fabricgauge/recorder.hpp"
+#include "fabricgauge/stopping.hpp"
+
+namespace fabricgauge {
+
+// What each rank has to do in a round, in a form that can be sent as it is. No samples: it is over.
+struct CrowdRound {
+    std::int64_t samples;
+    std::int64_t batch;
+    std::int64_t lead_in;      // operations before the samples
+    std::int64_t block;        // samples of each rank that make a block
+    std::int64_t further;      // operations at a time, until every rank has taken its samples
+    std::int64_t last_counts;  // whether the samples of the round before do
+};
+
+class CrowdDirector {
+public:
+    // Samples are shares of an operation: half of it where `trips` is 2. A longer batch than
+    // `longest_batch` is never asked for.
+    CrowdDirector(const Case& measured, const Precision& precision, int ranks, std::int64_t trips,
+                  std::int64_t longest_batch);
+
+    CrowdRound next() const;
+    // `samples_ps`: those of the first rank in order of time, then those of the next. `elapsed_s`
+    // is the time since the case began, `round_s` what the round took.
+    void take(const CrowdRound& round, const std::int64_t* samples_ps, double elapsed_s,
+              double round_s);
+
+    // Samples of each rank that a round has at most.
+    std::int64_t longest_round() const noexcept;
+
+    Recorder& recorder() noexcept { return recorder_; }
+    Stop stop() const noexcept { return stop_; }
+    std::int64_t batch() const noexcept { return batch_; }
+
+private:
+    enum class Phase { first, probes, measuring };
+
+    void take_first(const std::int64_t* samples_ps, double elapsed_s);
+    void take_probes(const std::int64_t* samples_ps);
+    void take_blocks(const CrowdRound& round, const std::int64_t* samples_ps, double elapsed_s,
+                     double round_s);
+    void add_block(const CrowdRound& round, const std::int64_t* samples_ps, std::int64_t first,
+                   std::int64_t count);
+    void adapt(const CrowdRound& round, double round_s);
+    void choose(double slowest_s, double typical_s);
+    std::int64_t taken() const noexcept;
+
+    const Case& measured_;
+    const Precision& precision_;
+    std::int64_t ranks_;
+    double operation_per_ps_;
+    std::int64_t longest_batch_;
+    Recorder recorder_;
+    IntervalRule interval_;
+    BudgetRule budget_;
+    IterationsRule iterations_;
+    std::vector<std::int64_t> together_;
+    Phase phase_ = Phase::first;
+    Stop stop_ = Stop::none;
+    std::int64_t batch_ = 1;
+    std::int64_t block_ = 1;
+    std::int64_t blocks_ = 1;
+    double slowest_s_ = 0.0;  // operation
+    double measured_s_ = 0.0;
+    bool last_counts_ = false;
+};
+
+// Rounds are at most so many blocks, a block so many samples of all ranks but at least one of each.
+constexpr std::int64_t most_blocks_of_round = 32;
+constexpr std::int64_t most_samples_of_block = 4096;
+
+}  // namespace fabricgauge

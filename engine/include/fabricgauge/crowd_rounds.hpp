@@ -1,0 +1,128 @@
+// The rounds of a measuring rank: all begin together, and none stops before all have their samples.
+//
+// A rank that has taken its samples goes on without keeping the times until every other has too, so
+// that nobody measures a network from which the others have withdrawn.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "fabricgauge/crowd_director.hpp"
+#include "fabricgauge/origin_part.hpp"
+#include "fabricgauge/recorder.hpp"
+#include "fabricgauge/transport.hpp"
+
+namespace fabricgauge {
+
+// Puts samples + 1 readings where `stamps_ns` points to.
+template <typename Clock, typename Operation>
+void time_samples(const Clock& clock, std::int64_t* const stamps_ns, std::int64_t samples,
+                  std::int64_t batch, const Operation operation) {
+    stamps_ns[0] = clock.now_ns();
+    for (std::int64_t i = 1; i <= samples; ++i) {
+        for (std::int64_t repeat = 0; repeat < batch; ++repeat) operation();
+        stamps_ns[i] = clock.now_ns();
+    }
+}
+
+// `Origin`: see crowd_origin.hpp.
+template <typename Group, typename Clock, typename Origin>
+class CrowdRounds {
+public:
+    // `director` decides at rank 0 and is null elsewhere.
+    CrowdRounds(Group& group, const Clock& clock, bool check, Origin& origin,
+                std::int64_t longest_round, CrowdDirector* director)
+        : group_(group), clock_(clock), check_(check), origin_(origin), director_(director),
+          stamps_(static_cast<std::size_t>(longest_round) + 1),
+          all_(director == nullptr ? 0 : static_cast<std::size_t>(longest_round * group.ranks())),
+          own_(static_cast<std::size_t>(longest_round / most_blocks_of_round)) {}
+
+    void run() {
+        const std::int64_t began_ns = clock_.now_ns();
+        CrowdRound next = told();
+        for (CrowdRound round = next; round.samples > 0; round = next) {
+            const std::int64_t round_began_ns = clock_.now_ns();
+            make(round);
+            group_.gather(stamps_.data(), round.samples, all_.data());
+            if (director_ != nullptr)
+                director_->take(round, all_.data(), seconds_since(began_ns),
+                                seconds_since(round_began_ns));
+            next = told();
+            if (next.last_counts != 0) keep(round);
+        }
+        origin_.end();
+        own_.settle();
+    }
+
+    // The samples of this rank alone.
+    const Recorder& own() const noexcept { return own_; }
+
+private:
+    double seconds_since(std::int64_t began_ns) const {
+        return static_cast<double>(clock_.now_ns() - began_ns) * 1e-9;
+    }
+
+    CrowdRound told() {
+        CrowdRound round{};
+        if (director_ != nullptr) round = director_->next();
+        group_.tell(&round, sizeof round);
+        return round;
+    }
+
+    void make(const CrowdRound& round) {
+        origin_.announce({round.samples, round.batch, round.lead_in});
+        group_.barrier();
+        const auto operation = origin_.operation();
+        for (std::int64_t i = 0; i < round.lead_in; ++i) operation();
+        if (check_)
+            check_samples(round.samples);
+        else
+            time_samples(clock_, stamps_.data(), round.samples, round.batch, operation);
+        if constexpr (Origin::goes_on) go_on(round.further);
+        to_picoseconds(round);
+    }
+
+    void check_samples(std::int64_t samples) {
+        stamps_[0] = 0;
+        for (std::int64_t i = 0; i < samples; ++i)
+            stamps_[i + 1] = stamps_[i] + origin_.checked_ns(clock_);
+    }
+
+    void go_on(std::int64_t operations) {
+        if (group_.ranks() == 1) return;
+        const auto operation = origin_.operation();
+        for (group_.enter_barrier(); !group_.barrier_passed();) {
+            origin_.announce({operations, 1, 0});
+            for (std::int64_t i = 0; i < operations; ++i)
+                if (check_)
+                    origin_.checked_ns(clock_);
+                else
+                    operation();
+        }
+    }
+
+    // In place: the readings become samples, one message's way.
+    void to_picoseconds(const CrowdRound& round) {
+        const std::int64_t share = round.batch * Origin::trips;
+        for (std::int64_t i = 0; i < round.samples; ++i)
+            stamps_[i] = ((stamps_[i + 1] - stamps_[i]) * 1000 + share / 2) / share;
+    }
+
+    void keep(const CrowdRound& round) {
+        for (std::int64_t first = 0; first < round.samples; first += round.block)
+            own_.add_block(stamps_.data() + first, static_cast<std::size_t>(std::min(
+                                                       round.block, round.samples - first)));
+    }
+
+    Group& group_;
+    const Clock& clock_;
+    bool check_;
+    Origin& origin_;
+    CrowdDirector* director_;
+    std::vector<std::int64_t> stamps_;
+    std::vector<std::int64_t> all_;
+    Recorder own_;
+};
+
+}  // namespace fabricgauge

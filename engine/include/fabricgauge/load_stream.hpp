@@ -1,0 +1,158 @@
+// The messages of one loading rank, on and on until it is told to close.
+//
+// A template over the traffic of a message layer: requests in numbered slots, of which those that
+// have ended are handed out. It has
+//
+//   void send(int slot, const std::byte* data, std::int64_t bytes, int peer)
+//   void receive(int slot, std::byte* data, std::int64_t bytes, int peer)
+//   const std::vector<Arrival>& await_some()          at least one, unless nothing is pending
+//
+// and, for what else a rank may wait for meanwhile,
+//
+//   void receive_message(int slot, std::byte* data, std::int64_t bytes, int peer)
+//   void receive_control(int slot, void* data, std::int64_t bytes, int peer)
+//   void receive_release(int slot, int from)
+//   void notify(int slot, int peer)                   who awaits a release of this rank
+//
+// An empty message ends each entry of a route, at both ends: so nothing is sent that is not
+// received, nothing is waited for that was not sent, and every rank may close when it likes.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "fabricgauge/load_route.hpp"
+#include "fabricgauge/messages.hpp"
+#include "fabricgauge/together.hpp"
+
+namespace fabricgauge {
+
+// A request that has ended: a send, or a message of so many bytes.
+struct Arrival {
+    int slot;
+    std::int64_t bytes;
+};
+
+// Receives that one rank has pending at most, each with its own memory.
+constexpr std::size_t most_load_receives = 16;
+
+std::int64_t load_memory_bytes(const LoadRoute& route) noexcept;
+
+template <typename Traffic>
+class LoadStream {
+public:
+    LoadStream(LoadRoute route, std::int64_t in_flight, const Company& company)
+        : route_(std::move(route)), company_(company),
+          sends_(std::min(route_.targets.size(), static_cast<std::size_t>(in_flight))),
+          receives_(std::min(route_.sources.size(), most_load_receives)),
+          memory_(load_memory_bytes(route_)), sending_(sends_),
+          lane_of_(receives_, no_lane), lanes_(route_.sources.size(), Lane::free),
+          lanes_left_(lanes_.size()) {}
+
+    // The slots are 0 … slots()-1; a rank may use those from there on for other things.
+    int slots() const noexcept { return static_cast<int>(sends_ + receives_); }
+
+    void start(Traffic& traffic) {
+        for (std::size_t i = 0; i < receives_; ++i) receive_next(traffic, i);
+        for (std::size_t i = 0; i < sends_; ++i) send_next(traffic, i);
+    }
+
+    void take(Traffic& traffic, const Arrival& arrival) {
+        const auto slot = static_cast<std::size_t>(arrival.slot);
+        if (slot < sends_)
+            sent(traffic, slot);
+        else
+            received(traffic, slot - sends_, arrival.bytes);
+    }
+
+    // What is still sent are the empty messages, one for each entry of the route.
+    void close() noexcept {
+        closing_ = true;
+        to_close_ = route_.targets.size();
+    }
+
+    // Only after it was told to close, if it sends.
+    bool finished() const noexcept {
+        return (closing_ || sends_ == 0) && to_close_ == 0 && sends_pending_ == 0 &&
+               lanes_left_ == 0;
+    }
+
+    // What has left.
+    std::int64_t bytes_sent() const noexcept { return bytes_sent_; }
+    // Of these, what went to other nodes.
+    std::int64_t bytes_abroad() const noexcept { return bytes_abroad_; }
+
+private:
+    enum class Lane { free, pending, ended };
+    struct Sending {
+        int peer;
+        std::int64_t bytes;
+    };
+    static constexpr std::size_t no_lane = static_cast<std::size_t>(-1);
+
+    void send_next(Traffic& traffic, std::size_t slot) {
+        if (closing_ && to_close_ == 0) return;
+        if (closing_) --to_close_;
+        sending_[slot] = {route_.targets[next_target_], closing_ ? 0 : load_message_bytes};
+        next_target_ = (next_target_ + 1) % route_.targets.size();
+        ++sends_pending_;
+        traffic.send(static_cast<int>(slot), memory_.data(), sending_[slot].bytes,
+                      sending_[slot].peer);
+    }
+
+    void sent(Traffic& traffic, std::size_t slot) {
+        --sends_pending_;
+        bytes_sent_ += sending_[slot].bytes;
+        if (!company_.same_node(sending_[slot].peer)) bytes_abroad_ += sending_[slot].bytes;
+        send_next(traffic, slot);
+    }
+
+    void received(Traffic& traffic, std::size_t receive, std::int64_t bytes) {
+        Lane& lane = lanes_[lane_of_[receive]];
+        lane = bytes == 0 ? Lane::ended : Lane::free;
+        if (bytes == 0) --lanes_left_;
+        lane_of_[receive] = no_lane;
+        // One that ended late may have kept others waiting for its turn.
+        for (std::size_t i = 0; i < receives_; ++i)
+            if (lane_of_[i] == no_lane) receive_next(traffic, i);
+    }
+
+    // The turns keep their order, but where every lane has a receive of its own none needs to.
+    void receive_next(Traffic& traffic, std::size_t receive) {
+        if (lanes_left_ == 0) return;
+        const bool own_turn = receives_ == lanes_.size();
+        if (!own_turn)
+            while (lanes_[next_lane_] == Lane::ended) next_lane_ = (next_lane_ + 1) % lanes_.size();
+        const std::size_t lane = own_turn ? receive : next_lane_;
+        if (lanes_[lane] != Lane::free) return;
+        if (!own_turn) next_lane_ = (next_lane_ + 1) % lanes_.size();
+        lanes_[lane] = Lane::pending;
+        lane_of_[receive] = lane;
+        std::byte* const data =
+            memory_.data() + static_cast<std::int64_t>(receive + 1) * load_message_bytes;
+        traffic.receive(static_cast<int>(sends_ + receive), data, load_message_bytes,
+                         route_.sources[lane]);
+    }
+
+    LoadRoute route_;
+    const Company& company_;
+    std::size_t sends_;
+    std::size_t receives_;
+    Buffer memory_;  // what is sent, then what is received
+    std::vector<Sending> sending_;
+    std::vector<std::size_t> lane_of_;
+    std::vector<Lane> lanes_;
+    std::size_t lanes_left_;
+    std::size_t next_lane_ = 0;
+    std::size_t next_target_ = 0;
+    std::size_t to_close_ = 0;
+    std::size_t sends_pending_ = 0;
+    bool closing_ = false;
+    std::int64_t bytes_sent_ = 0;
+    std::int64_t bytes_abroad_ = 0;
+};
+
+}  // namespace fabricgauge

@@ -1,0 +1,85 @@
+// Which way between two ranks takes longer, on the clock that all ranks share.
+//
+// A few ping-pongs with the case's messages, in which the target reads the clock as well. What is
+// seen is by how much the ways differ beyond what they differ by for the clock's own messages: see
+// docs/explanation/clocks.md.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "fabricgauge/blocks.hpp"
+#include "fabricgauge/messages.hpp"
+#include "fabricgauge/synchronised_clock.hpp"
+
+namespace fabricgauge {
+
+// How many exchanges there is time for.
+std::int64_t one_way_exchanges(double half_round_trip_s, double budget_s,
+                               std::int64_t iterations) noexcept;
+
+template <typename Transport, typename Clock>
+class OneWay {
+public:
+    OneWay(Transport& transport, const Clock& clock,
+           const SynchronisedClock<Transport, Clock>& common, const Slots& slots,
+           std::int64_t bytes)
+        : transport_(transport), clock_(clock), common_(common), slots_(slots), bytes_(bytes) {}
+
+    // The way to the target minus the way back, halved; median of the exchanges. Picoseconds.
+    std::int64_t as_origin(int target, std::int64_t exchanges) {
+        transport_.send_control(&exchanges, sizeof exchanges, target);
+        std::vector<std::int64_t> began_ns(static_cast<std::size_t>(exchanges));
+        std::vector<std::int64_t> ended_ns(began_ns), turned_ns(began_ns);
+        for (std::size_t i = 0; i < began_ns.size(); ++i) {
+            began_ns[i] = clock_.now_ns();
+            transport_.send(slots_.outgoing(0), bytes_, target);
+            transport_.receive(slots_.incoming(0), bytes_, target);
+            ended_ns[i] = clock_.now_ns();
+        }
+        transport_.receive_control(turned_ns.data(), size_of(turned_ns), target);
+        sent_bytes_ += exchanges * bytes_ + static_cast<std::int64_t>(sizeof exchanges);
+        for (std::size_t i = 0; i < began_ns.size(); ++i) {
+            const std::int64_t there = turned_ns[i] - common_.to_common(began_ns[i]);
+            const std::int64_t back = common_.to_common(ended_ns[i]) - turned_ns[i];
+            turned_ns[i] = (there - back) * 500;
+        }
+        return median_of(turned_ns);
+    }
+
+    void as_target(int origin) {
+        std::int64_t exchanges = 0;
+        transport_.receive_control(&exchanges, sizeof exchanges, origin);
+        std::vector<std::int64_t> turned_ns(static_cast<std::size_t>(exchanges));
+        for (std::int64_t& turned : turned_ns) {
+            transport_.receive(slots_.incoming(0), bytes_, origin);
+            turned = clock_.now_ns();
+            transport_.send(slots_.reply, bytes_, origin);
+        }
+        for (std::int64_t& turned : turned_ns) turned = common_.to_common(turned);
+        transport_.send_control(turned_ns.data(), size_of(turned_ns), origin);
+        sent_bytes_ += exchanges * bytes_ + size_of(turned_ns);
+    }
+
+    // Payload that this rank sent since the last call.
+    std::int64_t take_sent_bytes() { return std::exchange(sent_bytes_, 0); }
+
+private:
+    static std::int64_t size_of(const std::vector<std::int64_t>& values) {
+        return static_cast<std::int64_t>(values.size() * sizeof values[0]);
+    }
+    static std::int64_t median_of(std::vector<std::int64_t>& values) {
+        return static_cast<std::int64_t>(
+            fabricgauge::median_of(values.data(), values.size()));
+    }
+
+    Transport& transport_;
+    const Clock& clock_;
+    const SynchronisedClock<Transport, Clock>& common_;
+    Slots slots_;
+    std::int64_t bytes_;
+    std::int64_t sent_bytes_ = 0;
+};
+
+}  // namespace fabricgauge

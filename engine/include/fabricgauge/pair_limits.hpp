@@ -1,0 +1,14 @@
+// What a pattern of a pair cannot be asked for, whatever the launch has room for.
+#pragma once
+
+#include <string>
+
+#include "fabricgauge/case_list.hpp"
+
+namespace fabricgauge {
+
+// Empty if the case can run; else why not, and what to do. `thread_level` is what MPI grants the
+// launch by its name in the MPI standard, like MPI_THREAD_SINGLE.
+std::string beyond_pair(const Case& measured, const std::string& thread_level);
+
+}  // namespace fabricgauge

@@ -1,0 +1,56 @@
+// How far apart the agreed starts of a collective's iterations are, how far ahead the first, and how
+// many follow one announcement.
+//
+// A window that is too short lets a rank be still in one iteration when the next should begin; one
+// that is too long spends the budget waiting. A rank that was held up is late for all that was
+// announced. So all three follow what the last blocks showed.
+#pragma once
+
+#include <cstdint>
+
+#include "fabricgauge/batching.hpp"
+
+namespace fabricgauge {
+
+// What a block of iterations showed. An iteration is late if some rank began it late, and overrun
+// if that rank was still busy with the one before. lag_ns is from the announcement of the block to
+// the moment when the last rank was ready for it.
+struct BlockStarts {
+    std::int64_t iterations;
+    std::int64_t late;
+    std::int64_t overrun;
+    std::int64_t lag_ns;
+};
+
+class StartWindow {
+public:
+    StartWindow(double operation_s, double tolerance_s) noexcept;
+
+    // Starts later than this are late.
+    std::int64_t tolerance_ns() const noexcept { return tolerance_ns_; }
+    std::int64_t length_ns() const noexcept;
+    std::int64_t lead_ns() const noexcept { return lead_ns_; }
+    std::int64_t most_samples() const noexcept { return most_samples_; }
+
+    void learn(const BlockStarts& starts, double operation_s) noexcept;
+    // No window would do: the ranks do not run at the same time, for instance because there are
+    // more of them than processors.
+    bool hopeless() const noexcept;
+
+private:
+    void count(const BlockStarts& starts) noexcept;
+
+    static constexpr double shortest_factor = 1.5;
+    static constexpr double longest_factor = 12.0;
+    static constexpr std::int64_t fewest_judged = 24;
+
+    double factor_ = shortest_factor;
+    double operation_ns_;
+    std::int64_t tolerance_ns_;
+    std::int64_t lead_ns_;
+    std::int64_t most_samples_ = longest_block_samples;
+    std::int64_t single_ = 0;  // starts that were announced singly, since the last that were not
+    std::int64_t late_ = 0;    // of these
+};
+
+}  // namespace fabricgauge

@@ -1,0 +1,69 @@
+#include "fabricgauge/crew.hpp"
+
+namespace fabricgauge {
+
+Crew::Crew(int members) {
+    for (int member = 1; member < members; ++member)
+        others_.emplace_back([this, member] { serve(member); });
+}
+
+Crew::~Crew() {
+    {
+        const std::lock_guard lock(mutex_);
+        dismissed_ = true;
+    }
+    called_.notify_all();
+    for (std::thread& other : others_) other.join();
+}
+
+void Crew::run(const std::function<void(int)>& work) {
+    {
+        const std::lock_guard lock(mutex_);
+        work_ = &work;
+        working_ = static_cast<int>(others_.size());
+        awake_ = 0;
+        error_ = nullptr;
+        ++calls_;
+    }
+    called_.notify_all();
+    take_part(0);
+    std::unique_lock lock(mutex_);
+    ended_.wait(lock, [this] { return working_ == 0; });
+    if (error_) std::rethrow_exception(error_);
+}
+
+void Crew::serve(int member) {
+    std::int64_t answered = 0;
+    for (;;) {
+        {
+            std::unique_lock lock(mutex_);
+            called_.wait(lock, [&] { return dismissed_ || calls_ > answered; });
+            if (dismissed_) return;
+            answered = calls_;
+        }
+        take_part(member);
+        {
+            const std::lock_guard lock(mutex_);
+            --working_;
+        }
+        ended_.notify_one();
+    }
+}
+
+// With fewer processors than members, those that are awake make room for the others.
+void Crew::take_part(int member) {
+    ++awake_;
+    while (awake_ < members()) std::this_thread::yield();
+    try {
+        (*work_)(member);
+    } catch (...) {
+        remember(std::current_exception());
+    }
+}
+
+void Crew::remember(std::exception_ptr error) {
+    const std::lock_guard lock(mutex_);
+    if (!error_) error_ = error;
+}
+
+}  // namespace fabricgauge

@@ -1,0 +1,48 @@
+#include "fabricgauge/pair_limits.hpp"
+
+namespace fabricgauge {
+
+namespace {
+
+constexpr std::int64_t word_bytes = 8;
+
+std::string said(std::int64_t number) { return std::to_string(number); }
+
+std::string beyond_size(const Case& measured) {
+    const std::string name = name_of(measured.pattern);
+    const std::string size = said(measured.message_bytes) + " B";
+    switch (measured.pattern) {
+        case Pattern::accumulate_latency:
+            if (measured.message_bytes % word_bytes == 0) return "";
+            return name + " adds integers of 8 B, and " + size + " is no multiple of that";
+        case Pattern::fetch_and_op_latency:
+        case Pattern::compare_and_swap_latency:
+            if (measured.message_bytes == word_bytes) return "";
+            return name + " works on one integer of 8 B, not on " + size;
+        default: return "";
+    }
+}
+
+std::string beyond_threads(const Case& measured, const std::string& thread_level) {
+    const std::string name = name_of(measured.pattern);
+    if (!is_threaded(measured.pattern))
+        return measured.threads == 1
+                   ? ""
+                   : name + " has no threads: leave out threads=" + said(measured.threads);
+    if (thread_level == "MPI_THREAD_MULTIPLE") return "";
+    return name + " needs MPI_THREAD_MULTIPLE, this launch has " + thread_level +
+           ": start the engine with --thread-multiple; if it was, this MPI does not have it";
+}
+
+}  // namespace
+
+std::string beyond_pair(const Case& measured, const std::string& thread_level) {
+    if (family_of(measured.pattern) != Family::pair) return "";
+    if (measured.epoch != Epoch::flush && !is_one_sided(measured.pattern))
+        return std::string(name_of(measured.pattern)) +
+               " is not one-sided: leave out epoch=" + name_of(measured.epoch);
+    const std::string size = beyond_size(measured);
+    return size.empty() ? beyond_threads(measured, thread_level) : size;
+}
+
+}  // namespace fabricgauge

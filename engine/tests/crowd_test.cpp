@@ -1,0 +1,182 @@
+#include "fabricgauge/crowd.hpp"
+
+#include <thread>
+
+#include "check.hpp"
+#include "crowd_transport.hpp"
+#include "fabricgauge/times.hpp"
+
+using namespace fabricgauge;
+using crowd_world::World;
+
+namespace {
+
+constexpr Precision usual{0.01, 0.95, 0, 20e-9, false};
+constexpr Precision checking{0.01, 0.95, 0, 20e-9, true};
+
+Case with(Pattern pattern, Load load = Load::none, int pairs = 0) {
+    Case made{"a", pattern, 1003, has_window(pattern) ? 4 : 1, 0, 1, 0.004};
+    made.load = load;
+    made.pairs = pairs;
+    return made;
+}
+
+// Every rank on a node of its own, or `per_node` of them on each.
+std::vector<TogetherResult> measure(World& world, const Case& measured, const Precision& precision,
+                                    int per_node = 1) {
+    const int ranks = world.ranks();
+    std::vector<int> nodes(static_cast<std::size_t>(ranks));
+    for (int rank = 0; rank < ranks; ++rank) nodes[static_cast<std::size_t>(rank)] = rank / per_node;
+    std::vector<TogetherResult> results(static_cast<std::size_t>(ranks));
+    std::vector<std::thread> threads;
+    const auto measures = [&](int rank) {
+        return crowd_role(measured, ranks, rank).part == CrowdPart::origin;
+    };
+    for (int rank = 0; rank < ranks; ++rank)
+        threads.emplace_back([&, rank] {
+            crowd_world::Transport transport(world, rank, measures);
+            const Company company{rank, ranks, nodes};
+            measure_crowd(transport, crowd_world::Clock{world, rank}, measured, precision,
+                          PingPongBuffers::shared, company, results[static_cast<std::size_t>(rank)]);
+        });
+    for (std::thread& thread : threads) thread.join();
+    return results;
+}
+
+constexpr Pattern every_pattern[] = {Pattern::multi_latency, Pattern::multi_bandwidth,
+                                     Pattern::sendrecv, Pattern::exchange, Pattern::bisection,
+                                     Pattern::loaded_latency};
+constexpr Load every_load[] = {Load::all_to_all, Load::incast, Load::permutation};
+
+}  // namespace
+
+int main() {
+    check::test("every pattern ends on 2, 3, 4 and 8 ranks and leaves no message behind", [] {
+        for (const Pattern pattern : every_pattern)
+            for (const int ranks : {2, 3, 4, 8}) {
+                World world(ranks);
+                const TogetherResult first = measure(world, with(pattern), usual).front();
+                check::expect(first.recorder.samples() > 0);
+                check::expect(first.stop != Stop::none);
+                check::expect_equal(first.together.ranks, ranks);
+                check::expect_equal(first.together.rank_medians_s.size(),
+                                    static_cast<std::size_t>(measuring_pairs(with(pattern), ranks)));
+                check::expect_equal(world.left_over(), 0U);
+            }
+    });
+    check::test("every load ends on every number of ranks that it can be made with", [] {
+        for (const Load load : every_load)
+            for (const int ranks : {3, 4, 5, 7, 8})
+                for (const int pairs : {1, 2, 3}) {
+                    const Case measured = with(Pattern::loaded_latency, load, pairs);
+                    if (!missing_for_crowd(measured, ranks).empty()) continue;
+                    World world(ranks);
+                    const TogetherResult first = measure(world, measured, usual).front();
+                    check::expect(first.recorder.samples() > 0);
+                    check::expect(first.together.load_bytes_per_s > 0.0);
+                    check::expect_equal(world.left_over(), 0U);
+                    for (const int rank : loading_ranks(measured, ranks))
+                        check::expect(world.load_bytes[static_cast<std::size_t>(rank)] >=
+                                      load_message_bytes);
+                }
+    });
+    check::test("half a round trip is one message's way at either end", [] {
+        World world(4);
+        world.cost_ns = [](int) { return 10'000; };
+        const TogetherResult first = measure(world, with(Pattern::multi_latency), usual).front();
+        check::expect_near(times_of(first.recorder, 0.95).median_s, 10e-6, 1e-12);
+    });
+    check::test("a slow pair is seen in its own median", [] {
+        World world(6);
+        world.cost_ns = [](int rank) { return rank == 1 ? 50'000 : 10'000; };
+        const Together found = measure(world, with(Pattern::multi_latency), usual).front().together;
+        check::expect_near(found.rank_medians_s.at(0), 10e-6, 1e-12);
+        check::expect_near(found.rank_medians_s.at(1), 50e-6, 1e-12);
+        check::expect_near(found.rank_medians_s.at(2), 10e-6, 1e-12);
+    });
+    check::test("the message rate is the sum over pairs, of both directions in a bisection", [] {
+        World world(4);
+        world.cost_ns = [](int) { return 10'000; };
+        const Together one_way =
+            measure(world, with(Pattern::multi_bandwidth), usual).front().together;
+        check::expect_near(one_way.messages_per_s, 2 * 4 / 50e-6, 1.0);  // and the acknowledgement
+        World other(4);
+        other.cost_ns = world.cost_ns;
+        const Together both = measure(other, with(Pattern::bisection), usual).front().together;
+        check::expect_near(both.messages_per_s, 2 * 8 / 90e-6, 1.0);
+    });
+    check::test("the payload that is reported is what went to other nodes", [] {
+        for (const Pattern pattern : every_pattern) {
+            World world(4);
+            const auto results = measure(world, with(pattern), usual);
+            for (std::size_t rank = 0; rank < 4; ++rank)
+                check::expect_equal(results[rank].payload_bytes, world.sent_bytes[rank]);
+            World alone(4);
+            for (const TogetherResult& result : measure(alone, with(pattern), usual, 4))
+                check::expect_equal(result.payload_bytes, 0);
+        }
+    });
+    check::test("of a ring with two ranks a node only every second message leaves it", [] {
+        World world(4);
+        const auto results = measure(world, with(Pattern::sendrecv), usual, 2);
+        check::expect_equal(results[0].payload_bytes, 0);
+        check::expect_equal(results[1].payload_bytes, world.sent_bytes[1]);
+    });
+    check::test("intact data pass the check in every pattern", [] {
+        for (const Pattern pattern : every_pattern)
+            for (const int ranks : {2, 3, 4}) {
+                World world(ranks);
+                for (const TogetherResult& result : measure(world, with(pattern), checking))
+                    check::expect_equal(result.mismatch.found, 0);
+            }
+    });
+    check::test("a corrupt byte is reported with its offset in every pattern", [] {
+        for (const Pattern pattern : every_pattern) {
+            World world(4);
+            world.damage = [](int, int to, crowd_world::Bytes& message) {
+                if (to == 3 && message.size() > 777) message[777] ^= std::byte{0x10};
+            };
+            std::int64_t found = 0;
+            for (const TogetherResult& result : measure(world, with(pattern), checking)) {
+                if (result.mismatch.found == 0) continue;
+                ++found;
+                check::expect_equal(result.mismatch.offset, 777);
+                check::expect_equal(result.mismatch.rank, 3);
+            }
+            check::expect(found > 0);
+        }
+    });
+    check::test("a neighbour's message in the other's place is found", [] {
+        World world(3);
+        world.damage = [](int from, int, crowd_world::Bytes& message) {
+            if (from == 1 && !message.empty())
+                fill_pattern(message.data(), message.size(), pattern_seed(Author::origin, 0, 0));
+        };
+        const auto results = measure(world, with(Pattern::sendrecv), checking);
+        check::expect_equal(results[2].mismatch.found, 1);
+        check::expect_equal(results[0].mismatch.found, 0);
+    });
+    check::test("the samples under a load are of one operation each", [] {
+        World world(5);
+        world.cost_ns = [](int) { return 100; };
+        Case loaded = with(Pattern::loaded_latency, Load::permutation);
+        loaded.budget_s = 1e-4;
+        check::expect_equal(measure(world, loaded, usual).front().batch, 1);
+        World idle(5);
+        idle.cost_ns = [](int) { return 100; };
+        Case many = with(Pattern::multi_latency);
+        many.budget_s = 1e-4;
+        check::expect_equal(measure(idle, many, usual).front().batch, 10);
+    });
+    check::test("memory counts what a load needs, and the sink's most of all", [] {
+        const auto needed = [](Load load) {
+            return crowd_memory_bytes(with(Pattern::loaded_latency, load), 32, false,
+                                      PingPongBuffers::shared);
+        };
+        check::expect(needed(Load::none) < load_message_bytes * 3);
+        check::expect(needed(Load::permutation) > needed(Load::none) + 2 * load_message_bytes);
+        check::expect(needed(Load::incast) > needed(Load::permutation));
+        check::expect(needed(Load::incast) < 20 * load_message_bytes);
+    });
+    return check::outcome();
+}

@@ -1,0 +1,56 @@
+#include "fabricgauge/pair_limits.hpp"
+
+#include "check.hpp"
+
+using namespace fabricgauge;
+
+namespace {
+
+constexpr const char* single = "MPI_THREAD_SINGLE";
+constexpr const char* multiple = "MPI_THREAD_MULTIPLE";
+
+Case with(Pattern pattern, std::int64_t bytes) { return {"a", pattern, bytes, 1, 0, 1, 1.0}; }
+
+bool says(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+int main() {
+    check::test("accumulate takes whole integers only", [] {
+        for (const std::int64_t bytes : {0, 8, 4096})
+            check::expect_equal(beyond_pair(with(Pattern::accumulate_latency, bytes), single), "");
+        check::expect(says(beyond_pair(with(Pattern::accumulate_latency, 12), single), "12 B"));
+    });
+    check::test("atomics take one integer only", [] {
+        for (const Pattern pattern :
+             {Pattern::fetch_and_op_latency, Pattern::compare_and_swap_latency}) {
+            check::expect_equal(beyond_pair(with(pattern, 8), single), "");
+            for (const std::int64_t bytes : {0, 4, 16})
+                check::expect(says(beyond_pair(with(pattern, bytes), single), "8 B, not on"));
+        }
+    });
+    check::test("threads need the level that allows them, and the reason says how", [] {
+        const Case measured = with(Pattern::threads_latency, 8);
+        check::expect_equal(beyond_pair(measured, multiple), "");
+        check::expect(says(beyond_pair(measured, single), "--thread-multiple"));
+        check::expect(says(beyond_pair(measured, single), single));
+    });
+    check::test("what would not be heeded is refused", [] {
+        Case measured = with(Pattern::latency, 8);
+        measured.threads = 4;
+        check::expect(says(beyond_pair(measured, multiple), "threads=4"));
+        measured = with(Pattern::bandwidth, 8);
+        measured.epoch = Epoch::fence;
+        check::expect(says(beyond_pair(measured, multiple), "epoch=fence"));
+        measured.pattern = Pattern::put_bandwidth;
+        check::expect_equal(beyond_pair(measured, multiple), "");
+    });
+    check::test("patterns of many ranks have limits of their own", [] {
+        Case measured = with(Pattern::allreduce, 3);
+        measured.threads = 2;
+        check::expect_equal(beyond_pair(measured, single), "");
+    });
+    return check::outcome();
+}

@@ -1,0 +1,87 @@
+"""The command line of a simulated launch, and the files that it reads."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from fabricgauge.model.command import Command
+from fabricgauge.model.engine import SIMULATED_LIBRARY, Engine
+from fabricgauge.model.errors import CannotRun
+from fabricgauge.sim.planted import planted_text
+from fabricgauge.sim.simulation import Simulation
+
+PLATFORM_FILE = "platform.xml"
+PLANTED_FILE = "planted.txt"
+HOST_FILE = "hosts.txt"
+
+#: SimGrid 3.32's reference, "Configuring SimGrid". CM02 without TCP's window, its reverse traffic
+#: and its weight of long routes is a fabric with flow control of its own; no time passes while a
+#: program computes or reads the clock. Its default for a test of a request is 100 µs. The precision
+#: has to be that of nanoseconds; maxmin/precision stays, as 3.32 aborts at 1e-9. A send that may
+#: leave its message behind (below send-is-detached-thresh) stays in a list of its sender's for
+#: ever, which takes half of the time at 128 ranks: every send is matched first instead. What the
+#: ends' software costs is planted with the noise; a non-blocking send returns after 10 ns.
+SETTINGS: tuple[str, ...] = (
+    "network/model:CM02",
+    "network/TCP-gamma:0",
+    "network/crosstraffic:0",
+    "network/weight-S:0",
+    "surf/precision:1e-12",
+    "smpi/simulate-computation:no",
+    "smpi/host-speed:1Gf",
+    "smpi/wtime:0",
+    "smpi/test:100e-9",
+    "smpi/iprobe:100e-9",
+    "smpi/privatization:dlopen",
+    "smpi/send-is-detached-thresh:0",
+    "smpi/ois:0:10e-9:0",
+)
+
+#: SimGrid tells every setting otherwise.
+QUIET = ("--log=xbt_cfg.thres:warning",)
+
+
+def launch_files(cluster: Simulation, hosts: Sequence[str], folder: Path) -> dict[str, str]:
+    """The files that a launch reads, by name; ``folder`` is where they are to be.
+
+    ``hosts`` has one entry per rank, in the order of ranks.
+
+    Raises:
+        CannotRun: a node that the cluster does not have, or a folder that no line can hold.
+    """
+    missing = [host for host in hosts if host not in cluster.platform.nodes]
+    if missing or not hosts:
+        what = f"has no node {missing[0]!r:.100}" if missing else "was given no node to run on"
+        raise CannotRun(f"the simulated cluster {cluster.platform.name} {what}")
+    file = cluster.platform.path or str(folder / PLATFORM_FILE)
+    if "\n" in file or file != file.strip():
+        raise CannotRun(f"{file!r:.200}: choose a path without a new line or blanks at its ends")
+    files = {
+        PLANTED_FILE: planted_text(cluster, file),
+        HOST_FILE: "".join(f"{host}\n" for host in hosts),
+    }
+    return files if cluster.platform.path else {PLATFORM_FILE: cluster.platform.xml, **files}
+
+
+def launch_command(
+    cluster: Simulation, engine: Engine, ranks: int, folder: Path, options: Sequence[str] = ()
+) -> Command:
+    """The argv and environment that start the engine; ``options`` are the engine's own.
+
+    SimGrid's own program is started, not its shell script, which joins words into one string
+    and leaves files in the working directory.
+    """
+    settings = (
+        *SETTINGS,
+        f"smpi/np:{ranks}",
+        f"smpi/hostfile:{folder / HOST_FILE}",
+        f"smpi/tmpdir:{folder}",
+    )
+    argv = (
+        str(engine.mpi.mpiexec),
+        str(engine.path),
+        *(f"--cfg={setting}" for setting in settings),
+        *QUIET,
+        str(engine.path.parent / SIMULATED_LIBRARY),
+        *options,
+    )
+    return Command(argv, {"FABRICGAUGE_PLANTED": str(folder / PLANTED_FILE)})

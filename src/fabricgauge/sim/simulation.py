@@ -1,0 +1,78 @@
+"""A simulated cluster with its faults and its noise, checked as a whole."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from fabricgauge.model.errors import UsageError
+from fabricgauge.sim.faults import Fault, FlappingLink, SlowUplink, nodes_of, parse_fault
+from fabricgauge.sim.platform import Platform
+from fabricgauge.sim.shipped import shipped
+from fabricgauge.sim.user_platform import is_path, user_platform
+
+#: The largest noise of the whole network: half as long again is no noise any more.
+MOST_NOISE = 0.5
+
+
+class Simulation(msgspec.Struct, frozen=True):
+    """One simulated cluster.
+
+    Each message takes 1 + ``noise`` × |z| as long as the platform has it, z standard normal;
+    ``seed`` decides about every z. The same values give the same figures to the last digit.
+    """
+
+    platform: Platform
+    faults: tuple[Fault, ...] = ()
+    seed: int = 1
+    noise: float = 0.0
+
+
+def simulation(
+    platform: str, faults: Iterable[str] = (), *, seed: int = 1, noise: float = 0.0
+) -> Simulation:
+    """The simulated cluster as a command line describes it.
+
+    ``platform`` names a shipped one, e.g. ``fat-tree:64``, or is the path of a platform file.
+
+    Raises:
+        UsageError: no such platform, a fault that is not understood or that it cannot have,
+            or a seed or noise out of range.
+    """
+    chosen = user_platform(platform) if is_path(platform) else shipped(platform)
+    return checked(Simulation(chosen, tuple(map(parse_fault, faults)), seed, noise))
+
+
+def checked(cluster: Simulation) -> Simulation:
+    """The same cluster, if it can be simulated.
+
+    Raises:
+        UsageError: it cannot; the message says what is wrong.
+    """
+    if not 0 <= cluster.noise <= MOST_NOISE:
+        raise UsageError(f"noise {cluster.noise:g} is not between 0 and {MOST_NOISE:g}")
+    if not 0 <= cluster.seed < 2**64:
+        raise UsageError(f"seed {cluster.seed} is not between 0 and 2^64 - 1")
+    flapping: set[str] = set()
+    for fault in cluster.faults:
+        _check_names(cluster.platform, fault)
+        if isinstance(fault, FlappingLink):
+            if fault.node in flapping:
+                raise UsageError(f"{fault.node} is to flap twice; name it once")
+            flapping.add(fault.node)
+    return cluster
+
+
+def _check_names(platform: Platform, fault: Fault) -> None:
+    for node in nodes_of(fault):
+        if node not in platform.nodes:
+            raise UsageError(
+                f"{platform.name} has no node {node!r:.100}; its nodes are {platform.nodes[0]} to "
+                f"{platform.nodes[-1]}"
+            )
+    if not isinstance(fault, SlowUplink):
+        return
+    groups = platform.topology.groups
+    group = next((one for one in groups if one.name == fault.group), None)
+    if group is None:
+        have = f"its groups are {groups[0].name} to {groups[-1].name}" if groups else "it has none"
+        raise UsageError(f"{platform.name} has no group {fault.group!r:.100}; {have}")

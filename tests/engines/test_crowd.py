@@ -1,0 +1,173 @@
+"""Many pairs, neighbours and loaded pairs, on each MPI and on 1 to 8 ranks of this machine."""
+
+import os
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import get_args
+
+import msgspec
+import pytest
+
+from fabricgauge import process
+from fabricgauge.engines.build import build, default_engine
+from fabricgauge.model.engine import Engine
+from fabricgauge.model.measurement import Measurement, Record
+from fabricgauge.model.pattern import CROWD_PATTERNS, CrowdPattern, Load
+from fabricgauge.model.plan import Case, PlannedLaunch
+from fabricgauge.model.reach import Reach
+from fabricgauge.model.together import Together
+from fabricgauge.run.launch import case_lines
+from fabricgauge.run.stacks.table import command
+
+pytestmark = pytest.mark.engine
+
+#: The embedded MPI's, and Debian's packages libopenmpi-dev and libmpich-dev.
+MPIS = {
+    "embedded": None,
+    "openmpi": Path("/usr/bin/mpicxx.openmpi"),
+    "mpich": Path("/usr/bin/mpicxx.mpich"),
+}
+#: Waiting ranks of Open MPI leave the processors to the others.
+YIELD = {"OMPI_MCA_mpi_yield_when_idle": "1"}
+BYTES = 1003
+RINGS = ("sendrecv", "exchange")
+WINDOWED = ("multi_bandwidth", "bisection")
+#: Besides one pair of victims.
+LEAST_LOADING = {"none": 0, "incast": 1, "all_to_all": 2, "permutation": 2}
+
+
+@cache
+def engine_for(kind: str) -> Engine:
+    wrapper = MPIS[kind]
+    if wrapper is None:
+        return default_engine()
+    if not wrapper.exists():
+        pytest.skip(f"{wrapper} is not installed")
+    return build(wrapper)
+
+
+@pytest.fixture(scope="module", params=list(MPIS))
+def engine(request: pytest.FixtureRequest) -> Engine:
+    return engine_for(request.param)
+
+
+@pytest.fixture(scope="module")
+def embedded() -> Engine:
+    return engine_for("embedded")
+
+
+def case(pattern: CrowdPattern, load: Load = "none", pairs: int = 0, ranks: int = 0) -> Case:
+    window = 4 if pattern in WINDOWED else 1
+    return Case(
+        f"{pattern}/{load}/{pairs}", pattern, BYTES, window, 0, 1,
+        budget_s=0.01, load=load, pairs=pairs, ranks=ranks,
+    )  # fmt: skip
+
+
+def every_case(ranks: int) -> Iterator[Case]:
+    for pattern in CROWD_PATTERNS:
+        yield case(pattern)
+    if ranks >= 4:
+        yield case("multi_latency", pairs=2)
+    for load in get_args(Load)[1:]:
+        if ranks >= 2 + LEAST_LOADING[load]:
+            yield case("loaded_latency", load)
+
+
+def measured(
+    engine: Engine, ranks: int, cases: Sequence[Case], *options: str
+) -> tuple[Measurement, ...]:
+    nodes = (os.uname().nodename,) * ranks
+    launch = PlannedLaunch(1, None, None, nodes, tuple(cases))
+    wanted = command(engine, engine.mpi, launch, Reach("local", ()), options)
+    done = process.run(
+        wanted.argv, env={**wanted.env, **YIELD}, stdin=case_lines(cases), timeout_s=120
+    )
+    assert done.exit_code == 0, done.stderr
+    records = [msgspec.json.decode(line, type=Record) for line in done.stdout.splitlines()]
+    return tuple(one for one in records if isinstance(one, Measurement))
+
+
+def together(found: Measurement) -> Together:
+    assert found.together is not None
+    return found.together
+
+
+def pairs_of(measured: Case, ranks: int) -> int:
+    if measured.pattern in RINGS:
+        return ranks
+    return measured.pairs or (1 if measured.pattern == "loaded_latency" else ranks // 2)
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4, 8])
+def test_every_pattern_and_load_ends_with_its_data_intact(engine: Engine, ranks: int) -> None:
+    cases = list(every_case(ranks))
+    found = measured(engine, ranks, cases, "--check-data", "--grace", "60")
+    assert [one.case for one in found] == [asked.name for asked in cases]
+    for asked, one in zip(cases, found, strict=True):
+        assert (one.status, one.reason) == ("ok", ""), one.case
+        assert one.data_check.requested and one.data_check.ok, one.data_check.detail
+        pairs = pairs_of(asked, ranks)
+        assert (together(one).ranks, together(one).pairs) == (ranks, pairs)
+        assert len(together(one).rank_medians_s) == pairs
+        assert one.samples % pairs == 0 and one.samples > 0
+        assert (together(one).load_bytes_per_s > 0) == (asked.load != "none")
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_figures_agree_with_each_other(engine: Engine, ranks: int) -> None:
+    cases = [case(pattern) for pattern in CROWD_PATTERNS]
+    for one in measured(engine, ranks, cases, "--grace", "60"):
+        times, medians_s = one.times, together(one).rank_medians_s
+        assert times is not None
+        assert sum(count for _, count in one.histogram_ps) == one.samples
+        assert times.minimum_s <= times.median_s <= times.p999_s <= times.maximum_s
+        assert all(median_s > 0 for median_s in medians_s)
+        ways = {"multi_bandwidth": 1, "bisection": 2}.get(one.pattern, 0)
+        rate = sum(ways * one.window / median_s for median_s in medians_s)
+        assert together(one).messages_per_s == pytest.approx(rate, rel=1e-6)
+        # All ranks are on one node, and what stays there is no traffic of the network.
+        assert one.payload_sent_bytes == (0,) * ranks
+
+
+def test_a_single_rank_is_skipped_with_the_number_it_needs(embedded: Engine) -> None:
+    for one in measured(embedded, 1, [case(pattern) for pattern in CROWD_PATTERNS]):
+        assert one.status == "skipped"
+        assert "needs 2 ranks, this launch has 1 rank" in one.reason
+
+
+def test_too_few_ranks_for_pairs_or_load_are_skipped(embedded: Engine) -> None:
+    cases = [
+        case("multi_latency", pairs=2),
+        case("loaded_latency", "all_to_all"),
+        case("loaded_latency", "incast", ranks=2),
+        case("loaded_latency", "incast"),
+    ]
+    found = measured(embedded, 3, cases)
+    assert [one.status for one in found] == ["skipped"] * 3 + ["ok"]
+    assert "2 pairs of multi_latency need 4 ranks, the case has 3" in found[0].reason
+    assert "1 pair and 2 ranks for the load all_to_all" in found[1].reason
+    assert "need 3 ranks, the case has 2" in found[2].reason
+
+
+def test_ranks_beyond_the_case_take_no_part(embedded: Engine) -> None:
+    cases = [case("multi_latency", ranks=2), case("exchange", ranks=3)]
+    found = measured(embedded, 4, cases)
+    assert [together(one).ranks for one in found] == [2, 3]
+    assert [len(together(one).rank_medians_s) for one in found] == [1, 3]
+
+
+def test_iterations_are_those_of_each_pair(embedded: Engine) -> None:
+    long = msgspec.structs.replace(case("multi_latency"), budget_s=20.0)
+    (found,) = measured(embedded, 4, [long], "--iterations", "40")
+    assert found.stop == "iterations"
+    assert 40 <= found.samples <= 80
+
+
+def test_a_load_that_does_not_fit_into_memory_is_refused(embedded: Engine) -> None:
+    huge = msgspec.structs.replace(case("multi_bandwidth"), message_bytes=2**31 - 1, window=65536)
+    refused, following = measured(embedded, 2, [huge, case("multi_latency")])
+    assert refused.status == "failed"
+    assert "too little memory" in refused.reason
+    assert following.status == "ok"

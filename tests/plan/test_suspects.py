@@ -1,0 +1,123 @@
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.plan.asked import GBE_BYTES_PER_S, network
+
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.pairs import Finding, Part, Suspect
+from fabricgauge.model.plan import PlannedLaunch
+from fabricgauge.model.topology import Group, Topology
+from fabricgauge.plan.suspects import MOST_SUSPECTS, PARTNERS, Again, again
+
+NODES = tuple(f"c{number}" for number in range(12))
+LEAVES = Topology((Group("leaf1", NODES[:4]), Group("leaf2", NODES[4:8])), "written")
+
+
+def finding(part: Part, *names: str, effect: float = -0.5, message_bytes: int = 2**20) -> Finding:
+    return Finding(
+        part, names, "bandwidth", message_bytes, effect, -0.6, -0.4, 0.01, 7, "fault", ()
+    )
+
+
+def planned(*accused: Finding | Suspect, healthy: tuple[str, ...] = NODES) -> Again:
+    made = again(7, accused, healthy, network("net1"), GBE_BYTES_PER_S, LEAVES)
+    assert isinstance(made, Again)
+    return made
+
+
+def met(launch: PlannedLaunch) -> set[frozenset[str]]:
+    """Who meets whom."""
+    return {frozenset((launch.nodes[c.origin], launch.nodes[c.target])) for c in launch.cases}
+
+
+def test_a_suspect_node_meets_good_partners_and_these_meet_each_other() -> None:
+    launch = planned(finding("node", "c1")).launch
+    suspects = {pair for pair in met(launch) if "c1" in pair}
+    assert len(suspects) == PARTNERS
+    controls = met(launch) - suspects
+    assert len(controls) == 3
+    assert not any("c1" in pair for pair in controls)
+
+
+def test_both_ways_are_streamed_and_latency_is_measured_as_well() -> None:
+    launch = planned(finding("sender", "c1")).launch
+    between = [c for c in launch.cases if {c.origin, c.target} == {0, 1}]
+    ways = {(c.pattern, c.origin, c.target) for c in between}
+    assert ways == {("latency", 0, 1), ("bandwidth", 0, 1), ("bandwidth", 1, 0)}
+
+
+def test_the_size_of_the_accusation_is_measured() -> None:
+    launch = planned(finding("node", "c1", message_bytes=65536)).launch
+    assert {c.message_bytes for c in launch.cases} == {8, 65536, 2**20}
+
+
+def test_one_partner_is_of_the_suspect_s_own_group() -> None:
+    launch = planned(finding("node", "c5"), healthy=("c0", "c1", "c2", "c3", "c6")).launch
+    partners = {name for pair in met(launch) if "c5" in pair for name in pair} - {"c5"}
+    assert "c6" in partners
+    assert len(partners) == PARTNERS
+
+
+def test_both_ends_of_a_suspect_pair_meet_good_partners_and_each_other() -> None:
+    pairs = met(planned(finding("pair", "c1", "c2")).launch)
+    assert frozenset(("c1", "c2")) in pairs
+    for end in ("c1", "c2"):
+        assert len([pair for pair in pairs if end in pair]) == PARTNERS + 1
+
+
+def test_nodes_of_a_suspect_group_meet_only_nodes_outside_and_each_other() -> None:
+    pairs = met(planned(finding("group", "leaf1")).launch)
+    inside = set(NODES[:4])
+    assert [pair for pair in pairs if pair <= inside] == [frozenset(("c0", "c1"))]
+    assert len([pair for pair in pairs if len(pair & inside) == 1]) == 2 * PARTNERS
+
+
+def test_a_suspect_is_no_good_partner_when_it_is_called_healthy() -> None:
+    accused = (finding("node", "c0"), finding("receiver", "c1"))
+    pairs = met(planned(*accused).launch)
+    assert frozenset(("c0", "c1")) not in pairs
+
+
+def test_the_worst_are_chosen_and_the_others_are_named_when_there_are_many() -> None:
+    nodes = tuple(f"n{number}" for number in range(MOST_SUSPECTS + 3))
+    accused = [finding("node", name, effect=-place / 100) for place, name in enumerate(nodes)]
+    made = planned(*accused)
+    assert set(made.left_out) == {("n0",), ("n1",), ("n2",)}
+    assert not set(made.launch.nodes) & {"n0", "n1", "n2"}
+
+
+def test_a_group_of_unknown_nodes_is_left_out() -> None:
+    made = planned(finding("group", "nowhere"), finding("node", "c1"))
+    assert made.left_out == (("nowhere",),)
+
+
+def test_nothing_is_planned_when_there_is_no_suspect_or_no_good_partner() -> None:
+    nobody = again(7, (), NODES, None, GBE_BYTES_PER_S)
+    alone = again(7, (finding("pair", "c1", "c2"),), ("c1", "c2"), None, GBE_BYTES_PER_S)
+    assert isinstance(nobody, Skipped)
+    assert isinstance(alone, Skipped)
+    assert "partner" in alone.reason
+
+
+parts = st.sampled_from(("node", "sender", "receiver", "rail"))
+names = st.lists(st.sampled_from(NODES), min_size=1, max_size=6, unique=True)
+
+
+@given(names, parts, st.lists(st.sampled_from(NODES), min_size=1, unique=True))
+def test_every_case_is_one_pair_of_two_nodes_and_named_once(
+    accused: list[str], part: Part, healthy: list[str]
+) -> None:
+    suspects = [
+        Suspect(part, (name,), "latency", 0.1, "jitter", "measure again") for name in accused
+    ]
+    made = again(3, suspects, healthy, None, GBE_BYTES_PER_S)
+    if isinstance(made, Skipped):
+        assert set(healthy) <= set(accused)
+        return
+    names = [case.name for case in made.launch.cases]
+    assert len(names) == len(set(names))
+    assert len(set(made.launch.nodes)) == len(made.launch.nodes)
+    for case in made.launch.cases:
+        assert case.origin != case.target
+        assert max(case.origin, case.target) < len(made.launch.nodes)
+        pair = {made.launch.nodes[case.origin], made.launch.nodes[case.target]}
+        assert pair - set(accused)  # suspects of their own meet good partners only
