@@ -13,6 +13,7 @@ from benchmarks import (
     half_round_trip,
     help_time,
     log_reading,
+    message_rate,
     sweep_time,
 )
 from fabricgauge.model.errors import FabricgaugeError
@@ -33,6 +34,7 @@ def main() -> int:
         (log_reading.main, ()),
         (engine_instructions.main, ()),
         (half_round_trip.main, suites),
+        (message_rate.main, suites),
         (sweep_time.main, suites),
     )
     return max(_attempt(benchmark, arguments) for benchmark, arguments in benchmarks)

@@ -30,7 +30,8 @@ std::int64_t ring_memory_bytes(const Case& measured) noexcept {
 
 RingMessages::RingMessages(const Case& measured, int rank, int members, bool check)
     : sides_(sides_of(measured.pattern)), memory_(ring_memory_bytes(measured)),
-      ring_{rank, (rank + members - 1) % members, (rank + 1) % members, measured.message_bytes, {}, {}} {
+      ring_{rank, (rank + members - 1) % members, (rank + 1) % members, measured.message_bytes,
+            {},   {}} {
     for (int side = 0; side < sides_; ++side) {
         const std::int64_t stride = padded(ring_.bytes);
         ring_.out[side] = memory_.data() + (check ? side : 0) * stride;

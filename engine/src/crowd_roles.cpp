@@ -51,8 +51,8 @@ CrowdRole crowd_role(const Case& measured, int members, int rank) noexcept {
         return {CrowdPart::origin, is_loaded(measured) ? members - 1 - rank : rank + first_target};
     if (rank >= first_target && rank < first_target + pairs)
         return {CrowdPart::target, is_loaded(measured) ? members - 1 - rank : rank - first_target};
-    return {is_loaded(measured) && measured.load != Load::none ? CrowdPart::loader : CrowdPart::idle,
-            rank};
+    const bool loads = is_loaded(measured) && measured.load != Load::none;
+    return {loads ? CrowdPart::loader : CrowdPart::idle, rank};
 }
 
 std::vector<int> loading_ranks(const Case& measured, int members) {

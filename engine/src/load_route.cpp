@@ -24,7 +24,8 @@ std::vector<int> circle_through(const std::vector<int>& ranks) {
     std::mt19937_64 random(permutation_seed);
     for (std::size_t i = next.size(); i-- > 1;) std::swap(next[i], next[random() % i]);
     std::vector<int> circle;
-    for (std::size_t at = 0; circle.size() < ranks.size(); at = next[at]) circle.push_back(ranks[at]);
+    for (std::size_t at = 0; circle.size() < ranks.size(); at = next[at])
+        circle.push_back(ranks[at]);
     return circle;
 }
 
@@ -58,7 +59,8 @@ std::size_t lanes(const Case& measured, std::size_t loading) noexcept {
 
 std::vector<int> repeated(const std::vector<int>& once, std::size_t times) {
     std::vector<int> all;
-    for (std::size_t time = 0; time < times; ++time) all.insert(all.end(), once.begin(), once.end());
+    for (std::size_t time = 0; time < times; ++time)
+        all.insert(all.end(), once.begin(), once.end());
     return all;
 }
 

@@ -54,7 +54,8 @@ const std::vector<Arrival>& MpiTraffic::await_some() {
     return arrivals_;
 }
 
-void MpiTraffic::start_send(int slot, const std::byte* data, std::int64_t bytes, int peer, int tag) {
+void MpiTraffic::start_send(int slot, const std::byte* data, std::int64_t bytes, int peer,
+                            int tag) {
     receives_[static_cast<std::size_t>(slot)] = false;
     require(MPI_Isend(data, static_cast<int>(bytes), MPI_BYTE, peer, tag, MPI_COMM_WORLD,
                       request(slot)),

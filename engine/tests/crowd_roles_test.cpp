@@ -75,9 +75,12 @@ int main() {
         check::expect_equal(
             missing_for_crowd(with(Pattern::loaded_latency, 1, Load::incast), 2),
             "1 pair and 1 rank for the load incast of loaded_latency need 3 ranks, the case has 2");
-        check::expect_equal(missing_for_crowd(with(Pattern::loaded_latency, 1, Load::incast), 3), "");
-        check::expect(!missing_for_crowd(with(Pattern::loaded_latency, 1, Load::all_to_all), 3).empty());
-        check::expect(!missing_for_crowd(with(Pattern::loaded_latency, 1, Load::permutation), 3).empty());
+        const auto enough = [](Load load, int members) {
+            return missing_for_crowd(with(Pattern::loaded_latency, 1, load), members).empty();
+        };
+        check::expect(enough(Load::incast, 3));
+        check::expect(!enough(Load::all_to_all, 3) && enough(Load::all_to_all, 4));
+        check::expect(!enough(Load::permutation, 3) && enough(Load::permutation, 4));
         check::expect_equal(missing_for_crowd(with(Pattern::exchange, 50), 2), "");
     });
     return check::outcome();

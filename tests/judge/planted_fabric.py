@@ -16,6 +16,8 @@ from fabricgauge.model.topology import Topology
 from fabricgauge.model.verdict import Verdict
 from fabricgauge.stats.pairs.analysis import analyse_all
 from fabricgauge.stats.pairs.matrices import matrices
+from fabricgauge.stats.pairs.settled import settled
+from fabricgauge.stats.series import series_of
 
 MIB = 1 << 20
 WINDOW = 16
@@ -137,5 +139,7 @@ def _node(number: int):  # type: ignore[no-untyped-def]
 
 def verdicts(of: Run, topology: Topology = Topology()) -> tuple[Verdict, ...]:  # noqa: B008
     made = [one for one in of.launches if one.rounds]
-    fabric = FabricResult(analyse_all(matrices(made), topology))
+    seen_again = series_of([one for one in of.launches if one.purpose == "again"])
+    analyses = analyse_all(matrices(made), topology)
+    fabric = FabricResult(tuple(settled(one, seen_again) for one in analyses))
     return judge(of, {"net1": planted.ceiling()}, fabric=fabric)

@@ -71,10 +71,13 @@ private:
         look_at_operation(samples);
     }
 
+    // It sets the windows, so that a short block in which a rank was held up must not decide alone.
     void look_at_operation(std::int64_t samples) {
         for (std::int64_t i = 0; i < samples; ++i)
             samples_ps_[static_cast<std::size_t>(i)] = blocks_.slowest_ns(i) * 1000;
-        operation_s_ = median_of(samples_ps_.data(), static_cast<std::size_t>(samples)) * 1e-12;
+        const double seen_s =
+            median_of(samples_ps_.data(), static_cast<std::size_t>(samples)) * 1e-12;
+        operation_s_ = operation_s_ > 0.0 ? std::min(seen_s, 2.0 * operation_s_) : seen_s;
     }
 
     void choose_timing() {

@@ -61,8 +61,8 @@ public:
         auto group = transport_.form_group(role_.part == CrowdPart::origin);
         const double load_bytes_per_s = take_part(group, result);
         double in_sum = 0.0;
-        for (const std::string& one : transport_.gather_in_company(std::to_string(load_bytes_per_s)))
-            in_sum += std::stod(one);
+        const std::string own = std::to_string(load_bytes_per_s);
+        for (const std::string& one : transport_.gather_in_company(own)) in_sum += std::stod(one);
         group.close();
         result.together.ranks = company_.members;
         result.together.pairs = measuring_pairs(measured_, company_.members);
@@ -73,13 +73,14 @@ private:
     // Returns what this rank sent as load meanwhile, per second.
     template <typename Group>
     double take_part(Group& group, TogetherResult& result) {
-        if (role_.part == CrowdPart::loader) return make_load(result);
-        if (is_sink()) return serve(result), 0.0;
         if (company_.rank == 0)
             for (const int rank : loading_) transport_.await_release(rank);
-        if (role_.part == CrowdPart::origin) measure(group, result);
-        if (role_.part == CrowdPart::target) answer(result);
-        if (role_.part == CrowdPart::idle) transport_.await_release(0);
+        switch (role_.part) {
+            case CrowdPart::origin: measure(group, result); break;
+            case CrowdPart::target: is_sink() ? serve(result) : answer(result); break;
+            case CrowdPart::idle: transport_.await_release(0); break;
+            case CrowdPart::loader: return make_load(result);
+        }
         if (company_.rank == 0) release_others();
         return 0.0;
     }
@@ -159,11 +160,11 @@ private:
         const std::int64_t own_ps = median_ps(own);
         group.gather(&own_ps, 1, medians_ps.data());
         if (company_.rank != 0) return;
+        const auto messages = static_cast<double>(counted_messages(measured_));
         for (const std::int64_t each_ps : medians_ps) {
             const double each_s = static_cast<double>(each_ps) * 1e-12;
             together.rank_medians_s.push_back(each_s);
-            if (each_ps > 0)
-                together.messages_per_s += static_cast<double>(counted_messages(measured_)) / each_s;
+            if (each_ps > 0) together.messages_per_s += messages / each_s;
         }
     }
 
@@ -209,7 +210,8 @@ private:
         Messages messages(pair, precision_.check_data, nullptr, buffers_);
         Serving serving(transport_, traffic, stream);
         serving.begin();
-        const Latency<Serving> running{serving, messages.slots(), pair.message_bytes, 1, role_.peer};
+        const Latency<Serving> running{serving, messages.slots(), pair.message_bytes, 1,
+                                       role_.peer};
         answer(running, messages, pair, result);
         serving.finish();
     }

@@ -13,6 +13,9 @@
 //   void open_company(int members), void close_company()  collective; the first `members` ranks
 //   void quiet_barrier()                                  of the company, waits without load
 //   std::vector<std::string> gather_in_company(const std::string&)   at rank 0, else empty
+//   void tell_company(void*, std::int64_t bytes)          from rank 0
+//   void least_in_company(std::int64_t*, std::int64_t n)  each becomes the least of all ranks'
+//   collectives(const CollectiveMemory&)                  see collective_operations.hpp
 //
 // and over the host, see real_host.hpp.
 #pragma once

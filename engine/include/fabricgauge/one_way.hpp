@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "fabricgauge/blocks.hpp"
+#include "fabricgauge/clock_model.hpp"
 #include "fabricgauge/messages.hpp"
 #include "fabricgauge/synchronised_clock.hpp"
 
@@ -27,7 +27,7 @@ public:
            std::int64_t bytes)
         : transport_(transport), clock_(clock), common_(common), slots_(slots), bytes_(bytes) {}
 
-    // The way to the target minus the way back, halved; median of the exchanges. Picoseconds.
+    // The shortest way to the target minus the shortest way back, halved; picoseconds.
     std::int64_t as_origin(int target, std::int64_t exchanges) {
         transport_.send_control(&exchanges, sizeof exchanges, target);
         std::vector<std::int64_t> began_ns(static_cast<std::size_t>(exchanges));
@@ -40,12 +40,11 @@ public:
         }
         transport_.receive_control(turned_ns.data(), size_of(turned_ns), target);
         sent_bytes_ += exchanges * bytes_ + static_cast<std::int64_t>(sizeof exchanges);
-        for (std::size_t i = 0; i < began_ns.size(); ++i) {
-            const std::int64_t there = turned_ns[i] - common_.to_common(began_ns[i]);
-            const std::int64_t back = common_.to_common(ended_ns[i]) - turned_ns[i];
-            turned_ns[i] = (there - back) * 500;
-        }
-        return median_of(turned_ns);
+        OffsetSearch search;
+        for (std::size_t i = 0; i < began_ns.size(); ++i)
+            search.add(common_.to_common(began_ns[i]), turned_ns[i],
+                       common_.to_common(ended_ns[i]));
+        return search.found().offset_ns * 1000;
     }
 
     void as_target(int origin) {
@@ -68,10 +67,6 @@ public:
 private:
     static std::int64_t size_of(const std::vector<std::int64_t>& values) {
         return static_cast<std::int64_t>(values.size() * sizeof values[0]);
-    }
-    static std::int64_t median_of(std::vector<std::int64_t>& values) {
-        return static_cast<std::int64_t>(
-            fabricgauge::median_of(values.data(), values.size()));
     }
 
     Transport& transport_;

@@ -41,7 +41,7 @@ private:
     void count(const BlockStarts& starts) noexcept;
 
     static constexpr double shortest_factor = 1.5;
-    static constexpr double longest_factor = 12.0;
+    static constexpr double longest_factor = 4.0;
     static constexpr std::int64_t fewest_judged = 24;
 
     double factor_ = shortest_factor;

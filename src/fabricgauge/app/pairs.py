@@ -13,7 +13,7 @@ from fabricgauge.plan.plan import ASSUMED_PAYLOAD_BYTES_PER_S
 from fabricgauge.plan.suspects import again
 from fabricgauge.stats.pairs.analysis import analyse_all
 from fabricgauge.stats.pairs.matrices import matrices
-from fabricgauge.stats.pairs.promoted import promoted
+from fabricgauge.stats.pairs.settled import settled
 from fabricgauge.stats.series import Series, series_of
 
 
@@ -23,7 +23,7 @@ def fabric_result(run: Run) -> FabricResult:
     if not made:
         return FabricResult()
     analyses = analyse_all(matrices(made), run.fabric.topology)
-    return FabricResult(tuple(promoted(one, _again(run, one.matrix.network)) for one in analyses))
+    return FabricResult(tuple(settled(one, _again(run, one.matrix.network)) for one in analyses))
 
 
 def _again(run: Run, network: str) -> tuple[Series, ...]:

@@ -11,6 +11,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.pairs import Finding, PairAnalysis, Suspect
 from fabricgauge.model.verdict import Figure, Outcome, Verdict
 from fabricgauge.stats.pairs.again import Again, again
+from fabricgauge.stats.pairs.settled import nodes_of
 
 ID = "outliers"
 TITLE = "No node, direction, link or group is slower than its peers"
@@ -62,7 +63,7 @@ def _fault(
 ) -> Verdict:
     worst = one.worst
     seen_again = _again(subject, worst, faults)
-    outcome = _outcome(subject, seen_again)
+    outcome = Outcome.INCONCLUSIVE if isinstance(seen_again, Skipped) else Outcome.FAIL
     likely = _likely(context, subject, worst, faults)
     return Verdict(
         rule=ID,
@@ -76,7 +77,7 @@ def _fault(
             _told_again(worst, seen_again),
             *(cause.evidence for cause in likely if cause.evidence),
         ),
-        cause=likely[0].cause if likely else _cause(outcome, worst),
+        cause=likely[0].cause if likely else _cause(worst),
         remedy=_AGAIN
         if outcome is Outcome.INCONCLUSIVE
         else likely[0].remedy
@@ -89,15 +90,8 @@ def _fault(
 
 _NAMED = {
     Outcome.FAIL: "at fault is",
-    Outcome.WARN: "slow among many, but not when measured alone:",
     Outcome.INCONCLUSIVE: "suspected, but not confirmed, is",
 }
-
-
-def _outcome(subject: Subject, seen: Again | Skipped) -> Outcome:
-    if isinstance(seen, Skipped):
-        return Outcome.INCONCLUSIVE
-    return Outcome.FAIL if seen.confirmed else Outcome.WARN
 
 
 def _again(subject: Subject, one: Finding, faults: tuple[Accused, ...]) -> Again | Skipped:
@@ -107,25 +101,21 @@ def _again(subject: Subject, one: Finding, faults: tuple[Accused, ...]) -> Again
 
 
 def _nodes(subject: Subject, one: Finding) -> tuple[str, ...]:
-    if one.part != "group":
-        return one.names[:1] if one.part == "rail" else one.names
-    groups = (group for analysis in subject.pairs for group in analysis.groups)
-    return next((group.nodes for group in groups if group.name == one.names[0]), ())
+    return next((nodes for each in subject.pairs if (nodes := nodes_of(each, one))), ())
 
 
 def _told_again(one: Finding, seen: Again | Skipped) -> str:
     if isinstance(seen, Skipped):
         return f"not confirmed by a second measurement: {seen.reason}"
-    figure = wording.duration if one.quantity == "latency" else wording.rate
+    latency = one.quantity == "latency"
+    figure, best = (wording.duration, "at best ") if latency else (wording.rate, "")
     return (
         f"measured again alone, with {wording.listed(seen.partners) or 'each other'}:"
-        f" {figure(seen.own)} beside {figure(seen.good)} of {seen.controls} good pairs"
+        f" {best}{figure(seen.own)} beside {figure(seen.good)} of {seen.controls} good pairs"
     )
 
 
-def _cause(outcome: Outcome, worst: Finding) -> str:
-    if outcome is Outcome.WARN:
-        return "other load at that time, or a way that several pairs had to share"
+def _cause(worst: Finding) -> str:
     if worst.part == "group":
         return "the group's way to the others carries less than that of its peers"
     return "its link, adapter or port, or something that keeps the node busy"

@@ -1,4 +1,8 @@
-"""Suspects measured once more, one pair at a time, held against good pairs of the same launch."""
+"""Suspects measured once more, one pair at a time, held against good pairs of the same launch.
+
+Of a latency the fastest messages count: what lies on the way delays those as well, while a host
+that is busy, which is no matter of the network, delays most but not all.
+"""
 
 from collections.abc import Callable, Collection, Sequence
 
@@ -7,7 +11,7 @@ import numpy as np
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.pairs import Finding
-from fabricgauge.stats.series import Series
+from fabricgauge.stats.series import Point, Series
 
 #: As much of the effect must be there again for the suspicion to be confirmed.
 CONFIRMED = 0.5
@@ -15,8 +19,8 @@ CONFIRMED = 0.5
 
 class Again(msgspec.Struct, frozen=True):
     """What a suspect did alone. ``effect`` is as in :class:`Finding`, relative to ``controls``
-    good pairs; ``partners`` are those whom it met, ``good`` and ``own`` the medians in the
-    quantity's unit.
+    good pairs; ``partners`` are those whom it met, ``good`` and ``own`` the medians over pairs in
+    the quantity's unit, of a latency those of the fastest messages.
     """
 
     effect: float
@@ -102,7 +106,7 @@ _ROLES: dict[str, Callable[[Finding, Sequence[bool]], bool]] = {
 
 
 def _values(finding: Finding, series: Sequence[Series]) -> list[float]:
-    """Each pair's figure at the message size nearest to the finding's."""
+    """Each pair's bandwidth, or fastest message, at the size nearest to the finding's."""
     values = []
     for one in series:
         nearest = min(
@@ -111,6 +115,11 @@ def _values(finding: Finding, series: Sequence[Series]) -> list[float]:
             default=None,
         )
         if nearest is not None:
-            estimate = nearest.time if finding.quantity == "latency" else nearest.bandwidth
-            values.append(estimate.value)
+            latency = finding.quantity == "latency"
+            values.append(_fastest_s(nearest) if latency else nearest.bandwidth.value)
     return values
+
+
+def _fastest_s(point: Point) -> float:
+    times = [one.times for one in point.measurements if one.times is not None]
+    return min((one.minimum_s for one in times), default=point.time.value)

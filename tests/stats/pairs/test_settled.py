@@ -8,7 +8,7 @@ from fabricgauge.model.pairs import PairAnalysis, Suspect
 from fabricgauge.model.topology import Topology
 from fabricgauge.stats.pairs.analysis import analyse_all
 from fabricgauge.stats.pairs.matrices import matrices
-from fabricgauge.stats.pairs.promoted import promoted
+from fabricgauge.stats.pairs.settled import settled
 from fabricgauge.stats.series import Series, series_of
 
 PAIRS = [
@@ -43,7 +43,7 @@ RECEIVING = Suspect("receiver", ("c1",), "bandwidth", -0.7, "noise", "again")
 
 
 def test_both_directions_of_a_node_that_is_slow_again_are_that_node() -> None:
-    found = promoted(bandwidth(SENDING, RECEIVING), series(many.slow(0)))
+    found = settled(bandwidth(SENDING, RECEIVING), series(many.slow(0)))
     (finding,) = found.findings
     assert (finding.part, finding.names) == ("node", ("c1",))
     assert finding.effect == pytest.approx(-0.75, abs=0.02)
@@ -54,20 +54,20 @@ def test_both_directions_of_a_node_that_is_slow_again_are_that_node() -> None:
 
 def test_a_suspect_that_is_as_fast_as_the_others_stays_one() -> None:
     given = bandwidth(SENDING, RECEIVING)
-    assert promoted(given, series(many.sound)) is given
+    assert settled(given, series(many.sound)) is given
 
 
 def test_nobody_is_named_without_a_second_measurement() -> None:
     given = bandwidth(SENDING)
-    assert promoted(given, ()) is given
+    assert settled(given, ()) is given
 
 
 def test_a_clear_but_small_difference_is_no_fault() -> None:
     given = bandwidth(SENDING)
-    assert promoted(given, series(many.slow(0, share=0.97))) is given
+    assert settled(given, series(many.slow(0, share=0.97))) is given
 
 
 def test_one_pair_of_each_is_too_few_whatever_it_shows() -> None:
     given = bandwidth(SENDING)
     few = series_of([many.again(4, [(0, 1), (1, 2)], many.slow(0))])
-    assert promoted(given, few) is given
+    assert settled(given, few) is given

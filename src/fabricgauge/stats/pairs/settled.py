@@ -1,8 +1,9 @@
-"""Suspects that a second measurement shows clearly become findings.
+"""A second measurement settles who is named: it clears some, and shows others clearly.
 
-The matrices show a suspect among thousands of pairs, where chance makes some look slow. The second
-measurement asks of few: are all pairs of the suspect slower than all good pairs beside them? By
-chance that happens once in as many times as the pairs can be ordered into two such groups.
+Who was slow among many and is not when measured alone becomes a suspect. For a suspect to be named
+more is asked. The matrices show it among thousands of pairs, where chance makes some look slow; the
+second measurement asks of few: are all pairs of the suspect slower than all good pairs beside
+them? By chance that happens once in as many times as the pairs can be ordered into two such groups.
 """
 
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ import msgspec
 import numpy as np
 
 from fabricgauge.model.pairs import Finding, PairAnalysis, Part, Suspect
-from fabricgauge.stats.pairs.again import pair_values
+from fabricgauge.stats.pairs.again import Again, again, pair_values
 from fabricgauge.stats.series import Series
 
 #: For all suspects of a matrix together (Bonferroni).
@@ -20,11 +21,41 @@ CHANCE = 0.05
 #: Less than this is no fault, however clear: the least effects of the matrices' own findings.
 LEAST = {"bandwidth": 0.10, "latency": 0.05}
 
+_ALONE = "slow among many pairs, but not when measured again alone: other load on hosts or network"
+_QUIET = "measure again when hosts and network are quiet: fabricgauge check --profile standard"
+
 _SINGLE: frozenset[Part] = frozenset({"node", "sender", "receiver"})
 
 
-def promoted(analysis: PairAnalysis, series: Sequence[Series]) -> PairAnalysis:
-    """The analysis with suspects named that ``series``, single pairs measured again, confirm."""
+def settled(analysis: PairAnalysis, series: Sequence[Series]) -> PairAnalysis:
+    """The analysis as ``series``, single pairs measured again, leave it; as it was without any."""
+    return _promoted(_cleared(analysis, series), series) if series else analysis
+
+
+def _cleared(analysis: PairAnalysis, series: Sequence[Series]) -> PairAnalysis:
+    accused = {name for one in analysis.findings for name in nodes_of(analysis, one)}
+    findings, suspects = [], list(analysis.suspects)
+    for one in analysis.findings:
+        members = nodes_of(analysis, one) if one.part == "group" else ()
+        seen = again(one, series, accused, members) if one.explanation == "fault" else None
+        if isinstance(seen, Again) and not seen.confirmed:
+            suspects.append(Suspect(one.part, one.names, one.quantity, one.effect, _ALONE, _QUIET))
+        else:
+            findings.append(one)
+    if len(findings) == len(analysis.findings):
+        return analysis
+    return msgspec.structs.replace(analysis, findings=tuple(findings), suspects=tuple(suspects))
+
+
+def nodes_of(analysis: PairAnalysis, one: Finding) -> tuple[str, ...]:
+    """The nodes that a finding names, those of a group one by one."""
+    if one.part != "group":
+        return one.names[:1] if one.part == "rail" else one.names
+    groups = (group.nodes for group in analysis.groups if group.name == one.names[0])
+    return next(groups, ())
+
+
+def _promoted(analysis: PairAnalysis, series: Sequence[Series]) -> PairAnalysis:
     tested = [one for one in analysis.suspects if one.part in _SINGLE]
     everybody: tuple[Finding | Suspect, ...] = (*analysis.findings, *tested)
     accused = {name for one in everybody for name in one.names}
