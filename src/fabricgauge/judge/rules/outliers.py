@@ -69,7 +69,7 @@ def _fault(
         rule=ID,
         outcome=outcome,
         subject=f"{subject.name}, {one.name}",
-        summary=f"{_NAMED[outcome]} {one.name}: {effect(worst)}",
+        summary=f"{_NAMED[outcome]}: {effect(worst)}",
         figure=Figure(worst.effect, "share", f"{worst.quantity} beside the other pairs'"),
         evidence=(
             *(effect(finding) for finding in one.findings),
@@ -89,8 +89,8 @@ def _fault(
 
 
 _NAMED = {
-    Outcome.FAIL: "at fault is",
-    Outcome.INCONCLUSIVE: "suspected, but not confirmed, is",
+    Outcome.FAIL: "slower than its peers, and again when measured alone",
+    Outcome.INCONCLUSIVE: "suspected, but not confirmed",
 }
 
 
