@@ -5,7 +5,7 @@ import pytest
 from tests.judge import planted_fabric as many
 
 from fabricgauge.model.pairs import PairAnalysis, Suspect
-from fabricgauge.model.topology import Topology
+from fabricgauge.model.topology import Group, Topology
 from fabricgauge.stats.pairs.analysis import analyse_all
 from fabricgauge.stats.pairs.matrices import matrices
 from fabricgauge.stats.pairs.settled import settled
@@ -71,3 +71,21 @@ def test_one_pair_of_each_is_too_few_whatever_it_shows() -> None:
     given = bandwidth(SENDING)
     few = series_of([many.again(4, [(0, 1), (1, 2)], many.slow(0))])
     assert settled(given, few) is given
+
+
+def test_a_group_is_named_where_most_of_its_nodes_are_slow() -> None:
+    leaf = Group("leaf1", ("c1", "c2"))
+    both = [
+        Suspect(part, (name,), "bandwidth", -0.5, "noise", "again")
+        for name in leaf.nodes
+        for part in ("sender", "receiver")
+    ]
+    given = msgspec.structs.replace(bandwidth(*both), groups=(leaf,))
+
+    def crossing(origin: int, target: int) -> float:
+        return many.sound(origin, target) * (0.5 if (origin < 2) != (target < 2) else 1.0)
+
+    pairs = [(one, other) for one in range(6) for other in range(6) if one != other]
+    (finding,) = settled(given, series_of([many.again(6, pairs, crossing)])).findings
+    assert (finding.part, finding.names) == ("group", ("leaf1",))
+    assert finding.effect == pytest.approx(-0.5, abs=0.02)

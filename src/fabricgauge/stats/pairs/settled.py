@@ -66,7 +66,7 @@ def _promoted(analysis: PairAnalysis, series: Sequence[Series]) -> PairAnalysis:
     names = {one.names for one in found}
     return msgspec.structs.replace(
         analysis,
-        findings=(*analysis.findings, *_joined(found)),
+        findings=(*analysis.findings, *_by_group(analysis, _joined(found))),
         suspects=tuple(one for one in analysis.suspects if not _explained(one, names)),
     )
 
@@ -107,6 +107,31 @@ def _joined(found: Sequence[Finding]) -> tuple[Finding, ...]:
         both = {one.part for one in same} >= {"sender", "receiver"}
         joined.append(msgspec.structs.replace(worst, part="node") if both else worst)
     return tuple(joined)
+
+
+def _by_group(analysis: PairAnalysis, found: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Where half of a group's nodes or more are slow with others, it is the group's way out."""
+    left = list(found)
+    for group in analysis.groups:
+        members = [one for one in left if one.names[0] in group.nodes]
+        if len(members) < max(2, len(group.nodes) / 2):
+            continue
+        effects = sorted(one.effect for one in members)
+        whole = msgspec.structs.replace(
+            members[0],
+            part="group",
+            names=(group.name,),
+            effect=float(np.median(effects)),
+            low=effects[0],
+            high=effects[-1],
+            affected=sum(one.affected for one in members),
+            evidence=(
+                f"{len(members)} of its {len(group.nodes)} nodes are slow with nodes of other"
+                " groups, and were so again when measured alone",
+            ),
+        )
+        left = [one for one in left if one not in members] + [whole]
+    return tuple(left)
 
 
 def _explained(one: Suspect, named: set[tuple[str, ...]]) -> bool:

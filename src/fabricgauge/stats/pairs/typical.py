@@ -21,7 +21,8 @@ def typical_series(analyses: Iterable[PairAnalysis]) -> tuple[Series, ...]:
 
     Each pass over the pairs stands for a launch. The interval is that of the median over pairs, by
     order statistics (normal approximation of the binomial). A pair is sound if no finding
-    names an end of it or the pair itself; where that leaves none, there is no point.
+    names an end of it or the pair itself, and if it crosses no level that is oversubscribed; where
+    that leaves none, there is no point.
     """
     by_quantity: dict[str, list[PairAnalysis]] = {}
     for analysis in analyses:
@@ -53,7 +54,17 @@ def _sound(analysis: PairAnalysis, named: Sequence[Finding]) -> NDArray[np.bool_
     for one in named:
         if one.explanation == "fault":
             _strike(sound, one, at, groups)
+        elif one.quantity == analysis.matrix.quantity:
+            sound &= _within(len(matrix.nodes), groups)
     return sound
+
+
+def _within(count: int, groups: dict[str, list[int]]) -> NDArray[np.bool_]:
+    """Which pairs stay inside a group, (N, N): what crosses shares an oversubscribed level."""
+    inside = np.zeros((count, count), dtype=bool)
+    for members in groups.values():
+        inside[np.ix_(np.array(members, dtype=np.intp), np.array(members, dtype=np.intp))] = True
+    return inside
 
 
 def _strike(
