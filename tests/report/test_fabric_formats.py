@@ -75,7 +75,7 @@ def test_every_row_of_a_simulated_run_says_so() -> None:
 def test_json_names_the_matrices_and_leaves_the_rounds_out() -> None:
     read = json.loads(report(JUDGED, "json"))
     latency, bandwidth = read["matrices"]
-    assert (latency["file"], latency["array"]) == ("matrices.npz", "net1/latency/8")
+    assert (latency["file"], latency["array"]) == ("matrices.npz", "0-latency-8.values")
     assert (latency["unit"], bandwidth["unit"]) == ("s", "bytes/s")
     assert bandwidth["findings"][0]["names"] == ["n3"]
     assert bandwidth["ranking"][0]["node"] == "n3"

@@ -16,6 +16,9 @@ WHAT: dict[Quantity, str] = {
     "bandwidth": "bandwidth, per direction",
 }
 
+#: Whom a property of the level between groups concerns: nobody in particular.
+_CROSSING = "all ways between groups"
+
 OVERSUBSCRIBED = "oversubscription: all that crosses at once is slower, which is no defect"
 NOBODY = "nobody is named"
 
@@ -150,7 +153,7 @@ def _named(analysis: PairAnalysis, one: Finding) -> Named:
     pairs = "pair" if one.affected == 1 else "pairs"
     return Named(
         network=named(analysis.matrix.network),
-        who=who(one.part, one.names),
+        who=who(one.part, one.names) if one.explanation == "fault" else _CROSSING,
         what=f"{one.quantity} at {size(one.message_bytes)}",
         effect=_compared(one.effect),
         interval=f"{change(low)} to {change(high)}",
