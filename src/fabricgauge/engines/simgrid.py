@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -135,7 +136,9 @@ def _run(command: Sequence[str]) -> None:
 
 
 def _asked(wrapper: Path, argument: str) -> str:
-    asked = process.run([str(wrapper), argument], timeout_s=ASK_TIMEOUT_S)
+    # Asked for its compiler's version it leaves an a.out where it is called.
+    with tempfile.TemporaryDirectory() as folder:
+        asked = process.run([str(wrapper), argument], timeout_s=ASK_TIMEOUT_S, cwd=Path(folder))
     if not asked.stdout.strip():
         raise CannotRun(f"{wrapper} {argument} said nothing; install {PACKAGE} again")
     return asked.stdout
