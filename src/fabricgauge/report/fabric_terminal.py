@@ -112,7 +112,9 @@ def together(judged: Judged) -> Iterator[RenderableType]:
     found = _most_ranks(collectives(cases))
     if found:
         yield Text()
-        yield plain("Collectives at most ranks; last exit - first start", "bold")
+        yield plain(
+            "Collectives at most ranks; last exit - first start; by barrier: slowest rank", "bold"
+        )
         yield _collectives(found[:MOST_COLLECTIVES])
         yield from _more(len(found) - MOST_COLLECTIVES)
     loaded = of_pattern(cases, "loaded_latency")
