@@ -1,58 +1,23 @@
 """All ranks in one operation, on each MPI and on 1 to 8 ranks of this machine."""
 
-import os
 from collections.abc import Sequence
-from functools import cache
-from pathlib import Path
 
-import msgspec
 import pytest
+from tests.engines import launched
+from tests.engines.launched import measurements, together
 
-from fabricgauge import process
-from fabricgauge.engines.build import build, default_engine
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.measurement import Measurement, Record
 from fabricgauge.model.pattern import COLLECTIVE_PATTERNS, CollectivePattern
-from fabricgauge.model.plan import PlannedLaunch
-from fabricgauge.model.reach import Reach
-from fabricgauge.model.together import Round, Together
-from fabricgauge.run.stacks.table import command
+from fabricgauge.model.together import Round
 
 pytestmark = pytest.mark.engine
 
-#: The embedded MPI's, and Debian's packages libopenmpi-dev and libmpich-dev.
-MPIS = {
-    "embedded": None,
-    "openmpi": Path("/usr/bin/mpicxx.openmpi"),
-    "mpich": Path("/usr/bin/mpicxx.mpich"),
-}
-#: Waiting ranks of Open MPI leave the processors to the others.
-YIELD = {"OMPI_MCA_mpi_yield_when_idle": "1"}
 #: More ranks than processors wait for their turn inside every operation.
 PATIENT = ("--grace", "60")
 #: A multiple of 4, as the reductions need it, that is no multiple of the numbers of ranks.
 BYTES = 1004
 REDUCTIONS = ("reduce", "allreduce", "reduce_scatter")
-
-
-@cache
-def engine_for(kind: str) -> Engine:
-    wrapper = MPIS[kind]
-    if wrapper is None:
-        return default_engine()
-    if not wrapper.exists():
-        pytest.skip(f"{wrapper} is not installed")
-    return build(wrapper)
-
-
-@pytest.fixture(scope="module", params=list(MPIS))
-def engine(request: pytest.FixtureRequest) -> Engine:
-    return engine_for(request.param)
-
-
-@pytest.fixture(scope="module")
-def embedded() -> Engine:
-    return engine_for("embedded")
 
 
 def size_of(pattern: CollectivePattern) -> int:
@@ -65,23 +30,11 @@ def case(pattern: str, size_bytes: int, budget_s: float = 0.01, more: str = "") 
 
 
 def records(engine: Engine, ranks: int, cases: Sequence[str], *options: str) -> list[Record]:
-    launch = PlannedLaunch(1, None, None, (os.uname().nodename,) * ranks, ())
-    wanted = command(engine, engine.mpi, launch, Reach("local", ()), (*PATIENT, *options))
-    done = process.run(
-        wanted.argv, env={**wanted.env, **YIELD}, stdin="".join(cases) + "end\n", timeout_s=120
-    )
-    assert done.exit_code == 0, done.stderr
-    return [msgspec.json.decode(line, type=Record) for line in done.stdout.splitlines()]
+    return launched.records(engine, ranks, "".join(cases) + "end\n", *PATIENT, *options)
 
 
 def measured(engine: Engine, ranks: int, cases: Sequence[str], *options: str) -> list[Measurement]:
-    found = records(engine, ranks, cases, *options)
-    return [one for one in found if isinstance(one, Measurement)]
-
-
-def together(found: Measurement) -> Together:
-    assert found.together is not None
-    return found.together
+    return list(measurements(records(engine, ranks, cases, *options)))
 
 
 @pytest.mark.parametrize("ranks", [2, 3, 4, 8])

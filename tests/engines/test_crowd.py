@@ -1,60 +1,23 @@
 """Many pairs, neighbours and loaded pairs, on each MPI and on 1 to 8 ranks of this machine."""
 
-import os
-from collections.abc import Iterator, Sequence
-from functools import cache
-from pathlib import Path
+from collections.abc import Iterator
 from typing import get_args
 
 import msgspec
 import pytest
+from tests.engines.launched import measured, together
 
-from fabricgauge import process
-from fabricgauge.engines.build import build, default_engine
 from fabricgauge.model.engine import Engine
-from fabricgauge.model.measurement import Measurement, Record
 from fabricgauge.model.pattern import CROWD_PATTERNS, CrowdPattern, Load
-from fabricgauge.model.plan import Case, PlannedLaunch
-from fabricgauge.model.reach import Reach
-from fabricgauge.model.together import Together
-from fabricgauge.run.launch import case_lines
-from fabricgauge.run.stacks.table import command
+from fabricgauge.model.plan import Case
 
 pytestmark = pytest.mark.engine
 
-#: The embedded MPI's, and Debian's packages libopenmpi-dev and libmpich-dev.
-MPIS = {
-    "embedded": None,
-    "openmpi": Path("/usr/bin/mpicxx.openmpi"),
-    "mpich": Path("/usr/bin/mpicxx.mpich"),
-}
-#: Waiting ranks of Open MPI leave the processors to the others.
-YIELD = {"OMPI_MCA_mpi_yield_when_idle": "1"}
 BYTES = 1003
 RINGS = ("sendrecv", "exchange")
 WINDOWED = ("multi_bandwidth", "bisection")
 #: Besides one pair of victims.
 LEAST_LOADING = {"none": 0, "incast": 1, "all_to_all": 2, "permutation": 2}
-
-
-@cache
-def engine_for(kind: str) -> Engine:
-    wrapper = MPIS[kind]
-    if wrapper is None:
-        return default_engine()
-    if not wrapper.exists():
-        pytest.skip(f"{wrapper} is not installed")
-    return build(wrapper)
-
-
-@pytest.fixture(scope="module", params=list(MPIS))
-def engine(request: pytest.FixtureRequest) -> Engine:
-    return engine_for(request.param)
-
-
-@pytest.fixture(scope="module")
-def embedded() -> Engine:
-    return engine_for("embedded")
 
 
 def case(pattern: CrowdPattern, load: Load = "none", pairs: int = 0, ranks: int = 0) -> Case:
@@ -73,25 +36,6 @@ def every_case(ranks: int) -> Iterator[Case]:
     for load in get_args(Load)[1:]:
         if ranks >= 2 + LEAST_LOADING[load]:
             yield case("loaded_latency", load)
-
-
-def measured(
-    engine: Engine, ranks: int, cases: Sequence[Case], *options: str
-) -> tuple[Measurement, ...]:
-    nodes = (os.uname().nodename,) * ranks
-    launch = PlannedLaunch(1, None, None, nodes, tuple(cases))
-    wanted = command(engine, engine.mpi, launch, Reach("local", ()), options)
-    done = process.run(
-        wanted.argv, env={**wanted.env, **YIELD}, stdin=case_lines(cases), timeout_s=120
-    )
-    assert done.exit_code == 0, done.stderr
-    records = [msgspec.json.decode(line, type=Record) for line in done.stdout.splitlines()]
-    return tuple(one for one in records if isinstance(one, Measurement))
-
-
-def together(found: Measurement) -> Together:
-    assert found.together is not None
-    return found.together
 
 
 def pairs_of(measured: Case, ranks: int) -> int:

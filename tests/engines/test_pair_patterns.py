@@ -1,17 +1,14 @@
 """The patterns of one pair of ranks, on each MPI and among ranks that take no part."""
 
-import os
 from collections.abc import Iterator, Sequence
-from functools import cache
-from pathlib import Path
 
 import msgspec
 import pytest
+from tests.engines.launched import measured
 
-from fabricgauge import process
-from fabricgauge.engines.build import build, default_engine
+from fabricgauge.engines.build import default_engine
 from fabricgauge.model.engine import Engine
-from fabricgauge.model.measurement import Measurement, Record
+from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.pattern import (
     LATENCY_PATTERNS,
     ONE_SIDED_PATTERNS,
@@ -20,43 +17,17 @@ from fabricgauge.model.pattern import (
     Epoch,
     PairPattern,
 )
-from fabricgauge.model.plan import Case, PlannedLaunch
-from fabricgauge.model.reach import Reach
+from fabricgauge.model.plan import Case
 from fabricgauge.plan.asked import EPOCHS
 from fabricgauge.plan.cases import ATOMICS, INTEGER_BYTES
-from fabricgauge.run.launch import case_lines
-from fabricgauge.run.stacks.table import command
 
 pytestmark = pytest.mark.engine
 
-#: The embedded MPI's, and Debian's packages libopenmpi-dev and libmpich-dev.
-MPIS = {
-    "embedded": None,
-    "openmpi": Path("/usr/bin/mpicxx.openmpi"),
-    "mpich": Path("/usr/bin/mpicxx.mpich"),
-}
-#: Waiting ranks of Open MPI leave the processors to the others.
-YIELD = {"OMPI_MCA_mpi_yield_when_idle": "1"}
 BYTES = 1000
 WINDOW = 4
 
 #: Who sends to whom among how many: neighbours, backwards, and apart.
 PLACES = [(2, 0, 1), (2, 1, 0), (3, 2, 0), (4, 1, 3), (8, 7, 2)]
-
-
-@cache
-def engine_for(kind: str) -> Engine:
-    wrapper = MPIS[kind]
-    if wrapper is None:
-        return default_engine()
-    if not wrapper.exists():
-        pytest.skip(f"{wrapper} is not installed")
-    return build(wrapper)
-
-
-@pytest.fixture(scope="module", params=list(MPIS))
-def engine(request: pytest.FixtureRequest) -> Engine:
-    return engine_for(request.param)
 
 
 def case(pattern: PairPattern, origin: int, target: int, **more: object) -> Case:
@@ -73,20 +44,6 @@ def every_case(origin: int, target: int) -> Iterator[Case]:
         epochs: Sequence[Epoch] = EPOCHS if pattern in ONE_SIDED_PATTERNS else ("flush",)
         if pattern not in THREADED_PATTERNS:
             yield from (case(pattern, origin, target, epoch=epoch) for epoch in epochs)
-
-
-def measured(
-    engine: Engine, ranks: int, cases: Sequence[Case], *options: str
-) -> tuple[Measurement, ...]:
-    nodes = (os.uname().nodename,) * ranks
-    launch = PlannedLaunch(1, None, None, nodes, tuple(cases))
-    wanted = command(engine, engine.mpi, launch, Reach("local", ()), options)
-    done = process.run(
-        wanted.argv, env={**wanted.env, **YIELD}, stdin=case_lines(cases), timeout_s=120
-    )
-    assert done.exit_code == 0, done.stderr
-    records = [msgspec.json.decode(line, type=Record) for line in done.stdout.splitlines()]
-    return tuple(one for one in records if isinstance(one, Measurement))
 
 
 def assert_sent(found: Measurement) -> None:

@@ -1,0 +1,63 @@
+"""The engine of each MPI, and launches of it with any number of ranks on this machine."""
+
+import os
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from fabricgauge import process
+from fabricgauge.engines.build import build, default_engine
+from fabricgauge.model.engine import Engine
+from fabricgauge.model.measurement import Measurement, Record
+from fabricgauge.model.plan import Case, PlannedLaunch
+from fabricgauge.model.reach import Reach
+from fabricgauge.model.together import Together
+from fabricgauge.run.launch import case_lines
+from fabricgauge.run.stacks.table import command
+
+#: The embedded MPI's, and Debian's packages libopenmpi-dev and libmpich-dev.
+MPIS = {
+    "embedded": None,
+    "openmpi": Path("/usr/bin/mpicxx.openmpi"),
+    "mpich": Path("/usr/bin/mpicxx.mpich"),
+}
+#: Waiting ranks of Open MPI leave the processors to the others.
+YIELD = {"OMPI_MCA_mpi_yield_when_idle": "1"}
+
+
+@cache
+def engine_for(kind: str) -> Engine:
+    wrapper = MPIS[kind]
+    if wrapper is None:
+        return default_engine()
+    if not wrapper.exists():
+        pytest.skip(f"{wrapper} is not installed")
+    return build(wrapper)
+
+
+def records(engine: Engine, ranks: int, lines: str, *options: str) -> list[Record]:
+    """All that a launch says whose standard input is ``lines``; it must end well."""
+    launch = PlannedLaunch(1, None, None, (os.uname().nodename,) * ranks, ())
+    wanted = command(engine, engine.mpi, launch, Reach("local", ()), options)
+    done = process.run(wanted.argv, env={**wanted.env, **YIELD}, stdin=lines, timeout_s=120)
+    assert done.exit_code == 0, done.stderr
+    return [msgspec.json.decode(line, type=Record) for line in done.stdout.splitlines()]
+
+
+def measured(
+    engine: Engine, ranks: int, cases: Sequence[Case], *options: str
+) -> tuple[Measurement, ...]:
+    """The records of the cases, in their order."""
+    return measurements(records(engine, ranks, case_lines(cases), *options))
+
+
+def measurements(found: Sequence[Record]) -> tuple[Measurement, ...]:
+    return tuple(one for one in found if isinstance(one, Measurement))
+
+
+def together(found: Measurement) -> Together:
+    assert found.together is not None
+    return found.together
