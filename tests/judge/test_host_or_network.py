@@ -6,6 +6,7 @@ from tests.judge import planted
 from tests.judge.test_fraction import Change, at, sockets
 
 from fabricgauge.judge.judging import overall
+from fabricgauge.judge.traffic import lost_segments
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.run import Run
 from fabricgauge.model.verdict import Outcome
@@ -52,7 +53,9 @@ def faulty(run: Run, change: Change, bit_s: float | None = None) -> Run:
     return msgspec.structs.replace(run, fabric=of, launches=launches)
 
 
-def lossy(errors: int, retransmissions: int) -> Change:
+def lossy(errors: int, lost: float) -> Change:
+    """So many frames with errors in every case, and such a share of segments sent again."""
+
     def change(measurement: Measurement) -> Measurement:
         counters = tuple(
             msgspec.structs.replace(
@@ -64,7 +67,8 @@ def lossy(errors: int, retransmissions: int) -> Change:
             )
             for one in measurement.counters
         )
-        again = sockets(retransmitted_segments=retransmissions)(measurement)
+        _, segments = lost_segments(measurement)
+        again = sockets(retransmitted_segments=round(lost * segments))(measurement)
         return msgspec.structs.replace(again, counters=counters)
 
     return change
@@ -77,22 +81,28 @@ def test_a_slow_loopback_alone_excuses_the_planted_figure() -> None:
 
 
 @pytest.mark.parametrize(
-    ("errors", "retransmissions", "bit_s", "word"),
+    ("errors", "lost", "bit_s", "word"),
     [
-        (50_000, 0, None, "loses frames"),
-        (0, 50_000, None, "are lost on the way"),
-        (0, 0, 0.6e9, "runs at 600 Mb/s instead of 1 Gb/s"),
-        (50_000, 50_000, 0.6e9, "runs at 600 Mb/s"),
+        (50_000, 0.0, None, "loses frames"),
+        (0, 0.02, None, "are lost on the way"),
+        (0, 0.0, 0.6e9, "runs at 600 Mb/s instead of 1 Gb/s"),
+        (50_000, 0.02, 0.6e9, "runs at 600 Mb/s"),
     ],
 )
 def test_a_fault_seen_in_the_network_is_not_excused_by_a_slow_loopback(
-    errors: int, retransmissions: int, bit_s: float | None, word: str
+    errors: int, lost: float, bit_s: float | None, word: str
 ) -> None:
-    run = faulty(with_loopback(0.5, 90e6), lossy(errors, retransmissions), bit_s)
+    run = faulty(with_loopback(0.5, 90e6), lossy(errors, lost), bit_s)
     given_verdicts = planted.verdicts(run)
     assert overall(given_verdicts) is Outcome.FAIL
     assert word in planted.the(given_verdicts, "fraction", Outcome.FAIL).cause
     assert Outcome.INCONCLUSIVE not in planted.outcomes(given_verdicts, "host-limited")
+
+
+def test_few_segments_sent_again_are_a_slow_host_s_own() -> None:
+    few = lossy(0, 0.002)
+    assert overall(planted.verdicts(faulty(with_loopback(0.5, 90e6), few))) is Outcome.INCONCLUSIVE
+    assert overall(planted.verdicts(faulty(with_loopback(0.5, 2e9), few))) is Outcome.FAIL
 
 
 def test_a_driver_that_the_figure_refutes_proves_nothing() -> None:

@@ -64,9 +64,13 @@ def causes(context: Context, stream: Stream) -> tuple[Cause, ...]:
     return _seen(context, stream, _LOOKS) or (UNKNOWN,)
 
 
-def proved(context: Context, stream: Stream) -> tuple[Cause, ...]:
-    """Causes in the network that were seen themselves, not inferred from the figure."""
-    return _seen(context, stream, _PROVING)
+def proved(context: Context, stream: Stream, slow_hosts: bool) -> tuple[Cause, ...]:
+    """Causes in the network that were seen themselves, not inferred from the figure.
+
+    Hosts that can't keep up (``slow_hosts``) drop segments from their own queues and answer so
+    late that some are sent again; beside them only many lost segments are the network's.
+    """
+    return _seen(context, stream, (*_PROVING, _heavy_losses if slow_hosts else _retransmissions))
 
 
 def _seen(context: Context, stream: Stream, looks: "tuple[_Look, ...]") -> tuple[Cause, ...]:
@@ -176,6 +180,14 @@ def _errors_from(low: _Low, least: float, share: float) -> Iterator[Cause]:
 
 
 def _retransmissions(low: _Low) -> Iterator[Cause]:
+    return _losses_above(low, low.context.limit("errors.share"))
+
+
+def _heavy_losses(low: _Low) -> Iterator[Cause]:
+    return _losses_above(low, low.context.limit("host-limited.lost_segments"))
+
+
+def _losses_above(low: _Low, limit: float) -> Iterator[Cause]:
     """Losses in most of the stream's cases: a queue that fills as a stream begins is but one."""
     series = low.stream.series
     cases = [
@@ -188,7 +200,7 @@ def _retransmissions(low: _Low) -> Iterator[Cause]:
     if not shares or count < low.context.limit("errors.least"):
         return
     share = float(np.median(shares))
-    if share > low.context.limit("errors.share"):
+    if share > limit:
         yield Cause(
             f"segments from {series.origin} to {series.target} are lost on the way",
             "look at error and drop counters of both ends and of the switch ports between them;"
@@ -200,7 +212,7 @@ def _retransmissions(low: _Low) -> Iterator[Cause]:
 
 _Look = Callable[[_Low], Iterator[Cause]]
 _LOOKS: tuple[_Look, ...] = (_slow_port, _shaper, _lower_rate, _errors, _retransmissions)
-_PROVING: tuple[_Look, ...] = (_slow_port, _shaper, _many_errors, _retransmissions)
+_PROVING: tuple[_Look, ...] = (_slow_port, _shaper, _many_errors)
 
 
 def _members(low: _Low) -> Iterator[tuple[Member, Interface]]:

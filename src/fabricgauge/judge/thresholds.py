@@ -88,6 +88,10 @@ BUILT_IN: dict[str, Limit] = {
     "errors.least": Limit(
         50, "segments", "built-in: queues that fill when a stream begins lose a handful"
     ),
+    "host-limited.lost_segments": Limit(
+        0.01, "share",
+        "built-in: hosts slower than the ceiling lost 0.2 % on a virtual network without losses",
+    ),
     "host-limited.softirq_cpu": Limit(
         0.90, "share", "built-in: a processor that does nothing but interrupts' bottom halves"
     ),

@@ -63,7 +63,8 @@ def _fault(
 ) -> Verdict:
     worst = one.worst
     seen_again = _again(subject, worst, faults)
-    outcome = Outcome.INCONCLUSIVE if isinstance(seen_again, Skipped) else Outcome.FAIL
+    confirmed = isinstance(seen_again, Again) and seen_again.confirmed
+    outcome = Outcome.FAIL if confirmed else Outcome.INCONCLUSIVE
     likely = _likely(context, subject, worst, faults)
     return Verdict(
         rule=ID,
@@ -78,14 +79,14 @@ def _fault(
             *(cause.evidence for cause in likely if cause.evidence),
         ),
         cause=likely[0].cause if likely else _cause(worst),
-        remedy=_AGAIN
-        if outcome is Outcome.INCONCLUSIVE
-        else likely[0].remedy
-        if likely
-        else _GROUP
-        if worst.part == "group"
-        else _LOOK[worst.quantity],
+        remedy=_remedy(worst, likely) if confirmed else _AGAIN,
     )
+
+
+def _remedy(worst: Finding, likely: tuple[causes.Cause, ...]) -> str:
+    if likely:
+        return likely[0].remedy
+    return _GROUP if worst.part == "group" else _LOOK[worst.quantity]
 
 
 _NAMED = {
@@ -109,8 +110,9 @@ def _told_again(one: Finding, seen: Again | Skipped) -> str:
         return f"not confirmed by a second measurement: {seen.reason}"
     latency = one.quantity == "latency"
     figure, best = (wording.duration, "at best ") if latency else (wording.rate, "")
+    verdict = "" if seen.confirmed else "not confirmed: "
     return (
-        f"measured again alone, with {wording.listed(seen.partners) or 'each other'}:"
+        f"{verdict}measured again alone, with {wording.listed(seen.partners) or 'each other'}:"
         f" {best}{figure(seen.own)} beside {figure(seen.good)} of {seen.controls} good pairs"
     )
 
