@@ -4,15 +4,17 @@ Bandwidth is the least of what the elements on a pair's way give; latency is the
 take. The analysis sees only the matrices.
 """
 
-from collections.abc import Sequence
-from typing import Literal, Protocol
+from typing import Literal
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.pairs import PairMatrix, Quantity
+from fabricgauge.model.plan import Case, PlannedLaunch
 from fabricgauge.model.topology import Group, Topology
+from fabricgauge.stats.series import Point, Series
 
 F64 = NDArray[np.float64]
 
@@ -56,18 +58,6 @@ class Scenario(msgspec.Struct, frozen=True):
     collided: float = 0.0
 
 
-class Source(Protocol):
-    """Measures scenarios: a simulator could stand here as well."""
-
-    def measure(self, scenario: Scenario) -> PairMatrix:
-        """All pairs, ``scenario.passes`` times."""
-
-    def again(
-        self, scenario: Scenario, matrix: PairMatrix, pairs: Sequence[tuple[str, str]], passes: int
-    ) -> PairMatrix:
-        """The same with ``pairs`` measured so many times more, one at a time."""
-
-
 def names(count: int) -> tuple[str, ...]:
     return tuple(f"n{i:05d}" for i in range(count))
 
@@ -91,31 +81,35 @@ def truth(scenario: Scenario) -> F64:
     return _bottlenecks(scenario, sameness)
 
 
-class Synthetic:
-    """Truth times noise: a tenth of it with four times the standard deviation."""
+def measured(scenario: Scenario) -> PairMatrix:
+    """All pairs in ``scenario.passes`` passes: truth times noise with heavy tails."""
+    exact = truth(scenario)
+    rng = np.random.default_rng([scenario.seed, 1])
+    passes = np.stack(
+        [_noisy(exact, scenario.noise, rng, scenario.quantity) for _ in range(scenario.passes)]
+    )
+    return matrix_of(scenario, passes)
 
-    def measure(self, scenario: Scenario) -> PairMatrix:
-        exact = truth(scenario)
-        rng = np.random.default_rng([scenario.seed, 1])
-        passes = np.stack(
-            [_noisy(exact, scenario.noise, rng, scenario.quantity) for _ in range(scenario.passes)]
-        )
-        return matrix_of(scenario, passes)
 
-    def again(
-        self, scenario: Scenario, matrix: PairMatrix, pairs: Sequence[tuple[str, str]], passes: int
-    ) -> PairMatrix:
-        exact = truth(scenario)
-        rng = np.random.default_rng([scenario.seed, 2])
-        index = {name: i for i, name in enumerate(matrix.nodes)}
-        wanted = np.zeros(exact.shape, dtype=bool)
-        for one, other in pairs:
-            wanted[index[one], index[other]] = wanted[index[other], index[one]] = True
-        more = [
-            np.where(wanted, _noisy(exact, scenario.noise, rng, scenario.quantity), np.nan)
-            for _ in range(passes)
-        ]
-        return matrix_of(scenario, np.concatenate((matrix.repeats, np.stack(more))))
+def measured_again(scenario: Scenario, launch: PlannedLaunch, passes: int) -> tuple[Series, ...]:
+    """The pairs of a launch, each for as long as ``passes`` passes take."""
+    exact = truth(scenario)
+    rng = np.random.default_rng([scenario.seed, 2])
+    index = {name: i for i, name in enumerate(names(scenario.nodes))}
+    found = []
+    for case in launch.cases:
+        if case.pattern == scenario.quantity:
+            ends = launch.nodes[case.origin], launch.nodes[case.target]
+            truly = exact[index[ends[0]], index[ends[1]]]
+            values = _noisy(np.full(passes, truly), scenario.noise, rng, "bandwidth")
+            found.append(_series(case, ends, float(np.median(values))))
+    return tuple(found)
+
+
+def _series(case: Case, ends: tuple[str, str], value: float) -> Series:
+    estimate = Estimate(value, value, value, 0.95, 1, 1)
+    point = Point(case.message_bytes, estimate, estimate, ())
+    return Series(case.pattern, *ends, (point,))
 
 
 def matrix_of(scenario: Scenario, passes: F64) -> PairMatrix:

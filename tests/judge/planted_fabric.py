@@ -16,7 +16,7 @@ from fabricgauge.model.topology import Topology
 from fabricgauge.model.verdict import Verdict
 from fabricgauge.stats.pairs.analysis import analyse_all
 from fabricgauge.stats.pairs.matrices import matrices
-from fabricgauge.stats.pairs.settled import settled
+from fabricgauge.stats.pairs.settled import settled_all
 from fabricgauge.stats.series import series_of
 
 MIB = 1 << 20
@@ -141,5 +141,5 @@ def verdicts(of: Run, topology: Topology = Topology()) -> tuple[Verdict, ...]:  
     made = [one for one in of.launches if one.rounds]
     seen_again = series_of([one for one in of.launches if one.purpose == "again"])
     analyses = analyse_all(matrices(made), topology)
-    fabric = FabricResult(tuple(settled(one, seen_again) for one in analyses))
+    fabric = FabricResult(settled_all(analyses, seen_again))
     return judge(of, {"net1": planted.ceiling()}, fabric=fabric)

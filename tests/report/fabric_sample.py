@@ -73,6 +73,7 @@ def analysis(nodes: Sequence[str], quantity: Quantity, slow: int | None) -> Pair
     return PairAnalysis(
         matrix=found, groups=groups, grouped_by="topology", typical=typical, noise=0.011,
         between=np.full((len(groups), len(groups)), typical),
+        expected=np.full((len(groups) + 1, len(groups) + 1), typical),
         order=tuple(range(len(nodes))), ranking=ranking(found, typical),
         spectrum=Spectrum(tuple(edges.tolist()), tuple(counts.tolist()), (typical,)),
         findings=(finding(nodes[slow], len(nodes)),) if is_slow and slow is not None else (),

@@ -79,17 +79,20 @@ def fabric_wanted(options: dict[str, Any], reach: "Reach") -> "FabricWanted":
     import msgspec
 
     from fabricgauge.plan.fabric_plan import FabricWanted
-    from fabricgauge.plan.fabric_profiles import FABRIC_PROFILES
+    from fabricgauge.plan.fabric_profiles import FABRIC_PROFILES, simulated
     from fabricgauge.settings import seconds, size_bytes
 
     said = {"launches": options["launches"], "relative_half_width": options["half_width"]}
     changes = {key: value for key, value in said.items() if value is not None}
     if options["case_budget"] is not None:
         changes["case_s"] = (options["case_budget"], options["case_budget"])
+    profile = FABRIC_PROFILES[options["profile"]]
+    if options["sim"]:
+        profile = simulated(profile)
     nodes = _nodes(options, reach)
     sizes = options["sizes"]
     return FabricWanted(
-        profile=msgspec.structs.replace(FABRIC_PROFILES[options["profile"]], **changes),
+        profile=msgspec.structs.replace(profile, **changes),
         nodes=tuple(node for node in nodes for _ in range(options["ppn"])),
         check_data=options["check_data"],
         budget_s=seconds(options["budget"]) if options["budget"] else 0.0,

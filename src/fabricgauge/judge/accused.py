@@ -62,8 +62,9 @@ def effect(one: Finding) -> str:
     """``bandwidth at 1 MiB 75.1 % lower than the others' (74.8 % to 75.3 %)``."""
     ends = sorted((abs(one.low), abs(one.high)))
     word = "lower" if one.effect < 0 else "higher"
+    pairs = wording.counted(one.affected, "pair")
     return (
         f"{one.quantity} {wording.at(one.message_bytes)} {wording.percent(abs(one.effect))} {word}"
         f" than the others' (interval {wording.percent(ends[0])} to"
-        f" {wording.percent(ends[1])}; false-discovery rate {one.q:.2g}; {one.affected:,} pairs)"
+        f" {wording.percent(ends[1])}; false-discovery rate {one.q:.2g}; {pairs})"
     )

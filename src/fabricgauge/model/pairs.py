@@ -49,6 +49,10 @@ def matrix_keys(matrices: Sequence[PairMatrix]) -> tuple[str, ...]:
 #: group's way to all others, or one of a node's rails.
 Part = Literal["node", "sender", "receiver", "pair", "direction", "group", "rail"]
 
+#: Parts that are one node, and parts that are the way between two.
+ENDS: frozenset[Part] = frozenset({"node", "sender", "receiver"})
+WAYS: frozenset[Part] = frozenset({"pair", "direction"})
+
 
 class Finding(msgspec.Struct, frozen=True):
     """One named fault. ``names`` are a node, two nodes (from, to), or a group.
@@ -115,8 +119,10 @@ class PairAnalysis(msgspec.Struct, frozen=True, eq=False):
 
     ``typical`` is the median over pairs, in the matrix's unit; ``noise`` the relative
     standard deviation of what the model leaves unexplained. ``between`` is (G, G): the median from
-    group to group, NaN where nothing was measured. ``order`` lists the nodes' indices,
-    group by group, for a picture.
+    group to group, NaN where nothing was measured. ``expected`` is (G + 1, G + 1): what a healthy
+    pair has from group to group, last the nodes on their own. ``order`` lists the nodes' indices,
+    group by group, for a picture. ``doubtful`` are pairs that are too little conspicuous
+    to be told, and conspicuous enough to be measured again.
     """
 
     matrix: PairMatrix
@@ -125,11 +131,13 @@ class PairAnalysis(msgspec.Struct, frozen=True, eq=False):
     typical: float
     noise: float
     between: NDArray[np.float64]
+    expected: NDArray[np.float64]
     order: tuple[int, ...]
     ranking: tuple[NodeRank, ...]
     spectrum: Spectrum
     findings: tuple[Finding, ...]
     suspects: tuple[Suspect, ...]
+    doubtful: tuple[Suspect, ...] = ()
 
 
 class FabricResult(msgspec.Struct, frozen=True, eq=False):

@@ -1,6 +1,6 @@
 """The all-pairs cases of a launch: how long each pair measures, and how many of the rounds."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from math import ceil
 
 import msgspec
@@ -32,7 +32,7 @@ class Field(msgspec.Struct, frozen=True):
     ranks: int
     concurrent: int
     payload_bytes_per_s: float
-    pair_s: tuple[float, float]
+    pair_s: Mapping[TournamentPattern, tuple[float, float]]
     part: tuple[int, int]
     seed: int
 
@@ -78,7 +78,7 @@ def _wanted(profile: FabricProfile) -> list[tuple[TournamentPattern, int]]:
 
 def _case(pattern: TournamentPattern, message_bytes: int, field: Field, available_s: float) -> Case:
     """A tournament within ``available_s``: first fewer samples of a pair, then fewer rounds."""
-    least_s, most_s = field.pair_s
+    least_s, most_s = field.pair_s[pattern]
     pair_s = min(most_s, max(least_s, field.most_per_turn_s(pattern, available_s)))
     message_bytes, window, needed_s = _samples(pattern, message_bytes, field, pair_s)
     pair_s = max(pair_s, needed_s)

@@ -156,7 +156,10 @@ def _parts(wanted: FabricWanted, ceiling: Ceiling | Skipped, available_s: float)
         ranks=ranks,
         concurrent=wanted.concurrent or int(wanted.virtual),
         payload_bytes_per_s=shared_rate,
-        pair_s=profile.pair_s,
+        pair_s={
+            "all_pairs_latency": profile.round_trips_s,
+            "all_pairs_bandwidth": profile.stream_s,
+        },
         part=(0, profile.launches),
         seed=wanted.seed,
     )

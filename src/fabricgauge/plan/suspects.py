@@ -14,23 +14,27 @@ import msgspec
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Network
-from fabricgauge.model.pairs import Finding, Quantity, Suspect
+from fabricgauge.model.pairs import WAYS, Finding, Quantity, Suspect
 from fabricgauge.model.plan import Case, PlannedLaunch
 from fabricgauge.model.topology import Topology
 from fabricgauge.plan.cases import cases
 from fabricgauge.plan.profiles import MIB
 
+_Size = tuple[Quantity, int]
+
 #: Good partners of each suspect: one may turn out to be none, a third one decides.
 PARTNERS = 3
+#: So many good nodes meet each other: their pairs show how far good pairs differ.
+CONTROLS = 5
 #: Further suspects are left for another time: some minutes are what a check can spend on it.
 MOST_SUSPECTS = 16
 #: So many nodes stand for a suspect group.
 NODES_OF_GROUP = 2
 CASE_S = 0.5
-SIZES: tuple[tuple[Quantity, int], ...] = (("latency", 8), ("bandwidth", MIB))
+SIZES: tuple[_Size, ...] = (("latency", 8), ("bandwidth", MIB))
 
 #: Who meets whom, and with what.
-_Meetings = dict[tuple[str, str], dict[tuple[Quantity, int], None]]
+_Meetings = dict[tuple[str, str], dict[_Size, None]]
 
 
 class Again(msgspec.Struct, frozen=True):
@@ -47,34 +51,66 @@ def again(
     network: Network | None,
     payload_bytes_per_s: float,
     topology: Topology | None = None,
+    doubtful: Sequence[Suspect] = (),
 ) -> Again | Skipped:
     """A launch that measures each of ``accused`` again, the worst first.
 
-    ``healthy`` are nodes that nobody suspects, the best first. ``topology`` says which nodes a
-    suspect group has, and lets a node of its own group be among its partners.
+    Of ``doubtful`` pairs nobody is suspected: only they themselves are measured. ``healthy``
+    are nodes that nobody suspects, the best first. ``topology`` says which nodes a suspect group
+    has, and lets a node of its own group be among its partners.
     """
     within = topology or Topology()
-    suspected = {name for one in accused for name in _nodes(one, within)}
-    good = tuple(dict.fromkeys(node for node in healthy if node not in suspected))
+    good = _good(accused, healthy, within)
     worst_first = sorted(accused, key=lambda one: -abs(one.effect))
     chosen = [one for one in worst_first if _nodes(one, within)][:MOST_SUSPECTS]
-    if not chosen:
+    if not chosen and not doubtful:
         return Skipped("nobody is suspected whose nodes are known")
     if not good:
         return Skipped("every node is suspected; there is no good partner to measure them against")
-    launch = _launch(number, network, _planned(chosen, good, within), payload_bytes_per_s)
+    launch = _launch(number, network, _planned(chosen, doubtful, good, within), payload_bytes_per_s)
     return Again(launch, tuple(one.names for one in worst_first if one not in chosen))
 
 
+def _good(
+    accused: Sequence[Finding | Suspect], healthy: Sequence[str], within: Topology
+) -> tuple[str, ...]:
+    """Nodes that are not suspected themselves, ends of suspect ways only after all others."""
+    ends = {name for one in accused if one.part in WAYS for name in one.names}
+    suspected = {
+        name for one in accused if one.part not in WAYS for name in _nodes(one, within)
+    }  # fmt: skip
+    spared = [node for node in dict.fromkeys(healthy) if node not in suspected]
+    return tuple(sorted(spared, key=lambda node: node in ends))
+
+
 def _planned(
-    chosen: Sequence[Finding | Suspect], good: Sequence[str], within: Topology
+    chosen: Sequence[Finding | Suspect],
+    doubtful: Sequence[Suspect],
+    good: Sequence[str],
+    within: Topology,
 ) -> _Meetings:
     planned: _Meetings = {}
-    for one in chosen:
-        for pair in (*_meetings(one, good, within), *combinations(good[:PARTNERS], 2)):
-            known = pair[::-1] if pair[::-1] in planned else pair
-            planned.setdefault(known, {}).update(_sizes(one))
+    for pair, sizes in _asked(chosen, doubtful, good, within):
+        known = pair[::-1] if pair[::-1] in planned else pair
+        planned.setdefault(known, {}).update(dict.fromkeys(sizes))
     return planned
+
+
+def _asked(
+    chosen: Sequence[Finding | Suspect],
+    doubtful: Sequence[Suspect],
+    good: Sequence[str],
+    within: Topology,
+) -> Iterator[tuple[tuple[str, str], tuple[_Size, ...]]]:
+    """Who is to meet whom with what: everybody's own meetings, and good pairs beside them."""
+    controls = tuple(combinations(good[:CONTROLS], 2))
+    for one in chosen:
+        for pair in (*_meetings(one, good, within), *controls):
+            yield pair, _sizes(one)
+    for one in doubtful:
+        own = tuple(size for size in SIZES if size[0] == one.quantity)
+        for pair in (*combinations(one.names, 2), *controls):
+            yield pair, own
 
 
 def _nodes(one: Finding | Suspect, within: Topology) -> tuple[str, ...]:
@@ -82,7 +118,7 @@ def _nodes(one: Finding | Suspect, within: Topology) -> tuple[str, ...]:
     if one.part == "group":
         members = (group.nodes for group in within.groups if group.name == one.names[0])
         return next(members, ())
-    return one.names if one.part in ("pair", "direction") else one.names[:1]
+    return one.names if one.part in WAYS else one.names[:1]
 
 
 def _meetings(
@@ -93,8 +129,9 @@ def _meetings(
     if one.part == "group":
         nodes = nodes[:NODES_OF_GROUP]
     yield from combinations(nodes, 2)
+    others = tuple(node for node in good if node not in nodes)
     for node in nodes:
-        yield from ((node, partner) for partner in _partners(node, good, within))
+        yield from ((node, partner) for partner in _partners(node, others, within))
 
 
 def _partners(node: str, good: Sequence[str], within: Topology) -> tuple[str, ...]:
@@ -105,12 +142,10 @@ def _partners(node: str, good: Sequence[str], within: Topology) -> tuple[str, ..
     return (*near, *far)[:PARTNERS]
 
 
-def _sizes(one: Finding | Suspect) -> dict[tuple[Quantity, int], None]:
+def _sizes(one: Finding | Suspect) -> tuple[_Size, ...]:
     """Both quantities, for one often explains the other; also at the size of the accusation."""
-    sizes: dict[tuple[Quantity, int], None] = dict.fromkeys(SIZES)
-    if isinstance(one, Finding):
-        sizes[one.quantity, one.message_bytes] = None
-    return sizes
+    accused = ((one.quantity, one.message_bytes),) if isinstance(one, Finding) else ()
+    return (*SIZES, *accused)
 
 
 def _launch(

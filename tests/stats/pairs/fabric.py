@@ -1,7 +1,8 @@
 """Fabrics for the tests, from the planted ones of the benchmarks."""
 
 import numpy as np
-from benchmarks.planted import Fault, Scenario, Synthetic
+from benchmarks.planted import Fault, Scenario
+from benchmarks.planted import measured as measured_in
 from numpy.typing import NDArray
 
 from fabricgauge.model.pairs import PairAnalysis, PairMatrix, Quantity
@@ -22,7 +23,7 @@ def measured(
     collided: float = 0.0,
 ) -> PairMatrix:
     """A matrix with planted faults."""
-    return Synthetic().measure(
+    return measured_in(
         Scenario(seed, nodes, quantity, noise, passes, faults, oversubscribed, collided)
     )
 

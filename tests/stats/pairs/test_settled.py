@@ -8,7 +8,7 @@ from fabricgauge.model.pairs import PairAnalysis, Suspect
 from fabricgauge.model.topology import Group, Topology
 from fabricgauge.stats.pairs.analysis import analyse_all
 from fabricgauge.stats.pairs.matrices import matrices
-from fabricgauge.stats.pairs.settled import settled
+from fabricgauge.stats.pairs.settled import settled_all
 from fabricgauge.stats.series import Series, series_of
 
 PAIRS = [
@@ -38,12 +38,17 @@ def series(shares: many.Pairs) -> tuple[Series, ...]:
     return series_of([many.again(4, PAIRS, shares)])
 
 
+def settled_one(given: PairAnalysis, seen: tuple[Series, ...]) -> PairAnalysis:
+    (found,) = settled_all([given], seen)
+    return found
+
+
 SENDING = Suspect("sender", ("c1",), "bandwidth", -0.7, "noise", "again")
 RECEIVING = Suspect("receiver", ("c1",), "bandwidth", -0.7, "noise", "again")
 
 
 def test_both_directions_of_a_node_that_is_slow_again_are_that_node() -> None:
-    found = settled(bandwidth(SENDING, RECEIVING), series(many.slow(0)))
+    found = settled_one(bandwidth(SENDING, RECEIVING), series(many.slow(0)))
     (finding,) = found.findings
     assert (finding.part, finding.names) == ("node", ("c1",))
     assert finding.effect == pytest.approx(-0.75, abs=0.02)
@@ -54,23 +59,23 @@ def test_both_directions_of_a_node_that_is_slow_again_are_that_node() -> None:
 
 def test_a_suspect_that_is_as_fast_as_the_others_stays_one() -> None:
     given = bandwidth(SENDING, RECEIVING)
-    assert settled(given, series(many.sound)) is given
+    assert settled_one(given, series(many.sound)) is given
 
 
 def test_nobody_is_named_without_a_second_measurement() -> None:
     given = bandwidth(SENDING)
-    assert settled(given, ()) is given
+    assert settled_one(given, ()) is given
 
 
 def test_a_clear_but_small_difference_is_no_fault() -> None:
     given = bandwidth(SENDING)
-    assert settled(given, series(many.slow(0, share=0.97))) is given
+    assert settled_one(given, series(many.slow(0, share=0.97))) is given
 
 
 def test_one_pair_of_each_is_too_few_whatever_it_shows() -> None:
     given = bandwidth(SENDING)
     few = series_of([many.again(4, [(0, 1), (1, 2)], many.slow(0))])
-    assert settled(given, few) is given
+    assert settled_one(given, few) is given
 
 
 def test_a_group_is_named_where_most_of_its_nodes_are_slow() -> None:
@@ -86,6 +91,6 @@ def test_a_group_is_named_where_most_of_its_nodes_are_slow() -> None:
         return many.sound(origin, target) * (0.5 if (origin < 2) != (target < 2) else 1.0)
 
     pairs = [(one, other) for one in range(6) for other in range(6) if one != other]
-    (finding,) = settled(given, series_of([many.again(6, pairs, crossing)])).findings
+    (finding,) = settled_one(given, series_of([many.again(6, pairs, crossing)])).findings
     assert (finding.part, finding.names) == ("group", ("leaf1",))
     assert finding.effect == pytest.approx(-0.5, abs=0.02)

@@ -11,7 +11,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.pairs import Finding, PairAnalysis, Suspect
 from fabricgauge.model.verdict import Figure, Outcome, Verdict
 from fabricgauge.stats.pairs.again import Again, again
-from fabricgauge.stats.pairs.settled import nodes_of
+from fabricgauge.stats.pairs.doubted import doubted, nodes_of
 
 ID = "outliers"
 TITLE = "No node, direction, link or group is slower than its peers"
@@ -62,7 +62,7 @@ def _fault(
     context: Context, subject: Subject, one: Accused, faults: tuple[Accused, ...]
 ) -> Verdict:
     worst = one.worst
-    seen_again = _again(subject, worst, faults)
+    seen_again = _again(subject, worst)
     confirmed = isinstance(seen_again, Again) and seen_again.confirmed
     outcome = Outcome.FAIL if confirmed else Outcome.INCONCLUSIVE
     likely = _likely(context, subject, worst, faults)
@@ -95,10 +95,9 @@ _NAMED = {
 }
 
 
-def _again(subject: Subject, one: Finding, faults: tuple[Accused, ...]) -> Again | Skipped:
-    names = {name for fault in faults for name in _nodes(subject, fault.worst)}
-    members = _nodes(subject, one) if one.part == "group" else ()
-    return again(one, subject.again, names, members)
+def _again(subject: Subject, one: Finding) -> Again | Skipped:
+    analysis = next(each for each in subject.pairs if one in each.findings)
+    return again(analysis, one, subject.again, doubted(subject.pairs))
 
 
 def _nodes(subject: Subject, one: Finding) -> tuple[str, ...]:

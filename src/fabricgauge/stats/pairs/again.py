@@ -1,7 +1,8 @@
 """Suspects measured once more, one pair at a time, held against good pairs of the same launch.
 
 Of a latency the fastest messages count: what lies on the way delays those as well, while a host
-that is busy, which is no matter of the network, delays most but not all.
+that is busy, which is no matter of the network, delays most but not all. Latencies are compared as
+if all ways were as long as the usual one.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -10,7 +11,9 @@ import msgspec
 import numpy as np
 
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.pairs import Finding
+from fabricgauge.model.pairs import WAYS, Finding, PairAnalysis
+from fabricgauge.stats.pairs.distances import Distances, distances
+from fabricgauge.stats.pairs.doubted import Doubted, nodes_of
 from fabricgauge.stats.series import Point, Series
 
 #: As much of the effect must be there again for the suspicion to be confirmed.
@@ -20,7 +23,7 @@ CONFIRMED = 0.5
 class Again(msgspec.Struct, frozen=True):
     """What a suspect did alone. ``effect`` is as in :class:`Finding`, relative to ``controls``
     good pairs; ``partners`` are those whom it met, ``good`` and ``own`` the medians over pairs in
-    the quantity's unit, of a latency those of the fastest messages.
+    the quantity's unit, of a latency those of the fastest messages, at the usual distance.
     """
 
     effect: float
@@ -32,71 +35,73 @@ class Again(msgspec.Struct, frozen=True):
 
 
 def again(
-    finding: Finding,
-    series: Sequence[Series],
-    accused: Collection[str],
-    members: Collection[str] = (),
+    analysis: PairAnalysis, finding: Finding, series: Sequence[Series], others: Doubted
 ) -> Again | Skipped:
-    """What the pairs that were measured again say of a finding.
+    """What the pairs that were measured again say of a finding of that analysis.
 
-    ``accused`` are all nodes that stand in any finding: what they take part in shows nothing of
-    another one. ``members`` are the nodes of the group, if it is one that is accused.
+    What ``others`` take part in shows nothing of it.
     """
-    own, good = _sides(finding, series, accused, members)
-    own_values, good_values = _values(finding, own), _values(finding, good)
-    if not own_values:
+    sides = sides_of(analysis, finding, series, others)
+    if not sides.own:
         return Skipped("it was not measured again")
-    if not good_values:
+    if not sides.good:
         return Skipped("no two good nodes were measured beside it")
-    here, usual = float(np.median(own_values)), float(np.median(good_values))
+    here, usual = float(np.median(sides.own)), float(np.median(sides.good))
     effect = here / usual - 1.0
-    partners = {end for one in own for end in (one.origin, one.target)} - {*finding.names, *members}
     confirmed = effect * finding.effect > 0 and abs(effect) >= CONFIRMED * abs(finding.effect)
-    return Again(effect, here, usual, tuple(sorted(partners)), len(good_values), confirmed)
+    return Again(effect, here, usual, sides.partners, len(sides.good), confirmed)
 
 
-def pair_values(
-    finding: Finding, series: Sequence[Series], accused: Collection[str]
-) -> tuple[list[float], list[float]]:
-    """What the accused pairs, and the good ones beside them, did; in the quantity's unit."""
-    own, good = _sides(finding, series, accused, ())
-    return _values(finding, own), _values(finding, good)
+class Sides(msgspec.Struct, frozen=True):
+    """What the accused pairs, and the good ones beside them, did; in the quantity's unit.
+
+    ``partners`` are those whom the accused met.
+    """
+
+    own: tuple[float, ...]
+    good: tuple[float, ...]
+    partners: tuple[str, ...]
 
 
-def _sides(
-    finding: Finding, series: Sequence[Series], accused: Collection[str], members: Collection[str]
-) -> tuple[list[Series], list[Series]]:
-    fitting = [one for one in series if one.pattern == finding.quantity]
-    own = [one for one in fitting if _concerns(finding, one, accused, members)]
-    good = [one for one in fitting if one.origin not in accused and one.target not in accused]
-    return own, good
+def sides_of(
+    analysis: PairAnalysis, claim: Finding, series: Sequence[Series], others: Doubted
+) -> Sides:
+    """The pairs that show the claim, and good ones; beside a way, those of its ends are good."""
+    ways = distances(analysis)
+    fitting = [one for one in series if one.pattern == claim.quantity]
+    accused = nodes_of(analysis, claim)
+    own = [one for one in fitting if _concerns(claim, one, accused, others)]
+    good = [one for one in fitting if others.spares(one)]
+    met = {end for one in own for end in (one.origin, one.target)}
+    return Sides(
+        tuple(_values(claim, own, ways)),
+        tuple(_values(claim, good, ways)),
+        tuple(sorted(met.difference(accused))),
+    )
 
 
-def _concerns(
-    finding: Finding, one: Series, accused: Collection[str], members: Collection[str]
-) -> bool:
-    """Whether a pair shows the accused part with somebody who is not accused."""
+def _concerns(claim: Finding, one: Series, accused: Collection[str], others: Doubted) -> bool:
+    """Whether a pair shows the accused part with somebody who is not doubted."""
     ends = (one.origin, one.target)
-    if finding.part in ("pair", "direction"):
-        directed = finding.part == "direction" and finding.quantity == "bandwidth"
-        return ends == finding.names if directed else set(ends) == set(finding.names)
-    own = set(members) if finding.part == "group" else {finding.names[0]}
-    inside = [end in own for end in ends]
-    if sum(inside) != 1 or ends[inside.index(False)] in set(accused) - own:
+    if claim.part in WAYS:
+        directed = claim.part == "direction" and claim.quantity == "bandwidth"
+        return ends == claim.names if directed else set(ends) == set(claim.names)
+    inside = [end in accused for end in ends]
+    if sum(inside) != 1 or ends[inside.index(False)] in others.nodes:
         return False
-    return _ROLES.get(finding.part, _either)(finding, inside)
+    return frozenset(ends) not in others.ways and _ROLES.get(claim.part, _either)(claim, inside)
 
 
-def _either(finding: Finding, inside: Sequence[bool]) -> bool:
+def _either(claim: Finding, inside: Sequence[bool]) -> bool:
     return True
 
 
-def _first(finding: Finding, inside: Sequence[bool]) -> bool:
-    return inside[0] or finding.quantity == "latency"
+def _first(claim: Finding, inside: Sequence[bool]) -> bool:
+    return inside[0] or claim.quantity == "latency"
 
 
-def _second(finding: Finding, inside: Sequence[bool]) -> bool:
-    return inside[1] or finding.quantity == "latency"
+def _second(claim: Finding, inside: Sequence[bool]) -> bool:
+    return inside[1] or claim.quantity == "latency"
 
 
 _ROLES: dict[str, Callable[[Finding, Sequence[bool]], bool]] = {
@@ -105,18 +110,19 @@ _ROLES: dict[str, Callable[[Finding, Sequence[bool]], bool]] = {
 }
 
 
-def _values(finding: Finding, series: Sequence[Series]) -> list[float]:
-    """Each pair's bandwidth, or fastest message, at the size nearest to the finding's."""
+def _values(claim: Finding, series: Sequence[Series], ways: Distances) -> list[float]:
+    """Each pair's bandwidth, or fastest message, at the size nearest to the claim's."""
     values = []
     for one in series:
         nearest = min(
             one.points,
-            key=lambda point: abs(point.message_bytes - finding.message_bytes),
+            key=lambda point: abs(point.message_bytes - claim.message_bytes),
             default=None,
         )
         if nearest is not None:
-            latency = finding.quantity == "latency"
-            values.append(_fastest_s(nearest) if latency else nearest.bandwidth.value)
+            latency = claim.quantity == "latency"
+            value = _fastest_s(nearest) if latency else nearest.bandwidth.value
+            values.append(value - ways.beyond_usual(one))
     return values
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from fabricgauge.model.pairs import Finding, PairAnalysis, PairMatrix, Spectrum
 from fabricgauge.model.topology import Topology
-from fabricgauge.stats.pairs.between import Blocks, between, blocks, order
+from fabricgauge.stats.pairs.between import Blocks, blocks, in_unit, order
 from fabricgauge.stats.pairs.changing import changing, jitter, restless
 from fabricgauge.stats.pairs.ends import Both, End, Search, doubtful, find_ends
 from fabricgauge.stats.pairs.expected import subtract_expected
@@ -44,6 +44,7 @@ class Solved(msgspec.Struct, frozen=True, eq=False):
     grouping: Grouping
     blocks: Blocks
     noise: Noise
+    expected: F64
     crossing: Crossing | None
     uplinks: list[End]
     ends: list[End]
@@ -90,10 +91,12 @@ def analyse(
         *(naming.restless(int(i), jitters) for i in restless(jitters)),
     ]
     return PairAnalysis(
-        matrix, groups.groups, groups.by, start.typical, rest.sigma, between(start, solved.blocks),
+        matrix, groups.groups, groups.by, start.typical, rest.sigma,
+        in_unit(start, solved.blocks.middle[:-1, :-1]), in_unit(start, solved.expected),
         order(groups),
         ranking(matrix, solved.slow, groups, solved.both, jitters),
         spectrum(matrix.values, rest.sigma, twice=start.adds_up), findings, tuple(suspects),
+        tuple(rest.looked_at_again(naming)),
     )  # fmt: skip
 
 
@@ -112,7 +115,7 @@ def solve(matrix: PairMatrix, slow: Slowness, groups: Grouping, limits: Limits) 
     search = Search(left, level, limits, bottleneck)
     ends, both = find_ends(search)
     maybe = doubtful(search, ends, both)
-    return Solved(slow, groups, table, level, crossing, uplinks, ends, maybe, both, left)
+    return Solved(slow, groups, table, level, expected, crossing, uplinks, ends, maybe, both, left)
 
 
 def _remaining(matrix: PairMatrix, solved: Solved, limits: Limits) -> Remaining:
@@ -173,6 +176,6 @@ def _nothing(matrix: PairMatrix, groups: Grouping) -> PairAnalysis:
     """Of a matrix in which nothing was measured."""
     table: F64 = np.full((len(groups.groups), len(groups.groups)), np.nan)
     return PairAnalysis(
-        matrix, groups.groups, groups.by, 0.0, 0.0, table, order(groups), (),
+        matrix, groups.groups, groups.by, 0.0, 0.0, table, table, order(groups), (),
         Spectrum((), (), ()), (), (),
     )  # fmt: skip

@@ -39,12 +39,11 @@ def blocks(values: F32, grouping: Grouping) -> Blocks:
     return Blocks(table[0], table[1])
 
 
-def between(slow: Slowness, table: Blocks) -> F64:
-    """The medians from group to group in the matrix's own unit, (G, G)."""
-    found = table.middle[:-1, :-1]
+def in_unit(slow: Slowness, table: F64) -> F64:
+    """A table of slownesses in the matrix's own unit."""
     if slow.adds_up:
-        return slow.typical * (1.0 + found)
-    unit: F64 = slow.typical * np.exp(-found)
+        return slow.typical * (1.0 + table)
+    unit: F64 = slow.typical * np.exp(-table)
     return unit
 
 

@@ -15,8 +15,9 @@ from fabricgauge.stats.pairs.slowness import Slowness, effect
 from fabricgauge.stats.pairs.strips import F32, F64
 from fabricgauge.stats.pairs.uplinks import Crossing
 
-_AGAIN = "measure it again with nodes that are known to be good, one pair at a time"
-_AGAIN_PAIR = (
+#: Tests that a second look at single pairs makes.
+AGAIN = "measure it again with nodes that are known to be good, one pair at a time"
+AGAIN_PAIR = (
     "measure this pair again on its own, and each of its ends with a node that is known to be good"
 )
 
@@ -83,7 +84,7 @@ class Naming(msgspec.Struct, frozen=True, eq=False):
         part: Part = "pair" if self.slow.adds_up else "direction"
         return Suspect(
             part, self._ends(singles, at), self.slow.quantity,
-            self._effect(float(singles.level[at])), reason, _AGAIN_PAIR,
+            self._effect(float(singles.level[at])), reason, AGAIN_PAIR,
         )  # fmt: skip
 
     def collisions(self, singles: Singles, count: int) -> Suspect:
@@ -105,7 +106,7 @@ class Naming(msgspec.Struct, frozen=True, eq=False):
         return self.suspected_node("node", index, level, reason, test)
 
     def suspected_node(
-        self, part: Part, index: int, level: float, reason: str, test: str = _AGAIN
+        self, part: Part, index: int, level: float, reason: str, test: str = AGAIN
     ) -> Suspect:
         name = (self.matrix.nodes[index],)
         return Suspect(part, name, self.slow.quantity, self._effect(level), reason, test)

@@ -10,7 +10,7 @@ from fabricgauge.model.pairs import Finding, Suspect
 from fabricgauge.stats.pairs.explained import Left
 from fabricgauge.stats.pairs.limits import Limits
 from fabricgauge.stats.pairs.naming import Naming
-from fabricgauge.stats.pairs.singles import Residual, Singles, sure
+from fabricgauge.stats.pairs.singles import Residual, Singles, large_enough, sure
 
 #: A node with this share of its pairs slow, and so many, is suspected rather than each pair.
 _PARTLY, _SEVERAL = 0.15, 4
@@ -21,9 +21,13 @@ _FEW, _NODES_PER_PAIR = 2, 16
 #: Pairs that look slow but are not sure: suspected up to this rate of false ones, so many at most.
 _LOOSE_RATE, _MOST = 0.2, 20
 
+#: So many pairs that are less conspicuous are worth another look.
+_MOST_DOUBTFUL = 8
+
 #: Of so many conspicuous pairs, the surest ones, it is looked up whom else their ends met.
 _LOOK = 4096
 
+_LITTLE = "slower than most, as chance makes some of so many"
 _NOBODY_ELSE = "an end of it was measured with nobody else, so it may be that end"
 
 
@@ -31,7 +35,7 @@ class Remaining(msgspec.Struct, frozen=True, eq=False):
     """Slow pairs by what is made of them; ``sigma`` is the noise of a pair.
 
     ``together`` are the first direction and whether the other one is slow too; ``scattered`` are
-    too many to be single links.
+    too many to be single links; ``doubtful`` are too little conspicuous to be told.
     """
 
     singles: Singles
@@ -41,6 +45,7 @@ class Remaining(msgspec.Struct, frozen=True, eq=False):
     scattered: Singles
     scattered_pairs: int
     unsure: tuple[tuple[int, str], ...]
+    doubtful: tuple[int, ...]
 
     def findings(self, naming: Naming) -> list[Finding]:
         return [naming.pair(self.singles, at, both=both) for at, both in self.together]
@@ -51,6 +56,10 @@ class Remaining(msgspec.Struct, frozen=True, eq=False):
             found.append(naming.collisions(self.scattered, self.scattered_pairs))
         found += [naming.suspected_pair(self.singles, at, why) for at, why in self.unsure]
         return found
+
+    def looked_at_again(self, naming: Naming) -> list[Suspect]:
+        """Pairs that only another measurement can tell from noise."""
+        return [naming.suspected_pair(self.singles, at, _LITTLE) for at in self.doubtful]
 
 
 def remaining(
@@ -70,11 +79,15 @@ def remaining(
         scattered = np.zeros_like(scattered)
     together = _directions(singles, named & ~scattered, singles.p <= 1e-3)
     loose = (singles.q <= _LOOSE_RATE) & large & ~scattered & ~elsewhere
-    loose[_others(singles, together)] = False
-    chosen = singles.only(scattered)
+    told = _others(singles, together)
+    loose[told] = False
+    unsure = tuple(_unsure(singles, loose, left, limits))
+    little = large_enough(singles, limit) & ~scattered & ~elsewhere
+    little[told] = False
+    little[_others(singles, [(at, False) for at, _ in unsure])] = False
     return Remaining(
-        singles, rest.sigma, tuple(together), tuple(partly), chosen,
-        _pairs(singles, scattered), tuple(_unsure(singles, loose, left, limits)),
+        singles, rest.sigma, tuple(together), tuple(partly), singles.only(scattered),
+        _pairs(singles, scattered), unsure, _surest(singles, little, _MOST_DOUBTFUL),
     )  # fmt: skip
 
 
@@ -90,11 +103,16 @@ def _unsure(
 ) -> list[tuple[int, str]]:
     """Each pair once, by its surer direction, with the reason why it is not named."""
     known = _otherwise_known(singles, left)
-    once = {_key(singles, int(at)): int(at) for at in np.flatnonzero(loose)[::-1]}
     return [
         (at, _why(singles, at, limits) if known[at] else _NOBODY_ELSE)
-        for at in sorted(once.values())[:_MOST]
+        for at in _surest(singles, loose, _MOST)
     ]
+
+
+def _surest(singles: Singles, chosen: NDArray[np.bool_], most: int) -> tuple[int, ...]:
+    """Each pair once, by its surer direction; the surest of them."""
+    once = {_key(singles, int(at)): int(at) for at in np.flatnonzero(chosen)[::-1]}
+    return tuple(sorted(once.values())[:most])
 
 
 def _otherwise_known(singles: Singles, left: Left) -> NDArray[np.bool_]:

@@ -117,11 +117,15 @@ def sure(singles: Singles, limit: float, rate: float) -> NDArray[np.bool_]:
     """
     needed = np.where(singles.passes <= _FEW_PASSES, singles.passes, 2 * singles.passes / 3)
     agreed = (singles.slow_in >= 2) & (singles.slow_in >= needed)
-    large = singles.level + REACH * singles.error >= limit
-    named: NDArray[np.bool_] = (
-        (singles.q <= rate) & agreed & large & (singles.level >= LEAST * limit)
-    )
+    named: NDArray[np.bool_] = (singles.q <= rate) & agreed & large_enough(singles, limit)
     return named
+
+
+def large_enough(singles: Singles, limit: float) -> NDArray[np.bool_]:
+    """Those whose effect may be that of a fault."""
+    reaching = singles.level + REACH * singles.error >= limit
+    large: NDArray[np.bool_] = reaching & (singles.level >= LEAST * limit)
+    return large
 
 
 def _conspicuous(
