@@ -22,6 +22,9 @@ ELEMENTS: dict[Quantity, tuple[Element, ...]] = {
 #: Scenarios without a fault in each draw.
 HEALTHY = 4
 
+#: Of two groups nobody can say whose uplink is slow.
+FEWEST_GROUPS = 3
+
 #: A part and whom it names: ("pair", ("n00001", "n00002")).
 Named = tuple[str, tuple[str, ...]]
 
@@ -41,16 +44,55 @@ class Outcome(msgspec.Struct, frozen=True):
     healthy: int
 
 
-def scenarios(nodes: Sequence[int], repeats: int, passes: int) -> Iterator[Scenario]:
-    """Every combination of size, quantity, noise and effect, for each element and for two faults.
+class Draw(msgspec.Struct, frozen=True):
+    """What is drawn for one quantity: each element with each effect, two at once, and nothing.
 
-    In ``HEALTHY`` more of each draw no fault is planted.
+    ``leaf`` is how many nodes a group has; uplinks are planted where there are three of them.
     """
+
+    quantity: Quantity
+    nodes: int
+    leaf: int
+    elements: tuple[Element, ...]
+    effects: tuple[float, ...]
+    healthy: int = HEALTHY
+
+    def plans(self, repeats: int, seed: int) -> Iterator[tuple[Fault, ...]]:
+        """What to plant in one scenario after the other."""
+        rng = np.random.default_rng([7, seed])
+        for _ in range(repeats):
+            yield from [()] * self.healthy
+            for effect in self.effects:
+                for element in self.elements:
+                    if element != "group" or self.nodes // self.leaf >= FEWEST_GROUPS:
+                        yield (self._fault(rng, element, effect),)
+                yield self._two(rng, effect)
+
+    def _two(self, rng: np.random.Generator, effect: float) -> tuple[Fault, ...]:
+        """Two faults that do not hide each other: on different nodes, neither a group."""
+        single = [one for one in self.elements if one != "group"]
+        while True:
+            first = self._fault(rng, single[rng.integers(len(single))], effect)
+            element = single[rng.integers(len(single))]
+            other = self._fault(rng, element, float(rng.choice(self.effects)))
+            if not set(first.at) & set(other.at):
+                return (first, other)
+
+    def _fault(self, rng: np.random.Generator, element: Element, effect: float) -> Fault:
+        if element == "group":
+            return Fault(element, (int(rng.integers(self.nodes // self.leaf)),), effect)
+        at = rng.choice(self.nodes, 2 if element == "pair" else 1, replace=False)
+        return Fault(element, tuple(int(one) for one in sorted(at)), effect)
+
+
+def scenarios(nodes: Sequence[int], repeats: int, passes: int) -> Iterator[Scenario]:
+    """Every combination of size, quantity and noise, each with its own draw."""
     seed = 0
     for count in nodes:
-        for quantity in ("bandwidth", "latency"):
+        for quantity, elements in ELEMENTS.items():
+            draw = Draw(quantity, count, LEAF, elements, EFFECTS[quantity])
             for noise in NOISES:
-                for faults in _plans(quantity, count, repeats, seed):
+                for faults in draw.plans(repeats, seed):
                     seed += 1
                     yield Scenario(seed, count, quantity, noise, passes, faults)
 
@@ -77,38 +119,6 @@ def print_tables(outcomes: Sequence[Outcome], *, verbose: bool) -> None:
     for one in outcomes:
         if verbose and (one.missed or one.healthy or one.inexact):
             print(one)
-
-
-def _plans(quantity: Quantity, count: int, repeats: int, seed: int) -> Iterator[tuple[Fault, ...]]:
-    rng = np.random.default_rng([7, seed])
-    for _ in range(repeats):
-        yield from [()] * HEALTHY
-        for effect in EFFECTS[quantity]:
-            for element in ELEMENTS[quantity]:
-                if element != "group" or count // LEAF >= 3:
-                    yield (_fault(rng, element, count, effect),)
-            yield _two(rng, quantity, count, effect)
-
-
-def _two(
-    rng: np.random.Generator, quantity: Quantity, count: int, effect: float
-) -> tuple[Fault, ...]:
-    """Two faults that do not hide each other: on different nodes, neither a group."""
-    elements = [one for one in ELEMENTS[quantity] if one != "group"]
-    while True:
-        first = _fault(rng, elements[rng.integers(len(elements))], count, effect)
-        other = _fault(
-            rng, elements[rng.integers(len(elements))], count, float(rng.choice(EFFECTS[quantity]))
-        )
-        if not set(first.at) & set(other.at):
-            return (first, other)
-
-
-def _fault(rng: np.random.Generator, element: Element, count: int, effect: float) -> Fault:
-    if element == "group":
-        return Fault(element, (int(rng.integers(count // LEAF)),), effect)
-    at = rng.choice(count, 2 if element == "pair" else 1, replace=False)
-    return Fault(element, tuple(int(one) for one in sorted(at)), effect)
 
 
 def _by_noise(outcomes: Sequence[Outcome]) -> str:

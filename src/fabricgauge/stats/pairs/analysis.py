@@ -7,7 +7,7 @@ import numpy as np
 
 from fabricgauge.model.pairs import Finding, PairAnalysis, PairMatrix, Spectrum
 from fabricgauge.model.topology import Topology
-from fabricgauge.stats.pairs.between import Blocks, blocks, in_unit, order
+from fabricgauge.stats.pairs.between import Blocks, beside_own_block, blocks, in_unit, order
 from fabricgauge.stats.pairs.changing import changing, jitter, restless
 from fabricgauge.stats.pairs.ends import Both, End, Search, doubtful, find_ends
 from fabricgauge.stats.pairs.expected import subtract_expected
@@ -103,7 +103,7 @@ def analyse(
 def solve(matrix: PairMatrix, slow: Slowness, groups: Grouping, limits: Limits) -> Solved:
     """Take away what is expected, name slow groups, then slow ends; ``slow`` is changed."""
     table = blocks(slow.values, groups)
-    first = noise(matrix, slow)
+    first = noise(matrix, slow, beside_own_block(slow.values, groups, table.middle))
     uplinks = find_uplinks(slow, groups, table.fast, first, limits)
     expected = subtract_expected(slow, groups, table.fast, slow_blocks(uplinks, groups))
     level = noise(matrix, slow)

@@ -4,16 +4,19 @@ import msgspec
 import numpy as np
 
 from fabricgauge.stats.pairs.grouping import Grouping
+from fabricgauge.stats.pairs.noise import sampled_rows
 from fabricgauge.stats.pairs.slowness import Slowness
 from fabricgauge.stats.pairs.strips import F32, F64, quantiles
 
 _FAST = 0.35
+#: In a block of so many pairs one slow node does not move the median.
+_SEVERAL = 25
 
 
 class Blocks(msgspec.Struct, frozen=True, eq=False):
     """From each group to each, (G + 1, G + 1), last the loners; NaN where nothing was measured.
 
-    ``fast`` is a little to the fast side of the median: in small blocks half of the pairs may
+    ``fast`` is a little to the fast side of the median in small blocks, where half of the pairs may
     have a slow end.
     """
 
@@ -35,8 +38,20 @@ def blocks(values: F32, grouping: Grouping) -> Blocks:
             columns = np.stack([members[one] for one in alike])
             block = strip[:, columns].transpose(1, 0, 2).reshape(alike.size, -1)
             middle, fast = quantiles(block, (0.5, _FAST))[0]
-            table[0, group, alike], table[1, group, alike] = middle, fast
+            is_small = rows.size * size < _SEVERAL
+            table[0, group, alike], table[1, group, alike] = middle, fast if is_small else middle
     return Blocks(table[0], table[1])
+
+
+def beside_own_block(values: F32, grouping: Grouping, middle: F64) -> F32:
+    """A sample of rows, each pair less the median of the pairs from its group to the other.
+
+    A group that is slow with all others then adds nothing to the noise.
+    """
+    rows = sampled_rows(grouping.index.size)
+    usual = np.nan_to_num(middle).astype(np.float32)
+    within: F32 = values[rows] - usual[grouping.index[rows]][:, grouping.index]
+    return within
 
 
 def in_unit(slow: Slowness, table: F64) -> F64:

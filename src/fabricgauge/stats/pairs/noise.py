@@ -39,8 +39,10 @@ class Noise(msgspec.Struct, frozen=True):
         return np.maximum(FLOOR, np.sqrt(lasting + single / np.maximum(passes, 1)))
 
 
-def noise(matrix: PairMatrix, slow: Slowness) -> Noise:
+def noise(matrix: PairMatrix, slow: Slowness, sampled: F32 | None = None) -> Noise:
     """From the shortest interval that holds half of the pairs, and from the passes.
+
+    ``sampled`` are the values of ``sampled_rows`` where they are not simply those of ``slow``.
 
     Of the degrees of freedom that pairs and passes have a third and a half count, for the shortest
     interval is chosen and tails are heavy: by simulation, healthy nodes are then named in less than
@@ -50,7 +52,7 @@ def noise(matrix: PairMatrix, slow: Slowness) -> Noise:
     scales bears that but the shortest half (Rousseeuw and Leroy, 1988).
     """
     rows = sampled_rows(len(matrix.nodes))
-    values = slow.values[rows]
+    values = slow.values[rows] if sampled is None else sampled
     finite = values[np.isfinite(values)]
     single, passes, more = _between_passes(matrix, slow, rows)
     pairs = finite.size // 2 if slow.adds_up else finite.size
