@@ -9,11 +9,16 @@ import sys
 from collections.abc import Callable, Sequence
 
 from benchmarks import (
+    collectives,
     engine_instructions,
+    fault_detection,
     half_round_trip,
     help_time,
     log_reading,
     message_rate,
+    pair_scale,
+    report_scale,
+    simulated_detection,
     sweep_time,
 )
 from fabricgauge.model.errors import FabricgaugeError
@@ -35,7 +40,12 @@ def main() -> int:
         (engine_instructions.main, ()),
         (half_round_trip.main, suites),
         (message_rate.main, suites),
+        (collectives.main, suites),
         (sweep_time.main, suites),
+        (pair_scale.main, ()),
+        (report_scale.main, ()),
+        (fault_detection.main, ()),
+        (simulated_detection.main, ()),
     )
     return max(_attempt(benchmark, arguments) for benchmark, arguments in benchmarks)
 

@@ -17,7 +17,7 @@ def run(*launches: int) -> Run:
 def one(cases: tuple[Joint, ...], pattern: str, **wanted: object) -> Joint:
     found = [
         case for case in of_pattern(cases, pattern)
-        if all(getattr(case.alike, name) == value for name, value in wanted.items())
+        if all(getattr(case, name) == value for name, value in wanted.items())
     ]  # fmt: skip
     assert len(found) == 1
     return found[0]

@@ -4,6 +4,8 @@ import statistics
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from fabricgauge.model.measurement import Measurement, Times
 from fabricgauge.model.pattern import COLLECTIVE_PATTERNS
 from fabricgauge.model.run import Run
@@ -23,8 +25,10 @@ class Alike(NamedTuple):
     window: int
 
 
-class Joint(NamedTuple):
+class Joint(msgspec.Struct, frozen=True):
     """One case of many ranks: times in s per sample, rates in bytes/s and messages/s, in sum.
+
+    It is an entry of the JSON report as it is. Rates are 0 where messages are not counted.
 
     The median is that of the launches' medians, ``low_s`` to ``high_s`` reaches over all
     their intervals. Percentiles and late starts are those of the worst launch and of all;
@@ -32,7 +36,13 @@ class Joint(NamedTuple):
     for a blocking operation.
     """
 
-    alike: Alike
+    network: str | None
+    pattern: str
+    ranks: int
+    pairs: int
+    load: str
+    message_bytes: int
+    window: int
     median_s: float
     low_s: float
     high_s: float
@@ -50,12 +60,13 @@ class Joint(NamedTuple):
     overlap: float | None
     compute_s: float
     messages_per_s: float
+    bytes_per_s: float
     load_bytes_per_s: float
 
     @property
-    def bytes_per_s(self) -> float:
-        """Payload of all counted messages; 0 where messages are not counted."""
-        return self.messages_per_s * self.alike.message_bytes
+    def alike(self) -> Alike:
+        """What it is a case of."""
+        return Alike(*(getattr(self, name) for name in Alike._fields))
 
 
 class _Found(NamedTuple):
@@ -93,9 +104,10 @@ def _usable(run: Run) -> Iterator[tuple[Alike, _Found]]:
 
 def _joined(alike: Alike, found: Sequence[_Found]) -> Joint:
     together = [one.together for one in found]
+    messages_per_s = statistics.median(one.messages_per_s for one in together)
     overlaps = [one.overlap for one in together if one.overlap is not None]
     return Joint(
-        alike=alike,
+        **alike._asdict(),
         median_s=statistics.median(one.times.median_s for one in found),
         low_s=min(one.times.low_s for one in found),
         high_s=max(one.times.high_s for one in found),
@@ -112,7 +124,8 @@ def _joined(alike: Alike, found: Sequence[_Found]) -> Joint:
         late_starts=sum(one.late_starts for one in together),
         overlap=statistics.median(overlaps) if overlaps else None,
         compute_s=statistics.median(one.compute_s for one in together),
-        messages_per_s=statistics.median(one.messages_per_s for one in together),
+        messages_per_s=messages_per_s,
+        bytes_per_s=messages_per_s * alike.message_bytes,
         load_bytes_per_s=statistics.median(one.load_bytes_per_s for one in together),
     )
 
@@ -130,11 +143,11 @@ def _clock(together: Sequence[Together]) -> str:
 
 
 def collectives(cases: Sequence[Joint]) -> tuple[Joint, ...]:
-    return tuple(one for one in cases if one.alike.pattern in COLLECTIVE_PATTERNS)
+    return tuple(one for one in cases if one.pattern in COLLECTIVE_PATTERNS)
 
 
 def of_pattern(cases: Sequence[Joint], *patterns: str) -> tuple[Joint, ...]:
-    return tuple(one for one in cases if one.alike.pattern in patterns)
+    return tuple(one for one in cases if one.pattern in patterns)
 
 
 def idle(cases: Sequence[Joint], loaded: Joint) -> Joint | None:

@@ -18,24 +18,18 @@ COLUMNS = (
 def rows(judged: Judged) -> Iterator[Mapping[str, Cell]]:
     """Cases first, then the nodes of each matrix, worst first."""
     for case in joint(judged.run):
-        yield {**_of_alike(case), **_of_joint(case)}
+        yield _of_case(case)
     for analysis in judged.fabric.analyses:
         for one in analysis.ranking:
             yield {**_of_matrix(analysis), **_of_node(analysis, one)}
 
 
-def _of_alike(case: Joint) -> Mapping[str, Cell]:
-    alike = case.alike
-    return {
-        "suite": "fabricgauge", "network": alike.network, "pattern": alike.pattern,
-        "message_bytes": alike.message_bytes, "window": alike.window, "ranks": alike.ranks,
-        "pairs": alike.pairs or None, "load": alike.load if alike.load != "none" else None,
-    }  # fmt: skip
-
-
-def _of_joint(case: Joint) -> Mapping[str, Cell]:
+def _of_case(case: Joint) -> Mapping[str, Cell]:
     given = case.confidence > 0
     return {
+        "suite": "fabricgauge", "network": case.network, "pattern": case.pattern,
+        "message_bytes": case.message_bytes, "window": case.window, "ranks": case.ranks,
+        "pairs": case.pairs or None, "load": case.load if case.load != "none" else None,
         "time_s": case.median_s, "time_low_s": case.low_s if given else None,
         "time_high_s": case.high_s if given else None, "confidence": case.confidence or None,
         "launches": case.launches, "samples": case.samples, "p90_s": case.p90_s,

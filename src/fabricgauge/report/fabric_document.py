@@ -15,7 +15,6 @@ from fabricgauge.model.pairs import (
     matrix_keys,
 )
 from fabricgauge.model.topology import Group
-from fabricgauge.report.fabric_cases import joint
 
 #: The file of the run directory that holds the matrices.
 MATRICES = "matrices.npz"
@@ -48,57 +47,10 @@ class MatrixDocument(msgspec.Struct, frozen=True):
     suspects: tuple[Suspect, ...]
 
 
-class JointDocument(msgspec.Struct, frozen=True):
-    """One case of many ranks over all launches; a time that is not known is null.
-
-    Times are s per sample, rates bytes/s and messages/s in sum over all pairs; 0 where
-    messages are not counted.
-    """
-
-    network: str | None
-    pattern: str
-    ranks: int
-    pairs: int
-    load: str
-    message_bytes: int
-    window: int
-    median_s: float
-    low_s: float
-    high_s: float
-    confidence: float
-    p90_s: float
-    p99_s: float | None
-    p999_s: float | None
-    minimum_s: float
-    maximum_s: float
-    samples: int
-    launches: int
-    clock: str
-    clock_error_s: float
-    late_starts: int
-    overlap: float | None
-    compute_s: float
-    messages_per_s: float
-    bytes_per_s: float
-    load_bytes_per_s: float
-
-
 def matrices(judged: Judged) -> tuple[MatrixDocument, ...]:
     analyses = judged.fabric.analyses
     keys = matrix_keys([one.matrix for one in analyses])
     return tuple(_matrix(one, key) for one, key in zip(analyses, keys, strict=True))
-
-
-def together(judged: Judged) -> tuple[JointDocument, ...]:
-    """Collectives, many pairs, load: one entry per case."""
-    return tuple(
-        JointDocument(
-            **one.alike._asdict(),
-            **{name: value for name, value in one._asdict().items() if name != "alike"},
-            bytes_per_s=one.bytes_per_s,
-        )
-        for one in joint(judged.run)
-    )
 
 
 def _matrix(one: PairAnalysis, key: str) -> MatrixDocument:

@@ -65,10 +65,9 @@ def _cases(cases: Sequence[Joint], table: Tabled) -> str:
 
 
 def _case(one: Joint) -> tuple[str, ...]:
-    alike = one.alike
     return _cells(
-        alike.pattern, size(alike.message_bytes), f"{alike.ranks:,}", f"{alike.pairs:,}",
-        fabric_case_words.LOADS.get(alike.load, alike.load), duration(one.median_s),
+        one.pattern, size(one.message_bytes), f"{one.ranks:,}", f"{one.pairs:,}",
+        fabric_case_words.LOADS.get(one.load, one.load), duration(one.median_s),
         _tail(one.p99_s), _tail(one.p999_s), fabric_case_words.rate(one),
         fabric_case_words.overlap(one), one.clock,
     )  # fmt: skip

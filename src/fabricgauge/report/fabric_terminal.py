@@ -128,8 +128,8 @@ def _most_ranks(cases: Sequence[Joint]) -> list[Joint]:
     """Of each operation the smallest and the largest message at the most ranks."""
     found: dict[tuple[str | None, str], list[Joint]] = {}
     for one in cases:
-        kept = found.setdefault((one.alike.network, one.alike.pattern), [])
-        if kept and kept[0].alike.ranks < one.alike.ranks:
+        kept = found.setdefault((one.network, one.pattern), [])
+        if kept and kept[0].ranks < one.ranks:
             kept.clear()
         kept.append(one)
     ends = (dict.fromkeys((kept[0], kept[-1])) for kept in found.values())
@@ -140,7 +140,7 @@ def _collectives(cases: Sequence[Joint]) -> Table:
     table = grid(("operation", "size", "ranks", "median", "p99", "overlap", "clock"))
     for one in cases:
         cells = (
-            one.alike.pattern, size(one.alike.message_bytes), f"{one.alike.ranks:,}",
+            one.pattern, size(one.message_bytes), f"{one.ranks:,}",
             duration(one.median_s), _tail(one.p99_s), fabric_case_words.overlap(one), one.clock,
         )  # fmt: skip
         table.add_row(*map(plain, cells))
@@ -150,14 +150,14 @@ def _collectives(cases: Sequence[Joint]) -> Table:
 def _loads(cases: Sequence[Joint]) -> Table:
     table = grid(("load", "size", "pairs", "median", "p99", "p99.9", "× median", "× p99"))
     for one in cases:
-        still = idle(cases, one) if one.alike.load != "none" else None
+        still = idle(cases, one) if one.load != "none" else None
         times = (
             ratio(one.median_s, still.median_s if still else None),
             ratio(one.p99_s, still.p99_s if still else None),
         )
         cells = (
-            fabric_case_words.LOADS.get(one.alike.load, one.alike.load),
-            size(one.alike.message_bytes), f"{one.alike.pairs:,}", duration(one.median_s),
+            fabric_case_words.LOADS.get(one.load, one.load),
+            size(one.message_bytes), f"{one.pairs:,}", duration(one.median_s),
             _tail(one.p99_s), _tail(one.p999_s),
             *("" if each is None else fabric_case_words.times(each) for each in times),
         )  # fmt: skip

@@ -10,12 +10,8 @@ from fabricgauge.model.run import Run
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import Outcome, Verdict
 from fabricgauge.report.conclusion import headline, is_simulated
-from fabricgauge.report.fabric_document import (
-    JointDocument,
-    MatrixDocument,
-    matrices,
-    together,
-)
+from fabricgauge.report.fabric_cases import Joint, joint
+from fabricgauge.report.fabric_document import MatrixDocument, matrices
 from fabricgauge.report.interface import Judged, Setting
 
 VERSION = "1.2"
@@ -41,7 +37,7 @@ class Document(msgspec.Struct, frozen=True, tag_field="format", tag="fabricgauge
     against: tuple[SuiteCurve, ...]
     simulated: bool = False
     matrices: tuple[MatrixDocument, ...] = ()
-    together: tuple[JointDocument, ...] = ()
+    together: tuple[Joint, ...] = ()
 
 
 def render(judged: Judged, _setting: Setting) -> str:
@@ -60,7 +56,7 @@ def render(judged: Judged, _setting: Setting) -> str:
         against=judged.against,
         simulated=is_simulated(judged),
         matrices=matrices(judged),
-        together=together(judged),
+        together=joint(judged.run),
     )
     return msgspec.json.encode(document, enc_hook=_plain).decode() + "\n"
 

@@ -34,10 +34,10 @@ class Axis(NamedTuple):
     tick: Callable[[Joint], str] | None
 
 
-SIZES = Axis("message size", lambda one: position(one.alike.message_bytes), None)
-RANKS = Axis("ranks", lambda one: math.log2(one.alike.ranks), lambda one: f"{one.alike.ranks:,}")
-PAIRS = Axis("pairs at once", lambda one: math.log2(max(1, one.alike.pairs)),
-             lambda one: f"{one.alike.pairs:,}")  # fmt: skip
+SIZES = Axis("message size", lambda one: position(one.message_bytes), None)
+RANKS = Axis("ranks", lambda one: math.log2(one.ranks), lambda one: f"{one.ranks:,}")
+PAIRS = Axis("pairs at once", lambda one: math.log2(max(1, one.pairs)),
+             lambda one: f"{one.pairs:,}")  # fmt: skip
 
 
 def _time_us(case: Joint) -> Drawn:
@@ -96,11 +96,11 @@ def spread(groups: Sequence[list[Joint]], most: int = MOST_SERIES) -> list[list[
 
 def few_sizes(cases: Sequence[Joint]) -> list[Joint]:
     """The cases of at most ``MOST_SIZES`` message sizes, from the smallest to the largest."""
-    sizes = sorted({one.alike.message_bytes for one in cases})
+    sizes = sorted({one.message_bytes for one in cases})
     if len(sizes) > MOST_SIZES:
         last = len(sizes) - 1
         sizes = [sizes[place * last // (MOST_SIZES - 1)] for place in range(MOST_SIZES)]
-    return [one for one in cases if one.alike.message_bytes in sizes]
+    return [one for one in cases if one.message_bytes in sizes]
 
 
 def ladder(cases: Sequence[Joint], title: str) -> Picture | None:
@@ -112,7 +112,7 @@ def ladder(cases: Sequence[Joint], title: str) -> Picture | None:
         told = [(float(x), v) for x, v in enumerate(values) if v is not None]
         words = [f"{steps[int(x)]} {duration(v)}" for x, v in told]
         y = [v * 1e6 for _, v in told]
-        label = canvas_text(LOADS.get(case.alike.load, case.alike.load))
+        label = canvas_text(LOADS.get(case.load, case.load))
         columns = _words([case] * len(told), label, words)
         drawn.append(Series(label, [x for x, _ in told], y, y, y, None, columns))
     if len(drawn) < 2:
@@ -152,10 +152,10 @@ def _words(cases: Sequence[Joint], label: str, medians: Iterable[str]) -> dict[s
 
 
 def _where(case: Joint) -> Iterator[str]:
-    yield size(case.alike.message_bytes)
-    yield f"{case.alike.ranks:,} ranks"
-    if case.alike.pairs:
-        yield f"{case.alike.pairs:,} pairs"
+    yield size(case.message_bytes)
+    yield f"{case.ranks:,} ranks"
+    if case.pairs:
+        yield f"{case.pairs:,} pairs"
 
 
 def _also(case: Joint) -> str:

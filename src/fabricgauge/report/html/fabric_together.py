@@ -70,7 +70,7 @@ def _operations(
 ) -> list[Operation]:
     groups: dict[tuple[str | None, str], list[Joint]] = {}
     for one in cases:
-        groups.setdefault((one.alike.network, one.alike.pattern), []).append(one)
+        groups.setdefault((one.network, one.pattern), []).append(one)
     return [_operation(group, make(group), documents) for group in groups.values()]
 
 
@@ -81,8 +81,8 @@ def _operation(
     room = len(documents) + len(pictures) <= MOST_PLOTS
     slots = tuple(slot(one, documents) for one in pictures) if room else ()
     return Operation(
-        title=words.titled(group[0].alike.pattern),
-        network=named(group[0].alike.network),
+        title=words.titled(group[0].pattern),
+        network=named(group[0].network),
         slots=slots,
         plots_left_out=0 if room else len(pictures),
         heads=made.heads,
@@ -97,7 +97,7 @@ def _collective(group: Sequence[Joint]) -> _Made:
     heads = ("size", "ranks", *_TIMES, *(("overlap",) if non_blocking else ()),
              "clock", "its error", "late starts", *_COUNTS)  # fmt: skip
     rows = tuple(
-        (size(one.alike.message_bytes), f"{one.alike.ranks:,}", *_times(one),
+        (size(one.message_bytes), f"{one.ranks:,}", *_times(one),
          *((words.overlap(one),) if non_blocking else ()),
          one.clock, words.clock_error(one), f"{one.late_starts:,}", *_counts(one))
         for one in group
@@ -108,7 +108,7 @@ def _collective(group: Sequence[Joint]) -> _Made:
 def _collective_pictures(group: Sequence[Joint], hides: bool) -> Iterator[Picture | None]:
     yield series.curves(
         group, "Time over message size", "last exit - first start, µs", series.SIZES,
-        series.TIME, lambda one: one.alike.ranks, lambda one: f"{one.alike.ranks:,} ranks",
+        series.TIME, lambda one: one.ranks, lambda one: f"{one.ranks:,} ranks",
     )  # fmt: skip
     yield series.curves(
         series.few_sizes(group), "Time over ranks", "last exit - first start, µs", series.RANKS,
@@ -117,8 +117,8 @@ def _collective_pictures(group: Sequence[Joint], hides: bool) -> Iterator[Pictur
     if hides:
         yield series.curves(
             group, "Overlap over message size", "% of the operation hidden", series.SIZES,
-            series.OVERLAP, lambda one: one.alike.ranks,
-            lambda one: f"{one.alike.ranks:,} ranks", log=False, span=(0.0, 105.0),
+            series.OVERLAP, lambda one: one.ranks,
+            lambda one: f"{one.ranks:,} ranks", log=False, span=(0.0, 105.0),
         )  # fmt: skip
 
 
@@ -126,8 +126,8 @@ def _crowd(group: Sequence[Joint]) -> _Made:
     heads = ("size", "window", "pairs", "ranks", *_TIMES, "MB/s, sum", "M messages/s, sum",
              *_COUNTS)  # fmt: skip
     rows = tuple(
-        (size(one.alike.message_bytes), f"{one.alike.window:,}", f"{one.alike.pairs:,}",
-         f"{one.alike.ranks:,}", *_times(one), words.rate(one), words.message_rate(one),
+        (size(one.message_bytes), f"{one.window:,}", f"{one.pairs:,}",
+         f"{one.ranks:,}", *_times(one), words.rate(one), words.message_rate(one),
          *_counts(one))
         for one in group
     )  # fmt: skip
@@ -135,21 +135,21 @@ def _crowd(group: Sequence[Joint]) -> _Made:
 
 
 def _crowd_pictures(group: Sequence[Joint]) -> Iterator[Picture | None]:
-    counted = any(one.messages_per_s for one in group) and group[0].alike.pattern != "multi_latency"
+    counted = any(one.messages_per_s for one in group) and group[0].pattern != "multi_latency"
     few = series.few_sizes(group)
     if not counted:
         yield series.curves(few, "Time over pairs at once", "µs", series.PAIRS, series.TIME,
                             _message_bytes, _of_size)  # fmt: skip
         return
-    sized = [one for one in few if one.alike.message_bytes]
+    sized = [one for one in few if one.message_bytes]
     yield series.curves(sized, "Bandwidth of all pairs", "MB/s, sum", series.PAIRS, series.RATE,
                         _message_bytes, _of_size)  # fmt: skip
     yield series.curves(few, "Message rate of all pairs", "10⁶ messages/s, sum", series.PAIRS,
                         series.MESSAGES, _message_bytes, _of_size)  # fmt: skip
-    all_sized = [one for one in group if one.alike.message_bytes]
+    all_sized = [one for one in group if one.message_bytes]
     yield series.curves(all_sized, "Bandwidth over message size", "MB/s, sum", series.SIZES,
-                        series.RATE, lambda one: one.alike.pairs,
-                        lambda one: f"{one.alike.pairs:,} pairs")  # fmt: skip
+                        series.RATE, lambda one: one.pairs,
+                        lambda one: f"{one.pairs:,} pairs")  # fmt: skip
 
 
 def _loaded(group: Sequence[Joint]) -> _Made:
@@ -160,7 +160,7 @@ def _loaded(group: Sequence[Joint]) -> _Made:
 
 
 def _loaded_row(group: Sequence[Joint], one: Joint) -> tuple[str, ...]:
-    still = idle(group, one) if one.alike.load != "none" else None
+    still = idle(group, one) if one.load != "none" else None
     ratios = (
         ratio(one.median_s, still.median_s if still else None),
         ratio(one.p99_s, still.p99_s if still else None),
@@ -168,29 +168,29 @@ def _loaded_row(group: Sequence[Joint], one: Joint) -> tuple[str, ...]:
     )
     load = f"{amount(one.load_bytes_per_s)}/s" if one.load_bytes_per_s else ""
     return (
-        size(one.alike.message_bytes), f"{one.alike.pairs:,}", f"{one.alike.ranks:,}",
-        words.LOADS.get(one.alike.load, one.alike.load), *_times(one),
-        *(words.times(each) if one.alike.load != "none" else "" for each in ratios), load,
+        size(one.message_bytes), f"{one.pairs:,}", f"{one.ranks:,}",
+        words.LOADS.get(one.load, one.load), *_times(one),
+        *(words.times(each) if one.load != "none" else "" for each in ratios), load,
         *_counts(one),
     )  # fmt: skip
 
 
 def _loaded_pictures(group: Sequence[Joint]) -> Iterator[Picture | None]:
-    largest = max((one.alike.ranks, one.alike.pairs) for one in group)
-    alike = [one for one in group if (one.alike.ranks, one.alike.pairs) == largest]
-    least = min(one.alike.message_bytes for one in alike)
-    smallest = [one for one in alike if one.alike.message_bytes == least]
+    largest = max((one.ranks, one.pairs) for one in group)
+    alike = [one for one in group if (one.ranks, one.pairs) == largest]
+    least = min(one.message_bytes for one in alike)
+    smallest = [one for one in alike if one.message_bytes == least]
     yield series.ladder(smallest, f"Idle and loaded, {size(least)}, {largest[1]:,} pairs")
     yield series.curves(
         alike, "Median and p99 (tint) over message size", "half round trip, µs", series.SIZES,
-        series.TIME, lambda one: one.alike.load,
-        lambda one: words.LOADS.get(one.alike.load, one.alike.load),
+        series.TIME, lambda one: one.load,
+        lambda one: words.LOADS.get(one.load, one.load),
     )  # fmt: skip
-    same_size = [one for one in group if one.alike.message_bytes == least]
+    same_size = [one for one in group if one.message_bytes == least]
     yield series.curves(
         same_size, f"Over active pairs, {size(least)}", "half round trip, µs", series.PAIRS,
-        series.TIME, lambda one: one.alike.load,
-        lambda one: words.LOADS.get(one.alike.load, one.alike.load),
+        series.TIME, lambda one: one.load,
+        lambda one: words.LOADS.get(one.load, one.load),
     )  # fmt: skip
 
 
@@ -207,8 +207,8 @@ def _counts(one: Joint) -> tuple[str, str]:
 
 
 def _message_bytes(one: Joint) -> int:
-    return one.alike.message_bytes
+    return one.message_bytes
 
 
 def _of_size(one: Joint) -> str:
-    return size(one.alike.message_bytes)
+    return size(one.message_bytes)
