@@ -17,7 +17,7 @@ from pathlib import Path
 
 import msgspec
 from benchmarks.launching import WRAPPERS, engine_for, run_program, times_of
-from benchmarks.places import Place, lab, shared_memory
+from benchmarks.places import Place, of_ranks
 from benchmarks.ratios import in_turn, spread
 from benchmarks.references import add_folders, of_kind
 from benchmarks.tables import bytes_text, heading, table
@@ -27,7 +27,7 @@ from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import CannotRun, FabricgaugeError
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.pattern import CollectivePattern
-from fabricgauge.model.plan import Case, PlannedLaunch
+from fabricgauge.model.plan import Case
 from fabricgauge.parse.engine import parse_line
 from fabricgauge.run.launch import case_lines
 
@@ -68,10 +68,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print("collectives: not compared, no folder with OSU's or IMB's programs was named")
         return
     with ExitStack() as stack:
-        places = [place for ranks in options.ranks for place in _places(stack, ranks, options.lab)]
+        places = [
+            place
+            for ranks in options.ranks
+            for place in of_ranks(stack, ranks, with_lab=options.lab)
+        ]
         for kind, suite in compared:
             engine = engine_for(kind)
-            for place in places:
+            for place in (place for places in by_ranks for place in places):
                 _compare(engine, place, suite, options)
 
 
@@ -80,16 +84,6 @@ def _suites(kind: str, options: argparse.Namespace) -> Iterator[Suite]:
         yield Suite("OSU", folder, osu.collective, osu.collective_s)
     for folder in of_kind(kind, options.imb):
         yield Suite("IMB", folder, imb.collective, imb.collective_s)
-
-
-def _places(stack: ExitStack, ranks: int, wants_lab: bool) -> list[Place]:
-    """Shared memory, and on request a lab with a node for each rank."""
-    here = msgspec.structs.replace(
-        shared_memory(), launch=PlannedLaunch(1, None, None, ("here",) * ranks, ())
-    )
-    if not wants_lab:
-        return [here]
-    return [here, stack.enter_context(lab(tuple(f"c{i}" for i in range(1, ranks + 1))))]
 
 
 def _compare(engine: Engine, place: Place, suite: Suite, options: argparse.Namespace) -> None:

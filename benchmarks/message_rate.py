@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 from benchmarks.launching import WRAPPERS, engine_for, run_engine, run_program, times_of
-from benchmarks.places import Place, lab, shared_memory
+from benchmarks.places import Place
 from benchmarks.ratios import in_turn, spread
 from benchmarks.references import SEPARATE, add_folders, of_kind
 from benchmarks.tables import bytes_text, heading, table
@@ -26,7 +26,7 @@ from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import FabricgaugeError
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.pattern import Pattern
-from fabricgauge.model.plan import Case, PlannedLaunch
+from fabricgauge.model.plan import Case
 
 SIZES = (8, 4096, 65536)
 WINDOW = 64
@@ -70,24 +70,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if not kinds:
         print("message rate: not compared, no folder with OSU's programs was named (--osu)")
         return
-    with ExitStack() as places:
-        places_by_ranks = [_places(places, ranks, options.lab) for ranks in options.ranks]
+    with ExitStack() as stack:
+        by_ranks = [of_ranks(stack, ranks, with_lab=options.lab) for ranks in options.ranks]
         for kind in kinds:
             engine = engine_for(kind)
             folder = of_kind(kind, options.osu)[0]
-            for place in (place for some in places_by_ranks for place in some):
+            for place in (place for some in by_ranks for place in some):
                 for rival in RIVALS:
                     _compare(engine, place, folder, rival, options)
-
-
-def _places(stack: ExitStack, ranks: int, wants_lab: bool) -> list[Place]:
-    """Shared memory, and on request a lab with a node for each rank."""
-    here = msgspec.structs.replace(
-        shared_memory(), launch=PlannedLaunch(1, None, None, ("here",) * ranks, ())
-    )
-    if not wants_lab:
-        return [here]
-    return [here, stack.enter_context(lab(tuple(f"c{i}" for i in range(1, ranks + 1))))]
 
 
 def _compare(

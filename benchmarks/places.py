@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import msgspec
 
@@ -29,9 +29,16 @@ class Place(msgspec.Struct, frozen=True):
     env: Mapping[str, Mapping[str, str]]
 
 
-def shared_memory() -> Place:
-    """Both ranks on this machine, each MPI's own choice of transport."""
-    return Place("shared memory", Reach("local", (Door("here", ()),)), _launch("here", "here"), {})
+def shared_memory(ranks: int = 2) -> Place:
+    """All ranks on this machine, each MPI's own choice of transport."""
+    here = _launch(*("here",) * ranks)
+    return Place("shared memory", Reach("local", (Door("here", ()),)), here, {})
+
+
+def of_ranks(stack: ExitStack, ranks: int, *, with_lab: bool) -> list[Place]:
+    """Shared memory, and on request a lab with a node for each rank, up until ``stack`` ends."""
+    nodes = tuple(f"c{i}" for i in range(1, ranks + 1))
+    return [shared_memory(ranks), *([stack.enter_context(lab(nodes))] if with_lab else [])]
 
 
 @contextmanager

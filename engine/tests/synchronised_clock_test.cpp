@@ -33,6 +33,19 @@ double disturbed(int from, int to, std::int64_t, std::int64_t number) {
     return 1000.0 + static_cast<double>((number * 7919 + from * 31 + to) % 4 * 2500);
 }
 
+// Calls `action(rank, clock)` on every rank when the clock has been renewed once.
+template <typename Action>
+void with_renewed(Cluster& cluster, Action&& action) {
+    virtual_ranks::as_every_rank(cluster, [&](Rank& rank) {
+        const virtual_ranks::Clock clock{rank};
+        const Company company = company_of(rank, 1);
+        Clock common(rank, clock);
+        common.begin(company);
+        common.renew();
+        action(rank, common);
+    });
+}
+
 // The worst reading of the common clock against rank 0's, `later_ns` after the last of `renewals`,
 // which are 50 ms apart.
 double worst_error_ns(Cluster& cluster, int per_node, int renewals, double later_ns) {
@@ -89,12 +102,7 @@ int main() {
     check::test("a check finds a clock that has drifted, and a good one good", [] {
         Cluster cluster = drifting(4);
         std::array<double, 2> found{};
-        virtual_ranks::as_every_rank(cluster, [&](Rank& rank) {
-            const virtual_ranks::Clock clock{rank};
-            const Company company = company_of(rank, 1);
-            Clock common(rank, clock);
-            common.begin(company);
-            common.renew();
+        with_renewed(cluster, [&](Rank& rank, Clock& common) {
             const double fresh_s = common.disagreement_s();
             rank.wait_true_ns(1e9);
             const double old_s = common.disagreement_s();
@@ -106,12 +114,7 @@ int main() {
     check::test("a clock is renewed soon while its rate is unknown, later when it is known", [] {
         Cluster cluster = drifting(2);
         std::array<bool, 3> due{};
-        virtual_ranks::as_every_rank(cluster, [&](Rank& rank) {
-            const virtual_ranks::Clock clock{rank};
-            const Company company = company_of(rank, 1);
-            Clock common(rank, clock);
-            common.begin(company);
-            common.renew();
+        with_renewed(cluster, [&](Rank& rank, Clock& common) {
             const bool at_once = common.is_due();
             rank.wait_true_ns(rank.true_ns() + 5e6);
             const bool soon = common.is_due();

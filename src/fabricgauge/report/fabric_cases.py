@@ -13,7 +13,7 @@ from fabricgauge.model.together import Together
 from fabricgauge.report.sweep import P99_SAMPLES, P999_SAMPLES
 
 
-class Alike(NamedTuple):
+class Alike(msgspec.Struct, frozen=True):
     """What makes two cases of many ranks the same."""
 
     network: str | None
@@ -25,7 +25,7 @@ class Alike(NamedTuple):
     window: int
 
 
-class Joint(msgspec.Struct, frozen=True):
+class Joint(Alike, frozen=True):
     """One case of many ranks: times in s per sample, rates in bytes/s and messages/s, in sum.
 
     It is an entry of the JSON report as it is. Rates are 0 where messages are not counted.
@@ -36,13 +36,6 @@ class Joint(msgspec.Struct, frozen=True):
     for a blocking operation.
     """
 
-    network: str | None
-    pattern: str
-    ranks: int
-    pairs: int
-    load: str
-    message_bytes: int
-    window: int
     median_s: float
     low_s: float
     high_s: float
@@ -66,7 +59,7 @@ class Joint(msgspec.Struct, frozen=True):
     @property
     def alike(self) -> Alike:
         """What it is a case of."""
-        return Alike(*(getattr(self, name) for name in Alike._fields))
+        return Alike(*(getattr(self, name) for name in Alike.__struct_fields__))
 
 
 class _Found(NamedTuple):
@@ -86,8 +79,10 @@ def joint(run: Run) -> tuple[Joint, ...]:
 
 def _order(one: Alike) -> tuple[str, str, int, int, bool, str, int, int]:
     """Idle before loaded, for all ratios are to it."""
-    loaded = one.load != "none"
-    return (one.network or "", *one[1:4], loaded, *one[4:])
+    return (
+        one.network or "", one.pattern, one.ranks, one.pairs, one.load != "none", one.load,
+        one.message_bytes, one.window,
+    )  # fmt: skip
 
 
 def _usable(run: Run) -> Iterator[tuple[Alike, _Found]]:
@@ -107,7 +102,7 @@ def _joined(alike: Alike, found: Sequence[_Found]) -> Joint:
     messages_per_s = statistics.median(one.messages_per_s for one in together)
     overlaps = [one.overlap for one in together if one.overlap is not None]
     return Joint(
-        **alike._asdict(),
+        **msgspec.structs.asdict(alike),
         median_s=statistics.median(one.times.median_s for one in found),
         low_s=min(one.times.low_s for one in found),
         high_s=max(one.times.high_s for one in found),
@@ -152,7 +147,7 @@ def of_pattern(cases: Sequence[Joint], *patterns: str) -> tuple[Joint, ...]:
 
 def idle(cases: Sequence[Joint], loaded: Joint) -> Joint | None:
     """The same victims without a load, if that was measured."""
-    wanted = loaded.alike._replace(load="none")
+    wanted = msgspec.structs.replace(loaded.alike, load="none")
     return next((one for one in cases if one.alike == wanted), None)
 
 
