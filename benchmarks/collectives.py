@@ -68,11 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print("collectives: not compared, no folder with OSU's or IMB's programs was named")
         return
     with ExitStack() as stack:
-        places = [
-            place
-            for ranks in options.ranks
-            for place in of_ranks(stack, ranks, with_lab=options.lab)
-        ]
+        by_ranks = [of_ranks(stack, ranks, with_lab=options.lab) for ranks in options.ranks]
         for kind, suite in compared:
             engine = engine_for(kind)
             for place in (place for places in by_ranks for place in places):

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 from benchmarks.launching import WRAPPERS, engine_for, run_engine, run_program, times_of
-from benchmarks.places import Place
+from benchmarks.places import Place, of_ranks
 from benchmarks.ratios import in_turn, spread
 from benchmarks.references import SEPARATE, add_folders, of_kind
 from benchmarks.tables import bytes_text, heading, table
