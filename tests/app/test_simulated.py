@@ -46,6 +46,8 @@ def test_a_sound_simulated_cluster_passes_and_says_that_it_is_simulated(
         ("rate node-3 0.25", "simulated, node-3, in both directions"),
         ("rate-out node-5 0.5", "simulated, node-5, sending"),
         ("latency node-2 +400ns", "simulated, node-2, in both directions"),
+        ("pair node-1 node-6 0.9", "simulated, the way from node-1 to node-6"),
+        ("noise node-4 0.5", "simulated, node-4, in both directions"),
     ],
 )
 def test_a_planted_fault_is_named_and_nobody_else(
@@ -56,8 +58,11 @@ def test_a_planted_fault_is_named_and_nobody_else(
     assert outliers(checked) == [("FAIL", subject)]
 
 
-def test_a_degraded_uplink_is_its_group_s(check: Callable[..., Checked]) -> None:
-    checked = check("--sim", "fat-tree:32", "--sim-fault", "uplink leaf-2 0.5", *ALL_PAIRS)
+@pytest.mark.parametrize("factor", ["0.5", "0.9"])
+def test_a_degraded_uplink_is_its_group_s(check: Callable[..., Checked], factor: str) -> None:
+    fault = f"uplink leaf-2 {factor}"
+    noise = ("--sim-noise", "0.02")
+    checked = check("--sim", "fat-tree:32", "--sim-fault", fault, *noise, *ALL_PAIRS)
     assert checked.status == 1, checked.text
     failed = [subject for outcome, subject in outliers(checked) if outcome == "FAIL"]
     assert len(failed) == 1

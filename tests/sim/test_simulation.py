@@ -69,3 +69,11 @@ def test_numbers_are_planted_to_the_last_digit(factor: float, seed: int) -> None
     lines = planted_text(cluster, "p").splitlines()
     assert float(lines[-1].split()[-1]) == factor
     assert int(lines[2].split()[-1]) == seed
+
+
+def test_every_launch_has_noise_of_its_own_and_the_first_has_that_of_the_seed() -> None:
+    cluster = simulation("star:4", seed=7, noise=0.02)
+    assert cluster.in_launch(1) == cluster
+    seeds = {cluster.in_launch(number).seed for number in range(1, 10)}
+    assert len(seeds) == 9
+    assert all(0 <= seed < 2**64 for seed in seeds)

@@ -81,7 +81,8 @@ def planned_command(bench: Bench, launch: PlannedLaunch) -> Command:
     if bench.simulation is not None:
         folder = bench.directory.raw(launch_name(bench, launch))
         few = (*options, "--iterations", str(SIMULATED_SAMPLES))
-        return prepared(bench.simulation, bench.engine, launch.nodes, folder, few)
+        cluster = bench.simulation.in_launch(launch.number)
+        return prepared(cluster, bench.engine, launch.nodes, folder, few)
     return command(bench.engine, bench.engine.mpi, launch, bench.reach, options)
 
 

@@ -13,6 +13,9 @@ from fabricgauge.sim.user_platform import is_path, user_platform
 #: The largest noise of the whole network: half as long again is no noise any more.
 MOST_NOISE = 0.5
 
+#: 2^64 over the golden ratio: seeds of launches are far from those that people choose.
+_GOLDEN = 0x9E3779B97F4A7C15
+
 
 class Simulation(msgspec.Struct, frozen=True):
     """One simulated cluster.
@@ -25,6 +28,11 @@ class Simulation(msgspec.Struct, frozen=True):
     faults: tuple[Fault, ...] = ()
     seed: int = 1
     noise: float = 0.0
+
+    def in_launch(self, number: int) -> "Simulation":
+        """The same cluster with the noise of a launch, 1 or more, of its own."""
+        seed = (self.seed + (number - 1) * _GOLDEN) % 2**64
+        return msgspec.structs.replace(self, seed=seed)
 
 
 def simulation(

@@ -13,7 +13,7 @@ import numpy as np
 from fabricgauge.model.pairs import ENDS, WAYS, Finding, PairAnalysis, Suspect
 from fabricgauge.stats.pairs.again import Again, again
 from fabricgauge.stats.pairs.confirmed import SecondLook
-from fabricgauge.stats.pairs.doubted import Doubted, doubted, nodes_of
+from fabricgauge.stats.pairs.doubted import Doubted, doubted
 from fabricgauge.stats.pairs.naming import AGAIN, AGAIN_PAIR
 from fabricgauge.stats.series import Series
 
@@ -52,9 +52,9 @@ def _promoted(analysis: PairAnalysis, series: Sequence[Series], others: Doubted)
     ends = [one for one in analysis.suspects if one.part in ENDS]
     ways = [one for one in (*analysis.suspects, *analysis.doubtful) if one.part in WAYS]
     look = SecondLook(analysis, series, others, tests=len(ends) + len(ways))
-    nodes = _confirmed(look, ends)
-    named = _named(analysis).union(one.names[0] for one in nodes)
-    found = (*nodes, *_confirmed(look, (one for one in ways if not named & {*one.names})))
+    # What is slow about the way of a node in doubt may be that node.
+    undoubted = [one for one in ways if not others.nodes & {*one.names}]
+    found = _confirmed(look, (*ends, *undoubted))
     names = {one.names for one in found}
     suspects = tuple(
         one for one in analysis.suspects if not (_explained(one, names) or _answered(look, one))
@@ -66,12 +66,6 @@ def _promoted(analysis: PairAnalysis, series: Sequence[Series], others: Doubted)
         findings=(*analysis.findings, *_by_group(analysis, _joined(found))),
         suspects=suspects,
     )
-
-
-def _named(analysis: PairAnalysis) -> set[str]:
-    """Nodes that are named themselves, or with their group; not those of a slow pair."""
-    faults = (one for one in analysis.findings if one.explanation == "fault")
-    return {name for one in faults if one.part not in WAYS for name in nodes_of(analysis, one)}
 
 
 def _answered(look: SecondLook, one: Suspect) -> bool:
