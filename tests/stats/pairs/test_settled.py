@@ -91,6 +91,11 @@ def test_a_group_is_named_where_most_of_its_nodes_are_slow() -> None:
         return many.sound(origin, target) * (0.5 if (origin < 2) != (target < 2) else 1.0)
 
     pairs = [(one, other) for one in range(6) for other in range(6) if one != other]
-    (finding,) = settled_one(given, series_of([many.again(6, pairs, crossing)])).findings
+    seen = series_of([many.again(6, pairs, crossing)])
+    (finding,) = settled_one(given, seen).findings
     assert (finding.part, finding.names) == ("group", ("leaf1",))
     assert finding.effect == pytest.approx(-0.5, abs=0.02)
+    inwards = msgspec.structs.replace(finding, effect=-0.3, evidence=("slow inwards",))
+    (once,) = settled_one(msgspec.structs.replace(given, findings=(inwards,)), seen).findings
+    assert once.effect == finding.effect
+    assert once.evidence == (*finding.evidence, "slow inwards")

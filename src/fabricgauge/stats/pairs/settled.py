@@ -63,7 +63,7 @@ def _promoted(analysis: PairAnalysis, series: Sequence[Series], others: Doubted)
         return analysis
     return msgspec.structs.replace(
         analysis,
-        findings=(*analysis.findings, *_by_group(analysis, _joined(found))),
+        findings=_merged(analysis.findings, _by_group(analysis, _joined(found))),
         suspects=suspects,
     )
 
@@ -115,6 +115,18 @@ def _by_group(analysis: PairAnalysis, found: Sequence[Finding]) -> tuple[Finding
         )
         left = [one for one in left if one not in members] + [whole]
     return tuple(left)
+
+
+def _merged(before: Sequence[Finding], found: Sequence[Finding]) -> tuple[Finding, ...]:
+    """What is found twice stands once, as the second measurement has it."""
+    new = {(one.part, one.names): one for one in found}
+    for one in before:
+        again = new.get((one.part, one.names))
+        if again is not None:
+            evidence = (*again.evidence, *one.evidence)
+            new[one.part, one.names] = msgspec.structs.replace(again, evidence=evidence)
+    kept = [one for one in before if (one.part, one.names) not in new]
+    return (*kept, *new.values())
 
 
 def _explained(one: Suspect, named: set[tuple[str, ...]]) -> bool:
