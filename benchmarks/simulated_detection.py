@@ -36,7 +36,7 @@ HEALTHY = 2
 #: Between two nodes of a star: what the shares of latency refer to.
 TYPICAL_S = 0.946e-6
 #: Nodes of a leaf of the fat trees.
-OF_LEAF = 8
+LEAF_OF = {32: 8, 128: 16}
 PROGRAM = Path(sys.executable).with_name("fabricgauge")
 PATTERNS = "all_pairs_latency,all_pairs_bandwidth"
 
@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         outcomes = list(pool.map(outcome, drawn))
     what = (
         f"{len(drawn)} runs of `check --sim`, one launch each, and the second look that it plans.\n"
-        f"Groups are leaves of {OF_LEAF} nodes of a fat tree 2:1, everything else is a star.\n"
+        "Groups are leaves of a fat tree 2:1 (8 nodes of 32, 16 of 128); all else is a star.\n"
         "named: by the right part; otherwise: the right place by another part; healthy: runs that "
         "name somebody else."
     )
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _scenarios(count: int) -> Iterator[Scenario]:
     seed = 1000 * count
     for quantity, elements in ELEMENTS.items():
-        draw = Draw(quantity, count, OF_LEAF, elements, EFFECTS_OF[count][quantity], HEALTHY)
+        draw = Draw(quantity, count, LEAF_OF[count], elements, EFFECTS_OF[count][quantity], HEALTHY)
         for noise in NOISES_OF[count]:
             for faults in draw.plans(1, seed):
                 seed += 1
@@ -83,7 +83,9 @@ def outcome(scenario: Scenario) -> Outcome:
         if not reports:
             raise RuntimeError(f"{scenario}: {done.stderr[-2000:]}")
         named = list(_findings(json.loads(reports[0].read_text("utf-8"))))
-    return compared(scenario, [_name(fault) for fault in scenario.faults], named)
+    found = compared(scenario, [_name(fault) for fault in scenario.faults], named)
+    print(".", end="", file=sys.stderr, flush=True)
+    return found
 
 
 def _findings(report: dict[str, list[dict[str, object]]]) -> Iterator[Finding]:
