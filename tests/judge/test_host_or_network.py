@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 from tests.judge import planted
-from tests.judge.test_fraction import Change, at, sockets
+from tests.judge.test_fraction import Change, at, sockets, unsteady
 
 from fabricgauge.judge.judging import overall
 from fabricgauge.judge.traffic import lost_segments
@@ -39,6 +39,14 @@ def test_host_is_not_blamed_when_the_loopback_is_fast() -> None:
 
 def test_host_is_not_blamed_when_the_figure_is_far_below_the_loopback() -> None:
     assert overall(planted.verdicts(with_loopback(0.0995, 90e6))) is Outcome.FAIL
+
+
+def test_an_unsteady_figure_may_be_further_below_the_loopback() -> None:
+    *measured, reference = with_loopback(0.30, 90e6).launches
+    launches = (*planted.changed(measured, unsteady(lambda measurement: measurement)), reference)
+    run = msgspec.structs.replace(with_loopback(0.30, 90e6), launches=launches)
+    assert overall(planted.verdicts(run)) is Outcome.INCONCLUSIVE
+    assert overall(planted.verdicts(with_loopback(0.30, 90e6))) is Outcome.FAIL
 
 
 def faulty(run: Run, change: Change, bit_s: float | None = None) -> Run:

@@ -116,6 +116,10 @@ BUILT_IN: dict[str, Limit] = {
         "built-in: host-limited.headroom lets a network cost as much again as loopback, so the"
         " half is left, less a tenth of it",
     ),
+    "host-limited.loopback_unsteady": Limit(
+        0.2, "share",
+        "built-in: where other work takes turns with the ranks, half as much as of a steady figure",
+    ),
 }  # fmt: skip
 
 
