@@ -59,7 +59,8 @@ class Finding(msgspec.Struct, frozen=True):
 
     ``effect`` is relative to what the others have: -0.75 for a bandwidth at a quarter, 0.05 for
     a latency 5 % higher, with its interval ``low`` to ``high``. ``q`` is the false-discovery
-    rate at which it is named. ``explanation`` is ``fault``, or ``oversubscription`` where
+    rate at which it is named; where a second look named it, the chance that noise names anybody.
+    ``explanation`` is ``fault``, or ``oversubscription`` where
     all that crosses between groups is slower at once, which is a property and no defect.
     ``affected`` counts the measured pairs that it explains.
     """
