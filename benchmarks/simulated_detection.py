@@ -47,17 +47,30 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Print detection and false-alarm rates, by noise and by element."""
     options = _options(arguments)
     drawn = [one for count in options.nodes for one in _scenarios(count)]
-    drawn = drawn[options.skip :][: options.most]
+    known = _known(options.keep)
+    left = [one for one in drawn if one not in known][: options.most]
     with ThreadPoolExecutor(options.jobs) as pool:
-        outcomes = list(pool.map(outcome, drawn))
+        for found in pool.map(outcome, left):
+            known[found.scenario] = found
+            if options.keep:
+                with options.keep.open("ab") as file:
+                    file.write(msgspec.json.encode(found) + b"\n")
+    outcomes = [known[one] for one in drawn if one in known]
     what = (
-        f"{len(drawn)} runs of `check --sim`, one launch each, and the second look that it plans.\n"
+        f"{len(outcomes)} runs of `check --sim`: one launch, and the second look that it plans.\n"
         "Groups are leaves of a fat tree 2:1 (8 nodes of 32, 16 of 128); all else is a star.\n"
         "named: by the right part; otherwise: the right place by another part; healthy: runs that "
         "name somebody else."
     )
     print(heading("Who is at fault in simulated clusters", what))
     print_tables(outcomes, verbose=options.verbose)
+
+
+def _known(file: Path | None) -> dict[Scenario, Outcome]:
+    """What an earlier start kept."""
+    lines = file.read_bytes().splitlines() if file is not None and file.exists() else []
+    outcomes = (msgspec.json.decode(line, type=Outcome) for line in lines)
+    return {one.scenario: one for one in outcomes}
 
 
 def _scenarios(count: int) -> Iterator[Scenario]:
@@ -134,8 +147,8 @@ def _name(fault: Fault) -> Named:
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--nodes", type=int, nargs="+", default=[32, 128], choices=(32, 128))
-    parser.add_argument("--skip", type=int, default=0, help="leave out so many")
-    parser.add_argument("--most", type=int, help="of the others only so many")
+    parser.add_argument("--most", type=int, help="simulate only so many")
+    parser.add_argument("--keep", type=Path, help="a file of outcomes: what it has is not repeated")
     parser.add_argument("--jobs", type=int, default=2, help="how many at once")
     parser.add_argument("--verbose", action="store_true", help="print what went wrong")
     return parser.parse_args(arguments)
