@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from tests.judge import planted_fabric as many
 
-from fabricgauge.model.pairs import PairAnalysis, Suspect
+from fabricgauge.model.pairs import Finding, PairAnalysis, Suspect
 from fabricgauge.model.topology import Group, Topology
 from fabricgauge.stats.pairs.analysis import analyse_all
 from fabricgauge.stats.pairs.matrices import matrices
@@ -95,7 +95,21 @@ def test_a_group_is_named_where_most_of_its_nodes_are_slow() -> None:
     (finding,) = settled_one(given, seen).findings
     assert (finding.part, finding.names) == ("group", ("leaf1",))
     assert finding.effect == pytest.approx(-0.5, abs=0.02)
-    inwards = msgspec.structs.replace(finding, effect=-0.3, evidence=("slow inwards",))
-    (once,) = settled_one(msgspec.structs.replace(given, findings=(inwards,)), seen).findings
-    assert once.effect == finding.effect
-    assert once.evidence == (*finding.evidence, "slow inwards")
+
+
+def test_nodes_of_a_named_group_are_not_named_for_it() -> None:
+    leaf = Group("leaf1", ("c1", "c2", "c3", "c4"))
+    suspect = Suspect("node", ("c2",), "bandwidth", -0.1, "slow in 12 of its 62 pairs", "again")
+    given = msgspec.structs.replace(bandwidth(suspect), groups=(leaf,))
+    uplink = Finding(
+        "group", ("leaf1",), "bandwidth", many.MIB, -0.1, -0.1, -0.1, 0.0, 192, "fault", ()
+    )
+    given = msgspec.structs.replace(given, findings=(uplink,))
+
+    def crossing(origin: int, target: int) -> float:
+        return many.sound(origin, target) * (0.9 if (origin < 4) != (target < 4) else 1.0)
+
+    pairs = [(one, other) for one in range(8) for other in range(8) if one != other]
+    found = settled_one(given, series_of([many.again(8, pairs, crossing)]))
+    assert [(one.part, one.names) for one in found.findings] == [("group", ("leaf1",))]
+    assert found.suspects == ()

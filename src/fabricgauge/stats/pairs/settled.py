@@ -13,7 +13,7 @@ import numpy as np
 from fabricgauge.model.pairs import ENDS, WAYS, Finding, PairAnalysis, Suspect
 from fabricgauge.stats.pairs.again import Again, again
 from fabricgauge.stats.pairs.confirmed import SecondLook
-from fabricgauge.stats.pairs.doubted import Doubted, doubted
+from fabricgauge.stats.pairs.doubted import Doubted, doubted, nodes_of
 from fabricgauge.stats.pairs.naming import AGAIN, AGAIN_PAIR
 from fabricgauge.stats.series import Series
 
@@ -49,6 +49,7 @@ def _cleared(analysis: PairAnalysis, series: Sequence[Series], others: Doubted) 
 
 
 def _promoted(analysis: PairAnalysis, series: Sequence[Series], others: Doubted) -> PairAnalysis:
+    analysis = _without_members(analysis)
     ends = [one for one in analysis.suspects if one.part in ENDS]
     ways = [one for one in (*analysis.suspects, *analysis.doubtful) if one.part in WAYS]
     look = SecondLook(analysis, series, others, tests=len(ends) + len(ways))
@@ -63,9 +64,21 @@ def _promoted(analysis: PairAnalysis, series: Sequence[Series], others: Doubted)
         return analysis
     return msgspec.structs.replace(
         analysis,
-        findings=_merged(analysis.findings, _by_group(analysis, _joined(found))),
+        findings=(*analysis.findings, *_by_group(analysis, _joined(found))),
         suspects=suspects,
     )
+
+
+def _without_members(analysis: PairAnalysis) -> PairAnalysis:
+    """A named group's nodes are slow with others for its sake, and suspected for nothing else."""
+    named = [one for one in analysis.findings if (one.part, one.explanation) == ("group", "fault")]
+    members = {node for one in named for node in nodes_of(analysis, one)}
+    kept = tuple(
+        one for one in analysis.suspects if one.part not in ENDS or one.names[0] not in members
+    )
+    if len(kept) == len(analysis.suspects):
+        return analysis
+    return msgspec.structs.replace(analysis, suspects=kept)
 
 
 def _answered(look: SecondLook, one: Suspect) -> bool:
@@ -115,18 +128,6 @@ def _by_group(analysis: PairAnalysis, found: Sequence[Finding]) -> tuple[Finding
         )
         left = [one for one in left if one not in members] + [whole]
     return tuple(left)
-
-
-def _merged(before: Sequence[Finding], found: Sequence[Finding]) -> tuple[Finding, ...]:
-    """What is found twice stands once, as the second measurement has it."""
-    new = {(one.part, one.names): one for one in found}
-    for one in before:
-        again = new.get((one.part, one.names))
-        if again is not None:
-            evidence = (*again.evidence, *one.evidence)
-            new[one.part, one.names] = msgspec.structs.replace(again, evidence=evidence)
-    kept = [one for one in before if (one.part, one.names) not in new]
-    return (*kept, *new.values())
 
 
 def _explained(one: Suspect, named: set[tuple[str, ...]]) -> bool:
