@@ -13,19 +13,14 @@ import numpy as np
 from fabricgauge.judge import wording
 from fabricgauge.judge.causes import lower_rate, proved
 from fabricgauge.judge.host_around import crowded, nothing_idle
-from fabricgauge.judge.host_case import HostCase, median, ranks
+from fabricgauge.judge.host_case import HostCase, delays, median, ranks
+from fabricgauge.judge.host_pairs import waiting_everywhere
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.streams import Stream
+from fabricgauge.judge.wire import busy, is_slow_wire, is_wire
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.measurement import Measurement
 from fabricgauge.stats.series import series_of
 from fabricgauge.stats.spread import relative_half_width
-
-#: Share of the time with data under way at which a sender keeps a link full.
-WIRE_BUSY = 0.9
-
-#: A little above the share that the nearest standard rate below another has: 40 of 50 Gb/s.
-NEAREST_RATE = 0.85
 
 #: How near the ceiling of a lower link rate a figure must be to be taken for it, whatever else.
 EXACTLY = (0.97, 1.01)
@@ -46,17 +41,6 @@ def signs(context: Context, stream: Stream) -> Signs:
     return Signs(limiting, (*link, *(sign for look in _OTHERS for sign in look(case))))
 
 
-def _is_wire(case: HostCase) -> bool:
-    """As steady as only a wire is, with data under way all the time."""
-    steady = relative_half_width(case.stream.best.bandwidth) <= case.limit("steady")
-    return steady and _busy(case) >= WIRE_BUSY
-
-
-def _is_slow_wire(case: HostCase) -> bool:
-    """Whether a lower link rate may set the pace: steady, and not just below the ceiling."""
-    return case.stream.fraction < NEAREST_RATE and _is_wire(case)
-
-
 def _proved(case: HostCase) -> Iterable[str]:
     """A fault of the network that shows by itself is not excused by a busy host."""
     slow_hosts = any(_loopback(case))
@@ -70,7 +54,7 @@ def _slower_link(case: HostCase) -> Iterable[str]:
     if isinstance(network, Skipped) or isinstance(network.rate_bit_s, Skipped):
         return
     rate = lower_rate(network.rate_bit_s, case.stream.fraction, EXACTLY)
-    if rate is not None and _is_wire(case):
+    if rate is not None and is_wire(case):
         yield (
             f"the figure is as steady as a wire, and what a {wording.link_rate(rate)} link carries:"
             " a link sets the pace, not a host"
@@ -123,7 +107,7 @@ def _bottom_halves(case: HostCase) -> Iterable[str]:
 
 
 def _no_processor_left(case: HostCase) -> Iterable[str]:
-    if _is_wire(case):  # a slow link has packets, and ranks that poll leave nothing idle
+    if is_wire(case):  # a slow link has packets, and ranks that poll leave nothing idle
         return
     for node, rank in ranks(case):
         idle = median(case, rank, lambda use: use.node_idle_share)
@@ -137,48 +121,24 @@ def _no_processor_left(case: HostCase) -> Iterable[str]:
 
 def _waiting_ranks(case: HostCase) -> Iterable[str]:
     for node, rank in ranks(case):
-        delay = min(1.0, max(_delays(case, rank), default=0.0))
+        shares = delays(case.measurements, rank)
+        delay = min(1.0, float(np.median(shares))) if shares else 0.0
         # Half as slow again as the lost time: a larger loss has another cause.
         accounts = case.stream.fraction >= 0.5 * (1.0 - delay)
-        if delay >= case.limit("delay") and accounts and not _is_slow_wire(case):
+        if delay >= case.limit("delay") and accounts and not is_slow_wire(case):
             yield (
                 f"rank {rank} on {node} was ready to run but had to wait for a processor for"
                 f" {wording.percent(delay)} of the time (steal included)"
             )
 
 
-def _delays(case: HostCase, rank: int) -> Iterable[float]:
-    shares = [
-        use.run_delay_s / one.wall_s + use.node_steal_share
-        for one in case.measurements
-        for use in one.processors
-        if use.rank == rank and one.wall_s > 0
-    ]
-    return [float(np.median(shares))] if shares else []
-
-
 def _idle_connection(case: HostCase) -> Iterable[str]:
-    share = _busy(case)
+    share = busy(case)
     if share <= case.limit("busy"):
         yield (
             f"the connections of {case.stream.series.origin} had data under way for only"
             f" {wording.percent(share)} of the time: the sender did not fill the link"
         )
-
-
-def _busy(case: HostCase) -> float:
-    """Share of the time with data under way from the sender; 1 where it is not known."""
-    busy = [share for one in case.measurements for share in _busy_share(one)]
-    return float(np.median(busy)) if busy else 1.0
-
-
-def _busy_share(measurement: Measurement) -> Iterable[float]:
-    if measurement.data_check.requested:  # filling and comparing take time of their own
-        return
-    for connections in measurement.sockets[measurement.origin : measurement.origin + 1]:
-        busy_s = sum(one.busy_s for one in connections if one.sent_bytes > 0)
-        if busy_s > 0 and measurement.wall_s > 0:
-            yield busy_s / measurement.wall_s
 
 
 def _closed_window(case: HostCase) -> Iterable[str]:
@@ -206,6 +166,6 @@ def _busy_processors(case: HostCase) -> Iterable[str]:
 _Look = Callable[[HostCase], Iterable[str]]
 _LIMITING: tuple[_Look, ...] = (
     _loopback, _bottom_halves, _no_processor_left, _waiting_ranks, _idle_connection,
-    nothing_idle, crowded,
+    waiting_everywhere, nothing_idle, crowded,
 )  # fmt: skip
 _OTHERS: tuple[_Look, ...] = (_closed_window, _busy_processors)

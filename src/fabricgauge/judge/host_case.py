@@ -1,6 +1,6 @@
 """One low figure with all that is known of the hosts behind it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 import numpy as np
@@ -54,6 +54,19 @@ class HostCase(msgspec.Struct, frozen=True):
             if launch.number in numbers and launch.around is not None
         )
 
+    @property
+    def tournaments(self) -> tuple[Measurement, ...]:
+        """The cases behind a median over many pairs, in which every rank took part."""
+        series, size = self.stream.series, self.stream.best.message_bytes
+        if not series.of_pairs:
+            return ()
+        return tuple(
+            one
+            for launch in self.stream.subject.launches
+            for one in launch.measurements
+            if one.pattern == f"all_pairs_{series.pattern}" and one.message_bytes == size
+        )
+
     def limit(self, name: str) -> float:
         return self.context.limit(f"host-limited.{name}")
 
@@ -65,6 +78,19 @@ class HostCase(msgspec.Struct, frozen=True):
 def ranks(case: HostCase) -> Sequence[tuple[str, int]]:
     """Node and rank of both ends, as far as their processor use is known."""
     return sorted({(node, use.rank) for node, use in case.uses})
+
+
+def delays(measurements: Iterable[Measurement], rank: int | None = None) -> list[float]:
+    """Share of each case's time that a rank, or each of them, waited for a processor.
+
+    Steal is counted as waiting as well: nobody told the node's kernel of it.
+    """
+    return [
+        use.run_delay_s / one.wall_s + use.node_steal_share
+        for one in measurements
+        for use in one.processors
+        if rank in (None, use.rank) and one.wall_s > 0
+    ]
 
 
 def median(case: HostCase, rank: int, share: Callable[[ProcessorUse], float]) -> float:

@@ -78,6 +78,10 @@ class Finding(msgspec.Struct, frozen=True):
     evidence: tuple[str, ...]
 
 
+#: Below that share, what is conspicuous about a suspect is not its level: samples scatter, say.
+LEAST_EFFECT = 0.005
+
+
 class Suspect(msgspec.Struct, frozen=True):
     """Something conspicuous that is not named, why not, and the test that would decide."""
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from fabricgauge.model.judged import Judged
-from fabricgauge.model.pairs import Finding, PairAnalysis, Part, Quantity, Suspect
+from fabricgauge.model.pairs import LEAST_EFFECT, Finding, PairAnalysis, Part, Quantity, Suspect
 from fabricgauge.report.networks import named
 from fabricgauge.report.quantities import microseconds, of_unit, percent, size
 
@@ -176,6 +176,8 @@ def _conspicuous(analysis: PairAnalysis, one: Suspect) -> Conspicuous:
 
 
 def _compared(effect: float) -> str:
+    if abs(effect) < LEAST_EFFECT:
+        return "like the others'"
     return f"{percent(abs(effect))} {'lower' if effect < 0 else 'higher'}"
 
 

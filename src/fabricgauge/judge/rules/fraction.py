@@ -39,6 +39,8 @@ _ABOVE = causes.Cause(
     "",
 )
 _SINGLE = (_PING_PONG, _ONE_CONNECTION)
+#: Nothing that a host could be the reason of.
+_NO_FAULT = (*_SINGLE, _ABOVE, causes.UNSTEADY)
 
 _IMPORT_STREAM = (
     "import a one-way stream of the same network as well: osu_bw, IMB-MPI1 Uniband, ib_write_bw,"
@@ -90,8 +92,10 @@ def _verdict(context: Context, stream: Stream, all_streams: tuple[Stream, ...]) 
         excused = not decides(context, stream, all_streams)
         outcome = Outcome.WARN if excused else Outcome.INCONCLUSIVE
         found = (_ONE_CONNECTION,)
+    if found and found[0] not in _NO_FAULT:
+        signs = host.signs(context, stream).limiting
     if outcome is Outcome.FAIL:
-        outcome, signs = _softened(context, stream, all_streams)
+        outcome = _softened(context, stream, all_streams, bool(signs))
     return Verdict(
         rule=ID,
         outcome=outcome,
@@ -111,13 +115,12 @@ def _verdict(context: Context, stream: Stream, all_streams: tuple[Stream, ...]) 
 
 
 def _softened(
-    context: Context, stream: Stream, all_streams: tuple[Stream, ...]
-) -> tuple[Outcome, tuple[str, ...]]:
-    """A low figure is not the network's failure where something else explains it."""
-    signs = host.signs(context, stream).limiting
+    context: Context, stream: Stream, all_streams: tuple[Stream, ...], excused: bool
+) -> Outcome:
+    """A low figure is not the network's failure where a host explains it."""
     if not decides(context, stream, all_streams):
-        return Outcome.WARN, signs
-    return (Outcome.INCONCLUSIVE if signs else Outcome.FAIL), signs
+        return Outcome.WARN
+    return Outcome.INCONCLUSIVE if excused else Outcome.FAIL
 
 
 def _causes(context: Context, stream: Stream) -> tuple[causes.Cause, ...]:

@@ -8,7 +8,7 @@ from fabricgauge.judge.interface import Context
 from fabricgauge.judge.streams import Stream
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.pairs import Finding, PairAnalysis, Suspect
+from fabricgauge.model.pairs import LEAST_EFFECT, Finding, PairAnalysis, Suspect
 from fabricgauge.model.verdict import Figure, Outcome, Verdict
 from fabricgauge.stats.pairs.again import Again, again
 from fabricgauge.stats.pairs.doubted import doubted, nodes_of
@@ -170,13 +170,17 @@ def _suspected(subject: Subject, suspects: tuple[Suspect, ...]) -> Verdict:
         ID, Outcome.WARN, subject.name,
         f"conspicuous, but not enough to name anybody: {wording.listed(shown, MOST_SUSPECTS)}",
         Figure(first.effect, "share", f"{first.quantity} beside the other pairs'"), None,
-        tuple(
-            f"{called(one.part, one.names)}: {wording.percent(abs(one.effect))}"
-            f" {'lower' if one.effect < 0 else 'higher'} {one.quantity}; {one.reason}"
-            for one in suspects[:MOST_SUSPECTS]
-        ),
+        tuple(_why_not(one) for one in suspects[:MOST_SUSPECTS]),
         first.reason, first.next_test,
     )  # fmt: skip
+
+
+def _why_not(one: Suspect) -> str:
+    level = f"{one.quantity} like the others'"
+    if abs(one.effect) >= LEAST_EFFECT:
+        word = "lower" if one.effect < 0 else "higher"
+        level = f"{wording.percent(abs(one.effect))} {word} {one.quantity}"
+    return f"{called(one.part, one.names)}: {level}; {one.reason}"
 
 
 def _nobody(subject: Subject) -> Verdict:
