@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fabricgauge.cli.lab_text import daemon_text, faults_text, status_text, summary_text
 from fabricgauge.model.errors import UsageError
 
 if TYPE_CHECKING:
     from fabricgauge.lab.spec import NetworkSpec
-    from fabricgauge.lab.state import Fault, LabState
-    from fabricgauge.lab.status import LabStatus
+    from fabricgauge.lab.state import Fault
 
 #: kind: (what VALUE is, or nothing; what the fault does)
 FAULTS = {
@@ -23,6 +23,9 @@ FAULTS = {
     "rate-out": ("RATE", "the same, only from the node"),
     "mtu": ("BYTES", "give the node's interface another MTU"),
 }
+
+#: What can be done to a node's Slurm daemon; each is a function of ``lab.slurm.cluster``.
+SLURM_ACTIONS = ("start", "stop", "restart", "kill")
 
 _name_option = click.option(
     "--name", default="lab", show_default=True, help="The lab; several can stand side by side."
@@ -45,14 +48,18 @@ def lab() -> None:
     help="A network: line rate per direction in bit/s (100M, 1G, 25G), MTU in bytes. "
     "May be repeated.  [default: net1:1G:1500]",
 )  # fmt: skip
-def up(name: str, nodes: str, networks: tuple[str, ...]) -> None:
+@click.option(
+    "--slurm", is_flag=True,
+    help="Run Slurm on it: slurmctld on `head`, slurmd on every node. Needs root.",
+)  # fmt: skip
+def up(name: str, nodes: str, networks: tuple[str, ...], slurm: bool) -> None:
     """Bring a lab up; it stands until `lab down`."""
     from fabricgauge.lab import up as bring_up
     from fabricgauge.lab.spec import LabSpec
 
     named = _nodes(nodes)
     wanted = tuple(parse_network(text) for text in networks or ("net1:1G",))
-    click.echo(_summary(bring_up.up(LabSpec(name, named, wanted))))
+    click.echo(summary_text(bring_up.up(LabSpec(name, named, wanted, slurm))))
 
 
 @lab.command(
@@ -87,7 +94,7 @@ def status(name: str | None, as_json: bool) -> None:
         click.echo(msgspec.json.format(msgspec.json.encode(found)))
         return
     for one in found:
-        click.echo(_status_text(one))
+        click.echo(status_text(one))
     if not found:
         click.echo("no lab stands; bring one up with 'fabricgauge lab up'")
 
@@ -128,7 +135,26 @@ def fault(
     from fabricgauge.lab.faults import inject
     from fabricgauge.lab.state import load_complete
 
-    click.echo(_faults_text(inject(load_complete(name), parse_fault(kind, node, network, value))))
+    click.echo(faults_text(inject(load_complete(name), parse_fault(kind, node, network, value))))
+
+
+@lab.command()
+@_name_option
+@click.argument("action", type=click.Choice(list(SLURM_ACTIONS)))
+@click.argument("node")
+def slurm(name: str, action: str, node: str) -> None:
+    """Start or end the Slurm daemon of NODE: slurmctld on `head`, slurmd elsewhere.
+
+    stop asks it to end; its jobs go on. kill ends it at once, and on a node all that runs
+    there, as a power cut does.
+    """
+    from fabricgauge.lab.slurm import cluster
+    from fabricgauge.lab.state import load_complete
+    from fabricgauge.lab.status import status as look
+
+    getattr(cluster, action)(load_complete(name), node)
+    (found,) = look(name)
+    click.echo("\n".join(daemon_text(one) for one in found.slurm if one.node == node))
 
 
 @lab.command()
@@ -175,7 +201,7 @@ def _heal(name: str, node: str | None, network: str | None, cable_only: bool = F
     from fabricgauge.lab.state import LinkDown, load_complete
 
     kind = LinkDown if cable_only else None
-    click.echo(_faults_text(cure(load_complete(name), node, network, kind)))
+    click.echo(faults_text(cure(load_complete(name), node, network, kind)))
 
 
 def _nodes(text: str) -> tuple[str, ...]:
@@ -190,51 +216,10 @@ def _bytes(text: str, where: str) -> int:
     return int(text)
 
 
-def _summary(state: LabState) -> str:
-    lines = [f"lab {state.name}: {', '.join(node.name for node in state.nodes)}"]
-    lines += [
-        f"  {network.name}: {network.subnet} on {network.interface}, "
-        f"{network.rate_bit_s / 1e9:g} Gb/s per direction, MTU {network.mtu_bytes}"
-        for network in state.networks
-    ]
-    lines.append(f"  TCP congestion control: {state.congestion_control}")
-    return "\n".join(lines)
-
-
-def _faults_text(state: LabState) -> str:
-    lines = [_fault_text(fault) for fault in state.faults]
-    return "\n".join(lines) or f"lab {state.name}: no fault in force"
-
-
-def _fault_text(fault: Fault) -> str:
-    from fabricgauge.lab.state import LinkDown, RateLimit
-
-    where = f"{fault.node} in {fault.network}"
-    if isinstance(fault, LinkDown):
-        return f"fault: link of {where} is down"
-    if isinstance(fault, RateLimit):
-        way = {"in": " towards the node", "out": " from the node", "both": ""}[fault.direction]
-        return f"fault: link of {where} carries {fault.rate_bit_s / 1e9:g} Gb/s{way}"
-    return f"fault: interface of {where} has MTU {fault.mtu_bytes}"
-
-
 def _fault_list(name: str) -> str:
     from fabricgauge.lab import state as states
 
     lines = [f"{kind:10}{value:6}{text}" for kind, (value, text) in FAULTS.items()]
     if name in states.names():
-        lines.append(_faults_text(states.load_complete(name)))
-    return "\n".join(lines)
-
-
-def _status_text(found: LabStatus) -> str:
-    from fabricgauge.lab.state import LabState
-
-    if not isinstance(found.state, LabState):
-        return f"lab {found.name}: broken: {found.state.reason}"
-    lines = [_summary(found.state)]
-    if not found.standing:
-        why = f"no process holds {', '.join(found.dead)}" if found.dead else "`up` did not finish"
-        lines.append(f"  broken: {why}; remove it with 'fabricgauge lab down --name {found.name}'")
-    lines += [f"  {_fault_text(fault)}" for fault in found.state.faults]
+        lines.append(faults_text(states.load_complete(name)))
     return "\n".join(lines)

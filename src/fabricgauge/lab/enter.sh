@@ -33,5 +33,6 @@ user=
 exec nsenter --target "$pid" $user --net --uts --ipc --mount -- sh -c '
     cd -- "$1" || exit 255
     export FABRICGAUGE_LAB="$2"
+    unset SLURM_CONF
     shift 2
     exec "$@"' sh "$PWD" "$token" "$@"

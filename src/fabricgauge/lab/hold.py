@@ -38,6 +38,8 @@ def furnish(node: str, directory: Path) -> None:
     mount(str(directory / "hosts"), "/etc/hosts", "", MS_BIND)
     if Path("/etc/hostname").exists():
         mount(str(directory / "hostnames" / node), "/etc/hostname", "", MS_BIND)
+    if (directory / "slurm").is_dir():
+        own_slurm(directory / "slurm")
 
 
 def own_run(directory: Path) -> None:
@@ -50,6 +52,18 @@ def own_run(directory: Path) -> None:
         again.mkdir(parents=True, mode=0o700)
         mount(f"/proc/self/fd/{kept}", str(again), "", MS_BIND)
     os.close(kept)
+
+
+def own_slurm(files: Path) -> None:
+    """The lab's Slurm where Slurm's programs seek it: /etc/slurm and the machine's stay as is."""
+    for source, target in (
+        (files, "/run/slurm"),
+        (files / "munge", "/run/munge"),
+        (files / "etc", "/etc/slurm"),
+    ):
+        if target.startswith("/run/"):
+            Path(target).mkdir(mode=0o755)
+        mount(str(source), target, "", MS_BIND)
 
 
 def settle(directory: Path) -> None:

@@ -87,6 +87,13 @@ def members(marks: Marks) -> frozenset[int]:
     return frozenset(holders | {pid for pid, namespace in seen.items() if namespace in proven})
 
 
+def in_namespace(net_inode: int) -> frozenset[int]:
+    """Every process of a network namespace, unless it is the one that this process lives in."""
+    if net_inode in own_net_inodes():
+        return frozenset()
+    return frozenset(pid for pid, namespace in _processes() if namespace == net_inode)
+
+
 def kill(marks: Marks) -> int:
     """Kill a lab's processes until none is left; how many there were.
 

@@ -35,11 +35,12 @@ class NetworkSpec(msgspec.Struct, frozen=True):
 
 
 class LabSpec(msgspec.Struct, frozen=True):
-    """A lab: its name, its nodes in order, and its networks in order."""
+    """A lab: its name, its nodes in order, its networks in order, and whether Slurm runs on it."""
 
     name: str = "lab"
     nodes: tuple[str, ...] = ("c1", "c2")
     networks: tuple[NetworkSpec, ...] = (NetworkSpec("net1", 1e9),)
+    slurm: bool = False
 
 
 def numbered_nodes(count: int) -> tuple[str, ...]:

@@ -53,6 +53,14 @@ class Holder(msgspec.Struct, frozen=True):
     net_inode: int
 
 
+class Daemon(msgspec.Struct, frozen=True):
+    """A program of the lab's Slurm: munged, slurmctld or slurmd, as it was last started."""
+
+    program: str
+    node: str
+    process: Holder
+
+
 class LabNode(msgspec.Struct, frozen=True):
     """A node; ``index`` is 0 for the head and counts the nodes from 1."""
 
@@ -88,7 +96,8 @@ class LabState(msgspec.Struct, frozen=True):
 
     ``nodes`` begins with the head. ``token`` marks the lab's processes in their
     environment. ``net_inodes`` are the network namespaces made so far. ``complete``
-    is false while ``up`` works, and stays so if it was killed.
+    is false while ``up`` works, and stays so if it was killed. ``slurm`` is empty for a
+    lab without Slurm.
     """
 
     name: str
@@ -104,6 +113,7 @@ class LabState(msgspec.Struct, frozen=True):
     nodes: tuple[LabNode, ...] = ()
     networks: tuple[LabNetwork, ...] = ()
     faults: tuple[Fault, ...] = ()
+    slurm: tuple[Daemon, ...] = ()
 
     def node(self, name: str) -> LabNode:
         for node in self.nodes:

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from pathlib import Path
 
 from fabricgauge.model.errors import ToolMissing
 
@@ -15,6 +16,17 @@ _PACKAGES = {
     "sleep": "coreutils",
 }
 
+#: program: Debian's package; only a lab with Slurm needs them
+_SLURM_PACKAGES = {
+    "munged": "munge",
+    "munge": "munge",
+    "slurmctld": "slurmctld",
+    "slurmd": "slurmd",
+    "sinfo": "slurm-client",
+    "scontrol": "slurm-client",
+    "srun": "slurm-client",
+}
+
 #: Where administrators' programs are; an ordinary user's PATH may lack it.
 SEARCH_PATH = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"))
 
@@ -25,6 +37,17 @@ def require() -> None:
         path_of(tool)
 
 
+def require_slurm() -> None:
+    """ToolMissing, with the command that installs them, unless Slurm's programs are here."""
+    absent = [tool for tool in _SLURM_PACKAGES if not shutil.which(tool, path=SEARCH_PATH)]
+    if absent or not Path("/etc/slurm").is_dir():
+        packages = " ".join(dict.fromkeys(_SLURM_PACKAGES.values()))
+        raise ToolMissing(
+            f"a lab with Slurm needs {', '.join(absent) or 'the directory /etc/slurm'}; on Debian: "
+            f"apt-get install --no-install-recommends {packages} (their services need not run)"
+        )
+
+
 def path_of(tool: str) -> str:
     """Where a program is.
 
@@ -33,7 +56,6 @@ def path_of(tool: str) -> str:
     """
     found = shutil.which(tool, path=SEARCH_PATH)
     if not found:
-        raise ToolMissing(
-            f"the lab needs the program {tool!r}; install the package {_PACKAGES[tool]}"
-        )
+        package = {**_SLURM_PACKAGES, **_PACKAGES}[tool]
+        raise ToolMissing(f"the lab needs the program {tool!r}; install the package {package}")
     return found

@@ -16,6 +16,7 @@ from fabricgauge import process
 from fabricgauge.lab import cabling, inside, place, tools
 from fabricgauge.lab.down import down
 from fabricgauge.lab.holder import HOLDER_MARK, boot_id, identify
+from fabricgauge.lab.slurm import cluster
 from fabricgauge.lab.spec import HEAD, LabSpec, address, checked, subnet
 from fabricgauge.lab.state import Holder, LabNetwork, LabNode, LabState, save
 from fabricgauge.model.errors import LabError
@@ -34,10 +35,12 @@ def up(spec: LabSpec) -> LabState:
 
     Raises:
         LabError: it exists, it cannot be as asked, or the machine forbids it.
-        ToolMissing: a program of iproute2 or util-linux is not installed.
+        ToolMissing: a program of iproute2, util-linux or, where asked for, Slurm is not installed.
     """
     checked(spec)
     tools.require()
+    if spec.slurm:
+        cluster.require(spec.nodes)
     directory = place.create(spec.name)
     try:
         return _bring_up(spec, directory)
@@ -50,6 +53,8 @@ def _bring_up(spec: LabSpec, directory: Path) -> LabState:
     state = _draft(spec, directory)
     save(state)
     _write_files(state, spec)
+    if spec.slurm:
+        cluster.write_files(Path(state.directory) / "slurm", spec.nodes)
     switch = _hold(state, "", None)
     state = msgspec.structs.replace(state, switch=switch, net_inodes=(switch.net_inode,))
     holders = _each(lambda name: _hold(state, name, switch), (HEAD, *spec.nodes))
@@ -62,6 +67,8 @@ def _bring_up(spec: LabSpec, directory: Path) -> LabState:
     save(state)
     _write_table(state)
     _wire(state, switch)
+    if spec.slurm:
+        state = cluster.start_all(state)
     state = msgspec.structs.replace(state, complete=True)
     save(state)
     return state

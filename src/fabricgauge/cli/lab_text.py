@@ -1,0 +1,63 @@
+"""A lab, its faults and its daemons, as ``fabricgauge lab`` prints them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fabricgauge.lab.state import Fault, LabState
+    from fabricgauge.lab.status import DaemonStatus, LabStatus
+
+
+def summary_text(state: LabState) -> str:
+    """What the lab was made as: nodes, networks, and Slurm if it has one."""
+    lines = [f"lab {state.name}: {', '.join(node.name for node in state.nodes)}"]
+    lines += [
+        f"  {network.name}: {network.subnet} on {network.interface}, "
+        f"{network.rate_bit_s / 1e9:g} Gb/s per direction, MTU {network.mtu_bytes}"
+        for network in state.networks
+    ]
+    lines.append(f"  TCP congestion control: {state.congestion_control}")
+    if state.slurm:
+        lines.append("  Slurm: partition normal, controller on head")
+    return "\n".join(lines)
+
+
+def daemon_text(daemon: DaemonStatus) -> str:
+    """One daemon of the lab's Slurm, and whether it runs."""
+    state = f"runs (process {daemon.pid})" if daemon.running else "does not run"
+    return f"Slurm: {daemon.program} on {daemon.node} {state}"
+
+
+def status_text(found: LabStatus) -> str:
+    """A lab as it is now: what it was made as, what is broken, faults, daemons."""
+    from fabricgauge.lab.state import LabState
+
+    if not isinstance(found.state, LabState):
+        return f"lab {found.name}: broken: {found.state.reason}"
+    lines = [summary_text(found.state)]
+    if not found.standing:
+        why = f"no process holds {', '.join(found.dead)}" if found.dead else "`up` did not finish"
+        lines.append(f"  broken: {why}; remove it with 'fabricgauge lab down --name {found.name}'")
+    lines += [f"  {fault_text(fault)}" for fault in found.state.faults]
+    lines += [f"  {daemon_text(daemon)}" for daemon in found.slurm]
+    return "\n".join(lines)
+
+
+def faults_text(state: LabState) -> str:
+    """The faults in force, one a line."""
+    lines = [fault_text(fault) for fault in state.faults]
+    return "\n".join(lines) or f"lab {state.name}: no fault in force"
+
+
+def fault_text(fault: Fault) -> str:
+    """One fault in one line."""
+    from fabricgauge.lab.state import LinkDown, RateLimit
+
+    where = f"{fault.node} in {fault.network}"
+    if isinstance(fault, LinkDown):
+        return f"fault: link of {where} is down"
+    if isinstance(fault, RateLimit):
+        way = {"in": " towards the node", "out": " from the node", "both": ""}[fault.direction]
+        return f"fault: link of {where} carries {fault.rate_bit_s / 1e9:g} Gb/s{way}"
+    return f"fault: interface of {where} has MTU {fault.mtu_bytes}"

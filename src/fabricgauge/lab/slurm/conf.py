@@ -1,0 +1,114 @@
+"""What Slurm is told: ``slurm.conf`` and ``cgroup.conf`` as text, from a lab's nodes.
+
+Every path in it is one that the lab mounts in its nodes, so neither a lab's name nor the
+place of its directory is ever in the text. Parameters as in slurm.conf(5) of Slurm 22.05.
+"""
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from fabricgauge.lab.spec import HEAD, address
+from fabricgauge.model.errors import LabError
+
+#: Where a lab's nodes see its Slurm's files, its configuration and munge's socket.
+ROOT, ETC, MUNGE = "/run/slurm", "/etc/slurm", "/run/munge"
+
+PARTITION = "normal"
+
+#: gethostname(3) up to the first dot is how slurmd finds itself; brackets, commas and
+#: equal signs have meanings in host lists and in slurm.conf.
+_NODE_NAME = re.compile(r"[A-Za-z](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
+
+#: Node names with a meaning of their own in slurm.conf(5).
+_RESERVED = frozenset({"all", "default", "none"})
+
+#: A silent node is DOWN after this. Short for tests, long enough for two busy processors.
+SLURMD_TIMEOUT_S = 10
+
+#: From SIGTERM to SIGKILL for a job that is ended.
+_KILL_WAIT_S = 2
+
+_SETTINGS = f"""\
+ClusterName=lab
+SlurmctldHost={HEAD}({address(0, 0)})
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+CredType=cred/munge
+StateSaveLocation={ROOT}/state
+SlurmdSpoolDir={ROOT}/spool/%n
+SlurmctldPidFile={ROOT}/pid/slurmctld
+SlurmdPidFile={ROOT}/pid/slurmd.%n
+SlurmctldLogFile={ROOT}/log/slurmctld.log
+SlurmdLogFile={ROOT}/log/slurmd.%n.log
+MailProg=/bin/true
+SlurmctldSyslogDebug=quiet
+SlurmdSyslogDebug=quiet
+TmpFS=/dev/shm
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SwitchType=switch/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+JobCompType=jobcomp/filetxt
+JobCompLoc={ROOT}/log/jobs
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+SchedulerType=sched/backfill
+SchedulerParameters=batch_sched_delay=0,sched_interval=5,bf_interval=5
+SlurmdParameters=config_overrides
+ReturnToService=2
+SlurmdTimeout={SLURMD_TIMEOUT_S}
+SlurmctldTimeout=10
+MessageTimeout=10
+KillWait={_KILL_WAIT_S}
+InactiveLimit=0
+PropagateResourceLimits=NONE
+"""
+
+#: In a lab's nodes /sys/fs/cgroup is empty, and to seek cgroups there would end slurmd.
+CGROUP_CONF = "CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n"
+
+
+class NodeSize(msgspec.Struct, frozen=True):
+    """What each node offers to jobs: all share the machine, so each is as large as it."""
+
+    cpus: int
+    memory_mib: int
+
+
+def check_names(nodes: Sequence[str]) -> None:
+    """Refuse node names that Slurm would not take for one node.
+
+    Raises:
+        LabError: a name that a lab can have and Slurm cannot.
+    """
+    for name in nodes:
+        if not _NODE_NAME.fullmatch(name) or name.lower() in _RESERVED:
+            raise LabError(
+                f"{name!r} cannot name a node of a lab with Slurm: begin with a letter, use "
+                "letters, digits and hyphens, and none of 'all', 'default' and 'none'"
+            )
+
+
+def slurm_conf(nodes: Sequence[str], size: NodeSize, mpi: str) -> str:
+    """``slurm.conf`` for these nodes in their order, in one partition that all jobs use.
+
+    ``mpi`` is the plugin of jobs that name none, as ``srun --mpi=list`` calls it.
+
+    Raises:
+        LabError: a node's name is not one that Slurm can take.
+    """
+    check_names(nodes)
+    lines = [f"MpiDefault={mpi}"]
+    lines += [
+        f"NodeName={name} NodeAddr={address(0, number)} CPUs={size.cpus} "
+        f"RealMemory={size.memory_mib} State=UNKNOWN"
+        for number, name in enumerate(nodes, 1)
+    ]
+    lines.append(
+        f"PartitionName={PARTITION} Nodes={','.join(nodes)} Default=YES MaxTime=INFINITE State=UP"
+    )
+    return _SETTINGS + "\n".join(lines) + "\n"
