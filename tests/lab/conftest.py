@@ -12,9 +12,11 @@ import pytest
 
 from fabricgauge.lab.down import down
 from fabricgauge.lab.reach import entry
+from fabricgauge.lab.slurm import cluster
 from fabricgauge.lab.spec import LabSpec, NetworkSpec
 from fabricgauge.lab.state import LabState
 from fabricgauge.lab.up import up
+from fabricgauge.model.errors import FabricgaugeError
 
 MakeLab = Callable[..., LabState]
 _numbers = itertools.count()
@@ -58,14 +60,31 @@ def make_lab(namespaces: None) -> Iterator[MakeLab]:
     """Bring labs up; all are removed at the end."""
     made = []
 
-    def make(*networks: NetworkSpec, nodes: tuple[str, ...] = ("c1", "c2")) -> LabState:
+    def make(
+        *networks: NetworkSpec, nodes: tuple[str, ...] = ("c1", "c2"), slurm: bool = False
+    ) -> LabState:
         name = f"t-lab-{os.getpid()}-{next(_numbers)}"
         made.append(name)
-        return up(LabSpec(name, nodes, networks or (NetworkSpec("net1", 1e9),)))
+        return up(LabSpec(name, nodes, networks or (NetworkSpec("net1", 1e9),), slurm))
 
     yield make
     for name in made:
         down(name)
+
+
+@pytest.fixture(scope="session")
+def slurm_programs(namespaces: None) -> None:
+    """Skip where a lab cannot have Slurm: not root, or not installed."""
+    try:
+        cluster.require(("c1",))
+    except FabricgaugeError as reason:
+        pytest.skip(str(reason))
+
+
+@pytest.fixture
+def slurm_lab(slurm_programs: None, make_lab: MakeLab) -> LabState:
+    """Two nodes with Slurm."""
+    return make_lab(slurm=True)
 
 
 STREAM = """

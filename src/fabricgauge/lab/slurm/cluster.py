@@ -43,6 +43,8 @@ def write_files(directory: Path, nodes: Sequence[str]) -> None:
     directory.mkdir(mode=0o755)
     for name in _DIRECTORIES:
         (directory / name).mkdir(mode=0o755)
+    for node in nodes:
+        (directory / "spool" / node).mkdir(mode=0o755)
     key = directory / "munge.key"
     key.touch(mode=0o600)
     key.write_bytes(secrets.token_bytes(128))
@@ -63,7 +65,7 @@ def start_all(state: LabState) -> LabState:
     conf.write_text(slurm_conf(names, _size(), mpi))
     for node in state.nodes:
         state = daemons.start(state, daemons.program_of(node), node.name)
-    _await(state, state.slurm, lambda: view.present(state) >= set(names), "all nodes are idle")
+    _await(state, state.slurm, lambda: view.present(state) >= set(names), "not all nodes are idle")
     return state
 
 
@@ -79,11 +81,11 @@ def start(state: LabState, node: str) -> LabState:
     state = daemons.start(state, program, node)
     started = [daemon for daemon in state.slurm if (daemon.program, daemon.node) == (program, node)]
     if node == HEAD:
-        _await(state, started, lambda: view.controller_answers(state), "it answers")
+        _await(state, started, lambda: view.controller_answers(state), "it does not answer")
         return state
-    _await(state, started, lambda: view.slurmd_answers(state, node), "it answers")
+    _await(state, started, lambda: view.slurmd_answers(state, node), "it does not answer")
     if daemons.runs(state, "slurmctld", HEAD):
-        _await(state, started, lambda: node in view.present(state), "slurmctld knows it")
+        _await(state, started, lambda: node in view.present(state), "slurmctld does not know it")
     return state
 
 
@@ -127,12 +129,12 @@ def _program(state: LabState, node: str) -> str:
 def _start_munged(state: LabState) -> LabState:
     state = daemons.start(state, "munged", HEAD)
     munged = [daemon for daemon in state.slurm if daemon.program == "munged"]
-    _await(state, munged, lambda: view.munge_works(state), "it gives out credentials")
+    _await(state, munged, lambda: view.munge_works(state), "it gives out no credential")
     return state
 
 
 def _await(
-    state: LabState, started: Sequence[Daemon], ready: Callable[[], bool], what: str
+    state: LabState, started: Sequence[Daemon], ready: Callable[[], bool], what_not: str
 ) -> None:
     """Wait until Slurm is as wanted, or a daemon that should bring it about has ended."""
     deadline = time.monotonic() + _READY_TIMEOUT_S
@@ -141,7 +143,7 @@ def _await(
             if not is_alive(daemon.process):
                 raise daemons.failure(state, daemon.program, daemon.node, "ended")
         if time.monotonic() > deadline:
-            late = f"runs, but after {_READY_TIMEOUT_S:.0f} s it is not so that {what}"
+            late = f"runs, but after {_READY_TIMEOUT_S:.0f} s {what_not}"
             raise daemons.failure(state, started[-1].program, started[-1].node, late)
         time.sleep(_POLL_S)
 
