@@ -29,8 +29,14 @@ def job(state: LabState, number: str) -> dict[str, str]:
 
 def await_job(state: LabState, number: str, *states: str) -> dict[str, str]:
     """A job once it is in one of these states."""
-    until(lambda: job(state, number)["JobState"] in states, f"job {number} is {states}")
-    return job(state, number)
+    found: dict[str, str] = {}
+
+    def there() -> bool:
+        found.update(job(state, number))
+        return found["JobState"] in states
+
+    until(there, f"the job is one of {states}", found)
+    return found
 
 
 def node_state(state: LabState, node: str) -> str:
@@ -38,9 +44,9 @@ def node_state(state: LabState, node: str) -> str:
     return on(state, "head", "sinfo", "-h", "-N", "-n", node, "-o", "%T").strip()
 
 
-def until(holds: Callable[[], bool], what: str) -> None:
+def until(holds: Callable[[], bool], *what: object) -> None:
     """Wait until something holds; a failure says what did not."""
     deadline = time.monotonic() + PATIENCE_S
     while not holds():
-        assert time.monotonic() < deadline, f"not in {PATIENCE_S:.0f} s: {what}"
+        assert time.monotonic() < deadline, (f"not in {PATIENCE_S:.0f} s", *what)
         time.sleep(0.1)

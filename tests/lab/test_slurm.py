@@ -43,7 +43,10 @@ def test_batch_job_writes_its_file_and_is_cancelled_when_asked(
     assert second in on(slurm_lab, "head", "squeue", "-h", "-o", "%i")
     on(slurm_lab, "head", "scancel", second)
     await_job(slurm_lab, second, "CANCELLED")
-    until(lambda: int((tmp_path / "pid").read_text()) not in marked(slurm_lab.token), "it ended")
+    until(
+        lambda: int((tmp_path / "pid").read_text()) not in marked(slurm_lab.token),
+        "it ended",
+    )
     until(lambda: node_state(slurm_lab, "c2") == "idle", "c2 is idle")
 
 
@@ -54,7 +57,10 @@ def test_down_ends_jobs_and_daemons_and_the_machines_files_stay_as_they_were(
     state, neighbour = make_lab(slurm=True), make_lab(nodes=("n1",), slurm=True)
     number = submit(state, tmp_path, "echo $$ > pid; srun sleep 600", "-N2")
     until((tmp_path / "pid").exists, "the job has begun")
-    until(lambda: "R" in on(state, "head", "squeue", "-h", "-s", "-o", "%i R"), "so has its step")
+    until(
+        lambda: "R" in on(state, "head", "squeue", "-h", "-s", "-o", "%i R"),
+        "so has its step",
+    )
     assert node_state(neighbour, "n1") == "idle"  # another cluster, although all names are equal
     assert number not in on(neighbour, "head", "squeue", "-h", "-o", "%i")
     daemons = {daemon.process.pid for daemon in state.slurm}
@@ -65,6 +71,23 @@ def test_down_ends_jobs_and_daemons_and_the_machines_files_stay_as_they_were(
     assert not lab_directory(state.name).exists()
     assert on(neighbour, "head", "srun", "uname", "-n") == "n1\n"
     assert machines_files() == before
+
+
+def test_slurm_works_wherever_the_labs_directory_is_and_whatever_the_umask(
+    slurm_programs: None, make_lab: MakeLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "a b#c=[1-2]%n"
+    place.mkdir(mode=0o700)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(place))
+    monkeypatch.setenv("SLURM_CONF", "/nonexistent")
+    usual = os.umask(0o077)
+    try:
+        state = make_lab(nodes=("a1", "B-2"), slurm=True)
+        assert state.directory.startswith(str(place))
+        assert sorted(on(state, "head", "srun", "-N2", "uname", "-n").split()) == ["B-2", "a1"]
+        assert down(state.name)
+    finally:
+        os.umask(usual)
 
 
 def running() -> list[Path]:

@@ -40,11 +40,10 @@ def require(nodes: Sequence[str]) -> None:
 
 def write_files(directory: Path, nodes: Sequence[str]) -> None:
     """Make the directory that the nodes see as /run/slurm, with configuration and key."""
-    directory.mkdir(mode=0o755)
-    for name in _DIRECTORIES:
-        (directory / name).mkdir(mode=0o755)
-    for node in nodes:
-        (directory / "spool" / node).mkdir(mode=0o755)
+    spools = (f"spool/{node}" for node in nodes)
+    for made in (directory, *(directory / name for name in (*_DIRECTORIES, *spools))):
+        made.mkdir()
+        made.chmod(0o755)  # whatever the umask: it is the lab's directory that shuts others out
     key = directory / "munge.key"
     key.touch(mode=0o600)
     key.write_bytes(secrets.token_bytes(128))

@@ -25,6 +25,8 @@ _START_TIMEOUT_S, _STOP_TIMEOUT_S = 30.0, 20.0
 
 _LAST_LINES = 4
 
+_USE_KILL = "end it with 'fabricgauge lab slurm kill'"
+
 #: What follows the program; every daemon stays in the foreground, so that its id is known.
 _OPTIONS = {
     "munged": (
@@ -92,7 +94,7 @@ def stop(state: LabState, program: str, node: str) -> None:
     daemon = find(state, program, node)
     if daemon and is_alive(daemon.process):
         _signal(daemon.process.pid, signal.SIGTERM)
-        _await_end(daemon, lambda: is_alive(daemon.process), "'fabricgauge lab slurm kill'")
+        _await_end(daemon, lambda: is_alive(daemon.process), _USE_KILL)
 
 
 def kill(state: LabState, program: str, node: str) -> None:
@@ -102,19 +104,24 @@ def kill(state: LabState, program: str, node: str) -> None:
         LabError: something does not end.
     """
     daemon = find(state, program, node)
-    if daemon is None:
-        return
+    if daemon:
+        _await_end(daemon, lambda: _struck(state, daemon), "see dmesg")
 
-    def left() -> frozenset[int]:
-        own = {daemon.process.pid} if is_alive(daemon.process) else set()
-        holder = state.node(node).holder
-        if program == "slurmd" and is_alive(holder):
-            own |= in_namespace(holder.net_inode) - {holder.pid}
-        for pid in own:
-            _signal(pid, signal.SIGKILL)
-        return frozenset(own)
 
-    _await_end(daemon, left, "dmesg")
+def _struck(state: LabState, daemon: Daemon) -> frozenset[int]:
+    """What of a daemon and its node was still there, and has now been sent SIGKILL.
+
+    All are stopped first: a slurmstepd that outlived its task by a moment would tell Slurm
+    that the job failed, and no power cut leaves it time for that.
+    """
+    found = {daemon.process.pid} if is_alive(daemon.process) else set()
+    holder = state.node(daemon.node).holder
+    if daemon.program == "slurmd" and is_alive(holder):
+        found |= in_namespace(holder.net_inode) - {holder.pid}
+    for number in (signal.SIGSTOP, signal.SIGKILL):
+        for pid in found:
+            _signal(pid, number)
+    return frozenset(found)
 
 
 def output_file(state: LabState, program: str, node: str) -> Path:
@@ -143,13 +150,13 @@ def _signal(pid: int, number: signal.Signals) -> None:
         os.kill(pid, number)
 
 
-def _await_end(daemon: Daemon, remains: Callable[[], object], look_at: str) -> None:
+def _await_end(daemon: Daemon, remains: Callable[[], object], remedy: str) -> None:
     deadline = time.monotonic() + _STOP_TIMEOUT_S
     while remains():
         if time.monotonic() > deadline:
             raise LabError(
                 f"{daemon.program} on {daemon.node} (process {daemon.process.pid}) does not end; "
-                f"see {look_at}"
+                f"{remedy}"
             )
         time.sleep(0.02)
 
