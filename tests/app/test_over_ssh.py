@@ -18,6 +18,9 @@ pytestmark = [
     pytest.mark.skipif(not Path("/usr/sbin/sshd").is_file(), reason="sshd is not installed"),
 ]
 
+#: Nothing tells the program that it is in a lab.
+UNMARKED = ("env", "-u", "FABRICGAUGE_LAB", "-u", "FABRICGAUGE_SITE_FILE")
+
 SITE = """
 [[network]]
 name = "fast"
@@ -35,7 +38,7 @@ def test_nodes_behind_ssh_are_proved_and_judged(mpi: str | None, lab: Lab, tmp_p
         where = ("-o", str(tmp_path), "-w", "c[1-2]", "--ssh-config", str(config))
         words = (*where, *(("--mpi", mpi) if mpi else ()), *SHORT)
         done = subprocess.run(
-            [*entry(state, "head"), PROGRAM, "check", *words],
+            [*entry(state, "head"), *UNMARKED, PROGRAM, "check", *words],
             env={**os.environ, "XDG_CONFIG_HOME": str(tmp_path)},
             capture_output=True, text=True, timeout=400, check=False,
         )  # fmt: skip

@@ -123,3 +123,14 @@ def test_every_case_is_one_pair_of_two_nodes_and_named_once(
         assert max(case.origin, case.target) < len(made.launch.nodes)
         pair = {made.launch.nodes[case.origin], made.launch.nodes[case.target]}
         assert pair - set(accused)  # suspects of their own meet good partners only
+
+
+def test_ranks_keep_the_order_of_the_first_launch() -> None:
+    accused = (finding("node", "c7"), finding("node", "c2"))
+    best_first = tuple(reversed(NODES))
+    made = again(7, accused, best_first, None, GBE_BYTES_PER_S, order=NODES)
+    free = again(7, accused, best_first, None, GBE_BYTES_PER_S)
+    assert isinstance(made, Again)
+    assert isinstance(free, Again)
+    assert made.launch.nodes == tuple(node for node in NODES if node in free.launch.nodes)
+    assert met(made.launch) == met(free.launch)

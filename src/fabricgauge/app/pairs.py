@@ -91,7 +91,8 @@ def second_look(
     if not accused and not doubtful:
         return None
     healthy = _healthy(analyses)
-    return again(number, accused, healthy, network, payload_bytes_per_s, topology, doubtful)
+    order = analyses[0].matrix.nodes
+    return again(number, accused, healthy, network, payload_bytes_per_s, topology, doubtful, order)
 
 
 def _accused(analyses: Sequence[PairAnalysis]) -> Iterator[Finding | Suspect]:

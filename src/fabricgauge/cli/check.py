@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fabricgauge.cli.fabric import fabric_options
-from fabricgauge.cli.nodes import OWN_LAB, reached
+from fabricgauge.cli.nodes import LAUNCHERS, OWN_LAB, reached
 from fabricgauge.model.errors import ToolMissing, UsageError
 
 if TYPE_CHECKING:
     from fabricgauge.app.check import Outcome
     from fabricgauge.app.job import Job
-    from fabricgauge.cli.nodes import Reached
+    from fabricgauge.cli.nodes import LAUNCHERS, Reached
     from fabricgauge.settings import Settings
 
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     metavar="[NAME]",
     help="Measure a virtual cluster on this machine: NAME, or one made for this check.",
 )
-@click.option("--launcher", type=click.Choice(["ssh", "local"]), help="How nodes are reached.")
+@click.option("--launcher", type=click.Choice(LAUNCHERS), help="How nodes are reached.")
 @click.option(
     "--ssh-config",
     type=click.Path(dir_okay=False, exists=True),

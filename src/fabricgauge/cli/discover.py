@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fabricgauge.cli.nodes import OWN_LAB, reached
+from fabricgauge.cli.nodes import LAUNCHERS, OWN_LAB, reached
 
 if TYPE_CHECKING:
     from fabricgauge.model.fabric import Fabric
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 @click.option("-w", "--nodelist", metavar="NODES", help="Nodes, e.g. c[1-2] or @group.")
 @click.option("-x", "--exclude", metavar="NODES", help="Nodes to leave out.")
 @click.option("--lab", is_flag=False, flag_value=OWN_LAB, metavar="[NAME]", help="A lab's nodes.")
-@click.option("--launcher", type=click.Choice(["ssh", "local"]), help="How nodes are reached.")
+@click.option("--launcher", type=click.Choice(LAUNCHERS), help="How nodes are reached.")
 @click.option("--format", type=click.Choice(["terminal", "json"]), default="terminal",
               show_default=True, help="What to print.")  # fmt: skip
 @click.pass_context

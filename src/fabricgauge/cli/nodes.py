@@ -5,15 +5,21 @@ import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import DeclaredNetwork
 from fabricgauge.model.reach import Reach
 
+if TYPE_CHECKING:
+    from fabricgauge.run.launchers.slurm import Allocation
+
 #: `--lab` without a name: a lab of our own, removed afterwards.
 OWN_LAB = "(own)"
 _OWN_LAB_PREFIX = "check-"
+
+#: In a Slurm allocation MPI's own launcher starts the ranks (slurm), or srun does.
+LAUNCHERS = ("ssh", "local", "slurm", "srun")
 
 Reached = tuple[Reach, tuple[DeclaredNetwork, ...]]
 
@@ -29,7 +35,7 @@ def reached(options: dict[str, Any]) -> Iterator[Reached]:
         yield _simulated(options), ()
         return
     if options["lab"] is None:
-        yield _without_lab(options), ()
+        yield _inside(_without_lab(options)), ()
         return
     if options["launcher"]:
         raise UsageError("--lab and --launcher exclude each other: a lab has its own launcher")
@@ -38,6 +44,13 @@ def reached(options: dict[str, Any]) -> Iterator[Reached]:
             yield _in_lab(name, options)
     else:
         yield _in_lab(options["lab"], options)
+
+
+def _inside(reach: Reach) -> Reach:
+    """The same, known to be one machine's where this program runs on a node of a lab itself."""
+    import msgspec
+
+    return msgspec.structs.replace(reach, virtual="FABRICGAUGE_LAB" in os.environ)
 
 
 def _simulated(options: dict[str, Any]) -> Reach:
@@ -59,16 +72,31 @@ def _simulated(options: dict[str, Any]) -> Reach:
 
 
 def _without_lab(options: dict[str, Any]) -> Reach:
-    from fabricgauge.run.launchers import local, ssh
+    from fabricgauge.run.launchers import local, slurm, ssh
 
     nodes = _named(options)
-    launcher = options["launcher"] or ("ssh" if nodes else "local")
+    allocated = slurm.allocation(os.environ)
+    launcher = options["launcher"] or _usual(nodes, allocated)
+    if launcher in ("slurm", "srun"):
+        if allocated is None:
+            raise UsageError(
+                f"--launcher {launcher} needs a Slurm allocation; start it in one (salloc,"
+                " sbatch), or let it ask for its own: fabricgauge submit"
+            )
+        return slurm.reach(allocated, nodes or allocated.nodes, launcher)
     if launcher == "local":
         return local.reach(nodes or (platform.node(),))
     if not nodes:
         raise UsageError("--launcher ssh needs nodes; name them with -w, e.g. -w c[1-2]")
     config = options.get("ssh_config")
     return ssh.reach(nodes, ("-F", str(Path(config).resolve())) if config else ())
+
+
+def _usual(nodes: tuple[str, ...], allocated: "Allocation | None") -> str:
+    """Slurm for nodes of our own allocation, ssh for others, this machine for none."""
+    if allocated is not None and set(nodes) <= set(allocated.nodes):
+        return "slurm"
+    return "ssh" if nodes else "local"
 
 
 def _named(options: dict[str, Any]) -> tuple[str, ...]:

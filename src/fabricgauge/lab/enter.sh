@@ -32,7 +32,7 @@ user=
 # shellcheck disable=SC2016,SC2086  # the inner shell expands; $user is words or nothing
 exec nsenter --target "$pid" $user --net --uts --ipc --mount -- sh -c '
     cd -- "$1" || exit 255
-    export FABRICGAUGE_LAB="$2"
+    export FABRICGAUGE_LAB="$2" FABRICGAUGE_SITE_FILE="$3"
     unset SLURM_CONF
-    shift 2
-    exec "$@"' sh "$PWD" "$token" "$@"
+    shift 3
+    exec "$@"' sh "$PWD" "$token" "$lab/config.toml" "$@"

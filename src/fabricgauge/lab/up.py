@@ -1,5 +1,6 @@
 """Bring a lab up: namespaces, then cables, then shaping."""
 
+import json
 import os
 import secrets
 import shutil
@@ -109,9 +110,21 @@ def _write_files(state: LabState, spec: LabSpec) -> None:
     (directory / "hostnames").mkdir()
     for name in (HEAD, *spec.nodes):
         (directory / "hostnames" / name).write_text(f"{name}\n")
+    (directory / "config.toml").write_text(_site_file(state))
     for script in ("enter", "agent"):
         shutil.copyfile(_HERE / f"{script}.sh", directory / script)
         (directory / script).chmod(0o700)
+
+
+def _site_file(state: LabState) -> str:
+    """What a check that is started inside the lab cannot read from its drivers: line rates."""
+    return "".join(
+        "[[network]]\n"
+        f"name = {json.dumps(network.name)}\n"
+        f"subnet = {json.dumps(network.subnet)}\n"
+        f'rate = "{network.rate_bit_s:.0f}"\n'
+        for network in state.networks
+    )
 
 
 def _hosts(spec: LabSpec) -> str:

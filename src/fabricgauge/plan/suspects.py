@@ -52,12 +52,15 @@ def again(
     payload_bytes_per_s: float,
     topology: Topology | None = None,
     doubtful: Sequence[Suspect] = (),
+    order: Sequence[str] = (),
 ) -> Again | Skipped:
     """A launch that measures each of ``accused`` again, the worst first.
 
     Of ``doubtful`` pairs nobody is suspected: only they themselves are measured. ``healthy``
     are nodes that nobody suspects, the best first. ``topology`` says which nodes a suspect group
-    has, and lets a node of its own group be among its partners.
+    has, and lets a node of its own group be among its partners. Ranks are in the ``order`` of
+    these nodes, or as the meetings name them: a launcher need not be able to start them in
+    another order than the allocation's.
     """
     within = topology or Topology()
     good = _good(accused, healthy, within)
@@ -67,7 +70,10 @@ def again(
         return Skipped("nobody is suspected whose nodes are known")
     if not good:
         return Skipped("every node is suspected; there is no good partner to measure them against")
-    launch = _launch(number, network, _planned(chosen, doubtful, good, within), payload_bytes_per_s)
+    planned = _planned(chosen, doubtful, good, within)
+    nodes = dict.fromkeys(node for pair in planned for node in pair)
+    ranked = (*(node for node in order if node in nodes), *(n for n in nodes if n not in order))
+    launch = _launch(number, network, planned, ranked, payload_bytes_per_s)
     return Again(launch, tuple(one.names for one in worst_first if one not in chosen))
 
 
@@ -152,9 +158,9 @@ def _launch(
     number: int,
     network: Network | None,
     planned: _Meetings,
+    nodes: tuple[str, ...],
     payload_bytes_per_s: float,
 ) -> PlannedLaunch:
-    nodes = tuple(dict.fromkeys(node for pair in planned for node in pair))
     rank = {node: place for place, node in enumerate(nodes)}
     return PlannedLaunch(
         number=number,

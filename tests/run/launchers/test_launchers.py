@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from fabricgauge.model.errors import UsageError
 from fabricgauge.process import behind
-from fabricgauge.run.launchers import local, nodes, ssh
+from fabricgauge.run.launchers import local, nodes, slurm, ssh
 
 HOSTILE = ["-oProxyCommand=touch /x", "a;b", "$(id)", "a b", "a|b", "c1:2", "a/b", "é", "a\nb", ""]
 
@@ -64,3 +64,29 @@ def test_the_local_launcher_puts_nothing_in_front() -> None:
     reach = local.reach(("here",))
     assert (reach.launcher, reach.agent, reach.virtual) == ("local", None, False)
     assert behind(reach.doors[0], ["true"]) == ["true"]
+
+
+IN_JOB = {"SLURM_JOB_ID": "12", "SLURM_JOB_NODELIST": "c[1-2],d7"}
+
+
+def test_an_allocation_is_read_from_slurms_variables() -> None:
+    assert slurm.allocation(IN_JOB) == slurm.Allocation("12", ("c1", "c2", "d7"))
+    assert slurm.allocation({}) is None
+    assert slurm.allocation({"SLURM_JOB_ID": "12"}) is None
+    assert slurm.allocation({**IN_JOB, "SLURM_JOB_ID": "$(id)"}) is None
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_list_of_nodes_that_slurm_cannot_have_written_is_refused(name: str) -> None:
+    if name:
+        with pytest.raises(UsageError):
+            slurm.allocation({**IN_JOB, "SLURM_JOB_NODELIST": name})
+
+
+def test_a_door_of_an_allocation_is_a_step_on_that_node() -> None:
+    allocation = slurm.Allocation("12", ("c1", "c2"))
+    (door,) = slurm.reach(allocation, ("c2",), "srun").doors
+    assert {"--jobid=12", "--nodelist=c2", "--ntasks=1", "--overlap"} <= set(door.prefix)
+    assert not door.remote_shell
+    with pytest.raises(UsageError, match="job 12 has no node 'c3'"):
+        slurm.reach(allocation, ("c3",), "srun")

@@ -9,14 +9,16 @@ from fabricgauge.model.engine import Engine, Mpi
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.reach import Door, Reach
-from fabricgauge.run.launchers import local, ssh
+from fabricgauge.run.launchers import local, slurm, ssh
 from fabricgauge.run.stacks.table import STACKS, command
 
 MPIS = {
     "mpich": Mpi("mpich", "5.0.2", Path("/m/bin/mpicxx"), Path("/m/bin/mpiexec")),
     "openmpi4": Mpi("openmpi", "4.1.4", Path("/usr/bin/mpicxx"), Path("/usr/bin/mpirun.openmpi")),
     "openmpi5": Mpi("openmpi", "5.0.11", Path("/o/bin/mpicxx"), Path("/o/bin/mpirun")),
+    "intelmpi": Mpi("intelmpi", "2021.17", Path("/i/bin/mpicxx"), Path("/i/bin/mpiexec.hydra")),
 }
+ALLOCATION = slurm.Allocation("7", ("c1", "c2", "c3"))
 REACHES = {
     "lab": Reach(
         "lab",
@@ -27,11 +29,16 @@ REACHES = {
     ),
     "ssh": ssh.reach(("c1", "c2"), ("-p", "2222")),
     "local": local.reach(("here",)),
+    "slurm": slurm.reach(ALLOCATION, ("c1", "c2"), "slurm"),
+    "srun": slurm.reach(ALLOCATION, ("c1", "c2"), "srun"),
 }
+SRUN = "srun --mpi={} --nodes=2 --ntasks=2 --distribution=arbitrary --nodelist={} --cpu-bind=cores"
+SRUN_ENDS = "--input=0 --kill-on-bad-exit=1 ENGINE"
 LAUNCHES = {
     "pinned": PlannedLaunch(1, "net1", "10.77.0.0/24", ("c1", "c2"), ()),
     "free": PlannedLaunch(1, None, None, ("c1", "c2"), ()),
     "loopback": PlannedLaunch(1, "loopback:c1", "127.0.0.0/8", ("c1", "c1"), ()),
+    "back": PlannedLaunch(1, "net1", "10.77.0.0/24", ("c2", "c1"), ()),
     "onenode": PlannedLaunch(1, "net1", "10.77.0.0/24", ("c1", "c1"), ()),
 }
 SSH = "ssh -o BatchMode=yes -o ConnectTimeout=5 -p 2222"
@@ -73,6 +80,21 @@ EXPECTED = {
     "ENGINE --pin 10.77.0.0/24 --check-data",
     ("openmpi5", "local", "free"): "/o/bin/mpirun --prefix /o --map-by :OVERSUBSCRIBE -n 2 "
     f"--bind-to none {X} ENGINE --check-data",
+    ("mpich", "slurm", "pinned"): "/m/bin/mpiexec -launcher slurm "
+    f"-hosts c1:1,c2:1 -n 2 -bind-to core ENGINE {MPICH_PIN} --check-data",
+    ("openmpi4", "slurm", "free"): "/usr/bin/mpirun.openmpi --mca plm slurm --host c1:1,c2:1 "
+    f"--map-by slot -n 2 --bind-to core {X} --mca osc pt2pt ENGINE --check-data",
+    ("openmpi5", "slurm", "back"): "/o/bin/mpirun --prefix /o --prtemca plm slurm --host c2:1,c1:1 "
+    f"--map-by slot -n 2 --bind-to core {X} {BTL.format('sm')} --mca osc rdma "
+    "ENGINE --pin 10.77.0.0/24 --check-data",
+    ("intelmpi", "slurm", "free"): "/i/bin/mpiexec.hydra -launcher slurm -hosts c1,c2 -ppn 1 -n 2 "
+    "ENGINE --check-data",
+    ("mpich", "srun", "back"): f"{SRUN.format('pmi2', 'c2,c1')} {SRUN_ENDS} {MPICH_PIN} "
+    "--check-data",
+    ("openmpi4", "srun", "pinned"): f"{SRUN.format('pmix', 'c1,c2')} {SRUN_ENDS} "
+    "--pin 10.77.0.0/24 --check-data",
+    ("intelmpi", "srun", "loopback"): "srun --mpi=pmi2 --nodes=1 --ntasks=2 "
+    f"--distribution=arbitrary --nodelist=c1,c1 --cpu-bind=none {SRUN_ENDS} --check-data",
 }  # fmt: skip
 
 
@@ -117,9 +139,32 @@ def test_open_mpi_may_run_as_root_of_a_lab() -> None:
         assert env == {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
+def test_ranks_of_srun_are_pinned_by_variables_alone() -> None:
+    assert built("openmpi4", "srun", "pinned").env == {
+        "OMPI_MCA_pml": "ob1",
+        "OMPI_MCA_btl": "tcp,self,vader",
+        "OMPI_MCA_btl_tcp_if_include": "10.77.0.0/24",
+        "OMPI_MCA_osc": "pt2pt",
+    }
+    assert built("mpich", "srun", "pinned").env == built("mpich", "lab", "pinned").env
+    assert built("intelmpi", "srun", "pinned").env["FI_PROVIDER"] == "tcp"
+
+
+def test_hydras_proxies_are_started_without_slurms_own_pmi() -> None:
+    for stack in ("mpich", "intelmpi"):
+        assert built(stack, "slurm", "free").env["SLURM_MPI_TYPE"] == "none"
+        assert "SLURM_MPI_TYPE" not in built(stack, "srun", "free").env
+
+
+@pytest.mark.parametrize("stack", ["mpich", "intelmpi"])
+def test_hydra_by_slurm_refuses_an_order_that_it_would_not_keep(stack: str) -> None:
+    with pytest.raises(CannotRun, match="--launcher srun"):
+        built(stack, "slurm", "back")
+
+
 @pytest.mark.parametrize("stack", MPIS)
-@pytest.mark.parametrize("launcher", REACHES)
-@pytest.mark.parametrize("launch", LAUNCHES)
+@pytest.mark.parametrize("launcher", [one for one in REACHES if one != "srun"])
+@pytest.mark.parametrize("launch", [one for one in LAUNCHES if one != "back"])
 def test_every_launch_has_a_rank_per_node_entry_and_the_engine_as_one_word(
     stack: str, launcher: str, launch: str
 ) -> None:
@@ -130,7 +175,7 @@ def test_every_launch_has_a_rank_per_node_entry_and_the_engine_as_one_word(
 
 
 def test_ranks_that_share_a_node_are_never_bound_to_one_core() -> None:
-    for stack in MPIS:
+    for stack in ("mpich", "openmpi4", "openmpi5"):
         for launch in ("loopback", "onenode"):
             argv = built(stack, "ssh", launch).argv
             at = next(k for k, word in enumerate(argv) if word.endswith("-bind-to"))

@@ -4,11 +4,21 @@ Sources: Intel MPI Library Developer Reference 2021.13, "Hydra Environment Varia
 "Fabrics Control" and "Process Pinning"; fi_tcp(7).
 """
 
+import os
+from ctypes.util import find_library
+
 from fabricgauge.model.command import Command
 from fabricgauge.model.engine import Mpi
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.reach import Reach
-from fabricgauge.run.stacks.interface import Stack, has_own_cores, is_loopback, is_pinned
+from fabricgauge.run.stacks.interface import (
+    Stack,
+    has_own_cores,
+    hydra_by_slurm,
+    in_slurms_order,
+    is_loopback,
+    is_pinned,
+)
 
 
 def command(mpi: Mpi, launch: PlannedLaunch, reach: Reach, program: tuple[str, ...]) -> Command:
@@ -20,12 +30,19 @@ def command(mpi: Mpi, launch: PlannedLaunch, reach: Reach, program: tuple[str, .
         "-n", str(len(launch.nodes)),
         *program,
     )  # fmt: skip
-    return Command(argv, {**mpi.env, **_transport(launch, reach)})
+    extra = {"I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS": " ".join(reach.agent_options)}
+    told = extra if reach.agent_options else {}
+    return Command(
+        argv, {**mpi.env, **_transport(launch, reach, mpi), **hydra_by_slurm(reach), **told}
+    )
 
 
 def _launcher(reach: Reach, launch: PlannedLaunch) -> tuple[str, ...]:
     if reach.launcher == "local":
         return ("-launcher", "fork")
+    if reach.launcher == "slurm":
+        in_slurms_order(launch, reach)
+        return ("-launcher", "slurm", *_hosts(launch))
     agent = ("-launcher-exec", reach.agent) if reach.agent and reach.agent != "ssh" else ()
     return ("-launcher", "ssh", *agent, *_hosts(launch))
 
@@ -39,10 +56,10 @@ def _hosts(launch: PlannedLaunch) -> tuple[str, ...]:
     return ("-hosts", ",".join(names), "-ppn", str(len(launch.nodes) // len(names)))
 
 
-def _transport(launch: PlannedLaunch, reach: Reach) -> dict[str, str]:
-    pin = {} if has_own_cores(launch, reach) else {"I_MPI_PIN": "0"}
-    extra = {"I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS": " ".join(reach.agent_options)}
-    chosen = {**pin, **(extra if reach.agent_options else {})}
+def _transport(launch: PlannedLaunch, reach: Reach, _mpi: Mpi) -> dict[str, str]:
+    chosen = {} if has_own_cores(launch, reach) else {"I_MPI_PIN": "0"}
+    if reach.launcher == "srun":
+        chosen |= _slurms_pmi()
     if is_loopback(launch):
         return {**chosen, "I_MPI_FABRICS": "ofi", "FI_PROVIDER": "tcp", "FI_TCP_IFACE": "lo"}
     if is_pinned(launch):
@@ -50,4 +67,10 @@ def _transport(launch: PlannedLaunch, reach: Reach) -> dict[str, str]:
     return chosen
 
 
-STACK = Stack(command, ("FI_TCP_IFACE",))
+def _slurms_pmi() -> dict[str, str]:
+    """The library that this MPI loads to speak with srun, unless the site names its own."""
+    library = os.environ.get("I_MPI_PMI_LIBRARY") or find_library("pmi2")
+    return {"I_MPI_PMI_LIBRARY": library} if library else {}
+
+
+STACK = Stack(command, _transport, "pmi2", ("FI_TCP_IFACE",))

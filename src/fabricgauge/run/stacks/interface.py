@@ -7,6 +7,7 @@ import msgspec
 
 from fabricgauge.model.command import Command
 from fabricgauge.model.engine import Mpi
+from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.reach import Reach
 
@@ -18,11 +19,15 @@ class Stack(msgspec.Struct, frozen=True):
     """One MPI's way of starting ranks.
 
     ``command`` is pure: from the MPI, the launch, the reach and each rank's own argv it
-    makes the launcher's argv and environment. ``interface_variables`` are those that take
+    makes the launcher's argv and environment. ``transport`` are the variables by which ranks
+    choose the launch's network and nothing else, whoever starts them; ``pmi`` is what srun's
+    ``--mpi`` calls the protocol that the ranks speak. ``interface_variables`` are those that take
     an interface's name, which differs between nodes: the rank's own program sets them.
     """
 
     command: Callable[[Mpi, PlannedLaunch, Reach, tuple[str, ...]], Command]
+    transport: Callable[[PlannedLaunch, Reach, Mpi], dict[str, str]]
+    pmi: str
     interface_variables: tuple[str, ...] = ()
 
 
@@ -44,6 +49,29 @@ def has_own_cores(launch: PlannedLaunch, reach: Reach) -> bool:
     """
     alone = len(set(launch.nodes)) == len(launch.nodes)
     return alone and not reach.virtual and reach.launcher != "local"
+
+
+def hydra_by_slurm(reach: Reach) -> dict[str, str]:
+    """What Hydra's proxies need that srun starts: ranks are Hydra's, so no PMI of Slurm's.
+
+    A site's default of ``pmix`` would leave variables by which MPICH 5 finds two PMIs and ends.
+    """
+    return {"SLURM_MPI_TYPE": "none"} if reach.launcher == "slurm" else {}
+
+
+def in_slurms_order(launch: PlannedLaunch, reach: Reach) -> tuple[str, ...]:
+    """The launch's nodes for a launcher that srun starts on them, and that takes srun's order.
+
+    Raises:
+        CannotRun: the ranks are wanted in another order.
+    """
+    names = tuple(dict.fromkeys(launch.nodes))
+    if names != tuple(node for node in reach.nodes if node in names):
+        raise CannotRun(
+            f"this MPI's launcher starts ranks in Slurm's order of nodes, not as"
+            f" {', '.join(names)}: leave --place out, or let srun start them (--launcher srun)"
+        )
+    return names
 
 
 def hosts(launch: PlannedLaunch) -> str:

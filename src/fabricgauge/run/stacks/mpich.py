@@ -8,7 +8,15 @@ from fabricgauge.model.command import Command
 from fabricgauge.model.engine import Mpi
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.reach import Reach
-from fabricgauge.run.stacks.interface import Stack, has_own_cores, hosts, is_loopback, is_pinned
+from fabricgauge.run.stacks.interface import (
+    Stack,
+    has_own_cores,
+    hosts,
+    hydra_by_slurm,
+    in_slurms_order,
+    is_loopback,
+    is_pinned,
+)
 
 #: TCP alone, whichever netmod the library was built with or chooses.
 PINNED = {"UCX_TLS": "tcp,self,sm", "FI_PROVIDER": "tcp"}
@@ -36,25 +44,26 @@ def command(mpi: Mpi, launch: PlannedLaunch, reach: Reach, program: tuple[str, .
         "-bind-to", "core" if has_own_cores(launch, reach) else "none",
         *program,
     )  # fmt: skip
-    return Command(argv, _environment(launch, reach))
+    extra = {"HYDRA_LAUNCHER_EXTRA_ARGS": " ".join(reach.agent_options)}
+    told = {**hydra_by_slurm(reach), **(extra if reach.agent_options else {})}
+    return Command(argv, {**_transport(launch, reach, mpi), **told})
 
 
 def _launcher(reach: Reach, launch: PlannedLaunch) -> tuple[str, ...]:
     if reach.launcher == "local":
         return ("-launcher", "fork")
+    if reach.launcher == "slurm":
+        in_slurms_order(launch, reach)
+        return ("-launcher", "slurm", "-hosts", hosts(launch))
     agent = ("-launcher-exec", reach.agent) if reach.agent and reach.agent != "ssh" else ()
     return ("-launcher", "ssh", *agent, "-hosts", hosts(launch))
 
 
-def _environment(launch: PlannedLaunch, reach: Reach) -> dict[str, str]:
-    """Hydra hands its whole environment on to every rank."""
-    chosen: dict[str, str] = {}
+def _transport(launch: PlannedLaunch, _reach: Reach, _mpi: Mpi) -> dict[str, str]:
+    """Hydra hands its whole environment on to every rank, and so does srun."""
     if is_loopback(launch):
-        chosen = OVER_LOOPBACK
-    elif is_pinned(launch):
-        chosen = PINNED
-    extra = {"HYDRA_LAUNCHER_EXTRA_ARGS": " ".join(reach.agent_options)}
-    return {**chosen, **(extra if reach.agent_options else {})}
+        return dict(OVER_LOOPBACK)
+    return dict(PINNED) if is_pinned(launch) else {}
 
 
-STACK = Stack(command, INTERFACE_VARIABLES)
+STACK = Stack(command, _transport, "pmi2", INTERFACE_VARIABLES)

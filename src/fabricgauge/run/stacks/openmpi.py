@@ -27,7 +27,7 @@ def command(mpi: Mpi, launch: PlannedLaunch, reach: Reach, program: tuple[str, .
         "-n", str(len(launch.nodes)),
         "--bind-to", "core" if has_own_cores(launch, reach) else "none",
         "-x", MARKER,
-        *_transport(launch, old),
+        *(word for pair in _parameters(launch, old).items() for word in ("--mca", *pair)),
         *program,
     )  # fmt: skip
     return Command(argv, dict(AS_ROOT))
@@ -47,6 +47,9 @@ def _prefix(mpi: Mpi) -> tuple[str, ...]:
 def _launcher(reach: Reach, launch: PlannedLaunch, old: bool) -> tuple[str, ...]:
     if reach.launcher == "local":
         return ("--oversubscribe",) if old else ("--map-by", ":OVERSUBSCRIBE")
+    if reach.launcher == "slurm":
+        slurm = ("--mca" if old else "--prtemca", "plm", "slurm")
+        return (*slurm, "--host", hosts(launch), "--map-by", "slot")
     agent = " ".join((reach.agent or "ssh", *reach.agent_options))
     if old:
         way = ("--mca", "plm", "rsh", "--mca", "plm_rsh_agent", agent)
@@ -55,22 +58,27 @@ def _launcher(reach: Reach, launch: PlannedLaunch, old: bool) -> tuple[str, ...]
     return (*way, "--host", hosts(launch), "--map-by", "slot")
 
 
-def _transport(launch: PlannedLaunch, old: bool) -> tuple[str, ...]:
+def _parameters(launch: PlannedLaunch, old: bool) -> dict[str, str]:
     """TCP and no other network; one-sided over TCP needs its component named.
 
     4.1 leaves pt2pt out unless it is asked for, and then one-sided over TCP has none;
     5 has rdma alone, whose windows on one node are shared memory even over loopback.
     """
-    osc = ("--mca", "osc", "pt2pt" if old else "rdma")
+    osc = {"osc": "pt2pt" if old else "rdma"}
     if is_loopback(launch):
-        return (*_btl("tcp,self", "lo"), *osc)
+        return {**_btl("tcp,self", "lo"), **osc}
     if is_pinned(launch) and launch.subnet:
-        return (*_btl(f"tcp,self,{'vader' if old else 'sm'}", launch.subnet), *osc)
-    return osc if old else ()
+        return {**_btl(f"tcp,self,{'vader' if old else 'sm'}", launch.subnet), **osc}
+    return osc if old else {}
 
 
-def _btl(names: str, include: str) -> tuple[str, ...]:
-    return ("--mca", "pml", "ob1", "--mca", "btl", names, "--mca", "btl_tcp_if_include", include)
+def _btl(names: str, include: str) -> dict[str, str]:
+    return {"pml": "ob1", "btl": names, "btl_tcp_if_include": include}
 
 
-STACK = Stack(command)
+def _transport(launch: PlannedLaunch, _reach: Reach, mpi: Mpi) -> dict[str, str]:
+    chosen = _parameters(launch, is_version_4(mpi))
+    return {f"OMPI_MCA_{name}": value for name, value in chosen.items()}
+
+
+STACK = Stack(command, _transport, "pmix")

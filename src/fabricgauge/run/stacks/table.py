@@ -5,7 +5,7 @@ from fabricgauge.model.engine import Engine, Mpi
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.reach import Reach
-from fabricgauge.run.stacks import intelmpi, mpich, openmpi
+from fabricgauge.run.stacks import intelmpi, mpich, openmpi, srun
 from fabricgauge.run.stacks.interface import Stack, is_pinned
 
 STACKS: dict[str, Stack] = {
@@ -40,6 +40,8 @@ def command(
     """
     stack = stack_of(mpi)
     program = (str(engine.path), *_pin(stack, launch), *engine_options)
+    if reach.launcher == "srun":
+        return srun.command(stack, mpi, launch, reach, program)
     return stack.command(mpi, launch, reach, program)
 
 

@@ -1,0 +1,53 @@
+"""Nodes of a Slurm allocation, from the shell or job script that has one.
+
+Source: srun(1) and salloc(1) of Slurm 22.05. ``--overlap`` needs 20.11.
+"""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from fabricgauge.model.errors import UsageError
+from fabricgauge.model.reach import Door, Reach
+from fabricgauge.run.launchers.nodes import expand
+
+
+class Allocation(msgspec.Struct, frozen=True):
+    """A job that runs; ``nodes`` are in Slurm's own order."""
+
+    job: str
+    nodes: tuple[str, ...]
+
+
+def allocation(environment: Mapping[str, str]) -> Allocation | None:
+    """The allocation that these variables speak of, if any.
+
+    Raises:
+        UsageError: Slurm's list of nodes was not understood.
+    """
+    job, nodes = environment.get("SLURM_JOB_ID", ""), environment.get("SLURM_JOB_NODELIST", "")
+    if not job.isdecimal() or not nodes:
+        return None
+    return Allocation(job, expand(nodes))
+
+
+def reach(of: Allocation, nodes: tuple[str, ...], starter: str) -> Reach:
+    """Doors through ``srun``, a step of one task for each command; it shares what others use.
+
+    ``starter`` is who starts the ranks: ``slurm``, MPI's own launcher by way of Slurm, or ``srun``.
+
+    Raises:
+        UsageError: a node that the allocation does not have.
+    """
+    for node in nodes:
+        if node not in of.nodes:
+            raise UsageError(f"job {of.job} has no node {node!r}; it has {', '.join(of.nodes)}")
+    doors = (Door(node, _step_on(of, node)) for node in of.nodes if node in nodes)
+    return Reach(starter, tuple(doors))
+
+
+def _step_on(of: Allocation, node: str) -> tuple[str, ...]:
+    return (
+        "srun", f"--jobid={of.job}", "--overlap", "--nodes=1", "--ntasks=1",
+        f"--nodelist={node}", "--mpi=none", "--cpu-bind=none", "--quiet",
+    )  # fmt: skip

@@ -1,0 +1,124 @@
+"""Checks inside a Slurm allocation: MPI's own launcher by way of Slurm, and srun."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.app.commands import PROGRAM, SHORT, Checked, until
+from tests.lab.conftest import on
+
+from fabricgauge.lab.down import down
+from fabricgauge.lab.reach import entry
+from fabricgauge.lab.slurm import cluster
+from fabricgauge.lab.spec import LabSpec, NetworkSpec
+from fabricgauge.lab.state import LabState
+from fabricgauge.lab.up import up
+from fabricgauge.model.errors import FabricgaugeError
+
+pytestmark = [pytest.mark.lab, pytest.mark.engine]
+
+
+@pytest.fixture(scope="module")
+def slurm() -> Iterator[LabState]:
+    """Three nodes with Slurm, for all tests of this file."""
+    try:
+        cluster.require(("c1",))
+    except FabricgaugeError as reason:
+        pytest.skip(str(reason))
+    name = f"t-alloc-{os.getpid()}"
+    try:
+        yield up(LabSpec(name, ("c1", "c2", "c3"), (NetworkSpec("net1", 1e9),), slurm=True))
+    finally:
+        down(name)
+
+
+def check(slurm: LabState, root: Path, *words: str, nodes: int = 2) -> Checked:
+    command = ("salloc", "-Q", f"-N{nodes}", str(PROGRAM), "check", "-o", str(root), *words)
+    done = subprocess.run(
+        [*entry(slurm, "head"), *command], capture_output=True, text=True, timeout=300, check=False
+    )
+    return Checked(done, root)
+
+
+@pytest.mark.parametrize("launcher", ["slurm", "srun"])
+@pytest.mark.parametrize("mpi", ["embedded", "mpich", "openmpi"])
+def test_ranks_are_where_they_were_meant_to_be_and_the_bytes_crossed_the_network(
+    mpi: str, launcher: str, slurm: LabState, tmp_path: Path
+) -> None:
+    words = () if mpi == "embedded" else ("--mpi", mpi)
+    checked = check(slurm, tmp_path, "--launcher", launcher, *words, *SHORT)
+    assert checked.outcomes("placement") == {"PASS"}, checked.text
+    assert checked.outcomes("path") == {"PASS"}, checked.text
+    assert checked.outcomes("completeness") == {"PASS"}, checked.text
+
+
+def test_the_nodes_of_the_allocation_are_all_that_is_measured(
+    slurm: LabState, tmp_path: Path
+) -> None:
+    words = ("--patterns", "all_pairs_latency", "--sizes", "8")
+    checked = check(slurm, tmp_path, *words, nodes=3)
+    assert "3 nodes" in checked.text
+    assert checked.outcomes("placement") == {"PASS"}, checked.text
+
+
+def test_ranks_of_srun_keep_the_order_that_was_asked_for(slurm: LabState, tmp_path: Path) -> None:
+    checked = check(slurm, tmp_path, "--launcher", "srun", "--place", "c2,c1", *SHORT)
+    assert checked.outcomes("placement") == {"PASS"}, checked.text
+    assert "c2 → c1" in checked.text
+
+
+def test_an_order_that_the_launcher_would_not_keep_is_refused(
+    slurm: LabState, tmp_path: Path
+) -> None:
+    command = ("salloc", "-Q", "-N2", str(PROGRAM), "check", "--place", "c2,c1")
+    done = subprocess.run(
+        [*entry(slurm, "head"), *command, "-o", str(tmp_path), *SHORT],
+        capture_output=True, text=True, timeout=100, check=False,
+    )  # fmt: skip
+    assert "--launcher srun" in done.stderr
+
+
+@pytest.mark.parametrize("launcher", ["slurm", "srun"])
+def test_an_interrupted_check_leaves_no_step_behind(
+    launcher: str, slurm: LabState, tmp_path: Path
+) -> None:
+    """Nor ranks: what was measured is kept."""
+    words = ("--launcher", launcher, "--patterns", "latency", "--case-budget", "60")
+    command = ("salloc", "-Q", "-N2", str(PROGRAM), "check", "-o", str(tmp_path), *words)
+    with subprocess.Popen(
+        [*entry(slurm, "head"), *command, "--half-width", "0.0001", "--sizes", "8"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    ) as running:  # fmt: skip
+        until(lambda: bool(list(tmp_path.glob("*/raw/launch-01-1/stdout.jsonl"))), 60, "a launch")
+        until(lambda: "fabricgauge-eng" in on(slurm, "head", "ps", "-A"), 60, "ranks")
+        os.killpg(running.pid, signal.SIGINT)
+        _, said = running.communicate(timeout=60)
+    assert "check --resume" in said
+    until(lambda: not on(slurm, "head", "squeue", "-h").strip(), 60, "the end of the job")
+    until(lambda: not _ranks(tmp_path), 30, "the end of the ranks")
+
+
+def _ranks(root: Path) -> list[str]:
+    """Processes of this run, found by its name in their environment."""
+    identity = next(root.glob("2*")).name.removesuffix(".partial")
+    found = []
+    for process in Path("/proc").iterdir():
+        try:
+            if process.name.isdigit() and identity.encode() in (process / "environ").read_bytes():
+                found.append((process / "comm").read_text())
+        except OSError:
+            continue
+    return found
+
+
+def test_outside_an_allocation_the_launcher_says_what_is_missing(tmp_path: Path) -> None:
+    outside = {key: value for key, value in os.environ.items() if not key.startswith("SLURM")}
+    done = subprocess.run(
+        [PROGRAM, "check", "--launcher", "srun", "-o", str(tmp_path)],
+        capture_output=True, text=True, timeout=30, check=False, env=outside,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "needs a Slurm allocation" in done.stderr
