@@ -82,8 +82,9 @@ def _page(taken: Sequence[Taken]) -> str:
     ):
         plot = figure(
             title=what, x_axis_label="nodes", x_axis_type="log", y_axis_type="log", width=480,
-            height=360,
+            height=360, toolbar_location=None,
         )  # fmt: skip
+        plot.xaxis.ticker = nodes
         plot.line(nodes, values)
         plot.scatter(nodes, values, size=7)
         like_pairs = [values[-1] * (count / nodes[-1]) ** 2 for count in nodes]
