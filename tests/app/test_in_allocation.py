@@ -8,31 +8,19 @@ from pathlib import Path
 
 import pytest
 from tests.app.commands import PROGRAM, SHORT, Checked, until
+from tests.app.slurm_lab import slurm_lab, until_nothing_is_left
 from tests.lab.conftest import on
 
-from fabricgauge.lab.down import down
 from fabricgauge.lab.reach import entry
-from fabricgauge.lab.slurm import cluster
-from fabricgauge.lab.spec import LabSpec, NetworkSpec
 from fabricgauge.lab.state import LabState
-from fabricgauge.lab.up import up
-from fabricgauge.model.errors import FabricgaugeError
 
 pytestmark = [pytest.mark.lab, pytest.mark.engine]
 
 
 @pytest.fixture(scope="module")
 def slurm() -> Iterator[LabState]:
-    """Three nodes with Slurm, for all tests of this file."""
-    try:
-        cluster.require(("c1",))
-    except FabricgaugeError as reason:
-        pytest.skip(str(reason))
-    name = f"t-alloc-{os.getpid()}"
-    try:
-        yield up(LabSpec(name, ("c1", "c2", "c3"), (NetworkSpec("net1", 1e9),), slurm=True))
-    finally:
-        down(name)
+    with slurm_lab("alloc") as state:
+        yield state
 
 
 def check(slurm: LabState, root: Path, *words: str, nodes: int = 2) -> Checked:
@@ -97,21 +85,7 @@ def test_an_interrupted_check_leaves_no_step_behind(
         os.killpg(running.pid, signal.SIGINT)
         _, said = running.communicate(timeout=60)
     assert "check --resume" in said
-    until(lambda: not on(slurm, "head", "squeue", "-h").strip(), 60, "the end of the job")
-    until(lambda: not _ranks(tmp_path), 30, "the end of the ranks")
-
-
-def _ranks(root: Path) -> list[str]:
-    """Processes of this run, found by its name in their environment."""
-    identity = next(root.glob("2*")).name.removesuffix(".partial")
-    found = []
-    for process in Path("/proc").iterdir():
-        try:
-            if process.name.isdigit() and identity.encode() in (process / "environ").read_bytes():
-                found.append((process / "comm").read_text())
-        except OSError:
-            continue
-    return found
+    until_nothing_is_left(slurm, tmp_path)
 
 
 def test_outside_an_allocation_the_launcher_says_what_is_missing(tmp_path: Path) -> None:

@@ -117,8 +117,14 @@ class Reader:
 def general(path: str) -> str:
     """``raw/discover-2/c1.txt`` as ``raw/discover-N/NODE.txt``."""
     path = re.sub(r"^raw/launch-\d+-\d+/", "raw/launch-NN-A/", path)
+    path = re.sub(r"^raw/attempt-\d+/", "raw/attempt-A/", path)
+    path = re.sub(r"^job-\d+/", "job-J/", path)
+    path = re.sub(r"^(job-J/cases|job-J/out)-\d+", lambda at: _numbered[at[1]], path)
     path = re.sub(r"^raw/import-\d+/.*", "raw/import-NNN/FILE", path)
     return re.sub(r"^raw/discover(-\d+)?/.*", _discover, path)
+
+
+_numbered = {"job-J/cases": "job-J/cases-L", "job-J/out": "job-J/out-N"}
 
 
 def _discover(found: "re.Match[str]") -> str:

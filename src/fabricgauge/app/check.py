@@ -11,6 +11,7 @@ from fabricgauge.judge.thresholds import Thresholds
 from fabricgauge.model.errors import StoreError
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import load
 
 
@@ -37,14 +38,26 @@ def finish(
         interrupted = True
     except StoreError as error:
         progress.trouble(str(error))
-    progress.stage("judging")
     complete = not interrupted and not job.left()
-    run = msgspec.structs.replace(load(job.directory), complete=complete)
+    judged = concluded(job.directory, complete, thresholds, progress, against)
+    return Outcome(judged, job.directory.path, interrupted)
+
+
+def concluded(
+    directory: RunDirectory,
+    complete: bool,
+    thresholds: Thresholds,
+    progress: Progress,
+    against: tuple[SuiteCurve, ...] = (),
+) -> Judged:
+    """Judge what was measured and leave the reports; a ``complete`` run gets its final name."""
+    progress.stage("judging")
+    run = msgspec.structs.replace(load(directory), complete=complete)
     judged = conclude(run, thresholds, against)
     try:
-        write_reports(job.directory, judged)
+        write_reports(directory, judged)
         if complete:
-            job.directory.finish()
+            directory.finish()
     except StoreError as error:
         progress.trouble(str(error))
-    return Outcome(judged, job.directory.path, interrupted)
+    return judged

@@ -15,10 +15,18 @@ from fabricgauge.judge.thresholds import Thresholds
 from fabricgauge.model.command import Command
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.plan import Plan, PlannedLaunch
+from fabricgauge.model.run import Run
 from fabricgauge.plan.fabric_plan import remaining_rounds
 from fabricgauge.plan.plan import Wanted, host_reference, plan, remaining
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import load, write_beginning
+
+
+def left_of(run: Run) -> tuple[PlannedLaunch, ...]:
+    """The planned launches, or parts of them, that have no result yet."""
+    measured = tuple((la.number, m) for la in run.launches for m in la.measurements)
+    rounds = ((la.number, one) for la in run.launches for one in la.rounds)
+    return remaining_rounds(remaining(run.plan, measured), rounds)
 
 
 class EngineJob:
@@ -36,10 +44,7 @@ class EngineJob:
         return self._bench.plan
 
     def left(self) -> tuple[PlannedLaunch, ...]:
-        run = load(self.directory)
-        measured = tuple((la.number, m) for la in run.launches for m in la.measurements)
-        rounds = ((la.number, one) for la in run.launches for one in la.rounds)
-        return remaining_rounds(remaining(self.plan, measured), rounds)
+        return left_of(load(self.directory))
 
     def measure(self, thresholds: Thresholds, progress: Progress) -> None:
         measure(self._bench, self.left(), progress)

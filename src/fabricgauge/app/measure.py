@@ -77,13 +77,18 @@ def engine_options(plan: Plan) -> tuple[str, ...]:
 
 def planned_command(bench: Bench, launch: PlannedLaunch) -> Command:
     """The command that makes a launch; nothing is started."""
-    options = (*engine_options(bench.plan), *_threads(launch))
+    options = launch_options(bench.plan, launch)
     if bench.simulation is not None:
         folder = bench.directory.raw(launch_name(bench, launch))
         few = (*options, "--iterations", str(SIMULATED_SAMPLES))
         cluster = bench.simulation.in_launch(launch.number)
         return prepared(cluster, bench.engine, launch.nodes, folder, few)
     return command(bench.engine, bench.engine.mpi, launch, bench.reach, options)
+
+
+def launch_options(plan: Plan, launch: PlannedLaunch) -> tuple[str, ...]:
+    """The engine's command line for one launch."""
+    return (*engine_options(plan), *_threads(launch))
 
 
 def _threads(launch: PlannedLaunch) -> tuple[str, ...]:

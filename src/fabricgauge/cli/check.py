@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fabricgauge.cli.fabric import fabric_options
+from fabricgauge.cli.fabric import fabric_options, own_lab_option, sim_options
+from fabricgauge.cli.measuring import measure_options, network_options
 from fabricgauge.cli.nodes import LAUNCHERS, OWN_LAB, reached
 from fabricgauge.model.errors import ToolMissing, UsageError
 
@@ -33,41 +34,9 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Configuration for ssh instead of your own.",
 )
-@click.option(
-    "--network",
-    multiple=True,
-    metavar="NAME",
-    help="Network to measure, by name or subnet; default: each that joins the nodes.",
-)
-@click.option("--unpinned", is_flag=True, help="Leave MPI its own choice of network.")
+@network_options
 @click.option("--place", metavar="NODES", help="Nodes of ranks 0 and 1 in that order, e.g. c2,c1.")
-@click.option(
-    "--profile",
-    type=click.Choice(["quick", "standard", "full"]),
-    default="quick",
-    show_default=True,
-    help="How much to measure: 1, 3 or 5 launches.",
-)
-@click.option(
-    "--patterns",
-    metavar="LIST",
-    help="Patterns, e.g. latency,put_latency:fence,threads_latency:4; default: five of them.",
-)
-@click.option("--sizes", metavar="LIST", help="Message sizes, e.g. 0,8,64K,4MiB.")
-@click.option("--launches", type=click.IntRange(1, 1000), help="Launches for each network.")
-@click.option(
-    "--half-width",
-    type=click.FloatRange(0.0001, 0.5),
-    help="Stop a case at this relative half-width of its interval.",
-)
-@click.option(
-    "--case-budget",
-    type=click.FloatRange(0.01, 3600),
-    metavar="S",
-    help="Seconds for one case.",
-)
-@click.option("--check-data", is_flag=True, help="Verify every byte received.")
-@click.option("--mpi", metavar="NAME|MPICXX", help="mpich, openmpi, or the path of an mpicxx.")
+@measure_options
 @click.option(
     "--tool",
     metavar="SUITE",
@@ -86,7 +55,9 @@ if TYPE_CHECKING:
     show_default=True,
     help="Connections that share the link in iperf3's test of many.",
 )
+@own_lab_option
 @fabric_options
+@sim_options
 @click.option("--against", metavar="NAME", help="A reference whose curves stand beside yours.")
 @click.option("--resume", metavar="RUN", help="Finish a run that was broken off.")
 @click.option(

@@ -1,11 +1,11 @@
 """The options of ``check`` that concern more than two nodes, and what they ask for."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from fabricgauge.cli.measuring import Decorated, added
 from fabricgauge.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -14,11 +14,14 @@ if TYPE_CHECKING:
     from fabricgauge.plan.fabric_plan import FabricWanted
     from fabricgauge.sim.interface import Simulation
 
-_OPTIONS = (
+_OWN_LAB = (
     click.option(
         "-N", "--nodes", type=click.IntRange(1, 128),
         help="How many nodes a lab made for this check has.  [default: 2]",
     ),
+)  # fmt: skip
+
+_MANY = (
     click.option(
         "--ppn", type=click.IntRange(1, 1024), default=1, show_default=True,
         help="Ranks on each node.",
@@ -35,6 +38,9 @@ _OPTIONS = (
         "--topology", type=click.Path(dir_okay=False, exists=True, path_type=Path), metavar="FILE",
         help="Groups of nodes: topology.conf, ibnetdiscover's output, or lines GROUP: NODES.",
     ),
+)  # fmt: skip
+
+_SIM = (
     click.option(
         "--sim", metavar="PLATFORM",
         help="Simulate a cluster with SimGrid, e.g. star:32, fat-tree:64, or a platform file.",
@@ -50,11 +56,19 @@ _OPTIONS = (
 )  # fmt: skip
 
 
-def fabric_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add them to a command."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+def own_lab_option(command: Decorated) -> Decorated:
+    """Add ``--nodes``, of a lab made for one check."""
+    return added(command, _OWN_LAB)
+
+
+def fabric_options(command: Decorated) -> Decorated:
+    """Add what concerns many nodes."""
+    return added(command, _MANY)
+
+
+def sim_options(command: Decorated) -> Decorated:
+    """Add what simulates them."""
+    return added(command, _SIM)
 
 
 def is_fabric(options: dict[str, Any], reach: "Reach") -> bool:

@@ -40,7 +40,7 @@ def reached(options: dict[str, Any]) -> Iterator[Reached]:
     if options["launcher"]:
         raise UsageError("--lab and --launcher exclude each other: a lab has its own launcher")
     if options["lab"] == OWN_LAB:
-        with _own_lab(options.get("nodes")) as name:
+        with own_lab(options.get("nodes")) as name:
             yield _in_lab(name, options)
     else:
         yield _in_lab(options["lab"], options)
@@ -126,7 +126,7 @@ def _in_lab(name: str, options: dict[str, Any]) -> Reached:
 
 
 @contextmanager
-def _own_lab(nodes: int | None) -> Iterator[str]:
+def own_lab(nodes: int | None, slurm: bool = False) -> Iterator[str]:
     """A lab for this check alone; what a killed check left behind is removed first."""
     from fabricgauge.lab.down import down
     from fabricgauge.lab.spec import LabSpec, numbered_nodes
@@ -138,7 +138,7 @@ def _own_lab(nodes: int | None) -> Iterator[str]:
         if name.startswith(_OWN_LAB_PREFIX) and owner.isdigit() and not _alive(int(owner)):
             down(name)
     name = f"{_OWN_LAB_PREFIX}{os.getpid()}"
-    up(LabSpec(name, numbered_nodes(nodes or 2)))
+    up(LabSpec(name, numbered_nodes(nodes or 2), slurm=slurm))
     try:
         yield name
     finally:

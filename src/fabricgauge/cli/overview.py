@@ -7,6 +7,8 @@ completion, packaging checks and people in doubt ask for most.
 #: verb: (module, what it does)
 VERBS: dict[str, tuple[str, str]] = {
     "check": ("check", "Measure a network, prove the path, judge it and report."),
+    "submit": ("submit", "The same by Slurm: write a job, submit it, wait, judge."),
+    "collect": ("collect", "Judge what the job of an earlier submit has left."),
     "import": ("import_", "Judge what other suites measured: OSU, IMB, perftest, iperf3, ..."),
     "compare": ("compare", "Hold B against A: runs, other suites' logs, published results."),
     "report": ("report", "Show or judge again a stored run."),

@@ -1,6 +1,6 @@
 """What the rest of the program asks of discovery."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 
 from fabricgauge.discover.changes import changes
@@ -39,13 +39,37 @@ def discover(
         for answer in arriving:
             keep(answer.node, answer.raw)
             found[answer.node] = understood(answer)
-    in_order = [found[name] for name in reach.nodes]
-    nodes = tuple(node for node in in_order if isinstance(node, Node))
+    return _joined([found[name] for name in reach.nodes], declared, reach.virtual)
+
+
+def fabric_of(
+    raw: Mapping[str, str],
+    nodes: Sequence[str],
+    declared: tuple[DeclaredNetwork, ...],
+    virtual: bool,
+) -> Fabric:
+    """The same from answers that somebody else gathered: ``raw`` is each node's own words.
+
+    Raises:
+        UsageError: a declared subnet is none.
+    """
+    silent = "it gave no answer"
+    answered = [
+        understood(Answer(node, raw.get(node, ""), "" if raw.get(node) else f"{node}: {silent}"))
+        for node in nodes
+    ]
+    return _joined(answered, declared, virtual)
+
+
+def _joined(
+    answered: Sequence[Node | Unreached], declared: tuple[DeclaredNetwork, ...], virtual: bool
+) -> Fabric:
+    nodes = tuple(node for node in answered if isinstance(node, Node))
     return Fabric(
         nodes=nodes,
-        unreached=tuple(node for node in in_order if isinstance(node, Unreached)),
+        unreached=tuple(node for node in answered if isinstance(node, Unreached)),
         networks=networks(nodes, declared),
-        virtual=reach.virtual,
+        virtual=virtual,
     )
 
 

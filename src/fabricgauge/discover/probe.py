@@ -33,14 +33,18 @@ def answers(
 
     Closing the iterator early, as an interrupt does, ends the probes that still run.
     """
-    script = resources.files(__package__).joinpath(script_name).read_text("utf-8")
-    asking = _Asking(doors, script, timeout_s)
+    asking = _Asking(doors, probe_script(script_name), timeout_s)
     try:
         asking.start()
         for _ in doors:
             yield asking.next()
     finally:
         asking.group.end()
+
+
+def probe_script(name: str = "probe.sh") -> str:
+    """A script of this package, to be fed to ``sh -s`` on a node."""
+    return resources.files(__package__).joinpath(name).read_text("utf-8")
 
 
 class _Asking:

@@ -72,7 +72,7 @@ _ONE_STREAM: dict[str, Any] = {
 }  # fmt: skip
 
 
-def host_reference(number: int, node: str, network: str, of: Plan) -> PlannedLaunch:
+def host_reference(number: int, node: str, network: str | None, of: Plan) -> PlannedLaunch:
     """A launch that shows what MPI and one host do without a network, over TCP loopback.
 
     It repeats the largest streaming cases of the plan's first launch on ``node`` alone.

@@ -49,9 +49,14 @@ _LOST = Ended("broken", None, "the program that measured was ended before this l
 
 def write_beginning(directory: RunDirectory, about: About, fabric: Fabric, plan: Plan) -> None:
     """The files that a run needs from its first moment: it can be resumed from here on."""
+    write_found(directory, fabric, plan)
+    directory.write("run.json", about)
+
+
+def write_found(directory: RunDirectory, fabric: Fabric, plan: Plan) -> None:
+    """Fabric and plan alone, where it was written down before what the run is about."""
     directory.write("fabric.json", fabric)
     directory.write("plan.json", plan)
-    directory.write("run.json", about)
 
 
 def write_plan(directory: RunDirectory, plan: Plan) -> None:

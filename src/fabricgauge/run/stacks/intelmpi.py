@@ -13,11 +13,13 @@ from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.reach import Reach
 from fabricgauge.run.stacks.interface import (
     Stack,
+    anywhere,
     has_own_cores,
     hydra_by_slurm,
     in_slurms_order,
     is_loopback,
     is_pinned,
+    ranks_per_node,
 )
 
 
@@ -40,6 +42,8 @@ def command(mpi: Mpi, launch: PlannedLaunch, reach: Reach, program: tuple[str, .
 def _launcher(reach: Reach, launch: PlannedLaunch) -> tuple[str, ...]:
     if reach.launcher == "local":
         return ("-launcher", "fork")
+    if anywhere(reach):
+        return ("-launcher", "slurm", "-ppn", str(ranks_per_node(launch)))
     if reach.launcher == "slurm":
         in_slurms_order(launch, reach)
         return ("-launcher", "slurm", *_hosts(launch))
@@ -53,7 +57,7 @@ def _hosts(launch: PlannedLaunch) -> tuple[str, ...]:
     With MPICH's words both ranks land on c1 and measure shared memory (seen with 2021.17).
     """
     names = tuple(dict.fromkeys(launch.nodes))
-    return ("-hosts", ",".join(names), "-ppn", str(len(launch.nodes) // len(names)))
+    return ("-hosts", ",".join(names), "-ppn", str(ranks_per_node(launch)))
 
 
 def _transport(launch: PlannedLaunch, reach: Reach, _mpi: Mpi) -> dict[str, str]:

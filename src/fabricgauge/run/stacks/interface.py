@@ -51,6 +51,15 @@ def has_own_cores(launch: PlannedLaunch, reach: Reach) -> bool:
     return alone and not reach.virtual and reach.launcher != "local"
 
 
+def anywhere(reach: Reach) -> bool:
+    """Whether the ranks go to the nodes of a job that is not there yet, in Slurm's order."""
+    return not reach.doors
+
+
+def ranks_per_node(launch: PlannedLaunch) -> int:
+    return len(launch.nodes) // len(set(launch.nodes))
+
+
 def hydra_by_slurm(reach: Reach) -> dict[str, str]:
     """What Hydra's proxies need that srun starts: ranks are Hydra's, so no PMI of Slurm's.
 

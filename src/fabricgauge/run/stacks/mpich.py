@@ -10,12 +10,14 @@ from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.reach import Reach
 from fabricgauge.run.stacks.interface import (
     Stack,
+    anywhere,
     has_own_cores,
     hosts,
     hydra_by_slurm,
     in_slurms_order,
     is_loopback,
     is_pinned,
+    ranks_per_node,
 )
 
 #: TCP alone, whichever netmod the library was built with or chooses.
@@ -52,6 +54,8 @@ def command(mpi: Mpi, launch: PlannedLaunch, reach: Reach, program: tuple[str, .
 def _launcher(reach: Reach, launch: PlannedLaunch) -> tuple[str, ...]:
     if reach.launcher == "local":
         return ("-launcher", "fork")
+    if anywhere(reach):
+        return ("-launcher", "slurm", "-ppn", str(ranks_per_node(launch)))
     if reach.launcher == "slurm":
         in_slurms_order(launch, reach)
         return ("-launcher", "slurm", "-hosts", hosts(launch))

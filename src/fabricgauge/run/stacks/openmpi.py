@@ -10,7 +10,15 @@ from fabricgauge.model.engine import Mpi
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.reach import Reach
 from fabricgauge.process import MARKER
-from fabricgauge.run.stacks.interface import Stack, has_own_cores, hosts, is_loopback, is_pinned
+from fabricgauge.run.stacks.interface import (
+    Stack,
+    anywhere,
+    has_own_cores,
+    hosts,
+    is_loopback,
+    is_pinned,
+    ranks_per_node,
+)
 
 #: A lab's nodes run as root of their namespace; Open MPI refuses root without both.
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
@@ -49,6 +57,8 @@ def _launcher(reach: Reach, launch: PlannedLaunch, old: bool) -> tuple[str, ...]
         return ("--oversubscribe",) if old else ("--map-by", ":OVERSUBSCRIBE")
     if reach.launcher == "slurm":
         slurm = ("--mca" if old else "--prtemca", "plm", "slurm")
+        if anywhere(reach):
+            return (*slurm, "--map-by", f"ppr:{ranks_per_node(launch)}:node")
         return (*slurm, "--host", hosts(launch), "--map-by", "slot")
     agent = " ".join((reach.agent or "ssh", *reach.agent_options))
     if old:

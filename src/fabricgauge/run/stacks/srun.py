@@ -7,7 +7,7 @@ from fabricgauge.model.command import Command
 from fabricgauge.model.engine import Mpi
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.reach import Reach
-from fabricgauge.run.stacks.interface import Stack, has_own_cores
+from fabricgauge.run.stacks.interface import Stack, anywhere, has_own_cores, ranks_per_node
 
 
 def command(
@@ -20,12 +20,17 @@ def command(
         f"--mpi={stack.pmi}",
         f"--nodes={len(set(launch.nodes))}",
         f"--ntasks={len(launch.nodes)}",
-        # Arbitrary: the list is taken as it stands, where else srun would sort it.
-        "--distribution=arbitrary",
-        f"--nodelist={','.join(launch.nodes)}",
+        *_places(launch, reach),
         f"--cpu-bind={'cores' if has_own_cores(launch, reach) else 'none'}",
         "--input=0",
         "--kill-on-bad-exit=1",
         *program,
     )
     return Command(argv, {**mpi.env, **stack.transport(launch, reach, mpi)})
+
+
+def _places(launch: PlannedLaunch, reach: Reach) -> tuple[str, ...]:
+    if anywhere(reach):
+        return (f"--ntasks-per-node={ranks_per_node(launch)}", "--distribution=block")
+    # Arbitrary: the list is taken as it stands, where else srun would sort it.
+    return ("--distribution=arbitrary", f"--nodelist={','.join(launch.nodes)}")

@@ -1,0 +1,93 @@
+"""What the starts of a job left in the run directory."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from fabricgauge.model.errors import UsageError
+from fabricgauge.model.run import Ended
+from fabricgauge.parse.labelled import by_task
+from fabricgauge.run.launch import FOOTER, outcome, tail
+from fabricgauge.run.launchers.nodes import checked
+
+#: What steps.sh puts in the place of the ends of a node's lines.
+_END_OF_LINE = "\x01"
+
+
+class Attempt(msgspec.Struct, frozen=True):
+    """One start of a job, also after a requeue.
+
+    ``nodes`` are in Slurm's order, empty if unknown.
+    """
+
+    number: int
+    job: str
+    nodes: tuple[str, ...]
+    subnets: tuple[str, ...]
+    path: Path
+
+    @property
+    def ended(self) -> bool:
+        """Whether the script came to its last line."""
+        return (self.path / "end").exists()
+
+    def answers(self) -> dict[str, str]:
+        """What each node said of itself."""
+        tasks = by_task(_read(self.path / "discovered").split("\n"))
+        told = ("".join(pieces).split(_END_OF_LINE) for pieces in tasks.values())
+        return {lines[0].removeprefix("node "): "\n".join(lines[1:]) for lines in told}
+
+    def trouble(self) -> str:
+        """What the step that asked the nodes complained of."""
+        return " ".join(_read(self.path / "discovered.err").split())[:500]
+
+    def launches(self) -> Iterator[tuple[int, Path]]:
+        """Number and folder of each launch that was begun, in order."""
+        folders = self.path.parent.glob(f"launch-*-{self.number}")
+        numbered = ((folder.name.split("-")[1], folder) for folder in folders)
+        yield from sorted((int(number), path) for number, path in numbered if number.isdecimal())
+
+
+def attempts(raw: Path) -> tuple[Attempt, ...]:
+    """In the order in which they were made; one whose files are unreadable has no nodes."""
+    folders = ((path.name.removeprefix("attempt-"), path) for path in raw.glob("attempt-*"))
+    return tuple(
+        _attempt(number, path)
+        for number, path in sorted((int(n), p) for n, p in folders if n.isdecimal())
+    )
+
+
+def _attempt(number: int, path: Path) -> Attempt:
+    try:
+        nodes = checked(_read(path / "nodes").split())
+    except UsageError:
+        nodes = ()
+    subnets = tuple(_read(path / "subnets").split())
+    return Attempt(number, _read(path / "job").strip(), nodes, subnets, path)
+
+
+def ended(folder: Path, why: str) -> Ended:
+    """How a launch of a job ended; ``why`` is why it was cut short, if it was."""
+    argv = tuple(_read(folder / "command").splitlines())
+    code = _read(folder / "exit").strip()
+    wall_s = _seconds(folder / "ended") - _seconds(folder / "began")
+    if not code.lstrip("-").isdecimal():
+        message = f"the job ended before this launch did ({why})"
+        return Ended("broken", None, message, argv, 0.0)
+    complete = any(line.startswith(FOOTER) for line in _read(folder / "stdout.jsonl").splitlines())
+    said = tail(folder / "stderr.txt")
+    status, message = outcome(int(code), said, silent_s=None, complete=complete)
+    return Ended(status, int(code), message, argv, max(0.0, wall_s))
+
+
+def _seconds(path: Path) -> float:
+    said = _read(path).strip()
+    return float(said) if said.isdecimal() else 0.0
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text("utf-8", errors="replace")
+    except OSError:
+        return ""

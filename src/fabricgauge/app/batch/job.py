@@ -1,0 +1,121 @@
+"""What a job is to do, and the files that it needs."""
+
+import math
+from datetime import datetime, timezone
+from pathlib import Path
+
+import msgspec
+
+from fabricgauge.app.measure import GRACE_S, START_PER_RANK_S, START_S, launch_options
+from fabricgauge.discover.probe import probe_script
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.batch import EACH_SUBNET, BatchJob, Request
+from fabricgauge.model.engine import Engine
+from fabricgauge.model.errors import StoreError
+from fabricgauge.model.plan import Plan, PlannedLaunch
+from fabricgauge.model.reach import Reach
+from fabricgauge.plan.fabric_plan import FabricWanted, fabric_plan
+from fabricgauge.plan.plan import Wanted, host_reference, plan
+from fabricgauge.process import MARKER
+from fabricgauge.run.batch.options import options_of
+from fabricgauge.run.batch.script import DISCOVERY_S, Script, ScriptLaunch, is_plain, text
+from fabricgauge.run.launch import case_lines
+from fabricgauge.run.launchers import local
+from fabricgauge.run.stacks.interface import is_loopback
+from fabricgauge.run.stacks.table import command
+from fabricgauge.store.run_directory import RunDirectory
+
+#: Reserve for what nobody foresees, in parts of the longest that a launch may measure.
+SPARE = 0.5
+#: Time is asked for as if there were so many networks.
+NETWORKS = 2
+
+
+class Written(msgspec.Struct, frozen=True):
+    """A job as it lies in the run directory; ``options`` are for sbatch's command line."""
+
+    job: BatchJob
+    script: Path
+    options: tuple[str, ...]
+
+
+def first_plan(wanted: Wanted | FabricWanted, subnets: tuple[str, ...], unpinned: bool) -> Plan:
+    """What is measured on nodes that nobody knows yet, on each of ``subnets``.
+
+    Without subnets a launch stands for one on each that the job finds. The last launch shows
+    what one host does without a network.
+    """
+    nobody_knows = ((None, Skipped("the nodes are not known before the job runs")),)
+    made = (
+        fabric_plan(wanted, nobody_knows)
+        if isinstance(wanted, FabricWanted)
+        else plan(wanted, nobody_knows)
+    )
+    where: tuple[str | None, ...] = (None,) if unpinned else subnets or (EACH_SUBNET,)
+    launches = [
+        msgspec.structs.replace(launch, network=subnet, subnet=subnet)
+        for launch in made.launches
+        for subnet in where
+    ]
+    reference = host_reference(0, launches[0].nodes[0], None, made)
+    numbered = (
+        msgspec.structs.replace(launch, number=number)
+        for number, launch in enumerate((*launches, reference), start=1)
+        if launch.cases
+    )
+    return msgspec.structs.replace(made, launches=tuple(numbered))
+
+
+class Maker(msgspec.Struct, frozen=True):
+    """What all jobs of a run have in common. ``reach`` has no doors while no node is known."""
+
+    directory: RunDirectory
+    engine: Engine
+    reach: Reach
+    request: Request
+
+    def write(self, made: Plan, launches: tuple[PlannedLaunch, ...]) -> Written:
+        """A job that makes ``launches``, some of the plan's, as files of the run directory."""
+        folder = f"job-{1 + sum(1 for _ in self.directory.path.glob('job-*'))}"
+        place = self.directory.path / folder
+        starts = tuple(self._start(folder, made, one) for one in launches)
+        options = options_of(self.request, _minutes(starts), place)
+        script = text(Script(
+            self.directory.identity, str(self.directory.path), folder, options,
+            {MARKER: f"{self.directory.identity}/{folder}"}, starts,
+        ))  # fmt: skip
+        try:
+            place.mkdir()
+            for one in launches:
+                (place / f"cases-{one.number}.txt").write_text(case_lines(one.cases))
+            (place / "probe.sh").write_text(probe_script())
+            (place / "job.sh").write_text(script)
+        except OSError as error:
+            raise StoreError(f"cannot write {place}: {error.strerror or error}") from error
+        now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+        job = BatchJob("", folder, now, launches, made.profile, made.stopping, made.check_data)
+        return Written(job, place / "job.sh", tuple(one for one in options if not is_plain(one)))
+
+    def _start(self, folder: str, made: Plan, launch: PlannedLaunch) -> ScriptLaunch:
+        alone = is_loopback(launch)
+        reach = local.reach(("here",)) if alone else self.reach
+        options = launch_options(made, launch)
+        return ScriptLaunch(
+            number=launch.number if self.reach.doors else 0,
+            cases=f"{folder}/cases-{launch.number}.txt",
+            limit_s=limit_s(launch),
+            command=command(self.engine, self.engine.mpi, launch, reach, options),
+            subnet=launch.subnet,
+            alone=alone,
+        )
+
+
+def limit_s(launch: PlannedLaunch) -> int:
+    """When a launch is ended at the latest, in seconds after its start."""
+    start_s = START_S + START_PER_RANK_S * len(launch.nodes) + GRACE_S
+    return math.ceil(start_s + launch.longest_s * (1 + SPARE))
+
+
+def _minutes(starts: tuple[ScriptLaunch, ...]) -> int:
+    each = (one.limit_s * (NETWORKS if one.subnet == EACH_SUBNET else 1) for one in starts)
+    return 1 + math.ceil((DISCOVERY_S + sum(each)) / 60)

@@ -1,0 +1,117 @@
+"""A check that Slurm runs: submit, wait, collect, and measure suspects in a second job."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from fabricgauge.app.batch.collect import gather
+from fabricgauge.app.batch.job import Maker, Written
+from fabricgauge.app.batch.waiting import wait
+from fabricgauge.app.check import Outcome, concluded
+from fabricgauge.app.engine_job import left_of
+from fabricgauge.app.pairs import fabric_result, rechecks
+from fabricgauge.app.progress import Progress
+from fabricgauge.app.site import Site
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.batch import Batch, BatchJob
+from fabricgauge.model.engine import Engine
+from fabricgauge.model.errors import UsageError
+from fabricgauge.model.plan import Plan, PlannedLaunch
+from fabricgauge.model.reach import Reach
+from fabricgauge.run.batch import slurm
+from fabricgauge.run.launchers.slurm import Allocation, reach
+from fabricgauge.store.jobs import append_job, jobs
+from fabricgauge.store.run_directory import RunDirectory
+from fabricgauge.store.run_files import load, write_plan
+
+#: Jobs that follow from what others found, without anybody asking for them.
+MOST_FOLLOWING = 2
+
+
+def hand_over(written: Written, directory: RunDirectory) -> BatchJob:
+    """Give a job to Slurm, and write its number down at once.
+
+    Raises:
+        CannotRun: Slurm did not take it.
+    """
+    number = slurm.submit(written.options, written.script)
+    job = msgspec.structs.replace(written.job, number=number)
+    append_job(directory, job)
+    return job
+
+
+def unfinished(directory: RunDirectory) -> dict[str, slurm.JobState]:
+    """The jobs of a run that are not over, and their states."""
+    known = slurm.states([job.number for job in jobs(directory)])
+    return {job: state for job, state in known.items() if not state.over}
+
+
+def collect(directory: RunDirectory, site: Site, progress: Progress) -> Outcome:
+    """Wait for the run's jobs, take what they left, judge and report it.
+
+    Raises:
+        CannotRun: no job has measured anything.
+    """
+    numbers = [job.number for job in jobs(directory)]
+    states = wait(numbers, slurm.states, progress)
+    gather(directory, site, states)
+    for job, state in states.items():
+        if state.state not in ("COMPLETED", slurm.FORGOTTEN.state):
+            progress.trouble(f"job {job} ended before its time: {state}")
+    complete = not left_of(load(directory)) and not suspects(directory)
+    judged = concluded(directory, complete, site.thresholds, progress)
+    return Outcome(judged, directory.path, interrupted=False)
+
+
+def suspects(directory: RunDirectory) -> tuple[PlannedLaunch, ...]:
+    """Launches that measure suspects again, where everything else is measured."""
+    run = load(directory)
+    again = any(launch.purpose == "again" for launch in run.plan.launches)
+    if again or not any(launch.rounds for launch in run.launches) or left_of(run):
+        return ()
+    found = (one.launch for one in rechecks(run, fabric_result(run)))
+    return tuple(one for one in found if not isinstance(one, Skipped))
+
+
+def next_job(directory: RunDirectory, batch: Batch, engine: Engine) -> Written:
+    """A job for what is left, or else for suspects; the whole of it where no job ever began.
+
+    Raises:
+        UsageError: nothing is left.
+    """
+    if not (directory.path / "plan.json").exists():
+        first = jobs(directory)[0]
+        plan = Plan(first.profile, first.stopping, first.check_data, first.launches)
+        nowhere = Reach(batch.starter, (), virtual=batch.virtual)
+        return Maker(directory, engine, nowhere, batch.request).write(plan, plan.launches)
+    plan, launches = _following(directory)
+    nodes = _in_order(directory, launches)
+    there = msgspec.structs.replace(
+        reach(Allocation("0", nodes), nodes, batch.starter), virtual=batch.virtual
+    )
+    # Those nodes and no others; who asked for time asked for all that was to be measured then.
+    request = msgspec.structs.replace(
+        batch.request, nodes=len(nodes), nodelist=nodes, exclude=(), time=""
+    )
+    return Maker(directory, engine, there, request).write(plan, launches)
+
+
+def _following(directory: RunDirectory) -> tuple[Plan, tuple[PlannedLaunch, ...]]:
+    run = load(directory)
+    rest = left_of(run)
+    if rest:
+        return run.plan, rest
+    again = suspects(directory)
+    if not again:
+        raise UsageError(f"{directory.identity} is complete; there is nothing to resume")
+    plan = msgspec.structs.replace(run.plan, launches=(*run.plan.launches, *again))
+    write_plan(directory, plan)
+    return plan, again
+
+
+def _in_order(directory: RunDirectory, launches: Sequence[PlannedLaunch]) -> tuple[str, ...]:
+    """The nodes that these launches need, in Slurm's order."""
+    needed = {node for launch in launches for node in launch.nodes}
+    run = load(directory)
+    known = (*(one.name for one in run.fabric.nodes), *(one.name for one in run.fabric.unreached))
+    return tuple(node for node in known if node in needed)

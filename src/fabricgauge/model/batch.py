@@ -1,0 +1,66 @@
+"""Jobs that a batch system runs for us while nobody watches."""
+
+import msgspec
+
+from fabricgauge.model.fabric import DeclaredNetwork
+from fabricgauge.model.plan import PlannedLaunch, Stopping
+from fabricgauge.model.topology import Topology
+
+#: Stands for the subnet of a launch that a job makes on each subnet that it finds.
+EACH_SUBNET = "{subnet}"
+
+
+class Request(msgspec.Struct, frozen=True):
+    """Nodes, and what a site wants to hear about a job; empty where nothing was said.
+
+    ``nodes`` is how many, ``nodelist`` which ones. ``time`` is in sbatch's own form.
+    ``further`` are options of sbatch as they stand.
+    """
+
+    nodes: int
+    ppn: int = 1
+    nodelist: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    partition: str = ""
+    time: str = ""
+    reservation: str = ""
+    account: str = ""
+    qos: str = ""
+    constraint: str = ""
+    exclusive: bool = False
+    job_name: str = "fabricgauge"
+    further: tuple[str, ...] = ()
+
+
+class Batch(msgspec.Struct, frozen=True):
+    """What a run that a batch system makes was asked for; its later jobs are made alike.
+
+    ``starter`` is who starts the ranks, ``mpi`` what was said of the MPI; the others are as in
+    the wiring's ``Site``.
+    """
+
+    request: Request
+    starter: str
+    mpi: str | None
+    virtual: bool
+    declared: tuple[DeclaredNetwork, ...]
+    networks: tuple[str, ...]
+    unpinned: bool
+    topology: Topology
+
+
+class BatchJob(msgspec.Struct, frozen=True):
+    """A job that was handed to Slurm for a run; ``number`` is Slurm's.
+
+    ``folder`` of the run directory holds its script. ``launches`` are what it is to make. Before
+    anything is known of the nodes these are named by their places, "0", "1", …, and a launch whose
+    subnet is ``EACH_SUBNET`` is made on each; their numbers follow from how many there are.
+    """
+
+    number: str
+    folder: str
+    submitted_utc: str
+    launches: tuple[PlannedLaunch, ...]
+    profile: str
+    stopping: Stopping
+    check_data: bool

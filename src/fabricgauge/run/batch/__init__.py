@@ -1,0 +1,1 @@
+"""Job scripts: what a batch system runs without us, with a shell and the engine alone."""

@@ -1,0 +1,188 @@
+"""Checks that a real Slurm runs, on a lab: submitted, collected, cut short in every way."""
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.app.commands import PROGRAM, SHORT, Checked, fabricgauge, until
+from tests.app.slurm_lab import PATIENCE_S, on_head, slurm_lab, until_nothing_is_left
+from tests.lab.conftest import on
+
+from fabricgauge.lab.reach import entry
+from fabricgauge.lab.state import LabState
+
+pytestmark = [pytest.mark.lab, pytest.mark.engine]
+
+#: Long enough to be broken off in the middle: its cases never get narrow enough.
+LONG = (
+    "--patterns", "latency,bandwidth", "--sizes", "8,64K", "--case-budget", "4",
+    "--half-width", "0.0001",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def slurm() -> Iterator[LabState]:
+    with slurm_lab("submit") as state:
+        yield state
+
+
+def submit(slurm: LabState, root: Path, *words: str) -> Checked:
+    return Checked(on_head(slurm, "submit", "-o", str(root), *words), root)
+
+
+def submitted(slurm: LabState, root: Path, *words: str) -> tuple[Path, str]:
+    """A run whose job nobody waits for, and the job's number."""
+    done = on_head(slurm, "submit", "--no-wait", "-o", str(root), *words)
+    assert done.returncode == 0, done.stderr
+    assert "fabricgauge collect" in done.stderr
+    (run,) = root.glob("2*")
+    (line,) = (run / "jobs.jsonl").read_text().splitlines()
+    return run, json.loads(line)["number"]
+
+
+def lab(slurm: LabState, *words: str) -> None:
+    """A subcommand of ``fabricgauge lab`` for this one."""
+    done = fabricgauge("lab", words[0], "--name", slurm.name, *words[1:])
+    assert done.returncode == 0, done.stderr
+
+
+def job_state(slurm: LabState, job: str) -> str:
+    return on(slurm, "head", "squeue", "-h", "--states=all", "-j", job, "-o", "%T").strip()
+
+
+def measuring(run: Path) -> None:
+    """Wait until the first launch has results."""
+    results = run / "raw" / "launch-01-1" / "stdout.jsonl"
+    until(lambda: results.exists() and "latency/8" in results.read_text(), 60, "results")
+
+
+@pytest.mark.parametrize("launcher", ["slurm", "srun"])
+@pytest.mark.parametrize("mpi", ["embedded", "mpich", "openmpi"])
+def test_a_job_is_submitted_run_proved_and_judged(
+    mpi: str, launcher: str, slurm: LabState, tmp_path: Path
+) -> None:
+    words = () if mpi == "embedded" else ("--mpi", mpi)
+    where = ("-p", "normal", "-N2", "--launcher", launcher)
+    checked = submit(slurm, tmp_path, *where, *words, *SHORT)
+    assert checked.outcomes("placement") == {"PASS"}, checked.text
+    assert checked.outcomes("path") == {"PASS"}, checked.text
+    assert checked.outcomes("completeness") == {"PASS"}, checked.text
+    assert checked.path.suffix != ".partial"
+    until_nothing_is_left(slurm, tmp_path)
+
+
+def test_many_nodes_and_a_second_job_for_whoever_is_suspected(
+    slurm: LabState, tmp_path: Path
+) -> None:
+    lab(slurm, "fault", "rate", "c3", "net1", "100M")
+    try:
+        words = ("-N3", "--patterns", "all_pairs_bandwidth", "--launches", "2")
+        checked = submit(slurm, tmp_path, *words, "--sizes", "64K,1M")
+    finally:
+        lab(slurm, "heal")
+    jobs = (checked.path / "jobs.jsonl").read_text().splitlines()
+    assert len(jobs) == 2, checked.text
+    assert "c3" in checked.words("outliers"), checked.text
+    assert checked.outcomes("outliers") <= {"FAIL", "INCONCLUSIVE"}
+
+
+def test_collect_does_what_nobody_waited_for(slurm: LabState, tmp_path: Path) -> None:
+    run, job = submitted(slurm, tmp_path, *SHORT)
+    done = on_head(slurm, "collect", run.name[:16], "-o", str(tmp_path))
+    checked = Checked(done, tmp_path)
+    assert checked.outcomes("path") == {"PASS"}, checked.text
+    assert f"job {job}: completed" in done.stderr
+    again = on_head(slurm, "collect", "latest", "-o", str(tmp_path))
+    assert again.returncode == 2
+    assert "is complete" in again.stderr
+
+
+def test_a_cancelled_job_is_told_kept_and_resumed(slurm: LabState, tmp_path: Path) -> None:
+    run, job = submitted(slurm, tmp_path, *LONG)
+    measuring(run)
+    on(slurm, "head", "scancel", job)
+    checked = Checked(on_head(slurm, "collect", str(run)), tmp_path)
+    assert "cancelled" in checked.text
+    assert "submit --resume" in checked.text
+    assert checked.status == 3
+    until_nothing_is_left(slurm, tmp_path)
+    before = (checked.path / "results.jsonl").read_text()
+    assert "latency/8/0>1" in before
+    resumed = Checked(on_head(slurm, "submit", "--resume", str(run)), tmp_path)
+    assert resumed.outcomes("completeness") == {"PASS"}, resumed.text
+    after = (resumed.path / "results.jsonl").read_text()
+    assert after.startswith(before)
+    assert sum('"latency/8/0>1"' in line for line in after.splitlines()) == 1
+
+
+def test_a_job_that_runs_out_of_time_is_told_and_kept(slurm: LabState, tmp_path: Path) -> None:
+    run, _ = submitted(slurm, tmp_path, *LONG, "--case-budget", "200", "-t", "0:20")
+    checked = Checked(on_head(slurm, "collect", str(run)), tmp_path)
+    assert "timeout" in checked.text, checked.text
+    assert checked.status == 3
+    until_nothing_is_left(slurm, tmp_path)
+
+
+def test_a_controller_that_is_restarted_loses_nothing(slurm: LabState, tmp_path: Path) -> None:
+    words = ("submit", "-o", str(tmp_path), *LONG)
+    with subprocess.Popen(
+        [*entry(slurm, "head"), str(PROGRAM), *words],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as running:  # fmt: skip
+        until(lambda: bool(list(tmp_path.glob("*/raw/launch-01-1/stdout.jsonl"))), 60, "a launch")
+        lab(slurm, "slurm", "restart", "head")
+        out, err = running.communicate(timeout=200)
+    checked = Checked(subprocess.CompletedProcess((), running.returncode, out, err), tmp_path)
+    assert checked.outcomes("completeness") == {"PASS"}, checked.text
+
+
+def test_its_own_death_stops_no_job(slurm: LabState, tmp_path: Path) -> None:
+    words = ("submit", "-o", str(tmp_path), *LONG)
+    with subprocess.Popen(
+        [*entry(slurm, "head"), str(PROGRAM), *words],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    ) as running:  # fmt: skip
+        until(lambda: bool(list(tmp_path.glob("*/raw/launch-01-1"))), 60, "a launch")
+        os.killpg(running.pid, signal.SIGKILL)
+    (run,) = tmp_path.glob("2*")
+    checked = Checked(on_head(slurm, "collect", str(run)), tmp_path)
+    assert checked.outcomes("completeness") == {"PASS"}, checked.text
+
+
+def test_hostile_names_arrive_as_data(slurm: LabState, tmp_path: Path) -> None:
+    root = tmp_path / "a 'b\" $(touch x) %j\n#SBATCH -N9"
+    name = "j 'n\" $(touch x)\n`touch x`"
+    run, job = submitted(slurm, root, *SHORT, "-J", name, "--sbatch", "--comment=a b\n$(touch x)")
+    shown = on(slurm, "head", "squeue", "-h", "--states=all", "-j", job, "-o", "%j|%k")
+    assert "$(touch x)" in shown.partition("|")[0]
+    assert "$(touch x)" in shown.partition("|")[2]
+    checked = Checked(on_head(slurm, "collect", str(run)), root)
+    assert checked.outcomes("placement") == {"PASS"}, checked.text
+    assert not list(tmp_path.rglob("x"))
+    assert not Path("x").exists()
+
+
+def test_what_slurm_refuses_is_quoted_and_leaves_nothing(slurm: LabState, tmp_path: Path) -> None:
+    done = on_head(slurm, "submit", "-p", "nowhere", "-o", str(tmp_path))
+    assert done.returncode == 3
+    assert "invalid partition" in done.stderr
+    assert not list(tmp_path.glob("2*"))
+
+
+def test_a_node_that_dies_leaves_what_was_measured(tmp_path: Path) -> None:
+    """And the job, which Slurm puts back into its queue, makes the rest once there are nodes."""
+    with slurm_lab("dies", nodes=2) as state:
+        run, job = submitted(state, tmp_path, *LONG, "--case-budget", "20")
+        measuring(run)
+        lab(state, "slurm", "kill", "c2")
+        ends = ("PENDING", "NODE_FAIL", "FAILED")
+        until(lambda: job_state(state, job) in ends, PATIENCE_S, "the end of the node")
+        on(state, "head", "scancel", job)
+        checked = Checked(on_head(state, "collect", str(run)), tmp_path)
+        assert "latency/8/0>1" in (checked.path / "results.jsonl").read_text(), checked.text
+        assert "submit --resume" in checked.text
+        until_nothing_is_left(state, tmp_path)
