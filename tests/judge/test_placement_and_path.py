@@ -161,3 +161,11 @@ def test_path_leaves_out_a_port_of_an_adapter_where_tcp_carried_the_payload() ->
     assert planted.outcomes(given, "path") == {Outcome.PASS}
     other = planted.verdicts(planted.run(planted.without_sockets(by_tcp)))
     assert planted.outcomes(other, "path") != {Outcome.PASS}
+
+
+def test_a_launch_that_sent_too_little_is_a_doubt_only_beside_one_that_proved_the_path() -> None:
+    few = planted.launch([planted.measurement(planted.Sample("latency", 8, 0, 9e-6))], 2)
+    beside = planted.verdicts(planted.run([*planted.sound_launches()[:1], few]))
+    verdict = planted.the(beside, "path", Outcome.WARN)
+    assert "launch 2: too little payload" in verdict.summary
+    assert planted.outcomes(planted.verdicts(planted.run([few])), "path") == {Outcome.INCONCLUSIVE}

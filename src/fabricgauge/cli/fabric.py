@@ -147,6 +147,8 @@ def simulation_of(options: dict[str, Any]) -> "Simulation | None":
         if options["sim_fault"]:
             raise UsageError("--sim-fault plants into a simulated cluster; name one with --sim")
         return None
+    if options["topology"]:
+        raise UsageError("--sim knows its platform's topology; leave --topology out")
     from fabricgauge.sim.interface import simulation
 
     return simulation(

@@ -32,8 +32,12 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 def findings(context: Context, subject: Subject) -> tuple[Finding, ...]:
-    """One finding per launch and node that sent enough payload to tell."""
-    found = []
+    """One finding per launch and node that sent enough payload to tell.
+
+    A launch that sent too little leaves a doubt where others proved the path, else the question.
+    """
+    found: list[Finding] = []
+    unproved: list[tuple[Launch, tuple[Moved, ...]]] = []
     for launch in subject.launches:
         nodes = moved(launch, context.run.fabric)
         enough = [
@@ -41,15 +45,16 @@ def findings(context: Context, subject: Subject) -> tuple[Finding, ...]:
         ]
         found += [_finding(context, subject, launch, node) for node in enough]
         if not enough and (ok(launch) or launch.around):
-            found.append(_too_little(launch, nodes))
-    return tuple(found)
+            unproved.append((launch, nodes))
+    outcome = Outcome.WARN if found else Outcome.INCONCLUSIVE
+    return (*found, *(_too_little(*one, outcome) for one in unproved))
 
 
-def _too_little(launch: Launch, nodes: tuple[Moved, ...]) -> Finding:
+def _too_little(launch: Launch, nodes: tuple[Moved, ...], outcome: Outcome) -> Finding:
     left_out = tuple(line for node in nodes for line in node.left_out)
     why = "too little payload was sent" if nodes else "no interface counters were read"
     return Finding(
-        Outcome.INCONCLUSIVE, f"launch {launch.number}: {why} to prove the path",
+        outcome, f"launch {launch.number}: {why} to prove the path",
         (f"launch {launch.number}: {why} to prove the path", *left_out),
     )  # fmt: skip
 
