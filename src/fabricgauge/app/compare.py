@@ -84,7 +84,7 @@ def _run(asked: str, directory: RunDirectory) -> Side:
         "directory": str(directory.path),
     }
     told = {key: value for key, value in facts.items() if value}
-    return Operand(asked, "run", run.identity, told, _cautions(run)), suite_curves(run)
+    return Operand(asked, "run", run.identity, told, cautions(run)), suite_curves(run)
 
 
 def _mpi(run: Run) -> str:
@@ -93,7 +93,8 @@ def _mpi(run: Run) -> str:
     return " ".join(said.split())
 
 
-def _cautions(run: Run) -> tuple[str, ...]:
+def cautions(run: Run) -> tuple[str, ...]:
+    """What makes a run's figures doubtful, or less than they seem."""
     broken = "" if run.complete else "the run was broken off: what it lacks is not compared"
     virtual = "measured in a lab: the figures describe this machine" if run.fabric.virtual else ""
     return tuple(one for one in (*_invalid(run), broken, virtual) if one)

@@ -40,6 +40,10 @@ class EngineJob:
         return self._bench.directory
 
     @property
+    def bench(self) -> Bench:
+        return self._bench
+
+    @property
     def plan(self) -> Plan:
         return self._bench.plan
 

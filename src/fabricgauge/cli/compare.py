@@ -3,10 +3,11 @@
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from fabricgauge.cli.vary import vary_options
 from fabricgauge.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -16,10 +17,13 @@ _PERCENT = re.compile(r"(\d{1,2}(?:\.\d+)?)\s*%")
 
 
 @click.command()
-@click.argument("a")
-@click.argument("b")
-@click.option("--tolerance", default="5%", show_default=True, metavar="PERCENT",
-              help="By how much of A's figure B may be worse.")  # fmt: skip
+@click.argument("a", default="")
+@click.argument("b", default="")
+@click.option(
+    "--tolerance",
+    metavar="PERCENT",
+    help="How much worse B may be, of A; default: 5%, with --vary 0%.",
+)
 @click.option("--only", default="", metavar="PATTERN|BENCHMARK",
               help="Compare these curves alone, e.g. latency or osu_allreduce.")  # fmt: skip
 @click.option("--format", "format_", envvar="FABRICGAUGE_COMPARE_FORMAT", default="terminal",
@@ -35,36 +39,43 @@ _PERCENT = re.compile(r"(\d{1,2}(?:\.\d+)?)\s*%")
     metavar="DIR",
     help="Where runs are kept; default: $XDG_DATA_HOME/fabricgauge/runs.",
 )
+@vary_options
 @click.pass_context
-def compare(
-    ctx: click.Context,
-    /,
-    a: str,
-    b: str,
-    tolerance: str,
-    only: str,
-    format_: str,
-    to: Path | None,
-    root: Path | None,
-) -> None:
+def compare(ctx: click.Context, /, a: str, b: str, **options: Any) -> None:
     """Hold B against A, curve by curve and size by size.
 
     A and B are each a run (a directory, an identity or its beginning, `latest`), a file
     with another suite's output, or a published result by its name (`ref:NAME` where a
     file or run is called the same).
 
+    With --vary there is no A and B: all combinations of stacks and settings are measured now,
+    in turns, and every level is held against the first of its factor.
+
     Exit status: 1 if B is surely worse than A by more than the tolerance, 0 if not, 3 if
     the data do not decide it or nothing could be compared.
     """
+    measured = bool(options["vary"] or options["resume"])
+    tolerance = _share(options["tolerance"] or ("0%" if measured else "5%"))
+    if measured:
+        if a or b:
+            raise UsageError("--vary measures what it compares; leave A and B out")
+        from fabricgauge.cli.vary import vary
+
+        ctx.exit(vary(options, tolerance))
+    if not a or not b:
+        raise UsageError("compare needs A and B, or --vary; see fabricgauge compare --help")
+    ctx.exit(_compared(a, b, tolerance, options))
+
+
+def _compared(a: str, b: str, tolerance: float, options: dict[str, Any]) -> int:
     from fabricgauge import settings
     from fabricgauge.app.compare import compared
     from fabricgauge.compare.comparing import EXIT_STATUS
 
-    allowed = _share(tolerance)
-    _require_format(format_)
-    found = compared(a, b, root or settings.run_root(), allowed, only)
-    _show(found, format_, to)
-    ctx.exit(EXIT_STATUS[found.outcome])
+    _require_format(options["format_"])
+    found = compared(a, b, options["root"] or settings.run_root(), tolerance, options["only"])
+    _show(found, options["format_"], options["to"])
+    return EXIT_STATUS[found.outcome]
 
 
 def _share(text: str) -> float:

@@ -7,7 +7,8 @@ C++ wrapper; CMake is there for those who work on the engine.
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+import shutil
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from fabricgauge.engines.cache import PROGRAM, all_kept, keep, kept, workshop
 from fabricgauge.engines.find import ASK_TIMEOUT_S, describe_mpi, embedded_mpi
 from fabricgauge.engines.sources import digest, source_folder, translation_units
 from fabricgauge.model.engine import Engine, Mpi
-from fabricgauge.model.errors import CannotRun
+from fabricgauge.model.errors import CannotRun, ToolMissing
 
 FLAGS = ("-O2", "-std=c++17")
 
@@ -26,14 +27,21 @@ DEFINITIONS = ("-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX")
 COMPILE_TIMEOUT_S = 600.0
 
 
-def build(mpicxx: Path, *, force: bool = False) -> Engine:
+#: What makes a wrapper call another compiler than it was made with, by kind of MPI. Sources:
+#: MPICH's mpicxx(1), Open MPI's mpicxx(1), Intel MPI Developer Reference, "Compiler Commands".
+COMPILER_VARIABLES = {"mpich": "MPICH_CXX", "openmpi": "OMPI_CXX", "intelmpi": "I_MPI_CXX"}
+
+
+def build(mpicxx: Path, *, force: bool = False, compiler: str = "") -> Engine:
     """The engine for that MPI: the kept build if nothing has changed, else a new one.
+
+    ``compiler`` is a C++ compiler to use instead of the wrapper's own.
 
     Raises:
         ToolMissing: there is no such compiler wrapper.
         CannotRun: it is no MPI's, or the compiler refused the sources.
     """
-    return _build(describe_mpi(mpicxx), force)
+    return _build(describe_mpi(mpicxx), force, compiler)
 
 
 def default_engine() -> Engine:
@@ -42,7 +50,7 @@ def default_engine() -> Engine:
     Raises:
         CannotRun: there is no such MPI, or the compiler refused the sources.
     """
-    return _build(embedded_mpi(), force=False)
+    return _build(embedded_mpi(), force=False, compiler="")
 
 
 def list_engines() -> tuple[Engine, ...]:
@@ -50,20 +58,29 @@ def list_engines() -> tuple[Engine, ...]:
     return tuple(all_kept())
 
 
-def _build(mpi: Mpi, force: bool) -> Engine:
-    compiler = _first_line(mpi.mpicxx, "--version")
-    identity = _identity(mpi, compiler)
+def _build(mpi: Mpi, force: bool, compiler: str) -> Engine:
+    env = _calling(mpi, compiler)
+    version = _first_line(mpi.mpicxx, "--version", env)
+    identity = _identity(mpi, version, env)
     found = None if force else kept(identity)
     if found:
         return found
     with workshop() as folder:
-        program = _compile(mpi.mpicxx, folder)
-        return keep(Engine(program, mpi, identity, FLAGS, compiler), program)
+        program = _compile(mpi.mpicxx, folder, env)
+        return keep(Engine(program, mpi, identity, FLAGS, version), program)
 
 
-def _identity(mpi: Mpi, compiler: str) -> str:
+def _calling(mpi: Mpi, compiler: str) -> dict[str, str]:
+    if not compiler:
+        return {}
+    if shutil.which(compiler) is None:
+        raise ToolMissing(f"{compiler} is not installed; name a C++ compiler, e.g. g++ or clang++")
+    return {COMPILER_VARIABLES[mpi.kind]: compiler}
+
+
+def _identity(mpi: Mpi, compiler: str, env: Mapping[str, str]) -> str:
     """What a build depends on, as 16 hexadecimal digits."""
-    link_line = _first_line(mpi.mpicxx, "--showme" if mpi.kind == "openmpi" else "-show")
+    link_line = _first_line(mpi.mpicxx, "--showme" if mpi.kind == "openmpi" else "-show", env)
     parts = [
         str(mpi.mpicxx.resolve()), str(mpi.mpicxx), mpi.kind, mpi.version, link_line,
         compiler, *FLAGS, *DEFINITIONS, digest(source_folder()),
@@ -71,8 +88,8 @@ def _identity(mpi: Mpi, compiler: str) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
-def _first_line(mpicxx: Path, argument: str) -> str:
-    asked = process.run([str(mpicxx), argument], timeout_s=ASK_TIMEOUT_S)
+def _first_line(mpicxx: Path, argument: str, env: Mapping[str, str]) -> str:
+    asked = process.run([str(mpicxx), argument], timeout_s=ASK_TIMEOUT_S, env=env)
     if asked.exit_code != 0 or not asked.stdout.strip():
         raise CannotRun(
             f"{mpicxx} {argument} failed: {_last_line(asked.stderr)}; the MPI's C++ wrapper needs "
@@ -81,7 +98,7 @@ def _first_line(mpicxx: Path, argument: str) -> str:
     return asked.stdout.splitlines()[0]
 
 
-def _compile(mpicxx: Path, folder: Path) -> Path:
+def _compile(mpicxx: Path, folder: Path, env: Mapping[str, str]) -> Path:
     """Compile every source in parallel, then link; returns the program."""
     sources = source_folder()
     units = translation_units(sources)
@@ -93,14 +110,14 @@ def _compile(mpicxx: Path, folder: Path) -> Path:
         for unit, result in zip(units, objects, strict=True)
     ]
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        list(pool.map(_run, commands))
+        list(pool.map(lambda command: _run(command, env), commands))
     program = folder / PROGRAM
-    _run([str(mpicxx), *FLAGS, *map(str, objects), "-o", str(program), "-pthread"])
+    _run([str(mpicxx), *FLAGS, *map(str, objects), "-o", str(program), "-pthread"], env)
     return program
 
 
-def _run(command: Sequence[str]) -> None:
-    done = process.run(command, timeout_s=COMPILE_TIMEOUT_S)
+def _run(command: Sequence[str], env: Mapping[str, str]) -> None:
+    done = process.run(command, timeout_s=COMPILE_TIMEOUT_S, env=env)
     if done.exit_code != 0:
         raise CannotRun(
             f"the engine could not be built: {_errors(done.stderr)}; the command was: "

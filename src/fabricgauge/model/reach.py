@@ -22,7 +22,9 @@ class Reach(msgspec.Struct, frozen=True):
     (empty: on this machine). ``agent`` is the argv of a program that is called
     as ssh is, ``AGENT [options] HOST COMMAND…``; None leaves the MPI's own default.
     ``agent_options`` are words to be given to it before the host.
-    ``virtual`` marks nodes that share one kernel: their figures describe the lab.
+    ``virtual`` marks nodes that share one kernel: their figures describe the lab. ``bind`` is
+    ``core`` or ``none`` where somebody said to what ranks are bound. ``variables`` are set for the
+    ranks before anything else, whatever the launcher hands on.
     """
 
     launcher: str
@@ -31,6 +33,8 @@ class Reach(msgspec.Struct, frozen=True):
     agent: str | None = None
     virtual: bool = False
     agent_options: tuple[str, ...] = ()
+    bind: str = ""
+    variables: tuple[tuple[str, str], ...] = ()
 
     @property
     def nodes(self) -> tuple[str, ...]:

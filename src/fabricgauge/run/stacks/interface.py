@@ -42,11 +42,13 @@ def is_pinned(launch: PlannedLaunch) -> bool:
 
 
 def has_own_cores(launch: PlannedLaunch, reach: Reach) -> bool:
-    """Whether each rank has a whole node to itself, so that it can be bound to a core.
+    """Whether each rank is bound to a core: it was asked for, or it has a whole node to itself.
 
     Nodes of a lab, and ranks that share a node, share cores: two ranks bound to the
     same one would wait for each other.
     """
+    if reach.bind:
+        return reach.bind == "core"
     alone = len(set(launch.nodes)) == len(launch.nodes)
     return alone and not reach.virtual and reach.launcher != "local"
 

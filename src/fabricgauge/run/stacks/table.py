@@ -39,10 +39,16 @@ def command(
         CannotRun: no module knows this MPI.
     """
     stack = stack_of(mpi)
-    program = (str(engine.path), *_pin(stack, launch), *engine_options)
+    program = (*_variables(reach), str(engine.path), *_pin(stack, launch), *engine_options)
     if reach.launcher == "srun":
         return srun.command(stack, mpi, launch, reach, program)
     return stack.command(mpi, launch, reach, program)
+
+
+def _variables(reach: Reach) -> tuple[str, ...]:
+    """``env`` and the variables, in front of each rank's own program."""
+    words = tuple(f"{name}={value}" for name, value in reach.variables)
+    return ("env", *words) if words else ()
 
 
 def _pin(stack: Stack, launch: PlannedLaunch) -> tuple[str, ...]:

@@ -1,0 +1,135 @@
+"""A comparison by measuring: the arms of a design take turns, block by block."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from fabricgauge.app.check import concluded
+from fabricgauge.app.compare import cautions
+from fabricgauge.app.engine import engine_for
+from fabricgauge.app.engine_job import EngineJob, prepare
+from fabricgauge.app.measure import Bench, measure
+from fabricgauge.app.progress import Progress
+from fabricgauge.app.resume import resume
+from fabricgauge.app.site import Site
+from fabricgauge.compare.varying import varied
+from fabricgauge.model.engine import Engine
+from fabricgauge.model.errors import StoreError
+from fabricgauge.model.reach import Reach
+from fabricgauge.model.varied import Design, Varied
+from fabricgauge.plan.design import ENVIRONMENT
+from fabricgauge.plan.plan import Wanted
+from fabricgauge.store.run_directory import PARTIAL, RunDirectory
+from fabricgauge.store.run_files import load
+
+#: What people call a suite of compilers, and its C++ compiler.
+COMPILERS = {"gcc": "g++", "clang": "clang++", "intel": "icpx", "nvhpc": "nvc++", "aocc": "clang++"}
+
+_DESIGN = "design.json"
+
+
+def begin(
+    design: Design,
+    wanted: Wanted,
+    site: Site,
+    mpi: str | None,
+    directory: RunDirectory,
+    progress: Progress,
+) -> tuple[Design, tuple[EngineJob, ...]]:
+    """A run for each arm, planned on the same nodes; the directory then says which they are."""
+    profile = msgspec.structs.replace(wanted.profile, launches=design.blocks)
+    each = msgspec.structs.replace(wanted, profile=profile)
+    jobs = []
+    for arm in design.arms:
+        own, engine = _site_of(design, arm, site, mpi, progress)
+        run = RunDirectory.create(directory.path)
+        jobs.append(prepare(each, own, engine, run, progress))
+    folders = tuple(job.directory.identity for job in jobs)
+    made = msgspec.structs.replace(design, folders=folders)
+    directory.write(_DESIGN, made)
+    return made, tuple(jobs)
+
+
+def take_up(
+    site: Site, mpi: str | None, directory: RunDirectory, progress: Progress
+) -> tuple[Design, tuple[EngineJob, ...]]:
+    """The arms of a comparison that was broken off.
+
+    Raises:
+        StoreError: the directory holds none.
+        CannotRun: the nodes are not what they were.
+    """
+    design = directory.read(_DESIGN, Design)
+    jobs = []
+    for arm, folder in zip(design.arms, design.folders, strict=True):
+        own, engine = _site_of(design, arm, site, mpi, progress)
+        run = RunDirectory(directory.path / f"{folder}{PARTIAL}")
+        rest = resume(own, run, progress)
+        bench = Bench(run, own.reach, engine, rest.fabric, rest.plan, rest.attempt)
+        jobs.append(EngineJob(bench))
+    return design, tuple(jobs)
+
+
+def _site_of(
+    design: Design, arm: Sequence[str], site: Site, mpi: str | None, progress: Progress
+) -> tuple[Site, Engine]:
+    said = {one.name: level for one, level in zip(design.factors, arm, strict=True)}
+    compiler = said.get("compiler", "")
+    engine = engine_for(said.get("mpi", mpi), progress, COMPILERS.get(compiler, compiler))
+    reach = _reach_of(site.reach, said)
+    return msgspec.structs.replace(site, engine=engine, reach=reach), engine
+
+
+def _reach_of(reach: Reach, said: dict[str, str]) -> Reach:
+    variables = tuple(
+        (name.removeprefix(ENVIRONMENT), level)
+        for name, level in said.items()
+        if name.startswith(ENVIRONMENT)
+    )
+    return msgspec.structs.replace(reach, bind=said.get("bind", ""), variables=variables)
+
+
+def run(
+    design: Design,
+    jobs: Sequence[EngineJob],
+    directory: RunDirectory,
+    site: Site,
+    tolerance: float,
+    progress: Progress,
+) -> tuple[Varied, Path, bool]:
+    """Measure what is left, block by block, then compare what there is.
+
+    Returns the comparison, where it lies, and whether it was interrupted.
+    """
+    interrupted = False
+    try:
+        for block, order in enumerate(design.order):
+            progress.stage(f"block {block + 1} of {design.blocks}")
+            for arm in order:
+                _measure(jobs[arm], block, design.blocks, progress)
+    except KeyboardInterrupt:
+        interrupted = True
+    except StoreError as error:
+        progress.trouble(str(error))
+    complete = not interrupted and not any(job.left() for job in jobs)
+    runs = []
+    notes = []
+    for levels, job in zip(design.arms, jobs, strict=True):
+        concluded(job.directory, complete and not job.left(), site.thresholds, progress)
+        loaded = load(job.directory)
+        runs.append(loaded)
+        notes += [f"{', '.join(levels)}: {note}" for note in cautions(loaded)]
+    found = varied(design, runs, tolerance, tuple(dict.fromkeys(notes)))
+    directory.write("varied.json", found)
+    if complete:
+        directory.finish()
+    return found, directory.path, interrupted
+
+
+def _measure(job: EngineJob, block: int, blocks: int, progress: Progress) -> None:
+    each = len(job.plan.launches) // blocks
+    own = {one.number for one in job.plan.launches[block * each : (block + 1) * each]}
+    left = tuple(one for one in job.left() if one.number in own)
+    if left:
+        measure(job.bench, left, progress)

@@ -1,0 +1,129 @@
+"""``fabricgauge compare --vary``: stacks and settings measured in turns."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fabricgauge.cli.measuring import Decorated, added, measure_options, network_options
+from fabricgauge.cli.nodes import LAUNCHERS, OWN_LAB, reached
+from fabricgauge.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from fabricgauge.cli.nodes import Reached
+    from fabricgauge.model.varied import Design, Varied
+    from fabricgauge.settings import Settings
+
+#: Enough to tell 3 % from chance where launches differ by 2 %.
+USUAL_BLOCKS = 10
+
+#: Options of ``check`` that a comparison cannot have, as the code that reads both expects them.
+_NOT_OURS: dict[str, Any] = {
+    "tool": None, "sim": None, "sim_fault": (), "sim_seed": 1, "sim_noise": 0.0, "ppn": 1,
+    "topology": None, "tool_path": None,
+}  # fmt: skip
+
+_WHERE = (
+    click.option(
+        "--vary", multiple=True, metavar="FACTOR=A,B",
+        help="Measure A and B in turns: mpi=openmpi,mpich, compiler=gcc,clang, bind=core,none,"
+        " env:NAME=X,Y; several are combined.",
+    ),
+    click.option("-w", "--nodelist", metavar="NODES", help="With --vary: two nodes, e.g. c[1-2]."),
+    click.option("-x", "--exclude", metavar="NODES", help="Nodes to leave out."),
+    click.option(
+        "--lab", is_flag=False, flag_value=OWN_LAB, metavar="[NAME]",
+        help="Measure on a virtual cluster: NAME, or one made for this.",
+    ),
+    click.option("--launcher", type=click.Choice(LAUNCHERS), help="How nodes are reached."),
+    click.option(
+        "--ssh-config", type=click.Path(dir_okay=False, exists=True), metavar="FILE",
+        help="Configuration for ssh instead of your own.",
+    ),
+    click.option("--place", metavar="NODES", help="Nodes of ranks 0 and 1 in that order."),
+    click.option(
+        "--seed", type=click.IntRange(0), default=1, show_default=True,
+        help="Decides about the order of launches.",
+    ),
+    click.option("--resume", metavar="DIR", help="Finish a comparison that was broken off."),
+    click.option("-q", "--quiet", is_flag=True, help="Print the result only, no progress."),
+)  # fmt: skip
+
+
+def vary_options(command: Decorated) -> Decorated:
+    """Add what a comparison by measuring needs."""
+    return added(network_options(measure_options(command)), _WHERE)
+
+
+def vary(options: dict[str, Any], tolerance: float) -> int:
+    """Measure all combinations in turns and show what differs; returns the exit status."""
+    from fabricgauge import settings
+
+    said = settings.load()
+    chosen = {**_NOT_OURS, **options}
+    _require_format(chosen["format_"])
+    with reached(chosen) as doors:
+        return _measured(chosen, said, doors, tolerance)
+
+
+def _measured(options: dict[str, Any], said: "Settings", doors: "Reached", tolerance: float) -> int:
+    from fabricgauge import settings
+    from fabricgauge.app import vary as app
+    from fabricgauge.app.progress import Progress, Silent
+    from fabricgauge.cli import request
+    from fabricgauge.cli.progress import Bar
+    from fabricgauge.compare.varying import EXIT_STATUS
+    from fabricgauge.plan.plan import Wanted
+    from fabricgauge.store.run_directory import RunDirectory
+
+    bar: Progress = Silent() if options["quiet"] else Bar()
+    wanted = request.wanted(options, doors[0])
+    if not isinstance(wanted, Wanted):
+        raise UsageError("--vary measures between two nodes; name two with -w or --place")
+    site = request.site(options, said, doors, wanted.place)
+    if options["resume"]:
+        directory = RunDirectory(Path(options["resume"]).resolve())
+        design, jobs = app.take_up(site, options["mpi"], directory, bar)
+    else:
+        made = _design(options)
+        directory = RunDirectory.create(options["root"] or settings.run_root())
+        try:
+            design, jobs = app.begin(made, wanted, site, options["mpi"], directory, bar)
+        except BaseException:
+            directory.discard(copies=True)
+            raise
+    try:
+        found, path, interrupted = app.run(design, jobs, directory, site, tolerance, bar)
+    finally:
+        bar.close()
+    _show(found, path, options)
+    if interrupted:
+        click.echo(f"Measure the rest with: fabricgauge compare --resume {path} ...", err=True)
+    return 130 if interrupted else EXIT_STATUS[found.finding]
+
+
+def _design(options: dict[str, Any]) -> "Design":
+    from fabricgauge.plan.design import design, factor
+
+    factors = tuple(factor(one) for one in options["vary"])
+    return design(factors, options["launches"] or USUAL_BLOCKS, options["seed"])
+
+
+def _require_format(name: str) -> None:
+    from fabricgauge.report.varied.formats import FORMATS
+
+    if name not in FORMATS:
+        raise UsageError(f"no format {name!r} for --vary; there is {', '.join(FORMATS)}")
+
+
+def _show(found: "Varied", path: Path, options: dict[str, Any]) -> None:
+    import sys
+
+    from fabricgauge.cli.show import deliver, width
+    from fabricgauge.report.interface import Setting
+    from fabricgauge.report.varied.formats import FORMATS
+
+    setting = Setting(width=width(), colour=options["to"] is None and sys.stdout.isatty())
+    (path / "report.html").write_text(FORMATS["html"](found, setting), "utf-8")
+    deliver(FORMATS[options["format_"]](found, setting), options["to"])
+    click.echo(f"Comparison   {path}\nHTML report  {path / 'report.html'}", err=True)

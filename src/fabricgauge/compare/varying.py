@@ -1,0 +1,173 @@
+"""Runs of a design's arms in, effects of its factors out."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from fabricgauge.compare.permuted import Effects, effects_of
+from fabricgauge.model.run import Run
+from fabricgauge.model.suite import LESS_IS_BETTER, Quantity
+from fabricgauge.model.varied import CurveEffect, Design, Effect, Factor, Finding, Varied
+from fabricgauge.stats.suite_curves import suite_curves
+
+#: Of a whole comparison, shared among its factors: a stack against itself differs in 2 % of them.
+FAMILY_ERROR = 0.02
+#: A whole curve's effect that is known no better than that supports no word about it.
+WIDEST = 0.10
+
+EXIT_STATUS: dict[Finding, int] = {"worse": 1, "different": 0, "no difference": 0, "undecided": 3}
+
+Floats = NDArray[np.float64]
+
+
+class _Column(msgspec.Struct, frozen=True):
+    """A figure of every launch: one size of one curve."""
+
+    title: str
+    quantity: Quantity
+    message_bytes: int | None
+
+
+def varied(
+    design: Design, runs: Sequence[Run], tolerance: float, notes: Sequence[str] = ()
+) -> Varied:
+    """The effects of each factor; ``runs`` are of the arms, in their order."""
+    columns, logs = _figures(design, runs)
+    confidence = 1.0 - FAMILY_ERROR / len(design.factors)
+    effects = tuple(
+        effect
+        for place, one in enumerate(design.factors)
+        for effect in _effects(design, place, one, columns, logs, confidence)
+    )
+    return Varied(
+        design=design,
+        confidence=confidence,
+        tolerance=tolerance,
+        finding=_finding(effects, tolerance),
+        effects=effects,
+        ranking=_ranking(design, effects),
+        notes=tuple(notes),
+    )
+
+
+def _figures(design: Design, runs: Sequence[Run]) -> tuple[tuple[_Column, ...], Floats]:
+    """Logarithms of all figures, (arms, blocks, columns); NaN where there is none."""
+    found = [
+        [_of_block(run, block, design.blocks) for block in range(design.blocks)] for run in runs
+    ]
+    columns = tuple(dict.fromkeys(column for arm in found for one in arm for column in one))
+    logs = np.full((len(runs), design.blocks, len(columns)), np.nan)
+    for arm, blocks in enumerate(found):
+        for block, figures in enumerate(blocks):
+            logs[arm, block] = [np.log(figures.get(column, np.nan)) for column in columns]
+    return columns, logs
+
+
+def _of_block(run: Run, block: int, blocks: int) -> Mapping[_Column, float]:
+    each = len(run.plan.launches) // blocks
+    numbers = {one.number for one in run.plan.launches[block * each : (block + 1) * each]}
+    launches = tuple(one for one in run.launches if one.number in numbers)
+    curves = suite_curves(msgspec.structs.replace(run, launches=launches))
+    return {
+        _Column(_titled(curve.title, curve.settings), curve.quantity, point.message_bytes): value
+        for curve in curves
+        for point in curve.points
+        if (value := point.estimate.value) > 0
+    }
+
+
+def _titled(title: str, settings: Mapping[str, str]) -> str:
+    network = settings.get("network", "")
+    return f"{network}: {title}" if network else title
+
+
+def _effects(
+    design: Design,
+    place: int,
+    factor: Factor,
+    columns: Sequence[_Column],
+    logs: Floats,
+    confidence: float,
+) -> Iterator[CurveEffect]:
+    curves: dict[tuple[str, Quantity], list[int]] = {}
+    for index, column in enumerate(columns):
+        curves.setdefault((column.title, column.quantity), []).append(index)
+    by_level = _by_level(design, place, logs)
+    whole = [_whole(by_level, indexes) for indexes in curves.values()]
+    if not whole:
+        return
+    figures = np.concatenate([by_level, np.stack(whole, axis=-1)], axis=-1)
+    found = effects_of(figures, confidence, design.seed)
+    for number, level in enumerate(factor.levels[1:]):
+        for curve, ((title, quantity), indexes) in enumerate(curves.items()):
+            sizes = sorted(indexes, key=lambda index: columns[index].message_bytes or 0)
+            yield CurveEffect(
+                factor=factor.name,
+                level=level,
+                base=factor.levels[0],
+                title=title,
+                quantity=quantity,
+                whole=_effect(found, number, len(columns) + curve, None),
+                sizes=tuple(
+                    _effect(found, number, index, columns[index].message_bytes) for index in sizes
+                ),
+            )
+
+
+def _by_level(design: Design, place: int, logs: Floats) -> Floats:
+    """(levels, strata, blocks, columns) of one factor; its levels may be called the same."""
+    shape = tuple(len(one.levels) for one in design.factors)
+    arms = logs.reshape((*shape, *logs.shape[1:]))
+    first = np.moveaxis(arms, place, 0)
+    return first.reshape((shape[place], -1, *logs.shape[1:]))
+
+
+def _whole(by_level: Floats, indexes: Sequence[int]) -> Floats:
+    """The mean over those sizes that all launches have, (levels, strata, blocks)."""
+    own = by_level[..., list(indexes)]
+    complete = np.isfinite(own).all(axis=(0, 1, 2))
+    if not complete.any():
+        return np.full(own.shape[:-1], np.nan)
+    mean: Floats = own[..., complete].mean(axis=-1)
+    return mean
+
+
+def _effect(found: Effects, level: int, index: int, message_bytes: int | None) -> Effect:
+    effect, half = found.effect[level, index], found.half_width[level, index]
+    return Effect(
+        message_bytes=message_bytes,
+        change=float(np.expm1(effect)),
+        low=float(np.expm1(effect - half)),
+        high=float(np.expm1(effect + half)),
+        chance=float(found.chance[level, index]),
+        blocks=int(found.blocks[level, index]),
+    )
+
+
+def is_worse(effect: Effect, quantity: Quantity, tolerance: float) -> bool:
+    """Whether it is surely worse than the first level by more than the tolerance."""
+    return effect.low > tolerance if quantity in LESS_IS_BETTER else effect.high < -tolerance
+
+
+def _finding(effects: Sequence[CurveEffect], tolerance: float) -> Finding:
+    every = [(one, each) for one in effects for each in (one.whole, *one.sizes)]
+    if any(is_worse(each, one.quantity, tolerance) for one, each in every):
+        return "worse"
+    if any(each.clear for _, each in every):
+        return "different"
+    known = [one.whole for one in effects if one.whole.high - one.whole.low <= 2 * WIDEST]
+    return "no difference" if known and len(known) == len(effects) else "undecided"
+
+
+def _ranking(design: Design, effects: Sequence[CurveEffect]) -> tuple[tuple[str, float], ...]:
+    """Each factor's largest clear effect on a whole curve, 0 where none is clear."""
+    largest = {
+        factor.name: max(
+            (abs(e.whole.change) for e in effects if e.factor == factor.name and e.whole.clear),
+            default=0.0,
+        )
+        for factor in design.factors
+    }
+    return tuple(sorted(largest.items(), key=lambda one: (-one[1], one[0])))

@@ -1,0 +1,100 @@
+"""Stacks and settings measured in turns: what was varied, and what difference it made."""
+
+from itertools import pairwise
+from typing import Literal
+
+import msgspec
+
+from fabricgauge.model.suite import Quantity
+
+
+class Factor(msgspec.Struct, frozen=True):
+    """What is varied, e.g. ``mpi`` or ``env:FI_PROVIDER``; others are held against level one."""
+
+    name: str
+    levels: tuple[str, ...]
+
+
+class Design(msgspec.Struct, frozen=True):
+    """Which combinations of levels are measured, and in which order.
+
+    An arm is one level of each factor; there is one for every combination. A block has one
+    launch of each arm (one per network), in an order drawn by ``seed``: ``order`` is, by block, the
+    arms in turn. What drifts from block to block touches all arms alike. ``folders`` are the arms'
+    runs.
+    """
+
+    factors: tuple[Factor, ...]
+    arms: tuple[tuple[str, ...], ...]
+    folders: tuple[str, ...]
+    order: tuple[tuple[int, ...], ...]
+    seed: int
+
+    @property
+    def blocks(self) -> int:
+        return len(self.order)
+
+
+class Effect(msgspec.Struct, frozen=True):
+    """A level's figure against the first level's, as a share of that: 0.03 is 3 % more.
+
+    ``message_bytes`` is None for a curve without sizes. ``low`` and ``high`` are an interval that
+    holds for all effects of a factor at once with the stated confidence, NaN where too few blocks
+    have both. ``chance`` is how often chance alone makes some effect as clear as this one.
+    """
+
+    message_bytes: int | None
+    change: float
+    low: float
+    high: float
+    chance: float
+    blocks: int
+
+    @property
+    def clear(self) -> bool:
+        """Whether it is no chance."""
+        return self.low > 0.0 or self.high < 0.0
+
+
+class CurveEffect(msgspec.Struct, frozen=True):
+    """One level against the first on one curve: over all its sizes together, and at each.
+
+    ``whole`` is the mean over the sizes (of logarithms), for which ``message_bytes`` is None.
+    """
+
+    factor: str
+    level: str
+    base: str
+    title: str
+    quantity: Quantity
+    whole: Effect
+    sizes: tuple[Effect, ...]
+
+    @property
+    def crossovers(self) -> tuple[tuple[int, int], ...]:
+        """Between which sizes a clear effect turns into its opposite."""
+        clear = [one for one in self.sizes if one.clear and one.message_bytes is not None]
+        return tuple(
+            (one.message_bytes or 0, other.message_bytes or 0)
+            for one, other in pairwise(clear)
+            if (one.change > 0) != (other.change > 0)
+        )
+
+
+Finding = Literal["worse", "different", "no difference", "undecided"]
+
+
+class Varied(msgspec.Struct, frozen=True):
+    """All effects. ``ranking`` are the factors, that with the largest clear effect first.
+
+    ``tolerance`` is by how much of the first level's figure a level may be worse. ``notes`` say
+    what was not measured, or of which arm the figures cannot be believed.
+    """
+
+    design: Design
+    confidence: float
+    tolerance: float
+    finding: Finding
+    effects: tuple[CurveEffect, ...]
+    ranking: tuple[tuple[str, float], ...]
+    notes: tuple[str, ...]

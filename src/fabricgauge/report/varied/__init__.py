@@ -1,0 +1,1 @@
+"""What varying stacks and settings showed, in each format."""

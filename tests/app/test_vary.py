@@ -1,0 +1,73 @@
+"""Stacks and settings measured in turns, on a lab."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.app.commands import Lab, fabricgauge
+
+pytestmark = [pytest.mark.lab, pytest.mark.engine]
+
+#: Little, but in enough blocks.
+FEW = ("--patterns", "latency", "--sizes", "8,1K", "--case-budget", "0.05", "--launches", "7")
+
+
+def compared(root: Path, lab: str, *words: str) -> tuple[int, dict, str]:  # type: ignore[type-arg]
+    """Exit status, the JSON document, and what was said besides."""
+    where = ("--lab", lab, "-o", str(root), "--format", "json")
+    done = fabricgauge("compare", *where, *words, timeout_s=400)
+    return done.returncode, json.loads(done.stdout) if done.stdout else {}, done.stderr
+
+
+def test_arms_take_turns_and_each_is_a_run(lab: Lab, tmp_path: Path) -> None:
+    status, found, said = compared(tmp_path, lab(), *FEW, "--vary", "mpi=mpich,openmpi")
+    assert found["varied"]["finding"].upper() in (
+        "WORSE",
+        "DIFFERENT",
+        "NO DIFFERENCE",
+        "UNDECIDED",
+    )
+    assert status == {"worse": 1, "undecided": 3}.get(found["varied"]["finding"], 0), said
+    (directory,) = tmp_path.glob("2*")
+    arms = sorted(directory.glob("2*/verdicts.json"))
+    assert len(arms) == 2
+    mpis = {json.loads((arm.parent / "run.json").read_text())["environment"]["MPI"] for arm in arms}
+    assert {one.split()[0] for one in mpis} == {"mpich", "openmpi"}
+    (effect,) = found["varied"]["effects"]
+    assert [one["blocks"] for one in effect["sizes"]] == [7, 7]
+    assert (directory / "report.html").exists()
+
+
+def test_variables_and_bindings_reach_the_ranks_as_data(lab: Lab, tmp_path: Path) -> None:
+    hostile = "$(touch x) ;'\""
+    words = ("--vary", f"env:HARMLESS=plain,{hostile}", "--vary", "bind=none,core")
+    short = ("--patterns", "latency", "--sizes", "8", "--case-budget", "0.02", "--launches", "1")
+    status, found, said = compared(tmp_path, lab(), *short, *words)
+    assert status == 3, said
+    assert found["varied"]["finding"] == "undecided"
+    commands = [json.loads(one.read_text()) for one in tmp_path.rglob("command.json")]
+    assert sum(f"HARMLESS={hostile}" in one["argv"] for one in commands) == 2
+    assert not list(tmp_path.rglob("x"))
+
+
+def test_an_mpi_that_is_not_there_is_said_before_anything_is_measured(
+    lab: Lab, tmp_path: Path
+) -> None:
+    status, _, said = compared(tmp_path, lab(), *FEW, "--vary", "mpi=mpich,nosuch")
+    assert status == 2
+    assert "nosuch" in said
+    assert not list(tmp_path.glob("2*"))
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (("--vary", "mpi=mpich"), "two levels"),
+        (("a.log", "b.log", "--vary", "mpi=mpich,openmpi"), "leave A and B out"),
+        (("a.log",), "needs A and B"),
+    ],
+)
+def test_a_wrong_command_line_is_explained(words: tuple[str, ...], text: str) -> None:
+    done = fabricgauge("compare", *words)
+    assert done.returncode == 2
+    assert text in done.stderr

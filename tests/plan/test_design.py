@@ -1,0 +1,52 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabricgauge.model.errors import UsageError
+from fabricgauge.plan.design import MOST_ARMS, design, factor
+
+LEVELS = st.lists(st.sampled_from("abc"), min_size=2, max_size=3)
+
+
+@given(st.lists(LEVELS, min_size=1, max_size=3), st.integers(1, 12), st.integers(0, 99))
+def test_every_block_has_every_combination_once(
+    levels: list[list[str]], blocks: int, seed: int
+) -> None:
+    factors = [factor(f"env:F{number}={','.join(of)}") for number, of in enumerate(levels)]
+    made = design(factors, blocks, seed)
+    combinations = 1
+    for of in levels:
+        combinations *= len(of)
+    assert len(made.arms) == combinations
+    assert len(made.order) == blocks
+    assert all(sorted(order) == list(range(combinations)) for order in made.order)
+
+
+def test_the_order_differs_from_block_to_block_and_is_drawn_by_the_seed() -> None:
+    factors = [factor("mpi=mpich,openmpi")]
+    made = design(factors, 20, 1)
+    assert len(set(made.order)) == 2
+    assert made == design(factors, 20, 1)
+    assert made != design(factors, 20, 2)
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["mpi", "mpi=", "mpi=mpich", "colour=red,blue", "env:=a,b", "env:A B=a,b", "env:$(id)=1,2",
+     "bind=core,socket", "=a,b", ""],
+)  # fmt: skip
+def test_what_is_no_factor_is_refused(said: str) -> None:
+    with pytest.raises(UsageError, match="--vary"):
+        factor(said)
+
+
+def test_levels_of_a_variable_may_be_anything_but_a_comma() -> None:
+    assert factor("env:UCX_TLS=$(touch x) ;,").levels == ("$(touch x) ;", "")
+
+
+def test_too_many_combinations_and_factors_twice_are_refused() -> None:
+    many = [factor(f"env:F{number}=a,b") for number in range(7)]
+    with pytest.raises(UsageError, match=f"more than {MOST_ARMS}"):
+        design(many, 8, 1)
+    with pytest.raises(UsageError, match="twice"):
+        design([many[0], many[0]], 8, 1)

@@ -1,0 +1,82 @@
+"""Every format of a comparison by measuring; names in it are inert."""
+
+import csv
+import io
+import json
+
+import msgspec
+import pytest
+
+from fabricgauge.model.varied import CurveEffect, Design, Effect, Factor, Varied
+from fabricgauge.report.interface import Setting
+from fabricgauge.report.varied import words
+from fabricgauge.report.varied.formats import FORMATS
+
+HOSTILE = "<script>alert(1)</script>[bold]\x1b[31m"
+NAN = float("nan")
+
+
+def effect(size: int | None, change: float, half: float = 0.01) -> Effect:
+    return Effect(size, change, change - half, change + half, 0.004, 10)
+
+
+SIZES = (effect(8, -0.05), effect(1024, 0.002), effect(1 << 20, 0.08))
+CURVE = CurveEffect(
+    "mpi", "openmpi", "mpich", "net1: half round trip, c1 → c2", "time", effect(None, 0.02), SIZES
+)
+DESIGN = Design(
+    (Factor("mpi", ("mpich", "openmpi")),), (("mpich",), ("openmpi",)), ("a", "b"),
+    ((0, 1),) * 10, 1,
+)  # fmt: skip
+
+
+def varied(**changes: object) -> Varied:
+    plain = Varied(DESIGN, 0.98, 0.0, "worse", (CURVE,), (("mpi", 0.02),), ("a note",))
+    return msgspec.structs.replace(plain, **changes)
+
+
+def test_the_terminal_tells_the_finding_the_effects_and_the_crossover() -> None:
+    page = FORMATS["terminal"](varied(), Setting(width=120))
+    assert "WORSE" in page
+    assert "mpi openmpi: 2.0 % slower than mpich" in page
+    assert "5.0 % faster" in page
+    assert "8.0 % slower" in page
+    assert "crossover between 8 B and 1 MiB" in page
+    assert "a note" in page
+
+
+def test_less_of_a_rate_is_less_and_of_a_time_faster() -> None:
+    assert words.compared(effect(8, -0.05), "bandwidth") == "5.0 % less"
+    assert words.compared(effect(8, 0.05), "bandwidth") == "5.0 % more"
+    assert words.compared(effect(8, -0.05), "time") == "5.0 % faster"
+
+
+def test_csv_and_json_hold_every_effect() -> None:
+    rows = list(csv.DictReader(io.StringIO(FORMATS["csv"](varied(), Setting()))))
+    assert [row["message_bytes"] for row in rows] == ["", "8", "1024", str(1 << 20)]
+    assert [row["clear"] for row in rows] == ["1", "1", "0", "1"]
+    document = json.loads(FORMATS["json"](varied(), Setting()))
+    assert document["format"] == "fabricgauge-varied"
+    assert document["varied"]["effects"][0]["whole"]["change"] == 0.02
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_what_is_not_known_is_not_made_up(name: str) -> None:
+    unknown = Effect(8, NAN, NAN, NAN, NAN, 3)
+    empty = msgspec.structs.replace(CURVE, whole=unknown, sizes=(unknown,))
+    page = FORMATS[name](varied(effects=(empty,), finding="undecided"), Setting())
+    assert name == "html" or "nan" not in page.lower()  # its scripts have words of their own
+    assert FORMATS[name](varied(effects=(), finding="undecided", ranking=()), Setting())
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_hostile_names_are_inert(name: str) -> None:
+    factor = Factor(f"env:{HOSTILE}", (HOSTILE, "b"))
+    design = msgspec.structs.replace(DESIGN, factors=(factor,))
+    curve = msgspec.structs.replace(CURVE, title=HOSTILE, level=HOSTILE, factor=HOSTILE)
+    page = FORMATS[name](varied(design=design, effects=(curve,), notes=(HOSTILE,)), Setting())
+    assert "\x1b" not in page
+    if name == "html":
+        assert "<script>alert" not in page
+    if name == "terminal":
+        assert "[bold]" in page
