@@ -171,7 +171,8 @@ def test_iterations_stop_a_case(engine: Engine) -> None:
         start(engine, 2, [case("latency", 65536, budget_s=30)], "--iterations", "500")
     )
     assert found.stop == "iterations"
-    assert 250 <= found.samples <= 500
+    # Warm-up is at most half of the blocks, which need not be half of the samples.
+    assert 150 <= found.samples <= 500
 
 
 def test_records_go_to_a_file_when_one_is_named(engine: Engine, tmp_path: Path) -> None:
