@@ -33,7 +33,7 @@ install: $(VENV)/.run
 	@scripts/install-packages $(RUN_PACKAGES)
 	@$(BIN)/fabricgauge engine build >/dev/null
 
-install-test: $(VENV)/.dev $(IMPI)/.done
+install-test: $(VENV)/.dev $(IMPI)/.devel
 	@scripts/install-packages $(RUN_PACKAGES) $(TEST_PACKAGES)
 
 lint: $(VENV)/.dev
@@ -58,9 +58,9 @@ $(VENV)/.dev: pyproject.toml
 	$(BIN)/pip install --quiet --editable '.[mpi,dev]'
 	@touch $@ $(VENV)/.run
 
-$(IMPI)/.done:
+$(IMPI)/.devel:
 	@scripts/make-venv $(PYTHON) $(IMPI)
-	$(IMPI)/bin/pip install --quiet impi-rt
+	$(IMPI)/bin/pip install --quiet impi-rt impi-devel
 	@touch $@
 
 clean:

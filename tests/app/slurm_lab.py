@@ -18,8 +18,22 @@ from fabricgauge.lab.state import LabState
 from fabricgauge.lab.up import up
 from fabricgauge.model.errors import FabricgaugeError
 
+INTEL = Path(os.environ.get("FABRICGAUGE_TEST_IMPI", Path(__file__).parents[2] / ".venv-impi"))
+
 #: A node that was killed is found dead within half a minute, and a job is put back later still.
 PATIENCE_S = 100.0
+
+
+def chosen(mpi: str) -> tuple[str, ...]:
+    """The option that names an MPI; Intel's is PyPI's, in an environment of its own."""
+    if mpi == "embedded":
+        return ()
+    if mpi != "intelmpi":
+        return "--mpi", mpi
+    wrapper = INTEL / "bin" / "mpicxx"
+    if not wrapper.exists():
+        pytest.skip(f"{wrapper} does not exist: PyPI's impi-rt and impi-devel are not installed")
+    return "--mpi", str(wrapper)
 
 
 @contextmanager

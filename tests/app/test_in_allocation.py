@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.app.commands import PROGRAM, SHORT, Checked, until
-from tests.app.slurm_lab import slurm_lab, until_nothing_is_left
+from tests.app.slurm_lab import chosen, slurm_lab, until_nothing_is_left
 from tests.lab.conftest import on
 
 from fabricgauge.lab.reach import entry
@@ -32,11 +32,11 @@ def check(slurm: LabState, root: Path, *words: str, nodes: int = 2) -> Checked:
 
 
 @pytest.mark.parametrize("launcher", ["slurm", "srun"])
-@pytest.mark.parametrize("mpi", ["embedded", "mpich", "openmpi"])
+@pytest.mark.parametrize("mpi", ["embedded", "mpich", "openmpi", "intelmpi"])
 def test_ranks_are_where_they_were_meant_to_be_and_the_bytes_crossed_the_network(
     mpi: str, launcher: str, slurm: LabState, tmp_path: Path
 ) -> None:
-    words = () if mpi == "embedded" else ("--mpi", mpi)
+    words = chosen(mpi)
     checked = check(slurm, tmp_path, "--launcher", launcher, *words, *SHORT)
     assert checked.outcomes("placement") == {"PASS"}, checked.text
     assert checked.outcomes("path") == {"PASS"}, checked.text

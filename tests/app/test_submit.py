@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.app.commands import PROGRAM, SHORT, Checked, fabricgauge, until
-from tests.app.slurm_lab import PATIENCE_S, on_head, slurm_lab, until_nothing_is_left
+from tests.app.slurm_lab import PATIENCE_S, chosen, on_head, slurm_lab, until_nothing_is_left
 from tests.lab.conftest import on
 
 from fabricgauge.lab.reach import entry
@@ -61,11 +61,11 @@ def measuring(run: Path) -> None:
 
 
 @pytest.mark.parametrize("launcher", ["slurm", "srun"])
-@pytest.mark.parametrize("mpi", ["embedded", "mpich", "openmpi"])
+@pytest.mark.parametrize("mpi", ["embedded", "mpich", "openmpi", "intelmpi"])
 def test_a_job_is_submitted_run_proved_and_judged(
     mpi: str, launcher: str, slurm: LabState, tmp_path: Path
 ) -> None:
-    words = () if mpi == "embedded" else ("--mpi", mpi)
+    words = chosen(mpi)
     where = ("-p", "normal", "-N2", "--launcher", launcher)
     checked = submit(slurm, tmp_path, *where, *words, *SHORT)
     assert checked.outcomes("placement") == {"PASS"}, checked.text

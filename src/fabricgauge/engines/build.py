@@ -72,10 +72,10 @@ def _build(mpi: Mpi, force: bool, compiler: str) -> Engine:
 
 def _calling(mpi: Mpi, compiler: str) -> dict[str, str]:
     if not compiler:
-        return {}
+        return mpi.env
     if shutil.which(compiler) is None:
         raise ToolMissing(f"{compiler} is not installed; name a C++ compiler, e.g. g++ or clang++")
-    return {COMPILER_VARIABLES[mpi.kind]: compiler}
+    return {**mpi.env, COMPILER_VARIABLES[mpi.kind]: compiler}
 
 
 def _identity(mpi: Mpi, compiler: str, env: Mapping[str, str]) -> str:

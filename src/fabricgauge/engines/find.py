@@ -10,6 +10,7 @@ from pathlib import Path
 from fabricgauge import process
 from fabricgauge.model.engine import Mpi, MpiKind
 from fabricgauge.model.errors import CannotRun, ToolMissing
+from fabricgauge.process.intel_mpi import variables
 
 #: Compiler wrappers in the order in which they are looked for. The suffixed names are Debian's
 #: (packages libmpich-dev and libopenmpi-dev), the last two Intel's (Developer Reference, "Compiler
@@ -65,7 +66,8 @@ def describe_mpi(mpicxx: Path) -> Mpi:
         answer = sign.search(asked.stdout + asked.stderr)
         if answer:
             launcher = _launcher(wrapper, kind)
-            return Mpi(kind, answer.group(1), wrapper, launcher, wrapper == _embedded())
+            env = variables(wrapper.resolve().parent.parent) if kind == "intelmpi" else {}
+            return Mpi(kind, answer.group(1), wrapper, launcher, wrapper == _embedded(), env)
     raise CannotRun(
         f"{wrapper} does not say that it is the C++ compiler wrapper of MPICH, Open MPI or "
         "Intel MPI; name the mpicxx of one of these"

@@ -9,6 +9,7 @@ from pathlib import Path
 from fabricgauge import process
 from fabricgauge.model.engine import Mpi, MpiKind
 from fabricgauge.model.errors import CannotRun, ToolMissing
+from fabricgauge.process.intel_mpi import variables
 from fabricgauge.run.tools.interface import Tool
 
 #: Variables by which environment modules (Lmod, EasyBuild, Spack) and Intel's vars.sh tell
@@ -97,20 +98,9 @@ def mpi_of(program: Path, known: Sequence[Mpi]) -> Mpi:
     )
 
 
-#: Where the folders of libfabric's providers are below an Intel MPI: 2021.13 and later, up to
-#: 2021.12, and PyPI's impi-rt. Only the first folder that is named is looked into.
-_PROVIDERS = ("opt/mpi/libfabric/lib/prov", "libfabric/lib/prov", "lib/prov", "lib")
-
-
 def intel_mpi(home: Path) -> Mpi:
     """An Intel MPI's run-time below ``home``, with what its vars.sh would set."""
-    providers = [home / name for name in _PROVIDERS if any((home / name).glob("lib*-fi.so"))]
-    libraries = [home / name for name in ("lib", "lib/release") if (home / name).is_dir()]
-    env = {
-        "I_MPI_ROOT": str(home),
-        "LD_LIBRARY_PATH": ":".join(map(str, libraries)),
-        **({"FI_PROVIDER_PATH": str(providers[0])} if providers else {}),
-    }
+    env = variables(home)
     version = _intel_version(home, env)
     bin_ = home / "bin"
     return Mpi("intelmpi", version, bin_ / "mpiicpx", bin_ / "mpiexec.hydra", env=env)
