@@ -85,7 +85,8 @@ void write_column(JsonWriter& json, const char* name, const std::vector<PairTime
 
 }  // namespace
 
-std::string header_record(const MpiVersion& mpi, int ranks, const ClockDescription& clock) {
+std::string header_record(const MpiVersion& mpi, int ranks, const ClockDescription& clock,
+                          const std::vector<std::string>& libraries) {
     JsonWriter json;
     json.begin_object().member("record", "header").member("format", "fabricgauge-engine");
     json.member("version", format_version).member("engine", engine_version);
@@ -94,7 +95,9 @@ std::string header_record(const MpiVersion& mpi, int ranks, const ClockDescripti
     json.member("started_utc", utc_now()).key("timer").begin_object().member("name", clock.name);
     json.member("resolution_s", clock.quality.resolution_s);
     json.member("overhead_s", clock.quality.overhead_s).end_object();
-    json.member("simulated", clock.simulated).end_object();
+    json.member("simulated", clock.simulated).key("libraries").begin_array();
+    for (const std::string& path : libraries) json.value(path);
+    json.end_array().end_object();
     return json.text();
 }
 

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "fabricgauge/clock.hpp"
 #include "fabricgauge/placement.hpp"
@@ -59,6 +60,8 @@ struct SimulatedHost {
         found.host = std::string(name, static_cast<std::size_t>(length));
         return found;
     }
+    // The simulator's own are nobody's business.
+    static std::vector<std::string> libraries() { return {}; }
     // Not used: a simulated rank that waits costs nothing.
     static void nap() {}
 };

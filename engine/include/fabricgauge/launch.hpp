@@ -102,7 +102,8 @@ private:
 
     void announce() {
         write(header_record(transport_.version(), transport_.ranks(),
-                            {Host::Clock::name, settings_.clock, Host::simulated}));
+                            {Host::Clock::name, settings_.clock, Host::simulated},
+                            Host::libraries()));
         JsonWriter own;
         write_placement(own, transport_.rank(), placement_, settings_.interface);
         for (const std::string& record : transport_.gather(own.text())) write(record);

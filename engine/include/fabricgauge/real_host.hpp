@@ -5,10 +5,13 @@
 #pragma once
 
 #include <chrono>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "fabricgauge/clock.hpp"
 #include "fabricgauge/evidence.hpp"
+#include "fabricgauge/libraries.hpp"
 #include "fabricgauge/placement.hpp"
 #include "fabricgauge/watchdog.hpp"
 
@@ -23,6 +26,7 @@ struct RealHost {
 
     static ClockQuality clock_quality() { return measure_clock({}); }
     static Placement placement() { return find_placement(); }
+    static std::vector<std::string> libraries() { return loaded_libraries(); }
     // How often an idle rank looks whether the others have finished: it must not take processor
     // time from a measurement on the same node.
     static void nap() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }

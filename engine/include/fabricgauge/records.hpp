@@ -25,7 +25,9 @@ struct ClockDescription {
     bool simulated;
 };
 
-std::string header_record(const MpiVersion& mpi, int ranks, const ClockDescription& clock);
+// Libraries are those that rank 0 has loaded once MPI has started.
+std::string header_record(const MpiVersion& mpi, int ranks, const ClockDescription& clock,
+                          const std::vector<std::string>& libraries);
 std::string footer_record(std::size_t cases, double wall_s);
 
 // What became of a case. `reason` is empty for "ok".

@@ -6,6 +6,7 @@ import msgspec
 
 from fabricgauge.app.conclude import conclude, write_reports
 from fabricgauge.app.job import Job
+from fabricgauge.app.libraries import note_libraries
 from fabricgauge.app.progress import Progress
 from fabricgauge.judge.thresholds import Thresholds
 from fabricgauge.model.errors import StoreError
@@ -52,6 +53,10 @@ def concluded(
 ) -> Judged:
     """Judge what was measured and leave the reports; a ``complete`` run gets its final name."""
     progress.stage("judging")
+    try:
+        note_libraries(directory, load(directory))
+    except StoreError as error:
+        progress.trouble(str(error))
     run = msgspec.structs.replace(load(directory), complete=complete)
     judged = conclude(run, thresholds, against)
     try:

@@ -21,7 +21,8 @@ from fabricgauge.store.run_files import About
 #: Variables that change what an MPI measures; a launcher hands them on to the ranks.
 TELLING_VARIABLES = (
     "UCX_", "FI_", "MPIR_CVAR_", "MPICH_", "OMPI_MCA_", "PMIX_MCA_", "PRTE_MCA_", "I_MPI_",
-    "HYDRA_", "PSM2_", "LD_LIBRARY_PATH", "LD_PRELOAD", "LOADEDMODULES", "SLURM_JOB_ID",
+    "HYDRA_", "PSM2_", "LD_LIBRARY_PATH", "LD_PRELOAD", "LOADEDMODULES", "SLURM_JOB_", "SLURM_MPI_",
+    "SLURM_CLUSTER_NAME",
 )  # fmt: skip
 
 
@@ -72,6 +73,8 @@ def _measured_with(site: Site) -> dict[str, str]:
         **simulated,
         "engine": str(site.engine.path),
         "engine identity": site.engine.identity,
+        "engine compiler": f"{site.engine.compiler} {' '.join(site.engine.flags)}",
+        "MPI compiler wrapper": str(site.engine.mpi.mpicxx),
         "MPI": f"{site.engine.mpi.kind} {site.engine.mpi.version}",
     }
 

@@ -77,6 +77,7 @@ facts() {
     sed -n 's/^Max locked memory *\([^ ]*\) .*/max locked memory bytes: \1/p' \
         /proc/self/limits 2>/dev/null
     value "load average: " /proc/loadavg
+    value "NUMA nodes: " /sys/devices/system/node/online
 }
 
 probe() {

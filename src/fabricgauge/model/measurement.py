@@ -13,7 +13,7 @@ from fabricgauge.model.pattern import Epoch, Load, variant
 from fabricgauge.model.pattern import Pattern as Pattern
 from fabricgauge.model.together import Round, Together
 
-FORMAT_VERSION = "1.1"
+FORMAT_VERSION = "1.2"
 
 
 class Timer(msgspec.Struct, frozen=True):
@@ -28,6 +28,7 @@ class Header(msgspec.Struct, frozen=True, tag_field="record", tag="header"):
     """First record of a launch: who measured, with which MPI and clock.
 
     ``simulated`` says that no network carried anything: the figures are a simulator's.
+    ``libraries`` are the real paths of what rank 0 had loaded once MPI had started.
     """
 
     format: str
@@ -40,6 +41,7 @@ class Header(msgspec.Struct, frozen=True, tag_field="record", tag="header"):
     started_utc: str
     timer: Timer
     simulated: bool = False
+    libraries: tuple[str, ...] = ()
 
 
 class Placement(msgspec.Struct, frozen=True, tag_field="record", tag="placement"):

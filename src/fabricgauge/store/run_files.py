@@ -64,6 +64,11 @@ def write_plan(directory: RunDirectory, plan: Plan) -> None:
     directory.write("plan.json", plan)
 
 
+def write_libraries(directory: RunDirectory, hashes: dict[str, str]) -> None:
+    """Libraries that carried messages, by real path, with the beginning of their SHA-256."""
+    directory.write(_LIBRARIES, hashes)
+
+
 def append_record(directory: RunDirectory, entry: Entry) -> None:
     directory.append("results.jsonl", entry)
 
@@ -90,13 +95,27 @@ def load(directory: RunDirectory) -> Run:
         identity=directory.identity,
         started_utc=about.started_utc,
         command=about.command,
-        environment=about.environment,
+        environment={**about.environment, **_libraries(directory)},
         fabric=directory.read("fabric.json", Fabric),
         plan=plan,
         launches=_launches(plan, entries, started),
         complete=directory.complete,
         notes=tuple(bad_results + bad_launches),
     )
+
+
+_LIBRARIES = "libraries.json"
+
+
+def _libraries(directory: RunDirectory) -> dict[str, str]:
+    """As facts of the environment; runs of earlier versions have none."""
+    if not (directory.path / _LIBRARIES).exists():
+        return {}
+    hashes = directory.read(_LIBRARIES, dict[str, str])
+    return {
+        f"library {path.rpartition('/')[2]}": f"{path}, SHA-256 {known or 'not known'}"
+        for path, known in hashes.items()
+    }
 
 
 _ENTRIES = msgspec.json.Decoder(Entry)

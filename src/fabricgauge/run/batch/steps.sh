@@ -14,6 +14,7 @@ begin() {
     printf '%s\n' "${SLURM_JOB_ID:-}" >"$here/job"
     scontrol show hostnames "$SLURM_JOB_NODELIST" >"$here/nodes.new" || exit 1
     mv "$here/nodes.new" "$here/nodes"
+    scontrol --oneliner show job "${SLURM_JOB_ID:-0}" >"$here/slurm" 2>&1
     number=0
 }
 

@@ -1,0 +1,43 @@
+import msgspec
+import pytest
+from tests.judge import planted
+
+from fabricgauge.app.libraries import carries, note_libraries
+from fabricgauge.model.measurement import Header, Timer
+from fabricgauge.store.run_directory import RunDirectory
+from fabricgauge.store.run_files import About, load, write_beginning
+
+
+@pytest.mark.parametrize(
+    ("path", "does"),
+    [
+        ("/usr/lib/libmpi.so.40.30.4", True),
+        ("/opt/intel/lib/libtcp-fi.so", True),
+        ("/usr/lib/openmpi/mca_btl_tcp.so", True),
+        ("/usr/lib/openmpi/mca_shmem_mmap.so", False),
+        ("/usr/lib/libuct_ib.so.0", True),
+        ("/usr/lib/libc.so.6", False),
+        ("/home/libmpi/libm.so.6", False),
+    ],
+)
+def test_what_carries_messages_is_told_by_its_name(path: str, does: bool) -> None:
+    assert carries(path) == does
+
+
+def test_libraries_are_written_down_with_hashes(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    library = tmp_path / "libmpi.so.12"
+    library.write_bytes(b"abc")
+    header = Header(
+        "fabricgauge-engine", "1.2", "0", "MPICH", "4.1", "GNU", 2, "2026", Timer("c", 1e-9, 1e-8),
+        libraries=(str(library), "/gone/libfabric.so.1", "/usr/lib/libc.so.6"),
+    )  # fmt: skip
+    run = planted.run(planted.sound_launches())
+    launches = (msgspec.structs.replace(run.launches[0], header=header), *run.launches[1:])
+    directory = RunDirectory.create(tmp_path / "runs")
+    write_beginning(directory, About("", (), {"MPI": "x"}), run.fabric, run.plan)
+    note_libraries(directory, msgspec.structs.replace(run, launches=launches))
+    told = load(directory).environment
+    assert told["library libmpi.so.12"] == f"{library}, SHA-256 ba7816bf8f01cfea"
+    assert told["library libfabric.so.1"] == "/gone/libfabric.so.1, SHA-256 not known"
+    assert "library libc.so.6" not in told
+    assert told["MPI"] == "x"
