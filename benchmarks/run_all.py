@@ -20,6 +20,7 @@ from benchmarks import (
     report_scale,
     simulated_detection,
     sweep_time,
+    varying,
 )
 from fabricgauge.model.errors import FabricgaugeError
 
@@ -46,6 +47,7 @@ def main() -> int:
         (report_scale.main, ()),
         (fault_detection.main, ()),
         (simulated_detection.main, ()),
+        (varying.main, ()),
     )
     return max(_attempt(benchmark, arguments) for benchmark, arguments in benchmarks)
 

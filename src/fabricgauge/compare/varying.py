@@ -22,7 +22,7 @@ EXIT_STATUS: dict[Finding, int] = {"worse": 1, "different": 0, "no difference": 
 Floats = NDArray[np.float64]
 
 
-class _Column(msgspec.Struct, frozen=True):
+class Column(msgspec.Struct, frozen=True):
     """A figure of every launch: one size of one curve."""
 
     title: str
@@ -34,7 +34,18 @@ def varied(
     design: Design, runs: Sequence[Run], tolerance: float, notes: Sequence[str] = ()
 ) -> Varied:
     """The effects of each factor; ``runs`` are of the arms, in their order."""
-    columns, logs = _figures(design, runs)
+    columns, logs = figures(design, runs)
+    return from_figures(design, columns, logs, tolerance, notes)
+
+
+def from_figures(
+    design: Design,
+    columns: Sequence[Column],
+    logs: Floats,
+    tolerance: float,
+    notes: Sequence[str] = (),
+) -> Varied:
+    """The same from logarithms of figures, (arms, blocks, columns)."""
     confidence = 1.0 - FAMILY_ERROR / len(design.factors)
     effects = tuple(
         effect
@@ -52,7 +63,7 @@ def varied(
     )
 
 
-def _figures(design: Design, runs: Sequence[Run]) -> tuple[tuple[_Column, ...], Floats]:
+def figures(design: Design, runs: Sequence[Run]) -> tuple[tuple[Column, ...], Floats]:
     """Logarithms of all figures, (arms, blocks, columns); NaN where there is none."""
     found = [
         [_of_block(run, block, design.blocks) for block in range(design.blocks)] for run in runs
@@ -65,13 +76,13 @@ def _figures(design: Design, runs: Sequence[Run]) -> tuple[tuple[_Column, ...], 
     return columns, logs
 
 
-def _of_block(run: Run, block: int, blocks: int) -> Mapping[_Column, float]:
+def _of_block(run: Run, block: int, blocks: int) -> Mapping[Column, float]:
     each = len(run.plan.launches) // blocks
     numbers = {one.number for one in run.plan.launches[block * each : (block + 1) * each]}
     launches = tuple(one for one in run.launches if one.number in numbers)
     curves = suite_curves(msgspec.structs.replace(run, launches=launches))
     return {
-        _Column(_titled(curve.title, curve.settings), curve.quantity, point.message_bytes): value
+        Column(_titled(curve.title, curve.settings), curve.quantity, point.message_bytes): value
         for curve in curves
         for point in curve.points
         if (value := point.estimate.value) > 0
@@ -87,7 +98,7 @@ def _effects(
     design: Design,
     place: int,
     factor: Factor,
-    columns: Sequence[_Column],
+    columns: Sequence[Column],
     logs: Floats,
     confidence: float,
 ) -> Iterator[CurveEffect]:
