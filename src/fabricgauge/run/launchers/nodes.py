@@ -8,6 +8,7 @@ from ClusterShell.NodeUtils import GroupResolverError, GroupSourceError
 from ClusterShell.RangeSet import RangeSetException
 
 from fabricgauge.model.errors import UsageError
+from fabricgauge.run.launchers.slurm_groups import add_sources
 
 #: All that a bad node set or a broken group configuration raises in ClusterShell 1.9.
 _NOT_UNDERSTOOD = (
@@ -23,7 +24,8 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,252}")
 def expand(nodelist: str, exclude: str = "") -> tuple[str, ...]:
     """The nodes of ``nodelist`` without those of ``exclude``, each once, in ClusterShell's order.
 
-    Groups come from ClusterShell's own configuration.
+    Groups come from ClusterShell's own configuration, and from Slurm: ``@partition:normal``,
+    ``@idle:normal``.
 
     Raises:
         UsageError: bad syntax, an unknown group, nothing left, or a name that no host can have.
@@ -54,6 +56,8 @@ def checked(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _parse(text: str, option: str) -> NodeSet:
+    if "@" in text:
+        add_sources()
     try:
         return NodeSet(text)
     except _NOT_UNDERSTOOD as error:
