@@ -166,6 +166,13 @@ def test_hostile_names_arrive_as_data(slurm: LabState, tmp_path: Path) -> None:
     assert not Path("x").exists()
 
 
+def test_nodes_can_be_those_that_slurm_calls_idle(slurm: LabState, tmp_path: Path) -> None:
+    done = on_head(slurm, "submit", "--dry-run", "-w", "@idle:normal", "-o", str(tmp_path))
+    assert "#SBATCH --nodes=3\n" in done.stdout, done.stderr
+    assert "#SBATCH --nodelist=c1,c2,c3\n" in done.stdout
+    assert not list(tmp_path.glob("2*"))
+
+
 def test_what_slurm_refuses_is_quoted_and_leaves_nothing(slurm: LabState, tmp_path: Path) -> None:
     done = on_head(slurm, "submit", "-p", "nowhere", "-o", str(tmp_path))
     assert done.returncode == 3
