@@ -9,7 +9,7 @@ IMPI   := .venv-impi
 
 # Debian packages: what the main job needs, what the tests need besides, what the benchmarks need.
 RUN_PACKAGES  := iproute2 util-linux g++
-TEST_PACKAGES := cmake chromium ethtool iperf3 iputils-ping libmpich-dev libopenmpi-dev \
+TEST_PACKAGES := clang cmake chromium ethtool iperf3 iputils-ping libmpich-dev libopenmpi-dev \
                  libsimgrid-dev mpich munge netpipe-mpich2 netpipe-openmpi netpipe-tcp openmpi-bin \
                  openssh-client openssh-server perftest shellcheck slurm-client slurmctld slurmd
 BENCH_PACKAGES := valgrind

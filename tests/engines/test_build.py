@@ -1,5 +1,6 @@
 """The engine, built against the embedded MPI and run on this machine."""
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from fabricgauge import process
 from fabricgauge.engines.build import build, default_engine, list_engines
 from fabricgauge.engines.find import describe_mpi
 from fabricgauge.model.engine import Engine
-from fabricgauge.model.errors import CannotRun
+from fabricgauge.model.errors import CannotRun, ToolMissing
 from fabricgauge.model.measurement import Footer, Header, Measurement, Placement, Record
 
 pytestmark = pytest.mark.engine
@@ -203,6 +204,28 @@ def test_the_engine_names_compiler_flags_and_mpi(engine: Engine) -> None:
     assert "-O2 -std=c++17" in header.compiler
     assert engine.mpi.version in header.mpi_library
     assert header.timer.overhead_s > 0
+
+
+@pytest.mark.skipif(not shutil.which("clang++"), reason="clang++ is not installed")
+def test_another_compiler_is_another_engine(engine: Engine) -> None:
+    other = build(engine.mpi.mpicxx, compiler="clang++")
+    assert other.identity != engine.identity
+    assert "clang" in other.compiler
+    (header, *_) = records(start(other, 1, []))
+    assert isinstance(header, Header)
+    assert "lang" in header.compiler
+
+
+def test_a_compiler_that_is_not_there_is_named(engine: Engine) -> None:
+    with pytest.raises(ToolMissing, match="no-such-compiler"):
+        build(engine.mpi.mpicxx, compiler="no-such-compiler")
+
+
+def test_what_was_loaded_is_told(engine: Engine) -> None:
+    (header, *_) = records(start(engine, 2, []))
+    assert isinstance(header, Header)
+    assert any("libmpi" in path for path in header.libraries)
+    assert all(path.startswith("/") for path in header.libraries)
 
 
 def test_build_fails_with_the_compilers_words(

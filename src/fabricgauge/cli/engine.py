@@ -25,13 +25,19 @@ def engine() -> None:
     metavar="PATH",
     help="C++ compiler wrapper of the MPI to build against.  [default: the embedded MPI's]",
 )
+@click.option(
+    "--compiler",
+    default="",
+    metavar="CXX",
+    help="C++ compiler instead of the wrapper's own, e.g. clang++.",
+)
 @click.option("--force", is_flag=True, help="Build even if nothing has changed.")
-def build(mpicxx: Path | None, force: bool) -> None:
+def build(mpicxx: Path | None, compiler: str, force: bool) -> None:
     """Build the engine, or say where the build is that serves already."""
     from fabricgauge.engines.build import build as build_engine
     from fabricgauge.engines.find import embedded_mpi
 
-    built = build_engine(mpicxx or embedded_mpi().mpicxx, force=force)
+    built = build_engine(mpicxx or embedded_mpi().mpicxx, force=force, compiler=compiler)
     click.echo(built.path)
 
 
@@ -65,9 +71,14 @@ def _show(mpis: tuple[Mpi, ...], engines: tuple[Engine, ...]) -> None:
         cells = (name, mpi.version, str(mpi.mpicxx), str(mpi.mpiexec))
         found.add_row(*map(escape, cells))
     console.print(found)
-    built = _table("Engines", "engine", "MPI", "compiler")
+    if not engines:
+        console.print("No engine was built yet: fabricgauge engine build")
+        return
+    built = _table("Engines, newest first", "identity", "MPI", "compiler")
     for one in engines:
-        built.add_row(
-            escape(str(one.path)), escape(f"{one.mpi.kind} {one.mpi.version}"), escape(one.compiler)
-        )
-    console.print(built if engines else "No engine was built yet: fabricgauge engine build")
+        row = (one.identity, f"{one.mpi.kind} {one.mpi.version}", one.compiler)
+        built.add_row(*map(escape, row))
+    console.print(built)
+    path = engines[0].path
+    pattern = path.parent.with_name("IDENTITY") / path.name
+    console.print(f"Each is {escape(str(pattern))}", highlight=False, soft_wrap=True)
