@@ -19,6 +19,7 @@ MEANING = {
     64: "the engine did not understand its options or its list of cases",
     69: "a node has no interface in the subnet that MPI was to be pinned to",
     TIMEOUT_STATUS: "a case went past its time budget and the launch was given up",
+    124: "the launch went past its limit of time and was ended",
     126: "the program that starts the ranks may not be executed",
     127: "the program that starts the ranks was not found",
     255: "ssh, or the program in its place, did not reach a node",

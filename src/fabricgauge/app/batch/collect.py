@@ -16,6 +16,7 @@ from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.plan import Plan, PlannedLaunch
 from fabricgauge.parse.engine import NotUnderstood, parse_line
 from fabricgauge.run.batch.slurm import JobState
+from fabricgauge.run.launch import tail
 from fabricgauge.run.stacks.interface import is_loopback
 from fabricgauge.store.jobs import jobs
 from fabricgauge.store.run_directory import RunDirectory
@@ -70,7 +71,7 @@ def _begin(
     by_number = {one.number: one for one in made}
     known = [one for one in found if one.job in by_number]
     if not known:
-        raise CannotRun(_nothing(made, states))
+        raise CannotRun(_nothing(directory, made, states))
     last = known[-1]
     job = by_number[last.job]
     answers = last.answers()
@@ -96,9 +97,17 @@ def _seen(attempt: Attempt) -> str:
     return f"the first of them is in {', '.join(attempt.subnets) or 'no subnet'}"
 
 
-def _nothing(made: Sequence[BatchJob], states: dict[str, JobState]) -> str:
+def _nothing(directory: RunDirectory, made: Sequence[BatchJob], states: dict[str, JobState]) -> str:
+    """Why there is nothing, with the last words of the last job."""
     told = ", ".join(f"job {one.number} is {states.get(one.number, 'unknown')}" for one in made)
-    return f"no job of this run has begun to measure: {told or 'none was submitted'}"
+    said = [
+        line
+        for one in made
+        for line in tail(directory.path / one.folder / f"out-{one.number}.txt")
+        if (directory.path / one.folder / f"out-{one.number}.txt").exists()
+    ]
+    last = f"; it said: {' | '.join(said[-2:])}" if said else ""
+    return f"no job of this run has begun to measure: {told or 'none was submitted'}{last}"
 
 
 def _planned(

@@ -1,9 +1,11 @@
 """A check that Slurm runs: submit, wait, collect, and measure suspects in a second job."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 
 import msgspec
 
+from fabricgauge.app.batch.attempts import attempts
 from fabricgauge.app.batch.collect import gather
 from fabricgauge.app.batch.job import Maker, Written
 from fabricgauge.app.batch.waiting import wait
@@ -23,6 +25,9 @@ from fabricgauge.run.launchers.slurm import Allocation, reach
 from fabricgauge.store.jobs import append_job, jobs
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import load, write_plan
+
+#: NFS shows a new file a minute late at the most, by its usual settings.
+LOOK_S, MOST_LOOKS = 2.0, 35
 
 #: Jobs that follow from what others found, without anybody asking for them.
 MOST_FOLLOWING = 2
@@ -54,6 +59,7 @@ def collect(directory: RunDirectory, site: Site, progress: Progress) -> Outcome:
     """
     numbers = [job.number for job in jobs(directory)]
     states = wait(numbers, slurm.states, progress)
+    await_files(directory, states)
     gather(directory, site, states)
     for job, state in states.items():
         if state.state not in ("COMPLETED", slurm.FORGOTTEN.state):
@@ -61,6 +67,20 @@ def collect(directory: RunDirectory, site: Site, progress: Progress) -> Outcome:
     complete = not left_of(load(directory)) and not suspects(directory)
     judged = concluded(directory, complete, site.thresholds, progress)
     return Outcome(judged, directory.path, interrupted=False)
+
+
+def await_files(
+    directory: RunDirectory,
+    states: dict[str, slurm.JobState],
+    sleep: Callable[[float], None] = time.sleep,
+) -> None:
+    """Wait for the last file of jobs that came to their end: a shared file system may be late."""
+    ended = {job for job, state in states.items() if state.state == "COMPLETED"}
+    for _ in range(MOST_LOOKS):
+        seen = {one.job for one in attempts(directory.path / "raw") if one.ended}
+        if ended <= seen:
+            return
+        sleep(LOOK_S)
 
 
 def suspects(directory: RunDirectory) -> tuple[PlannedLaunch, ...]:

@@ -39,10 +39,11 @@ find_subnets() {
         done >"$here/subnets"
 }
 
-# Whether this launch ended well before, on the same nodes.
+# Whether this launch ended well in an earlier start of this job, on the same nodes.
 made() {
     for folder in "raw/launch-$1"-*; do
         [ "$(cat "$folder/exit" 2>/dev/null)" = 0 ] || continue
+        cmp -s "raw/attempt-${folder##*-}/job" "$here/job" || continue
         cmp -s "raw/attempt-${folder##*-}/nodes" "$here/nodes" && return 0
     done
     return 1

@@ -1,0 +1,88 @@
+"""What jobs left in the run directory, or did not."""
+
+from pathlib import Path
+
+import pytest
+
+from fabricgauge.app.batch.attempts import attempts, ended
+from fabricgauge.app.batch.collect import gather
+from fabricgauge.app.batch.submit import MOST_LOOKS, await_files
+from fabricgauge.app.site import Site
+from fabricgauge.judge.thresholds import DEFAULTS
+from fabricgauge.model.batch import BatchJob
+from fabricgauge.model.errors import CannotRun
+from fabricgauge.model.plan import Stopping
+from fabricgauge.model.reach import Reach
+from fabricgauge.run.batch.slurm import JobState
+from fabricgauge.store.jobs import append_job
+from fabricgauge.store.run_directory import RunDirectory
+
+SITE = Site(Reach("slurm", ()), None, (), (), False, DEFAULTS, (), {})
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> RunDirectory:
+    made = RunDirectory.create(tmp_path)
+    append_job(made, BatchJob("7", "job-1", "", (), "quick", Stopping(0.01, 0.95), False))
+    return made
+
+
+def attempt(directory: RunDirectory, **files: str) -> Path:
+    folder = directory.path / "raw" / "attempt-1"
+    folder.mkdir()
+    for name, text in {"job": "7\n", "nodes": "c1\nc2\n", **files}.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+def test_files_that_come_late_are_waited_for(directory: RunDirectory) -> None:
+    folder = attempt(directory)
+    waits: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 3:
+            (folder / "end").touch()
+
+    await_files(directory, {"7": JobState("COMPLETED")}, sleep)
+    assert len(waits) == 3
+
+
+def test_nobody_waits_for_files_of_a_job_that_was_cut_short_or_for_ever(
+    directory: RunDirectory,
+) -> None:
+    attempt(directory)
+    waits: list[float] = []
+    await_files(directory, {"7": JobState("TIMEOUT")}, waits.append)
+    assert not waits
+    await_files(directory, {"7": JobState("COMPLETED")}, waits.append)
+    assert len(waits) == MOST_LOOKS
+
+
+def test_a_job_that_never_began_is_told_with_its_last_words(directory: RunDirectory) -> None:
+    (directory.path / "job-1").mkdir()
+    (directory.path / "job-1" / "out-7.txt").write_text("job.sh: 31: scontrol: not found\n")
+    with pytest.raises(CannotRun, match=r"job 7 is failed.*scontrol: not found"):
+        gather(directory, SITE, {"7": JobState("FAILED")})
+
+
+def test_nodes_that_said_nothing_are_told_with_the_reason(directory: RunDirectory) -> None:
+    attempt(directory, discovered="", **{"discovered.err": "srun: error: c2: no route\n"})
+    with pytest.raises(CannotRun, match="c1: it gave no answer.*no route"):
+        gather(directory, SITE, {"7": JobState("COMPLETED")})
+
+
+def test_hostile_nodes_are_no_nodes(directory: RunDirectory) -> None:
+    attempt(directory, nodes="c1\n$(touch x)\n")
+    (one,) = attempts(directory.path / "raw")
+    assert one.nodes == ()
+
+
+def test_a_launch_that_was_cut_short_says_why(tmp_path: Path) -> None:
+    (tmp_path / "command").write_text("mpiexec\n-n\n2\n")
+    found = ended(tmp_path, "cancelled")
+    assert found.status == "broken"
+    assert "cancelled" in found.message
+    assert found.argv == ("mpiexec", "-n", "2")
+    (tmp_path / "exit").write_text("124\n")
+    assert "limit of time" in ended(tmp_path, "").message
