@@ -1,10 +1,12 @@
 """Stacks and settings measured in turns, on a lab."""
 
 import json
+import signal
+import subprocess
 from pathlib import Path
 
 import pytest
-from tests.app.commands import Lab, fabricgauge
+from tests.app.commands import PROGRAM, Lab, fabricgauge, until
 
 pytestmark = [pytest.mark.lab, pytest.mark.engine]
 
@@ -71,3 +73,22 @@ def test_a_wrong_command_line_is_explained(words: tuple[str, ...], text: str) ->
     done = fabricgauge("compare", *words)
     assert done.returncode == 2
     assert text in done.stderr
+
+
+def test_a_comparison_that_is_broken_off_is_finished_later(lab: Lab, tmp_path: Path) -> None:
+    short = ("--patterns", "latency", "--sizes", "8", "--case-budget", "0.05", "--launches", "4")
+    words = ("compare", "--lab", lab(), "-o", str(tmp_path), "--vary", "env:A=1,2", *short)
+    with subprocess.Popen(
+        [PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as running:
+        until(lambda: bool(list(tmp_path.glob("*/*/raw/launch-02-1"))), 60, "the second block")
+        running.send_signal(signal.SIGINT)
+        _, said = running.communicate(timeout=60)
+    assert running.returncode == 130
+    (directory,) = tmp_path.glob("2*.partial")
+    assert f"--resume {directory}" in said
+    done = fabricgauge(*words, "--resume", str(directory), "--format", "json", timeout_s=200)
+    assert done.returncode == 3, done.stderr  # four blocks decide nothing
+    (effect,) = json.loads(done.stdout)["varied"]["effects"]
+    assert [one["blocks"] for one in effect["sizes"]] == [4]
+    assert directory.with_suffix("").is_dir()

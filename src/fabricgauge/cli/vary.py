@@ -1,5 +1,7 @@
 """``fabricgauge compare --vary``: stacks and settings measured in turns."""
 
+import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -98,7 +100,8 @@ def _measured(options: dict[str, Any], said: "Settings", doors: "Reached", toler
         bar.close()
     _show(found, path, options)
     if interrupted:
-        click.echo(f"Measure the rest with: fabricgauge compare --resume {path} ...", err=True)
+        again = shlex.join(("fabricgauge", *sys.argv[1:], "--resume", str(path)))
+        click.echo(f"What was measured is kept. Measure the rest with: {again}", err=True)
     return 130 if interrupted else EXIT_STATUS[found.finding]
 
 
@@ -117,8 +120,6 @@ def _require_format(name: str) -> None:
 
 
 def _show(found: "Varied", path: Path, options: dict[str, Any]) -> None:
-    import sys
-
     from fabricgauge.cli.show import deliver, width
     from fabricgauge.report.interface import Setting
     from fabricgauge.report.varied.formats import FORMATS
