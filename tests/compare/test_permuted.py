@@ -88,3 +88,52 @@ def test_a_drift_of_whole_blocks_changes_nothing(seed: int, drift: float) -> Non
     one, other = effects_of(made, CONFIDENCE, 1), effects_of(moved, CONFIDENCE, 1)
     assert np.allclose(one.effect, other.effect)
     assert np.allclose(one.half_width, other.half_width, rtol=1e-6)
+
+
+def test_what_does_not_differ_stays_so_beside_much_that_does() -> None:
+    rng = np.random.default_rng(11)
+    false = 0
+    for seed in range(40):
+        made = logs(rng, blocks=10, figures=12)
+        made[1, ..., :8] += rng.uniform(0.05, 0.5, 8)
+        false += bool(clear(effects_of(made, CONFIDENCE, seed))[0, 8:].any())
+    assert false <= 4
+
+
+def test_a_level_that_could_not_be_measured_leaves_the_others_alone() -> None:
+    made = logs(np.random.default_rng(2), levels=3)
+    made[1] = np.nan
+    made[2] += 0.2
+    found = effects_of(made, CONFIDENCE, 1)
+    assert np.isnan(found.half_width[0]).all()
+    assert clear(found)[1].all()
+
+
+def test_a_stratum_without_figures_leaves_the_others_alone() -> None:
+    made = logs(np.random.default_rng(2), strata=2)
+    made[1] += 0.2
+    made[:, 1] = np.nan
+    assert clear(effects_of(made, CONFIDENCE, 1)).all()
+
+
+def test_many_levels_need_no_more_memory() -> None:
+    made = logs(np.random.default_rng(2), levels=14, figures=2)
+    assert effects_of(made, CONFIDENCE, 1).effect.shape == (13, 2)
+
+
+def test_the_clearest_of_few_blocks_is_clear() -> None:
+    """Rounding does not take away what one of 64 exchanges reaches."""
+    missed = 0
+    for seed in range(50):
+        made = logs(np.random.default_rng(seed), blocks=7, figures=3)
+        made[1, ..., 0] += 0.5
+        found = effects_of(made, CONFIDENCE, seed)
+        missed += bool(found.chance[0, 0] <= 1 - CONFIDENCE) and not clear(found)[0, 0]
+    assert missed <= 2
+
+
+def test_missing_blocks_make_nothing_clearer_than_chance() -> None:
+    made = logs(np.random.default_rng(4), blocks=20, figures=3)
+    made[:, :, 7:] = np.nan
+    found = effects_of(made, CONFIDENCE, 1)
+    assert (~clear(found) | (found.chance <= 1 - CONFIDENCE + 1e-9)).all()

@@ -15,13 +15,14 @@ from fabricgauge.app.resume import resume
 from fabricgauge.app.site import Site
 from fabricgauge.compare.varying import varied
 from fabricgauge.model.engine import Engine
-from fabricgauge.model.errors import StoreError
+from fabricgauge.model.errors import StoreError, UsageError
 from fabricgauge.model.reach import Reach
+from fabricgauge.model.run import Run
 from fabricgauge.model.varied import Design, Varied
 from fabricgauge.plan.design import ENVIRONMENT
 from fabricgauge.plan.plan import Wanted
 from fabricgauge.store.run_directory import PARTIAL, RunDirectory
-from fabricgauge.store.run_files import load
+from fabricgauge.store.run_files import About, load
 
 #: What people call a suite of compilers, and its C++ compiler.
 COMPILERS = {"gcc": "g++", "clang": "clang++", "intel": "icpx", "nvhpc": "nvc++", "aocc": "clang++"}
@@ -58,17 +59,44 @@ def take_up(
 
     Raises:
         StoreError: the directory holds none.
+        UsageError: it is complete, or was begun with other engines.
         CannotRun: the nodes are not what they were.
     """
+    if directory.complete:
+        raise UsageError(f"{directory.identity} is complete; there is nothing to resume")
     design = directory.read(_DESIGN, Design)
     jobs = []
     for arm, folder in zip(design.arms, design.folders, strict=True):
         own, engine = _site_of(design, arm, site, mpi, progress)
-        run = RunDirectory(directory.path / f"{folder}{PARTIAL}")
+        run = _arm(directory, folder)
+        if run.complete:
+            stored = load(run)
+            jobs.append(EngineJob(Bench(run, own.reach, engine, stored.fabric, stored.plan, 1)))
+            continue
+        _require_same(run, engine)
         rest = resume(own, run, progress)
         bench = Bench(run, own.reach, engine, rest.fabric, rest.plan, rest.attempt)
         jobs.append(EngineJob(bench))
     return design, tuple(jobs)
+
+
+def _arm(directory: RunDirectory, folder: str) -> RunDirectory:
+    """An arm's run, which may have got its final name before all was over."""
+    final = directory.path / folder
+    return RunDirectory(final if final.is_dir() else final.with_name(f"{folder}{PARTIAL}"))
+
+
+def _require_same(run: RunDirectory, engine: Engine) -> None:
+    """Raises:
+    UsageError: the arm was begun with another engine, that of another MPI or compiler.
+    """
+    begun = run.read("run.json", About).environment
+    if begun.get("engine identity") != engine.identity:
+        raise UsageError(
+            f"{run.identity} was begun with {begun.get('MPI')} (engine"
+            f" {begun.get('engine identity')}), this is {engine.mpi.kind} {engine.mpi.version}"
+            f" (engine {engine.identity}): resume it with the options that it was begun with"
+        )
 
 
 def _site_of(
@@ -113,18 +141,35 @@ def run(
     except StoreError as error:
         progress.trouble(str(error))
     complete = not interrupted and not any(job.left() for job in jobs)
-    runs = []
-    notes = []
-    for levels, job in zip(design.arms, jobs, strict=True):
-        concluded(job.directory, complete and not job.left(), site.thresholds, progress)
-        loaded = load(job.directory)
-        runs.append(loaded)
-        notes += [f"{', '.join(levels)}: {note}" for note in cautions(loaded)]
-    found = varied(design, runs, tolerance, tuple(dict.fromkeys(notes)))
-    directory.write("varied.json", found)
+    runs = tuple(load(job.directory) for job in jobs)
+    told = (
+        f"{', '.join(levels)}: {note}"
+        for levels, each in zip(design.arms, runs, strict=True)
+        for note in (*cautions(_whole(each, complete)), *_later(each))
+    )
+    found = varied(design, runs, tolerance, tuple(dict.fromkeys(told)))
+    try:
+        directory.write("varied.json", found)
+    except StoreError as error:
+        progress.trouble(str(error))
+    for job in jobs:
+        if not job.directory.complete:
+            concluded(job.directory, complete and not job.left(), site.thresholds, progress)
     if complete:
         directory.finish()
     return found, directory.path, interrupted
+
+
+def _whole(run: Run, complete: bool) -> Run:
+    return msgspec.structs.replace(run, complete=complete)
+
+
+def _later(run: Run) -> tuple[str, ...]:
+    """A caution about launches that a resumption made: their turn in the block was over."""
+    attempts = {one.number for one in run.launches}
+    if len(run.launches) == len(attempts):
+        return ()
+    return ("some launches were made again after an interruption, out of their block's time",)
 
 
 def _measure(job: EngineJob, block: int, blocks: int, progress: Progress) -> None:

@@ -124,7 +124,8 @@ def next_job(
         gather(directory, site(batch, said), {})
     except CannotRun as nothing:
         _progress(options).trouble(str(nothing))
-    return hand_over(next_job(directory, batch, engine(batch, options)), directory)
+    made = next_job(directory, batch, engine(batch, options), options["time"])
+    return hand_over(made, directory)
 
 
 def collected(directory: "RunDirectory", said: "Settings", options: dict[str, Any]) -> "Outcome":

@@ -19,15 +19,16 @@ def from_files(verb: str, command: click.Command) -> dict[str, Any]:
     from fabricgauge import settings
 
     by_option = {
-        word.removeprefix("--"): one.name
+        word.removeprefix("--"): one
         for one in command.params
         for word in one.opts
         if word.startswith("--")
     }
     found: dict[str, Any] = {}
     for key, value in settings.load().verbs[verb].items():
-        name = by_option.get(key)
-        if name is None:
+        option = by_option.get(key)
+        if option is None or option.name is None:
             raise UsageError(f"[{verb}] in a configuration file names {key!r}: no such option")
-        found[name] = value
+        several = option.multiple and not isinstance(value, list)
+        found[option.name] = [value] if several else value
     return found

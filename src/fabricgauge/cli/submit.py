@@ -10,7 +10,7 @@ from fabricgauge.cli.collect import say, shown, where_options
 from fabricgauge.cli.fabric import fabric_options
 from fabricgauge.cli.measuring import added, measure_options, network_options
 from fabricgauge.cli.nodes import OWN_LAB, own_lab
-from fabricgauge.model.errors import UsageError
+from fabricgauge.model.errors import CannotRun, UsageError
 
 if TYPE_CHECKING:
     from fabricgauge.app.batch.job import Written
@@ -132,7 +132,8 @@ def _submit(options: dict[str, Any], said: "Settings") -> int:
     site = of.site(batch, said, engine)
     wanted = request.wanted(options, of.nobody_yet(batch))
     plan = first_plan(wanted, of.subnets(batch), batch.unpinned)
-    directory = request.directory(options)
+    root = options["output"]
+    directory = request.directory({**options, "output": root.absolute() if root else None})
     submitted = False
     try:
         written = Maker(directory, engine, site.reach, batch.request).write(plan, plan.launches)
@@ -154,6 +155,8 @@ def _resumed(options: dict[str, Any], said: "Settings") -> int:
     from fabricgauge.cli import request
     from fabricgauge.store.jobs import read_batch
 
+    if options["dry_run"]:
+        raise UsageError("--dry-run shows a new run's job; leave it out with --resume")
     directory = request.directory(options)
     batch = read_batch(directory)
     for number, state in unfinished(directory).items():
@@ -182,7 +185,11 @@ def _awaited(directory: "RunDirectory", job: "BatchJob", options: dict[str, Any]
         for _ in range(MOST_FOLLOWING):
             if directory.complete or not suspects(directory):
                 break
-            of.next_job(directory, read_batch(directory), said, options)
+            try:
+                of.next_job(directory, read_batch(directory), said, options)
+            except CannotRun as error:  # what was measured is shown all the same
+                click.echo(f"suspects were not measured again: {error}", err=True)
+                break
             outcome = of.collected(directory, said, options)
     except KeyboardInterrupt:
         click.echo("What was submitted goes on; scancel ends it.", err=True)

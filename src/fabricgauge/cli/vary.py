@@ -22,7 +22,7 @@ USUAL_BLOCKS = 10
 #: Options of ``check`` that a comparison cannot have, as the code that reads both expects them.
 _NOT_OURS: dict[str, Any] = {
     "tool": None, "sim": None, "sim_fault": (), "sim_seed": 1, "sim_noise": 0.0, "ppn": 1,
-    "topology": None, "tool_path": None,
+    "topology": None, "tool_path": None, "budget": None, "concurrent": 0,
 }  # fmt: skip
 
 _WHERE = (
@@ -64,6 +64,8 @@ def vary(options: dict[str, Any], tolerance: float) -> int:
     said = settings.load()
     chosen = {**_NOT_OURS, **options}
     _require_format(chosen["format_"])
+    if chosen["only"]:
+        raise UsageError("--only narrows a comparison of A and B; with --vary use --patterns")
     with reached(chosen) as doors:
         return _measured(chosen, said, doors, tolerance)
 

@@ -1,13 +1,11 @@
-"""Effects of one factor in randomised blocks, tested by permuting its levels.
+"""Effects of one factor in randomised blocks, tested by exchanging levels.
 
-Within a block the order of arms was drawn, so that under no effect every assignment of a block's
-figures to the levels is as likely as that which was seen. The largest studentised effect over all
-comparisons in each permutation gives what chance alone reaches at most: tests and intervals hold
-for all of them at once, whatever the figures' distribution is and however sizes of one launch
-depend on each other (P. H. Westfall, S. S. Young, "Resampling-Based Multiple Testing", 1993).
+Within a block the order of arms was drawn, so that where two levels do not differ, each block's
+figures could as well have stood under the other's name. The largest studentised effect over all
+figures in each such exchange gives what chance alone reaches at most: tests and intervals hold for
+all figures at once, whatever their distribution is and however sizes of one launch depend on each
+other (P. H. Westfall, S. S. Young, "Resampling-Based Multiple Testing", 1993).
 """
-
-from itertools import permutations, product
 
 import msgspec
 import numpy as np
@@ -17,10 +15,13 @@ Floats = NDArray[np.float64]
 
 #: With fewer no effect could be told from chance: of six blocks the clearest is one in 32.
 FEWEST_BLOCKS = 7
-#: Permutations are all looked at up to this number, else so many are drawn.
-MOST_PERMUTATIONS = 4096
+#: Exchanges are all looked at up to this number, else so many are drawn.
+MOST_EXCHANGES = 4096
 #: An effect whose blocks agree by luck would seem clear: half of its variance is the usual one's.
 SHARE_OF_USUAL = 0.5
+#: Exchanges are looked at in parts of so many, which bounds the memory.
+PART = 256
+_ROUNDING = 1e-9
 
 
 class Effects(msgspec.Struct, frozen=True):
@@ -36,75 +37,98 @@ class Effects(msgspec.Struct, frozen=True):
 
 
 def effects_of(logs: Floats, confidence: float, seed: int) -> Effects:
-    """Test the levels of one factor.
+    """Test each level of one factor against the first.
 
     ``logs`` are logarithms of figures, (levels, strata, blocks, figures); a stratum is a
     combination of the other factors' levels, within which alone levels are exchanged. NaN is not
-    measured.
+    measured. Several levels share what may go wrong, so that one level that could not be measured,
+    or that differs much, says nothing about the others.
     """
-    levels, strata, blocks, _ = logs.shape
-    effect, error, counts = _studentised(logs)
+    each = 1.0 - (1.0 - confidence) / (len(logs) - 1)
+    found = [_against(level - logs[0], each, seed) for level in logs[1:]]
+    return Effects(*(np.stack(part) for part in zip(*found, strict=True)))
+
+
+def _against(
+    differences: Floats, confidence: float, seed: int
+) -> tuple[Floats, Floats, Floats, NDArray[np.int64]]:
+    """Effect, half-width, chance and blocks of one level; (strata, blocks, figures) in."""
+    there = np.isfinite(differences)
+    differences = differences[there.any(axis=(1, 2))][:, there.any(axis=(0, 2))]
+    count = differences.shape[-1]
+    if not differences.size:
+        nothing = np.full(count, np.nan)
+        return nothing, nothing, nothing, np.zeros(count, dtype=np.int64)
+    effect, error, blocks = _studentised(differences.mean(axis=0)[None])
+    effect, error = effect[0], error[0]
+    signs = _signs(differences.shape[0], differences.shape[1], np.random.default_rng(seed))
     seen = np.abs(effect) / error
-    usable = np.isfinite(seen)
-    if not usable.any():
-        nothing = np.full(effect.shape, np.nan)
-        return Effects(effect, nothing, nothing, counts)
-    largest = np.array([
-        _largest(_exchanged(logs, one), usable)
-        for one in _assignments(levels, strata * blocks, np.random.default_rng(seed))
-    ])  # fmt: skip
-    # That which was seen is one of the assignments that could have been drawn.
-    chance = (largest[:, None, None] >= seen * (1 - 1e-12)).mean(axis=0)
-    bound = _bound(largest, confidence)
-    half_width = np.where(usable, bound * error, np.nan)
-    return Effects(effect, half_width, np.where(usable, chance, np.nan), counts)
+    largest = _largest(differences, signs)
+    # What differs is in the exchanges as well, and makes figures move together: without it they
+    # reach farther, and what does not differ is held against these.
+    centred = _largest(differences - effect, signs)
+    chance = np.array([_share(largest, one) for one in seen])
+    bound = max(_bound(largest, confidence), _bound(centred, confidence))
+    half_width = np.where(np.isfinite(seen), bound * error, np.nan)
+    return effect, half_width, chance, blocks
 
 
-def _studentised(logs: Floats) -> tuple[Floats, Floats, NDArray[np.int64]]:
-    """Effects, their standard errors and numbers of blocks, each (levels - 1, figures)."""
-    differences = (logs[1:] - logs[:1]).mean(axis=1)  # a block counts if no stratum lacks it
-    counts = np.isfinite(differences).sum(axis=1)
+def _studentised(means: Floats) -> tuple[Floats, Floats, NDArray[np.int64]]:
+    """Effects, standard errors and numbers of blocks from (exchanges, blocks, figures)."""
+    counts = np.isfinite(means[0]).sum(axis=0)
     enough = counts >= FEWEST_BLOCKS
-    safe = np.where(enough, counts, 1)
-    total = np.nansum(differences, axis=1)
-    effect = np.where(enough, total / safe, np.nan)
-    squares = np.nansum((differences - effect[:, None, :]) ** 2, axis=1)
-    variance = np.where(enough, squares / np.maximum(safe - 1, 1), np.nan)
-    usual = np.nanmedian(variance) if enough.any() else np.nan
+    safe = np.maximum(counts, 2)
+    effect = np.where(enough, np.nansum(means, axis=1) / safe, np.nan)
+    squares = np.nansum(means**2, axis=1) - safe * effect**2
+    variance = np.where(enough, np.maximum(squares, 0.0) / (safe - 1), np.nan)
+    usual = np.nanmedian(variance, axis=1, keepdims=True) if enough.any() else np.nan
     moderated = (1 - SHARE_OF_USUAL) * variance + SHARE_OF_USUAL * usual
     least = np.finfo(np.float64).tiny
     return effect, np.sqrt(np.maximum(moderated, least) / safe), counts
 
 
-def _largest(logs: Floats, usable: NDArray[np.bool_]) -> float:
-    effect, error, _ = _studentised(logs)
-    return float(np.max(np.abs(effect[usable]) / error[usable]))
+def _signs(strata: int, blocks: int, rng: np.random.Generator) -> NDArray[np.int8]:
+    """Whether two levels keep their names, (exchanges, strata, blocks); first none is exchanged.
 
-
-def _assignments(levels: int, cells: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Which level's figure each level gets, (assignments, cells, levels); first that which was."""
-    ways = np.array(list(permutations(range(levels))), dtype=np.intp)
-    if levels == 2 and 2 ** (cells - 1) <= MOST_PERMUTATIONS:  # a global change of sign is the same
-        choices = np.array(list(product((0, 1), repeat=cells - 1)), dtype=np.intp)
-        drawn = np.column_stack((np.zeros(len(choices), dtype=np.intp), choices))
+    All names exchanged at once is the same with another sign, so the first cell keeps its own.
+    """
+    cells = strata * blocks
+    if 2 ** (cells - 1) <= MOST_EXCHANGES:
+        numbers = np.arange(2 ** (cells - 1))
+        exchanged = (numbers[:, None] >> np.arange(cells)) & 1
+        exchanged = exchanged[:, ::-1]
     else:
-        drawn = rng.integers(len(ways), size=(MOST_PERMUTATIONS, cells))
-        drawn[0] = 0
-    return ways[drawn]
+        exchanged = rng.integers(2, size=(MOST_EXCHANGES, cells))
+        exchanged[0] = 0
+    return (1 - 2 * exchanged).astype(np.int8).reshape(-1, strata, blocks)
 
 
-def _exchanged(logs: Floats, assignment: NDArray[np.intp]) -> Floats:
-    levels, strata, blocks, figures = logs.shape
-    cells = logs.reshape(levels, strata * blocks, figures)
-    taken = np.take_along_axis(cells, assignment.T[:, :, None], axis=0)
-    return taken.reshape(levels, strata, blocks, figures)
+def _largest(differences: Floats, signs: NDArray[np.int8]) -> Floats:
+    """The largest studentised effect of each exchange; 0 where no figure has enough blocks."""
+    found = []
+    for start in range(0, len(signs), PART):
+        part = signs[start : start + PART]
+        means = (part[..., None] * differences).mean(axis=1)
+        effect, error, _ = _studentised(means)
+        found.append(np.nan_to_num(np.abs(effect) / error).max(axis=1))
+    return np.concatenate(found)
+
+
+def _share(largest: Floats, value: float) -> float:
+    """Of how many exchanges the largest effect is at least ``value``; that which was is one."""
+    if not np.isfinite(value):
+        return float("nan")
+    return float((largest >= value * (1 - _ROUNDING)).mean())
 
 
 def _bound(largest: Floats, confidence: float) -> float:
-    """What at most a share of 1 - ``confidence`` of the assignments reaches; inf if none may."""
+    """The least that at most a share of 1 - ``confidence`` of the exchanges reaches; inf if none.
+
+    An effect that is as large is clear: its interval just does not reach 0.
+    """
     ordered = np.sort(largest)
-    beyond = int(np.floor((1 - confidence) * ordered.size * (1 + 1e-12)))
-    if beyond == 0:
-        return float("inf")
-    # An effect is clear if it is at least the largest of these; its interval just reaches 0 there.
-    return float(np.nextafter(ordered[-beyond], 0))
+    most = int(np.floor((1 - confidence) * ordered.size * (1 + _ROUNDING)))
+    for value in ordered[ordered.size - most :]:
+        if (ordered >= value * (1 - _ROUNDING)).sum() <= most:
+            return float(value * (1 - 2 * _ROUNDING))
+    return float("inf")

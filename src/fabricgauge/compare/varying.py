@@ -136,9 +136,11 @@ def _by_level(design: Design, place: int, logs: Floats) -> Floats:
 
 
 def _whole(by_level: Floats, indexes: Sequence[int]) -> Floats:
-    """The mean over those sizes that all launches have, (levels, strata, blocks)."""
+    """The mean over those sizes that each launch has that has any, (levels, strata, blocks)."""
     own = by_level[..., list(indexes)]
-    complete = np.isfinite(own).all(axis=(0, 1, 2))
+    there = np.isfinite(own)
+    made = there.any(axis=-1, keepdims=True)
+    complete = (there | ~made).all(axis=(0, 1, 2)) & there.any(axis=(0, 1, 2))
     if not complete.any():
         return np.full(own.shape[:-1], np.nan)
     mean: Floats = own[..., complete].mean(axis=-1)

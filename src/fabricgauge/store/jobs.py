@@ -28,6 +28,9 @@ def append_job(directory: RunDirectory, job: BatchJob) -> None:
 
 
 def jobs(directory: RunDirectory) -> tuple[BatchJob, ...]:
-    """In the order in which they were submitted; none for a run that is no batch system's."""
+    """In the order in which they were submitted; none for a run that is no batch system's.
+
+    Each is written down before Slurm gets it, and once more with the number that Slurm gave.
+    """
     found, _ = directory.read_lines(_FILE, _JOBS.decode)
-    return tuple(found)
+    return tuple({one.folder: one for one in found}.values())

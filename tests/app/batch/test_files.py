@@ -30,7 +30,7 @@ def directory(tmp_path: Path) -> RunDirectory:
 def attempt(directory: RunDirectory, **files: str) -> Path:
     folder = directory.path / "raw" / "attempt-1"
     folder.mkdir()
-    for name, text in {"job": "7\n", "nodes": "c1\nc2\n", **files}.items():
+    for name, text in {"job": "7\n", "folder": "job-1\n", "nodes": "c1\nc2\n", **files}.items():
         (folder / name).write_text(text)
     return folder
 

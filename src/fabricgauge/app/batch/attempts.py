@@ -23,6 +23,7 @@ class Attempt(msgspec.Struct, frozen=True):
 
     number: int
     job: str
+    folder: str
     nodes: tuple[str, ...]
     subnets: tuple[str, ...]
     path: Path
@@ -64,7 +65,8 @@ def _attempt(number: int, path: Path) -> Attempt:
     except UsageError:
         nodes = ()
     subnets = tuple(_read(path / "subnets").split())
-    return Attempt(number, _read(path / "job").strip(), nodes, subnets, path)
+    job, folder = _read(path / "job").strip(), _read(path / "folder").strip()
+    return Attempt(number, job, folder, nodes, subnets, path)
 
 
 def ended(folder: Path, why: str) -> Ended:

@@ -45,20 +45,39 @@ def gather(directory: RunDirectory, site: Site, states: dict[str, JobState]) -> 
         _begin(directory, site, made, found, states)
     run = load(directory)
     nodes = {node.name for node in run.fabric.nodes} | {one.name for one in run.fabric.unreached}
-    taken = set(_taken(directory))
+    taken, begun = set(_taken(directory)), set(_begun(directory))
     planned = {launch.number: launch for launch in run.plan.launches}
     for attempt in found:
         if not set(attempt.nodes) <= nodes:
             continue
         why = str(states.get(attempt.job, "its state is not known"))
         for number, folder in attempt.launches():
-            if number in planned and (number, attempt.number) not in taken:
-                _take(directory, planned[number], attempt.number, folder, why)
+            key = (number, attempt.number)
+            launch = planned.get(number)
+            if launch and key not in taken and _is_of(launch, folder, attempt, run.fabric):
+                _take(directory, launch, attempt.number, folder, why, records=key not in begun)
 
 
 def _taken(directory: RunDirectory) -> Iterator[tuple[int, int]]:
     started, _ = directory.read_lines("launches.jsonl", msgspec.json.Decoder(Started).decode)
     return ((one.launch, one.attempt) for one in started)
+
+
+def _begun(directory: RunDirectory) -> Iterator[tuple[int, int]]:
+    """Launches whose records are there, though a collector was ended before it closed them."""
+    entries, _ = directory.read_lines("results.jsonl", msgspec.json.Decoder(Entry).decode)
+    return ((one.launch, one.attempt) for one in entries)
+
+
+def _is_of(launch: PlannedLaunch, folder: Path, attempt: Attempt, fabric: Fabric) -> bool:
+    """Whether a folder's launch was pinned as planned: a requeued job may find other subnets."""
+    try:
+        subnet = (folder / "subnet").read_text("utf-8").strip() or None
+    except (OSError, UnicodeDecodeError):
+        return False
+    if is_loopback(launch):
+        return subnet is None
+    return launch.network == _network_at(subnet, attempt.nodes[0], fabric)
 
 
 def _begin(
@@ -68,12 +87,12 @@ def _begin(
     found: Sequence[Attempt],
     states: dict[str, JobState],
 ) -> None:
-    by_number = {one.number: one for one in made}
-    known = [one for one in found if one.job in by_number]
+    by_folder = {one.folder: one for one in made}
+    known = [one for one in found if one.folder in by_folder]
     if not known:
         raise CannotRun(_nothing(directory, made, states))
     last = known[-1]
-    job = by_number[last.job]
+    job = by_folder[last.folder]
     answers = last.answers()
     for node, raw in answers.items():
         directory.keep_raw("discover", node, raw)
@@ -81,7 +100,7 @@ def _begin(
     if not fabric.nodes:
         reasons = "; ".join(one.reason for one in fabric.unreached[:3])
         raise CannotRun(
-            f"job {job.number} did not learn what its nodes are: {reasons}; {last.trouble()}"
+            f"job {last.job} did not learn what its nodes are: {reasons}; {last.trouble()}"
         )
     fabric = msgspec.structs.replace(
         fabric, unjoined=unjoined(site, fabric, last.nodes), topology=site.topology
@@ -117,44 +136,58 @@ def _planned(
 
     A subnet that does not join all nodes is left out: its launch cannot have measured anything.
     """
-    answered = {node.name for node in fabric.nodes}
-    names = {
-        network.subnet: network.name
-        for network in fabric.networks
-        if answered <= {member.node for member in network.members}
-    }
+    places = max(int(place) for one in templates for place in one.nodes if place.isdecimal())
+    if places >= len(attempt.nodes):
+        raise CannotRun(
+            f"job {attempt.job} got {len(attempt.nodes)} nodes, {places + 1} were planned with"
+        )
     number = 0
     for one in templates:
         subnets = attempt.subnets if one.subnet == EACH_SUBNET else (one.subnet,)
         for subnet in subnets:
             number += 1
-            network, own = _network(one, subnet, names, attempt.nodes[0])
-            if own is None or network is not None:
-                nodes = tuple(attempt.nodes[int(place)] for place in one.nodes)
+            nodes = tuple(attempt.nodes[int(place)] for place in one.nodes)
+            if is_loopback(one):
+                network = f"loopback:{attempt.nodes[0]}"
+            else:
+                network = _network_at(subnet, attempt.nodes[0], fabric) or ""
+            own = next((n.subnet for n in fabric.networks if n.name == network), None)
+            if network or subnet is None:
                 yield msgspec.structs.replace(
-                    one, number=number, network=network, subnet=own, nodes=nodes
+                    one, number=number, network=network or None, subnet=own, nodes=nodes
                 )
 
 
-def _network(
-    one: PlannedLaunch, subnet: str | None, names: dict[str, str], first: str
-) -> tuple[str | None, str | None]:
-    """A launch's network and subnet, by what discovery calls them."""
-    if is_loopback(one):
-        return f"loopback:{first}", None
+def _network_at(subnet: str | None, first: str, fabric: Fabric) -> str | None:
+    """What discovery calls the network that ranks were pinned to by ``subnet``.
+
+    That is the one in which the first node has just this address, else one in that subnet; None
+    where it does not join all nodes that answered, or nothing was pinned.
+    """
     if subnet is None:
-        return None, None
+        return None
     try:
-        own = str(ipaddress.ip_network(subnet, strict=False))
+        said = ipaddress.ip_interface(subnet)
     except ValueError:
-        return None, subnet
-    return names.get(own), own
+        return None
+    answered = {node.name for node in fabric.nodes}
+    joining = [n for n in fabric.networks if answered <= {member.node for member in n.members}]
+    own = [(n, ipaddress.ip_address(m.ip)) for n in joining for m in n.members if m.node == first]
+    exact = (network.name for network, ip in own if ip == said.ip)
+    inside = (network.name for network, ip in own if ip in said.network)
+    return next(exact, None) or next(inside, None)
 
 
 def _take(
-    directory: RunDirectory, launch: PlannedLaunch, attempt: int, folder: Path, why: str
+    directory: RunDirectory,
+    launch: PlannedLaunch,
+    attempt: int,
+    folder: Path,
+    why: str,
+    *,
+    records: bool,
 ) -> None:
-    records, strange = [], []
+    found, strange = [], []
     try:
         lines = (folder / "stdout.jsonl").read_text("utf-8", errors="replace").splitlines()
     except OSError:
@@ -162,10 +195,11 @@ def _take(
     for line in lines:
         record = parse_line(line)
         if not isinstance(record, NotUnderstood):
-            records.append(Entry(launch.number, attempt, record))
+            found.append(Entry(launch.number, attempt, record))
         elif record.text:
             strange.append(f"{record.text} ({record.reason})")
-    append_records(directory, records)
+    if records:
+        append_records(directory, found)
     end = ended(folder, why)
     append_launch(
         directory,

@@ -18,7 +18,7 @@ from fabricgauge.plan.fabric_plan import FabricWanted, fabric_plan
 from fabricgauge.plan.plan import Wanted, host_reference, plan
 from fabricgauge.process import MARKER
 from fabricgauge.run.batch.options import options_of
-from fabricgauge.run.batch.script import DISCOVERY_S, Script, ScriptLaunch, is_plain, text
+from fabricgauge.run.batch.script import DISCOVERY_S, Script, ScriptLaunch, text
 from fabricgauge.run.launch import case_lines
 from fabricgauge.run.launchers import local
 from fabricgauge.run.stacks.interface import is_loopback
@@ -32,7 +32,11 @@ NETWORKS = 2
 
 
 class Written(msgspec.Struct, frozen=True):
-    """A job as it lies in the run directory; ``options`` are for sbatch's command line."""
+    """A job as it lies in the run directory; ``options`` are for sbatch's command line.
+
+    Those that can are lines of the script as well, for whoever submits it again; on the command
+    line they outrank ``SBATCH_…`` variables of a user's or site's profile.
+    """
 
     job: BatchJob
     script: Path
@@ -45,13 +49,16 @@ def first_plan(wanted: Wanted | FabricWanted, subnets: tuple[str, ...], unpinned
     Without subnets a launch stands for one on each that the job finds. The last launch shows
     what one host does without a network.
     """
+    where: tuple[str | None, ...] = (None,) if unpinned else subnets or (EACH_SUBNET,)
+    if isinstance(wanted, FabricWanted):  # the time is for all networks together
+        shares = NETWORKS if where == (EACH_SUBNET,) else len(where)
+        wanted = msgspec.structs.replace(wanted, budget_s=wanted.budget_s / shares)
     nobody_knows = ((None, Skipped("the nodes are not known before the job runs")),)
     made = (
         fabric_plan(wanted, nobody_knows)
         if isinstance(wanted, FabricWanted)
         else plan(wanted, nobody_knows)
     )
-    where: tuple[str | None, ...] = (None,) if unpinned else subnets or (EACH_SUBNET,)
     launches = [
         msgspec.structs.replace(launch, network=subnet, subnet=subnet)
         for launch in made.launches
@@ -94,7 +101,7 @@ class Maker(msgspec.Struct, frozen=True):
             raise StoreError(f"cannot write {place}: {error.strerror or error}") from error
         now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
         job = BatchJob("", folder, now, launches, made.profile, made.stopping, made.check_data)
-        return Written(job, place / "job.sh", tuple(one for one in options if not is_plain(one)))
+        return Written(job, place / "job.sh", options)
 
     def _start(self, folder: str, made: Plan, launch: PlannedLaunch) -> ScriptLaunch:
         alone = is_loopback(launch)

@@ -39,6 +39,7 @@ def hand_over(written: Written, directory: RunDirectory) -> BatchJob:
     Raises:
         CannotRun: Slurm did not take it.
     """
+    append_job(directory, written.job)  # whoever is killed now finds the job by its folder
     number = slurm.submit(written.options, written.script)
     job = msgspec.structs.replace(written.job, number=number)
     append_job(directory, job)
@@ -47,8 +48,15 @@ def hand_over(written: Written, directory: RunDirectory) -> BatchJob:
 
 def unfinished(directory: RunDirectory) -> dict[str, slurm.JobState]:
     """The jobs of a run that are not over, and their states."""
-    known = slurm.states([job.number for job in jobs(directory)])
+    known = slurm.states(numbers(directory))
     return {job: state for job, state in known.items() if not state.over}
+
+
+def numbers(directory: RunDirectory) -> tuple[str, ...]:
+    """Slurm's numbers of the run's jobs, of one that was lost as the job itself says."""
+    said = {one.folder: one.job for one in attempts(directory.path / "raw")}
+    known = (one.number or said.get(one.folder, "") for one in jobs(directory))
+    return tuple(number for number in known if number)
 
 
 def collect(directory: RunDirectory, site: Site, progress: Progress) -> Outcome:
@@ -57,8 +65,7 @@ def collect(directory: RunDirectory, site: Site, progress: Progress) -> Outcome:
     Raises:
         CannotRun: no job has measured anything.
     """
-    numbers = [job.number for job in jobs(directory)]
-    states = wait(numbers, slurm.states, progress)
+    states = wait(numbers(directory), slurm.states, progress)
     await_files(directory, states)
     gather(directory, site, states)
     for job, state in states.items():
@@ -93,13 +100,19 @@ def suspects(directory: RunDirectory) -> tuple[PlannedLaunch, ...]:
     return tuple(one for one in found if not isinstance(one, Skipped))
 
 
-def next_job(directory: RunDirectory, batch: Batch, engine: Engine) -> Written:
+def next_job(
+    directory: RunDirectory, batch: Batch, engine: Engine, time_limit: str = ""
+) -> Written:
     """A job for what is left, or else for suspects; the whole of it where no job ever began.
+
+    ``time_limit`` is in sbatch's form; without it what is left decides.
 
     Raises:
         UsageError: nothing is left.
     """
     if not (directory.path / "plan.json").exists():
+        if not jobs(directory):
+            raise UsageError(f"{directory.identity} was never submitted; begin a new one")
         first = jobs(directory)[0]
         plan = Plan(first.profile, first.stopping, first.check_data, first.launches)
         nowhere = Reach(batch.starter, (), virtual=batch.virtual)
@@ -111,7 +124,7 @@ def next_job(directory: RunDirectory, batch: Batch, engine: Engine) -> Written:
     )
     # Those nodes and no others; who asked for time asked for all that was to be measured then.
     request = msgspec.structs.replace(
-        batch.request, nodes=len(nodes), nodelist=nodes, exclude=(), time=""
+        batch.request, nodes=len(nodes), nodelist=nodes, exclude=(), time=time_limit
     )
     return Maker(directory, engine, there, request).write(plan, launches)
 
@@ -132,6 +145,5 @@ def _following(directory: RunDirectory) -> tuple[Plan, tuple[PlannedLaunch, ...]
 def _in_order(directory: RunDirectory, launches: Sequence[PlannedLaunch]) -> tuple[str, ...]:
     """The nodes that these launches need, in Slurm's order."""
     needed = {node for launch in launches for node in launch.nodes}
-    run = load(directory)
-    known = (*(one.name for one in run.fabric.nodes), *(one.name for one in run.fabric.unreached))
-    return tuple(node for node in known if node in needed)
+    planned = (node for launch in load(directory).plan.launches for node in launch.nodes)
+    return tuple(dict.fromkeys(node for node in planned if node in needed))

@@ -23,7 +23,8 @@ def render(varied: Varied, _setting: Setting) -> str:
     for one in varied.effects:
         head = (one.factor, one.level, one.base, one.title, one.quantity)
         for each in (one.whole, *one.sizes):
-            figures = (each.change, each.low, each.high, each.chance)
+            ends = (each.low, each.high) if math.isfinite(each.high) else (math.nan, math.nan)
+            figures = (each.change, *ends, each.chance)
             known = (None if math.isnan(figure) else figure for figure in figures)
             row = (
                 *head, int(one.quantity in LESS_IS_BETTER), each.message_bytes, *known,

@@ -29,8 +29,11 @@ def _parts(varied: Varied) -> Iterator[RenderableType]:
     line = Text(f" {varied.finding.upper()} ", style=STYLES[varied.finding]).append(" ")
     yield line.append_text(plain(words.headline(varied), "bold"))
     yield plain(words.design(varied))
-    for note in varied.notes[:MOST_NOTES]:
+    notes = sorted(varied.notes, key=lambda note: "INVALID" not in note)
+    for note in notes[:MOST_NOTES]:
         yield indented(f"! {note}", 3)
+    if len(notes) > MOST_NOTES:
+        yield indented(f"! and {len(notes) - MOST_NOTES} more notes; the HTML report has them", 3)
     if len(varied.ranking) > 1:
         yield plain(f"Factors by their largest effect: {words.ranking(varied)}")
     yield Text()

@@ -54,7 +54,7 @@ def text(of: Script) -> str:
         f"cd -- {shlex.quote(of.run_dir)} || exit 1",
         "",
         steps,
-        "begin",
+        f"begin {shlex.quote(of.folder)}",
         f"discover {DISCOVERY_S} {shlex.quote(f'{of.folder}/probe.sh')}",
         *(("find_subnets",) if any(one.subnet == EACH_SUBNET for one in of.launches) else ()),
         *(line for one in of.launches for line in _launch(one)),

@@ -98,7 +98,8 @@ def _accounted(jobs: Sequence[str]) -> dict[str, JobState]:
         done = process.run(argv, timeout_s=TIMEOUT_S)
     except ToolMissing:
         return dict.fromkeys(jobs, FORGOTTEN)
-    found = dict(_rows(done.stdout.splitlines()))
+    # The controller no longer knows it: whatever the accounts say, it does not run any more.
+    found = {job: state for job, state in _rows(done.stdout.splitlines()) if state.over}
     return {job: found.get(job, FORGOTTEN) for job in jobs}
 
 

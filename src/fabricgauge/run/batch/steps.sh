@@ -5,6 +5,7 @@ has() { command -v "$1" >/dev/null 2>&1; }
 
 # Who we are. Every start of a job, also after a requeue, is an attempt of its own.
 begin() {
+    PATH=$PATH:/usr/sbin:/sbin
     attempt=1
     until mkdir "raw/attempt-$attempt" 2>/dev/null; do
         [ -d "raw/attempt-$attempt" ] || exit 1
@@ -12,6 +13,7 @@ begin() {
     done
     here=raw/attempt-$attempt
     printf '%s\n' "${SLURM_JOB_ID:-}" >"$here/job"
+    printf '%s\n' "$1" >"$here/folder"
     scontrol show hostnames "$SLURM_JOB_NODELIST" >"$here/nodes.new" || exit 1
     mv "$here/nodes.new" "$here/nodes"
     scontrol --oneliner show job "${SLURM_JOB_ID:-0}" >"$here/slurm" 2>&1
@@ -44,6 +46,7 @@ made() {
     for folder in "raw/launch-$1"-*; do
         [ "$(cat "$folder/exit" 2>/dev/null)" = 0 ] || continue
         cmp -s "raw/attempt-${folder##*-}/job" "$here/job" || continue
+        [ "$(cat "$folder/subnet" 2>/dev/null)" = "${subnet:-}" ] || continue
         cmp -s "raw/attempt-${folder##*-}/nodes" "$here/nodes" && return 0
     done
     return 1
