@@ -1,6 +1,5 @@
 """Checks that a real Slurm runs, on a lab: submitted, collected, cut short in every way."""
 
-import json
 import os
 import signal
 import subprocess
@@ -14,6 +13,8 @@ from tests.lab.conftest import on
 
 from fabricgauge.lab.reach import entry
 from fabricgauge.lab.state import LabState
+from fabricgauge.store.jobs import jobs
+from fabricgauge.store.run_directory import RunDirectory
 
 pytestmark = [pytest.mark.lab, pytest.mark.engine]
 
@@ -40,8 +41,8 @@ def submitted(slurm: LabState, root: Path, *words: str) -> tuple[Path, str]:
     assert done.returncode == 0, done.stderr
     assert "fabricgauge collect" in done.stderr
     (run,) = root.glob("2*")
-    (line,) = (run / "jobs.jsonl").read_text().splitlines()
-    return run, json.loads(line)["number"]
+    (job,) = jobs(RunDirectory(run))
+    return run, job.number
 
 
 def lab(slurm: LabState, *words: str) -> None:
@@ -84,8 +85,7 @@ def test_many_nodes_and_a_second_job_for_whoever_is_suspected(
         checked = submit(slurm, tmp_path, *words, "--sizes", "64K,1M")
     finally:
         lab(slurm, "heal")
-    jobs = (checked.path / "jobs.jsonl").read_text().splitlines()
-    assert len(jobs) == 2, checked.text
+    assert len(jobs(RunDirectory(checked.path))) == 2, checked.text
     assert "c3" in checked.words("outliers"), checked.text
     assert checked.outcomes("outliers") <= {"FAIL", "INCONCLUSIVE"}
 
