@@ -1,8 +1,10 @@
+import os
+
 import msgspec
 import pytest
 from tests.judge import planted
 
-from fabricgauge.app.libraries import carries, note_libraries
+from fabricgauge.app.libraries import _hash, carries, note_libraries
 from fabricgauge.model.measurement import Header, Timer
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import About, load, write_beginning
@@ -22,6 +24,12 @@ from fabricgauge.store.run_files import About, load, write_beginning
 )
 def test_what_carries_messages_is_told_by_its_name(path: str, does: bool) -> None:
     assert carries(path) == does
+
+
+def test_a_name_that_is_no_plain_file_is_not_read(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    pipe = tmp_path / "libmpi.so"
+    os.mkfifo(pipe)
+    assert _hash(str(pipe)) == ""
 
 
 def test_libraries_are_written_down_with_hashes(tmp_path) -> None:  # type: ignore[no-untyped-def]

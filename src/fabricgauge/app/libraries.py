@@ -33,7 +33,9 @@ def carries(path: str) -> bool:
 
 def _hash(path: str) -> str:
     """The beginning of its SHA-256, empty where it cannot be read."""
+    library = Path(path)
     try:
-        return hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]
+        # A node said the name: what is no plain file here might never end.
+        return hashlib.sha256(library.read_bytes()).hexdigest()[:16] if library.is_file() else ""
     except OSError:
         return ""

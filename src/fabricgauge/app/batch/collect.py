@@ -119,12 +119,8 @@ def _seen(attempt: Attempt) -> str:
 def _nothing(directory: RunDirectory, made: Sequence[BatchJob], states: dict[str, JobState]) -> str:
     """Why there is nothing, with the last words of the last job."""
     told = ", ".join(f"job {one.number} is {states.get(one.number, 'unknown')}" for one in made)
-    said = [
-        line
-        for one in made
-        for line in tail(directory.path / one.folder / f"out-{one.number}.txt")
-        if (directory.path / one.folder / f"out-{one.number}.txt").exists()
-    ]
+    printed = (directory.path / one.folder / f"out-{one.number}.txt" for one in made)
+    said = [line for file in printed if file.exists() for line in tail(file)]
     last = f"; it said: {' | '.join(said[-2:])}" if said else ""
     return f"no job of this run has begun to measure: {told or 'none was submitted'}{last}"
 
