@@ -6,12 +6,17 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 # Intel MPI and its IMB have file names of MPICH: an environment of their own, for tests.
 IMPI   := .venv-impi
+# Two at a time: much of a test is waiting. Those of one file share what they bring up.
+PYTEST := $(BIN)/pytest -n 2 --dist loadfile
+# Tests of what is measured have the machine to themselves.
+PYTEST_ALONE := $(BIN)/pytest -m alone
 
 # Debian packages: what the main job needs, what the tests need besides, what the benchmarks need.
 RUN_PACKAGES  := iproute2 util-linux g++
-TEST_PACKAGES := clang cmake chromium ethtool iperf3 iputils-ping libmpich-dev libopenmpi-dev \
-                 libsimgrid-dev mpich munge netpipe-mpich2 netpipe-openmpi netpipe-tcp openmpi-bin \
-                 openssh-client openssh-server perftest shellcheck slurm-client slurmctld slurmd
+TEST_PACKAGES := clang cmake chromium ethtool iperf3 iputils-ping libmpich-dev libnm0 \
+                 libopenmpi-dev libsimgrid-dev mpich munge netpipe-mpich2 netpipe-openmpi \
+                 netpipe-tcp netplan.io openmpi-bin openssh-client openssh-server perftest \
+                 shellcheck slurm-client slurmctld slurmd
 BENCH_PACKAGES := valgrind
 
 .PHONY: check test dev bench install install-test lint unit clean
@@ -20,10 +25,11 @@ check: install
 	$(BIN)/fabricgauge check --lab
 
 test: install-test lint unit
-	$(BIN)/pytest
+	$(PYTEST) -m "not alone"
+	$(PYTEST_ALONE)
 
 dev: $(VENV)/.dev lint
-	$(BIN)/pytest -q -m "not lab and not engine and not browser"
+	$(PYTEST) -q -m "not lab and not engine and not browser"
 
 bench: install-test
 	@scripts/install-packages $(BENCH_PACKAGES)
@@ -35,6 +41,7 @@ install: $(VENV)/.run
 
 install-test: $(VENV)/.dev $(IMPI)/.devel
 	@scripts/install-packages $(RUN_PACKAGES) $(TEST_PACKAGES)
+	@scripts/unpack-program network-manager usr/bin/nmcli build/nmcli
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -16,6 +16,7 @@ from benchmarks import (
     help_time,
     log_reading,
     message_rate,
+    odd_nodes,
     pair_scale,
     report_scale,
     simulated_detection,
@@ -38,6 +39,7 @@ def main() -> int:
     benchmarks: tuple[tuple[Benchmark, Sequence[str]], ...] = (
         (help_time.main, ()),
         (log_reading.main, ()),
+        (odd_nodes.main, ()),
         (engine_instructions.main, ()),
         (half_round_trip.main, suites),
         (message_rate.main, suites),

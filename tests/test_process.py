@@ -51,6 +51,29 @@ def test_last_words_of_a_program_that_is_ended_are_kept() -> None:
     assert (done.stdout, done.exit_code, done.timed_out) == ("before\nended\n", 7, True)
 
 
+def test_memory_is_bounded_when_a_program_prints_without_end() -> None:
+    done = process.run(["yes", "12345678"], timeout_s=60, most_bytes=1000)
+    assert done.is_full
+    assert not done.timed_out
+    assert done.wall_s < 10
+    assert done.stdout == ("12345678\n" * 112)[:1000]
+
+
+def test_output_of_just_the_bound_is_whole() -> None:
+    done = process.run(["sh", "-c", "printf 12345; printf 678 >&2"], timeout_s=60, most_bytes=8)
+    assert (done.stdout, done.stderr, done.is_full, done.exit_code) == ("12345", "678", False, 0)
+
+
+def test_endless_output_ends_when_its_time_is_up() -> None:
+    assert process.run(["yes"], timeout_s=0.2).timed_out
+
+
+@pytest.mark.parametrize("program", ["cat", "true"])
+def test_input_that_is_longer_than_a_pipe_is_read_or_refused(program: str) -> None:
+    done = process.run([program], timeout_s=60, stdin="x" * 1_000_000)
+    assert (len(done.stdout), done.exit_code) == (1_000_000 if program == "cat" else 0, 0)
+
+
 def test_group_ends_a_child_that_another_thread_waits_for() -> None:
     group = process.Group()
     ended: list[process.Completed] = []

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.app.commands import PROGRAM, SHORT, Checked, fabricgauge
 
-pytestmark = [pytest.mark.lab, pytest.mark.engine]
+pytestmark = [pytest.mark.lab, pytest.mark.engine, pytest.mark.alone]
 
 
 def test_a_healthy_lab_passes_and_its_path_is_proved(check: Callable[..., Checked]) -> None:

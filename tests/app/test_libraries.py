@@ -5,6 +5,7 @@ import pytest
 from tests.judge import planted
 
 from fabricgauge.app.libraries import _hash, carries, note_libraries
+from fabricgauge.app.transports import note_transports
 from fabricgauge.model.measurement import Header, Timer
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import About, load, write_beginning
@@ -49,3 +50,21 @@ def test_libraries_are_written_down_with_hashes(tmp_path) -> None:  # type: igno
     assert told["library libfabric.so.1"] == "/gone/libfabric.so.1, SHA-256 not known"
     assert "library libc.so.6" not in told
     assert told["MPI"] == "x"
+
+
+def test_what_the_mpi_says_that_it_uses_is_written_down(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    run = planted.run(planted.sound_launches())
+    directory = RunDirectory.create(tmp_path / "runs")
+    about = About("", (), {"MPI": "openmpi 4.1.4"})
+    write_beginning(directory, about, run.fabric, run.plan)
+    folder = directory.raw(f"launch-{run.launches[0].number:02}-1")
+    (folder / "stdout.jsonl").write_text('{"record": "mca: bml: Using ib btl for send to x"}\n')
+    note_transports(directory, msgspec.structs.replace(run, environment=about.environment))
+    assert not (directory.path / "transports.json").exists()
+    (folder / "stderr.txt").write_text(
+        "[c1:1] mca: bml: Using tcp btl for send to [[1,1],1] on node c2\n"
+        "[c2:1] mca: bml: Using vader btl for send to [[1,1],1] on node c2\n"
+    )
+    note_transports(directory, msgspec.structs.replace(run, environment=about.environment))
+    network = run.launches[0].network
+    assert load(directory).environment[f"carried by, over {network}"] == "btl tcp, btl vader"

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.app.commands import Checked, fabricgauge, until
 
-pytestmark = [pytest.mark.lab]
+pytestmark = [pytest.mark.lab, pytest.mark.alone]
 
 ALL_PAIRS = ("--patterns", "all_pairs_latency,all_pairs_bandwidth")
 

@@ -25,6 +25,9 @@ LONG = (
 )  # fmt: skip
 
 
+TINY = ("--patterns", "latency", "--sizes", "8", "--case-budget", "0.1")
+
+
 @pytest.fixture(scope="module")
 def slurm() -> Iterator[LabState]:
     with slurm_lab("submit") as state:
@@ -90,6 +93,37 @@ def test_many_nodes_and_a_second_job_for_whoever_is_suspected(
     assert checked.outcomes("outliers") <= {"FAIL", "INCONCLUSIVE"}
 
 
+def test_each_pair_can_be_a_job_of_its_own(slurm: LabState, tmp_path: Path) -> None:
+    """One at a time is handed over; the others follow later, and the slow node is named."""
+    lab(slurm, "fault", "rate", "c3", "net1", "100M")
+    try:
+        words = ("-w", "c[1-3]", "--pair-jobs", "--network", "net1", "-o", str(tmp_path))
+        begun = on_head(slurm, "submit", *words, "--launches", "2", "--no-wait")
+        assert begun.returncode == 0, begun.stderr
+        assert "Not in the queue yet: 2 of the pairs" in begun.stderr
+        (run,) = tmp_path.glob("2*")
+        checked = Checked(on_head(slurm, "submit", "--resume", str(run)), tmp_path)
+    finally:
+        lab(slurm, "heal")
+    assert checked.outcomes("placement") == {"PASS"}, checked.text
+    assert checked.outcomes("completeness") == {"PASS"}, checked.text
+    assert "c3" in checked.words("outliers"), checked.text
+    measured = [one for one in jobs(RunDirectory(checked.path)) if len(one.launches[0].nodes) == 2]
+    assert len(measured) >= 3
+    until_nothing_is_left(slurm, tmp_path)
+
+
+def test_pair_jobs_say_what_they_need(slurm: LabState, tmp_path: Path) -> None:
+    unnamed = on_head(slurm, "submit", "-N3", "--pair-jobs", "-o", str(tmp_path))
+    assert (unnamed.returncode, "give them with -w" in unnamed.stderr) == (2, True)
+    nowhere = on_head(slurm, "submit", "-w", "c[1-3]", "--pair-jobs", "-o", str(tmp_path))
+    assert (nowhere.returncode, "needs --network" in nowhere.stderr) == (2, True)
+    words = ("--dry-run", "-w", "c[1-3]", "--pair-jobs", "--network", "net1", "-o", str(tmp_path))
+    shown = on_head(slurm, "submit", *words)
+    assert "# one of 3 jobs" in shown.stdout
+    assert not list(tmp_path.glob("2*"))
+
+
 def test_collect_does_what_nobody_waited_for(slurm: LabState, tmp_path: Path) -> None:
     run, job = submitted(slurm, tmp_path, *SHORT)
     done = on_head(slurm, "collect", run.name[:16], "-o", str(tmp_path))
@@ -153,6 +187,33 @@ def test_its_own_death_stops_no_job(slurm: LabState, tmp_path: Path) -> None:
     assert checked.outcomes("completeness") == {"PASS"}, checked.text
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_submit_names_what_goes_on(
+    number: int, slurm: LabState, tmp_path: Path
+) -> None:
+    """Also where the program on the lab's head waits, and only the one outside is interrupted."""
+    words = ("submit", "--lab", slurm.name, "-o", str(tmp_path), *LONG)
+    with subprocess.Popen([PROGRAM, *words], stderr=subprocess.PIPE, text=True) as running:
+        until(lambda: bool(list(tmp_path.glob("*/raw/launch-01-1"))), 60, "a launch")
+        running.send_signal(number)
+        _, said = running.communicate(timeout=30)
+    (run,) = tmp_path.glob("2*")
+    (job,) = jobs(RunDirectory(run))
+    assert running.returncode == 130
+    assert f"lab exec --name {slurm.name} head -- scancel {job.number} ends it" in said
+    assert f"fabricgauge collect --lab {slurm.name} {run}" in said
+    on(slurm, "head", "scancel", job.number)
+    collected = fabricgauge("collect", "--lab", slurm.name, str(run))
+    assert f"job {job.number}: cancelled" in collected.stderr
+    until_nothing_is_left(slurm, tmp_path)
+
+
+def test_no_job_is_left_in_a_lab_that_is_removed() -> None:
+    done = fabricgauge("submit", "--lab", "--no-wait")
+    assert done.returncode == 2
+    assert "lab up --slurm" in done.stderr
+
+
 def test_hostile_names_arrive_as_data(slurm: LabState, tmp_path: Path) -> None:
     root = tmp_path / "a 'b\" $(touch x) %j\n#SBATCH -N9"
     name = "j 'n\" $(touch x)\n`touch x`"
@@ -164,6 +225,43 @@ def test_hostile_names_arrive_as_data(slurm: LabState, tmp_path: Path) -> None:
     assert checked.outcomes("placement") == {"PASS"}, checked.text
     assert not list(tmp_path.rglob("x"))
     assert not Path("x").exists()
+
+
+def test_an_option_that_a_resumption_does_not_heed_is_refused(
+    slurm: LabState, tmp_path: Path
+) -> None:
+    done = on_head(slurm, "submit", "--resume", "latest", "-p", "normal", "-o", str(tmp_path))
+    assert (done.returncode, "takes --partition from the run" in done.stderr) == (2, True)
+
+
+def test_a_job_that_is_submitted_from_another_one_is_none_of_its_steps(
+    slurm: LabState, tmp_path: Path
+) -> None:
+    """The allocation counts memory by processor, the job by node; a step may have one of them."""
+    inside = ("salloc", "-Q", "-N1", "-w", "c3", "--mem-per-cpu=10", str(PROGRAM), "submit")
+    words = ("-w", "c[1-2]", "--sbatch=--mem=100", "-o", str(tmp_path), *TINY)
+    done = subprocess.run(
+        [*entry(slurm, "head"), *inside, *words],
+        capture_output=True, text=True, timeout=200, check=False,
+    )  # fmt: skip
+    assert Checked(done, tmp_path).outcomes("completeness") == {"PASS"}, done.stderr
+
+
+def test_steps_have_the_jobs_variables_where_jobs_begin_without_any(
+    slurm: LabState, tmp_path: Path
+) -> None:
+    words = ("submit", "--sbatch=--export=NONE", "--launcher", "srun", "-o", str(tmp_path), *TINY)
+    checked = Checked(on_head(slurm, *words), tmp_path)
+    assert checked.outcomes("completeness") == {"PASS"}, checked.text
+    assert "FAIL" not in checked.outcomes("path"), checked.text
+
+
+def test_a_network_that_the_nodes_do_not_have_is_told_with_those_they_have(
+    slurm: LabState, tmp_path: Path
+) -> None:
+    done = on_head(slurm, "submit", "--network", "10.99.0.0/24", "-o", str(tmp_path), *TINY)
+    assert done.returncode == 3
+    assert "c1, c2 have net1 (10.77.0.0/24)" in done.stderr
 
 
 def test_nodes_can_be_those_that_slurm_calls_idle(slurm: LabState, tmp_path: Path) -> None:

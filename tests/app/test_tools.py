@@ -35,6 +35,7 @@ def test_iperf3_is_proved_and_judged_in_both_directions(check: Callable[..., Che
     assert any("mean per connection" in what for what in told), told
 
 
+@pytest.mark.alone
 def test_iperf3_on_a_slow_link_fails_it(
     lab: Callable[..., str], check: Callable[..., Checked], fault: Callable[..., None]
 ) -> None:

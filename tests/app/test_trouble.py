@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.app.commands import SHORT, Lab, fabricgauge, until
 
-pytestmark = [pytest.mark.lab, pytest.mark.engine]
+pytestmark = [pytest.mark.lab, pytest.mark.engine, pytest.mark.alone]
 
 #: Long enough to be caught in the middle: every size, at least 0.4 s each.
 LONG = ("--patterns", "latency,bandwidth", "--case-budget", "0.4", "--half-width", "0.0001")
@@ -85,6 +85,20 @@ def test_an_interrupt_keeps_what_was_measured_and_says_how_to_go_on(
     (run,) = tmp_path.glob("2*.partial")
     assert (run / "report.html").exists()
     assert not marked_processes(identity(run))
+
+
+def test_a_check_in_a_lab_of_its_own_is_resumed_in_another_like_it(
+    start: Start, tmp_path: Path
+) -> None:
+    child = start("--lab", "-N", "3", "--patterns", "all_pairs_latency,all_pairs_bandwidth")
+    until(lambda: bool(list(tmp_path.glob("2*/results.jsonl"))), 60, "the first record")
+    child.send_signal(signal.SIGINT)
+    child.communicate(timeout=60)
+    (run,) = tmp_path.glob("2*.partial")
+    resumed = fabricgauge("check", "-o", str(tmp_path), "--resume", run.name)
+    assert resumed.returncode in (0, 1, 3), resumed.stderr
+    report = json.loads((tmp_path / identity(run) / "report.json").read_text())
+    assert [node["name"] for node in report["run"]["fabric"]["nodes"]] == ["c1", "c2", "c3"]
 
 
 def test_a_killed_launcher_ends_in_a_clear_message(lab: Lab, start: Start, tmp_path: Path) -> None:

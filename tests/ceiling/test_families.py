@@ -4,6 +4,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.ceiling.sums import of, worked_out
 
 from fabricgauge.ceiling import infiniband, omni_path, pcie_link, roce
 from fabricgauge.ceiling.pcie_link import PcieLink
@@ -13,16 +14,6 @@ from fabricgauge.ceiling.technologies import CEILINGS, ceiling
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling, Step
 from fabricgauge.model.fabric import Member, Network
-
-
-def worked_out(network: Network) -> Ceiling:
-    found = ceiling(network)
-    assert isinstance(found, Ceiling), found
-    return found
-
-
-def of(text: str) -> Ceiling:
-    return worked_out(stated_network(text))
 
 
 def step(found: Ceiling, label: str) -> Step:

@@ -85,6 +85,12 @@ def test_the_reason_of_an_unreachable_node_is_the_programs_own() -> None:
     assert "No route to host" in kept["c9"]
 
 
+def test_a_shell_that_refuses_on_standard_output_is_quoted() -> None:
+    door = Door("c9", ("sh", "-c", "echo 'This account is currently not available.'; exit 1"))
+    fabric, _ = found(door)
+    assert "This account is currently not available." in fabric.unreached[0].reason
+
+
 def test_a_missing_launcher_is_a_reason_too() -> None:
     fabric, _ = found(Door("c9", ("/nonexistent/ssh",)))
     assert "/nonexistent/ssh" in fabric.unreached[0].reason

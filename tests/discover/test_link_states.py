@@ -7,10 +7,11 @@ import pytest
 
 from fabricgauge.discover.interface import discover, link_states
 from fabricgauge.lab.down import down
+from fabricgauge.lab.fault_kinds import LinkDown, MtuChange
 from fabricgauge.lab.faults import heal, inject
 from fabricgauge.lab.reach import declared_networks, reach
 from fabricgauge.lab.spec import LabSpec, NetworkSpec
-from fabricgauge.lab.state import LabState, LinkDown, MtuChange
+from fabricgauge.lab.state import LabState
 from fabricgauge.lab.up import up
 
 pytestmark = pytest.mark.lab

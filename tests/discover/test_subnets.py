@@ -1,7 +1,9 @@
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fabricgauge.discover.addresses import Free, Subnet
 from fabricgauge.discover.subnets import networks
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
@@ -185,3 +187,31 @@ def test_each_address_is_in_one_network_at_most_and_each_network_joins_two_nodes
     assert all(len({m.node for m in network.members}) >= 2 for network in found)
     assert len({network.name for network in found}) == len(found)
     assert networks(nodes, wanted) == found
+
+
+def test_a_port_without_a_link_does_not_hide_the_rate_of_the_others() -> None:
+    down = msgspec.structs.replace(port("e", "10.0.0.3/24", speed_bit_s=None), carrier=False)
+    nodes = (
+        node("a", port("e", "10.0.0.1/24")), node("b", port("e", "10.0.0.2/24")), node("c", down)
+    )  # fmt: skip
+    (found,) = networks(nodes, ())
+    assert found.rate_bit_s == 1e9
+    assert len(found.members) == 3
+
+
+def test_subnets_of_one_link_each_are_no_work_that_grows_with_their_square() -> None:
+    """Counted in what is looked at: 2,000 links that are routed have 2,000 subnets."""
+    looked = 0
+
+    class Counted(Free):
+        def _numbers(self, subnet: Subnet) -> list[int]:
+            nonlocal looked
+            found = super()._numbers(subnet)
+            looked += len(found)
+            return found
+
+    nodes = tuple(node(f"n{n}", port("e", f"10.{n // 128}.{n % 128}.1/31")) for n in range(2000))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fabricgauge.discover.subnets.Free", Counted)
+        assert networks(nodes, ()) == ()
+    assert looked <= 2 * len(nodes)

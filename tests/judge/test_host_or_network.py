@@ -150,3 +150,29 @@ def test_a_steady_figure_just_below_the_ceiling_is_no_lower_link_rate() -> None:
 
 def test_a_steady_figure_at_four_fifths_may_be_a_lower_link_rate() -> None:
     assert overall(planted.verdicts(waiting(0.8))) is Outcome.FAIL
+
+
+def slower_from(message_bytes: int, factor: float) -> Change:
+    def change(measurement: Measurement) -> Measurement:
+        times = measurement.times
+        if times is None or measurement.message_bytes < message_bytes:
+            return measurement
+        slower = {
+            name: getattr(times, name) * factor
+            for name in ("minimum_s", "median_s", "low_s", "high_s", "maximum_s")
+        }
+        return msgspec.structs.replace(measurement, times=msgspec.structs.replace(times, **slower))
+
+    return change
+
+
+def test_what_larger_messages_do_not_hold_is_no_wire_although_a_lower_rate_would_fit() -> None:
+    """A host whose best size happens to be as fast as a link of a tenth of the rate."""
+    run = with_loopback(0.0995, 14e6)
+    assert overall(planted.verdicts(run)) is Outcome.FAIL
+    *measured, reference = run.launches
+    launches = (*planted.changed(measured, slower_from(256 * 1024, 1.3)), reference)
+    falls = msgspec.structs.replace(run, launches=launches)
+    verdicts = planted.verdicts(falls)
+    assert Outcome.FAIL not in planted.outcomes(verdicts, "fraction")
+    assert planted.the(verdicts, "host-limited", Outcome.INCONCLUSIVE)

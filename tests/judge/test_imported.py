@@ -235,8 +235,10 @@ def test_one_log_of_rdma_lowers_no_other_log_s_floor() -> None:
     assert outcomes(run(rdma))["floor"] is Outcome.PASS
 
 
-def test_rdma_is_not_held_against_tcp_s_ceiling() -> None:
-    of = run(curve({1 << 20: 1.03 * LIMIT}, transport="rdma"))
+@pytest.mark.parametrize("technology", ["ethernet", "ipoib"])
+def test_rdma_is_not_held_against_tcp_s_ceiling(technology: str) -> None:
+    on = network(technology, 1e9)
+    of = run(curve({1 << 20: 1.03 * LIMIT}, transport="rdma"), network=on)
     found = outcomes(of)
     assert found["overall"] is Outcome.INCONCLUSIVE
     verdict = next(one for one in judge(of, {"1GbE": CEILING}) if one.rule == "fraction")

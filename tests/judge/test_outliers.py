@@ -3,10 +3,12 @@
 from itertools import combinations
 
 import msgspec
+import pytest
 from tests.judge import planted
 from tests.judge import planted_fabric as many
 
 from fabricgauge.judge.judging import exit_status, overall
+from fabricgauge.model.run import Launch
 from fabricgauge.model.verdict import Outcome
 
 
@@ -55,6 +57,110 @@ def test_a_node_that_is_fast_alone_was_slowed_by_others() -> None:
     assert verdict.outcome is Outcome.WARN
     assert "conspicuous" in verdict.summary
     assert any("not when measured again alone" in line for line in verdict.evidence)
+
+
+def waiting(launch: Launch, shares: dict[int, float], pattern: str = "") -> Launch:
+    """The same launch; these ranks waited for a processor for that share of each case's time."""
+    return msgspec.structs.replace(
+        launch,
+        measurements=tuple(
+            msgspec.structs.replace(
+                one,
+                processors=tuple(
+                    msgspec.structs.replace(
+                        planted.QUIET, rank=end, run_delay_s=shares.get(end, 0.0) * one.wall_s
+                    )
+                    for end in (one.origin, one.target)
+                ),
+            )
+            if pattern in ("", one.pattern)
+            else one
+            for one in launch.measurements
+        ),
+    )
+
+
+def unsteady(launch: Launch) -> Launch:
+    """The same launch; intervals are as wide as beside other work."""
+    return msgspec.structs.replace(
+        launch,
+        measurements=tuple(
+            msgspec.structs.replace(
+                one,
+                times=msgspec.structs.replace(
+                    one.times, low_s=0.95 * one.times.median_s, high_s=1.05 * one.times.median_s
+                ),
+            )
+            for one in launch.measurements
+            if one.times is not None
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("share", "own", "others", "outcome"),
+    [
+        (0.9, 0.35, 0.0, Outcome.INCONCLUSIVE),  # a third of the time accounts for a tenth
+        (0.9, 0.35, 0.35, Outcome.INCONCLUSIVE),  # all hosts are busy
+        (0.9, 0.2, 0.0, Outcome.FAIL),  # a fifth is below what counts
+        (0.25, 0.35, 0.0, Outcome.FAIL),  # three quarters are missing: waiting is not why
+        (0.25, 0.6, 0.6, Outcome.FAIL),  # the others waited as long, and are fast
+        (0.25, 0.8, 0.0, Outcome.INCONCLUSIVE),
+    ],
+)
+def test_a_host_that_waited_for_processors_accounts_for_no_more_than_it_can(
+    share: float, own: float, others: float, outcome: Outcome
+) -> None:
+    slowed = many.slow(2, share=share)
+    first = many.launch(8, many.rounds(8, slowed))
+    ranks = dict.fromkeys(range(8), others) | {2: own}
+    second = unsteady(waiting(many.again(8, everybody(8), slowed), ranks))
+    (verdict,) = planted.by_rule(many.verdicts(many.run(first, second)), "outliers")
+    assert verdict.outcome is outcome, verdict
+    told = [line for line in verdict.evidence if "had to wait for a processor" in line]
+    assert bool(told) == (outcome is Outcome.INCONCLUSIVE)
+    assert verdict.cause.startswith("other work on the nodes") == bool(told)
+
+
+def late(*ranks: int, times: float) -> many.Pairs:
+    """Whatever these ranks send or receive takes that many times as long."""
+    return lambda one, other: many.even(one, other) * (times if {one, other} & set(ranks) else 1.0)
+
+
+@pytest.mark.parametrize(
+    ("times", "own", "outcome"),
+    [
+        (1.6, 0.0, Outcome.FAIL),
+        (1.6, 0.7, Outcome.INCONCLUSIVE),  # two ranks took turns on one processor
+        (4.0, 0.3, Outcome.FAIL),  # a third of the time is not three quarters
+    ],
+)
+def test_a_latency_is_excused_by_what_accounts_for_it(
+    times: float, own: float, outcome: Outcome
+) -> None:
+    slowed = late(2, times=times)
+    first = many.launch(8, many.rounds(8, latencies=slowed))
+    second = waiting(many.again(8, everybody(8), many.sound, slowed), {2: own})
+    (verdict,) = planted.by_rule(many.verdicts(many.run(first, second)), "outliers")
+    assert verdict.outcome is outcome, verdict
+
+
+def test_one_effect_that_nothing_excuses_is_enough() -> None:
+    slowed, delayed = many.slow(2, share=0.6), late(2, times=1.3)
+    first = many.launch(8, many.rounds(8, slowed, delayed))
+    again = unsteady(many.again(8, everybody(8), slowed, delayed))
+    second = waiting(again, {2: 0.35}, "bandwidth")
+    (verdict,) = planted.by_rule(many.verdicts(many.run(first, second)), "outliers")
+    assert verdict.outcome is Outcome.FAIL
+    assert "latency at 8 B 30.0 % higher" in verdict.summary
+
+
+def test_a_wire_that_is_slow_is_not_excused_by_a_busy_host() -> None:
+    slowed = many.slow(2, share=0.4)
+    first = many.launch(8, many.rounds(8, slowed))
+    second = waiting(many.again(8, everybody(8), slowed), {2: 0.5})
+    (verdict,) = planted.by_rule(many.verdicts(many.run(first, second)), "outliers")
+    assert verdict.outcome is Outcome.FAIL
 
 
 def test_one_slow_direction_is_told_from_the_other() -> None:

@@ -169,3 +169,13 @@ def test_a_launch_that_sent_too_little_is_a_doubt_only_beside_one_that_proved_th
     verdict = planted.the(beside, "path", Outcome.WARN)
     assert "launch 2: too little payload" in verdict.summary
     assert planted.outcomes(planted.verdicts(planted.run([few])), "path") == {Outcome.INCONCLUSIVE}
+
+
+def test_suspects_measured_again_with_small_messages_only_leave_no_doubt() -> None:
+    few = planted.launch([planted.measurement(planted.Sample("latency", 8, 0, 9e-6))], 2)
+    again = msgspec.structs.replace(few, purpose="again")
+    beside = planted.verdicts(planted.run([*planted.sound_launches()[:1], again]))
+    verdict = planted.the(beside, "path", Outcome.PASS)
+    assert any("launch 2: too little payload" in line for line in verdict.evidence)
+    alone = planted.verdicts(planted.run([again]))
+    assert planted.outcomes(alone, "path") == {Outcome.INCONCLUSIVE}

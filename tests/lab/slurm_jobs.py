@@ -44,6 +44,13 @@ def node_state(state: LabState, node: str) -> str:
     return on(state, "head", "sinfo", "-h", "-N", "-n", node, "-o", "%T").strip()
 
 
+def agents(state: LabState) -> tuple[int, int]:
+    """How many of slurmctld's agents send something now, and what waits to be sent again."""
+    shown = on(state, "head", "sdiag")
+    counts = dict(re.findall(r"(Agent count|Agent queue size):\s+(\d+)", shown))
+    return int(counts["Agent count"]), int(counts["Agent queue size"])
+
+
 def until(holds: Callable[[], bool], *what: object) -> None:
     """Wait until something holds; a failure says what did not."""
     deadline = time.monotonic() + PATIENCE_S

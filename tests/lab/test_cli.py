@@ -3,9 +3,20 @@
 import pytest
 from click.testing import CliRunner
 
-from fabricgauge.cli.lab import lab, parse_fault, parse_network
+from fabricgauge.cli.lab import lab, parse_network
+from fabricgauge.cli.lab_faults import parse_fault
+from fabricgauge.lab.fault_kinds import (
+    AddressChange,
+    HostsEntry,
+    LinkDown,
+    Loss,
+    MemoryLock,
+    MtuChange,
+    PortRate,
+    RateLimit,
+    StrayFrames,
+)
 from fabricgauge.lab.spec import NetworkSpec
-from fabricgauge.lab.state import LinkDown, MtuChange, RateLimit
 from fabricgauge.model.errors import UsageError
 
 
@@ -28,12 +39,28 @@ def test_fault_is_what_the_words_say() -> None:
     assert parse_fault("rate-in", "c1", "net1", "100M") == RateLimit("c1", "net1", 1e8, "in")
     assert parse_fault("rate-out", "c1", "net1", "1G") == RateLimit("c1", "net1", 1e9, "out")
     assert parse_fault("mtu", "c1", "net1", "9000") == MtuChange("c1", "net1", 9000)
+    assert parse_fault("port-rate", "c1", "net1", "100M") == PortRate("c1", "net1", 1e8)
+    assert parse_fault("address", "c1", "net1", "10.0.0.1/8") == AddressChange(
+        "c1", "net1", "10.0.0.1/8"
+    )
+    assert parse_fault("hosts", "c1", "net1", "c2=10.0.0.9") == HostsEntry(
+        "c1", "net1", "c2", "10.0.0.9"
+    )
+    assert parse_fault("loss", "c1", "net1", "25%") == Loss("c1", "net1", 0.25)
+    assert parse_fault("drops", "c1", "net1", "50") == StrayFrames("c1", "net1", 50)
+    assert parse_fault("memlock", "c1", "", "65536") == MemoryLock("c1", 65536)
 
 
 @pytest.mark.parametrize(
-    ("kind", "value"), [("rate", None), ("mtu", None), ("link-down", "1G"), ("link-up", "1G")]
-)
-def test_fault_fails_when_its_value_is_missing_or_too_much(kind: str, value: str | None) -> None:
+    ("kind", "value"),
+    [
+        ("rate", None), ("mtu", None), ("link-down", "1G"), ("link-up", "1G"), ("address", None),
+        ("hosts", "10.0.0.9"), ("loss", "much"), ("drops", ""), ("memlock", "64K"),
+    ],
+)  # fmt: skip
+def test_fault_fails_when_its_value_is_missing_or_not_of_its_kind(
+    kind: str, value: str | None
+) -> None:
     with pytest.raises(UsageError, match=f"lab fault {kind}"):
         parse_fault(kind, "c1", "net1", value)
 
@@ -42,5 +69,6 @@ def test_fault_list_names_every_kind() -> None:
     shown = CliRunner().invoke(lab, ["fault", "--name", "t-lab-none", "--list"])
     assert shown.exit_code == 0
     assert [line.split()[0] for line in shown.output.splitlines()] == [
-        "link-down", "link-up", "rate", "rate-in", "rate-out", "mtu",
+        "link-down", "link-up", "rate", "rate-in", "rate-out", "port-rate", "mtu",
+        "address", "hosts", "loss", "drops", "memlock",
     ]  # fmt: skip

@@ -3,17 +3,19 @@
 import msgspec
 import pytest
 
-from fabricgauge.lab import faults, inside
-from fabricgauge.lab.state import (
+from fabricgauge.lab import faults, inside, link_faults, node_faults
+from fabricgauge.lab.fault_kinds import (
+    AddressChange,
     Fault,
-    Holder,
-    LabNetwork,
-    LabNode,
-    LabState,
+    HostsEntry,
     LinkDown,
+    Loss,
+    MemoryLock,
     MtuChange,
     RateLimit,
+    StrayFrames,
 )
+from fabricgauge.lab.state import Holder, LabNetwork, LabNode, LabState
 from fabricgauge.model.errors import LabError
 
 HOLDER = Holder(1, 1, 1)
@@ -21,7 +23,8 @@ HOLDER = Holder(1, 1, 1)
 
 @pytest.fixture
 def state(monkeypatch: pytest.MonkeyPatch) -> LabState:
-    monkeypatch.setattr(faults, "_apply", lambda *_: None)
+    monkeypatch.setattr(link_faults, "apply", lambda *_: None)
+    monkeypatch.setattr(node_faults, "apply", lambda state: state)
     monkeypatch.setattr(faults, "save", lambda _: None)
     monkeypatch.setattr(inside, "batch", lambda *_: None)
     return LabState(
@@ -63,8 +66,34 @@ def test_heal_ends_only_what_it_is_asked_for(state: LabState) -> None:
         (LinkDown("c1", "net9"), "no network 'net9'; it has net1"),
         (RateLimit("c1", "net1", 0), "rate 0 bit/s of c1 in net1"),
         (MtuChange("c1", "net1", 9), "MTU 9 of c1 in net1"),
+        (AddressChange("c1", "net1", "10.77.0.12/24 dev eth9"), "cannot be an address of c1"),
+        (AddressChange("c1", "net1", "10.77.0.12/33"), "cannot be an address of c1"),
+        (AddressChange("c1", "net1", "::1/64"), "cannot be an address of c1"),
+        (HostsEntry("c1", "net1", "c9", "10.0.0.1"), "no node 'c9'"),
+        (HostsEntry("c1", "net1", "c2", "10.0.0.1\n"), "cannot be an address"),
+        (Loss("c1", "net1", 0.0), "lost share of c1 in net1"),
+        (Loss("c1", "net1", float("nan")), "lost share of c1 in net1"),
+        (StrayFrames("c1", "net1", 0.0), "stray frames per second"),
+        (MemoryLock("c1", 0), "memory limit of c1"),
     ],
 )
 def test_inject_fails_when_the_fault_cannot_be(state: LabState, fault: Fault, message: str) -> None:
     with pytest.raises(LabError, match=message):
         faults.inject(state, fault)
+
+
+def test_a_fault_of_a_node_alone_is_healed_with_the_node_and_not_with_a_network(
+    state: LabState,
+) -> None:
+    low = MemoryLock("c1", 65536)
+    state = faults.inject(state, low)
+    assert faults.heal(state, None, "net1").faults == (low,)
+    assert faults.heal(state, "c1").faults == ()
+
+
+def test_wrong_entries_of_several_names_stand_side_by_side(state: LabState) -> None:
+    one, other = (HostsEntry("c1", "net1", name, "10.0.0.9") for name in ("c1", "c2"))
+    state = faults.inject(faults.inject(state, one), other)
+    assert state.faults == (one, other)
+    again = HostsEntry("c1", "net1", "c2", "10.0.0.8")
+    assert faults.inject(state, again).faults == (one, again)

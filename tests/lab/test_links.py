@@ -9,12 +9,13 @@ from contextlib import ExitStack
 import pytest
 from tests.lab.conftest import MakeLab, on, stream_bytes_per_s
 
+from fabricgauge.lab.fault_kinds import LinkDown, MtuChange, RateLimit
 from fabricgauge.lab.faults import heal, inject
 from fabricgauge.lab.reach import entry
 from fabricgauge.lab.spec import NetworkSpec
-from fabricgauge.lab.state import LabState, LinkDown, MtuChange, RateLimit
+from fabricgauge.lab.state import LabState
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.alone]
 
 #: 100 Mb/s, MTU 1500, TCP timestamps: 1448 payload octets per 1538 on the wire.
 CEILING_BYTES_PER_S = 1e8 / 8 * 1448 / 1538

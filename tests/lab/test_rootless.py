@@ -20,10 +20,10 @@ USER = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "en
 SCRIPT = """
 import subprocess, sys
 from fabricgauge.lab.down import down
+from fabricgauge.lab.fault_kinds import Loss, MemoryLock, RateLimit, StrayFrames
 from fabricgauge.lab.faults import heal, inject
 from fabricgauge.lab.reach import reach
 from fabricgauge.lab.spec import LabSpec
-from fabricgauge.lab.state import RateLimit
 from fabricgauge.lab.status import status
 from fabricgauge.lab.up import up
 name = sys.argv[1]
@@ -31,7 +31,11 @@ state = up(LabSpec(name))
 try:
     doors = reach(state)
     print(state.rootless, status(name)[0].standing)
-    inject(state, RateLimit("c1", "net1", 1e8))
+    for fault in (
+        RateLimit("c1", "net1", 1e8), Loss("c1", "net1", 0.5),
+        StrayFrames("c1", "net1", 5), MemoryLock("c1", 65536),
+    ):
+        state = inject(state, fault)
     heal(state)
     argv = [*doors.head_prefix, doors.agent, "-x", "c2", "uname -n; getent hosts c1; tc qdisc"]
     subprocess.run(argv, check=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.lab.conftest import MakeLab, marked, on
-from tests.lab.slurm_jobs import await_job, job, node_state, submit, until
+from tests.lab.slurm_jobs import agents, await_job, job, node_state, submit, until
 from tests.lab.test_lab import FABRICGAUGE
 
 from fabricgauge.lab import tools
@@ -49,9 +49,11 @@ def test_node_goes_down_and_its_job_fails_or_waits_when_the_node_is_killed(
     assert node_state(slurm_lab, "c2") == "down*"
     assert on(slurm_lab, "head", "srun", "-N1", "uname", "-n") == "c1\n"
 
-    # Slurm lets a job that lost its node wait for two minutes, which is not what is tried.
-    on(slurm_lab, "head", "scontrol", "update", f"JobId={waits}", "StartTime=now")
+    # What ends the job's first start is still sent to the node, and would end its second one:
+    # Slurm lets such a job wait for two minutes. Here it waits until nothing is being sent.
+    until(lambda: agents(slurm_lab) == (0, 0), "slurmctld has sent everything")
     cluster.start(load_complete(slurm_lab.name), "c2")
+    on(slurm_lab, "head", "scontrol", "update", f"JobId={waits}", "StartTime=now")
     await_job(slurm_lab, waits, "RUNNING")
 
 

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricgauge.model.errors import UsageError
-from fabricgauge.plan.design import MOST_ARMS, design, factor
+from fabricgauge.plan.design import AS_IT_IS, MOST_ARMS, design, factor
 
 LEVELS = st.lists(st.sampled_from("abc"), min_size=2, max_size=3)
 
@@ -40,8 +40,15 @@ def test_what_is_no_factor_is_refused(said: str) -> None:
         factor(said)
 
 
-def test_levels_of_a_variable_may_be_anything_but_a_comma() -> None:
-    assert factor("env:UCX_TLS=$(touch x) ;,").levels == ("$(touch x) ;", "")
+def test_levels_of_a_variable_may_be_anything() -> None:
+    assert factor("env:A=$(touch x) ;,b").levels == ("$(touch x) ;", "b")
+    assert factor(r"env:UCX_TLS=tcp\,self,rc\,self\,sm").levels == ("tcp,self", "rc,self,sm")
+
+
+def test_an_empty_level_leaves_a_variable_as_it_is() -> None:
+    assert factor("env:UCX_RNDV_THRESH=,8K").levels == (AS_IT_IS, "8K")
+    with pytest.raises(UsageError, match="a level is empty"):
+        factor("mpi=mpich,")
 
 
 def test_too_many_combinations_and_factors_twice_are_refused() -> None:

@@ -3,6 +3,7 @@ import pytest
 from tests.report import fabric_sample
 
 from fabricgauge.model.pairs import FabricResult, Finding
+from fabricgauge.model.verdict import Outcome, Verdict
 from fabricgauge.report import fabric_words
 
 NODES = fabric_sample.names(8)
@@ -26,9 +27,27 @@ def test_faults_come_before_oversubscription() -> None:
         fabric_sample.analysis(NODES, "bandwidth", 2), findings=(crossing, fault)
     )
     judged = msgspec.structs.replace(JUDGED, fabric=FabricResult((analysis,)))
-    assert [one.fault for one in fabric_words.findings(judged)] == [True, False]
+    assert [one.kind for one in fabric_words.findings(judged)] == ["FAULT", "PROPERTY"]
     assert "no defect" in fabric_words.findings(judged)[1].sentence
-    assert fabric_words.verdict(analysis) == "1 named at fault, oversubscribed"
+    assert fabric_words.verdict(analysis) == "1 slower than the others, oversubscribed"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "kind", "heading"),
+    [
+        (Outcome.FAIL, "FAULT", "Who is at fault"),
+        (Outcome.INCONCLUSIVE, "SUSPECTED", "Who is at fault: suspected, but not confirmed"),
+    ],
+)
+def test_a_finding_is_told_as_sure_as_its_verdict(
+    outcome: Outcome, kind: str, heading: str
+) -> None:
+    of_n3 = f"{JUDGED.fabric.analyses[0].matrix.network}, n3, sending"
+    judged = msgspec.structs.replace(JUDGED, verdicts=(Verdict("outliers", outcome, of_n3, ""),))
+    (named,) = found = fabric_words.findings(judged)
+    assert named.kind == kind
+    assert fabric_words.heading(found) == heading
+    assert ("not confirmed" in named.sentence) == (kind == "SUSPECTED")
 
 
 def test_nobody_is_named_when_nobody_is() -> None:

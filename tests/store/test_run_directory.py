@@ -4,6 +4,7 @@ import pytest
 
 from fabricgauge.model.errors import StoreError
 from fabricgauge.model.fabric import Fabric
+from fabricgauge.model.finding import Command, Finding, Severity
 from fabricgauge.model.measurement import Footer
 from fabricgauge.model.plan import Plan, Stopping
 from fabricgauge.model.run import Ended
@@ -16,6 +17,7 @@ from fabricgauge.store.run_files import (
     append_record,
     load,
     write_beginning,
+    write_preflight,
 )
 
 ABOUT = About("2026-11-21T20:00:00Z", ("fabricgauge", "check"), {"python": "3.11"})
@@ -35,6 +37,19 @@ def test_a_run_can_be_loaded_from_its_first_moment(directory: RunDirectory) -> N
     run = load(directory)
     assert run.command == ABOUT.command
     assert not run.complete
+
+
+def test_a_run_without_a_preflight_loads_and_one_with_it_keeps_its_findings(
+    directory: RunDirectory,
+) -> None:
+    assert load(directory).preflight == ()
+    command = Command("c2", ("ip", "link", "set", "dev", "eth0", "up"))
+    found = Finding(
+        "link", Severity.FAIL, "c2:eth0", "is switched off", ("c2:eth0 is not UP",), "why", "mend",
+        ("c2",), "net1", (command,),
+    )  # fmt: skip
+    write_preflight(directory, (found,))
+    assert load(directory).preflight == (found,)
 
 
 def test_a_finished_run_loses_its_suffix_and_keeps_its_identity(directory: RunDirectory) -> None:
@@ -116,6 +131,14 @@ def test_a_run_is_found_by_identity_beginning_and_latest(
 ) -> None:
     for name in (directory.identity, directory.identity[:12], "latest", str(directory.path)):
         assert find(tmp_path, name).path == directory.path
+
+
+def test_a_run_is_found_by_the_name_that_it_had_before_it_was_complete(
+    tmp_path: Path, directory: RunDirectory
+) -> None:
+    before = str(directory.path)
+    directory.finish()
+    assert find(tmp_path, before).path == directory.path
 
 
 def test_an_unknown_run_lists_those_there_are(tmp_path: Path, directory: RunDirectory) -> None:

@@ -8,6 +8,7 @@ from fabricgauge.app.conclude import conclude, write_reports
 from fabricgauge.app.job import Job
 from fabricgauge.app.libraries import note_libraries
 from fabricgauge.app.progress import Progress
+from fabricgauge.app.transports import note_transports
 from fabricgauge.judge.thresholds import Thresholds
 from fabricgauge.model.errors import StoreError
 from fabricgauge.model.judged import Judged
@@ -54,7 +55,9 @@ def concluded(
     """Judge what was measured and leave the reports; a ``complete`` run gets its final name."""
     progress.stage("judging")
     try:
-        note_libraries(directory, load(directory))
+        measured = load(directory)
+        note_libraries(directory, measured)
+        note_transports(directory, measured)
     except StoreError as error:
         progress.trouble(str(error))
     run = msgspec.structs.replace(load(directory), complete=complete)

@@ -7,7 +7,7 @@ import msgspec
 from fabricgauge.app.measure import Bench, measure, planned_command
 from fabricgauge.app.pairs import fabric_result
 from fabricgauge.app.progress import Progress
-from fabricgauge.app.site import Site, about, discovered
+from fabricgauge.app.site import FIRST, Site, about, discovered
 from fabricgauge.app.targets import targets, unjoined
 from fabricgauge.ceiling.technologies import ceilings
 from fabricgauge.judge.below_pass import below_pass
@@ -77,7 +77,7 @@ def prepare(
     wanted: Wanted, site: Site, engine: Engine, directory: RunDirectory, progress: Progress
 ) -> EngineJob:
     """Discover and plan; the run directory then holds all that a resumption needs."""
-    found = discovered(site, directory, progress, "discover")
+    found = discovered(site, directory, progress, FIRST)
     chosen = targets(site, found, wanted.place)
     fabric = msgspec.structs.replace(found, unjoined=unjoined(site, found, wanted.place))
     made = plan(wanted, chosen)

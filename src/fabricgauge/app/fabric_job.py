@@ -6,7 +6,7 @@ from fabricgauge.app.engine_job import EngineJob
 from fabricgauge.app.measure import Bench, measure
 from fabricgauge.app.pairs import fabric_result, rechecks
 from fabricgauge.app.progress import Progress
-from fabricgauge.app.site import Site, about, discovered
+from fabricgauge.app.site import FIRST, Site, about, discovered
 from fabricgauge.app.targets import targets, unjoined
 from fabricgauge.judge.thresholds import Thresholds
 from fabricgauge.model.absence import Skipped
@@ -48,7 +48,7 @@ def prepare(
     wanted: FabricWanted, site: Site, engine: Engine, directory: RunDirectory, progress: Progress
 ) -> FabricJob:
     """Discover and plan; the run directory then holds all that a resumption needs."""
-    found = discovered(site, directory, progress, "discover")
+    found = discovered(site, directory, progress, FIRST)
     nodes = tuple(dict.fromkeys(wanted.nodes))
     chosen = targets(site, found, nodes)
     fabric = msgspec.structs.replace(

@@ -26,7 +26,7 @@ from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import Entry, Started, append_launch, append_record
 
 #: How long a case may stay silent past its budget before its launch is given up.
-GRACE_S = 5.0
+GRACE_S = 10.0
 #: Time for mpiexec to reach the nodes and for MPI to start.
 START_S = 30.0
 #: The same for each rank: thousands of them take longer. An allowance, not a measured figure.

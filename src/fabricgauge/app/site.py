@@ -7,6 +7,7 @@ from datetime import datetime, timezone
 import msgspec
 
 from fabricgauge import __version__
+from fabricgauge.app.preflight import note_preflight
 from fabricgauge.app.progress import Progress
 from fabricgauge.discover.interface import discover
 from fabricgauge.judge.thresholds import Thresholds
@@ -24,6 +25,10 @@ TELLING_VARIABLES = (
     "HYDRA_", "PSM2_", "LD_LIBRARY_PATH", "LD_PRELOAD", "LOADEDMODULES", "SLURM_JOB_", "SLURM_MPI_",
     "SLURM_CLUSTER_NAME",
 )  # fmt: skip
+
+
+#: The folder of the nodes' first answers: a resumption keeps what the run was begun on.
+FIRST = "discover"
 
 
 class Site(msgspec.Struct, frozen=True):
@@ -101,4 +106,7 @@ def discovered(site: Site, directory: RunDirectory, progress: Progress, folder: 
     def keep(node: str, raw: str) -> None:
         directory.keep_raw(folder, node, raw)
 
-    return discover(site.reach, site.declared, keep=keep)
+    fabric = discover(site.reach, site.declared, keep=keep)
+    if folder == FIRST:
+        note_preflight(directory, fabric, progress)
+    return fabric

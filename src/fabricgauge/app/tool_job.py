@@ -8,7 +8,7 @@ import msgspec
 from fabricgauge.app.measure_tool import ToolBench, measure_with_tool, work_of
 from fabricgauge.app.progress import Progress
 from fabricgauge.app.resume import Rest
-from fabricgauge.app.site import Site, about, discovered
+from fabricgauge.app.site import FIRST, Site, about, discovered
 from fabricgauge.app.targets import targets, unjoined
 from fabricgauge.judge.thresholds import Thresholds
 from fabricgauge.model.command import Command
@@ -69,7 +69,7 @@ def prepare(
     wanted: Wanted, site: Site, suite: Suite, directory: RunDirectory, progress: Progress
 ) -> ToolJob:
     """Discover and plan; the run directory then holds all that a resumption needs."""
-    found = discovered(site, directory, progress, "discover")
+    found = discovered(site, directory, progress, FIRST)
     chosen = targets(site, found, wanted.place)
     fabric = msgspec.structs.replace(
         found,

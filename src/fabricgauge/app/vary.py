@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 
+from fabricgauge.app import fabric_job
 from fabricgauge.app.check import concluded
 from fabricgauge.app.compare import cautions
 from fabricgauge.app.engine import engine_for
@@ -15,11 +16,13 @@ from fabricgauge.app.resume import resume
 from fabricgauge.app.site import Site
 from fabricgauge.compare.varying import varied
 from fabricgauge.model.engine import Engine
-from fabricgauge.model.errors import StoreError, UsageError
+from fabricgauge.model.errors import CannotRun, StoreError, UsageError
+from fabricgauge.model.pattern import TOURNAMENT_PATTERNS
 from fabricgauge.model.reach import Reach
 from fabricgauge.model.run import Run
 from fabricgauge.model.varied import Design, Varied
-from fabricgauge.plan.design import ENVIRONMENT
+from fabricgauge.plan.design import AS_IT_IS, ENVIRONMENT
+from fabricgauge.plan.fabric_plan import ALL_PATTERNS, FabricWanted
 from fabricgauge.plan.plan import Wanted
 from fabricgauge.store.run_directory import PARTIAL, RunDirectory
 from fabricgauge.store.run_files import About, load
@@ -32,24 +35,52 @@ _DESIGN = "design.json"
 
 def begin(
     design: Design,
-    wanted: Wanted,
+    wanted: Wanted | FabricWanted,
     site: Site,
     mpi: str | None,
     directory: RunDirectory,
     progress: Progress,
 ) -> tuple[Design, tuple[EngineJob, ...]]:
     """A run for each arm, planned on the same nodes; the directory then says which they are."""
-    profile = msgspec.structs.replace(wanted.profile, launches=design.blocks)
-    each = msgspec.structs.replace(wanted, profile=profile)
+    each = _of_blocks(wanted, design.blocks)
     jobs = []
     for arm in design.arms:
         own, engine = _site_of(design, arm, site, mpi, progress)
         run = RunDirectory.create(directory.path)
-        jobs.append(prepare(each, own, engine, run, progress))
+        jobs.append(_prepared(each, own, engine, run, progress))
     folders = tuple(job.directory.identity for job in jobs)
     made = msgspec.structs.replace(design, folders=folders)
     directory.write(_DESIGN, made)
     return made, tuple(jobs)
+
+
+def _of_blocks(wanted: Wanted | FabricWanted, blocks: int) -> Wanted | FabricWanted:
+    """As many launches as there are blocks, each as long as one of the profile's.
+
+    Raises:
+        UsageError: all pairs are asked for, which are a matrix and no curve.
+    """
+    if isinstance(wanted, Wanted):
+        profile = msgspec.structs.replace(wanted.profile, launches=blocks)
+        return msgspec.structs.replace(wanted, profile=profile)
+    if set(wanted.patterns) & set(TOURNAMENT_PATTERNS):
+        raise UsageError("--vary compares curves, and all pairs are a matrix; name other patterns")
+    each_s = wanted.profile.budget_s / wanted.profile.launches
+    many = msgspec.structs.replace(wanted.profile, launches=blocks, budget_s=each_s * blocks)
+    patterns = wanted.patterns or tuple(p for p in ALL_PATTERNS if p not in TOURNAMENT_PATTERNS)
+    return msgspec.structs.replace(wanted, profile=many, patterns=patterns)
+
+
+def _prepared(
+    wanted: Wanted | FabricWanted,
+    site: Site,
+    engine: Engine,
+    directory: RunDirectory,
+    progress: Progress,
+) -> EngineJob:
+    if isinstance(wanted, FabricWanted):
+        return fabric_job.prepare(wanted, site, engine, directory, progress)
+    return prepare(wanted, site, engine, directory, progress)
 
 
 def take_up(
@@ -113,7 +144,7 @@ def _reach_of(reach: Reach, said: dict[str, str]) -> Reach:
     variables = tuple(
         (name.removeprefix(ENVIRONMENT), level)
         for name, level in said.items()
-        if name.startswith(ENVIRONMENT)
+        if name.startswith(ENVIRONMENT) and level != AS_IT_IS
     )
     return msgspec.structs.replace(reach, bind=said.get("bind", ""), variables=variables)
 
@@ -138,7 +169,7 @@ def run(
                 _measure(jobs[arm], block, design.blocks, progress)
     except KeyboardInterrupt:
         interrupted = True
-    except StoreError as error:
+    except (StoreError, CannotRun) as error:
         progress.trouble(str(error))
     complete = not interrupted and not any(job.left() for job in jobs)
     runs = tuple(load(job.directory) for job in jobs)

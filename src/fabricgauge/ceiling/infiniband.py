@@ -87,10 +87,10 @@ def ceiling(network: Network) -> Ceiling | Skipped:
         return reason
     mtu = network.mtu_bytes
     packet = Packet(payload_step(mtu, ()), wire_step(mtu, PARTS), (mtu_step(network),))
-    return ceiling_of(network, "InfiniBand data rate", packet, _coding_steps(network))
+    return ceiling_of(network, "InfiniBand data rate", packet, coding_steps(network))
 
 
-def _coding_steps(network: Network) -> tuple[Step, ...]:
+def coding_steps(network: Network) -> tuple[Step, ...]:
     """From the lanes to the data rate, where the link's name tells and agrees."""
     link = ib_link(network.link)
     if isinstance(link, Skipped) or isinstance(network.rate_bit_s, Skipped):

@@ -20,7 +20,7 @@ import msgspec
 
 from fabricgauge.ceiling.binding import ceiling_of
 from fabricgauge.ceiling.coding import Coding, Share, same_rate
-from fabricgauge.ceiling.packet import Packet, mtu_step, payload_step, unknown, wire_step
+from fabricgauge.ceiling.packet import Packet, Part, mtu_step, payload_step, unknown, wire_step
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling, Step
 from fabricgauge.model.fabric import Network
@@ -29,6 +29,8 @@ FLIT_BYTES = 8
 LRH_BYTES = 8
 BTH_BYTES = 12
 ICRC_BYTES = 4
+
+PARTS: tuple[Part, ...] = (("LRH", LRH_BYTES), ("BTH", BTH_BYTES), ("ICRC", ICRC_BYTES))
 
 #: OPA adds 8192 and 10240 to InfiniBand's (opa_port_info.h: OPA_MTU_8192, OPA_MTU_10240).
 MTUS = (256, 512, 1024, 2048, 4096, 8192, 10240)
@@ -58,18 +60,18 @@ def ceiling(network: Network) -> Ceiling | Skipped:
         return reason
     mtu = network.mtu_bytes
     packet = Packet(payload_step(mtu, ()), _wire_step(mtu), (mtu_step(network),))
-    return ceiling_of(network, "Omni-Path data rate", packet, _coding_steps(network))
+    return ceiling_of(network, "Omni-Path data rate", packet, coding_steps(network))
 
 
 def _wire_step(mtu_bytes: int) -> Step:
-    headers = (("LRH", LRH_BYTES), ("BTH", BTH_BYTES), ("ICRC", ICRC_BYTES))
-    used = mtu_bytes + sum(size for _, size in headers)
+    used = mtu_bytes + sum(size for _, size in PARTS)
     flits = math.ceil(used / FLIT_BYTES)
     padding = ("padding to whole flits", flits * FLIT_BYTES - used)
-    return wire_step(mtu_bytes, (*headers, padding))
+    return wire_step(mtu_bytes, (*PARTS, padding))
 
 
-def _coding_steps(network: Network) -> tuple[Step, ...]:
+def coding_steps(network: Network) -> tuple[Step, ...]:
+    """From the lanes to the data rate, where the generation's coding is public."""
     generation = GENERATIONS.get(network.link)
     if generation is None or isinstance(network.rate_bit_s, Skipped):
         return ()

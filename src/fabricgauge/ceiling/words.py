@@ -34,7 +34,7 @@ def known_names() -> tuple[str, ...]:
     """Statements of every network that is known, in their usual spelling."""
     return (
         *ethernet.RATES,
-        *("100GbE roce", "100GbE roce-v1", "10GbE iwarp"),
+        *("100GbE roce", "100GbE roce-v1", "10GbE iwarp", "edr ipoib", "opa100 ipoib"),
         *(name.lower() for name in infiniband.SPEEDS),
         *("2x hdr", "hdr100"),
         *(name.lower() for name in omni_path.GENERATIONS),
@@ -154,6 +154,8 @@ _ROWS: tuple[tuple[str, _Tells], ...] = (
     (r"roce[\s-]*v?1", _said(transport="roce-v1")),
     (r"roce(?:[\s-]*v?2)?", _said(transport="roce-v2")),
     (r"iwarp", _said(transport="iwarp")),
+    (r"ipoib", _said(transport="ipoib")),
+    (r"(datagram|connected)", lambda match: {"mode": match[1].lower()}),
     (r"infiniband|ib", _said(family="infiniband")),
     (rf"({_SPEED})[\s-]?(\d{{2,4}})", _speed_at_rate),
     (rf"(?:(\d{{1,2}})x[\s-]?)?({_SPEED})", _speed),

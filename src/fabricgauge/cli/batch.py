@@ -9,8 +9,9 @@ from fabricgauge.app.site import Site
 from fabricgauge.cli.fabric import stated_topology
 from fabricgauge.judge.thresholds import thresholds_from
 from fabricgauge.model.batch import Batch, BatchJob, Request
-from fabricgauge.model.errors import UsageError
+from fabricgauge.model.errors import StoreError, UsageError
 from fabricgauge.model.reach import Door, Reach
+from fabricgauge.run.batch.options import further
 from fabricgauge.run.launchers.nodes import expand
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def _request(options: dict[str, Any]) -> Request:
         constraint=options["constraint"],
         exclusive=options["exclusive"],
         job_name=options["job_name"],
-        further=tuple(options["sbatch"]),
+        further=further(options["sbatch"]),
     )
 
 
@@ -109,7 +110,7 @@ def site(batch: Batch, said: "Settings", engine: "Engine | None" = None) -> Site
 def engine(batch: Batch, options: dict[str, Any]) -> "Engine":
     from fabricgauge.app.engine import engine_for
 
-    return engine_for(batch.mpi, _progress(options))
+    return engine_for(batch.mpi, progress(options))
 
 
 def next_job(
@@ -123,19 +124,33 @@ def next_job(
     try:
         gather(directory, site(batch, said), {})
     except CannotRun as nothing:
-        _progress(options).trouble(str(nothing))
+        progress(options).trouble(str(nothing))
     made = next_job(directory, batch, engine(batch, options), options["time"])
     return hand_over(made, directory)
 
 
 def collected(directory: "RunDirectory", said: "Settings", options: dict[str, Any]) -> "Outcome":
+    """What the run's jobs have left, judged.
+
+    Raises:
+        UsageError: another program has completed the run meanwhile.
+    """
     from fabricgauge.app.batch.submit import collect
     from fabricgauge.store.jobs import read_batch
 
-    return collect(directory, site(read_batch(directory), said), _progress(options))
+    try:
+        return collect(directory, site(read_batch(directory), said), progress(options))
+    except StoreError:
+        final = directory.path.with_name(directory.identity)
+        if final.is_dir() and not directory.path.is_dir():
+            raise UsageError(
+                f"{directory.identity} was completed by another program meanwhile: see fabricgauge"
+                f" report {final}"
+            ) from None
+        raise
 
 
-def _progress(options: dict[str, Any]) -> "Progress":
+def progress(options: dict[str, Any]) -> "Progress":
     from fabricgauge.app.progress import Silent
     from fabricgauge.cli.progress import Bar
 

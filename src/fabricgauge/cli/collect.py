@@ -6,10 +6,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fabricgauge.cli.measuring import Decorated, added
+from fabricgauge.cli.nodes import OWN_LAB
+from fabricgauge.cli.on_head import lab_outside, on_head
 from fabricgauge.model.errors import UsageError
 
 if TYPE_CHECKING:
     from fabricgauge.app.check import Outcome
+    from fabricgauge.store.run_directory import RunDirectory
+
+#: Jobs that are named to whoever interrupts.
+MOST_NAMED = 10
 
 _WHERE = (
     click.option(
@@ -28,6 +34,7 @@ def where_options(command: Decorated) -> Decorated:
 
 @click.command()
 @click.argument("run", default="latest")
+@click.option("--lab", metavar="NAME", help="The lab whose Slurm has the jobs.")
 @where_options
 @click.pass_context
 def collect(ctx: click.Context, /, run: str, **options: Any) -> None:
@@ -42,10 +49,36 @@ def collect(ctx: click.Context, /, run: str, **options: Any) -> None:
     from fabricgauge.store.run_directory import find
 
     require_format(options["format"])
+    if options["lab"] is not None:
+        ctx.exit(on_head(ctx, {"no_wait": False, "nodes": None, **options}))
     directory = find(options["output"] or settings.run_root(), run)
     if directory.complete:
-        raise UsageError(f"{directory.identity} is complete: see fabricgauge report {run}")
-    ctx.exit(shown(collected(directory, settings.load(), options), options))
+        raise UsageError(
+            f"{directory.identity} is complete: see fabricgauge report {directory.path}"
+        )
+    try:
+        outcome = collected(directory, settings.load(), options)
+    except KeyboardInterrupt:
+        ctx.exit(interrupted(directory))
+    ctx.exit(shown(outcome, options))
+
+
+def interrupted(directory: "RunDirectory") -> int:
+    """Say what goes on without us; returns the exit status."""
+    from fabricgauge.app.batch.submit import cluster, numbers
+
+    if lab_outside() == OWN_LAB:
+        kept = "The lab is removed, and its jobs with it. What they left is kept in"
+        click.echo(f"{kept} {directory.path}", err=True)
+        return 130
+    there = cluster(directory)
+    which = (*((f"--clusters={there}",) if there else ()), *numbers(directory))
+    few = which if len(which) <= MOST_NAMED else ()
+    inside = ("fabricgauge", "lab", "exec", "--name", lab_outside(), "head", "--")
+    command = " ".join((*(inside if lab_outside() else ()), "scancel", *few))
+    click.echo(f"What was submitted goes on; {command} ends it.", err=True)
+    say("Collect it later with", "collect", str(directory.path))
+    return 130
 
 
 def shown(outcome: "Outcome", options: dict[str, Any]) -> int:
@@ -55,13 +88,21 @@ def shown(outcome: "Outcome", options: dict[str, Any]) -> int:
 
     show(outcome.judged, outcome.path, options["format"])
     if not outcome.judged.run.complete:
-        rest = ("submit", "--resume", str(outcome.path))
-        say("What was measured is kept. Measure the rest with", *rest)
+        _say_how_to_go_on(outcome.path)
     return exit_status(outcome.judged.overall)
 
 
-def say(what: str, *words: str) -> None:
+def _say_how_to_go_on(run: Path) -> None:
+    if lab_outside() == OWN_LAB:
+        click.echo(f"What was measured is kept in {run}; the lab is removed.", err=True)
+    else:
+        say("What was measured is kept. Measure the rest with", "submit", "--resume", str(run))
+
+
+def say(what: str, verb: str, *words: str) -> None:
     """A sentence and the command that it speaks of, on standard error."""
     import shlex
 
-    click.echo(f"{what}: {shlex.join(('fabricgauge', *words))}", err=True)
+    lab = lab_outside()
+    where = ("--lab", lab) if lab not in ("", OWN_LAB) else ()
+    click.echo(f"{what}: {shlex.join(('fabricgauge', verb, *where, *words))}", err=True)

@@ -1,13 +1,22 @@
-"""``fabricgauge discover``: what the nodes are, and what their networks can carry."""
+"""``fabricgauge discover``: what the nodes are, who is like whom, what their networks can carry."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from fabricgauge.cli.main import INTERRUPTED
 from fabricgauge.cli.nodes import LAUNCHERS, OWN_LAB, reached
+from fabricgauge.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from fabricgauge.model.fabric import Fabric
+    from fabricgauge.model.fabric import DeclaredNetwork, Fabric
+    from fabricgauge.model.inventory import Inventory
+    from fabricgauge.model.reach import Reach
+    from fabricgauge.store.bundle import BundleWriter
+
+    #: The last is how many nodes had not answered when it was interrupted.
+    Found = tuple[tuple[Inventory, ...], Fabric, int]
 
 
 @click.command()
@@ -15,27 +24,93 @@ if TYPE_CHECKING:
 @click.option("-x", "--exclude", metavar="NODES", help="Nodes to leave out.")
 @click.option("--lab", is_flag=False, flag_value=OWN_LAB, metavar="[NAME]", help="A lab's nodes.")
 @click.option("--launcher", type=click.Choice(LAUNCHERS), help="How nodes are reached.")
-@click.option("--format", type=click.Choice(["terminal", "json"]), default="terminal",
-              show_default=True, help="What to print.")  # fmt: skip
+@click.option("--from", "bundle", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+              help="Read a bundle instead of asking nodes.")  # fmt: skip
+@click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+              help="Keep every answer in a new directory, to be read with --from.")  # fmt: skip
+@click.option("--timeout", type=click.FloatRange(0.1, 3600), default=30.0, show_default=True,
+              metavar="SECONDS", help="How long a node may take.")  # fmt: skip
+@click.option("--format", "format_", type=click.Choice(["terminal", "html", "json"]),
+              default="terminal", show_default=True, help="What to print.")  # fmt: skip
+@click.option("--to", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="Write to FILE instead of the terminal.")  # fmt: skip
+@click.option("-v", "--verbose", is_flag=True, help="Every node with all its facts.")
 @click.pass_context
 def discover(ctx: click.Context, /, **options: Any) -> None:
-    """Show nodes, interfaces and networks, and the sum behind each network's ceiling."""
+    """Show what nodes have, who differs from its like, and what each network can carry.
+
+    Nodes are asked all at once, through a shell alone; what a node had said when its time was
+    up is used. A bundle that -o wrote can be read on any machine; printouts of single tools,
+    put into DIR/NODE/TOOL.txt by hand, are one too.
+
+    Exit status: 3 if a node could not be reached or understood, 130 if interrupted, else 0.
+    """
+    from fabricgauge.app.survey import concluded
+    from fabricgauge.cli.show import deliver
+    from fabricgauge.report.discovery.formats import FORMATS
+
+    inventories, fabric, left = _read(options) if options["bundle"] else _asked(options)
+    surveyed = concluded(inventories, fabric)
+    deliver(FORMATS[options["format_"]](surveyed, options["verbose"]), options["to"])
+    ctx.exit(INTERRUPTED if left else 3 if fabric.unreached or not inventories else 0)
+
+
+def _read(options: dict[str, Any]) -> "Found":
     from fabricgauge import settings
-    from fabricgauge.discover.interface import discover as ask
+    from fabricgauge.app.survey import read_bundle
+
+    for other in ("nodelist", "exclude", "lab", "launcher", "output"):
+        if options[other]:
+            raise UsageError(f"--from reads what was gathered before; leave --{other} out")
+    return (*read_bundle(options["bundle"], settings.load().networks), 0)
+
+
+def _asked(options: dict[str, Any]) -> "Found":
+    from fabricgauge import settings
 
     with reached(options) as (reach, declared):
-        fabric = ask(reach, (*declared, *settings.load().networks), keep=lambda node, raw: None)
-    if options["format"] == "json":
-        import msgspec
-
-        click.echo(msgspec.json.format(msgspec.json.encode(fabric), indent=1))
-    else:
-        click.echo(_text(fabric))
-    ctx.exit(3 if fabric.unreached or not fabric.nodes else 0)
+        return _gathered(reach, (*declared, *settings.load().networks), options)
 
 
-def _text(fabric: "Fabric") -> str:
-    from fabricgauge.ceiling.technologies import ceilings
-    from fabricgauge.report.inventory import render
+def _gathered(
+    reach: "Reach", declared: "tuple[DeclaredNetwork, ...]", options: dict[str, Any]
+) -> "Found":
+    """An interrupt ends the asking; the report is of what had arrived, and so is the bundle."""
+    from fabricgauge.app.survey import surveyed
+    from fabricgauge.cli.gathering import Gathering
 
-    return render(fabric, ceilings(fabric.networks))
+    writer = _writer(options["output"], reach, declared)
+    with Gathering(len(reach.nodes)) as gathering:
+
+        def keep(node: str, raw: str, trouble: str) -> None:
+            if writer:
+                writer.keep(node, raw, trouble)
+            gathering.answered(trouble)
+
+        try:
+            found = surveyed(reach, declared, timeout_s=options["timeout"], keep=keep, partial=True)
+            return (*found, gathering.left)
+        finally:
+            if writer:
+                writer.close("it had not answered when the asking was broken off")
+
+
+def _writer(
+    path: Path | None, reach: "Reach", declared: "tuple[DeclaredNetwork, ...]"
+) -> "BundleWriter | None":
+    if path is None:
+        return None
+    from datetime import datetime, timezone
+
+    from fabricgauge import __version__
+    from fabricgauge.model.bundle import BundleIndex
+    from fabricgauge.store.bundle import BundleWriter
+
+    now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return BundleWriter(
+        path,
+        BundleIndex(
+            gathered_utc=now, program=f"fabricgauge {__version__}", launcher=reach.launcher,
+            virtual=reach.virtual, declared=declared, nodes=reach.nodes,
+        ),
+    )  # fmt: skip

@@ -7,22 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fabricgauge.cli.lab_faults import FAULTS, ON_A_NODE, parse_fault, whole_bytes
 from fabricgauge.cli.lab_text import daemon_text, faults_text, status_text, summary_text
 from fabricgauge.model.errors import UsageError
 
 if TYPE_CHECKING:
     from fabricgauge.lab.spec import NetworkSpec
-    from fabricgauge.lab.state import Fault
-
-#: kind: (what VALUE is, or nothing; what the fault does)
-FAULTS = {
-    "link-down": ("", "pull the cable: the interface loses its carrier"),
-    "link-up": ("", "put the cable back"),
-    "rate": ("RATE", "let the link carry only RATE, both ways; the node's settings stay nominal"),
-    "rate-in": ("RATE", "the same, only towards the node"),
-    "rate-out": ("RATE", "the same, only from the node"),
-    "mtu": ("BYTES", "give the node's interface another MTU"),
-}
 
 #: What can be done to a node's Slurm daemon; each is a function of ``lab.slurm.cluster``.
 SLURM_ACTIONS = ("start", "stop", "restart", "kill")
@@ -127,6 +117,8 @@ def fault(
     if show:
         click.echo(_fault_list(name))
         return
+    if kind in ON_A_NODE and value is None:
+        network, value = "", network
     if kind is None or node is None or network is None:
         raise UsageError("lab fault: name KIND NODE NETWORK [VALUE]; see 'lab fault --list'")
     if kind == "link-up" and value is None:
@@ -174,31 +166,14 @@ def parse_network(text: str) -> NetworkSpec:
     words = text.split(":")
     if len(words) not in (2, 3):
         raise UsageError(f"--network {text!r}: write NAME:RATE or NAME:RATE:MTU, e.g. net1:1G:9000")
-    mtu = _bytes(words[2], f"--network {text!r}") if len(words) == 3 else 1500
+    mtu = whole_bytes(words[2], f"--network {text!r}") if len(words) == 3 else 1500
     return NetworkSpec(words[0], rate_bit_s(words[1]), mtu)
 
 
-def parse_fault(kind: str, node: str, network: str, value: str | None) -> Fault:
-    """The fault that the words describe; UsageError if VALUE is missing or too much."""
-    from fabricgauge.lab.state import LinkDown, MtuChange, RateLimit
-    from fabricgauge.settings import rate_bit_s
-
-    wanted = FAULTS[kind][0]
-    if bool(wanted) != (value is not None):
-        raise UsageError(
-            f"lab fault {kind}: " + (f"needs {wanted}" if wanted else f"takes no value {value!r}")
-        )
-    if value is None:
-        return LinkDown(node, network)
-    if kind == "mtu":
-        return MtuChange(node, network, _bytes(value, "lab fault mtu"))
-    direction = {"rate": "both", "rate-in": "in", "rate-out": "out"}[kind]
-    return RateLimit(node, network, rate_bit_s(value), direction)  # type: ignore[arg-type]
-
-
 def _heal(name: str, node: str | None, network: str | None, cable_only: bool = False) -> None:
+    from fabricgauge.lab.fault_kinds import LinkDown
     from fabricgauge.lab.faults import heal as cure
-    from fabricgauge.lab.state import LinkDown, load_complete
+    from fabricgauge.lab.state import load_complete
 
     kind = LinkDown if cable_only else None
     click.echo(faults_text(cure(load_complete(name), node, network, kind)))
@@ -210,16 +185,10 @@ def _nodes(text: str) -> tuple[str, ...]:
     return numbered_nodes(int(text)) if text.isdecimal() else tuple(text.split(","))
 
 
-def _bytes(text: str, where: str) -> int:
-    if not text.isdecimal() or not text.isascii():
-        raise UsageError(f"{where}: {text!r} is not a number of bytes")
-    return int(text)
-
-
 def _fault_list(name: str) -> str:
     from fabricgauge.lab import state as states
 
-    lines = [f"{kind:10}{value:6}{text}" for kind, (value, text) in FAULTS.items()]
+    lines = [f"{kind:10}{value:8}{text}" for kind, (value, text) in FAULTS.items()]
     if name in states.names():
         lines.append(faults_text(states.load_complete(name)))
     return "\n".join(lines)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fabricgauge.lab.state import Fault, LabState
+    from fabricgauge.lab.fault_kinds import Fault
+    from fabricgauge.lab.state import LabState
     from fabricgauge.lab.status import DaemonStatus, LabStatus
 
 
@@ -52,12 +53,30 @@ def faults_text(state: LabState) -> str:
 
 def fault_text(fault: Fault) -> str:
     """One fault in one line."""
-    from fabricgauge.lab.state import LinkDown, RateLimit
+    return f"fault: {_wrong(fault)}"
+
+
+def _wrong(fault: Fault) -> str:
+    from fabricgauge.lab import fault_kinds as kinds
 
     where = f"{fault.node} in {fault.network}"
-    if isinstance(fault, LinkDown):
-        return f"fault: link of {where} is down"
-    if isinstance(fault, RateLimit):
-        way = {"in": " towards the node", "out": " from the node", "both": ""}[fault.direction]
-        return f"fault: link of {where} carries {fault.rate_bit_s / 1e9:g} Gb/s{way}"
-    return f"fault: interface of {where} has MTU {fault.mtu_bytes}"
+    match fault:
+        case kinds.LinkDown():
+            return f"link of {where} is down"
+        case kinds.RateLimit():
+            way = {"in": " towards the node", "out": " from the node", "both": ""}[fault.direction]
+            return f"link of {where} carries {fault.rate_bit_s / 1e9:g} Gb/s{way}"
+        case kinds.PortRate():
+            return f"port of {where} came up at {fault.rate_bit_s / 1e9:g} Gb/s"
+        case kinds.MtuChange():
+            return f"interface of {where} has MTU {fault.mtu_bytes}"
+        case kinds.AddressChange():
+            return f"interface of {where} has address {fault.address}"
+        case kinds.HostsEntry():
+            return f"on {fault.node}, {fault.name} means {fault.ip} (in {fault.network})"
+        case kinds.Loss():
+            return f"link of {where} loses {fault.share * 100:g} % of the frames"
+        case kinds.StrayFrames():
+            return f"{where} is sent {fault.per_s:g} stray frames a second"
+        case kinds.MemoryLock():
+            return f"programs on {fault.node} may lock {fault.limit_bytes:,} bytes of memory"

@@ -62,7 +62,7 @@ def _simulated(options: dict[str, Any]) -> Reach:
         raise UsageError("--sim excludes --lab and --launcher: nothing real is measured")
     simulation = simulation_of(options)
     there = simulation.platform.nodes if simulation else ()
-    nodes = _named(options) or there
+    nodes = _named(options, there)
     unknown = [node for node in nodes if node not in there]
     if unknown:
         raise UsageError(
@@ -83,7 +83,7 @@ def _without_lab(options: dict[str, Any]) -> Reach:
                 f"--launcher {launcher} needs a Slurm allocation; start it in one (salloc,"
                 " sbatch), or let it ask for its own: fabricgauge submit"
             )
-        return slurm.reach(allocated, nodes or allocated.nodes, launcher)
+        return slurm.reach(allocated, _named(options, allocated.nodes), launcher)
     if launcher == "local":
         return local.reach(nodes or (platform.node(),))
     if not nodes:
@@ -99,13 +99,20 @@ def _usual(nodes: tuple[str, ...], allocated: "Allocation | None") -> str:
     return "ssh" if nodes else "local"
 
 
-def _named(options: dict[str, Any]) -> tuple[str, ...]:
-    """The nodes of ``-w`` without those of ``-x``; empty when no nodes were named."""
+def _named(options: dict[str, Any], everybody: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """The nodes of ``-w``, or everybody, without those of ``-x``; empty where none are named.
+
+    Raises:
+        UsageError: no node is left.
+    """
     from fabricgauge.run.launchers.nodes import expand
 
-    if not options["nodelist"]:
-        return ()
-    return expand(options["nodelist"], options["exclude"] or "")
+    exclude = options["exclude"] or ""
+    if options["nodelist"]:
+        return expand(options["nodelist"], exclude)
+    if not everybody or not exclude:
+        return everybody
+    return expand(",".join(everybody), exclude)
 
 
 def _in_lab(name: str, options: dict[str, Any]) -> Reached:
@@ -116,7 +123,7 @@ def _in_lab(name: str, options: dict[str, Any]) -> Reached:
 
     state = load_complete(name)
     doors = reach(state)
-    names = _named(options) or doors.nodes
+    names = _named(options, doors.nodes)
     unknown = [node for node in names if node not in doors.nodes]
     if unknown:
         raise UsageError(f"lab {name} has no node {unknown[0]!r}; it has {', '.join(doors.nodes)}")

@@ -13,6 +13,8 @@ VERBS: dict[str, tuple[str, str]] = {
     "compare": ("compare", "Hold B against A: runs, other suites' logs, published results."),
     "report": ("report", "Show or judge again a stored run."),
     "discover": ("discover", "Show nodes, interfaces, networks and their ceilings."),
+    "doctor": ("doctor", "Say what is wrong with them, with evidence and remedy."),
+    "configure": ("configure", "Plan, and make, the networks that a file describes."),
     "lab": ("lab", "A virtual cluster on this machine: up, exec, status, down, faults."),
     "engine": ("engine", "Build and list the measuring program."),
 }

@@ -42,7 +42,7 @@ class Bar:
         self._task: TaskID | None = None
 
     def stage(self, text: str) -> None:
-        self._console.print(f"[dim]{_shown(text)}[/dim]", highlight=False)
+        self._console.print(f"[dim]{shown(text)}[/dim]", highlight=False)
 
     def planned(self, plan: Plan, launches: tuple[PlannedLaunch, ...]) -> None:
         self._left_s = sum(launch.longest_s for launch in launches)
@@ -59,7 +59,7 @@ class Bar:
         where = launch.network or "MPI's own choice of network"
         nodes = ", ".join(launch.nodes) if len(launch.nodes) <= 4 else f"{len(launch.nodes)} ranks"
         text = f"launch {launch.number}: {where}, {len(launch.cases)} cases on {nodes}"
-        self._progress.console.print(f"[dim]{_shown(text)}[/dim]", highlight=False)
+        self._progress.console.print(f"[dim]{shown(text)}[/dim]", highlight=False)
 
     def case(self, measurement: Measurement) -> None:
         if self._task is None:
@@ -82,7 +82,7 @@ class Bar:
         self._rounds_s += booked_s
         self._advance(self._task, booked_s)
         name = f"{made.case}, round {made.round + 1} of {made.rounds}"
-        self._progress.update(self._task, description=_shown(name))
+        self._progress.update(self._task, description=shown(name))
 
     def _advance(self, task: TaskID, budget_s: float) -> None:
         self._booked_s += budget_s
@@ -95,15 +95,15 @@ class Bar:
     def _name_next(self) -> None:
         """The engine takes the cases in the order in which they were planned."""
         if self._task is not None and self._to_come:
-            self._progress.update(self._task, description=_shown(self._to_come[0].name))
+            self._progress.update(self._task, description=shown(self._to_come[0].name))
 
     def trouble(self, text: str) -> None:
-        self._progress.console.print(f"[yellow]{_shown(text)}[/yellow]", highlight=False)
+        self._progress.console.print(f"[yellow]{shown(text)}[/yellow]", highlight=False)
 
     def close(self) -> None:
         self._progress.stop()
 
 
-def _shown(text: str) -> str:
+def shown(text: str) -> str:
     """What nodes and tools say, as text that neither rich nor a terminal obeys."""
     return escape(visible(text))

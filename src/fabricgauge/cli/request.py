@@ -23,7 +23,7 @@ REMEMBERED = (
 )  # fmt: skip
 
 #: What belongs to these, and is said by every command line.
-REMEMBERED_BESIDE = ("ppn", "sim_fault", "sim_seed", "sim_noise")
+REMEMBERED_BESIDE = ("nodes", "ppn", "sim_fault", "sim_seed", "sim_noise")
 
 
 #: Options that only our own engine knows.
@@ -47,12 +47,24 @@ def with_run(ctx: click.Context, options: dict[str, Any]) -> dict[str, Any]:
     """The same options, those of ``REMEMBERED`` from the run that is to be resumed.
 
     What the command line says itself wins, all of it together.
+
+    Raises:
+        UsageError: Slurm's jobs make that run.
     """
-    if not options["resume"] or any(options[key] for key in REMEMBERED):
+    if not options["resume"]:
         return options
+    from fabricgauge.store.jobs import jobs
     from fabricgauge.store.run_files import About
 
-    about = directory(options).read("run.json", About)
+    run = directory(options)
+    if jobs(run):
+        raise UsageError(
+            f"{run.identity} was submitted to Slurm: measure what it has left with fabricgauge"
+            f" submit --resume {run.path}"
+        )
+    if any(options[key] for key in REMEMBERED):
+        return options
+    about = run.read("run.json", About)
     known = {one.name: one for one in ctx.command.params}
     said = {
         key: known[key].type_cast_value(ctx, text.split("\n") if known[key].multiple else text)

@@ -1,15 +1,17 @@
 """``fabricgauge submit``: checks that Slurm runs."""
 
-import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from fabricgauge.cli.collect import say, shown, where_options
+from fabricgauge.cli.collect import interrupted, say, shown, where_options
 from fabricgauge.cli.fabric import fabric_options
-from fabricgauge.cli.measuring import added, measure_options, network_options
-from fabricgauge.cli.nodes import OWN_LAB, own_lab
+from fabricgauge.cli.measuring import measure_options, network_options
+from fabricgauge.cli.nodes import OWN_LAB
+from fabricgauge.cli.on_head import on_head
+from fabricgauge.cli.slurm_options import slurm_options
 from fabricgauge.model.errors import CannotRun, UsageError
 
 if TYPE_CHECKING:
@@ -21,34 +23,6 @@ if TYPE_CHECKING:
 #: Options of ``check`` that a job cannot have, as the code that reads both expects them.
 _NOT_OURS: dict[str, Any] = {"tool": None, "sim": None, "sim_fault": (), "place": None}
 
-_JOB = (
-    click.option("-p", "--partition", default="", help="Partition; default: the site's."),
-    click.option("-N", "--nodes", type=click.IntRange(2, 1 << 20), help="How many nodes."),
-    click.option("-w", "--nodelist", metavar="NODES", help="These nodes, e.g. c[1-2] or @group."),
-    click.option("-x", "--exclude", metavar="NODES", help="Nodes that the job must not get."),
-    click.option("-t", "--time", default="", help="Time limit; default: what the plan can take."),
-    click.option("--reservation", default="", help="Reservation to run in."),
-    click.option("-A", "--account", default="", help="Account to charge."),
-    click.option("--qos", default="", help="Quality of service."),
-    click.option("-C", "--constraint", default="", help="Features that the nodes must have."),
-    click.option("--exclusive", is_flag=True, help="Share the nodes with no other job."),
-    click.option(
-        "-J", "--job-name", default="fabricgauge", show_default=True, help="What the job is called."
-    ),
-    click.option(
-        "--sbatch", multiple=True, metavar="OPTION",
-        help="A further option of sbatch, e.g. --sbatch=--mem=0; may be repeated.",
-    ),
-    click.option(
-        "--launcher", type=click.Choice(["slurm", "srun"]), default="slurm", show_default=True,
-        help="Who starts the ranks: MPI's own launcher by way of Slurm, or srun.",
-    ),
-)  # fmt: skip
-
-
-def _job_options(command: Callable[..., None]) -> Callable[..., None]:
-    return added(command, _JOB)
-
 
 @click.command()
 @click.option(
@@ -58,7 +32,7 @@ def _job_options(command: Callable[..., None]) -> Callable[..., None]:
     metavar="[NAME]",
     help="Submit to the Slurm of a lab: NAME, or one made for this check.",
 )
-@_job_options
+@slurm_options
 @network_options
 @measure_options
 @fabric_options
@@ -79,44 +53,36 @@ def submit(ctx: click.Context, /, **options: Any) -> None:
 
     require_format(options["format"])
     if options["lab"] is not None:
-        ctx.exit(_on_head(ctx, options))
+        ctx.exit(on_head(ctx, options))
+    if options["resume"]:
+        _require_of_resumption(ctx)
     chosen = {**_NOT_OURS, **options}
-    do = _resumed if options["resume"] else _submit
-    ctx.exit(do(chosen, settings.load()))
+    ctx.exit(_action(options)(chosen, settings.load()))
 
 
-def _on_head(ctx: click.Context, options: dict[str, Any]) -> int:
-    """The same command on the head of a lab, whose Slurm answers there."""
-    import subprocess
-    from contextlib import nullcontext
-
-    from fabricgauge.lab.reach import entry
-    from fabricgauge.lab.spec import HEAD
-    from fabricgauge.lab.state import load_complete
-
-    own = options["lab"] == OWN_LAB
-    where = own_lab(options["nodes"], slurm=True) if own else nullcontext(options["lab"])
-    with where as name:
-        again = (sys.executable, "-c", _AGAIN, "submit", *_said_again(ctx))
-        # An argv list; and a terminal's interrupt reaches the child as well as us.
-        return subprocess.run([*entry(load_complete(name), HEAD), *again], check=False).returncode
+#: What may be said anew when a run is resumed; the run knows everything else.
+_ANEW = frozenset({
+    "resume", "time", "lab", "no_wait", "dry_run", "at_once", "output", "format", "quiet",
+})  # fmt: skip
 
 
-#: The command line as a program; what is installed as `fabricgauge` need not be in the path.
-_AGAIN = "import sys; sys.argv[0] = 'fabricgauge'; from fabricgauge.cli.main import main; main()"
-
-
-def _said_again(ctx: click.Context) -> Iterator[str]:
-    """The options that were given, but --lab, each as one word."""
+def _require_of_resumption(ctx: click.Context) -> None:
+    """Raises:
+    UsageError: an option that a resumed run does not heed.
+    """
     default = click.core.ParameterSource.DEFAULT
     for one in ctx.command.params:
-        name, value = one.name or "", ctx.params.get(one.name or "")
-        if name == "lab" or ctx.get_parameter_source(name) is default:
-            continue
-        values = value if isinstance(value, tuple) else (value,)
-        for each in values:
-            flag = isinstance(one, click.Option) and one.is_flag
-            yield one.opts[-1] if flag else f"{one.opts[-1]}={each}"
+        name = one.name or ""
+        if name not in _ANEW and ctx.get_parameter_source(name) is not default:
+            raise UsageError(f"--resume takes {one.opts[-1]} from the run; leave it out")
+
+
+def _action(options: dict[str, Any]) -> "Callable[[dict[str, Any], Settings], int]":
+    from fabricgauge.cli import pair_jobs
+
+    if options["resume"]:
+        return _resumed
+    return _submit if options["pair_jobs"] is None else pair_jobs.submit
 
 
 def _submit(options: dict[str, Any], said: "Settings") -> int:
@@ -128,25 +94,37 @@ def _submit(options: dict[str, Any], said: "Settings") -> int:
     from fabricgauge.store.jobs import write_batch
 
     batch = of.batch(options, said)
-    engine = of.engine(batch, options)
-    site = of.site(batch, said, engine)
     wanted = request.wanted(options, of.nobody_yet(batch))
     plan = first_plan(wanted, of.subnets(batch), batch.unpinned)
+    engine = of.engine(batch, options)
+    site = of.site(batch, said, engine)
     root = options["output"]
     directory = request.directory({**options, "output": root.absolute() if root else None})
-    submitted = False
-    try:
+    with begun(directory):
         written = Maker(directory, engine, site.reach, batch.request).write(plan, plan.launches)
         if options["dry_run"]:
-            _print(written)
+            printed(written)
+            directory.discard()
             return 0
         write_batch(directory, about(site), batch)
         job = hand_over(written, directory)
-        submitted = True
-    finally:
-        if not submitted:
-            directory.discard()
     return _awaited(directory, job, options)
+
+
+@contextmanager
+def begun(directory: "RunDirectory") -> Iterator[None]:
+    """Discard a run that could not begin; keep one of which Slurm may have a job, and say so."""
+    from fabricgauge.app.batch.submit import may_have_jobs
+
+    try:
+        yield
+    except BaseException as error:
+        if may_have_jobs(directory, error):
+            path = str(directory.path)
+            say("Slurm has jobs of this run, or may have. Collect them later with", "collect", path)
+        else:
+            directory.discard()
+        raise
 
 
 def _resumed(options: dict[str, Any], said: "Settings") -> int:
@@ -159,6 +137,10 @@ def _resumed(options: dict[str, Any], said: "Settings") -> int:
         raise UsageError("--dry-run shows a new run's job; leave it out with --resume")
     directory = request.directory(options)
     batch = read_batch(directory)
+    if batch.pairs is not None:
+        from fabricgauge.cli import pair_jobs
+
+        return pair_jobs.resume(directory, batch, options)
     for number, state in unfinished(directory).items():
         raise UsageError(
             f"job {number} of this run is not over, it is {state}: wait for it with"
@@ -170,17 +152,32 @@ def _resumed(options: dict[str, Any], said: "Settings") -> int:
 
 def _awaited(directory: "RunDirectory", job: "BatchJob", options: dict[str, Any]) -> int:
     """Wait for a job and for those that follow from it, unless nobody wants to wait."""
-    from fabricgauge import settings
-    from fabricgauge.app.batch.submit import MOST_FOLLOWING, suspects
-    from fabricgauge.cli import batch as of
-    from fabricgauge.store.jobs import read_batch
-
     click.echo(f"job {job.number} was submitted, for run {directory.path}", err=True)
     if options["no_wait"]:
         say("Collect it later with", "collect", str(directory.path))
         return 0
+    return followed(directory, options)
+
+
+def followed(
+    directory: "RunDirectory", options: dict[str, Any], first: Callable[[], None] = lambda: None
+) -> int:
+    """Do ``first``, wait for all jobs, measure suspects again, and show what came out.
+
+    Where Slurm refuses what ``first`` submits, what it has is waited for all the same.
+    """
+    from fabricgauge import settings
+    from fabricgauge.app.batch.submit import MOST_FOLLOWING, suspects
+    from fabricgauge.cli import batch as of
+    from fabricgauge.report.visible import visible
+    from fabricgauge.store.jobs import read_batch
+
     said = settings.load()
     try:
+        try:
+            first()
+        except CannotRun as error:
+            click.echo(f"not all pairs were submitted: {visible(str(error))}", err=True)
         outcome = of.collected(directory, said, options)
         for _ in range(MOST_FOLLOWING):
             if directory.complete or not suspects(directory):
@@ -188,19 +185,18 @@ def _awaited(directory: "RunDirectory", job: "BatchJob", options: dict[str, Any]
             try:
                 of.next_job(directory, read_batch(directory), said, options)
             except CannotRun as error:  # what was measured is shown all the same
-                click.echo(f"suspects were not measured again: {error}", err=True)
+                click.echo(f"suspects were not measured again: {visible(str(error))}", err=True)
                 break
             outcome = of.collected(directory, said, options)
     except KeyboardInterrupt:
-        click.echo("What was submitted goes on; scancel ends it.", err=True)
-        say("Collect it later with", "collect", str(directory.path))
-        return 130
+        return interrupted(directory)
     return shown(outcome, options)
 
 
-def _print(written: "Written") -> None:
+def printed(written: "Written") -> None:
     import shlex
 
     command = ("sbatch", *written.options, str(written.script))
+    click.echo("# Nothing was submitted; a submit without --dry-run makes the folder named here.")
     click.echo(f"# {shlex.join(command)}".replace("\n", "\n# "))
     click.echo(written.script.read_text("utf-8"), nl=False)

@@ -21,7 +21,7 @@ USUAL_BLOCKS = 10
 
 #: Options of ``check`` that a comparison cannot have, as the code that reads both expects them.
 _NOT_OURS: dict[str, Any] = {
-    "tool": None, "sim": None, "sim_fault": (), "sim_seed": 1, "sim_noise": 0.0, "ppn": 1,
+    "tool": None, "sim": None, "sim_fault": (), "sim_seed": 1, "sim_noise": 0.0,
     "topology": None, "tool_path": None, "budget": None, "concurrent": 0,
 }  # fmt: skip
 
@@ -29,10 +29,19 @@ _WHERE = (
     click.option(
         "--vary", multiple=True, metavar="FACTOR=A,B",
         help="Measure A and B in turns: mpi=openmpi,mpich, compiler=gcc,clang, bind=core,none,"
-        " env:NAME=X,Y; several are combined.",
+        " env:NAME=X,Y with \\, for a comma in X, an empty X for NAME as it is; several are"
+        " combined.",
     ),
-    click.option("-w", "--nodelist", metavar="NODES", help="With --vary: two nodes, e.g. c[1-2]."),
+    click.option("-w", "--nodelist", metavar="NODES", help="With --vary: nodes, e.g. c[1-2]."),
     click.option("-x", "--exclude", metavar="NODES", help="Nodes to leave out."),
+    click.option(
+        "-N", "--nodes", type=click.IntRange(2, 128),
+        help="How many nodes a lab made for this has.  [default: 2]",
+    ),
+    click.option(
+        "--ppn", type=click.IntRange(1, 1024), default=1, show_default=True,
+        help="Ranks on each node.",
+    ),
     click.option(
         "--lab", is_flag=False, flag_value=OWN_LAB, metavar="[NAME]",
         help="Measure on a virtual cluster: NAME, or one made for this.",
@@ -77,16 +86,13 @@ def _measured(options: dict[str, Any], said: "Settings", doors: "Reached", toler
     from fabricgauge.cli import request
     from fabricgauge.cli.progress import Bar
     from fabricgauge.compare.varying import EXIT_STATUS
-    from fabricgauge.plan.plan import Wanted
-    from fabricgauge.store.run_directory import RunDirectory
+    from fabricgauge.store.run_directory import RunDirectory, find
 
     bar: Progress = Silent() if options["quiet"] else Bar()
     wanted = request.wanted(options, doors[0])
-    if not isinstance(wanted, Wanted):
-        raise UsageError("--vary measures between two nodes; name two with -w or --place")
-    site = request.site(options, said, doors, wanted.place)
+    site = request.site(options, said, doors, request.nodes_of(wanted))
     if options["resume"]:
-        directory = RunDirectory(Path(options["resume"]).resolve())
+        directory = find(options["root"] or settings.run_root(), options["resume"])
         design, jobs = app.take_up(site, options["mpi"], directory, bar)
     else:
         made = _design(options)
@@ -102,16 +108,26 @@ def _measured(options: dict[str, Any], said: "Settings", doors: "Reached", toler
         bar.close()
     _show(found, path, options)
     if interrupted:
-        again = shlex.join(("fabricgauge", *sys.argv[1:], "--resume", str(path)))
+        rest = () if options["resume"] else ("--resume", str(path))
+        again = shlex.join(("fabricgauge", *sys.argv[1:], *rest))
         click.echo(f"What was measured is kept. Measure the rest with: {again}", err=True)
     return 130 if interrupted else EXIT_STATUS[found.finding]
 
 
 def _design(options: dict[str, Any]) -> "Design":
+    from fabricgauge.compare.varying import least_blocks
     from fabricgauge.plan.design import design, factor
 
     factors = tuple(factor(one) for one in options["vary"])
-    return design(factors, options["launches"] or USUAL_BLOCKS, options["seed"])
+    least = least_blocks(factors)
+    blocks = options["launches"] or max(USUAL_BLOCKS, least)
+    if blocks < least:
+        click.echo(
+            f"--launches {blocks}: no effect can be told from chance with fewer than {least}"
+            " launches of each; what is measured will not decide anything",
+            err=True,
+        )
+    return design(factors, blocks, options["seed"])
 
 
 def _require_format(name: str) -> None:
@@ -127,6 +143,11 @@ def _show(found: "Varied", path: Path, options: dict[str, Any]) -> None:
     from fabricgauge.report.varied.formats import FORMATS
 
     setting = Setting(width=width(), colour=options["to"] is None and sys.stdout.isatty())
-    (path / "report.html").write_text(FORMATS["html"](found, setting), "utf-8")
     deliver(FORMATS[options["format_"]](found, setting), options["to"])
-    click.echo(f"Comparison   {path}\nHTML report  {path / 'report.html'}", err=True)
+    page = path / "report.html"
+    told = str(page)
+    try:
+        page.write_text(FORMATS["html"](found, setting), "utf-8")
+    except OSError as error:
+        told = f"none: cannot write {page}: {error.strerror or error}"
+    click.echo(f"Comparison   {path}\nHTML report  {told}", err=True)

@@ -1,12 +1,13 @@
 """Runs of a design's arms in, effects of its factors out."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from fabricgauge.compare.permuted import Effects, effects_of
+from fabricgauge.compare.permuted import FEWEST_BLOCKS, Effects, effects_of
 from fabricgauge.model.run import Run
 from fabricgauge.model.suite import LESS_IS_BETTER, Quantity
 from fabricgauge.model.varied import CurveEffect, Design, Effect, Factor, Finding, Varied
@@ -28,6 +29,19 @@ class Column(msgspec.Struct, frozen=True):
     title: str
     quantity: Quantity
     message_bytes: int | None
+
+
+def least_blocks(factors: Sequence[Factor]) -> int:
+    """The fewest blocks in which the clearest outcome is none that chance would often reach.
+
+    Levels share what may go wrong, so that more of them need more exchanges to be told apart.
+    """
+    arms = math.prod(len(one.levels) for one in factors)
+    needed = [FEWEST_BLOCKS]
+    for one in factors:
+        exchanges = len(factors) * (len(one.levels) - 1) / FAMILY_ERROR
+        needed.append(math.ceil((1 + math.log2(exchanges)) / (arms // len(one.levels))))
+    return max(needed)
 
 
 def varied(
@@ -105,10 +119,10 @@ def _effects(
     curves: dict[tuple[str, Quantity], list[int]] = {}
     for index, column in enumerate(columns):
         curves.setdefault((column.title, column.quantity), []).append(index)
+    if not curves:
+        return
     by_level = _by_level(design, place, logs)
     whole = [_whole(by_level, indexes) for indexes in curves.values()]
-    if not whole:
-        return
     figures = np.concatenate([by_level, np.stack(whole, axis=-1)], axis=-1)
     found = effects_of(figures, confidence, design.seed)
     for number, level in enumerate(factor.levels[1:]):

@@ -13,7 +13,11 @@ Number = Annotated[int, msgspec.Meta(ge=0, le=LARGEST_NUMBER)]
 
 
 class Link(msgspec.Struct, frozen=True):
-    """An interface as ``ip`` shows it; ``kind`` is the virtual driver's name or empty."""
+    """An interface as ``ip`` shows it.
+
+    ``kind`` is the virtual driver's name or empty, ``medium`` the kind of link: ``ether``,
+    ``infiniband``, ``loopback``.
+    """
 
     name: str
     index: int
@@ -23,6 +27,7 @@ class Link(msgspec.Struct, frozen=True):
     mac: str
     kind: str
     addresses: tuple[Address, ...]
+    medium: str
 
 
 class _JsonAddress(msgspec.Struct):
@@ -44,6 +49,7 @@ class _JsonLink(msgspec.Struct):
     mtu: Number = 0
     operstate: str = "UNKNOWN"
     address: str = ""
+    link_type: str = ""
     linkinfo: _JsonKind = msgspec.field(default_factory=_JsonKind)
     addr_info: tuple[_JsonAddress, ...] = ()
 
@@ -55,7 +61,7 @@ def links_from_json(section: Section) -> tuple[Link, ...]:
         ProbeError: not the JSON that ip prints.
     """
     try:
-        found = msgspec.json.decode(section.text.encode(), type=tuple[_JsonLink, ...])
+        found = msgspec.json.decode(section.json, type=tuple[_JsonLink, ...])
     except (msgspec.DecodeError, UnicodeEncodeError) as error:
         raise section.error(f"not what ip -j prints: {error}") from error
     return tuple(
@@ -67,6 +73,7 @@ def links_from_json(section: Section) -> tuple[Link, ...]:
                 for entry in link.addr_info
                 if entry.family in ("inet", "inet6")
             ),
+            link.link_type,
         )
         for link in found
         if link.ifname
@@ -75,7 +82,7 @@ def links_from_json(section: Section) -> tuple[Link, ...]:
 
 _HEAD = re.compile(r"(\d{1,9}): ([^\s:@]+)(?:@\S+)?: <([^>]*)> mtu (\d{1,9})")
 _STATE = re.compile(r" state (\S+)")
-_MAC = re.compile(r"\s+link/\S+ ([0-9a-fA-F:]+)")
+_MAC = re.compile(r"\s+link/(\S+) ([0-9a-fA-F:]+)")
 _INET = re.compile(r"\s+inet6? ([0-9a-fA-F:.]+)(?: peer [0-9a-fA-F:.]+)?(?:/(\d{1,3}))?\s")
 
 
@@ -100,12 +107,13 @@ def _text_link(section: Section, head: str, body: tuple[str, ...]) -> Link:
     if match is None:
         raise section.error(f"no interface line: {head!r:.80}")
     state = _STATE.search(head)
-    macs = [found.group(1) for found in map(_MAC.match, body) if found]
+    medium, mac = next((found.groups() for found in map(_MAC.match, body) if found), ("", ""))
     inets = [found for found in map(_INET.match, (f"{line} " for line in body)) if found]
     return Link(
         match.group(2), int(match.group(1)), tuple(match.group(3).split(",")), int(match.group(4)),
-        state.group(1).lower() if state else "unknown", macs[0] if macs else "", "",
+        state.group(1).lower() if state else "unknown", mac, "",
         tuple(_address(section, ip, _prefix(ip, length)) for ip, length in map(_groups, inets)),
+        medium,
     )  # fmt: skip
 
 

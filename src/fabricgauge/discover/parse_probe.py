@@ -5,12 +5,13 @@ cannot be understood is an error, which names node, section and line.
 """
 
 from fabricgauge.discover.drivers import rate_of
+from fabricgauge.discover.ipoib import MEDIUM, ipoib_port, port_rate
 from fabricgauge.discover.parse_links import Link, links_from_json, links_from_text
 from fabricgauge.discover.parse_queues import shapers_from_json, shapers_from_text
 from fabricgauge.discover.sections import Section, sections
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import ProbeError
-from fabricgauge.model.fabric import Interface, Node, Shaper
+from fabricgauge.model.fabric import NO_IPOIB, Interface, Node, Shaper
 
 Sections = dict[str, Section]
 Shapers = dict[str, Shaper | Skipped] | Skipped
@@ -22,7 +23,15 @@ def parse_probe(node: str, raw: str) -> Node:
     Raises:
         ProbeError: the output is cut off, lacks what every node has, or is malformed.
     """
-    found = sections(node, raw)
+    return node_of(node, sections(node, raw))
+
+
+def node_of(node: str, found: Sections) -> Node:
+    """The same from the output's sections.
+
+    Raises:
+        ProbeError: it lacks what every node has, or is malformed.
+    """
     return Node(
         name=node,
         hostname=_line(node, found, "hostname"),
@@ -91,18 +100,36 @@ def _shapers(node: str, found: Sections) -> Shapers:
 def _interface(node: str, found: Sections, link: Link, shapers: Shapers) -> Interface:
     system = _system(node, found, link)
     driver = _driver(node, found, link, system)
+    behind = _behind(found, link, system)
     return Interface(
         name=link.name,
         driver=driver,
         operstate=_operstate(link, system),
         carrier=_carrier(node, link),
-        speed_bit_s=rate_of(node, link.name, driver, _number(found, link, system, "speed")),
+        speed_bit_s=_speed(node, link, driver, _number(found, link, system, "speed"), behind),
         mtu_bytes=link.mtu_bytes,
         mac=link.mac,
         addresses=link.addresses,
         shaper=_shaper(node, link, shapers),
         numa_node=_numa_node(node, link, _number(found, link, system, "numa_node")),
+        ipoib=ipoib_port(f"{node}:{link.name}", behind) if link.medium == MEDIUM else NO_IPOIB,
     )
+
+
+def _behind(found: Sections, link: Link, system: dict[str, str] | Skipped) -> dict[str, str]:
+    """What /sys says of the port behind IP over InfiniBand; a child's parent says it."""
+    if isinstance(system, Skipped) or link.medium != MEDIUM:
+        return {}
+    parent = found.get(f"sys {link.name.rpartition('.')[0]}")
+    return {**(parent.pairs(": ") if parent else {}), **system}
+
+
+def _speed(
+    node: str, link: Link, driver: str | Skipped, speed: int | Skipped, behind: dict[str, str]
+) -> float | Skipped:
+    """The driver's word; old kernels' IPoIB has none, and the port behind it has."""
+    rate = rate_of(node, link.name, driver, speed)
+    return (port_rate(behind) or rate) if isinstance(rate, Skipped) else rate
 
 
 def _system(node: str, found: Sections, link: Link) -> dict[str, str] | Skipped:

@@ -36,7 +36,7 @@ def shapers_from_json(section: Section) -> dict[str, Shaper]:
         ProbeError: not the JSON that tc prints.
     """
     try:
-        raw = msgspec.json.decode(section.text.encode(), type=tuple[dict[str, object], ...])
+        raw = msgspec.json.decode(section.json, type=tuple[dict[str, object], ...])
         found = [msgspec.convert(entry, _JsonQueue) for entry in raw if entry.get("kind") == "tbf"]
     except (msgspec.DecodeError, msgspec.ValidationError, UnicodeEncodeError) as error:
         raise section.error(f"not what tc -j prints: {error}") from error

@@ -1,6 +1,7 @@
 """Runs the probe on every node at once and keeps each answer as it came."""
 
-from collections.abc import Generator, Sequence
+import time
+from collections.abc import Generator, Mapping, Sequence
 from importlib import resources
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -14,28 +15,48 @@ from fabricgauge.model.reach import Door
 #: Each probe is one local process (ssh, nsenter); more at once only wait for processors.
 MOST_AT_ONCE = 32
 
+#: The long answer; the quick one is its beginning.
+SURVEY = "survey.sh"
+
+#: A node with 600 interfaces says half of one; one that prints without end is ended here.
+MOST_BYTES = 16_000_000
+
 #: The longest wait without a look at whether the program was interrupted.
 LOOK_UP_S = 0.25
 
+#: As much as is looked at for a refused shell's last words.
+LAST_WORDS = 300
+
 
 class Answer(msgspec.Struct, frozen=True):
-    """A node's answer, unedited. ``trouble`` is a sentence, empty when the probe ended well."""
+    """A node's answer, unedited. ``trouble`` is a sentence, empty when the probe ended well.
+
+    ``began_s`` and ``ended_s`` are this machine's clock, in seconds since 1970, right before and
+    after the node was asked; 0 where nobody looked.
+    """
 
     node: str
     raw: str
     trouble: str
+    began_s: float = 0.0
+    ended_s: float = 0.0
 
 
 def answers(
-    doors: Sequence[Door], timeout_s: float, script_name: str = "probe.sh"
+    doors: Sequence[Door],
+    timeout_s: float,
+    script_name: str = "probe.sh",
+    words: Mapping[str, Sequence[str]] | None = None,
+    at_once: int = MOST_AT_ONCE,
 ) -> Generator[Answer, None, None]:
     """One answer per door to a script of this package, in the order in which they arrive.
 
+    ``words`` are the script's positional parameters by node; they are data to every shell.
     Closing the iterator early, as an interrupt does, ends the probes that still run.
     """
-    asking = _Asking(doors, probe_script(script_name), timeout_s)
+    asking = _Asking(doors, probe_script(script_name), timeout_s, words or {})
     try:
-        asking.start()
+        asking.start(at_once)
         for _ in doors:
             yield asking.next()
     finally:
@@ -43,23 +64,39 @@ def answers(
 
 
 def probe_script(name: str = "probe.sh") -> str:
-    """A script of this package, to be fed to ``sh -s`` on a node."""
+    """A script of this package, to be fed to ``sh -s`` on a node.
+
+    The survey's stands behind the quick probe's, whose functions it uses: the same shell runs
+    both, so that the first ends without its own ``exit``.
+    """
+    if name == SURVEY:
+        return probe_script().removesuffix("exit 0\n") + _text(name)
+    return _text(name)
+
+
+def _text(name: str) -> str:
     return resources.files(__package__).joinpath(name).read_text("utf-8")
 
 
 class _Asking:
     """The threads that wait for nodes; daemons, since the program's end waits for others."""
 
-    def __init__(self, doors: Sequence[Door], script: str, timeout_s: float) -> None:
+    def __init__(
+        self,
+        doors: Sequence[Door],
+        script: str,
+        timeout_s: float,
+        words: Mapping[str, Sequence[str]],
+    ) -> None:
         self.group = process.Group()
         self._answers: SimpleQueue[Answer | BaseException] = SimpleQueue()
         self._doors: SimpleQueue[Door] = SimpleQueue()
-        self._script, self._timeout_s = script, timeout_s
+        self._script, self._timeout_s, self._words = script, timeout_s, words
         for door in doors:
             self._doors.put(door)
 
-    def start(self) -> None:
-        threads = min(MOST_AT_ONCE, self._doors.qsize())  # before the first takes a door
+    def start(self, at_once: int) -> None:
+        threads = min(at_once, self._doors.qsize())  # before the first takes a door
         for _ in range(threads):
             Thread(target=self._work, name="probe", daemon=True).start()
 
@@ -81,18 +118,23 @@ class _Asking:
             except Empty:
                 return
             try:
-                self._answers.put(_ask(door, self._script, self._timeout_s, self.group))
+                self._answers.put(self._ask(door))
             except BaseException as error:
                 self._answers.put(error)
 
-
-def _ask(door: Door, script: str, timeout_s: float, group: process.Group) -> Answer:
-    argv = process.behind(door, ["sh", "-s"])
-    try:
-        done = process.run(argv, timeout_s=timeout_s, stdin=script, group=group)
-    except (ToolMissing, OSError, ValueError) as error:
-        return Answer(door.node, "", f"{door.node} could not be asked: {error}")
-    return Answer(door.node, _raw(done), _trouble(door.node, done, timeout_s))
+    def _ask(self, door: Door) -> Answer:
+        own = self._words.get(door.node, ())
+        argv = process.behind(door, ["sh", "-s", *(["--", *own] if own else [])])
+        began_s = time.time()
+        try:
+            done = process.run(
+                argv, timeout_s=self._timeout_s, stdin=self._script, group=self.group,
+                most_bytes=MOST_BYTES,
+            )  # fmt: skip
+        except (ToolMissing, OSError, ValueError) as error:
+            return Answer(door.node, "", f"{door.node} could not be asked: {error}")
+        trouble = _trouble(door.node, done, self._timeout_s)
+        return Answer(door.node, _raw(done), trouble, began_s, time.time())
 
 
 def _raw(done: process.Completed) -> str:
@@ -103,9 +145,18 @@ def _raw(done: process.Completed) -> str:
 
 
 def _trouble(node: str, done: process.Completed, timeout_s: float) -> str:
-    last = (done.stderr.strip().splitlines() or ["nothing on standard error"])[-1].strip()
+    last = _last_line(done.stderr) or _last_line(done.stdout[-LAST_WORDS:]) or "it said nothing"
     if done.timed_out:
         return f"{node} did not finish its answer within {timeout_s:g} s; is it hung or overloaded?"
+    if done.is_full:
+        return (
+            f"{node} printed more than {MOST_BYTES / 1e6:g} MB and was cut off; what does its "
+            "shell print when it starts?"
+        )
     if done.exit_code != 0:
         return f"{node} could not be reached (exit status {done.exit_code}): {last}"
     return ""
+
+
+def _last_line(text: str) -> str:
+    return (text.strip().splitlines() or [""])[-1].strip()

@@ -18,12 +18,25 @@ value() {
     fi
 }
 
+# ipoib PATH: the mode of an interface of IP over InfiniBand (type 32, Linux 6.12, if_arp.h), the
+# port of the adapter that it is on, counted from 0, and the rates of the adapter's ports.
+ipoib() {
+    { IFS= read -r line <"$1/type"; } 2>/dev/null
+    [ "$line" = 32 ] || return
+    value "mode: " "$1/mode"
+    value "dev_port: " "$1/dev_port"
+    for port in "$1"/device/infiniband/*/ports/*; do
+        value "rate ${port##*/}: " "$port/rate"
+    done
+}
+
 sys_interface() {
     section "sys $1"
     for key in ifindex address operstate carrier speed mtu type; do
         value "$key: " "/sys/class/net/$1/$key"
     done
     value "numa_node: " "/sys/class/net/$1/device/numa_node"
+    ipoib "/sys/class/net/$1"
     driver=$(readlink "/sys/class/net/$1/device/driver") && printf 'driver: %s\n' "${driver##*/}"
     case $1 in
     -*) ;; # ethtool knows no "--": such a name would be read as an option

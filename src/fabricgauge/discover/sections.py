@@ -2,7 +2,10 @@
 
 import msgspec
 
+from fabricgauge.discover.printouts.lines import lines as cut_in_lines
 from fabricgauge.model.errors import ProbeError
+
+_ESCAPED = {code: f"\\u{code:04x}" for code in range(32) if chr(code) not in "\t\n\r"}
 
 FIRST = "fabricgauge-probe 1"
 LAST = "end"
@@ -22,6 +25,14 @@ class Section(msgspec.Struct, frozen=True):
     @property
     def text(self) -> str:
         return "\n".join(self.lines)
+
+    @property
+    def json(self) -> bytes:
+        """The text as JSON: ip and tc print names with control characters as they are.
+
+        Seen with iproute2 6.1; the kernel allows all of them but blanks in an interface's name.
+        """
+        return self.text.translate(_ESCAPED).encode()
 
     def error(self, what: str, offset: int = 0) -> ProbeError:
         """The error for the line ``offset`` lines below the section's first."""
@@ -56,7 +67,7 @@ def sections(node: str, raw: str) -> dict[str, Section]:
     Raises:
         ProbeError: no beginning, no end, or a section that comes twice.
     """
-    lines = [line.rstrip("\r") for line in raw.split("\n")]
+    lines = cut_in_lines(raw)
     first, last = f"== {FIRST}", f"== {LAST}"
     if first not in lines:
         raise _broken(node, 1, "its first line is missing; does the node have a POSIX sh?")

@@ -6,35 +6,18 @@ Interfaces are matched by subnet, never by name: eth0 here may be cabled to eth1
 import ipaddress
 from collections.abc import Iterable
 
-import msgspec
-
+from fabricgauge.discover.addresses import End, Free, Subnet
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import (
     Address,
     DeclaredNetwork,
     Interface,
-    Member,
+    IpoibPort,
     Network,
     Node,
     Shaper,
 )
-
-Subnet = ipaddress.IPv4Network | ipaddress.IPv6Network
-Ip = ipaddress.IPv4Address | ipaddress.IPv6Address
-
-
-class End(msgspec.Struct, frozen=True):
-    """One address of one interface of one node, with the subnet of its own mask."""
-
-    node: Node
-    interface: Interface
-    ip: Ip
-    subnet: Subnet
-
-    @property
-    def member(self) -> Member:
-        return Member(self.node.name, self.interface.name, str(self.ip), self.interface.mtu_bytes)
 
 
 def networks(nodes: tuple[Node, ...], declared: tuple[DeclaredNetwork, ...]) -> tuple[Network, ...]:
@@ -51,16 +34,15 @@ def networks(nodes: tuple[Node, ...], declared: tuple[DeclaredNetwork, ...]) -> 
         UsageError: a declared subnet is none.
     """
     named = _declared(declared)
-    free = _ends(nodes, named)
+    free = Free(_ends(nodes, named))
     groups: dict[Subnet, list[End]] = {}
     for subnet in _most_specific_first(named):
-        free = _take(groups, free, subnet)
+        _take(groups, free, subnet)
     free = _take_by_own_mask(groups, free)
     for subnet in _most_specific_first(groups):
-        inside, free = _split(free, subnet)
-        groups[subnet] += inside
-    for subnet in _most_specific_first(end.subnet for end in free):
-        free = _take(groups, free, subnet)
+        groups[subnet] += free.take(subnet)
+    for subnet in _most_specific_first(end.subnet for end in free.left):
+        _take(groups, free, subnet)
     position = {subnet: number for number, subnet in enumerate(named)}
     ordered = sorted(groups, key=lambda subnet: (position.get(subnet, len(named)), _key(subnet)))
     return tuple(_network(subnet, groups[subnet], named.get(subnet)) for subnet in ordered)
@@ -113,26 +95,19 @@ def _most_specific_first(subnets: Iterable[Subnet]) -> list[Subnet]:
     return sorted(set(subnets), key=lambda subnet: (-subnet.prefixlen, _key(subnet)))
 
 
-def _split(ends: list[End], subnet: Subnet) -> tuple[list[End], list[End]]:
-    inside = [end for end in ends if end.ip in subnet]
-    return inside, [end for end in ends if end.ip not in subnet]
+def _take(groups: dict[Subnet, list[End]], free: Free, subnet: Subnet) -> None:
+    """Make a network of the free ends in ``subnet``, if they join nodes."""
+    if _join_nodes(free.inside(subnet)):
+        groups[subnet] = free.take(subnet)
 
 
-def _take(groups: dict[Subnet, list[End]], free: list[End], subnet: Subnet) -> list[End]:
-    """Make a network of the free ends in ``subnet``, if they join nodes; what stays free."""
-    inside, outside = _split(free, subnet)
-    if not _join_nodes(inside):
-        return free
-    groups[subnet] = inside
-    return outside
-
-
-def _take_by_own_mask(groups: dict[Subnet, list[End]], free: list[End]) -> list[End]:
+def _take_by_own_mask(groups: dict[Subnet, list[End]], free: Free) -> Free:
+    """Networks of ends with one and the same subnet; those that stay free."""
     by_mask: dict[Subnet, list[End]] = {}
-    for end in free:
+    for end in free.left:
         by_mask.setdefault(end.subnet, []).append(end)
     groups.update((subnet, ends) for subnet, ends in by_mask.items() if _join_nodes(ends))
-    return [end for end in free if end.subnet not in groups]
+    return Free([end for end in free.left if end.subnet not in groups])
 
 
 def _join_nodes(ends: list[End]) -> bool:
@@ -142,30 +117,37 @@ def _join_nodes(ends: list[End]) -> bool:
 
 def _network(subnet: Subnet, ends: list[End], declared: DeclaredNetwork | None) -> Network:
     rate, origin = _rate(ends, declared)
+    behind = _ipoib(ends)
     return Network(
         name=declared.name if declared else str(subnet),
         subnet=str(subnet),
-        technology=_technology(ends),
+        technology="ipoib" if behind else "ethernet",
         rate_bit_s=rate,
         rate_origin=origin,
         members=tuple(end.member for end in ends),
         timestamps=all(end.node.facts.get("net.ipv4.tcp_timestamps") != "0" for end in ends),
         burst_bytes=max(_burst_bytes(end.interface) for end in ends),
+        link=_link(behind),
+        mode=_mode(behind),
     )
 
 
 def _rate(ends: list[End], declared: DeclaredNetwork | None) -> tuple[float | Skipped, str]:
-    """The nominal rate: declared, else the fastest port's, which a port that fell back misses."""
+    """The nominal rate: declared, else the fastest port's, which a port that fell back misses.
+
+    A port that is up and does not say its rate may be faster; one without a link has none.
+    """
     if declared:
         return declared.rate_bit_s, declared.origin
-    for end in ends:
-        if isinstance(end.interface.speed_bit_s, Skipped):
-            return end.interface.speed_bit_s, "no driver and no declaration gives the rate"
     speeds = [
         (end.interface.speed_bit_s, end)
         for end in ends
         if not isinstance(end.interface.speed_bit_s, Skipped)
     ]
+    for end in ends:
+        is_missed = end.interface.carrier is True or not speeds
+        if isinstance(end.interface.speed_bit_s, Skipped) and is_missed:
+            return end.interface.speed_bit_s, "no driver and no declaration gives the rate"
     fastest, end = max(speeds, key=lambda pair: pair[0])
     where = f"{end.node.name}:{end.interface.name}"
     return (
@@ -174,11 +156,28 @@ def _rate(ends: list[End], declared: DeclaredNetwork | None) -> tuple[float | Sk
     )
 
 
-def _technology(ends: list[End]) -> str:
-    drivers = [end.interface.driver for end in ends]
-    if all(isinstance(driver, str) and "ipoib" in driver for driver in drivers):
-        return "ipoib"
-    return "ethernet"
+def _ipoib(ends: list[End]) -> list[tuple[float, IpoibPort]]:
+    """Rate and port behind each end; empty unless all are of IP over InfiniBand."""
+    found = [
+        (end.interface.speed_bit_s, end.interface.ipoib)
+        for end in ends
+        if isinstance(end.interface.ipoib, IpoibPort)
+    ]
+    if len(found) < len(ends):
+        return []
+    return [(0.0 if isinstance(rate, Skipped) else rate, port) for rate, port in found]
+
+
+def _link(behind: list[tuple[float, IpoibPort]]) -> str:
+    """The fastest port's link, as the rate is the fastest one's."""
+    named = [(rate, one.link) for rate, one in behind if isinstance(one.link, str)]
+    return max(named, default=(0.0, ""))[1]
+
+
+def _mode(behind: list[tuple[float, IpoibPort]]) -> str:
+    """The mode that all have; with another one at the other end, both speak as that one can."""
+    modes = {one.mode if isinstance(one.mode, str) else "" for _, one in behind}
+    return modes.pop() if len(modes) == 1 else ""
 
 
 def _burst_bytes(interface: Interface) -> int:

@@ -1,22 +1,10 @@
 """Findings of one network joined by whom they name, and how a sentence calls them."""
 
-from collections.abc import Sequence
-
 import msgspec
 
 from fabricgauge.judge import wording
 from fabricgauge.judge.subject import Subject
-from fabricgauge.model.pairs import Finding, Part
-
-_CALLED: dict[Part, str] = {
-    "node": "{0}, in both directions",
-    "sender": "{0}, sending",
-    "receiver": "{0}, receiving",
-    "pair": "the way between {0} and {1}",
-    "direction": "the way from {0} to {1}",
-    "group": "group {0}, to and from all others",
-    "rail": "{0}'s rail {1}",
-}
+from fabricgauge.model.pairs import ENDS, Finding, called
 
 
 class Accused(msgspec.Struct, frozen=True):
@@ -31,11 +19,6 @@ class Accused(msgspec.Struct, frozen=True):
     @property
     def name(self) -> str:
         return called(self.worst.part, self.worst.names)
-
-
-def called(part: Part, names: Sequence[str]) -> str:
-    """``c2, sending``; ``the way between c1 and c3``."""
-    return _CALLED[part].format(*names) if part != "rail" or len(names) > 1 else names[0]
 
 
 def accused(subject: Subject) -> tuple[Accused, ...]:
@@ -53,7 +36,7 @@ def accused(subject: Subject) -> tuple[Accused, ...]:
 
 
 def _key(one: Finding) -> tuple[str, tuple[str, ...]]:
-    if one.part in ("node", "sender", "receiver"):
+    if one.part in ENDS:
         return "node", one.names
     return one.part, tuple(sorted(one.names)) if one.part == "pair" else one.names
 

@@ -6,11 +6,13 @@ import msgspec
 import numpy as np
 
 from fabricgauge.judge import wording
+from fabricgauge.judge.foreseen import foreseen
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.streams import Stream, streams
 from fabricgauge.judge.traffic import lost_segments, troubles
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Interface, Member, Network, Shaper
+from fabricgauge.model.finding import Severity
 
 #: Link rates of IEEE 802.3 in bit/s, as `ethtool` lists them.
 ETHERNET_RATES = (
@@ -210,8 +212,24 @@ def _losses_above(low: _Low, limit: float) -> Iterator[Cause]:
         )
 
 
+def _broken(low: _Low) -> Iterator[Cause]:
+    return _foreseen(low, Severity.FAIL)
+
+
+def _doubtful(low: _Low) -> Iterator[Cause]:
+    return _foreseen(low, Severity.WARN)
+
+
+def _foreseen(low: _Low, severity: Severity) -> Iterator[Cause]:
+    ends = (low.stream.series.origin, low.stream.series.target)
+    found = foreseen(low.context.run.preflight, severity, low.network.name, ends)
+    return (Cause(*one) for one in found)
+
+
 _Look = Callable[[_Low], Iterator[Cause]]
-_LOOKS: tuple[_Look, ...] = (_slow_port, _shaper, _lower_rate, _errors, _retransmissions)
+_LOOKS: tuple[_Look, ...] = (
+    _slow_port, _shaper, _broken, _lower_rate, _errors, _retransmissions, _doubtful,
+)  # fmt: skip
 _PROVING: tuple[_Look, ...] = (_slow_port, _shaper, _many_errors)
 
 

@@ -34,7 +34,8 @@ class Finding(msgspec.Struct, frozen=True):
 def findings(context: Context, subject: Subject) -> tuple[Finding, ...]:
     """One finding per launch and node that sent enough payload to tell.
 
-    A launch that sent too little leaves a doubt where others proved the path, else the question.
+    A launch that sent too little leaves a doubt where others proved the path, else the question;
+    one that measured suspects again, pinned as those were, leaves none.
     """
     found: list[Finding] = []
     unproved: list[tuple[Launch, tuple[Moved, ...]]] = []
@@ -46,11 +47,12 @@ def findings(context: Context, subject: Subject) -> tuple[Finding, ...]:
         found += [_finding(context, subject, launch, node) for node in enough]
         if not enough and (ok(launch) or launch.around):
             unproved.append((launch, nodes))
-    outcome = Outcome.WARN if found else Outcome.INCONCLUSIVE
-    return (*found, *(_too_little(*one, outcome) for one in unproved))
+    return (*found, *(_too_little(*one, others=bool(found)) for one in unproved))
 
 
-def _too_little(launch: Launch, nodes: tuple[Moved, ...], outcome: Outcome) -> Finding:
+def _too_little(launch: Launch, nodes: tuple[Moved, ...], *, others: bool) -> Finding:
+    doubt = Outcome.SKIPPED if launch.purpose == "again" else Outcome.WARN
+    outcome = doubt if others else Outcome.INCONCLUSIVE
     left_out = tuple(line for node in nodes for line in node.left_out)
     why = "too little payload was sent" if nodes else "no interface counters were read"
     return Finding(
@@ -190,5 +192,5 @@ def _network_shares(context: Context, node: Moved) -> list[str]:
 def is_proved(context: Context, subject: Subject) -> bool:
     """Whether the counters show that the bytes crossed the subject's network."""
     found = findings(context, subject)
-    fine = (Outcome.PASS, Outcome.WARN)
+    fine = (Outcome.PASS, Outcome.WARN, Outcome.SKIPPED)
     return bool(found) and all(finding.outcome in fine for finding in found)

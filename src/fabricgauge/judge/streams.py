@@ -85,11 +85,11 @@ def shared(series: Series) -> bool:
 
 
 def unlike(subject: Subject, series: Series) -> bool:
-    """Whether RDMA was measured on what was stated as an Ethernet for TCP: other headers."""
+    """Whether RDMA was measured on what is a network for TCP: other headers."""
     network, foreign = subject.network, series.foreign
     if foreign is None or isinstance(network, Skipped):
         return False
-    return foreign.transport == "rdma" and network.technology == "ethernet"
+    return foreign.transport == "rdma" and network.technology in ("ethernet", "ipoib")
 
 
 #: A message this many times a token bucket's burst is sped up by it by 1.6 % at the most.

@@ -15,10 +15,24 @@ WIRE_BUSY = 0.9
 NEAREST_RATE = 0.85
 
 
+#: A wire carries large messages at least as well as smaller ones; a host's caches do not.
+HELD = 0.9
+
+
 def is_wire(case: HostCase) -> bool:
-    """As steady as only a wire is, with data under way all the time."""
+    """As steady as only a wire is, with data under way all the time, whatever the size."""
     steady = relative_half_width(case.stream.best.bandwidth) <= case.limit("steady")
-    return steady and busy(case) >= WIRE_BUSY
+    return steady and busy(case) >= WIRE_BUSY and _is_held(case)
+
+
+def _is_held(case: HostCase) -> bool:
+    """Whether no larger message is surely slower than the figure."""
+    best = case.stream.best
+    return all(
+        point.bandwidth.high >= HELD * best.bandwidth.low
+        for point in case.stream.series.points
+        if point.message_bytes > best.message_bytes and point.sized
+    )
 
 
 def is_slow_wire(case: HostCase) -> bool:

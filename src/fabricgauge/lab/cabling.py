@@ -35,12 +35,17 @@ def node_links(state: LabState, node: LabNode) -> list[str]:
     lines = ["link set lo up"]
     for network in state.networks:
         gso_bytes = nominal(network).gso_bytes
-        prefix = network.subnet.rpartition("/")[2]
         lines += [
             f"link set {network.interface} gso_max_size {gso_bytes} up",
-            f"addr add {address(network.index, node.index)}/{prefix} brd + dev {network.interface}",
+            f"addr add {own_address(network, node)} brd + dev {network.interface}",
         ]
     return lines
+
+
+def own_address(network: LabNetwork, node: LabNode) -> str:
+    """The address that a node has in a network without a fault, with its prefix length."""
+    prefix = network.subnet.rpartition("/")[2]
+    return f"{address(network.index, node.index)}/{prefix}"
 
 
 def node_shaping(state: LabState) -> list[str]:

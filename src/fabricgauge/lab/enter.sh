@@ -24,6 +24,12 @@ if [ "$now" != "$began" ] || [ "$state" = Z ]; then
     fail 'its holder process is gone; bring the lab down and up again'
 fi
 
+# A fault may have lowered what a program on the node may lock in memory, in KiB.
+limit=
+{ IFS= read -r limit < "$lab/memlock/$node"; } 2> /dev/null
+# shellcheck disable=SC3045  # ulimit -l: no POSIX, but in every sh of Linux (dash, bash, busybox)
+case $limit in '' | *[!0-9]*) ;; *) ulimit -l "$limit" ;; esac
+
 # A user namespace cannot be entered twice. (-ef: POSIX.1-2024, and every sh in use before it.)
 user=
 # shellcheck disable=SC3013

@@ -1,26 +1,31 @@
-"""Faults on a standing lab's links, and their cure.
+"""Faults on a standing lab's links and nodes, and their cure.
 
-Every change works out what a link should be from the faults in force and sets all of
+Every change works out what links and nodes should be from the faults in force and sets all of
 it, so faults can be combined, repeated and healed in any order.
 """
 
+import ipaddress
+
 import msgspec
 
-from fabricgauge.lab import cabling, inside
-from fabricgauge.lab.shaping import bucket, port_tbf
-from fabricgauge.lab.spec import check_mtu, check_rate
-from fabricgauge.lab.state import (
+from fabricgauge.lab import inside, link_faults, node_faults
+from fabricgauge.lab.fault_kinds import (
+    AddressChange,
     Fault,
-    Holder,
-    LabNetwork,
-    LabNode,
-    LabState,
-    LinkDown,
+    HostsEntry,
+    Loss,
+    MemoryLock,
     MtuChange,
+    PortRate,
     RateLimit,
-    save,
+    StrayFrames,
 )
+from fabricgauge.lab.spec import check_mtu, check_rate
+from fabricgauge.lab.state import LabState, save
 from fabricgauge.model.errors import LabError
+
+#: A frame every 10 s is no fault, and one process sends no more than some thousands a second.
+_STRAY_PER_S = (0.1, 10_000.0)
 
 
 def inject(state: LabState, fault: Fault) -> LabState:
@@ -61,12 +66,39 @@ def heal(
 
 def _check(state: LabState, fault: Fault) -> None:
     state.node(fault.node)
+    if isinstance(fault, MemoryLock):
+        _check_within(fault.limit_bytes, (1024, 2**60), f"a memory limit of {fault.node}, in bytes")
+        return
     state.network(fault.network)
     where = f"{fault.node} in {fault.network}"
-    if isinstance(fault, RateLimit):
+    if isinstance(fault, RateLimit | PortRate):
         check_rate(fault.rate_bit_s, where)
     if isinstance(fault, MtuChange):
         check_mtu(fault.mtu_bytes, where)
+    if isinstance(fault, AddressChange):
+        _check_address(fault.address, where)
+    if isinstance(fault, HostsEntry):
+        state.node(fault.name)
+        _check_address(fault.ip, where)
+    if isinstance(fault, Loss):
+        _check_within(fault.share, (1e-6, 1.0), f"the lost share of {where}")
+    if isinstance(fault, StrayFrames):
+        _check_within(fault.per_s, _STRAY_PER_S, f"the stray frames per second of {where}")
+
+
+def _check_within(value: float, limits: tuple[float, float], what: str) -> None:
+    if not limits[0] <= value <= limits[1]:
+        raise LabError(f"{value:g} cannot be {what}: it is not {limits[0]:g} to {limits[1]:g}")
+
+
+def _check_address(text: str, where: str) -> None:
+    """An address goes into lines for ``ip -batch`` and /etc/hosts: nothing else may."""
+    try:
+        if str(ipaddress.IPv4Interface(text)).split("/")[0] == text.split("/")[0]:
+            return
+    except ValueError:
+        pass
+    raise LabError(f"{text!r} cannot be an address of {where}; write, e.g., 10.77.0.11/24")
 
 
 def _replaces(new: Fault, old: Fault) -> bool:
@@ -74,74 +106,19 @@ def _replaces(new: Fault, old: Fault) -> bool:
         return False
     if isinstance(new, RateLimit) and isinstance(old, RateLimit):
         return new.direction in ("both", old.direction)
+    if isinstance(new, HostsEntry) and isinstance(old, HostsEntry):
+        return new.name == old.name
     return True
 
 
 def _set(state: LabState, faults: tuple[Fault, ...]) -> LabState:
-    links = {(fault.node, fault.network) for fault in (*state.faults, *faults)}
     changed = msgspec.structs.replace(state, faults=faults)
+    links = {(one.node, one.network) for one in (*state.faults, *faults) if one.network}
     for node, network in sorted(links):
-        _apply(changed, changed.node(node), changed.network(network))
+        link_faults.apply(changed, changed.node(node), changed.network(network), state.faults)
+    changed = node_faults.apply(changed)
     # Neighbours that were sought in vain are held to be unreachable for seconds.
     for lab_node in changed.nodes:
         inside.batch(lab_node.holder, "ip", ["neigh flush all"])
     save(changed)
     return changed
-
-
-def _apply(state: LabState, node: LabNode, network: LabNetwork) -> None:
-    if state.switch is None:
-        raise LabError(f"lab {state.name!r} has no switch; bring it down and up again")
-    faults = [f for f in state.faults if (f.node, f.network) == (node.name, network.name)]
-    mtu = [f.mtu_bytes for f in faults if isinstance(f, MtuChange)]
-    inside.batch(
-        node.holder, "ip", [f"link set {network.interface} mtu {[network.mtu_bytes, *mtu][-1]}"]
-    )
-    shape = bucket(_rate(faults, network, "in"), network.mtu_bytes)
-    inside.batch(state.switch, "tc", [port_tbf(network.port(node), shape)])
-    _limit_out(state.switch, node, network, _rate(faults, network, "out"))
-    cut = any(isinstance(fault, LinkDown) for fault in faults)
-    inside.batch(state.switch, "ip", [f"link set {network.port(node)} {'down' if cut else 'up'}"])
-
-
-def _rate(faults: list[Fault], network: LabNetwork, direction: str) -> float:
-    """The line rate of one direction: the lowest of what is in force."""
-    limits = [
-        fault.rate_bit_s
-        for fault in faults
-        if isinstance(fault, RateLimit) and fault.direction in (direction, "both")
-    ]
-    return min([network.rate_bit_s, *limits])
-
-
-def _limit_out(switch: Holder, node: LabNode, network: LabNetwork, rate_bit_s: float) -> None:
-    """Limit what comes from a node without a trace on the node.
-
-    A bridge port can only be shaped on its way out. So a length of slower cable is put
-    between the node's port and the bridge: a second bridge, and a veth pair whose end on
-    the node's side is shaped towards the switch.
-    """
-    port, bridge = network.port(node), network.bridge
-    near, far, joint = f"{port}a", f"{port}b", f"{port}j"
-    if inside.has_interface(switch, joint):
-        inside.batch(
-            switch,
-            "ip",
-            [f"link set {port} master {bridge}", f"link del {near}", f"link del {joint}"],
-        )
-    if rate_bit_s >= network.rate_bit_s:
-        return
-    mtu, shape = network.mtu_bytes, bucket(rate_bit_s, network.mtu_bytes)
-    inside.batch(
-        switch,
-        "ip",
-        [
-            f"link add {joint} mtu {mtu} type bridge mcast_snooping 0",
-            f"link set {joint} up",
-            f"link add {near} mtu {mtu} type veth peer name {far} mtu {mtu}",
-            f"link set {near} gso_max_size {cabling.nominal(network).gso_bytes} master {joint} up",
-            f"link set {far} master {bridge} up",
-            f"link set {port} master {joint}",
-        ],
-    )
-    inside.batch(switch, "tc", [port_tbf(near, shape)])

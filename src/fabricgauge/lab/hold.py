@@ -35,7 +35,7 @@ def furnish(node: str, directory: Path) -> None:
     mount("sysfs", "/sys", "sysfs", safe | MS_NOEXEC)
     mount("tmpfs", "/dev/shm", "tmpfs", safe, "mode=1777")  # noqa: S108 -- a mount point
     own_run(directory)
-    mount(str(directory / "hosts"), "/etc/hosts", "", MS_BIND)
+    mount(str(directory / "hosts" / node), "/etc/hosts", "", MS_BIND)
     if Path("/etc/hostname").exists():
         mount(str(directory / "hostnames" / node), "/etc/hostname", "", MS_BIND)
     if (directory / "slurm").is_dir():

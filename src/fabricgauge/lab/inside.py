@@ -50,6 +50,13 @@ def has_interface(holder: Holder, name: str) -> bool:
     return any(line.split(":")[0].strip() == name for line in lines)
 
 
+def has_qdisc(holder: Holder, interface: str, kind: str) -> bool:
+    """Whether an interface in the holder's network namespace has a qdisc of that kind."""
+    argv = [*network_prefix(holder), path_of("tc"), "qdisc", "show", "dev", interface]
+    lines = process.run(argv, timeout_s=_TIMEOUT_S, env={"PATH": SEARCH_PATH}).stdout.splitlines()
+    return any(line.split()[1:2] == [kind] for line in lines)
+
+
 def assert_own_namespace(holder: Holder) -> Holder:
     """The holder, once it is sure that it does not sit in this process's own network."""
     if holder.net_inode == net_inode(os.getpid()):

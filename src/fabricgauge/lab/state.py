@@ -2,43 +2,14 @@
 
 import os
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 
+from fabricgauge.lab.fault_kinds import Fault
 from fabricgauge.lab.place import existing, lab_names
 from fabricgauge.model.errors import LabError
 
 _FILE = "lab.json"
-
-Direction = Literal["in", "out", "both"]
-
-
-class LinkDown(msgspec.Struct, frozen=True, tag="link-down"):
-    """A pulled cable between a node and the switch of a network."""
-
-    node: str
-    network: str
-
-
-class RateLimit(msgspec.Struct, frozen=True, tag="rate"):
-    """A link that carries less than its nominal rate; ``direction`` as the node sees it."""
-
-    node: str
-    network: str
-    rate_bit_s: float
-    direction: Direction = "both"
-
-
-class MtuChange(msgspec.Struct, frozen=True, tag="mtu"):
-    """A node's interface with an MTU of its own, in bytes."""
-
-    node: str
-    network: str
-    mtu_bytes: int
-
-
-Fault = LinkDown | RateLimit | MtuChange
 
 
 class Holder(msgspec.Struct, frozen=True):
@@ -58,6 +29,14 @@ class Daemon(msgspec.Struct, frozen=True):
 
     program: str
     node: str
+    process: Holder
+
+
+class Sender(msgspec.Struct, frozen=True):
+    """The program that sends a node stray frames in a network, as it was started."""
+
+    node: str
+    network: str
     process: Holder
 
 
@@ -97,7 +76,7 @@ class LabState(msgspec.Struct, frozen=True):
     ``nodes`` begins with the head. ``token`` marks the lab's processes in their
     environment. ``net_inodes`` are the network namespaces made so far. ``complete``
     is false while ``up`` works, and stays so if it was killed. ``slurm`` is empty for a
-    lab without Slurm.
+    lab without Slurm. ``senders`` run while there are faults of stray frames.
     """
 
     name: str
@@ -114,6 +93,7 @@ class LabState(msgspec.Struct, frozen=True):
     networks: tuple[LabNetwork, ...] = ()
     faults: tuple[Fault, ...] = ()
     slurm: tuple[Daemon, ...] = ()
+    senders: tuple[Sender, ...] = ()
 
     def node(self, name: str) -> LabNode:
         for node in self.nodes:

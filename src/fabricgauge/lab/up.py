@@ -14,11 +14,11 @@ from typing import TypeVar
 import msgspec
 
 from fabricgauge import process
-from fabricgauge.lab import cabling, inside, place, tools
+from fabricgauge.lab import cabling, hosts, inside, place, tools
 from fabricgauge.lab.down import down
 from fabricgauge.lab.holder import HOLDER_MARK, boot_id, identify
 from fabricgauge.lab.slurm import cluster
-from fabricgauge.lab.spec import HEAD, LabSpec, address, checked, subnet
+from fabricgauge.lab.spec import HEAD, LabSpec, checked, subnet
 from fabricgauge.lab.state import Holder, LabNetwork, LabNode, LabState, save
 from fabricgauge.model.errors import LabError
 
@@ -106,9 +106,10 @@ def _congestion_control() -> str:
 def _write_files(state: LabState, spec: LabSpec) -> None:
     directory = Path(state.directory)
     (directory / "congestion_control").write_text(state.congestion_control)
-    (directory / "hosts").write_text(_hosts(spec))
+    nodes = (HEAD, *spec.nodes)
+    hosts.write(directory, [network.name for network in spec.networks], nodes)
     (directory / "hostnames").mkdir()
-    for name in (HEAD, *spec.nodes):
+    for name in nodes:
         (directory / "hostnames" / name).write_text(f"{name}\n")
     (directory / "config.toml").write_text(_site_file(state))
     for script in ("enter", "agent"):
@@ -125,17 +126,6 @@ def _site_file(state: LabState) -> str:
         f'rate = "{network.rate_bit_s:.0f}"\n'
         for network in state.networks
     )
-
-
-def _hosts(spec: LabSpec) -> str:
-    """The nodes' /etc/hosts. In the first network a node has its plain name, in network
-    NET the alias NODE-NET."""
-    lines = ["127.0.0.1 localhost"]
-    for index, network in enumerate(spec.networks):
-        for number, name in enumerate((HEAD, *spec.nodes)):
-            plain = f"{name} " if index == 0 else ""
-            lines.append(f"{address(index, number)} {plain}{name}-{network.name}")
-    return "\n".join(lines) + "\n"
 
 
 def _write_table(state: LabState) -> None:

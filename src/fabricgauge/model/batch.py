@@ -3,7 +3,7 @@
 import msgspec
 
 from fabricgauge.model.fabric import DeclaredNetwork
-from fabricgauge.model.plan import PlannedLaunch, Stopping
+from fabricgauge.model.plan import Plan, PlannedLaunch, Stopping
 from fabricgauge.model.topology import Topology
 
 #: Stands for the subnet of a launch that a job makes on each subnet that it finds.
@@ -36,7 +36,8 @@ class Batch(msgspec.Struct, frozen=True):
     """What a run that a batch system makes was asked for; its later jobs are made alike.
 
     ``starter`` is who starts the ranks, ``mpi`` what was said of the MPI; the others are as in
-    the wiring's ``Site``.
+    the wiring's ``Site``. ``pairs`` is the whole plan where each pair of nodes has a job, with
+    the nodes' names and subnets for networks; at most ``at_once`` such jobs are in the queue.
     """
 
     request: Request
@@ -47,6 +48,8 @@ class Batch(msgspec.Struct, frozen=True):
     networks: tuple[str, ...]
     unpinned: bool
     topology: Topology
+    pairs: Plan | None = None
+    at_once: int = 0
 
 
 class BatchJob(msgspec.Struct, frozen=True):
@@ -55,6 +58,7 @@ class BatchJob(msgspec.Struct, frozen=True):
     ``folder`` of the run directory holds its script. ``launches`` are what it is to make. Before
     anything is known of the nodes these are named by their places, "0", "1", …, and a launch whose
     subnet is ``EACH_SUBNET`` is made on each; their numbers follow from how many there are.
+    ``cluster`` has the job, empty where that is the cluster it was submitted from.
     """
 
     number: str
@@ -64,3 +68,4 @@ class BatchJob(msgspec.Struct, frozen=True):
     profile: str
     stopping: Stopping
     check_data: bool
+    cluster: str = ""

@@ -26,6 +26,19 @@ class Shaper(msgspec.Struct, frozen=True, tag="shaper"):
     burst_bytes: int
 
 
+class IpoibPort(msgspec.Struct, frozen=True, tag="ipoib"):
+    """What is behind an interface of IP over InfiniBand, or over Omni-Path.
+
+    ``mode`` is ``datagram`` or ``connected``; ``link`` is the port's link as ``Network`` names it.
+    """
+
+    mode: str | Skipped
+    link: str | Skipped
+
+
+NO_IPOIB = Skipped("it is no interface of IP over InfiniBand")
+
+
 class Interface(msgspec.Struct, frozen=True):
     """One network interface of one node.
 
@@ -43,6 +56,7 @@ class Interface(msgspec.Struct, frozen=True):
     addresses: tuple[Address, ...]
     shaper: Shaper | Skipped
     numa_node: int | Skipped
+    ipoib: IpoibPort | Skipped = NO_IPOIB
 
 
 class Node(msgspec.Struct, frozen=True, tag="node"):
@@ -130,6 +144,8 @@ class Network(msgspec.Struct, frozen=True, dict=True):
     empty where that is not known. ``link`` is the link's name in its standard, e.g.
     ``4x EDR``, empty where only its rate is known. ``assumed`` names what nobody stated or
     found, so that the technology's usual value stands for it: ``mtu``, ``ip``, ``timestamps``.
+    ``mode`` is IPoIB's, ``datagram`` or ``connected``; empty where the members' differs or is
+    not known.
     """
 
     name: str
@@ -145,6 +161,7 @@ class Network(msgspec.Struct, frozen=True, dict=True):
     host_link: str = ""
     link: str = ""
     assumed: tuple[str, ...] = ()
+    mode: str = ""
 
     @property
     def mtu_bytes(self) -> int:

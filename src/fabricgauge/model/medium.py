@@ -5,8 +5,7 @@ from typing import Literal
 #: What a small message has to pass: the kernel's TCP, an adapter, or a path between memories.
 Floor = Literal["tcp", "rdma", "iwarp", "slingshot", "efa", "memory"]
 
-#: Which floor of latency holds for whom. ``ipoib`` (TCP over InfiniBand or Omni-Path) has no
-#: ceiling here: its packets depend on a mode that nothing tells.
+#: Which floor of latency holds for whom. ``ipoib`` is TCP over InfiniBand or Omni-Path.
 FLOORS: dict[str, Floor] = {
     "ethernet": "tcp",
     "ipoib": "tcp",

@@ -53,6 +53,21 @@ Part = Literal["node", "sender", "receiver", "pair", "direction", "group", "rail
 ENDS: frozenset[Part] = frozenset({"node", "sender", "receiver"})
 WAYS: frozenset[Part] = frozenset({"pair", "direction"})
 
+_CALLED: dict[Part, str] = {
+    "node": "{0}, in both directions",
+    "sender": "{0}, sending",
+    "receiver": "{0}, receiving",
+    "pair": "the way between {0} and {1}",
+    "direction": "the way from {0} to {1}",
+    "group": "group {0}, to and from all others",
+    "rail": "{0}'s rail {1}",
+}
+
+
+def called(part: Part, names: Sequence[str]) -> str:
+    """``c2, sending``; ``the way between c1 and c3``."""
+    return _CALLED[part].format(*names) if part != "rail" or len(names) > 1 else names[0]
+
 
 class Finding(msgspec.Struct, frozen=True):
     """One named fault. ``names`` are a node, two nodes (from, to), or a group.

@@ -1,5 +1,8 @@
 """How the head reaches the nodes: plain data that launchers fill in and stages use."""
 
+import shlex
+from collections.abc import Sequence
+
 import msgspec
 
 
@@ -13,6 +16,12 @@ class Door(msgspec.Struct, frozen=True):
     node: str
     prefix: tuple[str, ...]
     remote_shell: bool = False
+
+    def through(self, argv: Sequence[str]) -> list[str]:
+        """The argv that runs ``argv`` behind it, quoted where a remote shell will read it."""
+        if self.remote_shell:
+            return [*self.prefix, shlex.join(argv)]
+        return [*self.prefix, *argv]
 
 
 class Reach(msgspec.Struct, frozen=True):

@@ -3,6 +3,7 @@
 import msgspec
 
 from fabricgauge.model.fabric import Fabric
+from fabricgauge.model.finding import Finding
 from fabricgauge.model.measurement import Header, Measurement, NodeCounters, Placement, ProcessorUse
 from fabricgauge.model.plan import Plan, Purpose
 from fabricgauge.model.suite import Strange, SuiteCurve
@@ -108,6 +109,7 @@ class Run(msgspec.Struct, frozen=True):
     """Everything that judging and reporting need to know of one run.
 
     ``environment`` is what was in force on the head: versions, command line, settings.
+    ``preflight`` is what was found wrong with nodes and networks before anything was measured.
     """
 
     identity: str
@@ -119,3 +121,4 @@ class Run(msgspec.Struct, frozen=True):
     launches: tuple[Launch, ...]
     complete: bool
     notes: tuple[str, ...] = ()
+    preflight: tuple[Finding, ...] = ()

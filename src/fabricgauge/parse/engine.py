@@ -10,6 +10,9 @@ _DECODER: msgspec.json.Decoder[EngineRecord] = msgspec.json.Decoder(
     Header | Placement | Round | Measurement | Footer
 )
 
+#: Intel MPI, whose I_MPI_DEBUG we set, prints these on standard output.
+SAID_WHEN_ASKED = "[0] MPI startup(): "
+
 
 class NotUnderstood(msgspec.Struct, frozen=True):
     """A line that is no record: its text, shortened, and what was expected instead."""
@@ -25,6 +28,8 @@ def parse_line(line: str) -> EngineRecord | NotUnderstood:
     as NotUnderstood, never dropped, as does a record cut off by a dying launch.
     """
     text = line.strip()
+    if text.startswith(SAID_WHEN_ASKED):
+        return NotUnderstood("", "what Intel MPI says of itself when it is asked to")
     if not text.startswith("{"):
         return NotUnderstood(text[:200], "not a record; most likely a message of the launcher")
     try:

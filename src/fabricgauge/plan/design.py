@@ -1,5 +1,6 @@
 """Factors in, design out: every combination of levels, in an order drawn block by block."""
 
+import re
 from collections.abc import Sequence
 from itertools import product
 
@@ -15,14 +16,23 @@ KNOWN = ("mpi", "compiler", "bind", f"{ENVIRONMENT}NAME")
 BINDINGS = ("core", "none")
 
 
+#: The level of a variable that leaves it as it is where the comparison is started.
+AS_IT_IS = "(as it is)"
+
+#: A comma that no backslash takes for a part of its level.
+_BETWEEN = re.compile(r"(?<!\\),")
+
+
 def factor(said: str) -> Factor:
-    """``NAME=LEVEL,LEVEL…`` as a factor.
+    r"""``NAME=LEVEL,LEVEL…`` as a factor.
+
+    ``\,`` is a comma within a level; an empty level of a variable is ``AS_IT_IS``.
 
     Raises:
         UsageError: not so written, an unknown name, or fewer than two levels.
     """
     name, _, listed = said.partition("=")
-    levels = tuple(listed.split(","))
+    levels = tuple(one.replace("\\,", ",") for one in _BETWEEN.split(listed))
     if not listed or len(levels) < 2:
         raise UsageError(
             f"--vary {said!r}: write it as NAME=A,B with two levels or more, e.g."
@@ -34,6 +44,10 @@ def factor(said: str) -> Factor:
         raise UsageError(f"--vary {name!r} is not known; there is {', '.join(KNOWN)}")
     if name == "bind" and not set(levels) <= set(BINDINGS):
         raise UsageError(f"--vary bind takes {' and '.join(BINDINGS)}, not {listed}")
+    if name.startswith(ENVIRONMENT):
+        return Factor(name, tuple(one or AS_IT_IS for one in levels))
+    if not all(levels):
+        raise UsageError(f"--vary {said!r}: a level is empty")
     return Factor(name, levels)
 
 

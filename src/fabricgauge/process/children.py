@@ -5,7 +5,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
@@ -22,16 +22,18 @@ def spawn(
     cwd: Path | None,
     stdout: int | IO[bytes],
     stderr: int | IO[bytes],
+    without: Collection[str] = (),
 ) -> "subprocess.Popen[bytes]":
-    """Start a program; ``env`` is added to this process's own environment.
+    """Start a program; ``env`` is added to this process's own environment ``without`` some names.
 
     Raises:
         ToolMissing: the program does not exist or is not executable.
     """
+    inherited = {name: value for name, value in os.environ.items() if name not in without}
     try:
         return subprocess.Popen(
             list(argv), stdin=subprocess.PIPE, stdout=stdout, stderr=stderr,
-            env={**os.environ, **(env or {})}, cwd=cwd, start_new_session=True,
+            env={**inherited, **(env or {})}, cwd=cwd, start_new_session=True,
         )  # fmt: skip
     except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
         raise ToolMissing(

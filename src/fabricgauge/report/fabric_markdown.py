@@ -20,10 +20,9 @@ def findings(judged: Judged, table: Tabled) -> Iterator[str]:
     if not judged.fabric.analyses:
         return
     named = fabric_words.findings(judged)
-    faults = any(one.fault for one in named)
-    yield "## Who is at fault" if faults else "## Who is at fault: nobody is named"
+    yield f"## {fabric_words.heading(named)}"
     for one in named:
-        yield f"**{'FAULT' if one.fault else 'PROPERTY'}**: {inert(one.sentence)}"
+        yield f"**{one.kind}**: {inert(one.sentence)}"
         if one.evidence:
             yield "\n".join(f"- {inert(sentence)}" for sentence in one.evidence)
     suspects = fabric_words.suspects(judged)

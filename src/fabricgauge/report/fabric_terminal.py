@@ -29,9 +29,8 @@ def findings(judged: Judged) -> Iterator[RenderableType]:
     if not judged.fabric.analyses:
         return
     found = fabric_words.findings(judged)
-    faults = any(one.fault for one in found)
     yield Text()
-    yield plain("Who is at fault" if faults else "Who is at fault: nobody is named", "bold")
+    yield plain(fabric_words.heading(found), "bold")
     for one in found[:MOST_FINDINGS]:
         yield indented(one.sentence)
         for sentence in one.evidence[:MOST_EVIDENCE]:

@@ -1,10 +1,20 @@
 """What was found about a fabric of many nodes, in words: who is at fault, how sure, what next."""
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Iterator, Sequence
+from typing import Literal, NamedTuple
 
 from fabricgauge.model.judged import Judged
-from fabricgauge.model.pairs import LEAST_EFFECT, Finding, PairAnalysis, Part, Quantity, Suspect
+from fabricgauge.model.pairs import (
+    ENDS,
+    LEAST_EFFECT,
+    Finding,
+    PairAnalysis,
+    Part,
+    Quantity,
+    Suspect,
+    called,
+)
+from fabricgauge.model.verdict import Outcome
 from fabricgauge.report.networks import named
 from fabricgauge.report.quantities import microseconds, of_unit, percent, size
 
@@ -19,7 +29,10 @@ WHAT: dict[Quantity, str] = {
 #: Whom a property of the level between groups concerns: nobody in particular.
 _CROSSING = "all ways between groups"
 
-OVERSUBSCRIBED = "oversubscription: all that crosses at once is slower, which is no defect"
+_REMARKS = {
+    "SUSPECTED": "; suspected, but not confirmed",
+    "PROPERTY": "; oversubscription: all that crosses at once is slower, which is no defect",
+}
 NOBODY = "nobody is named"
 
 #: As ``{0}`` and ``{1}`` stand for the names.
@@ -37,7 +50,9 @@ _LEAST_CHANGE = 5e-4
 
 
 class Named(NamedTuple):
-    """One finding in words; ``fault`` is false for oversubscription."""
+    """One finding in words: a ``FAULT``, ``SUSPECTED`` where the verdict does not confirm it,
+    or a ``PROPERTY`` for oversubscription.
+    """
 
     network: str
     who: str
@@ -46,17 +61,21 @@ class Named(NamedTuple):
     interval: str
     q: str
     affected: str
-    fault: bool
+    kind: Literal["FAULT", "SUSPECTED", "PROPERTY"]
     evidence: tuple[str, ...]
 
     @property
     def sentence(self) -> str:
         """All of it but the evidence."""
-        kind = "" if self.fault else f"; {OVERSUBSCRIBED}"
         return (
             f"{self.who}: {self.what} is {self.effect} than the others'"
-            f" (interval {self.interval}; {self.q}; {self.affected}){kind}"
+            f" (interval {self.interval}; {self.q}; {self.affected}){self.remark}"
         )
+
+    @property
+    def remark(self) -> str:
+        """What is to be known of other kinds than faults."""
+        return _REMARKS.get(self.kind, "")
 
 
 class Conspicuous(NamedTuple):
@@ -74,7 +93,18 @@ def findings(judged: Judged) -> tuple[Named, ...]:
     """Everything that is named, faults before oversubscription, the largest effect first."""
     found = [(analysis, one) for analysis in judged.fabric.analyses for one in analysis.findings]
     found.sort(key=lambda pair: (pair[1].explanation != "fault", -abs(pair[1].effect)))
-    return tuple(_named(analysis, one) for analysis, one in found)
+    unsure = {
+        verdict.subject for verdict in judged.verdicts if verdict.outcome is Outcome.INCONCLUSIVE
+    }
+    return tuple(_named(analysis, one, unsure) for analysis, one in found)
+
+
+def heading(found: Sequence[Named]) -> str:
+    """``Who is at fault``, and that it is nobody, or not sure."""
+    kinds = {one.kind for one in found}
+    if "FAULT" in kinds:
+        return "Who is at fault"
+    return f"Who is at fault: {'suspected, but not confirmed' if 'SUSPECTED' in kinds else NOBODY}"
 
 
 def suspects(judged: Judged) -> tuple[Conspicuous, ...]:
@@ -119,7 +149,7 @@ def verdict(analysis: PairAnalysis) -> str:
     """In a few words what the analysis of one matrix came to."""
     faults = sum(one.explanation == "fault" for one in analysis.findings)
     others = len(analysis.findings) - faults
-    said = [f"{faults} named at fault" if faults else NOBODY]
+    said = [f"{faults} slower than the others" if faults else NOBODY]
     said += ["oversubscribed"] if others else []
     count = len(analysis.suspects)
     said += [f"{count} conspicuous"] if count else []
@@ -148,7 +178,7 @@ def who(part: Part, names: Sequence[str]) -> str:
     return _SLOW[part].format(*padded)
 
 
-def _named(analysis: PairAnalysis, one: Finding) -> Named:
+def _named(analysis: PairAnalysis, one: Finding, unsure: Collection[str]) -> Named:
     low, high = sorted((one.low, one.high))
     pairs = "pair" if one.affected == 1 else "pairs"
     return Named(
@@ -159,9 +189,21 @@ def _named(analysis: PairAnalysis, one: Finding) -> Named:
         interval=f"{change(low)} to {change(high)}",
         q=f"q < {_LEAST_Q:g}" if one.q < _LEAST_Q else f"q = {one.q:.2g}",
         affected=f"explains {one.affected:,} {pairs}",
-        fault=one.explanation == "fault",
+        kind=_kind(analysis, one, unsure),
         evidence=one.evidence,
     )
+
+
+def _kind(
+    analysis: PairAnalysis, one: Finding, unsure: Collection[str]
+) -> Literal["FAULT", "SUSPECTED", "PROPERTY"]:
+    if one.explanation != "fault":
+        return "PROPERTY"
+    # A node's direction is judged together with what else that node does.
+    parts = ENDS if one.part in ENDS else (one.part,)
+    network = named(analysis.matrix.network or None)
+    subjects = {f"{network}, {called(part, one.names)}" for part in parts}
+    return "SUSPECTED" if subjects & set(unsure) else "FAULT"
 
 
 def _conspicuous(analysis: PairAnalysis, one: Suspect) -> Conspicuous:

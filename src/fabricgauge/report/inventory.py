@@ -1,58 +1,63 @@
-"""What discovery found, as a page of text: nodes, networks, and each ceiling's sum."""
+"""Interfaces and networks in lines of text; whoever prints them makes them visible."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
-from fabricgauge.model.fabric import Fabric, Interface, Network, Node
+from fabricgauge.model.fabric import Interface, IpoibPort, Member, Network
+from fabricgauge.report.folded import shortened
 from fabricgauge.report.quantities import link_rate, of_unit
-from fabricgauge.report.visible import visible
 
 
-def render(fabric: Fabric, ceilings: Mapping[str, Ceiling | Skipped]) -> str:
-    """One block per node, then one per network."""
-    lines: list[str] = []
-    for node in fabric.nodes:
-        lines += _node(node)
-    lines += [
-        f"{visible(lost.name)}: not reached: {visible(lost.reason)}" for lost in fabric.unreached
-    ]
-    lines += [f"not joined: {visible(sentence)}" for sentence in fabric.unjoined]
-    for network in fabric.networks:
-        lines += _network(network, ceilings[network.name])
-    if not fabric.networks:
-        lines.append("no network joins these nodes")
-    return "\n".join(lines)
+def interface(one: Interface) -> str:
+    """Name, driver, state, rate, MTU and addresses in one line."""
+    speed = one.speed_bit_s
+    return ", ".join(
+        [
+            one.name,
+            one.driver if isinstance(one.driver, str) else "driver unknown",
+            one.operstate,
+            speed.reason if isinstance(speed, Skipped) else link_rate(speed),
+            f"MTU {one.mtu_bytes}",
+            *_ipoib(one),
+            *(f"{address.ip}/{address.prefix_length}" for address in one.addresses),
+        ]
+    )
 
 
-def _node(node: Node) -> Iterator[str]:
-    yield f"{visible(node.name)}: {node.cpu_count} processors, Linux {visible(node.kernel)}"
-    for interface in node.interfaces:
-        if interface.name != "lo":
-            yield "  " + _interface(interface)
+def _ipoib(one: Interface) -> Iterator[str]:
+    if isinstance(one.ipoib, IpoibPort):
+        mode = f" in {one.ipoib.mode} mode" if isinstance(one.ipoib.mode, str) else ""
+        link = f" on {one.ipoib.link}" if isinstance(one.ipoib.link, str) else ""
+        yield f"IPoIB{mode}{link}"
 
 
-def _interface(interface: Interface) -> str:
-    speed = interface.speed_bit_s
-    parts = [
-        visible(interface.name),
-        interface.driver if isinstance(interface.driver, str) else "driver unknown",
-        interface.operstate,
-        speed.reason if isinstance(speed, Skipped) else link_rate(speed),
-        f"MTU {interface.mtu_bytes}",
-        *(f"{address.ip}/{address.prefix_length}" for address in interface.addresses),
-    ]
-    return ", ".join(visible(part) for part in parts)
-
-
-def _network(network: Network, ceiling: Ceiling | Skipped) -> Iterator[str]:
-    members = ", ".join(f"{m.node}:{m.interface}" for m in network.members)
-    yield ""
-    yield f"network {visible(network.name)} ({network.subnet}), {network.technology}"
-    yield f"  members: {visible(members)}"
-    yield f"  rate: {visible(network.rate_origin)}"
+def network(
+    one: Network, ceiling: Ceiling | Skipped, ports: tuple[Member, ...] = ()
+) -> Iterator[str]:
+    """A network with its members and its sum; ``ports`` are those that it stands for."""
+    if ports:
+        yield f"RDMA ports {one.name}: {listed(ports)}"
+    else:
+        yield f"network {titled(one)}"
+        yield f"  members: {listed(one.members)}"
+    yield f"  rate: {one.rate_origin}"
     if isinstance(ceiling, Skipped):
-        yield f"  ceiling not known: {visible(ceiling.reason)}"
+        yield f"  ceiling not known: {ceiling.reason}"
         return
     for step in ceiling.steps:
         yield f"  {step.label}: {step.expression} = {of_unit(step.value, step.unit)}"
+
+
+def titled(one: Network) -> str:
+    """Name, subnet where that is not its name, technology."""
+    subnet = f" ({one.subnet})" if one.subnet != one.name else ""
+    return f"{one.name}{subnet}, {one.technology}"
+
+
+def listed(members: tuple[Member, ...]) -> str:
+    """``c[1-9]:eth0, c10:eth1``: nodes by the name that they give their interface."""
+    nodes: dict[str, list[str]] = {}
+    for member in members:
+        nodes.setdefault(member.interface, []).append(member.node)
+    return ", ".join(f"{shortened(names)}:{name}" for name, names in nodes.items())

@@ -1,6 +1,7 @@
 """One launch of the engine: raw files first, then each line to the reader, no orphans."""
 
 import json
+import re
 import signal
 import time
 from collections.abc import Iterator, Sequence
@@ -152,6 +153,12 @@ def start(
     return Running(command, stream, raw_dir, marker)
 
 
+#: What MPIs say because we asked what carries their messages: see the stacks' ``tells``.
+_CHATTER = re.compile(
+    r" UCX  (?:INFO|DIAG) | mca: (?:base|bml): | select: init| btl: ?tcp: |MPI startup\(\): "
+)
+
+
 def tail(path: Path) -> tuple[str, ...]:
     """The telling lines of a file's end: the engine's own, then the last of the others.
 
@@ -164,7 +171,11 @@ def tail(path: Path) -> tuple[str, ...]:
             lines = file.read().decode(errors="replace").split("\n")
     except OSError as error:
         return (f"{path.name} cannot be read: {error.strerror}",)
-    telling = [line.strip()[:300] for line in lines if any(sign.isalnum() for sign in line)]
+    telling = [
+        line.strip()[:300]
+        for line in lines
+        if any(sign.isalnum() for sign in line) and not _CHATTER.search(line[:300])
+    ]
     engines = [line for line in dict.fromkeys(telling) if line.startswith(ENGINE_SAYS)]
     others = [line for line in telling if not line.startswith(ENGINE_SAYS)]
     room = max(0, QUOTED_LINES - len(engines))

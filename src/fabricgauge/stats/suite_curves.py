@@ -8,11 +8,10 @@ from fabricgauge.model.curve import Curve, CurvePoint
 from fabricgauge.model.measurement import LATENCY_PATTERNS, Pattern
 from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.suite import Besides, Quantity, SuiteCurve, SuitePoint
+from fabricgauge.stats.crowd_curves import SUITE, UNIT_RULE, crowd_curves
 from fabricgauge.stats.curves import curves
 
-SUITE = "fabricgauge"
 UNPINNED = "MPI's own choice"
-UNIT_RULE = "seconds and bytes, as the engine writes them"
 
 #: Launches of this name ran on one node alone: a reference of the judging, no network.
 LOOPBACK = "loopback:"
@@ -37,15 +36,16 @@ WHAT: dict[Pattern, str] = {
 
 
 def suite_curves(run: Run) -> tuple[SuiteCurve, ...]:
-    """Every curve of a run: the engine's, then what other suites measured in it.
+    """Every curve of a run: of pairs, of many ranks, then what other suites measured in it.
 
     Latency patterns give times, the others payload bandwidth; intervals are those of
     the engine's estimates. Curves of one node's loopback are left out.
     """
     version = next((one.header.engine for one in run.launches if one.header), "")
     own = (of_engine(one, version, run.identity) for one in curves(run) if _is_network(one))
+    together = crowd_curves(run, UNPINNED)
     foreign = (_placed(launch, one) for launch in run.launches for one in launch.curves)
-    return (*(one for one in own if one.points), *foreign)
+    return (*(one for one in own if one.points), *together, *foreign)
 
 
 def _placed(launch: Launch, curve: SuiteCurve) -> SuiteCurve:

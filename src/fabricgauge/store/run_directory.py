@@ -169,8 +169,10 @@ def find(root: Path, wanted: str) -> RunDirectory:
     """
     if "/" in wanted or Path(wanted).is_dir():
         path = Path(wanted)
-        if path.is_dir():
-            return RunDirectory(path.resolve())
+        final = path.with_name(path.name.removesuffix(PARTIAL))
+        for there in (path, final):  # who was told of it may come when it is complete
+            if there.is_dir():
+                return RunDirectory(there.resolve())
         raise StoreError(f"{path} is not a directory; a run is a directory with a plan.json")
     return _by_identity(root, wanted)
 

@@ -1,10 +1,13 @@
 """Which value is in which file of a run directory."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 
+from fabricgauge.model.errors import StoreError
 from fabricgauge.model.fabric import Fabric
+from fabricgauge.model.finding import Finding
 from fabricgauge.model.measurement import Footer, Header, Measurement, Placement
 from fabricgauge.model.plan import Plan
 from fabricgauge.model.run import Around, Ended, Launch, Run
@@ -69,6 +72,16 @@ def write_libraries(directory: RunDirectory, hashes: dict[str, str]) -> None:
     directory.write(_LIBRARIES, hashes)
 
 
+def write_preflight(directory: RunDirectory, findings: tuple[Finding, ...]) -> None:
+    """What was found wrong before anything was measured."""
+    directory.write(_PREFLIGHT, findings)
+
+
+def write_ways(directory: RunDirectory, ways: dict[str, str]) -> None:
+    """By network, what the MPI itself said that it used."""
+    directory.write(_WAYS, ways)
+
+
 def append_record(directory: RunDirectory, entry: Entry) -> None:
     directory.append("results.jsonl", entry)
 
@@ -88,6 +101,11 @@ def load(directory: RunDirectory) -> Run:
         StoreError: the directory holds no run, or a file of it cannot be read.
     """
     about = directory.read("run.json", About)
+    if not (directory.path / "plan.json").exists():
+        raise StoreError(
+            f"nothing has been measured in {directory.path}; what the jobs of a submitted run"
+            f" have left is taken with fabricgauge collect {directory.path}"
+        )
     entries, bad_results = directory.read_lines("results.jsonl", _ENTRIES.decode)
     started, bad_launches = directory.read_lines("launches.jsonl", _STARTED.decode)
     plan = directory.read("plan.json", Plan)
@@ -95,16 +113,32 @@ def load(directory: RunDirectory) -> Run:
         identity=directory.identity,
         started_utc=about.started_utc,
         command=about.command,
-        environment={**about.environment, **_libraries(directory)},
+        environment={**about.environment, **_ways(directory), **_libraries(directory)},
         fabric=directory.read("fabric.json", Fabric),
         plan=plan,
         launches=_launches(plan, entries, started),
         complete=directory.complete,
         notes=tuple(bad_results + bad_launches),
+        preflight=_preflight(directory),
     )
 
 
-_LIBRARIES = "libraries.json"
+_LIBRARIES, _PREFLIGHT, _WAYS = "libraries.json", "preflight.json", "transports.json"
+
+
+def _preflight(directory: RunDirectory) -> tuple[Finding, ...]:
+    """Runs of earlier versions have none, nor have imported ones."""
+    if not (directory.path / _PREFLIGHT).exists():
+        return ()
+    return directory.read(_PREFLIGHT, tuple[Finding, ...])
+
+
+def _ways(directory: RunDirectory) -> dict[str, str]:
+    """As facts of the environment; runs of earlier versions have none."""
+    if not (directory.path / _WAYS).exists():
+        return {}
+    ways = directory.read(_WAYS, dict[str, str])
+    return {f"carried by, over {network}": said for network, said in ways.items()}
 
 
 def _libraries(directory: RunDirectory) -> dict[str, str]:
@@ -124,13 +158,16 @@ _STARTED = msgspec.json.Decoder(Started)
 
 def _launches(plan: Plan, entries: list[Entry], started: list[Started]) -> tuple[Launch, ...]:
     ends = {(s.launch, s.attempt): s for s in started}
-    keys = sorted({(e.launch, e.attempt) for e in entries} | set(ends))
+    said: dict[tuple[int, int], list[Any]] = {}
+    for entry in entries:
+        said.setdefault((entry.launch, entry.attempt), []).append(entry.record)
+    keys = sorted(set(said) | set(ends))
     by_number = {launch.number: launch for launch in plan.launches}
     launches = []
     for key in keys:
         end = ends.get(key)
         planned = by_number.get(key[0])
-        records = [e.record for e in entries if (e.launch, e.attempt) == key]
+        records = said.get(key, [])
         launches.append(
             Launch(
                 number=key[0],

@@ -9,13 +9,15 @@ from fabricgauge.app.batch.collect import gather
 from fabricgauge.app.batch.submit import MOST_LOOKS, await_files
 from fabricgauge.app.site import Site
 from fabricgauge.judge.thresholds import DEFAULTS
-from fabricgauge.model.batch import BatchJob
+from fabricgauge.model.batch import Batch, BatchJob, Request
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.plan import Stopping
 from fabricgauge.model.reach import Reach
-from fabricgauge.run.batch.slurm import JobState
-from fabricgauge.store.jobs import append_job
+from fabricgauge.model.topology import Topology
+from fabricgauge.run.batch.job_state import JobState
+from fabricgauge.store.jobs import append_job, write_batch
 from fabricgauge.store.run_directory import RunDirectory
+from fabricgauge.store.run_files import About
 
 SITE = Site(Reach("slurm", ()), None, (), (), False, DEFAULTS, (), {})
 
@@ -23,6 +25,8 @@ SITE = Site(Reach("slurm", ()), None, (), (), False, DEFAULTS, (), {})
 @pytest.fixture
 def directory(tmp_path: Path) -> RunDirectory:
     made = RunDirectory.create(tmp_path)
+    batch = Batch(Request(2), "slurm", None, False, (), (), False, Topology())
+    write_batch(made, About("", (), {}), batch)
     append_job(made, BatchJob("7", "job-1", "", (), "quick", Stopping(0.01, 0.95), False))
     return made
 
@@ -64,6 +68,14 @@ def test_a_job_that_never_began_is_told_with_its_last_words(directory: RunDirect
     (directory.path / "job-1" / "out-7.txt").write_text("job.sh: 31: scontrol: not found\n")
     with pytest.raises(CannotRun, match=r"job 7 is failed.*scontrol: not found"):
         gather(directory, SITE, {"7": JobState("FAILED")})
+
+
+def test_a_job_whose_nodes_do_not_see_the_folder_is_told(directory: RunDirectory) -> None:
+    with pytest.raises(CannotRun, match=f"do its nodes see {directory.path}"):
+        gather(directory, SITE, {"7": JobState("FAILED", "JobLaunchFailure")})
+    with pytest.raises(CannotRun) as cancelled:
+        gather(directory, SITE, {"7": JobState("CANCELLED")})
+    assert "do its nodes see" not in str(cancelled.value)
 
 
 def test_nodes_that_said_nothing_are_told_with_the_reason(directory: RunDirectory) -> None:

@@ -2,7 +2,7 @@ from collections.abc import Sequence
 
 from fabricgauge.app.batch.waiting import LONGEST_S, wait
 from fabricgauge.app.progress import Silent
-from fabricgauge.run.batch.slurm import UNKNOWN, JobState
+from fabricgauge.run.batch.job_state import UNKNOWN, JobState
 
 PENDING, RUNNING, DONE = JobState("PENDING"), JobState("RUNNING"), JobState("COMPLETED")
 
@@ -50,3 +50,10 @@ def test_a_controller_that_is_away_is_waited_for() -> None:
     ended, _, told = waited({"1": RUNNING}, {"1": UNKNOWN}, {"1": UNKNOWN}, {"1": DONE})
     assert ended == {"1": DONE}
     assert len([line for line in told if "does not answer" in line]) == 1
+
+
+def test_a_job_that_would_wait_for_ever_says_what_stops_it() -> None:
+    stuck = JobState("PENDING", "ReqNodeNotAvail, UnavailableNodes:c3")
+    _, _, told = waited({"1": JobState("PENDING", "Priority")}, {"1": stuck}, {"1": DONE})
+    assert told[0] == "job 1: pending (Priority)"
+    assert "a node that it names is down, drained or reserved, and scancel 1 ends it" in told[1]

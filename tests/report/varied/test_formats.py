@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from math import nan
 
 import msgspec
 import pytest
@@ -11,6 +12,7 @@ from fabricgauge.model.varied import CurveEffect, Design, Effect, Factor, Varied
 from fabricgauge.report.interface import Setting
 from fabricgauge.report.varied import words
 from fabricgauge.report.varied.formats import FORMATS
+from fabricgauge.report.varied.sweeps import sweeps_of
 
 HOSTILE = "<script>alert(1)</script>[bold]\x1b[31m"
 NAN = float("nan")
@@ -43,6 +45,14 @@ def test_the_terminal_tells_the_finding_the_effects_and_the_crossover() -> None:
     assert "8.0 % slower" in page
     assert "crossover between 8 B and 1 MiB" in page
     assert "a note" in page
+
+
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [(0.12, "+12.0 %"), (-0.0003, "−0.03 %"), (0.0, "0 %"), (2e-7, "+0.00002 %"), (nan, "–")],
+)
+def test_a_change_next_to_nothing_keeps_its_sign_and_size(share: float, said: str) -> None:
+    assert words.signed(share) == said
 
 
 def test_less_of_a_rate_is_less_and_of_a_time_faster() -> None:
@@ -80,3 +90,41 @@ def test_hostile_names_are_inert(name: str) -> None:
         assert "<script>alert" not in page
     if name == "terminal":
         assert "[bold]" in page
+
+
+def swept(levels: int) -> Varied:
+    """A factor with so many values, each 2 % more than the one before it."""
+    factor = Factor("env:UCX_RNDV_THRESH", tuple(f"{8 << place}K" for place in range(levels)))
+    design = msgspec.structs.replace(
+        DESIGN, factors=(factor,), arms=tuple((level,) for level in factor.levels)
+    )
+    effects = tuple(
+        msgspec.structs.replace(
+            CURVE, factor=factor.name, level=level, base=factor.levels[0],
+            whole=Effect(None, 0.02 * place, 0.02 * place - 0.005, 0.02 * place + 0.005, 0.01, 12),
+        )
+        for place, level in enumerate(factor.levels) if place
+    )  # fmt: skip
+    return varied(design=design, effects=effects)
+
+
+def test_a_factor_of_many_values_is_drawn_over_its_values() -> None:
+    (picture,) = sweeps_of(swept(5))
+    assert list(picture.ticks.values()) == ["8K", "16K", "32K", "64K", "128K"]
+    assert picture.series[0].x == [0.0, 1.0, 2.0, 3.0, 4.0]
+    assert picture.series[0].y == pytest.approx([0.0, 2.0, 4.0, 6.0, 8.0])
+    assert [one.label for one in picture.series] == ["all sizes", "8 B", "1 KiB"]
+    assert 'id="sweeps"' in FORMATS["html"](swept(5), Setting())
+
+
+def test_two_values_are_no_sweep() -> None:
+    assert sweeps_of(swept(2)) == ()
+    assert 'id="sweeps"' not in FORMATS["html"](swept(2), Setting())
+
+
+def test_a_value_of_unknown_effect_is_left_out_of_a_sweep() -> None:
+    found = swept(3)
+    unknown = Effect(None, 0.5, NAN, NAN, NAN, 2)
+    first = msgspec.structs.replace(found.effects[0], whole=unknown)
+    (picture,) = sweeps_of(msgspec.structs.replace(found, effects=(first, *found.effects[1:])))
+    assert picture.series[0].x == [0.0, 2.0]

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from fabricgauge.model.batch import EACH_SUBNET, Request
 from fabricgauge.model.command import Command
-from fabricgauge.run.batch.options import options_of
+from fabricgauge.model.errors import UsageError
+from fabricgauge.run.batch.options import further, options_of
 from fabricgauge.run.batch.script import Script, ScriptLaunch, is_plain, text
 
 HOSTILE = "a b'\"$(touch /tmp/x)`id`;&|\n#SBATCH --nodes=9\\"
@@ -69,6 +70,20 @@ def test_a_hostile_option_is_no_line_of_the_script() -> None:
 def test_signs_of_percent_in_a_path_are_not_slurms() -> None:
     options = options_of(Request(2), 5, Path("/runs/100%N/%j"))
     assert "--output=/runs/100%%N/%%j/out-%j.txt" in options
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["mem=0", "", "-", "--", "--array=0-3", "--arr=1", "-a1", "--wrap=id", "-W", "--test-only"],
+)
+def test_what_would_make_no_single_job_is_refused(word: str) -> None:
+    with pytest.raises(UsageError, match="--sbatch"):
+        further([word])
+
+
+def test_other_options_of_sbatch_are_passed_on_as_they_are() -> None:
+    words = ("--mem=0", "--gres=gpu:1", "-B1:2", "--wait-all-nodes=1", "--comment=a b", "-Mfast")
+    assert further(words) == words
 
 
 @given(st.lists(WORDS, min_size=1, max_size=4), st.dictionaries(st.sampled_from("AB"), WORDS))

@@ -7,7 +7,8 @@ import pytest
 
 from fabricgauge.model.errors import CannotRun, ToolMissing
 from fabricgauge.run.batch import slurm
-from fabricgauge.run.batch.slurm import FORGOTTEN, UNKNOWN, JobState, TooManyJobs
+from fabricgauge.run.batch.job_state import FORGOTTEN, UNKNOWN, JobState
+from fabricgauge.run.batch.slurm import NotNow, Submitted, Unclear
 
 Fake = Callable[..., None]
 
@@ -29,10 +30,63 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fake:
     return make
 
 
-@pytest.mark.parametrize("said", ["12", "12;cluster", "12\n"])
-def test_the_number_of_a_job_is_what_sbatch_says(said: str, fake: Fake) -> None:
+@pytest.mark.parametrize(
+    ("said", "taken"),
+    [
+        ("12", Submitted("12")),
+        ("12\n", Submitted("12")),
+        ("12;fast", Submitted("12", "fast")),
+        ("Submitted batch job 12\n", Submitted("12")),
+        ("Submitted batch job 12 on cluster fast\n", Submitted("12", "fast")),
+        ("Welcome to Fast, 3 nodes\n---\n12\nHave a nice day\n", Submitted("12")),
+    ],
+)
+def test_the_number_of_a_job_is_what_sbatch_says(said: str, taken: Submitted, fake: Fake) -> None:
     fake("sbatch", said)
-    assert slurm.submit((), Path("job.sh")) == "12"
+    assert slurm.submit((), Path("job.sh")) == taken
+
+
+@pytest.mark.parametrize(
+    ("out", "err", "status"),
+    [
+        ("your job is in good hands\n", "", 0),
+        ("", "", 0),
+        ("", "sbatch: error: Batch job submission failed: Socket timed out on send/recv", 1),
+    ],
+)
+def test_words_that_do_not_say_whether_there_is_a_job_are_no_refusal(
+    out: str, err: str, status: int, fake: Fake
+) -> None:
+    fake("sbatch", out, err, status)
+    with pytest.raises(Unclear, match="squeue tells"):
+        slurm.submit((), Path("job.sh"))
+
+
+def test_an_sbatch_that_hangs_may_have_submitted(
+    fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake("sbatch")
+    (tmp_path / "sbatch").write_text("#!/bin/sh\nexec sleep 60\n")
+    monkeypatch.setattr(slurm, "TIMEOUT_S", 0.3)
+    with pytest.raises(Unclear):
+        slurm.submit((), Path("job.sh"))
+
+
+def test_a_job_inherits_nothing_of_the_job_that_submits_it(
+    tmp_path: Path, fake: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake("sbatch")
+    (tmp_path / "sbatch").write_text(f"#!/bin/sh\nenv >{tmp_path}/seen\necho 12\n")
+    for name in ("SLURM_JOB_ID", "SLURM_MEM_PER_CPU", "PMIX_RANK", "SLURM_CONF", "SBATCH_WAIT"):
+        monkeypatch.setenv(name, "1")
+    slurm.submit((), Path("job.sh"))
+    seen = {line.partition("=")[0] for line in (tmp_path / "seen").read_text().splitlines()}
+    assert seen >= {"SLURM_CONF", "PATH"}
+    assert not seen & {"SLURM_JOB_ID", "SLURM_MEM_PER_CPU", "PMIX_RANK", "SBATCH_WAIT"}
+
+
+def test_outside_an_allocation_a_users_own_settings_of_slurm_stay() -> None:
+    assert "SLURM_TIME_FORMAT" not in slurm.foreign({"SLURM_TIME_FORMAT": "%s"})
 
 
 @pytest.mark.parametrize(
@@ -42,11 +96,12 @@ def test_the_number_of_a_job_is_what_sbatch_says(said: str, fake: Fake) -> None:
         "sbatch: error: AssocMaxSubmitJobLimit\nsbatch: error: Batch job submission failed: Job"
         " violates accounting/QOS policy (job submit limit, user's size and/or time limits)",
         "sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying",
+        "sbatch: error: Batch job submission failed: Unable to contact slurm controller",
     ],
 )
-def test_too_many_jobs_are_told_from_other_refusals(said: str, fake: Fake) -> None:
+def test_what_slurm_may_take_later_is_told_from_other_refusals(said: str, fake: Fake) -> None:
     fake("sbatch", err=said, status=1)
-    with pytest.raises(TooManyJobs):
+    with pytest.raises(NotNow):
         slurm.submit((), Path("job.sh"))
 
 
@@ -88,6 +143,30 @@ def test_a_job_that_nobody_knows_any_more_is_over(fake: Fake) -> None:
     fake("sacct", err="Slurm accounting storage is disabled", status=1)
     assert slurm.states(("7",)) == {"7": FORGOTTEN}
     assert FORGOTTEN.over
+
+
+@pytest.mark.parametrize("said", ["segfault\n", "<html>down for maintenance</html>\n"])
+def test_words_that_are_no_answer_end_no_job(said: str, fake: Fake) -> None:
+    fake("squeue", said)
+    fake("sacct", err="Slurm accounting storage is disabled", status=1)
+    assert slurm.states(("7",)) == {"7": UNKNOWN}
+    fake("sacct", "7|COMPLETED|None\n")
+    assert slurm.states(("7",))["7"].over
+
+
+def test_a_job_of_another_cluster_is_asked_for_there(tmp_path: Path, fake: Fake) -> None:
+    fake("squeue")
+    (tmp_path / "squeue").write_text(
+        '#!/bin/sh\necho "CLUSTER: fast"\n'
+        'case "$*" in *--clusters=fast*) echo "7|RUNNING|None" ;; esac\n'
+    )
+    fake("sacct", status=1)
+    assert slurm.states(("7",), "fast")["7"].state == "RUNNING"
+    assert slurm.states(("7",)) == {"7": FORGOTTEN}
+
+
+def test_a_job_that_another_cluster_of_a_federation_runs_is_not_over() -> None:
+    assert not JobState("REVOKED").over
 
 
 def test_no_jobs_are_no_question() -> None:

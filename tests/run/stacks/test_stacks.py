@@ -104,16 +104,21 @@ def built(stack: str, launcher: str, launch: str) -> Command:
     return command(engine, mpi, LAUNCHES[launch], REACHES[launcher], ("--check-data",))
 
 
-def words(text: str) -> tuple[str, ...]:
-    """The argv: words at spaces, [a b] one word, ENGINE the engine's hostile path."""
+def words(text: str, mpi: Mpi) -> tuple[str, ...]:
+    """The argv: words at spaces, [a b] one word, ENGINE the engine's hostile path.
+
+    In front of that are the variables by which the MPI says what it uses.
+    """
     outside = text.replace("]", "[").split("[")
     split = [part.split() if number % 2 == 0 else [part] for number, part in enumerate(outside)]
-    return tuple("/e ngine/$x" if word == "ENGINE" else word for part in split for word in part)
+    engine = ("env", *(f"{k}={v}" for k, v in STACKS[mpi.kind].tells.items()), "/e ngine/$x")
+    found = ((*engine,) if word == "ENGINE" else (word,) for part in split for word in part)
+    return tuple(word for each in found for word in each)
 
 
 @pytest.mark.parametrize("case", EXPECTED, ids="-".join)
 def test_the_command_line_is_as_written_down(case: tuple[str, str, str]) -> None:
-    assert built(*case).argv == words(EXPECTED[case])
+    assert built(*case).argv == words(EXPECTED[case], MPIS[case[0]])
 
 
 def test_mpich_is_kept_to_tcp_when_it_is_pinned_and_left_alone_when_not() -> None:

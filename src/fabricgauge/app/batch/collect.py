@@ -6,7 +6,10 @@ from pathlib import Path
 
 import msgspec
 
-from fabricgauge.app.batch.attempts import Attempt, attempts, ended
+from fabricgauge.app.batch.attempts import Attempt, attempts
+from fabricgauge.app.batch.gather_pairs import gather_pairs
+from fabricgauge.app.batch.taking import UNKNOWN, Taken, pinned_to
+from fabricgauge.app.preflight import quick_findings
 from fabricgauge.app.site import Site
 from fabricgauge.app.targets import unjoined
 from fabricgauge.discover.interface import fabric_of
@@ -14,20 +17,15 @@ from fabricgauge.model.batch import EACH_SUBNET, BatchJob
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.plan import Plan, PlannedLaunch
-from fabricgauge.parse.engine import NotUnderstood, parse_line
-from fabricgauge.run.batch.slurm import JobState
+from fabricgauge.run.batch.job_state import JobState
 from fabricgauge.run.launch import tail
 from fabricgauge.run.stacks.interface import is_loopback
-from fabricgauge.store.jobs import jobs
+from fabricgauge.store.jobs import jobs, read_batch
 from fabricgauge.store.run_directory import RunDirectory
-from fabricgauge.store.run_files import (
-    Entry,
-    Started,
-    append_launch,
-    append_records,
-    load,
-    write_found,
-)
+from fabricgauge.store.run_files import load, write_found, write_preflight
+
+#: How a job ends that could not even begin.
+_BROKEN = ("FAILED", "BOOT_FAIL", "NODE_FAIL")
 
 
 def gather(directory: RunDirectory, site: Site, states: dict[str, JobState]) -> None:
@@ -41,43 +39,34 @@ def gather(directory: RunDirectory, site: Site, states: dict[str, JobState]) -> 
     """
     made = jobs(directory)
     found = [one for one in attempts(directory.path / "raw") if one.nodes]
+    batch = read_batch(directory)
+    if batch.pairs is not None:
+        if not found:
+            raise CannotRun(nothing(directory, made, states))
+        gather_pairs(directory, site, batch.pairs, found, states)
+        return
     if not (directory.path / "plan.json").exists():
         _begin(directory, site, made, found, states)
     run = load(directory)
     nodes = {node.name for node in run.fabric.nodes} | {one.name for one in run.fabric.unreached}
-    taken, begun = set(_taken(directory)), set(_begun(directory))
+    taken = Taken(directory)
     planned = {launch.number: launch for launch in run.plan.launches}
     for attempt in found:
         if not set(attempt.nodes) <= nodes:
             continue
         why = str(states.get(attempt.job, "its state is not known"))
         for number, folder in attempt.launches():
-            key = (number, attempt.number)
             launch = planned.get(number)
-            if launch and key not in taken and _is_of(launch, folder, attempt, run.fabric):
-                _take(directory, launch, attempt.number, folder, why, records=key not in begun)
-
-
-def _taken(directory: RunDirectory) -> Iterator[tuple[int, int]]:
-    started, _ = directory.read_lines("launches.jsonl", msgspec.json.Decoder(Started).decode)
-    return ((one.launch, one.attempt) for one in started)
-
-
-def _begun(directory: RunDirectory) -> Iterator[tuple[int, int]]:
-    """Launches whose records are there, though a collector was ended before it closed them."""
-    entries, _ = directory.read_lines("results.jsonl", msgspec.json.Decoder(Entry).decode)
-    return ((one.launch, one.attempt) for one in entries)
+            if launch and _is_of(launch, folder, attempt, run.fabric):
+                taken.take(launch, attempt.number, folder, why)
 
 
 def _is_of(launch: PlannedLaunch, folder: Path, attempt: Attempt, fabric: Fabric) -> bool:
     """Whether a folder's launch was pinned as planned: a requeued job may find other subnets."""
-    try:
-        subnet = (folder / "subnet").read_text("utf-8").strip() or None
-    except (OSError, UnicodeDecodeError):
-        return False
+    subnet = pinned_to(folder)
     if is_loopback(launch):
         return subnet is None
-    return launch.network == _network_at(subnet, attempt.nodes[0], fabric)
+    return subnet != UNKNOWN and launch.network == _network_at(subnet, attempt.nodes[0], fabric)
 
 
 def _begin(
@@ -90,7 +79,7 @@ def _begin(
     by_folder = {one.folder: one for one in made}
     known = [one for one in found if one.folder in by_folder]
     if not known:
-        raise CannotRun(_nothing(directory, made, states))
+        raise CannotRun(nothing(directory, made, states))
     last = known[-1]
     job = by_folder[last.folder]
     answers = last.answers()
@@ -107,21 +96,29 @@ def _begin(
     )
     launches = tuple(_planned(job.launches, last, fabric))
     if all(is_loopback(one) for one in launches):
-        raise CannotRun(f"no network joins {', '.join(last.nodes)}: {_seen(last)}")
+        raise CannotRun(f"no network that was to be measured joins the nodes: {_seen(fabric)}")
     plan = Plan(job.profile, job.stopping, job.check_data, launches)
     write_found(directory, fabric, plan)
+    write_preflight(directory, quick_findings(fabric))
 
 
-def _seen(attempt: Attempt) -> str:
-    return f"the first of them is in {', '.join(attempt.subnets) or 'no subnet'}"
+def _seen(fabric: Fabric) -> str:
+    """Who answered, and the networks that they are in."""
+    there = ", ".join(f"{one.name} ({one.subnet})" for one in fabric.networks) or "no network"
+    silent = ", ".join(one.name for one in fabric.unreached)
+    told = f"; {silent} did not answer" if silent else ""
+    return f"{', '.join(one.name for one in fabric.nodes)} have {there}{told}"
 
 
-def _nothing(directory: RunDirectory, made: Sequence[BatchJob], states: dict[str, JobState]) -> str:
+def nothing(directory: RunDirectory, made: Sequence[BatchJob], states: dict[str, JobState]) -> str:
     """Why there is nothing, with the last words of the last job."""
     told = ", ".join(f"job {one.number} is {states.get(one.number, 'unknown')}" for one in made)
     printed = (directory.path / one.folder / f"out-{one.number}.txt" for one in made)
     said = [line for file in printed if file.exists() for line in tail(file)]
     last = f"; it said: {' | '.join(said[-2:])}" if said else ""
+    mute = not said and any(one.state in _BROKEN for one in states.values())
+    if mute and not any((directory.path / "raw").glob("attempt-*")):
+        last = f"; it said nothing: do its nodes see {directory.path}, and may they write there?"
     return f"no job of this run has begun to measure: {told or 'none was submitted'}{last}"
 
 
@@ -172,32 +169,3 @@ def _network_at(subnet: str | None, first: str, fabric: Fabric) -> str | None:
     exact = (network.name for network, ip in own if ip == said.ip)
     inside = (network.name for network, ip in own if ip in said.network)
     return next(exact, None) or next(inside, None)
-
-
-def _take(
-    directory: RunDirectory,
-    launch: PlannedLaunch,
-    attempt: int,
-    folder: Path,
-    why: str,
-    *,
-    records: bool,
-) -> None:
-    found, strange = [], []
-    try:
-        lines = (folder / "stdout.jsonl").read_text("utf-8", errors="replace").splitlines()
-    except OSError:
-        lines = []
-    for line in lines:
-        record = parse_line(line)
-        if not isinstance(record, NotUnderstood):
-            found.append(Entry(launch.number, attempt, record))
-        elif record.text:
-            strange.append(f"{record.text} ({record.reason})")
-    if records:
-        append_records(directory, found)
-    end = ended(folder, why)
-    append_launch(
-        directory,
-        Started(launch.number, attempt, launch.network, launch.nodes, end, tuple(strange)),
-    )

@@ -74,12 +74,16 @@ def first_plan(wanted: Wanted | FabricWanted, subnets: tuple[str, ...], unpinned
 
 
 class Maker(msgspec.Struct, frozen=True):
-    """What all jobs of a run have in common. ``reach`` has no doors while no node is known."""
+    """What all jobs of a run have in common. ``reach`` has no doors while no node is known.
+
+    ``numbered`` launches have numbers all the same, for each is pinned to a subnet that is known.
+    """
 
     directory: RunDirectory
     engine: Engine
     reach: Reach
     request: Request
+    numbered: bool = False
 
     def write(self, made: Plan, launches: tuple[PlannedLaunch, ...]) -> Written:
         """A job that makes ``launches``, some of the plan's, as files of the run directory."""
@@ -108,7 +112,7 @@ class Maker(msgspec.Struct, frozen=True):
         reach = local.reach(("here",)) if alone else self.reach
         options = launch_options(made, launch)
         return ScriptLaunch(
-            number=launch.number if self.reach.doors else 0,
+            number=launch.number if self.reach.doors or self.numbered else 0,
             cases=f"{folder}/cases-{launch.number}.txt",
             limit_s=limit_s(launch),
             command=command(self.engine, self.engine.mpi, launch, reach, options),

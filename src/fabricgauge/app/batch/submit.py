@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import msgspec
 
@@ -17,10 +18,11 @@ from fabricgauge.app.site import Site
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.batch import Batch, BatchJob
 from fabricgauge.model.engine import Engine
-from fabricgauge.model.errors import UsageError
-from fabricgauge.model.plan import Plan, PlannedLaunch
+from fabricgauge.model.errors import CannotRun, UsageError
+from fabricgauge.model.plan import Plan, PlannedLaunch, Stopping
 from fabricgauge.model.reach import Reach
 from fabricgauge.run.batch import slurm
+from fabricgauge.run.batch.job_state import FORGOTTEN, JobState
 from fabricgauge.run.launchers.slurm import Allocation, reach
 from fabricgauge.store.jobs import append_job, jobs
 from fabricgauge.store.run_directory import RunDirectory
@@ -37,18 +39,27 @@ def hand_over(written: Written, directory: RunDirectory) -> BatchJob:
     """Give a job to Slurm, and write its number down at once.
 
     Raises:
-        CannotRun: Slurm did not take it.
+        CannotRun: Slurm did not take it; ``Unclear`` if it may have.
     """
     append_job(directory, written.job)  # whoever is killed now finds the job by its folder
-    number = slurm.submit(written.options, written.script)
-    job = msgspec.structs.replace(written.job, number=number)
+    made = slurm.submit(written.options, written.script)
+    job = msgspec.structs.replace(written.job, number=made.number, cluster=made.cluster)
     append_job(directory, job)
     return job
 
 
-def unfinished(directory: RunDirectory) -> dict[str, slurm.JobState]:
+def may_have_jobs(directory: RunDirectory, error: BaseException) -> bool:
+    """Whether Slurm has a job of the run, or may have one, although submitting ended so.
+
+    A job is written down before sbatch is started: only its refusal says that there is none.
+    """
+    refused = isinstance(error, CannotRun) and not isinstance(error, slurm.Unclear)
+    return any(job.number or not refused for job in jobs(directory))
+
+
+def unfinished(directory: RunDirectory) -> dict[str, JobState]:
     """The jobs of a run that are not over, and their states."""
-    known = slurm.states(numbers(directory))
+    known = slurm.states(numbers(directory), cluster(directory))
     return {job: state for job, state in known.items() if not state.over}
 
 
@@ -59,17 +70,23 @@ def numbers(directory: RunDirectory) -> tuple[str, ...]:
     return tuple(number for number in known if number)
 
 
+def cluster(directory: RunDirectory) -> str:
+    """The cluster that has the run's jobs, all of which are asked for alike."""
+    return next((one.cluster for one in reversed(jobs(directory)) if one.number), "")
+
+
 def collect(directory: RunDirectory, site: Site, progress: Progress) -> Outcome:
     """Wait for the run's jobs, take what they left, judge and report it.
 
     Raises:
         CannotRun: no job has measured anything.
     """
-    states = wait(numbers(directory), slurm.states, progress)
+    ask = partial(slurm.states, cluster=cluster(directory))
+    states = wait(numbers(directory), ask, progress)
     await_files(directory, states)
     gather(directory, site, states)
     for job, state in states.items():
-        if state.state not in ("COMPLETED", slurm.FORGOTTEN.state):
+        if state.state not in ("COMPLETED", FORGOTTEN.state):
             progress.trouble(f"job {job} ended before its time: {state}")
     complete = not left_of(load(directory)) and not suspects(directory)
     judged = concluded(directory, complete, site.thresholds, progress)
@@ -78,7 +95,7 @@ def collect(directory: RunDirectory, site: Site, progress: Progress) -> Outcome:
 
 def await_files(
     directory: RunDirectory,
-    states: dict[str, slurm.JobState],
+    states: dict[str, JobState],
     sleep: Callable[[float], None] = time.sleep,
 ) -> None:
     """Wait for the last file of jobs that came to their end: a shared file system may be late."""
@@ -98,6 +115,22 @@ def suspects(directory: RunDirectory) -> tuple[PlannedLaunch, ...]:
         return ()
     found = (one.launch for one in rechecks(run, fabric_result(run)))
     return tuple(one for one in found if not isinstance(one, Skipped))
+
+
+def left_of_pairs(directory: RunDirectory, batch: Batch) -> Plan:
+    """The plan of a run whose pairs are jobs, with those launches that have no result.
+
+    Raises:
+        UsageError: every pair has one.
+    """
+    pairs = batch.pairs or Plan("", Stopping(0.0, 0.0), False, ())
+    if not (directory.path / "plan.json").exists():
+        return pairs
+    left = {launch.number for launch in left_of(load(directory))}
+    launches = tuple(launch for launch in pairs.launches if launch.number in left)
+    if not launches:
+        raise UsageError(f"{directory.identity} has every pair; there is nothing to resume")
+    return msgspec.structs.replace(pairs, launches=launches)
 
 
 def next_job(

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 
 from fabricgauge.app.progress import Progress
-from fabricgauge.run.batch.slurm import JobState
+from fabricgauge.run.batch.job_state import JobState
 
 #: The first question comes soon; a job that takes long is asked for less and less often.
 FIRST_S, FACTOR, LONGEST_S = 1.0, 1.3, 20.0
@@ -32,7 +32,7 @@ def wait(
         if not open_:
             break
         for job, state in ask(open_).items():
-            words = str(state) if state.known else "not known: the controller does not answer"
+            words = _words(job, state)
             if told.get(job) != words:
                 progress.stage(f"job {job}: {words}")
                 told[job] = words
@@ -41,3 +41,9 @@ def wait(
         if len(ended) < len(jobs):
             sleep(wait_s)
     return ended
+
+
+def _words(job: str, state: JobState) -> str:
+    if not state.known:
+        return "not known: the controller does not answer"
+    return f"{state}: {state.stuck}, and scancel {job} ends it" if state.stuck else str(state)

@@ -75,9 +75,9 @@ def _nothing(context: Context, subject: Subject) -> Verdict:
 def _of_other_headers(subject: Subject, other: tuple[Series, ...]) -> Verdict:
     return Verdict(
         ID, Outcome.SKIPPED, subject.name,
-        f"{wording.counted(len(other), 'table')} of RDMA cannot be held against an Ethernet's"
+        f"{wording.counted(len(other), 'table')} of RDMA cannot be held against a"
         f" ceiling for TCP: {wording.listed([one.name for one in other], 3)}",
-        remedy='state what RDMA used it as, e.g. --network "100GbE roce" or "10GbE iwarp"',
+        remedy='state what RDMA used it as, e.g. --network "100GbE roce", "10GbE iwarp" or "edr"',
     )  # fmt: skip
 
 

@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 
 from fabricgauge.judge import causes, wording
-from fabricgauge.judge.accused import Accused, accused, called, effect
+from fabricgauge.judge.accused import Accused, accused, effect
 from fabricgauge.judge.interface import Context
+from fabricgauge.judge.second_look import SecondLook, second_look
 from fabricgauge.judge.streams import Stream
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.pairs import LEAST_EFFECT, Finding, PairAnalysis, Suspect
+from fabricgauge.model.pairs import LEAST_EFFECT, Finding, PairAnalysis, Suspect, called
 from fabricgauge.model.verdict import Figure, Outcome, Verdict
-from fabricgauge.stats.pairs.again import Again, again
-from fabricgauge.stats.pairs.doubted import doubted, nodes_of
+from fabricgauge.stats.pairs.doubted import nodes_of
 
 ID = "outliers"
 TITLE = "No node, direction, link or group is slower than its peers"
@@ -29,6 +29,8 @@ _GROUP = (
     "look at the cables and counters between this group's switch and the next level: a missing or"
     " slow uplink; compare with another group's"
 )
+_BUSY = "other work on the nodes, which accounts for it"
+_QUIET = "end other work on the nodes, then make a new check of those that are named"
 _AGAIN = "measure it again: fabricgauge check --resume RUN, or a new check of the named nodes"
 
 
@@ -61,10 +63,9 @@ def _is_property(one: Finding) -> bool:
 def _fault(
     context: Context, subject: Subject, one: Accused, faults: tuple[Accused, ...]
 ) -> Verdict:
-    worst = one.worst
-    seen_again = _again(subject, worst)
-    confirmed = isinstance(seen_again, Again) and seen_again.confirmed
-    outcome = Outcome.FAIL if confirmed else Outcome.INCONCLUSIVE
+    look = second_look(context, subject, one)
+    worst = look.finding
+    outcome = Outcome.FAIL if look.confirmed else Outcome.INCONCLUSIVE
     likely = _likely(context, subject, worst, faults)
     return Verdict(
         rule=ID,
@@ -75,18 +76,21 @@ def _fault(
         evidence=(
             *(effect(finding) for finding in one.findings),
             *(line for finding in one.findings for line in finding.evidence),
-            _told_again(worst, seen_again),
+            look.told,
+            *look.excuse,
             *(cause.evidence for cause in likely if cause.evidence),
         ),
-        cause=likely[0].cause if likely else _cause(worst),
-        remedy=_remedy(worst, likely) if confirmed else _AGAIN,
+        cause=_BUSY if look.excuse else likely[0].cause if likely else _cause(worst),
+        remedy=_remedy(look, likely),
     )
 
 
-def _remedy(worst: Finding, likely: tuple[causes.Cause, ...]) -> str:
+def _remedy(look: SecondLook, likely: tuple[causes.Cause, ...]) -> str:
+    if not look.confirmed:
+        return _QUIET if look.excuse else _AGAIN
     if likely:
         return likely[0].remedy
-    return _GROUP if worst.part == "group" else _LOOK[worst.quantity]
+    return _GROUP if look.finding.part == "group" else _LOOK[look.finding.quantity]
 
 
 _NAMED = {
@@ -95,25 +99,8 @@ _NAMED = {
 }
 
 
-def _again(subject: Subject, one: Finding) -> Again | Skipped:
-    analysis = next(each for each in subject.pairs if one in each.findings)
-    return again(analysis, one, subject.again, doubted(subject.pairs))
-
-
 def _nodes(subject: Subject, one: Finding) -> tuple[str, ...]:
     return next((nodes for each in subject.pairs if (nodes := nodes_of(each, one))), ())
-
-
-def _told_again(one: Finding, seen: Again | Skipped) -> str:
-    if isinstance(seen, Skipped):
-        return f"not confirmed by a second measurement: {seen.reason}"
-    latency = one.quantity == "latency"
-    figure, best = (wording.duration, "at best ") if latency else (wording.rate, "")
-    verdict = "" if seen.confirmed else "not confirmed: "
-    return (
-        f"{verdict}measured again alone, with {wording.listed(seen.partners) or 'each other'}:"
-        f" {best}{figure(seen.own)} beside {figure(seen.good)} of {seen.controls} good pairs"
-    )
 
 
 def _cause(worst: Finding) -> str:

@@ -52,9 +52,11 @@ class MatrixPart(NamedTuple):
 
 def filled(judged: Judged, documents: list[dict[str, Any]]) -> dict[str, Any]:
     """Values for the templates; ``fabric_summary`` is empty without a matrix of pairs."""
+    found = words.findings(judged)
     return {
         "fabric_summary": list(words.summary(judged)),
-        "fabric_findings": words.findings(judged),
+        "fabric_heading": words.heading(found),
+        "fabric_findings": found,
         "fabric_suspects": words.suspects(judged),
         "matrices": [_part(one, documents) for one in judged.fabric.analyses],
     }

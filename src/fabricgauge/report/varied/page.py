@@ -9,6 +9,7 @@ from fabricgauge.report.html.series import Line, Picture, Series, canvas_text, p
 from fabricgauge.report.interface import Setting
 from fabricgauge.report.quantities import size
 from fabricgauge.report.varied import words
+from fabricgauge.report.varied.sweeps import sweeps_of
 
 #: Curves beyond this have their tables but no plot.
 MOST_PLOTTED = 24
@@ -30,9 +31,10 @@ def render(varied: Varied, _setting: Setting) -> str:
         for place, one in enumerate(varied.effects[:MOST_PLOTTED])
         if (drawn := _picture(one)) is not None
     }
+    sweeps = [document.slot(drawn, documents) for drawn in sweeps_of(varied)]
     return document.filled(
         "varied.html.j2", documents, "fabricgauge.report.varied",
-        varied=varied, words=words, slots=slots, style_of=STYLES,
+        varied=varied, words=words, slots=slots, sweeps=sweeps, style_of=STYLES,
         meaning=words.MEANING[varied.finding], headline=words.headline(varied),
     )  # fmt: skip
 

@@ -35,7 +35,7 @@ def _parts(varied: Varied) -> Iterator[RenderableType]:
     if len(notes) > MOST_NOTES:
         yield indented(f"! and {len(notes) - MOST_NOTES} more notes; the HTML report has them", 3)
     if len(varied.ranking) > 1:
-        yield plain(f"Factors by their largest effect: {words.ranking(varied)}")
+        yield plain(f"{words.RANKED}: {words.ranking(varied)}")
     yield Text()
     yield from _curves(varied)
     for one in varied.effects:

@@ -4,7 +4,7 @@ import math
 
 from fabricgauge.model.suite import LESS_IS_BETTER, Quantity
 from fabricgauge.model.varied import CurveEffect, Effect, Finding, Varied
-from fabricgauge.report.quantities import percent, size
+from fabricgauge.report.quantities import digits, percent, size
 
 MEANING: dict[Finding, str] = {
     "worse": "some level is surely worse than the first by more than the tolerance",
@@ -15,6 +15,9 @@ MEANING: dict[Finding, str] = {
     "undecided": "too few blocks, or too much noise, to say whether anything differs; measure more"
     " blocks (--launches), or on quieter nodes",
 }
+
+#: Effects at single sizes have no place in it.
+RANKED = "Factors by their largest clear effect on a whole curve"
 
 HOW = (
     "In each block every arm has one launch, in an order drawn by lot. An effect is the mean over"
@@ -55,7 +58,12 @@ def compared(effect: Effect, quantity: Quantity) -> str:
 
 
 def signed(share: float) -> str:
-    return "–" if math.isnan(share) else f"{'+' if share > 0 else '−'}{percent(abs(share))}"
+    """``+12.0 %``; next to nothing is a number too, as an interval may end there: ``−0.03 %``."""
+    if math.isnan(share):
+        return "–"
+    sign = "+" if share > 0 else "−" if share else ""
+    small = 0 < abs(share) < 0.0005
+    return f"{sign}{f'{digits(100 * abs(share), 1)} %' if small else percent(abs(share))}"
 
 
 def interval(effect: Effect) -> str:

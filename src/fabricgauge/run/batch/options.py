@@ -3,9 +3,38 @@
 Source: sbatch(1) of Slurm 22.05.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from fabricgauge.model.batch import Request
+from fabricgauge.model.errors import UsageError
+
+#: Options that make of one job many, or of sbatch a program that submits none or returns late.
+_NOT_OURS = {
+    "--array": "a", "--wrap": "", "--wait": "W", "--test-only": "", "--help": "h", "--usage": "",
+    "--version": "V",
+}  # fmt: skip
+
+
+def further(words: Sequence[str]) -> tuple[str, ...]:
+    """``words`` as they are, if each is an option that leaves the job one that can be awaited.
+
+    Raises:
+        UsageError: no option, or one of the others. sbatch takes beginnings of long names too.
+    """
+    for word in words:
+        name = word.partition("=")[0]
+        if not word.startswith("-") or name in ("-", "--"):
+            raise UsageError(
+                f"--sbatch {word!r:.200}: one option in one word is wanted, as in --sbatch=--mem=0"
+            )
+        for long, short in _NOT_OURS.items():
+            if long.startswith(name) or (short and word.startswith(f"-{short}")):
+                raise UsageError(
+                    f"--sbatch {word!r:.200}: a submitted check is one job that is waited for;"
+                    f" sbatch's {long} is not possible"
+                )
+    return tuple(words)
 
 
 def options_of(request: Request, minutes: int, folder: Path) -> tuple[str, ...]:

@@ -1,112 +1,146 @@
 """Slurm's own programs: submit a job, ask what became of it.
 
-Sources: sbatch(1), squeue(1), scontrol(1), sacct(1) of Slurm 22.05.
+Sources: sbatch(1), squeue(1), sacct(1) of Slurm 22.05.
 """
 
+import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from fabricgauge import process
 from fabricgauge.model.errors import CannotRun, ToolMissing
+from fabricgauge.run.batch.job_state import FORGOTTEN, UNKNOWN, JobState
 
 #: Slurm's programs wait up to a minute for a controller that is busy or restarting.
 TIMEOUT_S = 90.0
 
-#: States in which a job still has something before it.
-_LIVE = frozenset({
-    "PENDING", "RUNNING", "CONFIGURING", "COMPLETING", "SUSPENDED", "STOPPED", "REQUEUED",
-    "REQUEUE_HOLD", "REQUEUE_FED", "RESV_DEL_HOLD", "SIGNALING", "STAGE_OUT", "SPECIAL_EXIT",
-    "RESIZING",
-})  # fmt: skip
-
-#: How sbatch says that there are too many jobs already, by its limits or by a site's policy.
-_TOO_MANY = re.compile(
+#: How sbatch says that there are too many jobs already, by its limits or by a site's policy, or
+#: that nobody was there to take one.
+_NOT_NOW = re.compile(
     r"MaxSubmit|MaxJobCount|submit limit|job submit|Job violates accounting/QOS policy|"
-    r"temporarily unable to accept job",
+    r"temporarily unable to accept job|Unable to contact slurm controller",
     re.IGNORECASE,
 )
 
+#: How it says that the controller may have taken the job, but that its answer did not come.
+_UNCLEAR = re.compile(r"Socket timed out|Zero Bytes were transmitted", re.IGNORECASE)
 
-class TooManyJobs(CannotRun):
-    """Slurm takes no further job of this user now; it may once others have ended."""
+#: Its answer, alone in a line: a site's wrapper may print others, or leave --parsable out.
+_TAKEN = re.compile(r"(?:Submitted batch job )?(\d+)(?:;(\S+)| on cluster (\S+))?")
 
+#: Variables of an allocation that say nothing of another job, and where Slurm itself is.
+_OF_A_JOB = ("SLURM_", "SLURMD_", "SRUN_", "PMI_", "PMIX_")
+_OF_THE_SITE = frozenset({"SLURM_CONF", "SLURM_CLUSTERS"})
 
-class JobState(msgspec.Struct, frozen=True):
-    """Slurm's word for a job's state, and why it waits or what it ended with.
-
-    ``known`` is false where the controller did not answer.
-    """
-
-    state: str
-    reason: str = ""
-    known: bool = True
-
-    @property
-    def over(self) -> bool:
-        return self.known and self.state not in _LIVE
-
-    def __str__(self) -> str:
-        reason = self.reason if self.reason not in ("", "None") else ""
-        return f"{self.state.lower()} ({reason})" if reason else self.state.lower()
+#: What a user's profile may say to sbatch and would make it return late, or make many jobs of one.
+_NOT_FOR_US = frozenset({"SBATCH_WAIT", "SBATCH_ARRAY_INX"})
 
 
-#: Of a job that the controller has forgotten, and that was not accounted for either.
-FORGOTTEN = JobState("FORGOTTEN")
-UNKNOWN = JobState("UNKNOWN", known=False)
+class NotNow(CannotRun):
+    """Slurm takes no further job of this user now; it may later."""
 
 
-def submit(options: Sequence[str], script: Path) -> str:
-    """Hand a script over; returns the job's number.
+class Unclear(CannotRun):
+    """Nobody knows whether Slurm has taken a job."""
+
+
+class Submitted(msgspec.Struct, frozen=True):
+    """Slurm's number of a job, and the cluster that has it where that is not our own."""
+
+    number: str
+    cluster: str = ""
+
+
+def submit(options: Sequence[str], script: Path) -> Submitted:
+    """Hand a script over.
 
     Raises:
         ToolMissing: there is no sbatch.
-        TooManyJobs: a limit on the number of jobs.
+        NotNow: a limit on the number of jobs, or the controller is away.
+        Unclear: sbatch did not say whether the job was taken.
         CannotRun: Slurm refused, in its own words.
     """
     argv = ("sbatch", "--parsable", *options, str(script))
-    done = process.run(argv, timeout_s=TIMEOUT_S)
-    number = done.stdout.strip().partition(";")[0]
-    if done.exit_code == 0 and number.isdecimal():
-        return number
+    done = process.run(argv, timeout_s=TIMEOUT_S, without=foreign(os.environ))
     said = " ".join((done.stderr or done.stdout).split()) or "it said nothing"
-    kind = TooManyJobs if _TOO_MANY.search(said) else CannotRun
+    if done.exit_code == 0:
+        for line in reversed(done.stdout.splitlines()):
+            if found := _TAKEN.fullmatch(line.strip()):
+                return Submitted(found[1], found[2] or found[3] or "")
+    if done.exit_code == 0 or done.timed_out or _UNCLEAR.search(said):
+        raise Unclear(
+            f"sbatch did not say whether Slurm has taken the job, but: {said:.500}; squeue tells"
+        )
+    kind = NotNow if _NOT_NOW.search(said) else CannotRun
     raise kind(f"sbatch did not take the job: {said}")
 
 
-def states(jobs: Sequence[str]) -> dict[str, JobState]:
-    """What became of each job; one question for all of them, however many there are."""
+def foreign(environment: Mapping[str, str]) -> frozenset[str]:
+    """Variables that a new job must not inherit, as when it is submitted from another one.
+
+    Its steps would obey them: srun ends where the memory of two jobs is told by two rules.
+    """
+    inside = "SLURM_JOB_ID" in environment
+    return _NOT_FOR_US | {
+        name
+        for name in environment
+        if inside and name.startswith(_OF_A_JOB) and name not in _OF_THE_SITE
+    }
+
+
+def states(jobs: Sequence[str], cluster: str = "") -> dict[str, JobState]:
+    """What became of each job; one question for all of them, however many there are.
+
+    ``cluster`` is the one that has them, empty for our own.
+    """
     if not jobs:
         return {}
-    argv = ("squeue", "--noheader", "--states=all", "--format=%i|%T|%r", f"--jobs={','.join(jobs)}")
+    argv = (
+        "squeue", *_of(cluster), "--noheader", "--states=all", "--format=%i|%T|%r",
+        f"--jobs={','.join(jobs)}",
+    )  # fmt: skip
     done = process.run(argv, timeout_s=TIMEOUT_S)
     found = dict(_rows(done.stdout.splitlines()))
     lost = [job for job in jobs if job not in found]
-    if lost and done.exit_code != 0 and "Invalid job id" not in done.stderr:
-        return {job: found.get(job, UNKNOWN) for job in jobs}
-    return {**found, **_accounted(lost)}
+    if done.exit_code == 0 or "Invalid job id" in done.stderr:
+        # Other words than jobs are no answer: without the accounts' word nothing is over then.
+        strange = any(map(_is_strange, done.stdout.splitlines()))
+        return {**found, **_accounted(lost, cluster, UNKNOWN if strange else FORGOTTEN)}
+    return {job: found.get(job, UNKNOWN) for job in jobs}
 
 
-def _accounted(jobs: Sequence[str]) -> dict[str, JobState]:
-    """States of jobs that the controller has forgotten, where the site keeps accounts."""
+def _of(cluster: str) -> tuple[str, ...]:
+    return (f"--clusters={cluster}",) if cluster else ()
+
+
+def _accounted(jobs: Sequence[str], cluster: str, otherwise: JobState) -> dict[str, JobState]:
+    """States of jobs that squeue does not list, where the site keeps accounts."""
     if not jobs:
         return {}
-    argv = ("sacct", "-n", "-X", "-P", "-o", "JobID,State,Reason", "-j", ",".join(jobs))
+    argv = (
+        "sacct", *_of(cluster), "-n", "-X", "-P", "-o", "JobID,State,Reason", "-j", ",".join(jobs),
+    )  # fmt: skip
     try:
         done = process.run(argv, timeout_s=TIMEOUT_S)
     except ToolMissing:
-        return dict.fromkeys(jobs, FORGOTTEN)
-    # The controller no longer knows it: whatever the accounts say, it does not run any more.
+        return dict.fromkeys(jobs, otherwise)
+    # Accounts may be late: what the controller does not know runs no more, whatever they say.
     found = {job: state for job, state in _rows(done.stdout.splitlines()) if state.over}
-    return {job: found.get(job, FORGOTTEN) for job in jobs}
+    return {job: found.get(job, otherwise) for job in jobs}
 
 
-def _rows(lines: Iterable[str]) -> Iterable[tuple[str, JobState]]:
+def _rows(lines: Iterable[str]) -> Iterator[tuple[str, JobState]]:
     for line in lines:
         job, _, rest = line.strip().partition("|")
         state, _, reason = rest.partition("|")
-        if job.isdecimal() and state:
+        if job.isdecimal() and state.split():
             # sacct writes "CANCELLED by 1000".
             yield job, JobState(state.split()[0], reason)
+
+
+def _is_strange(line: str) -> bool:
+    """Whether a line is neither a job's, nor empty, nor the title of a cluster's."""
+    return "|" not in line and bool(line.strip()) and not line.startswith("CLUSTER: ")

@@ -1,14 +1,16 @@
 # What a job does with a shell and nothing else; script.py writes the part that calls it.
 # It runs in the run directory, and puts what it sees into raw/attempt-N and raw/launch-M-N.
 
-has() { command -v "$1" >/dev/null 2>&1; }
-
 # Who we are. Every start of a job, also after a requeue, is an attempt of its own.
 begin() {
     PATH=$PATH:/usr/sbin:/sbin
+    unset SLURM_EXPORT_ENV # of a site that starts jobs without variables: steps have this job's
     attempt=1
     until mkdir "raw/attempt-$attempt" 2>/dev/null; do
-        [ -d "raw/attempt-$attempt" ] || exit 1
+        [ -d "raw/attempt-$attempt" ] || { # once more, to be heard
+            mkdir "raw/attempt-$attempt"
+            exit 1
+        }
         attempt=$((attempt + 1))
     done
     here=raw/attempt-$attempt

@@ -5,6 +5,7 @@ Sources: Intel MPI Library Developer Reference 2021.13, "Hydra Environment Varia
 """
 
 import os
+import re
 from ctypes.util import find_library
 
 from fabricgauge.model.command import Command
@@ -77,4 +78,15 @@ def _slurms_pmi() -> dict[str, str]:
     return {"I_MPI_PMI_LIBRARY": library} if library else {}
 
 
-STACK = Stack(command, _transport, "pmi2", ("FI_TCP_IFACE",))
+#: Rank 0 prints ``[0] MPI startup(): libfabric provider: tcp``.
+_PROVIDER = re.compile(r"MPI startup\(\): libfabric provider: (\S+)")
+
+
+def _ways(line: str) -> tuple[str, ...]:
+    found = _PROVIDER.search(line[:1000])
+    return (f"libfabric {found[1]}",) if found else ()
+
+
+STACK = Stack(
+    command, _transport, "pmi2", ("FI_TCP_IFACE",), tells={"I_MPI_DEBUG": "2"}, ways=_ways
+)

@@ -1,7 +1,8 @@
 """What an MPI stack's module provides, and what all of them need."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby
+from types import MappingProxyType
 
 import msgspec
 
@@ -23,12 +24,16 @@ class Stack(msgspec.Struct, frozen=True):
     choose the launch's network and nothing else, whoever starts them; ``pmi`` is what srun's
     ``--mpi`` calls the protocol that the ranks speak. ``interface_variables`` are those that take
     an interface's name, which differs between nodes: the rank's own program sets them.
+    ``tells`` are those by which the MPI says on the ranks' standard error, or before the engine's
+    first record, what carries its messages; ``ways`` takes that from such a line.
     """
 
     command: Callable[[Mpi, PlannedLaunch, Reach, tuple[str, ...]], Command]
     transport: Callable[[PlannedLaunch, Reach, Mpi], dict[str, str]]
     pmi: str
     interface_variables: tuple[str, ...] = ()
+    tells: Mapping[str, str] = MappingProxyType({})
+    ways: Callable[[str], tuple[str, ...]] = lambda _line: ()
 
 
 def is_loopback(launch: PlannedLaunch) -> bool:

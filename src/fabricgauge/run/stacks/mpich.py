@@ -8,6 +8,7 @@ from fabricgauge.model.command import Command
 from fabricgauge.model.engine import Mpi
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.reach import Reach
+from fabricgauge.run.stacks import ucx
 from fabricgauge.run.stacks.interface import (
     Stack,
     anywhere,
@@ -70,4 +71,5 @@ def _transport(launch: PlannedLaunch, _reach: Reach, _mpi: Mpi) -> dict[str, str
     return dict(PINNED) if is_pinned(launch) else {}
 
 
-STACK = Stack(command, _transport, "pmi2", INTERFACE_VARIABLES)
+#: Built with OFI it says nothing short: then the libraries that were loaded are all that is known.
+STACK = Stack(command, _transport, "pmi2", INTERFACE_VARIABLES, ucx.TELLS, ucx.ways)

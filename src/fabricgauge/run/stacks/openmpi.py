@@ -3,6 +3,8 @@
 Sources: mpirun(1) of 4.1.4 and 5.0.11; ``ompi_info --param all all --level 9`` of both.
 """
 
+import os
+import re
 from pathlib import PurePosixPath
 
 from fabricgauge.model.command import Command
@@ -10,6 +12,7 @@ from fabricgauge.model.engine import Mpi
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.reach import Reach
 from fabricgauge.process import MARKER
+from fabricgauge.run.stacks import ucx
 from fabricgauge.run.stacks.interface import (
     Stack,
     anywhere,
@@ -36,9 +39,18 @@ def command(mpi: Mpi, launch: PlannedLaunch, reach: Reach, program: tuple[str, .
         "--bind-to", "core" if has_own_cores(launch, reach) else "none",
         "-x", MARKER,
         *(word for pair in _parameters(launch, old).items() for word in ("--mca", *pair)),
+        *(("--mca", "mpi_yield_when_idle", "1") if shares_processors(launch, reach) else ()),
         *program,
     )  # fmt: skip
     return Command(argv, dict(AS_ROOT))
+
+
+def shares_processors(launch: PlannedLaunch, reach: Reach) -> bool:
+    """Whether ranks of a virtual cluster are more than this machine's processors.
+
+    The launcher counts nodes and cannot see it: ranks that wait would keep others from running.
+    """
+    return reach.virtual and len(launch.nodes) > (os.cpu_count() or 1)
 
 
 def is_version_4(mpi: Mpi) -> bool:
@@ -91,4 +103,17 @@ def _transport(launch: PlannedLaunch, _reach: Reach, mpi: Mpi) -> dict[str, str]
     return {f"OMPI_MCA_{name}": value for name, value in chosen.items()}
 
 
-STACK = Stack(command, _transport, "pmix")
+#: ob1's layer above the BTLs: ``mca: bml: Using tcp btl for send to [[33863,1],1] on node c2``.
+_USES = re.compile(r"mca: bml: Using (\w+) btl for send to ")
+
+
+def _ways(line: str) -> tuple[str, ...]:
+    """``("btl tcp",)``, or what UCX says where the pml is ucx; nothing for self."""
+    found = _USES.search(line[:1000])
+    if found:
+        return () if found[1] == "self" else (f"btl {found[1]}",)
+    return ucx.ways(line)
+
+
+TELLS = {"OMPI_MCA_btl_base_verbose": "10", **ucx.TELLS}
+STACK = Stack(command, _transport, "pmix", tells=TELLS, ways=_ways)

@@ -1,5 +1,8 @@
 """The MPI stacks that ranks can be started with: one row each."""
 
+import os
+from collections.abc import Mapping
+
 from fabricgauge.model.command import Command
 from fabricgauge.model.engine import Engine, Mpi
 from fabricgauge.model.errors import CannotRun
@@ -7,6 +10,9 @@ from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.reach import Reach
 from fabricgauge.run.stacks import intelmpi, mpich, openmpi, srun
 from fabricgauge.run.stacks.interface import Stack, is_pinned
+
+#: Each rank says some ten lines: thousands would fill logs.
+MOST_TELLING = 16
 
 STACKS: dict[str, Stack] = {
     "mpich": mpich.STACK,
@@ -39,15 +45,23 @@ def command(
         CannotRun: no module knows this MPI.
     """
     stack = stack_of(mpi)
-    program = (*_variables(reach), str(engine.path), *_pin(stack, launch), *engine_options)
+    told = {**_telling(stack, launch), **dict(reach.variables)}
+    program = (*_variables(told), str(engine.path), *_pin(stack, launch), *engine_options)
     if reach.launcher == "srun":
         return srun.command(stack, mpi, launch, reach, program)
     return stack.command(mpi, launch, reach, program)
 
 
-def _variables(reach: Reach) -> tuple[str, ...]:
+def _telling(stack: Stack, launch: PlannedLaunch) -> dict[str, str]:
+    """What makes the MPI say what it uses, unless somebody has set that, or ranks are many."""
+    if len(launch.nodes) > MOST_TELLING:
+        return {}
+    return {name: value for name, value in stack.tells.items() if name not in os.environ}
+
+
+def _variables(variables: Mapping[str, str]) -> tuple[str, ...]:
     """``env`` and the variables, in front of each rank's own program."""
-    words = tuple(f"{name}={value}" for name, value in reach.variables)
+    words = tuple(f"{name}={value}" for name, value in variables.items())
     return ("env", *words) if words else ()
 
 

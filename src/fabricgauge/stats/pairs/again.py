@@ -68,16 +68,23 @@ def sides_of(
 ) -> Sides:
     """The pairs that show the claim, and good ones; beside a way, those of its ends are good."""
     ways = distances(analysis)
-    fitting = [one for one in series if one.pattern == claim.quantity]
-    accused = nodes_of(analysis, claim)
-    own = [one for one in fitting if _concerns(claim, one, accused, others)]
-    good = [one for one in fitting if others.spares(one)]
+    own, good = series_of_sides(analysis, claim, series, others)
     met = {end for one in own for end in (one.origin, one.target)}
     return Sides(
         tuple(_values(claim, own, ways)),
         tuple(_values(claim, good, ways)),
-        tuple(sorted(met.difference(accused))),
+        tuple(sorted(met.difference(nodes_of(analysis, claim)))),
     )
+
+
+def series_of_sides(
+    analysis: PairAnalysis, claim: Finding, series: Sequence[Series], others: Doubted
+) -> tuple[list[Series], list[Series]]:
+    """Those that show the claim, and those of good pairs."""
+    fitting = [one for one in series if one.pattern == claim.quantity]
+    accused = nodes_of(analysis, claim)
+    own = [one for one in fitting if _concerns(claim, one, accused, others)]
+    return own, [one for one in fitting if others.spares(one)]
 
 
 def _concerns(claim: Finding, one: Series, accused: Collection[str], others: Doubted) -> bool:

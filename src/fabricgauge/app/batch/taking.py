@@ -1,0 +1,79 @@
+"""A launch that a job made becomes one of the run's: its records, and how it ended."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from fabricgauge.app.batch.attempts import ended
+from fabricgauge.model.plan import PlannedLaunch
+from fabricgauge.parse.engine import NotUnderstood, parse_line
+from fabricgauge.store.run_directory import RunDirectory
+from fabricgauge.store.run_files import Entry, Started, append_launch, append_records
+
+#: Stands for a subnet that the folder of a launch does not tell.
+UNKNOWN = "?"
+
+
+def pinned_to(folder: Path) -> str | None:
+    """The subnet that a launch was pinned to, None for none, UNKNOWN where no file says it."""
+    try:
+        return (folder / "subnet").read_text("utf-8").strip() or None
+    except (OSError, UnicodeDecodeError):
+        return UNKNOWN
+
+
+class Taken:
+    """Which launches were taken before; a collector may have been ended in the middle of one."""
+
+    def __init__(self, directory: RunDirectory) -> None:
+        self._directory = directory
+        self._closed, self._begun = set(_closed(directory)), set(_begun(directory))
+
+    def take(self, launch: PlannedLaunch, attempt: int, folder: Path, why: str) -> None:
+        """Take what ``folder`` holds, unless that was done; ``why`` is why it was cut short."""
+        key = (launch.number, attempt)
+        if key in self._closed:
+            return
+        _take(self._directory, launch, attempt, folder, why, records=key not in self._begun)
+        self._closed.add(key)
+
+
+def _closed(directory: RunDirectory) -> Iterator[tuple[int, int]]:
+    started, _ = directory.read_lines("launches.jsonl", msgspec.json.Decoder(Started).decode)
+    return ((one.launch, one.attempt) for one in started)
+
+
+def _begun(directory: RunDirectory) -> Iterator[tuple[int, int]]:
+    """Launches whose records are there, though a collector was ended before it closed them."""
+    entries, _ = directory.read_lines("results.jsonl", msgspec.json.Decoder(Entry).decode)
+    return ((one.launch, one.attempt) for one in entries)
+
+
+def _take(
+    directory: RunDirectory,
+    launch: PlannedLaunch,
+    attempt: int,
+    folder: Path,
+    why: str,
+    *,
+    records: bool,
+) -> None:
+    found, strange = [], []
+    try:
+        lines = (folder / "stdout.jsonl").read_text("utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    for line in lines:
+        record = parse_line(line)
+        if not isinstance(record, NotUnderstood):
+            found.append(Entry(launch.number, attempt, record))
+        elif record.text:
+            strange.append(f"{record.text} ({record.reason})")
+    if records:
+        append_records(directory, found)
+    end = ended(folder, why)
+    append_launch(
+        directory,
+        Started(launch.number, attempt, launch.network, launch.nodes, end, tuple(strange)),
+    )

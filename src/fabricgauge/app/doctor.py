@@ -1,0 +1,133 @@
+"""The preflight: ask the nodes, let them try each other, and let the checks look."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from fabricgauge.app.survey import read_bundle, surveyed
+from fabricgauge.discover.likeness.classes import classes
+from fabricgauge.discover.trials import preflight_of, try_out
+from fabricgauge.doctor.examining import examine
+from fabricgauge.model.errors import CannotRun
+from fabricgauge.model.fabric import DeclaredNetwork, Fabric, Network
+from fabricgauge.model.finding import Diagnosis
+from fabricgauge.model.inventory import Inventory
+from fabricgauge.model.preflight import Preflight
+from fabricgauge.model.reach import Door, Reach
+
+#: Told what is being done now.
+Stage = Callable[[str], None]
+
+#: What nodes try, by the words of ``Preflight.untried``.
+TRIALS = ("ping", "mtu", "names", "clocks", "counters")
+
+#: After so many trials a word is said.
+MANY = 250
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """What a preflight is to look at: ``networks`` by name or subnet, all without any.
+
+    ``head`` is the name of the machine where ``mpiexec`` is started, if it is to be looked at
+    as well: it should be like no node.
+    """
+
+    reach: Reach
+    declared: tuple[DeclaredNetwork, ...]
+    networks: tuple[str, ...]
+    checks: tuple[str, ...]
+    seconds: float
+    head: str = ""
+
+
+def diagnose(
+    asked: Asked, stage: Stage, keep: Callable[[str, str], None] = lambda node, raw: None
+) -> Diagnosis:
+    """All that the checks find; ``keep`` is handed each node's trials as they came.
+
+    Raises:
+        CannotRun: no node answered, or no network has one of the names.
+    """
+    reach = _with_head(asked.reach, asked.head)
+    stage(f"asking {len(reach.nodes):,} nodes what they are")
+    inventories, fabric = surveyed(reach, asked.declared)
+    if not fabric.nodes and not fabric.unreached:
+        raise CannotRun("there is no node to look at; name nodes with -w")
+    networks = _chosen(fabric, asked.networks)
+    fabric = msgspec.structs.replace(fabric, networks=networks)
+    stage(f"letting them try each other for {asked.seconds:g} s")
+    kept = _counted(keep, len(fabric.nodes), stage)
+    found = try_out(reach, fabric, networks, asked.seconds, keep=kept)
+    return diagnosis(_with(preflight_of(fabric, found), inventories, asked.head), asked.checks)
+
+
+def _with_head(reach: Reach, head: str) -> Reach:
+    """The same with a door to the head, unless it is among the nodes."""
+    if not head or head in reach.nodes:
+        return reach
+    return msgspec.structs.replace(reach, doors=(*reach.doors, Door(head, reach.head_prefix)))
+
+
+def _counted(
+    keep: Callable[[str, str], None], count: int, stage: Stage
+) -> Callable[[str, str], None]:
+    """The same, with a word now and then: many nodes try in several batches, twice."""
+    done = 0
+
+    def kept(node: str, raw: str) -> None:
+        nonlocal done
+        done += 1
+        if done % MANY == 0:
+            stage(f"{done:,} trials done; {count:,} nodes try one to two times")
+        keep(node, raw)
+
+    return kept
+
+
+def diagnose_bundle(
+    path: Path,
+    declared: tuple[DeclaredNetwork, ...],
+    networks: tuple[str, ...],
+    checks: tuple[str, ...],
+) -> Diagnosis:
+    """What the checks find in what was gathered before: nothing is tried.
+
+    Raises:
+        StoreError: the bundle cannot be read.
+        CannotRun: no network has one of the names.
+    """
+    inventories, fabric = read_bundle(path, declared)
+    fabric = msgspec.structs.replace(fabric, networks=_chosen(fabric, networks))
+    untried = dict.fromkeys(TRIALS, "a bundle was read; nothing was tried")
+    return diagnosis(_with(Preflight(fabric, (), untried=untried), inventories), checks)
+
+
+def _with(preflight: Preflight, inventories: tuple[Inventory, ...], head: str = "") -> Preflight:
+    alike = tuple(one.nodes for one in classes([one for one in inventories if one.name != head]))
+    return msgspec.structs.replace(preflight, inventories=inventories, alike=alike)
+
+
+def diagnosis(preflight: Preflight, checks: Sequence[str] | None = None) -> Diagnosis:
+    """What the checks find in a preflight, however it came to be."""
+    fabric = preflight.fabric
+    return Diagnosis(
+        checked=examine(preflight, checks),
+        nodes=tuple(node.name for node in fabric.nodes),
+        networks=tuple(network.name for network in fabric.networks),
+        seconds=preflight.seconds if fabric.nodes else 0.0,
+        untried=preflight.untried,
+        virtual=fabric.virtual,
+    )
+
+
+def _chosen(fabric: Fabric, wanted: Sequence[str]) -> tuple[Network, ...]:
+    """The networks that were named, or all."""
+    if not wanted:
+        return fabric.networks
+    found = tuple(one for one in fabric.networks if {one.name, one.subnet} & set(wanted))
+    missing = [w for w in wanted if not any(w in (one.name, one.subnet) for one in found)]
+    if missing:
+        there = ", ".join(network.name for network in fabric.networks) or "none"
+        raise CannotRun(f"no network {missing[0]!r} joins these nodes; there is {there}")
+    return found

@@ -1,0 +1,125 @@
+"""All that nodes say of themselves, asked now or read from a bundle, with their networks."""
+
+from pathlib import Path
+
+import msgspec
+
+from fabricgauge.ceiling.infiniband import ib_link
+from fabricgauge.ceiling.technologies import ceilings
+from fabricgauge.discover.labelled import by_node
+from fabricgauge.discover.likeness.classes import classes
+from fabricgauge.discover.parts import Parts
+from fabricgauge.discover.printouts.table import parse_named
+from fabricgauge.discover.survey.interface import TIMEOUT_S, Keep, fabric_of, survey
+from fabricgauge.discover.survey.ports import port_classes, with_host_links
+from fabricgauge.discover.survey.understand import ANSWER, understood
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.errors import StoreError
+from fabricgauge.model.fabric import DeclaredNetwork, Fabric
+from fabricgauge.model.inventory import Inventory
+from fabricgauge.model.likeness import PortClass
+from fabricgauge.model.reach import Reach
+from fabricgauge.model.surveyed import Surveyed
+from fabricgauge.store.bundle import Bundle
+
+
+def surveyed(
+    reach: Reach,
+    declared: tuple[DeclaredNetwork, ...],
+    *,
+    timeout_s: float = TIMEOUT_S,
+    keep: Keep = lambda node, raw, trouble: None,
+    partial: bool = False,
+) -> tuple[tuple[Inventory, ...], Fabric]:
+    """Ask every node at once: an inventory for each node of ``reach``, in order, and the fabric.
+
+    ``keep(node, raw, trouble)`` is handed each answer as it arrives, before it is parsed. A
+    node that is not done within ``timeout_s`` is known by what it had printed. With
+    ``partial`` an interrupt ends the asking, and what had arrived is returned.
+
+    Raises:
+        UsageError: a declared subnet is none.
+    """
+    found = survey(reach, timeout_s=timeout_s, keep=keep, parse=parse_named, partial=partial)
+    return found, _fabric(found, declared, reach.virtual)
+
+
+def read_bundle(
+    path: Path, declared: tuple[DeclaredNetwork, ...] = ()
+) -> tuple[tuple[Inventory, ...], Fabric]:
+    """The same from a bundle: one that ``discover -o`` wrote, or printouts put together by hand.
+
+    Raises:
+        StoreError: no directory, a damaged index, or nothing in it.
+        UsageError: a declared subnet is none.
+    """
+    bundle = Bundle(path)
+    index = bundle.index
+    shared = {name: _by_node(bundle, name) for name in bundle.shared}
+    nodes = dict.fromkeys((*bundle.nodes, *(node for per in shared.values() for node in per)))
+    if not nodes:
+        raise StoreError(
+            f"{path} holds no node's answers; expected {path}/NODE/{ANSWER}.txt, or a tool's "
+            f"printout there, or files in which every line begins with NODE and a colon"
+        )
+    found = tuple(
+        understood(
+            node,
+            {**{name: per[node] for name, per in shared.items() if node in per}, **bundle.of(node)},
+            index.troubles.get(node, ""),
+            parse_named,
+        )
+        for node in nodes
+    )
+    return found, _fabric(found, (*index.declared, *declared), index.virtual)
+
+
+def _by_node(bundle: Bundle, name: str) -> dict[str, str]:
+    text = bundle.shared[name]
+    found = by_node(text, bundle.index.nodes)
+    if not text.strip() or (found and not _is_one_nodes(name, text, found)):
+        return found
+    raise StoreError(
+        f"{bundle.path}/{name}: not every line begins with its node's name and a colon, as pdsh "
+        f"and clush write it; put a single node's printout into {bundle.path}/NODE/"
+    )
+
+
+def _is_one_nodes(name: str, text: str, found: dict[str, str]) -> bool:
+    """Many tools print ``KEY: VALUE``: such a file means something as it stands alone."""
+    return not any(_says(name, one) for one in found.values()) and _says(name, text)
+
+
+def _says(name: str, text: str) -> bool:
+    parts = parse_named(name, text)
+    return parts is not None and parts != Parts(troubles=parts.troubles)
+
+
+def _fabric(
+    inventories: tuple[Inventory, ...], declared: tuple[DeclaredNetwork, ...], virtual: bool
+) -> Fabric:
+    fabric = fabric_of(inventories, declared, virtual)
+    return msgspec.structs.replace(fabric, networks=with_host_links(fabric.networks, inventories))
+
+
+def concluded(inventories: tuple[Inventory, ...], fabric: Fabric) -> Surveyed:
+    """What follows from a survey: classes of like nodes, odd ones, ceilings."""
+    ports = tuple(_with_data_rate(one) for one in port_classes(inventories))
+    return Surveyed(
+        inventories=inventories,
+        fabric=fabric,
+        classes=classes(inventories, fabric.networks),
+        ports=ports,
+        ceilings=ceilings((*fabric.networks, *(one.network for one in ports))),
+    )
+
+
+def _with_data_rate(ports: PortClass) -> PortClass:
+    """InfiniBand's ports report the rate of the signal; what carries data is less up to FDR."""
+    link = ib_link(ports.network.link) if ports.network.link else Skipped("the link has no name")
+    if isinstance(link, Skipped):
+        return ports
+    network = msgspec.structs.replace(
+        ports.network, rate_bit_s=link.data_bit_s, rate_origin=f"data rate of {link.name}"
+    )
+    return msgspec.structs.replace(ports, network=network)

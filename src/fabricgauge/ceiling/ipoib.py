@@ -1,0 +1,106 @@
+"""What TCP over IPoIB can carry per direction: IP packets on InfiniBand or Omni-Path.
+
+In datagram mode an IP packet is one packet of the link, an unreliable datagram. In connected mode
+it is a message of a reliable connection, which the adapter cuts into packets of the path MTU.
+Nothing tells that MTU: the link's largest stands for it. Nor is a global route header counted,
+which only multicast and routed packets have. Where the mode is not known the sum is connected
+mode's, and where the link is not known Omni-Path's: theirs are the fewest bytes besides payload,
+and a ceiling must not be too low.
+
+Sources: RFC 4391 section 6 (encapsulation header) and RFC 4755 sections 4 and 5 (the same in
+connected mode, larger MTUs); InfiniBand Architecture Specification Volume 1 Release 1.4, 9.2
+(BTH, padding), 9.3.2 (DETH); Linux 6.12, Documentation/infiniband/ipoib.rst (modes, MTU 65520).
+"""
+
+import math
+
+import msgspec
+
+from fabricgauge.ceiling import infiniband, omni_path
+from fabricgauge.ceiling.binding import ceiling_of
+from fabricgauge.ceiling.ethernet import tcp_payload_step
+from fabricgauge.ceiling.packet import Packet, Part, mtu_step, unknown, wire_step
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.ceiling import Ceiling, Step
+from fabricgauge.model.fabric import Network
+
+ENCAPSULATION_BYTES = 4
+DETH_BYTES = 8
+
+#: The IP packet with its encapsulation header fills a link packet of 2048, Linux' usual one.
+USUAL_MTU = 2048 - ENCAPSULATION_BYTES
+#: Omni-Path's usual one fills its largest packet.
+USUAL_OMNI_PATH_MTU = omni_path.LARGEST_MTU - ENCAPSULATION_BYTES
+
+
+class _Below(msgspec.Struct, frozen=True):
+    """The link below IP: its largest packet, what each has besides payload, and its padding."""
+
+    name: str
+    largest_bytes: int
+    parts: tuple[Part, ...]
+    granule: str
+    granule_bytes: int
+
+
+_INFINIBAND = _Below("InfiniBand", infiniband.MTUS[-1], infiniband.PARTS, "4 bytes", 4)
+#: Its headers are whole flits, so that padding the payload pads the packet.
+_OMNI_PATH = _Below(
+    "Omni-Path", omni_path.LARGEST_MTU, omni_path.PARTS, "flits", omni_path.FLIT_BYTES
+)
+
+
+def ceiling(network: Network) -> Ceiling | Skipped:
+    """The most TCP payload per direction; the line rate is no more than the link's data rate."""
+    reason = unknown(network)
+    if reason:
+        return reason
+    network = _at_data_rate(network)
+    below = _below(network)
+    wire, before = _on_the_wire(network, below)
+    packet = Packet(tcp_payload_step(network), wire, (mtu_step(network), *before))
+    coding = infiniband.coding_steps(network) or omni_path.coding_steps(network)
+    return ceiling_of(network, f"IPoIB over {below.name}, data rate", packet, coding)
+
+
+def _at_data_rate(network: Network) -> Network:
+    """IPoIB reports the rate of the signal, as its port does; 4x FDR's 56 Gb/s carry 54.5."""
+    link = infiniband.ib_link(network.link)
+    if isinstance(link, Skipped) or isinstance(network.rate_bit_s, Skipped):
+        return network
+    if link.data_bit_s >= network.rate_bit_s:
+        return network
+    origin = f"data rate of {link.name}; {network.rate_origin}"
+    return msgspec.structs.replace(network, rate_bit_s=link.data_bit_s, rate_origin=origin)
+
+
+def _below(network: Network) -> _Below:
+    is_infiniband = not isinstance(infiniband.ib_link(network.link), Skipped)
+    return _INFINIBAND if is_infiniband else _OMNI_PATH
+
+
+def _on_the_wire(network: Network, below: _Below) -> tuple[Step, tuple[Step, ...]]:
+    """All that the link carries for one IP packet, and the step that cuts it."""
+    message = network.mtu_bytes + ENCAPSULATION_BYTES
+    is_datagram = network.mode == "datagram" and message <= below.largest_bytes
+    packets = math.ceil(message / below.largest_bytes)
+    parts = (
+        ("IPoIB", ENCAPSULATION_BYTES),
+        *(_times(packets, part) for part in below.parts),
+        *((("DETH", DETH_BYTES),) if is_datagram else ()),
+        (f"padding to whole {below.granule}", -message % below.granule_bytes),
+    )
+    cut = Step("path MTU", _path(network, below, packets), below.largest_bytes, "bytes")
+    return wire_step(network.mtu_bytes, parts), () if is_datagram else (cut,)
+
+
+def _times(packets: int, part: Part) -> Part:
+    what, size = part
+    return (what, size) if packets == 1 else (f"{packets} × {what}", packets * size)
+
+
+def _path(network: Network, below: _Below, packets: int) -> str:
+    mode = "" if network.mode else "connected mode assumed: not known; "
+    link = "" if network.link else "Omni-Path assumed: not known; "
+    one = "packet" if packets == 1 else "packets"
+    return f"{mode}{link}{below.name}'s largest; an IP packet goes in {packets} {one}"

@@ -1,0 +1,199 @@
+"""``fabricgauge configure``: a plan that makes the networks that somebody wants, and its making."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fabricgauge.cli.nodes import LAUNCHERS, reached
+from fabricgauge.cli.show import deliver
+from fabricgauge.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from fabricgauge.app.configuring.file_tables import File
+    from fabricgauge.configure.description import Description
+    from fabricgauge.model.configuration import Configuration
+    from fabricgauge.model.inventory import Inventory
+    from fabricgauge.model.reach import Reach
+
+#: `--lab` without a name.
+_LAB = "lab"
+
+
+@click.command()
+@click.argument("file", required=False, type=click.Path(path_type=Path))
+@click.option("-w", "--nodelist", metavar="NODES", help="Nodes, e.g. c[1-2] or @group.")
+@click.option("-x", "--exclude", metavar="NODES", help="Nodes to leave out.")
+@click.option(
+    "--lab",
+    is_flag=False,
+    flag_value=_LAB,
+    metavar="[NAME]",
+    help="A lab's nodes; without FILE the lab's own networks are what is wanted.",
+)
+@click.option(
+    "--from",
+    "bundle",
+    type=click.Path(path_type=Path),
+    metavar="BUNDLE",
+    help="Plan from answers that were gathered before; no node is asked.",
+)
+@click.option("--launcher", type=click.Choice(LAUNCHERS), help="How nodes are reached.")
+@click.option(
+    "--backend",
+    default="",
+    metavar="NAME",
+    help="Instead of FILE's: xcat, warewulf, network-manager, netplan, networkd, ip.",
+)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["terminal", "json", "script"]),
+    default="terminal",
+    show_default=True,
+    help="What to print.",
+)
+@click.option(
+    "--to", type=click.Path(path_type=Path), metavar="FILE", help="Write it to a file instead."
+)
+@click.option(
+    "--apply", is_flag=True, help="Make the plan, after it was printed.", allow_from_autoenv=False
+)
+@click.option(
+    "--consent",
+    multiple=True,
+    type=click.Choice(["reboot", "management"]),
+    help="Agree to steps that ask for it. May be repeated.",
+    allow_from_autoenv=False,
+)
+@click.option(
+    "--undo",
+    type=click.Path(path_type=Path),
+    metavar="JOURNAL",
+    help="Undo what a journal says was made.",
+    allow_from_autoenv=False,
+)
+@click.option(
+    "--journals",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Where journals are kept.  [default: ~/.local/state/fabricgauge/configure]",
+)
+@click.pass_context
+def configure(ctx: click.Context, /, **options: Any) -> None:
+    """Plan the commands that give nodes the networks that FILE describes.
+
+    Each step has its reason, its commands, how it is verified and how it is undone; what is so
+    already is left out, with the evidence. Nothing is changed without --apply, which stops at
+    the first step that does not hold and keeps a journal.
+
+    Exit status: 0 done, or the plan was printed; 1 a step failed; 2 usage; 3 not applied, or not
+    to its end, because programs, answers or a consent are missing.
+    """  # fmt: skip
+    if options["undo"]:
+        if options["file"] or options["apply"]:
+            raise UsageError("--undo stands alone: the journal has the plan and its nodes")
+        ctx.exit(_undo(options))
+    description, inventories, reach = _wanted(options)
+    ctx.exit(_planned(options, description, inventories, reach))
+
+
+def _wanted(
+    options: dict[str, Any],
+) -> "tuple[Description, tuple[Inventory, ...], Reach]":
+    """What is wanted, of which nodes, and how these are reached."""
+    from fabricgauge.app.configuring import facts
+    from fabricgauge.app.configuring.description_file import read_file
+
+    if options["bundle"] and options["lab"]:
+        raise UsageError("--from and --lab exclude each other: a bundle has its own nodes")
+    file = read_file(options["file"]) if options["file"] else None
+    known = facts.from_bundle(options["bundle"]) if options["bundle"] else ()
+    nodelist = options["nodelist"]
+    if not nodelist and not options["lab"]:
+        names = (one.name for one in known) if known else _description(options, file, ()).nodes
+        nodelist = ",".join(names)
+    with reached({**options, "nodelist": nodelist}) as (reach, _):
+        description = _description(options, file, tuple(one.name for one in known))
+        return description, known or facts.live(reach), reach
+
+
+def _description(
+    options: dict[str, Any], file: "File | None", known: tuple[str, ...]
+) -> "Description":
+    """What FILE says, or else the lab's own networks; ``known`` are the nodes of a bundle.
+
+    Raises:
+        UsageError: there is neither.
+    """
+    from fabricgauge.app.configuring.lab_description import lab_description
+    from fabricgauge.app.configuring.read_description import description_of
+    from fabricgauge.lab.state import load_complete
+    from fabricgauge.run.launchers.nodes import expand
+
+    wanted = expand(options["nodelist"]) if options["nodelist"] else ()
+    without = expand(options["exclude"]) if options["exclude"] else ()
+    state = load_complete(options["lab"]) if options["lab"] else None
+    there = tuple(node.name for node in state.nodes if node.index) if state else known
+    if file is not None:
+        return description_of(
+            str(options["file"]), file, wanted,
+            backend=options["backend"], otherwise=there, without=without,
+        )  # fmt: skip
+    if state is None:
+        raise UsageError("name a FILE that describes the network, or a lab with --lab")
+    nodes = tuple(node for node in wanted or there if node not in without)
+    return lab_description(state, nodes, options["backend"])
+
+
+def _planned(
+    options: dict[str, Any],
+    description: "Description",
+    inventories: "tuple[Inventory, ...]",
+    reach: "Reach",
+) -> int:
+    from fabricgauge.app.configuring.behind import Doors
+    from fabricgauge.app.configuring.planning import planned, require_answers
+    from fabricgauge.model.absence import Skipped
+
+    offline = bool(options["bundle"]) and not options["apply"]
+    require_answers(description, inventories)
+    doors = Skipped("the plan is made from a bundle") if offline else Doors(reach)
+    plan = planned(description, inventories, doors)
+    deliver(_text(plan, options["format_"], reach), options["to"])
+    return _apply(options, plan, reach) if options["apply"] else 0
+
+
+def _text(plan: "Configuration", format_: str, reach: "Reach") -> str:
+    from fabricgauge.model.reach import Door
+    from fabricgauge.report import configuration, configuration_script
+
+    if format_ == "json":
+        return configuration.document(plan)
+    if format_ == "terminal":
+        return configuration.render(plan)
+    doors = {"": Door("", reach.head_prefix), **{door.node: door for door in reach.doors}}
+    try:
+        return configuration_script.render(plan, doors)
+    except KeyError as error:
+        raise UsageError(f"no door leads to {error.args[0]}; name it with -w") from error
+    except ValueError as error:
+        raise UsageError(f"the plan cannot be a script: {error}; --apply can make it") from error
+
+
+def _apply(options: dict[str, Any], plan: "Configuration", reach: "Reach") -> int:
+    from fabricgauge.app.configuring.made import make
+
+    return make(plan, reach, options["journals"], frozenset(options["consent"]), _tell)
+
+
+def _undo(options: dict[str, Any]) -> int:
+    from fabricgauge.app.configuring.made import unmake
+
+    return unmake(options["undo"], _tell)
+
+
+def _tell(text: str) -> None:
+    from fabricgauge.report.visible import visible
+
+    click.echo(visible(text), err=True)

@@ -1,0 +1,126 @@
+"""``fabricgauge doctor``: what is wrong with the network, before anything is measured."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fabricgauge.cli.nodes import LAUNCHERS, OWN_LAB, reached
+from fabricgauge.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from fabricgauge.model.finding import Diagnosis
+    from fabricgauge.model.reach import Reach
+
+#: Long enough to tell a counter that rises from a frame that came by chance.
+SECONDS = 2.0
+
+
+@click.command()
+@click.option("-w", "--nodelist", metavar="NODES", help="Nodes, e.g. c[1-2] or @group.")
+@click.option("-x", "--exclude", metavar="NODES", help="Nodes to leave out.")
+@click.option("--lab", is_flag=False, flag_value=OWN_LAB, metavar="[NAME]", help="A lab's nodes.")
+@click.option("--launcher", type=click.Choice(LAUNCHERS), help="How nodes are reached.")
+@click.option("--ssh-config", type=click.Path(dir_okay=False, exists=True), metavar="FILE",
+              help="Configuration for ssh instead of your own.")  # fmt: skip
+@click.option("--from", "bundle", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+              help="Look at a bundle of discover -o instead; nothing is tried.")  # fmt: skip
+@click.option("--network", "networks", multiple=True, metavar="NAME|SUBNET",
+              help="Try these networks alone. May be repeated.  [default: all]")  # fmt: skip
+@click.option("--head", is_flag=True,
+              help="Look at the machine where MPI's launcher is started as well.")  # fmt: skip
+@click.option("--only", metavar="CHECK,…", help="These checks alone.")
+@click.option("--skip", metavar="CHECK,…", help="All checks but these.")
+@click.option("--list", "show", is_flag=True, help="Show the checks.")
+@click.option("--seconds", type=click.FloatRange(1, 300), default=SECONDS, show_default=True,
+              help="How long to watch the counters.")  # fmt: skip
+@click.option("--format", "format_", envvar="FABRICGAUGE_DOCTOR_FORMAT", default="terminal",
+              show_default=True, help="terminal, html, json or markdown.")  # fmt: skip
+@click.option("--to", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="Write to FILE instead of the terminal.")  # fmt: skip
+@click.option("-q", "--quiet", is_flag=True, help="Print the findings only, no progress.")
+@click.pass_context
+def doctor(ctx: click.Context, /, **options: Any) -> None:
+    """Say what is wrong with nodes and networks, with evidence, reason and remedy.
+
+    Asks the nodes what they are, has them send echoes to each other over each network and
+    look up each other's names, watches their counters, and changes nothing.
+
+    Exit status: 0 without a FAIL, 1 with one, 3 if nothing could be checked.
+    """
+    from fabricgauge.doctor.examining import chosen
+    from fabricgauge.report.preflight.formats import FORMATS
+
+    if options["show"]:
+        click.echo(_table())
+        return
+    checks = chosen(_words(options["only"]), _words(options["skip"]))
+    if options["format_"] not in FORMATS:
+        raise UsageError(
+            f"no format {options['format_']!r} of findings; there is {', '.join(FORMATS)}"
+        )
+    found = _diagnosed(options, checks)
+    _show(found, options["format_"], options["to"])
+    ctx.exit(exit_status(found))
+
+
+def exit_status(found: "Diagnosis") -> int:
+    """1 for a FAIL; 3 where no check could look, or no node answered."""
+    if not found.nodes or all(one.skipped for one in found.checked):
+        return 3
+    return int(any(finding.severity.value == "FAIL" for finding in found.findings))
+
+
+def _diagnosed(options: dict[str, Any], checks: tuple[str, ...]) -> "Diagnosis":
+    from fabricgauge import settings
+    from fabricgauge.app.doctor import Asked, diagnose, diagnose_bundle
+
+    if options["bundle"]:
+        for other in ("nodelist", "exclude", "lab", "launcher", "head"):
+            if options[other]:
+                raise UsageError(f"--from reads what was gathered before; leave --{other} out")
+        declared = settings.load().networks
+        return diagnose_bundle(options["bundle"], declared, options["networks"], checks)
+    with reached(options) as (reach, declared):
+        everything = (*declared, *settings.load().networks)
+        head = _head(reach) if options["head"] else ""
+        asked = Asked(reach, everything, options["networks"], checks, options["seconds"], head)
+        return diagnose(asked, _silent if options["quiet"] else _stage)
+
+
+def _head(reach: "Reach") -> str:
+    import platform
+
+    from fabricgauge.lab.spec import HEAD
+
+    return HEAD if reach.launcher == "lab" else platform.node()
+
+
+def _stage(text: str) -> None:
+    if sys.stderr.isatty():
+        click.echo(text, err=True)
+
+
+def _silent(text: str) -> None:
+    pass
+
+
+def _words(text: str | None) -> list[str]:
+    return [word.strip() for word in (text or "").split(",") if word.strip()]
+
+
+def _table() -> str:
+    from fabricgauge.doctor.checks import CHECKS
+
+    width = max(len(check.ID) for check in CHECKS)
+    return "\n".join(f"{check.ID:{width}}  {check.TITLE}" for check in CHECKS)
+
+
+def _show(found: "Diagnosis", format_: str, to: Path | None) -> None:
+    from fabricgauge.cli.show import deliver, width
+    from fabricgauge.report.interface import Setting
+    from fabricgauge.report.preflight.formats import FORMATS
+
+    setting = Setting(width=width(), colour=to is None and sys.stdout.isatty())
+    deliver(FORMATS[format_](found, setting), to)

@@ -1,0 +1,131 @@
+"""Plain ip(8): what a running node's kernel has, brought to what is wanted, until its next start.
+
+Source: ip-link(8), ip-address(8) and ip-route(8) of iproute2 6.1.
+"""
+
+import ipaddress
+from collections.abc import Iterator
+
+from fabricgauge.configure import hosts, lifeline, links
+from fabricgauge.configure.backends import ip_addresses, seen
+from fabricgauge.configure.backends.kind import Backend
+from fabricgauge.configure.job import Job
+from fabricgauge.configure.links import Link, State
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.configuration import Step, Verification, Wanted, WantedPort
+from fabricgauge.model.finding import Command
+
+
+def questions(job: Job) -> Iterator[Command]:
+    """Links, addresses and routes are asked of every node, whatever the backend."""
+    yield from hosts.asks(job)
+
+
+def define(job: Job) -> Iterator[Step]:
+    """Each node's addresses elsewhere go first, so that no address is on two interfaces.
+
+    Raises:
+        UsageError: a node would lose the address by which it is reached.
+    """
+    for node in job.nodes:
+        state = links.state(job, node)
+        if isinstance(state, State):
+            for where, step in ip_addresses.strays(job, node, state):
+                yield lifeline.asking(job, where, lifeline.require_kept(job, step))
+        for wanted, port in job.ports_of(node):
+            for step in _port(wanted, port, state):
+                yield lifeline.asking(job, port, lifeline.require_kept(job, step))
+    yield from hosts.steps(job)
+
+
+def notes(job: Job) -> Iterator[str]:
+    yield "what ip(8) sets is gone after a node's next start; another backend keeps it"
+    for wanted, port in job.ports:
+        state = links.state(job, port.node)
+        link = state.link(port.interface) if isinstance(state, State) else state
+        if isinstance(link, Link):
+            yield from _notes(job, wanted, port, link)
+
+
+def _notes(job: Job, wanted: Wanted, port: WantedPort, link: Link) -> Iterator[str]:
+    where = f"{port.node}:{port.interface}"
+    if link.up and not link.carrier:
+        yield f"{where} has no carrier: a cable, or the port at its other end; no command mends it"
+    left = [one for one in link.ipv4 if not ip_addresses.is_wrong(one, wanted, port)
+            and one.ip != port.ip and one.ip not in job.owners]  # fmt: skip
+    for one in left:
+        yield f"{where} has {one.ip}/{one.prefix_length} as well, in another subnet; it stays"
+
+
+def _port(wanted: Wanted, port: WantedPort, state: State | Skipped) -> Iterator[Step]:
+    link = state.link(port.interface) if isinstance(state, State) else state
+    if not isinstance(wanted.mtu_bytes, Skipped):
+        yield _mtu(port, wanted.mtu_bytes, link)
+    yield _up(port, link)
+    routes = state.routes if isinstance(state, State) else Skipped("nothing is known of it")
+    yield ip_addresses.step(wanted, port, link, routes)
+    if isinstance(link, Link) and not isinstance(routes, Skipped):
+        yield from _route(wanted, port, link, routes)
+
+
+def _mtu(port: WantedPort, mtu_bytes: int, link: Link | Skipped) -> Step:
+    held = link.mtu_bytes if isinstance(link, Link) else 0
+
+    def setting(value: int) -> Command:
+        words = ("ip", "link", "set", "dev", port.interface, "mtu", str(value))
+        return Command(port.node, words)
+
+    return Step(
+        f"Give {port.node}:{port.interface} the MTU {mtu_bytes}",
+        f"it is {held}: larger packets are dropped or cut on the way" if held
+        else "all ends of a network need the same",
+        (setting(mtu_bytes),),
+        (seen.has_mtu(port, mtu_bytes, 0.0),),
+        (setting(held),) if held else (),
+        undo_note="" if held else "its former MTU is not known",
+        fulfilled=f"{port.node}:{port.interface} has MTU {held}" if held == mtu_bytes else "",
+    )  # fmt: skip
+
+
+def _up(port: WantedPort, link: Link | Skipped) -> Step:
+    where = f"{port.node}:{port.interface}"
+
+    def setting(way: str) -> Command:
+        return Command(port.node, ("ip", "link", "set", "dev", port.interface, way))
+
+    shown = Command(port.node, ("ip", "-o", "link", "show", "dev", port.interface, "up"))
+    known = isinstance(link, Link)
+    return Step(
+        f"Switch {where} on",
+        "it is switched off" if known else "nothing passes an interface that is switched off",
+        (setting("up"),),
+        (Verification(shown, f": {port.interface}"),),
+        (setting("down"),) if known else (),
+        undo_note="" if known else "whether it was switched on before is not known",
+        fulfilled=f"{where} is switched on" if isinstance(link, Link) and link.up else "",
+    )
+
+
+def _route(
+    wanted: Wanted, port: WantedPort, link: Link, routes: tuple[links.HeldRoute, ...]
+) -> Iterator[Step]:
+    """The kernel adds the subnet's route with the address; it can only be missing if somebody
+    took it away.
+    """
+    subnet = str(ipaddress.IPv4Network(wanted.subnet))
+    there = any((one.dst, one.dev) == (subnet, port.interface) for one in routes)
+    has = any(seen.address(port) == f"{one.ip}/{one.prefix_length}" for one in link.ipv4)
+    if there or not has or not link.up:
+        return
+    words = (subnet, "dev", port.interface, "proto", "kernel", "scope", "link", "src", port.ip)
+    shown = Command(port.node, ("ip", "route", "show", "dev", port.interface))
+    yield Step(
+        f"Route {subnet} over {port.node}:{port.interface}",
+        "the address is there, its subnet's route is not: packets leave over another interface",
+        (Command(port.node, ("ip", "route", "replace", *words)),),
+        (Verification(shown, f"{subnet} "),),
+        (Command(port.node, ("ip", "route", "del", *words)),),
+    )
+
+
+BACKEND = Backend("ip", "iproute2 6.1", questions, define, notes=notes, adapters_only=False)

@@ -1,0 +1,160 @@
+"""Addresses of an interface, brought to what is wanted and back just as they were; pure.
+
+An interface's first address in a subnet carries the later ones: where it goes, they go with it
+(net.ipv4.conf.*.promote_secondaries = 0). So wrong addresses go first, and the right one is then
+set anew. The undoing only takes the right one away where it was not there, or where it went with a
+wrong one before it: another's address, or the way to the node, may hang on it. It also serves a
+step that broke off between its commands, so each of its commands succeeds whether or not there is
+anything left to do: ``addr flush … to IP/32`` where ``addr del`` would fail, ``replace`` where
+``add`` would.
+"""
+
+import ipaddress
+from collections.abc import Iterable, Iterator, Sequence
+
+from fabricgauge.configure.backends import seen
+from fabricgauge.configure.job import Job
+from fabricgauge.configure.links import HeldAddress, HeldRoute, Link, State, carried
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.configuration import Step, Verification, Wanted, WantedPort
+from fabricgauge.model.finding import Command
+
+Routes = tuple[HeldRoute, ...] | Skipped
+
+
+def is_wrong(held: HeldAddress, wanted: Wanted, port: WantedPort) -> bool:
+    """Whether the port's interface must not have this address."""
+    if f"{held.ip}/{held.prefix_length}" == seen.address(port) or held.family != "inet":
+        return False
+    inside = ipaddress.IPv4Address(held.ip) in ipaddress.IPv4Network(wanted.subnet)
+    return inside or (wanted.exclusive and held.scope == "global")
+
+
+def step(wanted: Wanted, port: WantedPort, link: Link | Skipped, routes: Routes) -> Step:
+    """One step for all addresses of one interface."""
+    held = link.ipv4 if isinstance(link, Link) else ()
+    wrong = [one for one in held if is_wrong(one, wanted, port)]
+    right = [one for one in held if f"{one.ip}/{one.prefix_length}" == seen.address(port)]
+    where = f"{port.node}:{port.interface}"
+    address, device = seen.address(port), ("dev", port.interface)
+    add = _ip(port, "addr", "replace", address, "brd", "+", *device)
+    lost = _lost(port, wrong, routes)
+    stays = bool(right) and not any(right[0] in carried(one, held) for one in wrong)
+    old = [one for one in held if one in wrong or (one in right and not stays)]
+    return Step(
+        f"Give {where} the address {address} in {wanted.name}",
+        _reason(where, wrong, right, known=isinstance(link, Link)),
+        (*(_del(port, one) for one in wrong), add, *_again(port, _reachable(lost, wanted))),
+        (seen.has_address(port, 0.0), *(_gone(port, one) for one in wrong)),
+        (
+            *(() if stays else (taken(port),)),
+            *(_back(port, one) for one in old),
+            *_again(port, lost),
+        ),
+        undo_note="" if isinstance(link, Link) else "its former addresses are not known",
+        fulfilled=f"{where} has {seen.address(port)}" if right and not wrong else "",
+    )
+
+
+def strays(job: Job, node: str, state: State) -> Iterator[tuple[WantedPort, Step]]:
+    """Wanted addresses on interfaces for which they are not wanted, with the places they have.
+
+    Those that are wrong in the interface's own network are left to that network's step.
+    """
+    own = {port.interface: (wanted, port) for wanted, port in job.ports_of(node)}
+    for link in state.links:
+        for one in link.ipv4:
+            owner = job.owners.get(one.ip)
+            if owner is None or (owner.node, owner.interface) == (node, link.name):
+                continue
+            if link.name in own and is_wrong(one, *own[link.name]):
+                continue
+            where = WantedPort(node, link.name, one.ip, one.prefix_length)
+            lost = _lost(where, [one], state.routes)
+            yield (
+                where,
+                Step(
+                    f"Take {one.ip}/{one.prefix_length} from {node}:{link.name}",
+                    f"it is wanted on {owner.node}:{owner.interface}, and can be on one only",
+                    (_del(where, one),),
+                    (_gone(where, one),),
+                    (_back(where, one), *_again(where, lost)),
+                ),
+            )
+
+
+def _reason(
+    where: str, wrong: Sequence[HeldAddress], right: Sequence[HeldAddress], known: bool
+) -> str:
+    has = ", ".join(f"{one.ip}/{one.prefix_length}" for one in (*right, *wrong))
+    if has:
+        return f"{where} has {has}"
+    return f"{where} has no address in it" if known else "what it has is not known"
+
+
+def _ip(port: WantedPort, *words: str) -> Command:
+    return Command(port.node, ("ip", *words))
+
+
+def _del(port: WantedPort, one: HeldAddress) -> Command:
+    return _ip(port, "addr", "del", f"{one.ip}/{one.prefix_length}", "dev", port.interface)
+
+
+def taken(port: WantedPort) -> Command:
+    """The port's address taken from its interface, if it is there."""
+    return _ip(port, "addr", "flush", "dev", port.interface, "to", f"{port.ip}/32")
+
+
+def _back(port: WantedPort, one: HeldAddress) -> Command:
+    words = ["addr", "replace", f"{one.ip}/{one.prefix_length}"]
+    words += ["brd", one.broadcast] if one.broadcast else []
+    words += ["dev", port.interface]
+    words += ["label", one.label] if one.label and one.label != port.interface else []
+    words += ["scope", one.scope] if one.scope != "global" else []
+    return _ip(port, *words)
+
+
+def _gone(port: WantedPort, one: HeldAddress) -> Verification:
+    shown = seen.has_address(port, 0.0).command
+    return Verification(shown, f" {one.ip}/{one.prefix_length} ", absent=True)
+
+
+def _lost(port: WantedPort, wrong: Iterable[HeldAddress], routes: Routes) -> list[HeldRoute]:
+    """Routes that go with these addresses and are not the kernel's own."""
+    if isinstance(routes, Skipped):
+        return []
+    gone = [ipaddress.IPv4Interface(f"{one.ip}/{one.prefix_length}") for one in wrong]
+    return [
+        route
+        for route in routes
+        if route.dev == port.interface and route.protocol != "kernel"
+        and any(route.prefsrc == str(one.ip) or _in(route.gateway, one.network) for one in gone)
+    ]  # fmt: skip
+
+
+def _reachable(routes: Iterable[HeldRoute], wanted: Wanted) -> list[HeldRoute]:
+    """Those that the right address can carry, without a source that is gone."""
+    subnet = ipaddress.IPv4Network(wanted.subnet)
+    return [
+        HeldRoute(one.dst, one.gateway, one.dev, one.protocol, one.scope, "", one.metric)
+        for one in routes
+        if _in(one.gateway, subnet)
+    ]
+
+
+def _in(gateway: str, subnet: ipaddress.IPv4Network) -> bool:
+    try:
+        return ipaddress.IPv4Address(gateway) in subnet
+    except ValueError:
+        return False
+
+
+def _again(port: WantedPort, routes: Iterable[HeldRoute]) -> Iterator[Command]:
+    for one in routes:
+        words = ["route", "replace", one.dst]
+        for key, value in (
+            ("via", one.gateway), ("dev", one.dev), ("proto", one.protocol), ("scope", one.scope),
+            ("src", one.prefsrc), ("metric", str(one.metric or "")),
+        ):  # fmt: skip
+            words += [key, value] if value else []
+        yield _ip(port, *words)

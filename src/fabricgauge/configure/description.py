@@ -1,0 +1,118 @@
+"""What a person wants: networks, and what belongs to them on head, image and nodes.
+
+Everything is checked where it is read (``app/configuring/read_description.py``); rates are in
+bit/s per direction, sizes in bytes. An empty text means that the description leaves it open.
+``Head``, ``Image`` and ``Mount`` are tables of the file just as they are here.
+"""
+
+import msgspec
+
+from fabricgauge.model.absence import Skipped
+
+_OPEN = Skipped("the description leaves it open")
+
+
+class Match(msgspec.Struct, frozen=True):
+    """By what a node's adapter is known; empty fields match any.
+
+    ``product`` is a part of the product's name, upper and lower case alike; ``driver`` and ``bus``
+    are whole.
+    """
+
+    product: str = ""
+    driver: str = ""
+    kind: str = ""
+    bus: str = ""
+    rate_bit_s: float | Skipped = _OPEN
+
+
+class NetworkDescription(msgspec.Struct, frozen=True):
+    """One network. ``interfaces`` and ``addresses`` are by node; what is not there is chosen.
+
+    ``subnet`` is as it was written and may have host bits set. ``first`` is the first node's
+    address, from which the others are counted in the order of ``counted``: that of all nodes of
+    the network, of which ``nodes`` may be some. Empty, it is that of ``nodes``.
+    """
+
+    name: str
+    subnet: str
+    kind: str
+    nodes: tuple[str, ...]
+    interfaces: dict[str, str] = {}
+    match: Match = Match()
+    rate_bit_s: float | Skipped = _OPEN
+    mtu_bytes: int | Skipped = _OPEN
+    suffix: str = ""
+    first: str = ""
+    addresses: dict[str, str] = {}
+    lane_mode: str = ""
+    plain: bool = False
+    exclusive: bool = False
+    counted: tuple[str, ...] = ()
+
+
+class Mount(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"kind": "type"}):
+    """A line of an image's fstab."""
+
+    source: str
+    target: str
+    kind: str = "nfs"
+    options: str = "nfsvers=3,nodev,nosuid"
+
+
+class Image(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The nodes' image: ``root`` is its directory on the head, ``osimage`` its name."""
+
+    root: str
+    osimage: str = ""
+    packages: tuple[str, ...] = ()
+    memlock: str = ""
+    mounts: tuple[Mount, ...] = ()
+    services: tuple[str, ...] = ()
+
+
+class Head(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the head itself needs."""
+
+    packages: tuple[str, ...] = ()
+    memlock: str = ""
+
+
+class Export(msgspec.Struct, frozen=True):
+    """A directory of the head that the nodes mount; without ``fsid`` the lowest free one."""
+
+    path: str
+    client: str = "*"
+    options: tuple[str, ...] = ("ro", "no_subtree_check")
+    file: str = "/etc/exports"
+    fsid: int | Skipped = Skipped("the lowest free one is taken")
+
+
+class Services(msgspec.Struct, frozen=True):
+    """Services that ``node`` shall run from now on; the head where it is empty."""
+
+    node: str = ""
+    names: tuple[str, ...] = ()
+
+
+class Description(msgspec.Struct, frozen=True):
+    """All of it; ``origin`` says where it was written.
+
+    ``management`` is the subnet whose host numbers the new addresses keep, where nothing else
+    gives them. ``qcu`` is the program that sets the lanes of QSFP+ adapters.
+    """
+
+    origin: str
+    backend: str
+    networks: tuple[NetworkDescription, ...]
+    head: Head = Head()
+    image: Image | Skipped = Skipped("the description has no [image]")
+    export: Export | Skipped = Skipped("the description has no [export]")
+    services: tuple[Services, ...] = ()
+    management: str = ""
+    qcu: str = "qcu64e"
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """Every node of any network, each once."""
+        return tuple(dict.fromkeys(node for one in self.networks for node in one.nodes))

@@ -1,0 +1,132 @@
+"""How a plan says that a file of a node shall have exactly this content.
+
+The content is the standard input of ``tee``, which writes into the file that is there (so that
+its mode, owner and links stay, and a bind-mounted /etc/hosts can be written); ``cmp`` holds it
+against the same content. No shell sees it, here or on the node.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import PurePosixPath
+
+import msgspec
+
+from fabricgauge.configure.job import Job, on
+from fabricgauge.configure.text_lines import joined
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.configuration import Step, Verification
+from fabricgauge.model.finding import Command
+
+#: Whether every line of standard input is a line of the file. POSIX awk; an operand that begins
+#: with "/" is never taken for an assignment.
+_EVERY_LINE = 'FILENAME != "-" { have[$0]; next } !($0 in have) { bad = 1 } END { exit bad }'
+
+
+class NoFile(msgspec.Struct, frozen=True):
+    """The file does not exist."""
+
+
+Content = str | NoFile | Skipped
+
+
+class Change(msgspec.Struct, frozen=True):
+    """The parts of a step that changes one file."""
+
+    before: tuple[Verification, ...]
+    commands: tuple[Command, ...]
+    verify: tuple[Verification, ...]
+    undo: tuple[Command, ...]
+
+    def step(self, title: str, reason: str) -> Step:
+        return Step(title, reason, self.commands, self.verify, self.undo, before=self.before)
+
+
+def questions(node: str, path: str) -> tuple[Command, Command]:
+    """What tells a file's content, and whether it exists, in no language."""
+    return Command(node, ("cat", "--", path)), Command(node, ("test", "-e", path))
+
+
+def content(job: Job, node: str, path: str) -> Content:
+    """What the file holds as far as ``questions`` were answered."""
+    text, exists = (job.reply(question) for question in questions(node, path))
+    if isinstance(text, Skipped) or isinstance(exists, Skipped):
+        return Skipped(f"{path} of {on(node)} was not read")
+    if text.exit_code == 0 and "\ufffd" not in text.output:
+        return text.output
+    if text.exit_code != 0 and exists.exit_code == 1:
+        return NoFile()
+    return Skipped(f"{path} of {on(node)} is not readable text")
+
+
+def same(node: str, path: str, text: str) -> Verification:
+    """The file has exactly this content."""
+    return Verification(Command(node, ("cmp", "--", "-", path), text), "")
+
+
+def lines_in(node: str, path: str, lines: Sequence[str]) -> Verification:
+    """Every one of these is a whole line of the file."""
+    return Verification(Command(node, ("awk", _EVERY_LINE, path, "-"), joined(lines)), "")
+
+
+def written(node: str, path: str, text: str, held: Content, mode: str = "0644") -> Change:
+    """The file gets this content.
+
+    What was read is put back by the undoing, if nobody has changed the file since. A file
+    of which nothing is known is taken to be absent; one that is there after all stops the step.
+    """
+    tee = Command(node, ("tee", "--", path), text)
+    if isinstance(held, str):
+        guard = same(node, path, text).command
+        undo = (guard, Command(node, ("tee", "--", path), held))
+        return Change((same(node, path, held),), (tee,), (same(node, path, text),), undo)
+    made = (
+        Command(node, ("mkdir", "-p", "--", str(PurePosixPath(path).parent))),
+        Command(node, ("install", "-m", mode, "--", "/dev/null", path)),
+        tee,
+    )
+    absent = Verification(Command(node, ("test", "!", "-e", path)), "")
+    return Change(
+        (absent,), made, (same(node, path, text),), (Command(node, ("rm", "-f", "--", path)),)
+    )
+
+
+def extended(node: str, path: str, lines: Sequence[str], mark: str) -> Change:
+    """Lines are put behind a file that could not be read; a copy of it is kept for the undoing."""
+    copy = f"{path}.before-{mark}"
+    text = "\n" + joined(lines)
+    return Change(
+        (),
+        (
+            Command(node, ("cp", "-p", "--", path, copy)),
+            Command(node, ("tee", "-a", "--", path), text),
+        ),
+        (lines_in(node, path, lines),),
+        (Command(node, ("cp", "-p", "--", copy, path)), Command(node, ("rm", "-f", "--", copy))),
+    )
+
+
+def edited(
+    job: Job, node: str, path: str, edit: Callable[[str], str], lines: Sequence[str], mark: str
+) -> Change | Skipped:
+    """A change of a file that others write too; ``Skipped`` with the evidence if there is none.
+
+    ``edit`` makes the new text of the old one; ``lines`` are what is put behind a file that
+    could not be read.
+    """
+    held = content(job, node, path)
+    if isinstance(held, Skipped):
+        return extended(node, path, lines, mark)
+    old = held if isinstance(held, str) else ""
+    new = edit(old)
+    if new == old:
+        return Skipped(f"{path} of {on(node)} has it: {'; '.join(lines[:3])}")
+    return written(node, path, new, held)
+
+
+def step_of(
+    changed: Change | Skipped, node: str, path: str, title: str, reason: str, lines: Sequence[str]
+) -> Step:
+    """A step for an edited file, fulfilled where nothing is to be edited."""
+    if isinstance(changed, Skipped):
+        check = lines_in(node, path, lines)
+        return Step(title, reason, (), (check,), (), fulfilled=changed.reason)
+    return changed.step(title, reason)

@@ -1,0 +1,239 @@
+"""What the rest of the program asks of this stage.
+
+``questions`` are asked of head and nodes, ``checks`` as well once there is a first plan; both
+change nothing. ``plan`` is made anew from all replies. Without any reply it still is a plan,
+of which fewer steps are known to be fulfilled.
+"""
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from fabricgauge.configure import (
+    clashes,
+    export,
+    image,
+    lanes,
+    layers,
+    lifeline,
+    limits,
+    packages,
+    pings,
+    restart,
+    services,
+)
+from fabricgauge.configure.backends import seen
+from fabricgauge.configure.backends.kind import Backend
+from fabricgauge.configure.backends.table import BACKENDS
+from fabricgauge.configure.description import Description, Export, Image
+from fabricgauge.configure.job import HEAD, Job, Reply, to_make
+from fabricgauge.configure.ports import ports_of
+from fabricgauge.configure.settled import settled
+from fabricgauge.configure.subnets import subnet_notes
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.configuration import Configuration, Step, Verification
+from fabricgauge.model.errors import UsageError
+from fabricgauge.model.finding import Command
+from fabricgauge.model.inventory import Inventory
+
+__all__ = ["Draft", "Reply", "checks", "draft", "plan", "questions"]
+
+#: How many nodes without a clear port an error names.
+_NAMED = 20
+
+
+class Draft(Job, frozen=True):
+    """A job whose ports are chosen; ``troubles`` are the nodes for which that was not possible."""
+
+    troubles: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
+
+
+def draft(description: Description, inventories: Iterable[Inventory]) -> Draft:
+    """Choose each node's interface and address.
+
+    Raises:
+        UsageError: a subnet is none, an unknown backend, or nodes whose port is not clear; all of
+            them are named. Where it is the lanes of an adapter that hide its port, they are
+            planned alone.
+    """
+    backend_of(description)
+    known = {one.name: one for one in inventories}
+    wanted, troubles, doubts = ports_of(description, known)
+    made = Draft(description, wanted, tuple(known.values()), {}, troubles, doubts)
+    if troubles and not any(not step.fulfilled for step in lanes.steps(made)):
+        _refuse(description, troubles)
+    return made
+
+
+def _refuse(description: Description, troubles: tuple[str, ...]) -> None:
+    more = f"; and {len(troubles) - _NAMED} more" if len(troubles) > _NAMED else ""
+    if troubles:
+        raise UsageError(
+            f"{description.origin}: no plan is made: " + "; ".join(troubles[:_NAMED]) + more
+        )
+
+
+def backend_of(description: Description) -> Backend:
+    """Raises UsageError where none is named, or one that there is not."""
+    if not description.backend:
+        raise UsageError(
+            f'{description.origin}: no backend is named; write backend = "ip" at its top, or use'
+            f" --backend; there is {', '.join(BACKENDS)}"
+        )
+    if description.backend not in BACKENDS:
+        raise UsageError(
+            f"{description.origin}: no backend {description.backend!r:.80};"
+            f" there is {', '.join(BACKENDS)}"
+        )
+    return BACKENDS[description.backend]
+
+
+def questions(job: Draft) -> tuple[Command, ...]:
+    """Commands that read what the plan depends on, each once."""
+    return tuple(dict.fromkeys(_questions(job)))
+
+
+def _questions(job: Draft) -> Iterator[Command]:
+    description = job.description
+    if isinstance(description.image, Image):
+        yield from image.asks(description.image)
+    if description.head.memlock:
+        yield from limits.asks(HEAD, "/")
+    yield from packages.asks("/", description.head.packages)
+    if isinstance(description.export, Export):
+        yield from export.asks(description.export)
+    for one in description.services:
+        yield from services.asks(one)
+    if _lanes_due(job, tuple(lanes.steps(job))):
+        yield from restart.asks(description.nodes)
+    if not job.troubles:
+        yield from clashes.asks()
+        yield from lifeline.asks(job)
+        yield from backend_of(description).questions(job)
+
+
+def checks(configuration: Configuration) -> tuple[Command, ...]:
+    """The verifications of the steps that change something, each command once.
+
+    A step that follows others is asked even if these are fulfilled: an earlier making may have
+    been broken off between them.
+    """
+    return tuple(
+        dict.fromkeys(
+            check.command
+            for step in configuration.steps
+            if step.commands and (step.follows or not step.fulfilled)
+            for check in step.verify
+        )
+    )
+
+
+def plan(job: Draft) -> Configuration:
+    """The ordered steps, fulfilled ones with their evidence.
+
+    Raises:
+        UsageError: a name that the backend cannot express, something that is there already
+            contradicts the description, or a change that would cut a node off.
+    """
+    backend = backend_of(job.description)
+    if job.troubles:
+        return _lanes_alone(job, backend)
+    made_of = layers.clashes(job, backend.name, backend.adapters_only, backend.replaces)
+    _refuse(job.description, (*made_of, *clashes.clashes(job)))
+    packed = _image_steps(job, backend)
+    around = settled((*_head_steps(job), *lanes.steps(job)), job.replies)
+    again = _restarts(job, backend, to_make(packed) != (), _lanes_due(job, around))
+    early = again if backend.at_boot or job.doubts or _lanes_due(job, around) else ()
+    steps = (
+        *packed, *around,
+        *settled((*backend.define(job), *early, *backend.activate(job), *pings.steps(job)),
+                 job.replies),
+        *(() if early else settled(again, job.replies)),
+    )  # fmt: skip
+    notes = tuple(_notes(job, backend))
+    return Configuration(backend.name, job.wanted, tuple(map(_with_needs, steps)), notes)
+
+
+def _image_steps(job: Draft, backend: Backend) -> tuple[Step, ...]:
+    wanted = job.description.image
+    if isinstance(wanted, Skipped):
+        return ()
+    return settled((*image.steps(job, wanted), *backend.pack(job, wanted)), job.replies)
+
+
+def _head_steps(job: Draft) -> Iterator[Step]:
+    description = job.description
+    if description.head.packages:
+        yield from packages.steps(job, "/", description.head.packages)
+    if description.head.memlock:
+        yield from limits.steps(job, HEAD, "/", description.head.memlock)
+    if isinstance(description.export, Export):
+        yield from settled(export.steps(job, description.export), job.replies)
+    for one in description.services:
+        yield from services.steps(job, one)
+
+
+def _lanes_due(job: Draft, steps: tuple[Step, ...]) -> bool:
+    titles = {step.title for step in lanes.steps(job)}
+    return any(step.title in titles for step in to_make(steps))
+
+
+def _restarts(job: Draft, backend: Backend, image_due: bool, lanes_due: bool) -> tuple[Step, ...]:
+    """The restart that makes changes of image, lanes or boot-time definitions real, if any."""
+    reasons: list[str] = []
+    verify: list[Verification] = []
+    if isinstance(job.description.image, Image):
+        reasons.append("nodes run the image that they started with")
+        verify += [
+            check for node in job.nodes for check in image.seen_on(job.description.image, node)
+        ]
+    if backend.at_boot:
+        reasons.append("nodes read their network configuration when they start")
+        verify += [check for network, port in job.ports for check in seen.all_of(network, port)]
+    if lanes_due:
+        reasons.append("an adapter's lanes change when it starts")
+        anew = restart.booted_anew(job, job.nodes)
+        verify = [*verify, *anew] if anew else []  # what holds already would hide that it is due
+    if not reasons:
+        return ()
+    due = image_due or lanes_due or backend.at_boot
+    one = restart.step(job, job.nodes or job.description.nodes, "; ".join(reasons), verify,
+                       backend.from_head)  # fmt: skip
+    return (one,) if due or job.replies else ()
+
+
+def _lanes_alone(job: Draft, backend: Backend) -> Configuration:
+    steps = settled(lanes.steps(job), job.replies)
+    nodes = job.description.nodes
+    again = restart.step(job, nodes, "an adapter's lanes change when it starts", (),
+                         backend.from_head)  # fmt: skip
+    notes = (
+        "only the lanes are planned: with four ports on an adapter it is not clear which one is"
+        " meant; run configure again once the nodes have restarted",
+        *job.troubles,
+    )
+    named = tuple(map(_with_needs, (*steps, again)))
+    return Configuration(backend.name, job.wanted, named, notes)
+
+
+def _with_needs(step: Step) -> Step:
+    """Every program that making and verifying it runs, on whatever machine."""
+    commands = (*step.commands, *(check.command for check in step.verify))
+    needs = tuple(dict.fromkeys(command.argv[0] for command in commands))
+    return msgspec.structs.replace(step, needs=needs)
+
+
+def _notes(job: Draft, backend: Backend) -> Iterator[str]:
+    description = job.description
+    yield from subnet_notes(description, job.inventories, description.origin)
+    for one in description.services:
+        yield from services.notes(job, one)
+    if description.head.memlock:
+        yield from limits.notes(job, HEAD, "/")
+    if isinstance(description.image, Image) and description.image.memlock:
+        yield from limits.notes(job, HEAD, description.image.root)
+    yield from clashes.notes(job)
+    yield from layers.notes(job, backend.name, backend.adapters_only)
+    yield from backend.notes(job)
+    yield from job.doubts

@@ -1,0 +1,87 @@
+"""What all parts of a plan look at: the description, the chosen ports, and the facts."""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+import msgspec
+
+from fabricgauge.configure.description import Description
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.configuration import Step, Verification, Wanted, WantedPort
+from fabricgauge.model.finding import Command
+from fabricgauge.model.inventory import Inventory
+
+#: The head in a ``Command``.
+HEAD = ""
+
+UNASKED = Skipped("it was not asked")
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """What a command that changes nothing answered; 127 is a program that is not there."""
+
+    exit_code: int
+    output: str
+
+
+class Job(msgspec.Struct, frozen=True, dict=True):
+    """``replies`` are the answers to ``interface.questions`` and ``interface.checks`` so far."""
+
+    description: Description
+    wanted: tuple[Wanted, ...]
+    inventories: tuple[Inventory, ...]
+    replies: dict[Command, Reply] = {}
+
+    def reply(self, command: Command) -> Reply | Skipped:
+        return self.replies.get(command, UNASKED)
+
+    def inventory(self, node: str) -> Inventory | Skipped:
+        return self._inventories.get(node, Skipped(f"nothing is known of {node}"))
+
+    @cached_property
+    def _inventories(self) -> dict[str, Inventory]:
+        return {one.name: one for one in reversed(self.inventories)}
+
+    @property
+    def ports(self) -> Iterator[tuple[Wanted, WantedPort]]:
+        for wanted in self.wanted:
+            for port in wanted.ports:
+                yield wanted, port
+
+    def ports_of(self, node: str) -> Sequence[tuple[Wanted, WantedPort]]:
+        """The node's own ports, in the order of the networks."""
+        return self._by_node.get(node, ())
+
+    @cached_property
+    def _by_node(self) -> dict[str, list[tuple[Wanted, WantedPort]]]:
+        found: dict[str, list[tuple[Wanted, WantedPort]]] = {}
+        for wanted, port in self.ports:
+            found.setdefault(port.node, []).append((wanted, port))
+        return found
+
+    @cached_property
+    def owners(self) -> dict[str, WantedPort]:
+        """The port for which each address is wanted."""
+        return {port.ip: port for _, port in self.ports}
+
+    @cached_property
+    def nodes(self) -> tuple[str, ...]:
+        """The nodes of all ports, each once."""
+        return tuple(dict.fromkeys(port.node for _, port in self.ports))
+
+
+def on(node: str) -> str:
+    """A node's name for a sentence."""
+    return node or "the head"
+
+
+def holds(check: Verification, reply: Reply) -> bool:
+    """Whether a reply is as expected. Every line counts as begun and ended by a newline, whoever
+    cut the last one, so that what is expected can be a whole line or the begin of one.
+    """
+    found = check.expected in f"\n{reply.output}\n"
+    return reply.exit_code == 0 and found != check.absent
+
+
+def to_make(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    return tuple(step for step in steps if not step.fulfilled)

@@ -1,0 +1,149 @@
+"""By what a node is reached, so that no plan cuts it off unasked; pure.
+
+sshd tells a session by which address it came in (SSH_CONNECTION, ssh(1) of OpenSSH 9.2); where
+nothing came by ssh, the default route is the only sign. A change that takes that address away ends
+the plan: the connection that should carry the rest of it would be gone, and the undoing with it.
+Any other change of such an interface asks for consent.
+"""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from fabricgauge.configure import links
+from fabricgauge.configure.job import Job
+from fabricgauge.configure.links import HeldRoute, Link, State
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.configuration import Step, WantedPort
+from fabricgauge.model.errors import UsageError
+from fabricgauge.model.finding import Command
+
+CONSENT = "management"
+
+_CAME_IN = ("sh", "-c", 'printf "%s\\n" "${SSH_CONNECTION-}"')
+
+
+class Lifeline(msgspec.Struct, frozen=True):
+    """The address that the node is reached by and the interface that has it, empty where they are
+    not known. ``interfaces`` are all that must not be touched unasked, with a sentence on each.
+    """
+
+    ip: str
+    at: str
+    interfaces: dict[str, str]
+
+
+def asks(job: Job) -> Iterator[Command]:
+    for node in job.nodes:
+        yield question(node)
+        yield from links.questions(node)
+
+
+def lifeline(job: Job, node: str) -> Lifeline:
+    """What is known of it."""
+    ip = _came_in_by(job, node)
+    state = links.state(job, node)
+    found = {name: f"{name} carries the default route of {node}"
+             for name in _default_routes(job, node, state)}  # fmt: skip
+    at = _at(state, ip)
+    if at:
+        found[at] = f"{node} is reached by its address {ip} on {at}"
+    return Lifeline(ip, at, found)
+
+
+def _at(state: State | Skipped, ip: str) -> str:
+    if isinstance(state, Skipped) or not ip:
+        return ""
+    return next((link.name for link in state.links if any(one.ip == ip for one in link.addresses)),
+                "")  # fmt: skip
+
+
+def asking(job: Job, port: WantedPort, step: Step) -> Step:
+    """The step, with consent if it changes an interface by which its node is reached."""
+    why = lifeline(job, port.node).interfaces.get(port.interface, "")
+    if not why or step.fulfilled:
+        return step
+    return msgspec.structs.replace(step, reason=f"{step.reason}; {why}", consent=CONSENT)
+
+
+def require_kept(job: Job, step: Step) -> Step:
+    """The step, if it takes no address of ip(8) away by which its node is reached, nor one that
+    carries it.
+
+    Raises:
+        UsageError: it does.
+    """
+    for command in step.commands:
+        if command.argv[1:3] != ("addr", "del"):
+            continue
+        known = lifeline(job, command.node)
+        if known.ip and known.ip in _going(job, command):
+            raise UsageError(
+                f"{job.description.origin}: no plan is made: {command.node} is reached by its"
+                f" address {known.ip}, and {' '.join(command.argv)} would cut it off in the middle"
+                " of the change; name another interface or subnet, or reach it by another way"
+            )
+    return step
+
+
+def _going(job: Job, command: Command) -> Iterator[str]:
+    """Addresses that ``ip addr del IP/LENGTH dev NAME`` takes away."""
+    address, name = command.argv[3], command.argv[5]
+    yield address.partition("/")[0]
+    state = links.state(job, command.node)
+    link = state.link(name) if isinstance(state, State) else state
+    held = link.ipv4 if isinstance(link, Link) else ()
+    for first in held:
+        if f"{first.ip}/{first.prefix_length}" == address:
+            yield from (one.ip for one in links.carried(first, held))
+
+
+def require_own(job: Job, port: WantedPort, service: str) -> None:
+    """For a service that gives the interface the wanted address and no other.
+
+    Raises:
+        UsageError: the node is reached by another address of it.
+    """
+    known = lifeline(job, port.node)
+    if known.at == port.interface and known.ip != port.ip:
+        raise UsageError(
+            f"{job.description.origin}: no plan is made: {known.interfaces[known.at]}, and"
+            f" {service} would give it {port.ip} alone; name another interface"
+        )
+
+
+def takes(command: Command) -> str:
+    """The address that a command of ip(8) takes from an interface; empty if it takes none."""
+    words = command.argv
+    if words[:3] == ("ip", "addr", "del"):
+        return words[3].partition("/")[0]
+    return words[-1].partition("/")[0] if words[:3] == ("ip", "addr", "flush") else ""
+
+
+def question(node: str) -> Command:
+    """By which address somebody came in."""
+    return Command(node, _CAME_IN)
+
+
+def came_in_by(printed: str) -> str:
+    """The server's address: the third of four words; empty where nobody came by ssh."""
+    words = printed.split()
+    return words[2].partition("%")[0] if len(words) == 4 else ""
+
+
+def _came_in_by(job: Job, node: str) -> str:
+    reply = job.reply(question(node))
+    return "" if isinstance(reply, Skipped) else came_in_by(reply.output)
+
+
+def _default_routes(job: Job, node: str, state: State | Skipped) -> Iterator[str]:
+    if isinstance(state, State) and not isinstance(state.routes, Skipped):
+        yield from (one.dev for one in state.routes if _is_default(one))
+        return
+    inventory = job.inventory(node)
+    if not isinstance(inventory, Skipped):
+        yield from (one.interface for one in inventory.routes if one.destination == "default")
+
+
+def _is_default(route: HeldRoute) -> bool:
+    return route.dst == "default" and route.dev != ""

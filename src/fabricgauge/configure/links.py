@@ -1,0 +1,181 @@
+"""What a node's kernel has now: links, addresses and routes; pure.
+
+Source: ``ip -j -d addr`` and ``ip -j route`` of iproute2 6.1. Where they were not asked,
+discovery's interfaces stand for them, which know no broadcast address and no label.
+"""
+
+import ipaddress
+from collections.abc import Sequence
+from typing import TypeVar
+
+import msgspec
+
+from fabricgauge.configure.job import Job, Reply
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.configuration import WantedPort
+from fabricgauge.model.fabric import Interface
+from fabricgauge.model.finding import Command
+
+_T = TypeVar("_T")
+
+
+class HeldAddress(
+    msgspec.Struct, frozen=True, rename={"ip": "local", "prefix_length": "prefixlen"}
+):
+    """An address with all that is needed to add it again just so."""
+
+    family: str = ""
+    ip: str = ""
+    prefix_length: int = 0
+    broadcast: str = ""
+    label: str = ""
+    scope: str = "global"
+
+
+class LinkInfo(msgspec.Struct, frozen=True):
+    """What a driver says of a link that is made of others; ``info_kind`` is ip-link(8)'s word."""
+
+    info_kind: str = ""
+
+
+_NAMES = {"name": "ifname", "mtu_bytes": "mtu", "addresses": "addr_info", "below": "link",
+          "most_mtu_bytes": "max_mtu", "info": "linkinfo"}  # fmt: skip
+
+
+class Link(msgspec.Struct, frozen=True, rename=_NAMES):
+    """An interface; its flags are the kernel's words."""
+
+    name: str = ""
+    flags: tuple[str, ...] = ()
+    mtu_bytes: int = 0
+    addresses: tuple[HeldAddress, ...] = ()
+    #: The bridge or bond that it belongs to.
+    master: str = ""
+    #: The interface that it lies upon, as a VLAN on its adapter, or a veth's other end.
+    below: str = ""
+    #: 0 where the driver says nothing of it.
+    most_mtu_bytes: int = 0
+    info: LinkInfo = LinkInfo()
+
+    @property
+    def kind(self) -> str:
+        """``bond``, ``vlan``; empty for an adapter's own interface."""
+        return self.info.info_kind
+
+    @property
+    def up(self) -> bool:
+        """Whether it is switched on, with or without a cable."""
+        return "UP" in self.flags
+
+    @property
+    def carrier(self) -> bool:
+        return "NO-CARRIER" not in self.flags
+
+    @property
+    def ipv4(self) -> tuple[HeldAddress, ...]:
+        return tuple(one for one in self.addresses if one.family == "inet" and _subnet(one))
+
+
+class HeldRoute(msgspec.Struct, frozen=True):
+    """A line of the main routing table, under iproute2's own names."""
+
+    dst: str = ""
+    gateway: str = ""
+    dev: str = ""
+    protocol: str = ""
+    scope: str = ""
+    prefsrc: str = ""
+    metric: int = 0
+    flags: tuple[str, ...] = ()
+
+
+class State(msgspec.Struct, frozen=True):
+    """One node's; ``routes`` is absent where only discovery told of it."""
+
+    links: tuple[Link, ...]
+    routes: tuple[HeldRoute, ...] | Skipped
+
+    def link(self, name: str) -> Link | Skipped:
+        for link in self.links:
+            if link.name == name:
+                return link
+        return Skipped(f"there is no interface {name}")
+
+
+def questions(node: str) -> tuple[Command, Command]:
+    return (
+        Command(node, ("ip", "-j", "-d", "addr", "show")),
+        Command(node, ("ip", "-j", "route", "show")),
+    )
+
+
+def state(job: Job, node: str) -> State | Skipped:
+    """What the node answered, else what discovery saw."""
+    addresses, routes = (job.reply(question) for question in questions(node))
+    if not isinstance(addresses, Skipped) and addresses.exit_code == 0:
+        links = _decoded(addresses.output, tuple[Link, ...])
+        if not isinstance(links, Skipped):
+            return State(links, _routes(routes))
+    return _discovered(job, node)
+
+
+def has(job: Job, port: WantedPort) -> bool | Skipped:
+    """Whether the port's interface has its address, with whatever mask."""
+    held = state(job, port.node)
+    link = held.link(port.interface) if isinstance(held, State) else held
+    if isinstance(link, Skipped):
+        return link
+    return any(one.ip == port.ip for one in link.ipv4)
+
+
+def carried(first: HeldAddress, held: Sequence[HeldAddress]) -> tuple[HeldAddress, ...]:
+    """The addresses that go where ``first`` goes: the later ones of its subnet, if it is that
+    subnet's first (net.ipv4.conf.*.promote_secondaries = 0). Any that is no address carries none.
+    """
+    alike = [one for one in held if _subnet(one) == _subnet(first)]
+    return tuple(alike[1:]) if alike[:1] == [first] else ()
+
+
+def _subnet(one: HeldAddress) -> str:
+    """Empty for what is no IPv4 address."""
+    try:
+        return str(ipaddress.IPv4Interface(f"{one.ip}/{one.prefix_length}").network)
+    except ValueError:
+        return ""
+
+
+def _routes(reply: Reply | Skipped) -> tuple[HeldRoute, ...] | Skipped:
+    """iproute2 prints nothing at all for an empty table."""
+    if isinstance(reply, Skipped):
+        return reply
+    if reply.exit_code != 0:
+        return Skipped("ip -j route did not answer")
+    return _decoded(reply.output or "[]", tuple[HeldRoute, ...])
+
+
+def _decoded(text: str, kind: type[_T]) -> _T | Skipped:
+    try:
+        return msgspec.json.decode(text.encode(), type=kind)
+    except (msgspec.DecodeError, UnicodeEncodeError) as error:
+        return Skipped(f"not what ip -j prints: {error}")
+
+
+def _discovered(job: Job, node: str) -> State | Skipped:
+    inventory = job.inventory(node)
+    if isinstance(inventory, Skipped):
+        return inventory
+    if isinstance(inventory.node, Skipped):
+        return inventory.node
+    links = tuple(_link(interface) for interface in inventory.node.interfaces)
+    return State(links, Skipped("discovery did not read its routes"))
+
+
+def _link(interface: Interface) -> Link:
+    """A carrier can only be read of an interface that is switched on (sysfs-class-net)."""
+    up = () if isinstance(interface.carrier, Skipped) else ("UP",)
+    cable = () if interface.carrier is not False else ("NO-CARRIER",)
+    addresses = tuple(
+        HeldAddress("inet6" if ":" in one.ip else "inet", one.ip, one.prefix_length)
+        for one in interface.addresses
+    )
+    return Link(interface.name, (*up, *cable), interface.mtu_bytes, addresses)

@@ -1,0 +1,89 @@
+"""Services of fabrics: opafm, opensm, rdma; pure. systemctl(1) of systemd 239 and later."""
+
+from collections.abc import Iterator
+
+from fabricgauge.configure.description import Services
+from fabricgauge.configure.job import HEAD, Job, on
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.configuration import Step, Verification
+from fabricgauge.model.finding import Command
+
+#: Which service manages which kind of network: without one its ports do not get active.
+MANAGERS = {"opafm": "omni-path", "opensm": "infiniband"}
+
+_START_PATIENCE_S = 15.0
+
+
+def asks(services: Services) -> Iterator[Command]:
+    if "opafm" in services.names:
+        yield _has_opaconfig(services.node)
+
+
+def steps(job: Job, services: Services) -> Iterator[Step]:
+    """One step for each service."""
+    for name in services.names:
+        yield _step(job, services.node, name)
+
+
+def notes(job: Job, services: Services) -> Iterator[str]:
+    """A manager that sits where its network is not."""
+    for name in services.names:
+        kind = MANAGERS.get(name, "")
+        networks = [wanted for wanted in job.wanted if wanted.kind == kind]
+        if networks and all(
+            port.node != services.node for wanted in networks for port in wanted.ports
+        ):
+            yield (
+                f"{name} would run on {on(services.node)}, which has no port in"
+                f" {networks[0].name}: a fabric manager only reaches the fabric that its own port"
+                " is cabled to; without a switch between, let one of the nodes run it"
+            )
+
+
+def _step(job: Job, node: str, name: str) -> Step:
+    enable, disable = _switches(job, node, name)
+    active = Verification(
+        Command(node, ("systemctl", "is-active", name)), "\nactive\n", patience_s=_START_PATIENCE_S
+    )
+    enabled = Verification(Command(node, ("systemctl", "is-enabled", name)), "\nenabled\n")
+    return Step(
+        f"Run {name} on {on(node)}, now and after every start",
+        _reason(name), enable, (active, enabled), disable, fulfilled=_evidence(job, node, name),
+    )  # fmt: skip
+
+
+def _reason(name: str) -> str:
+    if name in MANAGERS:
+        return f"it manages the {MANAGERS[name]} fabric: ports get their addresses from it"
+    if name == "rdma":
+        return "it loads the modules that give programs access to the adapters"
+    return "the description asks for it"
+
+
+def _switches(job: Job, node: str, name: str) -> tuple[tuple[Command, ...], tuple[Command, ...]]:
+    """How it is switched on and off. opaconfig(8) of the Omni-Path suites enables opafm; where
+    the node has no such program, systemd alone does.
+    """
+    reply = job.reply(_has_opaconfig(node))
+    if name == "opafm" and (isinstance(reply, Skipped) or reply.exit_code == 0):
+        return (
+            (Command(node, ("opaconfig", "-E", name)), Command(node, ("systemctl", "start", name))),
+            (Command(node, ("systemctl", "stop", name)), Command(node, ("opaconfig", "-D", name))),
+        )
+    return (
+        (Command(node, ("systemctl", "enable", "--now", name)),),
+        (Command(node, ("systemctl", "disable", "--now", name)),),
+    )
+
+
+def _has_opaconfig(node: str) -> Command:
+    return Command(node, ("sh", "-c", "command -v opaconfig"))
+
+
+def _evidence(job: Job, node: str, name: str) -> str:
+    """What discovery said of it; "active" alone may be over after the next start."""
+    inventory = job.inventory(node) if node != HEAD else Skipped("the head is not discovered")
+    if isinstance(inventory, Skipped):
+        return ""
+    said = inventory.facts.get(f"service {name}", "")
+    return f"{node} says of {name}: {said}" if {"enabled", "active"} <= set(said.split()) else ""

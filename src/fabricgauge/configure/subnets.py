@@ -1,0 +1,129 @@
+"""The subnets that are wanted against those that are there; pure."""
+
+import ipaddress
+from collections.abc import Iterable, Iterator
+
+from fabricgauge.configure.description import Description, NetworkDescription
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.errors import UsageError
+from fabricgauge.model.inventory import Inventory
+
+_OCTET = 8
+
+
+def subnet_of(network: NetworkDescription, origin: str) -> ipaddress.IPv4Network:
+    """The subnet that is planned for.
+
+    A mask that leaves bits of the written base standing, as in 10.10.40.0/8, is a slip: the
+    base names a network that is smaller by whole octets, and that one is meant.
+
+    Raises:
+        UsageError: not an IPv4 subnet, or one that no interface can have.
+    """
+    if ":" in network.subnet:
+        raise UsageError(
+            f"{origin}: subnet of network {network.name}: {network.subnet:.80} is IPv6, which is"
+            " not planned; expected an IPv4 subnet such as 10.10.40.0/24"
+        )
+    try:
+        written = ipaddress.IPv4Interface(network.subnet)
+        _require_unicast(written)
+    except ValueError as error:
+        raise UsageError(
+            f"{origin}: subnet of network {network.name}: {error};"
+            " expected an IPv4 subnet such as 10.10.40.0/24"
+        ) from error
+    if written.ip == written.network.network_address:
+        return written.network
+    return ipaddress.IPv4Network(f"{written.ip}/{_natural_prefix(written)}", strict=False)
+
+
+def _require_unicast(written: ipaddress.IPv4Interface) -> None:
+    """Raises ValueError for 0.0.0.0/8, loopback, and multicast and above (RFC 6890)."""
+    first = int(written.network.network_address) >> 24
+    last = int(written.network.broadcast_address) >> 24
+    if first == 0 or first <= 127 <= last or last >= 224:
+        raise ValueError(f"{written} holds addresses that no interface can have")
+
+
+def _natural_prefix(written: ipaddress.IPv4Interface) -> int:
+    """The shortest prefix of whole octets that leaves no bit of the base standing; 24 at most."""
+    for prefix in (_OCTET, 2 * _OCTET):
+        if prefix > written.network.prefixlen and int(written.ip) % (1 << (32 - prefix)) == 0:
+            return prefix
+    return max(24, written.network.prefixlen)
+
+
+def subnet_notes(
+    description: Description, inventories: Iterable[Inventory], origin: str
+) -> Iterator[str]:
+    """What a reviewer must know of overlapping subnets."""
+    planned = {one.name: subnet_of(one, origin) for one in description.networks}
+    known = dict(_known(inventories))
+    for one in description.networks:
+        yield from _mended(one, planned, known)
+    names = list(planned)
+    for number, name in enumerate(names):
+        for other in names[number + 1 :]:
+            if planned[name].overlaps(planned[other]):
+                yield (
+                    f"{name} ({planned[name]}) and {other} ({planned[other]}) overlap: a kernel"
+                    " sends both through one interface; give each a /24 of its own"
+                )
+        yield from _swallowed(name, planned[name], known)
+
+
+def _mended(
+    network: NetworkDescription,
+    planned: dict[str, ipaddress.IPv4Network],
+    known: dict[ipaddress.IPv4Network, str],
+) -> Iterator[str]:
+    wide = ipaddress.IPv4Interface(network.subnet).network
+    if wide == planned[network.name]:
+        return
+    inside = [f"{name} ({subnet})" for name, subnet in planned.items() if name != network.name
+              and subnet.overlaps(wide)]  # fmt: skip
+    inside += [f"{subnet} on {where}" for subnet, where in known.items() if subnet.overlaps(wide)]
+    swallowed = f", which also holds {', '.join(inside[:4])}" if inside else ""
+    yield (
+        f"mended: {network.name} is written {network.subnet}, that is {wide}{swallowed}; planned"
+        f" is {planned[network.name]}. With the wide mask the networks become one, and MPI uses"
+        " whatever interface the kernel picks"
+    )
+
+
+def _swallowed(
+    name: str, subnet: ipaddress.IPv4Network, known: dict[ipaddress.IPv4Network, str]
+) -> Iterator[str]:
+    """Addresses that the nodes have in another subnet which contains this one, or lies in it."""
+    for other, where in known.items():
+        if other == subnet or not other.overlaps(subnet):
+            continue
+        smaller = max(24, subnet.prefixlen)
+        yield (
+            f"{where} is in {other}, which overlaps {name} ({subnet}): traffic for {name} may"
+            f" leave there; give it a mask of its own, such as /{smaller}"
+        )
+
+
+def _known(inventories: Iterable[Inventory]) -> Iterator[tuple[ipaddress.IPv4Network, str]]:
+    """Subnets that the nodes have already, each with the first place where it was seen."""
+    seen = set()
+    for inventory in inventories:
+        if isinstance(inventory.node, Skipped):
+            continue
+        for interface in inventory.node.interfaces:
+            for address in interface.addresses:
+                subnet = _network(f"{address.ip}/{address.prefix_length}")
+                if subnet is None or subnet in seen:
+                    continue
+                seen.add(subnet)
+                yield subnet, f"{inventory.name}:{interface.name} ({address.ip})"
+
+
+def _network(text: str) -> ipaddress.IPv4Network | None:
+    try:
+        network = ipaddress.IPv4Interface(text).network
+    except ValueError:
+        return None
+    return None if network.is_loopback or network.is_link_local else network

@@ -1,0 +1,1 @@
+"""Inventories → classes of like nodes and who stands out; pure."""

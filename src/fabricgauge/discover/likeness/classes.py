@@ -1,0 +1,205 @@
+"""Many nodes → classes of like nodes, and what sets single ones apart; pure.
+
+Nodes are like by their shape: processors, memory, adapters, GPUs, MPIs. Those of a rare shape that
+has most in common with a frequent one count to it, so that a node with a dead adapter stands
+out among its like instead of being a class of one. Within a class each attribute is put to
+the vote: who has another value than most is named, attribute by attribute.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from fabricgauge.discover.likeness.ends import ends
+from fabricgauge.discover.likeness.traits import Detail, Traits, identity, traits
+from fabricgauge.discover.likeness.vote import vote
+from fabricgauge.discover.survey.same import NUMBERS
+from fabricgauge.model.fabric import Network
+from fabricgauge.model.inventory import Inventory
+from fabricgauge.model.likeness import LikeNodes, Naming, Oddity, Split
+
+#: Sizes of memory within this share of each other are one size: firmware takes more or less.
+SAME_MEMORY = 0.01
+
+#: A rare shape has at most this share of the nodes of the frequent one that it is held against,
+RARE = 0.1
+#: but two nodes are rare beside four.
+FEW = 2
+#: It has at least this share of its features in common with it.
+LIKE = 0.5
+
+Shape = frozenset[tuple[str, str]]
+
+
+class _Class(msgspec.Struct):
+    """Nodes by the shape of most of them; ``founders`` is how many have just that."""
+
+    shape: Shape
+    founders: int
+    members: list[Traits]
+
+
+def classes(
+    inventories: Sequence[Inventory], networks: Sequence[Network] = ()
+) -> tuple[LikeNodes, ...]:
+    """The largest class first; nodes of which nothing is known are in none.
+
+    Like nodes are compared by their ends in ``networks`` as well.
+    """
+    products = _products(inventories)
+    memory = _memory(inventories)
+    own = ends(networks)
+    known = [
+        traits(one, products, memory, own.get(one.name, {})) for one in inventories if one.sources
+    ]
+    return tuple(_described(one) for one in _classes(known))
+
+
+def _products(inventories: Sequence[Inventory]) -> dict[str, str]:
+    """The name of each PCI identity: a node that lacks the database gives numbers only.
+
+    Where no node has it, the driver stands beside the numbers.
+    """
+    names: dict[str, str] = {}
+    drivers: dict[str, str] = {}
+    for inventory in inventories:
+        for adapter in inventory.adapters:
+            numbers = identity(inventory, adapter)
+            if isinstance(adapter.product, str) and adapter.product != numbers:
+                names.setdefault(numbers, adapter.product)
+            elif isinstance(adapter.driver, str) and NUMBERS.fullmatch(numbers):
+                drivers.setdefault(numbers, f"{adapter.driver} {numbers}")
+    return {**drivers, **names}
+
+
+def _memory(inventories: Sequence[Inventory]) -> dict[str, str]:
+    """By the fact's own text the size that a report shows, one for all that are nearly equal."""
+    texts = {one.facts.get("memory bytes", "") for one in inventories}
+    sizes = sorted((int(text), text) for text in texts if text.isdigit() and len(text) < 18)
+    found: dict[str, str] = {}
+    group: list[tuple[int, str]] = []
+    for size in [*sizes, (1 << 62, "")]:
+        if group and size[0] > group[-1][0] * (1 + SAME_MEMORY):
+            middle = group[len(group) // 2][0] / (1 << 30)
+            shown = f"{float(f'{middle:.4g}'):,g} GiB"
+            found.update((text, shown) for _, text in group)
+            group = []
+        group.append(size)
+    return found
+
+
+def _classes(known: Sequence[Traits]) -> list[_Class]:
+    by_shape: dict[tuple[bool, Shape], list[Traits]] = {}
+    for one in known:
+        by_shape.setdefault((one.whole, _shape(one)), []).append(one)
+    found: list[_Class] = []
+    for (whole, shape), members in sorted(by_shape.items(), key=_place):
+        home = _home(found, shape, len(members), whole)
+        if home is None:
+            found.append(_Class(shape, len(members), members))
+        else:
+            home.members.extend(members)
+    return found
+
+
+def _place(pair: tuple[tuple[bool, Shape], list[Traits]]) -> tuple[bool, int]:
+    """Whole answers first, and of them the most frequent shape."""
+    (whole, _), members = pair
+    return not whole, -len(members)
+
+
+def _shape(one: Traits) -> Shape:
+    return frozenset((*one.shape.items(), *one.parts.items()))
+
+
+def _home(found: Sequence[_Class], shape: Shape, count: int, whole: bool) -> _Class | None:
+    """The likest class beside which ``count`` nodes are rare.
+
+    What a node did not get to say is not held against it: however many answers were cut off,
+    they count to a class that has all of what they say.
+    """
+
+    def likeness(one: _Class) -> float:
+        size = max(len(one.shape), len(shape)) if whole else len(shape)
+        return len(one.shape & shape) / max(size, 1)
+
+    beside = [
+        one
+        for one in found
+        if (not whole and shape <= one.shape)
+        or (2 * count <= one.founders and count <= max(FEW, RARE * one.founders))
+    ]
+    likest = max(beside, key=likeness, default=None)
+    return likest if likest and likeness(likest) >= LIKE else None
+
+
+def _described(one: _Class) -> LikeNodes:
+    voted, oddities, splits = _voted(one.members)
+    odd = {node for oddity in oddities for node in oddity.nodes}
+    names = tuple(member.name for member in one.members)
+    namings = tuple(_names(one.members, voted))
+    return LikeNodes(
+        nodes=names,
+        example=next((name for name in names if name not in odd), names[0]),
+        traits=voted,
+        oddities=tuple(oddities),
+        splits=tuple(splits),
+        namings=tuple(naming for naming in namings if len(naming.names) > 1),
+        names={one.adapter: one.names[0][0] for one in namings if len(one.names) == 1},
+    )
+
+
+def _voted(members: Sequence[Traits]) -> tuple[dict[str, str], list[Oddity], list[Split]]:
+    """Traits of most, single ones' own, and those in which there is no majority."""
+    found: dict[str, str] = {}
+    oddities: list[Oddity] = []
+    splits: list[Split] = []
+    for attribute, ballots in _ballots(members):
+        result = vote(attribute, ballots)
+        if isinstance(result, Split):
+            splits.append(result)
+            continue
+        usual, odd = result
+        oddities += odd
+        if usual:
+            found[attribute] = usual
+    return found, oddities, splits
+
+
+def _ballots(members: Sequence[Traits]) -> Iterator[tuple[str, dict[str, str]]]:
+    """By attribute the value of each node that knows it; empty for a part that it lacks."""
+    shape: dict[str, dict[str, str]] = {}
+    parts: dict[str, dict[str, str]] = {}
+    details: dict[str, dict[str, Detail]] = {}
+    joined: dict[str, dict[str, str]] = {}
+    for one in members:
+        for attribute, value in one.ends.items():
+            joined.setdefault(attribute, {})[one.name] = value
+        for attribute, value in one.shape.items():
+            shape.setdefault(attribute, {})[one.name] = value
+        for attribute, value in one.parts.items():
+            parts.setdefault(attribute, {})[one.name] = value
+        for attribute, detail in one.details.items():
+            details.setdefault(attribute, {})[one.name] = detail
+    yield from shape.items()
+    lacking = {one.name: "" for one in members if one.whole}
+    for attribute, ballots in parts.items():
+        yield attribute, {**lacking, **ballots}
+    for attribute, ballots in joined.items():
+        if 2 * len(ballots) > len(members):
+            yield attribute, {**lacking, **ballots}
+    for attribute, known in details.items():
+        part = next(iter(known.values())).part
+        if not part or 2 * len(parts[part]) > len(members):
+            yield attribute, {name: detail.value for name, detail in known.items()}
+
+
+def _names(members: Sequence[Traits], voted: dict[str, str]) -> Iterator[Naming]:
+    """What each part's interfaces are called, the most frequent name first."""
+    for part in (key for key in voted if key.startswith("adapter ")):
+        by_name: dict[str, list[str]] = {}
+        for one in members:
+            if part in one.interfaces:
+                by_name.setdefault(one.interfaces[part], []).append(one.name)
+        most_first = sorted(by_name.items(), key=lambda pair: (-len(pair[1]), pair[0]))
+        yield Naming(part, tuple((name, tuple(nodes)) for name, nodes in most_first))

@@ -1,0 +1,219 @@
+"""Who tries whom: a few partners for each node, however many nodes there are; pure."""
+
+import ipaddress
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
+
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.fabric import Fabric, Member, Network
+
+#: Names and addresses that a node looks up: with more nodes, only its own and its partners'.
+MOST_NAMES = 32
+
+#: The longest name that the name service knows (RFC 1035, 2.3.4).
+LONGEST_NAME = 255
+
+#: Octets of an echo: a small one, and one that takes many packets at any usual MTU.
+SMALL_BYTES, LARGE_BYTES = 56, 65000
+
+#: Headers around an echo's payload: IP 20 or 40 octets (RFC 791, 8200), ICMP 8 (RFC 792, 4443).
+HEADERS_BYTES = {4: 28, 6: 48}
+
+#: How many echoes of each kind are sent, and how many where some of the first were lost.
+SMALL_COUNT, WHOLE_COUNT, LARGE_COUNT, AGAIN_COUNT = 5, 3, 4, 20
+
+#: Neighbours begin their large echoes one after another, so that they do not meet on a wire:
+#: one of 65,000 octets takes 1 ms at 1 Gb/s, and they come every 200 ms.
+PHASES, PHASE_S = 8, 0.025
+
+#: When the large ones are over. They must not meet small ones that are counted: Linux answers
+#: all echoes of a processor through one socket, and drops what exceeds its buffer (Linux 6.12,
+#: net/ipv4/icmp.c, icmp_init: two packets of 64 KiB).
+LARGE_S = 1.5
+
+
+#: Large echoes follow once more, and more of them, where the quickest took so many times what
+#: the wire takes there and back and so much more: of a few, other work on a node delays all.
+SLOW_TIMES, SLOW_S, SLOW_COUNT = 2.0, 0.5e-3, 12
+
+
+class Echo(msgspec.Struct, frozen=True):
+    """Echoes that one node is to send another one in a network; sizes in octets of payload."""
+
+    network: str
+    source: str
+    interface: str
+    source_ip: str
+    target: str
+    target_ip: str
+    payload_bytes: int
+    whole: bool
+    count: int
+    after_s: float = 0.0
+
+
+class Trial(msgspec.Struct, frozen=True):
+    """All that one node is to try."""
+
+    echoes: tuple[Echo, ...]
+    names: tuple[str, ...]
+    addresses: tuple[str, ...] = ()
+
+    def words(self) -> list[str]:
+        """The positional parameters of trials.sh, without its first two."""
+        found: list[str] = []
+        for echo in self.echoes:
+            found += [
+                "ping", str(echo.count), str(echo.payload_bytes), "1" if echo.whole else "0",
+                f"{echo.after_s:g}", echo.source_ip, echo.target_ip,
+            ]  # fmt: skip
+        for name in self.names:
+            found += ["name", name]
+        for ip in self.addresses:
+            found += ["address", ip]
+        return found
+
+
+def trials(fabric: Fabric, networks: tuple[Network, ...]) -> dict[str, Trial]:
+    """By node, what it is to try over ``networks``."""
+    echoes: dict[str, list[Echo]] = {node.name: [] for node in fabric.nodes}
+    for network in networks:
+        for rail in _rails(network):
+            for echo in _echoes(network, rail):
+                echoes[echo.source].append(echo)
+    names = tuple(node.name for node in fabric.nodes if is_name(node.name))
+    ips = tuple(dict.fromkeys(one.ip for network in networks for one in network.members))
+    return {
+        node: Trial(tuple(some), _names(node, some, names), _addresses(some, ips))
+        for node, some in echoes.items()
+    }
+
+
+def second_trials(
+    networks: tuple[Network, ...],
+    lossy: Iterable[tuple[str, str, str]],
+    names: Mapping[str, tuple[str, ...]],
+) -> dict[str, Trial]:
+    """By node, what it tries afterwards: large echoes, and small ones where some were lost.
+
+    ``lossy`` are the network, source and target address of echoes of which some were lost;
+    their ends try all their partners again, which tells whose fault it is. ``names`` are what
+    each node is to look up besides.
+    """
+    again = {(network, ip) for network, source, target in lossy for ip in (source, target)}
+    echoes: dict[str, list[Echo]] = {}
+    for network in networks:
+        for rail in _rails(network):
+            for echo in (*_large(network, rail), *_echoes(network, rail)):
+                if echo.payload_bytes == LARGE_BYTES:
+                    echoes.setdefault(echo.source, []).append(echo)
+                elif not echo.whole and again & _ends(echo):
+                    more = msgspec.structs.replace(echo, count=AGAIN_COUNT, after_s=LARGE_S)
+                    echoes.setdefault(echo.source, []).append(more)
+    return {
+        node: Trial(tuple(echoes.get(node, ())), names.get(node, ()))
+        for node in dict.fromkeys((*echoes, *names))
+    }
+
+
+def slow_trials(
+    networks: tuple[Network, ...], round_trips_s: Mapping[tuple[str, str, str], float]
+) -> dict[str, Trial]:
+    """By node, the large echoes that it sends again; ``round_trips_s`` are those of the first by
+    network, source and target address."""
+    found: dict[str, list[Echo]] = {}
+    for network in networks:
+        if isinstance(network.rate_bit_s, Skipped):
+            continue
+        slow_s = SLOW_TIMES * 2 * LARGE_BYTES * 8 / network.rate_bit_s + SLOW_S
+        for rail in _rails(network):
+            for echo in _large(network, rail):
+                way = echo.network, echo.source_ip, echo.target_ip
+                if round_trips_s.get(way, 0.0) > slow_s:
+                    more = msgspec.structs.replace(echo, count=SLOW_COUNT)
+                    found.setdefault(echo.source, []).append(more)
+    return {node: Trial(tuple(echoes), ()) for node, echoes in found.items()}
+
+
+def _ends(echo: Echo) -> set[tuple[str, str]]:
+    return {(echo.network, echo.source_ip), (echo.network, echo.target_ip)}
+
+
+def _rails(network: Network) -> list[list[Member]]:
+    """The first interface of each node in the network, then the second ones, …"""
+    by_node: dict[str, list[Member]] = {}
+    for member in network.members:
+        by_node.setdefault(member.node, []).append(member)
+    most = max((len(members) for members in by_node.values()), default=0)
+    rails = [[m[rail] for m in by_node.values() if len(m) > rail] for rail in range(most)]
+    return [rail for rail in rails if len(rail) > 1]
+
+
+def _echoes(network: Network, ring: list[Member]) -> Iterator[Echo]:
+    for place, member in enumerate(ring):
+        for other in _partners(ring, place):
+            if other.ip != member.ip:
+                yield _echo(network, member, other, SMALL_BYTES, False, SMALL_COUNT)
+                whole = _whole_bytes(member, other)
+                yield _echo(network, member, other, whole, True, WHOLE_COUNT)
+
+
+def _large(network: Network, ring: list[Member]) -> Iterator[Echo]:
+    """To the next one only: two that send to one node at once would wait for each other."""
+    for place, member in enumerate(ring):
+        other = ring[(place + 1) % len(ring)]
+        if other.ip != member.ip:
+            after_s = place % PHASES * PHASE_S
+            yield _echo(network, member, other, LARGE_BYTES, False, LARGE_COUNT, after_s)
+
+
+def _partners(ring: list[Member], place: int) -> tuple[Member, ...]:
+    """The next one, the one before, and the one across."""
+    size = len(ring)
+    steps = dict.fromkeys((1 % size, (size - 1) % size, size // 2))
+    return tuple(ring[(place + step) % size] for step in steps if step)
+
+
+def _whole_bytes(member: Member, other: Member) -> int:
+    """The payload of an echo that fills a packet of the smaller MTU."""
+    version = ipaddress.ip_address(member.ip).version
+    return max(0, min(member.mtu_bytes, other.mtu_bytes) - HEADERS_BYTES[version])
+
+
+def _echo(
+    network: Network, member: Member, other: Member, payload_bytes: int, whole: bool,
+    count: int, after_s: float = 0.0,
+) -> Echo:  # fmt: skip
+    return Echo(
+        network.name, member.node, member.interface, member.ip, other.node, other.ip,
+        payload_bytes, whole, count, after_s,
+    )  # fmt: skip
+
+
+def is_name(text: str) -> bool:
+    """Whether it can be looked up: no address, and nothing that getent takes for an option.
+
+    ``_gateway`` and ``_outbound`` mean something else on each node (nss-myhostname(8)).
+    """
+    if text.startswith(("-", "_")) or not 0 < len(text) <= LONGEST_NAME or "\0" in text:
+        return False
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return True
+    return False
+
+
+def _names(node: str, echoes: list[Echo], names: tuple[str, ...]) -> tuple[str, ...]:
+    if len(names) <= MOST_NAMES:
+        return names
+    wanted = dict.fromkeys((node, *(echo.target for echo in echoes)))
+    return tuple(name for name in wanted if is_name(name))[:MOST_NAMES]
+
+
+def _addresses(echoes: list[Echo], ips: tuple[str, ...]) -> tuple[str, ...]:
+    if len(ips) <= MOST_NAMES:
+        return ips
+    wanted = dict.fromkeys(ip for echo in echoes for ip in (echo.source_ip, echo.target_ip))
+    return tuple(wanted)[:MOST_NAMES]

@@ -1,0 +1,120 @@
+"""Which parser reads what: a row for each tool, found by the name of a file or a section."""
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+
+import msgspec
+
+from fabricgauge.discover.parts import Parts
+from fabricgauge.discover.printouts import (
+    ethtool,
+    fi_info,
+    ibstat,
+    ibstatus,
+    ibv_devinfo,
+    lshw,
+    lspci,
+    mpi_version,
+    nvidia_smi,
+    ompi_info,
+    opainfo,
+    qcu,
+    rdma,
+    routes,
+    rules,
+    ucx_info,
+)
+
+Parser = Callable[[str, str], Parts]
+
+#: The tool's name and a word that must stand among its arguments, if any.
+PARSERS: dict[str, Parser] = {
+    "ethtool": ethtool.parse,
+    "fi_info": fi_info.parse,
+    "ibstat": ibstat.parse,
+    "ibstatus": ibstatus.parse,
+    "ibv_devinfo": ibv_devinfo.parse,
+    "ip route": routes.parse,
+    "ip rule": rules.parse,
+    "lshw": lshw.parse,
+    "lspci": lspci.parse,
+    "mpichversion": mpi_version.parse,
+    "mpiexec": mpi_version.parse,
+    "mpiexec.hydra": mpi_version.parse,
+    "mpirun": mpi_version.parse,
+    "nvidia-smi": nvidia_smi.parse,
+    "ompi_info": ompi_info.parse,
+    "opainfo": opainfo.parse,
+    "qcu64e": qcu.parse,
+    "rdma dev": rdma.parse,
+    "rdma link": rdma.parse,
+    "ucx_info": ucx_info.parse,
+}
+
+_SUFFIXES = (".txt", ".out", ".json", ".csv", ".log")
+_BETWEEN = re.compile(r"[-_ ]+")
+#: Options in a file's name, before an interface: ``-i-eth0``, ``--json-eth0``.
+_OPTIONS = re.compile(r"((?:[-_ ]+(?:[A-Za-z]|json))*)[-_ ]+(.*)", re.DOTALL)
+_LONGEST = 300
+_LONGEST_FIRST = sorted(PARSERS, key=len, reverse=True)
+#: Like nodes print the same: what is no longer than this is read once for all of them.
+_SHORT = 1 << 16
+
+
+class Named(msgspec.Struct, frozen=True):
+    """A row's key, and what stood behind the tool's name, as on a command line."""
+
+    tool: str
+    argument: str
+
+
+def parse_named(name: str, text: str) -> Parts | None:
+    """What the printout called ``name`` says; None where no row reads it.
+
+    ``name`` is a command line (``lshw -class network``, ``./qcu64e /NIC=1 /INFO``) or a
+    file's path, whose name is such a line with other signs for the blanks
+    (``host/ethtool-i-eth0.txt``, ``rdma_-j_link.txt``).
+    """
+    found = recognised(name)
+    if found is None:
+        return None
+    if len(text) <= _SHORT:
+        return _parsed(found, text)
+    return PARSERS[found.tool](text, found.argument)
+
+
+@lru_cache(maxsize=512)
+def _parsed(found: Named, text: str) -> Parts:
+    return PARSERS[found.tool](text, found.argument)
+
+
+def recognised(name: str) -> Named | None:
+    """The row for a printout of that name."""
+    return _recognised(name.strip()[:_LONGEST])
+
+
+@lru_cache(maxsize=4096)
+def _recognised(name: str) -> Named | None:
+    first, middle, rest = name.partition(" ")
+    stem = first.rpartition("/")[2]
+    if not middle:
+        stem = next((stem.removesuffix(end) for end in _SUFFIXES if stem.endswith(end)), stem)
+    for key in _LONGEST_FIRST:
+        tool, _, needed = key.partition(" ")
+        after = stem[len(tool) :] if stem.startswith(tool) else None
+        if after is None or after[:1].isalnum():
+            continue
+        whole = f"{after} {rest}" if middle else after
+        if not needed or needed in _BETWEEN.split(whole):
+            return Named(key, rest.strip() if middle else _argument(after))
+    return None
+
+
+def _argument(after: str) -> str:
+    """``-i eth0`` of ``-i-eth0``; an interface may have hyphens, so the rest stays whole."""
+    found = _OPTIONS.fullmatch(after)
+    if found is None:
+        return ""
+    options = _BETWEEN.split(found[1])[1:]
+    return " ".join([*(f"-{one}" for one in options), found[2]])

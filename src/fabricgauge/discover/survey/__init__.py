@@ -1,0 +1,1 @@
+"""Everything that a node says of itself → ``Inventory``: sections, parsers, merging; pure."""

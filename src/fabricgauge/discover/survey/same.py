@@ -1,0 +1,238 @@
+"""Parts of several sources that speak of one thing, made one; pure."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import TypeVar
+
+import msgspec
+
+from fabricgauge.discover.printouts import pci
+from fabricgauge.discover.survey.groups import Said, grouped
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.inventory import Adapter, Gpu, PcieLink, RdmaPort
+
+_T = TypeVar("_T", Adapter, RdmaPort, Gpu)
+
+#: Where two sources know one of these they must agree. A driver is not among them: that of a
+#: function has another name than that of an interface on it (mlx4_core and mlx4_en, hfi1 and
+#: ib_ipoib, virtio-pci and virtio_net, cxi_ss1 and cxi_eth).
+_ADAPTER = ("numa_node", "pcie_now", "pcie_capable", "lane_mode")
+_PORT = ("state", "lid", "sm_lid", "rate_bit_s", "lanes")
+
+#: A product of which only its PCI numbers are known.
+NUMBERS = re.compile(r"(?:[A-Z]+ )?[0-9a-f]{4}(?::[0-9a-f]{4})?")
+
+#: Kinds of which no more is known, or nothing.
+VAGUE = frozenset({"", "network", "fabric"})
+
+#: Beyond this a printout is nonsense, and looking for pairs would take long.
+MOST_PARTS = 2000
+
+
+def adapters(said: Sequence[Said[Adapter]], troubles: list[str]) -> tuple[Adapter, ...]:
+    """One for each function: joined by bus, else by interface, else by RDMA device.
+
+    Contradictions are added to ``troubles``.
+    """
+    groups = grouped(said[:MOST_PARTS], _adapter_names, _same_adapter)
+    groups = _with_lane_modes(groups, troubles)
+    found = []
+    for group in groups:
+        one = _filled(group, _ADAPTER, _adapter_name, troubles)
+        parts = [other.part for other in group]
+        found.append(
+            msgspec.structs.replace(
+                one,
+                vendor=_named([part.vendor for part in parts]),
+                product=_named([part.product for part in parts]),
+                firmware=_firmware(group, one, troubles),
+                kind=_kind([part.kind for part in parts]),
+                interfaces=_union(part.interfaces for part in parts),
+                rdma_devices=_union(part.rdma_devices for part in parts),
+            )
+        )
+    return tuple(found)
+
+
+def rdma_ports(said: Sequence[Said[RdmaPort]], troubles: list[str]) -> tuple[RdmaPort, ...]:
+    """One for each device and number."""
+    groups = grouped(
+        said[:MOST_PARTS],
+        lambda one: (_port_name(one),),
+        lambda a, b: _port_name(a) == _port_name(b),
+    )
+    return tuple(_filled(group, _PORT, _port_name, troubles) for group in groups)
+
+
+def gpus(said: Sequence[Said[Gpu]]) -> tuple[Gpu, ...]:
+    """One for each address on the bus, or for each index where a source knows no address.
+
+    The index is NVIDIA's own where its tool gave one: a process may see another order.
+    """
+    found = []
+    for group in grouped(said[:MOST_PARTS], _gpu_names, _same_gpu):
+        parts = [one.part for one in group]
+        one = _filled(group, (), lambda gpu: gpu.bus, [])
+        index = next((p.index for p in parts if not NUMBERS.fullmatch(p.product)), one.index)
+        product = _named([part.product for part in parts])
+        named = product if isinstance(product, str) else one.product
+        found.append(msgspec.structs.replace(one, index=index, product=named))
+    return tuple(sorted(found, key=lambda gpu: gpu.index))
+
+
+@lru_cache(maxsize=2 * MOST_PARTS)
+def bus_of(text: str) -> str:
+    """A PCI address with a domain of four digits, in small letters."""
+    return pci.address(text) or text
+
+
+def _adapter_names(one: Adapter) -> Iterator[str]:
+    yield from (*one.interfaces, *one.rdma_devices)
+    if isinstance(one.bus, str):
+        yield bus_of(one.bus)
+
+
+def _gpu_names(one: Gpu) -> tuple[str, str]:
+    return bus_of(one.bus), str(one.index)
+
+
+def _with_lane_modes(
+    groups: list[list[Said[Adapter]]], troubles: list[str]
+) -> list[list[Said[Adapter]]]:
+    """What the QSFP+ Configuration Utility says belongs to the only adapter that it can mean.
+
+    It names adapters by numbers of its own; it configures those that the driver i40e runs
+    (Intel XL710; the utility's readme).
+    """
+    unplaced = [group for group in groups if _is_unplaced(group[0].part)]
+    others = [group for group in groups if not _is_unplaced(group[0].part)]
+    meant = [group for group in others if any(one.part.driver == "i40e" for one in group)]
+    if len(unplaced) == 1 and len(meant) == 1:
+        meant[0].extend(unplaced[0])
+        return others
+    troubles += [
+        f"{group[0].source} does not say which of {len(meant)} adapters it means"
+        for group in unplaced
+        if len(meant) > 1
+    ]
+    return groups
+
+
+def _is_unplaced(one: Adapter) -> bool:
+    placed = isinstance(one.bus, str) or one.interfaces or one.rdma_devices
+    return not placed and isinstance(one.lane_mode, str)
+
+
+def _same_adapter(a: Adapter, b: Adapter) -> bool:
+    if isinstance(a.bus, str) and isinstance(b.bus, str):
+        return bus_of(a.bus) == bus_of(b.bus)
+    return not {*a.interfaces}.isdisjoint(b.interfaces) or not {*a.rdma_devices}.isdisjoint(
+        b.rdma_devices
+    )
+
+
+def _same_gpu(a: Gpu, b: Gpu) -> bool:
+    """The place on the bus that /sys gives for an index is not NVIDIA's own."""
+    if a.bus and b.bus:
+        return bus_of(a.bus) == bus_of(b.bus)
+    return a.index == b.index and not any(NUMBERS.fullmatch(one.product) for one in (a, b))
+
+
+def _filled(
+    group: Sequence[Said[_T]],
+    agreeing: tuple[str, ...],
+    name: Callable[[_T], str],
+    troubles: list[str],
+) -> _T:
+    """The first part, with what it does not know from those behind it."""
+    one = group[0].part
+    origin = dict.fromkeys(one.__struct_fields__, group[0].source)
+    for source, other in ((said.source, said.part) for said in group[1:]):
+        new = {}
+        for field in one.__struct_fields__:
+            here, there = getattr(one, field), getattr(other, field)
+            if _is_unknown(there):
+                continue
+            if _is_unknown(here):
+                new[field], origin[field] = there, source
+            elif field in agreeing and not _agree(here, there):
+                what = field.replace("_", " ")
+                troubles.append(
+                    f"{name(one)}: {origin[field]} says {what} {_shown(here)}, "
+                    f"{source} says {_shown(there)}"
+                )
+        one = msgspec.structs.replace(one, **new)
+    return one
+
+
+def _is_unknown(value: object) -> bool:
+    return isinstance(value, Skipped) or value in ("", ())
+
+
+def _agree(here: object, there: object) -> bool:
+    """Versions may be followed by a board's name."""
+    if here == there:
+        return True
+    if isinstance(here, str) and isinstance(there, str):
+        return here.startswith(there) or there.startswith(here)
+    if isinstance(here, float) and isinstance(there, float | int):
+        return abs(here - there) <= 0.02 * max(abs(here), abs(there))
+    return False
+
+
+def _named(values: Sequence[str | Skipped]) -> str | Skipped:
+    """A name from the PCI database before its numbers, the numbers before nothing."""
+    known = [value for value in values if isinstance(value, str)]
+    names = [value for value in known if not NUMBERS.fullmatch(value)]
+    return next(iter(names or known), values[0])
+
+
+def _firmware(group: Sequence[Said[Adapter]], whole: Adapter, troubles: list[str]) -> str | Skipped:
+    """The first version, unless an RDMA device gave it and its interface's driver another one.
+
+    irdma gives the version of its own command interface (Linux 6.12, irdma/verbs.c), qedr
+    another spelling: neither is the adapter's, and neither is a contradiction.
+    """
+    known = [(said.source, said.part.firmware, _is_verbs(said.part)) for said in group]
+    told = [(source, text, verbs) for source, text, verbs in known if isinstance(text, str)]
+    own = [(source, text) for source, text, verbs in told if not verbs]
+    if not told:
+        return whole.firmware
+    source, first, of_verbs = told[0]
+    if of_verbs and own and not _agree(first, own[0][1]):
+        source, first = own[0]
+    troubles += [
+        f"{_adapter_name(whole)}: {source} says firmware {first}, {other} says {text}"
+        for other, text, verbs in told
+        if not (verbs and own) and not _agree(first, text)
+    ]
+    return first
+
+
+def _is_verbs(part: Adapter) -> bool:
+    return bool(part.rdma_devices) and not part.interfaces
+
+
+def _kind(kinds: Sequence[str]) -> str:
+    """The first that says more than a PCI class of which no more is known (02 80, 02 08)."""
+    return next((kind for kind in kinds if kind not in VAGUE), next(filter(None, kinds), ""))
+
+
+def _union(values: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for names in values for name in names))
+
+
+def _adapter_name(adapter: Adapter) -> str:
+    bus = (adapter.bus,) if isinstance(adapter.bus, str) else ()
+    return " ".join((*adapter.interfaces, *adapter.rdma_devices, *bus)) or "an adapter"
+
+
+def _port_name(port: RdmaPort) -> str:
+    return f"{port.device}:{port.number}"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, PcieLink):
+        return f"{value.gt_s:g} GT/s x{value.lanes}"
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,217 @@
+"""What the nodes can do to each other, tried on all of them at once."""
+
+from collections.abc import Callable
+from contextlib import closing
+
+import msgspec
+
+from fabricgauge.discover.parse_trials import Echoed, Moment, Tried, parse_trials
+from fabricgauge.discover.partners import (
+    AGAIN_COUNT,
+    LARGE_BYTES,
+    LARGE_S,
+    MOST_NAMES,
+    Echo,
+    Trial,
+    is_name,
+    second_trials,
+    slow_trials,
+    trials,
+)
+from fabricgauge.discover.probe import Answer, answers
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.errors import ProbeError
+from fabricgauge.model.fabric import Fabric, Network
+from fabricgauge.model.preflight import Clock, Lookup, Ping, Preflight, Rise
+from fabricgauge.model.reach import Reach
+
+#: Echoes and lookups that have not ended so long after the counters' time are ended: a name
+#: server that is away takes 5 s and more to say nothing (resolv.conf(5), timeout).
+REST_S = 7
+
+#: Between two echoes of one ping; users who are not root may not send faster (ping(8)).
+INTERVAL_S = 0.2
+
+#: Nodes that try at once: they mostly wait, and so does the process that asks each of them.
+AT_ONCE = 128
+
+#: Beyond that, for the launcher to reach the node; ssh's own limit is 5 s.
+REACH_S = 15.0
+
+
+class Found(msgspec.Struct, frozen=True):
+    """What all nodes' trials came to; ``untried`` as in ``Preflight``."""
+
+    pings: tuple[Ping, ...]
+    lookups: tuple[Lookup, ...]
+    clocks: tuple[Clock, ...]
+    rises: tuple[Rise, ...]
+    seconds: float
+    untried: dict[str, str]
+    #: By node, the names that it knows of addresses which it was asked for.
+    called: dict[str, tuple[str, ...]]
+
+
+def try_out(
+    reach: Reach,
+    fabric: Fabric,
+    networks: tuple[Network, ...],
+    seconds: float,
+    *,
+    keep: Callable[[str, str], None],
+) -> Found:
+    """Have every node of ``fabric`` try its partners; ``keep`` gets each answer as it came.
+
+    Counters are watched for ``seconds`` at least. A node that does not answer is told of in
+    ``untried``; the others' trials stand.
+    """
+    first = _round(reach, trials(fabric, networks), seconds, keep)
+    lossy = [
+        (ping.network, ping.source_ip, ping.target_ip)
+        for ping in first.pings
+        if not ping.whole and ping.received < ping.sent
+    ]
+    second = _round(reach, second_trials(networks, lossy, _further(first)), 0.0, keep)
+    again = {_way(ping) for ping in second.pings}
+    third = _round(reach, slow_trials(networks, _large(second)), 0.0, keep)
+    return msgspec.structs.replace(
+        first,
+        # What was lost by chance is not lost again; a path that was cold is known by then.
+        pings=(
+            *(ping for ping in first.pings if _way(ping) not in again),
+            *second.pings,
+            *third.pings,
+        ),
+        lookups=(*first.lookups, *second.lookups),
+        untried={**second.untried, **first.untried},
+    )
+
+
+def _large(found: Found) -> dict[tuple[str, str, str], float]:
+    """The quickest round trip of large echoes, by network and addresses."""
+    return {
+        (ping.network, ping.source_ip, ping.target_ip): ping.rtt_s
+        for ping in found.pings
+        if ping.payload_bytes == LARGE_BYTES and not isinstance(ping.rtt_s, Skipped)
+    }
+
+
+def _further(found: Found) -> dict[str, tuple[str, ...]]:
+    """Names that some node has for an address: each node is to say what they mean to it.
+
+    Of many nodes' names a node is asked only for those that it knows itself.
+    """
+    asked = {lookup.name for lookup in found.lookups}
+    every = dict.fromkeys(name for names in found.called.values() for name in names)
+    few = tuple(name for name in every if name not in asked and is_name(name))
+    if len(few) <= MOST_NAMES:
+        return dict.fromkeys(found.called, few)
+    return {
+        node: tuple(name for name in names if name not in asked and is_name(name))[:MOST_NAMES]
+        for node, names in found.called.items()
+    }
+
+
+def _way(ping: Ping) -> tuple[str, str, str, int, bool]:
+    return ping.network, ping.source_ip, ping.target_ip, ping.payload_bytes, ping.whole
+
+
+def _round(
+    reach: Reach, wanted: dict[str, Trial], seconds: float, keep: Callable[[str, str], None]
+) -> Found:
+    doors = [door for door in reach.doors if door.node in wanted]
+    limit_s = int(max(seconds, LARGE_S + AGAIN_COUNT * INTERVAL_S)) + REST_S
+    words = {node: [f"{seconds:g}", str(limit_s), *trial.words()] for node, trial in wanted.items()}
+    gathering = _Gathering(wanted)
+    with closing(answers(doors, limit_s + REACH_S, "trials.sh", words, AT_ONCE)) as arriving:
+        for answer in arriving:
+            keep(answer.node, answer.raw)
+            gathering.take(answer)
+    return gathering.found(seconds)
+
+
+def preflight_of(fabric: Fabric, found: Found) -> Preflight:
+    """The trials as checks want them, with no inventories yet."""
+    return Preflight(
+        fabric, (), found.pings, found.lookups, found.clocks, found.rises, found.seconds,
+        found.untried,
+    )  # fmt: skip
+
+
+class _Gathering:
+    """Answers as they come, and why what is missing is missing: the first reason of each kind."""
+
+    def __init__(self, wanted: dict[str, Trial]) -> None:
+        self._wanted = wanted
+        self._pings: list[Ping] = []
+        self._lookups: list[Lookup] = []
+        self._clocks: list[Clock] = []
+        self._rises: list[Rise] = []
+        self._untried: dict[str, str] = {}
+        self._called: dict[str, tuple[str, ...]] = {}
+
+    def take(self, answer: Answer) -> None:
+        trial = self._wanted[answer.node]
+        counts = {number: echo.count for number, echo in enumerate(trial.echoes)}
+        try:
+            tried = parse_trials(answer.node, answer.raw, counts)
+        except ProbeError as error:
+            for what in ("ping", "mtu", "names", "clocks", "counters"):
+                self._untried.setdefault(what, answer.trouble or str(error))
+            return
+        self._take_echoes(trial, tried)
+        self._take_names(answer.node, trial, tried)
+        called = (name for names in tried.called.values() for name in names)
+        self._called[answer.node] = tuple(dict.fromkeys(called))
+        self._take_clock(answer, tried)
+        self._take_counters(answer.node, tried)
+
+    def found(self, seconds: float) -> Found:
+        return Found(
+            tuple(self._pings), tuple(self._lookups), tuple(self._clocks), tuple(self._rises),
+            seconds, self._untried, self._called,
+        )  # fmt: skip
+
+    def _take_echoes(self, trial: Trial, tried: Tried) -> None:
+        for number, echo in enumerate(trial.echoes):
+            came = tried.echoes.get(number, Skipped("it did not end in time"))
+            if isinstance(came, Skipped):
+                what = "mtu" if echo.whole else "ping"
+                self._untried.setdefault(what, f"{echo.source}: {came.reason}")
+            else:
+                self._pings.append(_ping(echo, came))
+
+    def _take_names(self, node: str, trial: Trial, tried: Tried) -> None:
+        for number, name in enumerate(trial.names, len(trial.echoes)):
+            means = tried.names.get(number, Skipped(f"the name {name} was not found in time"))
+            if isinstance(means, Skipped):
+                self._untried.setdefault("names", f"{node}: {means.reason}")
+            else:
+                self._lookups.append(Lookup(node, name, means))
+
+    def _take_clock(self, answer: Answer, tried: Tried) -> None:
+        """Begun after we asked and ended before we had the answer: that bounds the offset."""
+        began, ended = tried.began, tried.ended
+        if isinstance(began, Moment) and isinstance(ended, Moment) and answer.began_s:
+            low_s = ended.least_s - answer.ended_s
+            high_s = began.most_s - answer.began_s
+            self._clocks.append(Clock(answer.node, low_s, high_s))
+        else:
+            self._untried.setdefault("clocks", f"{answer.node} did not say its time")
+
+    def _take_counters(self, node: str, tried: Tried) -> None:
+        if not (isinstance(tried.began, Moment) and isinstance(tried.ended, Moment)):
+            self._untried.setdefault("counters", f"{node} did not say for how long it looked")
+            return
+        seconds = max(0.001, tried.ended.most_s - tried.began.least_s)
+        for (interface, counter), now in tried.after.items():
+            by = now - tried.before.get((interface, counter), 0)
+            if by > 0:
+                self._rises.append(Rise(node, interface, counter, by, seconds))
+
+
+def _ping(echo: Echo, came: Echoed) -> Ping:
+    return Ping(
+        echo.network, echo.source, echo.interface, echo.source_ip, echo.target, echo.target_ip,
+        echo.payload_bytes, echo.whole, came.sent, came.received, came.rtt_s, came.told, came.heard,
+    )  # fmt: skip

@@ -1,0 +1,118 @@
+"""Do large echoes come back as fast as the network's rate lets them?
+
+What a switch or a cable holds back shows nowhere on the node. A large echo is on each wire of
+its way once there and once back, so what it takes beyond a small one is its size by the rate
+(Jacobson, pathchar, 1997, uses the same difference). Hosts add to it: only a
+great excess counts.
+"""
+
+from fabricgauge.doctor.blame import Pair, blamed, concerns, pair
+from fabricgauge.doctor.places import End, ends
+from fabricgauge.doctor.wording import duration, link_rate, listed
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.fabric import Network
+from fabricgauge.model.finding import Finding, Severity
+from fabricgauge.model.preflight import Ping, Preflight
+
+ID = "carried"
+TITLE = "Large echoes take no longer than the network's rate explains"
+WHY = "Something on the way carries less than its ends: bandwidth stays below the ceiling."
+
+#: Below this share of the rate, and of what the best pair shows, a pair is too slow.
+SHARE = 0.5
+
+#: Hosts delay an echo by interrupts, sleeping processors and other work: this much beyond what
+#: the rate explains is theirs. Where there is no other pair to compare with, more.
+HOST_S, ALONE_S = 0.3e-3, 1e-3
+
+#: Octets that an IPv4 fragment has around its payload on Ethernet: 20 and 38.
+IP_BYTES, FRAME_BYTES = 20, 38
+
+
+def look(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
+    if not preflight.pings:
+        return Skipped(preflight.untried.get("ping", "no echo was sent"))
+    places = {(end.network.name, end.seen.name): end for end in ends(preflight)}
+    found: list[Finding] = []
+    seen = False
+    for network in preflight.fabric.networks:
+        pings = [ping for ping in preflight.pings if ping.network == network.name]
+        excess = _times(network, pings)
+        if not excess or isinstance(network.rate_bit_s, Skipped):
+            continue
+        seen = True
+        slow = _slow(network, network.rate_bit_s, excess)
+        found += [
+            _finding(network, network.rate_bit_s, who, slow, places)
+            for who in blamed({name: name in slow for name in excess})
+        ]
+    return tuple(found) if seen else Skipped("no network of known rate answered large echoes")
+
+
+def wire_bytes(mtu_bytes: int, payload_bytes: int) -> int:
+    """An echo's octets on the wire, cut into fragments of an MTU."""
+    fragments = -(-payload_bytes // max(1, mtu_bytes - IP_BYTES))
+    return payload_bytes + fragments * (IP_BYTES + FRAME_BYTES)
+
+
+def _times(network: Network, pings: list[Ping]) -> dict[Pair, tuple[float, int]]:
+    """By pair, what a large echo takes beyond a small one, one way, and its size."""
+    mtu_bytes = network.mtu_bytes if network.members else 0
+    small: dict[Pair, float] = {}
+    large: dict[Pair, tuple[float, int]] = {}
+    for ping in pings:
+        if isinstance(ping.rtt_s, Skipped) or ping.whole:
+            continue
+        name = pair(ping.source, ping.target)
+        if ping.payload_bytes <= mtu_bytes:
+            small[name] = min(small.get(name, ping.rtt_s), ping.rtt_s)
+        else:
+            one = (ping.rtt_s, wire_bytes(mtu_bytes, ping.payload_bytes))
+            large[name] = min(large.get(name, one), one)
+    return {
+        name: (max(0.0, (rtt_s - small[name]) / 2), size)
+        for name, (rtt_s, size) in large.items()
+        if name in small
+    }
+
+
+def _slow(
+    network: Network, rate_bit_s: float, times: dict[Pair, tuple[float, int]]
+) -> dict[Pair, tuple[float, int]]:
+    """Pairs whose large echoes need far longer than the rate explains and others need."""
+    nominal = {name: size * 8 / rate_bit_s for name, (_, size) in times.items()}
+    best_s = min(time_s for time_s, _ in times.values())
+    margin_s = HOST_S if len(times) > 1 else ALONE_S
+    return {
+        name: (time_s, size)
+        for name, (time_s, size) in times.items()
+        if SHARE * time_s > nominal[name]
+        and time_s - nominal[name] > margin_s
+        and (len(times) == 1 or (SHARE * time_s > best_s and time_s - best_s > margin_s))
+    }
+
+
+def _finding(
+    network: Network,
+    rate_bit_s: float,
+    who: tuple[str, ...],
+    slow: dict[Pair, tuple[float, int]],
+    places: dict[tuple[str, str], End],
+) -> Finding:
+    own = {name: one for name, one in slow.items() if concerns(who, name)}
+    worst = min(size * 8 / time_s for time_s, size in own.values())
+    evidence = [
+        f"{a} ↔ {b}: {size:,} octets take {duration(time_s)} one way;"
+        f" {link_rate(rate_bit_s)} would need {duration(size * 8 / rate_bit_s)}"
+        for (a, b), (time_s, size) in sorted(own.items())
+    ]
+    names = [places[network.name, node].where for node in who if (network.name, node) in places]
+    where = listed(names) if len(who) == 1 else f"between {listed(names)}"
+    return Finding(
+        ID, Severity.WARN, where,
+        f"carries about {link_rate(worst)} of {link_rate(rate_bit_s)}, by the time of large echoes",
+        tuple(evidence), WHY,
+        "compare the rates of both ends and of the switch's ports, look for policers there, and"
+        " exchange the cable; measure it: fabricgauge check",
+        who, network.name,
+    )  # fmt: skip

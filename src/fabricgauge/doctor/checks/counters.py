@@ -1,0 +1,123 @@
+"""Do counters of errors and drops stand still while nothing is measured?"""
+
+import re
+from collections import Counter
+
+from fabricgauge.doctor.places import has_cable, memberships
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.finding import Finding, Severity
+from fabricgauge.model.preflight import Preflight, Rise
+
+ID = "counters"
+TITLE = "No counter of errors, drops or pauses rises while the nodes are quiet"
+WHY = "Each bad or dropped frame is sent again: latency jumps and bandwidth falls under load."
+
+#: Words of error counters of Linux's netdevs, of drivers (ethtool -S) and of RDMA ports: any rise
+#: is a bad frame or a bad link.
+ERRORS = (
+    "error", "errs", "crc", "symbol", "fcs", "fifo", "downed", "recovery", "integrity", "overrun",
+    "bad_", "uncorrect",
+)  # fmt: skip
+DROPS = ("drop", "discard", "miss", "no_buffer")
+PAUSES = ("pause", "xoff", "xon", "pfc")
+
+#: What forward error correction mended is sound at 25 Gb/s a lane and more (IEEE 802.3, clauses
+#: 91 and 119), and a duration is no count.
+HARMLESS = re.compile(r"(?<!un)corrected|duration")
+
+#: A single bad frame or symbol may be chance: links are specified to have some (10^-12 of bits
+#: and less), and many ports are watched.
+CHANCE = 1
+
+#: Frames of protocols that a node does not know count as dropped: LLDP comes every 30 s
+#: (IEEE 802.1AB), spanning tree every 2 s (IEEE 802.1D), some of each on every port.
+DROPS_PER_S = 1.0
+
+#: A quiet switch sends no pause frames; a few come as it starts.
+PAUSES_PER_S = 10.0
+
+
+def look(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
+    if "counters" in preflight.untried and not preflight.rises:
+        return Skipped(preflight.untried["counters"])
+    if preflight.seconds <= 0:
+        return Skipped("counters were not watched")
+    ours: dict[tuple[str, str], list[Rise]] = {}
+    bare = _without_cable(preflight)
+    for rise in preflight.rises:
+        place = rise.node, rise.interface
+        if _counts(rise) and place not in bare:
+            ours.setdefault(place, []).append(rise)
+    networks = memberships(preflight)
+    sizes = Counter(networks.values())
+    noisy = Counter(networks[place] for place in ours if place in networks)
+    return tuple(
+        _finding(
+            place, rises, network := networks.get(place, ""),
+            chatter=noisy[network] > 2 and 2 * noisy[network] > sizes[network],
+        )
+        for place, rises in ours.items()
+    )  # fmt: skip
+
+
+def kind(counter: str) -> str:
+    """``errors``, ``drops`` or ``pauses``; empty for a counter of something else."""
+    name = counter.lower()
+    if HARMLESS.search(name):
+        return ""
+    if any(word in name for word in DROPS):
+        return "drops"
+    if any(word in name for word in PAUSES):
+        return "pauses"
+    return "errors" if any(word in name for word in ERRORS) else ""
+
+
+def _counts(rise: Rise) -> bool:
+    per_s = rise.by / rise.seconds if rise.seconds > 0 else 0.0
+    least = {"errors": 0.0, "drops": DROPS_PER_S, "pauses": PAUSES_PER_S}
+    return rise.by > 0 and per_s > least.get(kind(rise.counter), float("inf"))
+
+
+def _without_cable(preflight: Preflight) -> set[tuple[str, str]]:
+    """A port of an RDMA device (``mlx5_0:1``) is no interface, and has one."""
+    return {
+        (node.name, interface.name)
+        for node in preflight.fabric.nodes
+        for interface in node.interfaces
+        if not has_cable(interface)
+    }
+
+
+def _finding(place: tuple[str, str], rises: list[Rise], network: str, *, chatter: bool) -> Finding:
+    """``chatter``: most members of the network see the like, so it is sent to everybody."""
+    node, interface = place
+    kinds = {kind(rise.counter) for rise in rises}
+    worst = next(one for one in SAID if one in kinds)
+    severity = Severity.WARN
+    if worst == "errors" and sum(rise.by for rise in rises) > CHANCE:
+        severity = Severity.FAIL
+    elif worst == "drops" and chatter:
+        severity = Severity.NOTE
+    told = [
+        f"{node}:{interface}: {one.counter} rose by {one.by:,} in {one.seconds:.1f} s"
+        for one in rises
+    ]
+    return Finding(
+        ID, severity, f"{node}:{interface}", SAID[worst], tuple(told), WHY, REMEDIES[worst],
+        (node,), network,
+    )  # fmt: skip
+
+
+#: By kind of counter, the worst first.
+SAID = {
+    "errors": "counts errors while it is quiet",
+    "drops": "drops frames while it is quiet",
+    "pauses": "is paused or pauses others while it is quiet",
+}
+
+REMEDIES = {
+    "errors": "exchange cable and transceiver, then the port; look at the switch port's counters",
+    "drops": "see what is dropped: ethtool -S INTERFACE, tcpdump -e -i INTERFACE for frames of a"
+    " protocol or VLAN that the node does not have; raise rings (ethtool -G) where it is load",
+    "pauses": "find who cannot keep up: pause counters of the switch's ports lead to it",
+}

@@ -1,0 +1,214 @@
+"""Does a node's name mean the same on every node, and an address that the node has?"""
+
+import ipaddress
+from collections import Counter
+from collections.abc import Iterator
+
+import msgspec
+
+from fabricgauge.doctor.places import Seen, leads_out, nodes, unusual, usual
+from fabricgauge.doctor.routing import Subnet
+from fabricgauge.doctor.wording import listed
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.finding import Finding, Severity
+from fabricgauge.model.preflight import Lookup, Preflight
+
+ID = "names"
+TITLE = "A node's name means one and the same address everywhere, and the node has it"
+WHY = (
+    "MPI's launcher connects nodes by their names: a wrong one makes it hang, or takes another"
+    " network than you think."
+)
+REMEDY = (
+    "make /etc/hosts (or the name server) say the same on all nodes and in their image: the node's"
+    " address in the network that it is to be reached by"
+)
+
+#: Nodes whose hosts files should be one and the same: fewer cannot tell who is odd.
+LEAST_FILES = 3
+
+
+class Wrong(msgspec.Struct, frozen=True):
+    """What a node takes a name for, and in which way that is wrong: a sentence with the name
+    left open. ``owner`` is the node whose name it is, empty for the same one."""
+
+    node: str
+    name: str
+    severity: Severity
+    sentence: str
+    told: str
+    owner: str = ""
+
+
+class Having:
+    """Which node has which addresses."""
+
+    def __init__(self, every: tuple[Seen, ...]) -> None:
+        self._addresses = {seen.name: _addresses(seen) for seen in every}
+        self._subnets = {seen.name: _subnets(seen) for seen in every}
+        self.holders: dict[str, list[str]] = {}
+        for node, own in self._addresses.items():
+            for ip in own:
+                self.holders.setdefault(ip, []).append(node)
+
+    def __contains__(self, node: str) -> bool:
+        return node in self._addresses
+
+    def of(self, node: str) -> dict[str, str]:
+        return self._addresses.get(node, {})
+
+    def near(self, node: str, lookup: Lookup) -> bool:
+        """Whether one of the addresses is in a subnet of the node's."""
+        ips = [ipaddress.ip_address(ip) for ip in lookup.addresses]
+        return any(ip in subnet for ip in ips for subnet in self._subnets.get(node, ()))
+
+
+def look(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
+    having = Having(nodes(preflight))
+    if not preflight.lookups:
+        return Skipped(preflight.untried.get("names", "no name was looked up"))
+    asked: dict[str, list[Lookup]] = {}
+    for lookup in preflight.lookups:
+        asked.setdefault(lookup.name, []).append(lookup)
+    wrong: dict[tuple[str, str], list[Wrong]] = {}
+    for name, answers in asked.items():
+        for one in _look(name, answers, having):
+            wrong.setdefault((one.node, one.sentence), []).append(one)
+    found = tuple(_finding(group) for group in wrong.values())
+    named = {node for finding in found for node in finding.nodes}
+    return (*found, *_odd_files(preflight, named))
+
+
+def _finding(group: list[Wrong]) -> Finding:
+    """A node's names that are wrong in the same way: aliases are on one line of its file."""
+    first = group[0]
+    names = listed([one.name for one in group])
+    return Finding(
+        ID, first.severity, first.node, first.sentence.replace(OPEN, names),
+        tuple(one.told for one in group), WHY, REMEDY, (first.node,),
+        affects=tuple(dict.fromkeys(one.owner for one in group if one.owner)),
+    )  # fmt: skip
+
+
+#: Stands for the names in a sentence; no name holds it, nor any address.
+OPEN = "\0"
+
+
+def _look(name: str, asked: list[Lookup], having: Having) -> Iterator[Wrong]:
+    known = [one for one in asked if one.addresses]
+    # An alias that one node has and others lack is its own affair; what most know, all should.
+    needed = bool(known) if name in having else 2 * len(known) > len(asked)
+    for one in asked:
+        if needed and not one.addresses:
+            yield _wrong(one, Severity.FAIL, f"does not know the name {OPEN}")
+    if not known:
+        told = f"{name}: asked on {listed([one.node for one in asked])}"
+        yield Wrong(name, name, Severity.WARN, "is a name that no node knows", told)
+        return
+    owner = _owner(name, known, having)
+    own = having.of(owner)
+    wrong = [one for one in known if own and not set(one.addresses) & set(own)]
+    yield from _not_its_own(owner, wrong, known, having)
+    yield from _different(owner, [one for one in known if one not in wrong])
+
+
+def _owner(name: str, known: list[Lookup], having: Having) -> str:
+    """Whose name it is: of a further name, whoever has the address that most take it for."""
+    if name in having:
+        return name
+    answers = Counter(ip for one in known for ip in one.addresses)
+    holders = [
+        (-count, node) for ip, count in answers.items() for node in having.holders.get(ip, ())
+    ]
+    return min(holders)[1] if holders else ""
+
+
+def _addresses(seen: Seen) -> dict[str, str]:
+    """A node's addresses that others could reach, with the interface of each."""
+    return {
+        address.ip: interface.name
+        for interface in seen.node.interfaces
+        for address in interface.addresses
+        if leads_out(address.ip)
+    }
+
+
+def _subnets(seen: Seen) -> tuple[Subnet, ...]:
+    return tuple(
+        ipaddress.ip_interface(f"{address.ip}/{address.prefix_length}").network
+        for interface in seen.node.interfaces
+        for address in interface.addresses
+        if leads_out(address.ip)
+    )
+
+
+def _useless(one: Lookup) -> str:
+    """What kind of address nobody else can use, if there is no other one."""
+    if any(map(leads_out, one.addresses)):
+        return ""
+    loopback = all(ip.startswith("127.") or ip == "::1" for ip in one.addresses)
+    return "a loopback address" if loopback else "a link-local address"
+
+
+def _not_its_own(
+    owner: str, wrong: list[Lookup], known: list[Lookup], having: Having
+) -> Iterator[Wrong]:
+    """Addresses that the node does not have. Where all say the same, the node has lost it; if
+    it is in none of its subnets, a router may translate it (NAT), as clouds do."""
+    own = having.of(owner)
+    has = f"{owner} has {listed([f'{ip} ({interface})' for ip, interface in own.items()])}"
+    if wrong and len(wrong) == len(known) and not all(map(_useless, wrong)):
+        one = wrong[0]
+        ips = listed(one.addresses)
+        sentence = f"its name {OPEN} means {ips}, which it does not have"
+        severity = Severity.FAIL if having.near(owner, one) else Severity.WARN
+        yield Wrong(owner, one.name, severity, sentence, f"{_told(one)}; {has}")
+        return
+    for one in wrong:
+        ips = listed(one.addresses)
+        if kind := _useless(one):
+            whom = "its own name" if one.node == owner else OPEN
+            yield _wrong(one, Severity.WARN, f"takes {whom} for {ips}, {kind}")
+        else:
+            sentence = f"takes {OPEN} for {ips}, which {owner} does not have"
+            told = f"{_told(one)}; {has}"
+            yield Wrong(one.node, one.name, Severity.FAIL, sentence, told, owner)
+
+
+def _different(owner: str, right: list[Lookup]) -> Iterator[Wrong]:
+    """All are addresses of the node, but not all the same one; its own word may be longer."""
+    others = [one for one in right if one.node != owner] or right
+    common = usual(frozenset(one.addresses) for one in others)
+    if isinstance(common, Skipped):
+        common = frozenset(others[0].addresses) if others else frozenset()
+    for one in right:
+        if not common & set(one.addresses):
+            elsewhere = listed(sorted(common))
+            sentence = f"takes {OPEN} for {listed(one.addresses)}, the others for {elsewhere}"
+            yield _wrong(one, Severity.WARN, sentence)
+
+
+def _wrong(one: Lookup, severity: Severity, sentence: str) -> Wrong:
+    return Wrong(one.node, one.name, severity, sentence, _told(one))
+
+
+def _told(one: Lookup) -> str:
+    return f"{one.node}: getent says {one.name} is {listed(one.addresses) or 'unknown'}"
+
+
+def _odd_files(preflight: Preflight, named: set[str]) -> Iterator[Finding]:
+    """A file that only one or a few have, though no name that was asked for shows it."""
+    every = nodes(preflight)
+    files = {seen.name: sum_ for seen in every if (sum_ := seen.facts.get("hosts file"))}
+    common, odd = unusual(files)
+    if len(files) < LEAST_FILES or isinstance(common, Skipped):
+        return
+    if len(odd) > 1 and len(odd) * 4 > len(files):
+        return  # files that differ everywhere name the node itself
+    for name, sum_ in odd.items():
+        if name not in named:
+            told = f"{name}: /etc/hosts has checksum and length {sum_}, most have {common}"
+            yield Finding(
+                ID, Severity.NOTE, name, "has another /etc/hosts than the others", (told,), WHY,
+                REMEDY, (name,),
+            )  # fmt: skip

@@ -1,0 +1,81 @@
+"""What a preflight check found: a fault or a risk, with its evidence and its remedy."""
+
+from enum import Enum
+
+import msgspec
+
+from fabricgauge.model.absence import Skipped
+
+
+class Severity(str, Enum):
+    """``FAIL`` breaks the network or its figures, ``WARN`` may, ``NOTE`` is worth knowing."""
+
+    FAIL = "FAIL"
+    WARN = "WARN"
+    NOTE = "NOTE"
+
+
+class Command(msgspec.Struct, frozen=True):
+    """An argv list to be run on ``node``, empty for the head; ``stdin`` is what it reads."""
+
+    node: str
+    argv: tuple[str, ...]
+    stdin: str = ""
+
+
+#: Begins a line of evidence on what follows from a finding: another check's finding.
+THEREFORE = "therefore "
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One thing that is wrong.
+
+    ``where`` is what is at fault (``c2:eth0``, ``c2``, a network's name); ``nodes`` the nodes
+    that a reader must touch. ``evidence`` are lines that can be looked up. ``why`` says what
+    it does to the figures; ``remedy`` what to do; ``mends`` the commands that do it, where
+    they are known and need no choice. ``affects`` are other nodes at which it may show.
+    """
+
+    check: str
+    severity: Severity
+    where: str
+    what: str
+    evidence: tuple[str, ...]
+    why: str
+    remedy: str
+    nodes: tuple[str, ...] = ()
+    network: str = ""
+    mends: tuple[Command, ...] = ()
+    affects: tuple[str, ...] = ()
+
+
+class Checked(msgspec.Struct, frozen=True):
+    """One check and what came of it; ``skipped`` says why it could not look."""
+
+    check: str
+    title: str
+    findings: tuple[Finding, ...]
+    skipped: Skipped | None = None
+
+
+class Diagnosis(msgspec.Struct, frozen=True):
+    """All that a preflight came to.
+
+    ``checked`` are the checks in their order; ``nodes`` those that answered, ``networks`` those
+    that were looked at. Counters were watched for ``seconds``. ``untried`` says why something
+    could not be tried, by what it was. ``virtual`` nodes share one machine.
+    """
+
+    checked: tuple[Checked, ...]
+    nodes: tuple[str, ...]
+    networks: tuple[str, ...]
+    seconds: float
+    untried: dict[str, str]
+    virtual: bool = False
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """All findings, worst first."""
+        order = list(Severity)
+        every = [finding for one in self.checked for finding in one.findings]
+        return tuple(sorted(every, key=lambda finding: order.index(finding.severity)))

@@ -1,0 +1,136 @@
+"""A configuration plan as a script for POSIX sh; pure.
+
+Nothing of the plan is ever read as shell: every word is quoted, and what a command shall read is
+quoted text as well. Commands for a node stand behind its door.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from importlib import resources
+
+from fabricgauge.model.configuration import Configuration, Step, Verification
+from fabricgauge.model.finding import Command
+from fabricgauge.model.reach import Door
+from fabricgauge.report.visible import visible
+
+_BARE = re.compile(r"[A-Za-z0-9@%+=:,./_-]+")
+_PROGRAM = re.compile(r"[A-Za-z0-9./_+-]+|[\"'].*", re.DOTALL)
+
+#: POSIX.1-2017, Shell Command Language, 2.4.
+_RESERVED = frozenset(
+    ("case", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if", "in", "select",
+     "then", "until", "while")
+)  # fmt: skip
+
+
+def render(plan: Configuration, doors: Mapping[str, Door]) -> str:
+    """The script; ``doors`` are by node, the head's under an empty name.
+
+    Raises:
+        KeyError: a node of the plan has no door.
+        ValueError: a word holds a NUL, which no argv can carry.
+    """
+    lines = _Lines(doors)
+    steps = [(number, step) for number, step in enumerate(plan.steps, 1) if not step.fulfilled]
+    parts = [
+        "#!/bin/sh",
+        f"# Plan of fabricgauge by {visible(plan.backend)}: {len(steps)} steps.",
+        *(f"# {visible(note)}" for note in plan.notes),
+        resources.files(__package__).joinpath("configuration_script.sh").read_text("utf-8"),
+        *_function("rests", steps, lambda step: lines.all_hold(step.before)),
+        *_function("make", steps, lambda step: lines.each(step.commands)),
+        *_function("verified", steps, lambda step: lines.all_hold(step.verify)),
+        *_function("undo", steps, lambda step: lines.each(step.undo)),
+        "plan_apply() {",
+        *([f"    {_call(*one)}" for one in steps] or ["    plan_say 'nothing is to be made'"]),
+        "}",
+        "",
+        f"needed='{' '.join(_programs(steps, doors))}'",
+        'plan_main "$@"',
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _function(
+    name: str, steps: list[tuple[int, Step]], body: Callable[[Step], list[str]]
+) -> Iterator[str]:
+    """A function of a step's number, one case for each step that has anything to do there."""
+    yield f"plan_{name}() {{"
+    yield "    case $1 in"
+    for number, step in steps:
+        lines = body(step)
+        if lines:
+            yield f"    {number})"
+            yield from (f"        {line} || return 1" for line in lines)
+            yield "        ;;"
+    yield "    *) ;;"
+    yield "    esac"
+    yield "}"
+    yield ""
+
+
+def _call(number: int, step: Step) -> str:
+    """How a step is asked for: number, when it is due, its consent, how long to wait, its title."""
+    when = "follows" if step.follows else "check"
+    if not step.commands:
+        when = "look"
+    elif not step.verify:
+        when = "always"
+    patience_s = max((check.patience_s for check in step.verify), default=0.0)
+    words = (str(number), when, step.consent, f"{patience_s:.0f}", visible(step.title))
+    return f"plan_step {' '.join(map(quoted, words))}"
+
+
+def _programs(steps: list[tuple[int, Step]], doors: Mapping[str, Door]) -> list[str]:
+    """What must be there on the machine that runs the script; odd names are left to fail."""
+    names = {
+        doors[command.node].through(command.argv)[0]
+        for _, step in steps
+        for command in (*step.commands, *(check.command for check in step.verify))
+    }
+    return sorted(name for name in names if name.replace("-", "").replace("_", "").isalnum())
+
+
+class _Lines:
+    """Commands as lines of the script."""
+
+    def __init__(self, doors: Mapping[str, Door]) -> None:
+        self._doors = doors
+
+    def each(self, commands: tuple[Command, ...]) -> list[str]:
+        return [self._line(command, "") for command in commands]
+
+    def all_hold(self, checks: tuple[Verification, ...]) -> list[str]:
+        return [self._holds(check) for check in checks]
+
+    def _holds(self, check: Verification) -> str:
+        function = "plan_shows_no" if check.absent else "plan_shows"
+        return self._line(check.command, f"{function} {quoted(check.expected)} ")
+
+    def _line(self, command: Command, before: str) -> str:
+        program, *rest = self._doors[command.node].through(command.argv)
+        words = " ".join((_program(program), *map(quoted, rest)))
+        if command.stdin:
+            return f"printf %s {quoted(command.stdin)} | {before}{words}"
+        return f"{before}{words}"
+
+
+def _program(name: str) -> str:
+    """A first word: with "=" it would be an assignment, and some words are the shell's own."""
+    word = quoted(name)
+    return word if _PROGRAM.fullmatch(word) and name not in _RESERVED else f'"{word}"'
+
+
+def quoted(text: str) -> str:
+    """The text as one word of POSIX sh, of whatever it consists.
+
+    Raises:
+        ValueError: it holds a NUL, which no argv can carry.
+    """
+    if "\0" in text:
+        raise ValueError(f"a word with a NUL cannot be handed to a program: {text!r:.80}")
+    if _BARE.fullmatch(text):
+        return text
+    if not set(text) & set("'$`\\"):
+        return f"'{text}'"
+    return '"' + "".join(f"\\{sign}" if sign in '"$`\\' else sign for sign in text) + '"'

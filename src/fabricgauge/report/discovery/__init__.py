@@ -1,0 +1,1 @@
+"""A survey → terminal, HTML, JSON: classes of like nodes, odd ones, networks; pure."""

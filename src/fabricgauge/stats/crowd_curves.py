@@ -1,0 +1,95 @@
+"""Curves of what many ranks did together, in the form that other suites' results have."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from fabricgauge.model.estimate import Estimate
+from fabricgauge.model.measurement import Measurement, Pattern
+from fabricgauge.model.pattern import COLLECTIVE_PATTERNS, CROWD_PATTERNS
+from fabricgauge.model.run import Run
+from fabricgauge.model.suite import Quantity, SuiteCurve, SuitePoint
+from fabricgauge.stats.launches import Observed, bandwidth_estimate, time_estimate, usable_of
+
+SUITE = "fabricgauge"
+UNIT_RULE = "seconds and bytes, as the engine writes them"
+
+#: What they are in words, where the name of an MPI function does not say it.
+WHAT: dict[str, str] = {
+    "multi_latency": "half round trip of many pairs at once",
+    "multi_bandwidth": "one-way stream of each of many pairs",
+    "sendrecv": "Sendrecv along a chain",
+    "exchange": "exchange with both neighbours",
+    "loaded_latency": "half round trip under load",
+    "bisection": "streams across the middle, each pair's",
+}
+_RATES = frozenset({"multi_bandwidth", "bisection"})
+_WITHOUT_SIZE = frozenset({"barrier", "ibarrier"})
+
+
+class _Key(NamedTuple):
+    network: str | None
+    pattern: Pattern
+    ranks: int
+    pairs: int
+    load: str
+
+
+def crowd_curves(run: Run, unpinned: str) -> Iterator[SuiteCurve]:
+    """One curve per network, pattern, number of ranks and of pairs, and load.
+
+    Times are those of one operation, the slowest rank's; of streams the payload of one pair in
+    one direction. ``unpinned`` names MPI's own choice of network.
+    """
+    found: dict[_Key, dict[int, list[Observed]]] = {}
+    for launch in run.launches:
+        for one in usable_of(launch.number, launch.measurements):
+            if one.measurement is not None and launch.purpose == "measure":
+                key = _key(launch.network, one.measurement)
+                if key is not None:
+                    size = found.setdefault(key, {}).setdefault(one.measurement.message_bytes, [])
+                    size.append(one)
+    for key, sizes in found.items():
+        yield _curve(key, sizes, unpinned, run.identity)
+
+
+def _key(network: str | None, case: Measurement) -> _Key | None:
+    if case.together is None or case.pattern not in (*COLLECTIVE_PATTERNS, *CROWD_PATTERNS):
+        return None
+    return _Key(network, case.pattern, case.together.ranks, case.together.pairs, case.load)
+
+
+def _curve(key: _Key, sizes: dict[int, list[Observed]], unpinned: str, source: str) -> SuiteCurve:
+    what = WHAT.get(key.pattern, f"MPI_{key.pattern.capitalize()}")
+    quantity: Quantity = "bandwidth" if key.pattern in _RATES else "time"
+    load = {} if key.load == "none" else {"load": key.load}
+    told = f", {key.load.replace('_', ' ')}" if load else ""
+    return SuiteCurve(
+        suite=SUITE,
+        version="",
+        benchmark=key.pattern,
+        title=f"{what}, {key.ranks} ranks{told}",
+        what=what,
+        quantity=quantity,
+        statistic="median",
+        unit_rule=UNIT_RULE,
+        first_line=0,
+        last_line=0,
+        points=tuple(_points(key, quantity, sizes)),
+        pattern=key.pattern,
+        pairs=key.pairs or 1,
+        ranks=key.ranks,
+        settings={"network": key.network or unpinned, **load},
+        source=source,
+    )
+
+
+def _points(
+    key: _Key, quantity: Quantity, sizes: dict[int, list[Observed]]
+) -> Iterator[SuitePoint]:
+    for size in sorted(sizes):
+        known = None if key.pattern in _WITHOUT_SIZE else size
+        yield SuitePoint(known, _estimate(quantity, sizes[size]), 0)
+
+
+def _estimate(quantity: Quantity, observed: Sequence[Observed]) -> Estimate:
+    return time_estimate(observed) if quantity == "time" else bandwidth_estimate(observed)

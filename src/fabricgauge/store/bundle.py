@@ -1,0 +1,194 @@
+"""A bundle: a directory with each node's answer, unedited, and an index.
+
+    bundle.json              what was asked and when (``BundleIndex``)
+    NODE/survey.txt          what the node said of itself
+    NODE/PRINTOUT.txt        what a tool printed there, put beside it by hand
+    PRINTOUT.txt             the same of many nodes at once: each line begins with ``NODE: ``,
+                             as pdsh and clush write it
+
+PRINTOUT is the tool's name, with its options if they matter (``ethtool-i-eth0.txt``); .out,
+.log, .csv, .json and no ending at all are read as well. A bundle may come from anywhere: a link
+that leads out of it is refused.
+
+Nothing but the index is written by more than one node's answer, so that a bundle which was
+broken off holds all that had arrived. It is safe on NFS and Lustre: no locks.
+"""
+
+import hashlib
+import os
+from pathlib import Path
+from urllib.parse import quote, unquote
+
+import msgspec
+
+from fabricgauge.model.bundle import BundleIndex
+from fabricgauge.model.errors import StoreError
+
+ANSWER = "survey"
+INDEX = "bundle.json"
+SUFFIX = ".txt"
+SUFFIXES = (SUFFIX, ".out", ".log", ".csv", ".json", "")
+
+#: As much as the survey takes from a node; what is behind is left.
+MOST_BYTES = 16_000_000
+
+#: Names of files may have 255 bytes (POSIX NAME_MAX on Linux file systems).
+LONGEST_NAME = 200
+
+
+class BundleWriter:
+    """Keeps answers as they arrive; ``close`` writes the index last."""
+
+    def __init__(self, path: Path, index: BundleIndex) -> None:
+        """Raises StoreError: the directory cannot be made, or is there and not empty."""
+        self.path = path
+        self._index = index
+        self._troubles: dict[str, str] = {}
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            if any(path.iterdir()):
+                raise StoreError(f"{path} is not empty; name a new directory with --output")
+        except OSError as error:
+            raise _cannot("create", path, error) from error
+
+    def keep(self, node: str, raw: str, trouble: str = "") -> None:
+        """One node's answer, unedited; a later failure does not lose it."""
+        folder = self.path / folder_name(node)
+        if trouble:
+            self._troubles[node] = trouble
+        try:
+            folder.mkdir(exist_ok=True)
+            _write(folder / f"{ANSWER}{SUFFIX}", raw.encode(errors="replace"))
+        except OSError as error:
+            raise _cannot("write", folder, error) from error
+
+    def close(self, missing: str = "") -> None:
+        """Write the index; ``missing`` is what is said of each node that gave no answer."""
+        silent = {
+            node: missing
+            for node in self._index.nodes
+            if missing and not (self.path / folder_name(node)).exists()
+        }
+        index = msgspec.structs.replace(self._index, troubles={**self._troubles, **silent})
+        try:
+            _write(self.path / INDEX, msgspec.json.format(msgspec.json.encode(index), indent=1))
+        except OSError as error:
+            raise _cannot("write", self.path / INDEX, error) from error
+
+
+class Bundle:
+    """A bundle that is there; ``shared`` are the texts of files that many nodes share."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises StoreError: no directory, a damaged index, or a link that leads out of it."""
+        self.path = path
+        self._root = path.resolve()
+        self.index = _index(path)
+        self._folders = _by_node(_folders(path), self.index.nodes)
+        self.shared = self._texts(path)
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """Those that the index names, then others that have a folder."""
+        return tuple(dict.fromkeys((*self.index.nodes, *self._folders)))
+
+    def of(self, node: str) -> dict[str, str]:
+        """A node's own files by the name of what printed them; its whole answer is ``survey``."""
+        return self._texts(self._folders[node]) if node in self._folders else {}
+
+    def _texts(self, folder: Path) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for one in _files(folder):
+            name = _shown(one.stem)
+            found[_shown(one.name) if name in found else name] = _text(one, self._root)
+        return found
+
+
+def folder_name(node: str) -> str:
+    """A node's name as the name of a folder: no separator, no dot in front, not too long."""
+    safe = quote(node, safe="", errors="backslashreplace")
+    if len(safe) > LONGEST_NAME:
+        digest = hashlib.sha256(node.encode(errors="backslashreplace")).hexdigest()[:16]
+        safe = f"{safe[:LONGEST_NAME]}-{digest}"
+    if safe.startswith(".") or safe == INDEX:
+        return f"%{ord(safe[0]):02X}{safe[1:]}"
+    return safe or "%"
+
+
+def _by_node(folders: list[Path], nodes: tuple[str, ...]) -> dict[str, Path]:
+    """Each folder by its node; a second one that reads the same keeps the name that it has."""
+    ours = {folder_name(node): node for node in nodes}
+    plain = {_shown(one.name) for one in folders}
+    found: dict[str, Path] = {}
+    for one in folders:
+        name = ours.get(one.name) or unquote(_shown(one.name))
+        is_taken = name in found or (name in plain and one.name not in ours)
+        found[_shown(one.name) if is_taken else name] = one
+    return found
+
+
+def _shown(name: str) -> str:
+    """A file's name as text that UTF-8 can hold: what is none of it is spelled out."""
+    return os.fsencode(name).decode(errors="backslashreplace")
+
+
+def _folders(path: Path) -> list[Path]:
+    try:
+        inside = sorted(one for one in path.iterdir() if one.is_dir())
+    except OSError as error:
+        raise _cannot("read", path, error) from error
+    return [one for one in inside if not one.name.startswith(".") and _files(one)]
+
+
+def _files(folder: Path) -> list[Path]:
+    """Plain files only: a pipe would be waited for."""
+    if not folder.is_dir():
+        return []
+    try:
+        inside = sorted(folder.iterdir())
+    except OSError as error:
+        raise _cannot("read", folder, error) from error
+    return [
+        one
+        for one in inside
+        if one.suffix in SUFFIXES and one.is_file() and one.name[0] != "." and one.name != INDEX
+    ]
+
+
+def _index(path: Path) -> BundleIndex:
+    file = path / INDEX
+    if not file.exists():
+        return BundleIndex()
+    try:
+        found = msgspec.json.decode(file.read_bytes(), type=BundleIndex)
+    except OSError as error:
+        raise _cannot("read", file, error) from error
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise StoreError(
+            f"{file} is damaged: {error}; the answers can be read without it"
+        ) from error
+    if found.version.partition(".")[0] != "1":
+        raise StoreError(f"{file} is of version {found.version}; this program reads version 1")
+    return found
+
+
+def _text(file: Path, root: Path) -> str:
+    try:
+        if not file.resolve(strict=True).is_relative_to(root):
+            raise StoreError(f"{file} leads out of the bundle; put a copy of the file there")
+        with file.open("rb") as opened:
+            return opened.read(MOST_BYTES).decode(errors="replace")
+    except OSError as error:
+        raise _cannot("read", file, error) from error
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Whole or not at all."""
+    draft = path.with_name(f".{path.name}.new")
+    with draft.open("wb") as file:
+        file.write(data)
+    draft.replace(path)
+
+
+def _cannot(what: str, path: Path, error: OSError) -> StoreError:
+    return StoreError(f"cannot {what} {path}: {error.strerror or error}")

@@ -1,0 +1,211 @@
+"""What was done to nodes by a plan: the plan itself, and every command as it was run.
+
+    plan.json       the plan, the doors to the nodes, and who asked for it (``Planned``)
+    journal.jsonl   one line for each thing that happened (``Entry``), on disk before the next
+
+The directory is the user's alone: contents of files stand in it. A line that a crash cut off is
+left out by a reader. One process at a time writes a journal, and one at a time begins journals in
+the same place: two makings at once would take each other's work for somebody's change.
+"""
+
+import errno
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime, timezone
+from pathlib import Path
+
+import msgspec
+
+from fabricgauge.model.configuration import Configuration
+from fabricgauge.model.errors import StoreError
+from fabricgauge.model.reach import Reach
+
+PLAN, LINES = "plan.json", "journal.jsonl"
+
+_NO_LOCKS = frozenset((errno.EBADF, errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS))
+
+
+class Planned(msgspec.Struct, frozen=True, tag_field="format", tag="fabricgauge-plan"):
+    """plan.json."""
+
+    configuration: Configuration
+    reach: Reach
+    command: tuple[str, ...]
+    version: str = "1.0"
+
+
+class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One line. ``event`` is one of these; ``step`` counts from 1 in the plan's order.
+
+    ``already``, ``begun``, ``made``, ``failed``, ``left``: what became of a step.
+    ``starting``: a program that changes something is about to be run.
+    ``command``, ``check``, ``undo``: a program was run, with all that it printed.
+    ``undone``: a step was undone, as far as ``note`` does not say otherwise.
+    """
+
+    event: str
+    step: int
+    at: str = ""
+    node: str = ""
+    argv: tuple[str, ...] = ()
+    stdin: str = ""
+    exit_code: int = 0
+    stdout: str = ""
+    stderr: str = ""
+    wall_s: float = 0.0
+    timed_out: bool = False
+    note: str = ""
+
+
+class Journal:
+    """A journal that is being written."""
+
+    def __init__(self, path: Path) -> None:
+        """Go on with the journal in a directory; a line that a crash cut off goes.
+
+        Raises:
+            StoreError: its file cannot be opened, or another process writes it.
+        """
+        self.path = path
+        try:
+            self._file = (path / LINES).open("ab", buffering=0)
+            _lock(self._file.fileno(), path)
+            whole = (path / LINES).read_bytes().rpartition(b"\n")
+            self._file.truncate(len(whole[0]) + len(whole[1]))
+        except OSError as error:
+            raise _cannot("write", path / LINES, error) from error
+
+    def write(self, entry: Entry) -> None:
+        """Append one line; it is on disk when this returns.
+
+        Raises:
+            StoreError: the disk is full or gone.
+        """
+        now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        line = msgspec.json.encode(msgspec.structs.replace(entry, at=now)) + b"\n"
+        try:
+            self._file.write(line)
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise _cannot("write", self.path / LINES, error) from error
+
+    def close(self) -> None:
+        self._file.close()
+
+
+@contextmanager
+def alone(under: Path) -> Iterator[None]:
+    """While nobody else makes a plan with journals in the same place.
+
+    Raises:
+        StoreError: somebody does, or there can be no such directory.
+    """
+    try:
+        under.mkdir(parents=True, exist_ok=True)
+        held = os.open(under, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise _cannot("make a journal in", under, error) from error
+    try:
+        _lock(held, under)
+        yield
+    finally:
+        os.close(held)
+
+
+def _lock(file: int, path: Path) -> None:
+    """Held until the file is closed, or the process ends in whatever way (flock(2)).
+
+    NFS locks no directory (EBADF), and some file systems nothing: there it goes on without.
+    """
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise StoreError(
+            f"another configure is at work with {path}; wait until it has ended, or, if it is for"
+            " other nodes, name another directory with --journals"
+        ) from error
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
+
+
+def root() -> Path:
+    """Where journals are kept unless somebody says otherwise."""
+    home = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
+    return Path(home) / "fabricgauge" / "configure"
+
+
+def begin(planned: Planned, under: Path) -> Journal:
+    """A new journal in a directory of its own below ``under``, which is there; named by the time.
+
+    Raises:
+        StoreError: it cannot be made.
+    """
+    stamp = datetime.now(timezone.utc).strftime("%Y-%m-%d-%H%M%S")
+    try:
+        path = _fresh(under, f"{stamp}-{planned.configuration.backend}")
+        with (path / PLAN).open("wb") as file:
+            file.write(msgspec.json.format(msgspec.json.encode(planned), indent=1))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise _cannot("make a journal in", under, error) from error
+    return Journal(path)
+
+
+def _fresh(under: Path, name: str) -> Path:
+    number = 1
+    while True:
+        path = under / (name if number == 1 else f"{name}-{number}")
+        with suppress(FileExistsError):
+            path.mkdir(mode=0o700)
+            return path
+        number += 1
+
+
+def read(path: Path) -> tuple[Planned, tuple[Entry, ...]]:
+    """A journal's plan and its lines.
+
+    Raises:
+        StoreError: it is none, damaged before its last line, or not of this plan.
+    """
+    if path.is_dir() and not (path / PLAN).exists():
+        raise StoreError(
+            f"{path} is no journal: it has no {PLAN}; name the directory that --apply spoke of,"
+            " such as 2026-11-22-143015-ip"
+        )
+    try:
+        planned = msgspec.json.decode((path / PLAN).read_bytes(), type=Planned)
+        raw = (path / LINES).read_bytes()
+    except OSError as error:
+        raise _cannot("read", path, error) from error
+    except msgspec.MsgspecError as error:
+        raise StoreError(f"{path / PLAN} is damaged: {error}") from error
+    entries = tuple(_entries(path, raw))
+    count = len(planned.configuration.steps)
+    for one in entries:
+        if not 1 <= one.step <= count:
+            raise StoreError(
+                f"{path / LINES} speaks of step {one.step}, and {PLAN} has {count}: they do not"
+                " belong together"
+            )
+    return planned, entries
+
+
+def _entries(path: Path, raw: bytes) -> Iterator[Entry]:
+    lines = raw.split(b"\n")
+    for number, line in enumerate(lines, 1):
+        if not line:
+            continue
+        try:
+            yield msgspec.json.decode(line, type=Entry)
+        except msgspec.MsgspecError as error:
+            if number == len(lines):
+                return
+            raise StoreError(f"{path / LINES}, line {number} is damaged: {error}") from error
+
+
+def _cannot(what: str, path: Path, error: OSError) -> StoreError:
+    return StoreError(f"cannot {what} {path}: {error.strerror or error}")

@@ -1,0 +1,108 @@
+"""Jobs of single pairs and a Slurm that takes few of them at a time."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from tests.plan.test_pair_jobs import TEMPLATE, names
+
+from fabricgauge.app.batch.pair_queue import PairQueue
+from fabricgauge.app.progress import Silent
+from fabricgauge.model.batch import Batch, Request
+from fabricgauge.model.engine import Engine, Mpi
+from fabricgauge.model.errors import CannotRun
+from fabricgauge.model.topology import Topology
+from fabricgauge.plan.pair_jobs import pair_plan
+from fabricgauge.run.batch import slurm
+from fabricgauge.run.batch.job_state import JobState
+from fabricgauge.run.batch.slurm import NotNow, Submitted
+from fabricgauge.store.jobs import jobs, write_batch
+from fabricgauge.store.run_directory import RunDirectory
+from fabricgauge.store.run_files import About
+
+PLAN = pair_plan(TEMPLATE, names(5))
+
+
+class Slurm:
+    """One that holds ``most`` jobs; each is over when it was asked for twice."""
+
+    def __init__(self, most: int) -> None:
+        self.most, self.taken = most, dict[str, int]()
+        self.most_at_once, self.nodelists = 0, list[str]()
+
+    def submit(self, options: Sequence[str], _script: Path) -> Submitted:
+        if len(self._live) >= self.most:
+            raise NotNow("QOSMaxSubmitJobPerUserLimit")
+        number = str(100 + len(self.taken))
+        self.taken[number] = 0
+        self.nodelists += [one for one in options if one.startswith("--nodelist=")]
+        self.most_at_once = max(self.most_at_once, len(self._live))
+        return Submitted(number)
+
+    def states(self, numbers: Sequence[str], _cluster: str = "") -> dict[str, JobState]:
+        for one in numbers:
+            self.taken[one] += 1
+        return {one: JobState("COMPLETED" if self.taken[one] > 1 else "RUNNING") for one in numbers}
+
+    @property
+    def _live(self) -> list[str]:
+        return [one for one, asked in self.taken.items() if asked < 2]
+
+
+ENGINE = Engine(
+    Path("/engine"), Mpi("mpich", "4.0", Path("/bin/mpicxx"), Path("/bin/mpiexec")), "0", (), "g++"
+)
+
+
+def queue(tmp_path: Path, at_once: int) -> tuple[PairQueue, RunDirectory]:
+    batch = Batch(
+        Request(5, nodelist=names(5)), "slurm", None, False, (), (), False, Topology(),
+        pairs=PLAN, at_once=at_once,
+    )  # fmt: skip
+    directory = RunDirectory.create(tmp_path)
+    write_batch(directory, About("", (), {}), batch)
+    return PairQueue(directory, batch, PLAN, ENGINE), directory
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> Slurm:
+    made = Slurm(most=2)
+    monkeypatch.setattr(slurm, "submit", made.submit)
+    monkeypatch.setattr(slurm, "states", made.states)
+    return made
+
+
+def test_every_pair_gets_its_job_although_slurm_takes_few(tmp_path: Path, small: Slurm) -> None:
+    waiting, directory = queue(tmp_path, at_once=50)
+    waiting.drain(Silent(), sleep=lambda _seconds: None)
+    assert waiting.waiting == 0
+    assert len(small.taken) == 10
+    assert small.most_at_once == 2
+    assert len(set(small.nodelists)) == 10
+    assert {one.number for one in jobs(directory)} == set(small.taken)
+
+
+def test_no_more_jobs_are_in_the_queue_than_asked_for(tmp_path: Path, small: Slurm) -> None:
+    small.most = 99
+    waiting, _ = queue(tmp_path, at_once=3)
+    waiting.fill()
+    assert (len(small.taken), waiting.waiting) == (3, 7)
+    waiting.drain(Silent(), sleep=lambda _seconds: None)
+    assert small.most_at_once == 3
+
+
+def test_what_is_under_way_is_not_submitted_again(tmp_path: Path, small: Slurm) -> None:
+    waiting, directory = queue(tmp_path, at_once=50)
+    waiting.fill()
+    again = PairQueue(directory, directory.read("batch.json", Batch), PLAN, ENGINE)
+    assert (waiting.waiting, again.waiting) == (8, 8)
+
+
+def test_another_refusal_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_options: Sequence[str], _script: Path) -> str:
+        raise CannotRun("sbatch did not take the job: invalid partition")
+
+    waiting, _ = queue(tmp_path, at_once=50)
+    monkeypatch.setattr(slurm, "submit", refuse)
+    with pytest.raises(CannotRun, match="invalid partition"):
+        waiting.fill()

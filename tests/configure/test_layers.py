@@ -1,0 +1,113 @@
+"""No plan breaks a bond, a bridge or a VLAN, nor asks an adapter for more than it can."""
+
+import json
+
+import msgspec
+import pytest
+from tests.configure.sample import drafted, interface, inventory, network, wish
+
+from fabricgauge.configure import links
+from fabricgauge.configure.interface import Draft, plan
+from fabricgauge.configure.job import Reply
+from fabricgauge.model.configuration import Configuration
+from fabricgauge.model.errors import UsageError
+
+Json = dict[str, object]
+SERVICES = ("xcat", "warewulf", "network-manager", "netplan", "networkd")
+
+
+def link(name: str, kind: str = "", *, ips: tuple[str, ...] = (), **more: object) -> Json:
+    """As ``ip -j -d addr`` of iproute2 6.1 prints it."""
+    held = [{"family": "inet6" if ":" in one else "inet", "local": one.partition("/")[0],
+             "prefixlen": int(one.partition("/")[2]), "scope": "global"}
+            for one in ips]  # fmt: skip
+    about = {"linkinfo": {"info_kind": kind}} if kind else {}
+    return {"ifname": name, "flags": ["UP"], "mtu": 1500, "addr_info": held, **about, **more}
+
+
+def made(backend: str, chosen: str, *there: Json, **more: object) -> Configuration:
+    usual = network(nodes=("c1",), interfaces={"c1": chosen}, suffix="", mtu_bytes=1500)
+    one = msgspec.structs.replace(usual, **more)
+    known = inventory("c1", *(interface(str(link["ifname"])) for link in there))
+    job: Draft = drafted(wish(backend, one), (known,))
+    ask_links, ask_routes = links.questions("c1")
+    replies = {ask_links: Reply(0, json.dumps(there)), ask_routes: Reply(0, "[]")}
+    return plan(msgspec.structs.replace(job, replies=replies))
+
+
+BOND = (link("bond0", "bond"), link("eth1", master="bond0"))
+VLAN = (link("eth1"), link("eth1.40", "vlan", link="eth1"))
+
+
+@pytest.mark.parametrize("backend", [*SERVICES, "ip"])
+def test_a_member_of_a_bond_gets_no_address(backend: str) -> None:
+    with pytest.raises(UsageError, match="c1:eth1 belongs to bond0, which has the addresses"):
+        made(backend, "eth1", *BOND)
+
+
+@pytest.mark.parametrize("backend", SERVICES)
+def test_a_bond_or_vlan_is_not_written_down_as_an_adapter(backend: str) -> None:
+    with pytest.raises(UsageError, match=f"c1:bond0 is a bond, and for {backend} only adapters"):
+        made(backend, "bond0", *BOND)
+    with pytest.raises(UsageError, match=r"c1:eth1.40 is a VLAN, .* or use the backend ip"):
+        made(backend, "eth1.40", *VLAN)
+
+
+@pytest.mark.parametrize(("chosen", "there"), [("bond0", BOND), ("eth1.40", VLAN)])
+def test_ip_gives_bonds_and_vlans_addresses(chosen: str, there: tuple[Json, ...]) -> None:
+    steps = [one for one in made("ip", chosen, *there).steps if not one.fulfilled]
+    assert [one.title for one in steps] == [f"Give c1:{chosen} the address 10.10.40.21/24 in net40"]
+
+
+def test_networkd_does_not_lose_the_vlans_of_an_adapter() -> None:
+    with pytest.raises(UsageError, match=r"c1:eth1 carries eth1.40, of which a file for networkd"):
+        made("networkd", "eth1", *VLAN)
+    for backend in ("network-manager", "netplan", "xcat"):
+        assert any("c1:eth1 carries eth1.40" in one for one in made(backend, "eth1", *VLAN).notes)
+    assert not any("carries" in one for one in made("ip", "eth1", *VLAN).notes)
+
+
+def test_the_other_end_of_a_veth_is_no_vlan() -> None:
+    pair = (link("eth1", "veth", link="eth2"), link("eth2", "veth", link="eth1"))
+    assert made("networkd", "eth1", *pair).steps
+
+
+@pytest.mark.parametrize("backend", SERVICES)
+def test_addresses_that_a_service_is_not_told_of_are_named(backend: str) -> None:
+    held = link("eth1", ips=("10.5.0.3/16", "2001:db8::3/64", "10.10.40.21/24"))
+    (note,) = [one for one in made(backend, "eth1", held).notes if "10.5.0.3/16" in one
+               and "may be gone" in one]  # fmt: skip
+    assert "10.5.0.3/16, 2001:db8::3/64 as well" in note
+    assert not [one for one in made("ip", "eth1", held).notes if "may be gone" in one]
+
+
+def test_an_mtu_that_the_adapter_cannot_take_is_refused() -> None:
+    small = link("eth1", min_mtu=68, max_mtu=4078)
+    with pytest.raises(UsageError, match="c1:eth1 takes an MTU of 4078 at most, and net40 wants"):
+        made("ip", "eth1", small, mtu_bytes=9000)
+    assert made("ip", "eth1", small, mtu_bytes=4078).steps
+    assert made("ip", "eth1", link("eth1", max_mtu=0), mtu_bytes=9000).steps
+    with pytest.raises(UsageError, match="ip link set dev eth1 type ipoib mode connected"):
+        made("ip", "eth1", small, mtu_bytes=65520, kind="infiniband")
+    # datagrams now, connections later
+    assert made("network-manager", "eth1", small, mtu_bytes=65520, kind="infiniband").steps
+
+
+@pytest.mark.parametrize(("name", "made_first"), [
+    ("eth1.40", True), ("bond0", True), ("br-7", True), ("eth7", False), ("ib0", False),
+])  # fmt: skip
+def test_an_interface_that_must_be_made_first_is_called_so(name: str, made_first: bool) -> None:
+    with pytest.raises(UsageError, match=f"c1 has no interface {name}; it has eth1") as raised:
+        made("ip", name, link("eth1"))
+    assert ("configure makes no bond, bridge or VLAN" in str(raised.value)) == made_first
+
+
+def test_ipv6_is_refused_in_words() -> None:
+    with pytest.raises(UsageError, match="fd00::/64 is IPv6, which is not planned"):
+        made("ip", "eth1", link("eth1"), subnet="fd00::/64")
+
+
+@pytest.mark.parametrize("bad", [{"local": "10.x"}, {"prefixlen": 99}])
+def test_an_address_that_is_none_breaks_nothing(bad: Json) -> None:
+    held = {"family": "inet", "local": "10.10.40.9", "prefixlen": 24, "scope": "global", **bad}
+    assert made("ip", "eth1", link("eth1", addr_info=[held])).steps

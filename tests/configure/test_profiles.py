@@ -1,0 +1,123 @@
+"""Files of network services, read back by parsers of their formats."""
+
+import configparser
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.configure.sample import NO, answered, drafted, network, wish
+
+from fabricgauge.configure.backends.netplan import document, quoted
+from fabricgauge.configure.backends.network_manager import keyfile
+from fabricgauge.configure.backends.networkd import unit
+from fabricgauge.configure.interface import plan
+from fabricgauge.model.configuration import Step, Wanted, WantedPort
+from fabricgauge.model.errors import UsageError
+
+PORT = WantedPort("c1", "enp97s0", "10.10.40.21", 24)
+
+
+def wanted(kind: str = "ethernet", mtu: int = 9000) -> Wanted:
+    return Wanted("net40", "10.10.40.0/24", kind, (PORT,), NO, mtu or NO, "")
+
+
+def ini(text: str) -> dict[str, dict[str, str]]:
+    parser = configparser.ConfigParser(interpolation=None, strict=True)
+    parser.optionxform = str  # type: ignore[assignment,method-assign]
+    parser.read_string(text)
+    return {name: dict(parser[name]) for name in parser.sections()}
+
+
+def test_netplan_reads_what_was_meant() -> None:
+    ethernet = {"dhcp4": False, "addresses": ["10.10.40.21/24"], "mtu": 9000}
+    assert yaml.safe_load(document(wanted(), PORT)) == {
+        "network": {"version": 2, "ethernets": {"enp97s0": ethernet}}
+    }
+    fabric = yaml.safe_load(document(wanted("omni-path", 0), PORT))
+    assert fabric["network"]["ethernets"]["enp97s0"] == {
+        "dhcp4": False, "addresses": ["10.10.40.21/24"], "infiniband-mode": "datagram",
+    }  # fmt: skip
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_a_quoted_scalar_is_the_same_text(text: str) -> None:
+    assert yaml.safe_load(quoted(text)) == text
+    assert quoted(text).isascii() and quoted(text).isprintable()
+
+
+def test_networkmanager_reads_what_was_meant() -> None:
+    found = ini(keyfile(wanted(), PORT, "6f2b"))
+    assert found["connection"] == {
+        "id": "net40", "uuid": "6f2b", "type": "ethernet", "interface-name": "enp97s0",
+        "autoconnect": "true",
+    }  # fmt: skip
+    assert found["ethernet"] == {"mtu": "9000"}
+    assert found["ipv4"]["address1"] == "10.10.40.21/24" and found["ipv4"]["method"] == "manual"
+    fabric = ini(keyfile(wanted("infiniband", 0), PORT, "6f2b"))
+    assert fabric["infiniband"] == {"transport-mode": "datagram"}
+
+
+def test_an_mtu_that_no_datagram_carries_gets_connections() -> None:
+    """NetworkManager cuts it down otherwise, and no verification would ever hold."""
+    large = wanted("infiniband", 65520)
+    assert ini(keyfile(large, PORT, "6f2b"))["infiniband"] == {
+        "transport-mode": "connected", "mtu": "65520"
+    }  # fmt: skip
+    assert 'infiniband-mode: "connected"' in document(large, PORT)
+    assert 'infiniband-mode: "datagram"' in document(wanted("infiniband", 4092), PORT)
+
+
+def test_networkd_reads_what_was_meant() -> None:
+    assert ini(unit(wanted(), PORT)) == {
+        "Match": {"Name": "enp97s0"}, "Link": {"MTUBytes": "9000"},
+        "Network": {"DHCP": "no", "Address": "10.10.40.21/24"},
+    }  # fmt: skip
+    assert "Link" not in ini(unit(wanted(mtu=0), PORT))
+    assert ini(unit(wanted("infiniband", 65520), PORT))["IPoIB"] == {"Mode": "connected"}
+
+
+FILES = {
+    "netplan": ("/etc/netplan/60-fabricgauge-net40.yaml", "0600", ("netplan", "apply")),
+    "networkd": ("/etc/systemd/network/60-fabricgauge-net40.network", "0644",
+                 ("networkctl", "reload")),
+    "network-manager": (
+        "/etc/NetworkManager/system-connections/fabricgauge-net40.nmconnection", "0600",
+        ("nmcli", "connection", "load"),
+    ),
+}  # fmt: skip
+
+
+def first(backend: str, files: dict[tuple[str, str], str] | None = None) -> Step:
+    job = drafted(wish(backend))
+    return plan(answered(job, files) if files is not None else job).steps[0]
+
+
+@pytest.mark.parametrize("backend", FILES)
+def test_a_file_that_was_not_there_is_made_and_removed(backend: str) -> None:
+    path, mode, command = FILES[backend]
+    step = first(backend, {})
+    argvs = [one.argv for one in step.commands]
+    assert ("install", "-m", mode, "--", "/dev/null", path) in argvs
+    assert argvs.index(("tee", "--", path)) < next(
+        at for at, argv in enumerate(argvs) if argv[: len(command)] == command
+    )
+    assert step.before[0].command.argv == ("test", "!", "-e", path)
+    assert step.undo[0].argv == ("rm", "-f", "--", path)
+
+
+@pytest.mark.parametrize("backend", FILES)
+def test_a_file_that_was_there_is_put_back(backend: str) -> None:
+    path = FILES[backend][0]
+    step = first(backend, {("c1", path): "old\n"})
+    assert step.before[0].command.stdin == "old\n"
+    assert step.undo[0].argv == ("cmp", "--", "-", path)  # nobody else has changed it since
+    assert (step.undo[1].argv, step.undo[1].stdin) == (("tee", "--", path), "old\n")
+
+
+@pytest.mark.parametrize("backend", ["xcat", "warewulf", "network-manager", "netplan", "networkd"])
+@pytest.mark.parametrize("name", ["a;b", "a b", "a'b", "$(x)", "a,b", "a=b", "*", "-x", "a|b"])
+def test_a_name_that_a_format_cannot_express_is_refused(backend: str, name: str) -> None:
+    named = network(interfaces={"c1": name, "c2": name})
+    with pytest.raises(UsageError, match="cannot be written for"):
+        plan(drafted(wish(backend, named), ()))

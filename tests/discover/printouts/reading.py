@@ -1,0 +1,42 @@
+"""Fixtures of printouts, read."""
+
+from pathlib import Path
+
+from fabricgauge.discover.parts import Parts
+from fabricgauge.discover.printouts.table import PARSERS
+from fabricgauge.model.inventory import Adapter, RdmaPort
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+FOLDERS = (
+    "ethtool", "fi_info", "ibstat", "ibstatus", "ibv_devinfo", "ip_route", "ip_rule", "lshw",
+    "lspci", "mpi_version", "nvidia-smi", "ompi_info", "opainfo", "qcu", "rdma", "ucx_info",
+)  # fmt: skip
+_PARSERS = {
+    "ip_route": "ip route",
+    "ip_rule": "ip rule",
+    "mpi_version": "mpirun",
+    "qcu": "qcu64e",
+    "rdma": "rdma link",
+}
+
+
+def raw(folder: str, case: str) -> str:
+    return (FIXTURES / folder / f"{case}.out").read_text("utf-8")
+
+
+def parse(folder: str, text: str, argument: str = "") -> Parts:
+    return PARSERS[_PARSERS.get(folder, folder)](text, argument)
+
+
+def read(folder: str, case: str, argument: str = "") -> Parts:
+    return parse(folder, raw(folder, case), argument)
+
+
+def only_adapter(parts: Parts) -> Adapter:
+    (adapter,) = parts.adapters
+    return adapter
+
+
+def port(parts: Parts, device: str, number: int = 1) -> RdmaPort:
+    (found,) = [one for one in parts.rdma_ports if (one.device, one.number) == (device, number)]
+    return found

@@ -1,0 +1,122 @@
+"""Trials on nodes whose doors are programs of this machine: nothing leaves it."""
+
+import subprocess
+import time
+from collections import Counter
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+from fabricgauge.discover.parse_trials import parse_trials
+from fabricgauge.discover.trials import REST_S, Found, preflight_of, try_out
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.fabric import Fabric, Member, Network, Node
+from fabricgauge.model.reach import Door, Reach
+
+SCRIPT = resources.files("fabricgauge.discover").joinpath("trials.sh")
+
+
+def node(name: str) -> Node:
+    return Node(name, name, "boot", "net", 2, "6.1", (), {})
+
+
+def tried(doors: dict[str, tuple[str, ...]], seconds: float = 0.2) -> Found:
+    members = tuple(
+        Member(name, "lo", f"127.0.0.{number}", 65536) for number, name in enumerate(doors, 1)
+    )
+    net = Network("lo", "127.0.0.0/8", "ethernet", 1e9, "declared", members)
+    fabric = Fabric(tuple(node(name) for name in doors), (), (net,))
+    reach = Reach("test", tuple(Door(name, prefix) for name, prefix in doors.items()))
+    return try_out(reach, fabric, (net,), seconds, keep=lambda name, raw: None)
+
+
+def test_nodes_try_each_other_and_what_they_find_is_theirs() -> None:
+    found = tried({"localhost": (), "c2": ()})
+    small = [ping for ping in found.pings if ping.payload_bytes == 56]
+    if not small:
+        pytest.skip(f"no ping here: {found.untried}")
+    assert {(p.source, p.target, p.received) for p in small} == {
+        ("localhost", "c2", 5), ("c2", "localhost", 5),
+    }  # fmt: skip
+    assert {look.addresses[:1] for look in found.lookups if look.name == "localhost"} == {
+        ("127.0.0.1",)
+    }
+    assert all(clock.low_s <= 0.001 and clock.high_s >= -0.001 for clock in found.clocks)
+    assert all(clock.high_s - clock.low_s < 2 for clock in found.clocks)
+    assert preflight_of(Fabric((), (), ()), found).pings == found.pings
+
+
+def test_a_remote_shell_hands_the_words_on_as_they_are() -> None:
+    """As ssh does, the far side's shell reads one line."""
+    door = Door("it's $(odd)", ("sh", "-c"), remote_shell=True)
+    fabric = Fabric((node(door.node),), (), ())
+    found = try_out(Reach("test", (door,)), fabric, (), 0.1, keep=lambda name, raw: None)
+    assert found.untried == {}
+    assert [(look.name, look.addresses) for look in found.lookups] == [(door.node, ())]
+
+
+def test_a_node_that_cannot_be_asked_is_told_of_and_the_others_stand() -> None:
+    found = tried({"localhost": (), "gone": ("false",)})
+    assert "gone could not be reached" in found.untried["ping"]
+    assert "gone" in found.untried["counters"]
+    assert [clock.node for clock in found.clocks] == ["localhost"]
+
+
+def test_hostile_words_stay_data(tmp_path: Path) -> None:
+    target = tmp_path / "made"
+    words = [f"$(touch {target})", f"`touch {target}`", f"'; touch {target}; '", "a\nb", "*", "-x"]
+    argv = ["sh", "-s", "--", "0.1", "3"]
+    for word in words:
+        argv += ["name", word, "address", word, "ping", "1", "56", "0", "0", word, word]
+    with SCRIPT.open("rb") as script:
+        done = subprocess.run(argv, stdin=script, capture_output=True, text=True, timeout=30)
+    assert done.stdout.endswith("== end\n")
+    assert not target.exists()
+    assert done.stdout.count("\n== name ") == len(words)
+
+
+def test_what_does_not_end_is_ended_in_time(tmp_path: Path) -> None:
+    """A name server that is away, here a getent that sleeps."""
+    slow = tmp_path / "getent"
+    slow.write_text("#!/bin/sh\nexec sleep 30\n")
+    slow.chmod(0o755)
+    argv = ["env", f"PATH={tmp_path}:/usr/bin:/bin", "sh", "-s", "--", "0.1", "1", "name", "c1"]
+    began = time.monotonic()
+    with SCRIPT.open("rb") as script:
+        done = subprocess.run(argv, stdin=script, capture_output=True, text=True, timeout=25)
+    assert time.monotonic() - began < 1 + REST_S
+    assert done.stdout.endswith("== end\n")
+    assert "== name" not in done.stdout
+
+
+def test_the_sum_of_many_echoes_is_kept() -> None:
+    argv = ["sh", "-s", "--", "0", "9", "ping", "20", "56", "0", "0", "127.0.0.1", "127.0.0.1"]
+    with SCRIPT.open("rb") as script:
+        done = subprocess.run(argv, stdin=script, capture_output=True, text=True, timeout=30)
+    echoed = parse_trials("c1", done.stdout, {0: 20}).echoes[0]
+    if isinstance(echoed, Skipped):
+        assert "no ping program" in echoed.reason, echoed
+        pytest.skip(echoed.reason)
+    assert (echoed.sent, echoed.received) == (20, 20)
+
+
+#: Answers every ping in 9 ms, and the third time a large one is asked for in 1 ms.
+SLOW_PING = """#!/bin/sh
+case "$*" in *'-s 65000'*) ;; *) echo '5 packets transmitted, 5 received'
+    echo 'rtt min/avg/max/mdev = 0.1/0.1/0.1/0 ms'; exit ;; esac
+echo x >>"$0.count"
+[ "$(wc -l <"$0.count")" -gt 2 ] && ms=1 || ms=9
+echo '4 packets transmitted, 4 received'
+echo "rtt min/avg/max/mdev = $ms/$ms/$ms/0 ms"
+"""
+
+
+def test_a_large_echo_that_was_slow_by_chance_is_quick_in_the_end(tmp_path: Path) -> None:
+    ping = tmp_path / "ping"
+    ping.write_text(SLOW_PING)
+    ping.chmod(0o755)
+    door = ("env", f"PATH={tmp_path}:/usr/bin:/bin")
+    found = tried({"c1": door, "c2": door})
+    large = [one.rtt_s for one in found.pings if one.payload_bytes == 65000]
+    assert Counter(large) == {1e-3: 2, 9e-3: 2}

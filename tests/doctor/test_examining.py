@@ -1,0 +1,178 @@
+"""Clean clusters of any shape have no finding, hostile names stay data, and what follows from a
+fault is told with it."""
+
+import json
+import re
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.doctor import clusters
+from tests.doctor.clusters import clean, findings, with_interface, with_pings
+
+from fabricgauge.doctor.checks import CHECKS
+from fabricgauge.doctor.examining import chosen, examine
+from fabricgauge.doctor.fold import EXPLAINED_BY
+from fabricgauge.doctor.grouping import MOST_LINES, together
+from fabricgauge.model.errors import UsageError
+from fabricgauge.model.finding import Diagnosis, Finding, Severity
+from fabricgauge.model.preflight import Ping, Preflight, Rise
+from fabricgauge.report.interface import Setting
+from fabricgauge.report.preflight.formats import FORMATS
+
+IDS = [check.ID for check in CHECKS]
+
+
+def diagnosis(preflight: Preflight) -> Diagnosis:
+    names = tuple(node.name for node in preflight.fabric.nodes)
+    return Diagnosis(examine(preflight), names, ("eth", "ib"), 3.0, {})
+
+
+@st.composite
+def sound(draw: st.DrawFn) -> Preflight:
+    """A clean cluster with its harmless variety: sizes, times, offsets, counters, absent facts."""
+    preflight = clean(draw(st.integers(1, 6)))
+    factor = draw(st.floats(0.2, 20))
+    jitter = draw(st.floats(1.0, 2.0))
+
+    def timed(ping: Ping) -> Ping:
+        assert isinstance(ping.rtt_s, float)
+        more = jitter if ping.source < ping.target else 1.0
+        return msgspec.structs.replace(ping, rtt_s=ping.rtt_s * factor * more)
+
+    preflight = with_pings(preflight, timed) if factor * jitter < 8 else preflight
+    dropped = draw(st.sets(st.sampled_from(sorted(clusters.FACTS))))
+    inventories = tuple(
+        msgspec.structs.replace(
+            one, facts={key: value for key, value in one.facts.items() if key not in dropped}
+        )
+        for one in preflight.inventories
+    )
+    few = draw(st.integers(0, 2))
+    rises = (Rise("c1", "eth0", "rx_dropped", few, 3.0), Rise("c1", "eth0", "rx_bytes", 10**9, 3.0))
+    return msgspec.structs.replace(preflight, inventories=inventories, rises=rises)
+
+
+@given(sound())
+def test_a_sound_cluster_has_no_finding(preflight: Preflight) -> None:
+    found = findings(preflight)
+    assert not found, [(one.check, one.where, one.what) for one in found]
+
+
+@given(sound(), st.sampled_from(["eth0", "ib0"]), st.integers(1, 6))
+def test_a_planted_fault_is_the_only_finding_on_any_sound_cluster(
+    preflight: Preflight, interface: str, number: int
+) -> None:
+    node = preflight.fabric.nodes[(number - 1) % len(preflight.fabric.nodes)].name
+    found = findings(
+        with_interface(preflight, f"{node}:{interface}", carrier=False, operstate="down")
+    )
+    assert [(one.check, one.where) for one in found] == [("link", f"{node}:{interface}")]
+
+
+HOSTILE = "\x1b]0;owned\x07<script>alert(1)</script> $(reboot) `id` '; rm -rf / #\n| a | b"
+
+
+def hostile() -> Preflight:
+    """Every text that a node sends is hostile, and much is wrong."""
+    preflight = with_interface(clean(2), "c2:eth0", carrier=False, operstate=HOSTILE, mac=HOSTILE)
+    text = msgspec.json.encode(preflight).decode()
+    for name in ("c2", "ib0", "MT28908", "20.43", "performance", "4.18.0"):
+        text = text.replace(json.dumps(name), json.dumps(HOSTILE + name))
+    return msgspec.json.decode(text, type=Preflight)
+
+
+def test_hostile_names_stay_data_in_every_format() -> None:
+    found = diagnosis(hostile())
+    assert found.findings
+    for name, render in FORMATS.items():
+        shown = render(found, Setting(width=100, colour=False))
+        assert "\x1b" not in shown, name
+        assert "\x07" not in shown, name
+    markdown = FORMATS["markdown"](found, Setting())
+    assert "script" in markdown
+    assert "<script>" not in re.sub(r"`[^`]*`", "", markdown)
+
+
+def test_commands_quote_hostile_names() -> None:
+    text = msgspec.json.encode(clean(2)).decode().replace('"eth0"', '"a b;reboot"')
+    preflight = msgspec.json.decode(text, type=Preflight)
+    found = diagnosis(with_interface(preflight, "c2:a b;reboot", mtu_bytes=1500))
+    shown = FORMATS["terminal"](found, Setting(width=100))
+    assert "on c2: ip link set dev 'a b;reboot' mtu 9000" in shown
+
+
+@given(st.text(max_size=30), st.sampled_from(sorted(clusters.FACTS)))
+def test_no_fact_makes_a_check_crash(value: str, fact: str) -> None:
+    examine(clusters.with_fact(clean(2), "c1", fact, value))
+
+
+@given(st.text(max_size=20), st.text(max_size=20))
+def test_no_address_or_driver_makes_a_check_crash(text: str, other: str) -> None:
+    preflight = with_interface(clean(2), "c1:eth0", driver=text, operstate=other, mac=text)
+    examine(msgspec.structs.replace(preflight, lookups=clean(2).lookups))
+
+
+def test_only_and_skip_choose_and_refuse_what_there_is_not() -> None:
+    assert chosen(["link", "mtu"], []) == ("link", "mtu")
+    assert chosen([], ["link"]) == tuple(name for name in IDS if name != "link")
+    with pytest.raises(UsageError, match="no check 'lnik'; there is reach"):
+        chosen(["lnik"], [])
+    with pytest.raises(UsageError, match="leave no check"):
+        chosen(["link"], ["link"])
+
+
+def test_a_consequence_stands_alone_where_its_cause_is_not_looked_for() -> None:
+    dead = with_interface(clean(2), "c2:eth0", carrier=False)
+
+    def lost(ping: Ping) -> Ping:
+        return msgspec.structs.replace(ping, received=0) if ping.network == "eth" else ping
+
+    (checked,) = examine(with_pings(dead, lost), ["ping"])
+    assert [one.check for one in checked.findings] == ["ping"]
+
+
+def test_every_check_has_its_own_id_and_says_why_it_matters() -> None:
+    assert len(set(IDS)) == len(IDS)
+    for check in CHECKS:
+        assert check.TITLE
+        assert check.WHY.endswith(".")
+
+
+def test_the_table_of_causes_names_checks_and_has_no_circle() -> None:
+    assert {name for causes in EXPLAINED_BY.values() for name in causes} <= set(IDS)
+    assert set(EXPLAINED_BY) <= set(IDS)
+    for name in EXPLAINED_BY:
+        seen, below = set(), {name}
+        while below:
+            seen |= below
+            below = {cause for one in below for cause in EXPLAINED_BY.get(one, ())}
+            assert name not in below, f"{name} explains itself"
+
+
+def test_evidence_of_many_nodes_is_bounded_and_counted() -> None:
+    many = [
+        Finding("x", Severity.WARN, f"c{n}", "is odd", (f"line {n}",), "w", "r", (f"c{n}",))
+        for n in range(100)
+    ]
+    (one,) = together(many)
+    assert len(one.evidence) == MOST_LINES
+    assert one.evidence[-1] == "and 89 more such lines"
+    assert len(one.nodes) == 100
+
+
+def test_two_thousand_nodes_with_one_fault_are_looked_at_in_seconds() -> None:
+    """No check may look at each pair of nodes."""
+    few = clean(2)
+    nodes = tuple(clusters.node(n) for n in range(1, 251))
+    networks = (clusters.network(nodes, "eth", "eth0", 100e9),)
+    lookups = tuple(
+        msgspec.structs.replace(one, node=f"c{n}") for n in range(1, 251) for one in few.lookups
+    )
+    preflight = Preflight(
+        msgspec.structs.replace(few.fabric, nodes=nodes, networks=networks),
+        tuple(clusters.inventory(n) for n in range(1, 251)), (), lookups, (), (), 3.0,
+    )  # fmt: skip
+    found = findings(with_interface(preflight, "c77:eth0", mtu_bytes=1500))
+    assert [(one.check, one.where) for one in found] == [("mtu", "c77:eth0")]

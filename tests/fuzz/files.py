@@ -1,0 +1,123 @@
+"""Broken answers of trials and broken files of nodes, for the parsers that read them.
+
+``python -m tests.fuzz.files --inputs 100000 --seed 1``. Input i of a seed and a parser is always
+the same one. Exit status 1 if anything is wrong.
+"""
+
+import argparse
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from random import Random
+
+from tests.fuzz.mutations import FIXTURES, Lines, broken
+
+from fabricgauge.configure.exports_file import exported, fsid_of, lowest_free_fsid
+from fabricgauge.configure.hosts import corrected
+from fabricgauge.configure.limits import with_memlock
+from fabricgauge.discover.labelled import by_node
+from fabricgauge.discover.parse_trials import parse_trials
+from fabricgauge.model.errors import ProbeError
+
+EXPORTS = b"""/home *(rw,no_subtree_check,fsid=10,no_root_squash)
+/opt/ohpc/pub *(ro,no_subtree_check,fsid=11) 10.0.0.0/8(rw,fsid=0)
+"/opt/with space" \\
+    c[1-9](ro,fsid=12)  # a comment
+/install -sync,fsid=root @nodes(ro) fe80::/64(rw,fsid=58c52ba0-a1b2-4d3f)
+"""
+HOSTS = b"""127.0.0.1 localhost
+10.77.0.11 c1 c1-net1 # first
+10.77.0.12\tc2   c2-net1
+::1 localhost6 ip6-localhost
+"""
+LIMITS = b"""# /etc/security/limits.conf
+*               soft    core            0
+@student        hard    nproc           20
+*  -  memlock  65536
+# End of file
+"""
+LABELLED = b"c1: eth0 up\nc2: eth0 down\nc[3-4]: both\n"
+
+
+def _trials(text: str) -> None:
+    with suppress(ProbeError):
+        parse_trials("c1", text, {0: 5})
+
+
+def _exports(text: str) -> None:
+    free = lowest_free_fsid(text)
+    assert free > 0
+    assert free not in {fsid_of(one) for one in exported(text)}
+
+
+def _hosts(text: str) -> None:
+    wanted = {"c1": "10.77.0.11", "c2": "10.77.0.99"}
+    once = corrected(text, wanted)
+    assert corrected(once, wanted) == once
+
+
+def _limits(text: str) -> None:
+    once = with_memlock(text, "unlimited")
+    assert with_memlock(once, "unlimited") == once
+
+
+def _labelled(text: str) -> None:
+    by_node(text, ("c1", "c2"))
+    by_node(text)
+
+
+#: A parser by its name: what it must stand, and what it is given broken.
+PARSERS: dict[str, tuple[Callable[[str], None], tuple[bytes, ...]]] = {
+    "trials": (_trials, ()),
+    "exports": (_exports, (EXPORTS,)),
+    "hosts": (_hosts, (HOSTS,)),
+    "limits": (_limits, (LIMITS,)),
+    "labelled": (_labelled, (LABELLED,)),
+}
+
+
+@cache
+def recorded(name: str) -> tuple[Lines, ...]:
+    own = PARSERS[name][1]
+    texts = own or tuple(p.read_bytes() for p in sorted((FIXTURES / name).glob("*.out")))
+    return tuple(text.splitlines(keepends=True) for text in texts)
+
+
+def input_of(name: str, seed: int, number: int) -> str:
+    random = Random(f"{name}:{seed}:{number}")  # noqa: S311
+    return broken(random, recorded(name)).decode("utf-8", "replace")
+
+
+def faults(name: str, seed: int, inputs: int) -> dict[int, str]:
+    """By input what is wrong with its reading."""
+    found: dict[int, str] = {}
+    for number in range(inputs):
+        try:
+            PARSERS[name][0](input_of(name, seed, number))
+        except Exception as error:
+            frame = traceback.extract_tb(error.__traceback__)[-1]
+            place = f"{Path(frame.filename).name}:{frame.lineno}"
+            found[number] = f"{type(error).__name__}: {error} at {place}"[:300]
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--inputs", type=int, default=100_000, help="for each parser")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args(arguments)
+    wrong = 0
+    for name in PARSERS:
+        found = faults(name, options.seed, options.inputs)
+        wrong += len(found)
+        sys.stdout.write(f"{name}: {options.inputs} inputs, {len(found)} faults\n")
+        for number, complaint in list(found.items())[:5]:
+            sys.stdout.write(f"    input {number}: {complaint}\n")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,61 @@
+"""What was found before the measurement stands beside the bad figure that it explains."""
+
+import msgspec
+import pytest
+from tests.judge.planted import by_rule, run, sound_launches, the, verdicts
+
+from fabricgauge.judge.foreseen import foreseen
+from fabricgauge.model.finding import Command, Finding, Severity
+from fabricgauge.model.verdict import Outcome
+
+SUBNETS = Finding(
+    "subnets", Severity.FAIL, "c2:eth0", "has interfaces in overlapping subnets",
+    ("c2:eth0 10.77.0.12/8", "c2:eth1 10.77.1.12/24"), "why", "part them", ("c2",), "",
+    (Command("c2", ("ip", "addr", "del", "10.77.0.12/8", "dev", "eth0")),),
+)  # fmt: skip
+
+
+def quoted(*findings: Finding, network: str = "net1") -> list[tuple[str, str, str]]:
+    return list(foreseen(findings, Severity.FAIL, network, ("c1", "c2")))
+
+
+def test_a_finding_about_an_end_is_quoted_with_its_command_and_evidence() -> None:
+    ((cause, remedy, evidence),) = quoted(SUBNETS)
+    assert cause.startswith("c2:eth0 has interfaces in overlapping subnets (found before")
+    assert remedy == "on c2: ip addr del 10.77.0.12/8 dev eth0"
+    assert evidence == "c2:eth0 10.77.0.12/8; c2:eth1 10.77.1.12/24"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"nodes": ("c3",)},
+        {"network": "net2"},
+        {"check": "link"},  # of an interface that is in no network
+        {"check": "names"},
+        {"check": "rate"},
+        {"severity": Severity.WARN},
+    ],
+)
+def test_what_concerns_others_or_no_stream_is_not_quoted(changes: dict[str, object]) -> None:
+    assert quoted(msgspec.structs.replace(SUBNETS, **changes)) == []
+
+
+def test_a_finding_of_the_network_is_quoted_whatever_its_nodes() -> None:
+    assert quoted(msgspec.structs.replace(SUBNETS, network="net1", nodes=("c9",)))
+
+
+def test_a_run_that_passes_is_not_accused_by_what_was_found_before() -> None:
+    passing = msgspec.structs.replace(run(), preflight=(SUBNETS,))
+    assert {one.outcome for one in by_rule(verdicts(passing), "fraction")} == {Outcome.PASS}
+    assert all("overlapping" not in one.cause for one in verdicts(passing))
+
+
+@pytest.mark.parametrize("severity", [Severity.FAIL, Severity.WARN])
+def test_a_low_figure_has_the_finding_as_its_likely_cause(severity: Severity) -> None:
+    found = msgspec.structs.replace(SUBNETS, severity=severity)
+    low = msgspec.structs.replace(run(sound_launches(0.35)), preflight=(found,))
+    verdict = the(verdicts(low), "fraction", Outcome.FAIL)
+    assert "overlapping subnets" in verdict.cause
+    assert verdict.remedy.startswith("on c2: ip addr del")
+    assert any("10.77.1.12/24" in line for line in verdict.evidence)

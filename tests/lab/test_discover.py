@@ -1,0 +1,43 @@
+"""A survey of a lab's nodes, with names that no administrator would give."""
+
+import pytest
+from tests.lab.conftest import MakeLab, on
+
+from fabricgauge.app.survey import concluded, surveyed
+from fabricgauge.lab.reach import declared_networks, reach
+from fabricgauge.report.discovery.formats import FORMATS
+
+pytestmark = pytest.mark.lab
+
+#: What the kernel allows in 15 signs: all but blanks, slash and colon.
+NAMES = ('a"<b>$(x)', "e\x1b[31m", "`id`;'")
+
+
+def test_hostile_names_of_interfaces_are_data_everywhere(make_lab: MakeLab) -> None:
+    state = make_lab()
+    for name in NAMES:
+        on(state, "c1", "ip", "link", "add", "name", name, "type", "bridge")
+    kept: dict[str, str] = {}
+    found, fabric = surveyed(
+        reach(state), declared_networks(state),
+        keep=lambda node, raw, trouble: kept.__setitem__(node, raw),
+    )  # fmt: skip
+    assert fabric.unreached == ()
+    names = {one.name for one in fabric.nodes[0].interfaces}
+    assert {*NAMES} <= names
+    for name in NAMES:
+        assert found[0].facts[f"net.ipv4.conf.{name}.rp_filter"].isdigit()
+    assert [network.name for network in fabric.networks] == ["net1"]
+    both = concluded(found, fabric)
+    text, html = (FORMATS[name](both, True) for name in ("terminal", "html"))
+    assert "\x1b" not in text + html
+    assert "<b>$(x)" not in html
+    assert all("== end" in raw for raw in kept.values())
+
+
+def test_a_whole_survey_of_a_node_in_a_lab_has_no_trouble(make_lab: MakeLab) -> None:
+    state = make_lab()
+    found, fabric = surveyed(reach(state), declared_networks(state))
+    assert [one.troubles for one in found] == [(), ()]
+    (like,) = concluded(found, fabric).classes
+    assert (len(like.nodes), like.oddities, like.splits) == (2, (), ())

@@ -1,0 +1,51 @@
+"""A plan of which each pair of nodes can be a job of its own."""
+
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabricgauge.model.plan import Case, Plan, PlannedLaunch, Stopping
+from fabricgauge.plan.pair_jobs import by_pair, pair_plan
+
+CASE = Case("all_pairs_latency/8", "all_pairs_latency", 8, 1, 0, 1, 0.1)
+TEMPLATE = Plan(
+    "quick", Stopping(0.01, 0.95), False,
+    (
+        PlannedLaunch(1, "10.0.0.0/24", "10.0.0.0/24", ("0", "1"), (CASE,)),
+        PlannedLaunch(2, "loopback:0", None, ("0", "0"), (CASE,)),
+    ),
+)  # fmt: skip
+
+
+def names(count: int) -> tuple[str, ...]:
+    return tuple(f"c{number}" for number in range(1, count + 1))
+
+
+@given(st.integers(2, 40))
+def test_every_pair_has_one_job(count: int) -> None:
+    plan = pair_plan(TEMPLATE, names(count))
+    pairs = by_pair(plan.launches)
+    assert len(pairs) == count * (count - 1) // 2
+    assert len({frozenset(pair) for pair in pairs}) == len(pairs)
+    numbers = [launch.number for launch in plan.launches]
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+@given(st.integers(3, 40), st.integers(1, 5))
+def test_each_node_meets_as_many_partners_as_were_asked_for(count: int, partners: int) -> None:
+    pairs = by_pair(pair_plan(TEMPLATE, names(count), partners).launches)
+    met = Counter(node for pair in pairs for node in pair)
+    wanted = min(partners, count - 1)
+    assert max(met.values()) <= wanted
+    assert min(met.values(), default=0) >= wanted - count % 2
+
+
+def test_what_one_node_does_alone_is_measured_once_with_the_first_pair() -> None:
+    plan = pair_plan(TEMPLATE, names(4))
+    alone = [one for one in plan.launches if len(set(one.nodes)) == 1]
+    assert [one.network for one in alone] == [f"loopback:{alone[0].nodes[0]}"]
+    first, *others = by_pair(plan.launches).values()
+    assert [len(first), *{len(one) for one in others}] == [2, 1]
+    left = by_pair([one for one in plan.launches if one.number > 3])
+    assert len(left) == 4

@@ -1,0 +1,63 @@
+"""A plan as a page and as JSON."""
+
+import json
+import unicodedata
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.configure.sample import drafted, network, wish
+
+from fabricgauge.configure.interface import plan
+from fabricgauge.model.configuration import Configuration, Step, Verification
+from fabricgauge.model.finding import Command
+from fabricgauge.report.configuration import document, render
+
+
+def test_a_step_is_shown_with_its_commands_checks_and_undoing() -> None:
+    command = Command("c1", ("tee", "--", "/a b"), "one\ntwo\n")
+    checks = (
+        Verification(Command("", ("look",)), "x\n", patience_s=5.0),
+        Verification(Command("", ("look",)), "y", absent=True),
+        Verification(Command("", ("test",)), ""),
+    )
+    step = Step("Do it", "because", (command,), checks, (), "cannot be undone", "reboot")
+    done = Step("Done", "because", (), (), (), fulfilled="seen")
+    page = render(Configuration("ip", (), (done, step), ("a note",)))
+    assert page == (
+        "Plan by ip: 1 step to make, 1 already so\n"
+        "\n"
+        "\n"
+        "  2. Do it   [only with --consent reboot]\n"
+        "     why    because\n"
+        "     run    c1$ tee -- '/a b'\n"
+        "              | one\n"
+        "              | two\n"
+        "     check  head$ look   → shows x within 5 s\n"
+        "            → does not show y\n"
+        "     check  head$ test   → ends with 0\n"
+        "     undo   cannot be undone\n"
+        "\n"
+        "Already so\n"
+        "    1. Done: seen\n"
+        "\n"
+        "Notes\n"
+        "  - a note\n"
+    )
+
+
+@given(st.text(max_size=20), st.text(max_size=20))
+def test_no_text_of_a_plan_moves_the_terminal(one: str, two: str) -> None:
+    command = Command(one or "c1", (one, two), two)
+    step = Step(one, two, (command,), (Verification(command, two),), (command,), one, two)
+    page = render(Configuration(one, (), (step,), (two,)))
+    hidden = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+    assert not hidden & {unicodedata.category(sign) for sign in page.replace("\n", "")}
+    page.encode()
+
+
+def test_json_has_the_whole_plan() -> None:
+    found = json.loads(document(plan(drafted(wish("netplan", network())))))
+    assert (found["format"], found["version"]) == ("fabricgauge-configuration", "1.0")
+    commands = [command for step in found["steps"] for command in step["commands"]]
+    assert any("60-fabricgauge-net40.yaml" in command["argv"][-1] for command in commands)
+    assert found["wanted"][0]["ports"][0]["interface"] == "enp97s0"
