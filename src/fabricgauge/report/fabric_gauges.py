@@ -6,6 +6,7 @@ from typing import get_args
 
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.pairs import PairAnalysis, Part
+from fabricgauge.report.fabric_words import kind, unsure
 
 #: A collector that reads more series than this from one file is slowed down by it.
 MOST_NODES = 1024
@@ -14,9 +15,15 @@ Labelled = tuple[dict[str, str], float]
 
 
 def named(judged: Judged) -> Iterator[Labelled]:
-    """How many of each part are named at fault: also 0, so that a series never vanishes."""
+    """How many of each part are named at fault: also 0, so that a series never vanishes.
+
+    Those that a verdict only suspects are not counted: nobody is to be woken for them.
+    """
+    doubted = unsure(judged)
     for one in judged.fabric.analyses:
-        counts = Counter(found.part for found in one.findings if found.explanation == "fault")
+        counts = Counter(
+            found.part for found in one.findings if kind(one, found, doubted) == "FAULT"
+        )
         for part in get_args(Part):
             yield {**_labels(one), "part": part}, counts[part]
 

@@ -93,10 +93,15 @@ def findings(judged: Judged) -> tuple[Named, ...]:
     """Everything that is named, faults before oversubscription, the largest effect first."""
     found = [(analysis, one) for analysis in judged.fabric.analyses for one in analysis.findings]
     found.sort(key=lambda pair: (pair[1].explanation != "fault", -abs(pair[1].effect)))
-    unsure = {
+    doubted = unsure(judged)
+    return tuple(_named(analysis, one, doubted) for analysis, one in found)
+
+
+def unsure(judged: Judged) -> set[str]:
+    """The subjects of verdicts that confirm nothing."""
+    return {
         verdict.subject for verdict in judged.verdicts if verdict.outcome is Outcome.INCONCLUSIVE
     }
-    return tuple(_named(analysis, one, unsure) for analysis, one in found)
 
 
 def heading(found: Sequence[Named]) -> str:
@@ -178,7 +183,7 @@ def who(part: Part, names: Sequence[str]) -> str:
     return _SLOW[part].format(*padded)
 
 
-def _named(analysis: PairAnalysis, one: Finding, unsure: Collection[str]) -> Named:
+def _named(analysis: PairAnalysis, one: Finding, doubted: Collection[str]) -> Named:
     low, high = sorted((one.low, one.high))
     pairs = "pair" if one.affected == 1 else "pairs"
     return Named(
@@ -189,21 +194,22 @@ def _named(analysis: PairAnalysis, one: Finding, unsure: Collection[str]) -> Nam
         interval=f"{change(low)} to {change(high)}",
         q=f"q < {_LEAST_Q:g}" if one.q < _LEAST_Q else f"q = {one.q:.2g}",
         affected=f"explains {one.affected:,} {pairs}",
-        kind=_kind(analysis, one, unsure),
+        kind=kind(analysis, one, doubted),
         evidence=one.evidence,
     )
 
 
-def _kind(
-    analysis: PairAnalysis, one: Finding, unsure: Collection[str]
+def kind(
+    analysis: PairAnalysis, one: Finding, doubted: Collection[str]
 ) -> Literal["FAULT", "SUSPECTED", "PROPERTY"]:
+    """What a finding is, where ``doubted`` are the subjects whose verdicts confirm nothing."""
     if one.explanation != "fault":
         return "PROPERTY"
     # A node's direction is judged together with what else that node does.
     parts = ENDS if one.part in ENDS else (one.part,)
     network = named(analysis.matrix.network or None)
     subjects = {f"{network}, {called(part, one.names)}" for part in parts}
-    return "SUSPECTED" if subjects & set(unsure) else "FAULT"
+    return "SUSPECTED" if subjects & set(doubted) else "FAULT"
 
 
 def _conspicuous(analysis: PairAnalysis, one: Suspect) -> Conspicuous:
