@@ -78,7 +78,11 @@ def test_completeness_quotes_why_the_launch_ended() -> None:
     verdict = planted.the(given, "completeness", Outcome.INCONCLUSIVE)
     assert "c2:eth0 lost its link" in verdict.summary
     assert "launch 3" in verdict.summary
+    assert verdict.remedy.endswith("fabricgauge check --resume RUN")
     assert overall(given) is Outcome.INCONCLUSIVE
+    submitted = msgspec.structs.replace(run, command=("fabricgauge", "submit", "-N", "2"))
+    remedy = planted.the(planted.verdicts(submitted), "completeness", Outcome.INCONCLUSIVE).remedy
+    assert remedy.endswith("fabricgauge submit --resume RUN")
 
 
 def test_errors_warn_and_name_node_and_interface() -> None:

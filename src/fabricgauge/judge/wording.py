@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 
 from fabricgauge.model.measurement import Pattern
+from fabricgauge.model.run import Run
 
 #: What each pattern does, as a reader would say it.
 PATTERNS: dict[Pattern, str] = {
@@ -29,6 +30,12 @@ PATTERNS: dict[Pattern, str] = {
 
 _BINARY = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+
+
+def resume(run: Run) -> str:
+    """The command that measures what a run has left: its own verb's."""
+    verb = "submit" if run.command[1:2] == ("submit",) else "check"
+    return f"fabricgauge {verb} --resume RUN"
 
 
 def size(message_bytes: int) -> str:

@@ -10,14 +10,12 @@ from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict
 ID = "completeness"
 TITLE = "Everything that was planned was measured"
 
-_REMEDY = "mend what the launch says, then measure the rest: fabricgauge check --resume RUN"
-
 
 def judge(context: Context) -> tuple[Verdict, ...]:
-    return tuple(_judge(subject) for subject in context.subjects)
+    return tuple(_judge(context, subject) for subject in context.subjects)
 
 
-def _judge(subject: Subject) -> Verdict:
+def _judge(context: Context, subject: Subject) -> Verdict:
     if subject.imported:
         return imported.judge(ID, subject)
     planned = sum(len(case_names(launch)) for launch in subject.planned)
@@ -36,7 +34,7 @@ def _judge(subject: Subject) -> Verdict:
         + (f"; {ends[0]}" if ends else ""),
         figure, threshold, (*ends, *_reasons(subject)),
         ends[0] if ends else "the cases themselves failed",
-        _REMEDY,
+        f"mend what the launch says, then measure the rest: {wording.resume(context.run)}",
     )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ TITLE = "Every interface has a live link"
 
 def judge(context: Context) -> tuple[Verdict, ...]:
     return tuple(
-        _changed(subject) or _judge(context.run.fabric, subject.network)
+        _changed(context, subject) or _judge(context.run.fabric, subject.network)
         for subject in context.subjects
         if not isinstance(subject.network, Skipped) and not subject.imported
     )
@@ -68,7 +68,7 @@ def _kind(change: str) -> _Kind:
     return next((one for one in _KINDS if any(w in change for w in one.words)), _KINDS[-1])
 
 
-def _changed(subject: Subject) -> Verdict | None:
+def _changed(context: Context, subject: Subject) -> Verdict | None:
     """What a broken launch found changed: it decides until the rest was measured after all."""
     changes = tuple(dict.fromkeys(c for one in subject.launches for c in one.ended.changes))
     if not changes:
@@ -83,7 +83,7 @@ def _changed(subject: Subject) -> Verdict | None:
         evidence=changes,
         cause=kind.cause,
         remedy=kind.remedy
-        + ("" if mended else "; then measure the rest: fabricgauge check --resume RUN"),
+        + ("" if mended else f"; then measure the rest: {wording.resume(context.run)}"),
     )  # fmt: skip
 
 

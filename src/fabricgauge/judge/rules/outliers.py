@@ -31,7 +31,6 @@ _GROUP = (
 )
 _BUSY = "other work on the nodes, which accounts for it"
 _QUIET = "end other work on the nodes, then make a new check of those that are named"
-_AGAIN = "measure it again: fabricgauge check --resume RUN, or a new check of the named nodes"
 
 
 def judge(context: Context) -> tuple[Verdict, ...]:
@@ -81,13 +80,14 @@ def _fault(
             *(cause.evidence for cause in likely if cause.evidence),
         ),
         cause=_BUSY if look.excuse else likely[0].cause if likely else _cause(worst),
-        remedy=_remedy(look, likely),
+        remedy=_remedy(context, look, likely),
     )
 
 
-def _remedy(look: SecondLook, likely: tuple[causes.Cause, ...]) -> str:
+def _remedy(context: Context, look: SecondLook, likely: tuple[causes.Cause, ...]) -> str:
     if not look.confirmed:
-        return _QUIET if look.excuse else _AGAIN
+        again = f"{wording.resume(context.run)}, or a new check of the named nodes"
+        return _QUIET if look.excuse else f"measure it again: {again}"
     if likely:
         return likely[0].remedy
     return _GROUP if look.finding.part == "group" else _LOOK[look.finding.quantity]
