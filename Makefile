@@ -6,6 +6,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 # Intel MPI and its IMB have file names of MPICH: an environment of their own, for tests.
 IMPI   := .venv-impi
+# A package index may stumble.
+export PIP_RETRIES := 10
+export PIP_DEFAULT_TIMEOUT := 60
 # Two at a time: much of a test is waiting. Those of one file share what they bring up.
 PYTEST := $(BIN)/pytest -n 2 --dist loadfile
 # Tests of what is measured have the machine to themselves.
@@ -13,7 +16,7 @@ PYTEST_ALONE := $(BIN)/pytest -m alone
 
 # Debian packages: what the main job needs, what the tests need besides, what the benchmarks need.
 RUN_PACKAGES  := iproute2 util-linux g++
-TEST_PACKAGES := clang cmake chromium ethtool iperf3 iputils-ping libmpich-dev libnm0 \
+TEST_PACKAGES := busybox clang cmake chromium ethtool iperf3 iputils-ping libmpich-dev libnm0 \
                  libopenmpi-dev libsimgrid-dev mpich munge netpipe-mpich2 netpipe-openmpi \
                  netpipe-tcp netplan.io openmpi-bin openssh-client openssh-server perftest \
                  shellcheck slurm-client slurmctld slurmd

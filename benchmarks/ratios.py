@@ -32,8 +32,11 @@ def spread(values: Sequence[float]) -> Spread:
     """How the values lie; there must be at least one."""
     if len(values) == 1:
         return Spread(1, *([values[0]] * 5))
-    lower, middle, upper = statistics.quantiles(values, n=4, method="inclusive")
-    return Spread(len(values), min(values), lower, middle, upper, max(values))
+    least, middle, most = min(values), statistics.median(values), max(values)
+    lower, _, upper = statistics.quantiles(values, n=4, method="inclusive")
+    # Interpolating between neighbouring floats may round past either.
+    lower, upper = min(max(lower, least), middle), max(min(upper, most), middle)
+    return Spread(len(values), least, lower, middle, upper, most)
 
 
 def in_turn(

@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 from benchmarks.tables import heading, table
@@ -27,6 +28,8 @@ from fabricgauge.report.formats import report
 SIZES = (8, 128, 1024)
 REPEATS = 5
 LIMIT_S = 60.0
+#: A browser that lives longer hangs.
+LONGEST_S = 600.0
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 #: Two frames after the event the pixels are on the screen.
@@ -121,20 +124,23 @@ def browser() -> Iterator[Any]:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         started = subprocess.Popen(
             ["bash", "-c", 'exec "$0" "$@" 3<&"$IN" 4>&"$OUT"', program, "--headless",
-             "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-component-update",
-             "--disable-background-networking", "--disable-sync", "--window-size=1280,900",
-             f"--user-data-dir={profile}", "--remote-debugging-pipe"],
+             "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+             "--disable-component-update", "--disable-background-networking", "--disable-sync",
+             "--window-size=1280,900", f"--user-data-dir={profile}", "--remote-debugging-pipe"],
             env={**os.environ, "IN": str(from_us[0]), "OUT": str(to_us[1])},
             pass_fds=(from_us[0], to_us[1]), stderr=subprocess.DEVNULL,
         )  # fmt: skip
         os.close(from_us[0])
         os.close(to_us[1])
         with os.fdopen(from_us[1], "wb") as sent, os.fdopen(to_us[0], "rb") as heard:
+            hung = Timer(LONGEST_S, started.kill)
+            hung.start()
             try:
                 yield _talker(sent, heard)
             finally:
                 started.terminate()
-                started.wait(10)
+                started.wait()
+                hung.cancel()
 
 
 def _talker(sent: Any, heard: Any) -> Any:

@@ -39,15 +39,15 @@ def test_output_and_exit_status_are_kept() -> None:
 
 def test_wait_ends_when_a_descendant_that_left_holds_the_output() -> None:
     script = "echo before; echo trouble >&2; setsid sleep 15 & sleep 60"
-    done = process.run(["sh", "-c", script], timeout_s=0.5)
+    done = process.run(["sh", "-c", script], timeout_s=3)
     assert done.timed_out
-    assert done.wall_s < 10
+    assert done.wall_s < 12
     assert (done.stdout, done.stderr) == ("before\n", "trouble\n")
 
 
 def test_last_words_of_a_program_that_is_ended_are_kept() -> None:
     script = "trap 'echo ended; exit 7' TERM; echo before; sleep 60 & wait"
-    done = process.run(["sh", "-c", script], timeout_s=0.5)
+    done = process.run(["sh", "-c", script], timeout_s=3)
     assert (done.stdout, done.exit_code, done.timed_out) == ("before\nended\n", 7, True)
 
 

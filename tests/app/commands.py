@@ -17,7 +17,7 @@ Lab = Callable[..., str]
 SHORT = ("--patterns", "latency,bandwidth", "--sizes", "8,64K,1MiB", "--case-budget", "0.4")
 
 
-def fabricgauge(*argv: str, timeout_s: float = 300, **env: str) -> subprocess.CompletedProcess[str]:
+def fabricgauge(*argv: str, timeout_s: float = 600, **env: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [PROGRAM, *argv], capture_output=True, text=True, timeout=timeout_s,
         env={**os.environ, **env}, check=False,

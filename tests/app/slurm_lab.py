@@ -52,7 +52,7 @@ def slurm_lab(word: str, nodes: int = 3) -> Iterator[LabState]:
 
 
 def on_head(
-    slurm: LabState, *words: str, timeout_s: float = 300
+    slurm: LabState, *words: str, timeout_s: float = 600
 ) -> subprocess.CompletedProcess[str]:
     """The program with these words, on the lab's head."""
     return subprocess.run(

@@ -1,11 +1,12 @@
 """The main job over real namespaces, real TCP and a real MPI.
 
 Machines that run tests are busy, so these assert what was proved and named, not speeds.
-A healthy lab must never FAIL; that it passes is shown on the quietest of three tries.
+A healthy lab must never FAIL; that it passes is shown on the first quiet one of six tries.
 """
 
 import json
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,7 +18,7 @@ pytestmark = [pytest.mark.lab, pytest.mark.engine, pytest.mark.alone]
 
 def test_a_healthy_lab_passes_and_its_path_is_proved(check: Callable[..., Checked]) -> None:
     tries = []
-    for _ in range(3):
+    for _ in range(6):
         checked = check("--lab", *SHORT)
         tries.append(checked)
         assert checked.outcomes("placement") == {"PASS"}
@@ -25,6 +26,7 @@ def test_a_healthy_lab_passes_and_its_path_is_proved(check: Callable[..., Checke
         assert "FAIL" not in {verdict["outcome"] for verdict in checked.verdicts}
         if checked.status == 0:
             break
+        time.sleep(10)
     assert tries[-1].status == 0, tries[-1].text
     assert not tries[-1].path.name.endswith(".partial")
     report = json.loads((tries[-1].path / "report.json").read_text())

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.app.commands import PROGRAM, SHORT, Checked, until
-from tests.app.slurm_lab import chosen, slurm_lab, until_nothing_is_left
-from tests.lab.conftest import on
+from tests.app.slurm_lab import chosen, ranks, slurm_lab, until_nothing_is_left
 
 from fabricgauge.lab.reach import entry
 from fabricgauge.lab.state import LabState
@@ -26,7 +25,7 @@ def slurm() -> Iterator[LabState]:
 def check(slurm: LabState, root: Path, *words: str, nodes: int = 2) -> Checked:
     command = ("salloc", "-Q", f"-N{nodes}", str(PROGRAM), "check", "-o", str(root), *words)
     done = subprocess.run(
-        [*entry(slurm, "head"), *command], capture_output=True, text=True, timeout=300, check=False
+        [*entry(slurm, "head"), *command], capture_output=True, text=True, timeout=600, check=False
     )
     return Checked(done, root)
 
@@ -81,7 +80,7 @@ def test_an_interrupted_check_leaves_no_step_behind(
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
     ) as running:  # fmt: skip
         until(lambda: bool(list(tmp_path.glob("*/raw/launch-01-1/stdout.jsonl"))), 60, "a launch")
-        until(lambda: "fabricgauge-eng" in on(slurm, "head", "ps", "-A"), 60, "ranks")
+        until(lambda: "fabricgauge-eng" in ranks(tmp_path), 60, "ranks")
         os.killpg(running.pid, signal.SIGINT)
         _, said = running.communicate(timeout=60)
     assert "check --resume" in said

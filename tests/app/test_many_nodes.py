@@ -111,7 +111,7 @@ def test_a_link_cut_in_mid_tournament_is_told_and_nothing_is_lost(
     tmp_path: Path,
 ) -> None:
     name = lab("--nodes", "4")
-    child = start("--lab", name, *ALL_PAIRS)
+    child = start("--lab", name, *ALL_PAIRS, "--launches", "3")
 
     def begun() -> bool:
         return any(

@@ -29,6 +29,7 @@ rate = "1G"
 """
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("mpi", [None, "openmpi"])
 def test_nodes_behind_ssh_are_proved_and_judged(mpi: str | None, lab: Lab, tmp_path: Path) -> None:
     (tmp_path / "fabricgauge").mkdir()

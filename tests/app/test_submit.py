@@ -61,7 +61,7 @@ def job_state(slurm: LabState, job: str) -> str:
 def measuring(run: Path) -> None:
     """Wait until the first launch has results."""
     results = run / "raw" / "launch-01-1" / "stdout.jsonl"
-    until(lambda: results.exists() and "latency/8" in results.read_text(), 60, "results")
+    until(lambda: results.exists() and "latency/8" in results.read_text(), 150, "results")
 
 
 @pytest.mark.parametrize("launcher", ["slurm", "srun"])
@@ -90,7 +90,8 @@ def test_many_nodes_and_a_second_job_for_whoever_is_suspected(
         lab(slurm, "heal")
     assert len(jobs(RunDirectory(checked.path))) == 2, checked.text
     assert "c3" in checked.words("outliers"), checked.text
-    assert checked.outcomes("outliers") <= {"FAIL", "INCONCLUSIVE"}
+    # Others may be conspicuous on a busy machine: that is a WARN, and names nobody.
+    assert checked.outcomes("outliers") & {"FAIL", "INCONCLUSIVE"}
 
 
 def test_each_pair_can_be_a_job_of_its_own(slurm: LabState, tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ def needs(program: str) -> None:
         pytest.skip(f"{program} is not installed")
 
 
+@pytest.mark.alone
 def test_iperf3_is_proved_and_judged_in_both_directions(check: Callable[..., Checked]) -> None:
     needs("iperf3")
     checked = check("--lab", "--tool", "iperf3", "--streams", "3")

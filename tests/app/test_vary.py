@@ -17,7 +17,7 @@ FEW = ("--patterns", "latency", "--sizes", "8,1K", "--case-budget", "0.05", "--l
 def compared(root: Path, lab: str, *words: str) -> tuple[int, dict, str]:  # type: ignore[type-arg]
     """Exit status, the JSON document, and what was said besides."""
     where = ("--lab", lab, "-o", str(root), "--format", "json")
-    done = fabricgauge("compare", *where, *words, timeout_s=400)
+    done = fabricgauge("compare", *where, *words, timeout_s=800)
     return done.returncode, json.loads(done.stdout) if done.stdout else {}, done.stderr
 
 

@@ -147,7 +147,7 @@ from fabricgauge.model.reach import Door, Reach
 def keep(node, raw):
     print("first", flush=True)
 
-hang = "sleep 60" if sys.argv[1] == "stays" else "setsid sleep 5 & sleep 60"
+hang = "sleep 60" if sys.argv[1] == "stays" else "setsid sleep 20 & sleep 60"
 hung = tuple(Door(f"n{number}", ("sh", "-c", hang)) for number in range(3))
 discover(Reach("test", (Door("n9", ("true",)), *hung)), (), timeout_s=20.0, keep=keep)
 """
@@ -166,9 +166,15 @@ def test_an_interrupt_ends_the_probes_at_once(grandchild: str) -> None:
         begun = time.monotonic()
         asking.send_signal(signal.SIGINT)
         asking.wait(timeout=30)
-        assert time.monotonic() - begun < 6
-    time.sleep(0.1)  # what was killed may take a moment to vanish
-    assert not any(argv[:2] == [b"sleep", b"60"] for argv in carrying(mark))
+        assert time.monotonic() - begun < 15
+    give_up = time.monotonic() + 10
+    while sleeping(mark) and time.monotonic() < give_up:
+        time.sleep(0.1)  # what was killed may take a moment to vanish
+    assert not sleeping(mark)
+
+
+def sleeping(mark: str) -> bool:
+    return any(argv[:2] == [b"sleep", b"60"] for argv in carrying(mark))
 
 
 def carrying(mark: str) -> list[list[bytes]]:

@@ -30,10 +30,12 @@ LATER = (
 
 def test_this_machine_s_own_counters_are_read() -> None:
     script = resources.files("fabricgauge.discover").joinpath("counters.sh").read_text()
-    done = subprocess.run(["sh", "-s"], input=script, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["sh", "-s"], input=script, capture_output=True, text=True, check=True, timeout=60
+    )
     found = parse_counters("here", done.stdout)
-    assert "lo" in found.interfaces
-    assert found.interfaces["lo"].tx_bytes == found.interfaces["lo"].rx_bytes
+    # Whatever loopback sends it receives; one file is read after the other.
+    assert 0 <= found.interfaces["lo"].tx_bytes - found.interfaces["lo"].rx_bytes < 1 << 24
     assert len(found.processors) > 1
     assert found.uptime_s > 0
 

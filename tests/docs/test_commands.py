@@ -21,6 +21,7 @@ READ = (
     *(ROOT / "docs/how-to").glob("*.md"),
 )
 LONGEST_S = 400
+MEASURING = frozenset({"check", "compare", "doctor", "submit"})
 RUN_DIRECTORY = (ROOT / "docs/reference/run-directory.md").read_text(encoding="utf-8")
 
 
@@ -143,7 +144,17 @@ def reader(tmp_path: Path) -> Iterator[Reader]:
     someone.leave()
 
 
-@pytest.mark.parametrize("page", READ, ids=name)
+def measures(page: Path) -> bool:
+    """Whether a page has something judged that is measured between namespaces."""
+    doing = steps(page.read_text(encoding="utf-8"))
+    argvs = [argv for step in doing if isinstance(step, Commands) for argv in step.argvs]
+    return any(argv[1] in MEASURING and "--lab" in argv for argv in argvs)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(one, marks=[pytest.mark.alone] * measures(one), id=name(one)) for one in READ],
+)
 def test_the_pages_commands_end_as_it_says(page: Path, reader: Reader) -> None:
     doing = list(steps(page.read_text(encoding="utf-8")))
     reader.follow(doing)

@@ -29,6 +29,19 @@ def test_a_path_that_takes_no_full_packet_is_named_by_the_node_that_all_fail_wit
     assert "frag needed" in found.evidence[0]
 
 
+def test_whole_packets_that_the_twin_of_an_address_got_prove_nothing() -> None:
+    (address,) = {
+        ping.source_ip for ping in clean().pings if (ping.source, ping.network) == ("c4", "eth")
+    }
+
+    def shared(ping: Ping) -> Ping:
+        if (ping.source, ping.network) == ("c3", "eth"):
+            return msgspec.structs.replace(ping, source_ip=address)
+        return ping
+
+    assert not findings(with_pings(unwhole(clean(), "c3"), shared))
+
+
 def test_a_lossy_path_is_not_taken_for_a_small_mtu() -> None:
     def lossy(ping: Ping) -> Ping:
         if ping.network == "eth" and "c3" in (ping.source, ping.target):

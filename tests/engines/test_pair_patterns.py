@@ -26,6 +26,9 @@ pytestmark = pytest.mark.engine
 BYTES = 1000
 WINDOW = 4
 
+#: More ranks than processors may need long for a case.
+PATIENT = ("--grace", "60")
+
 #: Who sends to whom among how many: neighbours, backwards, and apart.
 PLACES = [(2, 0, 1), (2, 1, 0), (3, 2, 0), (4, 1, 3), (8, 7, 2)]
 
@@ -67,7 +70,7 @@ def test_every_pattern_brings_its_data_intact(
     engine: Engine, ranks: int, origin: int, target: int
 ) -> None:
     cases = list(every_case(origin, target))
-    found = measured(engine, ranks, cases, "--check-data")
+    found = measured(engine, ranks, cases, "--check-data", *PATIENT)
     assert [(one.pattern, one.epoch) for one in found] == [(c.pattern, c.epoch) for c in cases]
     for one in found:
         assert (one.status, one.reason) == ("ok", ""), one.case
@@ -78,7 +81,7 @@ def test_every_pattern_brings_its_data_intact(
 
 
 def test_every_pattern_counts_what_it_sends(engine: Engine) -> None:
-    for one in measured(engine, 2, list(every_case(0, 1))):
+    for one in measured(engine, 2, list(every_case(0, 1)), *PATIENT):
         assert one.status == "ok"
         window = 1 if one.pattern in LATENCY_PATTERNS else WINDOW
         assert one.sample_payload_bytes == one.message_bytes * window
@@ -95,7 +98,7 @@ def test_threads_are_measured_where_mpi_allows_them(
         for pattern in ("threads_latency", "threads_bandwidth")
         for threads in (1, 2)
     ]
-    found = measured(engine, ranks, cases, "--thread-multiple", *options)
+    found = measured(engine, ranks, cases, "--thread-multiple", *options, *PATIENT)
     for one, threads in zip(found, (1, 2, 1, 2), strict=True):
         assert (one.status, one.reason, one.threads) == ("ok", "", threads)
         assert one.data_check.ok, one.data_check.detail

@@ -5,11 +5,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from tests.lab.conftest import MakeLab, marked, on
+from tests.lab.slurm_jobs import until
 
 from fabricgauge.lab import up as up_module
 from fabricgauge.lab.down import down
@@ -23,6 +23,11 @@ from fabricgauge.model.errors import LabError
 pytestmark = pytest.mark.lab
 
 FABRICGAUGE = [sys.executable, "-c", "from fabricgauge.cli.main import main; main()"]
+
+
+def sleeps(child: "subprocess.Popen[bytes]") -> bool:
+    """Whether what was started through a node's door has become its last command."""
+    return Path(f"/proc/{child.pid}/comm").read_text() == "sleep\n"
 
 
 def test_nodes_have_names_addresses_and_mounts_of_their_own(make_lab: MakeLab) -> None:
@@ -112,7 +117,7 @@ def test_down_ends_what_runs_on_the_nodes_and_nothing_else(make_lab: MakeLab) ->
     state, neighbour = make_lab(), make_lab()
     argv = [*reach(state).doors[0].prefix, "sleep", "60"]
     with subprocess.Popen(argv) as sleeper:
-        time.sleep(0.2)
+        until(lambda: sleeps(sleeper), "it sleeps on the node")
         assert down(state.name)
         assert sleeper.wait(5) == -signal.SIGKILL
     assert not marked(state.token)
@@ -128,14 +133,13 @@ def test_down_works_when_holders_were_killed(make_lab: MakeLab, victim: str) -> 
     holders = {"switch": state.switch, **{node.name: node.holder for node in state.nodes}}
     argv = [*reach(state).doors[0].prefix, "sleep", "60"]
     with subprocess.Popen(argv) as orphan:
-        time.sleep(0.2)
+        until(lambda: sleeps(orphan), "it sleeps on the node")
         for name, holder in holders.items():
             if victim in (name, "all"):
                 os.kill(holder.pid, signal.SIGKILL)
-        time.sleep(0.1)
-        (found,) = status(state.name)
-        assert not found.standing
-        assert found.dead == (tuple(holders) if victim == "all" else (victim,))
+        dead = tuple(holders) if victim == "all" else (victim,)
+        until(lambda: status(state.name)[0].dead == dead, f"{dead} are dead")
+        assert not status(state.name)[0].standing
         if victim != "switch":
             refused = subprocess.run([*reach(state).doors[0].prefix, "true"], check=False)
             assert refused.returncode == 255

@@ -113,6 +113,7 @@ def test_nothing_is_left_when_a_daemon_does_not_start(
     monkeypatch.setattr(cluster, "_READY_TIMEOUT_S", patience_s)
     monkeypatch.setattr(cluster, "slurm_conf", lambda *words: f"{slurm_conf(*words)}{setting}\n")
     monkeypatch.setattr(view, "munge_works", lambda _: True)
+    monkeypatch.setattr(view, "present", lambda _: frozenset())
     with pytest.raises(LabError, match=message) as raised:
         make_lab(slurm=True)
     assert "\n" not in str(raised.value)

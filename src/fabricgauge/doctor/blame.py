@@ -1,7 +1,9 @@
 """Pairs of nodes that fail → who is at fault."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
+
+from fabricgauge.model.preflight import Ping
 
 Pair = tuple[str, str]
 
@@ -12,6 +14,14 @@ LEAST_PAIRS = 2
 def pair(one: str, other: str) -> Pair:
     """The pair's name, whichever of them came first."""
     return (one, other) if one <= other else (other, one)
+
+
+def twins(pings: Iterable[Ping]) -> list[str]:
+    """Nodes that send from another's address: answers to one of them reach the other."""
+    senders: dict[str, set[str]] = defaultdict(set)
+    for ping in pings:
+        senders[ping.source_ip].add(ping.source)
+    return sorted({node for nodes in senders.values() if len(nodes) > 1 for node in nodes})
 
 
 def concerns(who: tuple[str, ...], name: Pair) -> bool:

@@ -67,7 +67,10 @@ def _build(mpi: Mpi, force: bool, compiler: str) -> Engine:
         return found
     with workshop() as folder:
         program = _compile(mpi.mpicxx, folder, env)
-        return keep(Engine(program, mpi, identity, FLAGS, version), program)
+        # Somebody else may have built the same meanwhile, and be running it.
+        return (None if force else kept(identity)) or keep(
+            Engine(program, mpi, identity, FLAGS, version), program
+        )
 
 
 def _calling(mpi: Mpi, compiler: str) -> dict[str, str]:

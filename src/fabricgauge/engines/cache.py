@@ -56,8 +56,10 @@ def workshop() -> Iterator[Path]:
         yield Path(folder)
 
 
-def keep(engine: Engine, program: Path) -> Engine:
-    """Put a built program in its place and return the engine with its final path.
+def keep(engine: Engine, program: Path, *beside: Path) -> Engine:
+    """Put a built program, and files that lie beside it, in their place.
+
+    Returns the engine with its final path.
 
     Two builds of the same identity may end at the same time: either is as good.
     """
@@ -67,6 +69,8 @@ def keep(engine: Engine, program: Path) -> Engine:
     try:
         whole.chmod(0o755)
         program.rename(whole / PROGRAM)
+        for file in beside:
+            file.rename(whole / file.name)
         (whole / DESCRIPTION).write_bytes(msgspec.json.encode(placed, enc_hook=str))
         _replace(whole, final)
     finally:

@@ -45,15 +45,20 @@ def simulated_engine() -> Engine:
     mpi = find_simgrid()
     compiler = _asked(mpi.mpicxx, "-compiler-version").splitlines()[0]
     identity = _identity(mpi, compiler)
-    engine = kept(identity)
-    if engine and (engine.path.parent / SIMULATED_LIBRARY).exists():
+    engine = _whole(identity)
+    if engine:
         return engine
     with workshop() as folder:
         library = _compile_library(folder)
         program = _compile_engine(mpi.mpicxx, folder)
-        engine = keep(Engine(program, mpi, identity, FLAGS, compiler), program)
-        library.replace(engine.path.parent / SIMULATED_LIBRARY)
-    return engine
+        # Somebody else may have built the same meanwhile, and be running it.
+        engine = Engine(program, mpi, identity, FLAGS, compiler)
+        return _whole(identity) or keep(engine, program, library)
+
+
+def _whole(identity: str) -> Engine | None:
+    engine = kept(identity)
+    return engine if engine and (engine.path.parent / SIMULATED_LIBRARY).exists() else None
 
 
 def find_simgrid() -> Mpi:

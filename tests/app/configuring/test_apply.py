@@ -92,10 +92,10 @@ def test_links_and_owners_of_a_file_stay(tmp_path: Path) -> None:
 
 def test_a_verification_may_take_its_time(tmp_path: Path) -> None:
     late = tmp_path / "late"
-    slowly = sh('(sleep 1; touch "$1") >/dev/null 2>&1 &', str(late))
+    slowly = sh('(sleep 3; touch "$1") >/dev/null 2>&1 &', str(late))
     there = Command("", ("test", "-e", str(late)))
     steps = [
-        Step("t", "r", (slowly,), (Verification(there, "", patience_s=s),), ()) for s in (0, 9)
+        Step("t", "r", (slowly,), (Verification(there, "", patience_s=s),), ()) for s in (0, 30)
     ]
     assert made(tmp_path, steps[0])[0] == 1
     late.unlink(missing_ok=True)

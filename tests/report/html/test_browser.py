@@ -25,6 +25,7 @@ def opened(page: str, folder: Path, *options: str) -> subprocess.CompletedProces
     return subprocess.run(
         [
             str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
+            "--disable-dev-shm-usage",
             "--disable-background-networking", "--disable-component-update", "--disable-sync",
             f"--user-data-dir={folder / 'profile'}", "--window-size=1280,2400",
             "--virtual-time-budget=10000", "--enable-logging=stderr", *options, file.as_uri(),

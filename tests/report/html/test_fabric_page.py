@@ -128,8 +128,13 @@ def test_every_plot_is_drawn_when_it_comes_near(page: str, tmp_path: Path) -> No
 
     if CHROMIUM is None:
         pytest.skip("no chromium on PATH")
-    seen = opened(page, tmp_path, "--dump-dom", "--window-size=1280,9000")
-    drawn = seen.stdout.count('class="bk-Figure"')
+    # A browser that is short of processors may end before it has shown what it drew.
+    for number in range(3):
+        (folder := tmp_path / str(number)).mkdir()
+        seen = opened(page, folder, "--dump-dom", "--window-size=1280,9000")
+        drawn = seen.stdout.count('class="bk-Figure"')
+        if drawn >= 6:
+            break
     unfolded = seen.stdout.count('class="plot')
     assert 6 <= drawn <= unfolded
     assert "could not be drawn" not in seen.stdout.split('id="plots"')[0]

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from fabricgauge.doctor.blame import Pair, blamed, concerns, pair
+from fabricgauge.doctor.blame import Pair, blamed, concerns, pair, twins
 from fabricgauge.doctor.places import End, ends
 from fabricgauge.doctor.wording import listed
 from fabricgauge.model.absence import Skipped
@@ -49,12 +49,20 @@ def _odd(end: End, usual: int, other: End) -> Finding:
 
 
 def _lost(preflight: Preflight, every: tuple[End, ...]) -> Iterator[Finding]:
-    """Whole echoes of the full MTU that all vanish where no small one does."""
+    """Whole echoes of the full MTU that all vanish where no small one does.
+
+    Of two nodes with one address, whichever a neighbour remembers gets the answers: they
+    prove nothing.
+    """
     places = {(end.network.name, end.seen.name): end.where for end in every}
     for network in preflight.fabric.networks:
         pings = [ping for ping in preflight.pings if ping.network == network.name]
-        small = _small(pings)
-        whole = [p for p in pings if p.whole and p.sent and small.get(pair(p.source, p.target))]
+        small, twice = _small(pings), twins(pings)
+        whole = [
+            p for p in pings
+            if p.whole and p.sent and small.get(pair(p.source, p.target))
+            and not {p.source, p.target} & set(twice)
+        ]  # fmt: skip
         failed: dict[Pair, bool] = {}
         for ping in whole:
             name = pair(ping.source, ping.target)

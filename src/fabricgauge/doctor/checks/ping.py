@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from fabricgauge.doctor.blame import Pair, blamed, concerns, pair
+from fabricgauge.doctor.blame import Pair, blamed, concerns, pair, twins
 from fabricgauge.doctor.places import ends
 from fabricgauge.doctor.wording import duration, listed
 from fabricgauge.model.absence import Skipped
@@ -64,7 +64,7 @@ def _by_pair(pings: list[Ping]) -> dict[Pair, list[Ping]]:
 def _lost(network: str, pings: list[Ping], where: dict[str, str]) -> Iterator[Finding]:
     pairs = _by_pair(pings)
     failed = {name: any(p.received < p.sent for p in own) for name, own in pairs.items()}
-    for who in blamed(failed, _twins(pings)):
+    for who in blamed(failed, twins(pings)):
         own = [
             ping
             for name, some in pairs.items()
@@ -72,14 +72,6 @@ def _lost(network: str, pings: list[Ping], where: dict[str, str]) -> Iterator[Fi
             for ping in some
         ]
         yield _loss(network, who, own, where)
-
-
-def _twins(pings: list[Ping]) -> list[str]:
-    """Nodes that send from another's address: answers to one of them reach the other."""
-    senders: dict[str, set[str]] = defaultdict(set)
-    for ping in pings:
-        senders[ping.source_ip].add(ping.source)
-    return sorted({node for nodes in senders.values() if len(nodes) > 1 for node in nodes})
 
 
 def _loss(network: str, who: tuple[str, ...], own: list[Ping], where: dict[str, str]) -> Finding:
