@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,6 +20,21 @@ def test_node_sets_expand_and_exclude() -> None:
 def test_a_bad_node_set_is_a_usage_error(text: str) -> None:
     with pytest.raises(UsageError):
         nodes.expand(text)
+
+
+@pytest.mark.parametrize(
+    "name", ["x'$(touch {})'", "x;touch {}", "x&touch {}", "x\ntouch {}", "-x"]
+)
+@pytest.mark.parametrize("where", ["@{}", "@local:{}", "c1,@{}", "c[1-2]!@x[1&{}"])
+def test_no_group_is_a_command(where: str, name: str, tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    with pytest.raises(UsageError):
+        nodes.expand(where.format(name.format(mark)))
+    assert not mark.exists()
+
+
+def test_blanks_around_operators_are_nothing() -> None:
+    assert nodes.expand(" c[1-3] ! c2 , d1 ") == ("c1", "c3", "d1")
 
 
 def test_excluding_everything_says_so() -> None:

@@ -20,6 +20,14 @@ _NOT_UNDERSTOOD = (
 #: separate hosts and their slots on the command lines of MPI launchers.
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,252}")
 
+#: Node sets and groups with ranges, operators between them. ClusterShell puts the name of a
+#: group into a command of the site's that a shell runs (groups.conf(5), ``map``), so that nothing
+#: else may be in it; an operator never is, since brackets hold digits alone.
+_SET = re.compile(r"(?:[A-Za-z0-9_.@:*?-]|\[[0-9,/-]*\]|[,!&^])*")
+_AROUND_OPERATORS = re.compile(r" *([,!&^]) *")
+#: A group's name that the command would take for an option.
+_OPTION = re.compile(r"[@:]-")
+
 
 def expand(nodelist: str, exclude: str = "") -> tuple[str, ...]:
     """The nodes of ``nodelist`` without those of ``exclude``, each once, in ClusterShell's order.
@@ -56,6 +64,12 @@ def checked(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _parse(text: str, option: str) -> NodeSet:
+    text = _AROUND_OPERATORS.sub(r"\1", text.strip())
+    if not _SET.fullmatch(text) or _OPTION.search(text):
+        raise UsageError(
+            f"{option} {text!r:.300}: names hold letters, digits, '.', '_' and '-' alone; write it"
+            " as c[1-4] or @rack1, for example"
+        )
     if "@" in text:
         add_sources()
     try:
