@@ -40,6 +40,13 @@ def test_arms_take_turns_and_each_is_a_run(lab: Lab, tmp_path: Path) -> None:
     assert (directory / "report.html").exists()
 
 
+def test_a_variable_that_pinning_sets_is_no_factor(lab: Lab, tmp_path: Path) -> None:
+    name = lab()
+    status, _, said = compared(tmp_path, name, *FEW, "--vary", "env:UCX_NET_DEVICES=eth0,lo")
+    assert (status, "--unpinned" in said) == (2, True), said
+    assert not list(tmp_path.iterdir())
+
+
 def test_variables_and_bindings_reach_the_ranks_as_data(lab: Lab, tmp_path: Path) -> None:
     hostile = "$(touch x) ;'\""
     words = ("--vary", f"env:HARMLESS=plain,{hostile}", "--vary", "bind=none,core")

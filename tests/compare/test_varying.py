@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fabricgauge.compare import varying
 from fabricgauge.compare.varying import Column, from_figures, least_blocks
 from fabricgauge.model.varied import Factor
 from fabricgauge.plan.design import design
@@ -46,6 +47,52 @@ def test_eight_blocks_cannot_tell_five_levels_apart() -> None:
     logs = np.zeros((5, 8, 2)) + np.arange(5)[:, None, None]
     logs += 1e-9 * np.random.default_rng(1).standard_normal(logs.shape)
     assert from_figures(made, COLUMNS, logs, tolerance=0.0).finding == "undecided"
+
+
+def of_two(change: float, noise: float, blocks: int = 10) -> np.ndarray:
+    """Logarithms of two arms of which the second is longer by ``change``."""
+    logs = noise * np.random.default_rng(1).standard_normal((2, blocks, 2))
+    logs[1] += np.log1p(change)
+    return logs
+
+
+@pytest.mark.parametrize(
+    ("change", "noise", "tolerance", "finding"),
+    [
+        (0.0, 0.001, 0.0, "no difference"),
+        (0.0, 0.02, 0.0, "no difference"),
+        (0.06, 0.06, 0.0, "undecided"),  # -0.4 to +15 %: not clear, and not little
+        (0.0, 0.02, 0.01, "undecided"),  # little, and perhaps more than was allowed
+    ],
+)
+def test_no_difference_is_said_of_what_surely_differs_by_little(
+    change: float, noise: float, tolerance: float, finding: str
+) -> None:
+    made = design(factors(2), 10, seed=1)
+    assert from_figures(made, COLUMNS, of_two(change, noise), tolerance).finding == finding
+
+
+def test_a_size_that_one_arm_never_has_leaves_it_undecided() -> None:
+    made, logs = design(factors(2), 10, seed=1), of_two(0.0, 0.001)
+    logs[1, :, 1] = np.nan
+    assert from_figures(made, COLUMNS, logs, 0.0).finding == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("change", "finding", "unbelieved"),
+    [
+        (0.0, "no difference", "undecided"),
+        (-0.5, "different", "undecided"),
+        (0.5, "worse", "worse"),
+    ],
+)
+def test_arms_that_are_not_believed_decide_nothing_but_worse(
+    change: float, finding: str, unbelieved: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(varying, "figures", lambda *_: (COLUMNS, of_two(change, 0.001)))
+    made = design(factors(2), 10, seed=1)
+    assert varying.varied(made, (), 0.0).finding == finding
+    assert varying.varied(made, (), 0.0, believed=False).finding == unbelieved
 
 
 @pytest.mark.parametrize("blocks", [1, 8])

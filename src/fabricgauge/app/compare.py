@@ -97,10 +97,10 @@ def cautions(run: Run) -> tuple[str, ...]:
     """What makes a run's figures doubtful, or less than they seem."""
     broken = "" if run.complete else "the run was broken off: what it lacks is not compared"
     virtual = "measured in a lab: the figures describe this machine" if run.fabric.virtual else ""
-    return tuple(one for one in (*_invalid(run), broken, virtual) if one)
+    return tuple(one for one in (*invalid(run), broken, virtual) if one)
 
 
-def _invalid(run: Run) -> tuple[str, ...]:
+def invalid(run: Run) -> tuple[str, ...]:
     """Figures that describe another path are not worth comparing, and this says so."""
     verdicts = judge(run, ceilings(run.fabric.networks))
     return tuple(

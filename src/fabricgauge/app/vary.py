@@ -7,7 +7,7 @@ import msgspec
 
 from fabricgauge.app import fabric_job
 from fabricgauge.app.check import concluded
-from fabricgauge.app.compare import cautions
+from fabricgauge.app.compare import cautions, invalid
 from fabricgauge.app.engine import engine_for
 from fabricgauge.app.engine_job import EngineJob, prepare
 from fabricgauge.app.measure import Bench, measure
@@ -18,12 +18,15 @@ from fabricgauge.compare.varying import varied
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import CannotRun, StoreError, UsageError
 from fabricgauge.model.pattern import TOURNAMENT_PATTERNS
+from fabricgauge.model.plan import Plan
 from fabricgauge.model.reach import Reach
 from fabricgauge.model.run import Run
 from fabricgauge.model.varied import Design, Varied
 from fabricgauge.plan.design import AS_IT_IS, ENVIRONMENT
 from fabricgauge.plan.fabric_plan import ALL_PATTERNS, FabricWanted
 from fabricgauge.plan.plan import Wanted
+from fabricgauge.run.stacks.interface import is_pinned
+from fabricgauge.run.stacks.table import stack_of
 from fabricgauge.store.run_directory import PARTIAL, RunDirectory
 from fabricgauge.store.run_files import About, load
 
@@ -47,11 +50,27 @@ def begin(
     for arm in design.arms:
         own, engine = _site_of(design, arm, site, mpi, progress)
         run = RunDirectory.create(directory.path)
-        jobs.append(_prepared(each, own, engine, run, progress))
+        job = _prepared(each, own, engine, run, progress)
+        _require_heeded(design, engine, job.plan)
+        jobs.append(job)
     folders = tuple(job.directory.identity for job in jobs)
     made = msgspec.structs.replace(design, folders=folders)
     directory.write(_DESIGN, made)
     return made, tuple(jobs)
+
+
+def _require_heeded(design: Design, engine: Engine, plan: Plan) -> None:
+    """Raises:
+    UsageError: a factor is a variable that pinning sets, so that its levels would be alike.
+    """
+    pinned = any(is_pinned(launch) for launch in plan.launches)
+    for factor in design.factors:
+        name = factor.name.removeprefix(ENVIRONMENT)
+        if pinned and name in stack_of(engine.mpi).interface_variables:
+            raise UsageError(
+                f"--vary {factor.name}: a launch on a network sets {name} itself;"
+                " add --unpinned, or vary the network with --network"
+            )
 
 
 def _of_blocks(wanted: Wanted | FabricWanted, blocks: int) -> Wanted | FabricWanted:
@@ -173,12 +192,13 @@ def run(
         progress.trouble(str(error))
     complete = not interrupted and not any(job.left() for job in jobs)
     runs = tuple(load(job.directory) for job in jobs)
+    believed = complete and not any(invalid(each) for each in runs)
     told = (
         f"{', '.join(levels)}: {note}"
         for levels, each in zip(design.arms, runs, strict=True)
         for note in (*cautions(_whole(each, complete)), *_later(each))
     )
-    found = varied(design, runs, tolerance, tuple(dict.fromkeys(told)))
+    found = varied(design, runs, tolerance, tuple(dict.fromkeys(told)), believed=believed)
     try:
         directory.write("varied.json", found)
     except StoreError as error:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("-w", "--nodelist", metavar="NODES", help="Nodes, e.g. c[1-2] or @group.")
+@click.option("-w", "--nodelist", metavar="NODES", help="Nodes, e.g. c[1-2], @group or ^FILE.")
 @click.option("-x", "--exclude", metavar="NODES", help="Nodes to leave out.")
 @click.option(
     "--lab",

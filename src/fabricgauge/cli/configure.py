@@ -22,7 +22,7 @@ _LAB = "lab"
 
 @click.command()
 @click.argument("file", required=False, type=click.Path(path_type=Path))
-@click.option("-w", "--nodelist", metavar="NODES", help="Nodes, e.g. c[1-2] or @group.")
+@click.option("-w", "--nodelist", metavar="NODES", help="Nodes, e.g. c[1-2], @group or ^FILE.")
 @click.option("-x", "--exclude", metavar="NODES", help="Nodes to leave out.")
 @click.option(
     "--lab",

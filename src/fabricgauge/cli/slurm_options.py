@@ -19,7 +19,7 @@ _PAIRS = (
 _JOB = (
     click.option("-p", "--partition", default="", help="Partition; default: the site's."),
     click.option("-N", "--nodes", type=click.IntRange(2, 1 << 20), help="How many nodes."),
-    click.option("-w", "--nodelist", metavar="NODES", help="These nodes, e.g. c[1-2] or @group."),
+    click.option("-w", "--nodelist", metavar="NODES", help="These nodes, e.g. c[1-2], @group."),
     click.option("-x", "--exclude", metavar="NODES", help="Nodes that the job must not get."),
     click.option("-t", "--time", default="", help="Time limit; default: what the plan can take."),
     click.option("--reservation", default="", help="Reservation to run in."),

@@ -45,11 +45,23 @@ def least_blocks(factors: Sequence[Factor]) -> int:
 
 
 def varied(
-    design: Design, runs: Sequence[Run], tolerance: float, notes: Sequence[str] = ()
+    design: Design,
+    runs: Sequence[Run],
+    tolerance: float,
+    notes: Sequence[str] = (),
+    *,
+    believed: bool = True,
 ) -> Varied:
-    """The effects of each factor; ``runs`` are of the arms, in their order."""
+    """The effects of each factor; ``runs`` are of the arms, in their order.
+
+    ``believed`` is whether all arms are whole and none is INVALID: else nothing is decided, except
+    that something is worse.
+    """
     columns, logs = figures(design, runs)
-    return from_figures(design, columns, logs, tolerance, notes)
+    found = from_figures(design, columns, logs, tolerance, notes)
+    if believed or found.finding == "worse":
+        return found
+    return msgspec.structs.replace(found, finding="undecided")
 
 
 def from_figures(
@@ -184,8 +196,22 @@ def _finding(effects: Sequence[CurveEffect], tolerance: float) -> Finding:
         return "worse"
     if any(each.clear for _, each in every):
         return "different"
-    known = [one.whole for one in effects if one.whole.high - one.whole.low <= 2 * WIDEST]
-    return "no difference" if known and len(known) == len(effects) else "undecided"
+    known = effects and all(_is_small(one, tolerance) for one in effects)
+    return "no difference" if known else "undecided"
+
+
+def _is_small(one: CurveEffect, tolerance: float) -> bool:
+    """Whether a curve surely differs by little, and has every size at both levels.
+
+    Where a tolerance was given, what is worse by more is not little.
+    """
+    low, high = -WIDEST, WIDEST
+    if tolerance and one.quantity in LESS_IS_BETTER:
+        high = min(high, tolerance)
+    elif tolerance:
+        low = max(low, -tolerance)
+    within = low <= one.whole.low and one.whole.high <= high
+    return within and all(math.isfinite(each.change) for each in one.sizes)
 
 
 def _ranking(design: Design, effects: Sequence[CurveEffect]) -> tuple[tuple[str, float], ...]:

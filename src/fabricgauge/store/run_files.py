@@ -62,6 +62,13 @@ def write_found(directory: RunDirectory, fabric: Fabric, plan: Plan) -> None:
     directory.write("plan.json", plan)
 
 
+def write_facts(directory: RunDirectory, facts: dict[str, str]) -> None:
+    """What became known of the environment after the run was begun."""
+    about = directory.read("run.json", About)
+    environment = {**about.environment, **facts}
+    directory.write("run.json", msgspec.structs.replace(about, environment=environment))
+
+
 def write_plan(directory: RunDirectory, plan: Plan) -> None:
     """The plan once more, as launches were added to it."""
     directory.write("plan.json", plan)

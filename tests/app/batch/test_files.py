@@ -2,22 +2,25 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from fabricgauge.app.batch.attempts import attempts, ended
 from fabricgauge.app.batch.collect import gather
 from fabricgauge.app.batch.submit import MOST_LOOKS, await_files
+from fabricgauge.app.batch.taking import Taken
 from fabricgauge.app.site import Site
 from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.model.batch import Batch, BatchJob, Request
 from fabricgauge.model.errors import CannotRun
-from fabricgauge.model.plan import Stopping
+from fabricgauge.model.measurement import Footer
+from fabricgauge.model.plan import PlannedLaunch, Stopping
 from fabricgauge.model.reach import Reach
 from fabricgauge.model.topology import Topology
 from fabricgauge.run.batch.job_state import JobState
 from fabricgauge.store.jobs import append_job, write_batch
 from fabricgauge.store.run_directory import RunDirectory
-from fabricgauge.store.run_files import About
+from fabricgauge.store.run_files import About, Entry, append_records
 
 SITE = Site(Reach("slurm", ()), None, (), (), False, DEFAULTS, (), {})
 
@@ -37,6 +40,34 @@ def attempt(directory: RunDirectory, **files: str) -> Path:
     for name, text in {"job": "7\n", "folder": "job-1\n", "nodes": "c1\nc2\n", **files}.items():
         (folder / name).write_text(text)
     return folder
+
+
+def test_what_slurm_says_of_a_job_is_known_by_slurms_own_words(directory: RunDirectory) -> None:
+    said = (
+        "JobId=7 JobName=a b UserId=root(0) Account=physics QOS=(null) Restarts=0"
+        " TimeLimit=00:10:00 Partition=normal ReqNodeList=c9 NodeList=c[1-2] TRES=cpu=2,node=2"
+        " Features=ib&hdr OverSubscribe=NO WorkDir=/x\n"
+    )
+    attempt(directory, slurm=said)
+    (only,) = attempts(directory.path / "raw")
+    assert only.facts() == {
+        "Slurm JobId": "7", "Slurm Partition": "normal", "Slurm Account": "physics",
+        "Slurm Features": "ib&hdr", "Slurm OverSubscribe": "NO", "Slurm TimeLimit": "00:10:00",
+        "Slurm NodeList": "c[1-2]", "Slurm TRES": "cpu=2,node=2", "Slurm Restarts": "0",
+    }  # fmt: skip
+
+
+def test_a_collector_that_was_ended_in_the_middle_takes_the_rest(directory: RunDirectory) -> None:
+    folder = directory.path / "raw" / "launch-01-1"
+    folder.mkdir(parents=True)
+    lines = [f'{{"record":"footer","cases":{n},"wall_s":1.0}}' for n in range(5)]
+    (folder / "stdout.jsonl").write_text("\n".join(lines))
+    launch = PlannedLaunch(1, "net1", "10.77.0.0/24", ("c1", "c2"), ())
+    append_records(directory, [Entry(1, 1, Footer(n, 1.0)) for n in range(2)])
+    Taken(directory).take(launch, 1, folder, "")
+    Taken(directory).take(launch, 1, folder, "")
+    kept, _ = directory.read_lines("results.jsonl", msgspec.json.Decoder(Entry).decode)
+    assert [one.record for one in kept] == [Footer(n, 1.0) for n in range(5)]
 
 
 def test_files_that_come_late_are_waited_for(directory: RunDirectory) -> None:

@@ -33,6 +33,17 @@ def test_no_group_is_a_command(where: str, name: str, tmp_path: Path) -> None:
     assert not mark.exists()
 
 
+def test_a_file_may_name_the_nodes(tmp_path: Path) -> None:
+    file = tmp_path / "hosts file"
+    file.write_text("# ours\nc[1-2]\nd1 slots=4 # old\n\nd2:8\n")
+    assert nodes.expand(f"^{file}", "d2") == ("c1", "c2", "d1")
+    with pytest.raises(UsageError, match="cannot read the nodes"):
+        nodes.expand(f"^{file}.none")
+    file.write_text("c1\n$(touch x)\n")
+    with pytest.raises(UsageError, match="names hold letters"):
+        nodes.expand(f"^{file}")
+
+
 def test_blanks_around_operators_are_nothing() -> None:
     assert nodes.expand(" c[1-3] ! c2 , d1 ") == ("c1", "c3", "d1")
 

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from fabricgauge.model.command import Command
@@ -47,6 +48,8 @@ BTL = "--mca pml ob1 --mca btl tcp,self,{} --mca btl_tcp_if_include 10.77.0.0/24
 LO = "--mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include lo"
 X = "-x FABRICGAUGE_CHILD"
 RSH4, SSH5 = "--mca plm rsh --mca plm_rsh_agent", "--prtemca plm ssh --prtemca plm_ssh_agent"
+
+BESIDE_STEPS = {"SLURM_OVERLAP": "1"}
 
 EXPECTED = {
     ("mpich", "lab", "pinned"): "in head /m/bin/mpiexec -launcher ssh -launcher-exec /l/agent "
@@ -104,21 +107,24 @@ def built(stack: str, launcher: str, launch: str) -> Command:
     return command(engine, mpi, LAUNCHES[launch], REACHES[launcher], ("--check-data",))
 
 
-def words(text: str, mpi: Mpi) -> tuple[str, ...]:
+def words(text: str, mpi: Mpi, launch: str) -> tuple[str, ...]:
     """The argv: words at spaces, [a b] one word, ENGINE the engine's hostile path.
 
-    In front of that are the variables by which the MPI says what it uses.
+    In front of that are the variables by which the MPI says what it uses, and those that a
+    launch on a network does without.
     """
     outside = text.replace("]", "[").split("[")
     split = [part.split() if number % 2 == 0 else [part] for number, part in enumerate(outside)]
-    engine = ("env", *(f"{k}={v}" for k, v in STACKS[mpi.kind].tells.items()), "/e ngine/$x")
+    stack = STACKS[mpi.kind]
+    unset = [word for k in stack.contrary for word in ("-u", k) if launch != "free"]
+    engine = ("env", *unset, *(f"{k}={v}" for k, v in stack.tells.items()), "/e ngine/$x")
     found = ((*engine,) if word == "ENGINE" else (word,) for part in split for word in part)
     return tuple(word for each in found for word in each)
 
 
 @pytest.mark.parametrize("case", EXPECTED, ids="-".join)
 def test_the_command_line_is_as_written_down(case: tuple[str, str, str]) -> None:
-    assert built(*case).argv == words(EXPECTED[case], MPIS[case[0]])
+    assert built(*case).argv == words(EXPECTED[case], MPIS[case[0]], case[2])
 
 
 def test_mpich_is_kept_to_tcp_when_it_is_pinned_and_left_alone_when_not() -> None:
@@ -150,9 +156,22 @@ def test_ranks_of_srun_are_pinned_by_variables_alone() -> None:
         "OMPI_MCA_btl": "tcp,self,vader",
         "OMPI_MCA_btl_tcp_if_include": "10.77.0.0/24",
         "OMPI_MCA_osc": "pt2pt",
+        **BESIDE_STEPS,
     }
-    assert built("mpich", "srun", "pinned").env == built("mpich", "lab", "pinned").env
+    pinned = built("mpich", "lab", "pinned").env
+    assert built("mpich", "srun", "pinned").env == {**pinned, **BESIDE_STEPS}
     assert built("intelmpi", "srun", "pinned").env["FI_PROVIDER"] == "tcp"
+
+
+def test_what_contradicts_the_network_is_unset_unless_it_is_asked_for() -> None:
+    asked = (("I_MPI_OFI_PROVIDER", "tcp"),)
+    reach = msgspec.structs.replace(REACHES["lab"], variables=asked)
+    engine = Engine(Path("/engine"), MPIS["intelmpi"], "id", (), "g++")
+    argv = command(engine, engine.mpi, LAUNCHES["pinned"], reach, ()).argv
+    assert "I_MPI_OFI_PROVIDER=tcp" in argv
+    assert "-u" not in argv
+    usual = built("intelmpi", "lab", "pinned").argv
+    assert usual[usual.index("-u") + 1] == "I_MPI_OFI_PROVIDER"
 
 
 def test_hydras_proxies_are_started_without_slurms_own_pmi() -> None:

@@ -1,5 +1,6 @@
 """What the starts of a job left in the run directory."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,14 @@ from fabricgauge.run.launchers.nodes import checked
 
 #: What steps.sh puts in the place of the ends of a node's lines.
 _END_OF_LINE = "\x01"
+
+#: What of ``scontrol --oneliner show job`` bears on what is measured (scontrol(1) of Slurm 22.05).
+_FACTS = (
+    "JobId", "Partition", "QOS", "Account", "Reservation", "Features", "OverSubscribe", "TimeLimit",
+    "NodeList", "TRES", "TresPerNode", "Restarts",
+)  # fmt: skip
+_FACT = re.compile(rf"(?:^|\s)({'|'.join(_FACTS)})=(\S{{1,300}})")
+_NOTHING = frozenset({"(null)", "N/A", "None"})
 
 
 class Attempt(msgspec.Struct, frozen=True):
@@ -38,6 +47,12 @@ class Attempt(msgspec.Struct, frozen=True):
         tasks = by_task(_read(self.path / "discovered").split("\n"))
         told = ("".join(pieces).split(_END_OF_LINE) for pieces in tasks.values())
         return {lines[0].removeprefix("node "): "\n".join(lines[1:]) for lines in told}
+
+    def facts(self) -> dict[str, str]:
+        """What Slurm said of the job, for the run's environment."""
+        said = _FACT.findall(_read(self.path / "slurm"))
+        known = {name: value for name, value in reversed(said) if value not in _NOTHING}
+        return {f"Slurm {name}": known[name] for name in _FACTS if name in known}
 
     def trouble(self) -> str:
         """What the step that asked the nodes complained of."""

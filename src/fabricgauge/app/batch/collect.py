@@ -22,7 +22,7 @@ from fabricgauge.run.launch import tail
 from fabricgauge.run.stacks.interface import is_loopback
 from fabricgauge.store.jobs import jobs, read_batch
 from fabricgauge.store.run_directory import RunDirectory
-from fabricgauge.store.run_files import load, write_found, write_preflight
+from fabricgauge.store.run_files import load, write_facts, write_found, write_preflight
 
 #: How a job ends that could not even begin.
 _BROKEN = ("FAILED", "BOOT_FAIL", "NODE_FAIL")
@@ -99,6 +99,7 @@ def _begin(
         raise CannotRun(f"no network that was to be measured joins the nodes: {_seen(fabric)}")
     plan = Plan(job.profile, job.stopping, job.check_data, launches)
     write_found(directory, fabric, plan)
+    write_facts(directory, last.facts())
     write_preflight(directory, quick_findings(fabric))
 
 

@@ -15,7 +15,7 @@ from fabricgauge.model.plan import Plan, PlannedLaunch
 from fabricgauge.run.batch.job_state import JobState
 from fabricgauge.run.stacks.interface import is_loopback
 from fabricgauge.store.run_directory import RunDirectory
-from fabricgauge.store.run_files import write_found, write_preflight
+from fabricgauge.store.run_files import write_facts, write_found, write_preflight
 
 
 def gather_pairs(
@@ -43,6 +43,8 @@ def gather_pairs(
         for launch in (*pairs.launches, *_again(directory))
     )
     write_found(directory, fabric, msgspec.structs.replace(pairs, launches=launches))
+    if found:
+        write_facts(directory, found[-1].facts())
     write_preflight(directory, quick_findings(fabric))
     by_number = {launch.number: launch for launch in launches}
     taken = Taken(directory)

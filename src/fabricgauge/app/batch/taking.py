@@ -1,5 +1,6 @@
 """A launch that a job made becomes one of the run's: its records, and how it ended."""
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,14 +29,14 @@ class Taken:
 
     def __init__(self, directory: RunDirectory) -> None:
         self._directory = directory
-        self._closed, self._begun = set(_closed(directory)), set(_begun(directory))
+        self._closed, self._begun = set(_closed(directory)), Counter(_begun(directory))
 
     def take(self, launch: PlannedLaunch, attempt: int, folder: Path, why: str) -> None:
         """Take what ``folder`` holds, unless that was done; ``why`` is why it was cut short."""
         key = (launch.number, attempt)
         if key in self._closed:
             return
-        _take(self._directory, launch, attempt, folder, why, records=key not in self._begun)
+        _take(self._directory, launch, attempt, folder, why, self._begun[key])
         self._closed.add(key)
 
 
@@ -45,7 +46,7 @@ def _closed(directory: RunDirectory) -> Iterator[tuple[int, int]]:
 
 
 def _begun(directory: RunDirectory) -> Iterator[tuple[int, int]]:
-    """Launches whose records are there, though a collector was ended before it closed them."""
+    """The launch of each record: a collector may have been ended before it closed one."""
     entries, _ = directory.read_lines("results.jsonl", msgspec.json.Decoder(Entry).decode)
     return ((one.launch, one.attempt) for one in entries)
 
@@ -56,9 +57,9 @@ def _take(
     attempt: int,
     folder: Path,
     why: str,
-    *,
-    records: bool,
+    there: int,
 ) -> None:
+    """``there`` is how many of its records were taken before."""
     found, strange = [], []
     try:
         lines = (folder / "stdout.jsonl").read_text("utf-8", errors="replace").splitlines()
@@ -70,8 +71,7 @@ def _take(
             found.append(Entry(launch.number, attempt, record))
         elif record.text:
             strange.append(f"{record.text} ({record.reason})")
-    if records:
-        append_records(directory, found)
+    append_records(directory, found[there:])
     end = ended(folder, why)
     append_launch(
         directory,

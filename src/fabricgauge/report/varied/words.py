@@ -10,10 +10,10 @@ MEANING: dict[Finding, str] = {
     "worse": "some level is surely worse than the first by more than the tolerance",
     "different": "levels differ, more clearly than chance explains; none is surely worse than the"
     " first by more than the tolerance",
-    "no difference": "nothing differs more than chance explains, and every curve is known well"
-    " enough to say so",
-    "undecided": "too few blocks, or too much noise, to say whether anything differs; measure more"
-    " blocks (--launches), or on quieter nodes",
+    "no difference": "nothing differs more than chance explains, and every curve surely differs by"
+    " less than 10 %, or is worse by less than the tolerance",
+    "undecided": "too few blocks, too much noise, or an arm that is not whole or not valid: whether"
+    " anything differs cannot be said; measure more blocks (--launches), or on quieter nodes",
 }
 
 #: Effects at single sizes have no place in it.

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from pathlib import Path
 
 from ClusterShell.NodeSet import NodeSet, NodeSetException
 from ClusterShell.NodeUtils import GroupResolverError, GroupSourceError
@@ -24,6 +25,7 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,252}")
 #: group into a command of the site's that a shell runs (groups.conf(5), ``map``), so that nothing
 #: else may be in it; an operator never is, since brackets hold digits alone.
 _SET = re.compile(r"(?:[A-Za-z0-9_.@:*?-]|\[[0-9,/-]*\]|[,!&^])*")
+_SLOTS = re.compile(r":[0-9]+$|,$")
 _AROUND_OPERATORS = re.compile(r" *([,!&^]) *")
 #: A group's name that the command would take for an option.
 _OPTION = re.compile(r"[@:]-")
@@ -32,19 +34,31 @@ _OPTION = re.compile(r"[@:]-")
 def expand(nodelist: str, exclude: str = "") -> tuple[str, ...]:
     """The nodes of ``nodelist`` without those of ``exclude``, each once, in ClusterShell's order.
 
-    Groups come from ClusterShell's own configuration, and from Slurm: ``@partition:normal``,
-    ``@idle:normal``.
+    ``^FILE`` stands for the nodes that a file names, such as an MPI's host file. Groups come from
+    ClusterShell's own configuration, and from Slurm: ``@partition:normal``, ``@idle:normal``.
 
     Raises:
         UsageError: bad syntax, an unknown group, nothing left, or a name that no host can have.
     """
-    chosen = _parse(nodelist, "--nodelist")
+    chosen = _parse(_said(nodelist), "--nodelist")
     if exclude:
-        chosen.difference_update(_parse(exclude, "--exclude"))
+        chosen.difference_update(_parse(_said(exclude), "--exclude"))
     if not len(chosen):
         rest = f" once {exclude!r} is left out" if exclude else ""
         raise UsageError(f"no node is left in {nodelist!r}{rest}; name at least one with -w")
     return checked(str(name) for name in chosen)
+
+
+def _said(text: str) -> str:
+    """``text``, or what the file of ``^FILE`` says: of each line the first word, without slots."""
+    if not text.startswith("^"):
+        return text
+    try:
+        lines = Path(text[1:]).read_text("utf-8").splitlines()
+    except (OSError, ValueError) as error:
+        raise UsageError(f"cannot read the nodes in {text[1:]!r:.300}: {error}") from error
+    words = (line.partition("#")[0].split() for line in lines)
+    return ",".join(_SLOTS.sub("", word[0]) for word in words if word)
 
 
 def checked(names: Iterable[str]) -> tuple[str, ...]:

@@ -87,6 +87,9 @@ def _ways(line: str) -> tuple[str, ...]:
     return (f"libfabric {found[1]}",) if found else ()
 
 
+#: It is heeded before FI_PROVIDER, and MPI_Init fails where they disagree.
+CONTRARY = ("I_MPI_OFI_PROVIDER",)
 STACK = Stack(
-    command, _transport, "pmi2", ("FI_TCP_IFACE",), tells={"I_MPI_DEBUG": "2"}, ways=_ways
-)
+    command, _transport, "pmi2", ("FI_TCP_IFACE",),
+    contrary=CONTRARY, tells={"I_MPI_DEBUG": "2"}, ways=_ways,
+)  # fmt: skip

@@ -26,6 +26,8 @@ class Stack(msgspec.Struct, frozen=True):
     an interface's name, which differs between nodes: the rank's own program sets them.
     ``tells`` are those by which the MPI says on the ranks' standard error, or before the engine's
     first record, what carries its messages; ``ways`` takes that from such a line.
+    ``contrary`` are variables of a site beside which no network can be chosen: ranks of a launch
+    on a network do without.
     """
 
     command: Callable[[Mpi, PlannedLaunch, Reach, tuple[str, ...]], Command]
@@ -34,6 +36,7 @@ class Stack(msgspec.Struct, frozen=True):
     interface_variables: tuple[str, ...] = ()
     tells: Mapping[str, str] = MappingProxyType({})
     ways: Callable[[str], tuple[str, ...]] = lambda _line: ()
+    contrary: tuple[str, ...] = ()
 
 
 def is_loopback(launch: PlannedLaunch) -> bool:

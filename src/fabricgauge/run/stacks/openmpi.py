@@ -115,5 +115,7 @@ def _ways(line: str) -> tuple[str, ...]:
     return ucx.ways(line)
 
 
+#: ob1 has no TCP where both are set, include and exclude.
+CONTRARY = ("OMPI_MCA_btl_tcp_if_exclude",)
 TELLS = {"OMPI_MCA_btl_base_verbose": "10", **ucx.TELLS}
-STACK = Stack(command, _transport, "pmix", tells=TELLS, ways=_ways)
+STACK = Stack(command, _transport, "pmix", contrary=CONTRARY, tells=TELLS, ways=_ways)

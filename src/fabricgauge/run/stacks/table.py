@@ -1,7 +1,9 @@
 """The MPI stacks that ranks can be started with: one row each."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+
+import msgspec
 
 from fabricgauge.model.command import Command
 from fabricgauge.model.engine import Engine, Mpi
@@ -46,10 +48,23 @@ def command(
     """
     stack = stack_of(mpi)
     told = {**_telling(stack, launch), **dict(reach.variables)}
-    program = (*_variables(told), str(engine.path), *_pin(stack, launch), *engine_options)
+    without = [name for name in _contrary(stack, launch) if name not in told]
+    program = (*_variables(told, without), str(engine.path), *_pin(stack, launch), *engine_options)
     if reach.launcher == "srun":
-        return srun.command(stack, mpi, launch, reach, program)
-    return stack.command(mpi, launch, reach, program)
+        return _beside_steps(srun.command(stack, mpi, launch, reach, program))
+    made = stack.command(mpi, launch, reach, program)
+    return _beside_steps(made) if reach.launcher == "slurm" else made
+
+
+def _beside_steps(made: Command) -> Command:
+    """The same for whoever sits in a step of the job, ``srun --pty bash``, whose processors a
+    further step would wait for (srun(1), ``SLURM_OVERLAP``).
+    """
+    return msgspec.structs.replace(made, env={**made.env, "SLURM_OVERLAP": "1"})
+
+
+def _contrary(stack: Stack, launch: PlannedLaunch) -> tuple[str, ...]:
+    return stack.contrary if launch.network is not None else ()
 
 
 def _telling(stack: Stack, launch: PlannedLaunch) -> dict[str, str]:
@@ -59,9 +74,10 @@ def _telling(stack: Stack, launch: PlannedLaunch) -> dict[str, str]:
     return {name: value for name, value in stack.tells.items() if name not in os.environ}
 
 
-def _variables(variables: Mapping[str, str]) -> tuple[str, ...]:
-    """``env`` and the variables, in front of each rank's own program."""
-    words = tuple(f"{name}={value}" for name, value in variables.items())
+def _variables(variables: Mapping[str, str], without: Sequence[str]) -> tuple[str, ...]:
+    """``env`` and the variables to set and to unset, in front of each rank's own program."""
+    unset = [word for name in without for word in ("-u", name)]
+    words = (*unset, *(f"{name}={value}" for name, value in variables.items()))
     return ("env", *words) if words else ()
 
 
