@@ -53,6 +53,34 @@ def test_a_bond_or_vlan_is_not_written_down_as_an_adapter(backend: str) -> None:
         made(backend, "eth1.40", *VLAN)
 
 
+def test_a_tunnel_that_lies_upon_nothing_hides_no_bond() -> None:
+    """iproute2 prints tunl0@NONE, sit0@NONE and gre0@NONE so."""
+    with pytest.raises(UsageError, match="c1:eth1 belongs to bond0, which has the addresses"):
+        made("ip", "eth1", *BOND, link("tunl0", "ipip", link=None, master=None))
+
+
+@pytest.mark.parametrize("backend", [*SERVICES, "ip"])
+@pytest.mark.parametrize(("asked", "reply", "why"), [
+    (0, Reply(255, 'Option "-j" is unknown'), "ip -j -d addr show on c1: exit status 255"),
+    (0, Reply(0, ""), "ip -j -d addr show on c1: not what ip -j prints"),
+    (0, Reply(0, '[{"ifname":7}]'), "ip -j -d addr show on c1: not what ip -j prints"),
+    (1, Reply(255, ""), "ip -j route show on c1: exit status 255"),
+    (1, Reply(0, ""), ""),
+])  # fmt: skip
+def test_nothing_is_changed_unasked_where_the_links_are_not_known(
+    backend: str, asked: int, reply: Reply, why: str
+) -> None:
+    job = drafted(wish(backend, network(nodes=("c1",), interfaces={"c1": "eth1"})),
+                  (inventory("c1", interface("eth1")),))  # fmt: skip
+    replies = {links.questions("c1")[0]: Reply(0, json.dumps([link("eth1")])),
+               links.questions("c1")[1]: Reply(0, "[]")}  # fmt: skip
+    replies[links.questions("c1")[asked]] = reply
+    step = next(one for one in plan(msgspec.structs.replace(job, replies=replies)).steps
+                if "c1:eth1" in one.title or one.title.startswith("Give c1"))  # fmt: skip
+    assert step.consent == ("management" if why else "")
+    assert (f"not known ({why}" in step.reason) == bool(why)
+
+
 @pytest.mark.parametrize(("chosen", "there"), [("bond0", BOND), ("eth1.40", VLAN)])
 def test_ip_gives_bonds_and_vlans_addresses(chosen: str, there: tuple[Json, ...]) -> None:
     steps = [one for one in made("ip", chosen, *there).steps if not one.fulfilled]

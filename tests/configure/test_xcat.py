@@ -17,7 +17,7 @@ def answered(lsdef: dict[str, str], suffix: str = "-eth40") -> Draft:
     replies = {
         question: Reply(0, lsdef.get(question.argv[-1], ""))
         if question.argv[0] == "lsdef" else Reply(1, "")
-        for question in questions(job)
+        for question in questions(job) if question.argv[0] != "ip"
     }  # fmt: skip
     return msgspec.structs.replace(job, replies=replies)
 

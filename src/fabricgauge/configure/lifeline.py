@@ -3,7 +3,8 @@
 sshd tells a session by which address it came in (SSH_CONNECTION, ssh(1) of OpenSSH 9.2); where
 nothing came by ssh, the default route is the only sign. A change that takes that address away ends
 the plan: the connection that should carry the rest of it would be gone, and the undoing with it.
-Any other change of such an interface asks for consent.
+Any other change of such an interface asks for consent; so does every change of a node that was
+asked for its links and routes and did not tell them.
 """
 
 from collections.abc import Iterator
@@ -59,11 +60,21 @@ def _at(state: State | Skipped, ip: str) -> str:
 
 
 def asking(job: Job, port: WantedPort, step: Step) -> Step:
-    """The step, with consent if it changes an interface by which its node is reached."""
-    why = lifeline(job, port.node).interfaces.get(port.interface, "")
+    """The step, with consent if it changes an interface by which its node is reached, or one of
+    which that is not known.
+    """
+    why = lifeline(job, port.node).interfaces.get(port.interface, "") or _doubt(job, port)
     if not why or step.fulfilled:
         return step
     return msgspec.structs.replace(step, reason=f"{step.reason}; {why}", consent=CONSENT)
+
+
+def _doubt(job: Job, port: WantedPort) -> str:
+    why = links.doubt(job, port.node)
+    return why and (
+        f"what {port.interface} is part of, and whether {port.node} is reached over it, is not"
+        f" known ({why})"
+    )
 
 
 def require_kept(job: Job, step: Step) -> Step:
