@@ -13,7 +13,7 @@ import msgspec
 
 from fabricgauge.configure import links
 from fabricgauge.configure.job import Job
-from fabricgauge.configure.links import HeldRoute, Link, State
+from fabricgauge.configure.links import Link, State
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import Step, WantedPort
 from fabricgauge.model.errors import UsageError
@@ -26,7 +26,8 @@ _CAME_IN = ("sh", "-c", 'printf "%s\\n" "${SSH_CONNECTION-}"')
 
 class Lifeline(msgspec.Struct, frozen=True):
     """The address that the node is reached by and the interface that has it, empty where they are
-    not known. ``interfaces`` are all that must not be touched unasked, with a sentence on each.
+    not known. ``interfaces`` are all that must not be touched unasked, those below it as well, with
+    a sentence on each.
     """
 
     ip: str
@@ -49,7 +50,19 @@ def lifeline(job: Job, node: str) -> Lifeline:
     at = _at(state, ip)
     if at:
         found[at] = f"{node} is reached by its address {ip} on {at}"
-    return Lifeline(ip, at, found)
+    return Lifeline(ip, at, _with_below(state, found))
+
+
+def _with_below(state: State | Skipped, found: dict[str, str]) -> dict[str, str]:
+    """These interfaces and all that they rest on, however deep."""
+    every, due = dict(found), list(found)
+    while isinstance(state, State) and due:
+        name = due.pop()
+        for below in state.below(name):
+            if below not in every:
+                every[below] = f"{below} carries {name}, and {every[name]}"
+                due.append(below)
+    return every
 
 
 def _at(state: State | Skipped, ip: str) -> str:
@@ -149,12 +162,8 @@ def _came_in_by(job: Job, node: str) -> str:
 
 def _default_routes(job: Job, node: str, state: State | Skipped) -> Iterator[str]:
     if isinstance(state, State) and not isinstance(state.routes, Skipped):
-        yield from (one.dev for one in state.routes if _is_default(one))
+        yield from (dev for one in state.routes if one.dst == "default" for dev in one.devs)
         return
     inventory = job.inventory(node)
     if not isinstance(inventory, Skipped):
         yield from (one.interface for one in inventory.routes if one.destination == "default")
-
-
-def _is_default(route: HeldRoute) -> bool:
-    return route.dst == "default" and route.dev != ""

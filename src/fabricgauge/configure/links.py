@@ -77,6 +77,12 @@ class Link(msgspec.Struct, frozen=True, rename=_NAMES):
         return tuple(one for one in self.addresses if one.family == "inet" and _subnet(one))
 
 
+class NextHop(msgspec.Struct, frozen=True):
+    """One way of a route that has several."""
+
+    dev: str = ""
+
+
 class HeldRoute(msgspec.Struct, frozen=True):
     """A line of the main routing table, under iproute2's own names."""
 
@@ -88,6 +94,13 @@ class HeldRoute(msgspec.Struct, frozen=True):
     prefsrc: str = ""
     metric: int = 0
     flags: tuple[str, ...] = ()
+    #: Of a route with several ways, which then has no ``dev`` of its own.
+    nexthops: tuple[NextHop, ...] = ()
+
+    @property
+    def devs(self) -> tuple[str, ...]:
+        """Every interface that packets on this route may leave by."""
+        return tuple(dev for dev in (self.dev, *(one.dev for one in self.nexthops)) if dev)
 
 
 class State(msgspec.Struct, frozen=True):
@@ -101,6 +114,16 @@ class State(msgspec.Struct, frozen=True):
             if link.name == name:
                 return link
         return Skipped(f"there is no interface {name}")
+
+    def below(self, name: str) -> tuple[str, ...]:
+        """The interfaces of this node that ``name`` rests on: a VLAN's adapter, a bond's slaves.
+        A veth's other end carries nothing of it.
+        """
+        link = self.link(name)
+        if isinstance(link, Skipped):
+            return ()
+        upon = "" if link.kind == "veth" else link.below
+        return tuple(one.name for one in self.links if one.name == upon or one.master == name)
 
 
 def questions(node: str) -> tuple[Command, Command]:
