@@ -52,6 +52,14 @@ def test_a_postscript_with_options_is_not_added_twice() -> None:
     assert not step(plan(answered({"postscripts": like})), "Have nodes configure").fulfilled
 
 
+def test_the_interface_that_nodes_were_installed_by_is_written_with_consent_only() -> None:
+    for job in (answered({}), drafted(wish("xcat"), nodes())):
+        made = plan(job)
+        update = step(made, "Configure the interfaces of the running nodes")
+        assert update.consent == "management" and "were installed by anew" in update.reason
+        assert not [one for one in made.steps if one.consent and one is not update]
+
+
 def test_a_suffix_that_makehosts_refuses_is_refused() -> None:
     with pytest.raises(UsageError, match="no suffix with a dot, and net40 has .eth40"):
         plan(answered({}, suffix=".eth40"))
