@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from tests.configure.sample import drafted, interface, inventory, network, wish
 
-from fabricgauge.configure import links
+from fabricgauge.configure import lifeline, links
 from fabricgauge.configure.interface import Draft, plan
 from fabricgauge.configure.job import Reply
 from fabricgauge.model.configuration import Configuration
@@ -51,6 +51,34 @@ def test_a_bond_or_vlan_is_not_written_down_as_an_adapter(backend: str) -> None:
         made(backend, "bond0", *BOND)
     with pytest.raises(UsageError, match=r"c1:eth1.40 is a VLAN, .* or use the backend ip"):
         made(backend, "eth1.40", *VLAN)
+
+
+def test_a_tunnel_that_lies_upon_nothing_hides_no_bond() -> None:
+    """iproute2 prints tunl0@NONE, sit0@NONE and gre0@NONE so."""
+    with pytest.raises(UsageError, match="c1:eth1 belongs to bond0, which has the addresses"):
+        made("ip", "eth1", *BOND, link("tunl0", "ipip", link=None, master=None))
+
+
+@pytest.mark.parametrize("backend", [*SERVICES, "ip"])
+@pytest.mark.parametrize(("asked", "reply", "why"), [
+    (0, Reply(255, 'Option "-j" is unknown'), "ip -j -d addr show on c1: exit status 255"),
+    (0, Reply(0, ""), "ip -j -d addr show on c1: not what ip -j prints"),
+    (0, Reply(0, '[{"ifname":7}]'), "ip -j -d addr show on c1: not what ip -j prints"),
+    (1, Reply(255, ""), "ip -j route show on c1: exit status 255"),
+    (1, Reply(0, ""), ""),
+])  # fmt: skip
+def test_nothing_is_changed_unasked_where_the_links_are_not_known(
+    backend: str, asked: int, reply: Reply, why: str
+) -> None:
+    job = drafted(wish(backend, network(nodes=("c1",), interfaces={"c1": "eth1"})),
+                  (inventory("c1", interface("eth1")),))  # fmt: skip
+    replies = {links.questions("c1")[0]: Reply(0, json.dumps([link("eth1")])),
+               links.questions("c1")[1]: Reply(0, "[]")}  # fmt: skip
+    replies[links.questions("c1")[asked]] = reply
+    step = next(one for one in plan(msgspec.structs.replace(job, replies=replies)).steps
+                if "c1:eth1" in one.title or one.title.startswith("Give c1"))  # fmt: skip
+    assert step.consent == ("management" if why else "")
+    assert (f"not known ({why}" in step.reason) == bool(why)
 
 
 @pytest.mark.parametrize(("chosen", "there"), [("bond0", BOND), ("eth1.40", VLAN)])
@@ -111,3 +139,51 @@ def test_ipv6_is_refused_in_words() -> None:
 def test_an_address_that_is_none_breaks_nothing(bad: Json) -> None:
     held = {"family": "inet", "local": "10.10.40.9", "prefixlen": 24, "scope": "global", **bad}
     assert made("ip", "eth1", link("eth1", addr_info=[held])).steps
+
+
+Reached = tuple[str, str, str]
+
+
+def consents(backend: str, chosen: str, *there: Json, reached: Reached) -> set[str]:
+    """Of the steps that change ``chosen``; ``reached``: ssh's address, a route's name, its hops."""
+    came_in, dev, hops = reached
+    job = drafted(wish(backend, network(nodes=("c1",), interfaces={"c1": chosen}, suffix="")),
+                  (inventory("c1", interface(chosen)),))  # fmt: skip
+    ask_links, ask_routes = links.questions("c1")
+    route: Json = {"dst": "default", "dev": dev} if dev else {
+        "dst": "default", "nexthops": [{"dev": one} for one in hops.split()]}  # fmt: skip
+    replies = {
+        ask_links: Reply(0, json.dumps(there)), ask_routes: Reply(0, json.dumps([route])),
+        lifeline.question("c1"): Reply(0, f"10.1.0.9 4711 {came_in} 22\n" if came_in else "\n"),
+    }  # fmt: skip
+    steps = plan(msgspec.structs.replace(job, replies=replies)).steps
+    return {one.consent for one in steps if f"c1:{chosen}" in one.title and not one.fulfilled}
+
+
+def held(name: str, kind: str = "", **more: object) -> Json:
+    return link(name, kind, ips=("10.1.0.5/24",), **more)
+
+
+@pytest.mark.parametrize("backend", ["ip", "netplan", "network-manager"])
+@pytest.mark.parametrize("reached", [("10.1.0.5", "", ""), ("", "eth1.40", "")])
+def test_the_adapter_below_the_vlan_that_leads_in_needs_consent(
+    backend: str, reached: Reached
+) -> None:
+    vlan = (link("eth1"), held("eth1.40", "vlan", link="eth1"), link("eth2"))
+    assert consents(backend, "eth1", *vlan, reached=reached) == {"management"}
+    assert consents(backend, "eth2", *vlan, reached=reached) == {""}
+    deep = (link("eth1"), link("eth1.40", "vlan", link="eth1", master="br0"), held("br0", "bridge"))
+    assert consents(backend, "eth1", *deep, reached=("10.1.0.5", "", "")) == {"management"}
+
+
+def test_what_only_begins_or_ends_beside_the_way_in_needs_no_consent() -> None:
+    pair = (link("eth1", "veth", link="eth0"), held("eth0", "veth", link="eth1"))
+    assert consents("ip", "eth1", *pair, reached=("10.1.0.5", "", "")) == {""}
+    above = (held("eth1"), link("eth1.40", "vlan", link="eth1"))
+    assert consents("ip", "eth1.40", *above, reached=("10.1.0.5", "", "")) == {""}
+
+
+def test_every_way_of_a_default_route_needs_consent() -> None:
+    there = (link("eth1"), link("eth2"), link("eth3"))
+    for name, asked in (("eth1", "management"), ("eth2", "management"), ("eth3", "")):
+        assert consents("ip", name, *there, reached=("", "", "eth1 eth2")) == {asked}

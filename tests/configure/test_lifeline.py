@@ -85,7 +85,8 @@ def test_no_undoing_takes_away_the_address_that_ssh_came_in_by() -> None:
 @pytest.mark.parametrize("backend", FILES)
 def test_an_address_that_was_not_there_goes_with_its_file(backend: str) -> None:
     steps = todo(job(backend, {"eth0": ["10.10.1.21/24"], "eth1": []}, interface_of="eth1"))
-    assert steps[0].undo[-1].argv == ("ip", "addr", "flush", "dev", "eth1", "to", "10.10.40.21/32")
+    flush = ("ip", "addr", "flush", "dev", "eth1", "to", "10.10.40.21/32")
+    assert flush in [command.argv for command in steps[0].undo]
 
 
 def test_a_wanted_address_that_ssh_came_in_by_is_not_moved() -> None:

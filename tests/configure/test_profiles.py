@@ -1,12 +1,21 @@
 """Files of network services, read back by parsers of their formats."""
 
 import configparser
+from typing import Any
 
 import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.configure.sample import NO, answered, drafted, network, wish
+from tests.configure.sample import (
+    NO,
+    answered,
+    drafted,
+    interface,
+    inventory,
+    network,
+    wish,
+)
 
 from fabricgauge.configure.backends.netplan import document, quoted
 from fabricgauge.configure.backends.network_manager import keyfile
@@ -14,6 +23,7 @@ from fabricgauge.configure.backends.networkd import unit
 from fabricgauge.configure.interface import plan
 from fabricgauge.model.configuration import Step, Wanted, WantedPort
 from fabricgauge.model.errors import UsageError
+from fabricgauge.model.fabric import Interface
 
 PORT = WantedPort("c1", "enp97s0", "10.10.40.21", 24)
 
@@ -113,6 +123,46 @@ def test_a_file_that_was_there_is_put_back(backend: str) -> None:
     assert step.before[0].command.stdin == "old\n"
     assert step.undo[0].argv == ("cmp", "--", "-", path)  # nobody else has changed it since
     assert (step.undo[1].argv, step.undo[1].stdin) == (("tee", "--", path), "old\n")
+
+
+def back(step: Step) -> list[str]:
+    return [" ".join(one.argv) for one in step.undo if one.argv[0] == "ip"]
+
+
+def undone(backend: str, held: Interface, files: dict[tuple[str, str], str], **more: Any) -> Step:
+    """The step for an interface that is as discovery says, with these files there."""
+    one = network(nodes=("c1",), interfaces={"c1": held.name}, **more)
+    job = drafted(wish(backend, one), (inventory("c1", held),))
+    return plan(answered(job, files)).steps[0]
+
+
+@pytest.mark.parametrize("backend", FILES)
+def test_the_undoing_restores_mtu_and_link_of_an_interface_that_had_no_file(backend: str) -> None:
+    flush = "ip addr flush dev eth1 to 10.10.40.21/32"
+    on = undone(backend, interface("eth1"), {})
+    assert back(on) == [flush, "ip link set dev eth1 mtu 1500"] and not on.undo_note
+    off = undone(backend, interface("eth1", up=False), {})
+    assert back(off) == [
+        flush, "ip link set dev eth1 mtu 1500", "ip link set dev eth1 down"
+    ]  # fmt: skip
+    old = undone(backend, interface("eth1"), {("c1", FILES[backend][0]): "old\n"})
+    assert back(old) == [] and not old.undo_note  # its own file says it
+
+
+@pytest.mark.parametrize("backend", FILES)
+def test_the_undoing_restores_the_connections_of_a_large_mtu(backend: str) -> None:
+    large = undone(backend, interface("ib0", mtu=65520), {}, kind="infiniband", mtu_bytes=2044)
+    assert back(large)[1:] == [
+        "ip link set dev ib0 type ipoib mode connected", "ip link set dev ib0 mtu 65520"
+    ]  # fmt: skip
+    small = undone(backend, interface("ib0", mtu=2044), {}, kind="infiniband", mtu_bytes=65520)
+    assert "which IPoIB mode it had is not known" in small.undo_note
+
+
+@pytest.mark.parametrize("backend", FILES)
+def test_an_interface_of_which_nothing_is_known_is_noted(backend: str) -> None:
+    made = plan(answered(drafted(wish(backend), ()), {})).steps[0]
+    assert back(made) == [] and "former MTU" in made.undo_note
 
 
 @pytest.mark.parametrize("backend", ["xcat", "warewulf", "network-manager", "netplan", "networkd"])

@@ -17,7 +17,7 @@ def answered(lsdef: dict[str, str], suffix: str = "-eth40") -> Draft:
     replies = {
         question: Reply(0, lsdef.get(question.argv[-1], ""))
         if question.argv[0] == "lsdef" else Reply(1, "")
-        for question in questions(job)
+        for question in questions(job) if question.argv[0] != "ip"
     }  # fmt: skip
     return msgspec.structs.replace(job, replies=replies)
 
@@ -50,6 +50,14 @@ def test_a_postscript_with_options_is_not_added_twice() -> None:
     assert step(made, "Have nodes configure").fulfilled
     like = held.replace("confignetwork -s", "confignetwork-ours")
     assert not step(plan(answered({"postscripts": like})), "Have nodes configure").fulfilled
+
+
+def test_the_interface_that_nodes_were_installed_by_is_written_with_consent_only() -> None:
+    for job in (answered({}), drafted(wish("xcat"), nodes())):
+        made = plan(job)
+        update = step(made, "Configure the interfaces of the running nodes")
+        assert update.consent == "management" and "were installed by anew" in update.reason
+        assert not [one for one in made.steps if one.consent and one is not update]
 
 
 def test_a_suffix_that_makehosts_refuses_is_refused() -> None:

@@ -3,7 +3,8 @@
 sshd tells a session by which address it came in (SSH_CONNECTION, ssh(1) of OpenSSH 9.2); where
 nothing came by ssh, the default route is the only sign. A change that takes that address away ends
 the plan: the connection that should carry the rest of it would be gone, and the undoing with it.
-Any other change of such an interface asks for consent.
+Any other change of such an interface asks for consent; so does every change of a node that was
+asked for its links and routes and did not tell them.
 """
 
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ import msgspec
 
 from fabricgauge.configure import links
 from fabricgauge.configure.job import Job
-from fabricgauge.configure.links import HeldRoute, Link, State
+from fabricgauge.configure.links import Link, State
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import Step, WantedPort
 from fabricgauge.model.errors import UsageError
@@ -25,7 +26,8 @@ _CAME_IN = ("sh", "-c", 'printf "%s\\n" "${SSH_CONNECTION-}"')
 
 class Lifeline(msgspec.Struct, frozen=True):
     """The address that the node is reached by and the interface that has it, empty where they are
-    not known. ``interfaces`` are all that must not be touched unasked, with a sentence on each.
+    not known. ``interfaces`` are all that must not be touched unasked, those below it as well, with
+    a sentence on each.
     """
 
     ip: str
@@ -48,7 +50,19 @@ def lifeline(job: Job, node: str) -> Lifeline:
     at = _at(state, ip)
     if at:
         found[at] = f"{node} is reached by its address {ip} on {at}"
-    return Lifeline(ip, at, found)
+    return Lifeline(ip, at, _with_below(state, found))
+
+
+def _with_below(state: State | Skipped, found: dict[str, str]) -> dict[str, str]:
+    """These interfaces and all that they rest on, however deep."""
+    every, due = dict(found), list(found)
+    while isinstance(state, State) and due:
+        name = due.pop()
+        for below in state.below(name):
+            if below not in every:
+                every[below] = f"{below} carries {name}, and {every[name]}"
+                due.append(below)
+    return every
 
 
 def _at(state: State | Skipped, ip: str) -> str:
@@ -59,11 +73,21 @@ def _at(state: State | Skipped, ip: str) -> str:
 
 
 def asking(job: Job, port: WantedPort, step: Step) -> Step:
-    """The step, with consent if it changes an interface by which its node is reached."""
-    why = lifeline(job, port.node).interfaces.get(port.interface, "")
+    """The step, with consent if it changes an interface by which its node is reached, or one of
+    which that is not known.
+    """
+    why = lifeline(job, port.node).interfaces.get(port.interface, "") or _doubt(job, port)
     if not why or step.fulfilled:
         return step
     return msgspec.structs.replace(step, reason=f"{step.reason}; {why}", consent=CONSENT)
+
+
+def _doubt(job: Job, port: WantedPort) -> str:
+    why = links.doubt(job, port.node)
+    return why and (
+        f"what {port.interface} is part of, and whether {port.node} is reached over it, is not"
+        f" known ({why})"
+    )
 
 
 def require_kept(job: Job, step: Step) -> Step:
@@ -138,12 +162,8 @@ def _came_in_by(job: Job, node: str) -> str:
 
 def _default_routes(job: Job, node: str, state: State | Skipped) -> Iterator[str]:
     if isinstance(state, State) and not isinstance(state.routes, Skipped):
-        yield from (one.dev for one in state.routes if _is_default(one))
+        yield from (dev for one in state.routes if one.dst == "default" for dev in one.devs)
         return
     inventory = job.inventory(node)
     if not isinstance(inventory, Skipped):
         yield from (one.interface for one in inventory.routes if one.destination == "default")
-
-
-def _is_default(route: HeldRoute) -> bool:
-    return route.dst == "default" and route.dev != ""

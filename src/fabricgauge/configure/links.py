@@ -1,7 +1,8 @@
 """What a node's kernel has now: links, addresses and routes; pure.
 
 Source: ``ip -j -d addr`` and ``ip -j route`` of iproute2 6.1. Where they were not asked,
-discovery's interfaces stand for them, which know no broadcast address and no label.
+discovery's interfaces stand for them, which know no broadcast address and no label. What it prints
+as null, as the ``link`` of tunl0, is as if it were left out.
 """
 
 import ipaddress
@@ -10,7 +11,7 @@ from typing import TypeVar
 
 import msgspec
 
-from fabricgauge.configure.job import Job, Reply
+from fabricgauge.configure.job import Job, Reply, on
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import WantedPort
 from fabricgauge.model.fabric import Interface
@@ -76,6 +77,12 @@ class Link(msgspec.Struct, frozen=True, rename=_NAMES):
         return tuple(one for one in self.addresses if one.family == "inet" and _subnet(one))
 
 
+class NextHop(msgspec.Struct, frozen=True):
+    """One way of a route that has several."""
+
+    dev: str = ""
+
+
 class HeldRoute(msgspec.Struct, frozen=True):
     """A line of the main routing table, under iproute2's own names."""
 
@@ -87,6 +94,13 @@ class HeldRoute(msgspec.Struct, frozen=True):
     prefsrc: str = ""
     metric: int = 0
     flags: tuple[str, ...] = ()
+    #: Of a route with several ways, which then has no ``dev`` of its own.
+    nexthops: tuple[NextHop, ...] = ()
+
+    @property
+    def devs(self) -> tuple[str, ...]:
+        """Every interface that packets on this route may leave by."""
+        return tuple(dev for dev in (self.dev, *(one.dev for one in self.nexthops)) if dev)
 
 
 class State(msgspec.Struct, frozen=True):
@@ -101,6 +115,16 @@ class State(msgspec.Struct, frozen=True):
                 return link
         return Skipped(f"there is no interface {name}")
 
+    def below(self, name: str) -> tuple[str, ...]:
+        """The interfaces of this node that ``name`` rests on: a VLAN's adapter, a bond's slaves.
+        A veth's other end carries nothing of it.
+        """
+        link = self.link(name)
+        if isinstance(link, Skipped):
+            return ()
+        upon = "" if link.kind == "veth" else link.below
+        return tuple(one.name for one in self.links if one.name == upon or one.master == name)
+
 
 def questions(node: str) -> tuple[Command, Command]:
     return (
@@ -110,13 +134,22 @@ def questions(node: str) -> tuple[Command, Command]:
 
 
 def state(job: Job, node: str) -> State | Skipped:
-    """What the node answered, else what discovery saw."""
+    """What the node answered, else what discovery saw; ``doubt`` says if it answered in vain."""
     addresses, routes = (job.reply(question) for question in questions(node))
-    if not isinstance(addresses, Skipped) and addresses.exit_code == 0:
-        links = _decoded(addresses.output, tuple[Link, ...])
-        if not isinstance(links, Skipped):
-            return State(links, _routes(routes))
-    return _discovered(job, node)
+    links = _links(addresses)
+    return _discovered(job, node) if isinstance(links, Skipped) else State(links, _routes(routes))
+
+
+def doubt(job: Job, node: str) -> str:
+    """Why nobody knows what the node's interfaces are made of, or its routes, though it was asked:
+    an iproute2 without ``-j``, or a reply that is not understood. Empty where it was not asked.
+    """
+    for question, read in zip(questions(node), (_links, _routes), strict=True):
+        reply = job.reply(question)
+        found = read(reply)
+        if isinstance(reply, Reply) and isinstance(found, Skipped):
+            return f"{' '.join(question.argv)} on {on(node)}: {found.reason}"
+    return ""
 
 
 def has(job: Job, port: WantedPort) -> bool | Skipped:
@@ -144,20 +177,33 @@ def _subnet(one: HeldAddress) -> str:
         return ""
 
 
+def _links(reply: Reply | Skipped) -> tuple[Link, ...] | Skipped:
+    return _answer(reply, tuple[Link, ...])
+
+
 def _routes(reply: Reply | Skipped) -> tuple[HeldRoute, ...] | Skipped:
     """iproute2 prints nothing at all for an empty table."""
+    return _answer(reply, tuple[HeldRoute, ...], empty="[]")
+
+
+def _answer(reply: Reply | Skipped, kind: type[_T], empty: str = "") -> _T | Skipped:
     if isinstance(reply, Skipped):
         return reply
     if reply.exit_code != 0:
-        return Skipped("ip -j route did not answer")
-    return _decoded(reply.output or "[]", tuple[HeldRoute, ...])
-
-
-def _decoded(text: str, kind: type[_T]) -> _T | Skipped:
+        return Skipped(f"exit status {reply.exit_code}")
     try:
-        return msgspec.json.decode(text.encode(), type=kind)
-    except (msgspec.DecodeError, UnicodeEncodeError) as error:
+        found = msgspec.json.decode((reply.output or empty).encode())
+        return msgspec.convert(_without_null(found), kind)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
         return Skipped(f"not what ip -j prints: {error}")
+
+
+def _without_null(value: object) -> object:
+    if isinstance(value, list):
+        return [_without_null(one) for one in value]
+    if isinstance(value, dict):
+        return {key: _without_null(one) for key, one in value.items() if one is not None}
+    return value
 
 
 def _discovered(job: Job, node: str) -> State | Skipped:

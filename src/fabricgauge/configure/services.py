@@ -13,6 +13,13 @@ MANAGERS = {"opafm": "omni-path", "opensm": "infiniband"}
 
 _START_PATIENCE_S = 15.0
 
+#: What ``is-active`` prints of a unit that runs, and of one that does not.
+_RUNS = {"active": True, "reloading": True, "activating": True,
+         "inactive": False, "failed": False, "unknown": False}  # fmt: skip
+
+#: ``is-enabled``; what is linked, masked, static … is neither.
+_STARTS = {"enabled": True, "disabled": False}
+
 
 def asks(services: Services) -> Iterator[Command]:
     if "opafm" in services.names:
@@ -41,15 +48,25 @@ def notes(job: Job, services: Services) -> Iterator[str]:
 
 
 def _step(job: Job, node: str, name: str) -> Step:
-    enable, disable = _switches(job, node, name)
     active = Verification(
         Command(node, ("systemctl", "is-active", name)), "\nactive\n", patience_s=_START_PATIENCE_S
     )
     enabled = Verification(Command(node, ("systemctl", "is-enabled", name)), "\nenabled\n")
+    ran, starts = _said(job, active.command, _RUNS), _said(job, enabled.command, _STARTS)
+    unknown = [word for word, said in (("ran", ran), ("was enabled", starts)) if said is None]
     return Step(
         f"Run {name} on {on(node)}, now and after every start",
-        _reason(name), enable, (active, enabled), disable, fulfilled=_evidence(job, node, name),
+        _reason(name), _on(job, node, name), (active, enabled),
+        _off(job, node, name, stop=ran is not True, disable=starts is not True),
+        undo_note=f"whether it {' and '.join(unknown)} before is not known" if unknown else "",
+        fulfilled=_evidence(job, node, name),
     )  # fmt: skip
+
+
+def _said(job: Job, question: Command, words: dict[str, bool]) -> bool | None:
+    """What systemctl answered; None where it did not, or neither way."""
+    reply = job.reply(question)
+    return None if isinstance(reply, Skipped) else words.get(reply.output.strip())
 
 
 def _reason(name: str) -> str:
@@ -60,20 +77,30 @@ def _reason(name: str) -> str:
     return "the description asks for it"
 
 
-def _switches(job: Job, node: str, name: str) -> tuple[tuple[Command, ...], tuple[Command, ...]]:
-    """How it is switched on and off. opaconfig(8) of the Omni-Path suites enables opafm; where
-    the node has no such program, systemd alone does.
+def _on(job: Job, node: str, name: str) -> tuple[Command, ...]:
+    if _by_opaconfig(job, node, name):
+        return (
+            Command(node, ("opaconfig", "-E", name)), Command(node, ("systemctl", "start", name)),
+        )  # fmt: skip
+    return (Command(node, ("systemctl", "enable", "--now", name)),)
+
+
+def _off(job: Job, node: str, name: str, *, stop: bool, disable: bool) -> tuple[Command, ...]:
+    """Only that which was off before."""
+    stopping = (Command(node, ("systemctl", "stop", name)),) if stop else ()
+    if not disable:
+        return stopping
+    if _by_opaconfig(job, node, name):
+        return (*stopping, Command(node, ("opaconfig", "-D", name)))
+    return (Command(node, ("systemctl", "disable", *(["--now"] if stop else []), name)),)
+
+
+def _by_opaconfig(job: Job, node: str, name: str) -> bool:
+    """opaconfig(8) of the Omni-Path suites enables opafm; where the node has no such program,
+    systemd alone does.
     """
     reply = job.reply(_has_opaconfig(node))
-    if name == "opafm" and (isinstance(reply, Skipped) or reply.exit_code == 0):
-        return (
-            (Command(node, ("opaconfig", "-E", name)), Command(node, ("systemctl", "start", name))),
-            (Command(node, ("systemctl", "stop", name)), Command(node, ("opaconfig", "-D", name))),
-        )
-    return (
-        (Command(node, ("systemctl", "enable", "--now", name)),),
-        (Command(node, ("systemctl", "disable", "--now", name)),),
-    )
+    return name == "opafm" and (isinstance(reply, Skipped) or reply.exit_code == 0)
 
 
 def _has_opaconfig(node: str) -> Command:

@@ -10,6 +10,9 @@ from tests.app.commands import PROGRAM
 from tests.app.configuring import guide
 from tests.app.configuring.conftest import Cluster
 
+#: updatenode also writes the interface anew that nodes were installed by.
+AGREED = ("--consent", "management")
+
 SNAPSHOTS = Path(__file__).parents[2] / "report" / "snapshots"
 
 
@@ -62,7 +65,7 @@ def test_the_plan_of_the_omni_path_network_reads_so(tmp_path: Path, cluster: Clu
 
 
 def test_the_40_gbe_network_is_made_and_undone(tmp_path: Path, cluster: Cluster) -> None:
-    words = (*of_guide(tmp_path, guide.NET40), "--journals", tmp_path / "journals")
+    words = (*of_guide(tmp_path, guide.NET40), "--journals", tmp_path / "journals", *AGREED)
     done = configure(cluster, *words, "--apply")
     assert done.returncode == 0, done.stderr
     assert cluster.changes() == [
@@ -97,10 +100,19 @@ def test_the_40_gbe_network_is_made_and_undone(tmp_path: Path, cluster: Cluster)
     assert both.returncode == 2 and "--undo stands alone" in both.stderr
 
 
+def test_no_running_node_is_updated_without_consent(tmp_path: Path, cluster: Cluster) -> None:
+    words = (*of_guide(tmp_path, guide.NET40), "--journals", tmp_path / "journals", "--apply")
+    stopped = configure(cluster, *words)
+    assert stopped.returncode == 3 and "needs --consent management" in stopped.stderr
+    assert not any(call[0] == "updatenode" for call in cluster.changes())
+    assert configure(cluster, *words, *AGREED).returncode == 0
+    assert cluster.changes()[-1] == ["updatenode", "c1,c2", "-P", "confignetwork -s"]
+
+
 def test_undoing_spares_what_somebody_wrote_into_the_hosts_file(
     tmp_path: Path, cluster: Cluster
 ) -> None:
-    words = (*of_guide(tmp_path, guide.NET40), "--journals", tmp_path / "journals")
+    words = (*of_guide(tmp_path, guide.NET40), "--journals", tmp_path / "journals", *AGREED)
     assert configure(cluster, *words, "--apply").returncode == 0
     hosts = cluster.file("head", "/etc/hosts")
     ours = hosts.read_text()
@@ -145,7 +157,8 @@ def test_the_omni_path_network_is_made_with_consent_only(tmp_path: Path, cluster
 def test_a_step_that_fails_stops_the_rest_and_says_how_to_undo(
     tmp_path: Path, cluster: Cluster
 ) -> None:
-    words = (*of_guide(tmp_path, guide.NET40), "--journals", tmp_path / "journals", "--apply")
+    words = (*of_guide(tmp_path, guide.NET40), "--journals", tmp_path / "journals", "--apply",
+             *AGREED)  # fmt: skip
     done = configure(cluster, *words, STAND_IN_FAIL="makehosts")
     assert done.returncode == 1
     assert "'makehosts c1,c2' on the head ended with 1: makehosts: it was told" in done.stderr
@@ -220,8 +233,9 @@ def test_the_script_does_what_apply_does(tmp_path: Path, cluster: Cluster) -> No
     assert configure(cluster, *words, "--format", "script", "--to", script).returncode == 0
     assert cluster.calls() == []
     done = subprocess.run(
-        ["/bin/sh", script], env=cluster.env(), capture_output=True, text=True, check=False
-    )
+        ["/bin/sh", script, "apply", "management"], env=cluster.env(), capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert cluster.changes()[-1] == ["updatenode", "c1,c2", "-P", "confignetwork -s"]
     assert "made; to undo: sh" in done.stdout

@@ -21,7 +21,12 @@ def transport_mode(wanted: Wanted) -> str:
     most; larger ones need connections (RFC 4755).
     """
     mtu = 0 if isinstance(wanted.mtu_bytes, Skipped) else wanted.mtu_bytes
-    return "connected" if mtu > _MOST_IN_A_DATAGRAM else "datagram"
+    return "connected" if needs_connections(mtu) else "datagram"
+
+
+def needs_connections(mtu_bytes: int) -> bool:
+    """Whether IPoIB has such an MTU in connected mode only."""
+    return mtu_bytes > _MOST_IN_A_DATAGRAM
 
 
 def has_address(port: WantedPort, patience_s: float = PATIENCE_S) -> Verification:

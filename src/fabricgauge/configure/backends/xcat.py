@@ -46,17 +46,20 @@ def define(job: Job) -> Iterator[Step]:
 
 
 def activate(job: Job) -> Iterator[Step]:
-    """The postscript on the running nodes."""
+    """The postscript on the running nodes. It always needs consent: its -s touches the interface
+    that a node was installed by, whichever that is, and most often the node is reached by it.
+    """
     nodes = ",".join(job.nodes)
     new = [port for _, port in job.ports if links.has(job, port) is not True]
     step = Step(
         "Configure the interfaces of the running nodes, without a restart",
-        f"{_POSTSCRIPT} reads the nics that are defined now; its -s writes the interface that the"
-        " nodes were installed by into their files as well",
+        f"{_POSTSCRIPT} reads the nics that are defined now; its -s also writes the interface that"
+        " the nodes were installed by anew, by which they are most often reached",
         (Command(HEAD, ("updatenode", nodes, "-P", f"{_POSTSCRIPT} -s")),),
         tuple(check for wanted, port in job.ports for check in seen.all_of(wanted, port)),
         tuple(ip_addresses.taken(port) for port in new),
         undo_note=f"what {_POSTSCRIPT} wrote on a node's own disk stays there",
+        consent=lifeline.CONSENT,
     )
     for _, port in job.ports:
         step = lifeline.asking(job, port, step)
