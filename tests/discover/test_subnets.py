@@ -124,6 +124,20 @@ def test_a_node_with_a_wrong_mask_stays_in_its_neighbours_network() -> None:
     assert {m.node for m in found[0].members} == {"a", "b", "c", "d"}
 
 
+def test_a_services_address_beside_the_nodes_own_is_no_end() -> None:
+    for own, service in (("10.0.0.1/24", "10.0.0.100/32"), ("fd00::1/64", "fd00::100/128")):
+        other = own.replace("1/", "2/")
+        nodes = (node("a", port("e", service, own)), node("b", port("e", other)))
+        for declared in ((), (DeclaredNetwork("d", other, 1e9, "x"),)):
+            (found,) = networks(nodes, declared)
+            assert [m.ip for m in found.members] == [own.partition("/")[0], other.partition("/")[0]]
+
+
+def test_routed_addresses_of_one_alone_join_nodes_where_there_are_no_others() -> None:
+    nodes = tuple(node(name, port("e", f"10.0.0.{n}/31")) for n, name in enumerate("ab"))
+    assert names(networks(nodes, ())) == ["10.0.0.0/31"]
+
+
 def test_two_nodes_with_different_masks_still_share_a_network() -> None:
     nodes = (node("a", port("e", "10.0.0.1/24")), node("b", port("e", "10.0.0.2/16")))
     assert names(networks(nodes, ())) == ["10.0.0.0/24"] or names(networks(nodes, ())) == [

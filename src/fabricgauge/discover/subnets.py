@@ -6,7 +6,7 @@ Interfaces are matched by subnet, never by name: eth0 here may be cabled to eth1
 import ipaddress
 from collections.abc import Iterable
 
-from fabricgauge.discover.addresses import End, Free, Subnet
+from fabricgauge.discover.addresses import End, Free, Subnet, is_narrow
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import (
@@ -27,8 +27,9 @@ def networks(nodes: tuple[Node, ...], declared: tuple[DeclaredNetwork, ...]) -> 
     specific declared subnet that contains it; the subnet of its own mask, if another
     node is in it as well; the most specific subnet found so far that contains it (a
     node with a wrong mask); the most specific subnet of any other address. Loopback
-    and link-local addresses are left out, and a subnet in which all nodes have one and
-    the same address (a private bridge on each node).
+    and link-local addresses are left out, those beside another one of the same subnet
+    that stand for themselves alone (a service that moves between nodes), and a subnet in
+    which all nodes have one and the same address (a private bridge on each node).
 
     Raises:
         UsageError: a declared subnet is none.
@@ -67,7 +68,7 @@ def _ends(nodes: tuple[Node, ...], named: Iterable[Subnet]) -> list[End]:
         for node in nodes
         for interface in node.interfaces
         for end in (_end(node, interface, address) for address in interface.addresses)
-        if _counts(end, named)
+        if _counts(end, named) and not _beside(end)
     ]
 
 
@@ -85,6 +86,15 @@ def _counts(end: End, named: Iterable[Subnet]) -> bool:
     if end.ip.version == 4 or any(end.ip in subnet for subnet in named):
         return True
     return all(":" in address.ip for address in end.interface.addresses)
+
+
+def _beside(end: End) -> bool:
+    """Whether the interface's own address is another one, and this is a service's: keepalived and
+    kube-vip add it as /32, DHCPv6 as /128."""
+    if not is_narrow(end.subnet):
+        return False
+    others = (ipaddress.ip_interface(f"{a.ip}/{a.prefix_length}") for a in end.interface.addresses)
+    return any(not is_narrow(one.network) and end.ip in one.network for one in others)
 
 
 def _key(subnet: Subnet) -> tuple[int, int, int]:
