@@ -50,6 +50,17 @@ def test_a_nodes_only_address_with_a_netmask_of_one_is_odd() -> None:
     assert (found.check, found.what) == ("subnets", "has netmask /32, 10.1.0.0/24 has /24")
 
 
+def test_another_address_of_one_nodes_docker_makes_no_network_and_no_duplicates() -> None:
+    other = (Address("172.17.42.1", 16),)
+    preflight = clean()
+    for name in ("c1", "c2", "c3", "c4"):
+        addresses = other if name == "c1" else (Address("172.17.0.1", 16),)
+        preflight = with_interface(preflight, f"{name}:docker0", addresses=addresses)
+    preflight = joined(preflight)
+    assert [one.name for one in preflight.fabric.networks] == ["10.1.0.0/24", "10.2.0.0/24"]
+    assert findings(preflight) == []
+
+
 def with_port(
     count: int, ip: str, driver: str, mac: str = "0a:ca:fe:f0:0d:04", speed: object = NO
 ) -> Preflight:

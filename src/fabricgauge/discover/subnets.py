@@ -7,6 +7,7 @@ import ipaddress
 from collections.abc import Iterable
 
 from fabricgauge.discover.addresses import End, Free, Subnet, is_narrow
+from fabricgauge.discover.bridges import joins_none
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import (
@@ -29,7 +30,8 @@ def networks(nodes: tuple[Node, ...], declared: tuple[DeclaredNetwork, ...]) -> 
     node with a wrong mask); the most specific subnet of any other address. Loopback
     and link-local addresses are left out, those beside another one of the same subnet
     that stand for themselves alone (a service that moves between nodes), and a subnet in
-    which all nodes have one and the same address (a private bridge on each node).
+    which all nodes have one and the same address. Where nobody declared them, subnets of
+    bridges alone that lead out of no node are left out as well.
 
     Raises:
         UsageError: a declared subnet is none.
@@ -38,7 +40,8 @@ def networks(nodes: tuple[Node, ...], declared: tuple[DeclaredNetwork, ...]) -> 
     free = Free(_ends(nodes, named))
     groups: dict[Subnet, list[End]] = {}
     for subnet in _most_specific_first(named):
-        _take(groups, free, subnet)
+        if _join_nodes(free.inside(subnet)):
+            groups[subnet] = free.take(subnet)
     free = _take_by_own_mask(groups, free)
     for subnet in _most_specific_first(groups):
         groups[subnet] += free.take(subnet)
@@ -106,8 +109,9 @@ def _most_specific_first(subnets: Iterable[Subnet]) -> list[Subnet]:
 
 
 def _take(groups: dict[Subnet, list[End]], free: Free, subnet: Subnet) -> None:
-    """Make a network of the free ends in ``subnet``, if they join nodes."""
-    if _join_nodes(free.inside(subnet)):
+    """Make a network that nobody declared of the free ends in ``subnet``, if they join nodes."""
+    inside = free.inside(subnet)
+    if _join_nodes(inside) and not joins_none(inside):
         groups[subnet] = free.take(subnet)
 
 
@@ -116,7 +120,11 @@ def _take_by_own_mask(groups: dict[Subnet, list[End]], free: Free) -> Free:
     by_mask: dict[Subnet, list[End]] = {}
     for end in free.left:
         by_mask.setdefault(end.subnet, []).append(end)
-    groups.update((subnet, ends) for subnet, ends in by_mask.items() if _join_nodes(ends))
+    groups.update(
+        (subnet, ends)
+        for subnet, ends in by_mask.items()
+        if _join_nodes(ends) and not joins_none(ends)
+    )
     return Free([end for end in free.left if end.subnet not in groups])
 
 
