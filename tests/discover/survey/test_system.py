@@ -80,6 +80,7 @@ FIREWALLD = """table inet firewalld {
 		ct state { established, related } accept
 		iifname "lo" accept
 		jump filter_INPUT_ZONES
+		jump mine
 		reject with icmpx admin-prohibited
 	}
 	chain filter_FORWARD_IN_ZONES {
@@ -88,6 +89,10 @@ FIREWALLD = """table inet firewalld {
 	chain filter_INPUT_ZONES {
 		iifname "ib0" goto filter_IN_trusted
 		iifname "eth0" goto filter_IN_public
+	}
+	chain filter_IN_public {
+		ip saddr 10.9.0.0/16 accept
+		reject with icmpx admin-prohibited
 	}
 	chain mine {
 		ip saddr 10.1.0.0/16 counter packets 3 bytes 180 accept
@@ -104,7 +109,7 @@ FIREWALLD = """table inet firewalld {
 def test_what_a_firewall_lets_in_whole_is_told() -> None:
     facts = system_parts({"nft": FIREWALLD}).facts
     assert facts["firewall"] == "nft: input ends in reject"
-    assert facts["firewall lets in"] == "lo ib0 10.1.0.0/16 eno1 eno2"
+    assert facts["firewall lets in"] == "lo ib0 10.9.0.0/16 10.1.0.0/16 eno1 eno2"
     rules = "-P INPUT DROP\n-A INPUT -i ib0 -j ACCEPT\n-A INPUT -i eth0 -p tcp -j ACCEPT"
     assert system_parts({"nft": "", "iptables": rules}).facts["firewall lets in"] == "ib0"
 
