@@ -47,6 +47,16 @@ def test_a_unit_that_is_not_installed_and_bare_metal_are_no_facts() -> None:
     assert system_parts({"machine": "none"}).facts == {}
 
 
+def test_the_iommus_type_is_that_of_each_interface_and_device() -> None:
+    text = (
+        "./net/eth0/device/iommu_group/type:DMA-FQ\n./net/x\n"
+        "./infiniband/mlx5_0/device/iommu_group/type:identity"
+    )
+    assert system_parts({"iommu-types": text}).facts == {
+        "iommu type of eth0": "DMA-FQ", "iommu type of mlx5_0": "identity",
+    }  # fmt: skip
+
+
 def test_modules_are_names_alone() -> None:
     text = "ib_core 499712 3 rdma_cm,ib_ipoib, Live 0x0\n$(reboot) 1 0 - Live 0x0\nhfi1 1 0 -"
     assert system_parts({"lsmod": text}).modules == ("hfi1", "ib_core")
