@@ -161,7 +161,7 @@ system() {
         shown hypervisor "$(cat /sys/hypervisor/type)"
     fi
     tool systemctl show -p Id,LoadState,ActiveState,UnitFileState \
-        opafm.service opensm.service rdma.service firewalld.service nftables.service \
+        opafm.service opensm.service opensmd.service rdma.service firewalld.service nftables.service \
         irqbalance.service NetworkManager.service systemd-networkd.service chronyd.service \
         ntpd.service
     routing
