@@ -65,6 +65,54 @@ def test_a_private_bridge_with_one_address_everywhere_joins_nothing() -> None:
     assert networks(nodes, ()) == ()
 
 
+def bridge(name: str, cidr: str, carrier: bool = True) -> Interface:
+    plain = port(name, cidr, driver="bridge", speed_bit_s=None)
+    return msgspec.structs.replace(plain, carrier=carrier)
+
+
+def slave(master: str, driver: str) -> Interface:
+    return msgspec.structs.replace(port("s0", driver=driver), master=master)
+
+
+#: One node has another ``bip`` than the others in its docker's settings.
+BIPS = (("a", "172.17.42.1/16"), ("b", "172.17.0.1/16"), ("c", "172.17.0.1/16"))
+
+
+def test_bridges_without_a_carrier_join_nothing() -> None:
+    assert networks(tuple(node(n, bridge("docker0", c, False)) for n, c in BIPS), ()) == ()
+    apart = (("a", "172.17.0.1/16"), ("b", "172.17.0.2/16"))
+    assert networks(tuple(node(n, bridge("docker0", c, False)) for n, c in apart), ()) == ()
+
+
+@pytest.mark.parametrize("driver", ["veth", "tun"])
+def test_bridges_of_containers_and_guests_alone_join_nothing(driver: str) -> None:
+    nodes = tuple(
+        node(f"n{n}", bridge("cni0", f"10.88.0.{n}/16"), slave("cni0", driver)) for n in (1, 2)
+    )
+    assert networks(nodes, ()) == ()
+    declared = (DeclaredNetwork("d", "10.88.0.0/16", 1e9, "x"),)
+    assert names(networks(nodes, declared)) == ["d"]
+
+
+def test_one_address_on_bridges_whose_ports_nobody_says_joins_nothing() -> None:
+    assert networks(tuple(node(n, bridge("docker0", c)) for n, c in BIPS), ()) == ()
+
+
+def test_bridges_with_a_port_to_the_outside_are_a_network_even_with_one_address_twice() -> None:
+    cidrs = ("10.1.0.1/24", "10.1.0.1/24", "10.1.0.2/24")
+    nodes = tuple(
+        node(f"n{n}", bridge("br0", cidr, carrier=n > 0), slave("br0", "ixgbe"))
+        for n, cidr in enumerate(cidrs)
+    )
+    (found,) = networks(nodes, ())
+    assert len(found.members) == 3
+
+
+def test_bridges_with_a_carrier_whose_ports_nobody_says_are_a_network() -> None:
+    nodes = tuple(node(f"n{n}", bridge("br0", f"10.1.0.{n}/24")) for n in (1, 2))
+    assert len(networks(nodes, ())) == 1
+
+
 def test_the_fastest_port_gives_the_rate_and_its_driver_is_quoted() -> None:
     slow, fast = (
         port("e0", "10.0.0.1/24", speed_bit_s=1e9),
@@ -122,6 +170,20 @@ def test_a_node_with_a_wrong_mask_stays_in_its_neighbours_network() -> None:
     found = networks(nodes, ())
     assert names(found) == ["10.0.0.0/24"]
     assert {m.node for m in found[0].members} == {"a", "b", "c", "d"}
+
+
+def test_a_services_address_beside_the_nodes_own_is_no_end() -> None:
+    for own, service in (("10.0.0.1/24", "10.0.0.100/32"), ("fd00::1/64", "fd00::100/128")):
+        other = own.replace("1/", "2/")
+        nodes = (node("a", port("e", service, own)), node("b", port("e", other)))
+        for declared in ((), (DeclaredNetwork("d", other, 1e9, "x"),)):
+            (found,) = networks(nodes, declared)
+            assert [m.ip for m in found.members] == [own.partition("/")[0], other.partition("/")[0]]
+
+
+def test_routed_addresses_of_one_alone_join_nodes_where_there_are_no_others() -> None:
+    nodes = tuple(node(name, port("e", f"10.0.0.{n}/31")) for n, name in enumerate("ab"))
+    assert names(networks(nodes, ())) == ["10.0.0.0/31"]
 
 
 def test_two_nodes_with_different_masks_still_share_a_network() -> None:

@@ -5,6 +5,7 @@ from typing import TypeVar
 
 import msgspec
 
+from fabricgauge.discover.subnets import networks as joining
 from fabricgauge.doctor.examining import examine
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Address, Fabric, Interface, Member, Network, Node
@@ -230,6 +231,29 @@ def with_network(preflight: Preflight, name: str, **changes: object) -> Prefligh
     )
     fabric = msgspec.structs.replace(preflight.fabric, networks=networks)
     return msgspec.structs.replace(preflight, fabric=fabric)
+
+
+def joined(preflight: Preflight) -> Preflight:
+    """The same with those networks that discovery would make of the nodes, and no echoes."""
+    nodes = preflight.fabric.nodes
+    fabric = msgspec.structs.replace(preflight.fabric, networks=joining(nodes, ()))
+    return msgspec.structs.replace(preflight, fabric=fabric, pings=())
+
+
+def with_more(preflight: Preflight, plan: Callable[[int], Interface], *names: str) -> Preflight:
+    """One more interface on each node, or on those of ``names``; ``plan`` gets its number."""
+    nodes = tuple(
+        msgspec.structs.replace(one, interfaces=(*one.interfaces, plan(number)))
+        if one.name in names or not names
+        else one
+        for number, one in enumerate(preflight.fabric.nodes, 1)
+    )
+    fabric = msgspec.structs.replace(preflight.fabric, nodes=nodes)
+    inventories = tuple(
+        msgspec.structs.replace(one, node=node)
+        for one, node in zip(preflight.inventories, nodes, strict=True)
+    )
+    return msgspec.structs.replace(preflight, fabric=fabric, inventories=inventories)
 
 
 def first(values: tuple[_T, ...], value: _T) -> tuple[_T, ...]:

@@ -251,6 +251,17 @@ def test_without_a_manager_one_finding_names_the_service_to_start(
     assert found.mends == (Command("c3", ("systemctl", "enable", "--now", service)),)
 
 
+def test_the_manager_that_mlnx_ofed_installs_has_a_name_of_its_own() -> None:
+    preflight = clean()
+    for name in ("c1", "c2", "c3", "c4"):
+        preflight = with_port(preflight, name, state="INIT", lid=0, sm_lid=0)
+        preflight = with_fact(preflight, name, "service opensm", "")
+    found = only(with_fact(preflight, "c3", "service opensmd", "failed"))
+    assert "systemctl enable --now opensmd" in found.remedy
+    assert found.mends == (Command("c3", ("systemctl", "enable", "--now", "opensmd")),)
+    assert "c3: service opensmd: failed" in found.evidence
+
+
 def test_a_roce_port_has_no_lid_and_needs_no_manager() -> None:
     preflight = clean()
     for name in ("c1", "c2", "c3", "c4"):

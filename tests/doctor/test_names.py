@@ -71,6 +71,19 @@ def test_an_alias_that_few_nodes_know_is_their_own_affair() -> None:
     assert found.what == "does not know the name c2.site"
 
 
+def test_a_name_that_no_node_knows_counts_where_it_is_a_nodes() -> None:
+    """The name server gives dhcp-2.site for an address, and no address for that name."""
+    preflight = clean()
+    unused = tuple(Lookup(node.name, "dhcp-2.site", ()) for node in preflight.fabric.nodes)
+    assert findings(msgspec.structs.replace(preflight, lookups=preflight.lookups + unused)) == []
+    lost = tuple(
+        msgspec.structs.replace(one, addresses=()) if one.name == "c2" else one
+        for one in preflight.lookups
+    )
+    found = only(msgspec.structs.replace(preflight, lookups=lost))
+    assert (found.what, found.where) == ("is a name that no node knows", "c2")
+
+
 def test_a_name_that_means_a_translated_address_everywhere_is_a_warning() -> None:
     """A cloud's public addresses are not on its nodes; a lost one of a node's subnet fails."""
     preflight, lost = clean(), clean()

@@ -12,6 +12,11 @@ Subnet = ipaddress.IPv4Network | ipaddress.IPv6Network
 Ip = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
+def is_narrow(subnet: Subnet) -> bool:
+    """Whether it holds one address, or the two ends of a link (RFC 3021, 6164)."""
+    return subnet.prefixlen >= subnet.max_prefixlen - 1
+
+
 class End(msgspec.Struct, frozen=True):
     """One address of one interface of one node, with the subnet of its own mask."""
 

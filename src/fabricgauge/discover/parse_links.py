@@ -16,7 +16,7 @@ class Link(msgspec.Struct, frozen=True):
     """An interface as ``ip`` shows it.
 
     ``kind`` is the virtual driver's name or empty, ``medium`` the kind of link: ``ether``,
-    ``infiniband``, ``loopback``.
+    ``infiniband``, ``loopback``. ``master`` and ``parent`` are as in ``Interface``.
     """
 
     name: str
@@ -28,6 +28,8 @@ class Link(msgspec.Struct, frozen=True):
     kind: str
     addresses: tuple[Address, ...]
     medium: str
+    master: str = ""
+    parent: str = ""
 
 
 class _JsonAddress(msgspec.Struct):
@@ -50,6 +52,8 @@ class _JsonLink(msgspec.Struct):
     operstate: str = "UNKNOWN"
     address: str = ""
     link_type: str = ""
+    master: str | None = None
+    link: str | None = None
     linkinfo: _JsonKind = msgspec.field(default_factory=_JsonKind)
     addr_info: tuple[_JsonAddress, ...] = ()
 
@@ -73,14 +77,16 @@ def links_from_json(section: Section) -> tuple[Link, ...]:
                 for entry in link.addr_info
                 if entry.family in ("inet", "inet6")
             ),
-            link.link_type,
+            link.link_type, link.master or "", link.link or "",
         )
         for link in found
         if link.ifname
     )  # fmt: skip
 
 
-_HEAD = re.compile(r"(\d{1,9}): ([^\s:@]+)(?:@\S+)?: <([^>]*)> mtu (\d{1,9})")
+_HEAD = re.compile(r"(\d{1,9}): ([^\s:@]+)(?:@(\S+))?: <([^>]*)> mtu (\d{1,9})")
+_MASTER = re.compile(r" master (\S+)")
+_UNNAMED = re.compile(r"NONE|if\d+")
 _STATE = re.compile(r" state (\S+)")
 _MAC = re.compile(r"\s+link/(\S+) ([0-9a-fA-F:]+)")
 _INET = re.compile(r"\s+inet6? ([0-9a-fA-F:.]+)(?: peer [0-9a-fA-F:.]+)?(?:/(\d{1,3}))?\s")
@@ -106,15 +112,20 @@ def _text_link(section: Section, head: str, body: tuple[str, ...]) -> Link:
     match = _HEAD.match(head)
     if match is None:
         raise section.error(f"no interface line: {head!r:.80}")
-    state = _STATE.search(head)
+    state, master = _STATE.search(head), _MASTER.search(head)
     medium, mac = next((found.groups() for found in map(_MAC.match, body) if found), ("", ""))
     inets = [found for found in map(_INET.match, (f"{line} " for line in body)) if found]
     return Link(
-        match.group(2), int(match.group(1)), tuple(match.group(3).split(",")), int(match.group(4)),
+        match.group(2), int(match.group(1)), tuple(match.group(4).split(",")), int(match.group(5)),
         state.group(1).lower() if state else "unknown", mac, "",
         tuple(_address(section, ip, _prefix(ip, length)) for ip, length in map(_groups, inets)),
-        medium,
+        medium, master.group(1) if master else "", _parent(match.group(3)),
     )  # fmt: skip
+
+
+def _parent(told: str | None) -> str:
+    """``eth0`` of ``eth0.7@eth0``; what is in another namespace has a number alone."""
+    return "" if told is None or _UNNAMED.fullmatch(told) else told
 
 
 def _groups(match: "re.Match[str]") -> tuple[str, str | None]:

@@ -113,6 +113,8 @@ def _interface(node: str, found: Sections, link: Link, shapers: Shapers) -> Inte
         shaper=_shaper(node, link, shapers),
         numa_node=_numa_node(node, link, _number(found, link, system, "numa_node")),
         ipoib=ipoib_port(f"{node}:{link.name}", behind) if link.medium == MEDIUM else NO_IPOIB,
+        master=link.master,
+        parent=link.parent,
     )
 
 

@@ -6,7 +6,8 @@ Interfaces are matched by subnet, never by name: eth0 here may be cabled to eth1
 import ipaddress
 from collections.abc import Iterable
 
-from fabricgauge.discover.addresses import End, Free, Subnet
+from fabricgauge.discover.addresses import End, Free, Subnet, is_narrow
+from fabricgauge.discover.bridges import joins_none
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import (
@@ -27,8 +28,10 @@ def networks(nodes: tuple[Node, ...], declared: tuple[DeclaredNetwork, ...]) -> 
     specific declared subnet that contains it; the subnet of its own mask, if another
     node is in it as well; the most specific subnet found so far that contains it (a
     node with a wrong mask); the most specific subnet of any other address. Loopback
-    and link-local addresses are left out, and a subnet in which all nodes have one and
-    the same address (a private bridge on each node).
+    and link-local addresses are left out, those beside another one of the same subnet
+    that stand for themselves alone (a service that moves between nodes), and a subnet in
+    which all nodes have one and the same address. Where nobody declared them, subnets of
+    bridges alone that lead out of no node are left out as well.
 
     Raises:
         UsageError: a declared subnet is none.
@@ -37,7 +40,8 @@ def networks(nodes: tuple[Node, ...], declared: tuple[DeclaredNetwork, ...]) -> 
     free = Free(_ends(nodes, named))
     groups: dict[Subnet, list[End]] = {}
     for subnet in _most_specific_first(named):
-        _take(groups, free, subnet)
+        if _join_nodes(free.inside(subnet)):
+            groups[subnet] = free.take(subnet)
     free = _take_by_own_mask(groups, free)
     for subnet in _most_specific_first(groups):
         groups[subnet] += free.take(subnet)
@@ -67,7 +71,7 @@ def _ends(nodes: tuple[Node, ...], named: Iterable[Subnet]) -> list[End]:
         for node in nodes
         for interface in node.interfaces
         for end in (_end(node, interface, address) for address in interface.addresses)
-        if _counts(end, named)
+        if _counts(end, named) and not _beside(end)
     ]
 
 
@@ -87,6 +91,15 @@ def _counts(end: End, named: Iterable[Subnet]) -> bool:
     return all(":" in address.ip for address in end.interface.addresses)
 
 
+def _beside(end: End) -> bool:
+    """Whether the interface's own address is another one, and this is a service's: keepalived and
+    kube-vip add it as /32, DHCPv6 as /128."""
+    if not is_narrow(end.subnet):
+        return False
+    others = (ipaddress.ip_interface(f"{a.ip}/{a.prefix_length}") for a in end.interface.addresses)
+    return any(not is_narrow(one.network) and end.ip in one.network for one in others)
+
+
 def _key(subnet: Subnet) -> tuple[int, int, int]:
     return subnet.version, int(subnet.network_address), subnet.prefixlen
 
@@ -96,8 +109,9 @@ def _most_specific_first(subnets: Iterable[Subnet]) -> list[Subnet]:
 
 
 def _take(groups: dict[Subnet, list[End]], free: Free, subnet: Subnet) -> None:
-    """Make a network of the free ends in ``subnet``, if they join nodes."""
-    if _join_nodes(free.inside(subnet)):
+    """Make a network that nobody declared of the free ends in ``subnet``, if they join nodes."""
+    inside = free.inside(subnet)
+    if _join_nodes(inside) and not joins_none(inside):
         groups[subnet] = free.take(subnet)
 
 
@@ -106,7 +120,11 @@ def _take_by_own_mask(groups: dict[Subnet, list[End]], free: Free) -> Free:
     by_mask: dict[Subnet, list[End]] = {}
     for end in free.left:
         by_mask.setdefault(end.subnet, []).append(end)
-    groups.update((subnet, ends) for subnet, ends in by_mask.items() if _join_nodes(ends))
+    groups.update(
+        (subnet, ends)
+        for subnet, ends in by_mask.items()
+        if _join_nodes(ends) and not joins_none(ends)
+    )
     return Free([end for end in free.left if end.subnet not in groups])
 
 

@@ -152,6 +152,8 @@ system() {
     shown os-release "$(cat /etc/os-release)"
     shown hosts "$(cksum </etc/hosts)"
     shown iommu "$(ls /sys/kernel/iommu_groups)"
+    shown iommu-types "$(cd /sys/class && grep -s . ./net/*/device/iommu_group/type \
+        ./infiniband/*/device/iommu_group/type /dev/null)"
     shown lsmod "$(cat /proc/modules)"
     if has systemd-detect-virt; then
         shown machine "$(systemd-detect-virt --vm)"
@@ -159,7 +161,7 @@ system() {
         shown hypervisor "$(cat /sys/hypervisor/type)"
     fi
     tool systemctl show -p Id,LoadState,ActiveState,UnitFileState \
-        opafm.service opensm.service rdma.service firewalld.service nftables.service \
+        opafm.service opensm.service opensmd.service rdma.service firewalld.service nftables.service \
         irqbalance.service NetworkManager.service systemd-networkd.service chronyd.service \
         ntpd.service
     routing

@@ -45,6 +45,31 @@ class Seen(msgspec.Struct, frozen=True):
                 return adapter
         return Skipped(f"no adapter of {self.name} is known to have {interface}")
 
+    def ports_behind(self, interface: str) -> tuple[Interface, ...]:
+        """The interfaces at the bottom of one: the port that a VLAN is on, the ports of a bond
+        or bridge; itself where it is on none."""
+        found, asked = [], [interface]
+        for name in asked:
+            below = [one for one in self._below(name) if one not in asked]
+            asked += below
+            own = self.node.interface(name)
+            if not below and isinstance(own, Interface):
+                found.append(own)
+        return tuple(found)
+
+    def _below(self, name: str) -> list[str]:
+        """``eth0`` is below ``eth0.7`` even where ``ip`` did not say it."""
+        if isinstance(self.adapter_of(name), Adapter):
+            return []
+        own = self.node.interface(name)
+        parent = own.parent if isinstance(own, Interface) else ""
+        wanted = parent or name.rpartition(".")[0]
+        return [
+            one.name
+            for one in self.node.interfaces
+            if one.name != name and (one.name == wanted or one.master == name)
+        ]
+
     def product(self, adapter: Adapter) -> str:
         """One text for one product: its PCI numbers where they are known, since a node without
         the PCI database has no name for it."""

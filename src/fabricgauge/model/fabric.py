@@ -44,6 +44,8 @@ class Interface(msgspec.Struct, frozen=True):
 
     ``carrier`` is the kernel's word that a cable's other end is alive.
     ``speed_bit_s`` is what the driver reports; a virtual driver has no such thing.
+    ``master`` is the bond or bridge that it is a port of, ``parent`` the interface that it is on,
+    as a VLAN is, or a veth's other end; empty where there is none, or nobody said it.
     """
 
     name: str
@@ -57,6 +59,8 @@ class Interface(msgspec.Struct, frozen=True):
     shaper: Shaper | Skipped
     numa_node: int | Skipped
     ipoib: IpoibPort | Skipped = NO_IPOIB
+    master: str = ""
+    parent: str = ""
 
 
 class Node(msgspec.Struct, frozen=True, tag="node"):

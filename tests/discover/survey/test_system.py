@@ -47,6 +47,16 @@ def test_a_unit_that_is_not_installed_and_bare_metal_are_no_facts() -> None:
     assert system_parts({"machine": "none"}).facts == {}
 
 
+def test_the_iommus_type_is_that_of_each_interface_and_device() -> None:
+    text = (
+        "./net/eth0/device/iommu_group/type:DMA-FQ\n./net/x\n"
+        "./infiniband/mlx5_0/device/iommu_group/type:identity"
+    )
+    assert system_parts({"iommu-types": text}).facts == {
+        "iommu type of eth0": "DMA-FQ", "iommu type of mlx5_0": "identity",
+    }  # fmt: skip
+
+
 def test_modules_are_names_alone() -> None:
     text = "ib_core 499712 3 rdma_cm,ib_ipoib, Live 0x0\n$(reboot) 1 0 - Live 0x0\nhfi1 1 0 -"
     assert system_parts({"lsmod": text}).modules == ("hfi1", "ib_core")
@@ -80,6 +90,7 @@ FIREWALLD = """table inet firewalld {
 		ct state { established, related } accept
 		iifname "lo" accept
 		jump filter_INPUT_ZONES
+		jump mine
 		reject with icmpx admin-prohibited
 	}
 	chain filter_FORWARD_IN_ZONES {
@@ -88,6 +99,10 @@ FIREWALLD = """table inet firewalld {
 	chain filter_INPUT_ZONES {
 		iifname "ib0" goto filter_IN_trusted
 		iifname "eth0" goto filter_IN_public
+	}
+	chain filter_IN_public {
+		ip saddr 10.9.0.0/16 accept
+		reject with icmpx admin-prohibited
 	}
 	chain mine {
 		ip saddr 10.1.0.0/16 counter packets 3 bytes 180 accept
@@ -104,7 +119,7 @@ FIREWALLD = """table inet firewalld {
 def test_what_a_firewall_lets_in_whole_is_told() -> None:
     facts = system_parts({"nft": FIREWALLD}).facts
     assert facts["firewall"] == "nft: input ends in reject"
-    assert facts["firewall lets in"] == "lo ib0 10.1.0.0/16 eno1 eno2"
+    assert facts["firewall lets in"] == "lo ib0 10.9.0.0/16 10.1.0.0/16 eno1 eno2"
     rules = "-P INPUT DROP\n-A INPUT -i ib0 -j ACCEPT\n-A INPUT -i eth0 -p tcp -j ACCEPT"
     assert system_parts({"nft": "", "iptables": rules}).facts["firewall lets in"] == "ib0"
 

@@ -13,6 +13,7 @@ MOST_MODULES = 2000
 Facts = dict[str, str]
 
 _SETTING = re.compile(r"\./([^/\s]+)/(rp_filter|arp_ignore|arp_announce|arp_filter):(-?\d{1,4})")
+_IOMMU_TYPE = re.compile(r"\./(?:net|infiniband)/([^/\s]+)/device/iommu_group/type:([\w-]{1,20})")
 _MODE = re.compile(r"\./([^/\s]+)/mode:(datagram|connected)")
 _SHM = "/dev/shm"  # noqa: S108 what is measured, not where something is written
 _SERVICE = re.compile(r"([A-Za-z0-9@_-]+)\.service")
@@ -69,6 +70,11 @@ def _hosts(text: str) -> Facts:
 
 def _iommu(text: str) -> Facts:
     return {"iommu groups": str(len(text.split()))}
+
+
+def _iommu_types(text: str) -> Facts:
+    """Of each interface's and RDMA device's group, whose names are never the same."""
+    return {f"iommu type of {found[1]}": found[2] for found in _IOMMU_TYPE.finditer(text)}
 
 
 def _user(text: str) -> Facts:
@@ -146,6 +152,7 @@ _READERS: dict[str, Callable[[str], Facts]] = {
     "os-release": _release,
     "hosts": _hosts,
     "iommu": _iommu,
+    "iommu-types": _iommu_types,
     "machine": _machine,
     "user": _user,
     "interface-settings": _settings,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import msgspec
 
 from fabricgauge.doctor.places import Seen, has_cable, leads_out, memberships, nodes
+from fabricgauge.doctor.private import Private
 from fabricgauge.doctor.wording import listed
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Interface
@@ -41,10 +42,11 @@ def look(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
     if not every:
         return Skipped("no node answered")
     found = [_twin(preflight, names) for names in twins]
+    private = Private(preflight, every)
     for ip, holders in _by_ip(every).items():
-        if len(holders) > 1 and not _private(preflight, ip, holders):
+        if len(holders) > 1 and not all(_is_private(private, ip, one) for one in holders):
             found.append(_same_ip(preflight, ip, holders))
-    return (*found, *_same_macs(preflight, every))
+    return (*found, *_same_macs(preflight, every, private))
 
 
 def _apart(every: tuple[Seen, ...]) -> tuple[tuple[Seen, ...], tuple[tuple[str, ...], ...]]:
@@ -80,14 +82,9 @@ def _by_ip(every: tuple[Seen, ...]) -> dict[str, list[Holder]]:
     return found
 
 
-def _private(preflight: Preflight, ip: str, holders: list[Holder]) -> bool:
-    """Bridges of containers and guests, which have the same address on many nodes by default.
-
-    One that joins nodes has an address in a network.
-    """
-    if any(has_cable(one.interface) for one in holders):
-        return False
-    return all(ip != one.ip for network in preflight.fabric.networks for one in network.members)
+def _is_private(private: Private, ip: str, holder: Holder) -> bool:
+    own = (one for one in holder.interface.addresses if one.ip == ip)
+    return all(private.has(holder.interface, one) for one in own)
 
 
 def _same_ip(preflight: Preflight, ip: str, holders: list[Holder]) -> Finding:
@@ -154,19 +151,19 @@ def _guilty(preflight: Preflight, ip: str, holders: list[Holder]) -> tuple[str, 
     return tuple(others) if len(rightful) == 1 and set(others) <= known else ()
 
 
-def _same_macs(preflight: Preflight, every: tuple[Seen, ...]) -> Iterator[Finding]:
+def _same_macs(
+    preflight: Preflight, every: tuple[Seen, ...], private: Private
+) -> Iterator[Finding]:
     """On different nodes: a bond and its members, or a VLAN and its parent, share one by right.
 
     Ends of containers' links (veth of Calico: ee:ee:ee:ee:ee:ee) and of a BMC's USB network have
-    one MAC everywhere; their addresses are link-local.
+    one MAC everywhere; their addresses are link-local or private.
     """
     found: dict[str, list[Holder]] = {}
     for seen in every:
         own: set[str] = set()
         for interface in seen.node.interfaces:
-            usable = has_cable(interface) and any(
-                leads_out(address.ip) for address in interface.addresses
-            )
+            usable = has_cable(interface) and not private.all_of(interface)
             if usable and interface.mac.strip("0:") and interface.mac not in own:
                 own.add(interface.mac)
                 found.setdefault(interface.mac, []).append(Holder(seen, interface))

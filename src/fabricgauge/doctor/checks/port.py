@@ -14,8 +14,9 @@ ID = "port"
 TITLE = "RDMA ports are active, and a subnet or fabric manager has numbered them"
 WHY = "A port that is not ACTIVE carries nothing; MPI then takes TCP over another network."
 
-#: By protocol, the service that numbers the ports (opensm(8); opafm of the Omni-Path suite).
-MANAGERS = {"infiniband": "opensm", "omni-path": "opafm"}
+#: By protocol, the units that number the ports: opensm(8), which MLNX_OFED calls opensmd; opafm of
+#: the Omni-Path suite.
+MANAGERS = {"infiniband": ("opensm", "opensmd"), "omni-path": ("opafm",)}
 
 
 def look(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
@@ -28,7 +29,14 @@ def look(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
 
 
 def _has_manager(seen: Seen) -> bool:
-    return any(f"service {manager}" in seen.facts for manager in MANAGERS.values())
+    return any(_manager(seen, protocol) for protocol in MANAGERS)
+
+
+def _manager(seen: Seen, protocol: str) -> str:
+    """The unit that is there, the one that runs first; empty without one."""
+    states = {unit: seen.facts.get(f"service {unit}", "").strip() for unit in MANAGERS[protocol]}
+    there = [unit for unit, state in states.items() if state]
+    return max(there, key=lambda unit: states[unit] == "active", default="")
 
 
 def _look(one: Port, managed: set[str], services: tuple[Seen, ...]) -> Iterator[Finding]:
@@ -80,18 +88,23 @@ def _left_out(one: Port) -> Finding:
 
 
 def _unmanaged(one: Port, services: tuple[Seen, ...]) -> Finding:
-    manager = MANAGERS[one.port.protocol]
+    protocol = one.port.protocol
+    units = {seen.name: unit for seen in services if (unit := _manager(seen, protocol))}
+    manager = next(iter(units.values()), MANAGERS[protocol][0])
     what = f"has a link, and no {_kind(one)} manager has made it active"
-    facts = ((seen.name, seen.facts.get(f"service {manager}", "").strip()) for seen in services)
-    state = {name: told for name, told in facts if told}
+    state = {
+        seen.name: seen.facts[f"service {units[seen.name]}"].strip()
+        for seen in services
+        if seen.name in units
+    }
     stopped = [name for name, told in state.items() if told.split()[-1:] != ["active"]]
     meant = [name for name in stopped if state[name].split()[0] in ("enabled", "failed")] or stopped
-    mends = tuple(Command(name, ("systemctl", "enable", "--now", manager)) for name in meant)
+    mends = tuple(Command(name, ("systemctl", "enable", "--now", units[name])) for name in meant)
     remedy = (
         f"start {manager} on one node of the fabric, or on the switch that has a manager:"
         f" systemctl enable --now {manager}"
     )
-    told = tuple(f"{name}: service {manager}: {state[name]}" for name in stopped)
+    told = tuple(f"{name}: service {units[name]}: {state[name]}" for name in stopped)
     found = _finding(one, Severity.FAIL, what, remedy)
     return msgspec.structs.replace(
         found, evidence=(_told(one), *told), mends=mends if len(mends) == 1 else ()

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import msgspec
 
 from fabricgauge.doctor.places import End, ends, usual
-from fabricgauge.doctor.wording import link_rate
+from fabricgauge.doctor.reserves import behind, modes_behind, no_more
+from fabricgauge.doctor.wording import link_rate, listed
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Shaper
 from fabricgauge.model.finding import Finding, Severity
@@ -61,17 +62,17 @@ def _products(members: list[End], nominal: float | Skipped) -> set[str]:
     return {
         product
         for end, rate in rates
-        if (product := _product(end))
-        and not isinstance(nominal, Skipped)
+        if not isinstance(nominal, Skipped)
         and not isinstance(rate, Skipped)
         and rate[0] >= NEAR * nominal
+        for product in _products_of(end)
     }
 
 
-def _product(end: End) -> str:
-    """Empty where it is not known, as for a bond."""
-    adapter = end.seen.adapter_of(end.interface.name)
-    return "" if isinstance(adapter, Skipped) else end.seen.product(adapter)
+def _products_of(end: End) -> tuple[str, ...]:
+    """Those of the adapters behind a port, a VLAN or a bond that are known."""
+    adapters = behind(end)
+    return tuple(dict.fromkeys(end.seen.product(one) for one in adapters if one is not None))
 
 
 def own_rate(end: End) -> tuple[float, str] | Skipped:
@@ -101,37 +102,37 @@ def _look(end: End, nominal: float | Skipped, fast: set[str]) -> Iterator[Findin
     if not isinstance(nominal, Skipped) and rate < NEAR * nominal:
         what = f"runs at {link_rate(rate)} instead of {link_rate(nominal)}"
         found = _finding(end, what, told, f"{end.network.name}: {end.network.rate_origin}")
-        yield _as_made(found, reason) if (reason := _no_more(end, nominal, fast)) else found
+        made = no_more(end, rate, NEAR * nominal) or _other_product(end, nominal, fast)
+        yield _as_made(found, *made) if made else found
     elif modes is not None and rate < NEAR * (best := _both(modes)):
         what = f"runs at {link_rate(rate)}, though both ends support {link_rate(best)}"
         yield _finding(end, what, told, f"{end.where}: link partner offers {link_rate(best)}")
 
 
-def _no_more(end: End, nominal: float, fast: set[str]) -> str:
-    """Why this port is not made for the network's rate; empty where it may be."""
-    modes, product = _modes(end), _product(end)
-    if modes is not None and modes.supported_bit_s:
-        most = max(modes.supported_bit_s)
-        told = f"{end.where} supports no more than {link_rate(most)}"
-        return told if most < NEAR * nominal else ""
-    if product and fast and product not in fast and not isinstance(end.interface.shaper, Shaper):
-        return f"{end.where} is on another adapter than those with {link_rate(nominal)}: {product}"
-    return ""
+def _other_product(end: End, nominal: float, fast: set[str]) -> tuple[Severity, str] | None:
+    own = _products_of(end)
+    if any(modes and modes.supported_bit_s for modes in modes_behind(end)) or isinstance(
+        end.interface.shaper, Shaper
+    ):
+        return None
+    if not own or not fast or fast & {*own}:
+        return None
+    told = f"{end.where} is on another adapter than those with {link_rate(nominal)}"
+    return Severity.NOTE, f"{told}: {listed(own)}"
 
 
-def _as_made(found: Finding, reason: str) -> Finding:
+def _as_made(found: Finding, severity: Severity, reason: str) -> Finding:
     """A node of another generation is no fault; a pair with it is slower all the same."""
     return msgspec.structs.replace(
-        found, severity=Severity.NOTE, evidence=(*found.evidence, reason),
+        found, severity=severity, evidence=(*found.evidence, reason),
         remedy="none; compare pairs of like nodes, or declare networks of their own",
     )  # fmt: skip
 
 
 def _modes(end: End) -> LinkModes | None:
-    adapter = end.seen.adapter_of(end.interface.name)
-    if isinstance(adapter, Skipped) or isinstance(adapter.modes, Skipped):
-        return None
-    return adapter.modes
+    """Those of a single port, which a VLAN may be on."""
+    modes = modes_behind(end)
+    return modes[0] if len(modes) == 1 else None
 
 
 def _both(modes: LinkModes) -> float:

@@ -143,7 +143,7 @@ def parting_length(ips: list[str]) -> int:
 
 def _odd_masks(preflight: Preflight) -> Iterator[tuple[End, int]]:
     """Members whose netmask is not that of most in their network, with the usual length."""
-    every = tuple(ends(preflight))
+    every = tuple(end for end in ends(preflight) if not _is_extra(end))
     for network in dict.fromkeys(end.network.name for end in every):
         members = {(end.seen.name, end.ip): end for end in every if end.network.name == network}
         lengths = {end.where + " " + end.ip: _length(end) for end in members.values()}
@@ -153,6 +153,16 @@ def _odd_masks(preflight: Preflight) -> Iterator[tuple[End, int]]:
         for end in members.values():
             if end.where + " " + end.ip in odd and _length(end) != wanted:
                 yield end, wanted
+
+
+def _is_extra(end: End) -> bool:
+    """An address of its own alone beside the interface's other one in the network: a service's."""
+    network = ipaddress.ip_network(end.network.subnet)
+    narrow = _length(end) >= network.max_prefixlen - 1
+    return narrow and any(
+        ipaddress.ip_address(one.ip) in network and one.prefix_length < network.max_prefixlen - 1
+        for one in end.interface.addresses
+    )
 
 
 def _length(end: End) -> int:

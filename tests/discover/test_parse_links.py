@@ -1,0 +1,30 @@
+"""Which interface is on which, in both forms of what ``ip`` prints."""
+
+from fabricgauge.discover.parse_links import Link, links_from_json, links_from_text
+from fabricgauge.discover.sections import Section
+
+JSON = """[{"ifname": "eth0", "ifindex": 2, "link": null, "master": "bond0"},
+{"ifname": "bond0.7", "ifindex": 3, "link": "bond0", "linkinfo": {"info_kind": "vlan"}},
+{"ifname": "veth1", "ifindex": 4, "link_index": 2, "link_netnsid": 0, "master": "br0"}]"""
+
+TEXT = """2: eth0: <UP> mtu 1500 qdisc mq master bond0 state UP
+    link/ether 02:00:00:00:00:01 brd ff:ff:ff:ff:ff:ff
+3: bond0.7@bond0: <UP> mtu 1500 qdisc noqueue state UP
+    link/ether 02:00:00:00:00:01 brd ff:ff:ff:ff:ff:ff
+4: veth1@if2: <UP> mtu 1500 qdisc noqueue master br0 state UP
+    link/ether 02:00:00:00:00:02 brd ff:ff:ff:ff:ff:ff
+5: tunl0@NONE: <NOARP> mtu 1480 qdisc noop state DOWN"""
+
+
+def section(text: str) -> Section:
+    return Section("n1", "ip", 1, tuple(text.split("\n")))
+
+
+def stacked(links: tuple[Link, ...]) -> dict[str, tuple[str, str]]:
+    return {one.name: (one.master, one.parent) for one in links}
+
+
+def test_master_and_parent_are_read_from_json_and_from_text() -> None:
+    expected = {"eth0": ("bond0", ""), "bond0.7": ("", "bond0"), "veth1": ("br0", "")}
+    assert stacked(links_from_json(section(JSON))) == expected
+    assert stacked(links_from_text(section(TEXT))) == expected | {"tunl0": ("", "")}
