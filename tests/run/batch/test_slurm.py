@@ -171,3 +171,16 @@ def test_a_job_that_another_cluster_of_a_federation_runs_is_not_over() -> None:
 
 def test_no_jobs_are_no_question() -> None:
     assert slurm.states(()) == {}
+
+
+def test_more_jobs_than_one_command_line_has_room_for_are_asked_for_in_parts(
+    tmp_path: Path, fake: Fake
+) -> None:
+    for name in ("squeue", "sacct"):
+        fake(name)
+        (tmp_path / name).write_text(f'#!/bin/sh\necho x >>"{tmp_path}/{name}.asked"\n')
+    found = slurm.states([str(number) for number in range(10_000_000, 10_020_000)])
+    assert len(found) == 20_000
+    assert set(found.values()) == {FORGOTTEN}
+    assert len((tmp_path / "squeue.asked").read_text().splitlines()) == 20
+    assert len((tmp_path / "sacct.asked").read_text().splitlines()) == 20

@@ -17,6 +17,10 @@ from fabricgauge.run.batch.job_state import FORGOTTEN, UNKNOWN, JobState
 #: Slurm's programs wait up to a minute for a controller that is busy or restarting.
 TIMEOUT_S = 90.0
 
+#: Jobs in one question. A word of a command line has 128 KiB at the most (execve(2)), a number
+#: and its comma have 11 characters.
+MOST_ASKED = 1000
+
 #: How sbatch says that there are too many jobs already, by its limits or by a site's policy, or
 #: that nobody was there to take one.
 _NOT_NOW = re.compile(
@@ -92,12 +96,15 @@ def foreign(environment: Mapping[str, str]) -> frozenset[str]:
 
 
 def states(jobs: Sequence[str], cluster: str = "") -> dict[str, JobState]:
-    """What became of each job; one question for all of them, however many there are.
+    """What became of each job; one question for ``MOST_ASKED`` of them.
 
     ``cluster`` is the one that has them, empty for our own.
     """
-    if not jobs:
-        return {}
+    parts = (jobs[first : first + MOST_ASKED] for first in range(0, len(jobs), MOST_ASKED))
+    return {job: state for part in parts for job, state in _states(part, cluster).items()}
+
+
+def _states(jobs: Sequence[str], cluster: str) -> dict[str, JobState]:
     argv = (
         "squeue", *_of(cluster), "--noheader", "--states=all", "--format=%i|%T|%r",
         f"--jobs={','.join(jobs)}",
