@@ -15,7 +15,7 @@ from fabricgauge.model.topology import Topology
 from fabricgauge.plan.pair_jobs import pair_plan
 from fabricgauge.run.batch import slurm
 from fabricgauge.run.batch.job_state import JobState
-from fabricgauge.run.batch.slurm import NotNow, Submitted
+from fabricgauge.run.batch.slurm import Away, NotNow, Submitted
 from fabricgauge.store.jobs import jobs, write_batch
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import About
@@ -96,6 +96,29 @@ def test_what_is_under_way_is_not_submitted_again(tmp_path: Path, small: Slurm) 
     waiting.fill()
     again = PairQueue(directory, directory.read("batch.json", Batch), PLAN, ENGINE)
     assert (waiting.waiting, again.waiting) == (8, 8)
+
+
+def test_a_limit_that_no_job_of_ours_fills_is_an_error(tmp_path: Path, small: Slurm) -> None:
+    small.most = 0
+    waiting, _ = queue(tmp_path, at_once=50)
+    with pytest.raises(CannotRun, match="QOSMaxSubmitJobPerUserLimit; no job of this run"):
+        waiting.drain(Silent(), sleep=lambda _seconds: None)
+    assert (waiting.submitted, waiting.waiting) == (0, 10)
+
+
+def test_a_controller_that_is_away_is_waited_for(
+    tmp_path: Path, small: Slurm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(_options: Sequence[str], _script: Path) -> str:
+        monkeypatch.setattr(slurm, "submit", small.submit)
+        raise Away("Unable to contact slurm controller")
+
+    monkeypatch.setattr(slurm, "submit", away)
+    waiting, _ = queue(tmp_path, at_once=50)
+    waiting.fill()
+    assert (waiting.submitted, waiting.waiting) == (0, 10)
+    waiting.drain(Silent(), sleep=lambda _seconds: None)
+    assert (waiting.submitted, waiting.waiting) == (10, 0)
 
 
 def test_another_refusal_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

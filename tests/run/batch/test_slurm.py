@@ -8,9 +8,11 @@ import pytest
 from fabricgauge.model.errors import CannotRun, ToolMissing
 from fabricgauge.run.batch import slurm
 from fabricgauge.run.batch.job_state import FORGOTTEN, UNKNOWN, JobState
-from fabricgauge.run.batch.slurm import NotNow, Submitted, Unclear
+from fabricgauge.run.batch.slurm import Away, NotNow, Submitted, Unclear
 
 Fake = Callable[..., None]
+
+POLICY = "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
 
 
 @pytest.fixture
@@ -93,8 +95,9 @@ def test_outside_an_allocation_a_users_own_settings_of_slurm_stay() -> None:
     "said",
     [
         "sbatch: error: QOSMaxSubmitJobPerUserLimit",
-        "sbatch: error: AssocMaxSubmitJobLimit\nsbatch: error: Batch job submission failed: Job"
-        " violates accounting/QOS policy (job submit limit, user's size and/or time limits)",
+        f"sbatch: error: AssocMaxSubmitJobLimit\nsbatch: error: {POLICY}",
+        f"sbatch: error: QOSGrpSubmitJobsLimit\nsbatch: error: {POLICY}",
+        f"sbatch: error: Batch job submission failed: {POLICY}",
         "sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying",
         "sbatch: error: Batch job submission failed: Unable to contact slurm controller",
     ],
@@ -103,6 +106,27 @@ def test_what_slurm_may_take_later_is_told_from_other_refusals(said: str, fake: 
     fake("sbatch", err=said, status=1)
     with pytest.raises(NotNow):
         slurm.submit((), Path("job.sh"))
+
+
+@pytest.mark.parametrize(
+    "limit", ["QOSMaxWallDurationPerJobLimit", "AssocMaxNodePerJobLimit", "QOSMinGRES"]
+)
+def test_a_limit_on_one_jobs_size_or_time_is_none_on_their_number(limit: str, fake: Fake) -> None:
+    said = f"sbatch: error: {limit}\nsbatch: error: Batch job submission failed: {POLICY}"
+    fake("sbatch", err=said, status=1)
+    with pytest.raises(CannotRun, match=limit) as refused:
+        slurm.submit((), Path("job.sh"))
+    assert not isinstance(refused.value, NotNow)
+
+
+def test_a_controller_that_is_away_is_told_from_a_limit(fake: Fake) -> None:
+    fake("sbatch", err="sbatch: error: Unable to contact slurm controller", status=1)
+    with pytest.raises(Away):
+        slurm.submit((), Path("job.sh"))
+    fake("sbatch", err=POLICY, status=1)
+    with pytest.raises(NotNow) as refused:
+        slurm.submit((), Path("job.sh"))
+    assert not isinstance(refused.value, Away)
 
 
 def test_a_refusal_is_quoted(fake: Fake) -> None:

@@ -12,6 +12,7 @@ from fabricgauge.app.batch.waiting import intervals
 from fabricgauge.app.progress import Progress
 from fabricgauge.model.batch import Batch
 from fabricgauge.model.engine import Engine
+from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.plan import Plan, PlannedLaunch
 from fabricgauge.model.reach import Reach
 from fabricgauge.plan.pair_jobs import by_pair
@@ -38,26 +39,36 @@ class PairQueue:
             if not under_way & {launch.number for launch in launches}
         }
         self._refused: Written | None = None
+        self._submitted = 0
 
     @property
     def waiting(self) -> int:
         return len(self._waiting)
 
+    @property
+    def submitted(self) -> int:
+        """Jobs that Slurm has taken from this program."""
+        return self._submitted
+
     def fill(self) -> None:
         """Hand jobs over until enough are in the queue, or Slurm takes no more for now.
 
         Raises:
-            CannotRun: Slurm refused one for another reason than their number.
+            CannotRun: Slurm refused one for another reason than their number, or although it has
+                no job of this run, so that none will make room.
         """
         while self._waiting and len(self._live) < self._batch.at_once:
             pair, launches = next(iter(self._waiting.items()))
             written = self._refused or self.write_next()
             try:
                 job = hand_over(written, self._directory)
-            except slurm.NotNow:
+            except slurm.NotNow as error:
                 self._refused = written
+                if not self._live and not isinstance(error, slurm.Away):
+                    raise CannotRun(f"{error}; no job of this run is there to make room") from error
                 return
             self._refused = None
+            self._submitted += 1
             self._live[job.number] = {launch.number for launch in launches}
             del self._waiting[pair]
 

@@ -21,13 +21,21 @@ TIMEOUT_S = 90.0
 #: and its comma have 11 characters.
 MOST_ASKED = 1000
 
-#: How sbatch says that there are too many jobs already, by its limits or by a site's policy, or
-#: that nobody was there to take one.
-_NOT_NOW = re.compile(
-    r"MaxSubmit|MaxJobCount|submit limit|job submit|Job violates accounting/QOS policy|"
-    r"temporarily unable to accept job|Unable to contact slurm controller",
+#: How sbatch says that there are too many jobs already, by its limits or by a site's policy.
+_TOO_MANY = re.compile(
+    r"MaxSubmit|MaxJobCount|submit limit|job submit|Job violates accounting/QOS policy",
     re.IGNORECASE,
 )
+
+#: How it says that nobody was there to take a job.
+_AWAY = re.compile(
+    r"temporarily unable to accept job|Unable to contact slurm controller", re.IGNORECASE
+)
+
+#: A limit by its name. "Job violates accounting/QOS policy (job submit limit, user's size and/or
+#: time limits)" follows any of them; only those on submitting are about the number of jobs
+#: (slurm_protocol_defs.c of Slurm 22.05, job_reason_string()).
+_LIMIT = re.compile(r"\b(?:QOS|Assoc)[A-Z]\w*")
 
 #: How it says that the controller may have taken the job, but that its answer did not come.
 _UNCLEAR = re.compile(r"Socket timed out|Zero Bytes were transmitted", re.IGNORECASE)
@@ -47,6 +55,10 @@ class NotNow(CannotRun):
     """Slurm takes no further job of this user now; it may later."""
 
 
+class Away(NotNow):
+    """The controller is away, or too busy to take any job."""
+
+
 class Unclear(CannotRun):
     """Nobody knows whether Slurm has taken a job."""
 
@@ -63,7 +75,7 @@ def submit(options: Sequence[str], script: Path) -> Submitted:
 
     Raises:
         ToolMissing: there is no sbatch.
-        NotNow: a limit on the number of jobs, or the controller is away.
+        NotNow: a limit on the number of jobs; ``Away`` if the controller does not take any.
         Unclear: sbatch did not say whether the job was taken.
         CannotRun: Slurm refused, in its own words.
     """
@@ -78,8 +90,16 @@ def submit(options: Sequence[str], script: Path) -> Submitted:
         raise Unclear(
             f"sbatch did not say whether Slurm has taken the job, but: {said:.500}; squeue tells"
         )
-    kind = NotNow if _NOT_NOW.search(said) else CannotRun
-    raise kind(f"sbatch did not take the job: {said}")
+    raise _refusal(said)(f"sbatch did not take the job: {said}")
+
+
+def _refusal(said: str) -> type[CannotRun]:
+    if _AWAY.search(said):
+        return Away
+    limits = _LIMIT.findall(said)
+    if limits and not any("Submit" in limit for limit in limits):
+        return CannotRun
+    return NotNow if _TOO_MANY.search(said) else CannotRun
 
 
 def foreign(environment: Mapping[str, str]) -> frozenset[str]:
