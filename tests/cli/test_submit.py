@@ -65,6 +65,10 @@ def test_a_pair_that_is_refused_does_not_take_the_others_away(directory: RunDire
     assert ends_with(CannotRun("node c9 is down"), directory, *jobs)
 
 
+def test_a_refused_pair_does_not_take_away_one_that_slurm_may_have(directory: RunDirectory) -> None:
+    assert ends_with(CannotRun("c9 is down"), directory, job("", "job-1"), job("", "job-2"))
+
+
 def test_a_run_of_slurms_jobs_is_resumed_by_submit_and_another_by_check(
     directory: RunDirectory,
 ) -> None:

@@ -65,7 +65,7 @@ def collect(ctx: click.Context, /, run: str, **options: Any) -> None:
 
 def interrupted(directory: "RunDirectory") -> int:
     """Say what goes on without us; returns the exit status."""
-    from fabricgauge.app.batch.submit import cluster, numbers
+    from fabricgauge.app.batch.numbers import cluster, numbers
 
     if lab_outside() == OWN_LAB:
         kept = "The lab is removed, and its jobs with it. What they left is kept in"

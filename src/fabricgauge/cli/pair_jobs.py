@@ -73,7 +73,7 @@ def _counted(
     try:
         submit_some()
     finally:
-        total = queue.submitted + queue.waiting
+        total = queue.submitted + queue.unclear + queue.waiting
         said = f"{queue.submitted} of {total} jobs of run {directory.path} are submitted"
         click.echo(said, err=True)
 
@@ -115,8 +115,11 @@ def _awaited(directory: "RunDirectory", queue: "PairQueue", options: dict[str, A
 
     if not options["no_wait"]:
         drain = partial(queue.drain, progress(options))
-        first = partial(_counted, directory, queue, drain) if queue.waiting else drain
+        more = queue.waiting or queue.unclear
+        first = partial(_counted, directory, queue, drain) if more else drain
         return followed(directory, options, first)
+    if queue.unclear:
+        click.echo(f"sbatch did not say whether Slurm has their jobs: {queue.unclear}", err=True)
     if queue.waiting:
         rest = ("submit", "--resume", str(directory.path))
         say(f"Not in the queue yet: {queue.waiting} of the pairs. Submit them with", *rest)

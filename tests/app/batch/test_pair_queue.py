@@ -15,7 +15,7 @@ from fabricgauge.model.topology import Topology
 from fabricgauge.plan.pair_jobs import pair_plan
 from fabricgauge.run.batch import slurm
 from fabricgauge.run.batch.job_state import JobState
-from fabricgauge.run.batch.slurm import Away, NotNow, Submitted
+from fabricgauge.run.batch.slurm import Away, NoAnswer, NotNow, Submitted, Unclear
 from fabricgauge.store.jobs import jobs, write_batch
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import About
@@ -43,6 +43,9 @@ class Slurm:
         for one in numbers:
             self.taken[one] += 1
         return {one: JobState("COMPLETED" if self.taken[one] > 1 else "RUNNING") for one in numbers}
+
+    def scripts(self, _clusters: str) -> dict[str, Submitted]:
+        return {}
 
     @property
     def _live(self) -> list[str]:
@@ -95,6 +98,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Slurm:
     made = Slurm(most=2)
     monkeypatch.setattr(slurm, "submit", made.submit)
     monkeypatch.setattr(slurm, "states", made.states)
+    monkeypatch.setattr(slurm, "scripts", made.scripts)
     return made
 
 
@@ -128,6 +132,7 @@ def one_node_down(monkeypatch: pytest.MonkeyPatch, most: int) -> OneNodeDown:
     made = OneNodeDown(most, names(5)[2])
     monkeypatch.setattr(slurm, "submit", made.submit)
     monkeypatch.setattr(slurm, "states", made.states)
+    monkeypatch.setattr(slurm, "scripts", made.scripts)
     return made
 
 
@@ -187,6 +192,50 @@ def test_a_controller_that_is_away_is_waited_for(
     assert (waiting.submitted, waiting.waiting) == (0, 10)
     waiting.drain(Silent(), sleep=lambda _seconds: None)
     assert (waiting.submitted, waiting.waiting) == (10, 0)
+
+
+@pytest.mark.parametrize("taken", [True, False])
+def test_an_unclear_answer_for_one_pair_does_not_keep_the_others_out(
+    taken: bool, tmp_path: Path, small: Slurm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small.most, lost = 99, dict[str, Submitted]()
+
+    def submit(options: Sequence[str], script: Path) -> Submitted:
+        monkeypatch.setattr(slurm, "submit", small.submit)
+        if taken:
+            lost[str(script)] = small.submit(options, script)
+        raise Unclear("Socket timed out")
+
+    monkeypatch.setattr(slurm, "submit", submit)
+    monkeypatch.setattr(slurm, "scripts", lambda _clusters: lost)
+    waiting, directory = queue(tmp_path, at_once=50)
+    waiting.fill()
+    assert (waiting.submitted, waiting.unclear, waiting.waiting) == (9, 1, 0)
+    waiting.drain(Silent(), sleep=lambda _seconds: None)
+    assert (waiting.submitted, waiting.unclear, waiting.waiting) == (10, 0, 0)
+    assert len(small.taken) == len(set(small.nodelists)) == 10
+    assert {one.number for one in jobs(directory)} - {""} == set(small.taken)
+
+
+def test_a_pair_that_slurm_may_have_stays_so_while_nobody_answers(
+    tmp_path: Path, small: Slurm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def timed_out(_options: Sequence[str], _script: Path) -> str:
+        monkeypatch.setattr(slurm, "submit", small.submit)
+        raise Unclear("Socket timed out")
+
+    def scripts(_clusters: str) -> dict[str, Submitted]:
+        monkeypatch.setattr(slurm, "scripts", lambda _clusters: {})
+        raise NoAnswer("squeue did not say")
+
+    small.most = 99
+    monkeypatch.setattr(slurm, "submit", timed_out)
+    monkeypatch.setattr(slurm, "scripts", scripts)
+    waiting, _ = queue(tmp_path, at_once=50)
+    asked = list[int]()
+    waiting.drain(Silent(), sleep=lambda _seconds: asked.append(waiting.unclear))
+    assert asked == [1, 1]
+    assert len(small.taken) == 10
 
 
 def test_another_refusal_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

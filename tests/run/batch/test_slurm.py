@@ -8,7 +8,7 @@ import pytest
 from fabricgauge.model.errors import CannotRun, ToolMissing
 from fabricgauge.run.batch import slurm
 from fabricgauge.run.batch.job_state import FORGOTTEN, UNKNOWN, JobState
-from fabricgauge.run.batch.slurm import Away, NotNow, Submitted, Unclear
+from fabricgauge.run.batch.slurm import Away, NoAnswer, NotNow, Submitted, Unclear
 
 Fake = Callable[..., None]
 
@@ -208,3 +208,22 @@ def test_more_jobs_than_one_command_line_has_room_for_are_asked_for_in_parts(
     assert set(found.values()) == {FORGOTTEN}
     assert len((tmp_path / "squeue.asked").read_text().splitlines()) == 20
     assert len((tmp_path / "sacct.asked").read_text().splitlines()) == 20
+
+
+def test_scripts_of_jobs_are_told_with_the_cluster_that_has_them(
+    tmp_path: Path, fake: Fake
+) -> None:
+    fake("squeue", "CLUSTER: fast\n7|/a/job 1|b/job.sh\n9_[1-3]|/c\nCLUSTER: slow\n8|/d\n")
+    assert slurm.scripts("fast,slow") == {
+        "/a/job 1|b/job.sh": Submitted("7", "fast"), "/d": Submitted("8", "slow"),
+    }  # fmt: skip
+    (tmp_path / "squeue.out").write_text("7|/a\n")
+    assert slurm.scripts() == {"/a": Submitted("7")}
+    assert slurm.scripts("fast") == {"/a": Submitted("7", "fast")}
+
+
+@pytest.mark.parametrize(("out", "status"), [("", 1), ("<html>down</html>\n", 0)])
+def test_a_squeue_that_does_not_answer_is_no_empty_queue(out: str, status: int, fake: Fake) -> None:
+    fake("squeue", out, "Unable to contact slurm controller", status)
+    with pytest.raises(NoAnswer):
+        slurm.scripts()

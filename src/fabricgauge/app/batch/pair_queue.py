@@ -1,13 +1,13 @@
 """A job for each pair of nodes: as many in Slurm's queue as it takes, the others after them."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
-from fabricgauge.app.batch.attempts import attempts
 from fabricgauge.app.batch.job import Maker, Written
-from fabricgauge.app.batch.submit import cluster, hand_over
+from fabricgauge.app.batch.numbers import by_folder, cluster, find_lost
+from fabricgauge.app.batch.submit import hand_over
 from fabricgauge.app.batch.waiting import intervals
 from fabricgauge.app.progress import Progress
 from fabricgauge.model.batch import Batch
@@ -39,9 +39,11 @@ class PairQueue:
     def __init__(self, directory: RunDirectory, batch: Batch, plan: Plan, engine: Engine) -> None:
         self._directory, self._batch, self._plan = directory, batch, plan
         self._engine = engine
+        find_lost(directory)
         self._live = _handed_over(directory)
         self._stuck: dict[str, str] = {}
         self._told: set[str] = set()
+        self._unclear: dict[str, tuple[Pair, list[PlannedLaunch]]] = {}
         self._heed(slurm.states(tuple(self._live), cluster(directory)))
         under_way = {number for job in self._live.values() for number in job}
         left = by_pair(plan.launches)
@@ -58,8 +60,13 @@ class PairQueue:
         return len(self._waiting)
 
     @property
+    def unclear(self) -> int:
+        """Pairs of which nobody knows whether Slurm has their jobs."""
+        return len(self._unclear)
+
+    @property
     def submitted(self) -> int:
-        """Jobs that Slurm has taken from this program."""
+        """Jobs that Slurm is known to have taken from this program."""
         return self._submitted
 
     def fill(self) -> None:
@@ -79,15 +86,40 @@ class PairQueue:
                 self._refused = written
                 self._require_hope(error)
                 return
+            except slurm.Unclear:
+                self._unclear[written.job.folder] = pair, launches
+            else:
+                self._took(job.number, launches)
             self._refused = None
-            self._submitted += 1
-            self._live[job.number] = {launch.number for launch in launches}
             del self._waiting[pair]
+
+    def _took(self, number: str, launches: Sequence[PlannedLaunch]) -> None:
+        self._submitted += 1
+        self._live[number] = {launch.number for launch in launches}
+
+    def _clear_up(self) -> None:
+        """Ask for jobs of which sbatch did not say whether there are any.
+
+        The pair of one that Slurm does not know follows after all others: it has time to appear.
+        """
+        if not self._unclear:
+            return
+        try:
+            find_lost(self._directory)
+        except slurm.NoAnswer:
+            return
+        numbers = by_folder(self._directory)
+        for folder, (pair, launches) in self._unclear.items():
+            if number := numbers.get(folder):
+                self._took(number, launches)
+            else:
+                self._waiting[pair] = launches
+        self._unclear.clear()
 
     @property
     def _moving(self) -> int:
-        """Jobs that will end without anybody's help."""
-        return len(self._live) - len(self._stuck)
+        """Jobs that will end without anybody's help, with those that Slurm may have."""
+        return len(self._live) - len(self._stuck) + len(self._unclear)
 
     def _require_hope(self, refused: slurm.NotNow) -> None:
         """Raises:
@@ -133,15 +165,18 @@ class PairQueue:
         told = ""
         for wait_s in intervals():
             self.fill()
-            if not self._waiting:
+            if not self._waiting and not self._unclear:
                 return
             words = f"jobs in the queue: {len(self._live)}; pairs to follow: {len(self._waiting)}"
+            if self._unclear:
+                words += f"; sbatch did not say whether Slurm has more: {len(self._unclear)}"
             if self._refused:
                 words += "; Slurm takes no more jobs for now"
             if words != told:
                 progress.stage(words)
                 told = words
             sleep(wait_s)
+            self._clear_up()
             self._heed(slurm.states(tuple(self._live), cluster(self._directory)))
             self._tell_stuck(progress)
 
@@ -164,9 +199,9 @@ def _by_place(launch: PlannedLaunch) -> PlannedLaunch:
 
 def _handed_over(directory: RunDirectory) -> dict[str, set[int]]:
     """Jobs of the run, with the numbers of their launches."""
-    said = {one.folder: one.job for one in attempts(directory.path / "raw")}
+    numbers = by_folder(directory)
     return {
         number: {launch.number for launch in one.launches}
         for one in jobs(directory)
-        if (number := one.number or said.get(one.folder, ""))
+        if (number := numbers[one.folder])
     }

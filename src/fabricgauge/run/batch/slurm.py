@@ -51,6 +51,10 @@ _OF_THE_SITE = frozenset({"SLURM_CONF", "SLURM_CLUSTERS"})
 _NOT_FOR_US = frozenset({"SBATCH_WAIT", "SBATCH_ARRAY_INX"})
 
 
+#: What stands above the jobs of a cluster that was named to squeue.
+_TITLE = "CLUSTER: "
+
+
 class NotNow(CannotRun):
     """Slurm takes no further job of this user now; it may later."""
 
@@ -61,6 +65,10 @@ class Away(NotNow):
 
 class Unclear(CannotRun):
     """Nobody knows whether Slurm has taken a job."""
+
+
+class NoAnswer(CannotRun):
+    """squeue did not say which jobs there are."""
 
 
 class Submitted(msgspec.Struct, frozen=True):
@@ -139,6 +147,33 @@ def _states(jobs: Sequence[str], cluster: str) -> dict[str, JobState]:
     return {job: found.get(job, UNKNOWN) for job in jobs}
 
 
+def scripts(clusters: str = "") -> dict[str, Submitted]:
+    """The scripts of this user's jobs that Slurm still knows, and whose jobs they are.
+
+    ``clusters`` are those to ask, with commas between, empty for sbatch's own choice.
+
+    Raises:
+        ToolMissing: there is no squeue.
+        NoAnswer: it did not answer.
+    """
+    clusters = clusters or os.environ.get("SBATCH_CLUSTERS", "")  # which squeue does not heed
+    argv = ("squeue", *_of(clusters), "--me", "--noheader", "--states=all", "--format=%i|%o")
+    done = process.run(argv, timeout_s=TIMEOUT_S)
+    lines = done.stdout.splitlines()
+    if done.exit_code != 0 or any(map(_is_strange, lines)):
+        said = " ".join((done.stderr or done.stdout).split()) or "it said nothing"
+        raise NoAnswer(f"squeue did not say which jobs there are, but: {said:.500}")
+    there = "" if "," in clusters else clusters
+    found: dict[str, Submitted] = {}
+    for line in lines:
+        if line.startswith(_TITLE):
+            there = line.removeprefix(_TITLE).strip()
+        number, _, script = line.strip().partition("|")
+        if number.isdecimal():
+            found[script] = Submitted(number, there)
+    return found
+
+
 def _of(cluster: str) -> tuple[str, ...]:
     return (f"--clusters={cluster}",) if cluster else ()
 
@@ -170,4 +205,4 @@ def _rows(lines: Iterable[str]) -> Iterator[tuple[str, JobState]]:
 
 def _is_strange(line: str) -> bool:
     """Whether a line is neither a job's, nor empty, nor the title of a cluster's."""
-    return "|" not in line and bool(line.strip()) and not line.startswith("CLUSTER: ")
+    return "|" not in line and bool(line.strip()) and not line.startswith(_TITLE)
