@@ -7,11 +7,12 @@ import pytest
 from tests.app.commands import fabricgauge
 from tests.report import sample
 
+from fabricgauge.app.batch.pair_queue import AllStuck
 from fabricgauge.app.check import Outcome
 from fabricgauge.cli.batch import collected
 from fabricgauge.cli.collect import shown
 from fabricgauge.cli.nodes import OWN_LAB
-from fabricgauge.cli.submit import begun
+from fabricgauge.cli.submit import begun, followed
 from fabricgauge.model.batch import Batch, BatchJob, Request
 from fabricgauge.model.errors import CannotRun, StoreError, UsageError
 from fabricgauge.model.plan import Stopping
@@ -64,6 +65,10 @@ def test_a_pair_that_is_refused_does_not_take_the_others_away(directory: RunDire
     assert ends_with(CannotRun("node c9 is down"), directory, *jobs)
 
 
+def test_a_refused_pair_does_not_take_away_one_that_slurm_may_have(directory: RunDirectory) -> None:
+    assert ends_with(CannotRun("c9 is down"), directory, job("", "job-1"), job("", "job-2"))
+
+
 def test_a_run_of_slurms_jobs_is_resumed_by_submit_and_another_by_check(
     directory: RunDirectory,
 ) -> None:
@@ -99,6 +104,17 @@ def test_a_run_that_another_program_has_collected_is_told_to_be_complete(
     monkeypatch.setattr("fabricgauge.app.batch.submit.collect", collect)
     with pytest.raises(UsageError, match=f"report .*/{directory.identity}$"):
         collected(directory, Settings({}, {}, "", ()), {"quiet": True})
+
+
+def test_who_waits_for_stuck_jobs_alone_is_told_how_to_go_on(
+    directory: RunDirectory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stuck() -> None:
+        raise AllStuck("scancel 7 8 ends them")
+
+    with pytest.raises(AllStuck, match="scancel 7 8"):
+        followed(directory, {}, stuck)
+    assert f"fabricgauge submit --resume {directory.path}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

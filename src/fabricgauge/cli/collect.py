@@ -65,7 +65,7 @@ def collect(ctx: click.Context, /, run: str, **options: Any) -> None:
 
 def interrupted(directory: "RunDirectory") -> int:
     """Say what goes on without us; returns the exit status."""
-    from fabricgauge.app.batch.submit import cluster, numbers
+    from fabricgauge.app.batch.numbers import cluster, numbers
 
     if lab_outside() == OWN_LAB:
         kept = "The lab is removed, and its jobs with it. What they left is kept in"
@@ -88,11 +88,12 @@ def shown(outcome: "Outcome", options: dict[str, Any]) -> int:
 
     show(outcome.judged, outcome.path, options["format"])
     if not outcome.judged.run.complete:
-        _say_how_to_go_on(outcome.path)
+        say_how_to_go_on(outcome.path)
     return exit_status(outcome.judged.overall)
 
 
-def _say_how_to_go_on(run: Path) -> None:
+def say_how_to_go_on(run: Path) -> None:
+    """Where the measurements are, and which command makes those that are missing."""
     if lab_outside() == OWN_LAB:
         click.echo(f"What was measured is kept in {run}; the lab is removed.", err=True)
     else:

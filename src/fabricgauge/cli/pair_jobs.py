@@ -1,5 +1,7 @@
 """``fabricgauge submit --pair-jobs``: a job of its own for each pair of nodes."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -44,7 +46,7 @@ def submit(options: dict[str, Any], said: "Settings") -> int:
             directory.discard()
             return 0
         write_batch(directory, about(of.site(batch, said, engine)), batch)
-        queue.fill()
+        _counted(directory, queue, queue.fill)
     return _awaited(directory, queue, options)
 
 
@@ -60,8 +62,20 @@ def resume(directory: "RunDirectory", batch: "Batch", options: dict[str, Any]) -
     changed = msgspec.structs.replace(batch, at_once=at_once)
     plan = left_of_pairs(directory, batch)
     queue = PairQueue(directory, changed, plan, of.engine(batch, options))
-    queue.fill()
+    _counted(directory, queue, queue.fill)
     return _awaited(directory, queue, options)
+
+
+def _counted(
+    directory: "RunDirectory", queue: "PairQueue", submit_some: Callable[[], None]
+) -> None:
+    """Do ``submit_some``, and say how many jobs Slurm has taken, however it ends."""
+    try:
+        submit_some()
+    finally:
+        total = queue.submitted + queue.unclear + queue.waiting
+        said = f"{queue.submitted} of {total} jobs of run {directory.path} are submitted"
+        click.echo(said, err=True)
 
 
 def _at_once(batch: "Batch", options: dict[str, Any]) -> int:
@@ -99,9 +113,13 @@ def _awaited(directory: "RunDirectory", queue: "PairQueue", options: dict[str, A
     from fabricgauge.cli.batch import progress
     from fabricgauge.cli.submit import followed
 
-    click.echo(f"the jobs of run {directory.path} are submitted", err=True)
     if not options["no_wait"]:
-        return followed(directory, options, lambda: queue.drain(progress(options)))
+        drain = partial(queue.drain, progress(options))
+        more = queue.waiting or queue.unclear
+        first = partial(_counted, directory, queue, drain) if more else drain
+        return followed(directory, options, first)
+    if queue.unclear:
+        click.echo(f"sbatch did not say whether Slurm has their jobs: {queue.unclear}", err=True)
     if queue.waiting:
         rest = ("submit", "--resume", str(directory.path))
         say(f"Not in the queue yet: {queue.waiting} of the pairs. Submit them with", *rest)

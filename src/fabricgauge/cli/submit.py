@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fabricgauge.cli.collect import interrupted, say, shown, where_options
+from fabricgauge.cli.collect import interrupted, say, say_how_to_go_on, shown, where_options
 from fabricgauge.cli.fabric import fabric_options
 from fabricgauge.cli.measuring import measure_options, network_options
 from fabricgauge.cli.nodes import OWN_LAB
@@ -165,8 +165,12 @@ def followed(
     """Do ``first``, wait for all jobs, measure suspects again, and show what came out.
 
     Where Slurm refuses what ``first`` submits, what it has is waited for all the same.
+
+    Raises:
+        AllStuck: it refuses, and what it has would be waited for without end.
     """
     from fabricgauge import settings
+    from fabricgauge.app.batch.pair_queue import AllStuck
     from fabricgauge.app.batch.submit import MOST_FOLLOWING, suspects
     from fabricgauge.cli import batch as of
     from fabricgauge.report.visible import visible
@@ -176,6 +180,9 @@ def followed(
     try:
         try:
             first()
+        except AllStuck:
+            say_how_to_go_on(directory.path)
+            raise
         except CannotRun as error:
             click.echo(f"not all pairs were submitted: {visible(str(error))}", err=True)
         outcome = of.collected(directory, said, options)

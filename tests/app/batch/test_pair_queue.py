@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.plan.test_pair_jobs import TEMPLATE, names
 
-from fabricgauge.app.batch.pair_queue import PairQueue
+from fabricgauge.app.batch.pair_queue import AllStuck, PairQueue
 from fabricgauge.app.progress import Silent
 from fabricgauge.model.batch import Batch, Request
 from fabricgauge.model.engine import Engine, Mpi
@@ -15,7 +15,7 @@ from fabricgauge.model.topology import Topology
 from fabricgauge.plan.pair_jobs import pair_plan
 from fabricgauge.run.batch import slurm
 from fabricgauge.run.batch.job_state import JobState
-from fabricgauge.run.batch.slurm import NotNow, Submitted
+from fabricgauge.run.batch.slurm import Away, NoAnswer, NotNow, Submitted, Unclear
 from fabricgauge.store.jobs import jobs, write_batch
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import About
@@ -44,9 +44,38 @@ class Slurm:
             self.taken[one] += 1
         return {one: JobState("COMPLETED" if self.taken[one] > 1 else "RUNNING") for one in numbers}
 
+    def scripts(self, _clusters: str) -> dict[str, Submitted]:
+        return {}
+
     @property
     def _live(self) -> list[str]:
         return [one for one, asked in self.taken.items() if asked < 2]
+
+
+class OneNodeDown(Slurm):
+    """One where jobs for a node never start, and all others are over when they are asked for."""
+
+    def __init__(self, most: int, down: str) -> None:
+        super().__init__(most)
+        self.down = down
+
+    def states(self, numbers: Sequence[str], _cluster: str = "") -> dict[str, JobState]:
+        never = JobState("PENDING", f"ReqNodeNotAvail, UnavailableNodes:{self.down}")
+        for one in numbers:
+            self.taken[one] = 0 if self._is_down(one) else 2
+        return {one: never if self._is_down(one) else JobState("COMPLETED") for one in numbers}
+
+    def _is_down(self, number: str) -> bool:
+        nodes = self.nodelists[int(number) - 100].partition("=")[2]
+        return self.down in nodes.split(",")
+
+
+class Troubled(Silent):
+    def __init__(self) -> None:
+        self.troubles = list[str]()
+
+    def trouble(self, text: str) -> None:
+        self.troubles.append(text)
 
 
 ENGINE = Engine(
@@ -69,6 +98,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Slurm:
     made = Slurm(most=2)
     monkeypatch.setattr(slurm, "submit", made.submit)
     monkeypatch.setattr(slurm, "states", made.states)
+    monkeypatch.setattr(slurm, "scripts", made.scripts)
     return made
 
 
@@ -96,6 +126,116 @@ def test_what_is_under_way_is_not_submitted_again(tmp_path: Path, small: Slurm) 
     waiting.fill()
     again = PairQueue(directory, directory.read("batch.json", Batch), PLAN, ENGINE)
     assert (waiting.waiting, again.waiting) == (8, 8)
+
+
+def one_node_down(monkeypatch: pytest.MonkeyPatch, most: int) -> OneNodeDown:
+    made = OneNodeDown(most, names(5)[2])
+    monkeypatch.setattr(slurm, "submit", made.submit)
+    monkeypatch.setattr(slurm, "states", made.states)
+    monkeypatch.setattr(slurm, "scripts", made.scripts)
+    return made
+
+
+def test_jobs_for_a_node_that_is_down_keep_no_other_out_of_the_queue(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, told = one_node_down(monkeypatch, most=99), Troubled()
+    waiting, _ = queue(tmp_path, at_once=2)
+    waiting.drain(told, sleep=lambda _seconds: None)
+    assert (len(made.taken), waiting.waiting) == (10, 0)
+    first = told.troubles[0]
+    assert "a node that it names is down" in first
+    assert "scancel 10" in first
+    assert len(told.troubles) == len(set(told.troubles)) <= 4
+
+
+def test_a_limit_that_stuck_jobs_alone_fill_ends_the_submitting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = one_node_down(monkeypatch, most=2)
+    waiting, _ = queue(tmp_path, at_once=50)
+    with pytest.raises(AllStuck, match=r"QOSMaxSubmit.*mend: 2\. scancel 10\d 10\d ends them"):
+        waiting.drain(Silent(), sleep=lambda _seconds: None)
+    assert waiting.waiting == 10 - len(made.taken)
+
+
+def test_a_resumed_run_knows_which_of_its_jobs_are_stuck(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one_node_down(monkeypatch, most=2)
+    waiting, directory = queue(tmp_path, at_once=50)
+    with pytest.raises(AllStuck):
+        waiting.drain(Silent(), sleep=lambda _seconds: None)
+    again = PairQueue(directory, directory.read("batch.json", Batch), PLAN, ENGINE)
+    with pytest.raises(AllStuck):
+        again.fill()
+
+
+def test_a_limit_that_no_job_of_ours_fills_is_an_error(tmp_path: Path, small: Slurm) -> None:
+    small.most = 0
+    waiting, _ = queue(tmp_path, at_once=50)
+    with pytest.raises(CannotRun, match="QOSMaxSubmitJobPerUserLimit; no job of this run"):
+        waiting.drain(Silent(), sleep=lambda _seconds: None)
+    assert (waiting.submitted, waiting.waiting) == (0, 10)
+
+
+def test_a_controller_that_is_away_is_waited_for(
+    tmp_path: Path, small: Slurm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(_options: Sequence[str], _script: Path) -> str:
+        monkeypatch.setattr(slurm, "submit", small.submit)
+        raise Away("Unable to contact slurm controller")
+
+    monkeypatch.setattr(slurm, "submit", away)
+    waiting, _ = queue(tmp_path, at_once=50)
+    waiting.fill()
+    assert (waiting.submitted, waiting.waiting) == (0, 10)
+    waiting.drain(Silent(), sleep=lambda _seconds: None)
+    assert (waiting.submitted, waiting.waiting) == (10, 0)
+
+
+@pytest.mark.parametrize("taken", [True, False])
+def test_an_unclear_answer_for_one_pair_does_not_keep_the_others_out(
+    taken: bool, tmp_path: Path, small: Slurm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small.most, lost = 99, dict[str, Submitted]()
+
+    def submit(options: Sequence[str], script: Path) -> Submitted:
+        monkeypatch.setattr(slurm, "submit", small.submit)
+        if taken:
+            lost[str(script)] = small.submit(options, script)
+        raise Unclear("Socket timed out")
+
+    monkeypatch.setattr(slurm, "submit", submit)
+    monkeypatch.setattr(slurm, "scripts", lambda _clusters: lost)
+    waiting, directory = queue(tmp_path, at_once=50)
+    waiting.fill()
+    assert (waiting.submitted, waiting.unclear, waiting.waiting) == (9, 1, 0)
+    waiting.drain(Silent(), sleep=lambda _seconds: None)
+    assert (waiting.submitted, waiting.unclear, waiting.waiting) == (10, 0, 0)
+    assert len(small.taken) == len(set(small.nodelists)) == 10
+    assert {one.number for one in jobs(directory)} - {""} == set(small.taken)
+
+
+def test_a_pair_that_slurm_may_have_stays_so_while_nobody_answers(
+    tmp_path: Path, small: Slurm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def timed_out(_options: Sequence[str], _script: Path) -> str:
+        monkeypatch.setattr(slurm, "submit", small.submit)
+        raise Unclear("Socket timed out")
+
+    def scripts(_clusters: str) -> dict[str, Submitted]:
+        monkeypatch.setattr(slurm, "scripts", lambda _clusters: {})
+        raise NoAnswer("squeue did not say")
+
+    small.most = 99
+    monkeypatch.setattr(slurm, "submit", timed_out)
+    monkeypatch.setattr(slurm, "scripts", scripts)
+    waiting, _ = queue(tmp_path, at_once=50)
+    asked = list[int]()
+    waiting.drain(Silent(), sleep=lambda _seconds: asked.append(waiting.unclear))
+    assert asked == [1, 1]
+    assert len(small.taken) == 10
 
 
 def test_another_refusal_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

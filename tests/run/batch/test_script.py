@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from fabricgauge.model.batch import EACH_SUBNET, Request
 from fabricgauge.model.command import Command
 from fabricgauge.model.errors import UsageError
-from fabricgauge.run.batch.options import further, options_of
+from fabricgauge.run.batch.options import clusters, further, options_of
 from fabricgauge.run.batch.script import Script, ScriptLaunch, is_plain, text
 
 HOSTILE = "a b'\"$(touch /tmp/x)`id`;&|\n#SBATCH --nodes=9\\"
@@ -103,3 +103,16 @@ def test_words_and_variables_arrive_as_they_are(argv: list[str], env: dict[str, 
 def _call(written: str) -> str:
     """The only call of ``launch``, with all the lines that belong to it."""
     return written[written.index("\nlaunch job-1") : written.rindex("\nfinish")]
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ((), ""),
+        (("--mem=0", "--clusters=fast,slow"), "fast,slow"),
+        (("-Mfast",), "fast"),
+        (("--cluster-constraint=big",), ""),
+    ],
+)
+def test_clusters_are_those_that_sbatch_is_told(words: tuple[str, ...], named: str) -> None:
+    assert clusters(words) == named

@@ -8,9 +8,11 @@ import pytest
 from fabricgauge.model.errors import CannotRun, ToolMissing
 from fabricgauge.run.batch import slurm
 from fabricgauge.run.batch.job_state import FORGOTTEN, UNKNOWN, JobState
-from fabricgauge.run.batch.slurm import NotNow, Submitted, Unclear
+from fabricgauge.run.batch.slurm import Away, NoAnswer, NotNow, Submitted, Unclear
 
 Fake = Callable[..., None]
+
+POLICY = "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
 
 
 @pytest.fixture
@@ -93,8 +95,9 @@ def test_outside_an_allocation_a_users_own_settings_of_slurm_stay() -> None:
     "said",
     [
         "sbatch: error: QOSMaxSubmitJobPerUserLimit",
-        "sbatch: error: AssocMaxSubmitJobLimit\nsbatch: error: Batch job submission failed: Job"
-        " violates accounting/QOS policy (job submit limit, user's size and/or time limits)",
+        f"sbatch: error: AssocMaxSubmitJobLimit\nsbatch: error: {POLICY}",
+        f"sbatch: error: QOSGrpSubmitJobsLimit\nsbatch: error: {POLICY}",
+        f"sbatch: error: Batch job submission failed: {POLICY}",
         "sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying",
         "sbatch: error: Batch job submission failed: Unable to contact slurm controller",
     ],
@@ -103,6 +106,27 @@ def test_what_slurm_may_take_later_is_told_from_other_refusals(said: str, fake: 
     fake("sbatch", err=said, status=1)
     with pytest.raises(NotNow):
         slurm.submit((), Path("job.sh"))
+
+
+@pytest.mark.parametrize(
+    "limit", ["QOSMaxWallDurationPerJobLimit", "AssocMaxNodePerJobLimit", "QOSMinGRES"]
+)
+def test_a_limit_on_one_jobs_size_or_time_is_none_on_their_number(limit: str, fake: Fake) -> None:
+    said = f"sbatch: error: {limit}\nsbatch: error: Batch job submission failed: {POLICY}"
+    fake("sbatch", err=said, status=1)
+    with pytest.raises(CannotRun, match=limit) as refused:
+        slurm.submit((), Path("job.sh"))
+    assert not isinstance(refused.value, NotNow)
+
+
+def test_a_controller_that_is_away_is_told_from_a_limit(fake: Fake) -> None:
+    fake("sbatch", err="sbatch: error: Unable to contact slurm controller", status=1)
+    with pytest.raises(Away):
+        slurm.submit((), Path("job.sh"))
+    fake("sbatch", err=POLICY, status=1)
+    with pytest.raises(NotNow) as refused:
+        slurm.submit((), Path("job.sh"))
+    assert not isinstance(refused.value, Away)
 
 
 def test_a_refusal_is_quoted(fake: Fake) -> None:
@@ -171,3 +195,35 @@ def test_a_job_that_another_cluster_of_a_federation_runs_is_not_over() -> None:
 
 def test_no_jobs_are_no_question() -> None:
     assert slurm.states(()) == {}
+
+
+def test_more_jobs_than_one_command_line_has_room_for_are_asked_for_in_parts(
+    tmp_path: Path, fake: Fake
+) -> None:
+    for name in ("squeue", "sacct"):
+        fake(name)
+        (tmp_path / name).write_text(f'#!/bin/sh\necho x >>"{tmp_path}/{name}.asked"\n')
+    found = slurm.states([str(number) for number in range(10_000_000, 10_020_000)])
+    assert len(found) == 20_000
+    assert set(found.values()) == {FORGOTTEN}
+    assert len((tmp_path / "squeue.asked").read_text().splitlines()) == 20
+    assert len((tmp_path / "sacct.asked").read_text().splitlines()) == 20
+
+
+def test_scripts_of_jobs_are_told_with_the_cluster_that_has_them(
+    tmp_path: Path, fake: Fake
+) -> None:
+    fake("squeue", "CLUSTER: fast\n7|/a/job 1|b/job.sh\n9_[1-3]|/c\nCLUSTER: slow\n8|/d\n")
+    assert slurm.scripts("fast,slow") == {
+        "/a/job 1|b/job.sh": Submitted("7", "fast"), "/d": Submitted("8", "slow"),
+    }  # fmt: skip
+    (tmp_path / "squeue.out").write_text("7|/a\n")
+    assert slurm.scripts() == {"/a": Submitted("7")}
+    assert slurm.scripts("fast") == {"/a": Submitted("7", "fast")}
+
+
+@pytest.mark.parametrize(("out", "status"), [("", 1), ("<html>down</html>\n", 0)])
+def test_a_squeue_that_does_not_answer_is_no_empty_queue(out: str, status: int, fake: Fake) -> None:
+    fake("squeue", out, "Unable to contact slurm controller", status)
+    with pytest.raises(NoAnswer):
+        slurm.scripts()

@@ -8,6 +8,7 @@ import msgspec
 
 from fabricgauge.app.batch.attempts import Attempt, attempts
 from fabricgauge.app.batch.gather_pairs import gather_pairs
+from fabricgauge.app.batch.numbers import by_folder
 from fabricgauge.app.batch.taking import UNKNOWN, Taken, pinned_to
 from fabricgauge.app.preflight import quick_findings
 from fabricgauge.app.site import Site
@@ -113,8 +114,14 @@ def _seen(fabric: Fabric) -> str:
 
 def nothing(directory: RunDirectory, made: Sequence[BatchJob], states: dict[str, JobState]) -> str:
     """Why there is nothing, with the last words of the last job."""
-    told = ", ".join(f"job {one.number} is {states.get(one.number, 'unknown')}" for one in made)
-    printed = (directory.path / one.folder / f"out-{one.number}.txt" for one in made)
+    numbers = by_folder(directory)
+    told = ", ".join(
+        f"job {number} is {states.get(number, 'unknown')}"
+        if (number := numbers[one.folder])
+        else f"Slurm does not know {one.folder}/job.sh"
+        for one in made
+    )
+    printed = (directory.path / one.folder / f"out-{numbers[one.folder]}.txt" for one in made)
     said = [line for file in printed if file.exists() for line in tail(file)]
     last = f"; it said: {' | '.join(said[-2:])}" if said else ""
     mute = not said and any(one.state in _BROKEN for one in states.values())

@@ -1,21 +1,23 @@
 """A job for each pair of nodes: as many in Slurm's queue as it takes, the others after them."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
-from fabricgauge.app.batch.attempts import attempts
 from fabricgauge.app.batch.job import Maker, Written
-from fabricgauge.app.batch.submit import cluster, hand_over
+from fabricgauge.app.batch.numbers import by_folder, cluster, find_lost
+from fabricgauge.app.batch.submit import hand_over
 from fabricgauge.app.batch.waiting import intervals
 from fabricgauge.app.progress import Progress
 from fabricgauge.model.batch import Batch
 from fabricgauge.model.engine import Engine
+from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.plan import Plan, PlannedLaunch
 from fabricgauge.model.reach import Reach
 from fabricgauge.plan.pair_jobs import by_pair
 from fabricgauge.run.batch import slurm
+from fabricgauge.run.batch.job_state import JobState
 from fabricgauge.run.stacks.interface import is_loopback
 from fabricgauge.store.jobs import jobs
 from fabricgauge.store.run_directory import RunDirectory
@@ -23,13 +25,26 @@ from fabricgauge.store.run_directory import RunDirectory
 Pair = tuple[str, str]
 
 
+class AllStuck(CannotRun):
+    """Slurm takes no more jobs, and none of those that it has will start by itself."""
+
+
 class PairQueue:
-    """The pairs of a run that no job has measured or is about to measure."""
+    """The pairs of a run that no job has measured or is about to measure.
+
+    A job that waits for what time alone does not mend, as for a node that is down, keeps no other
+    pair out of the queue.
+    """
 
     def __init__(self, directory: RunDirectory, batch: Batch, plan: Plan, engine: Engine) -> None:
         self._directory, self._batch, self._plan = directory, batch, plan
         self._engine = engine
-        self._live = _unfinished(directory)
+        find_lost(directory)
+        self._live = _handed_over(directory)
+        self._stuck: dict[str, str] = {}
+        self._told: set[str] = set()
+        self._unclear: dict[str, tuple[Pair, list[PlannedLaunch]]] = {}
+        self._heed(slurm.states(tuple(self._live), cluster(directory)))
         under_way = {number for job in self._live.values() for number in job}
         left = by_pair(plan.launches)
         self._waiting = {
@@ -38,49 +53,132 @@ class PairQueue:
             if not under_way & {launch.number for launch in launches}
         }
         self._refused: Written | None = None
+        self._submitted = 0
 
     @property
     def waiting(self) -> int:
         return len(self._waiting)
 
+    @property
+    def unclear(self) -> int:
+        """Pairs of which nobody knows whether Slurm has their jobs."""
+        return len(self._unclear)
+
+    @property
+    def submitted(self) -> int:
+        """Jobs that Slurm is known to have taken from this program."""
+        return self._submitted
+
     def fill(self) -> None:
         """Hand jobs over until enough are in the queue, or Slurm takes no more for now.
 
         Raises:
-            CannotRun: Slurm refused one for another reason than their number.
+            CannotRun: Slurm refused one for another reason than their number, or although it has
+                no job of this run, so that none will make room; ``AllStuck`` if those that it has
+                make none.
         """
-        while self._waiting and len(self._live) < self._batch.at_once:
+        while self._waiting and self._moving < self._batch.at_once:
             pair, launches = next(iter(self._waiting.items()))
             written = self._refused or self.write_next()
             try:
                 job = hand_over(written, self._directory)
-            except slurm.NotNow:
+            except slurm.NotNow as error:
                 self._refused = written
+                self._require_hope(error)
                 return
+            except slurm.Unclear:
+                self._unclear[written.job.folder] = pair, launches
+            else:
+                self._took(job.number, launches)
             self._refused = None
-            self._live[job.number] = {launch.number for launch in launches}
             del self._waiting[pair]
+
+    def _took(self, number: str, launches: Sequence[PlannedLaunch]) -> None:
+        self._submitted += 1
+        self._live[number] = {launch.number for launch in launches}
+
+    def _clear_up(self) -> None:
+        """Ask for jobs of which sbatch did not say whether there are any.
+
+        The pair of one that Slurm does not know follows after all others: it has time to appear.
+        """
+        if not self._unclear:
+            return
+        try:
+            find_lost(self._directory)
+        except slurm.NoAnswer:
+            return
+        numbers = by_folder(self._directory)
+        for folder, (pair, launches) in self._unclear.items():
+            if number := numbers.get(folder):
+                self._took(number, launches)
+            else:
+                self._waiting[pair] = launches
+        self._unclear.clear()
+
+    @property
+    def _moving(self) -> int:
+        """Jobs that will end without anybody's help, with those that Slurm may have."""
+        return len(self._live) - len(self._stuck) + len(self._unclear)
+
+    def _require_hope(self, refused: slurm.NotNow) -> None:
+        """Raises:
+        CannotRun: no job of this run will end and make room for another one.
+        """
+        if self._moving or isinstance(refused, slurm.Away):
+            return
+        if not self._live:
+            raise CannotRun(f"{refused}; no job of this run is there to make room") from refused
+        raise AllStuck(
+            f"{refused}; jobs of this run that wait for what time alone does not mend:"
+            f" {len(self._stuck)}. {self._scancel(self._stuck)} ends them"
+        ) from refused
+
+    def _scancel(self, numbers: Iterable[str]) -> str:
+        there = cluster(self._directory)
+        return " ".join(("scancel", *((f"--clusters={there}",) if there else ()), *numbers))
+
+    def _heed(self, states: Mapping[str, JobState]) -> None:
+        """Forget jobs that are over, and see which are stuck; no answer changes nothing."""
+        known = {job: state for job, state in states.items() if state.known}
+        why = {
+            job: known[job].stuck if job in known else self._stuck.get(job) for job in self._live
+        }
+        self._stuck = {job: words for job, words in why.items() if words}
+        self._live = {
+            job: numbers
+            for job, numbers in self._live.items()
+            if job not in known or not known[job].over
+        }
+
+    def _tell_stuck(self, progress: Progress) -> None:
+        for job, why in self._stuck.items():
+            if job not in self._told:
+                progress.trouble(
+                    f"job {job} will not start by itself: {why}; {self._scancel((job,))} ends it,"
+                    " the other pairs do not wait for it"
+                )
+        self._told |= self._stuck.keys()
 
     def drain(self, progress: Progress, sleep: Callable[[float], None] = time.sleep) -> None:
         """Keep the queue filled until every pair has its job; the last ones still run then."""
         told = ""
         for wait_s in intervals():
             self.fill()
-            if not self._waiting:
+            if not self._waiting and not self._unclear:
                 return
             words = f"jobs in the queue: {len(self._live)}; pairs to follow: {len(self._waiting)}"
+            if self._unclear:
+                words += f"; sbatch did not say whether Slurm has more: {len(self._unclear)}"
             if self._refused:
                 words += "; Slurm takes no more jobs for now"
             if words != told:
                 progress.stage(words)
                 told = words
             sleep(wait_s)
-            states = slurm.states(tuple(self._live), cluster(self._directory))
-            self._live = {
-                job: numbers
-                for job, numbers in self._live.items()
-                if job not in states or not states[job].over
-            }
+            self._clear_up()
+            self._heed(slurm.states(tuple(self._live), cluster(self._directory)))
+            self._tell_stuck(progress)
 
     def write_next(self) -> Written:
         """The job of the next pair. Slurm decides on the order of its two nodes."""
@@ -99,13 +197,11 @@ def _by_place(launch: PlannedLaunch) -> PlannedLaunch:
     return msgspec.structs.replace(launch, nodes=("0", "1"))
 
 
-def _unfinished(directory: RunDirectory) -> dict[str, set[int]]:
-    """Jobs of the run that are not over, with the numbers of their launches."""
-    said = {one.folder: one.job for one in attempts(directory.path / "raw")}
-    made = {
+def _handed_over(directory: RunDirectory) -> dict[str, set[int]]:
+    """Jobs of the run, with the numbers of their launches."""
+    numbers = by_folder(directory)
+    return {
         number: {launch.number for launch in one.launches}
         for one in jobs(directory)
-        if (number := one.number or said.get(one.folder, ""))
+        if (number := numbers[one.folder])
     }
-    states = slurm.states(tuple(made), cluster(directory))
-    return {job: numbers for job, numbers in made.items() if not states[job].over}

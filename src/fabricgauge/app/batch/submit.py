@@ -9,6 +9,7 @@ import msgspec
 from fabricgauge.app.batch.attempts import attempts
 from fabricgauge.app.batch.collect import gather
 from fabricgauge.app.batch.job import Maker, Written
+from fabricgauge.app.batch.numbers import await_lost, cluster, find_lost, numbers
 from fabricgauge.app.batch.waiting import wait
 from fabricgauge.app.check import Outcome, concluded
 from fabricgauge.app.engine_job import left_of
@@ -54,25 +55,20 @@ def may_have_jobs(directory: RunDirectory, error: BaseException) -> bool:
     A job is written down before sbatch is started: only its refusal says that there is none.
     """
     refused = isinstance(error, CannotRun) and not isinstance(error, slurm.Unclear)
-    return any(job.number or not refused for job in jobs(directory))
+    made = jobs(directory)
+    # Of an earlier one without a number sbatch's answer was unclear.
+    return len(made) > 1 or any(job.number or not refused for job in made)
 
 
 def unfinished(directory: RunDirectory) -> dict[str, JobState]:
-    """The jobs of a run that are not over, and their states."""
+    """The jobs of a run that are not over, and their states.
+
+    Raises:
+        NoAnswer: nobody knows whether Slurm has a job whose number was not told.
+    """
+    find_lost(directory)
     known = slurm.states(numbers(directory), cluster(directory))
     return {job: state for job, state in known.items() if not state.over}
-
-
-def numbers(directory: RunDirectory) -> tuple[str, ...]:
-    """Slurm's numbers of the run's jobs, of one that was lost as the job itself says."""
-    said = {one.folder: one.job for one in attempts(directory.path / "raw")}
-    known = (one.number or said.get(one.folder, "") for one in jobs(directory))
-    return tuple(number for number in known if number)
-
-
-def cluster(directory: RunDirectory) -> str:
-    """The cluster that has the run's jobs, all of which are asked for alike."""
-    return next((one.cluster for one in reversed(jobs(directory)) if one.number), "")
 
 
 def collect(directory: RunDirectory, site: Site, progress: Progress) -> Outcome:
@@ -81,6 +77,7 @@ def collect(directory: RunDirectory, site: Site, progress: Progress) -> Outcome:
     Raises:
         CannotRun: no job has measured anything.
     """
+    await_lost(directory, progress)
     ask = partial(slurm.states, cluster=cluster(directory))
     states = wait(numbers(directory), ask, progress)
     await_files(directory, states)

@@ -37,6 +37,18 @@ def further(words: Sequence[str]) -> tuple[str, ...]:
     return tuple(words)
 
 
+def clusters(words: Sequence[str]) -> str:
+    """The clusters that ``words`` let Slurm choose from, with commas between; empty for our own."""
+    said = ""
+    for word in words:
+        name, _, value = word.partition("=")
+        if name in ("--cluster", "--clusters"):
+            said = value
+        elif word.startswith("-M"):
+            said = word[2:].strip()
+    return said
+
+
 def options_of(request: Request, minutes: int, folder: Path) -> tuple[str, ...]:
     """One word per option; ``minutes`` is the time limit unless the request names one.
 

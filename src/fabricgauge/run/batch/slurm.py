@@ -17,13 +17,25 @@ from fabricgauge.run.batch.job_state import FORGOTTEN, UNKNOWN, JobState
 #: Slurm's programs wait up to a minute for a controller that is busy or restarting.
 TIMEOUT_S = 90.0
 
-#: How sbatch says that there are too many jobs already, by its limits or by a site's policy, or
-#: that nobody was there to take one.
-_NOT_NOW = re.compile(
-    r"MaxSubmit|MaxJobCount|submit limit|job submit|Job violates accounting/QOS policy|"
-    r"temporarily unable to accept job|Unable to contact slurm controller",
+#: Jobs in one question. A word of a command line has 128 KiB at the most (execve(2)), a number
+#: and its comma have 11 characters.
+MOST_ASKED = 1000
+
+#: How sbatch says that there are too many jobs already, by its limits or by a site's policy.
+_TOO_MANY = re.compile(
+    r"MaxSubmit|MaxJobCount|submit limit|job submit|Job violates accounting/QOS policy",
     re.IGNORECASE,
 )
+
+#: How it says that nobody was there to take a job.
+_AWAY = re.compile(
+    r"temporarily unable to accept job|Unable to contact slurm controller", re.IGNORECASE
+)
+
+#: A limit by its name. "Job violates accounting/QOS policy (job submit limit, user's size and/or
+#: time limits)" follows any of them; only those on submitting are about the number of jobs
+#: (slurm_protocol_defs.c of Slurm 22.05, job_reason_string()).
+_LIMIT = re.compile(r"\b(?:QOS|Assoc)[A-Z]\w*")
 
 #: How it says that the controller may have taken the job, but that its answer did not come.
 _UNCLEAR = re.compile(r"Socket timed out|Zero Bytes were transmitted", re.IGNORECASE)
@@ -39,12 +51,24 @@ _OF_THE_SITE = frozenset({"SLURM_CONF", "SLURM_CLUSTERS"})
 _NOT_FOR_US = frozenset({"SBATCH_WAIT", "SBATCH_ARRAY_INX"})
 
 
+#: What stands above the jobs of a cluster that was named to squeue.
+_TITLE = "CLUSTER: "
+
+
 class NotNow(CannotRun):
     """Slurm takes no further job of this user now; it may later."""
 
 
+class Away(NotNow):
+    """The controller is away, or too busy to take any job."""
+
+
 class Unclear(CannotRun):
     """Nobody knows whether Slurm has taken a job."""
+
+
+class NoAnswer(CannotRun):
+    """squeue did not say which jobs there are."""
 
 
 class Submitted(msgspec.Struct, frozen=True):
@@ -59,7 +83,7 @@ def submit(options: Sequence[str], script: Path) -> Submitted:
 
     Raises:
         ToolMissing: there is no sbatch.
-        NotNow: a limit on the number of jobs, or the controller is away.
+        NotNow: a limit on the number of jobs; ``Away`` if the controller does not take any.
         Unclear: sbatch did not say whether the job was taken.
         CannotRun: Slurm refused, in its own words.
     """
@@ -74,8 +98,16 @@ def submit(options: Sequence[str], script: Path) -> Submitted:
         raise Unclear(
             f"sbatch did not say whether Slurm has taken the job, but: {said:.500}; squeue tells"
         )
-    kind = NotNow if _NOT_NOW.search(said) else CannotRun
-    raise kind(f"sbatch did not take the job: {said}")
+    raise _refusal(said)(f"sbatch did not take the job: {said}")
+
+
+def _refusal(said: str) -> type[CannotRun]:
+    if _AWAY.search(said):
+        return Away
+    limits = _LIMIT.findall(said)
+    if limits and not any("Submit" in limit for limit in limits):
+        return CannotRun
+    return NotNow if _TOO_MANY.search(said) else CannotRun
 
 
 def foreign(environment: Mapping[str, str]) -> frozenset[str]:
@@ -92,12 +124,15 @@ def foreign(environment: Mapping[str, str]) -> frozenset[str]:
 
 
 def states(jobs: Sequence[str], cluster: str = "") -> dict[str, JobState]:
-    """What became of each job; one question for all of them, however many there are.
+    """What became of each job; one question for ``MOST_ASKED`` of them.
 
     ``cluster`` is the one that has them, empty for our own.
     """
-    if not jobs:
-        return {}
+    parts = (jobs[first : first + MOST_ASKED] for first in range(0, len(jobs), MOST_ASKED))
+    return {job: state for part in parts for job, state in _states(part, cluster).items()}
+
+
+def _states(jobs: Sequence[str], cluster: str) -> dict[str, JobState]:
     argv = (
         "squeue", *_of(cluster), "--noheader", "--states=all", "--format=%i|%T|%r",
         f"--jobs={','.join(jobs)}",
@@ -110,6 +145,33 @@ def states(jobs: Sequence[str], cluster: str = "") -> dict[str, JobState]:
         strange = any(map(_is_strange, done.stdout.splitlines()))
         return {**found, **_accounted(lost, cluster, UNKNOWN if strange else FORGOTTEN)}
     return {job: found.get(job, UNKNOWN) for job in jobs}
+
+
+def scripts(clusters: str = "") -> dict[str, Submitted]:
+    """The scripts of this user's jobs that Slurm still knows, and whose jobs they are.
+
+    ``clusters`` are those to ask, with commas between, empty for sbatch's own choice.
+
+    Raises:
+        ToolMissing: there is no squeue.
+        NoAnswer: it did not answer.
+    """
+    clusters = clusters or os.environ.get("SBATCH_CLUSTERS", "")  # which squeue does not heed
+    argv = ("squeue", *_of(clusters), "--me", "--noheader", "--states=all", "--format=%i|%o")
+    done = process.run(argv, timeout_s=TIMEOUT_S)
+    lines = done.stdout.splitlines()
+    if done.exit_code != 0 or any(map(_is_strange, lines)):
+        said = " ".join((done.stderr or done.stdout).split()) or "it said nothing"
+        raise NoAnswer(f"squeue did not say which jobs there are, but: {said:.500}")
+    there = "" if "," in clusters else clusters
+    found: dict[str, Submitted] = {}
+    for line in lines:
+        if line.startswith(_TITLE):
+            there = line.removeprefix(_TITLE).strip()
+        number, _, script = line.strip().partition("|")
+        if number.isdecimal():
+            found[script] = Submitted(number, there)
+    return found
 
 
 def _of(cluster: str) -> tuple[str, ...]:
@@ -143,4 +205,4 @@ def _rows(lines: Iterable[str]) -> Iterator[tuple[str, JobState]]:
 
 def _is_strange(line: str) -> bool:
     """Whether a line is neither a job's, nor empty, nor the title of a cluster's."""
-    return "|" not in line and bool(line.strip()) and not line.startswith("CLUSTER: ")
+    return "|" not in line and bool(line.strip()) and not line.startswith(_TITLE)

@@ -1,0 +1,74 @@
+"""Slurm's numbers of a run's jobs, also of those whose number sbatch did not tell."""
+
+import time
+from collections.abc import Callable
+
+import msgspec
+
+from fabricgauge.app.batch.attempts import attempts
+from fabricgauge.app.batch.waiting import intervals
+from fabricgauge.app.progress import Progress
+from fabricgauge.run.batch import slurm
+from fabricgauge.run.batch.options import clusters
+from fabricgauge.store.jobs import append_job, jobs, read_batch
+from fabricgauge.store.run_directory import RunDirectory
+
+
+def numbers(directory: RunDirectory) -> tuple[str, ...]:
+    """Slurm's numbers of the run's jobs."""
+    return tuple(number for number in by_folder(directory).values() if number)
+
+
+def by_folder(directory: RunDirectory) -> dict[str, str]:
+    """The number of the job of each folder, of one that was lost as the job itself says.
+
+    Empty where no number is known.
+    """
+    said = {one.folder: one.job for one in attempts(directory.path / "raw")}
+    return {one.folder: one.number or said.get(one.folder, "") for one in jobs(directory)}
+
+
+def cluster(directory: RunDirectory) -> str:
+    """The cluster that has the run's jobs, all of which are asked for alike."""
+    return next((one.cluster for one in reversed(jobs(directory)) if one.number), "")
+
+
+def find_lost(directory: RunDirectory) -> None:
+    """Write down the numbers of jobs that Slurm has although sbatch did not say so.
+
+    Afterwards a job without a number was never taken: Slurm does not know its script, which is
+    the run's own, and it has not begun.
+
+    Raises:
+        NoAnswer: nobody knows yet whether Slurm has them.
+    """
+    known = by_folder(directory)
+    lost = [one for one in jobs(directory) if not known[one.folder]]
+    if not lost:
+        return
+    asked = cluster(directory) or clusters(read_batch(directory).request.further)
+    found = slurm.scripts(asked)
+    # The end of a path is enough, and the same by whatever mount the directory was reached.
+    run = directory.path.name
+    by_end = {"/".join(script.split("/")[-3:]): taken for script, taken in found.items()}
+    for one in lost:
+        if taken := by_end.get(f"{run}/{one.folder}/job.sh"):
+            there = msgspec.structs.replace(one, number=taken.number, cluster=taken.cluster)
+            append_job(directory, there)
+
+
+def await_lost(
+    directory: RunDirectory, progress: Progress, sleep: Callable[[float], None] = time.sleep
+) -> None:
+    """``find_lost``, by a controller that is away as soon as it answers."""
+    told = ""
+    for wait_s in intervals():
+        try:
+            find_lost(directory)
+        except slurm.NoAnswer as error:
+            if str(error) != told:
+                told = str(error)
+                progress.stage(told)
+            sleep(wait_s)
+        else:
+            return
