@@ -55,12 +55,12 @@ class Slurm:
 class OneNodeDown(Slurm):
     """One where jobs for a node never start, and all others are over when they are asked for."""
 
-    def __init__(self, most: int, down: str) -> None:
+    def __init__(self, most: int, down: str, reason: str = "ReqNodeNotAvail") -> None:
         super().__init__(most)
-        self.down = down
+        self.down, self.reason = down, reason
 
     def states(self, numbers: Sequence[str], _cluster: str = "") -> dict[str, JobState]:
-        never = JobState("PENDING", f"ReqNodeNotAvail, UnavailableNodes:{self.down}")
+        never = JobState("PENDING", f"{self.reason}, UnavailableNodes:{self.down}")
         for one in numbers:
             self.taken[one] = 0 if self._is_down(one) else 2
         return {one: never if self._is_down(one) else JobState("COMPLETED") for one in numbers}
@@ -147,6 +147,25 @@ def test_jobs_for_a_node_that_is_down_keep_no_other_out_of_the_queue(
     assert "a node that it names is down" in first
     assert "scancel 10" in first
     assert len(told.troubles) == len(set(told.troubles)) <= 4
+
+
+def test_jobs_that_wait_for_what_holds_up_all_keep_their_places(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, told = one_node_down(monkeypatch, most=99), Troubled()
+    made.reason = "PartitionDown"
+    waiting, _ = queue(tmp_path, at_once=2)
+    looks = iter(range(20))
+
+    def sleep(_seconds: float) -> None:
+        next(looks)
+
+    with pytest.raises(StopIteration):
+        waiting.drain(told, sleep=sleep)
+    assert waiting.waiting > 0
+    stuck = [number for number in made.taken if made._is_down(number)]
+    assert len(stuck) == len(told.troubles) == 2
+    assert "its partition starts no jobs now" in told.troubles[0]
 
 
 def test_a_limit_that_stuck_jobs_alone_fill_ends_the_submitting(

@@ -40,7 +40,7 @@ def test_a_file_may_name_the_nodes(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot read the nodes"):
         nodes.expand(f"^{file}.none")
     file.write_text("c1\n$(touch x)\n")
-    with pytest.raises(UsageError, match="names hold letters"):
+    with pytest.raises(UsageError, match="hold letters"):
         nodes.expand(f"^{file}")
 
 

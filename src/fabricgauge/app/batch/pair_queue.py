@@ -32,8 +32,8 @@ class AllStuck(CannotRun):
 class PairQueue:
     """The pairs of a run that no job has measured or is about to measure.
 
-    A job that waits for what time alone does not mend, as for a node that is down, keeps no other
-    pair out of the queue.
+    A job that waits for a node that is down keeps no other pair out of the queue. One that waits
+    for what holds up all of them, such as its partition, does.
     """
 
     def __init__(self, directory: RunDirectory, batch: Batch, plan: Plan, engine: Engine) -> None:
@@ -42,6 +42,7 @@ class PairQueue:
         find_lost(directory)
         self._live = _handed_over(directory)
         self._stuck: dict[str, str] = {}
+        self._apart = frozenset[str]()
         self._told: set[str] = set()
         self._unclear: dict[str, tuple[Pair, list[PlannedLaunch]]] = {}
         self._heed(slurm.states(tuple(self._live), cluster(directory)))
@@ -77,7 +78,7 @@ class PairQueue:
                 no job of this run, so that none will make room; ``AllStuck`` if those that it has
                 make none.
         """
-        while self._waiting and self._moving < self._batch.at_once:
+        while self._waiting and self._placed < self._batch.at_once:
             pair, launches = next(iter(self._waiting.items()))
             written = self._refused or self.write_next()
             try:
@@ -117,15 +118,16 @@ class PairQueue:
         self._unclear.clear()
 
     @property
-    def _moving(self) -> int:
-        """Jobs that will end without anybody's help, with those that Slurm may have."""
-        return len(self._live) - len(self._stuck) + len(self._unclear)
+    def _placed(self) -> int:
+        """Jobs in the queue, with those that Slurm may have, without those that wait apart."""
+        return len(self._live) - len(self._apart) + len(self._unclear)
 
     def _require_hope(self, refused: slurm.NotNow) -> None:
         """Raises:
         CannotRun: no job of this run will end and make room for another one.
         """
-        if self._moving or isinstance(refused, slurm.Away):
+        moving = len(self._live) - len(self._stuck) + len(self._unclear)
+        if moving or isinstance(refused, slurm.Away):
             return
         if not self._live:
             raise CannotRun(f"{refused}; no job of this run is there to make room") from refused
@@ -145,6 +147,11 @@ class PairQueue:
             job: known[job].stuck if job in known else self._stuck.get(job) for job in self._live
         }
         self._stuck = {job: words for job, words in why.items() if words}
+        self._apart = frozenset(
+            job
+            for job in self._stuck
+            if (known[job].stuck_alone if job in known else job in self._apart)
+        )
         self._live = {
             job: numbers
             for job, numbers in self._live.items()
@@ -154,9 +161,10 @@ class PairQueue:
     def _tell_stuck(self, progress: Progress) -> None:
         for job, why in self._stuck.items():
             if job not in self._told:
+                beside = ", the other pairs do not wait for it" if job in self._apart else ""
                 progress.trouble(
-                    f"job {job} will not start by itself: {why}; {self._scancel((job,))} ends it,"
-                    " the other pairs do not wait for it"
+                    f"job {job} will not start by itself: {why}; {self._scancel((job,))} ends it"
+                    + beside
                 )
         self._told |= self._stuck.keys()
 

@@ -31,6 +31,8 @@ _STUCK = {
     "JobHoldMaxRequeue": "it was put back too often and is held; scontrol release lets it go",
     "ReqNodeNotAvail": "a node that it names is down, drained or reserved",
 }
+#: Those that are of the job's own nodes: jobs for others may start.
+_OF_ITS_NODES = frozenset({"ReqNodeNotAvail", "BadConstraints", "PartitionNodeLimit"})
 
 
 class JobState(msgspec.Struct, frozen=True):
@@ -50,8 +52,17 @@ class JobState(msgspec.Struct, frozen=True):
     @property
     def stuck(self) -> str:
         """Why it may wait without end, in words; empty where it only waits its turn."""
+        return _STUCK.get(self._why, "") if self.state == "PENDING" else ""
+
+    @property
+    def stuck_alone(self) -> bool:
+        """Whether it is stuck for its own nodes' sake, and others need not be."""
+        return bool(self.stuck) and self._why in _OF_ITS_NODES
+
+    @property
+    def _why(self) -> str:
         # The reason may go on: "ReqNodeNotAvail, UnavailableNodes:c1".
-        return _STUCK.get(self.reason.partition(",")[0], "") if self.state == "PENDING" else ""
+        return self.reason.partition(",")[0]
 
     def __str__(self) -> str:
         reason = self.reason if self.reason not in ("", "None") else ""

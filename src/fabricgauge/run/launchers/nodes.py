@@ -81,8 +81,8 @@ def _parse(text: str, option: str) -> NodeSet:
     text = _AROUND_OPERATORS.sub(r"\1", text.strip())
     if not _SET.fullmatch(text) or _OPTION.search(text):
         raise UsageError(
-            f"{option} {text!r:.300}: names hold letters, digits, '.', '_' and '-' alone; write it"
-            " as c[1-4] or @rack1, for example"
+            f"{option} {text!r:.300}: names of hosts and groups hold letters, digits, '.', '_'"
+            " and '-' alone; write it as c[1-4] or @rack1, for example"
         )
     if "@" in text:
         add_sources()
