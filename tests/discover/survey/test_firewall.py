@@ -116,3 +116,13 @@ def test_many_jumps_to_one_chain_take_no_time() -> None:
     iptables("-A INPUT -j c0", *rules)
     iptables("-A INPUT -j c0", *(one.replace(" -j", " -i e -j") for one in rules))
     assert time.monotonic() - begin < 5.0
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["counter", "log", "log flags all", 'log prefix "a" level info', "limit rate 5/minute log"],
+)
+def test_a_rule_of_many_words_takes_no_time(words: str) -> None:
+    begin = time.process_time()
+    assert nft(f"{words} " * 1000 + "nonsense") == {"firewall": "none"}
+    assert time.process_time() - begin < 5.0

@@ -12,7 +12,10 @@ _POLICY = re.compile(r"policy (\w+)")
 
 #: What a rule says without a condition, besides its verdict. A limit before a log still drops
 #: what an orderly connection sends.
-_LOG = r'log(?: prefix "[^"]*"| (?:group|snaplen|queue-threshold|level) \w+| flags [\w, ]+?)*'
+_LOG = (
+    r'log(?: prefix "[^"]*"| (?:group|snaplen|queue-threshold|level) \w+'
+    r"| flags (?:tcp [\w,]+|ip options|skuid|ether|all))*"
+)
 _IDLE = (
     rf"(?:(?:counter(?: packets \d+ bytes \d+| name \S+)?|{_LOG}"
     rf"|limit rate (?!over)\S+(?: burst \d+ \w+)?(?= {_LOG} (?:drop|reject)\b)) )*"
