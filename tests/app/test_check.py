@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.app.commands import PROGRAM, SHORT, Checked, fabricgauge
+from tests.app.commands import PROGRAM, SHORT, Checked, decided, fabricgauge
 
 pytestmark = [pytest.mark.lab, pytest.mark.engine, pytest.mark.alone]
 
@@ -69,7 +69,7 @@ def test_a_link_at_a_tenth_of_its_rate_fails_with_cause_and_remedy(
 ) -> None:
     name = lab()
     fault(name, "rate", "c2", "net1", "100M")
-    checked = check("--lab", name, *SHORT)
+    checked = decided(check, "--lab", name, *SHORT)
     assert checked.status == 1, checked.text
     fraction = [v for v in checked.verdicts if v["rule"] == "fraction"]
     assert {v["outcome"] for v in fraction} == {"FAIL"}
@@ -105,7 +105,7 @@ def test_one_end_with_a_smaller_mtu_is_named(
 ) -> None:
     name = lab("--network", "net1:1G:9000")
     fault(name, "mtu", "c2", "net1", "1500")
-    checked = check("--lab", name, *SHORT)
+    checked = decided(check, "--lab", name, *SHORT)
     assert checked.outcomes("mtu") == {"FAIL"}, checked.text
     assert "c2:eth0" in checked.words("mtu")
     assert checked.status == 1

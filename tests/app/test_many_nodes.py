@@ -8,7 +8,7 @@ from subprocess import Popen
 
 import numpy as np
 import pytest
-from tests.app.commands import Checked, fabricgauge, until
+from tests.app.commands import Checked, decided, fabricgauge, until
 
 pytestmark = [pytest.mark.lab, pytest.mark.alone]
 
@@ -45,7 +45,7 @@ def test_a_link_at_a_quarter_of_its_rate_is_named_among_eight_nodes_and_nothing_
 ) -> None:
     name = lab("--nodes", "8")
     fault(name, "rate", "c5", "net1", "250M")
-    checked = check("--lab", name, *ALL_PAIRS)
+    checked = decided(check, "--lab", name, *ALL_PAIRS)
     assert checked.status == 1, checked.text
     assert named(checked) == ["net1, c5, in both directions"]
     assert "FAIL" not in checked.outcomes("fraction")
@@ -56,7 +56,7 @@ def test_a_slow_direction_is_named_as_that_direction(
 ) -> None:
     name = lab("--nodes", "4")
     fault(name, "rate-out", "c3", "net1", "250M")
-    checked = check("--lab", name, *ALL_PAIRS)
+    checked = decided(check, "--lab", name, *ALL_PAIRS)
     assert checked.status == 1, checked.text
     assert named(checked) == ["net1, c3, sending"]
 

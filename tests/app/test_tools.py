@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.app.commands import Checked, fabricgauge, until
+from tests.app.commands import Checked, decided, fabricgauge, until
 
 pytestmark = [pytest.mark.lab]
 
@@ -43,7 +43,7 @@ def test_iperf3_on_a_slow_link_fails_it(
     needs("iperf3")
     name = lab()
     fault(name, "rate", "c2", "net1", "100M")
-    checked = check("--lab", name, "--tool", "iperf3")
+    checked = decided(check, "--lab", name, "--tool", "iperf3")
     assert checked.status == 1, checked.text
     shares = [one["figure"]["value"] for one in checked.verdicts if one["rule"] == "fraction"]
     assert max(shares) < 0.11
