@@ -191,14 +191,7 @@ def run(
     except (StoreError, CannotRun) as error:
         progress.trouble(str(error))
     complete = not interrupted and not any(job.left() for job in jobs)
-    runs = tuple(load(job.directory) for job in jobs)
-    believed = complete and not any(invalid(each) for each in runs)
-    told = (
-        f"{', '.join(levels)}: {note}"
-        for levels, each in zip(design.arms, runs, strict=True)
-        for note in (*cautions(_whole(each, complete)), *_later(each))
-    )
-    found = varied(design, runs, tolerance, tuple(dict.fromkeys(told)), believed=believed)
+    found = _compared(design, jobs, tolerance, complete)
     try:
         directory.write("varied.json", found)
     except StoreError as error:
@@ -209,6 +202,19 @@ def run(
     if complete:
         directory.finish()
     return found, directory.path, interrupted
+
+
+def _compared(
+    design: Design, jobs: Sequence[EngineJob], tolerance: float, complete: bool
+) -> Varied:
+    runs = tuple(load(job.directory) for job in jobs)
+    told = (
+        f"{', '.join(levels)}: {note}"
+        for levels, each in zip(design.arms, runs, strict=True)
+        for note in (*cautions(_whole(each, complete)), *_later(each))
+    )
+    believed = complete and not any(invalid(each) for each in runs)
+    return varied(design, runs, tolerance, tuple(dict.fromkeys(told)), believed=believed)
 
 
 def _whole(run: Run, complete: bool) -> Run:
