@@ -15,7 +15,7 @@ from fabricgauge.model.measurement import Measurement, Times
 from fabricgauge.model.plan import Case
 from fabricgauge.parse.engine import parse_line
 from fabricgauge.run.launch import case_lines
-from fabricgauge.run.stacks.table import command
+from fabricgauge.run.mpi_impls.table import command
 
 #: Debian's wrappers (packages libmpich-dev and libopenmpi-dev).
 WRAPPERS = {"mpich": Path("/usr/bin/mpicxx.mpich"), "openmpi": Path("/usr/bin/mpicxx.openmpi")}
@@ -44,7 +44,7 @@ def run_program(
         CannotRun: it failed or hung; what it said is quoted.
     """
     started = msgspec.structs.replace(engine, path=Path(program))
-    wanted = command(started, engine.mpi, place.launch, place.reach, tuple(options))
+    wanted = command(started, engine.mpi, place.launch, place.access, tuple(options))
     marker = f"bench/{uuid.uuid4()}"
     env = {**wanted.env, **place.env.get(engine.mpi.kind, {}), process.MARKER: marker}
     try:

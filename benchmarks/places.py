@@ -7,11 +7,11 @@ from contextlib import ExitStack, contextmanager
 import msgspec
 
 from fabricgauge.lab.down import down
-from fabricgauge.lab.reach import reach as lab_reach
+from fabricgauge.lab.host_access import access as lab_access
 from fabricgauge.lab.spec import LabSpec, NetworkSpec
 from fabricgauge.lab.up import up
+from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.model.plan import PlannedLaunch
-from fabricgauge.model.reach import Door, Reach
 
 LAB_RATE_BIT_S = 1e9
 
@@ -24,7 +24,7 @@ class Place(msgspec.Struct, frozen=True):
     """
 
     name: str
-    reach: Reach
+    access: HostAccess
     launch: PlannedLaunch
     env: Mapping[str, Mapping[str, str]]
 
@@ -32,11 +32,11 @@ class Place(msgspec.Struct, frozen=True):
 def shared_memory(ranks: int = 2) -> Place:
     """All ranks on this machine, each MPI's own choice of transport."""
     here = _launch(*("here",) * ranks)
-    return Place("shared memory", Reach("local", (Door("here", ()),)), here, {})
+    return Place("shared memory", HostAccess("local", (Host("here", ()),)), here, {})
 
 
 def of_ranks(stack: ExitStack, ranks: int, *, with_lab: bool) -> list[Place]:
-    """Shared memory, and on request a lab with a node for each rank, up until ``stack`` ends."""
+    """Shared memory, and on request a lab with a node for each rank, up until ``mpi_impl`` ends."""
     nodes = tuple(f"c{i}" for i in range(1, ranks + 1))
     return [shared_memory(ranks), *([stack.enter_context(lab(nodes))] if with_lab else [])]
 
@@ -49,7 +49,7 @@ def lab(nodes: tuple[str, ...] = ("c1", "c2")) -> Iterator[Place]:
     try:
         network = state.networks[0]
         env = _over_tcp(network.interface, network.subnet)
-        yield Place("lab, TCP at 1 Gb/s", lab_reach(state), _launch(*nodes), env)
+        yield Place("lab, TCP at 1 Gb/s", lab_access(state), _launch(*nodes), env)
     finally:
         down(name)
 

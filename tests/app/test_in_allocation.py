@@ -10,7 +10,7 @@ import pytest
 from tests.app.commands import PROGRAM, SHORT, Checked, until
 from tests.app.slurm_lab import chosen, ranks, slurm_lab, until_nothing_is_left
 
-from fabricgauge.lab.reach import entry
+from fabricgauge.lab.host_access import entry
 from fabricgauge.lab.state import LabState
 
 pytestmark = [pytest.mark.lab, pytest.mark.engine]

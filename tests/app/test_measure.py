@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from fabricgauge.app.measure import Bench, planned_command
+from fabricgauge.app.measure import RunContext, planned_command
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.engine import Engine, Mpi
 from fabricgauge.model.fabric import Fabric
-from fabricgauge.model.reach import Reach
+from fabricgauge.model.host_access import HostAccess
 from fabricgauge.plan.plan import Wanted, plan
 from fabricgauge.plan.profiles import PROFILES
 from fabricgauge.store.run_directory import RunDirectory
@@ -20,9 +20,9 @@ ENGINE = Engine(Path("/opt/engine"), MPI, "0", (), "g++")
 def commands(patterns: tuple[str, ...], folder: Path) -> list[tuple[str, ...]]:
     wanted = Wanted(PROFILES["quick"], patterns, (8,), ("c1", "c1"), False)
     made = plan(wanted, ((None, Skipped("not pinned")),))
-    reach = Reach("local", ())
-    bench = Bench(RunDirectory.create(folder), reach, ENGINE, Fabric((), (), ()), made, 1)
-    return [planned_command(bench, launch).argv for launch in made.launches]
+    access = HostAccess("local", ())
+    context = RunContext(RunDirectory.create(folder), access, ENGINE, Fabric((), (), ()), made, 1)
+    return [planned_command(context, launch).argv for launch in made.launches]
 
 
 @pytest.mark.parametrize("words", [("latency",), ("put_latency:fence", "get_bandwidth")])

@@ -8,7 +8,7 @@ import pytest
 from tests.app.commands import PROGRAM, SHORT, Checked, Lab
 from tests.run.sshd import servers
 
-from fabricgauge.lab.reach import entry
+from fabricgauge.lab.host_access import entry
 from fabricgauge.lab.state import load_complete
 
 pytestmark = [

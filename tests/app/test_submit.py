@@ -11,7 +11,7 @@ from tests.app.commands import PROGRAM, SHORT, Checked, fabricgauge, until
 from tests.app.slurm_lab import PATIENCE_S, chosen, on_head, slurm_lab, until_nothing_is_left
 from tests.lab.conftest import on
 
-from fabricgauge.lab.reach import entry
+from fabricgauge.lab.host_access import entry
 from fabricgauge.lab.state import LabState
 from fabricgauge.store.jobs import jobs
 from fabricgauge.store.run_directory import RunDirectory

@@ -12,17 +12,17 @@ from fabricgauge.app.survey import concluded, read_bundle, surveyed
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.errors import StoreError
-from fabricgauge.model.reach import Door, Reach
+from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.model.surveyed import Surveyed
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 
 
-def replaying(node: str, text: str, folder: Path, rest: str = "") -> Door:
+def replaying(node: str, text: str, folder: Path, rest: str = "") -> Host:
     """A door whose node says ``text``, and then does ``rest``."""
     path = folder / f"{node}.answer"
     path.write_text(text)
-    return Door(node, ("sh", "-c", f'cat "$1"; {rest}', "sh", str(path)))
+    return Host(node, ("sh", "-c", f'cat "$1"; {rest}', "sh", str(path)))
 
 
 @pytest.fixture(scope="module")
@@ -65,15 +65,15 @@ def test_rdma_ports_have_a_ceiling_with_the_rate_of_data(
 def test_a_hanging_node_delays_nobody_and_half_an_answer_is_used(tmp_path: Path) -> None:
     whole, _ = answer(1, random.Random(1))  # noqa: S311
     half = whole[: whole.index("== os-release")].replace("\nc1\n", "\nc2\n")
-    doors = (
-        Door("hung", ("sh", "-c", "sleep 30")),
+    hosts = (
+        Host("hung", ("sh", "-c", "sleep 30")),
         replaying("half", half, tmp_path, "sleep 30"),
         replaying("c1", whole, tmp_path),
     )
     arrived: dict[str, float] = {}
     begun = time.monotonic()
     inventories, fabric = surveyed(
-        Reach("test", doors), (), timeout_s=2.0,
+        HostAccess("test", hosts), (), timeout_s=2.0,
         keep=lambda node, raw, trouble: arrived.__setitem__(node, time.monotonic() - begun),
     )  # fmt: skip
     assert arrived["c1"] < 2.0 <= arrived["hung"] < 8.0
@@ -85,8 +85,8 @@ def test_a_hanging_node_delays_nobody_and_half_an_answer_is_used(tmp_path: Path)
 
 
 def test_a_node_that_cannot_be_reached_is_so_with_the_programs_own_words(tmp_path: Path) -> None:
-    door = Door("c9", ("sh", "-c", "echo 'ssh: No route to host' >&2; exit 255"))
-    (inventory,), fabric = surveyed(Reach("test", (door,)), ())
+    host = Host("c9", ("sh", "-c", "echo 'ssh: No route to host' >&2; exit 255"))
+    (inventory,), fabric = surveyed(HostAccess("test", (host,)), ())
     assert "No route to host" in fabric.unreached[0].reason
     assert isinstance(inventory.node, Skipped)
     assert concluded((inventory,), fabric).classes == ()
@@ -94,7 +94,7 @@ def test_a_node_that_cannot_be_reached_is_so_with_the_programs_own_words(tmp_pat
 
 def test_an_interrupt_keeps_what_arrived_where_that_is_wanted(tmp_path: Path) -> None:
     whole, _ = answer(1, random.Random(1))  # noqa: S311
-    doors = (replaying("c1", whole, tmp_path), Door("c2", ("sh", "-c", "sleep 30")))
+    hosts = (replaying("c1", whole, tmp_path), Host("c2", ("sh", "-c", "sleep 30")))
 
     def interrupted(node: str, raw: str, trouble: str) -> None:
         signal.raise_signal(signal.SIGINT)
@@ -103,10 +103,10 @@ def test_an_interrupt_keeps_what_arrived_where_that_is_wanted(tmp_path: Path) ->
         signal.setitimer(signal.ITIMER_REAL, 0.3)
 
     with pytest.raises(KeyboardInterrupt):
-        surveyed(Reach("test", doors), (), keep=interrupted)
+        surveyed(HostAccess("test", hosts), (), keep=interrupted)
     before = signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
-        inventories, fabric = surveyed(Reach("test", doors), (), keep=kept, partial=True)
+        inventories, fabric = surveyed(HostAccess("test", hosts), (), keep=kept, partial=True)
     finally:
         signal.signal(signal.SIGALRM, before)
     assert [node.name for node in fabric.nodes] == ["c1"]

@@ -14,38 +14,40 @@ import pytest
 
 from fabricgauge.discover.interface import discover, link_states
 from fabricgauge.model.fabric import DeclaredNetwork, Fabric
-from fabricgauge.model.reach import Door, Reach
+from fabricgauge.model.host_access import Host, HostAccess
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "probe"
 PROBE = resources.files("fabricgauge.discover").joinpath("probe.sh")
 
 
-def replaying(node: str, case: str) -> Door:
+def replaying(node: str, case: str) -> Host:
     """A door whose node gives a recorded answer, whatever it is asked."""
-    return Door(node, ("sh", "-c", 'cat "$1"', "sh", str(FIXTURES / f"{case}.out")))
+    return Host(node, ("sh", "-c", 'cat "$1"', "sh", str(FIXTURES / f"{case}.out")))
 
 
-def answering(node: str, text: str, tmp_path: Path) -> Door:
+def answering(node: str, text: str, tmp_path: Path) -> Host:
     path = tmp_path / f"{node}.answer"
     path.write_text(text)
-    return Door(node, ("sh", "-c", 'cat "$1"', "sh", str(path)))
+    return Host(node, ("sh", "-c", 'cat "$1"', "sh", str(path)))
 
 
-def found(*doors: Door, timeout_s: float = 10.0) -> tuple[Fabric, dict[str, str]]:
+def found(*hosts: Host, timeout_s: float = 10.0) -> tuple[Fabric, dict[str, str]]:
     kept: dict[str, str] = {}
     declared = (DeclaredNetwork("data", "10.9.0.0/24", 1e9, "the test"),)
-    fabric = discover(Reach("test", doors), declared, timeout_s=timeout_s, keep=kept.__setitem__)
+    fabric = discover(
+        HostAccess("test", hosts), declared, timeout_s=timeout_s, keep=kept.__setitem__
+    )
     return fabric, kept
 
 
-def second_node(tmp_path: Path, mtu: int = 9000) -> Door:
+def second_node(tmp_path: Path, mtu: int = 9000) -> Host:
     text = (FIXTURES / "shaped-veth.out").read_text()
     text = text.replace("10.9.0.1", "10.9.0.2").replace("\nn1\n", "\nn2\n")
     return answering("n2", text.replace("9000", str(mtu)), tmp_path)
 
 
 def test_this_machine_describes_itself() -> None:
-    fabric, kept = found(Door("here", ()))
+    fabric, kept = found(Host("here", ()))
     assert not fabric.unreached
     assert fabric.nodes[0].cpu_count >= 1
     assert "== end" in kept["here"]
@@ -67,7 +69,7 @@ def test_two_answers_are_joined_by_the_declared_network(tmp_path: Path) -> None:
 def test_a_node_that_hangs_costs_the_timeout_and_no_other_node() -> None:
     started = time.monotonic()
     fabric, _ = found(
-        Door("hung", ("sh", "-c", "sleep 30")), replaying("n1", "shaped-veth"), timeout_s=1.0
+        Host("hung", ("sh", "-c", "sleep 30")), replaying("n1", "shaped-veth"), timeout_s=1.0
     )
     assert time.monotonic() - started < 10
     assert [node.name for node in fabric.nodes] == ["n1"]
@@ -76,23 +78,23 @@ def test_a_node_that_hangs_costs_the_timeout_and_no_other_node() -> None:
 
 
 def test_the_reason_of_an_unreachable_node_is_the_programs_own() -> None:
-    door = Door(
+    host = Host(
         "c9", ("sh", "-c", "echo 'ssh: connect to host c9: No route to host' >&2; exit 255")
     )
-    fabric, kept = found(door)
+    fabric, kept = found(host)
     assert "No route to host" in fabric.unreached[0].reason
     assert "exit status 255" in fabric.unreached[0].reason
     assert "No route to host" in kept["c9"]
 
 
 def test_a_shell_that_refuses_on_standard_output_is_quoted() -> None:
-    door = Door("c9", ("sh", "-c", "echo 'This account is currently not available.'; exit 1"))
-    fabric, _ = found(door)
+    host = Host("c9", ("sh", "-c", "echo 'This account is currently not available.'; exit 1"))
+    fabric, _ = found(host)
     assert "This account is currently not available." in fabric.unreached[0].reason
 
 
 def test_a_missing_launcher_is_a_reason_too() -> None:
-    fabric, _ = found(Door("c9", ("/nonexistent/ssh",)))
+    fabric, _ = found(Host("c9", ("/nonexistent/ssh",)))
     assert "/nonexistent/ssh" in fabric.unreached[0].reason
 
 
@@ -103,53 +105,53 @@ def test_the_raw_answer_is_kept_before_it_is_refused(tmp_path: Path) -> None:
 
 
 def test_nothing_changed_is_no_sentence(tmp_path: Path) -> None:
-    doors = (replaying("n1", "shaped-veth"), second_node(tmp_path))
-    fabric, _ = found(*doors)
-    assert link_states(Reach("test", doors), fabric, fabric.networks[0]) == ()
+    hosts = (replaying("n1", "shaped-veth"), second_node(tmp_path))
+    fabric, _ = found(*hosts)
+    assert link_states(HostAccess("test", hosts), fabric, fabric.networks[0]) == ()
 
 
 def test_a_lost_carrier_an_mtu_and_a_dead_node_are_named(tmp_path: Path) -> None:
-    doors = (replaying("n1", "shaped-veth"), second_node(tmp_path))
-    fabric, _ = found(*doors)
+    hosts = (replaying("n1", "shaped-veth"), second_node(tmp_path))
+    fabric, _ = found(*hosts)
     now = (replaying("n1", "carrier-lost"), second_node(tmp_path, mtu=1500))
-    said = link_states(Reach("test", now), fabric, fabric.networks[0])
+    said = link_states(HostAccess("test", now), fabric, fabric.networks[0])
     assert any("n1:data0 (data) has lost its carrier" in sentence for sentence in said)
     assert any("n2:data0 (data) has MTU 1500 now" in sentence for sentence in said)
-    dead = (replaying("n1", "shaped-veth"), Door("n2", ("false",)))
-    said = link_states(Reach("test", dead), fabric, fabric.networks[0])
+    dead = (replaying("n1", "shaped-veth"), Host("n2", ("false",)))
+    said = link_states(HostAccess("test", dead), fabric, fabric.networks[0])
     assert len(said) == 1
     assert said[0].startswith("n2 cannot be reached")
 
 
 def test_a_node_without_a_door_is_said_to_be_out_of_reach(tmp_path: Path) -> None:
-    doors = (replaying("n1", "shaped-veth"), second_node(tmp_path))
-    fabric, _ = found(*doors)
-    said = link_states(Reach("test", doors[:1]), fabric, fabric.networks[0])
+    hosts = (replaying("n1", "shaped-veth"), second_node(tmp_path))
+    fabric, _ = found(*hosts)
+    said = link_states(HostAccess("test", hosts[:1]), fabric, fabric.networks[0])
     assert len(said) == 1
     assert said[0].startswith("n2 cannot be reached")
 
 
 def test_a_node_with_two_ports_in_a_network_is_named_once(tmp_path: Path) -> None:
-    doors = (replaying("n1", "shaped-veth"), second_node(tmp_path))
-    fabric, _ = found(*doors)
+    hosts = (replaying("n1", "shaped-veth"), second_node(tmp_path))
+    fabric, _ = found(*hosts)
     network = msgspec.structs.replace(
         fabric.networks[0], members=(*fabric.networks[0].members, fabric.networks[0].members[1])
     )
-    dead = (doors[0], Door("n2", ("false",)))
-    assert len(link_states(Reach("test", dead), fabric, network)) == 1
+    dead = (hosts[0], Host("n2", ("false",)))
+    assert len(link_states(HostAccess("test", dead), fabric, network)) == 1
 
 
 INTERRUPTED = """
 import sys
 from fabricgauge.discover.interface import discover
-from fabricgauge.model.reach import Door, Reach
+from fabricgauge.model.host_access import Host, HostAccess
 
 def keep(node, raw):
     print("first", flush=True)
 
 hang = "sleep 60" if sys.argv[1] == "stays" else "setsid sleep 20 & sleep 60"
-hung = tuple(Door(f"n{number}", ("sh", "-c", hang)) for number in range(3))
-discover(Reach("test", (Door("n9", ("true",)), *hung)), (), timeout_s=20.0, keep=keep)
+hung = tuple(Host(f"n{number}", ("sh", "-c", hang)) for number in range(3))
+discover(HostAccess("test", (Host("n9", ("true",)), *hung)), (), timeout_s=20.0, keep=keep)
 """
 
 
@@ -195,9 +197,9 @@ def test_no_node_is_asked_of_none() -> None:
 
 
 def test_a_switched_off_interface_is_named(tmp_path: Path) -> None:
-    doors = (replaying("n1", "shaped-veth"), second_node(tmp_path))
-    fabric, _ = found(*doors)
+    hosts = (replaying("n1", "shaped-veth"), second_node(tmp_path))
+    fabric, _ = found(*hosts)
     off = (FIXTURES / "switched-off.out").read_text()
-    now = (doors[0], answering("n2", off, tmp_path))
-    said = link_states(Reach("test", now), fabric, fabric.networks[0])
+    now = (hosts[0], answering("n2", off, tmp_path))
+    said = link_states(HostAccess("test", now), fabric, fabric.networks[0])
     assert any("n2:data0 (data) is down" in sentence for sentence in said)

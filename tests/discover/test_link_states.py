@@ -9,7 +9,7 @@ from fabricgauge.discover.interface import discover, link_states
 from fabricgauge.lab.down import down
 from fabricgauge.lab.fault_kinds import LinkDown, MtuChange
 from fabricgauge.lab.faults import heal, inject
-from fabricgauge.lab.reach import declared_networks, reach
+from fabricgauge.lab.host_access import access, declared_networks
 from fabricgauge.lab.spec import LabSpec, NetworkSpec
 from fabricgauge.lab.state import LabState
 from fabricgauge.lab.up import up
@@ -29,7 +29,7 @@ def lab() -> Iterator[LabState]:
 
 def test_a_lab_is_discovered_as_it_was_made(lab: LabState) -> None:
     kept: dict[str, str] = {}
-    fabric = discover(reach(lab), declared_networks(lab), keep=kept.__setitem__)
+    fabric = discover(access(lab), declared_networks(lab), keep=kept.__setitem__)
     assert sorted(kept) == ["c1", "c2"]
     assert fabric.virtual
     assert [node.hostname for node in fabric.nodes] == ["c1", "c2"]
@@ -42,27 +42,27 @@ def test_a_lab_is_discovered_as_it_was_made(lab: LabState) -> None:
 
 
 def test_a_cut_link_is_named_with_node_and_interface(lab: LabState) -> None:
-    fabric = discover(reach(lab), declared_networks(lab), keep=lambda node, raw: None)
+    fabric = discover(access(lab), declared_networks(lab), keep=lambda node, raw: None)
     network = next(network for network in fabric.networks if network.name == "net2")
     other = next(network for network in fabric.networks if network.name == "net1")
     interface = next(member.interface for member in network.members if member.node == "c2")
-    assert link_states(reach(lab), fabric, network) == ()
+    assert link_states(access(lab), fabric, network) == ()
     broken = inject(lab, LinkDown(node="c2", network="net2"))
     try:
-        said = link_states(reach(lab), fabric, network)
+        said = link_states(access(lab), fabric, network)
         assert any(sentence.startswith(f"c2:{interface} (net2)") for sentence in said)
         assert all("c1" not in sentence for sentence in said)
-        assert link_states(reach(lab), fabric, other) == ()
+        assert link_states(access(lab), fabric, other) == ()
     finally:
         heal(broken)
 
 
 def test_a_changed_mtu_is_named(lab: LabState) -> None:
-    fabric = discover(reach(lab), declared_networks(lab), keep=lambda node, raw: None)
+    fabric = discover(access(lab), declared_networks(lab), keep=lambda node, raw: None)
     network = next(network for network in fabric.networks if network.name == "net2")
     changed = inject(lab, MtuChange(node="c1", network="net2", mtu_bytes=1500))
     try:
-        said = link_states(reach(lab), fabric, network)
+        said = link_states(access(lab), fabric, network)
         assert any("c1:" in sentence and "MTU 1500 now" in sentence for sentence in said)
     finally:
         heal(changed)

@@ -12,7 +12,7 @@ from fabricgauge.discover.parse_trials import parse_trials
 from fabricgauge.discover.trials import REST_S, Found, preflight_of, try_out
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Fabric, Member, Network, Node
-from fabricgauge.model.reach import Door, Reach
+from fabricgauge.model.host_access import Host, HostAccess
 
 SCRIPT = resources.files("fabricgauge.discover").joinpath("trials.sh")
 
@@ -21,14 +21,14 @@ def node(name: str) -> Node:
     return Node(name, name, "boot", "net", 2, "6.1", (), {})
 
 
-def tried(doors: dict[str, tuple[str, ...]], seconds: float = 0.2) -> Found:
+def tried(hosts: dict[str, tuple[str, ...]], seconds: float = 0.2) -> Found:
     members = tuple(
-        Member(name, "lo", f"127.0.0.{number}", 65536) for number, name in enumerate(doors, 1)
+        Member(name, "lo", f"127.0.0.{number}", 65536) for number, name in enumerate(hosts, 1)
     )
     net = Network("lo", "127.0.0.0/8", "ethernet", 1e9, "declared", members)
-    fabric = Fabric(tuple(node(name) for name in doors), (), (net,))
-    reach = Reach("test", tuple(Door(name, prefix) for name, prefix in doors.items()))
-    return try_out(reach, fabric, (net,), seconds, keep=lambda name, raw: None)
+    fabric = Fabric(tuple(node(name) for name in hosts), (), (net,))
+    access = HostAccess("test", tuple(Host(name, prefix) for name, prefix in hosts.items()))
+    return try_out(access, fabric, (net,), seconds, keep=lambda name, raw: None)
 
 
 def test_nodes_try_each_other_and_what_they_find_is_theirs() -> None:
@@ -49,11 +49,11 @@ def test_nodes_try_each_other_and_what_they_find_is_theirs() -> None:
 
 def test_a_remote_shell_hands_the_words_on_as_they_are() -> None:
     """As ssh does, the far side's shell reads one line."""
-    door = Door("it's $(odd)", ("sh", "-c"), remote_shell=True)
-    fabric = Fabric((node(door.node),), (), ())
-    found = try_out(Reach("test", (door,)), fabric, (), 0.1, keep=lambda name, raw: None)
+    host = Host("it's $(odd)", ("sh", "-c"), remote_shell=True)
+    fabric = Fabric((node(host.node),), (), ())
+    found = try_out(HostAccess("test", (host,)), fabric, (), 0.1, keep=lambda name, raw: None)
     assert found.untried == {}
-    assert [(look.name, look.addresses) for look in found.lookups] == [(door.node, ())]
+    assert [(look.name, look.addresses) for look in found.lookups] == [(host.node, ())]
 
 
 def test_a_node_that_cannot_be_asked_is_told_of_and_the_others_stand() -> None:
@@ -116,7 +116,7 @@ def test_a_large_echo_that_was_slow_by_chance_is_quick_in_the_end(tmp_path: Path
     ping = tmp_path / "ping"
     ping.write_text(SLOW_PING)
     ping.chmod(0o755)
-    door = ("env", f"PATH={tmp_path}:/usr/bin:/bin")
-    found = tried({"c1": door, "c2": door})
+    host = ("env", f"PATH={tmp_path}:/usr/bin:/bin")
+    found = tried({"c1": host, "c2": host})
     large = [one.rtt_s for one in found.pings if one.payload_bytes == 65000]
     assert Counter(large) == {1e-3: 2, 9e-3: 2}

@@ -11,12 +11,12 @@ import pytest
 from fabricgauge import process
 from fabricgauge.engines.build import build, default_engine
 from fabricgauge.model.engine import Engine
+from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.measurement import Footer, Measurement, Record
 from fabricgauge.model.plan import Case, PlannedLaunch
-from fabricgauge.model.reach import Reach
 from fabricgauge.model.together import Together
 from fabricgauge.run.launch import case_lines
-from fabricgauge.run.stacks.table import command
+from fabricgauge.run.mpi_impls.table import command
 
 #: The embedded MPI's, and Debian's packages libopenmpi-dev and libmpich-dev.
 MPIS = {
@@ -44,7 +44,7 @@ def records(engine: Engine, ranks: int, lines: str, *options: str) -> list[Recor
     MPICH 4.0 may not return from its finalizing, which the launcher calls a failure.
     """
     launch = PlannedLaunch(1, None, None, (os.uname().nodename,) * ranks, ())
-    wanted = command(engine, engine.mpi, launch, Reach("local", ()), options)
+    wanted = command(engine, engine.mpi, launch, HostAccess("local", ()), options)
     done = process.run(wanted.argv, env={**wanted.env, **YIELD}, stdin=lines, timeout_s=300)
     found = [msgspec.json.decode(line, type=Record) for line in done.stdout.splitlines()]
     assert found and isinstance(found[-1], Footer), (done.exit_code, done.stderr)

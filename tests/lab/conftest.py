@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fabricgauge.lab.down import down
-from fabricgauge.lab.reach import entry
+from fabricgauge.lab.host_access import entry
 from fabricgauge.lab.slurm import cluster
 from fabricgauge.lab.spec import LabSpec, NetworkSpec
 from fabricgauge.lab.state import LabState

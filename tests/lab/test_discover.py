@@ -4,7 +4,7 @@ import pytest
 from tests.lab.conftest import MakeLab, on
 
 from fabricgauge.app.survey import concluded, surveyed
-from fabricgauge.lab.reach import declared_networks, reach
+from fabricgauge.lab.host_access import access, declared_networks
 from fabricgauge.report.discovery.formats import FORMATS
 
 pytestmark = pytest.mark.lab
@@ -19,7 +19,7 @@ def test_hostile_names_of_interfaces_are_data_everywhere(make_lab: MakeLab) -> N
         on(state, "c1", "ip", "link", "add", "name", name, "type", "bridge")
     kept: dict[str, str] = {}
     found, fabric = surveyed(
-        reach(state), declared_networks(state),
+        access(state), declared_networks(state),
         keep=lambda node, raw, trouble: kept.__setitem__(node, raw),
     )  # fmt: skip
     assert fabric.unreached == ()
@@ -37,7 +37,7 @@ def test_hostile_names_of_interfaces_are_data_everywhere(make_lab: MakeLab) -> N
 
 def test_a_whole_survey_of_a_node_in_a_lab_has_no_trouble(make_lab: MakeLab) -> None:
     state = make_lab()
-    found, fabric = surveyed(reach(state), declared_networks(state))
+    found, fabric = surveyed(access(state), declared_networks(state))
     assert [one.troubles for one in found] == [(), ()]
     (like,) = concluded(found, fabric).classes
     assert (len(like.nodes), like.oddities, like.splits) == (2, (), ())

@@ -13,8 +13,8 @@ from tests.lab.slurm_jobs import until
 
 from fabricgauge.lab import up as up_module
 from fabricgauge.lab.down import down
+from fabricgauge.lab.host_access import access, declared_networks
 from fabricgauge.lab.place import lab_directory
-from fabricgauge.lab.reach import declared_networks, reach
 from fabricgauge.lab.spec import LabSpec, NetworkSpec
 from fabricgauge.lab.state import LabState, load_complete, load_marks
 from fabricgauge.lab.status import status
@@ -50,10 +50,10 @@ def test_nodes_have_names_addresses_and_mounts_of_their_own(make_lab: MakeLab) -
 
 def test_reach_and_networks_are_what_the_stages_expect(make_lab: MakeLab) -> None:
     state = make_lab()
-    doors = reach(state)
-    assert doors.nodes == ("c1", "c2")
-    assert doors.virtual
-    for node, prefix in [*((d.node, d.prefix) for d in doors.doors), ("head", doors.head_prefix)]:
+    hosts = access(state)
+    assert hosts.nodes == ("c1", "c2")
+    assert hosts.virtual
+    for node, prefix in [*((d.node, d.prefix) for d in hosts.hosts), ("head", hosts.head_prefix)]:
         done = subprocess.run([*prefix, "uname", "-n"], capture_output=True, text=True, check=True)
         assert done.stdout == f"{node}\n"
     (network,) = declared_networks(state)
@@ -78,7 +78,7 @@ def test_command_keeps_words_directory_and_exit_status(make_lab: MakeLab, tmp_pa
 def test_agent_is_called_as_ssh_is(make_lab: MakeLab) -> None:
     hostile = "c1;touch${IFS}pwned"
     state = make_lab(nodes=(hostile, "c2"))
-    agent = reach(state).agent
+    agent = access(state).agent
     assert agent
     for options in ([], ["-x"], ["-q", "-n"], ["-o", "A=b", "-l", "me", "-p22", "--"]):
         assert on(state, "head", agent, *options, "c2", "uname", "-n;", "echo 2") == "c2\n2\n"
@@ -93,7 +93,7 @@ def test_labs_with_the_same_subnet_do_not_see_each_other(make_lab: MakeLab) -> N
     one, other = make_lab(nodes=("c1",)), make_lab(nodes=("x1", "c2"))
     probe = "import socket,sys; socket.create_connection((sys.argv[1], 5999), 0.5)"
     server = "import socket; s = socket.create_server(('', 5999)); print(1, flush=True); s.accept()"
-    argv = [*reach(other).doors[1].prefix, sys.executable, "-c", server]
+    argv = [*access(other).hosts[1].prefix, sys.executable, "-c", server]
     with subprocess.Popen(argv, stdout=subprocess.PIPE) as listening:
         assert listening.stdout
         listening.stdout.readline()
@@ -115,7 +115,7 @@ def test_up_fails_when_the_lab_exists_and_leaves_it_alone(make_lab: MakeLab) -> 
 
 def test_down_ends_what_runs_on_the_nodes_and_nothing_else(make_lab: MakeLab) -> None:
     state, neighbour = make_lab(), make_lab()
-    argv = [*reach(state).doors[0].prefix, "sleep", "60"]
+    argv = [*access(state).hosts[0].prefix, "sleep", "60"]
     with subprocess.Popen(argv) as sleeper:
         until(lambda: sleeps(sleeper), "it sleeps on the node")
         assert down(state.name)
@@ -131,7 +131,7 @@ def test_down_works_when_holders_were_killed(make_lab: MakeLab, victim: str) -> 
     state = make_lab()
     assert state.switch
     holders = {"switch": state.switch, **{node.name: node.holder for node in state.nodes}}
-    argv = [*reach(state).doors[0].prefix, "sleep", "60"]
+    argv = [*access(state).hosts[0].prefix, "sleep", "60"]
     with subprocess.Popen(argv) as orphan:
         until(lambda: sleeps(orphan), "it sleeps on the node")
         for name, holder in holders.items():
@@ -141,7 +141,7 @@ def test_down_works_when_holders_were_killed(make_lab: MakeLab, victim: str) -> 
         until(lambda: status(state.name)[0].dead == dead, f"{dead} are dead")
         assert not status(state.name)[0].standing
         if victim != "switch":
-            refused = subprocess.run([*reach(state).doors[0].prefix, "true"], check=False)
+            refused = subprocess.run([*access(state).hosts[0].prefix, "true"], check=False)
             assert refused.returncode == 255
         assert down(state.name)
         try:

@@ -11,7 +11,7 @@ from tests.lab.conftest import MakeLab, on, stream_bytes_per_s
 
 from fabricgauge.lab.fault_kinds import LinkDown, MtuChange, RateLimit
 from fabricgauge.lab.faults import heal, inject
-from fabricgauge.lab.reach import entry
+from fabricgauge.lab.host_access import entry
 from fabricgauge.lab.spec import NetworkSpec
 from fabricgauge.lab.state import LabState
 

@@ -8,7 +8,7 @@ import pytest
 from fabricgauge.lab import place, state
 from fabricgauge.lab.down import down
 from fabricgauge.lab.holder import boot_id
-from fabricgauge.lab.reach import entry
+from fabricgauge.lab.host_access import entry
 from fabricgauge.lab.status import status
 from fabricgauge.model.errors import LabError
 

@@ -22,7 +22,7 @@ import subprocess, sys
 from fabricgauge.lab.down import down
 from fabricgauge.lab.fault_kinds import Loss, MemoryLock, RateLimit, StrayFrames
 from fabricgauge.lab.faults import heal, inject
-from fabricgauge.lab.reach import reach
+from fabricgauge.lab.host_access import reach
 from fabricgauge.lab.spec import LabSpec
 from fabricgauge.lab.status import status
 from fabricgauge.lab.up import up

@@ -16,7 +16,7 @@ from fabricgauge.configure.interface import plan
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import Configuration, Step, Verification
 from fabricgauge.model.finding import Command
-from fabricgauge.model.reach import Door
+from fabricgauge.model.host_access import Host
 from fabricgauge.report.configuration_script import quoted, render
 
 HOSTILE = (
@@ -44,11 +44,11 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def doors(here: Path) -> dict[str, Door]:
+def hosts(here: Path) -> dict[str, Host]:
     ssh = str(here / "ssh")
     return {
-        "": Door("", ()),
-        **{node: Door(node, (ssh, "--", node), remote_shell=True) for node in ("c1", "c2")},
+        "": Host("", ()),
+        **{node: Host(node, (ssh, "--", node), remote_shell=True) for node in ("c1", "c2")},
     }
 
 
@@ -89,7 +89,7 @@ def test_words_and_input_arrive_as_they_are(
     here: Path, words: list[str], stdin: str, node: str
 ) -> None:
     command = Command(node, (str(here / "recorder"), *words), stdin)
-    done = run(here, render(plan_of(a_step((command,))), doors(here)))
+    done = run(here, render(plan_of(a_step((command,))), hosts(here)))
     assert done.returncode == 0, done.stderr
     assert recorded(here) == [[*words, stdin]]
 
@@ -104,7 +104,7 @@ def test_shells_own_words_are_programs_like_others(here: Path) -> None:
         shutil.copy(here / "recorder", here / name)
         command = Command("", (name, "x"))
         path = f"PATH={here}:$PATH\nexport PATH\n"
-        text = render(plan_of(a_step((command,))), doors(here))
+        text = render(plan_of(a_step((command,))), hosts(here))
         done = run(here, text.replace("set -u\n", f"set -u\n{path}", 1))
         assert (done.returncode, recorded(here)) == (0, [["x", ""]]), done.stderr
 
@@ -127,7 +127,7 @@ def test_a_verification_means_here_what_it_means_elsewhere(
 ) -> None:
     mark = Command("", (str(here / "recorder"), "made"))
     step = a_step((mark,), verify=(check(here, expected, said, absent),))
-    done = run(here, render(plan_of(step), doors(here)))
+    done = run(here, render(plan_of(step), hosts(here)))
     assert done.returncode == (0 if holds else 1)
     assert recorded(here) == ([] if holds else [["made", ""]])  # what holds is not made again
 
@@ -141,7 +141,7 @@ def test_it_stops_at_the_first_step_that_does_not_hold_and_says_how_to_undo(here
         a_step((mark("two"),), verify=(check(here, "x", "y"),), undo=(mark("back two"),)),
         a_step((mark("three"),)),
     )
-    text = render(plan_of(*steps), doors(here))
+    text = render(plan_of(*steps), hosts(here))
     done = run(here, text)
     assert done.returncode == 1
     assert recorded(here) == [["one", ""], ["two", ""]]
@@ -152,7 +152,7 @@ def test_it_stops_at_the_first_step_that_does_not_hold_and_says_how_to_undo(here
 
 def test_consent_is_asked_for_by_name(here: Path) -> None:
     step = a_step((Command("", (str(here / "recorder"), "boot")),), consent="reboot")
-    text = render(plan_of(step), doors(here))
+    text = render(plan_of(step), hosts(here))
     done = run(here, text)
     assert done.returncode == 3 and "apply reboot" in done.stderr and recorded(here) == []
     assert run(here, text, "apply", "reboot").returncode == 0
@@ -161,13 +161,13 @@ def test_consent_is_asked_for_by_name(here: Path) -> None:
 
 def test_what_has_changed_since_the_plan_stops_a_step(here: Path) -> None:
     step = a_step((Command("", (str(here / "recorder"),)),), before=(check(here, "x", "y"),))
-    done = run(here, render(plan_of(step), doors(here)))
+    done = run(here, render(plan_of(step), hosts(here)))
     assert done.returncode == 1 and "changed since" in done.stderr and recorded(here) == []
 
 
 def test_a_program_that_is_missing_here_stops_everything(here: Path) -> None:
     step = a_step((Command("", ("nosuchprogram",)),))
-    done = run(here, render(plan_of(step), doors(here)))
+    done = run(here, render(plan_of(step), hosts(here)))
     assert (done.returncode, done.stderr) == (3, "not installed here: nosuchprogram\n")
 
 
@@ -196,7 +196,7 @@ def test_every_backends_script_passes_shellcheck(here: Path, backend: str, known
     for hostile in ("plain", "a b'c\"d$(e)`f`\n-g\\"):
         job = drafted(wish(backend, network(lane_mode="1x40"), **everything(hostile)))
         made = plan(answered(job, {}) if known else job)
-        lint(here, render(made, doors(here)))
+        lint(here, render(made, hosts(here)))
 
 
 @pytest.mark.parametrize("word", HOSTILE)
@@ -204,11 +204,11 @@ def test_hostile_words_pass_shellcheck(here: Path, word: str) -> None:
     one, two = Command("", ("setit", word), word), Command("c1", ("setit", word, word))
     checks = (Verification(one, word), Verification(two, word, absent=True))
     steps = (a_step((one, two), verify=checks, undo=(two,), before=checks, consent=""),)
-    lint(here, render(plan_of(*steps), doors(here)))
+    lint(here, render(plan_of(*steps), hosts(here)))
 
 
 def test_a_plan_without_steps_is_a_script_too(here: Path) -> None:
-    text = render(plan_of(a_step(fulfilled="so")), doors(here))
+    text = render(plan_of(a_step(fulfilled="so")), hosts(here))
     lint(here, text)
     assert run(here, text).stdout == "nothing is to be made\n"
 
@@ -216,4 +216,4 @@ def test_a_plan_without_steps_is_a_script_too(here: Path) -> None:
 def test_an_interface_with_any_name_is_a_word(here: Path) -> None:
     names = {"c1": "$(x);'\"", "c2": "-a\\`b`"}
     made = plan(drafted(wish("ip", network(interfaces=names, rate_bit_s=Skipped(""))), ()))
-    lint(here, render(made, doors(here)))
+    lint(here, render(made, hosts(here)))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from fabricgauge.lab.reach import entry
+from fabricgauge.lab.host_access import entry
 from fabricgauge.lab.state import LabState
 
 SERVER = """\
@@ -44,14 +44,14 @@ def servers(lab: LabState, nodes: Sequence[str], folder: Path) -> Iterator[Path]
 
 
 def _server(lab: LabState, node: str, folder: Path) -> "subprocess.Popen[bytes]":
-    door = entry(lab, node)
-    subprocess.run([*door, "mkdir", "-p", "/run/sshd"], check=True)
+    host = entry(lab, node)
+    subprocess.run([*host, "mkdir", "-p", "/run/sshd"], check=True)
     server = subprocess.Popen(
-        [*door, "/usr/sbin/sshd", "-D", "-e", "-f", str(folder / "sshd_config")],
+        [*host, "/usr/sbin/sshd", "-D", "-e", "-f", str(folder / "sshd_config")],
         stderr=subprocess.DEVNULL,
     )
     for _ in range(100):
-        listening = subprocess.run([*door, "ss", "-Hltn", "sport = :22"], capture_output=True)
+        listening = subprocess.run([*host, "ss", "-Hltn", "sport = :22"], capture_output=True)
         if listening.stdout.strip():
             return server
         time.sleep(0.05)

@@ -12,17 +12,17 @@ from tests.run.sshd import servers
 
 from fabricgauge.discover.interface import discover
 from fabricgauge.lab.down import down
-from fabricgauge.lab.reach import declared_networks, entry
+from fabricgauge.lab.host_access import declared_networks, entry
 from fabricgauge.lab.spec import HEAD, LabSpec
 from fabricgauge.lab.state import LabState
 from fabricgauge.lab.up import up
 from fabricgauge.model.engine import Engine, Mpi, MpiKind
+from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.model.plan import PlannedLaunch
-from fabricgauge.model.reach import Door, Reach
 from fabricgauge.process import behind, run
 from fabricgauge.run.launch import start
 from fabricgauge.run.launchers import ssh
-from fabricgauge.run.stacks.table import command
+from fabricgauge.run.mpi_impls.table import command
 
 pytestmark = [
     pytest.mark.lab,
@@ -41,34 +41,34 @@ def lab() -> Iterator[LabState]:
 
 
 @pytest.fixture(scope="module")
-def reach(lab: LabState, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reach]:
+def access(lab: LabState, tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostAccess]:
     """The launcher's own reach, started on the lab's head."""
     folder = tmp_path_factory.mktemp("keys")
     with servers(lab, ("c1", "c2"), folder) as config:
-        made = ssh.reach(("c1", "c2"), ("-F", str(config)))
+        made = ssh.access(("c1", "c2"), ("-F", str(config)))
         head = entry(lab, HEAD)
-        doors = tuple(Door(d.node, (*head, *d.prefix), d.remote_shell) for d in made.doors)
-        yield msgspec.structs.replace(made, doors=doors, head_prefix=head)
+        hosts = tuple(Host(d.node, (*head, *d.prefix), d.remote_shell) for d in made.hosts)
+        yield msgspec.structs.replace(made, hosts=hosts, head_prefix=head)
 
 
-def test_discovery_through_ssh_finds_nodes_and_network(lab: LabState, reach: Reach) -> None:
-    fabric = discover(reach, declared_networks(lab), keep=lambda node, raw: None)
+def test_discovery_through_ssh_finds_nodes_and_network(lab: LabState, access: HostAccess) -> None:
+    fabric = discover(access, declared_networks(lab), keep=lambda node, raw: None)
     assert [node.hostname for node in fabric.nodes] == ["c1", "c2"]
     assert [network.name for network in fabric.networks] == ["net1"]
 
 
-def test_a_node_without_sshd_is_unreached_with_sshs_own_reason(reach: Reach) -> None:
-    dead = Door("head", (*reach.doors[0].prefix[:-1], "head"), True)
-    alive = reach.doors[0]
-    both = msgspec.structs.replace(reach, doors=(dead, alive))
+def test_a_node_without_sshd_is_unreached_with_sshs_own_reason(access: HostAccess) -> None:
+    dead = Host("head", (*access.hosts[0].prefix[:-1], "head"), True)
+    alive = access.hosts[0]
+    both = msgspec.structs.replace(access, hosts=(dead, alive))
     fabric = discover(both, (), keep=lambda node, raw: None)
     assert [node.name for node in fabric.nodes] == ["c1"]
     assert "refused" in fabric.unreached[0].reason
 
 
-def test_words_for_a_remote_shell_arrive_as_they_were(reach: Reach) -> None:
+def test_words_for_a_remote_shell_arrive_as_they_were(access: HostAccess) -> None:
     word = "a b; $(echo no) `id` '\" <b>"
-    done = run(behind(reach.doors[0], ["printf", "%s", word]), timeout_s=20)
+    done = run(behind(access.hosts[0], ["printf", "%s", word]), timeout_s=20)
     assert done.stdout == word
 
 
@@ -81,7 +81,7 @@ LAUNCHERS: list[tuple[MpiKind, str, str]] = [
 
 @pytest.mark.parametrize(("kind", "version", "name"), LAUNCHERS)
 def test_each_launcher_starts_a_rank_on_each_node_through_ssh(
-    kind: MpiKind, version: str, name: str, reach: Reach, tmp_path: Path
+    kind: MpiKind, version: str, name: str, access: HostAccess, tmp_path: Path
 ) -> None:
     own = Path(sys.executable).parent / name
     found = str(own) if own.is_file() else shutil.which(name)
@@ -91,7 +91,7 @@ def test_each_launcher_starts_a_rank_on_each_node_through_ssh(
     engine = Engine(Path("/bin/hostname"), mpi, "id", (), "none")
     launch = PlannedLaunch(1, None, None, ("c2", "c1"), ())
     running = start(
-        command(engine, mpi, launch, reach, ()), "", tmp_path, silent_s=20, marker="ssh-test"
+        command(engine, mpi, launch, access, ()), "", tmp_path, silent_s=20, marker="ssh-test"
     )
     lines = list(running)
     assert running.ended().message == ""

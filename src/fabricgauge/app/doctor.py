@@ -12,9 +12,9 @@ from fabricgauge.doctor.examining import examine
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.fabric import DeclaredNetwork, Fabric, Network
 from fabricgauge.model.finding import Diagnosis
+from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.model.inventory import Inventory
 from fabricgauge.model.preflight import Preflight
-from fabricgauge.model.reach import Door, Reach
 
 #: Told what is being done now.
 Stage = Callable[[str], None]
@@ -33,7 +33,7 @@ class Asked(msgspec.Struct, frozen=True):
     as well: it should be like no node.
     """
 
-    reach: Reach
+    access: HostAccess
     declared: tuple[DeclaredNetwork, ...]
     networks: tuple[str, ...]
     checks: tuple[str, ...]
@@ -49,24 +49,24 @@ def diagnose(
     Raises:
         CannotRun: no node answered, or no network has one of the names.
     """
-    reach = _with_head(asked.reach, asked.head)
-    stage(f"asking {len(reach.nodes):,} nodes what they are")
-    inventories, fabric = surveyed(reach, asked.declared)
+    access = _with_head(asked.access, asked.head)
+    stage(f"asking {len(access.nodes):,} nodes what they are")
+    inventories, fabric = surveyed(access, asked.declared)
     if not fabric.nodes and not fabric.unreached:
         raise CannotRun("there is no node to look at; name nodes with -w")
     networks = _chosen(fabric, asked.networks)
     fabric = msgspec.structs.replace(fabric, networks=networks)
     stage(f"letting them try each other for {asked.seconds:g} s")
     kept = _counted(keep, len(fabric.nodes), stage)
-    found = try_out(reach, fabric, networks, asked.seconds, keep=kept)
+    found = try_out(access, fabric, networks, asked.seconds, keep=kept)
     return diagnosis(_with(preflight_of(fabric, found), inventories, asked.head), asked.checks)
 
 
-def _with_head(reach: Reach, head: str) -> Reach:
-    """The same with a door to the head, unless it is among the nodes."""
-    if not head or head in reach.nodes:
-        return reach
-    return msgspec.structs.replace(reach, doors=(*reach.doors, Door(head, reach.head_prefix)))
+def _with_head(access: HostAccess, head: str) -> HostAccess:
+    """The same with the head as a host, unless it is among the nodes."""
+    if not head or head in access.nodes:
+        return access
+    return msgspec.structs.replace(access, hosts=(*access.hosts, Host(head, access.head_prefix)))
 
 
 def _counted(

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import msgspec
 
-from fabricgauge.app.measure import Bench, measure, planned_command
+from fabricgauge.app.measure import RunContext, measure, planned_command
 from fabricgauge.app.pairs import fabric_result
 from fabricgauge.app.progress import Progress
-from fabricgauge.app.site import FIRST, Site, about, discovered
+from fabricgauge.app.target import FIRST, Target, about, discovered
 from fabricgauge.app.targets import targets, unjoined
 from fabricgauge.ceiling.technologies import ceilings
 from fabricgauge.judge.below_pass import below_pass
@@ -32,31 +32,31 @@ def left_of(run: Run) -> tuple[PlannedLaunch, ...]:
 class EngineJob:
     """The engine's launches of one run."""
 
-    def __init__(self, bench: Bench) -> None:
-        self._bench = bench
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
 
     @property
     def directory(self) -> RunDirectory:
-        return self._bench.directory
+        return self._context.directory
 
     @property
-    def bench(self) -> Bench:
-        return self._bench
+    def context(self) -> RunContext:
+        return self._context
 
     @property
     def plan(self) -> Plan:
-        return self._bench.plan
+        return self._context.plan
 
     def left(self) -> tuple[PlannedLaunch, ...]:
         return left_of(load(self.directory))
 
     def measure(self, thresholds: Thresholds, progress: Progress) -> None:
-        measure(self._bench, self.left(), progress)
+        measure(self._context, self.left(), progress)
         self._explain_low_figures(thresholds, progress)
 
     def commands(self) -> Iterator[tuple[PlannedLaunch, tuple[Command, ...]]]:
         for launch in self.plan.launches:
-            yield launch, (planned_command(self._bench, launch),)
+            yield launch, (planned_command(self._context, launch),)
 
     def _explain_low_figures(self, thresholds: Thresholds, progress: Progress) -> None:
         """Where a network stays below its ceiling, measure what its host does without one."""
@@ -69,17 +69,17 @@ class EngineJob:
             number = 1 + max(launch.number for launch in run.plan.launches)
             launch = host_reference(number, run.plan.launches[0].nodes[0], name, run.plan)
             if launch.network not in {made.network for made in run.launches}:
-                measure(self._bench, (launch,), progress)
+                measure(self._context, (launch,), progress)
                 return  # one node's word serves all its networks
 
 
 def prepare(
-    wanted: Wanted, site: Site, engine: Engine, directory: RunDirectory, progress: Progress
+    wanted: Wanted, target: Target, engine: Engine, directory: RunDirectory, progress: Progress
 ) -> EngineJob:
     """Discover and plan; the run directory then holds all that a resumption needs."""
-    found = discovered(site, directory, progress, FIRST)
-    chosen = targets(site, found, wanted.place)
-    fabric = msgspec.structs.replace(found, unjoined=unjoined(site, found, wanted.place))
+    found = discovered(target, directory, progress, FIRST)
+    chosen = targets(target, found, wanted.place)
+    fabric = msgspec.structs.replace(found, unjoined=unjoined(target, found, wanted.place))
     made = plan(wanted, chosen)
-    write_beginning(directory, about(site), fabric, made)
-    return EngineJob(Bench(directory, site.reach, engine, fabric, made, attempt=1))
+    write_beginning(directory, about(target), fabric, made)
+    return EngineJob(RunContext(directory, target.access, engine, fabric, made, attempt=1))

@@ -3,10 +3,10 @@
 import msgspec
 
 from fabricgauge.app.engine_job import EngineJob
-from fabricgauge.app.measure import Bench, measure
+from fabricgauge.app.measure import RunContext, measure
 from fabricgauge.app.pairs import fabric_result, rechecks
 from fabricgauge.app.progress import Progress
-from fabricgauge.app.site import FIRST, Site, about, discovered
+from fabricgauge.app.target import FIRST, Target, about, discovered
 from fabricgauge.app.targets import targets, unjoined
 from fabricgauge.judge.thresholds import Thresholds
 from fabricgauge.model.absence import Skipped
@@ -20,7 +20,7 @@ class FabricJob(EngineJob):
     """The engine's launches on many nodes, and those that measure suspects again."""
 
     def measure(self, thresholds: Thresholds, progress: Progress) -> None:
-        measure(self._bench, self.left(), progress)
+        measure(self._context, self.left(), progress)
         self._measure_suspects(progress)
         self._explain_low_figures(thresholds, progress)
 
@@ -40,22 +40,28 @@ class FabricJob(EngineJob):
             progress.stage(f"{where}: measuring suspects again, one pair at a time")
             plan = msgspec.structs.replace(self.plan, launches=(*self.plan.launches, one.launch))
             write_plan(self.directory, plan)
-            self._bench = msgspec.structs.replace(self._bench, plan=plan)
-            measure(self._bench, (one.launch,), progress)
+            self._context = msgspec.structs.replace(self._context, plan=plan)
+            measure(self._context, (one.launch,), progress)
 
 
 def prepare(
-    wanted: FabricWanted, site: Site, engine: Engine, directory: RunDirectory, progress: Progress
+    wanted: FabricWanted,
+    target: Target,
+    engine: Engine,
+    directory: RunDirectory,
+    progress: Progress,
 ) -> FabricJob:
     """Discover and plan; the run directory then holds all that a resumption needs."""
-    found = discovered(site, directory, progress, FIRST)
+    found = discovered(target, directory, progress, FIRST)
     nodes = tuple(dict.fromkeys(wanted.nodes))
-    chosen = targets(site, found, nodes)
+    chosen = targets(target, found, nodes)
     fabric = msgspec.structs.replace(
-        found, unjoined=unjoined(site, found, nodes), topology=site.topology
+        found, unjoined=unjoined(target, found, nodes), topology=target.topology
     )
     made = fabric_plan(wanted, chosen)
-    write_beginning(directory, about(site), fabric, made)
+    write_beginning(directory, about(target), fabric, made)
     return FabricJob(
-        Bench(directory, site.reach, engine, fabric, made, attempt=1, simulation=site.simulation)
+        RunContext(
+            directory, target.access, engine, fabric, made, attempt=1, simulation=target.simulation
+        )
     )

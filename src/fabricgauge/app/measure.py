@@ -11,16 +11,16 @@ from fabricgauge.model.command import Command
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import StoreError
 from fabricgauge.model.fabric import Fabric
+from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.measurement import Record as EngineRecord
 from fabricgauge.model.plan import Plan, PlannedLaunch
-from fabricgauge.model.reach import Reach
 from fabricgauge.model.run import Ended
 from fabricgauge.model.together import Round
 from fabricgauge.parse.engine import NotUnderstood, parse_line
 from fabricgauge.plan.cases import threaded
 from fabricgauge.run.launch import case_lines, start
-from fabricgauge.run.stacks.table import command
+from fabricgauge.run.mpi_impls.table import command
 from fabricgauge.sim.interface import Simulation, prepared
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import Entry, Started, append_launch, append_record
@@ -35,11 +35,11 @@ START_PER_RANK_S = 0.05
 SIMULATED_SAMPLES = 9
 
 
-class Bench(msgspec.Struct, frozen=True):
+class RunContext(msgspec.Struct, frozen=True):
     """Everything that launches have in common."""
 
     directory: RunDirectory
-    reach: Reach
+    access: HostAccess
     engine: Engine
     fabric: Fabric
     plan: Plan
@@ -47,19 +47,19 @@ class Bench(msgspec.Struct, frozen=True):
     simulation: Simulation | None = None
 
 
-def measure(bench: Bench, launches: tuple[PlannedLaunch, ...], progress: Progress) -> None:
+def measure(context: RunContext, launches: tuple[PlannedLaunch, ...], progress: Progress) -> None:
     """Make the launches in order; one that breaks does not end the others.
 
     Once a network is found broken, its further launches are not started: each would
     only wait for its time limit. They stay in the plan and ``--resume`` makes them.
     """
-    progress.planned(bench.plan, launches)
+    progress.planned(context.plan, launches)
     broken: set[str | None] = set()
     for launch in launches:
         if launch.network in broken:
             continue
         progress.launch(launch)
-        ended = _one(bench, launch, progress)
+        ended = _one(context, launch, progress)
         if ended.status != "ok":
             progress.trouble(ended.message)
             broken.add(launch.network)
@@ -75,15 +75,15 @@ def engine_options(plan: Plan) -> tuple[str, ...]:
     return (*options, "--check-data") if plan.check_data else options
 
 
-def planned_command(bench: Bench, launch: PlannedLaunch) -> Command:
+def planned_command(context: RunContext, launch: PlannedLaunch) -> Command:
     """The command that makes a launch; nothing is started."""
-    options = launch_options(bench.plan, launch)
-    if bench.simulation is not None:
-        folder = bench.directory.raw(launch_name(bench, launch))
+    options = launch_options(context.plan, launch)
+    if context.simulation is not None:
+        folder = context.directory.raw(launch_name(context, launch))
         few = (*options, "--iterations", str(SIMULATED_SAMPLES))
-        cluster = bench.simulation.in_launch(launch.number)
-        return prepared(cluster, bench.engine, launch.nodes, folder, few)
-    return command(bench.engine, bench.engine.mpi, launch, bench.reach, options)
+        cluster = context.simulation.in_launch(launch.number)
+        return prepared(cluster, context.engine, launch.nodes, folder, few)
+    return command(context.engine, context.engine.mpi, launch, context.access, options)
 
 
 def launch_options(plan: Plan, launch: PlannedLaunch) -> tuple[str, ...]:
@@ -96,38 +96,38 @@ def _threads(launch: PlannedLaunch) -> tuple[str, ...]:
     return ("--thread-multiple",) if all(map(threaded, launch.cases)) else ()
 
 
-def launch_name(bench: Bench, launch: PlannedLaunch) -> str:
+def launch_name(context: RunContext, launch: PlannedLaunch) -> str:
     """The folder of the launch's raw files."""
-    return f"launch-{launch.number:02}-{bench.attempt}"
+    return f"launch-{launch.number:02}-{context.attempt}"
 
 
-def _one(bench: Bench, launch: PlannedLaunch, progress: Progress) -> Ended:
-    name = launch_name(bench, launch)
+def _one(context: RunContext, launch: PlannedLaunch, progress: Progress) -> Ended:
+    name = launch_name(context, launch)
     running = start(
-        planned_command(bench, launch),
+        planned_command(context, launch),
         case_lines(launch.cases),
-        bench.directory.raw(name),
+        context.directory.raw(name),
         silent_s=longest_silence_s(launch),
-        marker=f"{bench.directory.identity}/{name}",
+        marker=f"{context.directory.identity}/{name}",
     )
     strange: list[str] = []
     gave_up = ""
     try:
         for line in running:
-            record = _keep(bench, launch, line, strange.append, progress)
+            record = _keep(context, launch, line, strange.append, progress)
             if isinstance(record, Measurement) and record.status == "timeout":
                 gave_up = f"{record.case}: {record.reason}"
                 break  # the engine has ended; its launcher may not notice for long
     except BaseException as error:
         with suppress(StoreError):  # a full disk may be what brought us here
-            _close(bench, launch, broken_by(error, running.ended()), strange)
+            _close(context, launch, broken_by(error, running.ended()), strange)
         raise
     finally:
         running.close()
     ended = given_up(running.ended(), gave_up)
-    if bench.simulation is None:
-        ended = explained(bench.reach, bench.fabric, launch.network, ended)
-    _close(bench, launch, ended, strange)
+    if context.simulation is None:
+        ended = explained(context.access, context.fabric, launch.network, ended)
+    _close(context, launch, ended, strange)
     return ended
 
 
@@ -151,7 +151,7 @@ def broken_by(error: BaseException, ended: Ended) -> Ended:
 
 
 def _keep(
-    bench: Bench,
+    context: RunContext,
     launch: PlannedLaunch,
     line: str,
     strange: Callable[[str], None],
@@ -163,7 +163,7 @@ def _keep(
         if record.text:
             strange(f"{record.text} ({record.reason})")
         return None
-    append_record(bench.directory, Entry(launch.number, bench.attempt, record))
+    append_record(context.directory, Entry(launch.number, context.attempt, record))
     if isinstance(record, Measurement):
         progress.case(record)
     if isinstance(record, Round):
@@ -171,8 +171,8 @@ def _keep(
     return record
 
 
-def _close(bench: Bench, launch: PlannedLaunch, ended: Ended, strange: list[str]) -> None:
+def _close(context: RunContext, launch: PlannedLaunch, ended: Ended, strange: list[str]) -> None:
     entry = Started(
-        launch.number, bench.attempt, launch.network, launch.nodes, ended, tuple(strange)
+        launch.number, context.attempt, launch.network, launch.nodes, ended, tuple(strange)
     )
-    append_launch(bench.directory, entry)
+    append_launch(context.directory, entry)

@@ -15,15 +15,15 @@ from fabricgauge.model.command import Command
 from fabricgauge.model.engine import Mpi
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.fabric import Fabric, Network
+from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.model.measurement import NodeCounters, Placement, ProcessorUse
 from fabricgauge.model.plan import Plan, PlannedLaunch
-from fabricgauge.model.reach import Door, Reach
 from fabricgauge.model.run import Around, Ended
 from fabricgauge.model.suite import Strange, SuiteCurve
 from fabricgauge.parse.rank import is_telling, placement
 from fabricgauge.parse.suites import Found, read
 from fabricgauge.process import behind
-from fabricgauge.run.stacks.table import stack_of
+from fabricgauge.run.mpi_impls.table import mpi_impl_of
 from fabricgauge.run.tools.interface import CLIENT, SERVER, Start, Tool
 from fabricgauge.run.tools.rank import telling
 from fabricgauge.run.tools.running import Work, listens, run_work
@@ -32,14 +32,14 @@ from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import Entry, Started, append_launch, append_records
 
 
-class ToolBench(msgspec.Struct, frozen=True):
+class ToolContext(msgspec.Struct, frozen=True):
     """Everything that the starts have in common; ``mpi`` is None for pair programs.
 
     ``silent_s`` is how long a program may say nothing.
     """
 
     directory: RunDirectory
-    reach: Reach
+    access: HostAccess
     tool: Tool
     starts: dict[str, Start]
     programs: dict[str, Path]
@@ -51,38 +51,38 @@ class ToolBench(msgspec.Struct, frozen=True):
 
 
 def measure_with_tool(
-    bench: ToolBench, launches: tuple[PlannedLaunch, ...], progress: Progress
+    context: ToolContext, launches: tuple[PlannedLaunch, ...], progress: Progress
 ) -> None:
     """Make the starts in order; one that breaks does not end the others."""
     for launch in launches:
         where = launch.network or "no network in particular"
         progress.stage(f"start {launch.number}: {launch.program} on {where}")
-        ended = _one(bench, launch)
+        ended = _one(context, launch)
         if ended.status != "ok":
             progress.trouble(ended.message)
 
 
-def work_of(bench: ToolBench, launch: PlannedLaunch) -> Work:
+def work_of(context: ToolContext, launch: PlannedLaunch) -> Work:
     """The commands that make a launch; nothing is started."""
-    start = bench.starts[launch.program]
-    interfaces, addresses = _ends(bench.fabric, launch)
-    client = _filled(bench, start.client, addresses)
-    if bench.tool.kind == "mpi":
-        if bench.mpi is None:
-            raise CannotRun(f"{bench.tool.name} needs an MPI; name one with --mpi")
+    start = context.starts[launch.program]
+    interfaces, addresses = _ends(context.fabric, launch)
+    client = _filled(context, start.client, addresses)
+    if context.tool.kind == "mpi":
+        if context.mpi is None:
+            raise CannotRun(f"{context.tool.name} needs an MPI; name one with --mpi")
         program = telling(client, interfaces)
-        return Work(stack_of(bench.mpi).command(bench.mpi, launch, bench.reach, program))
-    doors = {door.node: door for door in bench.reach.doors}
-    here, there = (doors[node] for node in launch.nodes)
-    server = telling(_filled(bench, start.server, addresses), {}, rank=1)
+        return Work(mpi_impl_of(context.mpi).command(context.mpi, launch, context.access, program))
+    hosts = {host.node: host for host in context.access.hosts}
+    here, there = (hosts[node] for node in launch.nodes)
+    server = telling(_filled(context, start.server, addresses), {}, rank=1)
     return Work(
         _behind(here, telling(client, {}, rank=0)), _behind(there, server),
         tuple(behind(there, listens(start.port))),
     )  # fmt: skip
 
 
-def _behind(door: Door, argv: Sequence[str]) -> Command:
-    return Command(tuple(behind(door, argv)), {})
+def _behind(host: Host, argv: Sequence[str]) -> Command:
+    return Command(tuple(behind(host, argv)), {})
 
 
 def _ends(fabric: Fabric, launch: PlannedLaunch) -> tuple[dict[str, str], dict[str, str]]:
@@ -107,34 +107,36 @@ def _first_joining(fabric: Fabric, launch: PlannedLaunch) -> Network:
     raise CannotRun(f"no network joins {' and '.join(launch.nodes)}")
 
 
-def _filled(bench: ToolBench, words: Sequence[str], addresses: dict[str, str]) -> tuple[str, ...]:
-    program = bench.programs.get(words[0])
+def _filled(
+    context: ToolContext, words: Sequence[str], addresses: dict[str, str]
+) -> tuple[str, ...]:
+    program = context.programs.get(words[0])
     if program is None:
-        raise CannotRun(f"{words[0]} of {bench.tool.name} was not found on this machine")
+        raise CannotRun(f"{words[0]} of {context.tool.name} was not found on this machine")
     return (str(program), *(addresses.get(word, word) for word in words[1:]))
 
 
-def _one(bench: ToolBench, launch: PlannedLaunch) -> Ended:
-    name = f"launch-{launch.number:02}-{bench.attempt}"
-    marker = f"{bench.directory.identity}/{name}"
-    raw = bench.directory.raw(name)
+def _one(context: ToolContext, launch: PlannedLaunch) -> Ended:
+    name = f"launch-{launch.number:02}-{context.attempt}"
+    marker = f"{context.directory.identity}/{name}"
+    raw = context.directory.raw(name)
     try:
-        work = work_of(bench, launch)
-        before = counters(bench.reach, launch.nodes)
-        ended, lines = run_work(work, raw, silent_s=bench.silent_s, marker=marker)
-        ended = _without_figures(_keep(bench, launch, lines, ended, before), ended)
-        ended = explained(bench.reach, bench.fabric, launch.network, ended)
+        work = work_of(context, launch)
+        before = counters(context.access, launch.nodes)
+        ended, lines = run_work(work, raw, silent_s=context.silent_s, marker=marker)
+        ended = _without_figures(_keep(context, launch, lines, ended, before), ended)
+        ended = explained(context.access, context.fabric, launch.network, ended)
     except CannotRun as error:
         ended = Ended("broken", None, str(error), (), 0.0)
     except BaseException as error:
-        _close(bench, launch, broken_by(error, Ended("broken", None, "", (), 0.0)))
+        _close(context, launch, broken_by(error, Ended("broken", None, "", (), 0.0)))
         raise
-    _close(bench, launch, ended)
+    _close(context, launch, ended)
     return ended
 
 
 def _keep(
-    bench: ToolBench,
+    context: ToolContext,
     launch: PlannedLaunch,
     lines: Sequence[str],
     ended: Ended,
@@ -146,11 +148,13 @@ def _keep(
     suite_lines = (line.encode() for line in lines if not is_telling(line))
     said = [_whole(one, ended) for one in read(suite_lines, source)]
     curves = [one for one in said if isinstance(one, SuiteCurve)]
-    after = counters(bench.reach, launch.nodes)
+    after = counters(context.access, launch.nodes)
     around = _around(launch, told, before, after, accounted_bytes(curves))
-    around = msgspec.structs.replace(around, polls=bench.tool.polls)
+    around = msgspec.structs.replace(around, polls=context.tool.polls)
     records = (*told, *said, around)
-    append_records(bench.directory, (Entry(launch.number, bench.attempt, one) for one in records))
+    append_records(
+        context.directory, (Entry(launch.number, context.attempt, one) for one in records)
+    )
     return tuple(curves)
 
 
@@ -198,8 +202,8 @@ def _around(
     )
 
 
-def _close(bench: ToolBench, launch: PlannedLaunch, ended: Ended) -> None:
+def _close(context: ToolContext, launch: PlannedLaunch, ended: Ended) -> None:
     append_launch(
-        bench.directory,
-        Started(launch.number, bench.attempt, launch.network, launch.nodes, ended, ()),
+        context.directory,
+        Started(launch.number, context.attempt, launch.network, launch.nodes, ended, ()),
     )

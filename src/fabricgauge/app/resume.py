@@ -3,7 +3,7 @@
 import msgspec
 
 from fabricgauge.app.progress import Progress
-from fabricgauge.app.site import Site, discovered
+from fabricgauge.app.target import Target, discovered
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import CannotRun, UsageError
 from fabricgauge.model.fabric import Fabric, Network
@@ -21,7 +21,7 @@ class Rest(msgspec.Struct, frozen=True):
     attempt: int
 
 
-def resume(site: Site, directory: RunDirectory, progress: Progress) -> Rest:
+def resume(target: Target, directory: RunDirectory, progress: Progress) -> Rest:
     """What a broken-off run left undone, on nodes that are still the same.
 
     The run keeps the fabric that it was begun on: its figures are judged by that one's
@@ -36,7 +36,7 @@ def resume(site: Site, directory: RunDirectory, progress: Progress) -> Rest:
     run = load(directory)
     end_marked_prefix(directory.identity)  # what a killed check may have left running
     attempt = 1 + sum(1 for folder in (directory.path / "raw").glob("discover*"))
-    now = discovered(site, directory, progress, f"discover-{attempt}")
+    now = discovered(target, directory, progress, f"discover-{attempt}")
     changes = differences(run.plan, run.fabric, now)
     if changes:
         raise CannotRun(

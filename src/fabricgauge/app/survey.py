@@ -16,22 +16,22 @@ from fabricgauge.discover.survey.understand import ANSWER, understood
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import StoreError
 from fabricgauge.model.fabric import DeclaredNetwork, Fabric
+from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.inventory import Inventory
 from fabricgauge.model.likeness import PortClass
-from fabricgauge.model.reach import Reach
 from fabricgauge.model.surveyed import Surveyed
 from fabricgauge.store.bundle import Bundle
 
 
 def surveyed(
-    reach: Reach,
+    access: HostAccess,
     declared: tuple[DeclaredNetwork, ...],
     *,
     timeout_s: float = TIMEOUT_S,
     keep: Keep = lambda node, raw, trouble: None,
     partial: bool = False,
 ) -> tuple[tuple[Inventory, ...], Fabric]:
-    """Ask every node at once: an inventory for each node of ``reach``, in order, and the fabric.
+    """Ask every node at once: an inventory for each node of ``access``, in order, and the fabric.
 
     ``keep(node, raw, trouble)`` is handed each answer as it arrives, before it is parsed. A
     node that is not done within ``timeout_s`` is known by what it had printed. With
@@ -40,8 +40,8 @@ def surveyed(
     Raises:
         UsageError: a declared subnet is none.
     """
-    found = survey(reach, timeout_s=timeout_s, keep=keep, parse=parse_named, partial=partial)
-    return found, _fabric(found, declared, reach.virtual)
+    found = survey(access, timeout_s=timeout_s, keep=keep, parse=parse_named, partial=partial)
+    return found, _fabric(found, declared, access.virtual)
 
 
 def read_bundle(

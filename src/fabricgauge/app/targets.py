@@ -2,7 +2,7 @@
 
 from ipaddress import ip_address, ip_network
 
-from fabricgauge.app.site import Site
+from fabricgauge.app.target import Target
 from fabricgauge.ceiling.technologies import ceiling
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
@@ -12,41 +12,41 @@ from fabricgauge.model.fabric import DeclaredNetwork, Fabric, Network
 Targets = tuple[tuple[Network | None, Ceiling | Skipped], ...]
 
 
-def targets(site: Site, fabric: Fabric, place: tuple[str, ...]) -> Targets:
+def targets(target: Target, fabric: Fabric, place: tuple[str, ...]) -> Targets:
     """The networks that join the nodes of ``place`` with their ceilings, or MPI's own choice.
 
     Raises:
         CannotRun: no network joins the nodes.
         UsageError: a network that was asked for does not exist.
     """
-    if site.unpinned:
+    if target.unpinned:
         return ((None, Skipped("MPI was left its own choice of network")),)
     joining = [network for network in fabric.networks if not _absent(network, place)]
     known = {network.name: network for network in joining}
     known |= {network.subnet: network for network in joining}
-    for name in site.networks:
+    for name in target.networks:
         if name not in known:
             there = ", ".join(network.name for network in joining) or "none"
             raise UsageError(f"no network {name!r} joins {' and '.join(place)}; there is: {there}")
     if not joining:
         raise CannotRun(_no_network(fabric))
-    chosen = [known[name] for name in site.networks] or joining
+    chosen = [known[name] for name in target.networks] or joining
     return tuple((network, ceiling(network)) for network in chosen)
 
 
-def unjoined(site: Site, fabric: Fabric, place: tuple[str, ...]) -> tuple[str, ...]:
+def unjoined(target: Target, fabric: Fabric, place: tuple[str, ...]) -> tuple[str, ...]:
     """Networks that were meant for these nodes and do not join them, a sentence each.
 
     A network that was declared but reaches none of the nodes is another cluster's.
     """
-    if site.unpinned:
+    if target.unpinned:
         return ()
-    wanted = [network for network in fabric.networks if _asked(site, network.name)]
+    wanted = [network for network in fabric.networks if _asked(target, network.name)]
     found = {network.name for network in fabric.networks}
     lonely = [
         f"{one.name} ({one.subnet}) was declared, but of the nodes only {here[0]} is in it"
-        for one in site.declared
-        if one.name not in found and _asked(site, one.name) and (here := _within(fabric, one))
+        for one in target.declared
+        if one.name not in found and _asked(target, one.name) and (here := _within(fabric, one))
     ]
     missing = [
         f"{network.name} ({network.subnet}) does not reach {' and '.join(absent)}"
@@ -56,8 +56,8 @@ def unjoined(site: Site, fabric: Fabric, place: tuple[str, ...]) -> tuple[str, .
     return (*lonely, *missing)
 
 
-def _asked(site: Site, name: str) -> bool:
-    return not site.networks or name in site.networks
+def _asked(target: Target, name: str) -> bool:
+    return not target.networks or name in target.networks
 
 
 def _absent(network: Network, place: tuple[str, ...]) -> tuple[str, ...]:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import msgspec
 
-from fabricgauge.app.measure_tool import ToolBench, measure_with_tool, work_of
+from fabricgauge.app.measure_tool import ToolContext, measure_with_tool, work_of
 from fabricgauge.app.progress import Progress
 from fabricgauge.app.resume import Rest
-from fabricgauge.app.site import FIRST, Site, about, discovered
+from fabricgauge.app.target import FIRST, Target, about, discovered
 from fabricgauge.app.targets import targets, unjoined
 from fabricgauge.judge.thresholds import Thresholds
 from fabricgauge.model.command import Command
@@ -37,16 +37,16 @@ class Suite(msgspec.Struct, frozen=True):
 class ToolJob:
     """The starts of a suite's programs in one run."""
 
-    def __init__(self, bench: ToolBench) -> None:
-        self._bench = bench
+    def __init__(self, context: ToolContext) -> None:
+        self._context = context
 
     @property
     def directory(self) -> RunDirectory:
-        return self._bench.directory
+        return self._context.directory
 
     @property
     def plan(self) -> Plan:
-        return self._bench.plan
+        return self._context.plan
 
     def left(self) -> tuple[PlannedLaunch, ...]:
         done = {
@@ -57,23 +57,23 @@ class ToolJob:
         return tuple(one for one in self.plan.launches if one.number not in done)
 
     def measure(self, thresholds: Thresholds, progress: Progress) -> None:
-        measure_with_tool(self._bench, self.left(), progress)
+        measure_with_tool(self._context, self.left(), progress)
 
     def commands(self) -> Iterator[tuple[PlannedLaunch, tuple[Command, ...]]]:
         for launch in self.plan.launches:
-            work = work_of(self._bench, launch)
+            work = work_of(self._context, launch)
             yield launch, (work.client,) if work.server is None else (work.server, work.client)
 
 
 def prepare(
-    wanted: Wanted, site: Site, suite: Suite, directory: RunDirectory, progress: Progress
+    wanted: Wanted, target: Target, suite: Suite, directory: RunDirectory, progress: Progress
 ) -> ToolJob:
     """Discover and plan; the run directory then holds all that a resumption needs."""
-    found = discovered(site, directory, progress, FIRST)
-    chosen = targets(site, found, wanted.place)
+    found = discovered(target, directory, progress, FIRST)
+    chosen = targets(target, found, wanted.place)
     fabric = msgspec.structs.replace(
         found,
-        unjoined=unjoined(site, found, wanted.place),
+        unjoined=unjoined(target, found, wanted.place),
         networks=tuple(_as_used(network, suite.tool) for network in found.networks),
     )
     for name in sorted(set(suite.tool.programs) - set(suite.programs)):
@@ -83,8 +83,8 @@ def prepare(
         suite.tool.name, tuple(one.name for one in there), wanted.profile,
         tuple(network for network, _ in chosen), wanted.place,
     )  # fmt: skip
-    write_beginning(directory, about(site), fabric, made)
-    return job(site, suite, directory, Rest(fabric, made, attempt=1))
+    write_beginning(directory, about(target), fabric, made)
+    return job(target, suite, directory, Rest(fabric, made, attempt=1))
 
 
 def _as_used(network: Network, tool: Tool) -> Network:
@@ -95,11 +95,11 @@ def _as_used(network: Network, tool: Tool) -> Network:
     return msgspec.structs.replace(network, technology=tool.technology, rate_origin=said)
 
 
-def job(site: Site, suite: Suite, directory: RunDirectory, rest: Rest) -> ToolJob:
+def job(target: Target, suite: Suite, directory: RunDirectory, rest: Rest) -> ToolJob:
     """The job for a plan that was made now, or for what is left of an earlier one."""
     return ToolJob(
-        ToolBench(
-            directory=directory, reach=site.reach, tool=suite.tool,
+        ToolContext(
+            directory=directory, access=target.access, tool=suite.tool,
             starts={one.name: one for one in suite.tool.starts(suite.effort)},
             programs=suite.programs, mpi=suite.mpi, fabric=rest.fabric, plan=rest.plan,
             attempt=rest.attempt, silent_s=SILENT_S + 10 * suite.effort.stream_s,

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fabricgauge.model.run import Run
-from fabricgauge.run.stacks.table import STACKS
+from fabricgauge.run.mpi_impls.table import MPI_IMPLS
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import write_ways
 
@@ -28,13 +28,13 @@ def note_transports(directory: RunDirectory, run: Run) -> None:
 
 
 def _ways(folder: Path, mpi: str) -> Iterator[str]:
-    stack = STACKS.get(mpi.partition(" ")[0])
-    if stack is None:
+    mpi_impl = MPI_IMPLS.get(mpi.partition(" ")[0])
+    if mpi_impl is None:
         return
     for name in ("stderr.txt", "stdout.jsonl"):
         for line in _beginning(folder / name).splitlines():
             if not line.startswith("{"):
-                yield from stack.ways(line)
+                yield from mpi_impl.ways(line)
 
 
 def _beginning(path: Path) -> str:

@@ -10,23 +10,23 @@ from fabricgauge.app.check import concluded
 from fabricgauge.app.compare import cautions, invalid
 from fabricgauge.app.engine import engine_for
 from fabricgauge.app.engine_job import EngineJob, prepare
-from fabricgauge.app.measure import Bench, measure
+from fabricgauge.app.measure import RunContext, measure
 from fabricgauge.app.progress import Progress
 from fabricgauge.app.resume import resume
-from fabricgauge.app.site import Site
+from fabricgauge.app.target import Target
 from fabricgauge.compare.varying import varied
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import CannotRun, StoreError, UsageError
+from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.pattern import TOURNAMENT_PATTERNS
 from fabricgauge.model.plan import Plan
-from fabricgauge.model.reach import Reach
 from fabricgauge.model.run import Run
 from fabricgauge.model.varied import Design, Varied
 from fabricgauge.plan.design import AS_IT_IS, ENVIRONMENT
 from fabricgauge.plan.fabric_plan import ALL_PATTERNS, FabricWanted
 from fabricgauge.plan.plan import Wanted
-from fabricgauge.run.stacks.interface import is_pinned
-from fabricgauge.run.stacks.table import stack_of
+from fabricgauge.run.mpi_impls.interface import is_pinned
+from fabricgauge.run.mpi_impls.table import mpi_impl_of
 from fabricgauge.store.run_directory import PARTIAL, RunDirectory
 from fabricgauge.store.run_files import About, load
 
@@ -39,7 +39,7 @@ _DESIGN = "design.json"
 def begin(
     design: Design,
     wanted: Wanted | FabricWanted,
-    site: Site,
+    target: Target,
     mpi: str | None,
     directory: RunDirectory,
     progress: Progress,
@@ -48,7 +48,7 @@ def begin(
     each = _of_blocks(wanted, design.blocks)
     jobs = []
     for arm in design.arms:
-        own, engine = _site_of(design, arm, site, mpi, progress)
+        own, engine = _site_of(design, arm, target, mpi, progress)
         run = RunDirectory.create(directory.path)
         job = _prepared(each, own, engine, run, progress)
         _require_heeded(design, engine, job.plan)
@@ -66,7 +66,7 @@ def _require_heeded(design: Design, engine: Engine, plan: Plan) -> None:
     pinned = any(is_pinned(launch) for launch in plan.launches)
     for factor in design.factors:
         name = factor.name.removeprefix(ENVIRONMENT)
-        if pinned and name in stack_of(engine.mpi).interface_variables:
+        if pinned and name in mpi_impl_of(engine.mpi).interface_variables:
             raise UsageError(
                 f"--vary {factor.name}: a launch on a network sets {name} itself;"
                 " add --unpinned, or vary the network with --network"
@@ -92,18 +92,18 @@ def _of_blocks(wanted: Wanted | FabricWanted, blocks: int) -> Wanted | FabricWan
 
 def _prepared(
     wanted: Wanted | FabricWanted,
-    site: Site,
+    target: Target,
     engine: Engine,
     directory: RunDirectory,
     progress: Progress,
 ) -> EngineJob:
     if isinstance(wanted, FabricWanted):
-        return fabric_job.prepare(wanted, site, engine, directory, progress)
-    return prepare(wanted, site, engine, directory, progress)
+        return fabric_job.prepare(wanted, target, engine, directory, progress)
+    return prepare(wanted, target, engine, directory, progress)
 
 
 def take_up(
-    site: Site, mpi: str | None, directory: RunDirectory, progress: Progress
+    target: Target, mpi: str | None, directory: RunDirectory, progress: Progress
 ) -> tuple[Design, tuple[EngineJob, ...]]:
     """The arms of a comparison that was broken off.
 
@@ -117,16 +117,18 @@ def take_up(
     design = directory.read(_DESIGN, Design)
     jobs = []
     for arm, folder in zip(design.arms, design.folders, strict=True):
-        own, engine = _site_of(design, arm, site, mpi, progress)
+        own, engine = _site_of(design, arm, target, mpi, progress)
         run = _arm(directory, folder)
         if run.complete:
             stored = load(run)
-            jobs.append(EngineJob(Bench(run, own.reach, engine, stored.fabric, stored.plan, 1)))
+            jobs.append(
+                EngineJob(RunContext(run, own.access, engine, stored.fabric, stored.plan, 1))
+            )
             continue
         _require_same(run, engine)
         rest = resume(own, run, progress)
-        bench = Bench(run, own.reach, engine, rest.fabric, rest.plan, rest.attempt)
-        jobs.append(EngineJob(bench))
+        context = RunContext(run, own.access, engine, rest.fabric, rest.plan, rest.attempt)
+        jobs.append(EngineJob(context))
     return design, tuple(jobs)
 
 
@@ -150,29 +152,29 @@ def _require_same(run: RunDirectory, engine: Engine) -> None:
 
 
 def _site_of(
-    design: Design, arm: Sequence[str], site: Site, mpi: str | None, progress: Progress
-) -> tuple[Site, Engine]:
+    design: Design, arm: Sequence[str], target: Target, mpi: str | None, progress: Progress
+) -> tuple[Target, Engine]:
     said = {one.name: level for one, level in zip(design.factors, arm, strict=True)}
     compiler = said.get("compiler", "")
     engine = engine_for(said.get("mpi", mpi), progress, COMPILERS.get(compiler, compiler))
-    reach = _reach_of(site.reach, said)
-    return msgspec.structs.replace(site, engine=engine, reach=reach), engine
+    access = _access_of(target.access, said)
+    return msgspec.structs.replace(target, engine=engine, access=access), engine
 
 
-def _reach_of(reach: Reach, said: dict[str, str]) -> Reach:
+def _access_of(access: HostAccess, said: dict[str, str]) -> HostAccess:
     variables = tuple(
         (name.removeprefix(ENVIRONMENT), level)
         for name, level in said.items()
         if name.startswith(ENVIRONMENT) and level != AS_IT_IS
     )
-    return msgspec.structs.replace(reach, bind=said.get("bind", ""), variables=variables)
+    return msgspec.structs.replace(access, bind=said.get("bind", ""), variables=variables)
 
 
 def run(
     design: Design,
     jobs: Sequence[EngineJob],
     directory: RunDirectory,
-    site: Site,
+    target: Target,
     tolerance: float,
     progress: Progress,
 ) -> tuple[Varied, Path, bool]:
@@ -198,7 +200,7 @@ def run(
         progress.trouble(str(error))
     for job in jobs:
         if not job.directory.complete:
-            concluded(job.directory, complete and not job.left(), site.thresholds, progress)
+            concluded(job.directory, complete and not job.left(), target.thresholds, progress)
     if complete:
         directory.finish()
     return found, directory.path, interrupted
@@ -234,4 +236,4 @@ def _measure(job: EngineJob, block: int, blocks: int, progress: Progress) -> Non
     own = {one.number for one in job.plan.launches[block * each : (block + 1) * each]}
     left = tuple(one for one in job.left() if one.number in own)
     if left:
-        measure(job.bench, left, progress)
+        measure(job.context, left, progress)

@@ -5,12 +5,12 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from fabricgauge.app.site import Site
+from fabricgauge.app.target import Target
 from fabricgauge.cli.fabric import stated_topology
 from fabricgauge.judge.thresholds import thresholds_from
 from fabricgauge.model.batch import Batch, BatchJob, Request
 from fabricgauge.model.errors import StoreError, UsageError
-from fabricgauge.model.reach import Door, Reach
+from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.run.batch.options import further
 from fabricgauge.run.launchers.nodes import expand
 
@@ -67,10 +67,10 @@ def _request(options: dict[str, Any]) -> Request:
     )
 
 
-def nobody_yet(batch: Batch) -> Reach:
+def nobody_yet(batch: Batch) -> HostAccess:
     """As many nodes as were asked for, named by their places."""
-    doors = (Door(str(place), ()) for place in range(batch.request.nodes))
-    return Reach(batch.starter, tuple(doors), virtual=batch.virtual)
+    hosts = (Host(str(place), ()) for place in range(batch.request.nodes))
+    return HostAccess(batch.starter, tuple(hosts), virtual=batch.virtual)
 
 
 def subnets(batch: Batch) -> tuple[str, ...]:
@@ -93,9 +93,9 @@ def _subnet(text: str) -> str:
         ) from error
 
 
-def site(batch: Batch, said: "Settings", engine: "Engine | None" = None) -> Site:
-    return Site(
-        reach=Reach(batch.starter, (), virtual=batch.virtual),
+def target(batch: Batch, said: "Settings", engine: "Engine | None" = None) -> Target:
+    return Target(
+        access=HostAccess(batch.starter, (), virtual=batch.virtual),
         engine=engine,
         declared=batch.declared,
         networks=batch.networks,
@@ -122,7 +122,7 @@ def next_job(
     from fabricgauge.model.errors import CannotRun
 
     try:
-        gather(directory, site(batch, said), {})
+        gather(directory, target(batch, said), {})
     except CannotRun as nothing:
         progress(options).trouble(str(nothing))
     made = next_job(directory, batch, engine(batch, options), options["time"])
@@ -139,7 +139,7 @@ def collected(directory: "RunDirectory", said: "Settings", options: dict[str, An
     from fabricgauge.store.jobs import read_batch
 
     try:
-        return collect(directory, site(read_batch(directory), said), progress(options))
+        return collect(directory, target(read_batch(directory), said), progress(options))
     except StoreError:
         final = directory.path.with_name(directory.identity)
         if final.is_dir() and not directory.path.is_dir():

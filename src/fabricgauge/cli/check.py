@@ -87,12 +87,12 @@ def check(ctx: click.Context, /, **options: Any) -> None:
     request.require_of_engine(ctx, options)
     chosen = request.with_run(ctx, request.with_files(ctx, options, said))
     require_format(chosen["format"])
-    with reached(chosen) as doors:
-        status = _check(chosen, said, doors)
+    with reached(chosen) as hosts:
+        status = _check(chosen, said, hosts)
     ctx.exit(status)
 
 
-def _check(options: dict[str, Any], said: "Settings", doors: "Reached") -> int:
+def _check(options: dict[str, Any], said: "Settings", hosts: "Reached") -> int:
     from fabricgauge.app import check as app
     from fabricgauge.app.progress import Progress, Silent
     from fabricgauge.cli import request
@@ -102,8 +102,8 @@ def _check(options: dict[str, Any], said: "Settings", doors: "Reached") -> int:
 
     bar: Progress = Silent() if options["quiet"] else Bar()
     against = reference_curves(options["against"])
-    wanted = request.wanted(options, doors[0])
-    site = request.site(options, said, doors, request.nodes_of(wanted))
+    wanted = request.wanted(options, hosts[0])
+    site = request.target(options, said, hosts, request.nodes_of(wanted))
     directory = request.directory(options)
     try:
         job = job_of(options, wanted, site, directory, bar)

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from fabricgauge.app.configuring.file_tables import File
     from fabricgauge.configure.description import Description
     from fabricgauge.model.configuration import Configuration
+    from fabricgauge.model.host_access import HostAccess
     from fabricgauge.model.inventory import Inventory
-    from fabricgauge.model.reach import Reach
 
 #: `--lab` without a name.
 _LAB = "lab"
@@ -94,13 +94,13 @@ def configure(ctx: click.Context, /, **options: Any) -> None:
         if options["file"] or options["apply"]:
             raise UsageError("--undo stands alone: the journal has the plan and its nodes")
         ctx.exit(_undo(options))
-    description, inventories, reach = _wanted(options)
-    ctx.exit(_planned(options, description, inventories, reach))
+    description, inventories, access = _wanted(options)
+    ctx.exit(_planned(options, description, inventories, access))
 
 
 def _wanted(
     options: dict[str, Any],
-) -> "tuple[Description, tuple[Inventory, ...], Reach]":
+) -> "tuple[Description, tuple[Inventory, ...], HostAccess]":
     """What is wanted, of which nodes, and how these are reached."""
     from fabricgauge.app.configuring import facts
     from fabricgauge.app.configuring.description_file import read_file
@@ -113,9 +113,9 @@ def _wanted(
     if not nodelist and not options["lab"]:
         names = (one.name for one in known) if known else _description(options, file, ()).nodes
         nodelist = ",".join(names)
-    with reached({**options, "nodelist": nodelist}) as (reach, _):
+    with reached({**options, "nodelist": nodelist}) as (access, _):
         description = _description(options, file, tuple(one.name for one in known))
-        return description, known or facts.live(reach), reach
+        return description, known or facts.live(access), access
 
 
 def _description(
@@ -150,41 +150,41 @@ def _planned(
     options: dict[str, Any],
     description: "Description",
     inventories: "tuple[Inventory, ...]",
-    reach: "Reach",
+    access: "HostAccess",
 ) -> int:
-    from fabricgauge.app.configuring.behind import Doors
+    from fabricgauge.app.configuring.behind import Hosts
     from fabricgauge.app.configuring.planning import planned, require_answers
     from fabricgauge.model.absence import Skipped
 
     offline = bool(options["bundle"]) and not options["apply"]
     require_answers(description, inventories)
-    doors = Skipped("the plan is made from a bundle") if offline else Doors(reach)
-    plan = planned(description, inventories, doors)
-    deliver(_text(plan, options["format_"], reach), options["to"])
-    return _apply(options, plan, reach) if options["apply"] else 0
+    hosts = Skipped("the plan is made from a bundle") if offline else Hosts(access)
+    plan = planned(description, inventories, hosts)
+    deliver(_text(plan, options["format_"], access), options["to"])
+    return _apply(options, plan, access) if options["apply"] else 0
 
 
-def _text(plan: "Configuration", format_: str, reach: "Reach") -> str:
-    from fabricgauge.model.reach import Door
+def _text(plan: "Configuration", format_: str, access: "HostAccess") -> str:
+    from fabricgauge.model.host_access import Host
     from fabricgauge.report import configuration, configuration_script
 
     if format_ == "json":
         return configuration.document(plan)
     if format_ == "terminal":
         return configuration.render(plan)
-    doors = {"": Door("", reach.head_prefix), **{door.node: door for door in reach.doors}}
+    hosts = {"": Host("", access.head_prefix), **{host.node: host for host in access.hosts}}
     try:
-        return configuration_script.render(plan, doors)
+        return configuration_script.render(plan, hosts)
     except KeyError as error:
-        raise UsageError(f"no door leads to {error.args[0]}; name it with -w") from error
+        raise UsageError(f"there is no way to {error.args[0]}; name it with -w") from error
     except ValueError as error:
         raise UsageError(f"the plan cannot be a script: {error}; --apply can make it") from error
 
 
-def _apply(options: dict[str, Any], plan: "Configuration", reach: "Reach") -> int:
+def _apply(options: dict[str, Any], plan: "Configuration", access: "HostAccess") -> int:
     from fabricgauge.app.configuring.made import make
 
-    return make(plan, reach, options["journals"], frozenset(options["consent"]), _tell)
+    return make(plan, access, options["journals"], frozenset(options["consent"]), _tell)
 
 
 def _undo(options: dict[str, Any]) -> int:

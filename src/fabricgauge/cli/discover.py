@@ -11,8 +11,8 @@ from fabricgauge.model.errors import UsageError
 
 if TYPE_CHECKING:
     from fabricgauge.model.fabric import DeclaredNetwork, Fabric
+    from fabricgauge.model.host_access import HostAccess
     from fabricgauge.model.inventory import Inventory
-    from fabricgauge.model.reach import Reach
     from fabricgauge.store.bundle import BundleWriter
 
     #: The last is how many nodes had not answered when it was interrupted.
@@ -68,19 +68,19 @@ def _read(options: dict[str, Any]) -> "Found":
 def _asked(options: dict[str, Any]) -> "Found":
     from fabricgauge import settings
 
-    with reached(options) as (reach, declared):
-        return _gathered(reach, (*declared, *settings.load().networks), options)
+    with reached(options) as (access, declared):
+        return _gathered(access, (*declared, *settings.load().networks), options)
 
 
 def _gathered(
-    reach: "Reach", declared: "tuple[DeclaredNetwork, ...]", options: dict[str, Any]
+    access: "HostAccess", declared: "tuple[DeclaredNetwork, ...]", options: dict[str, Any]
 ) -> "Found":
     """An interrupt ends the asking; the report is of what had arrived, and so is the bundle."""
     from fabricgauge.app.survey import surveyed
     from fabricgauge.cli.gathering import Gathering
 
-    writer = _writer(options["output"], reach, declared)
-    with Gathering(len(reach.nodes)) as gathering:
+    writer = _writer(options["output"], access, declared)
+    with Gathering(len(access.nodes)) as gathering:
 
         def keep(node: str, raw: str, trouble: str) -> None:
             if writer:
@@ -88,7 +88,9 @@ def _gathered(
             gathering.answered(trouble)
 
         try:
-            found = surveyed(reach, declared, timeout_s=options["timeout"], keep=keep, partial=True)
+            found = surveyed(
+                access, declared, timeout_s=options["timeout"], keep=keep, partial=True
+            )
             return (*found, gathering.left)
         finally:
             if writer:
@@ -96,7 +98,7 @@ def _gathered(
 
 
 def _writer(
-    path: Path | None, reach: "Reach", declared: "tuple[DeclaredNetwork, ...]"
+    path: Path | None, access: "HostAccess", declared: "tuple[DeclaredNetwork, ...]"
 ) -> "BundleWriter | None":
     if path is None:
         return None
@@ -110,7 +112,7 @@ def _writer(
     return BundleWriter(
         path,
         BundleIndex(
-            gathered_utc=now, program=f"fabricgauge {__version__}", launcher=reach.launcher,
-            virtual=reach.virtual, declared=declared, nodes=reach.nodes,
+            gathered_utc=now, program=f"fabricgauge {__version__}", launcher=access.launcher,
+            virtual=access.virtual, declared=declared, nodes=access.nodes,
         ),
     )  # fmt: skip

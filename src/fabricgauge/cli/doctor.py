@@ -11,7 +11,7 @@ from fabricgauge.model.errors import UsageError
 
 if TYPE_CHECKING:
     from fabricgauge.model.finding import Diagnosis
-    from fabricgauge.model.reach import Reach
+    from fabricgauge.model.host_access import HostAccess
 
 #: Long enough to tell a counter that rises from a frame that came by chance.
 SECONDS = 2.0
@@ -82,19 +82,19 @@ def _diagnosed(options: dict[str, Any], checks: tuple[str, ...]) -> "Diagnosis":
                 raise UsageError(f"--from reads what was gathered before; leave --{other} out")
         declared = settings.load().networks
         return diagnose_bundle(options["bundle"], declared, options["networks"], checks)
-    with reached(options) as (reach, declared):
+    with reached(options) as (access, declared):
         everything = (*declared, *settings.load().networks)
-        head = _head(reach) if options["head"] else ""
-        asked = Asked(reach, everything, options["networks"], checks, options["seconds"], head)
+        head = _head(access) if options["head"] else ""
+        asked = Asked(access, everything, options["networks"], checks, options["seconds"], head)
         return diagnose(asked, _silent if options["quiet"] else _stage)
 
 
-def _head(reach: "Reach") -> str:
+def _head(access: "HostAccess") -> str:
     import platform
 
     from fabricgauge.lab.spec import HEAD
 
-    return HEAD if reach.launcher == "lab" else platform.node()
+    return HEAD if access.launcher == "lab" else platform.node()
 
 
 def _stage(text: str) -> None:

@@ -9,7 +9,7 @@ from fabricgauge.cli.measuring import Decorated, added
 from fabricgauge.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from fabricgauge.model.reach import Reach
+    from fabricgauge.model.host_access import HostAccess
     from fabricgauge.model.topology import Topology
     from fabricgauge.plan.fabric_plan import FabricWanted
     from fabricgauge.sim.interface import Simulation
@@ -71,20 +71,20 @@ def sim_options(command: Decorated) -> Decorated:
     return added(command, _SIM)
 
 
-def is_fabric(options: dict[str, Any], reach: "Reach") -> bool:
+def is_fabric(options: dict[str, Any], access: "HostAccess") -> bool:
     """Whether more is asked for than one pair of ranks can do."""
     from fabricgauge.model.pattern import PAIR_PATTERNS
 
     if options["tool"]:
         return False
-    if options["sim"] or options["ppn"] > 1 or len(_nodes(options, reach)) > 2:
+    if options["sim"] or options["ppn"] > 1 or len(_nodes(options, access)) > 2:
         return True
     named = (options["patterns"] or "").split(",")
     words = {one.partition(":")[0] for one in named} - {""}
     return bool(words & set(_all_patterns()) - set(PAIR_PATTERNS))
 
 
-def fabric_wanted(options: dict[str, Any], reach: "Reach") -> "FabricWanted":
+def fabric_wanted(options: dict[str, Any], access: "HostAccess") -> "FabricWanted":
     """What is to be measured on all nodes.
 
     Raises:
@@ -103,7 +103,7 @@ def fabric_wanted(options: dict[str, Any], reach: "Reach") -> "FabricWanted":
     profile = FABRIC_PROFILES[options["profile"]]
     if options["sim"]:
         profile = simulated(profile)
-    nodes = _nodes(options, reach)
+    nodes = _nodes(options, access)
     sizes = options["sizes"]
     return FabricWanted(
         profile=msgspec.structs.replace(profile, **changes),
@@ -113,7 +113,7 @@ def fabric_wanted(options: dict[str, Any], reach: "Reach") -> "FabricWanted":
         patterns=_patterns(options["patterns"]),
         sizes=tuple(map(size_bytes, sizes.split(","))) if sizes else (),
         concurrent=options["concurrent"],
-        virtual=reach.virtual and not options["sim"],
+        virtual=access.virtual and not options["sim"],
     )
 
 
@@ -156,14 +156,14 @@ def simulation_of(options: dict[str, Any]) -> "Simulation | None":
     )
 
 
-def _nodes(options: dict[str, Any], reach: "Reach") -> tuple[str, ...]:
+def _nodes(options: dict[str, Any], access: "HostAccess") -> tuple[str, ...]:
     """Those of --place in that order, or all."""
     if not options["place"]:
-        return reach.nodes
+        return access.nodes
     nodes = tuple(options["place"].split(","))
     for node in nodes:
-        if node not in reach.nodes:
-            raise UsageError(f"{node!r} is none of the nodes: {', '.join(reach.nodes[:8])}")
+        if node not in access.nodes:
+            raise UsageError(f"{node!r} is none of the nodes: {', '.join(access.nodes[:8])}")
     return nodes
 
 

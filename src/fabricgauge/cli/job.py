@@ -10,7 +10,7 @@ from fabricgauge.model.errors import CannotRun, UsageError
 if TYPE_CHECKING:
     from fabricgauge.app.job import Job
     from fabricgauge.app.progress import Progress
-    from fabricgauge.app.site import Site
+    from fabricgauge.app.target import Target
     from fabricgauge.app.tool_job import Suite
     from fabricgauge.model.engine import Mpi
     from fabricgauge.model.suite import SuiteCurve
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def job_of(
     options: dict[str, Any],
     wanted: "Wanted | FabricWanted",
-    site: "Site",
+    target: "Target",
     directory: "RunDirectory",
     progress: "Progress",
 ) -> "Job":
@@ -31,31 +31,39 @@ def job_of(
     from fabricgauge.plan.plan import Wanted
 
     if options["tool"] and isinstance(wanted, Wanted):
-        return _tool_job(options, wanted, site, directory, progress)
-    return _engine_job(options, wanted, site, directory, progress)
+        return _tool_job(options, wanted, target, directory, progress)
+    return _engine_job(options, wanted, target, directory, progress)
 
 
 def _engine_job(
     options: dict[str, Any],
     wanted: "Wanted | FabricWanted",
-    site: "Site",
+    target: "Target",
     directory: "RunDirectory",
     progress: "Progress",
 ) -> "Job":
     from fabricgauge.app import engine_job, fabric_job
     from fabricgauge.app.engine import engine_for, simulated_engine_for
-    from fabricgauge.app.measure import Bench
+    from fabricgauge.app.measure import RunContext
     from fabricgauge.app.resume import resume
     from fabricgauge.plan.plan import Wanted
 
     engine = (
-        simulated_engine_for(progress) if site.simulation else engine_for(options["mpi"], progress)
+        simulated_engine_for(progress)
+        if target.simulation
+        else engine_for(options["mpi"], progress)
     )
-    site = msgspec.structs.replace(site, engine=engine)
+    target = msgspec.structs.replace(target, engine=engine)
     if options["resume"]:
-        rest = resume(site, directory, progress)
-        bench = Bench(
-            directory, site.reach, engine, rest.fabric, rest.plan, rest.attempt, site.simulation
+        rest = resume(target, directory, progress)
+        bench = RunContext(
+            directory,
+            target.access,
+            engine,
+            rest.fabric,
+            rest.plan,
+            rest.attempt,
+            target.simulation,
         )
         return (
             engine_job.EngineJob(bench)
@@ -63,14 +71,14 @@ def _engine_job(
             else fabric_job.FabricJob(bench)
         )
     if isinstance(wanted, Wanted):
-        return engine_job.prepare(wanted, site, engine, directory, progress)
-    return fabric_job.prepare(wanted, site, engine, directory, progress)
+        return engine_job.prepare(wanted, target, engine, directory, progress)
+    return fabric_job.prepare(wanted, target, engine, directory, progress)
 
 
 def _tool_job(
     options: dict[str, Any],
     wanted: "Wanted",
-    site: "Site",
+    target: "Target",
     directory: "RunDirectory",
     progress: "Progress",
 ) -> "Job":
@@ -85,10 +93,10 @@ def _tool_job(
     }
     if suite.mpi is not None:
         programs["MPI"] = f"{suite.mpi.kind} {suite.mpi.version} ({suite.mpi.mpiexec})"
-    site = msgspec.structs.replace(site, programs={"suite": suite.tool.name, **programs})
+    target = msgspec.structs.replace(target, programs={"suite": suite.tool.name, **programs})
     if not options["resume"]:
-        return prepare(wanted, site, suite, directory, progress)
-    return job(site, suite, directory, resume(site, directory, progress))
+        return prepare(wanted, target, suite, directory, progress)
+    return job(target, suite, directory, resume(target, directory, progress))
 
 
 def suite_of(options: dict[str, Any]) -> "Suite":

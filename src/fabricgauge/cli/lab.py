@@ -60,7 +60,7 @@ def up(name: str, nodes: str, networks: tuple[str, ...], slurm: bool) -> None:
 @click.argument("argv", nargs=-1, required=True, type=click.UNPROCESSED)
 def execute(name: str, node: str, argv: tuple[str, ...]) -> None:
     """Run a command on NODE (or `head`); its exit status is passed on."""
-    from fabricgauge.lab.reach import enter
+    from fabricgauge.lab.host_access import enter
     from fabricgauge.lab.state import load_complete
 
     words = argv[1:] if argv[0] == "--" else argv

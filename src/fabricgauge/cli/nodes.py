@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import DeclaredNetwork
-from fabricgauge.model.reach import Reach
+from fabricgauge.model.host_access import HostAccess
 
 if TYPE_CHECKING:
     from fabricgauge.run.launchers.slurm import Allocation
@@ -21,12 +21,12 @@ _OWN_LAB_PREFIX = "check-"
 #: In a Slurm allocation MPI's own launcher starts the ranks (slurm), or srun does.
 LAUNCHERS = ("ssh", "local", "slurm", "srun")
 
-Reached = tuple[Reach, tuple[DeclaredNetwork, ...]]
+Reached = tuple[HostAccess, tuple[DeclaredNetwork, ...]]
 
 
 @contextmanager
 def reached(options: dict[str, Any]) -> Iterator[Reached]:
-    """The doors to the nodes, and the networks that their launcher declares.
+    """The hosts, and the networks that their launcher declares.
 
     Raises:
         UsageError: options that contradict each other, or no nodes.
@@ -46,17 +46,17 @@ def reached(options: dict[str, Any]) -> Iterator[Reached]:
         yield _in_lab(options["lab"], options)
 
 
-def _inside(reach: Reach) -> Reach:
+def _inside(access: HostAccess) -> HostAccess:
     """The same, known to be one machine's where this program runs on a node of a lab itself."""
     import msgspec
 
-    return msgspec.structs.replace(reach, virtual="FABRICGAUGE_LAB" in os.environ)
+    return msgspec.structs.replace(access, virtual="FABRICGAUGE_LAB" in os.environ)
 
 
-def _simulated(options: dict[str, Any]) -> Reach:
-    """Nodes without doors: nothing but the simulator reaches them."""
+def _simulated(options: dict[str, Any]) -> HostAccess:
+    """Nodes that are no hosts: nothing but the simulator reaches them."""
     from fabricgauge.cli.fabric import simulation_of
-    from fabricgauge.model.reach import Door
+    from fabricgauge.model.host_access import Host
 
     if options["lab"] is not None or options["launcher"]:
         raise UsageError("--sim excludes --lab and --launcher: nothing real is measured")
@@ -68,10 +68,10 @@ def _simulated(options: dict[str, Any]) -> Reach:
         raise UsageError(
             f"{options['sim']} has no node {unknown[0]!r}; it has {there[0]} to {there[-1]}"
         )
-    return Reach("simulated", tuple(Door(node, ()) for node in nodes), virtual=True)
+    return HostAccess("simulated", tuple(Host(node, ()) for node in nodes), virtual=True)
 
 
-def _without_lab(options: dict[str, Any]) -> Reach:
+def _without_lab(options: dict[str, Any]) -> HostAccess:
     from fabricgauge.run.launchers import local, slurm, ssh
 
     nodes = _named(options)
@@ -83,13 +83,13 @@ def _without_lab(options: dict[str, Any]) -> Reach:
                 f"--launcher {launcher} needs a Slurm allocation; start it in one (salloc,"
                 " sbatch), or let it ask for its own: fabricgauge submit"
             )
-        return slurm.reach(allocated, _named(options, allocated.nodes), launcher)
+        return slurm.access(allocated, _named(options, allocated.nodes), launcher)
     if launcher == "local":
-        return local.reach(nodes or (platform.node(),))
+        return local.access(nodes or (platform.node(),))
     if not nodes:
         raise UsageError("--launcher ssh needs nodes; name them with -w, e.g. -w c[1-2]")
     config = options.get("ssh_config")
-    return ssh.reach(nodes, ("-F", str(Path(config).resolve())) if config else ())
+    return ssh.access(nodes, ("-F", str(Path(config).resolve())) if config else ())
 
 
 def _usual(nodes: tuple[str, ...], allocated: "Allocation | None") -> str:
@@ -118,18 +118,18 @@ def _named(options: dict[str, Any], everybody: tuple[str, ...] = ()) -> tuple[st
 def _in_lab(name: str, options: dict[str, Any]) -> Reached:
     import msgspec
 
-    from fabricgauge.lab.reach import declared_networks, reach
+    from fabricgauge.lab.host_access import access, declared_networks
     from fabricgauge.lab.state import load_complete
 
     state = load_complete(name)
-    doors = reach(state)
-    names = _named(options, doors.nodes)
-    unknown = [node for node in names if node not in doors.nodes]
+    hosts = access(state)
+    names = _named(options, hosts.nodes)
+    unknown = [node for node in names if node not in hosts.nodes]
     if unknown:
-        raise UsageError(f"lab {name} has no node {unknown[0]!r}; it has {', '.join(doors.nodes)}")
-    by_name = {door.node: door for door in doors.doors}
-    doors = msgspec.structs.replace(doors, doors=tuple(by_name[name] for name in names))
-    return doors, declared_networks(state)
+        raise UsageError(f"lab {name} has no node {unknown[0]!r}; it has {', '.join(hosts.nodes)}")
+    by_name = {host.node: host for host in hosts.hosts}
+    hosts = msgspec.structs.replace(hosts, hosts=tuple(by_name[name] for name in names))
+    return hosts, declared_networks(state)
 
 
 @contextmanager

@@ -24,7 +24,7 @@ def on_head(ctx: click.Context, options: dict[str, Any]) -> int:
     Raises:
         UsageError: a job is to be left in a lab that is removed at once.
     """
-    from fabricgauge.lab.reach import entry
+    from fabricgauge.lab.host_access import entry
     from fabricgauge.lab.spec import HEAD
     from fabricgauge.lab.state import load_complete
 

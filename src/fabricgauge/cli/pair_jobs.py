@@ -26,7 +26,7 @@ def submit(options: dict[str, Any], said: "Settings") -> int:
     import msgspec
 
     from fabricgauge.app.batch.pair_queue import PairQueue
-    from fabricgauge.app.site import about
+    from fabricgauge.app.target import about
     from fabricgauge.cli import batch as of
     from fabricgauge.cli import request
     from fabricgauge.cli.submit import begun, printed
@@ -45,7 +45,7 @@ def submit(options: dict[str, Any], said: "Settings") -> int:
             printed(queue.write_next())
             directory.discard()
             return 0
-        write_batch(directory, about(of.site(batch, said, engine)), batch)
+        write_batch(directory, about(of.target(batch, said, engine)), batch)
         _counted(directory, queue, queue.fill)
     return _awaited(directory, queue, options)
 
@@ -90,7 +90,7 @@ def _plan(batch: "Batch", options: dict[str, Any]) -> "Plan":
     from fabricgauge.app.batch.job import first_plan
     from fabricgauge.cli import batch as of
     from fabricgauge.cli.fabric import fabric_wanted
-    from fabricgauge.model.reach import Door, Reach
+    from fabricgauge.model.host_access import Host, HostAccess
     from fabricgauge.plan.pair_jobs import pair_plan
 
     nodes = batch.request.nodelist
@@ -104,7 +104,7 @@ def _plan(batch: "Batch", options: dict[str, Any]) -> "Plan":
             "--pair-jobs needs --network, e.g. 10.0.0.0/24: which networks join the nodes is not"
             " known before their jobs run"
         )
-    two = Reach(batch.starter, (Door("0", ()), Door("1", ())), virtual=batch.virtual)
+    two = HostAccess(batch.starter, (Host("0", ()), Host("1", ())), virtual=batch.virtual)
     wanted = fabric_wanted({**options, "patterns": options["patterns"] or _PATTERNS}, two)
     return pair_plan(first_plan(wanted, subnets, batch.unpinned), nodes, options["pair_jobs"])
 

@@ -8,9 +8,9 @@ import click
 from fabricgauge.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from fabricgauge.app.site import Site
+    from fabricgauge.app.target import Target
     from fabricgauge.cli.nodes import Reached
-    from fabricgauge.model.reach import Reach
+    from fabricgauge.model.host_access import HostAccess
     from fabricgauge.plan.fabric_plan import FabricWanted
     from fabricgauge.plan.plan import Wanted
     from fabricgauge.settings import Settings
@@ -96,23 +96,23 @@ def _cast(ctx: click.Context, key: str, name: str, value: object) -> Any:
         raise UsageError(f"[check] {key} = {value!r} in a file: {error.message}") from error
 
 
-def site(
-    options: dict[str, Any], said: "Settings", doors: "Reached", place: tuple[str, ...]
-) -> "Site":
+def target(
+    options: dict[str, Any], said: "Settings", hosts: "Reached", place: tuple[str, ...]
+) -> "Target":
     """Where to measure: only the nodes of ``place`` are looked at."""
     import msgspec
 
-    from fabricgauge.app.site import Site
+    from fabricgauge.app.target import Target
     from fabricgauge.cli.fabric import simulation_of, stated_topology
     from fabricgauge.judge.thresholds import thresholds_from
 
-    reach, declared = doors
+    access, declared = hosts
     simulation = simulation_of(options)
     remembered = (*REMEMBERED, *REMEMBERED_BESIDE)
     apart = len(set(place)) == len(place)
-    chosen = tuple(door for door in reach.doors if door.node in place or not apart)
-    return Site(
-        reach=msgspec.structs.replace(reach, doors=chosen),
+    chosen = tuple(host for host in access.hosts if host.node in place or not apart)
+    return Target(
+        access=msgspec.structs.replace(access, hosts=chosen),
         engine=None,
         declared=(*declared, *said.networks),
         networks=tuple(options["network"]),
@@ -129,11 +129,11 @@ def _text(value: object) -> str:
     return "\n".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-def wanted(options: dict[str, Any], reach: "Reach") -> "Wanted | FabricWanted":
+def wanted(options: dict[str, Any], access: "HostAccess") -> "Wanted | FabricWanted":
     """What to measure: one pair of ranks, or many."""
     from fabricgauge.cli.fabric import fabric_wanted, is_fabric
 
-    return fabric_wanted(options, reach) if is_fabric(options, reach) else _pair(options, reach)
+    return fabric_wanted(options, access) if is_fabric(options, access) else _pair(options, access)
 
 
 def nodes_of(wanted: "Wanted | FabricWanted") -> tuple[str, ...]:
@@ -143,7 +143,7 @@ def nodes_of(wanted: "Wanted | FabricWanted") -> tuple[str, ...]:
     return wanted.nodes if isinstance(wanted, FabricWanted) else wanted.place
 
 
-def _pair(options: dict[str, Any], reach: "Reach") -> "Wanted":
+def _pair(options: dict[str, Any], access: "HostAccess") -> "Wanted":
     import msgspec
 
     from fabricgauge.plan.asked import asked
@@ -165,23 +165,23 @@ def _pair(options: dict[str, Any], reach: "Reach") -> "Wanted":
         profile=msgspec.structs.replace(PROFILES[options["profile"]], **changes),
         patterns=patterns,
         sizes=tuple(map(size_bytes, sizes.split(","))) if sizes else DEFAULT_SIZES,
-        place=_place(options["place"], reach),
+        place=_place(options["place"], access),
         check_data=options["check_data"],
     )
 
 
-def _place(said: str | None, reach: "Reach") -> tuple[str, str]:
+def _place(said: str | None, access: "HostAccess") -> tuple[str, str]:
     """The nodes of ranks 0 and 1: those named, or the only two there are."""
-    nodes = tuple(said.split(",")) if said else reach.nodes
+    nodes = tuple(said.split(",")) if said else access.nodes
     for node in nodes:
-        if node not in reach.nodes:
-            raise UsageError(f"{node!r} is none of the nodes: {', '.join(reach.nodes)}")
+        if node not in access.nodes:
+            raise UsageError(f"{node!r} is none of the nodes: {', '.join(access.nodes)}")
     if len(nodes) == 1 and not said:
         nodes *= 2
     if len(nodes) != 2:
         raise UsageError(
             f"a check measures two nodes, not {len(nodes)}; name them with -w or --place, e.g."
-            f" --place {','.join(reach.nodes[:2])}"
+            f" --place {','.join(access.nodes[:2])}"
         )
     return nodes[0], nodes[1]
 

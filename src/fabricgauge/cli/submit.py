@@ -88,7 +88,7 @@ def _action(options: dict[str, Any]) -> "Callable[[dict[str, Any], Settings], in
 def _submit(options: dict[str, Any], said: "Settings") -> int:
     from fabricgauge.app.batch.job import Maker, first_plan
     from fabricgauge.app.batch.submit import hand_over
-    from fabricgauge.app.site import about
+    from fabricgauge.app.target import about
     from fabricgauge.cli import batch as of
     from fabricgauge.cli import request
     from fabricgauge.store.jobs import write_batch
@@ -97,16 +97,16 @@ def _submit(options: dict[str, Any], said: "Settings") -> int:
     wanted = request.wanted(options, of.nobody_yet(batch))
     plan = first_plan(wanted, of.subnets(batch), batch.unpinned)
     engine = of.engine(batch, options)
-    site = of.site(batch, said, engine)
+    target = of.target(batch, said, engine)
     root = options["output"]
     directory = request.directory({**options, "output": root.absolute() if root else None})
     with begun(directory):
-        written = Maker(directory, engine, site.reach, batch.request).write(plan, plan.launches)
+        written = Maker(directory, engine, target.access, batch.request).write(plan, plan.launches)
         if options["dry_run"]:
             printed(written)
             directory.discard()
             return 0
-        write_batch(directory, about(site), batch)
+        write_batch(directory, about(target), batch)
         job = hand_over(written, directory)
     return _awaited(directory, job, options)
 

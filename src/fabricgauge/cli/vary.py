@@ -75,11 +75,11 @@ def vary(options: dict[str, Any], tolerance: float) -> int:
     _require_format(chosen["format_"])
     if chosen["only"]:
         raise UsageError("--only narrows a comparison of A and B; with --vary use --patterns")
-    with reached(chosen) as doors:
-        return _measured(chosen, said, doors, tolerance)
+    with reached(chosen) as hosts:
+        return _measured(chosen, said, hosts, tolerance)
 
 
-def _measured(options: dict[str, Any], said: "Settings", doors: "Reached", tolerance: float) -> int:
+def _measured(options: dict[str, Any], said: "Settings", hosts: "Reached", tolerance: float) -> int:
     from fabricgauge import settings
     from fabricgauge.app import vary as app
     from fabricgauge.app.progress import Progress, Silent
@@ -89,8 +89,8 @@ def _measured(options: dict[str, Any], said: "Settings", doors: "Reached", toler
     from fabricgauge.store.run_directory import RunDirectory, find
 
     bar: Progress = Silent() if options["quiet"] else Bar()
-    wanted = request.wanted(options, doors[0])
-    site = request.site(options, said, doors, request.nodes_of(wanted))
+    wanted = request.wanted(options, hosts[0])
+    site = request.target(options, said, hosts, request.nodes_of(wanted))
     if options["resume"]:
         directory = find(options["root"] or settings.run_root(), options["resume"])
         design, jobs = app.take_up(site, options["mpi"], directory, bar)

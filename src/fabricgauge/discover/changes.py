@@ -12,7 +12,7 @@ def changes(
     """Sentences for a person, each naming node, interface and network."""
     where = f"{member.node}:{member.interface} ({network.name})"
     if now is None:
-        yield f"{member.node} cannot be reached since discovery: its launcher has no door to it"
+        yield f"{member.node} cannot be reached since discovery: its launcher does not list it"
         return
     if isinstance(now, Unreached):
         yield f"{member.node} cannot be reached since discovery: {now.reason}"

@@ -9,7 +9,7 @@ from fabricgauge.discover.probe import Answer, answers
 from fabricgauge.discover.subnets import networks
 from fabricgauge.model.errors import ProbeError
 from fabricgauge.model.fabric import DeclaredNetwork, Fabric, Network, Node, Unreached
-from fabricgauge.model.reach import Reach
+from fabricgauge.model.host_access import HostAccess
 
 #: A node that answers at all answers in well under a second; ssh's own limit is 5 s.
 TIMEOUT_S = 20.0
@@ -19,13 +19,13 @@ RECHECK_TIMEOUT_S = 8.0
 
 
 def discover(
-    reach: Reach,
+    access: HostAccess,
     declared: tuple[DeclaredNetwork, ...],
     *,
     timeout_s: float = TIMEOUT_S,
     keep: Callable[[str, str], None],
 ) -> Fabric:
-    """Ask every node of ``reach`` at once what it is, and join the answers to networks.
+    """Ask every node of ``access`` at once what it is, and join the answers to networks.
 
     ``keep(node, raw)`` is handed each answer, unedited, before it is parsed, always from
     the calling thread. A node that cannot be reached or understood within ``timeout_s``
@@ -35,11 +35,11 @@ def discover(
         UsageError: a declared subnet is none.
     """
     found: dict[str, Node | Unreached] = {}
-    with closing(answers(reach.doors, timeout_s)) as arriving:
+    with closing(answers(access.hosts, timeout_s)) as arriving:
         for answer in arriving:
             keep(answer.node, answer.raw)
             found[answer.node] = understood(answer)
-    return _joined([found[name] for name in reach.nodes], declared, reach.virtual)
+    return _joined([found[name] for name in access.nodes], declared, access.virtual)
 
 
 def fabric_of(
@@ -84,7 +84,7 @@ def understood(answer: Answer) -> Node | Unreached:
 
 
 def link_states(
-    reach: Reach, fabric: Fabric, network: Network, *, timeout_s: float = RECHECK_TIMEOUT_S
+    access: HostAccess, fabric: Fabric, network: Network, *, timeout_s: float = RECHECK_TIMEOUT_S
 ) -> tuple[str, ...]:
     """Ask the members of ``network`` again: one sentence for each thing that has changed.
 
@@ -92,8 +92,8 @@ def link_states(
     or MTU or rate are not what discovery found. Empty when nothing has changed.
     """
     members = {member.node for member in network.members}
-    doors = tuple(door for door in reach.doors if door.node in members)
-    with closing(answers(doors, timeout_s)) as arriving:
+    hosts = tuple(host for host in access.hosts if host.node in members)
+    with closing(answers(hosts, timeout_s)) as arriving:
         now = {answer.node: understood(answer) for answer in arriving}
     return tuple(
         dict.fromkeys(

@@ -10,7 +10,7 @@ import msgspec
 
 from fabricgauge import process
 from fabricgauge.model.errors import ToolMissing
-from fabricgauge.model.reach import Door
+from fabricgauge.model.host_access import Host
 
 #: Each probe is one local process (ssh, nsenter); more at once only wait for processors.
 MOST_AT_ONCE = 32
@@ -43,21 +43,21 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 def answers(
-    doors: Sequence[Door],
+    hosts: Sequence[Host],
     timeout_s: float,
     script_name: str = "probe.sh",
     words: Mapping[str, Sequence[str]] | None = None,
     at_once: int = MOST_AT_ONCE,
 ) -> Generator[Answer, None, None]:
-    """One answer per door to a script of this package, in the order in which they arrive.
+    """One answer per host to a script of this package, in the order in which they arrive.
 
     ``words`` are the script's positional parameters by node; they are data to every shell.
     Closing the iterator early, as an interrupt does, ends the probes that still run.
     """
-    asking = _Asking(doors, probe_script(script_name), timeout_s, words or {})
+    asking = _Asking(hosts, probe_script(script_name), timeout_s, words or {})
     try:
         asking.start(at_once)
-        for _ in doors:
+        for _ in hosts:
             yield asking.next()
     finally:
         asking.group.end()
@@ -83,20 +83,20 @@ class _Asking:
 
     def __init__(
         self,
-        doors: Sequence[Door],
+        hosts: Sequence[Host],
         script: str,
         timeout_s: float,
         words: Mapping[str, Sequence[str]],
     ) -> None:
         self.group = process.Group()
         self._answers: SimpleQueue[Answer | BaseException] = SimpleQueue()
-        self._doors: SimpleQueue[Door] = SimpleQueue()
+        self._hosts: SimpleQueue[Host] = SimpleQueue()
         self._script, self._timeout_s, self._words = script, timeout_s, words
-        for door in doors:
-            self._doors.put(door)
+        for host in hosts:
+            self._hosts.put(host)
 
     def start(self, at_once: int) -> None:
-        threads = min(at_once, self._doors.qsize())  # before the first takes a door
+        threads = min(at_once, self._hosts.qsize())  # before the first takes a host
         for _ in range(threads):
             Thread(target=self._work, name="probe", daemon=True).start()
 
@@ -114,17 +114,17 @@ class _Asking:
     def _work(self) -> None:
         while not self.group.over:
             try:
-                door = self._doors.get_nowait()
+                host = self._hosts.get_nowait()
             except Empty:
                 return
             try:
-                self._answers.put(self._ask(door))
+                self._answers.put(self._ask(host))
             except BaseException as error:
                 self._answers.put(error)
 
-    def _ask(self, door: Door) -> Answer:
-        own = self._words.get(door.node, ())
-        argv = process.behind(door, ["sh", "-s", *(["--", *own] if own else [])])
+    def _ask(self, host: Host) -> Answer:
+        own = self._words.get(host.node, ())
+        argv = process.behind(host, ["sh", "-s", *(["--", *own] if own else [])])
         began_s = time.time()
         try:
             done = process.run(
@@ -132,9 +132,9 @@ class _Asking:
                 most_bytes=MOST_BYTES,
             )  # fmt: skip
         except (ToolMissing, OSError, ValueError) as error:
-            return Answer(door.node, "", f"{door.node} could not be asked: {error}")
-        trouble = _trouble(door.node, done, self._timeout_s)
-        return Answer(door.node, _raw(done), trouble, began_s, time.time())
+            return Answer(host.node, "", f"{host.node} could not be asked: {error}")
+        trouble = _trouble(host.node, done, self._timeout_s)
+        return Answer(host.node, _raw(done), trouble, began_s, time.time())
 
 
 def _raw(done: process.Completed) -> str:

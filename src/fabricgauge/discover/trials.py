@@ -22,8 +22,8 @@ from fabricgauge.discover.probe import Answer, answers
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import ProbeError
 from fabricgauge.model.fabric import Fabric, Network
+from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.preflight import Clock, Lookup, Ping, Preflight, Rise
-from fabricgauge.model.reach import Reach
 
 #: Echoes and lookups that have not ended so long after the counters' time are ended: a name
 #: server that is away takes 5 s and more to say nothing (resolv.conf(5), timeout).
@@ -53,7 +53,7 @@ class Found(msgspec.Struct, frozen=True):
 
 
 def try_out(
-    reach: Reach,
+    access: HostAccess,
     fabric: Fabric,
     networks: tuple[Network, ...],
     seconds: float,
@@ -65,15 +65,15 @@ def try_out(
     Counters are watched for ``seconds`` at least. A node that does not answer is told of in
     ``untried``; the others' trials stand.
     """
-    first = _round(reach, trials(fabric, networks), seconds, keep)
+    first = _round(access, trials(fabric, networks), seconds, keep)
     lossy = [
         (ping.network, ping.source_ip, ping.target_ip)
         for ping in first.pings
         if not ping.whole and ping.received < ping.sent
     ]
-    second = _round(reach, second_trials(networks, lossy, _further(first)), 0.0, keep)
+    second = _round(access, second_trials(networks, lossy, _further(first)), 0.0, keep)
     again = {_way(ping) for ping in second.pings}
-    third = _round(reach, slow_trials(networks, _large(second)), 0.0, keep)
+    third = _round(access, slow_trials(networks, _large(second)), 0.0, keep)
     return msgspec.structs.replace(
         first,
         # What was lost by chance is not lost again; a path that was cold is known by then.
@@ -117,13 +117,13 @@ def _way(ping: Ping) -> tuple[str, str, str, int, bool]:
 
 
 def _round(
-    reach: Reach, wanted: dict[str, Trial], seconds: float, keep: Callable[[str, str], None]
+    access: HostAccess, wanted: dict[str, Trial], seconds: float, keep: Callable[[str, str], None]
 ) -> Found:
-    doors = [door for door in reach.doors if door.node in wanted]
+    hosts = [host for host in access.hosts if host.node in wanted]
     limit_s = int(max(seconds, LARGE_S + AGAIN_COUNT * INTERVAL_S)) + REST_S
     words = {node: [f"{seconds:g}", str(limit_s), *trial.words()] for node, trial in wanted.items()}
     gathering = _Gathering(wanted)
-    with closing(answers(doors, limit_s + REACH_S, "trials.sh", words, AT_ONCE)) as arriving:
+    with closing(answers(hosts, limit_s + REACH_S, "trials.sh", words, AT_ONCE)) as arriving:
         for answer in arriving:
             keep(answer.node, answer.raw)
             gathering.take(answer)

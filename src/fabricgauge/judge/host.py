@@ -63,7 +63,7 @@ def _slower_link(case: HostCase) -> Iterable[str]:
 
 def _loopback(case: HostCase) -> Iterable[str]:
     """The same MPI over loopback TCP on one node, a path without any network."""
-    reach = loopback_reach(case)
+    reach = loopback_access(case)
     if reach is None:
         return
     node, best = reach
@@ -84,7 +84,7 @@ def _left_by_a_network(case: HostCase) -> float:
     return case.limit("loopback" if steady else "loopback_unsteady")
 
 
-def loopback_reach(case: HostCase) -> tuple[str, float] | None:
+def loopback_access(case: HostCase) -> tuple[str, float] | None:
     """Node and bytes/s of the best stream of the reference launches, if there are any."""
     best = [
         (series.origin, point.bandwidth.value)

@@ -36,7 +36,7 @@ class Batch(msgspec.Struct, frozen=True):
     """What a run that a batch system makes was asked for; its later jobs are made alike.
 
     ``starter`` is who starts the ranks, ``mpi`` what was said of the MPI; the others are as in
-    the wiring's ``Site``. ``pairs`` is the whole plan where each pair of nodes has a job, with
+    the wiring's ``Target``. ``pairs`` is the whole plan where each pair of nodes has a job, with
     the nodes' names and subnets for networks; at most ``at_once`` such jobs are in the queue.
     """
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from fabricgauge.model.reach import Door
+from fabricgauge.model.host_access import Host
 from fabricgauge.process.children import Group, end, spawn
 from fabricgauge.process.exchange import Exchange
 
@@ -31,9 +31,9 @@ class Completed(msgspec.Struct, frozen=True):
     is_full: bool = False
 
 
-def behind(door: Door, argv: Sequence[str]) -> list[str]:
+def behind(host: Host, argv: Sequence[str]) -> list[str]:
     """The argv that runs ``argv`` behind a door, quoted where a remote shell will read it."""
-    return door.through(argv)
+    return host.through(argv)
 
 
 def run(

@@ -10,7 +10,7 @@ from importlib import resources
 
 from fabricgauge.model.configuration import Configuration, Step, Verification
 from fabricgauge.model.finding import Command
-from fabricgauge.model.reach import Door
+from fabricgauge.model.host_access import Host
 from fabricgauge.report.visible import visible
 
 _BARE = re.compile(r"[A-Za-z0-9@%+=:,./_-]+")
@@ -23,14 +23,14 @@ _RESERVED = frozenset(
 )  # fmt: skip
 
 
-def render(plan: Configuration, doors: Mapping[str, Door]) -> str:
-    """The script; ``doors`` are by node, the head's under an empty name.
+def render(plan: Configuration, hosts: Mapping[str, Host]) -> str:
+    """The script; ``hosts`` are by node, the head's under an empty name.
 
     Raises:
-        KeyError: a node of the plan has no door.
+        KeyError: a node of the plan is no host.
         ValueError: a word holds a NUL, which no argv can carry.
     """
-    lines = _Lines(doors)
+    lines = _Lines(hosts)
     steps = [(number, step) for number, step in enumerate(plan.steps, 1) if not step.fulfilled]
     parts = [
         "#!/bin/sh",
@@ -45,7 +45,7 @@ def render(plan: Configuration, doors: Mapping[str, Door]) -> str:
         *([f"    {_call(*one)}" for one in steps] or ["    plan_say 'nothing is to be made'"]),
         "}",
         "",
-        f"needed='{' '.join(_programs(steps, doors))}'",
+        f"needed='{' '.join(_programs(steps, hosts))}'",
         'plan_main "$@"',
     ]
     return "\n".join(parts) + "\n"
@@ -81,10 +81,10 @@ def _call(number: int, step: Step) -> str:
     return f"plan_step {' '.join(map(quoted, words))}"
 
 
-def _programs(steps: list[tuple[int, Step]], doors: Mapping[str, Door]) -> list[str]:
+def _programs(steps: list[tuple[int, Step]], hosts: Mapping[str, Host]) -> list[str]:
     """What must be there on the machine that runs the script; odd names are left to fail."""
     names = {
-        doors[command.node].through(command.argv)[0]
+        hosts[command.node].through(command.argv)[0]
         for _, step in steps
         for command in (*step.commands, *(check.command for check in step.verify))
     }
@@ -94,8 +94,8 @@ def _programs(steps: list[tuple[int, Step]], doors: Mapping[str, Door]) -> list[
 class _Lines:
     """Commands as lines of the script."""
 
-    def __init__(self, doors: Mapping[str, Door]) -> None:
-        self._doors = doors
+    def __init__(self, hosts: Mapping[str, Host]) -> None:
+        self._hosts = hosts
 
     def each(self, commands: tuple[Command, ...]) -> list[str]:
         return [self._line(command, "") for command in commands]
@@ -108,7 +108,7 @@ class _Lines:
         return self._line(check.command, f"{function} {quoted(check.expected)} ")
 
     def _line(self, command: Command, before: str) -> str:
-        program, *rest = self._doors[command.node].through(command.argv)
+        program, *rest = self._hosts[command.node].through(command.argv)
         words = " ".join((_program(program), *map(quoted, rest)))
         if command.stdin:
             return f"printf %s {quoted(command.stdin)} | {before}{words}"

@@ -20,7 +20,7 @@ import msgspec
 
 from fabricgauge.model.configuration import Configuration
 from fabricgauge.model.errors import StoreError
-from fabricgauge.model.reach import Reach
+from fabricgauge.model.host_access import HostAccess
 
 PLAN, LINES = "plan.json", "journal.jsonl"
 
@@ -31,7 +31,7 @@ class Planned(msgspec.Struct, frozen=True, tag_field="format", tag="fabricgauge-
     """plan.json."""
 
     configuration: Configuration
-    reach: Reach
+    access: HostAccess = msgspec.field(name="reach")
     command: tuple[str, ...]
     version: str = "1.0"
 

@@ -9,20 +9,20 @@ from fabricgauge.app.batch.attempts import attempts, ended
 from fabricgauge.app.batch.collect import gather
 from fabricgauge.app.batch.submit import MOST_LOOKS, await_files
 from fabricgauge.app.batch.taking import Taken
-from fabricgauge.app.site import Site
+from fabricgauge.app.target import Target
 from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.model.batch import Batch, BatchJob, Request
 from fabricgauge.model.errors import CannotRun
+from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.measurement import Footer
 from fabricgauge.model.plan import PlannedLaunch, Stopping
-from fabricgauge.model.reach import Reach
 from fabricgauge.model.topology import Topology
 from fabricgauge.run.batch.job_state import JobState
 from fabricgauge.store.jobs import append_job, write_batch
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import About, Entry, append_records
 
-SITE = Site(Reach("slurm", ()), None, (), (), False, DEFAULTS, (), {})
+TARGET = Target(HostAccess("slurm", ()), None, (), (), False, DEFAULTS, (), {})
 
 
 @pytest.fixture
@@ -98,21 +98,21 @@ def test_a_job_that_never_began_is_told_with_its_last_words(directory: RunDirect
     (directory.path / "job-1").mkdir()
     (directory.path / "job-1" / "out-7.txt").write_text("job.sh: 31: scontrol: not found\n")
     with pytest.raises(CannotRun, match=r"job 7 is failed.*scontrol: not found"):
-        gather(directory, SITE, {"7": JobState("FAILED")})
+        gather(directory, TARGET, {"7": JobState("FAILED")})
 
 
 def test_a_job_whose_nodes_do_not_see_the_folder_is_told(directory: RunDirectory) -> None:
     with pytest.raises(CannotRun, match=f"do its nodes see {directory.path}"):
-        gather(directory, SITE, {"7": JobState("FAILED", "JobLaunchFailure")})
+        gather(directory, TARGET, {"7": JobState("FAILED", "JobLaunchFailure")})
     with pytest.raises(CannotRun) as cancelled:
-        gather(directory, SITE, {"7": JobState("CANCELLED")})
+        gather(directory, TARGET, {"7": JobState("CANCELLED")})
     assert "do its nodes see" not in str(cancelled.value)
 
 
 def test_nodes_that_said_nothing_are_told_with_the_reason(directory: RunDirectory) -> None:
     attempt(directory, discovered="", **{"discovered.err": "srun: error: c2: no route\n"})
     with pytest.raises(CannotRun, match="c1: it gave no answer.*no route"):
-        gather(directory, SITE, {"7": JobState("COMPLETED")})
+        gather(directory, TARGET, {"7": JobState("COMPLETED")})
 
 
 def test_hostile_nodes_are_no_nodes(directory: RunDirectory) -> None:

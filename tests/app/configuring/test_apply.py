@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from fabricgauge.app.configuring.behind import Doors
+from fabricgauge.app.configuring.behind import Hosts
 from fabricgauge.app.configuring.made import make, unmake
 from fabricgauge.configure.files import NoFile, written
 from fabricgauge.model.configuration import Configuration, Step, Verification
 from fabricgauge.model.errors import StoreError
 from fabricgauge.model.finding import Command
-from fabricgauge.model.reach import Reach
+from fabricgauge.model.host_access import HostAccess
 from fabricgauge.store.journal import LINES, Journal, alone, read
 
-REACH = Reach("local", ())
+ACCESS = HostAccess("local", ())
 
 
 class Told(list[str]):
@@ -29,7 +29,7 @@ def plan(*steps: Step) -> Configuration:
 
 def made(tmp_path: Path, *steps: Step, consents: tuple[str, ...] = ()) -> tuple[int, Told, Path]:
     told = Told()
-    status = make(plan(*steps), REACH, tmp_path / "journals", consents, told)
+    status = make(plan(*steps), ACCESS, tmp_path / "journals", consents, told)
     journals = sorted((tmp_path / "journals").glob("*"), key=lambda one: one.stat().st_mtime_ns)
     return status, told, journals[-1] if journals else tmp_path
 
@@ -190,18 +190,18 @@ def test_an_interrupt_says_how_to_undo_what_was_begun(
 ) -> None:
     file = tmp_path / "file"
     file.write_text("old\n")
-    run = Doors.run
+    run = Hosts.run
 
-    def interrupted(self: Doors, command: Command, *rest: object) -> object:
+    def interrupted(self: Hosts, command: Command, *rest: object) -> object:
         if command.argv[0] == "sleep":
             raise KeyboardInterrupt
         return run(self, command, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Doors, "run", interrupted)
+    monkeypatch.setattr(Hosts, "run", interrupted)
     long = Step("t", "r", (Command("", ("sleep", "9")),), (), ())
     told = Told()
     with pytest.raises(KeyboardInterrupt):
-        make(plan(text(file, "old\n", "new\n"), long), REACH, tmp_path / "journals", (), told)
+        make(plan(text(file, "old\n", "new\n"), long), ACCESS, tmp_path / "journals", (), told)
     (journal,) = (tmp_path / "journals").iterdir()
     assert told[-1] == f"broken off; to undo: fabricgauge configure --undo {journal}"
     assert unmake(journal, Told()) == 0 and file.read_text() == "old\n"

@@ -56,42 +56,42 @@ def test_excluding_everything_says_so() -> None:
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_name_that_is_no_hosts_is_refused_by_each_launcher(name: str) -> None:
     with pytest.raises(UsageError):
-        ssh.reach((name,))
+        ssh.access((name,))
     with pytest.raises(UsageError):
-        local.reach((name,))
+        local.access((name,))
 
 
 @settings(deadline=None)
 @given(st.text(max_size=20))
 def test_whatever_is_accepted_cannot_be_an_option_or_shell_syntax(name: str) -> None:
     try:
-        door = ssh.reach((name,)).doors[0]
+        host = ssh.access((name,)).hosts[0]
     except UsageError:
         return
-    assert door.prefix[-2:] == ("--", name)
+    assert host.prefix[-2:] == ("--", name)
     assert name[0].isalnum() or name[0] == "_"
     assert all(sign.isalnum() or sign in "._-" for sign in name)
 
 
 def test_ssh_never_asks_and_gives_up_soon() -> None:
-    reach = ssh.reach(("c1", "c2"), ("-p", "2222"))
-    assert reach.agent == "ssh"
-    assert behind(reach.doors[1], ["sh", "-s"]) == [
+    access = ssh.access(("c1", "c2"), ("-p", "2222"))
+    assert access.agent == "ssh"
+    assert behind(access.hosts[1], ["sh", "-s"]) == [
         "ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=5", "-p", "2222", "--", "c2", "sh -s",
     ]  # fmt: skip
-    assert reach.agent_options == reach.doors[0].prefix[1:-2]
+    assert access.agent_options == access.hosts[0].prefix[1:-2]
 
 
 @pytest.mark.parametrize("word", ["", "-o ProxyCommand=x y", "a\tb"])
 def test_an_ssh_option_that_a_launcher_would_split_is_refused(word: str) -> None:
     with pytest.raises(UsageError, match="ssh/config"):
-        ssh.reach(("c1",), (word,))
+        ssh.access(("c1",), (word,))
 
 
 def test_the_local_launcher_puts_nothing_in_front() -> None:
-    reach = local.reach(("here",))
-    assert (reach.launcher, reach.agent, reach.virtual) == ("local", None, False)
-    assert behind(reach.doors[0], ["true"]) == ["true"]
+    access = local.access(("here",))
+    assert (access.launcher, access.agent, access.virtual) == ("local", None, False)
+    assert behind(access.hosts[0], ["true"]) == ["true"]
 
 
 IN_JOB = {"SLURM_JOB_ID": "12", "SLURM_JOB_NODELIST": "c[1-2],d7"}
@@ -113,8 +113,8 @@ def test_a_list_of_nodes_that_slurm_cannot_have_written_is_refused(name: str) ->
 
 def test_a_door_of_an_allocation_is_a_step_on_that_node() -> None:
     allocation = slurm.Allocation("12", ("c1", "c2"))
-    (door,) = slurm.reach(allocation, ("c2",), "srun").doors
-    assert {"--jobid=12", "--nodelist=c2", "--ntasks=1", "--overlap"} <= set(door.prefix)
-    assert not door.remote_shell
+    (host,) = slurm.access(allocation, ("c2",), "srun").hosts
+    assert {"--jobid=12", "--nodelist=c2", "--ntasks=1", "--overlap"} <= set(host.prefix)
+    assert not host.remote_shell
     with pytest.raises(UsageError, match="job 12 has no node 'c3'"):
-        slurm.reach(allocation, ("c3",), "srun")
+        slurm.access(allocation, ("c3",), "srun")

@@ -11,7 +11,7 @@ from fabricgauge.app.batch.gather_pairs import gather_pairs
 from fabricgauge.app.batch.numbers import by_folder
 from fabricgauge.app.batch.taking import UNKNOWN, Taken, pinned_to
 from fabricgauge.app.preflight import quick_findings
-from fabricgauge.app.site import Site
+from fabricgauge.app.target import Target
 from fabricgauge.app.targets import unjoined
 from fabricgauge.discover.interface import fabric_of
 from fabricgauge.model.batch import EACH_SUBNET, BatchJob
@@ -20,7 +20,7 @@ from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.plan import Plan, PlannedLaunch
 from fabricgauge.run.batch.job_state import JobState
 from fabricgauge.run.launch import tail
-from fabricgauge.run.stacks.interface import is_loopback
+from fabricgauge.run.mpi_impls.interface import is_loopback
 from fabricgauge.store.jobs import jobs, read_batch
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import load, write_facts, write_found, write_preflight
@@ -29,7 +29,7 @@ from fabricgauge.store.run_files import load, write_facts, write_found, write_pr
 _BROKEN = ("FAILED", "BOOT_FAIL", "NODE_FAIL")
 
 
-def gather(directory: RunDirectory, site: Site, states: dict[str, JobState]) -> None:
+def gather(directory: RunDirectory, target: Target, states: dict[str, JobState]) -> None:
     """Take what the jobs have left so far; what was taken before is not taken again.
 
     A requeued job may have got other nodes: the last that were known are the run's, and what was
@@ -44,10 +44,10 @@ def gather(directory: RunDirectory, site: Site, states: dict[str, JobState]) -> 
     if batch.pairs is not None:
         if not found:
             raise CannotRun(nothing(directory, made, states))
-        gather_pairs(directory, site, batch.pairs, found, states)
+        gather_pairs(directory, target, batch.pairs, found, states)
         return
     if not (directory.path / "plan.json").exists():
-        _begin(directory, site, made, found, states)
+        _begin(directory, target, made, found, states)
     run = load(directory)
     nodes = {node.name for node in run.fabric.nodes} | {one.name for one in run.fabric.unreached}
     taken = Taken(directory)
@@ -72,7 +72,7 @@ def _is_of(launch: PlannedLaunch, folder: Path, attempt: Attempt, fabric: Fabric
 
 def _begin(
     directory: RunDirectory,
-    site: Site,
+    target: Target,
     made: Sequence[BatchJob],
     found: Sequence[Attempt],
     states: dict[str, JobState],
@@ -86,14 +86,14 @@ def _begin(
     answers = last.answers()
     for node, raw in answers.items():
         directory.keep_raw("discover", node, raw)
-    fabric = fabric_of(answers, last.nodes, site.declared, site.reach.virtual)
+    fabric = fabric_of(answers, last.nodes, target.declared, target.access.virtual)
     if not fabric.nodes:
         reasons = "; ".join(one.reason for one in fabric.unreached[:3])
         raise CannotRun(
             f"job {last.job} did not learn what its nodes are: {reasons}; {last.trouble()}"
         )
     fabric = msgspec.structs.replace(
-        fabric, unjoined=unjoined(site, fabric, last.nodes), topology=site.topology
+        fabric, unjoined=unjoined(target, fabric, last.nodes), topology=target.topology
     )
     launches = tuple(_planned(job.launches, last, fabric))
     if all(is_loopback(one) for one in launches):

@@ -8,19 +8,19 @@ import msgspec
 from fabricgauge.app.batch.attempts import Attempt
 from fabricgauge.app.batch.taking import Taken, pinned_to
 from fabricgauge.app.preflight import quick_findings
-from fabricgauge.app.site import Site
+from fabricgauge.app.target import Target
 from fabricgauge.discover.interface import fabric_of
 from fabricgauge.model.fabric import Fabric, Network
 from fabricgauge.model.plan import Plan, PlannedLaunch
 from fabricgauge.run.batch.job_state import JobState
-from fabricgauge.run.stacks.interface import is_loopback
+from fabricgauge.run.mpi_impls.interface import is_loopback
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import write_facts, write_found, write_preflight
 
 
 def gather_pairs(
     directory: RunDirectory,
-    site: Site,
+    target: Target,
     pairs: Plan,
     found: Sequence[Attempt],
     states: dict[str, JobState],
@@ -35,7 +35,7 @@ def gather_pairs(
     for node, raw in answers.items():
         directory.keep_raw("discover", node, raw)
     fabric = msgspec.structs.replace(
-        fabric_of(answers, nodes, site.declared, site.reach.virtual), topology=site.topology
+        fabric_of(answers, nodes, target.declared, target.access.virtual), topology=target.topology
     )
     in_order = {frozenset(attempt.nodes): attempt.nodes for attempt in found}
     launches = tuple(

@@ -12,8 +12,8 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.batch import EACH_SUBNET, BatchJob, Request
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import StoreError
+from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.plan import Plan, PlannedLaunch
-from fabricgauge.model.reach import Reach
 from fabricgauge.plan.fabric_plan import FabricWanted, fabric_plan
 from fabricgauge.plan.plan import Wanted, host_reference, plan
 from fabricgauge.process import MARKER
@@ -21,8 +21,8 @@ from fabricgauge.run.batch.options import options_of
 from fabricgauge.run.batch.script import DISCOVERY_S, Script, ScriptLaunch, text
 from fabricgauge.run.launch import case_lines
 from fabricgauge.run.launchers import local
-from fabricgauge.run.stacks.interface import is_loopback
-from fabricgauge.run.stacks.table import command
+from fabricgauge.run.mpi_impls.interface import is_loopback
+from fabricgauge.run.mpi_impls.table import command
 from fabricgauge.store.run_directory import RunDirectory
 
 #: Reserve for what nobody foresees, in parts of the longest that a launch may measure.
@@ -74,14 +74,14 @@ def first_plan(wanted: Wanted | FabricWanted, subnets: tuple[str, ...], unpinned
 
 
 class Maker(msgspec.Struct, frozen=True):
-    """What all jobs of a run have in common. ``reach`` has no doors while no node is known.
+    """What all jobs of a run have in common. ``access`` has no hosts while no node is known.
 
     ``numbered`` launches have numbers all the same, for each is pinned to a subnet that is known.
     """
 
     directory: RunDirectory
     engine: Engine
-    reach: Reach
+    access: HostAccess
     request: Request
     numbered: bool = False
 
@@ -109,13 +109,13 @@ class Maker(msgspec.Struct, frozen=True):
 
     def _start(self, folder: str, made: Plan, launch: PlannedLaunch) -> ScriptLaunch:
         alone = is_loopback(launch)
-        reach = local.reach(("here",)) if alone else self.reach
+        access = local.access(("here",)) if alone else self.access
         options = launch_options(made, launch)
         return ScriptLaunch(
-            number=launch.number if self.reach.doors or self.numbered else 0,
+            number=launch.number if self.access.hosts or self.numbered else 0,
             cases=f"{folder}/cases-{launch.number}.txt",
             limit_s=limit_s(launch),
-            command=command(self.engine, self.engine.mpi, launch, reach, options),
+            command=command(self.engine, self.engine.mpi, launch, access, options),
             subnet=launch.subnet,
             alone=alone,
         )

@@ -13,12 +13,12 @@ from fabricgauge.app.progress import Progress
 from fabricgauge.model.batch import Batch
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import CannotRun
+from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.plan import Plan, PlannedLaunch
-from fabricgauge.model.reach import Reach
 from fabricgauge.plan.pair_jobs import by_pair
 from fabricgauge.run.batch import slurm
 from fabricgauge.run.batch.job_state import JobState
-from fabricgauge.run.stacks.interface import is_loopback
+from fabricgauge.run.mpi_impls.interface import is_loopback
 from fabricgauge.store.jobs import jobs
 from fabricgauge.store.run_directory import RunDirectory
 
@@ -192,7 +192,7 @@ class PairQueue:
         """The job of the next pair. Slurm decides on the order of its two nodes."""
         pair, launches = next(iter(self._waiting.items()))
         batch = self._batch
-        nowhere = Reach(batch.starter, (), virtual=batch.virtual)
+        nowhere = HostAccess(batch.starter, (), virtual=batch.virtual)
         request = msgspec.structs.replace(batch.request, nodes=len(pair), nodelist=pair, exclude=())
         places = tuple(_by_place(launch) for launch in launches)
         maker = Maker(self._directory, self._engine, nowhere, request, numbered=True)

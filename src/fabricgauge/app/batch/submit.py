@@ -15,16 +15,16 @@ from fabricgauge.app.check import Outcome, concluded
 from fabricgauge.app.engine_job import left_of
 from fabricgauge.app.pairs import fabric_result, rechecks
 from fabricgauge.app.progress import Progress
-from fabricgauge.app.site import Site
+from fabricgauge.app.target import Target
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.batch import Batch, BatchJob
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import CannotRun, UsageError
+from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.plan import Plan, PlannedLaunch, Stopping
-from fabricgauge.model.reach import Reach
 from fabricgauge.run.batch import slurm
 from fabricgauge.run.batch.job_state import FORGOTTEN, JobState
-from fabricgauge.run.launchers.slurm import Allocation, reach
+from fabricgauge.run.launchers.slurm import Allocation, access
 from fabricgauge.store.jobs import append_job, jobs
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import load, write_plan
@@ -71,7 +71,7 @@ def unfinished(directory: RunDirectory) -> dict[str, JobState]:
     return {job: state for job, state in known.items() if not state.over}
 
 
-def collect(directory: RunDirectory, site: Site, progress: Progress) -> Outcome:
+def collect(directory: RunDirectory, target: Target, progress: Progress) -> Outcome:
     """Wait for the run's jobs, take what they left, judge and report it.
 
     Raises:
@@ -81,12 +81,12 @@ def collect(directory: RunDirectory, site: Site, progress: Progress) -> Outcome:
     ask = partial(slurm.states, cluster=cluster(directory))
     states = wait(numbers(directory), ask, progress)
     await_files(directory, states)
-    gather(directory, site, states)
+    gather(directory, target, states)
     for job, state in states.items():
         if state.state not in ("COMPLETED", FORGOTTEN.state):
             progress.trouble(f"job {job} ended before its time: {state}")
     complete = not left_of(load(directory)) and not suspects(directory)
-    judged = concluded(directory, complete, site.thresholds, progress)
+    judged = concluded(directory, complete, target.thresholds, progress)
     return Outcome(judged, directory.path, interrupted=False)
 
 
@@ -145,12 +145,12 @@ def next_job(
             raise UsageError(f"{directory.identity} was never submitted; begin a new one")
         first = jobs(directory)[0]
         plan = Plan(first.profile, first.stopping, first.check_data, first.launches)
-        nowhere = Reach(batch.starter, (), virtual=batch.virtual)
+        nowhere = HostAccess(batch.starter, (), virtual=batch.virtual)
         return Maker(directory, engine, nowhere, batch.request).write(plan, plan.launches)
     plan, launches = _following(directory)
     nodes = _in_order(directory, launches)
     there = msgspec.structs.replace(
-        reach(Allocation("0", nodes), nodes, batch.starter), virtual=batch.virtual
+        access(Allocation("0", nodes), nodes, batch.starter), virtual=batch.virtual
     )
     # Those nodes and no others; who asked for time asked for all that was to be measured then.
     request = msgspec.structs.replace(

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Sequence
 
 import msgspec
 
-from fabricgauge.app.configuring.behind import Doors
+from fabricgauge.app.configuring.behind import Hosts
 from fabricgauge.app.configuring.verifying import Failing, ended, failing, named
 from fabricgauge.configure.job import HEAD
 from fabricgauge.model.configuration import Configuration, Step, Verification
@@ -39,7 +39,7 @@ class _StopError(Exception):
 
 def apply(
     configuration: Configuration,
-    doors: Doors,
+    hosts: Hosts,
     journal: Journal,
     consents: Collection[str],
     tell: Callable[[str], None],
@@ -50,7 +50,7 @@ def apply(
     what it rests on still holds, and left alone if its verifications hold already. Everything is
     in ``journal`` before the next thing happens.
     """
-    work = _Work(doors, journal)
+    work = _Work(hosts, journal)
     made: list[int] = []
     already: list[int] = []
     for number, step in enumerate(configuration.steps, 1):
@@ -80,9 +80,9 @@ def apply(
 class _Work:
     """One step at a time."""
 
-    def __init__(self, doors: Doors, journal: Journal) -> None:
+    def __init__(self, hosts: Hosts, journal: Journal) -> None:
         self.step = 0
-        self._doors, self._journal = doors, journal
+        self._hosts, self._journal = hosts, journal
 
     def note(self, event: str, note: str = "") -> None:
         self._journal.write(Entry(event, self.step, note=note))
@@ -100,7 +100,7 @@ class _Work:
             self.note("begun")
         for command in step.commands:
             self._journal.write(Entry("starting", self.step, node=command.node, argv=command.argv))
-            done = self._doors.run(command, limit_s(command))
+            done = self._hosts.run(command, limit_s(command))
             self._journal.write(entry("command", self.step, command, done))
             if done.exit_code != 0:
                 raise _StopError(f"{named(command)} {ended(done)}")
@@ -118,7 +118,7 @@ class _Work:
         def record(command: Command, done: Completed) -> None:
             self._journal.write(entry("check", self.step, command, done))
 
-        return failing(self._doors, checks, record)
+        return failing(self._hosts, checks, record)
 
 
 def limit_s(command: Command) -> float:

@@ -3,13 +3,13 @@
 from pathlib import Path
 
 from fabricgauge.app.survey import read_bundle, surveyed
+from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.inventory import Inventory
-from fabricgauge.model.reach import Reach
 
 
-def live(reach: Reach) -> tuple[Inventory, ...]:
+def live(access: HostAccess) -> tuple[Inventory, ...]:
     """What the nodes say now; one that does not answer has the reason for it."""
-    return surveyed(reach, ())[0]
+    return surveyed(access, ())[0]
 
 
 def from_bundle(path: Path) -> tuple[Inventory, ...]:

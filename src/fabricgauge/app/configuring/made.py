@@ -7,10 +7,10 @@ from pathlib import Path
 
 from fabricgauge.app.configuring import apply as applying
 from fabricgauge.app.configuring import undo as undoing
-from fabricgauge.app.configuring.behind import Doors
+from fabricgauge.app.configuring.behind import Hosts
 from fabricgauge.app.configuring.tools import missing
 from fabricgauge.model.configuration import Configuration
-from fabricgauge.model.reach import Reach
+from fabricgauge.model.host_access import HostAccess
 from fabricgauge.store.journal import Journal, Planned, alone, begin, read, root
 
 DONE, FAILED, NOT_APPLIED = 0, 1, 3
@@ -22,7 +22,11 @@ Tell = Callable[[str], None]
 
 
 def make(
-    plan: Configuration, reach: Reach, journals: Path | None, consents: Collection[str], tell: Tell
+    plan: Configuration,
+    access: HostAccess,
+    journals: Path | None,
+    consents: Collection[str],
+    tell: Tell,
 ) -> int:
     """Make the plan; the exit status: 0 all holds, 1 a step failed, 3 not (wholly) applied.
 
@@ -31,21 +35,21 @@ def make(
     Raises:
         StoreError: no journal can be kept, or another making is under way.
     """
-    doors = Doors(reach)
+    hosts = Hosts(access)
     todo = tuple(step for step in plan.steps if not step.fulfilled)
     if not todo:
         tell("nothing is to be made: everything is as it is wanted")
         return DONE
-    if lacking := missing(doors, todo):
+    if lacking := missing(hosts, todo):
         for sentence in lacking[:_NAMED]:
             tell(sentence)
         tell("nothing was changed: the plan stays a plan until these programs are there")
         return NOT_APPLIED
     under = journals or root()
-    with alone(under), closing(begin(Planned(plan, reach, tuple(sys.argv)), under)) as journal:
+    with alone(under), closing(begin(Planned(plan, access, tuple(sys.argv)), under)) as journal:
         tell(f"journal: {journal.path}")
         try:
-            applied = applying.apply(plan, doors, journal, consents, tell)
+            applied = applying.apply(plan, hosts, journal, consents, tell)
         except BaseException:  # an interrupt, a full disk
             tell(f"broken off; to undo: fabricgauge configure --undo {journal.path}")
             raise
@@ -72,7 +76,7 @@ def unmake(path: Path, tell: Tell) -> int:
     with closing(Journal(path)) as journal:
         planned, entries = read(path)
         undone = undoing.undo(
-            planned.configuration.steps, entries, Doors(planned.reach), journal, tell
+            planned.configuration.steps, entries, Hosts(planned.access), journal, tell
         )
     for trouble in undone.troubles:
         tell(f"not undone: {trouble}")

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from fabricgauge.app.configuring.behind import Doors, ask
+from fabricgauge.app.configuring.behind import Hosts, ask
 from fabricgauge.configure.description import Description
 from fabricgauge.configure.interface import checks, draft, plan, questions
 from fabricgauge.model.absence import Skipped
@@ -12,20 +12,20 @@ from fabricgauge.model.inventory import Inventory
 
 
 def planned(
-    description: Description, inventories: tuple[Inventory, ...], doors: Doors | Skipped
+    description: Description, inventories: tuple[Inventory, ...], hosts: Hosts | Skipped
 ) -> Configuration:
-    """The plan; without doors nothing is asked and the facts alone say what is fulfilled.
+    """The plan; without hosts nothing is asked and the facts alone say what is fulfilled.
 
     Raises:
         UsageError: the description does not fit what there is.
     """
     job = draft(description, inventories)
-    if isinstance(doors, Skipped):
+    if isinstance(hosts, Skipped):
         return plan(job)
-    job = msgspec.structs.replace(job, replies=ask(doors, questions(job)))
+    job = msgspec.structs.replace(job, replies=ask(hosts, questions(job)))
     first = plan(job)
     more = tuple(command for command in checks(first) if command not in job.replies)
-    return plan(msgspec.structs.replace(job, replies={**job.replies, **ask(doors, more)}))
+    return plan(msgspec.structs.replace(job, replies={**job.replies, **ask(hosts, more)}))
 
 
 def require_answers(description: Description, inventories: tuple[Inventory, ...]) -> None:

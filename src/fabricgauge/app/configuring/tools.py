@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from fabricgauge.app.configuring.behind import Doors, ask
+from fabricgauge.app.configuring.behind import Hosts, ask
 from fabricgauge.configure.job import on
 from fabricgauge.model.configuration import Step
 from fabricgauge.model.finding import Command
@@ -11,7 +11,7 @@ from fabricgauge.model.finding import Command
 _LOOK = 'for name; do command -v "$name" >/dev/null 2>&1 || printf "%s\\n" "$name"; done'
 
 
-def missing(doors: Doors, steps: Iterable[Step]) -> tuple[str, ...]:
+def missing(hosts: Hosts, steps: Iterable[Step]) -> tuple[str, ...]:
     """A sentence for each program that is missing on a node or on the head."""
     wanted: dict[str, dict[str, None]] = {}
     for step in steps:
@@ -21,7 +21,7 @@ def missing(doors: Doors, steps: Iterable[Step]) -> tuple[str, ...]:
         node: Command(node, ("sh", "-c", _LOOK, "sh", *programs))
         for node, programs in wanted.items()
     }
-    replies = ask(doors, questions.values())
+    replies = ask(hosts, questions.values())
     found = []
     for node, question in questions.items():
         reply = replies[question]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from fabricgauge.app.configuring.apply import entry, limit_s
-from fabricgauge.app.configuring.behind import QUESTION_S, Doors
+from fabricgauge.app.configuring.behind import QUESTION_S, Hosts
 from fabricgauge.app.configuring.verifying import ended, failing, named
 from fabricgauge.configure import lifeline
 from fabricgauge.configure.job import on
@@ -36,7 +36,7 @@ def begun(entries: Iterable[Entry]) -> tuple[int, ...]:
 def undo(
     steps: tuple[Step, ...],
     entries: Iterable[Entry],
-    doors: Doors,
+    hosts: Hosts,
     journal: Journal,
     tell: Callable[[str], None],
 ) -> Undone:
@@ -53,9 +53,9 @@ def undo(
         tell(f"undoing step {number}: {step.title}")
         if not step.undo or step.undo_note:
             tell(f"  {step.undo_note or 'there is no undoing of it'}")
-        if step.undo and number in whole and (changed := _changed(number, step, doors, journal)):
+        if step.undo and number in whole and (changed := _changed(number, step, hosts, journal)):
             tell(f"  it has changed since it was made: {changed}")
-        trouble = _undo(number, step, doors, journal)
+        trouble = _undo(number, step, hosts, journal)
         journal.write(Entry("undone", number, note=trouble))
         if trouble:
             troubles.append(f"step {number} ({step.title}): {trouble}")
@@ -64,22 +64,22 @@ def undo(
     return Undone(tuple(done), tuple(troubles))
 
 
-def _changed(number: int, step: Step, doors: Doors, journal: Journal) -> str:
+def _changed(number: int, step: Step, hosts: Hosts, journal: Journal) -> str:
     """What no longer holds of a step that once held; empty if everything does."""
 
     def record(command: Command, seen: Completed) -> None:
         journal.write(entry("check", number, command, seen))
 
-    found = failing(doors, step.verify, record)
+    found = failing(hosts, step.verify, record)
     return found.told if found else ""
 
 
-def _cut_off(command: Command, doors: Doors) -> str:
+def _cut_off(command: Command, hosts: Hosts) -> str:
     """A sentence if the command takes the address away that its node is reached by now."""
     address = lifeline.takes(command)
     if not address:
         return ""
-    asked = doors.run(lifeline.question(command.node), QUESTION_S)
+    asked = hosts.run(lifeline.question(command.node), QUESTION_S)
     if lifeline.came_in_by(asked.stdout) != address:
         return ""
     return (
@@ -88,12 +88,12 @@ def _cut_off(command: Command, doors: Doors) -> str:
     )
 
 
-def _undo(number: int, step: Step, doors: Doors, journal: Journal) -> str:
+def _undo(number: int, step: Step, hosts: Hosts, journal: Journal) -> str:
     """Empty, or what went wrong; what cannot be undone at all is no trouble."""
     for command in step.undo:
-        if cut := _cut_off(command, doors):
+        if cut := _cut_off(command, hosts):
             return cut
-        result = doors.run(command, limit_s(command))
+        result = hosts.run(command, limit_s(command))
         journal.write(entry("undo", number, command, result))
         if result.exit_code != 0:
             return f"{named(command)} {ended(result)}"

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from fabricgauge.app.configuring.behind import QUESTION_S, Doors, run_all
+from fabricgauge.app.configuring.behind import QUESTION_S, Hosts, run_all
 from fabricgauge.configure.job import Reply, holds, on
 from fabricgauge.model.configuration import Verification
 from fabricgauge.model.finding import Command
@@ -23,9 +23,9 @@ class Failing(msgspec.Struct, frozen=True):
     told: str
 
 
-def failing(doors: Doors, checks: Sequence[Verification], record: Record) -> Failing | None:
+def failing(hosts: Hosts, checks: Sequence[Verification], record: Record) -> Failing | None:
     """The first that does not hold; each command is run once."""
-    seen = run_all(doors, dict.fromkeys(check.command for check in checks), QUESTION_S)
+    seen = run_all(hosts, dict.fromkeys(check.command for check in checks), QUESTION_S)
     for command, done in seen.items():
         record(command, done)
     for check in checks:

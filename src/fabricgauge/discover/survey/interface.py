@@ -8,8 +8,8 @@ from fabricgauge.discover.subnets import networks
 from fabricgauge.discover.survey.understand import ANSWER, Parse, not_asked, understood
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import DeclaredNetwork, Fabric, Node, Unreached
+from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.inventory import Inventory
-from fabricgauge.model.reach import Reach
 
 #: Each tool on a node is ended after seconds; ssh's own limit is 5 s.
 TIMEOUT_S = 30.0
@@ -19,9 +19,9 @@ Keep = Callable[[str, str, str], None]
 
 
 def survey(
-    reach: Reach, *, timeout_s: float, keep: Keep, parse: Parse, partial: bool = False
+    access: HostAccess, *, timeout_s: float, keep: Keep, parse: Parse, partial: bool = False
 ) -> tuple[Inventory, ...]:
-    """Ask every node of ``reach`` for all that it can say; one inventory for each, in order.
+    """Ask every node of ``access`` for all that it can say; one inventory for each, in order.
 
     ``keep`` is called before an answer is parsed, always from the calling thread. What a node
     printed before ``timeout_s`` is used; the inventory's troubles say what is missing. With
@@ -30,7 +30,7 @@ def survey(
     arrived: dict[str, Answer] = {}
     found: dict[str, Inventory] = {}
     try:
-        with closing(answers(reach.doors, timeout_s, SURVEY)) as arriving:
+        with closing(answers(access.hosts, timeout_s, SURVEY)) as arriving:
             for answer in arriving:
                 arrived[answer.node] = answer
                 keep(answer.node, answer.raw, answer.trouble)
@@ -41,7 +41,7 @@ def survey(
             raise
     for node, answer in arrived.items():  # the interrupt came while it was parsed
         found[node] = _inventory(answer, parse)
-    return tuple(found.get(name) or _silent(name) for name in reach.nodes)
+    return tuple(found.get(name) or _silent(name) for name in access.nodes)
 
 
 def _inventory(answer: Answer, parse: Parse) -> Inventory:

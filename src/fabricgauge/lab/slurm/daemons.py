@@ -13,7 +13,7 @@ import msgspec
 from fabricgauge import process
 from fabricgauge.lab import tools
 from fabricgauge.lab.holder import identify, in_namespace, is_alive
-from fabricgauge.lab.reach import entry
+from fabricgauge.lab.host_access import entry
 from fabricgauge.lab.slurm.conf import MUNGE, ROOT
 from fabricgauge.lab.state import Daemon, LabNode, LabState, save
 from fabricgauge.model.errors import LabError

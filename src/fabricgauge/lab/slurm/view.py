@@ -5,7 +5,7 @@ from pathlib import Path
 
 from fabricgauge import process
 from fabricgauge.lab import tools
-from fabricgauge.lab.reach import entry
+from fabricgauge.lab.host_access import entry
 from fabricgauge.lab.spec import HEAD
 from fabricgauge.lab.state import LabState
 

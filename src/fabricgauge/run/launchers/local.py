@@ -1,13 +1,13 @@
 """The local launcher: every rank on this machine, nothing in front of a command."""
 
-from fabricgauge.model.reach import Door, Reach
+from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.run.launchers.nodes import checked
 
 
-def reach(nodes: tuple[str, ...]) -> Reach:
-    """Doors that lead nowhere else; ``nodes`` are names for this machine.
+def access(nodes: tuple[str, ...]) -> HostAccess:
+    """Hosts that are this machine; ``nodes`` are names for this machine.
 
     Raises:
         UsageError: a name that no host can have.
     """
-    return Reach("local", tuple(Door(node, ()) for node in checked(nodes)))
+    return HostAccess("local", tuple(Host(node, ()) for node in checked(nodes)))

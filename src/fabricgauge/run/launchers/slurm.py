@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import msgspec
 
 from fabricgauge.model.errors import UsageError
-from fabricgauge.model.reach import Door, Reach
+from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.run.launchers.nodes import expand
 
 
@@ -31,8 +31,8 @@ def allocation(environment: Mapping[str, str]) -> Allocation | None:
     return Allocation(job, expand(nodes))
 
 
-def reach(of: Allocation, nodes: tuple[str, ...], starter: str) -> Reach:
-    """Doors through ``srun``, a step of one task for each command; it shares what others use.
+def access(of: Allocation, nodes: tuple[str, ...], starter: str) -> HostAccess:
+    """Hosts through ``srun``, a step of one task for each command; it shares what others use.
 
     ``starter`` is who starts the ranks: ``slurm``, MPI's own launcher by way of Slurm, or ``srun``.
 
@@ -42,8 +42,8 @@ def reach(of: Allocation, nodes: tuple[str, ...], starter: str) -> Reach:
     for node in nodes:
         if node not in of.nodes:
             raise UsageError(f"job {of.job} has no node {node!r}; it has {', '.join(of.nodes)}")
-    doors = (Door(node, _step_on(of, node)) for node in of.nodes if node in nodes)
-    return Reach(starter, tuple(doors))
+    hosts = (Host(node, _step_on(of, node)) for node in of.nodes if node in nodes)
+    return HostAccess(starter, tuple(hosts))
 
 
 def _step_on(of: Allocation, node: str) -> tuple[str, ...]:

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 
 from fabricgauge.model.errors import UsageError
-from fabricgauge.model.reach import Door, Reach
+from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.run.launchers.nodes import checked
 
 #: Never ask for a password: nobody would see the question. Give up on a dead node soon.
 OPTIONS = ("-o", "BatchMode=yes", "-o", "ConnectTimeout=5")
 
 
-def reach(nodes: tuple[str, ...], ssh_options: Sequence[str] = ()) -> Reach:
-    """Doors through ``ssh``; ``ssh_options`` are words such as ``-p`` ``2222``.
+def access(nodes: tuple[str, ...], ssh_options: Sequence[str] = ()) -> HostAccess:
+    """Hosts through ``ssh``; ``ssh_options`` are words such as ``-p`` ``2222``.
 
     MPI launchers split the options of their agent at white space, so a word with white
     space in it is refused; ssh's own configuration file can hold it.
@@ -26,7 +26,7 @@ def reach(nodes: tuple[str, ...], ssh_options: Sequence[str] = ()) -> Reach:
                 "put that setting into ~/.ssh/config"
             )
     options = (*OPTIONS, *ssh_options)
-    doors = tuple(
-        Door(node, ("ssh", *options, "--", node), remote_shell=True) for node in checked(nodes)
+    hosts = tuple(
+        Host(node, ("ssh", *options, "--", node), remote_shell=True) for node in checked(nodes)
     )
-    return Reach("ssh", doors, agent="ssh", agent_options=options)
+    return HostAccess("ssh", hosts, agent="ssh", agent_options=options)

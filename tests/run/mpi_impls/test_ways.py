@@ -4,11 +4,11 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.run.stacks.test_stacks import MPIS, REACHES, built
+from tests.run.mpi_impls.test_mpi_impls import MPIS, REACHES, built
 
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.plan import PlannedLaunch
-from fabricgauge.run.stacks.table import MOST_TELLING, STACKS, command
+from fabricgauge.run.mpi_impls.table import MOST_TELLING, MPI_IMPLS, command
 
 #: UCX 1.13.1 (Debian 12) and 1.20.1 (of MPICH 5.0.2), Open MPI 4.1.4, Intel MPI 2021.18.
 UCX_13 = (
@@ -59,12 +59,12 @@ INTEL_VERSION = "[0] MPI startup(): libfabric version: 2.4.0-impi"
 def test_the_way_is_what_was_used_not_what_was_tried(
     kind: str, line: str, ways: tuple[str, ...]
 ) -> None:
-    assert STACKS[kind].ways(line) == ways
+    assert MPI_IMPLS[kind].ways(line) == ways
 
 
 def test_long_lines_cost_little() -> None:
-    for stack in STACKS.values():
-        assert stack.ways(" UCX  INFO ep_cfg[0]: tag(" * 200_000) == ()
+    for mpi_impl in MPI_IMPLS.values():
+        assert mpi_impl.ways(" UCX  INFO ep_cfg[0]: tag(" * 200_000) == ()
 
 
 def test_a_variable_that_somebody_has_set_stays(monkeypatch: pytest.MonkeyPatch) -> None:

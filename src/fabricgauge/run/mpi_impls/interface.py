@@ -9,14 +9,14 @@ import msgspec
 from fabricgauge.model.command import Command
 from fabricgauge.model.engine import Mpi
 from fabricgauge.model.errors import CannotRun
+from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.plan import PlannedLaunch
-from fabricgauge.model.reach import Reach
 
 #: A network of this name and the node's: both ranks on that node, over TCP loopback.
 LOOPBACK = "loopback:"
 
 
-class Stack(msgspec.Struct, frozen=True):
+class MpiImplementation(msgspec.Struct, frozen=True):
     """One MPI's way of starting ranks.
 
     ``command`` is pure: from the MPI, the launch, the reach and each rank's own argv it
@@ -30,8 +30,8 @@ class Stack(msgspec.Struct, frozen=True):
     on a network do without.
     """
 
-    command: Callable[[Mpi, PlannedLaunch, Reach, tuple[str, ...]], Command]
-    transport: Callable[[PlannedLaunch, Reach, Mpi], dict[str, str]]
+    command: Callable[[Mpi, PlannedLaunch, HostAccess, tuple[str, ...]], Command]
+    transport: Callable[[PlannedLaunch, HostAccess, Mpi], dict[str, str]]
     pmi: str
     interface_variables: tuple[str, ...] = ()
     tells: Mapping[str, str] = MappingProxyType({})
@@ -49,43 +49,43 @@ def is_pinned(launch: PlannedLaunch) -> bool:
     return launch.network is not None and not is_loopback(launch)
 
 
-def has_own_cores(launch: PlannedLaunch, reach: Reach) -> bool:
+def has_own_cores(launch: PlannedLaunch, access: HostAccess) -> bool:
     """Whether each rank is bound to a core: it was asked for, or it has a whole node to itself.
 
     Nodes of a lab, and ranks that share a node, share cores: two ranks bound to the
     same one would wait for each other.
     """
-    if reach.bind:
-        return reach.bind == "core"
+    if access.bind:
+        return access.bind == "core"
     alone = len(set(launch.nodes)) == len(launch.nodes)
-    return alone and not reach.virtual and reach.launcher != "local"
+    return alone and not access.virtual and access.launcher != "local"
 
 
-def anywhere(reach: Reach) -> bool:
+def anywhere(access: HostAccess) -> bool:
     """Whether the ranks go to the nodes of a job that is not there yet, in Slurm's order."""
-    return not reach.doors
+    return not access.hosts
 
 
 def ranks_per_node(launch: PlannedLaunch) -> int:
     return len(launch.nodes) // len(set(launch.nodes))
 
 
-def hydra_by_slurm(reach: Reach) -> dict[str, str]:
+def hydra_by_slurm(access: HostAccess) -> dict[str, str]:
     """What Hydra's proxies need that srun starts: ranks are Hydra's, so no PMI of Slurm's.
 
     A site's default of ``pmix`` would leave variables by which MPICH 5 finds two PMIs and ends.
     """
-    return {"SLURM_MPI_TYPE": "none"} if reach.launcher == "slurm" else {}
+    return {"SLURM_MPI_TYPE": "none"} if access.launcher == "slurm" else {}
 
 
-def in_slurms_order(launch: PlannedLaunch, reach: Reach) -> tuple[str, ...]:
+def in_slurms_order(launch: PlannedLaunch, access: HostAccess) -> tuple[str, ...]:
     """The launch's nodes for a launcher that srun starts on them, and that takes srun's order.
 
     Raises:
         CannotRun: the ranks are wanted in another order.
     """
     names = tuple(dict.fromkeys(launch.nodes))
-    if names != tuple(node for node in reach.nodes if node in names):
+    if names != tuple(node for node in access.nodes if node in names):
         raise CannotRun(
             f"this MPI's launcher starts ranks in Slurm's order of nodes, not as"
             f" {', '.join(names)}: leave --place out, or let srun start them (--launcher srun)"

@@ -8,10 +8,10 @@ import pytest
 from fabricgauge.model.command import Command
 from fabricgauge.model.engine import Engine, Mpi
 from fabricgauge.model.errors import CannotRun
+from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.model.plan import PlannedLaunch
-from fabricgauge.model.reach import Door, Reach
 from fabricgauge.run.launchers import local, slurm, ssh
-from fabricgauge.run.stacks.table import STACKS, command
+from fabricgauge.run.mpi_impls.table import MPI_IMPLS, command
 
 MPIS = {
     "mpich": Mpi("mpich", "5.0.2", Path("/m/bin/mpicxx"), Path("/m/bin/mpiexec")),
@@ -21,17 +21,17 @@ MPIS = {
 }
 ALLOCATION = slurm.Allocation("7", ("c1", "c2", "c3"))
 REACHES = {
-    "lab": Reach(
+    "lab": HostAccess(
         "lab",
-        (Door("c1", ("in", "c1")), Door("c2", ("in", "c2"))),
+        (Host("c1", ("in", "c1")), Host("c2", ("in", "c2"))),
         ("in", "head"),
         "/l/agent",
         True,
     ),
-    "ssh": ssh.reach(("c1", "c2"), ("-p", "2222")),
-    "local": local.reach(("here",)),
-    "slurm": slurm.reach(ALLOCATION, ("c1", "c2"), "slurm"),
-    "srun": slurm.reach(ALLOCATION, ("c1", "c2"), "srun"),
+    "ssh": ssh.access(("c1", "c2"), ("-p", "2222")),
+    "local": local.access(("here",)),
+    "slurm": slurm.access(ALLOCATION, ("c1", "c2"), "slurm"),
+    "srun": slurm.access(ALLOCATION, ("c1", "c2"), "srun"),
 }
 SRUN = "srun --mpi={} --nodes=2 --ntasks=2 --distribution=arbitrary --nodelist={} --cpu-bind=cores"
 SRUN_ENDS = "--input=0 --kill-on-bad-exit=1 ENGINE"
@@ -101,8 +101,8 @@ EXPECTED = {
 }  # fmt: skip
 
 
-def built(stack: str, launcher: str, launch: str) -> Command:
-    mpi = MPIS[stack]
+def built(mpi_impl: str, launcher: str, launch: str) -> Command:
+    mpi = MPIS[mpi_impl]
     engine = Engine(Path("/e ngine/$x"), mpi, "id", (), "g++")
     return command(engine, mpi, LAUNCHES[launch], REACHES[launcher], ("--check-data",))
 
@@ -115,9 +115,9 @@ def words(text: str, mpi: Mpi, launch: str) -> tuple[str, ...]:
     """
     outside = text.replace("]", "[").split("[")
     split = [part.split() if number % 2 == 0 else [part] for number, part in enumerate(outside)]
-    stack = STACKS[mpi.kind]
-    unset = [word for k in stack.contrary for word in ("-u", k) if launch != "free"]
-    engine = ("env", *unset, *(f"{k}={v}" for k, v in stack.tells.items()), "/e ngine/$x")
+    mpi_impl = MPI_IMPLS[mpi.kind]
+    unset = [word for k in mpi_impl.contrary for word in ("-u", k) if launch != "free"]
+    engine = ("env", *unset, *(f"{k}={v}" for k, v in mpi_impl.tells.items()), "/e ngine/$x")
     found = ((*engine,) if word == "ENGINE" else (word,) for part in split for word in part)
     return tuple(word for each in found for word in each)
 
@@ -145,8 +145,8 @@ def test_hydra_hands_the_ssh_options_on() -> None:
 
 
 def test_open_mpi_may_run_as_root_of_a_lab() -> None:
-    for stack in ("openmpi4", "openmpi5"):
-        env = built(stack, "lab", "pinned").env
+    for mpi_impl in ("openmpi4", "openmpi5"):
+        env = built(mpi_impl, "lab", "pinned").env
         assert env == {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
@@ -165,9 +165,9 @@ def test_ranks_of_srun_are_pinned_by_variables_alone() -> None:
 
 def test_what_contradicts_the_network_is_unset_unless_it_is_asked_for() -> None:
     asked = (("I_MPI_OFI_PROVIDER", "tcp"),)
-    reach = msgspec.structs.replace(REACHES["lab"], variables=asked)
+    access = msgspec.structs.replace(REACHES["lab"], variables=asked)
     engine = Engine(Path("/engine"), MPIS["intelmpi"], "id", (), "g++")
-    argv = command(engine, engine.mpi, LAUNCHES["pinned"], reach, ()).argv
+    argv = command(engine, engine.mpi, LAUNCHES["pinned"], access, ()).argv
     assert "I_MPI_OFI_PROVIDER=tcp" in argv
     assert "-u" not in argv
     usual = built("intelmpi", "lab", "pinned").argv
@@ -175,33 +175,33 @@ def test_what_contradicts_the_network_is_unset_unless_it_is_asked_for() -> None:
 
 
 def test_hydras_proxies_are_started_without_slurms_own_pmi() -> None:
-    for stack in ("mpich", "intelmpi"):
-        assert built(stack, "slurm", "free").env["SLURM_MPI_TYPE"] == "none"
-        assert "SLURM_MPI_TYPE" not in built(stack, "srun", "free").env
+    for mpi_impl in ("mpich", "intelmpi"):
+        assert built(mpi_impl, "slurm", "free").env["SLURM_MPI_TYPE"] == "none"
+        assert "SLURM_MPI_TYPE" not in built(mpi_impl, "srun", "free").env
 
 
-@pytest.mark.parametrize("stack", ["mpich", "intelmpi"])
-def test_hydra_by_slurm_refuses_an_order_that_it_would_not_keep(stack: str) -> None:
+@pytest.mark.parametrize("mpi_impl", ["mpich", "intelmpi"])
+def test_hydra_by_slurm_refuses_an_order_that_it_would_not_keep(mpi_impl: str) -> None:
     with pytest.raises(CannotRun, match="--launcher srun"):
-        built(stack, "slurm", "back")
+        built(mpi_impl, "slurm", "back")
 
 
-@pytest.mark.parametrize("stack", MPIS)
+@pytest.mark.parametrize("mpi_impl", MPIS)
 @pytest.mark.parametrize("launcher", [one for one in REACHES if one != "srun"])
 @pytest.mark.parametrize("launch", [one for one in LAUNCHES if one != "back"])
 def test_every_launch_has_a_rank_per_node_entry_and_the_engine_as_one_word(
-    stack: str, launcher: str, launch: str
+    mpi_impl: str, launcher: str, launch: str
 ) -> None:
-    argv = built(stack, launcher, launch).argv
+    argv = built(mpi_impl, launcher, launch).argv
     assert argv[argv.index("-n") + 1] == "2"
     assert argv.count("/e ngine/$x") == 1
     assert argv[-1] == "--check-data"
 
 
 def test_ranks_that_share_a_node_are_never_bound_to_one_core() -> None:
-    for stack in ("mpich", "openmpi4", "openmpi5"):
+    for mpi_impl in ("mpich", "openmpi4", "openmpi5"):
         for launch in ("loopback", "onenode"):
-            argv = built(stack, "ssh", launch).argv
+            argv = built(mpi_impl, "ssh", launch).argv
             at = next(k for k, word in enumerate(argv) if word.endswith("-bind-to"))
             assert argv[at + 1] == "none"
 
@@ -209,6 +209,6 @@ def test_ranks_that_share_a_node_are_never_bound_to_one_core() -> None:
 def test_an_mpi_without_a_module_says_which_have_one() -> None:
     mpi = Mpi("cray", "8.1", Path("/i/mpiicpc"), Path("/i/mpiexec"))  # type: ignore[arg-type]
     engine = Engine(Path("/e"), mpi, "id", (), "icpc")
-    assert "cray" not in STACKS
+    assert "cray" not in MPI_IMPLS
     with pytest.raises(CannotRun, match="known are intelmpi, mpich, openmpi"):
         command(engine, mpi, LAUNCHES["free"], REACHES["local"], ())

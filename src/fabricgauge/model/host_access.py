@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 
-class Door(msgspec.Struct, frozen=True):
+class Host(msgspec.Struct, frozen=True):
     """What to put in front of an argv list so that it runs on one node.
 
     ``remote_shell`` says that the far side joins the words and hands them to a
@@ -24,20 +24,20 @@ class Door(msgspec.Struct, frozen=True):
         return [*self.prefix, *argv]
 
 
-class Reach(msgspec.Struct, frozen=True):
-    """All doors of one launcher.
+class HostAccess(msgspec.Struct, frozen=True):
+    """All hosts of one launcher, and how the head gets to them.
 
     ``head_prefix`` goes before a command that runs where ``mpiexec`` is started
     (empty: on this machine). ``agent`` is the argv of a program that is called
     as ssh is, ``AGENT [options] HOST COMMAND…``; None leaves the MPI's own default.
     ``agent_options`` are words to be given to it before the host.
     ``virtual`` marks nodes that share one kernel: their figures describe the lab. ``bind`` is
-    ``core`` or ``none`` where somebody said to what ranks are bound. ``variables`` are set for the
+    ``core`` or ``none`` where the user said to what ranks are bound. ``variables`` are set for the
     ranks before anything else, whatever the launcher hands on.
     """
 
     launcher: str
-    doors: tuple[Door, ...]
+    hosts: tuple[Host, ...] = msgspec.field(name="doors")  # the name in stored journals
     head_prefix: tuple[str, ...] = ()
     agent: str | None = None
     virtual: bool = False
@@ -47,4 +47,4 @@ class Reach(msgspec.Struct, frozen=True):
 
     @property
     def nodes(self) -> tuple[str, ...]:
-        return tuple(door.node for door in self.doors)
+        return tuple(host.node for host in self.hosts)

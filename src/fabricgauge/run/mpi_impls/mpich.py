@@ -6,11 +6,11 @@ fi_tcp(7) (libfabric).
 
 from fabricgauge.model.command import Command
 from fabricgauge.model.engine import Mpi
+from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.plan import PlannedLaunch
-from fabricgauge.model.reach import Reach
-from fabricgauge.run.stacks import ucx
-from fabricgauge.run.stacks.interface import (
-    Stack,
+from fabricgauge.run.mpi_impls import ucx
+from fabricgauge.run.mpi_impls.interface import (
+    MpiImplementation,
     anywhere,
     has_own_cores,
     hosts,
@@ -37,34 +37,36 @@ OVER_LOOPBACK = {
 INTERFACE_VARIABLES = ("UCX_NET_DEVICES", "FI_TCP_IFACE")
 
 
-def command(mpi: Mpi, launch: PlannedLaunch, reach: Reach, program: tuple[str, ...]) -> Command:
+def command(
+    mpi: Mpi, launch: PlannedLaunch, access: HostAccess, program: tuple[str, ...]
+) -> Command:
     """``mpiexec`` with one rank per entry of ``launch.nodes``, in that order."""
     argv = (
-        *reach.head_prefix,
+        *access.head_prefix,
         str(mpi.mpiexec),
-        *_launcher(reach, launch),
+        *_launcher(access, launch),
         "-n", str(len(launch.nodes)),
-        "-bind-to", "core" if has_own_cores(launch, reach) else "none",
+        "-bind-to", "core" if has_own_cores(launch, access) else "none",
         *program,
     )  # fmt: skip
-    extra = {"HYDRA_LAUNCHER_EXTRA_ARGS": " ".join(reach.agent_options)}
-    told = {**hydra_by_slurm(reach), **(extra if reach.agent_options else {})}
-    return Command(argv, {**_transport(launch, reach, mpi), **told})
+    extra = {"HYDRA_LAUNCHER_EXTRA_ARGS": " ".join(access.agent_options)}
+    told = {**hydra_by_slurm(access), **(extra if access.agent_options else {})}
+    return Command(argv, {**_transport(launch, access, mpi), **told})
 
 
-def _launcher(reach: Reach, launch: PlannedLaunch) -> tuple[str, ...]:
-    if reach.launcher == "local":
+def _launcher(access: HostAccess, launch: PlannedLaunch) -> tuple[str, ...]:
+    if access.launcher == "local":
         return ("-launcher", "fork")
-    if anywhere(reach):
+    if anywhere(access):
         return ("-launcher", "slurm", "-ppn", str(ranks_per_node(launch)))
-    if reach.launcher == "slurm":
-        in_slurms_order(launch, reach)
+    if access.launcher == "slurm":
+        in_slurms_order(launch, access)
         return ("-launcher", "slurm", "-hosts", hosts(launch))
-    agent = ("-launcher-exec", reach.agent) if reach.agent and reach.agent != "ssh" else ()
+    agent = ("-launcher-exec", access.agent) if access.agent and access.agent != "ssh" else ()
     return ("-launcher", "ssh", *agent, "-hosts", hosts(launch))
 
 
-def _transport(launch: PlannedLaunch, _reach: Reach, _mpi: Mpi) -> dict[str, str]:
+def _transport(launch: PlannedLaunch, _access: HostAccess, _mpi: Mpi) -> dict[str, str]:
     """Hydra hands its whole environment on to every rank, and so does srun."""
     if is_loopback(launch):
         return dict(OVER_LOOPBACK)
@@ -72,4 +74,4 @@ def _transport(launch: PlannedLaunch, _reach: Reach, _mpi: Mpi) -> dict[str, str
 
 
 #: Built with OFI it says nothing short: then the libraries that were loaded are all that is known.
-STACK = Stack(command, _transport, "pmi2", INTERFACE_VARIABLES, ucx.TELLS, ucx.ways)
+MPI_IMPL = MpiImplementation(command, _transport, "pmi2", INTERFACE_VARIABLES, ucx.TELLS, ucx.ways)

@@ -13,7 +13,7 @@ from fabricgauge.discover.interface import discover
 from fabricgauge.judge.thresholds import Thresholds
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.fabric import DeclaredNetwork, Fabric
-from fabricgauge.model.reach import Reach
+from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.topology import Topology
 from fabricgauge.sim.interface import Simulation, simulated_fabric
 from fabricgauge.store.run_directory import RunDirectory
@@ -31,7 +31,7 @@ TELLING_VARIABLES = (
 FIRST = "discover"
 
 
-class Site(msgspec.Struct, frozen=True):
+class Target(msgspec.Struct, frozen=True):
     """Where to measure and with what.
 
     ``networks`` are names or subnets to measure, empty for all that join the nodes;
@@ -41,7 +41,7 @@ class Site(msgspec.Struct, frozen=True):
     ``simulation`` is the simulated cluster that stands for the nodes, if one does.
     """
 
-    reach: Reach
+    access: HostAccess
     engine: Engine | None
     declared: tuple[DeclaredNetwork, ...]
     networks: tuple[str, ...]
@@ -54,12 +54,12 @@ class Site(msgspec.Struct, frozen=True):
     simulation: Simulation | None = None
 
 
-def about(site: Site) -> About:
+def about(target: Target) -> About:
     told = {k: v for k, v in os.environ.items() if k.startswith(TELLING_VARIABLES)}
     environment = {
         "fabricgauge": __version__,
-        **_measured_with(site),
-        "launcher": site.reach.launcher,
+        **_measured_with(target),
+        "launcher": target.access.launcher,
         "head": platform.node(),
         "head kernel": platform.release(),
         "python": platform.python_version(),
@@ -67,20 +67,20 @@ def about(site: Site) -> About:
         **dict(sorted(told.items())),
     }
     now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return About(now, site.command, environment, site.asked)
+    return About(now, target.command, environment, target.asked)
 
 
-def _measured_with(site: Site) -> dict[str, str]:
-    if site.engine is None:
-        return dict(sorted(site.programs.items()))
-    simulated = {} if site.simulation is None else {"simulated": _described(site.simulation)}
+def _measured_with(target: Target) -> dict[str, str]:
+    if target.engine is None:
+        return dict(sorted(target.programs.items()))
+    simulated = {} if target.simulation is None else {"simulated": _described(target.simulation)}
     return {
         **simulated,
-        "engine": str(site.engine.path),
-        "engine identity": site.engine.identity,
-        "engine compiler": f"{site.engine.compiler} {' '.join(site.engine.flags)}",
-        "MPI compiler wrapper": str(site.engine.mpi.mpicxx),
-        "MPI": f"{site.engine.mpi.kind} {site.engine.mpi.version}",
+        "engine": str(target.engine.path),
+        "engine identity": target.engine.identity,
+        "engine compiler": f"{target.engine.compiler} {' '.join(target.engine.flags)}",
+        "MPI compiler wrapper": str(target.engine.mpi.mpicxx),
+        "MPI": f"{target.engine.mpi.kind} {target.engine.mpi.version}",
     }
 
 
@@ -92,21 +92,21 @@ def _described(simulation: Simulation) -> str:
     )
 
 
-def discovered(site: Site, directory: RunDirectory, progress: Progress, folder: str) -> Fabric:
+def discovered(target: Target, directory: RunDirectory, progress: Progress, folder: str) -> Fabric:
     """What the nodes are now; their raw answers are kept in ``raw/<folder>``."""
-    if site.simulation is not None:
-        found = simulated_fabric(site.simulation.platform)
-        here = set(site.reach.nodes)
+    if target.simulation is not None:
+        found = simulated_fabric(target.simulation.platform)
+        here = set(target.access.nodes)
         chosen = tuple(node for node in found.nodes if node.name in here)
         return msgspec.structs.replace(found, nodes=chosen, simulated=True)
-    nodes = site.reach.nodes
+    nodes = target.access.nodes
     told = ", ".join(nodes) if len(nodes) <= 8 else f"{len(nodes):,} nodes"
     progress.stage(f"discovering {told}")
 
     def keep(node: str, raw: str) -> None:
         directory.keep_raw(folder, node, raw)
 
-    fabric = discover(site.reach, site.declared, keep=keep)
+    fabric = discover(target.access, target.declared, keep=keep)
     if folder == FIRST:
         note_preflight(directory, fabric, progress)
     return fabric

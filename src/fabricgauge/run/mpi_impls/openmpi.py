@@ -9,12 +9,12 @@ from pathlib import PurePosixPath
 
 from fabricgauge.model.command import Command
 from fabricgauge.model.engine import Mpi
+from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.plan import PlannedLaunch
-from fabricgauge.model.reach import Reach
 from fabricgauge.process import MARKER
-from fabricgauge.run.stacks import ucx
-from fabricgauge.run.stacks.interface import (
-    Stack,
+from fabricgauge.run.mpi_impls import ucx
+from fabricgauge.run.mpi_impls.interface import (
+    MpiImplementation,
     anywhere,
     has_own_cores,
     hosts,
@@ -27,30 +27,32 @@ from fabricgauge.run.stacks.interface import (
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
-def command(mpi: Mpi, launch: PlannedLaunch, reach: Reach, program: tuple[str, ...]) -> Command:
+def command(
+    mpi: Mpi, launch: PlannedLaunch, access: HostAccess, program: tuple[str, ...]
+) -> Command:
     """``mpiexec`` with one rank per entry of ``launch.nodes``, in that order."""
     old = is_version_4(mpi)
     argv = (
-        *reach.head_prefix,
+        *access.head_prefix,
         str(mpi.mpiexec),
         *_prefix(mpi),
-        *_launcher(reach, launch, old),
+        *_launcher(access, launch, old),
         "-n", str(len(launch.nodes)),
-        "--bind-to", "core" if has_own_cores(launch, reach) else "none",
+        "--bind-to", "core" if has_own_cores(launch, access) else "none",
         "-x", MARKER,
         *(word for pair in _parameters(launch, old).items() for word in ("--mca", *pair)),
-        *(("--mca", "mpi_yield_when_idle", "1") if shares_processors(launch, reach) else ()),
+        *(("--mca", "mpi_yield_when_idle", "1") if shares_processors(launch, access) else ()),
         *program,
     )  # fmt: skip
     return Command(argv, dict(AS_ROOT))
 
 
-def shares_processors(launch: PlannedLaunch, reach: Reach) -> bool:
+def shares_processors(launch: PlannedLaunch, access: HostAccess) -> bool:
     """Whether ranks of a virtual cluster are more than this machine's processors.
 
     The launcher counts nodes and cannot see it: ranks that wait would keep others from running.
     """
-    return reach.virtual and len(launch.nodes) > (os.cpu_count() or 1)
+    return access.virtual and len(launch.nodes) > (os.cpu_count() or 1)
 
 
 def is_version_4(mpi: Mpi) -> bool:
@@ -64,15 +66,15 @@ def _prefix(mpi: Mpi) -> tuple[str, ...]:
     return () if str(home) in ("/usr", "/", ".") else ("--prefix", str(home))
 
 
-def _launcher(reach: Reach, launch: PlannedLaunch, old: bool) -> tuple[str, ...]:
-    if reach.launcher == "local":
+def _launcher(access: HostAccess, launch: PlannedLaunch, old: bool) -> tuple[str, ...]:
+    if access.launcher == "local":
         return ("--oversubscribe",) if old else ("--map-by", ":OVERSUBSCRIBE")
-    if reach.launcher == "slurm":
+    if access.launcher == "slurm":
         slurm = ("--mca" if old else "--prtemca", "plm", "slurm")
-        if anywhere(reach):
+        if anywhere(access):
             return (*slurm, "--map-by", f"ppr:{ranks_per_node(launch)}:node")
         return (*slurm, "--host", hosts(launch), "--map-by", "slot")
-    agent = " ".join((reach.agent or "ssh", *reach.agent_options))
+    agent = " ".join((access.agent or "ssh", *access.agent_options))
     if old:
         way = ("--mca", "plm", "rsh", "--mca", "plm_rsh_agent", agent)
     else:
@@ -98,7 +100,7 @@ def _btl(names: str, include: str) -> dict[str, str]:
     return {"pml": "ob1", "btl": names, "btl_tcp_if_include": include}
 
 
-def _transport(launch: PlannedLaunch, _reach: Reach, mpi: Mpi) -> dict[str, str]:
+def _transport(launch: PlannedLaunch, _access: HostAccess, mpi: Mpi) -> dict[str, str]:
     chosen = _parameters(launch, is_version_4(mpi))
     return {f"OMPI_MCA_{name}": value for name, value in chosen.items()}
 
@@ -118,4 +120,6 @@ def _ways(line: str) -> tuple[str, ...]:
 #: ob1 has no TCP where both are set, include and exclude.
 CONTRARY = ("OMPI_MCA_btl_tcp_if_exclude",)
 TELLS = {"OMPI_MCA_btl_base_verbose": "10", **ucx.TELLS}
-STACK = Stack(command, _transport, "pmix", contrary=CONTRARY, tells=TELLS, ways=_ways)
+MPI_IMPL = MpiImplementation(
+    command, _transport, "pmix", contrary=CONTRARY, tells=TELLS, ways=_ways
+)

@@ -8,52 +8,61 @@ import msgspec
 from fabricgauge.model.command import Command
 from fabricgauge.model.engine import Engine, Mpi
 from fabricgauge.model.errors import CannotRun
+from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.plan import PlannedLaunch
-from fabricgauge.model.reach import Reach
-from fabricgauge.run.stacks import intelmpi, mpich, openmpi, srun
-from fabricgauge.run.stacks.interface import Stack, is_pinned
+from fabricgauge.run.mpi_impls import intelmpi, mpich, openmpi, srun
+from fabricgauge.run.mpi_impls.interface import MpiImplementation, is_pinned
 
 #: Each rank says some ten lines: thousands would fill logs.
 MOST_TELLING = 16
 
-STACKS: dict[str, Stack] = {
-    "mpich": mpich.STACK,
-    "openmpi": openmpi.STACK,
-    "intelmpi": intelmpi.STACK,
+MPI_IMPLS: dict[str, MpiImplementation] = {
+    "mpich": mpich.MPI_IMPL,
+    "openmpi": openmpi.MPI_IMPL,
+    "intelmpi": intelmpi.MPI_IMPL,
 }
 
 
-def stack_of(mpi: Mpi) -> Stack:
+def mpi_impl_of(mpi: Mpi) -> MpiImplementation:
     """The module that knows this MPI.
 
     Raises:
         CannotRun: none does.
     """
-    stack = STACKS.get(mpi.kind)
-    if stack is None:
+    mpi_impl = MPI_IMPLS.get(mpi.kind)
+    if mpi_impl is None:
         raise CannotRun(
             f"the MPI at {mpi.mpiexec} is {mpi.kind!r}, which cannot be started; "
-            f"known are {', '.join(sorted(STACKS))}: build the engine with one of them"
+            f"known are {', '.join(sorted(MPI_IMPLS))}: build the engine with one of them"
         )
-    return stack
+    return mpi_impl
 
 
 def command(
-    engine: Engine, mpi: Mpi, launch: PlannedLaunch, reach: Reach, engine_options: tuple[str, ...]
+    engine: Engine,
+    mpi: Mpi,
+    launch: PlannedLaunch,
+    access: HostAccess,
+    engine_options: tuple[str, ...],
 ) -> Command:
     """The command that starts ``launch`` of the engine with the MPI that it was built with.
 
     Raises:
         CannotRun: no module knows this MPI.
     """
-    stack = stack_of(mpi)
-    told = {**_telling(stack, launch), **dict(reach.variables)}
-    without = [name for name in _contrary(stack, launch) if name not in told]
-    program = (*_variables(told, without), str(engine.path), *_pin(stack, launch), *engine_options)
-    if reach.launcher == "srun":
-        return _beside_steps(srun.command(stack, mpi, launch, reach, program))
-    made = stack.command(mpi, launch, reach, program)
-    return _beside_steps(made) if reach.launcher == "slurm" else made
+    mpi_impl = mpi_impl_of(mpi)
+    told = {**_telling(mpi_impl, launch), **dict(access.variables)}
+    without = [name for name in _contrary(mpi_impl, launch) if name not in told]
+    program = (
+        *_variables(told, without),
+        str(engine.path),
+        *_pin(mpi_impl, launch),
+        *engine_options,
+    )
+    if access.launcher == "srun":
+        return _beside_steps(srun.command(mpi_impl, mpi, launch, access, program))
+    made = mpi_impl.command(mpi, launch, access, program)
+    return _beside_steps(made) if access.launcher == "slurm" else made
 
 
 def _beside_steps(made: Command) -> Command:
@@ -63,15 +72,15 @@ def _beside_steps(made: Command) -> Command:
     return msgspec.structs.replace(made, env={**made.env, "SLURM_OVERLAP": "1"})
 
 
-def _contrary(stack: Stack, launch: PlannedLaunch) -> tuple[str, ...]:
-    return stack.contrary if launch.network is not None else ()
+def _contrary(mpi_impl: MpiImplementation, launch: PlannedLaunch) -> tuple[str, ...]:
+    return mpi_impl.contrary if launch.network is not None else ()
 
 
-def _telling(stack: Stack, launch: PlannedLaunch) -> dict[str, str]:
+def _telling(mpi_impl: MpiImplementation, launch: PlannedLaunch) -> dict[str, str]:
     """What makes the MPI say what it uses, unless somebody has set that, or ranks are many."""
     if len(launch.nodes) > MOST_TELLING:
         return {}
-    return {name: value for name, value in stack.tells.items() if name not in os.environ}
+    return {name: value for name, value in mpi_impl.tells.items() if name not in os.environ}
 
 
 def _variables(variables: Mapping[str, str], without: Sequence[str]) -> tuple[str, ...]:
@@ -81,9 +90,9 @@ def _variables(variables: Mapping[str, str], without: Sequence[str]) -> tuple[st
     return ("env", *words) if words else ()
 
 
-def _pin(stack: Stack, launch: PlannedLaunch) -> tuple[str, ...]:
+def _pin(mpi_impl: MpiImplementation, launch: PlannedLaunch) -> tuple[str, ...]:
     """Words that make the engine find its interface, and name it to the MPI's variables."""
     if not is_pinned(launch) or launch.subnet is None:
         return ()
-    names = [word for name in stack.interface_variables for word in ("--interface-env", name)]
+    names = [word for name in mpi_impl.interface_variables for word in ("--interface-env", name)]
     return ("--pin", launch.subnet, *names)

@@ -10,10 +10,10 @@ from ctypes.util import find_library
 
 from fabricgauge.model.command import Command
 from fabricgauge.model.engine import Mpi
+from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.plan import PlannedLaunch
-from fabricgauge.model.reach import Reach
-from fabricgauge.run.stacks.interface import (
-    Stack,
+from fabricgauge.run.mpi_impls.interface import (
+    MpiImplementation,
     anywhere,
     has_own_cores,
     hydra_by_slurm,
@@ -24,31 +24,33 @@ from fabricgauge.run.stacks.interface import (
 )
 
 
-def command(mpi: Mpi, launch: PlannedLaunch, reach: Reach, program: tuple[str, ...]) -> Command:
+def command(
+    mpi: Mpi, launch: PlannedLaunch, access: HostAccess, program: tuple[str, ...]
+) -> Command:
     """``mpiexec.hydra`` with one rank per entry of ``launch.nodes``, in that order."""
     argv = (
-        *reach.head_prefix,
+        *access.head_prefix,
         str(mpi.mpiexec),
-        *_launcher(reach, launch),
+        *_launcher(access, launch),
         "-n", str(len(launch.nodes)),
         *program,
     )  # fmt: skip
-    extra = {"I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS": " ".join(reach.agent_options)}
-    told = extra if reach.agent_options else {}
+    extra = {"I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS": " ".join(access.agent_options)}
+    told = extra if access.agent_options else {}
     return Command(
-        argv, {**mpi.env, **_transport(launch, reach, mpi), **hydra_by_slurm(reach), **told}
+        argv, {**mpi.env, **_transport(launch, access, mpi), **hydra_by_slurm(access), **told}
     )
 
 
-def _launcher(reach: Reach, launch: PlannedLaunch) -> tuple[str, ...]:
-    if reach.launcher == "local":
+def _launcher(access: HostAccess, launch: PlannedLaunch) -> tuple[str, ...]:
+    if access.launcher == "local":
         return ("-launcher", "fork")
-    if anywhere(reach):
+    if anywhere(access):
         return ("-launcher", "slurm", "-ppn", str(ranks_per_node(launch)))
-    if reach.launcher == "slurm":
-        in_slurms_order(launch, reach)
+    if access.launcher == "slurm":
+        in_slurms_order(launch, access)
         return ("-launcher", "slurm", *_hosts(launch))
-    agent = ("-launcher-exec", reach.agent) if reach.agent and reach.agent != "ssh" else ()
+    agent = ("-launcher-exec", access.agent) if access.agent and access.agent != "ssh" else ()
     return ("-launcher", "ssh", *agent, *_hosts(launch))
 
 
@@ -61,9 +63,9 @@ def _hosts(launch: PlannedLaunch) -> tuple[str, ...]:
     return ("-hosts", ",".join(names), "-ppn", str(ranks_per_node(launch)))
 
 
-def _transport(launch: PlannedLaunch, reach: Reach, _mpi: Mpi) -> dict[str, str]:
-    chosen = {} if has_own_cores(launch, reach) else {"I_MPI_PIN": "0"}
-    if reach.launcher == "srun":
+def _transport(launch: PlannedLaunch, access: HostAccess, _mpi: Mpi) -> dict[str, str]:
+    chosen = {} if has_own_cores(launch, access) else {"I_MPI_PIN": "0"}
+    if access.launcher == "srun":
         chosen |= _slurms_pmi()
     if is_loopback(launch):
         return {**chosen, "I_MPI_FABRICS": "ofi", "FI_PROVIDER": "tcp", "FI_TCP_IFACE": "lo"}
@@ -89,7 +91,7 @@ def _ways(line: str) -> tuple[str, ...]:
 
 #: It is heeded before FI_PROVIDER, and MPI_Init fails where they disagree.
 CONTRARY = ("I_MPI_OFI_PROVIDER",)
-STACK = Stack(
+MPI_IMPL = MpiImplementation(
     command, _transport, "pmi2", ("FI_TCP_IFACE",),
     contrary=CONTRARY, tells={"I_MPI_DEBUG": "2"}, ways=_ways,
 )  # fmt: skip

@@ -6,17 +6,17 @@ from pathlib import Path
 from fabricgauge.lab.spec import HEAD
 from fabricgauge.lab.state import LabState
 from fabricgauge.model.fabric import DeclaredNetwork
-from fabricgauge.model.reach import Door, Reach
+from fabricgauge.model.host_access import Host, HostAccess
 
 
-def reach(state: LabState) -> Reach:
-    """Doors to all nodes but the head, where ``mpiexec`` is started.
+def access(state: LabState) -> HostAccess:
+    """All nodes but the head, where ``mpiexec`` is started.
 
-    A door checks the node's holder process each time and keeps the working directory.
+    Each command checks the node's holder process each time and keeps the working directory.
     """
-    return Reach(
+    return HostAccess(
         launcher="lab",
-        doors=tuple(Door(node.name, entry(state, node.name)) for node in state.nodes if node.index),
+        hosts=tuple(Host(node.name, entry(state, node.name)) for node in state.nodes if node.index),
         head_prefix=entry(state, HEAD),
         agent=str(Path(state.directory) / "agent"),
         virtual=True,
