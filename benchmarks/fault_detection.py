@@ -23,10 +23,10 @@ from benchmarks.planted import (
 from benchmarks.tables import heading
 
 from fabricgauge.app.pairs import second_look
+from fabricgauge.localise.confirm import settled_all
+from fabricgauge.localise.detect import analyse
 from fabricgauge.model.pairs import PairAnalysis
 from fabricgauge.plan.suspects import Again
-from fabricgauge.stats.pairs.analysis import analyse
-from fabricgauge.stats.pairs.settled import settled_all
 
 NODES = (32, 128)
 #: Passes over all pairs, and how many passes a second look at one pair is worth.

@@ -7,6 +7,9 @@ import msgspec
 from tests.judge import planted
 
 from fabricgauge.judge.judging import judge
+from fabricgauge.localise.confirm import settled_all
+from fabricgauge.localise.detect import analyse_all
+from fabricgauge.localise.matrices import matrices
 from fabricgauge.model.fabric import Address, Fabric, Member, Network
 from fabricgauge.model.measurement import Measurement, Placement
 from fabricgauge.model.pairs import FabricResult
@@ -14,9 +17,6 @@ from fabricgauge.model.run import Ended, Launch, Run
 from fabricgauge.model.together import Round
 from fabricgauge.model.topology import Topology
 from fabricgauge.model.verdict import Verdict
-from fabricgauge.stats.pairs.analysis import analyse_all
-from fabricgauge.stats.pairs.matrices import matrices
-from fabricgauge.stats.pairs.settled import settled_all
 from fabricgauge.stats.series import series_of
 
 MIB = 1 << 20

@@ -5,6 +5,9 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from fabricgauge.ceiling.technologies import ceilings
+from fabricgauge.localise.confirm import settled_all
+from fabricgauge.localise.detect import analyse_all
+from fabricgauge.localise.matrices import matrices
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Network
 from fabricgauge.model.pairs import FabricResult, Finding, PairAnalysis, Suspect
@@ -13,9 +16,6 @@ from fabricgauge.model.run import Run
 from fabricgauge.model.topology import Topology
 from fabricgauge.plan.plan import ASSUMED_PAYLOAD_BYTES_PER_S
 from fabricgauge.plan.suspects import Again, again
-from fabricgauge.stats.pairs.analysis import analyse_all
-from fabricgauge.stats.pairs.matrices import matrices
-from fabricgauge.stats.pairs.settled import settled_all
 from fabricgauge.stats.series import Series, series_of
 
 

@@ -9,10 +9,9 @@ from fabricgauge.judge.host_case import HostCase
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.streams import Stream
 from fabricgauge.judge.subject import Subject
+from fabricgauge.localise.confirm import Again, again, doubted, series_of_sides
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.pairs import Finding, PairAnalysis
-from fabricgauge.stats.pairs.again import Again, again, series_of_sides
-from fabricgauge.stats.pairs.doubted import doubted
 
 
 class SecondLook(msgspec.Struct, frozen=True):

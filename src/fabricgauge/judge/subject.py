@@ -5,6 +5,7 @@ from functools import cached_property
 
 import msgspec
 
+from fabricgauge.localise.typical import typical_series
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.fabric import Network
@@ -13,7 +14,6 @@ from fabricgauge.model.pairs import NO_PAIRS, FabricResult, PairAnalysis
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.suite import SuiteCurve
-from fabricgauge.stats.pairs.typical import typical_series
 from fabricgauge.stats.series import Series, series_of
 
 #: Name of what was measured without pinning MPI to a network.

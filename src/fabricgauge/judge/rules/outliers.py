@@ -8,10 +8,10 @@ from fabricgauge.judge.interface import Context
 from fabricgauge.judge.second_look import SecondLook, second_look
 from fabricgauge.judge.streams import Stream
 from fabricgauge.judge.subject import Subject
+from fabricgauge.localise.confirm import nodes_of
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.pairs import LEAST_EFFECT, Finding, PairAnalysis, Suspect, called
 from fabricgauge.model.verdict import Figure, Outcome, Verdict
-from fabricgauge.stats.pairs.doubted import nodes_of
 
 ID = "outliers"
 TITLE = "No node, direction, link or group is slower than its peers"

@@ -1,0 +1,223 @@
+"""Distinct levels of a matrix, and the groups that they show: nodes close to each other."""
+
+import re
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fabricgauge.localise.groups import FROM_DATA
+from fabricgauge.localise.noise import noise
+from fabricgauge.localise.slowness import F32, F64, Slowness, levels, slowness, spans
+from fabricgauge.model.pairs import PairMatrix, Spectrum
+from fabricgauge.model.topology import Group, Topology
+
+_BINS = 256
+
+#: A level holds at least this share of the pairs, and the dip to the next is half its height.
+_SHARE, _DIP = 0.01, 0.5
+
+#: Values that differ by less are one: nothing is measured to so many digits.
+_EQUAL = 1e-9
+
+#: A kernel this many standard deviations of the noise wide smooths the counts.
+_WIDTH = 0.6
+
+
+def spectrum(values: F64, noise: float, *, twice: bool) -> Spectrum:
+    """Of the measured pairs; ``twice`` says that each stands in the matrix twice.
+
+    Bins are equally wide in the logarithm where the slowest is more than four times the least.
+    ``noise`` is the relative standard deviation within a level.
+    """
+    low, high = _range(values)
+    if high - low <= _EQUAL * high:
+        return Spectrum((low, high), (_count(values),), (low,)) if low > 0 else Spectrum((), (), ())
+    edges = (
+        np.geomspace(low, high, _BINS + 1) if high > 4 * low else np.linspace(low, high, _BINS + 1)
+    )
+    counts = np.zeros(_BINS, dtype=np.int64)
+    for first, last in spans(len(values)):
+        strip = values[first:last]
+        counts += np.histogram(strip[np.isfinite(strip)], edges)[0]
+    peaks = _peaks(counts, edges, noise)
+    if twice:
+        counts //= 2
+    return Spectrum(
+        tuple(edges.tolist()), tuple(int(one) for one in counts), tuple(float(p) for p in peaks)
+    )
+
+
+def valley(slow: Slowness, noise: float) -> float | None:
+    """The slowness between the lowest level and the next; None if there is but one level."""
+    finite = _sampled(slow.values)
+    if finite.size < 8:
+        return None
+    edges = np.linspace(finite.min(), finite.max() + 1e-6, 4 * _BINS + 1)
+    counts = np.histogram(finite, edges)[0]
+    smooth, tops = _tops(counts, edges, noise)
+    if len(tops) < 2:
+        return None
+    between = smooth[tops[0] : tops[1] + 1]
+    lowest = np.flatnonzero(between <= between.min() * (1 + 1e-9))
+    return float(edges[tops[0] + int(lowest.mean())] + 0.5 * (edges[1] - edges[0]))
+
+
+def _sampled(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    rows = values[:: max(1, len(values) // 1024)]
+    found: NDArray[np.float32] = rows[np.isfinite(rows)]
+    return found
+
+
+def _range(values: F64) -> tuple[float, float]:
+    lows, highs = [], []
+    for first, last in spans(len(values)):
+        strip = values[first:last]
+        finite = strip[np.isfinite(strip) & (strip > 0)]
+        if finite.size:
+            lows.append(float(finite.min()))
+            highs.append(float(finite.max()))
+    return (min(lows), max(highs)) if lows else (0.0, 0.0)
+
+
+def _count(values: F64) -> int:
+    return int(np.isfinite(values).sum())
+
+
+def _peaks(counts: NDArray[np.int64], edges: F64, noise: float) -> list[float]:
+    _, tops = _tops(counts, edges, noise)
+    return [0.5 * float(edges[top] + edges[top + 1]) for top in tops]
+
+
+def _tops(counts: NDArray[np.int64], edges: F64, noise: float) -> tuple[F64, list[int]]:
+    """Bins where the smoothed counts are highest, one for each level, ascending."""
+    width = max(1.0, _WIDTH * noise * _scale(edges))
+    reach = int(np.ceil(3 * width))
+    kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) / width) ** 2)
+    smooth = (
+        np.convolve(counts, kernel / kernel.sum(), mode="same")
+        if (2 * reach + 1 <= counts.size)
+        else counts.astype(float)
+    )
+    tops: list[int] = []
+    for i in _maxima(smooth):
+        if tops and smooth[tops[-1] : i + 1].min() > _DIP * min(smooth[tops[-1]], smooth[i]):
+            if smooth[i] > smooth[tops[-1]]:
+                tops[-1] = i
+        else:
+            tops.append(i)
+    return smooth, _heavy(tops, smooth, counts)
+
+
+def _scale(edges: F64) -> float:
+    """Bins that one unit of relative noise is wide, in the middle of the range."""
+    middle = edges.size // 2
+    width = float(edges[middle + 1] - edges[middle])
+    level = float(edges[middle]) if edges[0] > 0 else 1.0
+    return level / width
+
+
+def _maxima(smooth: F64) -> list[int]:
+    padded = np.concatenate(([-1.0], smooth, [-1.0]))
+    rises = padded[1:-1] > padded[:-2]
+    falls = padded[1:-1] >= padded[2:]
+    return [int(i) for i in np.flatnonzero(rises & falls & (smooth > 0))]
+
+
+def _heavy(tops: list[int], smooth: F64, counts: NDArray[np.int64]) -> list[int]:
+    """Those whose level, from valley to valley, holds enough pairs."""
+    if not tops:
+        return []
+    cuts = [0, *(a + int(smooth[a : b + 1].argmin()) for a, b in pairwise(tops))]
+    shares = np.add.reduceat(counts, cuts) / max(1, counts.sum())
+    return [top for top, share in zip(tops, shares, strict=True) if share >= _SHARE]
+
+
+#: Fewer nodes, or fewer of their pairs measured, show no blocks.
+_FEWEST_NODES, _COVERAGE = 6, 0.5
+
+#: Share of the pairs that must be close within groups, may be close between them, share of the
+#: nodes that must be in a group of several, share of them that the largest group may have.
+_WITHIN, _BETWEEN, _PLACED, _LARGEST = 0.8, 0.1, 0.8, 0.75
+
+
+def found_topology(matrix: PairMatrix) -> Topology:
+    """Blocks of nodes at the lowest of several distinct levels; empty if there are none.
+
+    The switch of the Omni-Path evaluation shows as 12 blocks of 4 ports in this way. Each
+    node's own delay is taken off first. Of several layers of blocks the innermost is found.
+    """
+    if len(matrix.nodes) < _FEWEST_NODES or matrix.coverage < _COVERAGE:
+        return Topology()
+    slow = slowness(matrix)
+    if slow.adds_up:
+        _subtract_own(slow.values)
+    cut = valley(slow, noise(matrix, slow).pair)
+    if cut is None:
+        return Topology()
+    blocks = _grown(_near(slow, cut))
+    return _named(matrix.nodes, blocks) if _distinct(slow, cut, blocks) else Topology()
+
+
+def _subtract_own(values: F32) -> None:
+    count = len(values)
+    own = levels(lambda first, last: values[first:last], count, 0.5).values
+    own = np.nan_to_num(own - np.nanmedian(own)).astype(np.float32)
+    for first, last in spans(count):
+        values[first:last] -= own[first:last, None] + own[None, :]
+
+
+def _near(slow: Slowness, cut: float) -> NDArray[np.bool_]:
+    with np.errstate(invalid="ignore"):
+        near: NDArray[np.bool_] = slow.values < cut
+    np.fill_diagonal(near, True)
+    return near
+
+
+def _grown(near: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
+    """Each block is one node's close ones, then twice what is close to most of these."""
+    free = np.ones(len(near), dtype=bool)
+    blocks = []
+    for node in range(len(near)):
+        if not free[node]:
+            continue
+        block = near[node] & free
+        for _ in range(2):
+            block = (near[:, block].mean(axis=1) > 0.5) & free
+            block[node] = True
+        free &= ~block
+        blocks.append(np.flatnonzero(block))
+    return blocks
+
+
+def _distinct(slow: Slowness, cut: float, blocks: list[NDArray[np.int64]]) -> bool:
+    sizes = np.array([block.size for block in blocks])
+    several = sizes >= 2
+    placed = int(sizes[several].sum())
+    if several.sum() < 2 or placed < _PLACED * sizes.sum() or sizes.max() > _LARGEST * placed:
+        return False
+    inside = close = measured = all_close = 0
+    for block in blocks:
+        strip = slow.values[block]
+        own = strip[:, block]
+        with np.errstate(invalid="ignore"):
+            close += int((own < cut).sum())
+            all_close += int((strip < cut).sum())
+        inside += int(np.isfinite(own).sum())
+        measured += int(np.isfinite(strip).sum())
+    outside = measured - inside
+    return close >= _WITHIN * inside and all_close - close <= _BETWEEN * max(1, outside)
+
+
+def _named(nodes: tuple[str, ...], blocks: list[NDArray[np.int64]]) -> Topology:
+    """Blocks are numbered by the first of their nodes' names, whatever order was measured in."""
+    members = [tuple(nodes[i] for i in block) for block in blocks if block.size >= 2]
+    members.sort(key=lambda names: min(_natural(name) for name in names))
+    groups = tuple(Group(f"block {i}", names) for i, names in enumerate(members, start=1))
+    return Topology(groups, FROM_DATA)
+
+
+def _natural(name: str) -> list[tuple[int, int, str]]:
+    """c9 comes before c10."""
+    parts = re.split(r"([0-9]+)", name)
+    return [(1, int(p), "") if p.isdecimal() else (0, 0, p) for p in parts]

@@ -1,0 +1,180 @@
+"""Which group each node is in, and what a pair of healthy nodes has from group to group."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from fabricgauge.localise.noise import sampled_rows
+from fabricgauge.localise.slowness import F32, F64, Slowness, quantiles, spans
+from fabricgauge.model.topology import Group, Topology
+
+GroupedBy = Literal["topology", "data", "none"]
+
+#: How far two nodes are from each other: in one group, below one parent, or neither.
+WITHIN, NEAR, FAR = 0, 1, 2
+
+
+class Grouping(msgspec.Struct, frozen=True, eq=False):
+    """Groups of a matrix's nodes. ``index`` (N,) is each node's group.
+
+    Nodes on their own have the index ``len(groups)``, as if they were one more group, whose
+    nodes are far from each other.
+    """
+
+    groups: tuple[Group, ...]
+    index: NDArray[np.int64]
+    by: GroupedBy
+
+    @property
+    def count(self) -> int:
+        """The side of a table from group to group, with a place for the nodes on their own."""
+        return len(self.groups) + 1
+
+    @property
+    def members(self) -> list[NDArray[np.int64]]:
+        """The nodes' indices, group by group, those on their own last."""
+        by_group = np.argsort(self.index, kind="stable")
+        ends = np.cumsum(np.bincount(self.index, minlength=self.count))[:-1]
+        return np.split(by_group, ends)
+
+    @property
+    def distances(self) -> NDArray[np.int64]:
+        """``WITHIN``, ``NEAR`` or ``FAR`` from each group to each, (count, count)."""
+        number = {name: i for i, name in enumerate(dict.fromkeys(g.parent for g in self.groups))}
+        parents = np.array([number[group.parent] for group in self.groups], dtype=np.int64)
+        table = np.full((self.count, self.count), FAR)
+        same = parents[:, None] == parents[None, :]
+        table[:-1, :-1][same] = NEAR
+        table[np.arange(self.count - 1), np.arange(self.count - 1)] = WITHIN
+        return table
+
+
+#: ``Topology.source`` of groups that the measurements themselves show.
+FROM_DATA = "found from the data"
+
+
+def grouping(nodes: Sequence[str], topology: Topology) -> Grouping:
+    """The groups of ``topology`` that have nodes here, cut down to these nodes."""
+    index_of = {node: i for i, node in enumerate(nodes)}
+    groups: list[Group] = []
+    index = np.full(len(nodes), -1, dtype=np.int64)
+    for group in topology.groups:
+        here = [node for node in group.nodes if node in index_of and index[index_of[node]] < 0]
+        if here:
+            index[[index_of[node] for node in here]] = len(groups)
+            groups.append(msgspec.structs.replace(group, nodes=tuple(here)))
+    index[index < 0] = len(groups)
+    by: GroupedBy = "data" if topology.source == FROM_DATA else "topology"
+    return Grouping(tuple(groups), index, by if groups else "none")
+
+
+_FAST = 0.35
+#: In a block of so many pairs one slow node does not move the median.
+_SEVERAL = 25
+
+
+class Blocks(msgspec.Struct, frozen=True, eq=False):
+    """From each group to each, (G + 1, G + 1), last the loners; NaN where nothing was measured.
+
+    ``fast`` is a little to the fast side of the median in small blocks, where half of the pairs may
+    have a slow end.
+    """
+
+    middle: F64
+    fast: F64
+
+
+def blocks(values: F32, grouping: Grouping) -> Blocks:
+    """Quantiles over the pairs from each group to each."""
+    count, members = grouping.count, grouping.members
+    table = np.full((2, count, count), np.nan)
+    sizes = np.array([one.size for one in members])
+    for group, rows in enumerate(members):
+        if rows.size == 0:
+            continue
+        strip = values[rows]
+        for size in np.unique(sizes[sizes > 0]):
+            alike = np.flatnonzero(sizes == size)
+            columns = np.stack([members[one] for one in alike])
+            block = strip[:, columns].transpose(1, 0, 2).reshape(alike.size, -1)
+            middle, fast = quantiles(block, (0.5, _FAST))[0]
+            is_small = rows.size * size < _SEVERAL
+            table[0, group, alike], table[1, group, alike] = middle, fast if is_small else middle
+    return Blocks(table[0], table[1])
+
+
+def beside_own_block(values: F32, grouping: Grouping, middle: F64) -> F32:
+    """A sample of rows, each pair less the median of the pairs from its group to the other.
+
+    A group that is slow with all others then adds nothing to the noise.
+    """
+    rows = sampled_rows(grouping.index.size)
+    usual = np.nan_to_num(middle).astype(np.float32)
+    within: F32 = values[rows] - usual[grouping.index[rows]][:, grouping.index]
+    return within
+
+
+def in_unit(slow: Slowness, table: F64) -> F64:
+    """A table of slownesses in the matrix's own unit."""
+    if slow.adds_up:
+        return slow.typical * (1.0 + table)
+    unit: F64 = slow.typical * np.exp(-table)
+    return unit
+
+
+def order(grouping: Grouping) -> tuple[int, ...]:
+    """The nodes' indices, group by group, those on their own last."""
+    return tuple(int(one) for group in grouping.members for one in group)
+
+
+#: A block of so many pairs has a median of its own that one slow node does not move.
+_OWN_LEVEL = 25
+
+
+def subtract_expected(
+    slow: Slowness, grouping: Grouping, table: F64, slow_groups: NDArray[np.bool_]
+) -> F64:
+    """Take each pair's expected slowness off ``slow.values``, in place; returns it by group.
+
+    It is one figure for each distance (within a group, below one parent, beyond). Latencies have a
+    figure for each block of groups that has enough pairs, for ways differ in length. Blocks
+    where ``slow_groups`` (count, count) is true say nothing of what is expected.
+    """
+    healthy = np.where(slow_groups, np.nan, table)
+    expected = _by_distance(healthy, grouping)
+    if slow.adds_up:
+        sizes = np.array([one.size for one in grouping.members])
+        own = np.outer(sizes, sizes) >= _OWN_LEVEL
+        own &= np.isfinite(healthy)
+        own[-1, :] = own[:, -1] = False
+        expected = np.where(own, healthy, expected)
+    index = grouping.index
+    exact = expected.astype(np.float32)
+    if grouping.count > 1 or expected[0, 0] != 0.0:
+        for first, last in spans(index.size):
+            slow.values[first:last] -= exact[index[first:last]][:, index]
+    return expected
+
+
+def _by_distance(table: F64, grouping: Grouping) -> F64:
+    """The median over the blocks of each distance, weighted by their pairs."""
+    sizes = np.array([one.size for one in grouping.members], dtype=float)
+    weights = np.outer(sizes, sizes)
+    distances = grouping.distances
+    expected = np.zeros_like(table)
+    for distance in (WITHIN, NEAR, FAR):
+        here = distances == distance
+        known = here & np.isfinite(table) & (weights > 0)
+        if known.any():
+            expected[here] = _weighted_median(table[known], weights[known])
+    return expected
+
+
+def _weighted_median(values: F64, weights: F64) -> float:
+    """The lower, faster one where two share the middle."""
+    by_value = np.argsort(values, kind="stable")
+    reached = np.cumsum(weights[by_value])
+    return float(values[by_value[int(np.searchsorted(reached, reached[-1] / 2 * (1 - 1e-12)))]])

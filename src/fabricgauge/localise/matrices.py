@@ -1,0 +1,202 @@
+"""Matrices of nodes from the rounds of a round robin."""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from fabricgauge.model.pairs import PairMatrix, Quantity
+from fabricgauge.model.run import Launch
+from fabricgauge.model.together import Round
+
+
+def node_of_rank(launch: Launch, names: Sequence[str]) -> NDArray[np.int64]:
+    """For each rank the index of its node in ``names``, -1 where it is not known.
+
+    With one rank for each node it is the launch's order. With more, ranks that recorded the same
+    host are one node: the one of that name, else the hosts in order of their first rank.
+    """
+    index = {name: number for number, name in enumerate(names)}
+    ranks = launch.header.ranks if launch.header else len(launch.placements)
+    if max(ranks, len(launch.placements), _highest(launch) + 1) <= len(launch.nodes):
+        return np.array([index.get(node, -1) for node in launch.nodes], dtype=np.int64)
+    places = np.full(max(ranks, _highest(launch) + 1), -1, dtype=np.int64)
+    node_of_host = _node_of_host(launch)
+    for one in launch.placements:
+        places[one.rank] = index.get(node_of_host.get(one.host, ""), -1)
+    return places
+
+
+def _highest(launch: Launch) -> int:
+    """The highest rank that takes part in any round; -1 without rounds."""
+    return max(
+        (max(*one.origins, *one.targets) for one in launch.rounds if one.origins), default=-1
+    )
+
+
+def _node_of_host(launch: Launch) -> dict[str, str]:
+    placements = sorted(launch.placements, key=lambda one: one.rank)
+    hosts = list(dict.fromkeys(one.host for one in placements))
+    short = {node.partition(".")[0]: node for node in launch.nodes}
+    named = {host: short.get(host.partition(".")[0], "") for host in hosts}
+    if all(named.values()) and len(set(named.values())) == len(hosts):
+        return named
+    return dict(zip(hosts, launch.nodes, strict=False))
+
+
+_PICOSECOND_S = 1e-12
+
+
+class _Key(msgspec.Struct, frozen=True):
+    network: str
+    quantity: Quantity
+    message_bytes: int
+
+
+class _Entries(msgspec.Struct, frozen=True, eq=False):
+    """Values of single pairs of nodes: parallel arrays, each cell at most once."""
+
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    values: NDArray[np.float64]
+    spread: NDArray[np.float64]
+
+
+def matrices(launches: Sequence[Launch], nodes: Sequence[str] = ()) -> tuple[PairMatrix, ...]:
+    """One matrix per network, quantity and message size, in the order of first appearance.
+
+    Its nodes are ``nodes``, or all nodes of the launches in order. Each launch, and each time that
+    a launch makes the same round again, is a pass; passes that measured different pairs share a
+    layer of ``repeats``. Several ranks of a node count as one: the median over the pairs of ranks;
+    pairs of ranks on one node are left out.
+    """
+    names = tuple(nodes) or _nodes(launches)
+    passes: dict[_Key, list[_Entries]] = {}
+    for launch in launches:
+        for key, rounds in _passes(launch):
+            passes.setdefault(key, []).append(_entries(launch, names, key.quantity, rounds))
+    return tuple(_matrix(key, names, each) for key, each in passes.items())
+
+
+def _nodes(launches: Sequence[Launch]) -> tuple[str, ...]:
+    return tuple(
+        dict.fromkeys(node for launch in launches if launch.rounds for node in launch.nodes)
+    )
+
+
+def _passes(launch: Launch) -> Iterator[tuple[_Key, list[Round]]]:
+    """The launch's rounds, a list for each case and each time that it was made."""
+    found: dict[tuple[str, int], list[Round]] = {}
+    times: dict[tuple[str, int], int] = {}
+    for one in launch.rounds:
+        number = times[one.case, one.round] = times.get((one.case, one.round), 0) + 1
+        found.setdefault((one.case, number), []).append(one)
+    patterns = {one.case: one.pattern for one in launch.measurements}
+    for (case, _), rounds in found.items():
+        latency = "latency" in patterns.get(case, case)
+        quantity: Quantity = "latency" if latency else "bandwidth"
+        yield _Key(launch.network or "", quantity, rounds[0].message_bytes), rounds
+
+
+def _entries(
+    launch: Launch, names: tuple[str, ...], quantity: Quantity, rounds: Sequence[Round]
+) -> _Entries:
+    places = node_of_rank(launch, names)
+    origins, targets = _joined(rounds, "origins"), _joined(rounds, "targets")
+    rows, columns = places[origins], places[targets]
+    median, quartile = _joined(rounds, "median_ps"), _joined(rounds, "quartile_ps")
+    good = (rows != columns) & (rows >= 0) & (columns >= 0) & (median > 0)
+    seconds = median[good] * _PICOSECOND_S
+    spread = quartile[good] / median[good]
+    rows, columns = rows[good], columns[good]
+    if quantity == "latency":
+        rows, columns = np.concatenate((rows, columns)), np.concatenate((columns, rows))
+        values, spread = np.tile(seconds, 2), np.tile(spread, 2)
+    else:
+        counts = [len(one.origins) for one in rounds]
+        payload = np.repeat([float(one.message_bytes * one.window) for one in rounds], counts)
+        values = payload[good] / seconds
+    return _once(rows, columns, values, spread, len(names))
+
+
+def _joined(rounds: Sequence[Round], field: str) -> NDArray[np.int64]:
+    return np.concatenate([np.array(getattr(one, field), dtype=np.int64) for one in rounds])
+
+
+def _once(
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    values: NDArray[np.float64],
+    spread: NDArray[np.float64],
+    count: int,
+) -> _Entries:
+    """The median over the entries of each cell."""
+    cells, at = np.unique(rows * count + columns, return_inverse=True)
+    return _Entries(
+        cells // count,
+        cells % count,
+        _medians(at, values, cells.size),
+        _medians(at, spread, cells.size),
+    )
+
+
+def _medians(at: NDArray[np.intp], values: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+    """The median of the values of each group ``at`` 0 to ``count`` - 1; none is empty."""
+    if at.size == count:
+        once = np.empty(count)
+        once[at] = values
+        return once
+    ordered = values[np.lexsort((values, at))]
+    sizes = np.bincount(at, minlength=count)
+    first = np.cumsum(sizes) - sizes
+    low, high = ordered[first + (sizes - 1) // 2], ordered[first + sizes // 2]
+    middle: NDArray[np.float64] = 0.5 * (low + high)
+    return middle
+
+
+def _matrix(key: _Key, names: tuple[str, ...], passes: Sequence[_Entries]) -> PairMatrix:
+    count = len(names)
+    layers: list[NDArray[np.float64]] = []
+    spreads: list[NDArray[np.float64]] = []
+    for one in passes:
+        _lay(one, layers, spreads, count)
+    repeats, spread = np.stack(layers), _over(spreads)
+    values = repeats[0] if len(layers) == 1 else _over(layers)
+    return PairMatrix(key.network, key.quantity, key.message_bytes, names, values, spread, repeats)
+
+
+def _lay(
+    one: _Entries,
+    layers: list[NDArray[np.float64]],
+    spreads: list[NDArray[np.float64]],
+    count: int,
+) -> None:
+    """Put a pass into the first layer where all its cells are free, or into a new one."""
+    cells = (one.rows, one.columns)
+    number = next(
+        (i for i, layer in enumerate(layers) if not np.isfinite(layer[cells]).any()), len(layers)
+    )
+    if number == len(layers):
+        layers.append(np.full((count, count), np.nan))
+        spreads.append(np.full((count, count), np.nan))
+    layers[number][cells] = one.values
+    spreads[number][cells] = one.spread
+
+
+def _over(layers: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """The median over the layers that have a value; NaN where none has."""
+    if len(layers) == 1:
+        return layers[0]
+    rows = [_row_medians(np.stack([layer[i] for layer in layers])) for i in range(len(layers[0]))]
+    return np.stack(rows)
+
+
+def _row_medians(stacked: NDArray[np.float64]) -> NDArray[np.float64]:
+    ordered = np.sort(stacked, axis=0)
+    counts = np.isfinite(stacked).sum(axis=0)
+    low = np.maximum(counts - 1, 0) // 2
+    high = np.minimum(counts // 2, len(stacked) - 1)
+    both = np.take_along_axis(ordered, np.stack((low, high)), axis=0)
+    middle: NDArray[np.float64] = np.where(counts > 0, both.mean(axis=0), np.nan)
+    return middle

@@ -1,0 +1,152 @@
+"""Nodes slow in some passes only, nodes whose samples scatter, and every node's standing."""
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from fabricgauge.localise.ends import QUARTER, Both
+from fabricgauge.localise.groups import Grouping
+from fabricgauge.localise.noise import Noise, false_discovery, scale, standing
+from fabricgauge.localise.slowness import F32, F64, Slowness, Strip, effect, levels, relative, spans
+from fabricgauge.model.pairs import NodeRank, PairMatrix
+
+#: A node's samples scatter conspicuously when it is so many robust deviations from the others,
+#: and by so much, and by this multiple of the usual.
+_DEVIATIONS, _LEAST_JITTER, _MULTIPLE = 6.0, 0.05, 3.0
+
+#: A layer of ``repeats`` is a pass if it has at least this share of the matrix's pairs.
+_WHOLE = 0.5
+
+#: A quartile of fewer partners has the tails of a single pass.
+_MANY, _FEW_FREEDOM = 16, 4
+
+
+class Changing(msgspec.Struct, frozen=True):
+    """A node that was slow in ``slow`` of ``passes`` passes; ``level`` is its worst excess."""
+
+    index: int
+    sending: bool
+    slow: int
+    passes: int
+    level: float
+
+
+def changing(
+    matrix: PairMatrix, slow: Slowness, noise: Noise, limit: float, rate: float
+) -> list[Changing]:
+    """Nodes that one pass shows as slow and another does not."""
+    layers = _whole(matrix, slow)
+    if len(layers) < 2:
+        return []
+    found = _side(matrix, slow, noise, layers, limit, rate, sending=True)
+    if not slow.adds_up:
+        found += _side(matrix, slow, noise, layers, limit, rate, sending=False)
+    return found
+
+
+def _whole(matrix: PairMatrix, slow: Slowness) -> list[int]:
+    measured = np.count_nonzero(np.isfinite(slow.values))
+    return [
+        i
+        for i, layer in enumerate(matrix.repeats)
+        if np.count_nonzero(np.isfinite(layer)) >= _WHOLE * measured
+    ]
+
+
+def _side(
+    matrix: PairMatrix, slow: Slowness, noise: Noise, layers: list[int],
+    limit: float, rate: float, *, sending: bool,
+) -> list[Changing]:  # fmt: skip
+    count = len(matrix.nodes)
+    everyone = np.ones(count, dtype=bool)
+    freedom = noise.freedom if count >= _MANY else min(_FEW_FREEDOM, noise.freedom)
+    excess = np.full((len(layers), count), np.nan)
+    shown = np.zeros((len(layers), count), dtype=bool)
+    for number, layer in enumerate(layers):
+        strip = _against_expected(matrix, slow, layer, sending=sending)
+        now = standing(levels(strip, count, QUARTER), noise.single, freedom, everyone, middle=False)
+        excess[number] = now.excess
+        shown[number] = (false_discovery(now.p, now.tests) <= rate) & (now.excess >= limit)
+    times = shown.sum(axis=0)
+    return [
+        Changing(int(i), sending, int(times[i]), len(layers), float(np.nanmax(excess[:, i])))
+        for i in np.flatnonzero((times > 0) & (times < len(layers)))
+        if float(np.nanmin(excess[:, i])) < 0.5 * float(np.nanmax(excess[:, i]))
+    ]
+
+
+def _against_expected(matrix: PairMatrix, slow: Slowness, layer: int, *, sending: bool) -> Strip:
+    """A pass's slowness beyond what is expected of each pair; the values tell what that is."""
+
+    def strip(first: int, last: int) -> F32:
+        rows = slice(first, last)
+        here = (rows, slice(None)) if sending else (slice(None), rows)
+        now = relative(matrix.repeats[layer][here], slow.typical, slow.quantity)
+        usual = relative(matrix.values[here], slow.typical, slow.quantity)
+        found: F32 = now - usual + slow.values[here]
+        turned: F32 = found if sending else np.ascontiguousarray(found.T)
+        return turned
+
+    return strip
+
+
+def jitter(matrix: PairMatrix) -> F64:
+    """Each node's median over its partners of the pairs' relative spread; NaN without any."""
+    count = len(matrix.nodes)
+
+    def worse(first: int, last: int) -> F32:
+        out, back = matrix.spread[first:last], matrix.spread[:, first:last].T
+        both: F32 = np.fmax(out, back).astype(np.float32)
+        return both
+
+    return levels(worse, count, 0.5).values
+
+
+def restless(jitters: F64) -> NDArray[np.int64]:
+    """The nodes whose samples scatter far more than the others'."""
+    finite = jitters[np.isfinite(jitters)]
+    if finite.size < 3:
+        return np.zeros(0, dtype=np.int64)
+    usual, deviation = float(np.median(finite)), scale(finite)
+    least = usual + max(_LEAST_JITTER, _DEVIATIONS * deviation, (_MULTIPLE - 1) * usual)
+    with np.errstate(invalid="ignore"):
+        return np.flatnonzero(jitters >= least)
+
+
+def ranking(
+    matrix: PairMatrix, slow: Slowness, grouping: Grouping, both: Both, jitters: F64
+) -> tuple[NodeRank, ...]:
+    """Nodes that were measured, by the worse of their two directions."""
+    typical = levels(
+        lambda first, last: matrix.values[first:last].astype(np.float32), len(matrix.nodes), 0.5
+    ).values
+    names = [*(group.name for group in grouping.groups), ""]
+    out, back = both.sending.excess, both.receiving.excess
+    worse = np.nan_to_num(np.fmax(out, back), nan=-np.inf)
+    sending, receiving, noisy = (np.nan_to_num(each) for each in (out, back, jitters))
+    partners = _slowest_partners(slow)
+    return tuple(
+        NodeRank(
+            node=matrix.nodes[i],
+            group=names[grouping.index[i]],
+            sending=effect(sending[i], slow.quantity),
+            receiving=effect(receiving[i], slow.quantity),
+            jitter=float(noisy[i]),
+            typical=float(typical[i]),
+            worst_partner=matrix.nodes[partners[i]],
+        )
+        for i in np.lexsort((np.array(matrix.nodes), -worse))
+        if partners[i] >= 0
+    )
+
+
+def _slowest_partners(slow: Slowness) -> NDArray[np.int64]:
+    """The index of each node's slowest receiver, -1 where none was measured."""
+    count = len(slow.values)
+    found = np.full(count, -1, dtype=np.int64)
+    for first, last in spans(count):
+        strip = slow.values[first:last]
+        measured = np.isfinite(strip)
+        worst = np.where(measured, strip, -np.inf).argmax(axis=1)
+        found[first:last] = np.where(measured.any(axis=1), worst, -1)
+    return found

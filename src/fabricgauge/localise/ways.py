@@ -1,0 +1,334 @@
+"""Slow pairs of which neither end is slow elsewhere: named, suspected, or a pattern."""
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from fabricgauge.localise.ends import Both, Left
+from fabricgauge.localise.limits import LEAST, REACH, Limits
+from fabricgauge.localise.noise import FLOOR, Noise, false_discovery, sampled_rows, scale, tail
+from fabricgauge.localise.slowness import F32, F64, Slowness, relative, spans
+from fabricgauge.model.pairs import PairMatrix
+
+#: Pairs this many standard errors slow are looked at more closely.
+_CONSPICUOUS = 3.0
+
+#: The values of one pass have tails like Student's t with so many degrees of freedom; the median
+#: of 2 k - 1 passes has k times as many.
+_TAILS = 4
+
+#: So few passes must agree that a pair is slow; of more, two thirds.
+_FEW_PASSES = 5
+
+#: From so many nodes on, each one's own small excess is taken off its pairs.
+_MANY = 8
+
+
+class Singles(msgspec.Struct, frozen=True, eq=False):
+    """Conspicuous directed pairs by parallel arrays, the surest first.
+
+    ``passes`` is how often each was measured, ``slow_in`` in how many passes it was slow.
+    ``q`` is the false-discovery rate over all pairs. Of a latency each pair stands once.
+    """
+
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    level: F64
+    error: F64
+    p: F64
+    q: F64
+    passes: NDArray[np.int64]
+    slow_in: NDArray[np.int64]
+
+    def only(self, chosen: NDArray[np.generic]) -> "Singles":
+        fields = (getattr(self, name)[chosen] for name in self.__struct_fields__)
+        return Singles(*fields)
+
+
+class Residual(msgspec.Struct, frozen=True, eq=False):
+    """What nobody explains of each pair's slowness; ``sigma`` is its standard deviation."""
+
+    left: Left
+    sending: F32
+    receiving: F32
+    centre: float
+    sigma: float
+
+    def rows(self, first: int, last: int) -> F32:
+        strip = self.left.pairs(first, last)
+        strip -= self.sending[first:last, None] + np.float32(self.centre)
+        strip -= self.receiving[None, :]
+        return strip
+
+
+def residual(left: Left, both: Both, noise: Noise) -> Residual:
+    """The rest after what is named, and after each node's own small excess."""
+    nodes = left.known.sending.size
+    sending, receiving = _own(left, both, nodes)
+    start = Residual(left, sending, receiving, 0.0, 1.0)
+    rows = np.arange(nodes)[sampled_rows(nodes)]
+    sample = np.concatenate([start.rows(i, i + 1) for i in rows])
+    finite = sample[np.isfinite(sample)]
+    centre = float(np.median(finite)) if finite.size else 0.0
+    sigma = max(FLOOR, scale(finite)) if nodes >= _MANY else noise.pair
+    return Residual(left, sending, receiving, centre, sigma)
+
+
+def _own(left: Left, both: Both, nodes: int) -> tuple[F32, F32]:
+    """Small excesses: those of named ones are known already."""
+    if nodes < _MANY:
+        return np.zeros(nodes, dtype=np.float32), np.zeros(nodes, dtype=np.float32)
+    parts = (
+        (both.sending.excess, left.known.sending),
+        (both.receiving.excess, left.known.receiving),
+    )
+    sending, receiving = (
+        np.where(known > 0, 0.0, np.nan_to_num(excess)).astype(np.float32)
+        for excess, known in parts
+    )
+    return sending, receiving
+
+
+def find_singles(matrix: PairMatrix, rest: Residual, noise: Noise, limit: float) -> Singles:
+    """All conspicuous pairs."""
+    slow = rest.left.slow
+    usual = Noise(rest.sigma, noise.single, noise.passes, noise.freedom)
+    rows, columns, values, tests = _conspicuous(rest, limit)
+    passes = _passes(matrix, rows, columns)
+    number = np.isfinite(passes).sum(axis=0)
+    error = usual.of_pair(number.astype(float))
+    p = np.ones(values.size)
+    for each in np.unique(number):
+        here = number == each
+        freedom = min(_TAILS * ((int(each) + 1) // 2), max(2, noise.freedom))
+        p[here] = tail(values[here] / error[here], freedom)
+    slow_in = _slow_in(passes, matrix, slow, rest, rows, columns, values)
+    found = Singles(rows, columns, values, error, p, false_discovery(p, tests), number, slow_in)
+    return found.only(np.lexsort((columns, rows, -values, p)))
+
+
+def sure(singles: Singles, limit: float, rate: float) -> NDArray[np.bool_]:
+    """Those that are named: significant, large enough, and slow whenever they were measured.
+
+    One of many passes may disagree, none of a few.
+    """
+    needed = np.where(singles.passes <= _FEW_PASSES, singles.passes, 2 * singles.passes / 3)
+    agreed = (singles.slow_in >= 2) & (singles.slow_in >= needed)
+    named: NDArray[np.bool_] = (singles.q <= rate) & agreed & large_enough(singles, limit)
+    return named
+
+
+def large_enough(singles: Singles, limit: float) -> NDArray[np.bool_]:
+    """Those whose effect may be that of a fault."""
+    reaching = singles.level + REACH * singles.error >= limit
+    large: NDArray[np.bool_] = reaching & (singles.level >= LEAST * limit)
+    return large
+
+
+def _conspicuous(
+    rest: Residual, limit: float
+) -> tuple[NDArray[np.int64], NDArray[np.int64], F64, int]:
+    """Pairs that stand out of the noise and could be a fault; how many were looked at."""
+    count, tests = rest.sending.size, 0
+    least = max(_CONSPICUOUS * rest.sigma, LEAST * limit)
+    rows, columns, values = [], [], []
+    for first, last in spans(count):
+        strip = rest.rows(first, last)
+        if rest.left.slow.adds_up:
+            strip[np.arange(first, last)[:, None] >= np.arange(count)[None, :]] = np.nan
+        tests += int(np.isfinite(strip).sum())
+        with np.errstate(invalid="ignore"):
+            i, j = np.nonzero(strip > least)
+        rows.append(i + first)
+        columns.append(j)
+        values.append(strip[i, j].astype(float))
+    return np.concatenate(rows), np.concatenate(columns), np.concatenate(values), tests
+
+
+def _passes(matrix: PairMatrix, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> F64:
+    if len(matrix.repeats) == 1:
+        return matrix.values[rows, columns][None, :]
+    return matrix.repeats[:, rows, columns]
+
+
+def _slow_in(
+    passes: F64,
+    matrix: PairMatrix,
+    slow: Slowness,
+    rest: Residual,
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    values: F64,
+) -> NDArray[np.int64]:
+    """In how many passes a pair was slow by half of what it is slow in all."""
+    here = relative(passes, slow.typical, slow.quantity)
+    usual = relative(matrix.values[rows, columns], slow.typical, slow.quantity) - values
+    with np.errstate(invalid="ignore"):
+        found: NDArray[np.int64] = (here - usual >= 0.5 * values).sum(axis=0)
+    return found
+
+
+#: A node with this share of its pairs slow, and so many, is suspected rather than each pair.
+_PARTLY, _SEVERAL = 0.15, 4
+
+#: More slow pairs than two, and than one for sixteen nodes, are no single links' fault.
+_FEW, _NODES_PER_PAIR = 2, 16
+
+#: Pairs that look slow but are not sure: suspected up to this rate of false ones, so many at most.
+_LOOSE_RATE, _MOST = 0.2, 20
+
+#: So many pairs that are less conspicuous are worth another look.
+_MOST_DOUBTFUL = 8
+
+#: Of so many conspicuous pairs, the surest ones, it is looked up whom else their ends met.
+_LOOK = 4096
+
+_NOBODY_ELSE = "an end of it was measured with nobody else, so it may be that end"
+
+
+class Remaining(msgspec.Struct, frozen=True, eq=False):
+    """Slow pairs by what is made of them; ``sigma`` is the noise of a pair.
+
+    ``together`` are the first direction and whether the other one is slow too; ``scattered`` are
+    too many to be single links; ``doubtful`` are too little conspicuous to be told.
+    """
+
+    singles: Singles
+    sigma: float
+    together: tuple[tuple[int, bool], ...]
+    partly: tuple[tuple[int, float, int, int], ...]
+    scattered: Singles
+    scattered_pairs: int
+    unsure: tuple[tuple[int, str], ...]
+    doubtful: tuple[int, ...]
+
+
+def remaining(
+    singles: Singles, rest: Residual, doubtful: Sequence[int], limits: Limits
+) -> Remaining:
+    """Sort the conspicuous pairs out; those of ``doubtful`` nodes are not told one by one."""
+    left = rest.left
+    limit = limits.slowness(left.slow.quantity)
+    large = singles.level >= 0.9 * limit
+    clear = (singles.q <= limits.rate) & large
+    partly = _partly(singles, clear, left)
+    elsewhere = _touches(singles, [*doubtful, *(one[0] for one in partly)])
+    named = sure(singles, limit, limits.rate) & ~elsewhere
+    named &= _otherwise_known(singles, left)
+    scattered = clear & ~elsewhere
+    if _pairs(singles, scattered) <= max(_FEW, len(left.known.sending) // _NODES_PER_PAIR):
+        scattered = np.zeros_like(scattered)
+    together = _directions(singles, named & ~scattered, singles.p <= 1e-3)
+    loose = (singles.q <= _LOOSE_RATE) & large & ~scattered & ~elsewhere
+    told = _others(singles, together)
+    loose[told] = False
+    unsure = tuple(_unsure(singles, loose, left, limits))
+    little = large_enough(singles, limit) & ~scattered & ~elsewhere
+    little[told] = False
+    little[_others(singles, [(at, False) for at, _ in unsure])] = False
+    return Remaining(
+        singles, rest.sigma, tuple(together), tuple(partly), singles.only(scattered),
+        _pairs(singles, scattered), unsure, _surest(singles, little, _MOST_DOUBTFUL),
+    )  # fmt: skip
+
+
+def _pairs(singles: Singles, chosen: NDArray[np.bool_]) -> int:
+    """How many different pairs of nodes are chosen."""
+    one, other = singles.rows[chosen], singles.columns[chosen]
+    both = np.stack((np.minimum(one, other), np.maximum(one, other)))
+    return int(np.unique(both, axis=1).shape[1])
+
+
+def _unsure(
+    singles: Singles, loose: NDArray[np.bool_], left: Left, limits: Limits
+) -> list[tuple[int, str]]:
+    """Each pair once, by its surer direction, with the reason why it is not named."""
+    known = _otherwise_known(singles, left)
+    return [
+        (at, _why(singles, at, limits) if known[at] else _NOBODY_ELSE)
+        for at in _surest(singles, loose, _MOST)
+    ]
+
+
+def _surest(singles: Singles, chosen: NDArray[np.bool_], most: int) -> tuple[int, ...]:
+    """Each pair once, by its surer direction; the surest of them."""
+    once = {_key(singles, int(at)): int(at) for at in np.flatnonzero(chosen)[::-1]}
+    return tuple(sorted(once.values())[:most])
+
+
+def _otherwise_known(singles: Singles, left: Left) -> NDArray[np.bool_]:
+    """Whether both ends of a pair were measured with somebody else as well."""
+    partners = [
+        np.count_nonzero(np.isfinite(left.slow.values[nodes]), axis=1)
+        for nodes in (singles.rows[:_LOOK], singles.columns[:_LOOK])
+    ]
+    known = np.zeros(singles.rows.size, dtype=bool)
+    known[:_LOOK] = np.minimum(*partners) >= 2
+    return known
+
+
+def _key(singles: Singles, at: int) -> tuple[int, int]:
+    one, other = int(singles.rows[at]), int(singles.columns[at])
+    return (min(one, other), max(one, other))
+
+
+def _partly(
+    singles: Singles, clear: NDArray[np.bool_], left: Left
+) -> list[tuple[int, float, int, int]]:
+    """Nodes with a part of their pairs slow: index, typical slowness, slow and all partners."""
+    both = np.concatenate((singles.rows[clear], singles.columns[clear]))
+    level = np.tile(singles.level[clear], 2)
+    slow = np.bincount(both, minlength=left.known.sending.size)
+    found = []
+    for node in np.flatnonzero(slow >= _SEVERAL):
+        partners = int(np.isfinite(left.slow.values[node]).sum())
+        partners *= 1 if left.slow.adds_up else 2
+        if slow[node] >= _PARTLY * partners:
+            found.append(
+                (int(node), float(np.median(level[both == node])), int(slow[node]), partners)
+            )
+    return found
+
+
+def _touches(singles: Singles, nodes: list[int]) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = np.isin(singles.rows, nodes) | np.isin(singles.columns, nodes)
+    return found
+
+
+def _directions(
+    singles: Singles, named: NDArray[np.bool_], also: NDArray[np.bool_]
+) -> list[tuple[int, bool]]:
+    """One entry for each pair: its surer direction, and whether the other one is slow as well."""
+    at = {
+        (int(singles.rows[i]), int(singles.columns[i])): int(i)
+        for i in np.flatnonzero(named | also)
+    }
+    done: set[tuple[int, int]] = set()
+    found = []
+    for i in np.flatnonzero(named):
+        one, other = int(singles.rows[i]), int(singles.columns[i])
+        if (other, one) not in done:
+            done.add((one, other))
+            back = at.get((other, one))
+            alike = back is not None and singles.level[back] >= 0.5 * singles.level[i]
+            found.append((int(i), bool(alike)))
+    return found
+
+
+def _others(singles: Singles, together: list[tuple[int, bool]]) -> list[int]:
+    """The other directions of pairs that are named."""
+    named = {_key(singles, at) for at, _ in together}
+    return [i for i in range(singles.rows.size) if _key(singles, i) in named] if named else []
+
+
+def _why(singles: Singles, at: int, limits: Limits) -> str:
+    passes, slow = int(singles.passes[at]), int(singles.slow_in[at])
+    if passes < 2:
+        return "measured in one pass only"
+    if slow < passes:
+        return f"slow in {slow} of {passes} passes"
+    if singles.q[at] > limits.rate:
+        return "noise alone could make one pair of so many look like this"
+    return "its effect may be below what counts as a fault"

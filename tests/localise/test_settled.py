@@ -1,0 +1,115 @@
+"""A suspect is named once every one of its pairs is slower than every good one."""
+
+import msgspec
+import pytest
+from tests.judge import planted_fabric as many
+
+from fabricgauge.localise.confirm import settled_all
+from fabricgauge.localise.detect import analyse_all
+from fabricgauge.localise.matrices import matrices
+from fabricgauge.model.pairs import Finding, PairAnalysis, Suspect
+from fabricgauge.model.topology import Group, Topology
+from fabricgauge.stats.series import Series, series_of
+
+PAIRS = [
+    (0, 1),
+    (1, 0),
+    (0, 2),
+    (2, 0),
+    (0, 3),
+    (3, 0),
+    (1, 2),
+    (2, 1),
+    (1, 3),
+    (3, 1),
+    (2, 3),
+    (3, 2),
+]
+
+
+def bandwidth(*suspects: Suspect) -> PairAnalysis:
+    """A sound matrix of four nodes in which somebody is suspected nevertheless."""
+    made = analyse_all(matrices([many.launch(4, many.rounds(4))]), Topology())
+    (one,) = (each for each in made if each.matrix.quantity == "bandwidth")
+    return msgspec.structs.replace(one, suspects=suspects)
+
+
+def series(shares: many.Pairs) -> tuple[Series, ...]:
+    return series_of([many.again(4, PAIRS, shares)])
+
+
+def settled_one(given: PairAnalysis, seen: tuple[Series, ...]) -> PairAnalysis:
+    (found,) = settled_all([given], seen)
+    return found
+
+
+SENDING = Suspect("sender", ("c1",), "bandwidth", -0.7, "noise", "again")
+RECEIVING = Suspect("receiver", ("c1",), "bandwidth", -0.7, "noise", "again")
+
+
+def test_both_directions_of_a_node_that_is_slow_again_are_that_node() -> None:
+    found = settled_one(bandwidth(SENDING, RECEIVING), series(many.slow(0)))
+    (finding,) = found.findings
+    assert (finding.part, finding.names) == ("node", ("c1",))
+    assert finding.effect == pytest.approx(-0.75, abs=0.02)
+    assert finding.low <= finding.effect <= finding.high
+    assert 0 < finding.q <= 0.05
+    assert found.suspects == ()
+
+
+def test_a_suspect_that_is_as_fast_as_the_others_stays_one() -> None:
+    given = bandwidth(SENDING, RECEIVING)
+    assert settled_one(given, series(many.sound)) is given
+
+
+def test_nobody_is_named_without_a_second_measurement() -> None:
+    given = bandwidth(SENDING)
+    assert settled_one(given, ()) is given
+
+
+def test_a_clear_but_small_difference_is_no_fault() -> None:
+    given = bandwidth(SENDING)
+    assert settled_one(given, series(many.slow(0, share=0.97))) is given
+
+
+def test_one_pair_of_each_is_too_few_whatever_it_shows() -> None:
+    given = bandwidth(SENDING)
+    few = series_of([many.again(4, [(0, 1), (1, 2)], many.slow(0))])
+    assert settled_one(given, few) is given
+
+
+def test_a_group_is_named_where_most_of_its_nodes_are_slow() -> None:
+    leaf = Group("leaf1", ("c1", "c2"))
+    both = [
+        Suspect(part, (name,), "bandwidth", -0.5, "noise", "again")
+        for name in leaf.nodes
+        for part in ("sender", "receiver")
+    ]
+    given = msgspec.structs.replace(bandwidth(*both), groups=(leaf,))
+
+    def crossing(origin: int, target: int) -> float:
+        return many.sound(origin, target) * (0.5 if (origin < 2) != (target < 2) else 1.0)
+
+    pairs = [(one, other) for one in range(6) for other in range(6) if one != other]
+    seen = series_of([many.again(6, pairs, crossing)])
+    (finding,) = settled_one(given, seen).findings
+    assert (finding.part, finding.names) == ("group", ("leaf1",))
+    assert finding.effect == pytest.approx(-0.5, abs=0.02)
+
+
+def test_nodes_of_a_named_group_are_not_named_for_it() -> None:
+    leaf = Group("leaf1", ("c1", "c2", "c3", "c4"))
+    suspect = Suspect("node", ("c2",), "bandwidth", -0.1, "slow in 12 of its 62 pairs", "again")
+    given = msgspec.structs.replace(bandwidth(suspect), groups=(leaf,))
+    uplink = Finding(
+        "group", ("leaf1",), "bandwidth", many.MIB, -0.1, -0.1, -0.1, 0.0, 192, "fault", ()
+    )
+    given = msgspec.structs.replace(given, findings=(uplink,))
+
+    def crossing(origin: int, target: int) -> float:
+        return many.sound(origin, target) * (0.9 if (origin < 4) != (target < 4) else 1.0)
+
+    pairs = [(one, other) for one in range(8) for other in range(8) if one != other]
+    found = settled_one(given, series_of([many.again(8, pairs, crossing)]))
+    assert [(one.part, one.names) for one in found.findings] == [("group", ("leaf1",))]
+    assert found.suspects == ()
