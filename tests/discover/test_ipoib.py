@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.discover.ipoib import ipoib_port, port_rate
-from fabricgauge.discover.parse_probe import parse_probe
+from fabricgauge.discover.parse_probe import ipoib_port, parse_probe, port_rate
 from fabricgauge.discover.subnets import networks
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Interface, IpoibPort, Network, Node

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.discover.labelled import by_node
+from fabricgauge.discover.sections import by_node
 
 NODES = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,20}", fullmatch=True)
 LINES = st.text(st.characters(exclude_characters="\n\r", codec="utf-8"))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.discover.parse_counters import parse_counters, shares
+from fabricgauge.discover.counters import parse_counters, shares
 from fabricgauge.model.errors import ProbeError
 
 RAW = """\

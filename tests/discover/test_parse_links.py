@@ -1,6 +1,6 @@
 """Which interface is on which, in both forms of what ``ip`` prints."""
 
-from fabricgauge.discover.parse_links import Link, links_from_json, links_from_text
+from fabricgauge.discover.iproute import IpLink, links_from_json, links_from_text
 from fabricgauge.discover.sections import Section
 
 JSON = """[{"ifname": "eth0", "ifindex": 2, "link": null, "master": "bond0"},
@@ -20,7 +20,7 @@ def section(text: str) -> Section:
     return Section("n1", "ip", 1, tuple(text.split("\n")))
 
 
-def stacked(links: tuple[Link, ...]) -> dict[str, tuple[str, str]]:
+def stacked(links: tuple[IpLink, ...]) -> dict[str, tuple[str, str]]:
     return {one.name: (one.master, one.parent) for one in links}
 
 

@@ -3,8 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabricgauge.discover.addresses import Free, Subnet
-from fabricgauge.discover.subnets import networks
+from fabricgauge.discover.subnets import FreeEndpoints, Subnet, networks
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import Address, DeclaredNetwork, Interface, Network, Node, Shaper
@@ -265,7 +264,7 @@ def test_subnets_of_one_link_each_are_no_work_that_grows_with_their_square() -> 
     """Counted in what is looked at: 2,000 links that are routed have 2,000 subnets."""
     looked = 0
 
-    class Counted(Free):
+    class Counted(FreeEndpoints):
         def _numbers(self, subnet: Subnet) -> list[int]:
             nonlocal looked
             found = super()._numbers(subnet)
@@ -274,6 +273,6 @@ def test_subnets_of_one_link_each_are_no_work_that_grows_with_their_square() -> 
 
     nodes = tuple(node(f"n{n}", port("e", f"10.{n // 128}.{n % 128}.1/31")) for n in range(2000))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("fabricgauge.discover.subnets.Free", Counted)
+        patch.setattr("fabricgauge.discover.subnets.FreeEndpoints", Counted)
         assert networks(nodes, ()) == ()
     assert looked <= 2 * len(nodes)

@@ -18,8 +18,8 @@ from tests.fuzz.mutations import FIXTURES, Lines, broken
 from fabricgauge.configure.exports_file import exported, fsid_of, lowest_free_fsid
 from fabricgauge.configure.hosts import corrected
 from fabricgauge.configure.limits import with_memlock
-from fabricgauge.discover.labelled import by_node
 from fabricgauge.discover.parse_trials import parse_trials
+from fabricgauge.discover.sections import by_node
 from fabricgauge.model.errors import ProbeError
 
 EXPORTS = b"""/home *(rw,no_subtree_check,fsid=10,no_root_squash)

@@ -18,7 +18,7 @@ from random import Random
 import msgspec
 from tests.fuzz.mutations import FIXTURES, Lines, broken
 
-from fabricgauge.discover.parts import Parts
+from fabricgauge.discover.printouts.parts import Parts
 from fabricgauge.discover.printouts.table import PARSERS
 
 #: Fixtures lie under the tool's name but for these.

@@ -3,7 +3,7 @@
 import pytest
 from tests.fuzz import printouts
 
-from fabricgauge.discover.parts import Parts
+from fabricgauge.discover.printouts.parts import Parts
 from fabricgauge.discover.printouts.table import PARSERS
 
 SEED = 7

@@ -8,8 +8,7 @@ import msgspec
 from fabricgauge.app.explain import explained
 from fabricgauge.app.measure import broken_by
 from fabricgauge.app.progress import Progress
-from fabricgauge.discover.counters import counters
-from fabricgauge.discover.parse_counters import Counted, shares
+from fabricgauge.discover.counters import Counted, counters, shares
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.command import Command
 from fabricgauge.model.engine import Mpi

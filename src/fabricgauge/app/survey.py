@@ -6,10 +6,10 @@ import msgspec
 
 from fabricgauge.ceiling.infiniband import ib_link
 from fabricgauge.ceiling.technologies import ceilings
-from fabricgauge.discover.labelled import by_node
 from fabricgauge.discover.likeness.classes import classes
-from fabricgauge.discover.parts import Parts
+from fabricgauge.discover.printouts.parts import Parts
 from fabricgauge.discover.printouts.table import parse_named
+from fabricgauge.discover.sections import by_node
 from fabricgauge.discover.survey.interface import TIMEOUT_S, Keep, fabric_of, survey
 from fabricgauge.discover.survey.ports import port_classes, with_host_links
 from fabricgauge.discover.survey.understand import ANSWER, understood

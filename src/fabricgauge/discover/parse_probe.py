@@ -2,16 +2,26 @@
 
 A section that is missing becomes a ``Skipped`` with its reason; one that is there but
 cannot be understood is an error, which names node, section and line.
+
+IP over InfiniBand: Linux 6.12, drivers/infiniband/ulp/ipoib (mode; dev_port counts ports from 0;
+a child of another partition is named ``ib0.8001`` after its parent).
 """
 
-from fabricgauge.discover.drivers import rate_of
-from fabricgauge.discover.ipoib import MEDIUM, ipoib_port, port_rate
-from fabricgauge.discover.parse_links import Link, links_from_json, links_from_text
-from fabricgauge.discover.parse_queues import shapers_from_json, shapers_from_text
+import re
+from collections.abc import Mapping
+
+from fabricgauge.discover.iproute import (
+    IpLink,
+    links_from_json,
+    links_from_text,
+    shapers_from_json,
+    shapers_from_text,
+)
+from fabricgauge.discover.printouts.verbs import RATE
 from fabricgauge.discover.sections import Section, sections
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import ProbeError
-from fabricgauge.model.fabric import NO_IPOIB, Interface, Node, Shaper
+from fabricgauge.model.fabric import NO_IPOIB, Interface, IpoibPort, Node, Shaper
 
 Sections = dict[str, Section]
 Shapers = dict[str, Shaper | Skipped] | Skipped
@@ -78,7 +88,7 @@ def _interfaces(node: str, found: Sections) -> tuple[Interface, ...]:
     return tuple(_interface(node, found, link, shapers) for link in _links(node, found))
 
 
-def _links(node: str, found: Sections) -> tuple[Link, ...]:
+def _links(node: str, found: Sections) -> tuple[IpLink, ...]:
     if "ip_json" in found:
         return links_from_json(found["ip_json"])
     if "ip_text" in found:
@@ -97,7 +107,7 @@ def _shapers(node: str, found: Sections) -> Shapers:
     return Skipped(f"{node} has no working tc program")
 
 
-def _interface(node: str, found: Sections, link: Link, shapers: Shapers) -> Interface:
+def _interface(node: str, found: Sections, link: IpLink, shapers: Shapers) -> Interface:
     system = _system(node, found, link)
     driver = _driver(node, found, link, system)
     behind = _behind(found, link, system)
@@ -118,7 +128,7 @@ def _interface(node: str, found: Sections, link: Link, shapers: Shapers) -> Inte
     )
 
 
-def _behind(found: Sections, link: Link, system: dict[str, str] | Skipped) -> dict[str, str]:
+def _behind(found: Sections, link: IpLink, system: dict[str, str] | Skipped) -> dict[str, str]:
     """What /sys says of the port behind IP over InfiniBand; a child's parent says it."""
     if isinstance(system, Skipped) or link.medium != MEDIUM:
         return {}
@@ -127,14 +137,14 @@ def _behind(found: Sections, link: Link, system: dict[str, str] | Skipped) -> di
 
 
 def _speed(
-    node: str, link: Link, driver: str | Skipped, speed: int | Skipped, behind: dict[str, str]
+    node: str, link: IpLink, driver: str | Skipped, speed: int | Skipped, behind: dict[str, str]
 ) -> float | Skipped:
     """The driver's word; old kernels' IPoIB has none, and the port behind it has."""
     rate = rate_of(node, link.name, driver, speed)
     return (port_rate(behind) or rate) if isinstance(rate, Skipped) else rate
 
 
-def _system(node: str, found: Sections, link: Link) -> dict[str, str] | Skipped:
+def _system(node: str, found: Sections, link: IpLink) -> dict[str, str] | Skipped:
     """What /sys says, if its interface is the one that ``ip`` showed.
 
     /sys shows the network namespace in which it was mounted; the process's own may be
@@ -151,7 +161,7 @@ def _system(node: str, found: Sections, link: Link) -> dict[str, str] | Skipped:
 
 
 def _number(
-    found: Sections, link: Link, system: dict[str, str] | Skipped, key: str
+    found: Sections, link: IpLink, system: dict[str, str] | Skipped, key: str
 ) -> int | Skipped:
     if isinstance(system, Skipped):
         return system
@@ -161,7 +171,7 @@ def _number(
 
 
 def _driver(
-    node: str, found: Sections, link: Link, system: dict[str, str] | Skipped
+    node: str, found: Sections, link: IpLink, system: dict[str, str] | Skipped
 ) -> str | Skipped:
     ethtool = found.get(f"ethtool {link.name}")
     lines = ethtool.lines if ethtool else ()
@@ -175,27 +185,95 @@ def _driver(
     return Skipped(f"{node}:{link.name}: neither ethtool, /sys nor ip names its driver")
 
 
-def _operstate(link: Link, system: dict[str, str] | Skipped) -> str:
+def _operstate(link: IpLink, system: dict[str, str] | Skipped) -> str:
     """The ip of busybox does not print it."""
     if link.operstate == "unknown" and isinstance(system, dict):
         return system.get("operstate", link.operstate)
     return link.operstate
 
 
-def _carrier(node: str, link: Link) -> bool | Skipped:
+def _carrier(node: str, link: IpLink) -> bool | Skipped:
     if "UP" not in link.flags:
         return Skipped(f"{node}:{link.name} is switched off (ip link set {link.name} up)")
     return "LOWER_UP" in link.flags
 
 
-def _shaper(node: str, link: Link, shapers: Shapers) -> Shaper | Skipped:
+def _shaper(node: str, link: IpLink, shapers: Shapers) -> Shaper | Skipped:
     if isinstance(shapers, Skipped):
         return shapers
     return shapers.get(link.name) or Skipped(f"{node}:{link.name} has no token bucket")
 
 
-def _numa_node(node: str, link: Link, number: int | Skipped) -> int | Skipped:
+def _numa_node(node: str, link: IpLink, number: int | Skipped) -> int | Skipped:
     """The kernel writes -1 where the firmware names no node."""
     if isinstance(number, int) and number < 0:
         return Skipped(f"{node}:{link.name} belongs to no particular NUMA node")
     return number
+
+
+#: Drivers that report a fixed or inherited figure, or none, for want of a wire. Linux 6.12:
+#: drivers/net/veth.c, tun.c, dummy.c, ifb.c, vmxnet3/vmxnet3_ethtool.c (always 10 Gb/s),
+#: net/bridge/br_device.c, drivers/net/vxlan, macvlan.c (its parent's).
+WITHOUT_A_WIRE = frozenset(
+    {"veth", "tun", "tap", "bridge", "dummy", "ifb", "vmxnet3", "vxlan", "geneve", "macvlan",
+     "ipvlan", "wireguard", "loopback"}
+)  # fmt: skip
+
+
+def rate_of(
+    node: str, interface: str, driver: str | Skipped, speed_mbit_s: int | Skipped
+) -> float | Skipped:
+    """The line rate in bit/s from the kernel's ``speed`` (10^6 bit/s; -1: not known)."""
+    if isinstance(driver, str) and driver in WITHOUT_A_WIRE:
+        return Skipped(f"{driver} reports no physical rate ({node}:{interface})")
+    if isinstance(speed_mbit_s, Skipped):
+        return speed_mbit_s
+    # ethtool.h: SPEED_UNKNOWN is -1, which some drivers pass on as 65535 or 2^32 - 1.
+    if speed_mbit_s <= 0 or speed_mbit_s in (65535, 4294967295):
+        return Skipped(f"{driver_name(driver)} does not know the rate of {node}:{interface}")
+    return speed_mbit_s * 1e6
+
+
+def driver_name(driver: str | Skipped) -> str:
+    return driver if isinstance(driver, str) else "the driver"
+
+
+#: What ``ip`` calls the medium (ARPHRD_INFINIBAND); Omni-Path's is the same.
+MEDIUM = "infiniband"
+
+_MODES = ("datagram", "connected")
+
+#: Omni-Path's generation by the rate of its ports in Gb/s.
+_OMNI_PATH = {"100": "OPA100", "400": "CN5000"}
+
+
+def ipoib_port(where: str, values: Mapping[str, str]) -> IpoibPort:
+    """``values`` are the interface's in /sys; ``where`` names it (``c1:ib0``)."""
+    mode = values.get("mode", "")
+    rate = _port_rate(values)
+    no_link = Skipped(f"/sys gives no link of the port behind {where}")
+    return IpoibPort(
+        mode=mode if mode in _MODES else Skipped(f"/sys gives no IPoIB mode of {where}"),
+        link=(_port_link(rate, values.get("driver", "")) if rate else "") or no_link,
+    )
+
+
+def port_rate(values: Mapping[str, str]) -> float | None:
+    """The rate of the port in bit/s, as the kernel counts it; None where /sys gives none."""
+    rate = _port_rate(values)
+    return float(rate[1]) * 1e9 if rate else None
+
+
+def _port_rate(values: Mapping[str, str]) -> re.Match[str] | None:
+    """Of the port that the interface is on; of the only one where nothing says which."""
+    rates = [value for key, value in values.items() if key.startswith("rate ")]
+    on = values.get("dev_port", "")
+    if on.isascii() and on.isdigit() and len(on) <= 3:
+        return RATE.fullmatch(values.get(f"rate {int(on) + 1}", ""))
+    return RATE.fullmatch(rates[0]) if len(rates) == 1 else None
+
+
+def _port_link(rate: re.Match[str], driver: str) -> str:
+    if driver.startswith("hfi"):
+        return _OMNI_PATH.get(rate[1], "")
+    return f"{rate[2]}x {rate[3] or 'SDR'}" if rate[2] else ""

@@ -1,4 +1,10 @@
-"""The probe's output, cut into its sections; pure."""
+"""What nodes answered, cut into sections or by node; pure.
+
+The quick probe's answer is whole or an error; of a survey's, what arrived is used.
+"""
+
+import re
+from collections.abc import Collection
 
 import msgspec
 
@@ -7,8 +13,8 @@ from fabricgauge.model.errors import ProbeError
 
 _ESCAPED = {code: f"\\u{code:04x}" for code in range(32) if chr(code) not in "\t\n\r"}
 
-FIRST = "fabricgauge-probe 1"
-LAST = "end"
+PROBE_FIRST = "fabricgauge-probe 1"
+PROBE_LAST = "end"
 
 #: A rate, size or index above this is not a fact about a machine (10^15 bit/s is 1 Pb/s).
 LARGEST_NUMBER = 10**15
@@ -68,7 +74,7 @@ def sections(node: str, raw: str) -> dict[str, Section]:
         ProbeError: no beginning, no end, or a section that comes twice.
     """
     lines = cut_in_lines(raw)
-    first, last = f"== {FIRST}", f"== {LAST}"
+    first, last = f"== {PROBE_FIRST}", f"== {PROBE_LAST}"
     if first not in lines:
         raise _broken(node, 1, "its first line is missing; does the node have a POSIX sh?")
     start = lines.index(first) + 1
@@ -90,3 +96,94 @@ def _broken(node: str, line: int, what: str) -> ProbeError:
         f"{node}: line {line} of what the node said of itself: {what}; "
         "see the raw output kept with the run"
     )
+
+
+SURVEY_FIRST = "== fabricgauge-survey 1"
+SURVEY_LAST = "== survey end"
+
+#: What came on standard error stands behind the answer (probe.py).
+STDERR = "== standard error"
+
+#: A hostile line could claim any number of sections.
+MOST_SECTIONS = 5000
+
+
+class Cut(msgspec.Struct, frozen=True):
+    """Sections by name; ``troubles`` say what is missing or comes twice.
+
+    ``whole`` is whether the answer has its end.
+    """
+
+    sections: dict[str, str]
+    troubles: tuple[str, ...]
+    whole: bool
+
+
+def cut(raw: str) -> Cut:
+    """The complete sections behind the quick answer; the one that was cut off is left out."""
+    lines = cut_in_lines(raw)
+    if SURVEY_FIRST not in lines:
+        return Cut({}, ("nothing but the quick answer arrived",), whole=False)
+    start = lines.index(SURVEY_FIRST) + 1
+    complete = SURVEY_LAST in lines[start:]
+    end = lines.index(SURVEY_LAST, start) if complete else _before_stderr(lines, start)
+    heads = [number for number in range(start, end) if lines[number].startswith("== ")]
+    bodies = list(zip(heads, [*heads, end][1:], strict=True))
+    found: dict[str, str] = {}
+    troubles: list[str] = []
+    for head, following in (bodies if complete else bodies[:-1])[:MOST_SECTIONS]:
+        name = lines[head].removeprefix("== ")
+        if name in found:
+            troubles.append(f"section {name!r:.80} comes twice; its first counts")
+            continue
+        found[name] = "\n".join(lines[head + 1 : following])
+    if not complete:
+        last = f" in section {lines[heads[-1]][3:]!r:.80}" if heads else ""
+        troubles.append(f"the answer was cut off{last}; what stands before it is used")
+    return Cut(found, tuple(troubles), complete)
+
+
+def _before_stderr(lines: list[str], start: int) -> int:
+    return lines.index(STDERR, start) if STDERR in lines[start:] else len(lines)
+
+
+def pairs(text: str, separator: str = ": ") -> dict[str, str]:
+    """``KEY separator VALUE`` lines; the first of two equal keys counts, other lines do not."""
+    found: dict[str, str] = {}
+    for line in text.split("\n"):
+        key, middle, value = line.partition(separator)
+        if middle:
+            found.setdefault(key.strip(), value.strip())
+    return found
+
+
+def every(text: str, key: str) -> tuple[str, ...]:
+    """The values of all ``KEY: VALUE`` lines with this key, each once, in order."""
+    start = f"{key}: "
+    values = (line[len(start) :] for line in text.split("\n") if line.startswith(start))
+    return tuple(dict.fromkeys(value for value in values if value))
+
+
+_LABEL = re.compile(r" {0,8}([A-Za-z0-9][A-Za-z0-9._-]{0,252}):(?: |$)", re.ASCII)
+
+#: The launchers' own words among the lines: ``pdsh@head: c1: ssh exited with exit code 1``.
+_LAUNCHERS = re.compile(r"pdsh@[^:\s]{1,253}: |clush: |srun: ")
+
+
+def by_node(text: str, nodes: Collection[str] = ()) -> dict[str, str]:
+    """Each node's own lines without their label, in the order of the first of each.
+
+    Empty where a line has no label: the file is not labelled. Many tools print ``KEY: VALUE``
+    themselves, so that only somebody who knows the names can tell a key from a node: with
+    ``nodes``, a label that is none of them is no label.
+    """
+    found: dict[str, list[str]] = {}
+    known = frozenset(nodes)
+    for line in text.split("\n"):
+        if not line.strip() or _LAUNCHERS.match(line):
+            continue
+        label = _LABEL.match(line.rstrip("\r"))
+        if label is None or (known and label[1] not in known):
+            return {}
+        found.setdefault(label[1], []).append(line.rstrip("\r")[label.end() :])
+    return {node: "\n".join([*lines, ""]) for node, lines in found.items()}

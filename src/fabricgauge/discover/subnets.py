@@ -4,10 +4,11 @@ Interfaces are matched by subnet, never by name: eth0 here may be cabled to eth1
 """
 
 import ipaddress
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 
-from fabricgauge.discover.addresses import End, Free, Subnet, is_narrow
-from fabricgauge.discover.bridges import joins_none
+import msgspec
+
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import (
@@ -15,6 +16,7 @@ from fabricgauge.model.fabric import (
     DeclaredNetwork,
     Interface,
     IpoibPort,
+    Member,
     Network,
     Node,
     Shaper,
@@ -37,8 +39,8 @@ def networks(nodes: tuple[Node, ...], declared: tuple[DeclaredNetwork, ...]) -> 
         UsageError: a declared subnet is none.
     """
     named = _declared(declared)
-    free = Free(_ends(nodes, named))
-    groups: dict[Subnet, list[End]] = {}
+    free = FreeEndpoints(_ends(nodes, named))
+    groups: dict[Subnet, list[Endpoint]] = {}
     for subnet in _most_specific_first(named):
         if _join_nodes(free.inside(subnet)):
             groups[subnet] = free.take(subnet)
@@ -50,6 +52,9 @@ def networks(nodes: tuple[Node, ...], declared: tuple[DeclaredNetwork, ...]) -> 
     position = {subnet: number for number, subnet in enumerate(named)}
     ordered = sorted(groups, key=lambda subnet: (position.get(subnet, len(named)), _key(subnet)))
     return tuple(_network(subnet, groups[subnet], named.get(subnet)) for subnet in ordered)
+
+
+Subnet = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 def _declared(declared: tuple[DeclaredNetwork, ...]) -> dict[Subnet, DeclaredNetwork]:
@@ -65,7 +70,23 @@ def _declared(declared: tuple[DeclaredNetwork, ...]) -> dict[Subnet, DeclaredNet
     return named
 
 
-def _ends(nodes: tuple[Node, ...], named: Iterable[Subnet]) -> list[End]:
+Ip = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+class Endpoint(msgspec.Struct, frozen=True):
+    """One address of one interface of one node, with the subnet of its own mask."""
+
+    node: Node
+    interface: Interface
+    ip: Ip
+    subnet: Subnet
+
+    @property
+    def member(self) -> Member:
+        return Member(self.node.name, self.interface.name, str(self.ip), self.interface.mtu_bytes)
+
+
+def _ends(nodes: tuple[Node, ...], named: Iterable[Subnet]) -> list[Endpoint]:
     return [
         end
         for node in nodes
@@ -75,12 +96,12 @@ def _ends(nodes: tuple[Node, ...], named: Iterable[Subnet]) -> list[End]:
     ]
 
 
-def _end(node: Node, interface: Interface, address: Address) -> End:
+def _end(node: Node, interface: Interface, address: Address) -> Endpoint:
     own = ipaddress.ip_interface(f"{address.ip}/{address.prefix_length}")
-    return End(node, interface, own.ip, own.network)
+    return Endpoint(node, interface, own.ip, own.network)
 
 
-def _counts(end: End, named: Iterable[Subnet]) -> bool:
+def _counts(end: Endpoint, named: Iterable[Subnet]) -> bool:
     """IPv6 beside IPv4 is the same wire again, so it counts only where it was declared."""
     if end.ip.is_loopback or end.ip.is_link_local or end.ip.is_multicast or end.ip.is_unspecified:
         return False
@@ -91,7 +112,7 @@ def _counts(end: End, named: Iterable[Subnet]) -> bool:
     return all(":" in address.ip for address in end.interface.addresses)
 
 
-def _beside(end: End) -> bool:
+def _beside(end: Endpoint) -> bool:
     """Whether the interface's own address is another one, and this is a service's: keepalived and
     kube-vip add it as /32, DHCPv6 as /128."""
     if not is_narrow(end.subnet):
@@ -108,32 +129,66 @@ def _most_specific_first(subnets: Iterable[Subnet]) -> list[Subnet]:
     return sorted(set(subnets), key=lambda subnet: (-subnet.prefixlen, _key(subnet)))
 
 
-def _take(groups: dict[Subnet, list[End]], free: Free, subnet: Subnet) -> None:
+class FreeEndpoints:
+    """Ends that are free, in order of address: those of a subnet stand together.
+
+    Where each link is routed there are as many subnets as ends, and each is asked for.
+    """
+
+    def __init__(self, ends: Sequence[Endpoint]) -> None:
+        self._ends = ends
+        self._taken = [False] * len(ends)
+        self._places = sorted((one.ip.version, int(one.ip), n) for n, one in enumerate(ends))
+
+    @property
+    def left(self) -> list[Endpoint]:
+        """Those that nobody took, in the order in which they came."""
+        return [one for one, taken in zip(self._ends, self._taken, strict=True) if not taken]
+
+    def inside(self, subnet: Subnet) -> list[Endpoint]:
+        """Those of ``left`` in a subnet."""
+        return [self._ends[n] for n in self._numbers(subnet)]
+
+    def take(self, subnet: Subnet) -> list[Endpoint]:
+        """The same, and they are free no longer."""
+        numbers = self._numbers(subnet)
+        for n in numbers:
+            self._taken[n] = True
+        return [self._ends[n] for n in numbers]
+
+    def _numbers(self, subnet: Subnet) -> list[int]:
+        version, first = subnet.version, int(subnet.network_address)
+        begin = bisect_left(self._places, (version, first, 0))
+        end = bisect_left(self._places, (version, first + subnet.num_addresses, 0))
+        return sorted(n for _, _, n in self._places[begin:end] if not self._taken[n])
+
+
+def _take(groups: dict[Subnet, list[Endpoint]], free: FreeEndpoints, subnet: Subnet) -> None:
     """Make a network that nobody declared of the free ends in ``subnet``, if they join nodes."""
     inside = free.inside(subnet)
-    if _join_nodes(inside) and not joins_none(inside):
+    if _join_nodes(inside) and not _joins_none(inside):
         groups[subnet] = free.take(subnet)
 
 
-def _take_by_own_mask(groups: dict[Subnet, list[End]], free: Free) -> Free:
+def _take_by_own_mask(groups: dict[Subnet, list[Endpoint]], free: FreeEndpoints) -> FreeEndpoints:
     """Networks of ends with one and the same subnet; those that stay free."""
-    by_mask: dict[Subnet, list[End]] = {}
+    by_mask: dict[Subnet, list[Endpoint]] = {}
     for end in free.left:
         by_mask.setdefault(end.subnet, []).append(end)
     groups.update(
         (subnet, ends)
         for subnet, ends in by_mask.items()
-        if _join_nodes(ends) and not joins_none(ends)
+        if _join_nodes(ends) and not _joins_none(ends)
     )
-    return Free([end for end in free.left if end.subnet not in groups])
+    return FreeEndpoints([end for end in free.left if end.subnet not in groups])
 
 
-def _join_nodes(ends: list[End]) -> bool:
+def _join_nodes(ends: list[Endpoint]) -> bool:
     """Several nodes that all have one and the same address are not joined by it."""
     return len({end.node.name for end in ends}) > 1 and len({end.ip for end in ends}) > 1
 
 
-def _network(subnet: Subnet, ends: list[End], declared: DeclaredNetwork | None) -> Network:
+def _network(subnet: Subnet, ends: list[Endpoint], declared: DeclaredNetwork | None) -> Network:
     rate, origin = _rate(ends, declared)
     behind = _ipoib(ends)
     return Network(
@@ -150,7 +205,7 @@ def _network(subnet: Subnet, ends: list[End], declared: DeclaredNetwork | None) 
     )
 
 
-def _rate(ends: list[End], declared: DeclaredNetwork | None) -> tuple[float | Skipped, str]:
+def _rate(ends: list[Endpoint], declared: DeclaredNetwork | None) -> tuple[float | Skipped, str]:
     """The nominal rate: declared, else the fastest port's, which a port that fell back misses.
 
     A port that is up and does not say its rate may be faster; one without a link has none.
@@ -174,7 +229,7 @@ def _rate(ends: list[End], declared: DeclaredNetwork | None) -> tuple[float | Sk
     )
 
 
-def _ipoib(ends: list[End]) -> list[tuple[float, IpoibPort]]:
+def _ipoib(ends: list[Endpoint]) -> list[tuple[float, IpoibPort]]:
     """Rate and port behind each end; empty unless all are of IP over InfiniBand."""
     found = [
         (end.interface.speed_bit_s, end.interface.ipoib)
@@ -200,3 +255,35 @@ def _mode(behind: list[tuple[float, IpoibPort]]) -> str:
 
 def _burst_bytes(interface: Interface) -> int:
     return interface.shaper.burst_bytes if isinstance(interface.shaper, Shaper) else 0
+
+
+def is_narrow(subnet: Subnet) -> bool:
+    """Whether it holds one address, or the two ends of a link (RFC 3021, 6164)."""
+    return subnet.prefixlen >= subnet.max_prefixlen - 1
+
+
+#: Drivers of a bridge's ports behind which is a container or a guest of the node. Linux 6.12,
+#: drivers/net: veth.c, tun.c, dummy.c, ifb.c. A tunnel (vxlan) may lead to other nodes.
+INSIDE = frozenset({"veth", "tun", "tap", "dummy", "ifb"})
+
+
+def _joins_none(ends: Sequence[Endpoint]) -> bool:
+    """Whether these ends are all bridges that lead out of no node.
+
+    Where a bridge's ports are not known, one address on bridges of several nodes tells it.
+    """
+    if any(end.interface.driver != "bridge" for end in ends):
+        return False
+    leading = [_leads_out(end.node, end.interface) for end in ends]
+    if True in leading:
+        return False
+    return not any(one is None for one in leading) or len({end.ip for end in ends}) < len(ends)
+
+
+def _leads_out(node: Node, bridge: Interface) -> bool | None:
+    """``None`` where the node does not say what the bridge's ports are. One without any has no
+    carrier."""
+    ports = [one for one in node.interfaces if one.master == bridge.name]
+    if ports:
+        return any(one.driver not in INSIDE for one in ports)
+    return None if bridge.carrier is True else False

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricgauge.discover.likeness.classes import classes
-from fabricgauge.discover.printouts import partial
+from fabricgauge.discover.printouts.parts import blank_adapter
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Interface, IpoibPort, Member, Network, Node
 from fabricgauge.model.inventory import Adapter, Gpu, Inventory, PcieLink, Stack
@@ -16,7 +16,7 @@ UNSAID = Skipped("x")
 
 def adapter(product: str = "XL710", name: str = "eth0", bus: str = "0000:61:00.0") -> Adapter:
     return msgspec.structs.replace(
-        partial.adapter("x", "ethernet"), bus=bus, product=product, driver="i40e",
+        blank_adapter("x", "ethernet"), bus=bus, product=product, driver="i40e",
         firmware="6.01", interfaces=(name,),
     )  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from fabricgauge.discover.parts import Parts
+from fabricgauge.discover.printouts.parts import Parts
 from fabricgauge.discover.printouts.table import PARSERS
 from fabricgauge.model.inventory import Adapter, RdmaPort
 

@@ -1,7 +1,7 @@
 import pytest
 from tests.discover.printouts.reading import only_adapter, parse, read
 
-from fabricgauge.discover.parts import Parts
+from fabricgauge.discover.printouts.parts import Parts
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.inventory import LinkModes
 

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.discover.printouts.reading import raw
 
-from fabricgauge.discover.parts import Parts
+from fabricgauge.discover.printouts.parts import Parts
 from fabricgauge.discover.printouts.table import PARSERS, Named, parse_named, recognised
 
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.discover.survey.cut import cut, every, pairs
+from fabricgauge.discover.sections import cut, every, pairs
 
 RAW = """== fabricgauge-probe 1
 == hostname

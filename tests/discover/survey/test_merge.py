@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.discover.parts import Parts
-from fabricgauge.discover.printouts import partial
-from fabricgauge.discover.survey.merge import MOST_TROUBLES, Source, merged
+from fabricgauge.discover.printouts.parts import Parts, blank_adapter, blank_port
+from fabricgauge.discover.survey.understand import MOST_TROUBLES, PartsSource, merged
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.inventory import Adapter, Gpu, Inventory, PcieLink, Stack
 
@@ -16,11 +15,11 @@ BUS = "0000:61:00.0"
 
 
 def adapter(**known: object) -> Adapter:
-    return msgspec.structs.replace(partial.adapter("x", ""), **known)
+    return msgspec.structs.replace(blank_adapter("x", ""), **known)
 
 
 def together(*parts: Parts) -> Inventory:
-    sources = [Source(f"source {number}", one) for number, one in enumerate(parts, 1)]
+    sources = [PartsSource(f"source {number}", one) for number, one in enumerate(parts, 1)]
     return merged("c1", NO_NODE, sources)
 
 
@@ -120,7 +119,7 @@ def test_a_name_from_the_pci_database_goes_before_its_numbers() -> None:
 
 def test_a_port_says_what_an_adapters_class_leaves_open() -> None:
     port = msgspec.structs.replace(
-        partial.port("x", "mlx4_0", 1), protocol="infiniband", link_layer="InfiniBand"
+        blank_port("x", "mlx4_0", 1), protocol="infiniband", link_layer="InfiniBand"
     )
     found = together(
         Parts(

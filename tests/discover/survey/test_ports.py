@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from fabricgauge.ceiling.technologies import ceiling
-from fabricgauge.discover.printouts import partial
+from fabricgauge.discover.printouts.parts import blank_adapter, blank_port
 from fabricgauge.discover.printouts.table import parse_named
 from fabricgauge.discover.survey.ports import host_link, port_classes, with_host_links
 from fabricgauge.discover.survey.understand import ANSWER, understood
@@ -25,7 +25,7 @@ NETWORK = Network(
 
 def inventory(name: str, interface: str, link: PcieLink | Skipped, *ports: RdmaPort) -> Inventory:
     adapter = msgspec.structs.replace(
-        partial.adapter("x", "ethernet"), bus="0000:61:00.0", pcie_now=link,
+        blank_adapter("x", "ethernet"), bus="0000:61:00.0", pcie_now=link,
         interfaces=(interface,), rdma_devices=("mlx5_0",),
     )  # fmt: skip
     return Inventory(name, Skipped("x"), (adapter,), ports, (), (), (), (), (), {})
@@ -33,7 +33,7 @@ def inventory(name: str, interface: str, link: PcieLink | Skipped, *ports: RdmaP
 
 def port(**known: object) -> RdmaPort:
     one = msgspec.structs.replace(
-        partial.port("x", "mlx5_0", 1), protocol="infiniband", state="ACTIVE",
+        blank_port("x", "mlx5_0", 1), protocol="infiniband", state="ACTIVE",
         rate_bit_s=200e9, lanes=4, lane_bit_s=53.125e9,
     )  # fmt: skip
     return msgspec.structs.replace(one, **known)

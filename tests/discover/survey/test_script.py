@@ -10,8 +10,8 @@ from tests.discover.survey import fake_sysfs as sysfs
 
 from fabricgauge.discover.printouts.table import parse_named
 from fabricgauge.discover.probe import SURVEY, probe_script
+from fabricgauge.discover.sections import cut
 from fabricgauge.discover.sections import sections as quick_sections
-from fabricgauge.discover.survey.cut import cut
 from fabricgauge.discover.survey.understand import ANSWER, understood
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.inventory import Inventory, PcieLink

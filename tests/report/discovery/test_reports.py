@@ -9,7 +9,7 @@ import pytest
 from tests.report.discovery import sample
 from tests.report.html.test_page import Page
 
-from fabricgauge.discover.printouts import partial
+from fabricgauge.discover.printouts.parts import blank_port
 from fabricgauge.model.fabric import Node, Unreached
 from fabricgauge.report.discovery import words
 from fabricgauge.report.discovery.formats import FORMATS
@@ -103,7 +103,7 @@ def test_nodes_of_which_the_same_is_said_are_named_together() -> None:
 
 def test_a_lid_is_shown_only_where_there_are_such() -> None:
     port = msgspec.structs.replace(
-        partial.port("x", "mlx5_0", 1), protocol="infiniband", lid=7, lanes=1
+        blank_port("x", "mlx5_0", 1), protocol="infiniband", lid=7, lanes=1
     )
     assert words.port(port) == "mlx5_0:1: infiniband, 1 lane, LID 7"
     assert "LID" not in words.port(msgspec.structs.replace(port, protocol="roce", lid=0))

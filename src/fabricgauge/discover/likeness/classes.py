@@ -3,16 +3,14 @@
 Nodes are like by their shape: processors, memory, adapters, GPUs, MPIs. Those of a rare shape that
 has most in common with a frequent one count to it, so that a node with a dead adapter stands
 out among its like instead of being a class of one. Within a class each attribute is put to
-the vote: who has another value than most is named, attribute by attribute.
+the vote: a node with another value than most is named, attribute by attribute.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from fabricgauge.discover.likeness.ends import ends
-from fabricgauge.discover.likeness.traits import Detail, Traits, identity, traits
-from fabricgauge.discover.likeness.vote import vote
+from fabricgauge.discover.likeness.traits import Detail, Traits, ends, identity, traits
 from fabricgauge.discover.survey.same import NUMBERS
 from fabricgauge.model.fabric import Network
 from fabricgauge.model.inventory import Inventory
@@ -23,8 +21,10 @@ SAME_MEMORY = 0.01
 
 #: A rare shape has at most this share of the nodes of the frequent one that it is held against,
 RARE = 0.1
+
 #: but two nodes are rare beside four.
 FEW = 2
+
 #: It has at least this share of its features in common with it.
 LIKE = 0.5
 
@@ -203,3 +203,20 @@ def _names(members: Sequence[Traits], voted: dict[str, str]) -> Iterator[Naming]
                 by_name.setdefault(one.interfaces[part], []).append(one.name)
         most_first = sorted(by_name.items(), key=lambda pair: (-len(pair[1]), pair[0]))
         yield Naming(part, tuple((name, tuple(nodes)) for name, nodes in most_first))
+
+
+def vote(attribute: str, ballots: Mapping[str, str]) -> tuple[str, list[Oddity]] | Split:
+    """The value that more than half have, and an oddity for each other value.
+
+    Two nodes that differ, or many with many values, have no majority: nobody is odd.
+    """
+    by_value: dict[str, list[str]] = {}
+    for node, value in ballots.items():
+        by_value.setdefault(value, []).append(node)
+    ordered = sorted(by_value.items(), key=lambda pair: (-len(pair[1]), pair[0]))
+    usual, holders = ordered[0] if ordered else ("", [])
+    if len(ordered) > 1 and 2 * len(holders) <= len(ballots):
+        return Split(attribute, tuple((value, tuple(nodes)) for value, nodes in ordered))
+    return usual, [
+        Oddity(attribute, value, tuple(nodes), usual, len(holders)) for value, nodes in ordered[1:]
+    ]

@@ -7,18 +7,16 @@ a node whose interfaces are called otherwise.
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from fabricgauge.discover.likeness.ends import Ends, end_traits
-from fabricgauge.discover.likeness.links import link_traits, port_traits
-from fabricgauge.discover.survey.pci import VIRTUAL, virtual_functions
 from fabricgauge.discover.survey.ports import host_link
 from fabricgauge.discover.survey.same import bus_of
+from fabricgauge.discover.survey.sysfs import VIRTUAL, virtual_functions
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.fabric import Node
-from fabricgauge.model.inventory import Adapter, Inventory
+from fabricgauge.model.fabric import Interface, IpoibPort, Member, Network, Node
+from fabricgauge.model.inventory import Adapter, Inventory, RdmaPort
 
 #: Words of the kernel's command line that change what a network carries or a processor does;
 #: others (root, BOOT_IMAGE, ip, addresses) differ between like nodes by right.
@@ -69,6 +67,10 @@ class Traits(msgspec.Struct, frozen=True):
     interfaces: dict[str, str]
     whole: bool
     ends: dict[str, str]
+
+
+#: A node's members by the network's name.
+Ends = dict[str, list[Member]]
 
 
 def traits(
@@ -198,3 +200,73 @@ def _details(inventory: Inventory, adapter: Adapter) -> Iterator[tuple[str, str]
 def _is_kernel(inventory: Inventory, version: str) -> bool:
     """A driver of the kernel itself gives the kernel's version: that is a trait already."""
     return isinstance(inventory.node, Node) and version == inventory.node.kernel
+
+
+def link_traits(node: Node, adapter: Adapter) -> Iterator[tuple[str, str]]:
+    """Link and MTU of each interface, by its place on the adapter."""
+    for number, name in enumerate(sorted(adapter.interfaces), 1):
+        interface = node.interface(name)
+        if isinstance(interface, Interface):
+            place = f" {number}" if number > 1 else ""
+            yield f"link{place}", link(interface)
+            yield f"MTU{place}", str(interface.mtu_bytes)
+            if isinstance(interface.ipoib, IpoibPort) and isinstance(interface.ipoib.mode, str):
+                yield f"IPoIB mode{place}", interface.ipoib.mode
+
+
+def link(interface: Interface) -> str:
+    """``up, 25 Gb/s``, ``no carrier``, ``switched off``."""
+    if isinstance(interface.carrier, Skipped):
+        return "switched off"
+    if not interface.carrier:
+        return "no carrier"
+    if isinstance(interface.speed_bit_s, Skipped):
+        return "up"
+    return f"up, {interface.speed_bit_s / 1e9:g} Gb/s"
+
+
+def port_traits(inventory: Inventory, adapter: Adapter) -> Iterator[tuple[str, str]]:
+    """State, rate and width of each RDMA port, by its place on the adapter."""
+    ports = [port for port in inventory.rdma_ports if port.device in adapter.rdma_devices]
+    ordered = sorted(ports, key=lambda port: (port.device, port.number))
+    for number, port in enumerate(ordered, 1):
+        place = f" {number}" if number > 1 else ""
+        yield f"RDMA port{place}", _port(port)
+
+
+def _port(port: RdmaPort) -> str:
+    parts = [port.protocol]
+    if isinstance(port.state, str):
+        parts.append(port.state)
+    if isinstance(port.rate_bit_s, float):
+        parts.append(f"{port.rate_bit_s / 1e9:g} Gb/s")
+    if isinstance(port.lanes, int):
+        parts.append(f"{port.lanes}x")
+    return ", ".join(parts)
+
+
+def ends(networks: Iterable[Network]) -> dict[str, Ends]:
+    """By node its members of each network."""
+    found: dict[str, Ends] = {}
+    for network in networks:
+        for member in network.members:
+            found.setdefault(member.node, {}).setdefault(network.name, []).append(member)
+    return found
+
+
+def end_traits(node: Node, own: Ends, adapters: Mapping[str, Adapter]) -> dict[str, str]:
+    """``adapters`` by the label that like nodes have in common."""
+    on = {name: label for label, one in adapters.items() for name in one.interfaces}
+    return {
+        f"end in {network}": "; ".join(_end(node, member, on) for member in members)
+        for network, members in own.items()
+    }
+
+
+def _end(node: Node, member: Member, on: Mapping[str, str]) -> str:
+    """Link and MTU of an adapter's interface are compared with the adapter."""
+    if member.interface in on:
+        return f"on {on[member.interface]}"
+    interface = node.interface(member.interface)
+    state = f"{link(interface)}, " if isinstance(interface, Interface) else ""
+    return f"{state}MTU {member.mtu_bytes}"

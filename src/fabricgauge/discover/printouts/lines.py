@@ -1,6 +1,10 @@
-"""A printout's lines, and what is said when they are not understood."""
+"""A printout's lines or JSON, and what is said when they are not understood."""
 
+import json
+import re
 from collections.abc import Iterator
+
+import msgspec
 
 #: A printout that is not the tool's at all would else be quoted line by line.
 MOST_TROUBLES = 20
@@ -39,3 +43,62 @@ def broken_off(tool: str, whole: bool) -> tuple[str, ...]:
 
 def _filled(text: str) -> Iterator[tuple[int, str]]:
     return ((number, line) for number, line in enumerate(lines(text), 1) if line.strip())
+
+
+#: Old lshw prints neither brackets nor, in places, commas; a list that was cut off loses its end.
+_BETWEEN = re.compile(r"[\s,\[\]]*")
+_decode = json.JSONDecoder().raw_decode
+
+
+class Objects(msgspec.Struct, frozen=True):
+    """``whole`` is false where the text ends or breaks off in the middle of a value."""
+
+    found: tuple[dict[str, object], ...]
+    whole: bool
+
+
+def objects(text: str) -> Objects:
+    """The objects up to the first place that is none; never raises."""
+    found: list[dict[str, object]] = []
+    place = _end(_BETWEEN.match(text))
+    while place < len(text):
+        try:
+            value, place = _decode(text, place)
+        except (ValueError, RecursionError):
+            return Objects(tuple(found), whole=False)
+        if isinstance(value, dict):
+            found.append(value)
+        place = _end(_BETWEEN.match(text, place))
+    return Objects(tuple(found), whole=True)
+
+
+def is_json(text: str) -> bool:
+    return text.lstrip()[:1] in ("[", "{")
+
+
+def word(value: object) -> str:
+    """A string, whole number or truth as text; empty for everything else.
+
+    Half a surrogate pair, which JSON can escape but UTF-8 cannot hold, becomes ``?``.
+    """
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value) if isinstance(value, int) and abs(value) < 1 << 63 else ""
+
+
+def words(value: object) -> Iterator[str]:
+    """The strings of a list, or the one string."""
+    return filter(None, map(word, value if isinstance(value, list) else [value]))
+
+
+def table(value: object) -> dict[str, str]:
+    """An object's entries that are words."""
+    if not isinstance(value, dict):
+        return {}
+    return {word(key): word(entry) for key, entry in value.items() if word(entry)}
+
+
+def _end(match: "re.Match[str] | None") -> int:
+    return match.end() if match else 0

@@ -8,10 +8,21 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from fabricgauge.discover.parts import Parts
-from fabricgauge.discover.printouts.json_documents import is_json, objects, table, word, words
-from fabricgauge.discover.printouts.lines import broken_off, lines, pair, unrecognised
-from fabricgauge.discover.printouts.lshw_device import TOOL, Device, parts
+from fabricgauge.discover.printouts import figures, pci
+from fabricgauge.discover.printouts.lines import (
+    broken_off,
+    is_json,
+    lines,
+    objects,
+    pair,
+    table,
+    unrecognised,
+    word,
+    words,
+)
+from fabricgauge.discover.printouts.parts import Parts, blank_adapter, said
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.inventory import Adapter
 
 KEYS = frozenset(
     {"description", "product", "vendor", "physical id", "bus info", "logical name", "version",
@@ -28,12 +39,24 @@ def parse(text: str, argument: str = "") -> Parts:
     if is_json(text):
         read = objects(text)
         troubles = broken_off(TOOL, read.whole)
-        return msgspec.structs.replace(parts(_json_devices(read.found)), troubles=troubles)
+        return msgspec.structs.replace(_parts(_json_devices(read.found)), troubles=troubles)
     devices = list(_text_devices(text))
-    return msgspec.structs.replace(parts(devices), troubles=unrecognised(TOOL, text, devices))
+    return msgspec.structs.replace(_parts(devices), troubles=unrecognised(TOOL, text, devices))
 
 
-def _json_devices(read: Iterable[dict[str, object]]) -> Iterator[Device]:
+class _Device(msgspec.Struct, frozen=True):
+    """Values are empty where lshw gave none; ``settings`` is its ``configuration``."""
+
+    bus: str
+    description: str
+    product: str
+    vendor: str
+    interfaces: tuple[str, ...]
+    size: str
+    settings: dict[str, str]
+
+
+def _json_devices(read: Iterable[dict[str, object]]) -> Iterator[_Device]:
     left: list[object] = []
     left += reversed(tuple(read))
     while left:
@@ -43,7 +66,7 @@ def _json_devices(read: Iterable[dict[str, object]]) -> Iterator[Device]:
         children = value.get("children")
         left += reversed(children) if isinstance(children, list) else []
         if value.get("class") == "network":
-            yield Device(
+            yield _Device(
                 bus=word(value.get("businfo")), description=word(value.get("description")),
                 product=word(value.get("product")), vendor=word(value.get("vendor")),
                 interfaces=tuple(words(value.get("logicalname"))),
@@ -56,7 +79,7 @@ def _size(value: dict[str, object]) -> str:
     return f"{size}bit/s" if size and value.get("units") == "bit/s" else ""
 
 
-class _Block(msgspec.Struct):
+class _Entry(msgspec.Struct):
     """The lines below one ``*-NAME``; ``depth`` is its indentation."""
 
     depth: int
@@ -70,15 +93,15 @@ class _Block(msgspec.Struct):
         return next(iter(self.all(key)), "")
 
 
-def _text_devices(text: str) -> Iterator[Device]:
-    parent: _Block | None = None
+def _text_devices(text: str) -> Iterator[_Device]:
+    parent: _Entry | None = None
     for block in _blocks(text):
         if parent is not None and block.depth <= parent.depth:
             parent = None
         if block.name.startswith("network") and parent is None:
             parent = block
         if parent is not None or _is_interface(block):
-            yield Device(
+            yield _Device(
                 bus=block.value("bus info"), description=block.value("description"),
                 product=block.value("product"), vendor=block.value("vendor"),
                 interfaces=tuple(block.all("logical name")), size=block.value("size"),
@@ -86,17 +109,17 @@ def _text_devices(text: str) -> Iterator[Device]:
             )  # fmt: skip
 
 
-def _is_interface(block: _Block) -> bool:
+def _is_interface(block: _Entry) -> bool:
     return bool(block.all("logical name")) and block.value("description").endswith(" interface")
 
 
-def _blocks(text: str) -> list[_Block]:
-    found: list[_Block] = []
+def _blocks(text: str) -> list[_Entry]:
+    found: list[_Entry] = []
     for line in lines(text):
         bare = line.strip()
         if bare.startswith("*-"):
             depth = len(line) - len(line.lstrip())
-            found.append(_Block(depth, bare[2:].partition(" ")[0]))
+            found.append(_Entry(depth, bare[2:].partition(" ")[0]))
         elif found and bare:
             _add(found[-1].values, bare)
     return found
@@ -122,3 +145,64 @@ def settings(configuration: str) -> dict[str, str]:
         elif key:
             found[key].append(piece)
     return {name: " ".join(pieces) for name, pieces in found.items()}
+
+
+TOOL = "lshw"
+
+
+def _parts(devices: Iterable[_Device]) -> Parts:
+    """Adapters and what is said of their interfaces; virtual devices are left out."""
+    real = [device for device in _joined(devices) if device.bus or device.product]
+    facts: dict[str, str] = {}
+    for device in real:
+        facts.update(_facts(device))
+    return Parts(adapters=tuple(map(_adapter, real)), facts=facts)
+
+
+def _joined(devices: Iterable[_Device]) -> list[_Device]:
+    """A virtio interface is listed below the PCI device that carries it: both are one."""
+    found: list[_Device] = []
+    before = ""
+    for device in devices:
+        if device.bus.startswith("virtio@") and before.startswith("pci@"):
+            settings = {**found[-1].settings, **device.settings}
+            found[-1] = msgspec.structs.replace(
+                found[-1], interfaces=found[-1].interfaces + device.interfaces,
+                settings=settings, size=device.size or found[-1].size,
+            )  # fmt: skip
+        else:
+            found.append(device)
+        before = device.bus
+    return found
+
+
+def _adapter(device: _Device) -> Adapter:
+    settings = device.settings
+    driver = settings.get("driver", "")
+    product = pci.without_numbers(device.product)
+    return msgspec.structs.replace(
+        blank_adapter(TOOL, pci.kind_of(device.description, product, driver)),
+        bus=_bus(device.bus), vendor=said(TOOL, pci.without_numbers(device.vendor)),
+        product=said(TOOL, product), driver=said(TOOL, driver),
+        driver_version=said(TOOL, settings.get("driverversion", "")),
+        firmware=said(TOOL, settings.get("firmware", "")), interfaces=device.interfaces,
+    )  # fmt: skip
+
+
+def _bus(bus: str) -> str | Skipped:
+    found = pci.address(bus.removeprefix("pci@"))
+    return found or Skipped(f"lshw gives the bus as {bus[:60]!r}")
+
+
+def _facts(device: _Device) -> dict[str, str]:
+    """Of one interface only: lshw gives a device with several no figures of each."""
+    if len(device.interfaces) != 1:
+        return {}
+    name = device.interfaces[0]
+    speed = device.settings.get("speed") or device.size
+    rate = figures.bit_rate(speed, "the speed")
+    facts = {} if isinstance(rate, Skipped) else {f"speed of {name}": figures.rate_fact(rate)}
+    for key in ("link", "ip"):
+        if key in device.settings:
+            facts[f"{key} of {name}"] = device.settings[key]
+    return facts

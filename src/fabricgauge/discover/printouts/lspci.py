@@ -9,11 +9,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from fabricgauge.discover.parts import Parts
-from fabricgauge.discover.printouts import figures, kinds, partial, pci
+from fabricgauge.discover.printouts import figures, pci
 from fabricgauge.discover.printouts.lines import lines, pair, unrecognised
-from fabricgauge.discover.printouts.lspci_names import Names, named
-from fabricgauge.discover.printouts.lspci_records import records
+from fabricgauge.discover.printouts.parts import Parts, blank_adapter, said
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.inventory import Adapter, PcieLink
 
@@ -30,57 +28,80 @@ def parse(text: str, argument: str = "") -> Parts:
     capabilities were not shown.
     """
     if text.lstrip().startswith("Slot:"):
-        return Parts(adapters=records(text))
-    blocks = list(_blocks(text))
+        return Parts(adapters=_records(text))
+    blocks = list(_functions(text))
     adapters = tuple(_adapter(one) for one in blocks if one.names.is_network)
     troubles = unrecognised(TOOL, text, blocks)
     return Parts(adapters=adapters, facts=_redirecting(blocks), troubles=troubles)
 
 
-class _Block(msgspec.Struct, frozen=True):
+class DeviceNames(msgspec.Struct, frozen=True):
+    """``device_class`` is the code where lspci printed it, else the class's name.
+
+    ``product`` is empty where neither the database nor lspci's options tell it.
+    """
+
+    device_class: str
+    vendor: str | Skipped
+    product: str
+
+    @property
+    def is_network(self) -> bool:
+        """Of class 02xx, or InfiniBand's other class, 0c06."""
+        known = self.device_class.lower()
+        return known in pci.CLASSES or (len(known) == 4 and known.startswith("02"))
+
+    @property
+    def is_bridge(self) -> bool:
+        """Of class 06xx."""
+        known = self.device_class.lower()
+        return "bridge" in known or (len(known) == 4 and known.startswith("06"))
+
+
+class _Function(msgspec.Struct, frozen=True):
     """One function: its line, and what ``-v`` prints below it, by the line's first word."""
 
     bus: str
-    names: Names
+    names: DeviceNames
     values: dict[str, str]
     denied: bool
 
 
-def _blocks(text: str) -> Iterator[_Block]:
+def _functions(text: str) -> Iterator[_Function]:
     head, body = "", list[str]()
     for line in [*lines(text), "00:00.0 "]:
         if _SLOT.match(line):
             if head:
-                yield _block(head, body)
+                yield _function(head, body)
             head, body = line, []
         elif line[:1].isspace():
             body.append(line)
 
 
-def _block(head: str, body: list[str]) -> _Block:
+def _function(head: str, body: list[str]) -> _Function:
     slot, _, rest = head.partition(" ")
     values: dict[str, str] = {}
     for line in body:
         key, value = pair(line)
         values.setdefault(key, value)
     denied = any(DENIED in line[:80] for line in body)
-    return _Block(pci.address(slot) or slot, named(rest), values, denied)
+    return _Function(pci.address(slot) or slot, named(rest), values, denied)
 
 
-def _adapter(block: _Block) -> Adapter:
+def _adapter(block: _Function) -> Adapter:
     values = block.values
     driver = values.get("Kernel driver in use", "")
     node = values.get("NUMA node", "")
-    kind = kinds.kind_of(block.names.device_class, block.names.product, driver)
+    kind = pci.kind_of(block.names.device_class, block.names.product, driver)
     return msgspec.structs.replace(
-        partial.adapter(TOOL, kind), bus=block.bus, vendor=block.names.vendor,
-        product=partial.said(TOOL, block.names.product), driver=partial.said(TOOL, driver),
+        blank_adapter(TOOL, kind), bus=block.bus, vendor=block.names.vendor,
+        product=said(TOOL, block.names.product), driver=said(TOOL, driver),
         numa_node=figures.whole(node, "the NUMA node") if node else Skipped("lspci names none"),
         pcie_now=_link(block, "LnkSta"), pcie_capable=_link(block, "LnkCap"),
     )  # fmt: skip
 
 
-def _link(block: _Block, register: str) -> PcieLink | Skipped:
+def _link(block: _Function, register: str) -> PcieLink | Skipped:
     if register in block.values:
         return pci.link(block.values[register], register)
     if block.denied:
@@ -88,7 +109,7 @@ def _link(block: _Block, register: str) -> PcieLink | Skipped:
     return Skipped(f"lspci shows no {register} of {block.bus}")
 
 
-def _redirecting(blocks: list[_Block]) -> dict[str, str]:
+def _redirecting(blocks: list[_Function]) -> dict[str, str]:
     shown = any("Capabilities" in one.values for one in blocks)
     if not shown or any(one.denied for one in blocks):
         return {}
@@ -98,3 +119,97 @@ def _redirecting(blocks: list[_Block]) -> dict[str, str]:
         if one.names.is_bridge and "ReqRedir+" in one.values.get("ACSCtl", "")
     ]
     return {"acs redirect": " ".join(buses)}
+
+
+_RTOOL = "lspci"
+
+
+def _records(text: str) -> tuple[Adapter, ...]:
+    """The network adapters; ``Driver`` and ``NUMANode`` come with ``-k`` and ``-v``."""
+    found = (_record(values) for values in _record_blocks(text))
+    return tuple(one for one in found if one is not None)
+
+
+def _record_blocks(text: str) -> Iterator[dict[str, str]]:
+    values: dict[str, str] = {}
+    for line in [*lines(text), ""]:
+        key, value = pair(line)
+        if key:
+            values.setdefault(key, value)
+        elif not line.strip() and values:
+            yield values
+            values = {}
+
+
+def _record(values: dict[str, str]) -> Adapter | None:
+    bus = pci.address(values.get("Slot", ""))
+    names = _names(values)
+    if bus is None or not names.is_network:
+        return None
+    driver, node = values.get("Driver", ""), values.get("NUMANode", "")
+    return msgspec.structs.replace(
+        blank_adapter(_RTOOL, pci.kind_of(names.device_class, names.product, driver)),
+        bus=bus, vendor=names.vendor, product=said(_RTOOL, names.product),
+        driver=said(_RTOOL, driver),
+        numa_node=figures.whole(node, "the NUMA node") if node else Skipped("lspci names none"),
+    )  # fmt: skip
+
+
+def _names(values: dict[str, str]) -> DeviceNames:
+    device_class = named(values.get("Class", "") + ": ").device_class
+    vendor, product = values.get("Vendor", ""), values.get("Device", "")
+    numbers = f"{_code(vendor)}:{_code(product)}" if _code(vendor) and _code(product) else ""
+    product = product_of(pci.without_numbers(product), numbers)
+    return DeviceNames(device_class, said(_RTOOL, pci.without_numbers(vendor)), product)
+
+
+def _code(name: str) -> str:
+    return name[-5:-1] if name.endswith("]") and name[-6:-5] == "[" else ""
+
+
+#: Vendors of adapters as pci.ids of 2024-11-25 names them: lspci prints vendor and product
+#: without a sign between the two.
+VENDORS = (
+    "Intel Corporation", "Mellanox Technologies", "NVIDIA Corporation", "Red Hat, Inc.",
+    "Broadcom Inc. and subsidiaries", "Broadcom Limited", "Broadcom Corporation",
+    "Cornelis Networks, Inc", "Cornelis Networks", "Amazon.com, Inc.", "Cray Inc",
+    "Hewlett Packard Enterprise", "Hewlett-Packard Company", "Chelsio Communications Inc",
+    "QLogic Corp.", "QLogic, Corp.", "Cavium, Inc.", "Marvell Technology Group Ltd.",
+    "Marvell Semiconductor (Israel) Ltd.", "Solarflare Communications", "Xilinx Corporation",
+    "Emulex Corporation", "AMD Pensando Systems", "Pensando Systems",
+    "Advanced Micro Devices, Inc. [AMD]", "Huawei Technologies Co., Ltd.", "Aquantia Corp.",
+    "Realtek Semiconductor Co., Ltd.", "Microsoft Corporation", "Google, Inc.", "VMware",
+    "Fungible", "Netronome Systems, Inc.", "Atos", "Bull", "Enfabrica", "Myricom Inc.",
+)  # fmt: skip
+
+_CODE = re.compile(r"\[([0-9a-fA-F]{4})\]$")
+_DEVICE = re.compile(r"\[([0-9a-fA-F]{4}:[0-9a-fA-F]{4})\]$")
+_BARE = re.compile(r"[0-9a-fA-F]{4}:[0-9a-fA-F]{4}")
+_ASIDES = (" (rev ", " (prog-if ")
+
+
+def named(rest: str) -> DeviceNames:
+    """``Ethernet controller [0200]: Intel Corporation … [8086:1583] (rev 02)``."""
+    before, _, name = rest.partition(": ")
+    found = _CODE.search(before[-8:])
+    device_class = found[1] if found else before
+    for aside in _ASIDES:
+        name = name.rpartition(aside)[0] if aside in name else name
+    numbers = _DEVICE.search(name[-12:])
+    name = pci.without_numbers(name)
+    vendor, product = _parted(name)
+    return DeviceNames(device_class, vendor, product_of(product, numbers[1] if numbers else ""))
+
+
+def _parted(name: str) -> tuple[str | Skipped, str]:
+    if _BARE.fullmatch(name[:20]):
+        return Skipped("lspci gives numbers only"), name
+    for vendor in VENDORS:
+        if name.startswith(vendor + " "):
+            return vendor, name[len(vendor) + 1 :]
+    return Skipped("lspci gives vendor and product in one; it stands in the product"), name
+
+
+def product_of(product: str, numbers: str) -> str:
+    """``Device 0d57`` is one that the database does not know: its numbers, if they are there."""
+    return numbers if product.partition(" ")[0] in ("Device", "") else product

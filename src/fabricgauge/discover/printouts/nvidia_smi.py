@@ -4,23 +4,26 @@ As drivers 470 to 570 print them. Each of the three says a part: GPUs are to be 
 ``index``, and an empty ``bus`` or ``product`` means that this printout does not tell it.
 """
 
-from fabricgauge.discover.parts import Parts
-from fabricgauge.discover.printouts import figures, nvidia_links, nvidia_topology, pci
+import re
+
+from fabricgauge.discover.printouts import figures, pci
 from fabricgauge.discover.printouts.lines import lines, unrecognised
+from fabricgauge.discover.printouts.parts import Parts
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.inventory import Gpu
+from fabricgauge.model.inventory import Gpu, Nearness
 
 TOOL = "nvidia-smi"
+
 #: The columns where ``--format=csv,noheader`` leaves out their names: those that are asked for.
 _COLUMNS = ("index", "name", "pci.bus_id")
 
 
 def parse(text: str, argument: str = "") -> Parts:
     """GPUs, their nearness to adapters or their NVLinks; the printout shows which it is."""
-    gpus = nvidia_links.links(text)
+    gpus = _linked(text)
     if gpus:
         return Parts(gpus=gpus)
-    found = nvidia_topology.topology(text)
+    found = _topology(text)
     if found.gpus or found.nearness:
         return found
     gpus = _queried(text)
@@ -42,3 +45,72 @@ def _queried(text: str) -> tuple[Gpu, ...]:
             unsaid = Skipped("nvidia-smi tells it with topo -m")
             found.append(Gpu(index, row.get("name", ""), bus or "", unsaid, ()))
     return tuple(found)
+
+
+_SEQUENCE = re.compile(r"\x1b\[[0-9;]{0,16}m")
+_GPU = re.compile(r"GPU([0-9]{1,4})")
+_NIC = re.compile(r"(NIC[0-9]{1,4}): (.+)")
+
+#: SOC is what drivers before 384 called SYS.
+_DISTANCES = {"PIX": "PIX", "PXB": "PXB", "PHB": "PHB", "NODE": "NODE", "SYS": "SYS", "SOC": "SYS"}
+
+#: Behind the matrix come CPU Affinity, NUMA Affinity, GPU NUMA ID.
+_AFTER = "CPU"
+_NUMA = "NUMA Affinity"
+
+
+def _topology(text: str) -> Parts:
+    """GPUs with their NUMA node, and each GPU's distance to each adapter."""
+    columns: tuple[str, ...] = ()
+    numa, legend = False, dict[str, str]()
+    rows: list[tuple[int, list[str]]] = []
+    for line in lines(_SEQUENCE.sub("", text)):
+        words = line.split()
+        first = _GPU.fullmatch(words[0]) if words else None
+        nic = _NIC.fullmatch(line.strip()[:200])
+        if not columns and first and _AFTER in words:
+            columns, numa = tuple(words[: words.index(_AFTER)]), _NUMA in line
+        elif columns and first:
+            rows.append((int(first[1]), words[1:]))
+        elif nic:
+            legend[nic[1]] = nic[2]
+    gpus = tuple(
+        Gpu(index, "", "", _node(cells[len(columns) :], numa), ()) for index, cells in rows
+    )
+    return Parts(gpus=gpus, nearness=_nearness(columns, rows, legend))
+
+
+def _nearness(
+    columns: tuple[str, ...], rows: list[tuple[int, list[str]]], legend: dict[str, str]
+) -> tuple[Nearness, ...]:
+    return tuple(
+        Nearness(index, legend.get(column, column), _DISTANCES[cell])
+        for index, cells in rows
+        for column, cell in zip(columns, cells, strict=False)
+        if not _GPU.fullmatch(column) and cell in _DISTANCES
+    )
+
+
+def _node(after: list[str], numa: bool) -> int | Skipped:
+    """Of the columns behind the matrix the second; ``0-1`` where the GPU is near to several."""
+    text = after[1] if numa and len(after) > 1 else ""
+    return figures.whole(text, "the NUMA affinity", most=1 << 16)
+
+
+_LINKS_OF = re.compile(r"GPU ([0-9]{1,4}): ")
+_LINK = re.compile(r"Link [0-9]{1,3}: ([0-9.]{1,12}) GB/s")
+_UUID = " (UUID: "
+
+
+def _linked(text: str) -> tuple[Gpu, ...]:
+    """GPUs with index, product and one rate for each link that has one."""
+    found: list[tuple[int, str, list[float]]] = []
+    for line in lines(text):
+        head, link = _LINKS_OF.match(line[:60]), _LINK.fullmatch(line.strip()[:60])
+        if head and _UUID in line:
+            found.append((int(head[1]), line[head.end() :].rpartition(_UUID)[0], []))
+        elif link and found:
+            rate = figures.number(link[1], "the rate", 8e9)
+            found[-1][2].extend([] if isinstance(rate, Skipped) else [rate])
+    unsaid = Skipped("nvidia-smi tells it with topo -m")
+    return tuple(Gpu(index, name, "", unsaid, tuple(rates)) for index, name, rates in found)

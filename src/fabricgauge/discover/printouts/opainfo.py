@@ -8,9 +8,9 @@ import re
 
 import msgspec
 
-from fabricgauge.discover.parts import Parts
-from fabricgauge.discover.printouts import figures, partial, verbs
+from fabricgauge.discover.printouts import figures, verbs
 from fabricgauge.discover.printouts.lines import MOST_TROUBLES, lines, trouble, unrecognised
+from fabricgauge.discover.printouts.parts import Parts, blank_port
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.inventory import RdmaPort
 
@@ -79,7 +79,7 @@ def _port(port: _Port) -> RdmaPort:
     lane = figures.bit_rate(values.get("LinkSpeed Act", ""), "the speed")
     lanes = _narrowest(values)
     return msgspec.structs.replace(
-        partial.port(TOOL, port.device, port.number), link_layer="Omni-Path", protocol="omni-path",
+        blank_port(TOOL, port.device, port.number), link_layer="Omni-Path", protocol="omni-path",
         state=_state(values), physical=_physical(values),
         reason=values.get("OfflineDisabledReason", ""),
         rate_bit_s=figures.product(lane, lanes),

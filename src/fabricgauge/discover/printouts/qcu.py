@@ -8,9 +8,8 @@ import re
 
 import msgspec
 
-from fabricgauge.discover.parts import Parts
-from fabricgauge.discover.printouts import partial
 from fabricgauge.discover.printouts.lines import lines, pair, unrecognised
+from fabricgauge.discover.printouts.parts import Parts, blank_adapter
 from fabricgauge.model.absence import Skipped
 
 TOOL = "qcu64e"
@@ -39,7 +38,7 @@ def parse(text: str, argument: str = "") -> Parts:
     unread = Skipped(f"qcu64e gives it as {current[:60]!r}")
     which = argument.strip()[:60] or "a number of its own"
     adapter = msgspec.structs.replace(
-        partial.adapter(TOOL, "ethernet"),
+        blank_adapter(TOOL, "ethernet"),
         bus=Skipped(f"qcu64e names the adapter by {which} only"),
         lane_mode=_mode(current) if _MODE.fullmatch(current) else unread,
         lane_modes=tuple(dict.fromkeys(modes)),

@@ -8,10 +8,16 @@ from collections.abc import Iterator
 
 import msgspec
 
-from fabricgauge.discover.parts import Parts
-from fabricgauge.discover.printouts import figures, partial, verbs
-from fabricgauge.discover.printouts.json_documents import is_json, objects, table
-from fabricgauge.discover.printouts.lines import broken_off, lines, unrecognised
+from fabricgauge.discover.printouts import figures, verbs
+from fabricgauge.discover.printouts.lines import (
+    broken_off,
+    is_json,
+    lines,
+    objects,
+    table,
+    unrecognised,
+)
+from fabricgauge.discover.printouts.parts import Parts, blank_adapter, blank_port, said
 from fabricgauge.model.inventory import Adapter, RdmaPort
 
 TOOL = "rdma"
@@ -63,13 +69,13 @@ def _port(entry: dict[str, str]) -> RdmaPort:
     layer = "InfiniBand" if "lid" in entry else "Ethernet" if "netdev" in entry else ""
     protocol = verbs.protocol(device, layer)
     return msgspec.structs.replace(
-        partial.port(TOOL, device, int(entry["port"])),
+        blank_port(TOOL, device, int(entry["port"])),
         link_layer=verbs.layer(protocol, layer), protocol=protocol,
         state=verbs.state(entry.get("state", ""), TOOL),
         physical=verbs.physical(entry.get("physical_state", ""), TOOL),
         lid=figures.whole(entry.get("lid", ""), "the LID"),
         sm_lid=figures.whole(entry.get("sm_lid", ""), "the subnet manager's LID"),
-        interface=partial.said(TOOL, entry.get("netdev", "")),
+        interface=said(TOOL, entry.get("netdev", "")),
     )  # fmt: skip
 
 
@@ -77,8 +83,8 @@ def _adapter(entry: dict[str, str]) -> Adapter:
     device = entry.get("ifname", "")
     protocol = _NODE_TYPES.get(entry["node_type"]) or verbs.protocol(device, "")
     return msgspec.structs.replace(
-        partial.adapter(TOOL, verbs.KIND_OF.get(protocol, "")), rdma_devices=(device,),
-        firmware=partial.said(TOOL, entry.get("fw", "")),
+        blank_adapter(TOOL, verbs.KIND_OF.get(protocol, "")), rdma_devices=(device,),
+        firmware=said(TOOL, entry.get("fw", "")),
     )  # fmt: skip
 
 

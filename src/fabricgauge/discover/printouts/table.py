@@ -6,50 +6,44 @@ from functools import lru_cache
 
 import msgspec
 
-from fabricgauge.discover.parts import Parts
 from fabricgauge.discover.printouts import (
     ethtool,
-    fi_info,
-    ibstat,
-    ibstatus,
-    ibv_devinfo,
+    infiniband,
     lshw,
     lspci,
-    mpi_version,
+    mpi,
     nvidia_smi,
-    ompi_info,
     opainfo,
     qcu,
     rdma,
-    routes,
-    rules,
-    ucx_info,
+    routing,
 )
+from fabricgauge.discover.printouts.parts import Parts
 
 Parser = Callable[[str, str], Parts]
 
 #: The tool's name and a word that must stand among its arguments, if any.
 PARSERS: dict[str, Parser] = {
     "ethtool": ethtool.parse,
-    "fi_info": fi_info.parse,
-    "ibstat": ibstat.parse,
-    "ibstatus": ibstatus.parse,
-    "ibv_devinfo": ibv_devinfo.parse,
-    "ip route": routes.parse,
-    "ip rule": rules.parse,
+    "fi_info": mpi.fi_info,
+    "ibstat": infiniband.ibstat,
+    "ibstatus": infiniband.ibstatus,
+    "ibv_devinfo": infiniband.ibv_devinfo,
+    "ip route": routing.routes,
+    "ip rule": routing.rules,
     "lshw": lshw.parse,
     "lspci": lspci.parse,
-    "mpichversion": mpi_version.parse,
-    "mpiexec": mpi_version.parse,
-    "mpiexec.hydra": mpi_version.parse,
-    "mpirun": mpi_version.parse,
+    "mpichversion": mpi.mpi_version,
+    "mpiexec": mpi.mpi_version,
+    "mpiexec.hydra": mpi.mpi_version,
+    "mpirun": mpi.mpi_version,
     "nvidia-smi": nvidia_smi.parse,
-    "ompi_info": ompi_info.parse,
+    "ompi_info": mpi.ompi_info,
     "opainfo": opainfo.parse,
     "qcu64e": qcu.parse,
     "rdma dev": rdma.parse,
     "rdma link": rdma.parse,
-    "ucx_info": ucx_info.parse,
+    "ucx_info": mpi.ucx_info,
 }
 
 _SUFFIXES = (".txt", ".out", ".json", ".csv", ".log")

@@ -1,12 +1,12 @@
-"""Rules of nft and iptables → whether connections from outside come in; pure."""
+"""Rules of nft and iptables → whether connections from outside come in; pure.
+
+Sources: nft(8) of nftables 1.0; iptables(8) and its extensions, 1.8 (``iptables -S``).
+"""
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
-
-from fabricgauge.discover.survey import iptables as iptables_rules
-from fabricgauge.discover.survey import nft as nft_rules
-from fabricgauge.discover.survey.chains import SHUT, Chains, Walk
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 #: Interfaces and subnets that are kept.
 MOST_LET_IN = 64
@@ -54,17 +54,31 @@ def _unread(name: str, text: str | None) -> str:
 
 
 def _nft(text: str) -> Iterator[Way]:
-    for base in nft_rules.bases(text):
+    for base in nft_bases(text):
         yield _way("nft: input", base.name, base.policy, base.chains)
 
 
 def _iptables(text: str) -> Way:
-    policy, chains = iptables_rules.chains(text)
+    policy, chains = iptables_chains(text)
     return _way("iptables: INPUT", "INPUT", policy, chains)
 
 
+@dataclass(frozen=True)
+class FirewallRule:
+    """``verdict`` is ``accept``, ``drop``, ``reject``, ``return``, ``jump`` or ``goto``; ``to`` the
+    chain of the last two. ``only`` is None where the rule is for everything, else the interfaces
+    and subnets that it is for: rules with any other condition are left out."""
+
+    verdict: str
+    to: str = ""
+    only: tuple[str, ...] | None = None
+
+
+Chains = Mapping[str, list[FirewallRule]]
+
+
 def _way(what: str, base: str, policy: str, chains: Chains) -> Way:
-    walk = Walk(chains)
+    walk = PacketWalk(chains)
     verdict = walk.through(base)
     tool = what.partition(":")[0]
     unread = f"{tool}: the jump to {walk.unknown[0]} was not understood" if walk.unknown else ""
@@ -79,3 +93,175 @@ def _shut(what: str, verdict: str, policy: str, last: str, base: str) -> str:
         return ""
     word = verdict if what.startswith("nft") else verdict.upper()
     return f"{what} ends in {word}" + (f" in chain {last}" if last != base else "")
+
+
+#: Chains within chains; the kernel allows 16 (Linux 6.12, NFT_JUMP_STACK_SIZE).
+DEEPEST = 16
+
+SHUT = ("drop", "reject")
+
+#: firewalld's zone that lets everything in (firewalld.zone(5)), by nft and by iptables.
+TRUSTED = ("filter_IN_trusted", "IN_trusted")
+
+
+@dataclass
+class PacketWalk:
+    """One way of a packet from outside through ``chains``: what is let in before its end, and
+    the chains that it should have gone through and that are not known."""
+
+    chains: Chains
+    let_in: list[str] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
+    last: str = ""
+    #: Chains that end without a verdict, and those that a condition leads to: asked once each.
+    open: set[str] = field(default_factory=set)
+    asked: dict[str, tuple[str, list[str]]] = field(default_factory=dict)
+
+    def through(self, chain: str, depth: int = 0) -> str:
+        """``accept``, ``drop``, ``reject``, or empty where the chain ends without a verdict."""
+        if chain in self.open:
+            return ""
+        if chain not in self.chains or depth > DEEPEST:
+            if chain in TRUSTED:
+                return "accept"
+            self.unknown.append(chain)
+            return ""
+        for rule in self.chains[chain]:
+            if rule.only is not None:
+                self.let_in += self._let_in(rule, depth)
+                continue
+            verdict = self._verdict(rule, chain, depth)
+            if verdict:
+                return verdict
+            if rule.verdict in ("return", "goto"):
+                break
+        self.open.add(chain)
+        return ""
+
+    def _verdict(self, rule: FirewallRule, chain: str, depth: int) -> str:
+        if rule.verdict in ("jump", "goto"):
+            return self.through(rule.to, depth + 1)
+        self.last = chain
+        return "" if rule.verdict == "return" else rule.verdict
+
+    def _let_in(self, rule: FirewallRule, depth: int) -> Iterator[str]:
+        """Of a chain that an interface leads to, as firewalld's zones, what it lets in."""
+        verdict, inside = rule.verdict, list[str]()
+        if rule.verdict in ("jump", "goto"):
+            verdict, inside = self._asked(rule.to, depth)
+        yield from (rule.only or ()) if verdict == "accept" else inside
+
+    def _asked(self, chain: str, depth: int) -> tuple[str, list[str]]:
+        if chain not in self.asked:
+            self.asked[chain] = ("", [])  # chains that lead to each other end here
+            inner = PacketWalk(self.chains, asked=self.asked)
+            self.asked[chain] = (inner.through(chain, depth + 1), inner.let_in)
+        return self.asked[chain]
+
+
+_TABLE = re.compile(r"table (.+) \{")
+_CHAIN = re.compile(r"chain (\S+) \{")
+_BASE = re.compile(r"hook input .*")
+_POLICY = re.compile(r"policy (\w+)")
+
+#: What a rule says without a condition, besides its verdict. A limit before a log still drops
+#: what an orderly connection sends.
+_LOG = (
+    r'log(?: prefix "[^"]*"| (?:group|snaplen|queue-threshold|level) \w+'
+    r"| flags (?:tcp [\w,]+|ip options|skuid|ether|all))*"
+)
+_IDLE = (
+    rf"(?:(?:counter(?: packets \d+ bytes \d+| name \S+)?|{_LOG}"
+    rf"|limit rate (?!over)\S+(?: burst \d+ \w+)?(?= {_LOG} (?:drop|reject)\b)) )*"
+)
+_VERDICT = r"(?:(accept|drop|reject|return)\b.*|(jump|goto) (\S+))"
+_FOR_ALL = re.compile(_IDLE + _VERDICT)
+_FOR_SOME = re.compile(r"(?:iif(?:name)?|ip6? saddr) (\S+|\{ [^{}]* \}) " + _IDLE + _VERDICT)
+
+#: As nft and as iptables-nft write them.
+_COMMENT = re.compile(r'\s*(?: comment "[^"]*"$|/\*.*?\*/)')
+
+
+class BaseChain:
+    """A chain that gets what comes from outside, with its policy and its table's chains."""
+
+    def __init__(self, name: str, chains: dict[str, list[FirewallRule]]) -> None:
+        self.name, self.policy, self.chains = name, "accept", chains
+
+
+def nft_bases(text: str) -> list[BaseChain]:
+    """The base chains of the hook ``input``."""
+    found: list[BaseChain] = []
+    chains: dict[str, list[FirewallRule]] = {}
+    name = ""
+    for line in text.split("\n"):
+        words = " ".join(line.split())
+        if _TABLE.fullmatch(words):
+            chains, name = {}, ""
+        elif chain := _CHAIN.fullmatch(words):
+            name = chain[1]
+            chains.setdefault(name, [])
+        elif words == "}":
+            name = ""
+        elif _BASE.search(words):
+            found.append(BaseChain(name, chains))
+            policy = _POLICY.search(words)
+            found[-1].policy = policy[1] if policy else "accept"
+        elif name:
+            chains[name] += _nft_rules(words)
+    return found
+
+
+def _nft_rules(words: str) -> Iterator[FirewallRule]:
+    said = " ".join(_COMMENT.sub("", words).split())
+    if found := _FOR_ALL.fullmatch(said):
+        yield FirewallRule(found[1] or found[2], found[3] or "")
+    elif some := _FOR_SOME.fullmatch(said):
+        yield FirewallRule(
+            some[2] or some[3], some[4] or "", (*re.findall(r'[^\s"{},]+', some[1]),)
+        )
+
+
+_VERDICTS = {"ACCEPT": "accept", "DROP": "drop", "REJECT": "reject", "RETURN": "return"}
+
+#: Targets after which the next rule is looked at.
+_GOING_ON = frozenset(
+    {"LOG", "NFLOG", "ULOG", "MARK", "CONNMARK", "TRACE", "AUDIT", "SET", "CLASSIFY", "DSCP", "TOS",
+     "SECMARK", "CONNSECMARK", "CT", "NOTRACK", "TTL", "RATEEST"}
+)  # fmt: skip
+
+
+def iptables_chains(text: str) -> tuple[str, dict[str, list[FirewallRule]]]:
+    """The policy of INPUT, and each chain's rules."""
+    policy = "ACCEPT"
+    found: dict[str, list[FirewallRule]] = {"INPUT": []}
+    for line in text.split("\n"):
+        words = _words(line)
+        if words[:2] == ["-P", "INPUT"]:
+            policy = words[2] if len(words) > 2 else policy
+        elif words[:1] == ["-N"] and len(words) > 1:
+            found.setdefault(words[1], [])
+        elif words[:1] == ["-A"] and len(words) > 3:
+            found.setdefault(words[1], []).extend(_iptables_rules(words[2:]))
+    return policy, found
+
+
+def _words(line: str) -> list[str]:
+    try:
+        words = shlex.split(line)
+    except ValueError:  # a quote that is not closed
+        words = line.split()
+    while (at := words.index("--comment") if "--comment" in words else 0) > 0:
+        begin = at - 2 if words[at - 2 : at] == ["-m", "comment"] else at
+        del words[begin : at + 2]
+    return words
+
+
+def _iptables_rules(words: list[str]) -> Iterator[FirewallRule]:
+    only = (words[1],) if words[0] in ("-i", "-s") else None
+    rest = words[2:] if only else words
+    if len(rest) < 2 or rest[0] not in ("-j", "-g") or rest[1] in _GOING_ON:
+        return
+    leads = "goto" if rest[0] == "-g" else "jump"
+    verdict = _VERDICTS.get(rest[1], leads)
+    yield FirewallRule(verdict, "" if rest[1] in _VERDICTS else rest[1], only)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from fabricgauge.discover.survey.rdma import LANE_BIT_S
+from fabricgauge.discover.survey.sysfs import LANE_BIT_S
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Interface, Member, Network
 from fabricgauge.model.inventory import Adapter, Inventory, PcieLink, RdmaPort

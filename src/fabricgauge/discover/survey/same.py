@@ -1,14 +1,13 @@
-"""Parts of several sources that speak of one thing, made one; pure."""
+"""Parts of several sources that speak of one thing, found and made one; pure."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import msgspec
 
 from fabricgauge.discover.printouts import pci
-from fabricgauge.discover.survey.groups import Said, grouped
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.inventory import Adapter, Gpu, PcieLink, RdmaPort
 
@@ -28,6 +27,15 @@ VAGUE = frozenset({"", "network", "fabric"})
 
 #: Beyond this a printout is nonsense, and looking for pairs would take long.
 MOST_PARTS = 2000
+
+_S = TypeVar("_S", Adapter, RdmaPort, Gpu)
+
+
+class Said(msgspec.Struct, Generic[_S], frozen=True):
+    """A part and the source that gave it."""
+
+    source: str
+    part: _S
 
 
 def adapters(said: Sequence[Said[Adapter]], troubles: list[str]) -> tuple[Adapter, ...]:
@@ -236,3 +244,29 @@ def _shown(value: object) -> str:
     if isinstance(value, PcieLink):
         return f"{value.gt_s:g} GT/s x{value.lanes}"
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def grouped(
+    said: Sequence[Said[_S]],
+    names: Callable[[_S], Iterable[str]],
+    is_same: Callable[[_S, _S], bool],
+) -> list[list[Said[_S]]]:
+    """In the order of the first of each; a part that two groups know joins them.
+
+    Parts that are the same have at least one of their ``names`` in common: only such are
+    compared, since a node may have a thousand virtual functions.
+    """
+    groups: dict[int, list[Said[_S]]] = {}
+    named: dict[str, set[int]] = {}
+    for number, one in enumerate(said):
+        near = {n for name in names(one.part) for n in named.get(name, ()) if n in groups}
+        alike = sorted(n for n in near if any(is_same(one.part, o.part) for o in groups[n]))
+        home, *others = alike or [number]
+        moved = [one]
+        for other in reversed(others):
+            moved = groups.pop(other) + moved
+        groups.setdefault(home, []).extend(moved)
+        for part in moved:
+            for name in names(part.part):
+                named.setdefault(name, set()).add(home)
+    return list(groups.values())

@@ -1,21 +1,23 @@
-"""What is at hand of one node, its answer or printouts of single tools → ``Inventory``; pure."""
+"""What is at hand of one node, its answer or printouts of single tools → ``Inventory``; pure.
 
-from collections.abc import Callable, Iterator, Mapping
+Sources come in the order of their weight: the first that knows a field wins, and where two
+that measure the same thing contradict each other, a trouble names both.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
 from fabricgauge.discover.parse_probe import Sections, node_of
-from fabricgauge.discover.parts import Parts
-from fabricgauge.discover.sections import sections
-from fabricgauge.discover.survey.cut import Cut, cut, pairs
-from fabricgauge.discover.survey.merge import Source, merged
-from fabricgauge.discover.survey.pci import pci_parts
-from fabricgauge.discover.survey.rdma import rdma_parts
+from fabricgauge.discover.printouts.parts import Parts
+from fabricgauge.discover.sections import Cut, cut, pairs, sections
+from fabricgauge.discover.survey.same import VAGUE, Said, adapters, gpus, rdma_ports
+from fabricgauge.discover.survey.sysfs import pci_parts, rdma_parts, virtual_functions
 from fabricgauge.discover.survey.system import system_parts
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import ProbeError
 from fabricgauge.model.fabric import Node
-from fabricgauge.model.inventory import Inventory
+from fabricgauge.model.inventory import Adapter, Inventory, RdmaPort, Stack
 
 #: The name of a node's whole answer among its printouts.
 ANSWER = "survey"
@@ -46,7 +48,7 @@ def understood(name: str, printouts: Mapping[str, str], trouble: str, parse: Par
     tools = {**_quick_printouts(quick), **found.sections}
     sources = [*_system(found.sections), *_known(tools, parse), *_printed(others, parse, told)]
     if not found.whole:
-        sources.append(Source("the answer's end", Parts(facts={"answer": "cut off"})))
+        sources.append(PartsSource("the answer's end", Parts(facts={"answer": "cut off"})))
     return merged(name, node, _with_paths(sources, found.sections.get("paths", "")), told)
 
 
@@ -77,10 +79,17 @@ def _incomplete(name: str, node: Node | Skipped, found: Cut, trouble: str) -> li
     return told + [f"{name}: {tool} did not end within its time" for tool in late if tool]
 
 
-def _system(sections: dict[str, str]) -> Iterator[Source]:
-    yield Source("/sys/bus/pci", pci_parts(sections))
-    yield Source("/sys/class/infiniband", rdma_parts(sections))
-    yield Source("the system", system_parts(sections))
+class PartsSource(msgspec.Struct, frozen=True):
+    """A section's or file's name, and what it gave."""
+
+    name: str
+    parts: Parts
+
+
+def _system(sections: dict[str, str]) -> Iterator[PartsSource]:
+    yield PartsSource("/sys/bus/pci", pci_parts(sections))
+    yield PartsSource("/sys/class/infiniband", rdma_parts(sections))
+    yield PartsSource("the system", system_parts(sections))
 
 
 def _quick_printouts(quick: Sections | Skipped) -> dict[str, str]:
@@ -99,22 +108,22 @@ def _on_a_bus(text: str) -> bool:
     return pairs(text, ":").get("bus-info", "") not in ("", "N/A", "tun", "tap")
 
 
-def _known(printouts: Mapping[str, str], parse: Parse) -> Iterator[Source]:
+def _known(printouts: Mapping[str, str], parse: Parse) -> Iterator[PartsSource]:
     """Sections that a tool's parser knows; an answer's others are of the system itself."""
     for key in sorted(printouts, key=_weight):
         parts = parse(key, printouts[key])
         if parts is not None:
-            yield Source(key, parts)
+            yield PartsSource(key, parts)
 
 
-def _printed(printouts: Mapping[str, str], parse: Parse, told: list[str]) -> Iterator[Source]:
+def _printed(printouts: Mapping[str, str], parse: Parse, told: list[str]) -> Iterator[PartsSource]:
     """Files that somebody put there: one that no parser knows is worth a word."""
     for key in sorted(printouts, key=_weight):
         parts = parse(key, printouts[key])
         if parts is None:
             told.append(f"{key}: no parser knows a printout of this name")
         else:
-            yield Source(key, parts)
+            yield PartsSource(key, parts)
 
 
 def _weight(key: str) -> int:
@@ -122,7 +131,7 @@ def _weight(key: str) -> int:
     return next(places, len(_WEIGHT))
 
 
-def _with_paths(sources: list[Source], paths: str) -> list[Source]:
+def _with_paths(sources: list[PartsSource], paths: str) -> list[PartsSource]:
     """The path of each MPI's program, which its own words do not say."""
     where = pairs(paths)
     return [
@@ -142,3 +151,71 @@ def _placed(parts: Parts, path: str) -> Parts:
         one if one.path else msgspec.structs.replace(one, path=path) for one in parts.stacks
     )
     return msgspec.structs.replace(parts, stacks=stacks)
+
+
+_TELLING = frozenset({"infiniband", "omni-path", "efa"})
+
+#: A printout of nonsense must not become a report of nothing else.
+MOST_TROUBLES = 50
+
+
+def merged(
+    name: str, node: Node | Skipped, sources: Sequence[PartsSource], troubles: Sequence[str] = ()
+) -> Inventory:
+    """The inventory of ``name``; ``troubles`` come before those of the sources."""
+    told = [*troubles]
+    ports = rdma_ports([Said(s.name, port) for s in sources for port in s.parts.rdma_ports], told)
+    found = adapters([Said(s.name, part) for s in sources for part in s.parts.adapters], told)
+    facts: dict[str, str] = {}
+    for one in sources:
+        told += [f"{one.name}: {trouble}" for trouble in one.parts.troubles]
+        facts = {**one.parts.facts, **facts}
+    virtual = virtual_functions(facts)
+    return Inventory(
+        name=name,
+        node=node,
+        adapters=tuple(
+            _of_its_ports(adapter, ports)
+            for adapter in found
+            if adapter.bus not in virtual or adapter.interfaces or adapter.rdma_devices
+        ),
+        rdma_ports=ports,
+        gpus=gpus([Said(s.name, gpu) for s in sources for gpu in s.parts.gpus]),
+        nearness=tuple(dict.fromkeys(near for s in sources for near in s.parts.nearness)),
+        routes=next((one.parts.routes for one in sources if one.parts.routes), ()),
+        stacks=_stacks(stack for s in sources for stack in s.parts.stacks),
+        modules=tuple(sorted({module for one in sources for module in one.parts.modules})),
+        facts=dict(sorted(facts.items())),
+        troubles=tuple(_bounded(told)),
+        sources=tuple(one.name for one in sources if one.parts != Parts()),
+        rules=next((one.parts.rules for one in sources if one.parts.rules), ()),
+        tables=next((one.parts.tables for one in sources if one.parts.tables), ()),
+    )
+
+
+def _of_its_ports(adapter: Adapter, ports: Sequence[RdmaPort]) -> Adapter:
+    """A port's own protocol goes before the PCI class, which some adapters keep in any mode."""
+    spoken = {port.protocol for port in ports if port.device in adapter.rdma_devices}
+    telling = spoken & _TELLING
+    if len(telling) == 1 and adapter.kind not in telling:
+        return msgspec.structs.replace(adapter, kind=telling.pop())
+    if adapter.kind in VAGUE and (adapter.interfaces or spoken):
+        return msgspec.structs.replace(adapter, kind="ethernet")
+    return adapter
+
+
+def _stacks(stacks: Iterable[Stack]) -> tuple[Stack, ...]:
+    """Each kind and version once, with its path where a source knew it."""
+    found: dict[tuple[str, str], Stack] = {}
+    for one in stacks:
+        known = found.setdefault((one.kind, one.version), one)
+        if one.path and not known.path:
+            found[one.kind, one.version] = one
+    return tuple(found.values())
+
+
+def _bounded(troubles: Sequence[str]) -> list[str]:
+    kept = list(dict.fromkeys(troubles))
+    if len(kept) > MOST_TROUBLES:
+        return [*kept[:MOST_TROUBLES], f"and {len(kept) - MOST_TROUBLES} more of the kind"]
+    return kept

@@ -1,18 +1,40 @@
-"""Adapters and ports of which a tool says a part only.
+"""What one source says of a node: inventory parts of which a tool tells some fields only.
 
 What a tool leaves out is ``Skipped`` with the tool's name. An empty ``kind``, ``link_layer``
-or ``protocol`` means that the tool does not tell; whoever merges takes another source's. A part
+or ``protocol`` means that the tool does not tell; merging takes another source's. A part
 is known by its bus, or else by its interfaces or RDMA devices.
 """
 
+import msgspec
+
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.inventory import Adapter, RdmaPort
+from fabricgauge.model.inventory import Adapter, Gpu, Nearness, RdmaPort, Route, Rule, Stack
+
+
+class Parts(msgspec.Struct, frozen=True):
+    """What a single printout or section gave; whatever it does not speak of is empty.
+
+    ``troubles`` are sentences on lines that could not be understood, with their numbers.
+    """
+
+    adapters: tuple[Adapter, ...] = ()
+    rdma_ports: tuple[RdmaPort, ...] = ()
+    gpus: tuple[Gpu, ...] = ()
+    nearness: tuple[Nearness, ...] = ()
+    routes: tuple[Route, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    tables: tuple[Route, ...] = ()
+    stacks: tuple[Stack, ...] = ()
+    modules: tuple[str, ...] = ()
+    facts: dict[str, str] = {}
+    troubles: tuple[str, ...] = ()
+
 
 #: Words for no value: lshw's, ethtool's, fi_info's.
 _NOTHING = ("N/A", "n/a", "(null)")
 
 
-def adapter(tool: str, kind: str) -> Adapter:
+def blank_adapter(tool: str, kind: str) -> Adapter:
     """One of which nothing is known yet."""
     unsaid = Skipped(f"{tool} does not say it")
     return Adapter(
@@ -22,7 +44,7 @@ def adapter(tool: str, kind: str) -> Adapter:
     )  # fmt: skip
 
 
-def port(tool: str, device: str, number: int) -> RdmaPort:
+def blank_port(tool: str, device: str, number: int) -> RdmaPort:
     """One of which nothing is known but its name."""
     unsaid = Skipped(f"{tool} does not say it")
     return RdmaPort(

@@ -1,0 +1,192 @@
+"""What MPIs, UCX and libfabric say of themselves → their versions, paths and transports; pure.
+
+``mpirun --version``, ``mpiexec.hydra --version`` and ``mpichversion`` as Open MPI 4.1 and 5.0,
+MPICH 4.0 and 5.0 and Intel MPI 2021.18 print them; ``ompi_info`` with ``--parsable`` or without,
+of Open MPI 4.1 and 5.0; ``ucx_info -d`` and ``-v`` of UCX 1.13, the version as of 1.16;
+``fi_info``, ``-v``, ``-l`` and ``--version`` of libfabric 1.17.
+"""
+
+import re
+from collections.abc import Iterator
+
+from fabricgauge.discover.printouts.lines import lines, pair, unrecognised
+from fabricgauge.discover.printouts.parts import Parts
+from fabricgauge.model.inventory import Stack
+
+_MPIRUN = "mpirun"
+
+#: Open MPI 4's launcher calls itself by its runtime where its file has another name.
+_OPEN_MPI = re.compile(r"\S{1,60} \((?:Open MPI|OpenRTE)\) (\S{1,60})")
+
+#: Open MPI 5's launcher under its own name.
+_PRRTE = re.compile(r"\S{1,60} \(PRRTE\) (\S{1,60})")
+_INTEL = re.compile(r"Intel\(R\) MPI Library for .{1,60}, Version (\S{1,60})")
+
+#: What ``mpichversion`` and its descendants' ``mpiname`` call themselves.
+_MPICH = {"MPICH Version": "mpich", "MVAPICH Version": "mvapich", "MVAPICH2 Version": "mvapich"}
+_LONGEST = 300
+
+
+def mpi_version(text: str, argument: str = "") -> Parts:
+    """One row: ``openmpi``, ``mpich``, ``mvapich``, ``intelmpi`` or ``prrte``.
+
+    Hydra gives the version of the MPICH that it came with; ``mpichversion`` alone tells a
+    prefix.
+    """
+    first = next(_rows(text), None)
+    return Parts(stacks=(first,) if first else (), troubles=unrecognised(_MPIRUN, text, first))
+
+
+def _rows(text: str) -> Iterator[Stack]:
+    hydra = False
+    for line in lines(text):
+        for pattern, kind in ((_OPEN_MPI, "openmpi"), (_PRRTE, "prrte"), (_INTEL, "intelmpi")):
+            found = pattern.match(line[:_LONGEST])
+            if found:
+                yield Stack(kind, found[1], "")
+        key, value = pair(line)
+        hydra = hydra or key == "HYDRA build details"
+        if key in _MPICH and value:
+            yield Stack(_MPICH[key], value, _prefix(text))
+        elif hydra and key == "Version" and value:
+            yield Stack("mpich", value, "")
+
+
+def _prefix(text: str) -> str:
+    """The last ``--prefix=`` that it was configured with: later ones count."""
+    for line in lines(text):
+        if line.startswith("MPICH configure:"):
+            words = [word for word in line.split() if word.startswith("--prefix=")]
+            return words[-1].removeprefix("--prefix=") if words else ""
+    return ""
+
+
+_OMPI_INFO = "ompi_info"
+
+#: The frameworks that choose the network: point to point, byte transfer, matching, one-sided.
+FRAMEWORKS = ("pml", "btl", "mtl", "osc")
+
+
+def ompi_info(text: str, argument: str = "") -> Parts:
+    """A row ``openmpi`` with its prefix.
+
+    Fact ``openmpi components``: those of four frameworks, ``pml:ucx btl:tcp``, sorted.
+    """
+    version, prefix = "", ""
+    components: set[str] = set()
+    for line in lines(text):
+        key, value = pair(line)
+        if key == "Open MPI":
+            version = version or value
+        elif line.startswith("ompi:version:full:"):
+            version = version or line.partition("full:")[2]
+        elif key == "Prefix":
+            prefix = prefix or value
+        elif line.startswith("path:prefix:"):
+            prefix = prefix or line.removeprefix("path:prefix:")
+        components.update(_components(line))
+    if not version:
+        return Parts(troubles=unrecognised(_OMPI_INFO, text, known=False))
+    facts = {"openmpi components": " ".join(sorted(components))} if components else {}
+    return Parts(stacks=(Stack("openmpi", version, prefix),), facts=facts)
+
+
+def _components(line: str) -> Iterator[str]:
+    """``mca:btl:tcp:version:…`` or ``MCA btl: tcp (MCA v2.1.0, …)``."""
+    kind, _, rest = line.strip()[:200].partition(":")
+    name, _, after = rest.partition(":")
+    if kind == "mca" and name in FRAMEWORKS and ":version" in after:
+        yield f"{name}:{after.partition(':')[0]}"
+    elif kind.startswith("MCA ") and kind[4:] in FRAMEWORKS and rest.split():
+        yield f"{kind[4:]}:{rest.split()[0]}"
+
+
+_UCX_INFO = "ucx_info"
+_VERSIONS = ("# Version ", "# Library version: ")
+_PATH = "# Library path: "
+
+
+def ucx_info(text: str, argument: str = "") -> Parts:
+    """A row ``ucx`` of ``-v``; of ``-d`` a row ``ucx NAME`` for each transport.
+
+    A transport's ``path`` is its devices, space separated.
+    """
+    version, path = "", ""
+    transport = ""
+    devices: dict[str, dict[str, None]] = {}
+    for line in lines(text):
+        for head in _VERSIONS:
+            version = version or (line.removeprefix(head).strip() if line.startswith(head) else "")
+        path = line.removeprefix(_PATH).strip() if line.startswith(_PATH) else path
+        key, value = pair(line.lstrip("# "))
+        if key == "Transport":
+            transport = value
+            devices.setdefault(transport, {})
+        elif key == "Device" and transport:
+            devices[transport][value] = None
+    known = (Stack("ucx", version, path),) if version else ()
+    rows = tuple(Stack(f"ucx {name}", version, " ".join(of)) for name, of in devices.items())
+    return Parts(stacks=known + rows, troubles=unrecognised(_UCX_INFO, text, known + rows))
+
+
+_FI_INFO = "fi_info"
+
+
+def fi_info(text: str, argument: str = "") -> Parts:
+    """A row ``libfabric``, and a row ``ofi NAME`` for each provider.
+
+    A provider's ``path`` is the domains that it found, space separated; none with ``-l``,
+    which lists what was built, whether a device is there or not.
+    """
+    known = _version(text) or (_verbose(text) if "prov_name:" in text else _brief(text))
+    return Parts(stacks=known, troubles=unrecognised(_FI_INFO, text, known))
+
+
+def _version(text: str) -> tuple[Stack, ...]:
+    values = dict(pair(line) for line in lines(text)[:10])
+    version = values.get("libfabric", "")
+    return (Stack("libfabric", version, ""),) if version else ()
+
+
+def _brief(text: str) -> tuple[Stack, ...]:
+    """``provider: NAME`` with its domain and version below; of ``-l``, ``NAME:``."""
+    found: list[dict[str, str]] = []
+    for line in lines(text):
+        key, value = pair(line)
+        if key == "provider":
+            found.append({"name": value})
+        elif line[:1].strip() and key and not value:
+            found.append({"name": key})
+        elif found:
+            found[-1].setdefault(key, value)
+    return _providers([one for one in found if "version" in one], "name", "domain", "version")
+
+
+def _verbose(text: str) -> tuple[Stack, ...]:
+    """Blocks of ``fi_info:``; the domain's name is the first one below ``fi_domain_attr``."""
+    found: list[dict[str, str]] = []
+    group = ""
+    for line in lines(text):
+        key, value = pair(line)
+        if key == "fi_info" or not found:
+            found.append({})
+        if key.endswith("_attr") and not value:
+            group = key
+        found[-1].setdefault(f"{group} {key}", value)
+    fabric = "fi_fabric_attr"
+    return _providers(found, f"{fabric} prov_name", "fi_domain_attr name", f"{fabric} prov_version")
+
+
+def _providers(
+    found: list[dict[str, str]], name: str, domain: str, version: str
+) -> tuple[Stack, ...]:
+    versions: dict[str, str] = {}
+    domains: dict[str, dict[str, None]] = {}
+    for one in found:
+        if one.get(name):
+            versions.setdefault(one[name], one.get(version, ""))
+            domains.setdefault(one[name], {}).update(dict.fromkeys([one.get(domain, "")]))
+    return tuple(
+        Stack(f"ofi {known}", versions[known], " ".join(filter(None, domains[known])))
+        for known in versions
+    )

@@ -1,0 +1,172 @@
+"""``ip route`` and ``ip rule``, as text or with ``-j`` → routes, and which table is asked; pure.
+
+As iproute2 6.1 prints them. Routes that lead nowhere (``blackhole``, ``unreachable``) and
+those to the node itself are left out; one with several next hops gives a route for each. A rule
+that looks at more than the addresses of a packet (its interface, mark, port, user) or leads to no
+table is left out: what a program sends by itself has none of these.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from fabricgauge.discover.printouts import figures
+from fabricgauge.discover.printouts.lines import (
+    broken_off,
+    is_json,
+    lines,
+    objects,
+    table,
+    unrecognised,
+    word,
+)
+from fabricgauge.discover.printouts.parts import Parts
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.inventory import Route, Rule
+
+_IP_ROUTE = "ip route"
+#: Types of ip-route(8) that stand in front of the destination; the first may be left out.
+_UNICAST = "unicast"
+_TYPES = frozenset(
+    {"local", "broadcast", "multicast", "anycast", "nat", "blackhole", "unreachable", "prohibit",
+     "throw", "unspec"}
+)  # fmt: skip
+#: Numbers and names of two tables (iproute2, etc/iproute2/rt_tables).
+_MAIN, _OWN = ("", "main", "254"), ("local", "255")
+#: Words behind which no value stands (iproute2, ip/iproute.c).
+_ALONE = frozenset(
+    {"onlink", "pervasive", "dead", "linkdown", "offload", "trap", "rt_offload", "unresolved"}
+)
+
+
+def routes(text: str, argument: str = "") -> Parts:
+    """Routes in the order of the table; a metric that is not shown is 0."""
+    if is_json(text):
+        read = objects(text)
+        found = [route for entry in read.found for route in _json_routes(entry)]
+        return _route_parts(found, broken_off(_IP_ROUTE, read.whole))
+    entries = list(_text_routes(text))
+    found = [route for entry, hops in entries for route in _routes(entry, hops)]
+    return _route_parts(found, unrecognised(_IP_ROUTE, text, entries))
+
+
+def _route_parts(found: list[Route], troubles: tuple[str, ...]) -> Parts:
+    main = tuple(route for route in found if route.table == "main")
+    others = tuple(route for route in found if route.table != "main")
+    return Parts(routes=main, tables=others, troubles=troubles)
+
+
+def _json_routes(entry: dict[str, object]) -> Iterator[Route]:
+    hops = entry.get("nexthops")
+    known = [table(hop) for hop in hops] if isinstance(hops, list) else []
+    via = entry.get("via")
+    words = {**table(entry), **({"gateway": table(via).get("host", "")} if via else {})}
+    return _routes(words, known)
+
+
+def _routes(entry: dict[str, str], hops: Iterable[dict[str, str]]) -> Iterator[Route]:
+    name = entry.get("table", "")
+    if entry.get("type", _UNICAST) != _UNICAST or name in _OWN:
+        return
+    known = "main" if name in _MAIN else name
+    for one in hops or [entry]:
+        metric = figures.whole(entry.get("metric", "0"), "the metric", most=(1 << 32) - 1)
+        if one.get("dev") and entry.get("dst") and isinstance(metric, int):
+            yield Route(
+                entry["dst"], one["dev"], one.get("gateway", ""), entry.get("prefsrc", ""), metric,
+                known,
+            )  # fmt: skip
+
+
+def _text_routes(text: str) -> Iterator[tuple[dict[str, str], list[dict[str, str]]]]:
+    last: tuple[dict[str, str], list[dict[str, str]]] | None = None
+    for line in lines(text):
+        words = line.split()
+        if last and words[:1] == ["nexthop"]:
+            last[1].append(_route_values(words[1:]))
+        elif words and not line[:1].isspace() and _is_route(words):
+            last = _text_route(words), []
+            yield last
+
+
+def _is_route(words: list[str]) -> bool:
+    """A destination is an address, a subnet or ``default``; anything else is a message."""
+    place = 1 if words[0] in _TYPES or words[0] == _UNICAST else 0
+    first = words[place][:60] if len(words) > place else ""
+    return first == "default" or (
+        bool(first)
+        and set(first) <= set("0123456789abcdefABCDEF:./")
+        and any(map(str.isdigit, first))
+    )
+
+
+def _text_route(words: list[str]) -> dict[str, str]:
+    head: dict[str, str] = {}
+    if words[0] in _TYPES or words[0] == _UNICAST:
+        head, words = {"type": words[0]}, words[1:]
+    return {**_route_values(words[1:]), **head, "dst": words[0]}
+
+
+def _route_values(words: list[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    left = iter(word for word in words if word not in _ALONE)
+    for first in left:
+        key = {"via": "gateway", "src": "prefsrc"}.get(first, first)
+        value = next(left, "")
+        if first == "via" and value in ("inet", "inet6"):
+            value = next(left, "")
+        found.setdefault(key, value)
+    return found
+
+
+_IP_RULE = "ip rule"
+
+#: What a rule on addresses alone has; ``protocol`` is who made it (iproute2, ip/iprule.c).
+_JSON_KEYS = frozenset({"priority", "src", "srclen", "dst", "dstlen", "table", "protocol"})
+_WORDS = frozenset({"from", "to", "lookup", "proto"})
+_ALL = "all"
+
+
+def rules(text: str, argument: str = "") -> Parts:
+    """Rules in the order in which they are asked."""
+    if is_json(text):
+        read = objects(text)
+        found = [rule for entry in read.found for rule in _json_rule(entry)]
+        return Parts(rules=_ordered(found), troubles=broken_off(_IP_RULE, read.whole))
+    entries = [(number, rest) for line in lines(text) for number, rest in _text_rule(line)]
+    found = [rule for number, rest in entries for rule in _rule_of_words(number, rest)]
+    return Parts(rules=_ordered(found), troubles=unrecognised(_IP_RULE, text, entries))
+
+
+def _ordered(rules: list[Rule]) -> tuple[Rule, ...]:
+    return tuple(sorted(rules, key=lambda rule: rule.priority))
+
+
+def _json_rule(entry: dict[str, object]) -> Iterator[Rule]:
+    values = table(entry)
+    if set(map(word, entry)) <= _JSON_KEYS:
+        source, destination = (_subnet(values, key) for key in ("src", "dst"))
+        yield from _rule(values.get("priority", ""), source, destination, values.get("table", ""))
+
+
+def _subnet(values: dict[str, str], key: str) -> str:
+    length = values.get(f"{key}len", "")
+    return values.get(key, _ALL) + (f"/{length}" if length else "")
+
+
+def _text_rule(line: str) -> Iterator[tuple[str, list[str]]]:
+    """``32766:	from all lookup main``; anything else is no rule."""
+    number, colon, rest = line.partition(":")
+    if colon and number.isascii() and number.isdigit():
+        yield number, rest.split()
+
+
+def _rule_of_words(number: str, words: list[str]) -> Iterator[Rule]:
+    values = dict(zip(words[::2], words[1::2], strict=False))
+    if len(words) % 2 == 0 and set(values) <= _WORDS:
+        source, destination = values.get("from", _ALL), values.get("to", _ALL)
+        yield from _rule(number, source, destination, values.get("lookup", ""))
+
+
+def _rule(priority: str, source: str, destination: str, name: str) -> Iterator[Rule]:
+    number = figures.whole(priority, "the priority", most=(1 << 32) - 1)
+    if not isinstance(number, Skipped) and name:
+        yield Rule(number, source, destination, name)

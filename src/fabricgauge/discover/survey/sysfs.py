@@ -1,0 +1,241 @@
+"""Sections on PCI functions and RDMA devices, as sysfs has them → adapters, GPUs, ports; pure.
+
+Sources: Linux 6.12, Documentation/ABI/testing/sysfs-bus-pci (current_link_speed and the like;
+"Unknown" and a width of 0 or 255 where the function has no PCI Express link),
+drivers/infiniband/core/sysfs.c (state, phys_state, rate, gid_attrs),
+Documentation/ABI/stable/sysfs-class-infiniband, drivers/infiniband/sw (rxe, siw),
+drivers/infiniband/hw/cxgb4 and include/rdma/ib_verbs.h (node types). PCI classes: PCI Code and ID
+Assignment 1.16.
+"""
+
+import re
+from collections.abc import Mapping
+
+import msgspec
+
+from fabricgauge.discover.printouts import pci, verbs
+from fabricgauge.discover.printouts.parts import Parts, blank_adapter, blank_port
+from fabricgauge.discover.printouts.pci import DRIVERS, kind_of
+from fabricgauge.discover.sections import every, pairs
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.inventory import Adapter, Gpu, PcieLink, RdmaPort
+
+#: The beginning of a fact's name; behind it stands the physical function's address.
+VIRTUAL = "virtual functions"
+
+_SPEED = re.compile(r"(\d{1,4}(?:\.\d{1,3})?) GT/s(?: PCIe)?")
+#: Widths of the specification (PCI Express Base Specification 5.0, 7.5.3.6).
+_WIDTHS = frozenset({1, 2, 4, 8, 12, 16, 32})
+_HEX = re.compile(r"0x([0-9a-f]{1,8})")
+
+
+def pci_parts(sections: dict[str, str]) -> Parts:
+    """All ``pci ADDRESS`` sections; GPUs are numbered by their place on the bus, as by default
+    in NVIDIA's tools.
+
+    Fact ``virtual functions BUS``: the addresses of those that a function was parted into.
+    """
+    adapters: list[Adapter] = []
+    gpus: list[Gpu] = []
+    facts: dict[str, str] = {}
+    virtual: dict[str, list[str]] = {}
+    for name in sorted(name for name in sections if name.startswith("pci ")):
+        address, values = name.removeprefix("pci "), pairs(sections[name])
+        bus = pci.address(address) or address
+        if is_gpu(_hex(values, "vendor", 4), _hex(values, "class", 6)):
+            gpus.append(_gpu(len(gpus), bus, values))
+        elif values.get("class", "").startswith(("0x02", "0x0c06")):
+            adapter = _adapter(bus, values, sections[name])
+            adapters.append(adapter)
+            if "physfn" in values:
+                virtual.setdefault(values["physfn"], []).append(bus)
+            elif isinstance(adapter.product, str):
+                facts[f"pci id {bus}"] = adapter.product
+    facts.update((f"{VIRTUAL} {of}", " ".join(buses)) for of, buses in virtual.items())
+    return Parts(adapters=tuple(adapters), gpus=tuple(gpus), facts=facts)
+
+
+def virtual_functions(facts: Mapping[str, str]) -> frozenset[str]:
+    """The addresses of all virtual functions that the facts name."""
+    known = (text.split() for name, text in facts.items() if name.startswith(f"{VIRTUAL} "))
+    return frozenset(bus for buses in known for bus in buses)
+
+
+def _adapter(bus: str, values: dict[str, str], text: str) -> Adapter:
+    driver = values.get("driver", "")
+    return Adapter(
+        bus=bus,
+        vendor=_hex(values, "vendor", 4) or Skipped(f"/sys gives no vendor of {bus}"),
+        product=_product(bus, values),
+        kind=kind_of(_hex(values, "class", 6)[:4], driver=driver),
+        driver=driver or Skipped(f"no driver is bound to {bus}"),
+        driver_version=values.get("driver_version") or Skipped("it is of the kernel itself"),
+        firmware=Skipped(f"/sys gives no firmware of {bus}"),
+        numa_node=numa_node(values, bus),
+        pcie_now=_pcie_link(bus, values, "current"),
+        pcie_capable=_pcie_link(bus, values, "max"),
+        interfaces=every(text, "net"),
+        rdma_devices=every(text, "infiniband"),
+    )
+
+
+def _gpu(index: int, bus: str, values: dict[str, str]) -> Gpu:
+    vendor, device = _hex(values, "vendor", 4), _hex(values, "device", 4)
+    named = GPU_VENDORS.get(vendor, "")
+    product = f"{named} {vendor}:{device}".strip()
+    return Gpu(index, product, bus, numa_node(values, bus), ())
+
+
+def _product(bus: str, values: dict[str, str]) -> str | Skipped:
+    vendor, device = _hex(values, "vendor", 4), _hex(values, "device", 4)
+    return f"{vendor}:{device}" if vendor and device else Skipped(f"/sys gives no device of {bus}")
+
+
+def numa_node(values: dict[str, str], what: str) -> int | Skipped:
+    """The kernel writes -1 where the firmware names no node."""
+    text = values.get("numa_node", "")
+    if text.isascii() and text.isdigit() and len(text) <= 4:
+        return int(text)
+    return Skipped(f"{what} belongs to no particular NUMA node")
+
+
+def _pcie_link(bus: str, values: dict[str, str], which: str) -> PcieLink | Skipped:
+    speed = _SPEED.fullmatch(values.get(f"{which}_link_speed", ""))
+    width = values.get(f"{which}_link_width", "")
+    if speed and width.isascii() and width.isdigit() and int(width[:4]) in _WIDTHS:
+        return PcieLink(float(speed[1]), int(width))
+    return Skipped(f"/sys gives no PCI Express link of {bus}")
+
+
+def _hex(values: dict[str, str], key: str, digits: int) -> str:
+    """The last ``digits`` of a hexadecimal number; empty where there is none."""
+    found = _HEX.fullmatch(values.get(key, ""))
+    return found[1].rjust(digits, "0")[-digits:] if found else ""
+
+
+#: One lane on the wire in bit/s by the name that the kernel gives its speed.
+#: InfiniBand Architecture Specification Volume 2 Release 1.5; FDR10 is Mellanox's.
+LANE_BIT_S: dict[str, float] = {
+    "SDR": 2.5e9, "DDR": 5e9, "QDR": 10e9, "FDR10": 10.3125e9, "FDR": 14.0625e9,
+    "EDR": 25.78125e9, "HDR": 53.125e9, "NDR": 106.25e9, "XDR": 212.5e9,
+}  # fmt: skip
+
+_SYS = "/sys"
+_LID = re.compile(r"0x([0-9a-f]{1,8})")
+
+
+def rdma_parts(sections: dict[str, str]) -> Parts:
+    """All ``rdma DEVICE`` and ``rdma-port NUMBER DEVICE`` sections."""
+    devices = {
+        name.removeprefix("rdma "): pairs(text)
+        for name, text in sections.items()
+        if name.startswith("rdma ")
+    }
+    ports = [
+        (found[1], found[2], text)
+        for name, text in sections.items()
+        if (found := re.fullmatch(r"rdma-port ([0-9]{1,3}) (.+)", name))
+    ]
+    return Parts(
+        adapters=tuple(_rdma_adapter(name, values) for name, values in devices.items()),
+        rdma_ports=tuple(
+            _port(device, int(number), devices.get(device, {}), text)
+            for number, device, text in ports
+        ),
+        facts=_facts(devices, ports),
+    )
+
+
+def _rdma_adapter(device: str, values: dict[str, str]) -> Adapter:
+    driver = values.get("driver", "")
+    blank = blank_adapter(_SYS, kind_of("", driver=driver))
+    return msgspec.structs.replace(
+        blank,
+        bus=pci.address(values.get("bus", "")) or Skipped(f"{device} is on no PCI bus"),
+        driver=driver or blank.driver,
+        firmware=values.get("fw_ver") or blank.firmware,
+        numa_node=numa_node(values, device),
+        rdma_devices=(device,),
+    )
+
+
+def _port(device: str, number: int, of: dict[str, str], text: str) -> RdmaPort:
+    values = pairs(text)
+    where = f"{device}:{number}"
+    link_layer = values.get("link_layer", "")
+    protocol = protocol_of(device, of.get("driver", ""), of.get("node_type", ""), link_layer)
+    layer = verbs.layer(protocol, link_layer)
+    rate = verbs.RATE.fullmatch(values.get("rate", ""))
+    blank = blank_port(_SYS, device, number)
+    return msgspec.structs.replace(
+        blank,
+        link_layer=layer,
+        protocol=protocol,
+        state=verbs.state(values.get("state", ""), where),
+        physical=verbs.physical(values.get("phys_state", ""), where),
+        rate_bit_s=float(rate[1]) * 1e9 if rate else blank.rate_bit_s,
+        lane_bit_s=_lane(rate, layer, where),
+        lanes=int(rate[2]) if rate and rate[2] else blank.lanes,
+        lid=_lid(values, "lid", layer, where),
+        sm_lid=_lid(values, "sm_lid", layer, where),
+        guid=_guid(values, where),
+        interface=values.get("netdev") or Skipped(f"no interface belongs to {where}"),
+    )
+
+
+def _lane(rate: re.Match[str] | None, layer: str, where: str) -> float | Skipped:
+    """The kernel's names are InfiniBand's; over Ethernet they only spell the rate."""
+    if rate and rate[2] and layer in ("InfiniBand", "Omni-Path"):
+        return LANE_BIT_S.get(rate[3] or "SDR") or Skipped(f"{where}: {rate[3]} is not known")
+    return Skipped(f"/sys gives no speed of a lane of {where}")
+
+
+def _lid(values: dict[str, str], key: str, layer: str, where: str) -> int | Skipped:
+    """0 is a port without one, which is wrong on a running fabric; Ethernet knows none."""
+    found = _LID.fullmatch(values.get(key, ""))
+    if layer == "Ethernet" or not found:
+        return Skipped(f"{where} has no {key.replace('_', ' ')}")
+    return int(found[1], 16)
+
+
+def _guid(values: dict[str, str], where: str) -> str | Skipped:
+    """The port's GUID is the lower half of its first GID (Volume 1, 4.1.1)."""
+    words = values.get("gid", "").split(":")
+    if len(words) == 8 and any(word.strip("0") for word in words[4:]):
+        return "0x" + "".join(words[4:])
+    return Skipped(f"/sys gives no GUID of {where}")
+
+
+def _facts(devices: dict[str, dict[str, str]], ports: list[tuple[str, str, str]]) -> dict[str, str]:
+    facts = {f"board {name}": of["board_id"] for name, of in devices.items() if of.get("board_id")}
+    for number, device, text in ports:
+        kinds = sorted(set(every(text, "gid_type")))
+        if kinds:
+            facts[f"gid types {device}:{number}"] = ", ".join(kinds)
+    return facts
+
+
+#: RDMA drivers that speak iWARP alone; irdma and qedr say it by their node type.
+IWARP = frozenset({"siw", "iw_cxgb4", "i40iw", "iw_nes"})
+
+#: Vendors whose displays are GPUs that compute: NVIDIA, AMD. Others' are a console's.
+GPU_VENDORS: dict[str, str] = {"10de": "NVIDIA", "1002": "AMD"}
+
+
+def protocol_of(device: str, driver: str, node_type: str, link_layer: str) -> str:
+    """What an RDMA port speaks: ``infiniband``, ``roce``, ``iwarp``, ``omni-path`` or ``efa``.
+
+    ``node_type`` is as /sys has it (``1: CA``, ``4: RNIC``); empty where nothing tells.
+    """
+    if DRIVERS.get(driver) in ("omni-path", "efa"):
+        return DRIVERS[driver]
+    if node_type.startswith("4") or driver in IWARP:
+        return "iwarp"
+    return verbs.protocol(device, link_layer, ethernet="roce")
+
+
+def is_gpu(vendor: str, pci_class: str) -> bool:
+    """3D controllers and accelerators of any vendor, displays of those whose displays compute."""
+    if pci_class.startswith(("0302", "12")):
+        return True
+    return pci_class.startswith("03") and vendor in GPU_VENDORS
