@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from benchmarks.detection import Named, Outcome, compared, print_tables, scenarios
 from benchmarks.planted import (
     LEAF,
-    LINK_BYTES_S,
     Fault,
     Scenario,
     leaves,
@@ -22,11 +21,11 @@ from benchmarks.planted import (
 )
 from benchmarks.tables import heading
 
-from fabricgauge.app.pairs import second_look
-from fabricgauge.localise.confirm import settled_all
+from fabricgauge.localise.confirm import confirm
 from fabricgauge.localise.detect import analyse
+from fabricgauge.localise.recheck import recheck
+from fabricgauge.model.absence import Skipped
 from fabricgauge.model.pairs import PairAnalysis
-from fabricgauge.plan.suspects import Again
 
 NODES = (32, 128)
 #: Passes over all pairs, and how many passes a second look at one pair is worth.
@@ -64,10 +63,10 @@ def outcome(scenario: Scenario, again: int) -> Outcome:
 
 def looked_at_again(scenario: Scenario, found: PairAnalysis, passes: int) -> PairAnalysis:
     """The analysis as single pairs, measured again, leave it."""
-    made = second_look(2, [found], None, LINK_BYTES_S, leaves(scenario.nodes))
-    if not isinstance(made, Again):
+    made = recheck([found], leaves(scenario.nodes))
+    if made is None or isinstance(made.meetings, Skipped):
         return found
-    (found,) = settled_all([found], measured_again(scenario, made.launch, passes))
+    (found,) = confirm([found], measured_again(scenario, made.meetings, passes))
     return found
 
 

@@ -4,6 +4,7 @@ Bandwidth is the least of what the elements on a pair's way give; latency is the
 take. The analysis sees only the matrices.
 """
 
+from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
@@ -11,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabricgauge.model.estimate import Estimate
-from fabricgauge.model.pairs import PairMatrix, Quantity
-from fabricgauge.model.plan import Case, PlannedLaunch
+from fabricgauge.model.pairs import Ends, Meeting, PairMatrix, Quantity
 from fabricgauge.model.topology import Group, Topology
 from fabricgauge.stats.series import Point, Series
 
@@ -91,25 +91,29 @@ def measured(scenario: Scenario) -> PairMatrix:
     return matrix_of(scenario, passes)
 
 
-def measured_again(scenario: Scenario, launch: PlannedLaunch, passes: int) -> tuple[Series, ...]:
-    """The pairs of a launch, each for as long as ``passes`` passes take."""
+def measured_again(
+    scenario: Scenario, meetings: Iterable[Meeting], passes: int
+) -> tuple[Series, ...]:
+    """The pairs that meet, each for as long as ``passes`` passes take; a stream both ways."""
     exact = truth(scenario)
     rng = np.random.default_rng([scenario.seed, 2])
     index = {name: i for i, name in enumerate(names(scenario.nodes))}
     found = []
-    for case in launch.cases:
-        if case.pattern == scenario.quantity:
-            ends = launch.nodes[case.origin], launch.nodes[case.target]
+    for one in meetings:
+        if one.quantity != scenario.quantity:
+            continue
+        both = ((one.one, one.other), (one.other, one.one))
+        for ends in both if one.quantity == "bandwidth" else both[:1]:
             truly = exact[index[ends[0]], index[ends[1]]]
             values = _noisy(np.full(passes, truly), scenario.noise, rng, "bandwidth")
-            found.append(_series(case, ends, float(np.median(values))))
+            found.append(_series(one, ends, float(np.median(values))))
     return tuple(found)
 
 
-def _series(case: Case, ends: tuple[str, str], value: float) -> Series:
+def _series(meeting: Meeting, ends: Ends, value: float) -> Series:
     estimate = Estimate(value, value, value, 0.95, 1, 1)
-    point = Point(case.message_bytes, estimate, estimate, ())
-    return Series(case.pattern, *ends, (point,))
+    point = Point(meeting.message_bytes, estimate, estimate, ())
+    return Series(meeting.quantity, *ends, (point,))
 
 
 def matrix_of(scenario: Scenario, passes: F64) -> PairMatrix:

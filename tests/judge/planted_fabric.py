@@ -7,17 +7,13 @@ import msgspec
 from tests.judge import planted
 
 from fabricgauge.judge.judging import judge
-from fabricgauge.localise.confirm import settled_all
-from fabricgauge.localise.detect import analyse_all
-from fabricgauge.localise.matrices import matrices
+from fabricgauge.localise.localising import localise
 from fabricgauge.model.fabric import Address, Fabric, Member, Network
 from fabricgauge.model.measurement import Measurement, Placement
-from fabricgauge.model.pairs import FabricResult
 from fabricgauge.model.run import Ended, Launch, Run
 from fabricgauge.model.together import Round
 from fabricgauge.model.topology import Topology
 from fabricgauge.model.verdict import Verdict
-from fabricgauge.stats.series import series_of
 
 MIB = 1 << 20
 WINDOW = 16
@@ -138,8 +134,5 @@ def _node(number: int):  # type: ignore[no-untyped-def]
 
 
 def verdicts(of: Run, topology: Topology = Topology()) -> tuple[Verdict, ...]:  # noqa: B008
-    made = [one for one in of.launches if one.rounds]
-    seen_again = series_of([one for one in of.launches if one.purpose == "again"])
-    analyses = analyse_all(matrices(made), topology)
-    fabric = FabricResult(settled_all(analyses, seen_again))
+    fabric = localise(of.launches, topology)
     return judge(of, {"net1": planted.ceiling()}, fabric=fabric)

@@ -10,11 +10,11 @@ from tests.judge import planted_fabric as many
 from tests.localise.fabric import faults
 from tests.localise.test_settled import PAIRS, bandwidth, settled_one
 
-from fabricgauge.app.pairs import second_look
 from fabricgauge.localise.detect import analyse
+from fabricgauge.localise.recheck import recheck
+from fabricgauge.model.absence import Skipped
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.pairs import PairAnalysis, Quantity, Suspect
-from fabricgauge.plan.suspects import Again
 from fabricgauge.stats.series import Point, Series, series_of
 
 PASSES_WORTH = 12
@@ -49,7 +49,7 @@ def test_a_pair_that_is_too_little_conspicuous_is_looked_at_without_being_told()
 
 def test_nothing_is_measured_again_where_nothing_is_conspicuous() -> None:
     found = analyse(measured(Scenario(4, 32, "bandwidth", 0.005, 3, ())), leaves(32))
-    assert second_look(2, [found], None, 12e9, leaves(32)) is None
+    assert recheck([found], leaves(32)) is None
 
 
 def test_a_pair_that_chance_made_conspicuous_is_forgotten() -> None:
@@ -70,14 +70,15 @@ def test_a_far_pair_is_not_slow_for_being_far() -> None:
     """Latencies between leaves are 24 % higher than within one."""
     scenario = Scenario(5, 32, "latency", 0.005, 1, ())
     given = _suspecting(analyse(measured(scenario), leaves(32)), "n00001", "n00020")
-    made = second_look(2, [given], None, 12e9, leaves(32))
-    assert isinstance(made, Again)
+    made = recheck([given], leaves(32))
+    assert made is not None
+    assert not isinstance(made.meetings, Skipped)
     near, far = LATENCY_S, 1.24 * LATENCY_S
     series = tuple(
         _one(ends, near if _leaf(ends[0]) == _leaf(ends[1]) else far)
-        for case in made.launch.cases
-        if case.pattern == "latency"
-        for ends in [(made.launch.nodes[case.origin], made.launch.nodes[case.target])]
+        for one in made.meetings
+        if one.quantity == "latency"
+        for ends in [(one.one, one.other)]
     )
     assert settled_one(given, series).findings == ()
 

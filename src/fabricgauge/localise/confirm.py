@@ -9,42 +9,48 @@ Of a latency the fastest messages count: what lies on the way delays those as we
 host delays most but not all. Latencies are compared as if all ways were as long as the usual one.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
-from fabricgauge.localise.detect import AGAIN, AGAIN_PAIR
-from fabricgauge.localise.limits import LEAST, REACH, Limits
-from fabricgauge.localise.noise import FLOOR, INTERVAL, tail
+from fabricgauge.localise.limits import (
+    CHANCE,
+    CONFIRMED,
+    FEWEST_GOOD,
+    FLOOR,
+    LEAST,
+    REACH,
+    USUAL_LIMITS,
+)
+from fabricgauge.localise.naming import AGAIN, AGAIN_PAIR
+from fabricgauge.localise.noise import INTERVAL, tail
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.pairs import ENDS, WAYS, Finding, PairAnalysis, Part, Quantity, Suspect
+from fabricgauge.model.pairs import (
+    ENDS,
+    WAYS,
+    Finding,
+    PairAnalysis,
+    Part,
+    Rechecked,
+    Suspect,
+)
 from fabricgauge.stats.series import Point, Series
 
+_ALONE = "slow among many pairs, but not when measured again alone: other load on hosts or network"
+_QUIET = "measure again when hosts and network are quiet: fabricgauge check --profile standard"
 
-class Distances(msgspec.Struct, frozen=True, eq=False):
-    """Seconds beyond the typical latency from group to group, (G + 1, G + 1).
 
-    All zero for a bandwidth: a pair that measures alone has the crossing links to itself.
+def confirm(analyses: Sequence[PairAnalysis], series: Sequence[Series]) -> tuple[PairAnalysis, ...]:
+    """The analyses of one network as ``series``, single pairs measured again, leave them.
+
+    Each finding then holds what was seen of it. Without series the analyses stay as they are.
     """
-
-    group_of: dict[str, int]
-    beyond: NDArray[np.float64]
-
-    def beyond_usual(self, one: Series) -> float:
-        """What the way from the origin to the target adds to the usual one."""
-        last = len(self.beyond) - 1
-        ends = (self.group_of.get(end, last) for end in (one.origin, one.target))
-        return float(self.beyond[tuple(ends)])
-
-
-def distances(analysis: PairAnalysis) -> Distances:
-    """Those that the matrix of all pairs shows."""
-    group_of = {node: at for at, group in enumerate(analysis.groups) for node in group.nodes}
-    adds_up = analysis.matrix.quantity == "latency"
-    beyond = analysis.expected - analysis.typical if adds_up else np.zeros_like(analysis.expected)
-    return Distances(group_of, np.nan_to_num(beyond))
+    if not series:
+        return tuple(analyses)
+    first = _looks(analyses, series)
+    settled = [_promoted(look, _cleared(look)) for look in first]
+    return tuple(_with_evidence(look) for look in _looks(settled, series))
 
 
 class Doubted(msgspec.Struct, frozen=True):
@@ -59,172 +65,51 @@ class Doubted(msgspec.Struct, frozen=True):
         return not ends & self.nodes and ends not in self.ways
 
 
-def doubted(analyses: Iterable[PairAnalysis]) -> Doubted:
+def _doubted(analyses: Iterable[PairAnalysis]) -> Doubted:
     """Everybody whom these analyses name, suspect, or want to be measured again."""
     nodes: set[str] = set()
     ways: set[frozenset[str]] = set()
     for analysis in analyses:
-        named = [one for one in analysis.findings if one.explanation == "fault"]
-        everybody: list[Finding | Suspect] = [*named, *analysis.suspects, *analysis.doubtful]
-        for one in everybody:
+        for one in (*analysis.claims, *analysis.doubtful):
             if one.part in WAYS:
                 ways.add(frozenset(one.names))
             else:
-                nodes.update(nodes_of(analysis, one))
+                nodes.update(analysis.nodes_of(one.part, one.names))
     return Doubted(frozenset(nodes), frozenset(ways))
 
 
-def nodes_of(analysis: PairAnalysis, one: Finding | Suspect) -> tuple[str, ...]:
-    """The nodes that are named, those of a group one by one."""
-    if one.part != "group":
-        return one.names[:1] if one.part == "rail" else one.names
-    groups = (group.nodes for group in analysis.groups if group.name == one.names[0])
-    return next(groups, ())
+class Beside(msgspec.Struct, frozen=True, eq=False):
+    """A claim's own pairs beside good ones: each one's figure, in the quantity's unit.
 
-
-#: As much of the effect must be there again for the suspicion to be confirmed.
-CONFIRMED = 0.5
-
-
-class Again(msgspec.Struct, frozen=True):
-    """What a suspect did alone. ``effect`` is as in :class:`Finding`, relative to ``controls``
-    good pairs; ``partners`` are those whom it met, ``good`` and ``own`` the medians over pairs in
-    the quantity's unit, of a latency those of the fastest messages, at the usual distance.
-    """
-
-    effect: float
-    own: float
-    good: float
-    partners: tuple[str, ...]
-    controls: int
-    confirmed: bool
-
-
-def again(
-    analysis: PairAnalysis, finding: Finding, series: Sequence[Series], others: Doubted
-) -> Again | Skipped:
-    """What the pairs that were measured again say of a finding of that analysis.
-
-    What ``others`` take part in shows nothing of it.
-    """
-    sides = sides_of(analysis, finding, series, others)
-    if not sides.own:
-        return Skipped("it was not measured again")
-    if not sides.good:
-        return Skipped("no two good nodes were measured beside it")
-    here, usual = float(np.median(sides.own)), float(np.median(sides.good))
-    effect = here / usual - 1.0
-    confirmed = effect * finding.effect > 0 and abs(effect) >= CONFIRMED * abs(finding.effect)
-    return Again(effect, here, usual, sides.partners, len(sides.good), confirmed)
-
-
-class Sides(msgspec.Struct, frozen=True):
-    """What the accused pairs, and the good ones beside them, did; in the quantity's unit.
-
-    ``partners`` are those whom the accused met.
+    ``effect`` is relative to the good pairs' median, ``error`` its standard error.
     """
 
     own: tuple[float, ...]
     good: tuple[float, ...]
-    partners: tuple[str, ...]
+    own_pairs: tuple[tuple[str, str], ...]
+    good_pairs: tuple[tuple[str, str], ...]
 
+    @property
+    def effect(self) -> float:
+        return float(np.median(self.own)) / float(np.median(self.good)) - 1.0
 
-def sides_of(
-    analysis: PairAnalysis, claim: Finding, series: Sequence[Series], others: Doubted
-) -> Sides:
-    """The pairs that show the claim, and good ones; beside a way, those of its ends are good."""
-    ways = distances(analysis)
-    own, good = series_of_sides(analysis, claim, series, others)
-    met = {end for one in own for end in (one.origin, one.target)}
-    return Sides(
-        tuple(_values(claim, own, ways)),
-        tuple(_values(claim, good, ways)),
-        tuple(sorted(met.difference(nodes_of(analysis, claim)))),
-    )
+    @property
+    def error(self) -> float:
+        own, good = (np.array(side) / np.median(self.good) for side in (self.own, self.good))
+        spread = max(FLOOR, float(good.std(ddof=1)) if good.size > 1 else 0.0)
+        own_spread = max(spread, float(own.std(ddof=1)) if own.size > 1 else 0.0)
+        return float(np.sqrt(spread**2 / good.size + own_spread**2 / own.size))
 
+    @property
+    def chance(self) -> float:
+        """How often the good pairs' own scatter does as much."""
+        return float(tail(np.array([abs(self.effect) / self.error]), len(self.good) - 1)[0])
 
-def series_of_sides(
-    analysis: PairAnalysis, claim: Finding, series: Sequence[Series], others: Doubted
-) -> tuple[list[Series], list[Series]]:
-    """Those that show the claim, and those of good pairs."""
-    fitting = [one for one in series if one.pattern == claim.quantity]
-    accused = nodes_of(analysis, claim)
-    own = [one for one in fitting if _concerns(claim, one, accused, others)]
-    return own, [one for one in fitting if others.spares(one)]
-
-
-def _concerns(claim: Finding, one: Series, accused: Collection[str], others: Doubted) -> bool:
-    """Whether a pair shows the accused part with somebody who is not doubted."""
-    ends = (one.origin, one.target)
-    if claim.part in WAYS:
-        directed = claim.part == "direction" and claim.quantity == "bandwidth"
-        return ends == claim.names if directed else set(ends) == set(claim.names)
-    inside = [end in accused for end in ends]
-    if sum(inside) != 1 or ends[inside.index(False)] in others.nodes:
-        return False
-    return frozenset(ends) not in others.ways and _ROLES.get(claim.part, _either)(claim, inside)
-
-
-def _either(claim: Finding, inside: Sequence[bool]) -> bool:
-    return True
-
-
-def _first(claim: Finding, inside: Sequence[bool]) -> bool:
-    return inside[0] or claim.quantity == "latency"
-
-
-def _second(claim: Finding, inside: Sequence[bool]) -> bool:
-    return inside[1] or claim.quantity == "latency"
-
-
-_ROLES: dict[str, Callable[[Finding, Sequence[bool]], bool]] = {
-    "sender": _first,
-    "receiver": _second,
-}
-
-
-def _values(claim: Finding, series: Sequence[Series], ways: Distances) -> list[float]:
-    """Each pair's bandwidth, or fastest message, at the size nearest to the claim's."""
-    values = []
-    for one in series:
-        nearest = min(
-            one.points,
-            key=lambda point: abs(point.message_bytes - claim.message_bytes),
-            default=None,
-        )
-        if nearest is not None:
-            latency = claim.quantity == "latency"
-            value = _fastest_s(nearest) if latency else nearest.bandwidth.value
-            values.append(value - ways.beyond_usual(one))
-    return values
-
-
-def _fastest_s(point: Point) -> float:
-    times = [one.times for one in point.measurements if one.times is not None]
-    return min((one.minimum_s for one in times), default=point.time.value)
-
-
-#: That somebody good is named, of all who are looked at again in a matrix together (Bonferroni).
-CHANCE = 0.002
-#: Fewer good pairs do not show how far good ones differ.
-_FEWEST_GOOD = 3
-
-_LIMITS = Limits()
-
-
-class Shown(msgspec.Struct, frozen=True):
-    """What the suspect's pairs were beside good ones: effect as in :class:`Finding`.
-
-    ``apart`` says that each of them was slower than each good one, ``chance`` how often noise
-    does as much.
-    """
-
-    effect: float
-    error: float
-    chance: float
-    apart: bool
-    pairs: int
-    good: int
+    def apart(self, suspected: float) -> bool:
+        """Whether each own pair is slower than each good one."""
+        if suspected > 0:
+            return min(self.own) > max(self.good)
+        return max(self.own) < min(self.good)
 
     def reaches(self, limit: float, suspected: float) -> bool:
         """Whether it may be as large as a fault is."""
@@ -232,156 +117,202 @@ class Shown(msgspec.Struct, frozen=True):
         return slower + REACH * self.error >= limit and slower >= LEAST * limit
 
 
-class SecondLook(msgspec.Struct, frozen=True):
-    """A second measurement of what an analysis doubts, and how many are looked at."""
+class Look(msgspec.Struct, frozen=True, eq=False):
+    """A second measurement of what one analysis names, suspects or doubts."""
 
     analysis: PairAnalysis
     series: Sequence[Series]
     others: Doubted
-    tests: int
 
     @property
-    def _message_bytes(self) -> int:
-        return self.analysis.matrix.message_bytes
+    def limit(self) -> float:
+        """The least effect of a fault, a share."""
+        latency = self.analysis.matrix.quantity == "latency"
+        return USUAL_LIMITS.latency if latency else USUAL_LIMITS.bandwidth
 
-    def confirmed(self, one: Suspect) -> Finding | None:
-        """The suspect as a fault, None where it was not shown to be one."""
-        shown = self._shown(one.part, one.names, one)
-        if shown is None:
-            return None
-        part: Part = one.part
-        back = one.names[::-1]
-        if part == "direction" and (other := self._shown(part, back, one)):
-            alike = other.effect / shown.effect
-            part = "pair" if alike >= CONFIRMED else part
-        evidence = (
-            f"among all pairs: {one.reason}; measured again, {_pairs(shown.pairs)} slower than each"
-            f" of {shown.good} good ones",
+    def beside(self, part: Part, names: tuple[str, ...]) -> Beside:
+        """The pairs that show the claim, and good ones; beside a way, those of its ends are good.
+
+        What others in doubt take part in shows nothing of it.
+        """
+        claimed = self.analysis.nodes_of(part, names)
+        own = [one for one in self.series if self._shows(one, part, names, claimed)]
+        good = [one for one in self.series if self.others.spares(one)]
+        return Beside(
+            tuple(map(self._figure, own)),
+            tuple(map(self._figure, good)),
+            tuple((one.origin, one.target) for one in own),
+            tuple((one.origin, one.target) for one in good),
         )
-        low, high = (shown.effect + side * INTERVAL * shown.error for side in (-1, 1))
-        return Finding(
-            part, one.names, one.quantity, self._message_bytes, shown.effect, low, high,
-            min(1.0, shown.chance * self.tests), 2 if part == "pair" else shown.pairs, "fault",
-            evidence,
-        )  # fmt: skip
 
-    def is_cleared(self, one: Suspect) -> bool:
-        """Whether it was measured, and is no fault."""
-        shown = self._compared(one.part, one.names, one)
-        return shown is not None and not shown.reaches(_least(one.quantity), one.effect)
+    def _shows(
+        self, one: Series, part: Part, names: tuple[str, ...], claimed: Collection[str]
+    ) -> bool:
+        """Whether a pair shows that part, with somebody who is not in doubt."""
+        ends = (one.origin, one.target)
+        one_way = self.analysis.matrix.quantity == "bandwidth"
+        if part in WAYS:
+            return ends == names if part == "direction" and one_way else set(ends) == set(names)
+        inside = [end in claimed for end in ends]
+        if sum(inside) != 1 or ends[inside.index(False)] in self.others.nodes:
+            return False
+        if one_way and part in ("sender", "receiver") and not inside[part == "receiver"]:
+            return False
+        return frozenset(ends) not in self.others.ways
 
-    def _shown(self, part: Part, names: tuple[str, ...], one: Suspect) -> Shown | None:
-        shown = self._compared(part, names, one)
-        if shown is None or not shown.apart or shown.chance * self.tests > CHANCE:
-            return None
-        return shown if shown.reaches(_least(one.quantity), one.effect) else None
+    def _figure(self, one: Series) -> float:
+        """The pair's bandwidth, or fastest message, at the size nearest to the matrix's."""
+        matrix = self.analysis.matrix
+        point = min(one.points, key=lambda at: abs(at.message_bytes - matrix.message_bytes))
+        if matrix.quantity == "bandwidth":
+            return point.bandwidth.value
+        return _fastest_s(point) - self._beyond_usual_s(one)
 
-    def _compared(self, part: Part, names: tuple[str, ...], one: Suspect) -> Shown | None:
-        claim = Finding(
-            part, names, one.quantity, self._message_bytes, one.effect, one.effect, one.effect,
-            1.0, 0, "fault", (),
-        )  # fmt: skip
-        return _compared(sides_of(self.analysis, claim, self.series, self.others), one.effect)
+    def _beyond_usual_s(self, one: Series) -> float:
+        """How much longer than the usual way the matrix shows the way between two groups.
 
-
-def _compared(given: Sides, suspected: float) -> Shown | None:
-    own, good = np.array(given.own), np.array(given.good)
-    if not own.size or good.size < _FEWEST_GOOD:
-        return None
-    usual = float(np.median(good))
-    effects, differences = own / usual - 1.0, good / usual - 1.0
-    spread = max(FLOOR, float(differences.std(ddof=1)))
-    own_spread = max(spread, float(effects.std(ddof=1)) if own.size > 1 else 0.0)
-    error = float(np.sqrt(spread**2 / good.size + own_spread**2 / own.size))
-    effect = float(np.median(effects))
-    chance = float(tail(np.array([abs(effect) / error]), good.size - 1)[0])
-    apart = bool(own.min() > good.max() if suspected > 0 else own.max() < good.min())
-    return Shown(effect, error, chance, apart, own.size, good.size)
+        A bandwidth has none of it: a pair that measures alone has the crossing links to itself.
+        """
+        analysis = self.analysis
+        at = {node: place for place, group in enumerate(analysis.groups) for node in group.nodes}
+        origin, target = (at.get(end, len(analysis.groups)) for end in (one.origin, one.target))
+        return float(np.nan_to_num(analysis.expected[origin, target] - analysis.typical))
 
 
-def _least(quantity: Quantity) -> float:
-    return _LIMITS.latency if quantity == "latency" else _LIMITS.bandwidth
+def _fastest_s(point: Point) -> float:
+    times = [one.times for one in point.measurements if one.times is not None]
+    return min((one.minimum_s for one in times), default=point.time.value)
 
 
-def _pairs(count: int) -> str:
-    return f"each of its {count} pairs was" if count > 1 else "it was"
+def _looks(analyses: Sequence[PairAnalysis], series: Sequence[Series]) -> list[Look]:
+    others = _doubted(analyses)
+    return [
+        Look(one, [each for each in series if each.pattern == quantity and each.points], others)
+        for one in analyses
+        for quantity in (one.matrix.quantity,)
+    ]
 
 
-_ALONE = "slow among many pairs, but not when measured again alone: other load on hosts or network"
-_QUIET = "measure again when hosts and network are quiet: fabricgauge check --profile standard"
+def _rechecked(look: Look, finding: Finding) -> Rechecked | Skipped:
+    """What the pairs that were measured again say of a finding."""
+    seen = look.beside(finding.part, finding.names)
+    if not seen.own:
+        return Skipped("it was not measured again")
+    if not seen.good:
+        return Skipped("no two good nodes were measured beside it")
+    claimed = look.analysis.nodes_of(finding.part, finding.names)
+    met = {end for pair in seen.own_pairs for end in pair}
+    return Rechecked(
+        effect=seen.effect,
+        own=float(np.median(seen.own)),
+        good=float(np.median(seen.good)),
+        partners=tuple(sorted(met.difference(claimed))),
+        confirmed=seen.effect * finding.effect > 0
+        and abs(seen.effect) >= CONFIRMED * abs(finding.effect),
+        own_pairs=seen.own_pairs,
+        good_pairs=seen.good_pairs,
+    )
 
 
-def settled_all(
-    analyses: Sequence[PairAnalysis], series: Sequence[Series]
-) -> tuple[PairAnalysis, ...]:
-    """The analyses of one network as ``series``, single pairs measured again, leave them.
-
-    They are as they were without any.
-    """
-    if not series:
-        return tuple(analyses)
-    others = doubted(analyses)
-    return tuple(_promoted(_cleared(one, series, others), series, others) for one in analyses)
+def _with_evidence(look: Look) -> PairAnalysis:
+    """Each finding with what was seen of it, beside all who are good in the end."""
+    findings = tuple(
+        msgspec.structs.replace(one, rechecked=_rechecked(look, one))
+        for one in look.analysis.findings
+    )
+    return msgspec.structs.replace(look.analysis, findings=findings)
 
 
-def _cleared(analysis: PairAnalysis, series: Sequence[Series], others: Doubted) -> PairAnalysis:
-    findings, suspects = [], list(analysis.suspects)
-    for one in analysis.findings:
-        seen = again(analysis, one, series, others)
-        cleared = isinstance(seen, Again) and not seen.confirmed
-        if cleared and one.explanation == "fault":
+def _cleared(look: Look) -> PairAnalysis:
+    """Who was slow among many and is not when measured alone becomes a suspect."""
+    findings, suspects = [], list(look.analysis.suspects)
+    for one in look.analysis.findings:
+        seen = _rechecked(look, one)
+        if one.explanation == "fault" and isinstance(seen, Rechecked) and not seen.confirmed:
             suspects.append(Suspect(one.part, one.names, one.quantity, one.effect, _ALONE, _QUIET))
         else:
             findings.append(one)
-    if len(findings) == len(analysis.findings):
-        return analysis
-    return msgspec.structs.replace(analysis, findings=tuple(findings), suspects=tuple(suspects))
+    return msgspec.structs.replace(
+        look.analysis, findings=tuple(findings), suspects=tuple(suspects)
+    )
 
 
-def _promoted(analysis: PairAnalysis, series: Sequence[Series], others: Doubted) -> PairAnalysis:
-    analysis = _without_members(analysis)
+def _promoted(first: Look, cleared: PairAnalysis) -> PairAnalysis:
+    """A suspect, or a pair too little conspicuous for one, is named where it is shown to be slow.
+
+    It is forgotten where the second measurement shows that chance made it conspicuous.
+    """
+    analysis = _without_members(cleared)
+    look = msgspec.structs.replace(first, analysis=analysis)
     ends = [one for one in analysis.suspects if one.part in ENDS]
     ways = [one for one in (*analysis.suspects, *analysis.doubtful) if one.part in WAYS]
-    look = SecondLook(analysis, series, others, tests=len(ends) + len(ways))
+    tests = len(ends) + len(ways)
     # What is slow about the way of a node in doubt may be that node.
-    undoubted = [one for one in ways if not others.nodes & {*one.names}]
-    found = _confirmed(look, (*ends, *undoubted))
-    names = {one.names for one in found}
+    undoubted = [one for one in ways if not look.others.nodes & {*one.names}]
+    shown = (_shown_fault(look, one, tests) for one in (*ends, *undoubted))
+    found = [one for one in shown if one is not None]
+    named = [set(one.names) for one in found]
     suspects = tuple(
-        one for one in analysis.suspects if not (_explained(one, names) or _answered(look, one))
+        one
+        for one in analysis.suspects
+        if not any(names <= set(one.names) for names in named) and not _answered(look, one)
     )
-    if not found and len(suspects) == len(analysis.suspects):
-        return analysis
-    return msgspec.structs.replace(
-        analysis,
-        findings=(*analysis.findings, *_by_group(analysis, _joined(found))),
-        suspects=suspects,
-    )
+    findings = (*analysis.findings, *_by_group(analysis, _joined(found)))
+    return msgspec.structs.replace(analysis, findings=findings, suspects=suspects)
 
 
 def _without_members(analysis: PairAnalysis) -> PairAnalysis:
     """A named group's nodes are slow with others for its sake, and suspected for nothing else."""
-    named = [one for one in analysis.findings if (one.part, one.explanation) == ("group", "fault")]
-    members = {node for one in named for node in nodes_of(analysis, one)}
+    groups = [one for one in analysis.faults if one.part == "group"]
+    members = {node for one in groups for node in analysis.nodes_of(one.part, one.names)}
     kept = tuple(
         one for one in analysis.suspects if one.part not in ENDS or one.names[0] not in members
     )
-    if len(kept) == len(analysis.suspects):
-        return analysis
     return msgspec.structs.replace(analysis, suspects=kept)
 
 
-def _answered(look: SecondLook, one: Suspect) -> bool:
+def _shown(
+    look: Look, part: Part, names: tuple[str, ...], one: Suspect, tests: int
+) -> Beside | None:
+    """The comparison where it is beyond doubt (Bonferroni over ``tests``), else None."""
+    seen = look.beside(part, names)
+    if not seen.own or len(seen.good) < FEWEST_GOOD or not seen.apart(one.effect):
+        return None
+    sure = seen.chance * tests <= CHANCE and seen.reaches(look.limit, one.effect)
+    return seen if sure else None
+
+
+def _shown_fault(look: Look, one: Suspect, tests: int) -> Finding | None:
+    """The suspect as a fault, None where it was not shown to be one."""
+    seen = _shown(look, one.part, one.names, one, tests)
+    if seen is None:
+        return None
+    part: Part = one.part
+    if part == "direction" and (back := _shown(look, part, one.names[::-1], one, tests)):
+        part = "pair" if back.effect / seen.effect >= CONFIRMED else part
+    pairs = len(seen.own)
+    was = f"each of its {pairs} pairs was" if pairs > 1 else "it was"
+    evidence = (
+        f"among all pairs: {one.reason}; measured again, {was} slower than each of"
+        f" {len(seen.good)} good ones",
+    )
+    low, high = (seen.effect + side * INTERVAL * seen.error for side in (-1, 1))
+    return Finding(
+        part, one.names, one.quantity, look.analysis.matrix.message_bytes, seen.effect, low, high,
+        min(1.0, seen.chance * tests), 2 if part == "pair" else pairs, "fault", evidence,
+    )  # fmt: skip
+
+
+def _answered(look: Look, one: Suspect) -> bool:
     """Whether the test that would decide was made, and cleared it.
 
     What comes and goes is not cleared by a moment in which it was not there.
     """
-    return one.next_test in (AGAIN, AGAIN_PAIR) and look.is_cleared(one)
-
-
-def _confirmed(look: SecondLook, suspects: Iterable[Suspect]) -> tuple[Finding, ...]:
-    seen = (look.confirmed(one) for one in suspects)
-    return tuple(one for one in seen if one is not None)
+    if one.next_test not in (AGAIN, AGAIN_PAIR):
+        return False
+    seen = look.beside(one.part, one.names)
+    enough = bool(seen.own) and len(seen.good) >= FEWEST_GOOD
+    return enough and not seen.reaches(look.limit, one.effect)
 
 
 def _joined(found: Sequence[Finding]) -> tuple[Finding, ...]:
@@ -418,8 +349,3 @@ def _by_group(analysis: PairAnalysis, found: Sequence[Finding]) -> tuple[Finding
         )
         left = [one for one in left if one not in members] + [whole]
     return tuple(left)
-
-
-def _explained(one: Suspect, named: set[tuple[str, ...]]) -> bool:
-    """A suspect that is named now, or a pair with one of them."""
-    return any(set(names) <= set(one.names) for names in named)

@@ -26,3 +26,27 @@ class Limits(msgspec.Struct, frozen=True):
 REACH = 4.0
 #: But never for less than this share of the limit.
 LEAST = 0.5
+
+#: Clocks, rounding and protocol leave this much scatter even where a simulator repeats itself.
+FLOOR = 0.002
+
+#: A second measurement must show this share of the effect again (benchmarks/fault_detection.py).
+CONFIRMED = 0.5
+#: That it names somebody good, of all who are tested in a matrix together (Bonferroni).
+CHANCE = 0.002
+#: Fewer good pairs do not show how far good ones differ.
+FEWEST_GOOD = 3
+
+#: What a check uses.
+USUAL_LIMITS = Limits()
+
+#: Good partners of each suspect: one may turn out to be none, a third one decides.
+PARTNERS = 3
+#: So many good nodes meet each other: their pairs show how far good pairs differ.
+CONTROLS = 5
+#: Further suspects are left for another time: some minutes are what a check can spend on it.
+MOST_SUSPECTS = 16
+#: So many nodes stand for a suspect group.
+NODES_OF_GROUP = 2
+#: What every pair is measured again with; a claim's own size is added.
+RECHECKED: tuple[tuple[Quantity, int], ...] = (("latency", 8), ("bandwidth", 1 << 20))

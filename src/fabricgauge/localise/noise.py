@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from fabricgauge.localise.limits import LEAST, REACH
+from fabricgauge.localise.limits import FLOOR, LEAST, REACH
 from fabricgauge.localise.slowness import F32, F64, Levels, Slowness, relative
 from fabricgauge.model.pairs import PairMatrix
 
@@ -85,9 +85,6 @@ def scale(values: NDArray[np.floating]) -> float:
 
 #: Rows that are looked at in a large matrix: five million pairs at 10,240 nodes.
 _ROWS = 512
-
-#: Clocks, rounding and protocol leave this much even where a simulator repeats itself exactly.
-FLOOR = 0.002
 
 #: The standard error of a median of n normal values is this by sigma / sqrt(n).
 MEDIAN = 1.2533

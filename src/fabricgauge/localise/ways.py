@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabricgauge.localise.ends import Both, Left
-from fabricgauge.localise.limits import LEAST, REACH, Limits
-from fabricgauge.localise.noise import FLOOR, Noise, false_discovery, sampled_rows, scale, tail
+from fabricgauge.localise.limits import FLOOR, LEAST, REACH, Limits
+from fabricgauge.localise.noise import Noise, false_discovery, sampled_rows, scale, tail
 from fabricgauge.localise.slowness import F32, F64, Slowness, relative, spans
 from fabricgauge.model.pairs import PairMatrix
 

@@ -7,6 +7,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from fabricgauge.model.absence import Skipped
 from fabricgauge.model.topology import Group
 
 Quantity = Literal["latency", "bandwidth"]
@@ -69,6 +70,30 @@ def called(part: Part, names: Sequence[str]) -> str:
     return _CALLED[part].format(*names) if part != "rail" or len(names) > 1 else names[0]
 
 
+#: A pair of nodes, from and to.
+Ends = tuple[str, str]
+
+
+class Rechecked(msgspec.Struct, frozen=True, tag="rechecked"):
+    """What a finding's pairs did in a second measurement, one pair at a time.
+
+    ``effect`` is as in :class:`Finding`, relative to good pairs of the same launch; ``own`` and
+    ``good`` are the medians over both kinds in the quantity's unit, of a latency those of the
+    fastest messages, at the usual distance. ``partners`` are those whom the finding's nodes met.
+    """
+
+    effect: float
+    own: float
+    good: float
+    partners: tuple[str, ...]
+    confirmed: bool
+    own_pairs: tuple[Ends, ...]
+    good_pairs: tuple[Ends, ...]
+
+
+_NOT_YET = Skipped("it was not measured again")
+
+
 class Finding(msgspec.Struct, frozen=True):
     """One named fault. ``names`` are a node, two nodes (from, to), or a group.
 
@@ -77,7 +102,8 @@ class Finding(msgspec.Struct, frozen=True):
     rate at which it is named; where a second look named it, the chance that noise names anybody.
     ``explanation`` is ``fault``, or ``oversubscription`` where
     all that crosses between groups is slower at once, which is a property and no defect.
-    ``affected`` counts the measured pairs that it explains.
+    ``affected`` counts the measured pairs that it explains; ``rechecked`` is what a second
+    measurement of them showed.
     """
 
     part: Part
@@ -91,6 +117,7 @@ class Finding(msgspec.Struct, frozen=True):
     affected: int
     explanation: Literal["fault", "oversubscription"]
     evidence: tuple[str, ...]
+    rechecked: Rechecked | Skipped = _NOT_YET
 
 
 #: Below that share, what is conspicuous about a suspect is not its level: samples scatter, say.
@@ -159,11 +186,52 @@ class PairAnalysis(msgspec.Struct, frozen=True, eq=False):
     suspects: tuple[Suspect, ...]
     doubtful: tuple[Suspect, ...] = ()
 
+    @property
+    def faults(self) -> tuple[Finding, ...]:
+        """The findings that are no property of the fabric."""
+        return tuple(one for one in self.findings if one.explanation == "fault")
+
+    @property
+    def claims(self) -> "tuple[Finding | Suspect, ...]":
+        """Faults and suspects: what a second measurement is to decide about."""
+        return (*self.faults, *self.suspects)
+
+    def nodes_of(self, part: Part, names: tuple[str, ...]) -> tuple[str, ...]:
+        """The nodes that are meant, those of a group one by one; none of an unknown group."""
+        if part != "group":
+            return names[:1] if part == "rail" else names
+        return next((group.nodes for group in self.groups if group.name == names[0]), ())
+
+
+class Meeting(msgspec.Struct, frozen=True):
+    """Two nodes that are to measure alone: round trips, or a stream there and one back."""
+
+    one: str
+    other: str
+    quantity: Quantity
+    message_bytes: int
+
+
+class Recheck(msgspec.Struct, frozen=True):
+    """What to measure again on a network, in this order. ``nodes`` are by rank.
+
+    ``left_out`` are suspects for which there is no room, by name.
+    """
+
+    network: str
+    meetings: tuple[Meeting, ...] | Skipped
+    nodes: tuple[str, ...] = ()
+    left_out: tuple[tuple[str, ...], ...] = ()
+
 
 class FabricResult(msgspec.Struct, frozen=True, eq=False):
-    """Everything about more than two nodes that a run found, per network and matrix."""
+    """Everything about more than two nodes that a run found, per network and matrix.
+
+    ``rechecks`` are what would decide about suspects who were not measured again yet.
+    """
 
     analyses: tuple[PairAnalysis, ...] = ()
+    rechecks: tuple[Recheck, ...] = ()
 
     @property
     def findings(self) -> tuple[Finding, ...]:

@@ -3,12 +3,16 @@
 from collections.abc import Iterator
 
 from fabricgauge.judge import causes, wording
-from fabricgauge.judge.accused import Accused, accused, effect
 from fabricgauge.judge.interface import Context
-from fabricgauge.judge.second_look import SecondLook, second_look
+from fabricgauge.judge.slow_parts import (
+    Confirmation,
+    SlowPart,
+    confirmation,
+    effect,
+    slow_parts,
+)
 from fabricgauge.judge.streams import Stream
 from fabricgauge.judge.subject import Subject
-from fabricgauge.localise.confirm import nodes_of
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.pairs import LEAST_EFFECT, Finding, PairAnalysis, Suspect, called
 from fabricgauge.model.verdict import Figure, Outcome, Verdict
@@ -43,7 +47,7 @@ def judge(context: Context) -> tuple[Verdict, ...]:
 
 
 def _judge(context: Context, subject: Subject) -> Iterator[Verdict]:
-    faults = accused(subject)
+    faults = slow_parts(subject)
     for one in faults:
         yield _fault(context, subject, one, faults)
     for analysis in subject.pairs:
@@ -60,9 +64,9 @@ def _is_property(one: Finding) -> bool:
 
 
 def _fault(
-    context: Context, subject: Subject, one: Accused, faults: tuple[Accused, ...]
+    context: Context, subject: Subject, one: SlowPart, faults: tuple[SlowPart, ...]
 ) -> Verdict:
-    look = second_look(context, subject, one)
+    look = confirmation(context, subject, one)
     worst = look.finding
     outcome = Outcome.FAIL if look.confirmed else Outcome.INCONCLUSIVE
     likely = _likely(context, subject, worst, faults)
@@ -84,7 +88,7 @@ def _fault(
     )
 
 
-def _remedy(context: Context, look: SecondLook, likely: tuple[causes.Cause, ...]) -> str:
+def _remedy(context: Context, look: Confirmation, likely: tuple[causes.Cause, ...]) -> str:
     if not look.confirmed:
         again = f"{wording.resume(context.run)}, or a new check of the named nodes"
         return _QUIET if look.excuse else f"measure it again: {again}"
@@ -100,7 +104,9 @@ _NAMED = {
 
 
 def _nodes(subject: Subject, one: Finding) -> tuple[str, ...]:
-    return next((nodes for each in subject.pairs if (nodes := nodes_of(each, one))), ())
+    return next(
+        (nodes for each in subject.pairs if (nodes := each.nodes_of(one.part, one.names))), ()
+    )
 
 
 def _cause(worst: Finding) -> str:
@@ -110,7 +116,7 @@ def _cause(worst: Finding) -> str:
 
 
 def _likely(
-    context: Context, subject: Subject, one: Finding, faults: tuple[Accused, ...]
+    context: Context, subject: Subject, one: Finding, faults: tuple[SlowPart, ...]
 ) -> tuple[causes.Cause, ...]:
     """What the evidence of one of its pairs points at, where that is more than a guess."""
     if isinstance(subject.ceiling, Skipped) or one.quantity != "bandwidth":
@@ -139,7 +145,7 @@ def _property(subject: Subject, one: Finding) -> Verdict:
     )  # fmt: skip
 
 
-def _suspects(subject: Subject, faults: tuple[Accused, ...]) -> tuple[Suspect, ...]:
+def _suspects(subject: Subject, faults: tuple[SlowPart, ...]) -> tuple[Suspect, ...]:
     """Those that no fault explains, each once, the most conspicuous first."""
     named = {name for fault in faults for name in _nodes(subject, fault.worst)}
     found: dict[tuple[str, tuple[str, ...]], Suspect] = {}

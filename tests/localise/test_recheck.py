@@ -4,11 +4,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.plan.asked import GBE_BYTES_PER_S, network
 
+from fabricgauge.localise.limits import CONTROLS, MOST_SUSPECTS, PARTNERS
+from fabricgauge.localise.recheck import meetings
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.pairs import Finding, Part, Suspect
+from fabricgauge.model.pairs import Finding, Part, Recheck, Suspect
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.topology import Group, Topology
-from fabricgauge.plan.suspects import CONTROLS, MOST_SUSPECTS, PARTNERS, Again, again
+from fabricgauge.plan.recheck import recheck_launch
 
 NODES = tuple(f"c{number}" for number in range(12))
 LEAVES = Topology((Group("leaf1", NODES[:4]), Group("leaf2", NODES[4:8])), "written")
@@ -20,10 +22,20 @@ def finding(part: Part, *names: str, effect: float = -0.5, message_bytes: int = 
     )
 
 
-def planned(*accused: Finding | Suspect, healthy: tuple[str, ...] = NODES) -> Again:
-    made = again(7, accused, healthy, network("net1"), GBE_BYTES_PER_S, LEAVES)
-    assert isinstance(made, Again)
-    return made
+NOWHERE = Topology()
+
+
+def asked(*accused: Finding | Suspect, healthy: tuple[str, ...] = NODES) -> Recheck:
+    return meetings("net1", accused, (), healthy, LEAVES)
+
+
+def launch_of(made: Recheck) -> PlannedLaunch:
+    assert not isinstance(made.meetings, Skipped)
+    return recheck_launch(7, network("net1"), made.meetings, made.nodes, GBE_BYTES_PER_S)
+
+
+def planned(*accused: Finding | Suspect, healthy: tuple[str, ...] = NODES) -> PlannedLaunch:
+    return launch_of(asked(*accused, healthy=healthy))
 
 
 def met(launch: PlannedLaunch) -> set[frozenset[str]]:
@@ -32,7 +44,7 @@ def met(launch: PlannedLaunch) -> set[frozenset[str]]:
 
 
 def test_a_suspect_node_meets_good_partners_and_these_meet_each_other() -> None:
-    launch = planned(finding("node", "c1")).launch
+    launch = planned(finding("node", "c1"))
     suspects = {pair for pair in met(launch) if "c1" in pair}
     assert len(suspects) == PARTNERS
     controls = met(launch) - suspects
@@ -41,33 +53,33 @@ def test_a_suspect_node_meets_good_partners_and_these_meet_each_other() -> None:
 
 
 def test_both_ways_are_streamed_and_latency_is_measured_as_well() -> None:
-    launch = planned(finding("sender", "c1")).launch
+    launch = planned(finding("sender", "c1"))
     between = [c for c in launch.cases if {c.origin, c.target} == {0, 1}]
     ways = {(c.pattern, c.origin, c.target) for c in between}
     assert ways == {("latency", 0, 1), ("bandwidth", 0, 1), ("bandwidth", 1, 0)}
 
 
 def test_the_size_of_the_accusation_is_measured() -> None:
-    launch = planned(finding("node", "c1", message_bytes=65536)).launch
+    launch = planned(finding("node", "c1", message_bytes=65536))
     assert {c.message_bytes for c in launch.cases} == {8, 65536, 2**20}
 
 
 def test_one_partner_is_of_the_suspect_s_own_group() -> None:
-    launch = planned(finding("node", "c5"), healthy=("c0", "c1", "c2", "c3", "c6")).launch
+    launch = planned(finding("node", "c5"), healthy=("c0", "c1", "c2", "c3", "c6"))
     partners = {name for pair in met(launch) if "c5" in pair for name in pair} - {"c5"}
     assert "c6" in partners
     assert len(partners) == PARTNERS
 
 
 def test_both_ends_of_a_suspect_pair_meet_good_partners_and_each_other() -> None:
-    pairs = met(planned(finding("pair", "c1", "c2")).launch)
+    pairs = met(planned(finding("pair", "c1", "c2")))
     assert frozenset(("c1", "c2")) in pairs
     for end in ("c1", "c2"):
         assert len([pair for pair in pairs if end in pair]) == PARTNERS + 1
 
 
 def test_nodes_of_a_suspect_group_meet_only_nodes_outside_and_each_other() -> None:
-    pairs = met(planned(finding("group", "leaf1")).launch)
+    pairs = met(planned(finding("group", "leaf1")))
     inside = set(NODES[:4])
     assert [pair for pair in pairs if pair <= inside] == [frozenset(("c0", "c1"))]
     assert len([pair for pair in pairs if len(pair & inside) == 1]) == 2 * PARTNERS
@@ -75,26 +87,26 @@ def test_nodes_of_a_suspect_group_meet_only_nodes_outside_and_each_other() -> No
 
 def test_a_suspect_is_no_good_partner_when_it_is_called_healthy() -> None:
     accused = (finding("node", "c0"), finding("receiver", "c1"))
-    pairs = met(planned(*accused).launch)
+    pairs = met(planned(*accused))
     assert frozenset(("c0", "c1")) not in pairs
 
 
 def test_the_worst_are_chosen_and_the_others_are_named_when_there_are_many() -> None:
     nodes = tuple(f"n{number}" for number in range(MOST_SUSPECTS + 3))
     accused = [finding("node", name, effect=-place / 100) for place, name in enumerate(nodes)]
-    made = planned(*accused)
+    made = asked(*accused)
     assert set(made.left_out) == {("n0",), ("n1",), ("n2",)}
-    assert not set(made.launch.nodes) & {"n0", "n1", "n2"}
+    assert not set(made.nodes) & {"n0", "n1", "n2"}
 
 
 def test_a_group_of_unknown_nodes_is_left_out() -> None:
-    made = planned(finding("group", "nowhere"), finding("node", "c1"))
+    made = asked(finding("group", "nowhere"), finding("node", "c1"))
     assert made.left_out == (("nowhere",),)
 
 
 def test_nothing_is_planned_when_there_is_no_suspect_or_no_good_partner() -> None:
-    nobody = again(7, (), NODES, None, GBE_BYTES_PER_S)
-    alone = again(7, (finding("node", "c1"),), ("c1",), None, GBE_BYTES_PER_S)
+    nobody = meetings("net1", (), (), NODES, NOWHERE).meetings
+    alone = meetings("net1", (finding("node", "c1"),), (), ("c1",), NOWHERE).meetings
     assert isinstance(nobody, Skipped)
     assert isinstance(alone, Skipped)
     assert "partner" in alone.reason
@@ -111,26 +123,25 @@ def test_every_case_is_one_pair_of_two_nodes_and_named_once(
     suspects = [
         Suspect(part, (name,), "latency", 0.1, "jitter", "measure again") for name in accused
     ]
-    made = again(3, suspects, healthy, None, GBE_BYTES_PER_S)
-    if isinstance(made, Skipped):
+    made = meetings("net1", suspects, (), healthy, NOWHERE)
+    if isinstance(made.meetings, Skipped):
         assert set(healthy) <= set(accused)
         return
-    names = [case.name for case in made.launch.cases]
+    launch = launch_of(made)
+    names = [case.name for case in launch.cases]
     assert len(names) == len(set(names))
-    assert len(set(made.launch.nodes)) == len(made.launch.nodes)
-    for case in made.launch.cases:
+    assert len(set(launch.nodes)) == len(launch.nodes)
+    for case in launch.cases:
         assert case.origin != case.target
-        assert max(case.origin, case.target) < len(made.launch.nodes)
-        pair = {made.launch.nodes[case.origin], made.launch.nodes[case.target]}
+        assert max(case.origin, case.target) < len(launch.nodes)
+        pair = {launch.nodes[case.origin], launch.nodes[case.target]}
         assert pair - set(accused)  # suspects of their own meet good partners only
 
 
 def test_ranks_keep_the_order_of_the_first_launch() -> None:
     accused = (finding("node", "c7"), finding("node", "c2"))
     best_first = tuple(reversed(NODES))
-    made = again(7, accused, best_first, None, GBE_BYTES_PER_S, order=NODES)
-    free = again(7, accused, best_first, None, GBE_BYTES_PER_S)
-    assert isinstance(made, Again)
-    assert isinstance(free, Again)
-    assert made.launch.nodes == tuple(node for node in NODES if node in free.launch.nodes)
-    assert met(made.launch) == met(free.launch)
+    made = meetings("net1", accused, (), best_first, NOWHERE, order=NODES)
+    free = meetings("net1", accused, (), best_first, NOWHERE)
+    assert made.nodes == tuple(node for node in NODES if node in free.nodes)
+    assert met(launch_of(made)) == met(launch_of(free))

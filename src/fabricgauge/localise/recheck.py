@@ -1,0 +1,138 @@
+"""Who is to be measured once more, one pair at a time, with partners that are known to be good.
+
+In a round many pairs measure at once, so that a slow pair may be the work of a switch that others
+filled. A suspect node meets good partners: if it is slow with each of them it is at fault itself.
+Both ends of a suspect pair meet good partners as well: if only the pair is slow, it is the way
+between them. Good pairs beside them show what a pair does that day.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+from fabricgauge.localise.limits import CONTROLS, MOST_SUSPECTS, NODES_OF_GROUP, PARTNERS, RECHECKED
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.pairs import (
+    WAYS,
+    Ends,
+    Finding,
+    Meeting,
+    PairAnalysis,
+    Quantity,
+    Recheck,
+    Suspect,
+)
+from fabricgauge.model.topology import Topology
+
+_Size = tuple[Quantity, int]
+_Claim = Finding | Suspect
+_Meetings = dict[Ends, dict[_Size, None]]
+
+
+def recheck(analyses: Sequence[PairAnalysis], topology: Topology) -> Recheck | None:
+    """What decides about the suspects of one network; None where everybody is beyond doubt."""
+    claims = [one for each in analyses for one in each.claims]
+    doubtful = [one for each in analyses for one in each.doubtful]
+    if not claims and not doubtful:
+        return None
+    matrix = analyses[0].matrix
+    return meetings(matrix.network, claims, doubtful, _best_first(analyses), topology, matrix.nodes)
+
+
+def meetings(
+    network: str,
+    claims: Sequence[_Claim],
+    doubtful: Sequence[Suspect],
+    healthy: Sequence[str],
+    within: Topology,
+    order: Sequence[str] = (),
+) -> Recheck:
+    """Each of ``claims`` is measured again, the worst first.
+
+    Of ``doubtful`` pairs nobody is suspected: only they themselves are measured. ``healthy``
+    are nodes that nobody suspects, the best first. ``within`` says which nodes a suspect group
+    has, and lets a node of its own group be among its partners. Ranks are in the ``order`` of
+    these nodes, or as the meetings name them: a launcher need not be able to start them in
+    another order than the allocation's.
+    """
+    good = _good(claims, healthy, within)
+    worst_first = sorted(claims, key=lambda one: -abs(one.effect))
+    chosen = [one for one in worst_first if _nodes(one, within)][:MOST_SUSPECTS]
+    if not chosen and not doubtful:
+        return Recheck(network, Skipped("nobody is suspected whose nodes are known"))
+    if not good:
+        why = "every node is suspected; there is no good partner to measure them against"
+        return Recheck(network, Skipped(why))
+    planned: _Meetings = {}
+    for pair, sizes in _asked(chosen, doubtful, good, within):
+        known = pair[::-1] if pair[::-1] in planned else pair
+        planned.setdefault(known, {}).update(dict.fromkeys(sizes))
+    met = dict.fromkeys(node for pair in planned for node in pair)
+    return Recheck(
+        network=network,
+        meetings=tuple(Meeting(*pair, *size) for pair, sizes in planned.items() for size in sizes),
+        nodes=(*(n for n in order if n in met), *(n for n in met if n not in order)),
+        left_out=tuple(one.names for one in worst_first if one not in chosen),
+    )
+
+
+def _best_first(analyses: Sequence[PairAnalysis]) -> tuple[str, ...]:
+    """All nodes, those that stand out least first."""
+    worst: dict[str, float] = {}
+    for analysis in analyses:
+        for one in analysis.ranking:
+            effect = max(abs(one.sending), abs(one.receiving))
+            worst[one.node] = max(worst.get(one.node, 0.0), effect)
+    return tuple(sorted(worst, key=lambda node: (worst[node], node)))
+
+
+def _good(claims: Sequence[_Claim], healthy: Sequence[str], within: Topology) -> tuple[str, ...]:
+    """Nodes that are not suspected themselves, ends of suspect ways only after all others."""
+    ends = {name for one in claims if one.part in WAYS for name in one.names}
+    suspected = {node for one in claims if one.part not in WAYS for node in _nodes(one, within)}
+    spared = [node for node in dict.fromkeys(healthy) if node not in suspected]
+    return tuple(sorted(spared, key=lambda node: node in ends))
+
+
+def _asked(
+    chosen: Sequence[_Claim], doubtful: Sequence[Suspect], good: Sequence[str], within: Topology
+) -> Iterator[tuple[Ends, tuple[_Size, ...]]]:
+    """Who is to meet whom with what: everybody's own meetings, and good pairs beside them.
+
+    Both quantities, since one often explains the other; also at the size of the claim.
+    """
+    controls = tuple(combinations(good[:CONTROLS], 2))
+    for one in chosen:
+        claimed = ((one.quantity, one.message_bytes),) if isinstance(one, Finding) else ()
+        for pair in (*_partnered(one, good, within), *controls):
+            yield pair, (*RECHECKED, *claimed)
+    for one in doubtful:
+        own = tuple(size for size in RECHECKED if size[0] == one.quantity)
+        for pair in (*combinations(one.names, 2), *controls):
+            yield pair, own
+
+
+def _nodes(one: _Claim, within: Topology) -> tuple[str, ...]:
+    """The nodes that stand for what is claimed; none for a group of unknown nodes."""
+    if one.part == "group":
+        members = (group.nodes for group in within.groups if group.name == one.names[0])
+        return next(members, ())
+    return one.names if one.part in WAYS else one.names[:1]
+
+
+def _partnered(one: _Claim, good: Sequence[str], within: Topology) -> Iterator[Ends]:
+    """The nodes in question among themselves, then each with good partners."""
+    nodes = _nodes(one, within)
+    if one.part == "group":
+        nodes = nodes[:NODES_OF_GROUP]
+    yield from combinations(nodes, 2)
+    others = tuple(node for node in good if node not in nodes)
+    for node in nodes:
+        yield from ((node, partner) for partner in _partners(node, others, within))
+
+
+def _partners(node: str, good: Sequence[str], within: Topology) -> tuple[str, ...]:
+    """Good partners, one of them of the node's own group where there is one."""
+    group = within.group_of(node)
+    near = [other for other in good if group and within.group_of(other) == group][:1]
+    far = [other for other in good if other not in near]
+    return (*near, *far)[:PARTNERS]

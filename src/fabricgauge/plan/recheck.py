@@ -1,0 +1,46 @@
+"""A launch that measures suspects and their partners again, one pair at a time."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from fabricgauge.model.fabric import Network
+from fabricgauge.model.pairs import Meeting
+from fabricgauge.model.plan import Case, PlannedLaunch
+from fabricgauge.plan.cases import cases
+
+CASE_S = 0.5
+
+
+def recheck_launch(
+    number: int,
+    network: Network | None,
+    meetings: tuple[Meeting, ...],
+    nodes: tuple[str, ...],
+    payload_bytes_per_s: float,
+) -> PlannedLaunch:
+    """Each meeting in its order while all other ranks sleep; ``nodes`` are by rank."""
+    rank = {node: place for place, node in enumerate(nodes)}
+    return PlannedLaunch(
+        number=number,
+        network=network.name if network else None,
+        subnet=network.subnet if network else None,
+        nodes=nodes,
+        cases=tuple(
+            case
+            for one in meetings
+            for case in _cases(one, rank[one.one], rank[one.other], payload_bytes_per_s)
+        ),
+        purpose="again",
+    )
+
+
+def _cases(meeting: Meeting, one: int, other: int, payload_bytes_per_s: float) -> Iterator[Case]:
+    """Round trips, or a stream there and one back."""
+    quantity, size = meeting.quantity, meeting.message_bytes
+    (case, *_) = cases((quantity,), (size,), CASE_S, payload_bytes_per_s)
+    there_and_back = ((one, other), (other, one))
+    for origin, target in there_and_back if quantity == "bandwidth" else there_and_back[:1]:
+        yield msgspec.structs.replace(
+            case, name=f"{quantity}/{size}/{origin}>{target}", origin=origin, target=target
+        )
