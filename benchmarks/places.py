@@ -12,7 +12,6 @@ from fabricgauge.lab.spec import LabSpec, NetworkSpec
 from fabricgauge.lab.up import up
 from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.model.plan import PlannedLaunch
-from fabricgauge.model.host_access import Host, HostAccess
 
 LAB_RATE_BIT_S = 1e9
 
