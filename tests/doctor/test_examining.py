@@ -18,8 +18,9 @@ from fabricgauge.doctor.grouping import MOST_LINES, together
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.finding import Diagnosis, Finding, Severity
 from fabricgauge.model.preflight import Ping, Preflight, Rise
+from fabricgauge.report.content.preflight import KIND
+from fabricgauge.report.formats import formats_of
 from fabricgauge.report.interface import Setting
-from fabricgauge.report.preflight.formats import FORMATS
 
 IDS = [check.ID for check in CHECKS]
 
@@ -86,11 +87,11 @@ def hostile() -> Preflight:
 def test_hostile_names_stay_data_in_every_format() -> None:
     found = diagnosis(hostile())
     assert found.findings
-    for name, render in FORMATS.items():
+    for name, render in formats_of(KIND).items():
         shown = render(found, Setting(width=100, colour=False))
         assert "\x1b" not in shown, name
         assert "\x07" not in shown, name
-    markdown = FORMATS["markdown"](found, Setting())
+    markdown = formats_of(KIND)["markdown"](found, Setting())
     assert "script" in markdown
     assert "<script>" not in re.sub(r"`[^`]*`", "", markdown)
 
@@ -99,7 +100,7 @@ def test_commands_quote_hostile_names() -> None:
     text = msgspec.json.encode(clean(2)).decode().replace('"eth0"', '"a b;reboot"')
     preflight = msgspec.json.decode(text, type=Preflight)
     found = diagnosis(with_interface(preflight, "c2:a b;reboot", mtu_bytes=1500))
-    shown = FORMATS["terminal"](found, Setting(width=100))
+    shown = formats_of(KIND)["terminal"](found, Setting(width=100))
     assert "on c2: ip link set dev 'a b;reboot' mtu 9000" in shown
 
 

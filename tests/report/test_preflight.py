@@ -9,10 +9,11 @@ from tests.report.html.test_page import Page
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Checked, Command, Diagnosis, Finding, Severity
+from fabricgauge.report.content.preflight import KIND, conclusion
+from fabricgauge.report.formats import formats_of
 from fabricgauge.report.interface import Setting
-from fabricgauge.report.preflight.formats import FORMATS
-from fabricgauge.report.preflight.words import conclusion
 
+FORMATS = formats_of(KIND)
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 
 MTU = Finding(
@@ -79,7 +80,7 @@ def test_colour_is_used_where_it_was_asked_for() -> None:
     plain = FORMATS["terminal"](diagnosis(MTU), Setting(width=100))
     coloured = FORMATS["terminal"](diagnosis(MTU), Setting(width=100, colour=True))
     assert "\x1b" not in plain
-    assert "\x1b[1;31mFAIL\x1b[0m mtu: c2:eth0" in coloured
+    assert "\x1b[1;37;41mFAIL\x1b[0m mtu: c2:eth0" in coloured
 
 
 HOSTILE = "<b onload=x>&\x1b[31m$(id)\u202e</pre>"
@@ -124,7 +125,7 @@ def test_the_html_page_of_a_sound_cluster_says_what_was_looked_at() -> None:
     html = FORMATS["html"](diagnosis(), Setting())
     assert '<p class="word">SOUND</p>' in html
     assert '<th>names</th><td class="how">Names agree</td>' in html
-    assert 'class="finding"' not in html
+    assert 'class="judgement' not in html
 
 
 def test_a_check_whose_findings_follow_from_anothers_is_not_called_sound() -> None:

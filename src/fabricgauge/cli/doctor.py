@@ -50,15 +50,17 @@ def doctor(ctx: click.Context, /, **options: Any) -> None:
     Exit status: 0 without a FAIL, 1 with one, 3 if nothing could be checked.
     """
     from fabricgauge.doctor.examining import chosen
-    from fabricgauge.report.preflight.formats import FORMATS
+    from fabricgauge.report.content import preflight
+    from fabricgauge.report.formats import formats_of
 
     if options["show"]:
         click.echo(_table())
         return
     checks = chosen(_words(options["only"]), _words(options["skip"]))
-    if options["format_"] not in FORMATS:
+    formats = formats_of(preflight.KIND)
+    if options["format_"] not in formats:
         raise UsageError(
-            f"no format {options['format_']!r} of findings; there is {', '.join(FORMATS)}"
+            f"no format {options['format_']!r} of findings; there is {', '.join(formats)}"
         )
     found = _diagnosed(options, checks)
     _show(found, options["format_"], options["to"])
@@ -119,8 +121,9 @@ def _table() -> str:
 
 def _show(found: "Diagnosis", format_: str, to: Path | None) -> None:
     from fabricgauge.cli.show import deliver, width
+    from fabricgauge.report.content import preflight
+    from fabricgauge.report.formats import formats_of
     from fabricgauge.report.interface import Setting
-    from fabricgauge.report.preflight.formats import FORMATS
 
     setting = Setting(width=width(), colour=to is None and sys.stdout.isatty())
-    deliver(FORMATS[format_](found, setting), to)
+    deliver(formats_of(preflight.KIND)[format_](found, setting), to)

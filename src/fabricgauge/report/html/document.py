@@ -52,7 +52,7 @@ def environment(package: str = _HERE) -> Any:
     """Templates of ``package``, then those of this folder; all text is escaped and visible."""
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
-    packages = dict.fromkeys((package, _HERE))
+    packages = dict.fromkeys((package, _HERE, "fabricgauge.report.render"))
     made = Environment(
         loader=ChoiceLoader([PackageLoader(one) for one in packages]), autoescape=True,
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_finalized,

@@ -1,0 +1,181 @@
+"""What a preflight came to: findings, the worst first, then what could not be looked at."""
+
+import shlex
+from collections import Counter
+from collections.abc import Iterator
+
+from fabricgauge.model.finding import THEREFORE, Checked, Command, Diagnosis, Severity
+from fabricgauge.model.finding import Finding as Found
+from fabricgauge.report.document import (
+    PAGE,
+    Block,
+    Document,
+    Entry,
+    Facts,
+    Finding,
+    Items,
+    Lines,
+    Paragraph,
+    Section,
+    Tone,
+)
+from fabricgauge.report.interface import Kind, Setting
+
+#: The version of the JSON document; readers check it.
+VERSION = 1
+#: Of more nodes the first and the last are named.
+MOST_NAMED = 16
+
+TONES: dict[Severity, Tone] = {
+    Severity.FAIL: "fail",
+    Severity.WARN: "warn",
+    Severity.NOTE: "skipped",
+}
+_MEANINGS = {
+    Severity.FAIL: "breaks the network or its figures",
+    Severity.WARN: "may break the network or its figures",
+    Severity.NOTE: "is worth knowing",
+}
+_VIRTUAL = (
+    "Virtual nodes: they share one machine; its clock, kernel and adapters were not looked at."
+)
+
+
+def document(diagnosis: Diagnosis, _setting: Setting) -> Document:
+    """The worst severity, each finding with its remedy, what was sound, what was not looked at."""
+    word, tone = _verdict(diagnosis)
+    return Document(
+        word=word, tone=tone, headline=conclusion(diagnosis), title="fabricgauge doctor",
+        about="fabricgauge doctor", under=(Paragraph(looked_at(diagnosis)),),
+        provisos=(_VIRTUAL,) if diagnosis.virtual else (),
+        sections=(*_found(diagnosis), *_sound(diagnosis), *_missing(diagnosis)),
+        closing="Nothing was changed on any node. Commands are those that need no choice; what is"
+        " configured elsewhere must be changed there as well.",
+    )  # fmt: skip
+
+
+def data(diagnosis: Diagnosis, _setting: Setting) -> dict[str, object]:
+    """Everything; ``findings`` are worst first."""
+    return {
+        "doctor": VERSION,
+        "conclusion": conclusion(diagnosis),
+        "nodes": diagnosis.nodes,
+        "networks": diagnosis.networks,
+        "seconds": diagnosis.seconds,
+        "findings": diagnosis.findings,
+        "checks": [_row(one) for one in diagnosis.checked],
+        "untried": diagnosis.untried,
+    }
+
+
+KIND = Kind("preflight", document, data)
+
+
+def _row(one: Checked) -> dict[str, object]:
+    skipped = {"skipped": one.skipped.reason} if one.skipped else {}
+    return {"check": one.check, "title": one.title, "findings": len(one.findings), **skipped}
+
+
+def conclusion(diagnosis: Diagnosis) -> str:
+    """``1 finding (1 FAIL): 12 checks, 3 could not look``; never ``no finding`` for no look."""
+    looked = [one for one in diagnosis.checked if one.skipped is None]
+    missing = len(diagnosis.checked) - len(looked)
+    if not looked:
+        return "nothing could be checked"
+    counts = Counter(finding.severity.value for finding in diagnosis.findings)
+    told = ", ".join(f"{counts[one.value]} {one.value}" for one in Severity if counts[one.value])
+    count = counts.total()
+    found = f"{count} finding{'s' * (count != 1)} ({told})" if count else "no finding"
+    rest = f", {missing} more could not look" if missing else ""
+    return f"{found}: {len(looked)} check{'s' * (len(looked) != 1)} looked{rest}"
+
+
+def looked_at(diagnosis: Diagnosis) -> str:
+    """Nodes, networks, and how long counters were watched."""
+    nodes = ", ".join(diagnosis.nodes) or "no node"
+    if len(diagnosis.nodes) > MOST_NAMED:
+        nodes = f"{len(diagnosis.nodes):,} nodes, {diagnosis.nodes[0]} to {diagnosis.nodes[-1]}"
+    networks = ", ".join(diagnosis.networks) or "no network"
+    watched = f"; counters watched for {diagnosis.seconds:g} s" if diagnosis.seconds else ""
+    return f"{nodes}; {networks}{watched}"
+
+
+def _verdict(diagnosis: Diagnosis) -> tuple[str, Tone]:
+    if all(one.skipped for one in diagnosis.checked):
+        return "NOT CHECKED", "inconclusive"
+    findings = diagnosis.findings
+    if not findings:
+        return "SOUND", "pass"
+    return findings[0].severity.value, TONES[findings[0].severity]
+
+
+def _found(diagnosis: Diagnosis) -> Iterator[Section]:
+    for severity in Severity:
+        found = tuple(_finding(one) for one in diagnosis.findings if one.severity is severity)
+        if found:
+            word = severity.value
+            title = f"{word}: {_MEANINGS[severity]}"
+            yield Section(word.lower(), title, found, nav=f"{word} ({len(found)})")
+
+
+def _finding(one: Found) -> Finding:
+    place = f"{one.where} ({one.network})" if one.network else one.where
+    return Finding(
+        one.severity.value, TONES[one.severity], one.check, place, one.what,
+        tuple(Entry(label, (block,)) for label, block in _reasons(one)),
+    )  # fmt: skip
+
+
+def _reasons(one: Found) -> Iterator[tuple[str, Block]]:
+    own = tuple(line for line in one.evidence if not line.startswith(THEREFORE))
+    if own:
+        yield "Evidence", Items(own)
+    follows = _follows(one)
+    if follows:
+        yield "What follows", Items(follows)
+    yield "Why it matters", Paragraph(one.why)
+    yield "Remedy", Paragraph(one.remedy)
+    if one.mends:
+        yield "Commands", Lines(tuple(_command(each) for each in one.mends))
+
+
+def _follows(one: Found) -> tuple[str, ...]:
+    """Findings of other checks that this one explains."""
+    lines = (line for line in one.evidence if line.startswith(THEREFORE))
+    return tuple(line.removeprefix(THEREFORE) for line in lines)
+
+
+def _command(one: Command) -> str:
+    """A command as a person may paste it, with the node that it is for."""
+    where = f"on {one.node}: " if one.node else "here: "
+    return f"{where}{shlex.join(one.argv)}"
+
+
+def _sound(diagnosis: Diagnosis) -> Iterator[Section]:
+    """Checks that looked and have no finding of their own."""
+    silent = [one for one in diagnosis.checked if not one.skipped and not one.findings]
+    if not silent:
+        return
+    elsewhere = {line.partition(":")[0] for one in diagnosis.findings for line in _follows(one)}
+    note = ": not so, but it follows from a finding above"
+    rows = tuple((one.check, one.title + note * (one.check in elsewhere)) for one in silent)
+    title = "Looked, and had nothing to say"
+    yield Section("sound", title, (Facts(rows),), nav=f"Nothing to say ({len(rows)})", on=PAGE)
+
+
+def _missing(diagnosis: Diagnosis) -> Iterator[Section]:
+    """Checks that could not look, and trials that could not be made, each with the reason.
+
+    A trial is left out where a check says the same.
+    """
+    reasons = {one.check: one.skipped.reason for one in diagnosis.checked if one.skipped}
+    untried = {
+        f"part of {what}": why
+        for what, why in diagnosis.untried.items()
+        if why not in reasons.values()
+    }
+    rows = tuple((reasons | untried).items())
+    if rows:
+        said = Paragraph("What is not known is neither sound nor a finding.", on=PAGE)
+        nav = f"Could not look ({len(rows)})"
+        yield Section("missing", "Could not look", (said, Facts(rows)), nav)

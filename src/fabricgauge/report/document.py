@@ -1,0 +1,315 @@
+"""What a report consists of, whatever it is about: frozen values that know no format.
+
+A content module builds a ``Document``; each module of ``render`` writes any document in one
+format. Texts are as they came: renderers escape them, and no text is markup anywhere.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from enum import Flag, auto
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+import msgspec
+
+if TYPE_CHECKING:
+    from fabricgauge.report.html.drawing import Drawable
+
+#: How a word or a row is meant; each renderer has its own colours for them.
+Tone = Literal["", "pass", "warn", "fail", "invalid", "inconclusive", "skipped"]
+
+
+class Medium(Flag):
+    """Where a reader sees a document; each part names those that it is meant for."""
+
+    #: A terminal: few columns, and the first screen counts.
+    SCREEN = auto()
+    #: An issue tracker: tables, no plots.
+    TRACKER = auto()
+    #: A file for a browser: room for everything.
+    PAGE = auto()
+
+
+ALL = Medium.SCREEN | Medium.TRACKER | Medium.PAGE
+TEXT = Medium.SCREEN | Medium.TRACKER
+PAGE = Medium.PAGE
+SCREEN = Medium.SCREEN
+TRACKER = Medium.TRACKER
+
+
+class Limit(msgspec.Struct, frozen=True):
+    """The most rows of each medium, and the sentence on the rest, which has ``{count}`` in it."""
+
+    words: str
+    most: Mapping[Medium, int]
+
+
+class Cell(msgspec.Struct, frozen=True):
+    """Text with a meaning: ``tone`` makes it a badge, ``link`` is the ``ident`` of a section.
+
+    ``hint`` is what pointing at it says.
+    """
+
+    text: str
+    strong: bool = False
+    tone: Tone = ""
+    link: str = ""
+    hint: str = ""
+
+
+Said = str | Cell
+
+
+class Column(msgspec.Struct, frozen=True):
+    """The head of a column, in lines.
+
+    ``right`` aligns figures. A cell of a ``whole`` column is never broken into lines, one of a
+    ``loose`` column at any letter.
+    """
+
+    head: str
+    right: bool = False
+    on: Medium = ALL
+    whole: bool = False
+    loose: bool = False
+
+
+class Paragraph(msgspec.Struct, frozen=True, tag=True):
+    """One or more sentences; a ``lead`` is printed strong in front of them."""
+
+    text: str
+    lead: str = ""
+    kind: Literal["plain", "strong", "soft", "caution", "remedy"] = "plain"
+    on: Medium = ALL
+
+
+class Items(msgspec.Struct, frozen=True, tag=True):
+    """A list, each item one text or parts of one that follow each other without a gap."""
+
+    items: tuple[Said | tuple[Said, ...], ...]
+    ordered: bool = False
+    limit: Limit | None = None
+    on: Medium = ALL
+
+
+class Facts(msgspec.Struct, frozen=True, tag=True):
+    """What is known of one thing: labels, each with a text."""
+
+    rows: tuple[tuple[str, str], ...]
+    on: Medium = ALL
+
+
+class Table(msgspec.Struct, frozen=True, tag=True):
+    """Rows of as many cells as there are columns.
+
+    ``total`` draws a line above the last row, ``marked`` are the places of rows that stand out,
+    ``tight`` is for many narrow columns.
+    """
+
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Said, ...], ...]
+    total: bool = False
+    marked: frozenset[int] = frozenset()
+    tight: bool = False
+    limit: Limit | None = None
+    on: Medium = ALL
+
+
+class Lines(msgspec.Struct, frozen=True, tag=True):
+    """Text to be copied: commands, columns already aligned. No line is ever broken."""
+
+    lines: tuple[str, ...]
+    on: Medium = ALL
+
+
+class Plot(msgspec.Struct, frozen=True, tag=True):
+    """A picture; ``note`` says how to read it. Pages alone can show one."""
+
+    picture: "Drawable"
+    note: str = ""
+    on: Medium = PAGE
+
+
+class Plots(msgspec.Struct, frozen=True, tag=True):
+    """Pictures side by side; ``beside`` stands on the right of a large one, and belongs to it."""
+
+    plots: tuple[Plot, ...]
+    beside: tuple["Block", ...] = ()
+    on: Medium = PAGE
+
+
+class Bar(msgspec.Struct, frozen=True, tag=True):
+    """Shares of a whole: text and share of each part, and whether it is what it should be."""
+
+    label: str
+    parts: tuple[tuple[str, float, bool], ...]
+    on: Medium = PAGE
+
+
+class Fold(msgspec.Struct, frozen=True, tag=True):
+    """Blocks under a title that opens them; text shows them all."""
+
+    title: str
+    note: str
+    blocks: tuple["Block", ...]
+    open: bool = False
+    on: Medium = ALL
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """A label and what stands behind it, as part of a finding."""
+
+    label: str
+    blocks: tuple["Block", ...]
+    on: Medium = ALL
+
+
+class Finding(msgspec.Struct, frozen=True, tag=True):
+    """Something that was found or judged: ``WORD mark: subject: summary``, and its reasons.
+
+    ``mark`` is the check or rule that says so.
+    """
+
+    word: str
+    tone: Tone
+    mark: str
+    subject: str
+    summary: str
+    entries: tuple[Entry, ...] = ()
+    open: bool = True
+    ident: str = ""
+    on: Medium = ALL
+
+
+class Heading(msgspec.Struct, frozen=True, tag=True):
+    """A title within a section, of the first or the second level."""
+
+    text: str
+    level: Literal[1, 2] = 1
+    on: Medium = ALL
+
+
+Block = (
+    Paragraph | Items | Facts | Table | Lines | Plot | Plots | Bar | Fold | Finding | Heading
+)  # fmt: skip
+
+
+class Section(msgspec.Struct, frozen=True):
+    """A part of a document; ``nav`` is its short name for a list of sections.
+
+    ``tone`` draws the eye to it.
+    """
+
+    ident: str
+    title: str
+    blocks: tuple[Block, ...]
+    nav: str = ""
+    urgent: bool = False
+    on: Medium = ALL
+
+
+class KeyFigure(msgspec.Struct, frozen=True):
+    """A figure for the head of a page: number, unit, and what exactly it is.
+
+    ``valid`` is false when a rule found that the figure means something else.
+    """
+
+    value: str
+    unit: str
+    what: str
+    valid: bool = True
+
+
+class Document(msgspec.Struct, frozen=True):
+    """Is it good? ``word`` and ``headline``. What, where, what to do: the sections, in order.
+
+    ``title`` is the window's, ``about`` names what was looked at. ``provisos`` are printed above
+    everything: figures that are not those of a real fabric, say.
+    """
+
+    word: str
+    tone: Tone
+    headline: str
+    title: str
+    about: str
+    sections: tuple[Section, ...]
+    under: tuple[Paragraph, ...] = ()
+    provisos: tuple[str, ...] = ()
+    figures: tuple[KeyFigure, ...] = ()
+    closing: str = ""
+    #: The last lines of a page of text: where the rest is.
+    places: tuple[Block, ...] = ()
+
+
+def text_of(said: Said) -> str:
+    return said if isinstance(said, str) else said.text
+
+
+def parts_of(item: Said | tuple[Said, ...]) -> tuple[Said, ...]:
+    """The parts of an item, in their order."""
+    return item if isinstance(item, tuple) else (item,)
+
+
+def shown_on(document: Document, medium: Medium) -> Document:
+    """The document with those parts that are meant for the medium, cut to its limits."""
+    sections = (
+        msgspec.structs.replace(one, blocks=blocks)
+        for one in _meant(document.sections, medium)
+        if (blocks := _shown(one.blocks, medium))
+    )
+    return msgspec.structs.replace(
+        document, sections=tuple(sections), under=tuple(_meant(document.under, medium)),
+        places=_shown(document.places, medium),
+    )  # fmt: skip
+
+
+_Part = TypeVar("_Part", bound="Section | Block | Entry")
+
+
+def _meant(parts: Iterable[_Part], medium: Medium) -> Iterator[_Part]:
+    return (one for one in parts if medium in one.on)
+
+
+def _shown(blocks: Iterable[Block], medium: Medium) -> tuple[Block, ...]:
+    return tuple(part for one in _meant(blocks, medium) for part in _block(one, medium))
+
+
+def _block(block: Block, medium: Medium) -> Iterator[Block]:
+    """The block as the medium shows it, and a sentence on what was cut off."""
+    replaced = msgspec.structs.replace
+    if isinstance(block, Fold):
+        yield replaced(block, blocks=_shown(block.blocks, medium))
+    elif isinstance(block, Plots):
+        yield replaced(block, beside=_shown(block.beside, medium))
+    elif isinstance(block, Finding):
+        entries = (
+            replaced(entry, blocks=shown)
+            for entry in _meant(block.entries, medium)
+            if (shown := _shown(entry.blocks, medium))
+        )
+        yield replaced(block, entries=tuple(entries))
+    elif isinstance(block, Table):
+        places = [place for place, one in enumerate(block.columns) if medium in one.on]
+        columns = tuple(block.columns[place] for place in places)
+        rows, rest = _cut(block.rows, block.limit, medium)
+        yield replaced(
+            block, columns=columns, rows=tuple(tuple(row[at] for at in places) for row in rows)
+        )
+        yield from rest
+    elif isinstance(block, Items):
+        items, rest = _cut(block.items, block.limit, medium)
+        yield replaced(block, items=items)
+        yield from rest
+    else:
+        yield block
+
+
+_Row = TypeVar("_Row")
+
+
+def _cut(
+    rows: tuple[_Row, ...], limit: Limit | None, medium: Medium
+) -> tuple[tuple[_Row, ...], list[Block]]:
+    most = limit.most.get(medium, len(rows)) if limit else len(rows)
+    if limit is None or len(rows) <= most:
+        return rows, []
+    words = limit.words.replace("{count}", f"{len(rows) - most:,}")
+    return rows[:most], [Paragraph(words, kind="caution")]

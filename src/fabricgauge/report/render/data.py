@@ -1,0 +1,48 @@
+"""The formats for programs that hold everything: JSON, and comma-separated values."""
+
+import csv
+import io
+
+import msgspec
+import numpy as np
+
+from fabricgauge.report.interface import Cell, Records, Setting
+from fabricgauge.report.visible import visible
+
+#: A spreadsheet takes a cell that begins so for a formula and would work it out.
+_FORMULA = ("=", "+", "-", "@")
+
+
+def json(document: object, _setting: Setting) -> str:
+    """The document with one space per level."""
+    written = msgspec.json.encode(document, enc_hook=_plain)
+    return msgspec.json.format(written, indent=1).decode() + "\n"
+
+
+def _plain(value: object) -> object:
+    """A number of numpy's as Python's own, which it prints as well as any other."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise NotImplementedError(f"no JSON for {type(value)}")
+
+
+def table(records: Records, _setting: Setting) -> str:
+    """A heading and a row per record; RFC 4180 but for the line ends, which are LF."""
+    page = io.StringIO()
+    writer = csv.writer(page, lineterminator="\n")
+    writer.writerow(records.columns)
+    for row in records.rows:
+        writer.writerow([cell(one) for one in row])
+    return page.getvalue()
+
+
+def cell(value: Cell) -> str:
+    """A figure with every digit it has; text that no spreadsheet works out."""
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return repr(float(value))  # also numpy's, whose own repr is not a number
+    if not isinstance(value, str):
+        return str(value)
+    text = visible(value)
+    return f"'{text}" if text.startswith(_FORMULA) else text

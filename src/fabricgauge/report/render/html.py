@@ -1,0 +1,92 @@
+"""A document as one HTML file that opens offline, fetches nothing and runs no foreign script.
+
+All text is escaped by the template. The content security policy names the hash of each script,
+so that a script which came in with the data would not run even if it were not escaped. A
+document without plots has no script at all.
+"""
+
+import base64
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+from fabricgauge.report.document import PAGE, Document, parts_of, shown_on
+from fabricgauge.report.interface import Setting
+from fabricgauge.report.visible import visible
+
+if TYPE_CHECKING:
+    from fabricgauge.report.html.drawing import Drawable
+
+
+def render(document: Document, _setting: Setting) -> str:
+    """The template filled with the document, its plots, the style and the scripts."""
+    shown = shown_on(document, PAGE)
+    plots = _Plots()
+    templates = _environment(plots)
+    parts = templates.get_template("parts.html.j2").module
+    # Sections come first: only then is known which plots there are.
+    sections = [str(parts.section(one)) for one in shown.sections]
+    scripts = _scripts(templates) if plots.drawn else []
+    filled: str = templates.get_template("page.html.j2").render(
+        document=shown, sections=sections, style=_source(templates, "style.css"),
+        scripts=scripts, hashes=[_hash(one) for one in scripts], plots=_embedded(plots.drawn),
+    )  # fmt: skip
+    return filled
+
+
+class _Plots:
+    """The plots of a page as data for boot.js, in the order in which sections ask for them."""
+
+    def __init__(self) -> None:
+        self.drawn: list[dict[str, Any]] = []
+
+    def target(self, picture: "Drawable") -> str:
+        """The element that the picture is drawn into."""
+        from fabricgauge.report.html.drawing import drawn
+
+        target = f"plot-{len(self.drawn)}"
+        self.drawn.append(drawn(picture, target))
+        return target
+
+
+def _environment(plots: _Plots) -> Any:
+    """Templates that escape, and show what has no glyph."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    made = Environment(
+        loader=PackageLoader("fabricgauge.report.render"), autoescape=True,
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_finalized,
+    )  # fmt: skip
+    made.filters.update(
+        kind=lambda value: type(value).__name__, parts=parts_of, target=plots.target
+    )
+    return made
+
+
+def _finalized(value: Any) -> Any:
+    return visible(value) if type(value) is str else value
+
+
+def _scripts(templates: Any) -> list[str]:
+    from fabricgauge.report.html.plots import library
+
+    return [library(), _source(templates, "boot.js")]
+
+
+def _source(templates: Any, name: str) -> str:
+    return str(templates.loader.get_source(templates, name)[0])
+
+
+def _embedded(drawn: list[dict[str, Any]]) -> str:
+    """JSON for a data block: no character in it can end the block or begin a tag."""
+    if not drawn:
+        return ""
+    from fabricgauge.report.html.palette import DARK
+
+    text = json.dumps({"plots": drawn, "dark": DARK}, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _hash(script: str) -> str:
+    digest = hashlib.sha256(script.encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"

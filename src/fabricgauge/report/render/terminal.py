@@ -1,0 +1,166 @@
+"""A document as a page of text for a terminal of a given width."""
+
+import io
+from collections.abc import Iterable, Iterator
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table as Grid
+from rich.text import Text
+
+from fabricgauge.report.document import (
+    SCREEN,
+    Block,
+    Column,
+    Document,
+    Facts,
+    Finding,
+    Fold,
+    Heading,
+    Items,
+    Lines,
+    Paragraph,
+    Said,
+    Section,
+    Table,
+    Tone,
+    parts_of,
+    shown_on,
+    text_of,
+)
+from fabricgauge.report.interface import Setting
+from fabricgauge.report.visible import visible
+
+STYLES: dict[Tone, str] = {
+    "": "",
+    "invalid": "bold white on magenta",
+    "fail": "bold white on red",
+    "inconclusive": "bold black on cyan",
+    "warn": "bold black on yellow",
+    "pass": "green",
+    "skipped": "dim",
+}
+_KINDS = {"plain": "", "strong": "bold", "soft": "dim", "caution": "", "remedy": ""}
+#: Columns that each level below a title is moved in.
+STEP = 2
+
+
+def render(document: Document, setting: Setting) -> str:
+    """Plain text unless the setting asks for colour; no line ends in blanks."""
+    page = io.StringIO()
+    console = Console(
+        file=page, width=max(40, setting.width), force_terminal=setting.colour,
+        no_color=not setting.colour, color_system="standard" if setting.colour else None,
+        markup=False, highlight=False, emoji=False, legacy_windows=False,
+    )  # fmt: skip
+    for part in _parts(shown_on(document, SCREEN)):
+        console.print(part, crop=False, soft_wrap=isinstance(part, _Whole))
+    return "\n".join(line.rstrip() for line in page.getvalue().splitlines()) + "\n"
+
+
+class _Whole(Text):
+    """A line that is never broken: it can be copied from the terminal."""
+
+
+def _parts(document: Document) -> Iterator[RenderableType]:
+    word = _plain(f" {document.word} ", STYLES[document.tone])
+    yield Text.assemble(word, " ", _plain(document.headline, "bold"))
+    for proviso in document.provisos:
+        yield _plain(proviso, "bold")
+    for one in document.under:
+        yield from _block(one, 0)
+    for section in document.sections:
+        yield from _section(section)
+    if document.places:
+        yield Text()
+        yield from _blocks(document.places, 0)
+
+
+def _section(section: Section) -> Iterator[RenderableType]:
+    yield Text()
+    if section.title:
+        yield _plain(section.title, "bold")
+    wide = all(isinstance(one, Table | Finding) for one in section.blocks)
+    yield from _blocks(section.blocks, 0 if wide or not section.title else STEP)
+
+
+def _blocks(blocks: Iterable[Block], indent: int) -> Iterator[RenderableType]:
+    for place, block in enumerate(blocks):
+        if isinstance(block, Finding | Heading | Fold) and place:
+            yield Text()
+        yield from _block(block, indent)
+
+
+def _block(block: Block, indent: int) -> Iterator[RenderableType]:
+    if isinstance(block, Paragraph):
+        lead = _plain(f"{block.lead}: " if block.lead else "", "bold")
+        yield _moved(Text.assemble(lead, _plain(block.text, _KINDS[block.kind])), indent)
+    elif isinstance(block, Items):
+        for number, item in enumerate(block.items, 1):
+            text = "".join(map(text_of, parts_of(item)))
+            yield _moved(_plain(f"{number}. {text}" if block.ordered else text), indent)
+    elif isinstance(block, Facts):
+        for label, text in block.rows:
+            yield _moved(_plain(f"{label}: {text}"), indent)
+    elif isinstance(block, Lines):
+        for line in block.lines:
+            yield _Whole(f"{'': <{indent}}{visible(line)}")
+    elif isinstance(block, Table):
+        yield _moved(_grid(block), indent)
+    elif isinstance(block, Heading):
+        yield _moved(_plain(block.text, "bold"), indent)
+    elif isinstance(block, Fold):
+        note = f": {block.note}" if block.note else ""
+        yield _moved(Text.assemble(_plain(block.title, "bold"), _plain(note)), indent)
+        yield from _blocks(block.blocks, indent + STEP)
+    elif isinstance(block, Finding):
+        yield from _finding(block, indent)
+
+
+def _finding(finding: Finding, indent: int) -> Iterator[RenderableType]:
+    said = ": ".join(one for one in (finding.mark, finding.subject, finding.summary) if one)
+    word = _plain(finding.word, STYLES[finding.tone])
+    yield _moved(Text.assemble(word, " ", _plain(said)), indent)
+    for entry in finding.entries:
+        inner = indent + STEP
+        only = entry.blocks[0]
+        if len(entry.blocks) == 1 and isinstance(only, Paragraph):
+            yield _moved(_plain(f"{entry.label}: {only.text}"), inner)
+        else:
+            yield _moved(_plain(entry.label), inner)
+            yield from _blocks(entry.blocks, inner + STEP)
+
+
+def _grid(table: Table) -> Grid:
+    gap = 1 if table.tight else 2
+    heads = any(one.head for one in table.columns)
+    grid = Grid(
+        box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style="dim", show_header=heads
+    )
+    for column in table.columns:
+        grid.add_column(
+            _head(column), justify="right" if column.right else "left", overflow="fold",
+            no_wrap=column.whole,
+        )  # fmt: skip
+    for row in table.rows:
+        grid.add_row(*map(_cell, row))
+    return grid
+
+
+def _head(column: Column) -> Text:
+    return Text("\n").join(_plain(line) for line in column.head.split("\n"))
+
+
+def _cell(said: Said) -> Text:
+    if isinstance(said, str):
+        return _plain(said)
+    return _plain(said.text, STYLES[said.tone])
+
+
+def _plain(words: str, style: str = "") -> Text:
+    """Text that a terminal cannot obey and rich does not read as markup."""
+    return Text(visible(words), style=style)
+
+
+def _moved(part: RenderableType, indent: int) -> RenderableType:
+    return Padding(Group(part), (0, 0, 0, indent)) if indent else part
