@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fabricgauge.app.read_files import found_in
-from fabricgauge.model.suite import UNREADABLE, Strange, SuiteCurve
+from fabricgauge.model.suite import UNREADABLE, SuiteCurve, UnparsedLine
 from fabricgauge.parse.lines import LONGEST_BYTES
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -40,7 +40,7 @@ def test_a_truncated_archive_keeps_what_stood_before_and_says_so(tmp_path: Path,
     packed = tmp_path / "log.gz"
     packed.write_bytes(gzip.compress(FIXTURE.read_bytes() * 40)[:cut])
     *before, last = found_in(packed)
-    assert isinstance(last, Strange)
+    assert isinstance(last, UnparsedLine)
     assert "cannot be read further" in last.reason
     assert all(isinstance(each, SuiteCurve) for each in before)
     assert bool(before) == (cut not in (3, 12))
@@ -52,15 +52,15 @@ def test_an_archive_with_a_wrong_byte_is_told_of(tmp_path: Path) -> None:
     packed = tmp_path / "log.gz"
     packed.write_bytes(bytes(whole))
     *curves, last = found_in(packed)
-    assert isinstance(last, Strange)
+    assert isinstance(last, UnparsedLine)
     assert len(curves) == 1
 
 
 def test_a_missing_file_and_a_directory_are_told_of(tmp_path: Path) -> None:
     for path in (tmp_path / "none.out", tmp_path):
-        (strange,) = found_in(path)
-        assert isinstance(strange, Strange)
-        assert strange.source == str(path)
+        (unparsed,) = found_in(path)
+        assert isinstance(unparsed, UnparsedLine)
+        assert unparsed.source == str(path)
 
 
 def test_an_empty_file_holds_nothing(tmp_path: Path) -> None:
@@ -72,15 +72,15 @@ def test_an_empty_file_holds_nothing(tmp_path: Path) -> None:
 def test_a_binary_file_is_strange_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "core"
     path.write_bytes(bytes(range(256)) * 2000)
-    assert all(isinstance(each, Strange) for each in found_in(path))
+    assert all(isinstance(each, UnparsedLine) for each in found_in(path))
 
 
 def test_a_very_long_line_is_one_line(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_bytes(b"x" * 3 * LONGEST_BYTES + b"\n" + FIXTURE.read_bytes())
-    strange, curve = found_in(path)
-    assert isinstance(strange, Strange)
-    assert (strange.line, strange.count) == (1, 1)
+    unparsed, curve = found_in(path)
+    assert isinstance(unparsed, UnparsedLine)
+    assert (unparsed.line, unparsed.count) == (1, 1)
     assert isinstance(curve, SuiteCurve)
     assert curve.first_line == 3
 
@@ -88,9 +88,9 @@ def test_a_very_long_line_is_one_line(tmp_path: Path) -> None:
 def test_much_content_in_a_small_archive_is_unpacked_piece_by_piece(tmp_path: Path) -> None:
     path = tmp_path / "log.gz"
     path.write_bytes(gzip.compress(b"junk\n" * 2_000_000))
-    (strange,) = found_in(path)
-    assert isinstance(strange, Strange)
-    assert strange.count == 2_000_000
+    (unparsed,) = found_in(path)
+    assert isinstance(unparsed, UnparsedLine)
+    assert unparsed.count == 2_000_000
 
 
 def test_padding_behind_an_archive_is_nothing_and_junk_is_told_of(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_padding_behind_an_archive_is_nothing_and_junk_is_told_of(tmp_path: Path
     path.write_bytes(gzip.compress(FIXTURE.read_bytes()) + b"\0" * 512)
     assert len(list(found_in(path))) == 1
     path.write_bytes(gzip.compress(FIXTURE.read_bytes()) + b"junk")
-    assert [type(each) for each in found_in(path)] == [SuiteCurve, Strange]
+    assert [type(each) for each in found_in(path)] == [SuiteCurve, UnparsedLine]
 
 
 def in_utf_16(raw: bytes) -> bytes:
@@ -127,5 +127,5 @@ def test_a_broken_xz_archive_is_told_of(tmp_path: Path) -> None:
     path = tmp_path / "log.xz"
     path.write_bytes(lzma.compress(FIXTURE.read_bytes() * 40)[:-40])
     found = list(found_in(path))
-    assert isinstance(found[-1], Strange)
+    assert isinstance(found[-1], UnparsedLine)
     assert found[-1].reason.startswith(UNREADABLE)

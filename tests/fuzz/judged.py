@@ -10,7 +10,7 @@ from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.plan import Plan, Stopping
 from fabricgauge.model.run import IMPORTED, Ended, Launch, Run
-from fabricgauge.model.suite import Strange, SuiteCurve
+from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 from fabricgauge.parse.suites import Found
 from fabricgauge.report.formats import FORMATS, report
 
@@ -27,7 +27,7 @@ def run_of(found: Sequence[Found], network: str) -> Run:
         number=1, network=networks[0].name if networks else None, nodes=(), header=None,
         placements=(), measurements=(), ended=Ended(IMPORTED, 0, "", ("log",), 0.0),
         curves=tuple(one for one in found if isinstance(one, SuiteCurve)),
-        strange=tuple(one for one in found if isinstance(one, Strange)),
+        unparsed=tuple(one for one in found if isinstance(one, UnparsedLine)),
     )  # fmt: skip
     return Run(
         identity="fuzz", started_utc="2026-01-01T00:00:00Z", command=("fabricgauge", "import"),

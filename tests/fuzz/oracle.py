@@ -11,7 +11,7 @@ from types import FrameType
 
 import msgspec
 
-from fabricgauge.model.suite import Failure, Strange, SuiteCurve, SuitePoint
+from fabricgauge.model.suite import Failure, SuiteCurve, SuitePoint, UnparsedLine
 from fabricgauge.parse.beginnings import dialect_begun
 from fabricgauge.parse.dialects import JSON_DIALECTS
 from fabricgauge.parse.lines import plain, split_host, split_label
@@ -24,7 +24,7 @@ SECONDS, SECONDS_PER_BYTE = 0.25, 20e-6
 MOST_BYTES_MORE = 256 << 20
 HANG_S = 60.0
 
-_decode = msgspec.json.Decoder(list[SuiteCurve | Strange]).decode
+_decode = msgspec.json.Decoder(list[SuiteCurve | UnparsedLine]).decode
 
 
 class HangError(BaseException):
@@ -138,7 +138,7 @@ def _lost(lines: Sequence[str], found: Sequence[Found]) -> Iterator[str]:
     """Where no suite's output is, each line is told of, but rulers and blank lines."""
     if any(isinstance(one, SuiteCurve) for one in found) or not _is_foreign(lines):
         return
-    told = sum(one.count for one in found if isinstance(one, Strange))
+    told = sum(one.count for one in found if isinstance(one, UnparsedLine))
     most = sum(bool(line.strip()) for line in lines)
     least = sum(not any(map(_may_pass, _readings(line))) for line in lines)
     if not least <= told <= most:

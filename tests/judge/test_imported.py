@@ -17,7 +17,7 @@ from fabricgauge.model.fabric import Fabric, Network
 from fabricgauge.model.measurement import Pattern
 from fabricgauge.model.plan import Plan, Stopping
 from fabricgauge.model.run import IMPORTED, Ended, Launch, Run
-from fabricgauge.model.suite import Failure, Quantity, Strange, SuiteCurve, SuitePoint
+from fabricgauge.model.suite import Failure, Quantity, SuiteCurve, SuitePoint, UnparsedLine
 from fabricgauge.model.verdict import Outcome
 
 GIGABIT = Network(
@@ -148,7 +148,7 @@ def test_what_is_missing_from_a_log_is_a_warning(more: dict[str, Any]) -> None:
 
 
 def test_launchers_noise_does_not_warn_but_is_counted() -> None:
-    of = run(curve(STREAM), strange=(Strange(3, "hwloc: no", "a row", 12, "a.out"),))
+    of = run(curve(STREAM), unparsed=(UnparsedLine(3, "hwloc: no", "a row", 12, "a.out"),))
     verdict = next(one for one in judge(of, {"1GbE": CEILING}) if one.rule == "completeness")
     assert verdict.outcome is Outcome.PASS
     assert "12 lines" in verdict.summary

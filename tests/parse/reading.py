@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from fabricgauge.model.suite import Strange, SuiteCurve
+from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 from fabricgauge.parse.suites import read
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -13,16 +13,16 @@ def raw(suite: str, name: str) -> bytes:
     return (FIXTURES / suite / f"{name}.out").read_bytes()
 
 
-def found(text: bytes) -> tuple[list[SuiteCurve], list[Strange]]:
+def found(text: bytes) -> tuple[list[SuiteCurve], list[UnparsedLine]]:
     everything = list(read(text.splitlines(keepends=True), "log"))
     curves = [one for one in everything if isinstance(one, SuiteCurve)]
-    return curves, [one for one in everything if isinstance(one, Strange)]
+    return curves, [one for one in everything if isinstance(one, UnparsedLine)]
 
 
 def curves_of(suite: str, name: str) -> list[SuiteCurve]:
     """The curves of a file in which every line is understood."""
-    curves, strange = found(raw(suite, name))
-    assert strange == []
+    curves, unparsed = found(raw(suite, name))
+    assert unparsed == []
     return curves
 
 

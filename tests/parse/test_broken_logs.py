@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from fabricgauge.model.suite import Strange, SuiteCurve
+from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 from fabricgauge.parse.lines import LONGEST_BYTES
 from fabricgauge.parse.suites import read
 
@@ -15,10 +15,10 @@ FIXTURES = Path(__file__).parents[1] / "fixtures"
 IPERF = "iperf3/3.12--json"
 
 
-def found(text: bytes) -> tuple[list[SuiteCurve], list[Strange]]:
+def found(text: bytes) -> tuple[list[SuiteCurve], list[UnparsedLine]]:
     everything = list(read(io.BytesIO(text), "log"))
     curves = [one for one in everything if isinstance(one, SuiteCurve)]
-    return curves, [one for one in everything if isinstance(one, Strange)]
+    return curves, [one for one in everything if isinstance(one, UnparsedLine)]
 
 
 def recorded(name: str) -> bytes:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from fabricgauge.model.suite import Strange
+from fabricgauge.model.suite import UnparsedLine
 from fabricgauge.parse.osu.columns import MOST_COLUMNS
 from fabricgauge.parse.suites import read
 
@@ -64,11 +64,11 @@ def timed_s(work: Callable[[], object]) -> float:
 def test_a_heading_of_more_columns_than_any_suite_prints_is_strange(columns: int) -> None:
     heading = b"# Size " + b"Latency(us) " * columns + b"\n"
     found = list(read([OSU, heading, b"1 2.00\n"]))
-    assert [one.line for one in found if isinstance(one, Strange)] == [2]
+    assert [one.line for one in found if isinstance(one, UnparsedLine)] == [2]
 
 
 def test_a_headline_of_more_columns_than_imb_prints_is_strange() -> None:
     headline = b"#bytes #repetitions t[usec] " + b" ".join(b"c%d" % i for i in range(46))
     found = list(read([IMB, headline + b"\n", b"1 10 2.00\n"]))
-    assert 2 in [one.line for one in found if isinstance(one, Strange)]
-    assert all(isinstance(one, Strange) for one in found)
+    assert 2 in [one.line for one in found if isinstance(one, UnparsedLine)]
+    assert all(isinstance(one, UnparsedLine) for one in found)

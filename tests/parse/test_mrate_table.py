@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.model.suite import Strange, SuiteCurve
+from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 from fabricgauge.parse.suites import read
 
 SLIDE = (
@@ -16,10 +16,10 @@ SLIDE = (
 )
 
 
-def of_lines(lines: list[str]) -> tuple[list[SuiteCurve], list[Strange]]:
+def of_lines(lines: list[str]) -> tuple[list[SuiteCurve], list[UnparsedLine]]:
     everything = list(read([line.encode() for line in lines]))
     curves = [one for one in everything if isinstance(one, SuiteCurve)]
-    return curves, [one for one in everything if isinstance(one, Strange)]
+    return curves, [one for one in everything if isinstance(one, UnparsedLine)]
 
 
 def test_the_slide_gives_one_curve_per_provider_and_its_percentages_follow() -> None:

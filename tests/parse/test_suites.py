@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.model.suite import Strange, SuiteCurve
+from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 from fabricgauge.parse.one_stream import Stream
 from fabricgauge.parse.suites import read
 
@@ -32,10 +32,10 @@ JSON = b'{\n  "made_by": "nobody",\n  "list": [1, 2,\n 3]\n}\n'
 VALUES = [1.77e-6, 5.96e-6, 2.46e-6]
 
 
-def found(text: bytes) -> tuple[list[SuiteCurve], list[Strange]]:
+def found(text: bytes) -> tuple[list[SuiteCurve], list[UnparsedLine]]:
     everything = list(read(text.splitlines(keepends=True), "a.out"))
     curves = [each for each in everything if isinstance(each, SuiteCurve)]
-    return curves, [each for each in everything if isinstance(each, Strange)]
+    return curves, [each for each in everything if isinstance(each, UnparsedLine)]
 
 
 def benchmarks(text: bytes) -> list[str]:
@@ -142,14 +142,14 @@ PIECES = [
 
 @given(st.lists(st.sampled_from(PIECES), max_size=60))
 def test_no_line_is_counted_twice_and_none_beyond_the_end(lines: list[bytes]) -> None:
-    told = [each for each in read(lines) if isinstance(each, Strange)]
+    told = [each for each in read(lines) if isinstance(each, UnparsedLine)]
     assert all(1 <= each.line <= len(lines) for each in told)
     assert sum(each.count for each in told) <= len(lines)
 
 
 @given(st.lists(st.sampled_from([b"junk\n", b"\n", b"a: b\n", b"7\n", b"# x\n"]), max_size=60))
 def test_every_foreign_line_is_counted_once(lines: list[bytes]) -> None:
-    told = [each for each in read(lines) if isinstance(each, Strange)]
+    told = [each for each in read(lines) if isinstance(each, UnparsedLine)]
     assert sum(each.count for each in told) == sum(bool(line.strip()) for line in lines)
 
 

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from tests.report import sample, sample_verdicts
 
-from fabricgauge.model.suite import Strange, SuiteCurve
+from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 from fabricgauge.parse.suites import read
 from fabricgauge.report.formats import report
 
@@ -55,7 +55,7 @@ def test_our_reader_of_the_suite_reads_the_same_figures() -> None:
         )
         last, again = ours.points[-1], theirs.points[-1]
         assert again.estimate.value == pytest.approx((last.bandwidth or last.time).value, rel=1e-4)
-    assert not any(isinstance(one, Strange) for one in found)
+    assert not any(isinstance(one, UnparsedLine) for one in found)
 
 
 def test_an_empty_message_has_a_time_and_no_bandwidth() -> None:

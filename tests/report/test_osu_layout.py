@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from tests.report import sample, sample_verdicts
 
-from fabricgauge.model.suite import Strange, SuiteCurve
+from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 from fabricgauge.parse.suites import read
 from fabricgauge.report.formats import report
 from fabricgauge.report.interface import Setting
@@ -63,7 +63,7 @@ def test_our_reader_of_the_suite_reads_the_same_figures() -> None:
             value = (point.bandwidth or point.time).value
             assert again.message_bytes == point.message_bytes
             assert again.estimate.value == pytest.approx(value, rel=2e-3)
-    assert not any(isinstance(one, Strange) for one in found)
+    assert not any(isinstance(one, UnparsedLine) for one in found)
 
 
 def test_small_figures_keep_four_digits_and_all_have_as_many_decimals() -> None:

@@ -13,7 +13,7 @@ from fabricgauge.judge.judging import judge
 from fabricgauge.model.comparison import Comparison, Operand
 from fabricgauge.model.errors import StoreError, UsageError
 from fabricgauge.model.run import Run
-from fabricgauge.model.suite import Strange, SuiteCurve
+from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.references.interface import reference
 from fabricgauge.stats.suite_curves import suite_curves
@@ -113,24 +113,24 @@ def invalid(run: Run) -> tuple[str, ...]:
 def _file(asked: str, path: Path) -> Side:
     found = list(islice(found_in(path), MOST_CURVES))
     curves = tuple(one for one in found if isinstance(one, SuiteCurve))
-    strange = [one for one in found if isinstance(one, Strange)]
+    unparsed = [one for one in found if isinstance(one, UnparsedLine)]
     facts = {
         "suite": _listed(f"{one.suite} {one.version}".strip() for one in curves),
         "benchmarks": _listed(one.benchmark for one in curves),
         "units": _listed(one.unit_rule for one in curves),
     }
     told = {key: value for key, value in facts.items() if value}
-    notes = _strange(strange)
+    notes = _unparsed(unparsed)
     if len(found) == MOST_CURVES:
         notes = (*notes, f"only the first {MOST_CURVES} tables and remarks were read")
     return Operand(asked, "file", str(path), told, notes), curves
 
 
-def _strange(strange: Sequence[Strange]) -> tuple[str, ...]:
+def _unparsed(unparsed: Sequence[UnparsedLine]) -> tuple[str, ...]:
     """How many lines were not understood, and the first of them."""
-    if not strange:
+    if not unparsed:
         return ()
-    first, lines = strange[0], sum(one.count for one in strange)
+    first, lines = unparsed[0], sum(one.count for one in unparsed)
     text = f": {first.text[:SHOWN_CHARACTERS]!r}" if first.text else ""
     many = "1 line was" if lines == 1 else f"{lines} lines were"
     return (f"{many} not understood, the first is {first.line} ({first.reason}){text}",)

@@ -19,7 +19,7 @@ from fabricgauge.model.fabric import Fabric, Network
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.plan import Plan, Stopping
 from fabricgauge.model.run import IMPORTED, Ended
-from fabricgauge.model.suite import Strange, SuiteCurve
+from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 from fabricgauge.parse.suites import Found
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import (
@@ -37,7 +37,7 @@ LARGEST_COPY_BYTES = 16 << 20
 
 #: What a run keeps of one file; what exceeds it is counted.
 MOST_CURVES = 20_000
-MOST_STRANGE = 1_000
+MOST_UNPARSED = 1_000
 
 
 class Source(msgspec.Struct, frozen=True):
@@ -137,7 +137,7 @@ def _one(number: int, source: Source, hosts: tuple[str, ...], directory: RunDire
     """Read one source into the run; how many figures it had."""
     if source.path is not None and _is_small(source.path):
         directory.copy_raw(f"import-{number:03}", source.path)
-    counts: dict[type, int] = {SuiteCurve: 0, Strange: 0}
+    counts: dict[type, int] = {SuiteCurve: 0, UnparsedLine: 0}
     figures = 0
     kept = _kept(source.found, counts)
     while some := list(islice(kept, 256)):
@@ -152,20 +152,20 @@ def _one(number: int, source: Source, hosts: tuple[str, ...], directory: RunDire
 
 
 def _kept(found: Iterable[Found], counts: dict[type, int]) -> Iterator[Found]:
-    limits = {SuiteCurve: MOST_CURVES, Strange: MOST_STRANGE}
+    limits = {SuiteCurve: MOST_CURVES, UnparsedLine: MOST_UNPARSED}
     for one in found:
         counts[type(one)] += 1
         if counts[type(one)] <= limits[type(one)]:
             yield one
 
 
-def _dropped(name: str, counts: dict[type, int]) -> Iterator[Strange]:
+def _dropped(name: str, counts: dict[type, int]) -> Iterator[UnparsedLine]:
     if counts[SuiteCurve] > MOST_CURVES:
         reason = f"a run keeps {MOST_CURVES:,} tables of a file; split it to import the others"
-        yield Strange(0, "", reason, counts[SuiteCurve] - MOST_CURVES, name)
-    if counts[Strange] > MOST_STRANGE:
-        reason = f"only the first {MOST_STRANGE:,} places that were not understood are kept"
-        yield Strange(0, "", reason, counts[Strange] - MOST_STRANGE, name)
+        yield UnparsedLine(0, "", reason, counts[SuiteCurve] - MOST_CURVES, name)
+    if counts[UnparsedLine] > MOST_UNPARSED:
+        reason = f"only the first {MOST_UNPARSED:,} places that were not understood are kept"
+        yield UnparsedLine(0, "", reason, counts[UnparsedLine] - MOST_UNPARSED, name)
 
 
 def _is_small(path: Path) -> bool:

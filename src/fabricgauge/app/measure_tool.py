@@ -18,7 +18,7 @@ from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.model.measurement import NodeCounters, Placement, ProcessorUse
 from fabricgauge.model.plan import Plan, PlannedLaunch
 from fabricgauge.model.run import Around, Ended
-from fabricgauge.model.suite import Strange, SuiteCurve
+from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 from fabricgauge.parse.rank import is_telling, placement
 from fabricgauge.parse.suites import Found, read
 from fabricgauge.process import behind
@@ -168,7 +168,7 @@ def _without_figures(curves: Sequence[SuiteCurve], ended: Ended) -> Ended:
 
 def _whole(found: Found, ended: Ended) -> Found:
     """A table that looks cut off is whole after all where its program came to its proper end."""
-    if isinstance(found, Strange) or ended.status != "ok":
+    if isinstance(found, UnparsedLine) or ended.status != "ok":
         return found
     return msgspec.structs.replace(found, cut_off="")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fabricgauge.app.unpack import GZIP, Unpacked
-from fabricgauge.model.suite import UNREADABLE, Strange
+from fabricgauge.model.suite import UNREADABLE, UnparsedLine
 from fabricgauge.parse.json_text import MOST_CHARACTERS
 from fabricgauge.parse.lines import LONGEST_BYTES, may_be_json
 from fabricgauge.parse.suites import Found, read
@@ -19,17 +19,17 @@ _PACKED: dict[bytes, Callable[..., Any]] = {b"\xfd7zXZ": lzma.LZMAFile, b"BZh": 
 
 
 def found_in(path: Path, name: str = "") -> Iterator[Found]:
-    """Curves and strange lines of one file, which ``name`` stands for in messages.
+    """Curves and unparsed lines of one file, which ``name`` stands for in messages.
 
     What cannot be read (no such file, no permission, a broken archive) becomes a
-    ``Strange`` with the reason, after all that stood before: one bad file does not end the
+    ``UnparsedLine`` with the reason, after all that stood before: one bad file does not end the
     reading of the others.
     """
     lines = _Lines(path)
     yield from read(lines, name or str(path))
     if lines.trouble:
         reason = f"{UNREADABLE}: {lines.trouble}"
-        yield Strange(lines.count + 1, "", reason, source=name or str(path))
+        yield UnparsedLine(lines.count + 1, "", reason, source=name or str(path))
 
 
 class _Lines:

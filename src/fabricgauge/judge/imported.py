@@ -3,7 +3,7 @@
 from fabricgauge.judge import wording
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.run import Launch
-from fabricgauge.model.suite import UNREADABLE, Strange, SuiteCurve
+from fabricgauge.model.suite import UNREADABLE, SuiteCurve, UnparsedLine
 from fabricgauge.model.verdict import Figure, Outcome, Verdict
 
 _CAUSE = "a run or its log was ended early, or the file is none of a suite that can be read"
@@ -13,19 +13,19 @@ _REMEDY = "import the whole logs, and only logs; what was read is judged all the
 def judge(rule: str, subject: Subject) -> Verdict:
     """A warning that names all that is missing; what was read is not the worse for it."""
     missing = (*_unread(subject), *_broken(subject), *_cut_off(subject), *_failures(subject))
-    strange = _strange(subject)
+    unparsed = _unparsed(subject)
     tables = {(one.source, one.first_line) for one in subject.curves}
     figure = Figure(len(tables), "", "tables were read")
     files = wording.counted(len(subject.launches), "file")
     read = f"{wording.counted(len(tables), 'table')} of {files} read"
     if not missing:
         return Verdict(
-            rule, Outcome.PASS, subject.name, f"{read}{strange[0] if strange else ''}",
-            figure, evidence=strange[1:],
+            rule, Outcome.PASS, subject.name, f"{read}{unparsed[0] if unparsed else ''}",
+            figure, evidence=unparsed[1:],
         )  # fmt: skip
     return Verdict(
         rule, Outcome.WARN, subject.name, f"{read}, but {wording.listed(missing, 3)}",
-        figure, evidence=(*missing, *strange[1:]), cause=_CAUSE, remedy=_REMEDY,
+        figure, evidence=(*missing, *unparsed[1:]), cause=_CAUSE, remedy=_REMEDY,
     )  # fmt: skip
 
 
@@ -35,7 +35,7 @@ def _unread(subject: Subject) -> tuple[str, ...]:
 
 def _nothing(launch: Launch) -> str:
     source = launch.ended.argv[-1] if launch.ended.argv else f"file {launch.number}"
-    reasons = [one.reason for one in launch.strange]
+    reasons = [one.reason for one in launch.unparsed]
     telling = [reason for reason in reasons if reason.startswith(UNREADABLE)] or reasons
     reason = f" ({telling[0]})" if telling else ""
     return f"{source} holds nothing that could be read{reason}"
@@ -47,7 +47,7 @@ def _broken(subject: Subject) -> tuple[str, ...]:
         f"{one.source}:{one.line}: {one.reason}"
         for launch in subject.launches
         if launch.curves
-        for one in launch.strange
+        for one in launch.unparsed
         if one.reason.startswith(UNREADABLE)
     )
 
@@ -66,9 +66,9 @@ def _failures(subject: Subject) -> tuple[str, ...]:
     return tuple(dict.fromkeys(told))
 
 
-def _strange(subject: Subject) -> tuple[str, ...]:
+def _unparsed(subject: Subject) -> tuple[str, ...]:
     """How many lines were not understood, then each place; launchers write such lines."""
-    found = [one for launch in subject.launches if launch.curves for one in launch.strange]
+    found = [one for launch in subject.launches if launch.curves for one in launch.unparsed]
     if not found:
         return ()
     count = sum(one.count for one in found)
@@ -76,7 +76,7 @@ def _strange(subject: Subject) -> tuple[str, ...]:
     return (f"; {lines} between them not understood", *map(_line, found))
 
 
-def _line(one: Strange) -> str:
+def _line(one: UnparsedLine) -> str:
     more = f" and {one.count - 1} more" if one.count > 1 else ""
     return f"{one.source}:{one.line}{more}: {one.text or '(nothing)'} ({one.reason})"
 

@@ -6,7 +6,7 @@ from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.finding import Finding
 from fabricgauge.model.measurement import Header, Measurement, NodeCounters, Placement, ProcessorUse
 from fabricgauge.model.plan import Plan, Purpose
-from fabricgauge.model.suite import Strange, SuiteCurve
+from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 from fabricgauge.model.together import Round
 
 #: How the line begins by which a rank of another suite's program says where it runs.
@@ -50,7 +50,7 @@ class Around(msgspec.Struct, frozen=True, tag_field="record", tag="around"):
 class Launch(msgspec.Struct, frozen=True):
     """One start of the engine, or of another suite's program, with everything it said.
 
-    Another suite's output gives ``curves``, and ``strange`` lines that nothing could be
+    Another suite's output gives ``curves``, and ``unparsed`` lines that nothing could be
     made of; ``around`` are the counters that were read before and after it, ``program`` is
     the plan's word for what was started. ``rounds`` are those of all-pairs cases, in the order
     in which they were made. ``purpose`` is the plan's.
@@ -65,7 +65,7 @@ class Launch(msgspec.Struct, frozen=True):
     ended: Ended
     not_understood: tuple[str, ...] = ()
     curves: tuple[SuiteCurve, ...] = ()
-    strange: tuple[Strange, ...] = ()
+    unparsed: tuple[UnparsedLine, ...] = ()
     around: Around | None = None
     program: str = ""
     rounds: tuple[Round, ...] = ()

@@ -109,7 +109,7 @@ class SuiteCurve(msgspec.Struct, frozen=True, tag_field="record", tag="suite_cur
 UNREADABLE = "the file cannot be read further"
 
 
-class Strange(msgspec.Struct, frozen=True, tag_field="record", tag="strange"):
+class UnparsedLine(msgspec.Struct, frozen=True, tag_field="record", tag="strange"):
     """Lines of a file that no reader understood: the first of them, and how many in a row.
 
     ``reason`` says what was expected there.

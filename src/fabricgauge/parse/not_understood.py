@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from fabricgauge.model.suite import Strange
+from fabricgauge.model.suite import UnparsedLine
 from fabricgauge.parse.interface import Line
 
 SHOWN_CHARACTERS = 200
@@ -20,7 +20,7 @@ class NotUnderstood:
         self._last = 0
         self._reason = ""
         self._count = 0
-        self._done: list[Strange] = []
+        self._done: list[UnparsedLine] = []
 
     def report(self, line: Line, reason: str) -> None:
         """Add a line, with what was expected there."""
@@ -38,7 +38,7 @@ class NotUnderstood:
             if text and not text.startswith("```"):
                 self._close()
 
-    def told(self) -> Sequence[Strange]:
+    def told(self) -> Sequence[UnparsedLine]:
         """The runs that are over since the last call."""
         if not self._done:
             return ()
@@ -46,7 +46,7 @@ class NotUnderstood:
         self.busy = self._first is not None
         return done
 
-    def end(self) -> Sequence[Strange]:
+    def end(self) -> Sequence[UnparsedLine]:
         """All that are left."""
         self._close()
         return self.told()
@@ -55,4 +55,4 @@ class NotUnderstood:
         first, self._first = self._first, None
         if first is not None:
             text = first.text.strip()[:SHOWN_CHARACTERS]
-            self._done.append(Strange(first.number, text, self._reason, self._count))
+            self._done.append(UnparsedLine(first.number, text, self._reason, self._count))

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from fabricgauge.model.suite import Strange, SuiteCurve
+from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 from fabricgauge.parse.beginnings import dialect_begun
 from fabricgauge.parse.dialects import DIALECTS, JSON_DIALECTS
 from fabricgauge.parse.interface import Line, Reader
@@ -11,7 +11,7 @@ from fabricgauge.parse.json_text import Collector
 from fabricgauge.parse.lines import LONGEST_BYTES
 from fabricgauge.parse.not_understood import NotUnderstood
 
-Found = SuiteCurve | Strange
+Found = SuiteCurve | UnparsedLine
 
 _NUMBERS = re.compile(r"[\s\d.]*")
 #: Several suites' outputs begin with a ruler, in documents with a code fence; neither tells

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from fabricgauge.model.suite import Strange, SuiteCurve
+from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 from fabricgauge.parse.beginnings import dialect_begun
 from fabricgauge.parse.interface import Line
 from fabricgauge.parse.lines import is_certain, plain, split_host, split_label
@@ -16,7 +16,7 @@ from fabricgauge.parse.one_stream import Stream
 #: Outputs of more ranks or hosts in one file are read as if they were one's.
 MOST_LABELS = 4096
 
-Found = SuiteCurve | Strange
+Found = SuiteCurve | UnparsedLine
 
 
 def read(lines: Iterable[bytes], source: str = "") -> Iterator[Found]:

@@ -11,7 +11,7 @@ from fabricgauge.model.finding import Finding
 from fabricgauge.model.measurement import Footer, Header, Measurement, Placement
 from fabricgauge.model.plan import Plan
 from fabricgauge.model.run import Around, Ended, Launch, Run
-from fabricgauge.model.suite import Strange, SuiteCurve
+from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 from fabricgauge.model.together import Round
 from fabricgauge.store.run_directory import RunDirectory
 
@@ -33,7 +33,7 @@ class Entry(msgspec.Struct, frozen=True):
 
     launch: int
     attempt: int
-    record: Header | Placement | Round | Measurement | Footer | SuiteCurve | Strange | Around
+    record: Header | Placement | Round | Measurement | Footer | SuiteCurve | UnparsedLine | Around
 
 
 class Started(msgspec.Struct, frozen=True):
@@ -187,7 +187,7 @@ def _launches(plan: Plan, entries: list[Entry], started: list[Started]) -> tuple
                 ended=end.ended if end else _LOST,
                 not_understood=end.not_understood if end else (),
                 curves=tuple(r for r in records if isinstance(r, SuiteCurve)),
-                strange=tuple(r for r in records if isinstance(r, Strange)),
+                unparsed=tuple(r for r in records if isinstance(r, UnparsedLine)),
                 program=planned.program if planned else "",
                 purpose=planned.purpose if planned else "measure",
                 around=next((r for r in records if isinstance(r, Around)), None),

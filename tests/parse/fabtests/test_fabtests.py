@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.model.suite import Strange, SuiteCurve
+from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 from fabricgauge.parse.fabtests import DIALECT
 from fabricgauge.parse.fabtests.rows import size_of
 from fabricgauge.parse.interface import Line
@@ -17,10 +17,10 @@ def raw(name: str) -> str:
     return (FIXTURES / f"{name}.out").read_text()
 
 
-def found(text: str) -> tuple[list[SuiteCurve], list[Strange]]:
+def found(text: str) -> tuple[list[SuiteCurve], list[UnparsedLine]]:
     everything = list(read(text.encode().splitlines(keepends=True), "log"))
     curves = [one for one in everything if isinstance(one, SuiteCurve)]
-    return curves, [one for one in everything if isinstance(one, Strange)]
+    return curves, [one for one in everything if isinstance(one, UnparsedLine)]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabricgauge.model.suite import Strange, SuiteCurve
+from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 from fabricgauge.parse.suites import read
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "imb"
@@ -22,13 +22,13 @@ HEAD = [
 ROW = "           64         1000         0.40       160.00"
 
 
-def of(raw: bytes) -> tuple[list[SuiteCurve], list[Strange]]:
+def of(raw: bytes) -> tuple[list[SuiteCurve], list[UnparsedLine]]:
     everything = list(read(raw.splitlines(keepends=True)))
     curves = [one for one in everything if isinstance(one, SuiteCurve)]
-    return curves, [one for one in everything if isinstance(one, Strange)]
+    return curves, [one for one in everything if isinstance(one, UnparsedLine)]
 
 
-def of_lines(*lines: str) -> tuple[list[SuiteCurve], list[Strange]]:
+def of_lines(*lines: str) -> tuple[list[SuiteCurve], list[UnparsedLine]]:
     return of("\n".join(lines).encode())
 
 

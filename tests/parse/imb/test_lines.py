@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabricgauge.model.suite import Strange, SuiteCurve
+from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 from fabricgauge.parse.suites import read
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "imb"
@@ -16,10 +16,10 @@ CHECKED = [*HEAD[:2], "#bytes #repetitions t[usec] Mbytes/sec defects"]
 LAST = "4194304 10 41943.04 100.00"
 
 
-def of_lines(*lines: str) -> tuple[list[SuiteCurve], list[Strange]]:
+def of_lines(*lines: str) -> tuple[list[SuiteCurve], list[UnparsedLine]]:
     everything = list(read([line.encode() for line in lines]))
     curves = [one for one in everything if isinstance(one, SuiteCurve)]
-    return curves, [one for one in everything if isinstance(one, Strange)]
+    return curves, [one for one in everything if isinstance(one, UnparsedLine)]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fabricgauge.model.measurement import LATENCY_PATTERNS
-from fabricgauge.model.suite import Failure, Strange, SuiteCurve
+from fabricgauge.model.suite import Failure, SuiteCurve, UnparsedLine
 from fabricgauge.parse.suites import read
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "imb"
@@ -19,11 +19,11 @@ NOT_UNDERSTOOD = {
 CUT_OFF = {"2021.11--p2p-pingpong-cut-off"}
 
 
-def found(name: str) -> tuple[list[SuiteCurve], list[Strange]]:
+def found(name: str) -> tuple[list[SuiteCurve], list[UnparsedLine]]:
     with (FIXTURES / f"{name}.out").open("rb") as lines:
         everything = list(read(lines, name))
     curves = [one for one in everything if isinstance(one, SuiteCurve)]
-    return curves, [one for one in everything if isinstance(one, Strange)]
+    return curves, [one for one in everything if isinstance(one, UnparsedLine)]
 
 
 def curves(name: str, benchmark: str, quantity: str = "time") -> list[SuiteCurve]:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.model.suite import Strange, SuiteCurve
+from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 from fabricgauge.parse.imb.evidence import of_time
 from fabricgauge.parse.imb.megabyte import BINARY, DECIMAL, megabyte_of
 from fabricgauge.parse.suites import read
@@ -13,10 +13,10 @@ COLUMNS = "#bytes #repetitions t[usec] Mbytes/sec"
 PING_PONG = ["# Benchmarking PingPong", "# #processes = 2", COLUMNS]
 
 
-def read_lines(*lines: str) -> tuple[list[SuiteCurve], list[Strange]]:
+def read_lines(*lines: str) -> tuple[list[SuiteCurve], list[UnparsedLine]]:
     everything = list(read([line.encode() for line in lines]))
     curves = [one for one in everything if isinstance(one, SuiteCurve)]
-    return curves, [one for one in everything if isinstance(one, Strange)]
+    return curves, [one for one in everything if isinstance(one, UnparsedLine)]
 
 
 def bandwidth(lines: list[SuiteCurve]) -> SuiteCurve:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.model.suite import Strange, SuiteCurve
+from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 from fabricgauge.parse.suites import read
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "nccl-tests"
@@ -100,7 +100,7 @@ def test_single_iterations_stay_with_the_time() -> None:
 
 def test_rows_that_are_none_are_reported() -> None:
     found = list(read([changed(results=[1, {"size": "x"}, row()])], "report.json"))
-    assert {one.reason for one in found if isinstance(one, Strange)} == {
+    assert {one.reason for one in found if isinstance(one, UnparsedLine)} == {
         "a row of nccl-tests' JSON report"
     }
     assert sum(isinstance(one, SuiteCurve) for one in found) == 6

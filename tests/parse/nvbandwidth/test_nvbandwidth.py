@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.model.suite import Strange, SuiteCurve
+from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 from fabricgauge.parse.suites import read
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "nvbandwidth"
@@ -15,10 +15,10 @@ def raw(name: str) -> bytes:
     return (FIXTURES / f"{name}.out").read_bytes()
 
 
-def found(text: bytes) -> tuple[list[SuiteCurve], list[Strange]]:
+def found(text: bytes) -> tuple[list[SuiteCurve], list[UnparsedLine]]:
     everything = list(read(text.splitlines(keepends=True), "log"))
     curves = [one for one in everything if isinstance(one, SuiteCurve)]
-    return curves, [one for one in everything if isinstance(one, Strange)]
+    return curves, [one for one in everything if isinstance(one, UnparsedLine)]
 
 
 def named(name: str, benchmark: str) -> SuiteCurve:

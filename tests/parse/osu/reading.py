@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from fabricgauge.model.suite import Strange, SuiteCurve
+from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 from fabricgauge.parse.suites import read
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "osu"
@@ -12,10 +12,10 @@ def fixture(name: str) -> bytes:
     return (FIXTURES / f"{name}.out").read_bytes()
 
 
-def curves_and_strange(text: bytes) -> tuple[list[SuiteCurve], list[Strange]]:
+def curves_and_strange(text: bytes) -> tuple[list[SuiteCurve], list[UnparsedLine]]:
     found = list(read(text.splitlines(keepends=True)))
     curves = [each for each in found if isinstance(each, SuiteCurve)]
-    return curves, [each for each in found if isinstance(each, Strange)]
+    return curves, [each for each in found if isinstance(each, UnparsedLine)]
 
 
 def curves_of(name: str) -> list[SuiteCurve]:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.model.suite import Strange, SuiteCurve
+from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 from fabricgauge.parse.perftest import JSON_DIALECT
 from fabricgauge.parse.suites import read
 
@@ -18,10 +18,10 @@ def raw(name: str) -> str:
     return (FIXTURES / f"{name}.out").read_text()
 
 
-def found(text: str) -> tuple[list[SuiteCurve], list[Strange]]:
+def found(text: str) -> tuple[list[SuiteCurve], list[UnparsedLine]]:
     everything = list(read(text.encode().splitlines(keepends=True), "log"))
     curves = [one for one in everything if isinstance(one, SuiteCurve)]
-    return curves, [one for one in everything if isinstance(one, Strange)]
+    return curves, [one for one in everything if isinstance(one, UnparsedLine)]
 
 
 def test_unquoted_json_of_4_5_is_read() -> None:

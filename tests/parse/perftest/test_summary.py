@@ -2,18 +2,18 @@ from pathlib import Path
 
 import pytest
 
-from fabricgauge.model.suite import Strange, SuiteCurve
+from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 from fabricgauge.parse.suites import read
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "perftest"
 MIB = 2**20
 
 
-def found(name: str) -> tuple[list[SuiteCurve], list[Strange]]:
+def found(name: str) -> tuple[list[SuiteCurve], list[UnparsedLine]]:
     text = (FIXTURES / f"{name}.out").read_bytes()
     everything = list(read(text.splitlines(keepends=True), "log"))
     curves = [one for one in everything if isinstance(one, SuiteCurve)]
-    return curves, [one for one in everything if isinstance(one, Strange)]
+    return curves, [one for one in everything if isinstance(one, UnparsedLine)]
 
 
 def at(one: SuiteCurve, message_bytes: int) -> float:

@@ -3,14 +3,14 @@
 from typing import Any, NamedTuple
 
 from fabricgauge.model.judged import Judged
-from fabricgauge.model.suite import UNITS, Strange, SuiteCurve, SuitePoint
+from fabricgauge.model.suite import UNITS, SuiteCurve, SuitePoint, UnparsedLine
 from fabricgauge.report import suites
 from fabricgauge.report.quantities import of_unit, size
 from fabricgauge.report.suites import SuiteRow, Told
 
 #: A page with more rows than this takes seconds to open.
 MOST_CURVES = 400
-MOST_STRANGE = 200
+MOST_UNPARSED = 200
 
 
 class PointRow(NamedTuple):
@@ -43,7 +43,7 @@ def filled(judged: Judged) -> dict[str, Any]:
         "suite_rows": [suites.row(judged, one) for one in shown],
         "suite_tables": [_table(judged, one) for one in shown],
         "suite_left_out": len(told) - len(shown),
-        "strange": _strange(judged),
+        "unparsed": _unparsed(judged),
         "references": [_reference(one) for one in judged.against],
     }
 
@@ -53,8 +53,8 @@ def _reference(curve: SuiteCurve) -> SuiteTable:
     return _table_of(curve, suites.row_of(curve, None))
 
 
-def _strange(judged: Judged) -> list[Strange]:
-    return [one for launch in judged.run.launches for one in launch.strange][:MOST_STRANGE]
+def _unparsed(judged: Judged) -> list[UnparsedLine]:
+    return [one for launch in judged.run.launches for one in launch.unparsed][:MOST_UNPARSED]
 
 
 def _table(judged: Judged, one: Told) -> SuiteTable:
