@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.parse.labelled import by_task
+from fabricgauge.parse.tasks import by_task
 
 LINES = st.lists(st.text(st.characters(exclude_characters="\n\r", codec="utf-8")), max_size=4)
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricgauge.model.suite import SuiteCurve, UnparsedLine
-from fabricgauge.parse.one_stream import Stream
+from fabricgauge.parse.one_stream import LogStream
 from fabricgauge.parse.suites import read
 
 LATENCY = (
@@ -160,4 +160,4 @@ def test_an_output_cut_anywhere_is_whole_or_told_of(cut: int) -> None:
 
 
 def test_a_stream_keeps_nothing_of_what_it_has_told() -> None:
-    assert list(Stream().end()) == []
+    assert list(LogStream().end()) == []

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricgauge.model.errors import FabricgaugeError
-from fabricgauge.references.files import Content, read, stems
+from fabricgauge.references.files import ReferenceFile, read, stems
 
 DOCUMENT = '[document]\ntitle = "T"\nauthors = "A"\n'
 ENTRY = """[[reference]]
@@ -97,6 +97,6 @@ def test_read_fails_when_two_columns_have_a_latency_pattern() -> None:
 @given(cut=st.integers(0, len(GOOD)), put=st.text(max_size=5))
 def test_read_fails_when_a_damaged_file_raises_anything_else(cut: int, put: str) -> None:
     try:
-        assert isinstance(read("some", GOOD[:cut] + put + GOOD[cut:]), Content)
+        assert isinstance(read("some", GOOD[:cut] + put + GOOD[cut:]), ReferenceFile)
     except FabricgaugeError as error:
         assert "references/data/some.toml" in str(error)

@@ -19,8 +19,8 @@ from fabricgauge.model.measurement import NodeCounters, Placement, ProcessorUse
 from fabricgauge.model.plan import Plan, PlannedLaunch
 from fabricgauge.model.run import Around, Ended
 from fabricgauge.model.suite import SuiteCurve, UnparsedLine
-from fabricgauge.parse.rank import is_telling, placement
 from fabricgauge.parse.suites import Found, read
+from fabricgauge.parse.tasks import is_telling, placement
 from fabricgauge.process import behind
 from fabricgauge.run.mpi_impls.table import mpi_impl_of
 from fabricgauge.run.tools.interface import CLIENT, SERVER, Start, Tool

@@ -124,7 +124,7 @@ def stated_topology(options: dict[str, Any]) -> "Topology":
         UsageError: the file cannot be read or understood.
     """
     from fabricgauge.model.topology import Topology
-    from fabricgauge.parse.topology.interface import topology_of
+    from fabricgauge.parse.topology import topology_of
     from fabricgauge.run.launchers.nodes import expand
 
     path: Path | None = options["topology"]

@@ -3,7 +3,7 @@
 A new format is a module with ``DIALECT`` and a row in ``parse/dialects.py``.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol
 
 import msgspec
@@ -22,7 +22,7 @@ class Line(msgspec.Struct, frozen=True):
 Report = Callable[[Line, str], None]
 
 
-class Reader(Protocol):
+class SuiteReader(Protocol):
     """Reads one run of lines that belong to one suite; keeps no more than one table.
 
     It is never fed a line that begins another suite's output. Neither method raises on
@@ -39,15 +39,15 @@ class Reader(Protocol):
 
 
 class Dialect(msgspec.Struct, frozen=True):
-    """One suite's text output. ``begins`` is a regular expression, searched in each line.
+    """One suite's text output. ``begins`` are regular expressions by a text in all their matches.
 
-    It must match the first line of an output and nothing that another suite writes; it
-    may match later lines of the same output as well.
+    Only lines with that text are searched. One of them must match the first line of an
+    output, and none of them what another suite writes; they may match later lines as well.
     """
 
     suite: str
-    begins: str
-    reader: Callable[[Report], Reader]
+    begins: Mapping[str, str]
+    reader: Callable[[Report], SuiteReader]
 
 
 class JsonDialect(msgspec.Struct, frozen=True):

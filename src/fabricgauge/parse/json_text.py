@@ -1,10 +1,15 @@
-"""A JSON object in the midst of lines: where it ends, and its text."""
+"""The elements of one array in a JSON text that may be cut off, or one value by its name.
 
+A JSON object in the midst of lines: where it ends, and its text.
+"""
+
+import json
 import re
 from collections.abc import Iterator
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 from fabricgauge.parse.interface import Line
+from fabricgauge.parse.lines import LONGEST_BYTES
 
 #: iperf3's largest known outputs have some 10 MB; what exceeds these is read as lines.
 MOST_CHARACTERS = 1 << 25
@@ -12,7 +17,7 @@ MOST_LINES = 1 << 20
 #: Launchers' lines that may stand in an object before it is taken for broken.
 MOST_ALIENS = 64
 
-State = Literal["open", "whole", "alien", "broken"]
+ObjectState = Literal["open", "whole", "alien", "broken"]
 
 #: Every escape in a string; in the group half a character of UTF-16, which no text that is
 #: to be written as UTF-8 may hold.
@@ -64,7 +69,7 @@ class Collector:
         text = "".join(self._parts)
         return _ESCAPE.sub(_no_half, text) if "\\ud" in text or "\\uD" in text else text
 
-    def add(self, line: Line) -> State:
+    def add(self, line: Line) -> ObjectState:
         """Take a line, unless it is ``alien`` to the object or shows that this is ``broken``."""
         self._quoted = self._quoted or _QUOTED_KEY.match(line.text) is not None
         if self._lines and not self._fits(line.text):
@@ -97,3 +102,72 @@ def _opened(text: str) -> int:
     if '"' in text:
         text = _STRING.sub("", text.replace("\\\\", "").replace('\\"', ""))
     return text.count("{") + text.count("[") - text.count("}") - text.count("]")
+
+
+_DECODER = json.JSONDecoder()
+_BETWEEN = re.compile(r"[\s,]*")
+#: C's printf writes these for numbers that are none.
+_NO_NUMBER = re.compile(r"(?<=[:\[,\s])-?(?:inf|nan)\b(?=\s*[,}\]])")
+
+
+class Element(NamedTuple):
+    """One whole element: the number of its first line, counted from 0, and its value."""
+
+    line: int
+    value: Any
+
+
+class Elements:
+    """The elements of the array called ``name``, one after the other.
+
+    ``complete`` is true once the array's closing bracket was seen; a text that is cut off
+    gives the elements before the cut. ``inf`` and ``nan`` become strings.
+    """
+
+    def __init__(self, text: str, name: str) -> None:
+        self.complete = False
+        start = re.search(rf'(?<!\\)"{re.escape(name)}"\s*:\s*\[', text)
+        self._first_line = text.count("\n", 0, start.end()) if start else 0
+        self._rest = _quoted(text[start.end() :]) if start else ""
+
+    def __iter__(self) -> Iterator[Element]:
+        place, line = 0, self._first_line
+        while True:
+            after = _skip(self._rest, place)
+            line += self._rest.count("\n", place, after)
+            self.complete = self._rest.startswith("]", after)
+            found = None if self.complete else _decoded(self._rest, after)
+            if found is None:
+                return
+            yield Element(line, found[0])
+            place = found[1]
+            line += self._rest.count("\n", after, place)
+
+
+def value(text: str, name: str) -> Any:
+    """The first value called ``name`` at any depth, None if there is no whole one."""
+    start = re.search(rf'(?<!\\)"{re.escape(name)}"\s*:\s*', text)
+    found = _decoded(text, start.end()) if start else None
+    return found[0] if found else None
+
+
+def joined(text: str) -> str:
+    """One long line of JSON that was handed on in pieces, undivided again."""
+    divided = len(text.partition("\n")[0]) > LONGEST_BYTES // 2
+    return text.replace("\n", "") if divided else text
+
+
+def _skip(text: str, place: int) -> int:
+    match = _BETWEEN.match(text, place)
+    return match.end() if match else place
+
+
+def _decoded(text: str, place: int) -> tuple[Any, int] | None:
+    try:
+        return _DECODER.raw_decode(text, place)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _quoted(text: str) -> str:
+    return _NO_NUMBER.sub(lambda match: f'"{match[0]}"', text)

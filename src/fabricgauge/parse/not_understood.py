@@ -8,7 +8,7 @@ from fabricgauge.parse.interface import Line
 SHOWN_CHARACTERS = 200
 
 
-class NotUnderstood:
+class UnparsedRun:
     """One run of lines with one reason is open; blank lines and code fences do not end it.
 
     ``busy`` is false while there is neither an open run nor one to tell of.

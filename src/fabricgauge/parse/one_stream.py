@@ -4,12 +4,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from fabricgauge.model.suite import SuiteCurve, UnparsedLine
-from fabricgauge.parse.beginnings import dialect_begun
-from fabricgauge.parse.dialects import DIALECTS, JSON_DIALECTS
-from fabricgauge.parse.interface import Line, Reader
+from fabricgauge.parse.dialects import DIALECTS, JSON_DIALECTS, dialect_begun
+from fabricgauge.parse.interface import Line, SuiteReader
 from fabricgauge.parse.json_text import Collector
 from fabricgauge.parse.lines import LONGEST_BYTES
-from fabricgauge.parse.not_understood import NotUnderstood
+from fabricgauge.parse.not_understood import UnparsedRun
 
 Found = SuiteCurve | UnparsedLine
 
@@ -27,14 +26,14 @@ def is_decoration(text: str) -> bool:
     return _DECORATION.fullmatch(text) is not None
 
 
-class Stream:
+class LogStream:
     """Lines in their order; each goes to the reader of the suite that began last."""
 
     def __init__(self) -> None:
         self._place = -1
-        self._reader: Reader | None = None
+        self._reader: SuiteReader | None = None
         self._object: Collector | None = None
-        self._strange = NotUnderstood()
+        self._strange = UnparsedRun()
 
     @property
     def in_object(self) -> bool:
@@ -76,7 +75,7 @@ class Stream:
             self._strange.report(line, _FOREIGN)
         return self._strange.told()
 
-    def _hand_over(self, reader: Reader, line: Line) -> Sequence[Found]:
+    def _hand_over(self, reader: SuiteReader, line: Line) -> Sequence[Found]:
         found = reader.line(line)
         curves = tuple(found) if found else ()
         if not self._strange.busy:

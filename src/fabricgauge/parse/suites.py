@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from fabricgauge.model.suite import SuiteCurve, UnparsedLine
-from fabricgauge.parse.beginnings import dialect_begun
+from fabricgauge.parse.dialects import dialect_begun
 from fabricgauge.parse.interface import Line
 from fabricgauge.parse.lines import is_certain, plain, split_host, split_label
-from fabricgauge.parse.one_stream import Stream
+from fabricgauge.parse.one_stream import LogStream
 
 #: Outputs of more ranks or hosts in one file are read as if they were one's.
 MOST_LABELS = 4096
@@ -30,8 +30,8 @@ def read(lines: Iterable[bytes], source: str = "") -> Iterator[Found]:
 
 
 def _read(lines: Iterable[bytes]) -> Iterator[Found]:
-    main = Stream()
-    streams: dict[str, Stream] = {"": main}
+    main = LogStream()
+    streams: dict[str, LogStream] = {"": main}
     for number, raw in enumerate(lines, 1):
         text = plain(raw)
         stream = main
@@ -45,12 +45,12 @@ def _read(lines: Iterable[bytes]) -> Iterator[Found]:
         yield from stream.end()
 
 
-def _opened(label: str, streams: dict[str, Stream]) -> Stream:
+def _opened(label: str, streams: dict[str, LogStream]) -> LogStream:
     few = len(streams) < MOST_LABELS
-    return streams.setdefault(label if few else "", Stream())
+    return streams.setdefault(label if few else "", LogStream())
 
 
-def _label_of(text: str, streams: dict[str, Stream]) -> tuple[str, str]:
+def _label_of(text: str, streams: dict[str, LogStream]) -> tuple[str, str]:
     """Many lines look labelled; a label counts once a suite's output began behind it."""
     label, rest = split_label(text)
     if label:

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.suite import Besides, SuiteCurve, SuitePoint
-from fabricgauge.references.entry import Cell, Column, Entry
-from fabricgauge.references.units import Unit, unit
+from fabricgauge.references.entry import ReferenceCell, ReferenceColumn, ReferenceEntry
+from fabricgauge.references.units import PrintedUnit, unit
 
-_Row = tuple[Cell, ...]
+_Row = tuple[ReferenceCell, ...]
 
 
-def curves(entry: Entry) -> tuple[SuiteCurve, ...]:
+def curves(entry: ReferenceEntry) -> tuple[SuiteCurve, ...]:
     """One curve per column with a quantity, in the columns' order."""
     return tuple(
         _curve(entry, column, place)
@@ -19,7 +19,7 @@ def curves(entry: Entry) -> tuple[SuiteCurve, ...]:
     )
 
 
-def _curve(entry: Entry, column: Column, place: int) -> SuiteCurve:
+def _curve(entry: ReferenceEntry, column: ReferenceColumn, place: int) -> SuiteCurve:
     read = unit(column.unit, column.unit_rule)
     return SuiteCurve(
         suite=entry.suite, version=entry.version, benchmark=column.benchmark or entry.benchmark,
@@ -32,7 +32,7 @@ def _curve(entry: Entry, column: Column, place: int) -> SuiteCurve:
     )  # fmt: skip
 
 
-def _points(entry: Entry, read: Unit, place: int) -> Iterator[SuitePoint]:
+def _points(entry: ReferenceEntry, read: PrintedUnit, place: int) -> Iterator[SuitePoint]:
     for line, row in enumerate(entry.points, 1):
         size = row[0] if isinstance(row[0], int) else None
         value = row[place]
@@ -43,19 +43,21 @@ def _points(entry: Entry, read: Unit, place: int) -> Iterator[SuitePoint]:
         yield SuitePoint(size, estimate, line, _besides(entry, read, place, row))
 
 
-def _says_nothing(read: Unit, size: int | None, value: float) -> bool:
+def _says_nothing(read: PrintedUnit, size: int | None, value: float) -> bool:
     """An empty message has no bandwidth, and the suites print 0.00 for it."""
     return value == 0 and size == 0 and read.quantity == "bandwidth"
 
 
-def _samples(entry: Entry, row: _Row) -> int:
+def _samples(entry: ReferenceEntry, row: _Row) -> int:
     for column, cell in zip(entry.columns, row[1:], strict=True):
         if column.samples and isinstance(cell, int):
             return cell
     return 0
 
 
-def _besides(entry: Entry, read: Unit, place: int, row: _Row) -> dict[Besides, float]:
+def _besides(
+    entry: ReferenceEntry, read: PrintedUnit, place: int, row: _Row
+) -> dict[Besides, float]:
     """What is said besides belongs to the first curve of the entry."""
     first = next(i for i, column in enumerate(entry.columns, 1) if column.quantity is not None)
     if place != first:

@@ -14,10 +14,10 @@ from fabricgauge.references.units import unit
 #: A size that the document does not tell, or a cell that a row does not have.
 NOT_TOLD = "-"
 
-Cell = int | float | str
+ReferenceCell = int | float | str
 
 
-class Column(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ReferenceColumn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One column behind the size: a curve, or what is said besides about the curve's figure.
 
     Just one of ``quantity``, ``besides`` and ``samples`` is given. A ``besides`` column
@@ -36,7 +36,7 @@ class Column(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     benchmark: str = ""
 
 
-class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ReferenceEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One ``[[reference]]``: ``columns`` with ``points``, a ``table``, or both."""
 
     name: str
@@ -56,13 +56,13 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     settings: dict[str, str] = {}
     hosts: tuple[str, ...] = ()
     cut_off: str = ""
-    columns: tuple[Column, ...] = ()
-    points: tuple[tuple[Cell, ...], ...] = ()
+    columns: tuple[ReferenceColumn, ...] = ()
+    points: tuple[tuple[ReferenceCell, ...], ...] = ()
     table: PrintedTable | None = None
     expected: Expected | None = None
 
 
-def check(entry: Entry) -> None:
+def check(entry: ReferenceEntry) -> None:
     """See that an entry means something and just one thing.
 
     Raises:
@@ -72,7 +72,7 @@ def check(entry: Entry) -> None:
         raise ValueError(wrong)
 
 
-def _wrong_words(entry: Entry) -> Iterator[str]:
+def _wrong_words(entry: ReferenceEntry) -> Iterator[str]:
     for key in ("name", "title", "where", "caveat"):
         if not getattr(entry, key).strip():
             yield f"{key} is empty"
@@ -84,14 +84,14 @@ def _wrong_words(entry: Entry) -> Iterator[str]:
         yield 'points need suite and benchmark ("not named" where the document is silent)'
 
 
-def _wrong_columns(columns: Sequence[Column]) -> Iterator[str]:
+def _wrong_columns(columns: Sequence[ReferenceColumn]) -> Iterator[str]:
     for place, column in enumerate(columns, 1):
         roles = (column.quantity is not None, column.besides is not None, column.samples)
         if sum(roles) != 1:
             yield f"column {place} must be one of quantity, besides and samples"
         if column.quantity is not None:
             yield from (f"column {place}: {wrong}" for wrong in _wrong_curve(column))
-        elif column != Column(besides=column.besides, samples=column.samples):
+        elif column != ReferenceColumn(besides=column.besides, samples=column.samples):
             yield f"column {place} is no curve and has nothing but its role"
     curves = [column for column in columns if column.quantity is not None]
     times = [one for one in curves if one.quantity == "time"]
@@ -101,7 +101,7 @@ def _wrong_columns(columns: Sequence[Column]) -> Iterator[str]:
         yield "a besides column needs a curve that it belongs to"
 
 
-def _wrong_curve(column: Column) -> Iterator[str]:
+def _wrong_curve(column: ReferenceColumn) -> Iterator[str]:
     try:
         read = unit(column.unit, column.unit_rule)
     except ValueError as error:
@@ -118,7 +118,7 @@ def _wrong_curve(column: Column) -> Iterator[str]:
         yield f"{column.pattern} is a time"
 
 
-def _wrong_rows(entry: Entry) -> Iterator[str]:
+def _wrong_rows(entry: ReferenceEntry) -> Iterator[str]:
     last = -1
     for place, row in enumerate(entry.points, 1):
         if len(row) != 1 + len(entry.columns):
@@ -137,7 +137,7 @@ def _wrong_rows(entry: Entry) -> Iterator[str]:
             yield f"row {place} of the table has {len(cells)} cells, not {len(table.columns)}"
 
 
-def _no_figure(cell: Cell) -> bool:
+def _no_figure(cell: ReferenceCell) -> bool:
     if isinstance(cell, str):
         return cell != NOT_TOLD
     return not math.isfinite(cell) or cell < 0

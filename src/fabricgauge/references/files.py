@@ -10,7 +10,7 @@ import msgspec
 
 from fabricgauge.model.errors import FabricgaugeError
 from fabricgauge.model.reference import Document
-from fabricgauge.references.entry import Entry, check
+from fabricgauge.references.entry import ReferenceEntry, check
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -18,11 +18,11 @@ else:
     import tomli as tomllib
 
 
-class Content(msgspec.Struct, frozen=True):
+class ReferenceFile(msgspec.Struct, frozen=True):
     """One file: the document and its entries by name, in the file's order."""
 
     document: Document
-    entries: dict[str, Entry]
+    entries: dict[str, ReferenceEntry]
 
 
 @cache
@@ -33,7 +33,7 @@ def stems() -> tuple[str, ...]:
 
 
 @cache
-def content(stem: str) -> Content:
+def content(stem: str) -> ReferenceFile:
     """What the file ``stem`` says, checked.
 
     Raises:
@@ -43,7 +43,7 @@ def content(stem: str) -> Content:
     return read(stem, (files(__package__) / "data" / file).read_text(encoding="utf-8"))
 
 
-def read(stem: str, text: str) -> Content:
+def read(stem: str, text: str) -> ReferenceFile:
     """The content of a file of this name; pure.
 
     Raises:
@@ -60,21 +60,21 @@ def read(stem: str, text: str) -> Content:
         document = msgspec.convert(raw.get("document"), Document)
     except msgspec.ValidationError as error:
         raise _broken(stem, "[document]", str(error)) from error
-    entries: dict[str, Entry] = {}
+    entries: dict[str, ReferenceEntry] = {}
     for entry in _entries(stem, raw.get("reference", [])):
         if entry.name in entries:
             raise _broken(stem, entry.name, "the name is used twice")
         entries[entry.name] = entry
-    return Content(document, entries)
+    return ReferenceFile(document, entries)
 
 
-def _entries(stem: str, raw: Any) -> Iterator[Entry]:
+def _entries(stem: str, raw: Any) -> Iterator[ReferenceEntry]:
     if not isinstance(raw, list):
         raise _broken(stem, "", "write each reference as [[reference]]")
     for place, one in enumerate(raw, 1):
         name = str(one.get("name", f"number {place}")) if isinstance(one, dict) else f"{place}"
         try:
-            entry = msgspec.convert(one, Entry)
+            entry = msgspec.convert(one, ReferenceEntry)
             check(entry)
         except (msgspec.ValidationError, ValueError) as error:
             raise _broken(stem, name, str(error)) from error

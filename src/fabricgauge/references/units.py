@@ -5,7 +5,7 @@ from typing import NamedTuple
 from fabricgauge.model.suite import Quantity
 
 
-class Unit(NamedTuple):
+class PrintedUnit(NamedTuple):
     """Printed values times ``factor`` are seconds, bytes/s or messages/s."""
 
     quantity: Quantity
@@ -13,38 +13,38 @@ class Unit(NamedTuple):
     rule: str
 
 
-MEGABYTE = Unit("bandwidth", 1e6, "MB = 10^6 bytes")
-MEBIBYTE = Unit("bandwidth", 2.0**20, "MB = 2^20 bytes")
+MEGABYTE = PrintedUnit("bandwidth", 1e6, "MB = 10^6 bytes")
+MEBIBYTE = PrintedUnit("bandwidth", 2.0**20, "MB = 2^20 bytes")
 
 #: Units whose meaning does not depend on who printed them.
-PLAIN: dict[str, Unit] = {
-    "s": Unit("time", 1.0, "s"),
-    "ms": Unit("time", 1e-3, "ms"),
-    "us": Unit("time", 1e-6, "µs"),
-    "usec": Unit("time", 1e-6, "µs"),
-    "ns": Unit("time", 1e-9, "ns"),
-    "MiB/s": Unit("bandwidth", 2.0**20, "MiB = 2^20 bytes"),
-    "GiB/s": Unit("bandwidth", 2.0**30, "GiB = 2^30 bytes"),
-    "Gb/s": Unit("bandwidth", 1e9 / 8, "Gb = 10^9 bits"),
-    "Gbps": Unit("bandwidth", 1e9 / 8, "Gb = 10^9 bits"),
-    "msg/s": Unit("message_rate", 1.0, "messages/s"),
-    "Msg/sec": Unit("message_rate", 1.0, "messages/s (IMB)"),
-    "M msg/s": Unit("message_rate", 1e6, "M = 10^6 messages/s"),
-    "Mpps": Unit("message_rate", 1e6, "M = 10^6 messages/s (perftest)"),
+PLAIN: dict[str, PrintedUnit] = {
+    "s": PrintedUnit("time", 1.0, "s"),
+    "ms": PrintedUnit("time", 1e-3, "ms"),
+    "us": PrintedUnit("time", 1e-6, "µs"),
+    "usec": PrintedUnit("time", 1e-6, "µs"),
+    "ns": PrintedUnit("time", 1e-9, "ns"),
+    "MiB/s": PrintedUnit("bandwidth", 2.0**20, "MiB = 2^20 bytes"),
+    "GiB/s": PrintedUnit("bandwidth", 2.0**30, "GiB = 2^30 bytes"),
+    "Gb/s": PrintedUnit("bandwidth", 1e9 / 8, "Gb = 10^9 bits"),
+    "Gbps": PrintedUnit("bandwidth", 1e9 / 8, "Gb = 10^9 bits"),
+    "msg/s": PrintedUnit("message_rate", 1.0, "messages/s"),
+    "Msg/sec": PrintedUnit("message_rate", 1.0, "messages/s (IMB)"),
+    "M msg/s": PrintedUnit("message_rate", 1e6, "M = 10^6 messages/s"),
+    "Mpps": PrintedUnit("message_rate", 1e6, "M = 10^6 messages/s (perftest)"),
 }
 
 #: Units that each suite reads its own way: the rule has to be said, before " (who)".
-RULED: dict[str, tuple[Unit, ...]] = {
+RULED: dict[str, tuple[PrintedUnit, ...]] = {
     "MB/s": (MEGABYTE, MEBIBYTE),
     "MB/sec": (MEGABYTE, MEBIBYTE),
     "Mbytes/sec": (
-        Unit("bandwidth", 1e6, "Mbyte = 10^6 bytes"),
-        Unit("bandwidth", 2.0**20, "Mbyte = 2^20 bytes"),
+        PrintedUnit("bandwidth", 1e6, "Mbyte = 10^6 bytes"),
+        PrintedUnit("bandwidth", 2.0**20, "Mbyte = 2^20 bytes"),
     ),
 }
 
 
-def unit(printed: str, rule: str) -> Unit:
+def unit(printed: str, rule: str) -> PrintedUnit:
     """How ``printed`` is read under ``rule``, which is empty for units with one meaning.
 
     Raises:

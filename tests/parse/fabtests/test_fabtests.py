@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricgauge.model.suite import SuiteCurve, UnparsedLine
-from fabricgauge.parse.fabtests import DIALECT
-from fabricgauge.parse.fabtests.rows import size_of
+from fabricgauge.parse.fabtests import DIALECT, size_of
 from fabricgauge.parse.interface import Line
 from fabricgauge.parse.suites import read
 

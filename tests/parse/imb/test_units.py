@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricgauge.model.suite import SuiteCurve, UnparsedLine
-from fabricgauge.parse.imb.evidence import of_time
-from fabricgauge.parse.imb.megabyte import BINARY, DECIMAL, megabyte_of
+from fabricgauge.parse.imb.units import BINARY, DECIMAL, megabyte_of, of_time
 from fabricgauge.parse.suites import read
 
 COLUMNS = "#bytes #repetitions t[usec] Mbytes/sec"

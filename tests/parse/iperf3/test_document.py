@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.parse.reading import curves_of, found, raw
 
-from fabricgauge.parse.iperf3.document import read as read_document
-from fabricgauge.parse.iperf3.document import recognised
+from fabricgauge.parse.iperf3_document import read as read_document
+from fabricgauge.parse.iperf3_document import recognised
 
 
 def document(name: str) -> "dict[str, dict[str, dict[str, float]]]":

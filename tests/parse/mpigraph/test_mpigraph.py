@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 from tests.parse.reading import curves_of, found, raw
 
 from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.parse import mpigraph
 from fabricgauge.parse.lines import LONGEST_BYTES
-from fabricgauge.parse.mpigraph import spread
-from fabricgauge.parse.mpigraph.spread import Spread
+from fabricgauge.parse.mpigraph import Spread
 from fabricgauge.parse.suites import read
 
 NAME = "1.5--three-ranks"
@@ -115,16 +115,16 @@ def test_quantiles_are_exact_for_few_figures(figures: list[float]) -> None:
 
 @given(figures=st.lists(st.floats(1e-3, 1e6), min_size=9, max_size=60))
 def test_quantiles_of_very_many_figures_are_within_their_class(figures: list[float]) -> None:
-    before, spread.MOST_EXACT = spread.MOST_EXACT, 4
+    before, mpigraph.MOST_EXACT = mpigraph.MOST_EXACT, 4
     try:
         some = Spread()
         for figure in figures:
             some.add(figure)
         median = some.quantiles((0.5,))[0]
     finally:
-        spread.MOST_EXACT = before
+        mpigraph.MOST_EXACT = before
     assert not some.is_exact
-    assert median == pytest.approx(statistics.median(figures), rel=spread.RESOLUTION)
+    assert median == pytest.approx(statistics.median(figures), rel=mpigraph.RESOLUTION)
 
 
 @given(st.lists(st.sampled_from(raw("mpigraph", NAME).splitlines(True))))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.parse.topology.files import ALL, read, text_of
 
 from fabricgauge.model.errors import UsageError
-from fabricgauge.parse.topology.reading import LONGEST_NAME, MOST_LINES
+from fabricgauge.parse.topology.groups import LONGEST_NAME, MOST_LINES
 
 IB = text_of("ibnetdiscover--fat-tree")
 PORT = '[1]\t"H-0002c9030000c001"[1](2c9030000c0a1) \t\t# "cn1 mlx4_0" lid 11 4xFDR10'

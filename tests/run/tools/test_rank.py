@@ -6,7 +6,7 @@ import subprocess
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabricgauge.parse.rank import is_telling, placement
+from fabricgauge.parse.tasks import is_telling, placement
 from fabricgauge.run.tools.rank import telling
 
 #: What an argument can hold; the script must hand it on untouched.

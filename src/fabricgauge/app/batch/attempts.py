@@ -8,7 +8,7 @@ import msgspec
 
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.run import Ended
-from fabricgauge.parse.labelled import by_task
+from fabricgauge.parse.tasks import by_task
 from fabricgauge.run.launch import FOOTER, outcome, tail
 from fabricgauge.run.launchers.nodes import checked
 

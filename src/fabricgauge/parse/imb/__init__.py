@@ -7,12 +7,13 @@ from fabricgauge.parse.interface import Dialect
 #: above or in the columns' headline. The last is all that IMB-MT says to a wrong command.
 DIALECT = Dialect(
     suite="imb",
-    begins=(
-        r"^\s*#----+\s*$"
-        r"|^\s*#\s*(?:Intel ?(?:\(R\)|®)|PALLAS) MPI Benchmark"
-        r"|^\s*# Benchmarking (?:Multi-)?[A-Za-z]\w*\s*(?:\([\d x]*\)\s*)?$"
-        r"|^\s*(?:Group\s+)?(?:#bytes\s+)?#repetitions\s+\S*(?:\[usec\]|Mbytes/sec)"
-        r"|^Invalid benchmark name \S+\s*$"
-    ),
+    begins={
+        "#----": r"^\s*#----+\s*$",
+        " MPI Benchmark": r"^\s*#\s*(?:Intel ?(?:\(R\)|®)|PALLAS) MPI Benchmark",
+        "# Benchmarking ": r"^\s*# Benchmarking (?:Multi-)?[A-Za-z]\w*\s*(?:\([\d x]*\)\s*)?$",
+        "#repetitions": r"^\s*(?:Group\s+)?(?:#bytes\s+)?#repetitions"
+        r"\s+\S*(?:\[usec\]|Mbytes/sec)",
+        "Invalid benchmark name ": r"^Invalid benchmark name \S+\s*$",
+    },
     reader=ImbReader,
 )

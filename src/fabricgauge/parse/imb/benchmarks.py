@@ -17,7 +17,7 @@ LAST_BYTES = 1 << 22
 LAST_IO_BYTES = 1 << 24
 
 
-class Benchmark(msgspec.Struct, frozen=True):
+class ImbBenchmark(msgspec.Struct, frozen=True):
     """One benchmark. ``time`` and ``bandwidth`` say what one figure of the column is.
 
     ``counted`` is how many times the message size the bandwidth counts per time in the
@@ -43,26 +43,26 @@ class Benchmark(msgspec.Struct, frozen=True):
     rate: str = ""
 
 
-_PING_PONG = Benchmark(
+_PING_PONG = ImbBenchmark(
     "half round trip", "ping-pong bandwidth (size / half round trip)", latency="latency"
 )
-_PING_PING = Benchmark(
+_PING_PING = ImbBenchmark(
     "one message while another comes the other way",
     "per direction, while both directions are busy (size / time)",
 )
-_SENDRECV = Benchmark(
+_SENDRECV = ImbBenchmark(
     "Sendrecv in a ring", "bytes that one rank sends and receives (2 × size / time)", 2, 2,
     of_two="bidirectional_bandwidth",
 )  # fmt: skip
-_EXCHANGE = Benchmark(
+_EXCHANGE = ImbBenchmark(
     "exchange with both neighbours",
     "bytes that one rank sends to and receives from two neighbours (4 × size / time)", 4, 2,
     of_two="bidirectional_bandwidth",
 )  # fmt: skip
-_UNIBAND = Benchmark(
+_UNIBAND = ImbBenchmark(
     "one message of a one-way stream", "one-way stream", stream="bandwidth", every_pair=True
 )
-_BIBAND = Benchmark(
+_BIBAND = ImbBenchmark(
     "one message of streams in both directions", "streams in both directions, their sum",
     directions=2, stream="bidirectional_bandwidth", every_pair=True,
 )  # fmt: skip
@@ -80,15 +80,15 @@ _P2P = {
     "pingpong": msgspec.structs.replace(
         _PING_PONG, every_pair=True, rate="messages of a ping-pong, there and back"
     ),
-    "pingping": Benchmark(
+    "pingping": ImbBenchmark(
         _PING_PING.time, "both directions, their sum", 2, 2, every_pair=True
     ),
-    "sendrecv_replace": Benchmark(
+    "sendrecv_replace": ImbBenchmark(
         "Sendrecv_replace in a ring", "bytes that all ranks send", 0, 2, every_pair=True
     ),
 }  # fmt: skip
 
-_OF_ALL_RANKS = Benchmark(
+_OF_ALL_RANKS = ImbBenchmark(
     "", "bytes of all ranks' messages", 0, every_pair=True, rate="messages of all ranks"
 )
 
@@ -103,7 +103,7 @@ def is_reduction(name: str) -> bool:
     return _REDUCTION.search(name) is not None
 
 
-def meaning_of(name: str, part: str, mode: str) -> Benchmark:
+def meaning_of(name: str, part: str, mode: str) -> ImbBenchmark:
     """What the benchmark's figures mean.
 
     ``part`` is one of MPI-1, EXT, RMA, NBC, MT, P2P, IO or empty if not known; ``mode`` is
@@ -120,17 +120,17 @@ def meaning_of(name: str, part: str, mode: str) -> Benchmark:
     return _TWO_SIDED.get(key) or _other(name)
 
 
-def _of_threads(found: Benchmark) -> Benchmark:
+def _of_threads(found: ImbBenchmark) -> ImbBenchmark:
     """IMB-MT's streams: bandwidth over the longest time, of which the table has the mean."""
     return msgspec.structs.replace(found, counted=0) if found.every_pair else found
 
 
-def _other(name: str) -> Benchmark:
+def _other(name: str) -> ImbBenchmark:
     bandwidth = f"{name}: size / time, as the suite counts it"
-    return Benchmark(name, bandwidth, one_size=name.lower() in _ONE_SIZE)
+    return ImbBenchmark(name, bandwidth, one_size=name.lower() in _ONE_SIZE)
 
 
-def _one_sided(name: str, part: str, mode: str) -> Benchmark:
+def _one_sided(name: str, part: str, mode: str) -> ImbBenchmark:
     """Non-aggregate: a call with its completion; aggregate: all calls of a sample, then one.
 
     IMB-RMA completes with MPI_Win_flush, as ours does; IMB-EXT with MPI_Win_fence, in which
@@ -141,10 +141,10 @@ def _one_sided(name: str, part: str, mode: str) -> Benchmark:
     if mode == "AGGREGATE":
         time, stream = f"{name}, one of many under way", f"{name}, many under way{both}"
         pattern: Pattern | None = "put_bandwidth" if key in _PUT else None
-        return Benchmark(time, stream, stream=pattern, one_size=key in _ONE_SIZE)
+        return ImbBenchmark(time, stream, stream=pattern, one_size=key in _ONE_SIZE)
     flushed = part == "RMA" or (not part and name == "Unidir_put")
     latency: Pattern | None = "put_latency" if key in _PUT and flushed else None
     done = {"RMA": "with its flush", "EXT": "with its fence"}.get(part, "with its completion")
     alone = f"{name} {done}"
     bandwidth = f"{alone}{both} (size / time)"
-    return Benchmark(alone, bandwidth, latency=latency, one_size=key in _ONE_SIZE)
+    return ImbBenchmark(alone, bandwidth, latency=latency, one_size=key in _ONE_SIZE)

@@ -14,7 +14,7 @@ MOST_LISTED = 1000
 MOST_GROUPS = 1000
 
 
-class Output(msgspec.Struct, frozen=True):
+class ImbOutput(msgspec.Struct, frozen=True):
     """What the head of an output says. Empty for a table that was copied out of one.
 
     ``last_bytes`` is the announced maximum, None if none is; ``own_sizes`` tells that the
@@ -33,7 +33,7 @@ class Output(msgspec.Struct, frozen=True):
         return LAST_IO_BYTES if self.part == "IO" else LAST_BYTES
 
 
-class Block(msgspec.Struct, frozen=True):
+class ImbBlock(msgspec.Struct, frozen=True):
     """What stands above one table. ``ranks`` are those of one group."""
 
     name: str
@@ -47,7 +47,7 @@ class Block(msgspec.Struct, frozen=True):
     group_ranks: dict[int, str] = {}
 
 
-NO_BLOCK = Block("unnamed", "", 0)
+NO_BLOCK = ImbBlock("unnamed", "", 0)
 
 _TITLE = re.compile(
     r"\s*#\s*(?:Intel ?(?:\(R\)|®)|PALLAS) MPI Benchmarks?(?: Suite)?\s+"
@@ -83,16 +83,16 @@ _TYPE = re.compile(r"\s*#\s*MPI_Datatype(?P<reductions> for reductions)?\s*:\s*(
 _LISTED = re.compile(r"\s*#\s*(?:\(Multi-\))?(?P<name>[A-Za-z]\w*)\s*")
 
 
-def output_of(text: str) -> Output | None:
+def output_of(text: str) -> ImbOutput | None:
     """The output that a title begins; None if the line is no title."""
     match = _TITLE.match(text) if " MPI Benchmark" in text else None
     if match is None:
         return None
     part = match["part"].upper()
-    return Output(version=match["version"].strip(), part=_PARTS.get(part, part))
+    return ImbOutput(version=match["version"].strip(), part=_PARTS.get(part, part))
 
 
-def with_fact(output: Output, text: str) -> Output | None:
+def with_fact(output: ImbOutput, text: str) -> ImbOutput | None:
     """The output with what a line of its head adds; None if the line adds nothing."""
     if match := _LAST.fullmatch(text):
         return msgspec.structs.replace(output, last_bytes=int(match["bytes"]))
@@ -104,7 +104,7 @@ def with_fact(output: Output, text: str) -> Output | None:
     return None
 
 
-def with_listed(output: Output, text: str) -> Output:
+def with_listed(output: ImbOutput, text: str) -> ImbOutput:
     """The output with a line of its list of benchmarks; comments on them add nothing."""
     match = _LISTED.fullmatch(text)
     if match is None or len(output.listed) >= MOST_LISTED:
@@ -112,16 +112,16 @@ def with_listed(output: Output, text: str) -> Output:
     return msgspec.structs.replace(output, listed=(*output.listed, match["name"]))
 
 
-def block_of(text: str, line: int) -> Block | None:
+def block_of(text: str, line: int) -> ImbBlock | None:
     """The block that a benchmark's name begins; None if the line is another."""
     match = _BENCHMARK.fullmatch(text) if "Benchmarking " in text else None
     if match is None:
         return None
     settings = {"grid": match["grid"]} if match["grid"] else {}
-    return Block(match["name"], match["title"], line, settings=settings)
+    return ImbBlock(match["name"], match["title"], line, settings=settings)
 
 
-def with_line(block: Block, text: str) -> Block | None:
+def with_line(block: ImbBlock, text: str) -> ImbBlock | None:
     """The block with what a line of it adds; None if the line is none of a block's."""
     if match := _PROCESSES.fullmatch(text):
         threads = max(1, int(match["threads"] or 1))
@@ -141,7 +141,7 @@ def with_line(block: Block, text: str) -> Block | None:
     return None
 
 
-def _with_ranks(block: Block, group: int, text: str) -> Block:
+def _with_ranks(block: ImbBlock, group: int, text: str) -> ImbBlock:
     """Ranks are printed sixteen to a line."""
     ranks = " ".join([block.group_ranks.get(group, ""), *text.split()]).strip()
     full = len(block.group_ranks) >= MOST_GROUPS and group not in block.group_ranks
@@ -150,7 +150,9 @@ def _with_ranks(block: Block, group: int, text: str) -> Block:
     return msgspec.structs.replace(block, group_ranks={**block.group_ranks, group: ranks})
 
 
-def settings_of(output: Output, block: Block, group: int | None, sized: bool) -> dict[str, str]:
+def settings_of(
+    output: ImbOutput, block: ImbBlock, group: int | None, sized: bool
+) -> dict[str, str]:
     """What belongs to the figures of one table, or of one group's rows of it."""
     said: dict[str, str] = {"part": output.part} if output.part else {}
     key = "reduction datatype" if is_reduction(block.name) else "datatype"

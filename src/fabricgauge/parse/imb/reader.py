@@ -1,26 +1,92 @@
-"""Reads outputs of IMB one after the other, and its tables in documents."""
+"""Reads outputs of IMB one after the other, and its tables in documents.
+
+Lines of IMB that say nothing of the figures, and those that say that there are none.
+
+From IMB_output.c, IMB_g_info.c, IMB_benchlist.c and IMB.c of 4.0.0 and 2018, and the same,
+MT_benchmark.h, MT_suite.cpp and P2P/imb_p2p.c of 2021.11.
+"""
 
 import re
 from collections.abc import Iterable
 from typing import Literal
 
 from fabricgauge.model.suite import SuiteCurve
-from fabricgauge.parse.imb.ending import Ending
 from fabricgauge.parse.imb.heading import (
     MOST_LISTED,
     NO_BLOCK,
-    Block,
-    Output,
+    ImbBlock,
+    ImbOutput,
     block_of,
     output_of,
     with_fact,
     with_line,
     with_listed,
 )
-from fabricgauge.parse.imb.layout import layout_of
-from fabricgauge.parse.imb.prose import is_last_line, is_prose, refusal_in, zone_of
-from fabricgauge.parse.imb.size_table import SizeTable
+from fabricgauge.parse.imb.rows import layout_of
+from fabricgauge.parse.imb.table import ImbTable, TableEnd
 from fabricgauge.parse.interface import Line, Report
+
+_PROSE = re.compile(
+    r"\s*(?:"
+    r"#[\s#]*$"
+    r"|#\s*(?:Date|Machine|System|Release|Version|MPI Version|MPI Thread Environment|MPI_Op)\s*:.*"
+    r"|#\s*(?:MPI_Datatype|Minimum (?:message length|io portion) in bytes).*"
+    r"|#\s*New default behavior from Version 3\.2 on:.*"
+    r"|#\s*(?:the number of iterations|dynamically when|is expected to be|\"SECS_PER_SAMPLE\").*"
+    r"|#\s*or through the flag => -time.*"
+    r"|#\s*For nonblocking benchmarks:.*|#\s*Function CPU_Exploit obtains.*"
+    r"|#\s*performance of\s+[\d.]+ MFlops.*"
+    r"|#\s*Remarks on the current Version:.*|#\s*!! Attention: results have been achieved.*"
+    r"|#\s*!! IMB_OPTIONAL mode.*|#\s*!! Results may differ.*"
+    r"|#\s*of calls to IMB_v_alloc / IMB_v_free match.*"
+    r"|!!!!\s+ALL BENCHMARKS SUCCESSFUL !!!!|\S+\s+: Successful"
+    r")\s*"
+)
+_LAST = re.compile(r"\s*# (?:All processes entering MPI_Finalize|IMB has MPI_Finalize-d)\s*")
+_COMMAND = re.compile(r"\s*#\s*Calling sequence was:.*")
+_LIST = re.compile(r"\s*#\s*List of Benchmarks to run:.*")
+_RANKS_REFUSED = "a number of processes that it can run on"
+_NO_RANKS = "a table; IMB-MT says that no rank could run"
+_COMMAND_REFUSED = "a command that IMB accepts"
+#: What a refusal contains, how it reads, and what should have been instead.
+_REFUSALS = tuple(
+    (literal, re.compile(expression), expected)
+    for literal, expression, expected in (
+        (" invalid for", r"\s*# !! Benchmark .* invalid for", _RANKS_REFUSED),
+        ("NO SUCC", r"\s*# NO SUCCESSFUL EXECUTIONS", _NO_RANKS),
+        ("Invalid ", r"Invalid (?:benchmark name|option|data_type) \S", _COMMAND_REFUSED),
+        ("Attention", r"\s*#\s*Attention, invalid benchmark name", _COMMAND_REFUSED),
+        ("Error ", r"\s*(?:\d+: )?Error .*,\s*size = \d+,\s*sample #\d+", "data without errors"),
+        ("FAILED", r".*(?:BENCHMARKS? FAILED|: FAILED !!)", "success"),
+        ("unsucc", r".*Benchmark unsuccessful !!!", "success"),
+    )
+)
+
+
+def is_prose(text: str) -> bool:
+    """Whether a line is one of IMB's that tell nothing more of the figures."""
+    return _PROSE.fullmatch(text) is not None
+
+
+def is_last_line(text: str) -> bool:
+    """Whether IMB says that it is done."""
+    return "MPI_Finalize" in text and _LAST.fullmatch(text) is not None
+
+
+def zone_of(text: str) -> Literal["command", "list"] | None:
+    """What the lines after this one are, if it begins the command or the list."""
+    if _COMMAND.fullmatch(text):
+        return "command"
+    return "list" if _LIST.fullmatch(text) else None
+
+
+def refusal_in(text: str) -> str:
+    """What should have been where IMB says that it cannot, or that data are wrong."""
+    for literal, expression, expected in _REFUSALS:
+        if literal in text and expression.match(text):
+            return expected
+    return ""
+
 
 _EXPECTED = "a line of IMB's output"
 _FOREIGN = "no output of a known suite"
@@ -41,10 +107,10 @@ class ImbReader:
 
     def __init__(self, report: Report) -> None:
         self._report = report
-        self._output = Output()
-        self._block: Block = NO_BLOCK
+        self._output = ImbOutput()
+        self._block: ImbBlock = NO_BLOCK
         self._zone: Zone = "head"
-        self._table: SizeTable | None = None
+        self._table: ImbTable | None = None
         self._measured: set[str] = set()
         self._last: Line | None = None
 
@@ -58,7 +124,7 @@ class ImbReader:
             curves = self._close("went on")
             if layout.unknown:
                 self._report(line, f"columns of IMB, other than {', '.join(layout.unknown)}")
-            self._table = SizeTable(self._output, self._block, layout, line, self._report)
+            self._table = ImbTable(self._output, self._block, layout, line, self._report)
             self._zone = "table"
             return curves
         if words[0][0] != "#" and self._table is not None and self._table.take(line, words):
@@ -88,7 +154,7 @@ class ImbReader:
             self._report(line, refusal_in(text) or self._expected())
         return ()
 
-    def _begin(self, output: Output) -> Iterable[SuiteCurve]:
+    def _begin(self, output: ImbOutput) -> Iterable[SuiteCurve]:
         curves = list(self._end_output())
         self._output, self._zone = output, "head"
         return curves
@@ -124,7 +190,7 @@ class ImbReader:
         within = self._output.version or self._table is not None or self._block != NO_BLOCK
         return _EXPECTED if within else _FOREIGN
 
-    def _close(self, ending: Ending) -> Iterable[SuiteCurve]:
+    def _close(self, ending: TableEnd) -> Iterable[SuiteCurve]:
         table, self._table = self._table, None
         return table.close(ending) if table is not None else ()
 
@@ -144,5 +210,5 @@ class ImbReader:
             self._report(last, repr(_LAST_LINE))
 
     def _forget(self) -> None:
-        self._output, self._block, self._zone = Output(), NO_BLOCK, "head"
+        self._output, self._block, self._zone = ImbOutput(), NO_BLOCK, "head"
         self._measured = set()

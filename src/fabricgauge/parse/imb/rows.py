@@ -1,14 +1,66 @@
-"""Rows of a table: their words by column, the ones that failed, the ones that are torn."""
+"""Rows of a table: their words by column, the ones that failed, the ones that are torn.
+
+The columns' headline, which alone tells how a table of IMB is to be read.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from typing import Literal
 
 import msgspec
 
 from fabricgauge.model.suite import Trouble
-from fabricgauge.parse.imb.layout import WHOLE, Layout, Role
 from fabricgauge.parse.interface import Line
+
+Role = Literal[
+    "group", "size", "repetitions", "time", "least", "most", "mean", "overlapped", "pure",
+    "computation", "overlap", "bandwidth", "rate", "defects", "unknown",
+]  # fmt: skip
+
+#: Headlines of IMB_output.c (3.0 to 2021.11), of P2P/imb_p2p_*.c and MT_benchmark.h.
+_ROLES: Mapping[str, Role] = {
+    "Group": "group", "#bytes": "size", "#repetitions": "repetitions", "t[usec]": "time",
+    "t_min[usec]": "least", "t_max[usec]": "most", "t_avg[usec]": "mean",
+    "t_ovrl[usec]": "overlapped", "t_pure[usec]": "pure", "t_CPU[usec]": "computation",
+    "overlap[%]": "overlap", "Mbytes/sec": "bandwidth", "Msg/sec": "rate",
+    "defects": "defects",
+}  # fmt: skip
+
+#: Roles whose printed values are whole numbers.
+WHOLE: frozenset[Role] = frozenset({"group", "size", "repetitions"})
+
+#: Roles that become curves; the mean has the extremes besides.
+_CURVES: tuple[Role, ...] = (
+    "time", "mean", "overlapped", "pure", "computation", "overlap", "bandwidth", "rate",
+)  # fmt: skip
+
+
+#: No program prints half as many; a row's expression is as long as it has columns.
+_MOST_COLUMNS = 48
+
+
+class ImbLayout(msgspec.Struct, frozen=True):
+    """The roles of the printed columns from left to right; unknown ones by their words."""
+
+    roles: tuple[Role, ...]
+    unknown: tuple[str, ...] = ()
+
+    @property
+    def curves(self) -> tuple[Role, ...]:
+        """The columns that become curves, in the order of ``columns_of``."""
+        return tuple(role for role in _CURVES if role in self.roles)
+
+
+def layout_of(words: Sequence[str]) -> ImbLayout | None:
+    """The layout that a headline describes; None if the words are no headline of IMB."""
+    if "#repetitions" not in words[:3] or len(words) > _MOST_COLUMNS:
+        return None
+    roles = tuple(_ROLES.get(word, "unknown") for word in words)
+    layout = ImbLayout(roles, tuple(word for word in words if word not in _ROLES))
+    twice = len(set(roles) - {"unknown"}) + len(layout.unknown) != len(roles)
+    return None if twice or not layout.curves else layout
+
 
 _WHOLE = r"[0-9]{1,18}"
 #: What nearly all figures look like stands first: an optional part takes much longer to match.
@@ -24,7 +76,7 @@ _FAILED = re.compile(
 _TROUBLE: Mapping[str, Trouble] = {"out-of-mem": "memory", "time-out": "timeout"}
 
 
-class Row(msgspec.Struct, frozen=True):
+class ImbRow(msgspec.Struct, frozen=True):
     """One row. ``words`` are the printed ones by role, ``figures`` the numbers that they are.
 
     ``trouble`` is set, and there are no figures, if it failed.
@@ -41,7 +93,7 @@ class Row(msgspec.Struct, frozen=True):
         return int(self.words.get("group", "0"))
 
 
-def row_of(line: Line, layout: Layout) -> Row | None:
+def row_of(line: Line, layout: ImbLayout) -> ImbRow | None:
     """The row that a line is; None if it is none of this layout."""
     expression, roles = _row_of(layout.roles)
     match = expression.fullmatch(line.text)
@@ -50,16 +102,16 @@ def row_of(line: Line, layout: Layout) -> Row | None:
     printed = match.groups()
     words, figures = dict(zip(roles, printed, strict=True)), map(float, printed)
     size = int(words["size"]) if "size" in words else None
-    return Row(line, words, size, dict(zip(roles, figures, strict=True)))
+    return ImbRow(line, words, size, dict(zip(roles, figures, strict=True)))
 
 
-def is_begun(line: Line, words: int, layout: Layout) -> bool:
+def is_begun(line: Line, words: int, layout: ImbLayout) -> bool:
     """Whether a line of so many words may be a row of which the end is missing."""
     begun = 0 < words < len(layout.roles)
     return begun and _row_of(layout.roles[:words])[0].fullmatch(line.text) is not None
 
 
-def begun_row(line: Line, words: Sequence[str], layout: Layout) -> Row:
+def begun_row(line: Line, words: Sequence[str], layout: ImbLayout) -> ImbRow:
     """A row that was cut off; its size is known if another word follows it."""
     return _bad_row(line, dict(zip(layout.roles, words[:-1], strict=False)), "cut off")
 
@@ -74,11 +126,11 @@ def _row_of(roles: tuple[Role, ...]) -> tuple["re.Pattern[str]", tuple[Role, ...
     return re.compile(rf"\s*{row}\s*"), tuple(role for role in roles if role != "unknown")
 
 
-def _bad_row(line: Line, words: dict[Role, str], trouble: Trouble) -> Row:
-    return Row(line, words, int(words["size"]) if "size" in words else None, trouble=trouble)
+def _bad_row(line: Line, words: dict[Role, str], trouble: Trouble) -> ImbRow:
+    return ImbRow(line, words, int(words["size"]) if "size" in words else None, trouble=trouble)
 
 
-def _failed_row(line: Line, layout: Layout) -> Row | None:
+def _failed_row(line: Line, layout: ImbLayout) -> ImbRow | None:
     match = _FAILED.match(line.text)
     if match is None:
         return None

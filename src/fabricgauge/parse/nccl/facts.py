@@ -41,7 +41,7 @@ _CARRIERS: dict[str, Literal["tcp", "rdma"]] = {"IB": "rdma", "IBext": "rdma", "
 
 
 @dataclass
-class Facts:
+class NcclFacts:
     """Everything known of one output; ``started`` once a line said what is to be measured."""
 
     suite: str = "nccl-tests"
@@ -115,7 +115,7 @@ def library_version(code: int) -> str:
     return f"{code // 10000}.{code // 100 % 100}.{code % 100}"
 
 
-def _of_version(facts: Facts, text: str) -> bool:
+def _of_version(facts: NcclFacts, text: str) -> bool:
     match = _VERSION.match(text)
     if match:
         facts.version = match["version"]
@@ -124,7 +124,7 @@ def _of_version(facts: Facts, text: str) -> bool:
     return bool(match)
 
 
-def _of_program(facts: Facts, text: str) -> bool:
+def _of_program(facts: NcclFacts, text: str) -> bool:
     match = PROGRAM.search(text)
     if not match:
         return False
@@ -134,7 +134,7 @@ def _of_program(facts: Facts, text: str) -> bool:
     return True
 
 
-def _of_threads(facts: Facts, text: str) -> bool:
+def _of_threads(facts: NcclFacts, text: str) -> bool:
     match = _THREADS.match(text)
     if not match:
         return False
@@ -146,7 +146,7 @@ def _of_threads(facts: Facts, text: str) -> bool:
     return True
 
 
-def _count(facts: Facts, name: str, number: int) -> None:
+def _count(facts: NcclFacts, name: str, number: int) -> None:
     if name == "iters":
         facts.iterations = number
     elif name == "validation":
@@ -155,7 +155,7 @@ def _count(facts: Facts, name: str, number: int) -> None:
         facts.settings[name] = str(number)
 
 
-def _of_rank(facts: Facts, text: str) -> bool:
+def _of_rank(facts: NcclFacts, text: str) -> bool:
     match = _RANK.match(text)
     if match:
         facts.started = True
@@ -163,14 +163,14 @@ def _of_rank(facts: Facts, text: str) -> bool:
     return bool(match)
 
 
-def _of_library(facts: Facts, text: str) -> bool:
+def _of_library(facts: NcclFacts, text: str) -> bool:
     match = _LIBRARY.search(text)
     if match:
         facts.settings.setdefault(match["name"].lower(), match["version"])
     return bool(match)
 
 
-def _of_rest(facts: Facts, text: str) -> bool:
+def _of_rest(facts: NcclFacts, text: str) -> bool:
     if match := _LESS.match(text):
         facts.most_bytes = int(match["most"][:18])
     elif match := _RCCL.match(text):

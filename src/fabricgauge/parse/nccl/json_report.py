@@ -9,9 +9,9 @@ from typing import Any
 
 from fabricgauge.model.suite import Besides, SuiteCurve
 from fabricgauge.parse.interface import JsonDialect, Line, Report
-from fabricgauge.parse.json_elements import Element, Elements, joined, value
-from fabricgauge.parse.nccl.facts import PROGRAM, Facts, library_version
-from fabricgauge.parse.nccl.rows import Cells, Row, Tables
+from fabricgauge.parse.json_text import Element, Elements, joined, value
+from fabricgauge.parse.nccl.facts import PROGRAM, NcclFacts, library_version
+from fabricgauge.parse.nccl.rows import NcclFigures, NcclRow, NcclTables
 
 _BESIDES: dict[str, Besides] = {
     "min_us": "minimum", "max_us": "maximum", "p50_us": "p50", "p95_us": "p95",
@@ -28,7 +28,7 @@ def read(text: str, first_line: int, report: Report) -> Iterator[SuiteCurve]:
     """The curves of one report; of one that is cut off, those of its whole rows."""
     text = joined(text)
     facts = _facts(text, first_line)
-    tables = Tables(facts)
+    tables = NcclTables(facts)
     results = Elements(text, "results")
     for element in results:
         line = Line(first_line + element.line, _words(element))
@@ -45,14 +45,14 @@ def read(text: str, first_line: int, report: Report) -> Iterator[SuiteCurve]:
     yield from tables.close("" if results.complete else _sign(tables), _average(text))
 
 
-def _sign(tables: Tables) -> str:
+def _sign(tables: NcclTables) -> str:
     if not tables.any:
         return "the JSON report has no results"
     return f"the JSON report breaks off behind the row of {tables.last_bytes} bytes"
 
 
-def _facts(text: str, first_line: int) -> Facts:
-    facts = Facts(started=True, first_line=first_line, title="JSON report of nccl-tests")
+def _facts(text: str, first_line: int) -> NcclFacts:
+    facts = NcclFacts(started=True, first_line=first_line, title="JSON report of nccl-tests")
     arguments = value(text, "args")
     match = PROGRAM.search(str(arguments[0])) if isinstance(arguments, list) and arguments else None
     facts.program = match[0] if match else ""
@@ -66,13 +66,13 @@ def _facts(text: str, first_line: int) -> Facts:
     return facts
 
 
-def _add_rank(facts: Facts, device: Any) -> None:
+def _add_rank(facts: NcclFacts, device: Any) -> None:
     if isinstance(device, dict):
         words = {name: str(device.get(name, "")) for name in ("hostname", "device_info", "group")}
         facts.add_rank(words["hostname"], words["device_info"], words["group"])
 
 
-def _row(found: Any) -> Row | None:
+def _row(found: Any) -> NcclRow | None:
     size = found.get("size") if isinstance(found, dict) else None
     if not isinstance(size, int) or not 0 <= size < 10**18:
         return None
@@ -81,7 +81,7 @@ def _row(found: Any) -> Row | None:
         for name, placement in _MEANING.items()
         if (cell := _cells(found.get(name), found.get(f"{name}_per_iter"))) is not None
     }
-    return Row(size, _settings(found), dict(cells)) if cells else None
+    return NcclRow(size, _settings(found), dict(cells)) if cells else None
 
 
 def _settings(found: Mapping[str, Any]) -> dict[str, str]:
@@ -95,7 +95,7 @@ def _settings(found: Mapping[str, Any]) -> dict[str, str]:
     return settings
 
 
-def _cells(found: Any, per_iteration: Any) -> Cells | None:
+def _cells(found: Any, per_iteration: Any) -> NcclFigures | None:
     if not isinstance(found, dict):
         return None
     time = _number(found.get("time", found.get("cpu_time")))
@@ -109,7 +109,7 @@ def _cells(found: Any, per_iteration: Any) -> Cells | None:
         if (number := _number(times.get(name))) is not None
     }
     time, algorithm, bus = (figure or 0.0 for figure in figures)
-    return Cells(time, algorithm, bus, _number(found.get("nwrong")), besides)
+    return NcclFigures(time, algorithm, bus, _number(found.get("nwrong")), besides)
 
 
 def _average(text: str) -> dict[str, str]:

@@ -5,9 +5,8 @@ from collections.abc import Iterable, Iterator
 
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.interface import Dialect, Line, Report
-from fabricgauge.parse.nccl.facts import COLLECTIVES, PROGRAM, Facts
-from fabricgauge.parse.nccl.layout import USUAL, Layout, layout_of
-from fabricgauge.parse.nccl.rows import Tables
+from fabricgauge.parse.nccl.facts import PROGRAM, NcclFacts
+from fabricgauge.parse.nccl.rows import USUAL, NcclLayout, NcclTables, layout_of
 
 _SUM = re.compile(r"#? *(?P<what>Out of bounds values|Avg bus bandwidth) *: *(?P<rest>.*\S)")
 #: ``host:pid:thread [device] NCCL INFO``; a figure may stand right before the host's name.
@@ -28,7 +27,7 @@ _OUTPUT_BEGINS = re.compile(r"# nccl-tests version |# Collective test starting|#
 _EXPECTED = "a line of nccl-tests"
 
 
-class Reader:
+class NcclReader:
     """One output after the other; each ends with its ``# Avg bus bandwidth``."""
 
     def __init__(self, report: Report) -> None:
@@ -59,9 +58,9 @@ class Reader:
         yield from self._end_output()
 
     def _begin_anew(self) -> None:
-        self._facts = Facts()
-        self._tables = Tables(self._facts)
-        self._layout: Layout | None = None
+        self._facts = NcclFacts()
+        self._tables = NcclTables(self._facts)
+        self._layout: NcclLayout | None = None
         self._banner = ""
         self._pending: Line | None = None
         self._closed = False
@@ -175,11 +174,15 @@ class Reader:
 #: The programs' names are in the command line that a script may have echoed above.
 DIALECT = Dialect(
     suite="nccl-tests",
-    begins=(
-        r"# nccl-tests version |# Collective test starting: |# nThread \d+ nGpus \d+ "
-        r"|# +(?:size +count|bytes +N) +type .*algbw +busbw|rccl-tests: Version "
-        r"|^\s*# Using devices\s*$|^\s*# NCCL Tests compiled with NCCL "
-        rf"|(?<![\w-])(?:{'|'.join(COLLECTIVES)})_perf(?![a-z])"
-    ),
-    reader=Reader,
+    begins={
+        "# nccl-tests version ": "# nccl-tests version ",
+        "# Collective test starting: ": "# Collective test starting: ",
+        "# nThread ": r"# nThread \d+ nGpus \d+ ",
+        "algbw": r"# +(?:size +count|bytes +N) +type .*algbw +busbw",
+        "rccl-tests: Version ": "rccl-tests: Version ",
+        "# Using devices": r"^\s*# Using devices\s*$",
+        "# NCCL Tests compiled": r"^\s*# NCCL Tests compiled with NCCL ",
+        "_perf": PROGRAM.pattern,
+    },
+    reader=NcclReader,
 )

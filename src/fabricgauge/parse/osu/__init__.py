@@ -7,10 +7,11 @@ from fabricgauge.parse.osu.reader import OsuReader
 #: and processes, the neighbourhood collectives their topology (sources of OSU 7.4).
 DIALECT = Dialect(
     suite="osu",
-    begins=(
-        r"^\s*#+ ?OSU (?:MPI|OpenSHMEM|UPC|NCCL|RCCL)(?:_|\b)"
-        r"|^# Number of (?:Sender threads|forked processes in sender): \d"
-        r"|^Dimensions size = \d|^Time took to create topology graph:\d"
-    ),
+    begins={
+        "OSU ": r"^\s*#+ ?OSU (?:MPI|OpenSHMEM|UPC|NCCL|RCCL)(?:_|\b)",
+        "# Number of ": r"^# Number of (?:Sender threads|forked processes in sender): \d",
+        "Dimensions size = ": r"^Dimensions size = \d",
+        "Time took to create ": r"^Time took to create topology graph:\d",
+    },
     reader=OsuReader,
 )

@@ -4,8 +4,7 @@ from collections.abc import Iterable
 
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.interface import Line, Report
-from fabricgauge.parse.osu.output import Output
-from fabricgauge.parse.osu.single_lines import ABOVE_TITLE, facts_in, is_prose
+from fabricgauge.parse.osu.output import ABOVE_TITLE, OsuOutput, facts_in, is_prose
 from fabricgauge.parse.osu.titles import title_of
 
 _IN_OUTPUT = "a line of the OSU suite"
@@ -18,7 +17,7 @@ class OsuReader:
     def __init__(self, report: Report) -> None:
         self._report = report
         self._above: dict[str, str] = {}
-        self._output: Output | None = None
+        self._output: OsuOutput | None = None
 
     def line(self, line: Line) -> Iterable[SuiteCurve]:
         output = self._output
@@ -35,7 +34,7 @@ class OsuReader:
         title = title_of(line.text, "topology creation" in self._above)
         if title is not None:
             curves = self.end()
-            self._output, self._above = Output(line, title, self._above, self._report), {}
+            self._output, self._above = OsuOutput(line, title, self._above, self._report), {}
             return curves
         facts = facts_in(line.text)
         if facts and (self._output is None or ABOVE_TITLE & facts.keys()):

@@ -20,7 +20,7 @@ PAIR_LAST_BYTES = 4 * MIB
 COLLECTIVE_LAST_BYTES = MIB
 
 
-class Benchmark(msgspec.Struct, frozen=True):
+class OsuBenchmark(msgspec.Struct, frozen=True):
     """A program: its name, what one figure is, and the last message size of a default run.
 
     ``pattern`` holds for the column of times or of bandwidths, whichever the pattern is of.
@@ -40,7 +40,7 @@ class Title(msgspec.Struct, frozen=True):
     text: str
     version: str
     device: str
-    benchmark: Benchmark
+    benchmark: OsuBenchmark
 
 
 _TITLE = re.compile(
@@ -60,11 +60,11 @@ def title_of(text: str, on_a_graph: bool = False) -> Title | None:
     benchmark = _benchmark(" ".join(name.split()).lower(), on_a_graph)
     return Title(
         match["text"], match["version"] or "", device[1] if device else "",
-        benchmark or Benchmark(name, name, last_bytes=None),
+        benchmark or OsuBenchmark(name, name, last_bytes=None),
     )  # fmt: skip
 
 
-def _benchmark(key: str, on_a_graph: bool) -> Benchmark | None:
+def _benchmark(key: str, on_a_graph: bool) -> OsuBenchmark | None:
     if on_a_graph and key == "mpi all-to-allw personalized exchange latency":
         return _BY_TITLE["mpi neighborhood all-to-allw latency"]
     return _BY_TITLE.get(key.replace("rccl", "nccl"))
@@ -72,7 +72,7 @@ def _benchmark(key: str, on_a_graph: bool) -> Benchmark | None:
 
 #: osu_bw_fan_in and osu_bw_fan_out of 7.4 head their MB/s with ``Avg Latency(us)``: the
 #: subtype CONG_BW is not asked for in ``print_only_header``.
-FAN = Benchmark(
+FAN = OsuBenchmark(
     "osu_bw_fan_in or osu_bw_fan_out",
     "streams from many nodes to one, or from one to many, summed",
 )
@@ -83,62 +83,68 @@ _BOTH = "streams in both directions, summed"
 _PUT = "one put with its synchronization"
 _GET = "one get with its synchronization"
 
-_PAIRS: dict[str, Benchmark] = {
-    "mpi latency": Benchmark("osu_latency", _HALF, "latency"),
-    "mpi bandwidth": Benchmark("osu_bw", _STREAM, "bandwidth"),
-    "mpi bi-directional bandwidth": Benchmark("osu_bibw", _BOTH, "bidirectional_bandwidth", 2),
-    "mpi multiple bandwidth / message rate": Benchmark(
+_PAIRS: dict[str, OsuBenchmark] = {
+    "mpi latency": OsuBenchmark("osu_latency", _HALF, "latency"),
+    "mpi bandwidth": OsuBenchmark("osu_bw", _STREAM, "bandwidth"),
+    "mpi bi-directional bandwidth": OsuBenchmark("osu_bibw", _BOTH, "bidirectional_bandwidth", 2),
+    "mpi multiple bandwidth / message rate": OsuBenchmark(
         "osu_mbw_mr", "one-way streams of all pairs, summed", "bandwidth"
     ),
-    "mpi multi latency": Benchmark(
+    "mpi multi latency": OsuBenchmark(
         "osu_multi_lat", "half round trip, mean over pairs at the same time", "latency"
     ),
-    "mpi multi-threaded latency": Benchmark(
+    "mpi multi-threaded latency": OsuBenchmark(
         "osu_latency_mt", "half round trip between threads", "latency"
     ),
-    "mpi multi-process latency": Benchmark(
+    "mpi multi-process latency": OsuBenchmark(
         "osu_latency_mp", "half round trip between forked processes", "latency"
     ),
-    "mpi latency persistent": Benchmark("osu_latency_persistent", _HALF, "latency"),
-    "mpi bandwidth persistent": Benchmark("osu_bw_persistent", _STREAM, "bandwidth"),
-    "mpi bi-directional bandwidth persistent": Benchmark(
+    "mpi latency persistent": OsuBenchmark("osu_latency_persistent", _HALF, "latency"),
+    "mpi bandwidth persistent": OsuBenchmark("osu_bw_persistent", _STREAM, "bandwidth"),
+    "mpi bi-directional bandwidth persistent": OsuBenchmark(
         "osu_bibw_persistent", _BOTH, "bidirectional_bandwidth", 2
     ),
-    "nccl latency": Benchmark("osu_xccl_latency", _HALF, "latency"),
-    "nccl bandwidth": Benchmark("osu_xccl_bw", _STREAM, "bandwidth"),
-    "nccl bi-directional bandwidth": Benchmark(
+    "nccl latency": OsuBenchmark("osu_xccl_latency", _HALF, "latency"),
+    "nccl bandwidth": OsuBenchmark("osu_xccl_bw", _STREAM, "bandwidth"),
+    "nccl bi-directional bandwidth": OsuBenchmark(
         "osu_xccl_bibw", _BOTH, "bidirectional_bandwidth", 2
     ),
-    "mpi_put latency": Benchmark("osu_put_latency", _PUT, "put_latency"),
-    "mpi_put bandwidth": Benchmark("osu_put_bw", "one-way stream of puts", "put_bandwidth"),
-    "mpi_put bi-directional bandwidth": Benchmark(
+    "mpi_put latency": OsuBenchmark("osu_put_latency", _PUT, "put_latency"),
+    "mpi_put bandwidth": OsuBenchmark("osu_put_bw", "one-way stream of puts", "put_bandwidth"),
+    "mpi_put bi-directional bandwidth": OsuBenchmark(
         "osu_put_bibw", "streams of puts in both directions, summed", None, 2
     ),
-    "mpi_get latency": Benchmark("osu_get_latency", _GET),
-    "mpi_get bandwidth": Benchmark("osu_get_bw", "one-way stream of gets"),
-    "mpi_accumulate latency": Benchmark("osu_acc_latency", "one accumulate"),
-    "mpi_get_accumulate latency": Benchmark("osu_get_acc_latency", "one get-accumulate"),
-    "mpi_compare_and_swap latency": Benchmark(
+    "mpi_get latency": OsuBenchmark("osu_get_latency", _GET),
+    "mpi_get bandwidth": OsuBenchmark("osu_get_bw", "one-way stream of gets"),
+    "mpi_accumulate latency": OsuBenchmark("osu_acc_latency", "one accumulate"),
+    "mpi_get_accumulate latency": OsuBenchmark("osu_get_acc_latency", "one get-accumulate"),
+    "mpi_compare_and_swap latency": OsuBenchmark(
         "osu_cas_latency", "one compare-and-swap", last_bytes=None
     ),
-    "mpi_fetch_and_op latency": Benchmark("osu_fop_latency", "one fetch-and-op", last_bytes=None),
-    "mpi init": Benchmark("osu_init", "MPI_Init", last_bytes=None),
-    "mpi hello world": Benchmark("osu_hello", "start and end of all ranks", last_bytes=None),
-    "openshmem put": Benchmark("osu_oshm_put", "one put", "put_latency", last_bytes=MIB),
-    "openshmem put_nbi": Benchmark("osu_oshm_put_nb", "one put", "put_latency", last_bytes=MIB),
-    "openshmem put_nb": Benchmark("osu_oshm_put_nb", "one put", "put_latency", last_bytes=MIB),
-    "openshmem get_nb": Benchmark("osu_oshm_get_nb", "one get", last_bytes=MIB),
-    "openshmem get": Benchmark("osu_oshm_get", "one get", last_bytes=MIB),
-    "openshmem put message rate": Benchmark("osu_oshm_put_mr", "puts of all pairs, summed"),
-    "openshmem put_nb message rate": Benchmark("osu_oshm_put_mr_nb", "puts of all pairs, summed"),
-    "openshmem get_nb message rate": Benchmark("osu_oshm_get_mr_nb", "gets of all pairs, summed"),
-    "openshmem atomic operation rate": Benchmark(
+    "mpi_fetch_and_op latency": OsuBenchmark(
+        "osu_fop_latency", "one fetch-and-op", last_bytes=None
+    ),
+    "mpi init": OsuBenchmark("osu_init", "MPI_Init", last_bytes=None),
+    "mpi hello world": OsuBenchmark("osu_hello", "start and end of all ranks", last_bytes=None),
+    "openshmem put": OsuBenchmark("osu_oshm_put", "one put", "put_latency", last_bytes=MIB),
+    "openshmem put_nbi": OsuBenchmark("osu_oshm_put_nb", "one put", "put_latency", last_bytes=MIB),
+    "openshmem put_nb": OsuBenchmark("osu_oshm_put_nb", "one put", "put_latency", last_bytes=MIB),
+    "openshmem get_nb": OsuBenchmark("osu_oshm_get_nb", "one get", last_bytes=MIB),
+    "openshmem get": OsuBenchmark("osu_oshm_get", "one get", last_bytes=MIB),
+    "openshmem put message rate": OsuBenchmark("osu_oshm_put_mr", "puts of all pairs, summed"),
+    "openshmem put_nb message rate": OsuBenchmark(
+        "osu_oshm_put_mr_nb", "puts of all pairs, summed"
+    ),
+    "openshmem get_nb message rate": OsuBenchmark(
+        "osu_oshm_get_mr_nb", "gets of all pairs, summed"
+    ),
+    "openshmem atomic operation rate": OsuBenchmark(
         "osu_oshm_atomics", "atomic operations", last_bytes=None
     ),
-    "upc memput": Benchmark("osu_upc_memput", "one put", "put_latency"),
-    "upc memget": Benchmark("osu_upc_memget", "one get"),
-    "upc++ async copy (put)": Benchmark("osu_upcxx_async_copy_put", "one put", "put_latency"),
-    "upc++ async copy (get)": Benchmark("osu_upcxx_async_copy_get", "one get"),
+    "upc memput": OsuBenchmark("osu_upc_memput", "one put", "put_latency"),
+    "upc memget": OsuBenchmark("osu_upc_memget", "one get"),
+    "upc++ async copy (put)": OsuBenchmark("osu_upcxx_async_copy_put", "one put", "put_latency"),
+    "upc++ async copy (get)": OsuBenchmark("osu_upcxx_async_copy_get", "one get"),
 }
 
 #: Title, ending of the program's name, and the operation in MPI's spelling.
@@ -192,9 +198,9 @@ _FAMILIES: tuple[tuple[str, str, str], ...] = (
 _ENDING_ALIKE = range(6)
 
 
-def _collectives() -> dict[str, Benchmark]:
+def _collectives() -> dict[str, OsuBenchmark]:
     return {
-        title.format(operation): Benchmark(
+        title.format(operation): OsuBenchmark(
             name.format(ending), what.format(spelling), None, 1,
             COLLECTIVE_LAST_BYTES if family in _ENDING_ALIKE and operation != "barrier" else None,
         )
@@ -203,4 +209,4 @@ def _collectives() -> dict[str, Benchmark]:
     }  # fmt: skip
 
 
-_BY_TITLE: dict[str, Benchmark] = _collectives() | _PAIRS
+_BY_TITLE: dict[str, OsuBenchmark] = _collectives() | _PAIRS

@@ -7,7 +7,7 @@ from functools import lru_cache
 import msgspec
 
 from fabricgauge.model.suite import Besides
-from fabricgauge.parse.perftest.programs import Program
+from fabricgauge.parse.perftest.programs import PerftestProgram
 from fabricgauge.parse.table import Column
 
 _CELL = re.compile(
@@ -33,7 +33,7 @@ BESIDES: dict[str, Besides] = {
 }  # fmt: skip
 
 
-class Layout(msgspec.Struct, frozen=True):
+class PerftestLayout(msgspec.Struct, frozen=True):
     """The columns in their order by role, and how the bandwidths' unit is read."""
 
     roles: tuple[str, ...]
@@ -46,7 +46,7 @@ class Layout(msgspec.Struct, frozen=True):
 
 
 @lru_cache(maxsize=64)
-def layout_of(heading: str) -> tuple[Layout, str] | None:
+def layout_of(heading: str) -> tuple[PerftestLayout, str] | None:
     """The layout of a heading and what of it was not understood; None if it is none."""
     cells = list(_CELL.finditer(heading))
     roles = tuple(_role(cell) for cell in cells)
@@ -57,7 +57,7 @@ def layout_of(heading: str) -> tuple[Layout, str] | None:
     units = [cell["unit"] for cell in cells if cell["unit"]]
     rule, factor = _UNITS[units[0]] if units else ("µs", 1e-6)
     rest = _MISPLACED.sub("", _CELL.sub("", heading)).strip()
-    return Layout(roles, rule, factor), rest
+    return PerftestLayout(roles, rule, factor), rest
 
 
 def _role(cell: "re.Match[str]") -> str:
@@ -74,14 +74,14 @@ def _role(cell: "re.Match[str]") -> str:
     return "tps" if cell["tps"] else "cpu"
 
 
-def curve_columns(layout: Layout, program: Program) -> dict[str, Column]:
+def curve_columns(layout: PerftestLayout, program: PerftestProgram) -> dict[str, Column]:
     """The columns that become curves, by role."""
     if layout.kind == "lat":
         return _of_latency(layout.roles, program)
     return _of_bandwidth(layout, program)
 
 
-def _of_latency(roles: Sequence[str], program: Program) -> dict[str, Column]:
+def _of_latency(roles: Sequence[str], program: PerftestProgram) -> dict[str, Column]:
     pattern = program.latency_pattern
     if "t_typical" in roles:
         column = Column("time", program.latency, "typical", "µs", 1e-6, pattern)
@@ -92,7 +92,7 @@ def _of_latency(roles: Sequence[str], program: Program) -> dict[str, Column]:
     return columns
 
 
-def _of_bandwidth(layout: Layout, program: Program) -> dict[str, Column]:
+def _of_bandwidth(layout: PerftestLayout, program: PerftestProgram) -> dict[str, Column]:
     rule, factor, both = layout.unit_rule, layout.factor, program.directions
     what, pattern = program.bandwidth, program.bandwidth_pattern
     columns = {"average": Column("bandwidth", what, "mean", rule, factor, pattern, both)}

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping
 
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.interface import Line, Report
-from fabricgauge.parse.perftest.columns import GIGABITS, MEBIBYTES, Layout, curve_columns
-from fabricgauge.parse.perftest.programs import Program, settled, titled
+from fabricgauge.parse.perftest.columns import GIGABITS, MEBIBYTES, PerftestLayout, curve_columns
+from fabricgauge.parse.perftest.heading import setting_name, setting_value
+from fabricgauge.parse.perftest.programs import PerftestProgram, settled, titled
 from fabricgauge.parse.perftest.rows import number, row_values, samples_of, towards
-from fabricgauge.parse.perftest.settings import setting_name, setting_value
 from fabricgauge.parse.table import Heading, Table
 
 _PAIR = re.compile(
@@ -91,8 +91,10 @@ def _row(pairs: Mapping[str, str]) -> dict[str, float]:
     return {role: value for role, value in numbers.items() if value is not None}
 
 
-def _table(heading: Heading, program: Program, row: Line, found: Mapping[str, float]) -> Table:
-    layout = Layout(tuple(found), *_unit(found))
+def _table(
+    heading: Heading, program: PerftestProgram, row: Line, found: Mapping[str, float]
+) -> Table:
+    layout = PerftestLayout(tuple(found), *_unit(found))
     columns = curve_columns(layout, program)
     table = Table(heading, tuple(columns.values()))
     values, besides = row_values(columns, found)

@@ -21,7 +21,7 @@ NAME = re.compile(
 _VERBS = {"Send": "send", "RDMA_Write": "write", "RDMA_Read": "read", "Atomic": "atomic"}
 
 
-class Program(msgspec.Struct, frozen=True):
+class PerftestProgram(msgspec.Struct, frozen=True):
     """A measuring program. ``verb`` is send, write, read, atomic or empty if not known.
 
     ``kind`` is ``lat``, ``bw`` or ``burst_lat``; ``both`` is for traffic both ways at once,
@@ -92,28 +92,28 @@ class Program(msgspec.Struct, frozen=True):
         return "bandwidth" if self.verb == "send" else "put_bandwidth"
 
 
-def titled(text: str) -> Program | None:
+def titled(text: str) -> PerftestProgram | None:
     """The program that writes a title, as far as the title alone says."""
     match = _TITLE.fullmatch(text.strip()) if "Test" in text else None
     if match is None:
         return None
     verb = match["verb"].removesuffix("_imm")
     kind = {"BW": "bw", "Latency": "lat", None: "burst_lat"}[match["kind"]]
-    return Program(_VERBS.get(verb, "atomic"), kind, both=match["both"] is not None)
+    return PerftestProgram(_VERBS.get(verb, "atomic"), kind, both=match["both"] is not None)
 
 
-def named(command: str) -> Program | None:
+def named(command: str) -> PerftestProgram | None:
     """The program that a command line starts."""
     match = NAME.search(command)
     if match is None:
         return None
     both = re.search(r"\s(?:-b|--bidirectional)(?=\s|$)", command) is not None
     if match["raw"]:
-        return Program("send", match["raw"], raw=True, both=both)
-    return Program(match["verb"], match["kind"], both=both)
+        return PerftestProgram("send", match["raw"], raw=True, both=both)
+    return PerftestProgram(match["verb"], match["kind"], both=both)
 
 
-def settled(program: Program, settings: Mapping[str, str]) -> Program:
+def settled(program: PerftestProgram, settings: Mapping[str, str]) -> PerftestProgram:
     """The same, now that the settings below the title are known.
 
     A receiver starts its clock at the first arrival (``run_iter_bw_server``): of few messages

@@ -7,24 +7,27 @@ import msgspec
 
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.interface import Line, Report
-from fabricgauge.parse.perftest.block import Block
-from fabricgauge.parse.perftest.columns import Layout, layout_of
+from fabricgauge.parse.perftest.columns import PerftestLayout, layout_of
+from fabricgauge.parse.perftest.heading import PerftestBlock, settings_of
 from fabricgauge.parse.perftest.programs import NAME, titled
-from fabricgauge.parse.perftest.rows import ResultRows
-from fabricgauge.parse.perftest.settings import settings_of
-from fabricgauge.parse.perftest.summary import SummaryRows, programs_of
+from fabricgauge.parse.perftest.rows import ResultRows, SummaryRows, programs_of
 
 #: A table's ruler has 87 dashes, with ``--report-per-port`` 163. Command lines count,
 #: for they may be all that names a table's program.
-BEGINS = (
-    r"^-{87}\s*$|^-{163}\s*$|^\*{36}$|^\* Waiting for client to connect\.\.\. \*"
-    r"|^\s*(?:Send|RDMA_Write|RDMA_Read|Atomic)[\w ]* Test\s*$"
-    r"|#bytes\s+(?:percentile\[usec\]\s+)?(?:#sl\s+)?#iterations\s+(?:BW peak\[|t_min\[|t_avg\[)"
-    r"|^\s*#\s?[Bb]ytes\s+ib_\w+_(?:lat|bw)\b|^Correlation coefficient r\^2:"
-    r"|^ ?(?:Unable to (?:find the Infiniband|set up my IB|init the socket)|Did not detect devices)"
-    r"|ib_(?:send|write|read|atomic)_(?:lat|bw)(?=[\s'\"`]|$)"
-    r"|raw_ethernet_(?:bw|lat|burst_lat)(?=[\s'\"`]|$)"
-)
+BEGINS = {
+    "--------------------": r"^-{87}\s*$|^-{163}\s*$",
+    "********************": r"^\*{36}$",
+    "* Waiting for client": r"^\* Waiting for client to connect\.\.\. \*",
+    " Test": r"^\s*(?:Send|RDMA_Write|RDMA_Read|Atomic)[\w ]* Test\s*$",
+    "#iterations": r"#bytes\s+(?:percentile\[usec\]\s+)?(?:#sl\s+)?#iterations"
+    r"\s+(?:BW peak\[|t_min\[|t_avg\[)",
+    "ytes": r"^\s*#\s?[Bb]ytes\s+ib_\w+_(?:lat|bw)\b",
+    "Correlation coefficient r^2:": r"^Correlation coefficient r\^2:",
+    "Unable to ": r"^ ?Unable to (?:find the Infiniband|set up my IB|init the socket)",
+    "Did not detect devices": r"^ ?Did not detect devices",
+    "ib_": r"ib_(?:send|write|read|atomic)_(?:lat|bw)(?=[\s'\"`]|$)",
+    "raw_ethernet_": r"raw_ethernet_(?:bw|lat|burst_lat)(?=[\s'\"`]|$)",
+}
 _RULER = re.compile(r"-{20,}")
 _LISTING = re.compile(r"#, (usec|cycles)")
 _SAMPLE = re.compile(r"\d+, (?:[\d.e+]+|inf|-?nan)")
@@ -58,7 +61,7 @@ class PerftestReader:
 
     def __init__(self, report: Report) -> None:
         self._report = report
-        self._block = Block()
+        self._block = PerftestBlock()
         self._rows: ResultRows | SummaryRows | None = None
         self._listing = False
 
@@ -74,7 +77,7 @@ class PerftestReader:
         return self._beginning(line, text)
 
     def end(self) -> Iterable[SuiteCurve]:
-        yield from self._begin(Block())
+        yield from self._begin(PerftestBlock())
 
     def _is_row(self, line: Line, text: str) -> bool:
         if self._listing and _SAMPLE.fullmatch(text):
@@ -94,7 +97,7 @@ class PerftestReader:
         self._between(line, text)
         return ()
 
-    def _begin(self, block: Block) -> Iterable[SuiteCurve]:
+    def _begin(self, block: PerftestBlock) -> Iterable[SuiteCurve]:
         closed = self._close(proper_end=False)
         old, self._block = self._block, block
         if old.title is not None and old.title is not block.title and not old.shown:
@@ -120,7 +123,7 @@ class PerftestReader:
         self._listing = True
         self._block = msgspec.structs.replace(self._block, cycles=listing[1] == "cycles")
 
-    def _table(self, line: Line, layout: Layout, rest: str) -> ResultRows:
+    def _table(self, line: Line, layout: PerftestLayout, rest: str) -> ResultRows:
         if rest:
             self._report(line, f"perftest's columns, not: {rest[:80]}")
         self._block = self._block.for_table()

@@ -4,14 +4,142 @@ Format as in ibnetdiscover(8) of infiniband-diags (rdma-core): a record begins `
 or ``Rt`` with the number of ports, the node's GUID in quotes and its description behind ``#``;
 a line for each connected port follows, ``[port] "PEER"[port]``. Descriptions of adapters are
 ``HOST HCA-1`` or, as rdma-ndd writes them, ``HOST mlx5_0``.
+
+Switches, adapters and the cables between them: which hosts share a leaf, and what is above.
 """
 
 import re
+from collections import Counter, defaultdict
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from fabricgauge.model.topology import Topology
-from fabricgauge.parse.topology.cabling import Adapter, Cabling
-from fabricgauge.parse.topology.reading import Lines, Numbered
+from fabricgauge.model.topology import Group, Topology
+from fabricgauge.parse.topology.groups import Numbered, TopologyFile
+
+CabledPort = tuple[str, int]
+
+#: A managed switch calls itself ``MF0;NAME:MODEL/U1``; a director's chips are /L01/U1, /S01/U1.
+_MANAGED = re.compile(r"MF0;(?P<name>[^:;]+):[^/;]+/U1")
+#: The next switch up has at most half of the share of ports with hosts: a spine may have a
+#: storage server or the subnet manager, and in a torus or dragonfly nobody is above.
+_ABOVE = 0.5
+
+
+class CabledAdapter(NamedTuple):
+    """One adapter of a host; ``device`` is empty where the description has none."""
+
+    host: str
+    device: str
+
+
+class Cabling:
+    """By GUID: switches with their descriptions, adapters with their hosts if these are known."""
+
+    def __init__(self) -> None:
+        self.switches: dict[str, str] = {}
+        self.adapters: dict[str, CabledAdapter | None] = {}
+        self.routers: set[str] = set()
+        self._cables: dict[frozenset[CabledPort], int] = {}
+
+    def cable(self, line: int, one: CabledPort, other: CabledPort) -> None:
+        """A cable, which both its ends tell of."""
+        self._cables.setdefault(frozenset((one, other)), line)
+
+    def without_record(self) -> list[tuple[int, str]]:
+        """Peers that have none, with the line that names them."""
+        known = {*self.switches, *self.adapters, *self.routers}
+        return [
+            (line, guid)
+            for ports, line in self._cables.items()
+            for guid in sorted({guid for guid, _ in ports} - known)
+        ]
+
+    def groups(self) -> tuple[Group, ...]:
+        """A group for each switch that has hosts, in the order of the file."""
+        names, hosts, above = self._names(), self._hosts_by_leaf(), self._above()
+        return tuple(
+            Group(
+                names[guid],
+                tuple(sorted(hosts[guid])),
+                parent=min(
+                    ((-cables, names[up]) for up, cables in above[guid].items()), default=(0, "")
+                )[1],
+                uplinks=above[guid].total(),
+            )
+            for guid in self.switches
+            if hosts[guid]
+        )
+
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader should know of what was left out, a few words each."""
+        nameless = sum(adapter is None for adapter in self.adapters.values())
+        several = sum(len(set(leaves)) > 1 for leaves in self._leaves().values())
+        told = (
+            (nameless, f"adapters left out as their description names no host: {nameless}"),
+            (several, f"hosts on more than one switch, put to their first adapter's: {several}"),
+        )
+        return tuple(remark for count, remark in told if count)
+
+    def _leaves(self) -> dict[str, list[str]]:
+        """Each host's switches, by the names of the devices that are cabled to them."""
+        found: dict[str, list[tuple[str, int, str]]] = defaultdict(list)
+        for (guid, port), (leaf, _) in self._host_cables():
+            adapter = self.adapters[guid]
+            if adapter is not None:
+                found[adapter.host].append((adapter.device, port, leaf))
+        return {host: [leaf for *_, leaf in sorted(ports)] for host, ports in found.items()}
+
+    def _hosts_by_leaf(self) -> dict[str, list[str]]:
+        hosts: dict[str, list[str]] = defaultdict(list)
+        for host, leaves in self._leaves().items():
+            hosts[leaves[0]].append(host)
+        return hosts
+
+    def _host_cables(self) -> list[tuple[CabledPort, CabledPort]]:
+        """Cables between an adapter and a switch, the adapter's end first."""
+        ordered = (
+            sorted(ports, key=lambda port: port[0] in self.switches) for ports in self._cables
+        )
+        return [
+            (ends[0], ends[1])
+            for ends in ordered
+            if len(ends) == 2 and ends[0][0] in self.adapters and ends[1][0] in self.switches
+        ]
+
+    def _above(self) -> dict[str, Counter[str]]:
+        """The switches above each switch, with the number of cables to them."""
+        neighbours: dict[str, Counter[str]] = defaultdict(Counter)
+        for ports in self._cables:
+            ends = [guid for guid, _ in ports]
+            if len(ends) == 2 and all(guid in self.switches for guid in ends):
+                neighbours[ends[0]][ends[1]] += 1
+                neighbours[ends[1]][ends[0]] += 1
+        hosts = Counter(leaf for _, (leaf, _) in self._host_cables())
+        share = {
+            guid: hosts[guid] / max(1, hosts[guid] + neighbours[guid].total())
+            for guid in self.switches
+        }
+        return {
+            guid: Counter({
+                other: cables
+                for other, cables in neighbours[guid].items()
+                if share[other] <= _ABOVE * share[guid]
+            })
+            for guid in self.switches
+        }  # fmt: skip
+
+    def _names(self) -> dict[str, str]:
+        """Short names where they are unique, else descriptions, else these with the GUID."""
+        short = {
+            guid: match["name"] if (match := _MANAGED.fullmatch(said)) else said
+            for guid, said in self.switches.items()
+        }
+        times = Counter(short.values())
+        return {
+            guid: name if times[name] == 1 else f"{self.switches[guid]} ({guid})"
+            for guid, name in short.items()
+        }
+
 
 EXPECTED = "what 'ibnetdiscover' prints, with at least one host cabled to a switch"
 
@@ -36,7 +164,7 @@ def begins(numbered: Sequence[Numbered]) -> bool:
     return any(_BEGINS.match(text) for _, text in numbered)
 
 
-def read(numbered: Sequence[Numbered], lines: Lines) -> Topology:
+def read(numbered: Sequence[Numbered], lines: TopologyFile) -> Topology:
     """Leaf switches with their hosts; what was left out is said in ``source``."""
     cabling = _cabling(numbered, lines)
     missing = cabling.without_record()
@@ -50,7 +178,7 @@ def read(numbered: Sequence[Numbered], lines: Lines) -> Topology:
     return Topology(cabling.groups(), f"{lines.source} (ibnetdiscover{remarks})")
 
 
-def _cabling(numbered: Sequence[Numbered], lines: Lines) -> Cabling:
+def _cabling(numbered: Sequence[Numbered], lines: TopologyFile) -> Cabling:
     """All records and cables.
 
     Raises:
@@ -74,7 +202,7 @@ def _cabling(numbered: Sequence[Numbered], lines: Lines) -> Cabling:
     return cabling
 
 
-def _record(line: int, text: str, lines: Lines, cabling: Cabling) -> str:
+def _record(line: int, text: str, lines: TopologyFile, cabling: Cabling) -> str:
     """Take up a record's first line; its GUID."""
     match = _RECORD.match(text)
     if match is None or _KINDS[match["kind"]] != match["letter"]:
@@ -89,7 +217,7 @@ def _record(line: int, text: str, lines: Lines, cabling: Cabling) -> str:
         cabling.switches.setdefault(guid, name)
     elif match["kind"] == "Ca":
         host = _HOST.fullmatch(description)
-        adapter = Adapter(host["host"], host["device"] or "") if host else None
+        adapter = CabledAdapter(host["host"], host["device"] or "") if host else None
         cabling.adapters.setdefault(guid, adapter)
     else:
         cabling.routers.add(guid)

@@ -1,0 +1,324 @@
+"""libfabric's fi_pingpong and fabtests: the text table and the YAML-like rows (``-m``).
+
+Facts are from libfabric's sources (``util/pingpong.c``, ``fabtests/common/shared.c``,
+v1.6-2.6): MB is 10^6 bytes; sizes are cut to ``k``, ``m``, ``g`` = 2^10, 2^20, 2^30 with one
+decimal below ten, counts to 10^3, 10^6; usec/xfer is elapsed time by iterations by transfers
+per iteration, which are two in a ping-pong: half a round trip. MB/sec and Mxfers/sec are the
+same figure once more, rounded to two places, so that a slow test's 0.00 is no failure.
+
+fi_pingpong and fabtests' programs: what each measures.
+
+Rows of fabtests' tables: sizes and counts with suffixes, and the figures.
+
+fi_pingpong's and fabtests' output, line by line.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+import msgspec
+
+from fabricgauge.model.measurement import Pattern
+from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.parse.interface import Dialect, Line, Report
+from fabricgauge.parse.table import Column, Heading, Table
+
+COMMAND = (
+    r"fi_(?:pingpong|(?:rdm|msg|dgram|rma)(?:_\w{1,24})?_(?:pingpong|bw|bw_mt"
+    r"|tx_completion))(?=[\s'\"`]|$)"
+)
+_NAME = re.compile(r"fi_\w+")
+_PROVIDER = re.compile(r"\s-p\s*[\"']?([\w;]+)")
+_READ = re.compile(r"\s-o\s*read(?=\s|$)")
+_TCP = ("tcp", "sockets", "net")
+_RDMA = ("verbs", "efa", "psm2", "psm3", "opx", "cxi", "ucx")
+
+
+class FabtestsProgram(msgspec.Struct, frozen=True):
+    """A measuring program and what its figures are."""
+
+    name: str
+    time: str
+    bandwidth: str
+    latency_pattern: Pattern | None = None
+    bandwidth_pattern: Pattern | None = None
+    transport: Literal["tcp", "rdma", ""] = ""
+
+
+#: A text table of fabtests names no program.
+UNNAMED = FabtestsProgram(
+    "fabtests",
+    "time per transfer: the log does not name the program",
+    "bytes of all transfers per time: the log does not name the program",
+)
+
+
+def program_of(command: str, pingpong: bool, transfers: int) -> FabtestsProgram:
+    """The program of a table: by its command line, else by its heading or its counts.
+
+    ``transfers`` per iteration are two in a ping-pong only.
+    """
+    name = _NAME.search(command)
+    printed = name[0] if name else ""
+    if pingpong or (not printed and transfers == 2):
+        printed = "fi_pingpong" if pingpong else "fabtests (ping-pong)"
+    return msgspec.structs.replace(_program(printed, command), transport=_transport(command))
+
+
+def _program(name: str, command: str) -> FabtestsProgram:
+    if "pingpong" in name or "ping-pong" in name:
+        bandwidth = "ping-pong bandwidth (size / half round trip)"
+        return FabtestsProgram(name, "half round trip", bandwidth, "latency")
+    if "_bw" in name:
+        return FabtestsProgram(name, "sender's time per message", *_stream(name, command))
+    return msgspec.structs.replace(UNNAMED, name=name) if name else UNNAMED
+
+
+def _stream(name: str, command: str) -> tuple[str, None, Pattern | None]:
+    if "rma" not in name:
+        return "one-way stream", None, "bandwidth"
+    if _READ.search(command):
+        return "one-way stream of reads", None, None
+    return "one-way stream of writes", None, "put_bandwidth"
+
+
+def _transport(command: str) -> Literal["tcp", "rdma", ""]:
+    option = _PROVIDER.search(command)
+    providers = option[1].split(";") if option else []
+    if any(provider in _TCP for provider in providers):
+        return "tcp"
+    return "rdma" if any(provider in _RDMA for provider in providers) else ""
+
+
+_SIZE = re.compile(r"(\d{1,15})(?:\.(\d))?([kmg]?)")
+_COUNT = re.compile(r"(\d{1,15})([kmb]?)")
+_SIZES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+_COUNTS = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9}
+_PAIR = re.compile(r"(?<![\w/])([\w/]+): ([-\w.+]+)")
+_MOST = 1e15
+
+
+class FabtestsRow(msgspec.Struct, frozen=True):
+    """One row as printed: MB = 10^6 bytes, µs, 10^6 transfers/s.
+
+    ``iterations`` and ``total_bytes`` are exact in YAML rows only; ``acknowledged`` is
+    false where the other side acknowledged more or fewer messages than were sent.
+    """
+
+    name: str
+    size_bytes: int
+    iterations: int
+    total_bytes: int
+    megabytes: float
+    microseconds: float
+    rate: float
+    acknowledged: bool = True
+
+    @property
+    def transfers(self) -> int:
+        """Transfers per iteration: 2 in a ping-pong; 0 if it cannot be told.
+
+        The cuts of all three numbers to two places and less leave 1 and 2 apart.
+        """
+        once = self.size_bytes * self.iterations
+        return round(self.total_bytes / once) if once else 0
+
+
+def size_of(printed: str) -> int | None:
+    """Bytes of ``64``, ``1.5k``, ``1m``."""
+    match = _SIZE.fullmatch(printed)
+    if match is None:
+        return None
+    return int((int(match[1]) + int(match[2] or 0) / 10) * _SIZES[match[3]])
+
+
+def count_of(printed: str) -> int | None:
+    match = _COUNT.fullmatch(printed)
+    return None if match is None else int(match[1]) * _COUNTS[match[2]]
+
+
+def text_row(text: str, columns: int) -> FabtestsRow | None:
+    """A row of a text table of so many columns, which may begin with a name of some words."""
+    fields = text.split()
+    named = len(fields) - (7 + (columns == 8))
+    if named < 0 or len(fields) > 24:
+        return None
+    size, count, *rest = fields[named:]
+    ack = rest.pop(0)[0] if columns == 8 else "="
+    total, time, *figures = rest
+    printed = (size_of(size), count_of(count), size_of(total))
+    numbers = [_number(figure) for figure in figures]
+    if None in printed or None in numbers or not time.endswith("s"):
+        return None
+    bytes_, iterations, total_bytes = (value or 0 for value in printed)
+    rates = [value or 0.0 for value in numbers]
+    name = " ".join(fields[:named])
+    return FabtestsRow(
+        name, bytes_, iterations, total_bytes, rates[0], rates[1], rates[2], ack == "="
+    )
+
+
+def yaml_row(text: str) -> FabtestsRow | None:
+    """A row ``- { xfer_size: 64, iterations: 1000, … }``."""
+    pairs = dict(_PAIR.findall(text))
+    whole = _numbers(pairs, ("xfer_size", "iterations", "total"))
+    figures = _numbers(pairs, ("MB/sec", "usec/xfer", "Mxfers/sec"))
+    if whole is None or figures is None or not all(0 <= value < _MOST for value in whole):
+        return None
+    size, count, total = (int(value) for value in whole)
+    return FabtestsRow("", size, count, total, figures[0], figures[1], figures[2])
+
+
+def cut_row(text: str) -> int | None:
+    """The size that a row of too few columns begins with."""
+    fields = text.split(None, 3)
+    return size_of(fields[0]) if len(fields) > 2 and count_of(fields[1]) is not None else None
+
+
+def _numbers(pairs: Mapping[str, str], keys: tuple[str, ...]) -> list[float] | None:
+    found = [_number(pairs.get(key, "")) for key in keys]
+    return None if None in found else [value or 0.0 for value in found]
+
+
+def _number(printed: str) -> float | None:
+    try:
+        return float(printed)
+    except ValueError:
+        return None
+
+
+BEGINS = {
+    "MB/sec": r"^\s*(?:name\s+)?bytes\s+(?:#sent\s+#ack|iters)\s+total\s+time\s+MB/sec",
+    "xfer_size: ": r"^- \{ xfer_size: ",
+    "fi_": COMMAND,
+}
+_COMMAND = re.compile(COMMAND)
+_NAMES = re.compile(
+    r"(?:name\s+)?bytes\s+(?P<sent>#sent\s+#ack|iters)\s+total\s+time\s+MB/sec\s+usec/xfer"
+    r"\s+Mxfers/sec"
+)
+_YAML = "- { xfer_size:"
+_OWN_SIZES = re.compile(r"\s-S(?=\s|\d)")
+_PROSE = re.compile(r"---|Starting (?:server|client)\.\.\.")
+#: What both programs go through unless told otherwise (``-S``).
+_DEFAULT_BYTES = (64, 256, 1024, 4096, 65536, 1048576)
+_MB = "MB = 10^6 bytes (fabtests)"
+_ROW = "a row of sizes, counts, time, MB/sec, usec/xfer and Mxfers/sec"
+_OTHER = "a part of fabtests' output"
+_LONGEST_COMMAND = 500
+_MOST_SIZES = len(_DEFAULT_BYTES) + 1
+
+
+class FabtestsReader:
+    """Reads one or more outputs, client's or server's, which look alike."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._command = ""
+        self._heading: Line | None = None
+        self._columns = 0
+        self._table: Table | None = None
+        self._sizes: list[int] = []
+        self._name = ""
+
+    def line(self, line: Line) -> Iterable[SuiteCurve]:
+        text = line.text.strip()
+        names = _NAMES.fullmatch(text)
+        if names is not None:
+            return self._begin(line, 8 if names["sent"].startswith("#") else 7)
+        if text.startswith(_YAML):
+            return self._row(line, yaml_row(text))
+        if self._columns and text[:1].isalnum() and (row := text_row(text, self._columns)):
+            return self._row(line, row)
+        if _COMMAND.search(text):
+            closed = self.end()
+            self._command = " ".join(text[:_LONGEST_COMMAND].split()).rstrip(" :")
+            return closed
+        if text and not _PROSE.fullmatch(text):
+            self._unknown(line, text)
+        return ()
+
+    def end(self) -> Iterable[SuiteCurve]:
+        """Neither program says that it is done: only its sizes tell."""
+        closed = self._close()
+        if self._heading is not None and self._columns and not closed and not self._name:
+            self._report(self._heading, "rows under this heading: the run failed, or was cut off")
+        self._heading, self._columns, self._name = None, 0, ""
+        return closed
+
+    def _begin(self, line: Line, columns: int) -> Iterable[SuiteCurve]:
+        command = self._command if self._table is None else ""
+        closed = self.end()
+        self._heading, self._columns, self._command = line, columns, command
+        return closed
+
+    def _row(self, line: Line, row: FabtestsRow | None) -> Iterable[SuiteCurve]:
+        if row is None:
+            self._report(line, _ROW)
+            return ()
+        closed: tuple[SuiteCurve, ...] = ()
+        if self._table is not None and row.name != self._name:
+            closed = self._close()
+        if self._table is None:
+            self._table, self._name = self._begun(line, row), row.name
+        if len(self._sizes) < _MOST_SIZES:
+            self._sizes.append(row.size_bytes)
+        _add(self._table, line, row)
+        return closed
+
+    def _begun(self, line: Line, row: FabtestsRow) -> Table:
+        program = program_of(self._command, self._columns == 8, row.transfers)
+        settings = {"command": self._command} if self._command else {}
+        settings.update({"name": row.name} if row.name else {})
+        heading = Heading(
+            suite="fabtests", version="", benchmark=program.name, title=row.name,
+            first_line=(self._heading or line).number, transport=program.transport,
+            settings=settings,
+        )  # fmt: skip
+        return Table(heading, _columns(program, row.transfers))
+
+    def _close(self) -> tuple[SuiteCurve, ...]:
+        table, self._table = self._table, None
+        sizes, self._sizes = tuple(self._sizes), []
+        chosen = _OWN_SIZES.search(self._command) is not None
+        return () if table is None else table.curves("" if chosen else _sign(sizes))
+
+    def _unknown(self, line: Line, text: str) -> None:
+        size = cut_row(text) if self._columns else None
+        if size is not None and self._table is not None:
+            self._table.failed(line, size, "cut off")
+        else:
+            self._report(line, _ROW if self._columns else _OTHER)
+
+
+def _sign(sizes: tuple[int, ...]) -> str:
+    if sizes == _DEFAULT_BYTES or sizes != _DEFAULT_BYTES[: len(sizes)]:
+        return ""
+    return (
+        f"ends at {sizes[-1]} bytes, where the default goes on to {_DEFAULT_BYTES[-1]}:"
+        " cut off, or run with other sizes"
+    )
+
+
+def _columns(program: FabtestsProgram, transfers: int) -> tuple[Column, ...]:
+    time = Column("time", program.time, "mean", "µs", 1e-6, program.latency_pattern)
+    bandwidth = Column("bandwidth", program.bandwidth, "mean", _MB, 1e6, program.bandwidth_pattern)
+    if program is UNNAMED or transfers == 1:
+        rate = Column("message_rate", program.bandwidth, "mean", "10^6 transfers/s", 1e6)
+        return time, bandwidth, rate
+    return time, bandwidth
+
+
+def _add(table: Table, line: Line, row: FabtestsRow) -> None:
+    """MB/sec and Mxfers/sec of 0.00 beside a sound time are its rounding."""
+    if not row.acknowledged:
+        table.failed(line, row.size_bytes, "other")
+        return
+    values = [row.microseconds, row.megabytes, row.rate][: len(table.columns)]
+    sound = row.microseconds > 0
+    shown = [None if sound and value == 0 else value for value in values]
+    table.row(line, row.size_bytes, shown, samples=row.iterations)
+
+
+DIALECT = Dialect("fabtests", BEGINS, FabtestsReader)

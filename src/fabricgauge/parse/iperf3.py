@@ -1,0 +1,313 @@
+"""What ``iperf3`` prints without ``-J``, on the client's or the server's side.
+
+The rows of one iperf 3 test as text, and what they come to.
+"""
+
+import re
+from collections.abc import Iterable
+
+import msgspec
+
+from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.parse.interface import Dialect, Line, Report
+from fabricgauge.parse.iperf import (
+    MOST_INTERVALS,
+    MOST_OF_ALL,
+    UNIT_RULES,
+    Flow,
+    FlowDirection,
+    Interval,
+    IperfRow,
+    IperfTest,
+    RateUnit,
+    curves,
+    row_of,
+)
+from fabricgauge.parse.table import Heading
+
+#: iperf 3 itself refuses more than 128 connections.
+MOST_STREAMS = 1024
+
+_RETRANSMITS = re.compile(r"^ +(?P<count>\d+) +sender")
+_LOST = re.compile(r"(?<!\d)(?P<lost>\d+)/(?P<all>\d+) \((?P<share>[-+.\w]+)%\)")
+
+
+class EndRows(msgspec.Struct):
+    """The closing rows of one direction; rates in bytes/s, by connection."""
+
+    sent: dict[str, float] = {}
+    received: dict[str, float] = {}
+    line: Line | None = None
+    settings: dict[str, str] = {}
+
+
+class TextTest:
+    """Grows row by row; ``side`` is whose log it is, empty where that is not known."""
+
+    def __init__(self, line: Line, version: str, peer: str, side: str) -> None:
+        self.protocol = ""
+        self.reverse = False
+        self.error = ""
+        self.settings: dict[str, str] = {"log of": side} if side else {}
+        self._line = line
+        self._version = version
+        self._peer = peer
+        self._side = side
+        self._hosts: tuple[str, ...] = ()
+        self._headers = 0
+        self._unit: RateUnit = "bits"
+        self._sums: dict[str, EndRows] = {}
+        self._intervals: dict[tuple[str, str], list[Interval]] = {}
+        self._last = line
+        self._kept = 0
+
+    def connected(self, local: str, remote: str) -> None:
+        self._hosts = self._hosts or (local, remote)
+
+    def header(self, text: str) -> None:
+        self._headers += 1
+        if "Datagrams" in text:
+            self.protocol = self.protocol or "UDP"
+
+    def row(self, line: Line, row: IperfRow) -> None:
+        """Rows after the second heading, or that name an end, are the summary."""
+        self._unit = row.unit
+        self._last = line
+        if row.rest.rstrip().endswith(("sender", "receiver")) or self._headers > 1:
+            self._summary(line, row)
+        elif "(omitted)" not in row.rest:
+            self._interval(row)
+
+    def _interval(self, row: IperfRow) -> None:
+        key = (row.role, row.stream)
+        if key not in self._intervals and len(self._intervals) >= MOST_STREAMS:
+            return
+        kept = self._intervals.setdefault(key, [])
+        if len(kept) < MOST_INTERVALS and self._kept < MOST_OF_ALL:
+            self._kept += 1
+            kept.append(Interval(row.end - row.start, row.rate))
+
+    def _summary(self, line: Line, row: IperfRow) -> None:
+        summary = self._sums.setdefault(row.role, EndRows())
+        by_sender = row.rest.rstrip().endswith("sender")
+        rates = summary.sent if by_sender else summary.received
+        if len(rates) < MOST_STREAMS:
+            rates[row.stream] = row.rate
+        if summary.line is None or not by_sender:
+            summary.line = line
+        self._loss(summary, row)
+
+    def _loss(self, summary: EndRows, row: IperfRow) -> None:
+        """A single connection's, or in the row of all (it comes last) that of all."""
+        retransmits, lost = _RETRANSMITS.search(row.rest), _LOST.search(row.rest)
+        if retransmits:
+            summary.settings["retransmits"] = retransmits["count"]
+        if lost:
+            counts = f"{lost['lost']} of {lost['all']} datagrams"
+            summary.settings["lost"] = f"{lost['share']} % ({counts})"
+
+    def result(self) -> IperfTest:
+        """The test as far as it went."""
+        protocol = self.protocol or ("TCP" if self._hosts else "")
+        roles = sorted({role for role, _ in self._intervals} | set(self._sums)) or [""]
+        flows = tuple(sorted(map(self._flow, roles), key=lambda flow: flow.direction))
+        hosts = self._hosts or ((self._peer,) if self._peer else ())
+        heading = Heading(
+            "iperf3", self._version, "iperf3", self._line.text.strip()[:200], self._line.number,
+            transport="tcp" if protocol == "TCP" else "", settings=self.settings, hosts=hosts,
+        )  # fmt: skip
+        return IperfTest(
+            heading, protocol, UNIT_RULES[self._unit], flows, self.error, self._cut_off()
+        )
+
+    def _cut_off(self) -> str:
+        if self.error:
+            return f"iperf3 stopped: {self.error}" if self._intervals else ""
+        if self._sums:
+            return ""
+        return "no summary: the output ends among the intervals, or before them"
+
+    def _flow(self, role: str) -> Flow:
+        summary = self._sums.get(role, EndRows())
+        by_receiver = any(summary.received.values())
+        rates = summary.received if by_receiver else summary.sent
+        each = tuple(rate for stream, rate in rates.items() if stream != "SUM")
+        together = rates.get("SUM", sum(each))
+        return Flow(
+            self._direction(role), summary.line or self._last, together or None,
+            "receiver" if by_receiver else "sender" if together else "",
+            max(1, len(each), self._seen(role)), each, self._of_all(role), summary.settings,
+        )  # fmt: skip
+
+    def _seen(self, role: str) -> int:
+        return sum(key[0] == role and key[1] != "SUM" for key in self._intervals)
+
+    def _of_all(self, role: str) -> tuple[Interval, ...]:
+        """The row of all connections, or the only one's."""
+        together = self._intervals.get((role, "SUM"))
+        if together is None:
+            single = [kept for key, kept in self._intervals.items() if key[0] == role]
+            together = single[0] if len(single) == 1 else []
+        return tuple(together)
+
+    def _direction(self, role: str) -> FlowDirection:
+        """A server's log does not say that a test is reversed, but has only a sender then."""
+        summary = self._sums.get("")
+        sends = summary is not None and bool(summary.sent) and not summary.received
+        if role:
+            return "client to server" if role in ("TX-C", "RX-S") else "server to client"
+        if self.reverse or (self._side == "server" and sends):
+            return "server to client"
+        return "client to server"
+
+
+#: What ``--timestamps`` puts in front by itself (``%c``), or one word with a time of day.
+_STAMP = r"^(?:\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4} |\S{0,40}\d\d:\d\d\S{0,40} )?"
+
+BEGINS = {
+    " port ": _STAMP + r"(?:Connecting to host \S+,|Accepted connection from \S+,"
+    r"|\[ *\d+\] local \S+ port \d+ connected to \S+) port \d+",
+    "Server listening on ": _STAMP + r"Server listening on \d+",
+    "iperf 3.": r"^iperf 3\.\d",
+    "iperf3: ": r"^iperf3: ",
+}
+
+_TEST = re.compile(r"(?:Connecting to host|Accepted connection from) (?P<host>\S+), port \d+")
+_VERSION = re.compile(r"^iperf (?P<version>3[.\d]\S*)")
+_ERROR = re.compile(r"iperf3: (?P<text>.*\S)")
+_CONNECTED = re.compile(
+    r"\[ *(?P<id>\d+)\] local (?P<local>\S+) port \d+ connected to (?P<remote>\S+) port"
+)
+_VERBOSE = re.compile(
+    r"Starting Test: protocol: (?P<protocol>\w+), \d+ streams?, (?P<size>\d+) byte blocks"
+)
+_CONGESTION = re.compile(r"snd_tcp_congestion (?P<name>\S+)")
+#: Words without a figure; most of them appear with ``-V`` only (iperf_locale.c, 3.12 to 3.19).
+_KNOWN = re.compile(
+    r"^[-\s]*$|Test Complete|CPU Utilization:|rcv_tcp_congestion |Cookie: |TCP MSS: |Time: "
+    r"|Control connection MSS|Finished omit period|statistics not available|Sent \d+ datagrams"
+    r"|datagrams received out-of-order|TCP window size|Using TCP Autotuning|Target Bitrate"
+    r"|^\w+ \S+ \d\S* .*#\d+ |Starting Test:|Reverse mode, remote|read lengths|bytes read"
+)
+
+
+class TextReader:
+    """One test after the other; the figures of the last one are all that is kept."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._version = ""
+        self._test: TextTest | None = None
+        self._error: Line | None = None
+        self._hidden = False
+        self._first: Line | None = None
+        self._told = False
+
+    def line(self, line: Line) -> Iterable[SuiteCurve]:
+        """Rows of intervals, most of a long test, complete nothing."""
+        row = row_of(line.text) if self._test is not None and not self._hidden else None
+        if row is not None and self._test is not None:
+            self._test.row(line, row)
+            return ()
+        return self._between_rows(line)
+
+    def _between_rows(self, line: Line) -> Iterable[SuiteCurve]:
+        text = line.text
+        self._first = self._first or line
+        begun = _TEST.search(text)
+        if self._hidden and not text.startswith("iperf Done") and "Connecting to" not in text:
+            return
+        self._hidden = text.startswith("Server output:")
+        if begun:
+            yield from self._begin(line, begun["host"])
+        elif "Server listening on" in text or text.startswith(("iperf Done", "Server output:")):
+            yield from self._finish(done=text.startswith("iperf Done"))
+        elif text.startswith("iperf3: "):
+            yield from self._failed(line)
+        else:
+            self._within(line)
+
+    def end(self) -> Iterable[SuiteCurve]:
+        yield from self._finish(done=False)
+        yield from self._lonely_error()
+        if self._first is not None and not self._told:
+            self._report(self._first, "a test; this output of iperf3 has none")
+
+    def _begin(self, line: Line, host: str) -> Iterable[SuiteCurve]:
+        yield from self._finish(done=False)
+        side = "server" if "Accepted" in line.text else "client"
+        self._test = TextTest(line, self._version, host, side)
+
+    def _finish(self, done: bool) -> Iterable[SuiteCurve]:
+        """An error told while a test ran belongs to it, unless it came to its proper end."""
+        test, self._test = self._test, None
+        if test is None:
+            return
+        if done or self._error is None:
+            yield from self._lonely_error()
+        else:
+            test.error = str(_word(self._error))
+            self._error = None
+        self._told = True
+        yield from curves(test.result())
+
+    def _failed(self, line: Line) -> Iterable[SuiteCurve]:
+        """Errors are not buffered and so may come before the test that they ended."""
+        yield from self._lonely_error()
+        self._error = line
+
+    def _lonely_error(self) -> Iterable[SuiteCurve]:
+        error, self._error = self._error, None
+        if error is not None:
+            test = TextTest(error, self._version, "", "")
+            test.error, self._told = _word(error), True
+            yield from curves(test.result())
+
+    def _within(self, line: Line) -> None:
+        text = line.text
+        version = _VERSION.match(text)
+        if version:
+            self._version = version["version"]
+            return
+        if self._test is None and _CONNECTED.search(text):
+            self._test = TextTest(line, self._version, "", "")
+        if not (self._test is not None and _heading(self._test, text)) and not _known(text):
+            self._report(line, "a row, a heading or a remark of iperf3")
+
+
+def _heading(test: TextTest, text: str) -> bool:
+    """Take what stands around the rows; false if nothing of it is in the line."""
+    connected = _CONNECTED.search(text)
+    verbose = _VERBOSE.search(text)
+    congestion = _CONGESTION.search(text)
+    if "[ ID]" in text:
+        test.header(text)
+    elif "Reverse mode, remote" in text:
+        test.reverse = True
+    elif connected:
+        test.connected(connected["local"], connected["remote"])
+    elif verbose:
+        test.protocol = verbose["protocol"]
+        test.settings["block size"] = f"{verbose['size']} bytes"
+    elif congestion:
+        test.settings["congestion control"] = congestion["name"]
+    else:
+        return False
+    return True
+
+
+def _known(text: str) -> bool:
+    """Remarks, rulers, and a time stamp alone."""
+    return (
+        bool(_KNOWN.search(text))
+        or text.rstrip().endswith(("- - - -", "iperf Done."))
+        or (re.fullmatch(r"[\w :,.-]*\d\d:\d\d:\d\d[\w :,.-]*", text) is not None)
+    )
+
+
+def _word(line: Line) -> str:
+    match = _ERROR.search(line.text)
+    return match["text"].removeprefix("error - ") if match else line.text
+
+
+DIALECT = Dialect("iperf3", BEGINS, TextReader)

@@ -1,0 +1,304 @@
+"""mpiGraph (LLNL): bandwidth between all pairs of ranks, as a summary of each of its tables.
+
+Order statistics of very many figures in bounded memory.
+
+One of mpiGraph's two tables, taken figure by figure and kept as a summary.
+
+mpiGraph's output: settings, progress, and two tables of all pairs with tabs between.
+
+After mpiGraph.c 1.5. A row of many ranks may be handed on in several pieces, since longer
+lines are cut: the last figure of a piece and the first of the next are one.
+"""
+
+import math
+import re
+from array import array
+from collections.abc import Iterable
+
+from fabricgauge.model.suite import Besides, SuiteCurve
+from fabricgauge.parse.interface import Dialect, Line, Report
+from fabricgauge.parse.lines import LONGEST_BYTES
+from fabricgauge.parse.table import Column, Heading, Table
+
+#: So many figures are kept as they are; a table of 1024 ranks has that many.
+MOST_EXACT = 1 << 20
+#: Beyond them a figure counts as the middle of its class, which is this much wide.
+RESOLUTION = 0.001
+
+
+class Spread:
+    """Positive figures, one by one; quantiles are exact up to ``MOST_EXACT`` of them."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._exact = array("d")
+        self._classes: dict[int, int] = {}
+
+    @property
+    def is_exact(self) -> bool:
+        return self.count == len(self._exact)
+
+    def add(self, value: float) -> None:
+        """Take one figure, which must be finite and above zero."""
+        self.count += 1
+        if len(self._exact) < MOST_EXACT:
+            self._exact.append(value)
+        else:
+            place = math.floor(math.log(value) / RESOLUTION)
+            self._classes[place] = self._classes.get(place, 0) + 1
+
+    def quantiles(self, shares: tuple[float, ...]) -> list[float]:
+        """The value below or at which each share lies; there must be a figure."""
+        weighted = sorted([(value, 1) for value in self._exact] + self._middles())
+        wanted = [share * (self.count - 1) for share in shares]
+        return [_between(weighted, place) for place in wanted]
+
+    def _middles(self) -> list[tuple[float, int]]:
+        return [
+            (math.exp((place + 0.5) * RESOLUTION), count) for place, count in self._classes.items()
+        ]
+
+
+def _between(weighted: list[tuple[float, int]], place: float) -> float:
+    """Linear between neighbours, as medians of an even count are."""
+    low, passed, lower = math.floor(place), 0, math.nan
+    for value, count in weighted:
+        if math.isnan(lower) and passed + count > low:
+            lower = value
+        if passed + count > low + 1:
+            return lower + (place - low) * (value - lower)
+        passed += count
+    return lower
+
+
+_UNIT_RULE = "MB = 2^20 bytes (mpiGraph)"
+_MB = 2.0**20
+_WHAT = {
+    "Send": "bandwidth to each peer while every rank sends to one and receives from another, "
+    "median over all pairs",
+    "Recv": "bandwidth from each peer while every rank sends to one and receives from another, "
+    "median over all pairs",
+}
+
+
+class PairTable:
+    """``name`` is ``Send`` or ``Recv``; a row is one rank's figures for all its peers."""
+
+    def __init__(self, name: str, line: Line, message_bytes: int | None) -> None:
+        self.name = name
+        self.hosts: list[str] = []
+        self.rows = 0
+        self._line = line
+        self._last = line
+        self._bytes = message_bytes
+        self._spread = Spread()
+        self._least = (math.inf, "")
+        self._most = (-math.inf, "")
+        self._bad: list[tuple[Line, str]] = []
+
+    def row(self, line: Line, rank: int, peer: int, printed: str) -> None:
+        """One figure; a rank's own place holds zero."""
+        self._last = line
+        value = _number(printed)
+        if value == 0 and peer == rank:
+            return
+        if not (math.isfinite(value) and value > 0):
+            self._bad.append((line, f"{self.pair(rank, peer)}: {printed}"))
+            del self._bad[10_000:]
+            return
+        self._spread.add(value)
+        if value < self._least[0]:
+            self._least = value, self.pair(rank, peer)
+        if value > self._most[0]:
+            self._most = value, self.pair(rank, peer)
+
+    def pair(self, rank: int, peer: int) -> str:
+        """The pair in the direction that the bytes took."""
+        here, there = self._name(rank), self._name(peer)
+        return f"{there} to {here}" if self.name == "Recv" else f"{here} to {there}"
+
+    def _name(self, rank: int) -> str:
+        return self.hosts[rank] if rank < len(self.hosts) else f"rank {rank}"
+
+    def curves(self, heading: Heading, settings: dict[str, str], cut_off: str) -> list[SuiteCurve]:
+        """One curve with one point: the median pair, and what lies around it."""
+        column = Column("bandwidth", _WHAT[self.name], "median", _UNIT_RULE, _MB)
+        table = Table(_with(heading, self._line, settings | self._settings()), [column])
+        for line, text in self._bad:
+            table.failed(Line(line.number, text), self._bytes, "not a number")
+        if self._spread.count:
+            median, besides = self._quantiles()
+            table.row(self._last, self._bytes, [median], [besides], self._spread.count)
+        return list(table.curves(cut_off))
+
+    def _quantiles(self) -> tuple[float, dict[Besides, float]]:
+        median, p75, p90, p95, p99 = self._spread.quantiles((0.5, 0.75, 0.9, 0.95, 0.99))
+        ends: dict[Besides, float] = {"minimum": self._least[0], "maximum": self._most[0]}
+        return median, {**ends, "p75": p75, "p90": p90, "p95": p95, "p99": p99}
+
+    def _settings(self) -> dict[str, str]:
+        told = {"part": self.name}
+        if self._spread.count:
+            low, median = self._spread.quantiles((0.01, 0.5))
+            told["slowest pair"] = _shown(self._least[1], self._least[0], median)
+            told["fastest pair"] = _shown(self._most[1], self._most[0], median)
+            told["slowest hundredth"] = f"below {low:.6g} MiB/s"
+        if not self._spread.is_exact:
+            told["quantiles"] = f"within {RESOLUTION:.1%}"
+        return told
+
+
+def _shown(pair: str, value: float, median: float) -> str:
+    return f"{pair}: {value:.6g} MiB/s ({value / median:.0%} of the median)"
+
+
+def _with(heading: Heading, line: Line, settings: dict[str, str]) -> Heading:
+    return Heading(
+        heading.suite, heading.version, heading.benchmark, heading.title, line.number,
+        ranks=heading.ranks, settings=settings, hosts=heading.hosts,
+    )  # fmt: skip
+
+
+def _number(printed: str) -> float:
+    try:
+        return float(printed)
+    except ValueError:
+        return math.nan
+
+
+BEGINS = {"START mpiGraph": r"^START mpiGraph\b"}
+#: A line as long as this may have been cut into pieces.
+_LONG = LONGEST_BYTES // 2
+#: Names of more ranks are not kept.
+MOST_RANKS = 1 << 17
+
+_START = re.compile(r"^START mpiGraph(?: v(?P<version>\S+))?")
+_SETTING = re.compile(r"^(?P<name>MsgSize|Times|Window|Procs)\t(?P<value>\d{1,15})\s*$")
+_SUMMARY = re.compile(r"^(?P<name>(?:Send|Recv) (?:max|avg))\t(?P<value>\S+)\s*$")
+_HEADER = re.compile(r"^(?P<name>Send|Recv)\t")
+_ROW = re.compile(r"^(?P<host>[^\t]*):(?P<rank>\d{1,9}) (?P<way>to|from)\t")
+_REMARK = re.compile(r"^\s*$|^\d+ of \d+ \([\d.]+%\)|^Gathering results")
+
+
+class MpiGraphReader:
+    """Keeps a summary of the table that is being read, and the ranks' names."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._start: Line | None = None
+        self._clear()
+
+    def _clear(self) -> None:
+        self._version = ""
+        self._numbers: dict[str, int] = {}
+        self._summaries: dict[str, str] = {}
+        self._part: PairTable | None = None
+        self._told = 0
+        self._rank = 0
+        self._peer = 0
+        self._open_cell: str | None = None
+        self._in_header = False
+
+    def line(self, line: Line) -> Iterable[SuiteCurve]:
+        text = line.text
+        start, header, row = _START.match(text), _HEADER.match(text), _ROW.match(text)
+        if start:
+            yield from self.end()
+            self._start, self._version = line, start["version"] or ""
+        elif header:
+            yield from self._close("")
+            self._begin(line, header)
+        elif row and self._part is not None:
+            self._begin_row(line, row, self._part)
+        elif text.startswith("END mpiGraph"):
+            yield from self._close("")
+            if not self._told:
+                self._report(line, "two tables in front of the end of mpiGraph")
+            self._start = None
+            self._clear()
+        elif self._setting(text):
+            return
+        elif self._open_cell is not None and self._part is not None and "\t" in text:
+            self._cells(line, self._open_cell + text, self._part)
+        elif not _REMARK.match(text):
+            self._report(line, "a setting or a row of mpiGraph")
+
+    def end(self) -> Iterable[SuiteCurve]:
+        if self._start is not None:
+            yield from self._close("ends without the line 'END mpiGraph'")
+            if not self._told:
+                yield from PairTable("Send", self._start, self._numbers.get("MsgSize")).curves(
+                    self._heading(self._start), {}, "ends before the first table"
+                )
+        self._start = None
+        self._clear()
+
+    def _setting(self, text: str) -> bool:
+        setting, summary = _SETTING.match(text), _SUMMARY.match(text)
+        if setting:
+            self._numbers[setting["name"]] = int(setting["value"])
+        elif summary:
+            self._summaries[summary["name"]] = f"{summary['value']} MiB/s"
+        return bool(setting or summary)
+
+    def _begin(self, line: Line, match: "re.Match[str]") -> None:
+        part = self._part = PairTable(match["name"], line, self._numbers.get("MsgSize"))
+        self._in_header = True
+        self._cells(line, line.text[match.end() :], part)
+
+    def _begin_row(self, line: Line, match: "re.Match[str]", part: PairTable) -> None:
+        self._in_header = False
+        self._rank, self._peer = int(match["rank"]), 0
+        part.rows += 1
+        self._cells(line, line.text[match.end() :], part)
+
+    def _cells(self, line: Line, text: str, part: PairTable) -> None:
+        """Each cell ends with a tab; behind the last one is what the next piece goes on with."""
+        *cells, rest = text.split("\t")
+        for cell in cells:
+            if self._in_header:
+                self._named(part, cell)
+            elif cell.strip():
+                part.row(line, self._rank, self._peer, cell.strip())
+            self._peer += not self._in_header
+        self._open_cell = rest if len(line.text) > _LONG else None
+
+    def _named(self, part: PairTable, cell: str) -> None:
+        if len(part.hosts) < MOST_RANKS:
+            part.hosts.append(cell.strip())
+
+    def _close(self, cut_off: str) -> Iterable[SuiteCurve]:
+        part, self._part = self._part, None
+        self._open_cell = None
+        if part is None or self._start is None:
+            return
+        self._told += 1
+        ranks = self._numbers.get("Procs", len(part.hosts))
+        if part.rows < ranks:
+            cut_off = f"the {part.name} table has {part.rows} of {ranks} rows"
+        elif part.name == "Recv" and self._peer < ranks:
+            cut_off = f"the last row of the {part.name} table has {self._peer} of {ranks} figures"
+        yield from part.curves(
+            self._heading(self._start, part.hosts), self._settings(part), cut_off
+        )
+
+    def _settings(self, part: PairTable) -> dict[str, str]:
+        counts = {name: str(self._numbers[key]) for name, key in _COUNTS if key in self._numbers}
+        return counts | {
+            f"its own {name[5:]}": value
+            for name, value in self._summaries.items()
+            if name.startswith(part.name)
+        }
+
+    def _heading(self, line: Line, names: "list[str] | None" = None) -> Heading:
+        hosts = [name.rpartition(":")[0] for name in names or []]
+        return Heading(
+            "mpigraph", self._version, "mpiGraph", line.text.strip(), line.number,
+            ranks=self._numbers.get("Procs"), hosts=tuple(hosts),
+        )  # fmt: skip
+
+
+_COUNTS = (("window", "Window"), ("iterations", "Times"))
+
+
+DIALECT = Dialect("mpigraph", BEGINS, MpiGraphReader)

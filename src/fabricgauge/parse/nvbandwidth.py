@@ -1,0 +1,279 @@
+"""Reads the text output of nvbandwidth.
+
+Source: nvbandwidth v0.1 to v0.8 (nvbandwidth.cpp, output.cpp, inline_common.h: the printed
+lines); v0.10 adds ``COEFFICIENT_OF_VARIATION``, as seen in published outputs.
+
+One matrix of nvbandwidth becomes one curve: the median of its cells, with their extremes.
+
+The ``SUM`` that nvbandwidth prints adds up cells that were measured one after another in
+most of its tests; it is no rate that anything reached, so it is kept as a setting only.
+
+Source: nvbandwidth v0.8, testcases_ce.cpp, testcases_sm.cpp, memcpy.cpp (a cell is bytes/s
+times 1e-9, the median of 3 samples), inline_common.h; v0.4, common.h.
+"""
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from statistics import median
+
+from fabricgauge.model.suite import SuiteCurve, Trouble
+from fabricgauge.parse.interface import Dialect, Line, Report
+from fabricgauge.parse.table import Column, Heading, Table
+
+SUITE = "nvbandwidth"
+UNNAMED = "unnamed test"
+_GB = "GB = 10^9 bytes (nvbandwidth)"
+
+#: A cell of a pair that was not measured is None.
+Matrix = Sequence[Sequence[float | None]]
+
+
+class CopyTest:
+    """One test while its matrix is being read; ``description`` is the matrix's own heading."""
+
+    def __init__(self, heading: Heading, description: str) -> None:
+        self._table = Table(heading, (column(description),))
+        self._is_square = description.count("GPU(") == 2
+
+    def failed(self, line: Line, trouble: Trouble) -> None:
+        self._table.failed(line, None, trouble)
+
+    def fill(self, line: Line, cells: Matrix) -> None:
+        """The figure of a whole matrix; a cell that is no measurement makes it a failure."""
+        measured = [
+            value
+            for row, values in enumerate(cells)
+            for place, value in enumerate(values)
+            if value is not None and not (self._is_square and row == place and value == 0)
+        ]
+        if not measured:
+            self._table.failed(line, None, "other")
+        elif not all(math.isfinite(value) and value > 0 for value in measured):
+            self._table.failed(line, None, "not a number")
+        else:
+            self._fill(line, measured)
+
+    def _fill(self, line: Line, measured: Sequence[float]) -> None:
+        extremes = {"minimum": min(measured), "maximum": max(measured)}
+        self._table.row(line, None, (median(measured),), (extremes,))  # type: ignore[arg-type]
+
+    def curves(self, cut_off: str = "") -> tuple[SuiteCurve, ...]:
+        return self._table.curves(cut_off)
+
+
+def column(description: str) -> Column:
+    """What a matrix's cells are: bandwidths, or latencies in ns."""
+    words = description.removesuffix("(GB/s)").removesuffix("(ns)").strip()
+    if description.endswith("(ns)"):
+        return Column("time", f"{words}: median over the pairs", "median", "ns", 1e-9)
+    directions = 2 if "<->" in description and "Total" in description else 1
+    what = f"{words or 'memory copy'}: median over the pairs"
+    if "<->" in description and directions == 1:
+        what += ", one of both directions at once"
+    return Column("bandwidth", what, "median", _GB, 1e9, directions=directions)
+
+
+def cell(token: str) -> float | None:
+    """A cell as printed: None for ``N/A``, not a number for what is neither."""
+    if token == "N/A":  # noqa: S105
+        return None
+    try:
+        return float(token)
+    except ValueError:
+        return math.nan
+
+
+_VERSION = re.compile(r"nvbandwidth Version: (?P<version>\S+)")
+_RUNNING = re.compile(r"Running (?P<name>\w+)\.$")
+_WAIVED = re.compile(r"Waiv(?:ing (?P<name>\w+)\.|ed:.*)$")
+_DESCRIPTION = re.compile(
+    r"(?:mem(?:cpy|ory)|multicast|Device to Device) .*\((?:GB/s|ns)\)$|Bisect benchmarking"
+)
+_SUMMED = re.compile(
+    r"(?:&&&& PERF|SUM|MIN|MAX|AVG|COEFFICIENT_OF_VARIATION) (?P<name>\w+) (?P<value>\S+)(?: \S+)?$"
+)
+_SETTING = re.compile(
+    r"(?P<name>CUDA Runtime Version|CUDA Driver Version(?: \(API\))?|Driver Version"
+    r"|MPI version|Built from Git version): *(?P<value>.*)"
+)
+_DEVICE = re.compile(
+    r"(?:Device \d+: |Process +\d+ \((?P<host>\S+)\): device \d+: ?)"
+    r"(?P<device>.*?)(?: \([\da-f:]+\))?$"
+)
+_WRONG_DATA = re.compile(r"Invalid value when checking the pattern")
+_ERROR = re.compile(r"(?i:error): |\[?(?:CUDA|NVML)_ERROR|ASSERT in expression|\[cuda\w+\] ")
+_PROSE = re.compile(
+    r"NOTE: |Performance can vary with|Additional system-specific tuning|Warning: there are more"
+    r"|Sample \d+: |Measures? |=+$"
+)
+#: As of 1,024 GPUs in one clique; memory stays bounded.
+_MOST_CELLS = 1 << 20
+_MOST_DEVICES = 1 << 12
+_EXPECTED = "a line of nvbandwidth"
+
+
+class NvbandwidthReader:
+    """One test after the other: its name, what the matrix is, the matrix, its sum."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._begin_output("")
+
+    def line(self, line: Line) -> Iterator[SuiteCurve]:
+        text = line.text.strip()
+        if match := _VERSION.match(text):
+            yield from self.end()
+            self._begin_output(match["version"].lstrip("v"))
+            return
+        if not text or _PROSE.match(text) or self._is_fact(text):
+            return
+        if match := _RUNNING.match(text):
+            yield from self._end_test("")
+            self._name, self._named_at = match["name"], line.number
+        elif match := _WAIVED.match(text):
+            yield from self._end_test("")
+            yield from self._failure(line, match["name"] or "", "other")
+        elif _WRONG_DATA.search(text) or _ERROR.match(text):
+            yield from self._trouble(line, "corrupt" if "pattern" in text else "other")
+        else:
+            yield from self._of_matrix(line, text)
+
+    def end(self) -> Iterator[SuiteCurve]:
+        missing = self._is_open or (self._name and not self._done)
+        yield from self._end_test("ends before the SUM of this test" if missing else "")
+
+    def _begin_output(self, version: str) -> None:
+        self._version, self._hosts = version, dict[str, None]()
+        self._settings: dict[str, str] = {}
+        self._devices: dict[str, None] = {}
+        self._begin_test()
+
+    def _begin_test(self) -> None:
+        self._name, self._named_at, self._done = "", 0, False
+        self._corrupt: Line | None = None
+        self._begin_matrix("", 0)
+
+    def _begin_matrix(self, description: str, number: int) -> None:
+        self._description, self._described_at = description, number
+        self._columns = 0
+        self._rows: list[list[float | None]] = []
+        self._last: Line | None = None
+
+    @property
+    def _is_open(self) -> bool:
+        return bool(self._description)
+
+    def _is_fact(self, text: str) -> bool:
+        if match := _SETTING.match(text):
+            name = "nvbandwidth build" if match["name"].startswith("Built") else match["name"]
+            if match["value"].strip():
+                self._settings[name] = match["value"].strip()
+        elif match := _DEVICE.match(text):
+            if len(self._devices) >= _MOST_DEVICES:
+                return True
+            self._devices.setdefault(match["device"])
+            if match["host"]:
+                self._hosts.setdefault(match["host"])
+        elif not self._is_host(text):
+            return False
+        return True
+
+    def _is_host(self, text: str) -> bool:
+        """From v0.6 on the host's name stands alone above its devices."""
+        above = "Driver Version" in self._settings and not (self._devices or self._name)
+        if above and re.fullmatch(r"[A-Za-z0-9][\w.-]*", text):
+            self._hosts.setdefault(text)
+            return True
+        return False
+
+    def _of_matrix(self, line: Line, text: str) -> Iterator[SuiteCurve]:
+        if _DESCRIPTION.match(text):
+            yield from self._end_matrix("")
+            self._begin_matrix(text, line.number)
+        elif match := _SUMMED.match(text):
+            yield from self._summed(line, match)
+        elif self._is_open and not self._columns:
+            self._columns = len(text.split())
+        elif not (self._is_open and self._is_row(line, text.split())):
+            self._report(line, _EXPECTED)
+
+    def _is_row(self, line: Line, tokens: list[str]) -> bool:
+        if len(tokens) <= self._columns or len(self._rows) * self._columns >= _MOST_CELLS:
+            return False
+        self._rows.append([cell(token) for token in tokens[-self._columns :]])
+        self._last = line
+        return True
+
+    def _summed(self, line: Line, match: "re.Match[str]") -> Iterator[SuiteCurve]:
+        """``SUM`` ends a matrix; what else is printed of it follows."""
+        if not match[0].startswith(("SUM", "&&&&")):
+            return
+        self._name = self._name or match["name"]
+        if not self._is_open:
+            self._begin_matrix("memory copy (GB/s)", line.number)
+            self._rows, self._last = [[cell(match["value"])]], line
+        yield from self._end_matrix("", match["value"])
+
+    def _trouble(self, line: Line, trouble: Trouble) -> Iterator[SuiteCurve]:
+        if trouble == "corrupt":
+            # The message precedes the figure that it spoils.
+            self._corrupt = line
+            return
+        sought = re.search(r"Testcase (\w+) not found", line.text)
+        name = sought[1] if sought else "" if self._done else self._name
+        yield from self._end_test("")
+        yield from self._failure(line, name, trouble)
+
+    def _failure(self, line: Line, name: str, trouble: Trouble) -> Iterator[SuiteCurve]:
+        test = CopyTest(self._heading(name, "", line.number), "")
+        test.failed(line, trouble)
+        yield from test.curves()
+        self._done = True
+
+    def _end_test(self, cut_off: str) -> Iterator[SuiteCurve]:
+        yield from self._end_matrix(cut_off)
+        if cut_off and self._name and not self._done:
+            heading = self._heading(self._name, "", self._named_at)
+            yield from CopyTest(heading, "").curves(cut_off)
+        self._begin_test()
+
+    def _end_matrix(self, cut_off: str, summed: str = "") -> Iterator[SuiteCurve]:
+        if not self._is_open:
+            return
+        heading = self._heading(self._name, self._description, self._described_at, summed)
+        test = CopyTest(heading, self._description)
+        if self._corrupt:
+            test.failed(self._corrupt, "corrupt")
+        elif self._last:
+            test.fill(self._last, self._rows)
+        yield from test.curves(cut_off)
+        self._done = True
+        self._begin_matrix("", 0)
+
+    def _heading(self, name: str, title: str, first_line: int, summed: str = "") -> Heading:
+        settings = dict(self._settings)
+        if self._devices:
+            settings["device"] = ", ".join(self._devices)
+        cells = sum(bool(value) for row in self._rows for value in row)
+        if cells > 1:
+            settings["cells"] = str(cells)
+        if summed and cells > 1:
+            settings["sum of all cells"] = summed
+        return Heading(
+            suite=SUITE, version=self._version, benchmark=name or UNNAMED,
+            title=title or f"Running {name or 'a test that the log does not name'}",
+            first_line=self._named_at or first_line,
+            settings=settings, hosts=tuple(self._hosts),
+        )  # fmt: skip
+
+
+DIALECT = Dialect(
+    suite=SUITE,
+    begins={
+        "nvbandwidth Version: ": r"nvbandwidth Version: ",
+        "Running ": r"^\s*Running (?:multinode_|device_|host_|all_to_|one_to_)\w+\.\s*$",
+        "mem": r"^\s*mem(?:cpy|ory latency) (?:CE|SM|local) .*\((?:GB/s|ns)\)",
+    },
+    reader=NvbandwidthReader,
+)

@@ -1,0 +1,105 @@
+"""Reads nvbandwidth's JSON output (``-j``, since v0.5), whose cells are strings.
+
+Source: nvbandwidth v0.8, json_output.cpp. A device-to-device test in both directions puts
+its three matrices (each direction, then the total) below each other; its sum and its
+description are the total's, so only that one is read.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.parse.interface import JsonDialect, Line, Report
+from fabricgauge.parse.json_text import Element, Elements, joined, value
+from fabricgauge.parse.nvbandwidth import SUITE, UNNAMED, CopyTest, Matrix, cell
+from fabricgauge.parse.table import Heading
+
+_BEGINS = re.compile(r'\s*\{\s*"nvbandwidth"\s*:')
+_FACTS = ("CUDA Runtime Version", "Driver Version", "git_version")
+_DEVICE = re.compile(r"\d+: (?P<device>.*?)(?: \([\da-f:]+\))?(?:: \((?P<host>[^()]+)\))?$")
+
+
+def recognised(text: str) -> bool:
+    return _BEGINS.match(text) is not None
+
+
+def read(text: str, first_line: int, report: Report) -> Iterator[SuiteCurve]:
+    """One curve per test; of an output that is cut off, those of its whole tests."""
+    text = joined(text)
+    facts = _heading(text, first_line)
+    tests = Elements(text, "testcases")
+    element = None
+    for element in tests:
+        line = Line(first_line + element.line, str(element.value)[:200])
+        if isinstance(element.value, dict):
+            yield from _curves(facts, line, element)
+        else:
+            report(line, "a test of nvbandwidth")
+    error = value(text, "error")
+    if not tests.complete or isinstance(error, str):
+        yield from _broken(facts, first_line, error)
+    elif element is None:
+        report(Line(first_line, "testcases"), "at least one test of nvbandwidth")
+
+
+def _broken(facts: Heading, first_line: int, error: Any) -> Iterator[SuiteCurve]:
+    test = CopyTest(facts, "")
+    if isinstance(error, str):
+        test.failed(Line(first_line, error), "other")
+    yield from test.curves("" if isinstance(error, str) else "the list of tests breaks off")
+
+
+def _heading(text: str, first_line: int) -> Heading:
+    found = {name: value(text, name) for name in _FACTS}
+    settings = {name: str(fact) for name, fact in found.items() if fact not in (None, "")}
+    devices, hosts = dict[str, None](), dict[str, None]()
+    for element in Elements(text, "GPU Device list"):
+        if match := _DEVICE.match(str(element.value)):
+            devices.setdefault(match["device"])
+            if match["host"]:
+                hosts.setdefault(match["host"])
+    if devices:
+        settings["device"] = ", ".join(devices)
+    version = value(text, "version")
+    return Heading(
+        suite=SUITE, version=version.lstrip("v") if isinstance(version, str) else "",
+        benchmark=UNNAMED, title="JSON output of nvbandwidth", first_line=first_line,
+        settings=settings, hosts=tuple(hosts),
+    )  # fmt: skip
+
+
+def _curves(facts: Heading, line: Line, element: Element) -> Iterator[SuiteCurve]:
+    found: Mapping[str, Any] = element.value
+    description = str(found.get("bandwidth_description", "")).strip()
+    cells = _cells(found.get("bandwidth_matrix"), "Total" in description)
+    test = CopyTest(_of_test(facts, line, found, cells), description)
+    if cells and "error" not in found:
+        test.fill(line, cells)
+    else:
+        words = f"{found.get('status', 'no status')} {found.get('error', '')}"
+        trouble = "corrupt" if "pattern" in words else "other"
+        test.failed(Line(line.number, words), trouble)  # type: ignore[arg-type]
+    yield from test.curves()
+
+
+def _of_test(facts: Heading, line: Line, found: Mapping[str, Any], cells: Matrix) -> Heading:
+    settings = dict(facts.settings)
+    count = sum(one is not None for row in cells for one in row)
+    if count > 1:
+        settings["cells"] = str(count)
+        settings["sum of all cells"] = str(found.get("sum", ""))
+    return Heading(
+        suite=SUITE, version=facts.version, benchmark=str(found.get("name") or UNNAMED),
+        title=str(found.get("bandwidth_description", "")).strip(), first_line=line.number,
+        settings=settings, hosts=facts.hosts,
+    )  # fmt: skip
+
+
+def _cells(matrix: Any, is_total: bool) -> Matrix:
+    rows = [row for row in matrix if isinstance(row, list)] if isinstance(matrix, list) else []
+    kept: Sequence[Any] = rows[-(len(rows) // 3) :] if is_total and len(rows) % 3 == 0 else rows
+    return [[cell(str(token)) for token in row] for row in kept]
+
+
+JSON_DIALECT = JsonDialect(SUITE, recognised, read)

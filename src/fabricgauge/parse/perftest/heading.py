@@ -1,0 +1,130 @@
+"""What stands above a perftest table: title, settings, side, command line.
+
+The settings between perftest's title and its table.
+"""
+
+import re
+
+import msgspec
+
+from fabricgauge.parse.interface import Line
+from fabricgauge.parse.perftest.programs import PerftestProgram, named, settled, titled
+from fabricgauge.parse.table import Heading
+
+_NAME = re.compile(r"[A-Za-z][\w .*/-]{0,48}")
+_ADDRESS = re.compile(r"(?:local|remote) address:|GID:")
+
+
+def setting_name(printed: str) -> str:
+    """One name for what text and JSON spell differently (``ibv_wr* API``, ``ibv_wr_API``)."""
+    words = printed.replace("*", "").replace(".", "").replace("_", " ").split()
+    return " ".join(words).lower()
+
+
+def setting_value(printed: str) -> str:
+    return printed.removesuffix("[B]")
+
+
+def settings_of(text: str) -> dict[str, str] | None:
+    """The settings of a line such as `` Number of qps   : 1  Transport type : IB``.
+
+    None if the line is none; addresses have no settings, but are perftest's.
+    """
+    text = text.strip()
+    if _ADDRESS.match(text):
+        return {}
+    parts = text.split(": ")
+    if not 2 <= len(parts) <= 4:
+        return None
+    found: dict[str, str] = {}
+    name = parts[0]
+    for part in parts[1:]:
+        words = part.split(None, 1)
+        if not words or not _NAME.fullmatch(name.strip()):
+            return None
+        found[setting_name(name)] = setting_value(words[0])
+        name = words[1] if len(words) > 1 else ""
+    return found if not name else None
+
+
+_LONGEST_COMMAND = 500
+#: perftest has fewer than thirty settings; what else looks like one is not kept.
+_MOST_SETTINGS = 64
+_CYCLES = re.compile(r"\s(?:-\w*C\w*|--report-cycles)(?=\s|$)")
+
+
+class PerftestBlock(msgspec.Struct, frozen=True):
+    """One program's heading as far as it was read.
+
+    ``waits`` is the line in which a server waits for its client, ``side`` is Local or
+    Remote where both directions' shares of a two-way stream follow, ``shown`` whether a
+    table came, ``finished`` whether its rows are over, ``cycles`` whether its figures are
+    CPU cycles.
+    """
+
+    title: Line | None = None
+    settings: dict[str, str] = {}
+    command: str = ""
+    waits: Line | None = None
+    side: str = ""
+    shown: bool = False
+    finished: bool = False
+    cycles: bool = False
+
+    def titled(self, title: Line) -> "PerftestBlock":
+        """A command line or a server's waiting belong to the next title only."""
+        if self.title is not None or self.finished:
+            return PerftestBlock(title)
+        return msgspec.structs.replace(self, title=title, settings={}, shown=False)
+
+    def waiting(self, line: Line) -> "PerftestBlock":
+        command = "" if self.title is not None or self.finished else self.command
+        return PerftestBlock(command=command, waits=line, cycles=_in_cycles(command))
+
+    def commanded(self, command: str) -> "PerftestBlock":
+        command = " ".join(command[:_LONGEST_COMMAND].split())
+        return PerftestBlock(command=command, cycles=_in_cycles(command))
+
+    def with_settings(self, found: dict[str, str]) -> "PerftestBlock":
+        if len(self.settings) >= _MOST_SETTINGS:
+            return self
+        return msgspec.structs.replace(self, settings={**self.settings, **found})
+
+    def for_table(self) -> "PerftestBlock":
+        """The block that a table's heading belongs to: none that already had its rows.
+
+        Only the two shares of a two-way stream follow their sum under the same title.
+        """
+        block = PerftestBlock() if self.finished and not self.side else self
+        return msgspec.structs.replace(block, shown=True)
+
+    def program(self, kind: str) -> PerftestProgram:
+        """The program whose table has columns of a ``kind``: by its title, else by command."""
+        program = titled(self.title.text) if self.title else named(self.command)
+        if program is None or not program.kind.endswith(kind):
+            return PerftestProgram("", kind)
+        program = settled(program, self.settings)
+        if not program.both or not self.side:
+            return program
+        backward = (self.side == "Remote") is not (self.waits is not None)
+        return msgspec.structs.replace(program, half=True, backward=backward)
+
+    def heading(self, program: PerftestProgram, line: Line) -> Heading:
+        settings = dict(self.settings)
+        told = {
+            "command": self.command,
+            "side": "server" if self.waits else "",
+            "results": self.side.lower(),
+        }
+        settings.update({key: value for key, value in told.items() if value})
+        title, first = "", line.number
+        if self.title is not None:
+            title, first = self.title.text.strip(), self.title.number
+        return Heading(
+            suite="perftest", version="", benchmark=program.name, title=title, first_line=first,
+            transport="" if program.raw else "rdma", settings=settings,
+        )  # fmt: skip
+
+
+def _in_cycles(command: str) -> bool:
+    return _CYCLES.search(command) is not None

@@ -1,0 +1,45 @@
+"""The line by which each rank of a suite's program says where it runs.
+
+Output of many tasks in which each line begins with its task's number, as of ``srun --label``.
+"""
+
+import re
+from collections.abc import Iterable
+
+from fabricgauge.model.measurement import Placement
+from fabricgauge.model.run import RANK_SAYS
+
+_LABEL = re.compile(r"\s*(\d+):(?: |$)")
+
+
+def by_task(lines: Iterable[str]) -> dict[int, list[str]]:
+    """Each task's own lines without their label; a line that has none is left out."""
+    found: dict[int, list[str]] = {}
+    for line in lines:
+        label = _LABEL.match(line)
+        if label:
+            found.setdefault(int(label[1]), []).append(line[label.end() :])
+    return found
+
+
+_LINE = re.compile(
+    RANK_SAYS + r"rank=(\d+) pid=(\d+) boot_id=(\S*) net=(\S*) cpus=(\S*) cpu=(\d+)"
+    r" numa=(\d+) interface=(\S*) host=(\S+)"
+)
+
+
+def is_telling(line: str) -> bool:
+    """Whether a line is a rank's word about itself, understood or not."""
+    return RANK_SAYS in line
+
+
+def placement(line: str) -> Placement | None:
+    """Where a rank runs; None for a line that is cut off or mixed with another's."""
+    match = _LINE.search(line)
+    if match is None:
+        return None
+    rank, pid, boot_id, net, cpus, cpu, numa, interface, host = match.groups()
+    return Placement(
+        rank=int(rank), host=host, pid=int(pid), boot_id=boot_id, net_namespace=net,
+        cpus_allowed=cpus, cpu=int(cpu), numa_node=int(numa), interface=interface,
+    )  # fmt: skip

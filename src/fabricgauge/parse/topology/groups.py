@@ -1,0 +1,140 @@
+"""What the readers of topology files share: lines with their numbers, bounds, errors, groups."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+
+from fabricgauge.model.errors import UsageError
+from fabricgauge.model.topology import Group
+
+#: An ibnetdiscover output of 10,000 hosts with four adapters each has some 15 MB.
+LONGEST_CHARACTERS = 256_000_000
+MOST_LINES = 2_000_000
+MOST_NODES = 200_000
+#: More than a switch or a group is called.
+LONGEST_NAME = 200
+
+Expand = Callable[[str], tuple[str, ...]]
+Numbered = tuple[int, str]
+
+_PIECE = re.compile(r"\[[^\[\]]*\]|,|[\[\]]|[^,\[\]]+")
+#: What is a host's name as it stands: RFC 1123's signs, and the underscore that sites use.
+_ONE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,252}")
+_NUMBER_RANGE = re.compile(r"\s*(\d{1,12})(?:-(\d{1,12}))?(?:/\d{1,12})?\s*")
+
+
+class TopologyFile:
+    """One file: its name in every error, and how its node sets become names."""
+
+    def __init__(self, source: str, expand: Expand) -> None:
+        self.source = source
+        self._expand = expand
+        self._nodes_left = MOST_NODES
+
+    def error(self, line: int | None, what: str) -> UsageError:
+        """An error to raise: file, line where there is one, and what is the matter."""
+        where = f"{self.source} line {line}:" if line else f"{self.source}"
+        return UsageError(f"{where} {what}")
+
+    def names(self, line: int, text: str) -> tuple[str, ...]:
+        """The names of a node set, each once, in the order in which they are written.
+
+        How many they may be is looked at before they are made, and each part is expanded by
+        itself: ClusterShell folds a set of many names with two numbers each in cubic time.
+
+        Raises:
+            UsageError: bad syntax, or more than ``MOST_NODES`` in the whole file.
+        """
+        found: dict[str, None] = {}
+        for part, at_most in self._parts(line, text):
+            self._nodes_left -= at_most
+            if self._nodes_left < 0:
+                raise self.error(line, f"more than {MOST_NODES} nodes; is {part!r:.80} meant?")
+            found.update(dict.fromkeys(self._expanded(line, part)))
+        return tuple(found)
+
+    def name(self, line: int, text: str, what: str) -> str:
+        """A group's name as it is, if it can be shown: printable, and not too long."""
+        if not text or len(text) > LONGEST_NAME or not text.isprintable():
+            raise self.error(
+                line, f"{text!r:.80} cannot be {what}'s name; expected 1 to {LONGEST_NAME} letters"
+            )
+        return text
+
+    def _expanded(self, line: int, part: str) -> tuple[str, ...]:
+        if _ONE_NAME.fullmatch(part):
+            return (part,)
+        try:
+            return self._expand(part)
+        except UsageError as error:
+            raise self.error(line, str(error)) from error
+
+    def _parts(self, line: int, text: str) -> Iterator[tuple[str, int]]:
+        """What stands between commas, and how many names that may have, however it is read."""
+        part, count = "", 1
+        for piece in (*_PIECE.findall(text), ","):
+            if piece == ",":
+                if not part.strip():
+                    raise self.error(line, f"{text!r:.80} has a comma too many; expected c1,c2")
+                yield part.strip(), count
+                part, count = "", 1
+                continue
+            if piece in "[]":
+                raise self.error(line, f"{text!r:.80} has a bracket too many; expected c[1-4]")
+            if piece.startswith("["):
+                count *= sum(self._span(line, one) for one in piece[1:-1].split(","))
+            part += piece
+
+    def _span(self, line: int, text: str) -> int:
+        match = _NUMBER_RANGE.fullmatch(text)
+        if match is None:
+            raise self.error(line, f"{text!r:.80} is no range of numbers; expected 1-4 or 7")
+        return max(1, int(match[2] or match[1]) - int(match[1]) + 1)
+
+
+def logical(numbered: Iterable[Numbered]) -> Iterator[Numbered]:
+    """Lines without comments and blanks; a backslash at the end joins the next one to it."""
+    first, joined = 0, ""
+    for number, line in numbered:
+        text = line.split("#", 1)[0].rstrip()
+        first = first or number
+        joined += text.removesuffix("\\")
+        if text.endswith("\\"):
+            continue
+        if joined.strip():
+            yield first, joined.strip()
+        first, joined = 0, ""
+    if joined.strip():
+        yield first, joined.strip()
+
+
+class Groups:
+    """Groups as they are read; no node may be in two of them, no name be given twice."""
+
+    def __init__(self, lines: TopologyFile) -> None:
+        self._lines = lines
+        self._line_of_node: dict[str, int] = {}
+        self._line_of_group: dict[str, int] = {}
+        self._nodes: dict[str, tuple[str, ...]] = {}
+
+    def add(self, line: int, name: str, nodes: tuple[str, ...]) -> None:
+        """Raises UsageError for a node or a group that was there before."""
+        self._once(line, name, self._line_of_group, "group")
+        for node in nodes:
+            self._once(line, node, self._line_of_node, "node")
+        self._nodes[name] = nodes
+
+    def line_of(self, name: str) -> int | None:
+        return self._line_of_group.get(name)
+
+    def made(self, parent: Callable[[str], str] = lambda name: "") -> tuple[Group, ...]:
+        """Those that have nodes."""
+        return tuple(
+            Group(name, nodes, parent=parent(name)) for name, nodes in self._nodes.items() if nodes
+        )
+
+    def _once(self, line: int, name: str, seen: dict[str, int], what: str) -> None:
+        before = seen.setdefault(name, line)
+        if before != line or (what == "group" and name in self._nodes):
+            raise self._lines.error(
+                line, f"{what} {name!r:.80} is on line {before} already; expected each once"
+            )

@@ -1,0 +1,255 @@
+"""ucx_perftest: boxed tables of UCX 1.2 and later, ``Final:`` lines, ``-f`` and CSV (``-v``).
+
+Facts are from UCX's sources (``src/tools/perf/perftest*.c``, ``lib/libperf.c``, v1.0-1.20):
+
+- MB/s is 2^20 bytes/s; latency is half a round trip for ping-pongs, else per operation.
+- ``average`` is over the time since the line before, ``overall`` over all; hence the
+  figures of a curve are the overall ones. A percentile (or ``typical``, the median) is of
+  the last samples only.
+- The server prints the test's name and the message size, the client prints the figures.
+
+ucx_perftest's headings of columns, and its rows of figures.
+
+ucx_perftest's output, line by line.
+"""
+
+import re
+from collections.abc import Iterable
+
+import msgspec
+
+from fabricgauge.model.suite import Besides, SuiteCurve
+from fabricgauge.parse.interface import Dialect, Line, Report
+from fabricgauge.parse.table import Column, Table
+from fabricgauge.parse.ucx_tests import UcxRun, UcxTest
+
+#: A printed figure, with thousands' separators (``-N``); also inf and nan.
+_FIGURE = r"-?(?:\d[\d,]*(?:\.\d+)?|inf|nan)"
+_ROW = re.compile(
+    rf"(?:(?P<name>\[thread \d+\]|[^\s\d][^\s,|]*)\s+)?"
+    rf"(?P<figures>{_FIGURE}(?:\s+{_FIGURE})*)"
+)
+_NAMES = re.compile(
+    r"\|(?: +(?P<stage>Stage|Test) +\|)? +# iterations +\| *"
+    r"(?:(?P<percentile>\d{1,3}(?:\.\d{1,3})?)%ile|(?P<typical>typical)) *\| *average"
+)
+_CSV_NAMES = re.compile(
+    r"(?:[^,\s]+,)*iterations,(?:(?P<percentile>\d{1,3}(?:\.\d{1,3})?)_percentile|(?P<typical>typical))_lat,avg_lat,"
+)
+#: Where a comma divides figures, none of them contains one.
+_CSV_ROW = re.compile(
+    r"(?P<name>(?:(?=[^,\s]*[A-Za-z_])[^,\s]*,)*?)"
+    r"(?P<figures>-?[\d.]+(?:,-?(?:\d+(?:\.\d+)?|inf|nan))+)"
+)
+#: No row is longer; what lies behind is not read.
+_LONGEST = 400
+#: Ranks of percentiles that a curve has a place for.
+_PLACES: dict[float, Besides] = {
+    50.0: "p50", 75.0: "p75", 90.0: "p90", 95.0: "p95", 99.0: "p99", 99.9: "p99.9",
+}  # fmt: skip
+
+
+class UcxColumns(msgspec.Struct, frozen=True):
+    """The heading's columns: ``rank`` is where the percentile goes, None for no place."""
+
+    rank: Besides | None
+    staged: bool
+    csv: bool
+
+
+class UcxRow(msgspec.Struct, frozen=True):
+    """Figures as printed: µs, 2^20 bytes/s, messages/s; a percentile below 0 is none."""
+
+    name: str
+    iterations: float
+    percentile: float
+    overall_us: float
+    bandwidth: float
+    rate: float
+
+
+def names_of(text: str) -> UcxColumns | None:
+    match = _NAMES.match(text)
+    if match is not None:
+        return UcxColumns(_place(match), match["stage"] is not None, csv=False)
+    match = _CSV_NAMES.match(text)
+    return None if match is None else UcxColumns(_place(match), staged=False, csv=True)
+
+
+def _place(match: "re.Match[str]") -> Besides | None:
+    return "typical" if match["typical"] else _PLACES.get(float(match["percentile"]))
+
+
+def row_of(text: str, names: UcxColumns) -> UcxRow | None:
+    """The figures of a row: eight, or the four of several threads' sum; None if it is none."""
+    match = (_CSV_ROW if names.csv else _ROW).fullmatch(text[:_LONGEST])
+    if match is None:
+        return None
+    printed = match["figures"].split("," if names.csv else None, 9)
+    if not names.csv:
+        printed = [figure.replace(",", "") for figure in printed]
+    try:
+        figures = [float(figure) for figure in printed]
+    except ValueError:
+        return None
+    return _row((match["name"] or "").strip(","), figures)
+
+
+def _row(name: str, figures: list[float]) -> UcxRow | None:
+    if len(figures) == 8:
+        iterations, percentile, _, overall, _, bandwidth, _, rate = figures
+        return UcxRow(name, iterations, percentile, overall, bandwidth, rate)
+    if len(figures) == 4:
+        return UcxRow(name, figures[0], -1.0, *figures[1:])
+    return None
+
+
+BEGINS = {
+    "Waiting for connection": r"^Waiting for connection\.\.\.$",
+    "+--------------": r"^\+-{14}\+-|^\+-{90}\+|^\+-{106}\+",
+    "# iterations": r"^\|(?: +(?:Stage|Test) +\|)? +# iterations +\|",
+    "| API:": r"^\| API: +(?:protocol|transport) layer",
+    "iterations,": r"iterations,(?:typical|[\d.]+_percentile)_lat,avg_lat,",
+    "ucx_perftest": r"ucx_perftest\s",
+}
+_RULER = re.compile(r"\+[-+]+\+")
+_BATCH = re.compile(r"\+(?P<name>[\w.:/]+(?:-[\w.:/]+)*)-[-+]*")
+_COMMAND = re.compile(r"(?P<command>ucx_perftest\s.*)")
+_OVERHEAD = re.compile(r"\| {9,}\|(?: {9,}\|)? +overhead \(usec\)")
+_PROSE = re.compile(
+    r"\| {9,}\||\| {9,}latency|Waiting for connection\.\.\.|Accepted connection from"
+    r"|\[\d+\.\d+\] \[[^\]]*\] .*UCX +(?:DEBUG|TRACE|INFO|DATA|REQ|FUNC)"
+)
+_FAILED = re.compile(r".*(?:UCX +(?:ERROR|WARN|FATAL)|Fatal:)")
+_MB = "MB = 2^20 bytes (ucx_perftest)"
+_NO_FIGURES = "figures after this description: a server prints none, else the run failed"
+_BAD_RUN = "UCX says that something failed"
+_OTHER = "a part of ucx_perftest's output"
+_UNFINISHED = "no final line: cut off, or still running; this is the last line of progress"
+_EMPTY = "the table ends before its first figures"
+_LONGEST_COMMAND = 500
+_MOST_SAMPLES = 1e15
+
+
+class UcxReader:
+    """Reads one or more outputs of ucx_perftest, client's or server's."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._context = UcxRun()
+        self._figures: _Figures | None = None
+        self._shown = False
+
+    def line(self, line: Line) -> Iterable[SuiteCurve]:
+        text = line.text.strip()
+        if self._figures is not None and (row := row_of(text, self._figures.names)):
+            return self._figures.take(line, row, self._context)
+        names = names_of(text)
+        if names is not None:
+            closed = self._close()
+            self._figures, self._shown = _Figures(line, names), True
+            return closed
+        if text.startswith("| API:") or _COMMAND.search(text):
+            return self._begin(line, text)
+        return self._within(line, text)
+
+    def end(self) -> Iterable[SuiteCurve]:
+        yield from self._begin(None, "")
+
+    def _begin(self, line: Line | None, text: str) -> Iterable[SuiteCurve]:
+        """A box or a command line ends what was before; a box may follow its command line."""
+        closed = self._close()
+        if self._context.announced is not None and not self._shown:
+            self._report(self._context.announced, _NO_FIGURES)
+        command = _COMMAND.search(text)
+        if command is not None:
+            words = " ".join(command["command"][:_LONGEST_COMMAND].split())
+            self._context = UcxRun(command=words)
+        else:
+            kept = "" if self._shown else self._context.command
+            boxed = UcxRun(announced=line, command=kept)
+            self._context = boxed.with_box(text) or boxed
+        self._shown = False
+        return closed
+
+    def _within(self, line: Line, text: str) -> Iterable[SuiteCurve]:
+        if _OVERHEAD.match(text):
+            self._context = msgspec.structs.replace(self._context, overhead=True)
+        batch = _BATCH.fullmatch(text[:-1]) if text.endswith("+") else None
+        if batch is not None and not _RULER.fullmatch(text):
+            closed = self._figures.progress_only(self._context) if self._figures else ()
+            self._context = msgspec.structs.replace(self._context, batch=batch["name"])
+            return closed
+        boxed = self._context.with_box(text) if self._context.announced else None
+        if boxed is not None:
+            self._context = boxed
+        elif text and not _RULER.fullmatch(text) and not _PROSE.match(text):
+            self._report(line, _BAD_RUN if _FAILED.match(text) else _OTHER)
+        return ()
+
+    def _close(self) -> Iterable[SuiteCurve]:
+        figures, self._figures = self._figures, None
+        return () if figures is None else figures.end(self._context)
+
+
+class _Figures:
+    """What follows one heading of columns: progress and final rows."""
+
+    def __init__(self, first: Line, names: UcxColumns) -> None:
+        self.names = names
+        self._first = first
+        self._last: tuple[Line, UcxRow] | None = None
+        self._given = False
+
+    def take(self, line: Line, row: UcxRow, context: UcxRun) -> Iterable[SuiteCurve]:
+        """A final row gives curves; one of progress is kept until a later one comes."""
+        self._last = (line, row)
+        if not self.names.csv and (not row.name or row.name.startswith("[thread")):
+            return ()
+        if row.name not in ("", "Final:"):
+            context = msgspec.structs.replace(context, batch=row.name)
+        return self._curves(context, "")
+
+    def progress_only(self, context: UcxRun) -> Iterable[SuiteCurve]:
+        """UCX before 1.10 writes no final row: the last one is it."""
+        if self._last is None:
+            return ()
+        return self._curves(context, _UNFINISHED if self.names.staged else "")
+
+    def end(self, context: UcxRun) -> Iterable[SuiteCurve]:
+        if self._last is None and not self._given:
+            return self._curves(context, _EMPTY)
+        return self.progress_only(context)
+
+    def _curves(self, context: UcxRun, cut_off: str) -> Iterable[SuiteCurve]:
+        last, self._last, self._given = self._last, None, True
+        test = context.test
+        table = Table(context.heading(self._first.number), _columns(test))
+        if last is not None:
+            _add(table, last[0], last[1], self.names.rank, context.message_bytes)
+        origin = 1 if test.from_target else 0
+        return tuple(
+            msgspec.structs.replace(curve, origin=origin, target=1 - origin)
+            for curve in table.curves(cut_off)
+        )
+
+
+def _columns(test: UcxTest) -> tuple[Column, ...]:
+    return (
+        Column("time", test.time, "mean", "µs", 1e-6, test.latency_pattern),
+        Column("bandwidth", test.bandwidth, "mean", _MB, 2.0**20, test.bandwidth_pattern),
+        Column("message_rate", test.bandwidth, "mean", "messages/s", 1.0),
+    )
+
+
+def _add(table: Table, line: Line, row: UcxRow, rank: Besides | None, size: int | None) -> None:
+    """0.00 MB/s and 0 messages/s beside a sound time are a slow network's rounding."""
+    sound = row.overall_us > 0
+    bandwidth = None if sound and row.bandwidth == 0 else row.bandwidth
+    rate = None if sound and row.rate == 0 else row.rate
+    more: dict[Besides, float] = {rank: row.percentile} if rank and row.percentile > 0 else {}
+    samples = int(row.iterations) if 0 <= row.iterations < _MOST_SAMPLES else 0
+    table.row(line, size, [row.overall_us, bandwidth, rate], [more], samples)
+
+
+DIALECT = Dialect("ucx_perftest", BEGINS, UcxReader)
