@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from types import FrameType
 
 import msgspec
-from fabricgauge.parse.beginnings import dialect_begun
+from fabricgauge.parse.dialects import dialect_begun
 
 from fabricgauge.model.suite import Failure, SuiteCurve, SuitePoint, UnparsedLine
 from fabricgauge.parse.dialects import JSON_DIALECTS

@@ -46,7 +46,7 @@ def test_reference_fails_when_other_documents_are_read_for_it(
     read: list[str] = []
     content = files.content
 
-    def told(stem: str) -> files.Content:
+    def told(stem: str) -> files.ReferenceFile:
         read.append(stem)
         return content(stem)
 
