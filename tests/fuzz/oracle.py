@@ -10,10 +10,9 @@ from collections.abc import Iterator, Sequence
 from types import FrameType
 
 import msgspec
-from fabricgauge.parse.dialects import dialect_begun
 
 from fabricgauge.model.suite import Failure, SuiteCurve, SuitePoint, UnparsedLine
-from fabricgauge.parse.dialects import JSON_DIALECTS
+from fabricgauge.parse.dialects import JSON_DIALECTS, dialect_begun
 from fabricgauge.parse.lines import plain, split_host, split_label
 from fabricgauge.parse.one_stream import OUR_REMARK, is_decoration
 from fabricgauge.parse.suites import Found, read
