@@ -1,6 +1,7 @@
 # Everything a fresh machine needs, in two commands:
 #   make check   install, then measure the built-in virtual cluster
-#   make test    install what the tests need, then run them all
+#   make test    install what the tests need, then run all but the slow ones
+# and, before a release, `make test-all`: every test, which takes half an hour.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -12,7 +13,9 @@ export PIP_DEFAULT_TIMEOUT := 60
 # Two at a time: much of a test is waiting. Those of one file share what they bring up.
 PYTEST := $(BIN)/pytest -n 2 --dist loadfile
 # Tests of what is measured have the machine to themselves.
-PYTEST_ALONE := $(BIN)/pytest -m alone
+PYTEST_ALONE := $(BIN)/pytest
+# The slow tier is left out, and properties are tried with fewer examples.
+QUICK := HYPOTHESIS_PROFILE=quick
 
 # Debian packages: what the main job needs, what the tests need besides, what the benchmarks need.
 RUN_PACKAGES  := iproute2 util-linux g++
@@ -22,17 +25,21 @@ TEST_PACKAGES := busybox clang cmake chromium ethtool iperf3 iputils-ping libmpi
                  shellcheck slurm-client slurmctld slurmd
 BENCH_PACKAGES := valgrind
 
-.PHONY: check test dev bench install install-test lint unit clean
+.PHONY: check test test-all dev bench install install-test lint unit clean
 
 check: install
 	$(BIN)/fabricgauge check --lab
 
 test: install-test lint unit
+	$(QUICK) $(PYTEST) -m "not alone and not slow"
+	$(QUICK) $(PYTEST_ALONE) -m "alone and not slow"
+
+test-all: install-test lint unit
 	$(PYTEST) -m "not alone"
-	$(PYTEST_ALONE)
+	$(PYTEST_ALONE) -m alone
 
 dev: $(VENV)/.dev lint
-	$(PYTEST) -q -m "not lab and not engine and not browser"
+	$(QUICK) $(PYTEST) -q -m "not lab and not engine and not browser and not slow"
 
 bench: install-test
 	@scripts/install-packages $(BENCH_PACKAGES)

@@ -6,10 +6,11 @@ from hypothesis import HealthCheck, settings
 
 # Machines that run tests are busy: a slow example is not a wrong one.
 # Examples are the same each time: what a change breaks is told from what chance finds, and
-# HYPOTHESIS_PROFILE=thorough looks for that.
+# HYPOTHESIS_PROFILE=thorough looks for that. `make test` and `make dev` take `quick`.
 settings.register_profile(
     "busy", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
+settings.register_profile("quick", parent=settings.get_profile("busy"), max_examples=20)
 settings.register_profile(
     "thorough", parent=settings.get_profile("busy"), derandomize=False, max_examples=2000
 )
