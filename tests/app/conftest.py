@@ -7,13 +7,20 @@ from pathlib import Path
 
 import pytest
 from tests.app.commands import PROGRAM, Checked, fabricgauge
+from tests.engines.launched import engine_for
 
 
-@pytest.fixture(autouse=True, scope="session")
+@pytest.fixture(scope="session")
 def engine() -> None:
     """Build the engine beforehand, so that no test waits for a compiler."""
-    built = fabricgauge("engine", "build", timeout_s=600)
-    assert built.returncode == 0, built.stderr
+    engine_for("embedded")
+
+
+@pytest.fixture(autouse=True)
+def _built(request: pytest.FixtureRequest) -> None:
+    """Only what measures needs it."""
+    if any(map(request.node.get_closest_marker, ("lab", "engine"))):
+        request.getfixturevalue("engine")
 
 
 @pytest.fixture

@@ -6,21 +6,16 @@ from pathlib import Path
 
 import pytest
 from tests.app.commands import Checked, fabricgauge
-
-from fabricgauge.engines.simgrid import find_simgrid
-from fabricgauge.model.errors import ToolMissing
+from tests.engines.launched import engine_for
 
 pytestmark = [pytest.mark.engine]
 
 ALL_PAIRS = ("--patterns", "all_pairs_latency,all_pairs_bandwidth")
 
 
-@pytest.fixture(autouse=True)
-def simgrid() -> None:
-    try:
-        find_simgrid()
-    except ToolMissing as missing:
-        pytest.skip(str(missing))
+@pytest.fixture(scope="session")
+def engine() -> None:
+    engine_for("simulated")
 
 
 def outliers(checked: Checked) -> list[tuple[str, str]]:

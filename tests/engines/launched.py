@@ -1,7 +1,10 @@
 """The engine of each MPI, and launches of it with any number of ranks on this machine."""
 
+import fcntl
 import os
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -10,7 +13,9 @@ import pytest
 
 from fabricgauge import process
 from fabricgauge.engines.build import build, default_engine
+from fabricgauge.engines.simgrid import find_simgrid, simulated_engine
 from fabricgauge.model.engine import Engine
+from fabricgauge.model.errors import ToolMissing
 from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.measurement import Footer, Measurement, Record
 from fabricgauge.model.plan import Case, PlannedLaunch
@@ -28,14 +33,30 @@ MPIS = {
 YIELD = {"OMPI_MCA_mpi_yield_when_idle": "1"}
 
 
+@contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    """Test processes that want an engine at once: one compiles, the others wait and take it."""
+    with (Path(tempfile.gettempdir()) / f"fabricgauge-engines-{os.getuid()}").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 @cache
 def engine_for(kind: str) -> Engine:
-    wrapper = MPIS[kind]
-    if wrapper is None:
-        return default_engine()
-    if not wrapper.exists():
-        pytest.skip(f"{wrapper} is not installed")
-    return build(wrapper)
+    """The engine of a key of ``MPIS``, or ``simulated``; the test is skipped without its MPI."""
+    with _one_at_a_time():
+        if kind == "simulated":
+            try:
+                find_simgrid()
+            except ToolMissing as missing:
+                pytest.skip(str(missing))
+            return simulated_engine()
+        wrapper = MPIS[kind]
+        if wrapper is None:
+            return default_engine()
+        if not wrapper.exists():
+            pytest.skip(f"{wrapper} is not installed")
+        return build(wrapper)
 
 
 def records(engine: Engine, ranks: int, lines: str, *options: str) -> list[Record]:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from fabricgauge import process
-from fabricgauge.engines.build import build, default_engine, list_engines
+from fabricgauge.engines.build import build, list_engines
 from fabricgauge.engines.find import describe_mpi
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import CannotRun, ToolMissing
@@ -20,8 +20,8 @@ PATTERNS = ("latency", "bandwidth", "bidirectional_bandwidth", "put_latency", "p
 
 
 @pytest.fixture(scope="module")
-def engine() -> Engine:
-    return default_engine()
+def engine(embedded: Engine) -> Engine:
+    return embedded
 
 
 def case(pattern: str, size: int = 4096, origin: int = 0, target: int = 1, **more: object) -> str:

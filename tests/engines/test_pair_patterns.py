@@ -6,7 +6,6 @@ import msgspec
 import pytest
 from tests.engines.launched import measured
 
-from fabricgauge.engines.build import default_engine
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.pattern import (
@@ -112,8 +111,8 @@ def test_threads_are_skipped_with_the_option_that_they_need(engine: Engine) -> N
     assert "start the engine with --thread-multiple" in found.reason
 
 
-def test_one_rank_skips_every_pattern_with_the_number_it_needs() -> None:
-    found = measured(default_engine(), 1, list(every_case(0, 1)))
+def test_one_rank_skips_every_pattern_with_the_number_it_needs(embedded: Engine) -> None:
+    found = measured(embedded, 1, list(every_case(0, 1)))
     assert len(found) == len(list(every_case(0, 1)))
     for one in found:
         assert (one.status, one.times) == ("skipped", None)
@@ -130,23 +129,25 @@ def test_one_rank_skips_every_pattern_with_the_number_it_needs() -> None:
         (case("bandwidth", 0, 1, epoch="fence"), "leave out epoch=fence"),
     ],
 )
-def test_what_a_pattern_cannot_do_is_skipped_and_the_launch_goes_on(wrong: Case, why: str) -> None:
-    found = measured(default_engine(), 2, [wrong, case("latency", 0, 1)])
+def test_what_a_pattern_cannot_do_is_skipped_and_the_launch_goes_on(
+    embedded: Engine, wrong: Case, why: str
+) -> None:
+    found = measured(embedded, 2, [wrong, case("latency", 0, 1)])
     assert [one.status for one in found] == ["skipped", "ok"]
     assert why in found[0].reason
 
 
-def test_a_number_of_samples_is_kept_to_by_all_threads_together() -> None:
+def test_a_number_of_samples_is_kept_to_by_all_threads_together(embedded: Engine) -> None:
     cases = [case("threads_latency", 0, 1, threads=2, budget_s=20.0)]
-    (found,) = measured(default_engine(), 2, cases, "--thread-multiple", "--iterations", "50")
+    (found,) = measured(embedded, 2, cases, "--thread-multiple", "--iterations", "50")
     assert found.stop == "iterations"
     assert found.samples + found.warmup_samples >= 50
 
 
-def test_an_empty_message_can_be_sent_in_every_pattern_that_has_one() -> None:
+def test_an_empty_message_can_be_sent_in_every_pattern_that_has_one(embedded: Engine) -> None:
     cases = [
         msgspec.structs.replace(one, message_bytes=0)
         for one in every_case(0, 1)
         if one.pattern not in ATOMICS
     ]
-    assert {one.status for one in measured(default_engine(), 2, cases, "--check-data")} == {"ok"}
+    assert {one.status for one in measured(embedded, 2, cases, "--check-data")} == {"ok"}

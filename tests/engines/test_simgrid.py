@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from tests.engines.launched import engine_for
 
 from fabricgauge.engines import simgrid
 from fabricgauge.engines.simgrid import find_simgrid, simulated_engine
@@ -55,10 +56,7 @@ def test_a_wrapper_that_answers_is_found_with_its_launcher(
 
 @pytest.mark.engine
 def test_a_second_engine_is_the_kept_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    try:
-        first = simulated_engine()
-    except ToolMissing as missing:
-        pytest.skip(str(missing))
+    first = engine_for("simulated")
 
     def refuse(*_: object) -> Path:
         raise AssertionError("it was compiled again")

@@ -15,7 +15,7 @@ PROGRAMS = (
 )  # fmt: skip
 
 
-@pytest.fixture(autouse=True, scope="session")
+@pytest.fixture(scope="session")
 def engine() -> None:
     """Nothing here measures."""
 
