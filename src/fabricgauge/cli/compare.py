@@ -87,16 +87,19 @@ def _share(text: str) -> float:
 
 
 def _require_format(name: str) -> None:
-    from fabricgauge.report.comparison.formats import FORMATS
+    from fabricgauge.report.content.comparison import KIND
+    from fabricgauge.report.formats import formats_of
 
-    if name not in FORMATS:
-        raise UsageError(f"no comparison format {name!r}; there is {', '.join(FORMATS)}")
+    formats = formats_of(KIND)
+    if name not in formats:
+        raise UsageError(f"no comparison format {name!r}; there is {', '.join(formats)}")
 
 
 def _show(comparison: "Comparison", format_: str, to: Path | None) -> None:
     from fabricgauge.cli.show import deliver, width
-    from fabricgauge.report.comparison.formats import FORMATS
+    from fabricgauge.report.content.comparison import KIND
+    from fabricgauge.report.formats import formats_of
     from fabricgauge.report.interface import Setting
 
     setting = Setting(width=width(), colour=to is None and sys.stdout.isatty())
-    deliver(FORMATS[format_](comparison, setting), to)
+    deliver(formats_of(KIND)[format_](comparison, setting), to)

@@ -131,23 +131,26 @@ def _design(options: dict[str, Any]) -> "Design":
 
 
 def _require_format(name: str) -> None:
-    from fabricgauge.report.varied.formats import FORMATS
+    from fabricgauge.report.content.varied import KIND
+    from fabricgauge.report.formats import formats_of
 
-    if name not in FORMATS:
-        raise UsageError(f"no format {name!r} for --vary; there is {', '.join(FORMATS)}")
+    formats = formats_of(KIND)
+    if name not in formats:
+        raise UsageError(f"no format {name!r} for --vary; there is {', '.join(formats)}")
 
 
 def _show(found: "Varied", path: Path, options: dict[str, Any]) -> None:
     from fabricgauge.cli.show import deliver, width
+    from fabricgauge.report.content.varied import KIND
+    from fabricgauge.report.formats import formats_of
     from fabricgauge.report.interface import Setting
-    from fabricgauge.report.varied.formats import FORMATS
 
     setting = Setting(width=width(), colour=options["to"] is None and sys.stdout.isatty())
-    deliver(FORMATS[options["format_"]](found, setting), options["to"])
+    deliver(formats_of(KIND)[options["format_"]](found, setting), options["to"])
     page = path / "report.html"
     told = str(page)
     try:
-        page.write_text(FORMATS["html"](found, setting), "utf-8")
+        page.write_text(formats_of(KIND)["html"](found, setting), "utf-8")
     except OSError as error:
         told = f"none: cannot write {page}: {error.strerror or error}"
     click.echo(f"Comparison   {path}\nHTML report  {told}", err=True)

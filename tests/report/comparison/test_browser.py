@@ -4,9 +4,11 @@ import pytest
 from tests.report.comparison import compared
 from tests.report.html.test_browser import CHROMIUM, HOSTILE, opened
 
-from fabricgauge.report.comparison.formats import FORMATS
+from fabricgauge.report.content.comparison import KIND
+from fabricgauge.report.formats import formats_of
 from fabricgauge.report.interface import Setting
 
+FORMATS = formats_of(KIND)
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH"),

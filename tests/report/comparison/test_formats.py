@@ -8,9 +8,11 @@ from tests.report.comparison import compared
 from tests.report.html.test_page import HOSTILE, Page
 
 from fabricgauge.model.comparison import Comparison
-from fabricgauge.report.comparison.formats import FORMATS
+from fabricgauge.report.content.comparison import KIND
+from fabricgauge.report.formats import formats_of
 from fabricgauge.report.interface import Setting
 
+FORMATS = formats_of(KIND)
 ALL = (compared.sure(), compared.bare(), compared.nothing())
 ODD = "=x|y`[z](w)<b>\x1b[2J\n"
 
@@ -53,7 +55,7 @@ def test_means_are_called_means_and_have_no_interval_column() -> None:
     assert "not decided" not in page
     assert "only in A: 1 MiB" in page
     assert "cut off: ends at 65536 bytes" in page
-    assert "! 3 odd lines" in page
+    assert "\nA: 3 odd lines\n" in page or "\n  B: 3 odd lines\n" in page
 
 
 def test_a_difference_that_rounds_to_nothing_is_neither_better_nor_worse() -> None:

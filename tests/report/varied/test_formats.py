@@ -9,11 +9,12 @@ import msgspec
 import pytest
 
 from fabricgauge.model.varied import CurveEffect, Design, Effect, Factor, Varied
+from fabricgauge.report.content.effects import compared, signed, sweeps_of
+from fabricgauge.report.content.varied import KIND
+from fabricgauge.report.formats import formats_of
 from fabricgauge.report.interface import Setting
-from fabricgauge.report.varied import words
-from fabricgauge.report.varied.formats import FORMATS
-from fabricgauge.report.varied.sweeps import sweeps_of
 
+FORMATS = formats_of(KIND)
 HOSTILE = "<script>alert(1)</script>[bold]\x1b[31m"
 NAN = float("nan")
 
@@ -52,13 +53,13 @@ def test_the_terminal_tells_the_finding_the_effects_and_the_crossover() -> None:
     [(0.12, "+12.0 %"), (-0.0003, "−0.03 %"), (0.0, "0 %"), (2e-7, "+0.00002 %"), (nan, "–")],
 )
 def test_a_change_next_to_nothing_keeps_its_sign_and_size(share: float, said: str) -> None:
-    assert words.signed(share) == said
+    assert signed(share) == said
 
 
 def test_less_of_a_rate_is_less_and_of_a_time_faster() -> None:
-    assert words.compared(effect(8, -0.05), "bandwidth") == "5.0 % less"
-    assert words.compared(effect(8, 0.05), "bandwidth") == "5.0 % more"
-    assert words.compared(effect(8, -0.05), "time") == "5.0 % faster"
+    assert compared(effect(8, -0.05), "bandwidth") == "5.0 % less"
+    assert compared(effect(8, 0.05), "bandwidth") == "5.0 % more"
+    assert compared(effect(8, -0.05), "time") == "5.0 % faster"
 
 
 def test_csv_and_json_hold_every_effect() -> None:

@@ -154,7 +154,7 @@ def _head(column: Column) -> Text:
 def _cell(said: Said) -> Text:
     if isinstance(said, str):
         return _plain(said)
-    return _plain(said.text, STYLES[said.tone])
+    return _plain(said.text, STYLES[said.tone] or "bold" * said.strong)
 
 
 def _plain(words: str, style: str = "") -> Text:

@@ -1,8 +1,11 @@
-"""What the formats say alike: headline, changes with their direction, figures with units."""
+"""Two curves side by side, in words and in pictures: changes with their direction."""
 
-from fabricgauge.model.comparison import Comparison, Difference, Operand, Pair, Standing
+from collections.abc import Sequence
+
+from fabricgauge.model.comparison import Difference, Pair, Standing
 from fabricgauge.model.estimate import Estimate
-from fabricgauge.model.suite import LESS_IS_BETTER, Quantity, SuiteCurve
+from fabricgauge.model.suite import LESS_IS_BETTER, Quantity, SuiteCurve, SuitePoint
+from fabricgauge.report.html.series import Line, Picture, Series, canvas_text, position
 from fabricgauge.report.quantities import digits, megabytes_per_s, microseconds, size
 
 #: Unit in which a quantity is shown, and how many of it are one SI unit.
@@ -12,15 +15,6 @@ SHOWN: dict[Quantity, tuple[str, float]] = {
     "bus_bandwidth": ("MB/s", 1e-6),
     "message_rate": ("messages/s", 1.0),
     "overlap": ("%", 100.0),
-}
-
-MEANING = {
-    "regression": "B is worse than A by more than the tolerance, more surely than chance explains",
-    "no regression": "no curve of B is surely worse than A's by more than the tolerance;"
-    " smaller differences are not denied",
-    "undecided": "in every pair the intervals leave more sizes open than they decide;"
-    " measure longer or on a quieter machine, or allow more",
-    "nothing comparable": "the two have no curve of one kind at a common size",
 }
 
 STANDINGS: dict[Standing, str] = {
@@ -35,20 +29,11 @@ INTERVALS = (
     "The interval of a change is conservative: B's lower end over A's upper end, and the reverse."
 )
 
-
-def headline(comparison: Comparison) -> str:
-    """The outcome in one sentence."""
-    allowed = share(comparison.tolerance)
-    total = _count(len(comparison.pairs), "pair of curves", "pairs of curves")
-    if comparison.outcome == "regression":
-        bad = [pair for pair in comparison.pairs if pair.regression]
-        bare = " (means only)" if all(_are_means(pair) for pair in bad) else ""
-        return f"B is worse than A by more than {allowed} in {len(bad)} of {total}{bare}"
-    if comparison.outcome == "no regression":
-        return f"B is not shown to be worse than A by more than {allowed} in {total}"
-    if comparison.outcome == "undecided":
-        return f"The intervals are too wide to tell a difference of {allowed} in {total}"
-    return "A and B have no curve in common"
+#: A plot of changes is at least this many times as high as its tolerance band, in percent
+#: at least that; what is farther off is drawn at the edge (its tooltip has the figure).
+BANDS = 2.5
+LEAST_SPAN, LARGEST_SPAN = 5.0, 400.0
+LONGEST_NAME = 48
 
 
 def title(pair: Pair) -> str:
@@ -80,11 +65,6 @@ def origin(curve: SuiteCurve) -> str:
         f"{curve.suite}{version}, {curve.statistic} per size, {curve.unit_rule};"
         f" {curve.source or 'source not said'}{lines}"
     )
-
-
-def named(operand: Operand) -> str:
-    """An operand by kind and name."""
-    return f"{operand.kind} {operand.name}"
 
 
 def unit(quantity: Quantity) -> str:
@@ -178,7 +158,7 @@ def crossings(pair: Pair) -> list[str]:
     rest = len(pair.crossovers) - len(sure)
     if rest:
         found.append(
-            f"{_count(rest, 'change', 'changes')} of sign that {_is(rest)} not significant"
+            f"{number_of(rest, 'change', 'changes')} of sign that {_is(rest)} not significant"
         )
     return found
 
@@ -197,13 +177,116 @@ def result(pair: Pair) -> str:
     return "no difference" if together.within == together.sizes else "none shown"
 
 
-def _are_means(pair: Pair) -> bool:
-    return pair.basis == "means" and "mean" in (pair.a.statistic, pair.b.statistic)
-
-
 def _is(number: int) -> str:
     return "is" if number == 1 else "are"
 
 
-def _count(number: int, one: str, many: str) -> str:
+def number_of(number: int, one: str, many: str) -> str:
     return f"{number} {one if number == 1 else many}"
+
+
+def pictures(pair: Pair, tolerance: float, names: tuple[str, str]) -> tuple[Picture, ...]:
+    """Both curves, then the change; none where fewer than two sizes can be placed."""
+    sized = [one for one in pair.differences if one.message_bytes is not None]
+    if len(sized) < 2:
+        return ()
+    return _curves(pair, names), _changes(pair, sized, tolerance)
+
+
+def _curves(pair: Pair, names: tuple[str, str]) -> Picture:
+    quantity = pair.a.quantity
+    log = quantity in ("time", "message_rate")
+    series = tuple(
+        _series(curve, f"{side}: {name}")
+        for side, curve, name in zip("AB", (pair.a, pair.b), names, strict=True)
+    )
+    label = f"{unit(quantity)}, {better_is(quantity)}"
+    return Picture("Both curves", label, log, series, (), None)
+
+
+def _series(curve: SuiteCurve, name: str) -> Series:
+    points = [one for one in curve.points if one.message_bytes is not None]
+    points = [one for one in points if one.estimate.value > 0]
+    factor = SHOWN[curve.quantity][1]
+    return Series(
+        label=_short(name),
+        x=[position(one.message_bytes or 0) for one in points],
+        y=[one.estimate.value * factor for one in points],
+        low=[one.estimate.low * factor for one in points],
+        high=[one.estimate.high * factor for one in points],
+        tail=None,
+        words=_tips(curve, points, _short(name)),
+    )
+
+
+def _tips(curve: SuiteCurve, points: Sequence[SuitePoint], name: str) -> dict[str, list[str]]:
+    shown = unit(curve.quantity)
+    return {
+        "size": [size(one.message_bytes or 0) for one in points],
+        "curve": [name] * len(points),
+        "median": [
+            f"{figure(one.estimate, curve.quantity)} {shown} ({curve.statistic})" for one in points
+        ],
+        "interval": [_interval(curve, one) for one in points],
+        "also": [f"line {one.line}" if one.line else "" for one in points],
+        "count": [_count(one) for one in points],
+    }
+
+
+def _interval(curve: SuiteCurve, point: SuitePoint) -> str:
+    unit, factor = SHOWN[curve.quantity]
+    if not point.estimate.supported:
+        return NO_INTERVAL
+    low, high = (digits(one * factor) for one in (point.estimate.low, point.estimate.high))
+    return f"{low} to {high} {unit}"
+
+
+def _count(point: SuitePoint) -> str:
+    samples, launches = point.estimate.samples, point.estimate.launches
+    known = f"{samples:,}" if samples else "not said"
+    return f"{known} in {launches} launch{'' if launches == 1 else 'es'}"
+
+
+def _changes(pair: Pair, sized: Sequence[Difference], tolerance: float) -> Picture:
+    x = [position(one.message_bytes or 0) for one in sized]
+    span = _span(sized, tolerance)
+    series = Series(
+        label="B against A",
+        x=x,
+        y=[_inside(one.change, span) for one in sized],
+        low=[_inside((one.low or one.ratio) - 1.0, span) for one in sized],
+        high=[_inside((one.high or one.ratio) - 1.0, span) for one in sized],
+        tail=None,
+        words={
+            "size": [size(one.message_bytes or 0) for one in sized],
+            "curve": ["B against A"] * len(sized),
+            "median": [change(one.change, pair.a.quantity) for one in sized],
+            "interval": [change_interval(one) for one in sized],
+            "also": [STANDINGS[one.standing] for one in sized],
+            "count": [f"A {_samples(one.a.samples)}, B {_samples(one.b.samples)}" for one in sized],
+        },
+    )
+    equal = Line("equal", [min(x), max(x)], [0.0, 0.0])
+    band = (-100.0 * tolerance, 100.0 * tolerance)
+    label = f"B against A, %, {better_is(pair.a.quantity)}"
+    title = f"B against A; tinted: ± {share(tolerance)}"
+    return Picture(title, label, False, (series,), (equal,), None, band=band, span=(-span, span))
+
+
+def _samples(number: int) -> str:
+    return f"{number:,}" if number else "not said"
+
+
+def _span(sized: Sequence[Difference], tolerance: float) -> float:
+    farthest = max(abs(100.0 * one.change) for one in sized) * 1.25
+    least = max(LEAST_SPAN, BANDS * 100.0 * tolerance)
+    return min(max(farthest, least), max(LARGEST_SPAN, least))
+
+
+def _inside(change: float, span: float) -> float:
+    return min(max(100.0 * change, -span), span)
+
+
+def _short(name: str) -> str:
+    text = canvas_text(name)
+    return text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1]}…"

@@ -1,1 +1,0 @@
-"""A comparison as text, HTML, Markdown, JSON and CSV."""

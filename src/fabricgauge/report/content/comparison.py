@@ -1,0 +1,296 @@
+"""Two sets of curves compared: the outcome, the pairs in a row each, then size by size."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from fabricgauge.model.comparison import Comparison, Difference, Operand, Outcome, Pair
+from fabricgauge.model.estimate import Estimate
+from fabricgauge.model.suite import LESS_IS_BETTER, UNITS
+from fabricgauge.report.content import differences as words
+from fabricgauge.report.document import (
+    ALL,
+    PAGE,
+    SCREEN,
+    TRACKER,
+    Block,
+    Cell,
+    Column,
+    Document,
+    Facts,
+    Fold,
+    Items,
+    Limit,
+    Paragraph,
+    Plot,
+    Plots,
+    Section,
+    Table,
+    Tone,
+)
+from fabricgauge.report.interface import Cell as Value
+from fabricgauge.report.interface import Kind, Records, Setting
+from fabricgauge.report.quantities import digits
+
+VERSION = "1.0"
+
+TONES: dict[Outcome, Tone] = {
+    "regression": "fail",
+    "no regression": "pass",
+    "undecided": "inconclusive",
+    "nothing comparable": "inconclusive",
+}
+MEANING = {
+    "regression": "B is worse than A by more than the tolerance, more surely than chance explains",
+    "no regression": "no curve of B is surely worse than A's by more than the tolerance;"
+    " smaller differences are not denied",
+    "undecided": "in every pair the intervals leave more sizes open than they decide;"
+    " measure longer or on a quieter machine, or allow more",
+    "nothing comparable": "the two have no curve of one kind at a common size",
+}
+
+_TOSSED = (
+    "With intervals a pair is a regression when, beyond the tolerance and all intervals, more sizes"
+    " are worse than better, or more of them in a row are, than tossing coins explains (5 % over"
+    " all pairs), or when sizes stay beyond after Holm's correction. docs/explanation/comparing.md"
+    " gives the reasons and the rates of false alarms."
+)
+_BARE = (
+    " A figure without an interval is a mean or a single value that its suite printed: it cannot be"
+    " told from chance, and such a pair is a regression only when the median over its sizes is"
+    " beyond the tolerance."
+)
+#: Pairs beyond this have their tables but no plot: the file would grow past what mail takes.
+MOST_PLOTTED = 24
+_MOST_NOTES = {SCREEN: 8}
+_MOST_UNMATCHED = {SCREEN: 12, TRACKER: 60}
+
+
+class ComparisonDocument(
+    msgspec.Struct, frozen=True, tag_field="format", tag="fabricgauge-comparison"
+):
+    """All quantities in s, bytes/s, messages/s and shares, as in the model.
+
+    A reader accepts every document of the same major version.
+    """
+
+    version: str
+    headline: str
+    comparison: Comparison
+
+
+def data(comparison: Comparison, _setting: Setting) -> ComparisonDocument:
+    """The whole of it."""
+    return ComparisonDocument(VERSION, headline(comparison), comparison)
+
+
+COLUMNS = (
+    "pair", "outcome", "quantity", "unit", "less_is_better", "pattern",
+    "a_suite", "a_benchmark", "a_source", "b_suite", "b_benchmark", "b_source",
+    "message_bytes", "a", "a_low", "a_high", "b", "b_low", "b_high",
+    "change", "change_low", "change_high", "standing", "basis", "tolerance",
+)  # fmt: skip
+
+
+def records(comparison: Comparison, _setting: Setting) -> Records:
+    """One row per size, in SI units; ``change`` and its interval are shares of A, positive where
+    B's figure is larger.
+    """
+    numbered = enumerate(comparison.pairs, 1)
+    rows = (row for number, pair in numbered for row in _rows(number, pair, comparison.tolerance))
+    return Records(COLUMNS, rows)
+
+
+def _rows(number: int, pair: Pair, tolerance: float) -> Iterator[tuple[Value, ...]]:
+    a, b = pair.a, pair.b
+    head = (
+        number, "regression" if pair.regression else "", a.quantity, UNITS[a.quantity],
+        int(a.quantity in LESS_IS_BETTER), a.pattern, a.suite, a.benchmark, a.source,
+        b.suite, b.benchmark, b.source,
+    )  # fmt: skip
+    for one in pair.differences:
+        yield (
+            *head, one.message_bytes, *_ends(one.a), *_ends(one.b), *_change(one),
+            one.standing, pair.basis, tolerance,
+        )  # fmt: skip
+
+
+def _ends(estimate: Estimate) -> tuple[Value, ...]:
+    if not estimate.supported:
+        return estimate.value, None, None
+    return estimate.value, estimate.low, estimate.high
+
+
+def _change(difference: Difference) -> tuple[Value, ...]:
+    if difference.low is None or difference.high is None:
+        return difference.change, None, None
+    return difference.change, difference.low - 1.0, difference.high - 1.0
+
+
+def document(comparison: Comparison, _setting: Setting) -> Document:
+    """The outcome, both sides, the pairs in a table, then each pair size by size."""
+    word = comparison.outcome.upper()
+    a, b = _named(comparison.a), _named(comparison.b)
+    tolerance = words.share(comparison.tolerance)
+    beyond = len(comparison.pairs) > MOST_PLOTTED
+    return Document(
+        word=word, tone=TONES[comparison.outcome], headline=headline(comparison),
+        title="fabricgauge compare",
+        about=f"fabricgauge · A: {a} · B: {b} · tolerance {tolerance}",
+        under=(Paragraph(f"{word} means: {MEANING[comparison.outcome]}.", on=PAGE),),
+        sections=(
+            _sides(comparison), *_overview(comparison), *_pairs(comparison),
+            *_unmatched(comparison), *_how(comparison),
+        ),
+        closing="MB is 10⁶ bytes, KiB 2¹⁰ and MiB 2²⁰ bytes. All rates are payload."
+        + f" Only the first {MOST_PLOTTED} pairs are plotted." * beyond,
+    )  # fmt: skip
+
+
+def headline(comparison: Comparison) -> str:
+    """The outcome in one sentence."""
+    allowed = words.share(comparison.tolerance)
+    total = words.number_of(len(comparison.pairs), "pair of curves", "pairs of curves")
+    if comparison.outcome == "regression":
+        bad = [pair for pair in comparison.pairs if pair.regression]
+        bare = " (means only)" if all(_are_means(pair) for pair in bad) else ""
+        return f"B is worse than A by more than {allowed} in {len(bad)} of {total}{bare}"
+    if comparison.outcome == "no regression":
+        return f"B is not shown to be worse than A by more than {allowed} in {total}"
+    if comparison.outcome == "undecided":
+        return f"The intervals are too wide to tell a difference of {allowed} in {total}"
+    return "A and B have no curve in common"
+
+
+def _are_means(pair: Pair) -> bool:
+    return pair.basis == "means" and "mean" in (pair.a.statistic, pair.b.statistic)
+
+
+def _named(operand: Operand) -> str:
+    """An operand by kind and name."""
+    return f"{operand.kind} {operand.name}"
+
+
+def _sides(comparison: Comparison) -> Section:
+    columns = (Column("side"), Column("what"), Column("known of it", loose=True))
+    sides = (("A", comparison.a), ("B", comparison.b))
+    rows = tuple((Cell(side, strong=True), _named(one), _known(one)) for side, one in sides)
+    limit = Limit("and {count} more notes; the HTML report has them", _MOST_NOTES)
+    notes = tuple(
+        Items(tuple(f"{side}: {note}" for note in one.notes), limit=limit)
+        for side, one in sides if one.notes
+    )  # fmt: skip
+    return Section("sides", "A and B", (Table(columns, rows), *notes), nav="A and B")
+
+
+def _known(operand: Operand) -> str:
+    return "; ".join(f"{key} {value}" for key, value in operand.facts.items())
+
+
+def _overview(comparison: Comparison) -> Iterator[Section]:
+    if not comparison.pairs:
+        return
+    heads = ("from", "to", "B ÷ A", "worse", "better", "within", "not decided")
+    columns = (
+        Column("result"), Column("curves"), Column("sizes", right=True),
+        Column("median change", right=True), *(Column(one, right=True, on=PAGE) for one in heads),
+    )  # fmt: skip
+    rows = tuple(_overview_row(number, one) for number, one in enumerate(comparison.pairs, 1))
+    said = "Changes are shares of A. B ÷ A is the geometric mean over the sizes. The last four"
+    said += f" columns count sizes: beyond ± {words.share(comparison.tolerance)}, within it, and"
+    said += " those whose interval reaches across a limit."
+    blocks = (Table(columns, rows), Paragraph(said, on=PAGE))
+    on = ALL if len(comparison.pairs) > 1 else PAGE
+    yield Section("pairs", "Curves side by side", blocks, nav="Curves", on=on)
+
+
+def _overview_row(number: int, pair: Pair) -> tuple[Cell | str, ...]:
+    one = pair.summary
+    result = words.result(pair)
+    return (
+        Cell(result, tone="fail") if pair.regression else result,
+        Cell(words.title(pair), link=f"pair-{number}"), str(one.sizes),
+        words.change(one.median_change, pair.a.quantity), words.signed(one.least_change),
+        words.signed(one.largest_change), digits(one.mean_ratio), str(one.worse),
+        str(one.better), str(one.within), str(one.open),
+    )  # fmt: skip
+
+
+def _pairs(comparison: Comparison) -> Iterator[Section]:
+    names = (comparison.a.name, comparison.b.name)
+    for number, pair in enumerate(comparison.pairs, 1):
+        drawn = words.pictures(pair, comparison.tolerance, names)
+        plots = (Plots(tuple(map(Plot, drawn))),) if drawn and number <= MOST_PLOTTED else ()
+        blocks = (
+            *_told(pair, comparison.tolerance),
+            *plots,
+            _sizes(pair, comparison.tolerance, not plots),
+        )
+        title = f"{words.result(pair)}: {words.title(pair)}"
+        yield Section(f"pair-{number}", title, (*blocks, _origins(pair)))
+
+
+def _told(pair: Pair, tolerance: float) -> Iterator[Block]:
+    if pair.regression:
+        yield Paragraph(pair.regression, kind="strong")
+    sentences = [words.summed_up(pair)]
+    if pair.summary.sizes > 1:
+        sentences.append(words.counted(pair, tolerance))
+    yield Items((*sentences, *words.crossings(pair)))
+    if pair.notes:
+        yield Items(pair.notes, limit=Limit("and {count} more notes", _MOST_NOTES))
+    for side, only in (("A", pair.only_a), ("B", pair.only_b)):
+        if only:
+            yield Paragraph(f"only in {side}: {words.sizes(only)}")
+
+
+def _sizes(pair: Pair, tolerance: float, is_open: bool) -> Block:
+    quantity = pair.a.quantity
+    unit = words.unit(quantity)
+    columns = [Column(head, right=True) for head in ("size", f"A {unit}", f"B {unit}")]
+    columns.append(Column("B against A", right=True))
+    intervals = pair.basis != "means"
+    if intervals:
+        columns += [Column("interval", right=True), Column(f"beyond ± {words.share(tolerance)}")]
+    rows = tuple(_size(one, pair)[: len(columns)] for one in pair.differences)
+    note = f"{len(rows)} sizes; {words.better_is(quantity)}"
+    return Fold("Figures", note, (Table(tuple(columns), rows),), open=is_open)
+
+
+def _size(one: Difference, pair: Pair) -> tuple[Cell | str, ...]:
+    quantity = pair.a.quantity
+    bare = " (bare figures)" if one.low is None else ""
+    return (
+        words.size_or_none(one.message_bytes), words.figure(one.a, quantity),
+        words.figure(one.b, quantity), Cell(words.change(one.change, quantity), strong=True),
+        words.change_interval(one), words.STANDINGS[one.standing] + bare,
+    )  # fmt: skip
+
+
+def _origins(pair: Pair) -> Block:
+    return Facts((("A", words.origin(pair.a)), ("B", words.origin(pair.b))), on=ALL & ~SCREEN)
+
+
+def _unmatched(comparison: Comparison) -> Iterator[Section]:
+    if not comparison.unmatched:
+        return
+    columns = (Column("side"), Column("curve"), Column("why"), Column("from", on=PAGE, loose=True))
+    rows = tuple(
+        (one.side, words.described(one.curve), one.reason, words.origin(one.curve))
+        for one in comparison.unmatched
+    )
+    limit = Limit("and {count} more; JSON and HTML list all", _MOST_UNMATCHED)
+    table = Table(columns, rows, limit=limit)
+    yield Section("alone", "Not compared", (table,), nav="Not compared")
+
+
+def _how(comparison: Comparison) -> Iterator[Section]:
+    on = ALL if any(pair.basis != "means" for pair in comparison.pairs) else PAGE
+    blocks = (
+        Paragraph(words.INTERVALS, kind="soft", on=ALL & ~PAGE),
+        Paragraph(words.INTERVALS + _BARE, on=PAGE), Paragraph(_TOSSED, on=PAGE),
+    )  # fmt: skip
+    yield Section("how", "How to read this", blocks, nav="How to read this", on=on)
+
+
+KIND = Kind("comparison", document, data, records)

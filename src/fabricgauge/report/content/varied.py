@@ -1,0 +1,241 @@
+"""What varying stacks and settings showed: the finding, each curve in a row, then its sizes."""
+
+import math
+from collections.abc import Iterator
+
+import msgspec
+
+from fabricgauge.model.suite import LESS_IS_BETTER
+from fabricgauge.model.varied import CurveEffect, Effect, Finding, Varied
+from fabricgauge.report.content.effects import (
+    at,
+    chance,
+    compared,
+    crossings,
+    interval,
+    over_sizes,
+    signed,
+    spread,
+    sweeps_of,
+)
+from fabricgauge.report.document import (
+    ALL,
+    PAGE,
+    SCREEN,
+    Cell,
+    Column,
+    Document,
+    Items,
+    Limit,
+    Paragraph,
+    Plot,
+    Plots,
+    Section,
+    Table,
+    Tone,
+)
+from fabricgauge.report.interface import Cell as Value
+from fabricgauge.report.interface import Kind, Records, Setting
+from fabricgauge.report.quantities import percent
+
+VERSION = "1.0"
+
+TONES: dict[Finding, Tone] = {
+    "worse": "fail",
+    "different": "warn",
+    "no difference": "pass",
+    "undecided": "inconclusive",
+}
+
+MEANING: dict[Finding, str] = {
+    "worse": "some level is surely worse than the first by more than the tolerance",
+    "different": "levels differ, more clearly than chance explains; none is surely worse than the"
+    " first by more than the tolerance",
+    "no difference": "nothing differs more than chance explains, and every curve surely differs by"
+    " less than 10 %, or is worse by less than the tolerance",
+    "undecided": "too few blocks, too much noise, or an arm that is not whole or not valid: whether"
+    " anything differs cannot be said; measure more blocks (--launches), or on quieter nodes",
+}
+
+#: Effects at single sizes have no place in it.
+RANKED = "Factors by their largest clear effect on a whole curve"
+
+HOW = (
+    "In each block every arm has one launch, in an order drawn by lot. An effect is the mean over"
+    " the blocks of the difference of logarithms. Intervals come from exchanging levels within"
+    " blocks, and hold for all effects of a factor at once."
+)
+
+#: Curves beyond this have their tables but no plot.
+MOST_PLOTTED = 24
+#: Notes that a terminal shows.
+MOST_NOTES = 8
+
+
+class VariedDocument(
+    msgspec.Struct, frozen=True, tag_field="format", tag="fabricgauge-varied"
+):  # fmt: skip
+    """Changes are shares of the first level's figure; null is not known.
+
+    A reader accepts every document of the same major version.
+    """
+
+    version: str
+    headline: str
+    varied: Varied
+
+
+def data(varied: Varied, _setting: Setting) -> VariedDocument:
+    """The whole of it."""
+    return VariedDocument(VERSION, headline(varied), varied)
+
+
+COLUMNS = (
+    "factor", "level", "base", "curve", "quantity", "less_is_better", "message_bytes", "change",
+    "change_low", "change_high", "chance", "blocks", "clear",
+)  # fmt: skip
+
+
+def records(varied: Varied, _setting: Setting) -> Records:
+    """A row per size, and one with an empty size for all of a curve together."""
+    return Records(COLUMNS, _records(varied))
+
+
+def _records(varied: Varied) -> Iterator[tuple[Value, ...]]:
+    for one in varied.effects:
+        head = (one.factor, one.level, one.base, one.title, one.quantity)
+        for each in (one.whole, *one.sizes):
+            ends = (each.low, each.high) if math.isfinite(each.high) else (math.nan, math.nan)
+            figures = (each.change, *ends, each.chance)
+            known = (None if math.isnan(figure) else figure for figure in figures)
+            yield (
+                *head, int(one.quantity in LESS_IS_BETTER), each.message_bytes, *known,
+                each.blocks, int(each.clear),
+            )  # fmt: skip
+
+
+def document(varied: Varied, _setting: Setting) -> Document:
+    """The finding, what makes it doubtful, every effect, then each curve over its sizes."""
+    word = varied.finding.upper()
+    return Document(
+        word=word, tone=TONES[varied.finding], headline=headline(varied),
+        title="fabricgauge compare", about=f"fabricgauge · {design(varied)}",
+        under=(
+            Paragraph(design(varied), on=ALL & ~PAGE),
+            Paragraph(f"{word} means: {MEANING[varied.finding]}.", on=PAGE),
+        ),
+        sections=(*_notes(varied), _effects(varied), *_sweeps(varied), *_curves(varied),
+                  _how(varied)),
+        closing="KiB is 2¹⁰ and MiB 2²⁰ bytes. A change is a share of the first level's figure.",
+    )  # fmt: skip
+
+
+def _notes(varied: Varied) -> Iterator[Section]:
+    if varied.notes:
+        notes = tuple(sorted(varied.notes, key=lambda note: "INVALID" not in note))
+        limit = Limit("and {count} more notes; the HTML report has them", {SCREEN: MOST_NOTES})
+        yield Section("notes", "Before you believe it", (Items(notes, limit=limit),))
+
+
+def _effects(varied: Varied) -> Section:
+    ranked = (Paragraph(f"{RANKED}: {ranking(varied)}."),) if len(varied.ranking) > 1 else ()
+    columns = (
+        Column("curve"), Column("factor", on=PAGE), Column("level"), Column("against"),
+        Column("mean over sizes", right=True), Column("interval", right=True),
+        Column("least … largest", right=True), Column("chance", right=True),
+        Column("crossover", on=PAGE),
+    )  # fmt: skip
+    rows = tuple(
+        (
+            Cell(one.title, link=f"curve-{number}"), one.factor, one.level, one.base,
+            Cell(signed(one.whole.change), strong=one.whole.clear), interval(one.whole),
+            spread(one), chance(one.whole), crossings(one),
+        )
+        for number, one in enumerate(varied.effects, 1)
+    )  # fmt: skip
+    return Section("curves", "Effects", (*ranked, Table(columns, rows)))
+
+
+def _sweeps(varied: Varied) -> Iterator[Section]:
+    drawn = tuple(Plot(one) for one in sweeps_of(varied))
+    if drawn:
+        said = "Each value against the first one, with its interval: all sizes together, and those"
+        said += " sizes whose change is least likely chance."
+        yield Section("sweeps", "Over the values", (Paragraph(said), Plots(drawn)), on=PAGE)
+
+
+def _curves(varied: Varied) -> Iterator[Section]:
+    for number, one in enumerate(varied.effects, 1):
+        drawn = over_sizes(one) if number <= MOST_PLOTTED else None
+        plots = (Plots((Plot(drawn),)),) if drawn else ()
+        crossed = Paragraph(f"crossover between {crossings(one)}", on=ALL & ~PAGE)
+        title = f"{one.title}: {one.factor} {one.level} against {one.base}"
+        blocks = (*plots, *((crossed,) if one.crossovers else ()), _sizes(one))
+        clear = any(each.clear for each in one.sizes)
+        yield Section(f"curve-{number}", title, blocks, on=ALL if clear else PAGE)
+
+
+def _sizes(one: CurveEffect) -> Table:
+    columns = (
+        Column("size"), Column("change", right=True), Column("interval", right=True),
+        Column("said"), Column("blocks", right=True),
+    )  # fmt: skip
+    rows = tuple(
+        (
+            at(each), signed(each.change), interval(each),
+            compared(each, one.quantity) if each.clear else "may be chance", str(each.blocks),
+        )
+        for each in one.sizes
+    )  # fmt: skip
+    return Table(columns, rows)
+
+
+def _how(varied: Varied) -> Section:
+    why = " docs/explanation/varying.md gives the reasons and the rate of false alarms."
+    said = f"{HOW} Confidence {varied.confidence:.1%}."
+    return Section("how", "How to read this", (
+        Paragraph(said, kind="soft", on=ALL & ~PAGE), Paragraph(said + why, on=PAGE),
+    ))  # fmt: skip
+
+
+KIND = Kind("varied", document, data, records)
+
+
+def headline(varied: Varied) -> str:
+    """The finding in one sentence."""
+    names = " and ".join(one.name for one in varied.design.factors)
+    worst = _most_telling(varied)
+    told = f": {said(worst.whole, worst)}, {worst.title}" if worst else ""
+    return {
+        "worse": f"{names} matters, and not for the better{told}",
+        "different": f"{names} makes a difference{told}",
+        "no difference": f"{names} makes no difference that could be seen",
+        "undecided": f"whether {names} makes a difference was not decided",
+    }[varied.finding]
+
+
+def _most_telling(varied: Varied) -> CurveEffect | None:
+    """The largest clear effect on a whole curve."""
+    clear = [one for one in varied.effects if one.whole.clear]
+    return max(clear, key=lambda one: abs(one.whole.change), default=None)
+
+
+def said(effect: Effect, of: CurveEffect) -> str:
+    """``mpich: 3.1 % slower than openmpi``."""
+    return f"{of.factor} {of.level}: {compared(effect, of.quantity)} than {of.base}"
+
+
+def ranking(varied: Varied) -> str:
+    """``mpi 12 %, compiler no clear effect``."""
+    told = (
+        f"{name} {percent(change) if change else 'no clear effect'}"
+        for name, change in varied.ranking
+    )
+    return ", ".join(told)
+
+
+def design(varied: Varied) -> str:
+    one = varied.design
+    arms = f"{len(one.arms)} arms" if len(one.arms) != 1 else "1 arm"
+    factors = "; ".join(f"{each.name}: {', '.join(each.levels)}" for each in one.factors)
+    return f"{factors}; {arms} in {one.blocks} blocks, order drawn with seed {one.seed}"

@@ -1,1 +1,0 @@
-"""What varying stacks and settings showed, in each format."""
