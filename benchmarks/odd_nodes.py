@@ -11,7 +11,9 @@ from pathlib import Path
 from benchmarks.synthetic_bundle import written
 
 from fabricgauge.app.survey import concluded, read_bundle
-from fabricgauge.report.discovery.formats import FORMATS
+from fabricgauge.report.content.discovery import KIND
+from fabricgauge.report.formats import formats_of
+from fabricgauge.report.interface import Setting
 
 NODES = 2000
 
@@ -24,7 +26,7 @@ def main(_arguments: Sequence[str] = ()) -> None:
         read = time.perf_counter()
         surveyed = concluded(inventories, fabric)
         judged = time.perf_counter()
-        text = FORMATS["terminal"](surveyed, False)
+        text = formats_of(KIND)["terminal"](surveyed, Setting(width=200))
         ended = time.perf_counter()
     named = {
         node: oddity.attribute

@@ -20,7 +20,9 @@ from fabricgauge.discover.printouts.table import parse_named
 from fabricgauge.discover.survey.interface import fabric_of
 from fabricgauge.discover.survey.understand import ANSWER, understood
 from fabricgauge.model.inventory import Inventory
-from fabricgauge.report.discovery.terminal import render
+from fabricgauge.report.content.discovery import KIND
+from fabricgauge.report.formats import formats_of
+from fabricgauge.report.interface import Setting
 
 _decode = msgspec.json.Decoder(Inventory).decode
 
@@ -56,7 +58,8 @@ def complaints(text: str) -> Iterator[str]:
         if _decode(msgspec.json.encode(found)) != found:
             yield "the inventory changes when it is written and read"
         nodes = (found, *sound())
-        page = render(concluded(nodes, fabric_of(nodes, (), virtual=False)), verbose=True)
+        surveyed = concluded(nodes, fabric_of(nodes, (), virtual=False))
+        page = formats_of(KIND)["terminal"](surveyed, Setting(verbose=True))
         if not page.replace("\n", "").isprintable():
             yield "the page holds a sign that a terminal obeys"
     except Exception as error:

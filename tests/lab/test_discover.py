@@ -5,7 +5,9 @@ from tests.lab.conftest import MakeLab, on
 
 from fabricgauge.app.survey import concluded, surveyed
 from fabricgauge.lab.host_access import access, declared_networks
-from fabricgauge.report.discovery.formats import FORMATS
+from fabricgauge.report.content.discovery import KIND
+from fabricgauge.report.formats import formats_of
+from fabricgauge.report.interface import Setting
 
 pytestmark = pytest.mark.lab
 
@@ -29,7 +31,9 @@ def test_hostile_names_of_interfaces_are_data_everywhere(make_lab: MakeLab) -> N
         assert found[0].facts[f"net.ipv4.conf.{name}.rp_filter"].isdigit()
     assert [network.name for network in fabric.networks] == ["net1"]
     both = concluded(found, fabric)
-    text, html = (FORMATS[name](both, True) for name in ("terminal", "html"))
+    text, html = (
+        formats_of(KIND)[name](both, Setting(verbose=True)) for name in ("terminal", "html")
+    )
     assert "\x1b" not in text + html
     assert "<b>$(x)" not in html
     assert all("== end" in raw for raw in kept.values())

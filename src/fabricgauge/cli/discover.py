@@ -1,5 +1,6 @@
 """``fabricgauge discover``: what the nodes are, who is like whom, what their networks can carry."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,12 +47,16 @@ def discover(ctx: click.Context, /, **options: Any) -> None:
     Exit status: 3 if a node could not be reached or understood, 130 if interrupted, else 0.
     """
     from fabricgauge.app.survey import concluded
-    from fabricgauge.cli.show import deliver
-    from fabricgauge.report.discovery.formats import FORMATS
+    from fabricgauge.cli.show import deliver, width
+    from fabricgauge.report.content.discovery import KIND
+    from fabricgauge.report.formats import formats_of
+    from fabricgauge.report.interface import Setting
 
     inventories, fabric, left = _read(options) if options["bundle"] else _asked(options)
     surveyed = concluded(inventories, fabric)
-    deliver(FORMATS[options["format_"]](surveyed, options["verbose"]), options["to"])
+    colour = options["to"] is None and sys.stdout.isatty()
+    setting = Setting(width=width(), colour=colour, verbose=options["verbose"])
+    deliver(formats_of(KIND)[options["format_"]](surveyed, setting), options["to"])
     ctx.exit(INTERRUPTED if left else 3 if fabric.unreached or not inventories else 0)
 
 

@@ -11,15 +11,17 @@ from tests.report.html.test_page import Page
 
 from fabricgauge.discover.printouts.parts import blank_port
 from fabricgauge.model.fabric import Node, Unreached
-from fabricgauge.report.discovery import words
-from fabricgauge.report.discovery.formats import FORMATS
-from fabricgauge.report.discovery.json_document import Document
+from fabricgauge.report.content.discovery import KIND, DiscoveryDocument, unreached
+from fabricgauge.report.content.inventory import port as port_in_words
+from fabricgauge.report.formats import formats_of
+from fabricgauge.report.interface import Setting
 
+FORMATS = formats_of(KIND)
 SNAPSHOT = Path(__file__).parent.parent / "snapshots" / "discovery.txt"
 
 
 def text(verbose: bool = False, hostile: bool = False) -> str:
-    return FORMATS["terminal"](sample.surveyed(hostile), verbose)
+    return FORMATS["terminal"](sample.surveyed(hostile), Setting(width=200, verbose=verbose))
 
 
 def test_the_page_of_text_is_that_of_the_snapshot() -> None:
@@ -29,8 +31,8 @@ def test_the_page_of_text_is_that_of_the_snapshot() -> None:
 def test_verbose_shows_every_node_with_its_facts() -> None:
     assert "net.ipv4.tcp_timestamps: 1" not in text().partition("network ")[2]
     for number in range(1, 8):
-        assert f"\nc{number}: 64 processors, Linux 5.14.0\n" in text(verbose=True)
-    assert "  mlx5_0 to GPU 1: SYS\n" in text(verbose=True)
+        assert f"\n  c{number}: 64 processors, Linux 5.14.0\n" in text(verbose=True)
+    assert "    mlx5_0 to GPU 1: SYS\n" in text(verbose=True)
 
 
 def test_the_page_of_text_has_no_sign_that_a_terminal_obeys() -> None:
@@ -40,7 +42,7 @@ def test_the_page_of_text_has_no_sign_that_a_terminal_obeys() -> None:
 
 @pytest.mark.parametrize("hostile", [False, True])
 def test_the_html_page_holds_no_tag_of_the_data_and_no_script(hostile: bool) -> None:
-    html = FORMATS["html"](sample.surveyed(hostile), False)
+    html = FORMATS["html"](sample.surveyed(hostile), Setting())
     page = Page(html)
     assert page.scripts == []
     attributes = {name for _, found in page.tags for name in found}
@@ -51,7 +53,7 @@ def test_the_html_page_holds_no_tag_of_the_data_and_no_script(hostile: bool) -> 
 
 
 def test_the_html_page_shows_who_is_odd_and_who_is_near_to_whom() -> None:
-    html = FORMATS["html"](sample.surveyed(), False)
+    html = FORMATS["html"](sample.surveyed(), Setting())
     assert "1 ODD" not in html  # a node was lost: that comes first
     assert "INCOMPLETE" in html
     assert "firmware of XL710" in html
@@ -72,7 +74,7 @@ def test_the_html_page_of_a_host_of_containers_stays_small() -> None:
     settings["net.ipv4.conf.enp97s0.rp_filter"] = "1"
     found = msgspec.structs.replace(one, node=full, facts=settings)
     surveyed = msgspec.structs.replace(sample.surveyed(), inventories=(found,))
-    html = FORMATS["html"](surveyed, False)
+    html = FORMATS["html"](surveyed, Setting())
     assert "569 more interfaces are in the JSON report" in html
     assert "net.ipv4.conf.enp97s0.rp_filter" in html
     assert len(html) < 60_000
@@ -80,9 +82,9 @@ def test_the_html_page_of_a_host_of_containers_stays_small() -> None:
 
 def test_the_json_document_is_read_back_as_it_was() -> None:
     surveyed = sample.surveyed(hostile=True)
-    written = FORMATS["json"](surveyed, False)
+    written = FORMATS["json"](surveyed, Setting())
     assert json.loads(written)["format"] == "fabricgauge-discovery"
-    document = msgspec.json.decode(written, type=Document)
+    document = msgspec.json.decode(written, type=DiscoveryDocument)
     assert document.nodes == surveyed.inventories
     assert document.classes == surveyed.classes
     assert document.ceilings == surveyed.ceilings
@@ -94,7 +96,7 @@ def test_nodes_of_which_the_same_is_said_are_named_together() -> None:
         Unreached("c4", "c4 did not finish"),
         Unreached("c", "c1 is not c"),
     ]
-    assert list(words.unreached(lost)) == [
+    assert list(unreached(lost)) == [
         ("c[1-3]", "could not be reached: connect to NODE: no"),
         ("c4", "did not finish"),
         ("c", "c1 is not c"),
@@ -105,8 +107,8 @@ def test_a_lid_is_shown_only_where_there_are_such() -> None:
     port = msgspec.structs.replace(
         blank_port("x", "mlx5_0", 1), protocol="infiniband", lid=7, lanes=1
     )
-    assert words.port(port) == "mlx5_0:1: infiniband, 1 lane, LID 7"
-    assert "LID" not in words.port(msgspec.structs.replace(port, protocol="roce", lid=0))
+    assert port_in_words(port) == "mlx5_0:1: infiniband, 1 lane, LID 7"
+    assert "LID" not in port_in_words(msgspec.structs.replace(port, protocol="roce", lid=0))
 
 
 def test_a_page_without_gpus_speaks_of_none() -> None:
@@ -114,7 +116,7 @@ def test_a_page_without_gpus_speaks_of_none() -> None:
     bare = tuple(
         msgspec.structs.replace(one, gpus=(), nearness=()) for one in with_gpus.inventories
     )
-    html = FORMATS["html"](sample.concluded(bare), False)
+    html = FORMATS["html"](sample.concluded(bare), Setting())
     assert "Adapters, sockets</h2>" in html
     assert "Ways between adapter and GPU" not in html
-    assert "Ways between adapter and GPU" in FORMATS["html"](with_gpus, False)
+    assert "Ways between adapter and GPU" in FORMATS["html"](with_gpus, Setting())

@@ -1,0 +1,341 @@
+"""A survey: classes of like nodes, odd ones, networks with their sums, nodes in detail."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.ceiling import Ceiling
+from fabricgauge.model.fabric import Network, Node, Unreached
+from fabricgauge.model.inventory import Inventory
+from fabricgauge.model.likeness import LikeNodes, Naming, Oddity, PortClass, Split
+from fabricgauge.model.surveyed import Surveyed
+from fabricgauge.report.content import inventory as words
+from fabricgauge.report.content.inventory import counted
+from fabricgauge.report.document import (
+    ALL,
+    PAGE,
+    SCREEN,
+    Block,
+    Cell,
+    Column,
+    Document,
+    Facts,
+    Fold,
+    Heading,
+    Items,
+    Medium,
+    Paragraph,
+    Said,
+    Section,
+    Table,
+    Tone,
+)
+from fabricgauge.report.folded import shortened
+from fabricgauge.report.interface import Kind, Setting
+
+VERSION = "1.0"
+#: So many nodes are shown in full without being asked for, and so many at most on a page.
+FEW, MOST_NODES = 2, 200
+
+ADAPTER = "adapter "
+_OF = " of "
+_OF_INTERFACE = "net.ipv4.conf."
+#: Host names are words with points and hyphens (RFC 952); what is between is kept as well.
+_WORDS = re.compile(r"([\w.-]+)")
+
+_VIRTUAL = "Virtual nodes: they share one machine, and what they say of it is said once for each."
+
+
+class DiscoveryDocument(
+    msgspec.Struct, frozen=True, tag_field="format", tag="fabricgauge-discovery"
+):
+    """Everything that was found; quantities are bytes and bit/s, as in the model.
+
+    A reader accepts every document of the same major version.
+    """
+
+    version: str
+    virtual: bool
+    nodes: tuple[Inventory, ...]
+    unreached: tuple[Unreached, ...]
+    networks: tuple[Network, ...]
+    ports: tuple[PortClass, ...]
+    ceilings: dict[str, Ceiling | Skipped]
+    classes: tuple[LikeNodes, ...]
+
+
+def data(surveyed: Surveyed, _setting: Setting) -> DiscoveryDocument:
+    """All of it."""
+    return DiscoveryDocument(
+        version=VERSION,
+        virtual=surveyed.fabric.virtual,
+        nodes=surveyed.inventories,
+        unreached=surveyed.fabric.unreached,
+        networks=surveyed.fabric.networks,
+        ports=surveyed.ports,
+        ceilings=surveyed.ceilings,
+        classes=surveyed.classes,
+    )
+
+
+def document(surveyed: Surveyed, setting: Setting) -> Document:
+    """Who did not answer, who is odd, what networks can carry, every node."""
+    word, tone = _verdict(surveyed)
+    networks = counted(len(surveyed.fabric.networks), "network")
+    joins = f"{networks} join{'s' * (len(surveyed.fabric.networks) == 1)} these nodes."
+    return Document(
+        word=word, tone=tone, headline=summary(surveyed), title="fabricgauge discover",
+        about="fabricgauge discover", under=(Paragraph(joins, on=PAGE),),
+        provisos=(_VIRTUAL,) if surveyed.fabric.virtual else (),
+        sections=(
+            *_missing(surveyed), _classes(surveyed), *_near(surveyed), _networks(surveyed),
+            *_ports(surveyed), *_nodes(surveyed, setting.verbose),
+        ),
+        closing="MB is 10⁶ bytes. All rates are per direction; ceilings are payload. What a node"
+        " did not say is left out.",
+    )  # fmt: skip
+
+
+KIND = Kind("discovery", document, data)
+
+
+def _verdict(surveyed: Surveyed) -> tuple[str, Tone]:
+    odd = len(odd_nodes(surveyed))
+    if surveyed.fabric.unreached or not surveyed.inventories:
+        return "INCOMPLETE", "inconclusive"
+    if odd:
+        return f"{odd:,} ODD", "warn"
+    differ = any(one.splits for one in surveyed.classes)
+    return ("DIFFERENT", "warn") if differ else ("ALIKE", "pass")
+
+
+def summary(surveyed: Surveyed) -> str:
+    """How many answered, in how many classes, and how many of them are odd."""
+    asked = len(surveyed.inventories)
+    lost = len(surveyed.fabric.unreached)
+    odd = len(odd_nodes(surveyed))
+    answered = f"{asked - lost:,} of {asked:,} nodes answered" if lost else counted(asked, "node")
+    kinds = counted(len(surveyed.classes), "class", "classes")
+    return f"{answered}; {kinds} of like nodes, {odd or 'none'} odd"
+
+
+def odd_nodes(surveyed: Surveyed) -> set[str]:
+    return {node for one in surveyed.classes for oddity in one.oddities for node in oddity.nodes}
+
+
+def _missing(surveyed: Surveyed) -> Iterator[Section]:
+    lost = {one.name for one in surveyed.fabric.unreached}
+    reached = [one for one in surveyed.inventories if one.name not in lost]
+    told: tuple[Said | tuple[Said, ...], ...] = (
+        *(
+            (Cell(names, strong=True), f": not reached: {reason}")
+            for names, reason in unreached(surveyed.fabric.unreached)
+        ),
+        *troubles(reached),
+        *(f"not joined: {sentence}" for sentence in surveyed.fabric.unjoined),
+    )
+    if told:
+        yield Section("missing", "Not read", (Items(told),), nav="Not read")
+
+
+def _classes(surveyed: Surveyed) -> Section:
+    blocks = [
+        block for number, one in enumerate(surveyed.classes, 1) for block in _class(number, one)
+    ]
+    blocks = blocks or [Paragraph("No node said anything of itself.")]
+    return Section("classes", "Classes of like nodes", tuple(blocks), nav="Classes")
+
+
+def _class(number: int, like: LikeNodes) -> Iterator[Block]:
+    yield Heading(f"class {number}: {counted(len(like.nodes), 'node')}: {shortened(like.nodes)}")
+    if like.oddities:
+        told = Items(tuple(map(_oddity, like.oddities)))
+        yield Fold("Odd ones out", "", (told,), on=ALL & ~PAGE)
+        yield Heading("Odd ones out", 2, on=PAGE)
+        yield _oddities(like.oddities)
+    if like.splits:
+        told = Items(tuple(map(_split, like.splits)))
+        yield Fold("They differ, and none has most of them on its side", "", (told,), open=True)
+    namings = ((f"interface of {one.adapter}", _naming(one)) for one in like.namings)
+    yield Facts((*_features(like), *namings))
+
+
+def _oddities(oddities: Sequence[Oddity]) -> Table:
+    columns = (
+        Column("nodes"), Column("what"), Column("there"), Column("usual"),
+        Column("nodes with the usual", right=True),
+    )  # fmt: skip
+    rows = tuple(
+        (
+            Cell(shortened(one.nodes), strong=True), one.attribute, one.value or "missing",
+            one.usual or "none", f"{one.usual_count:,}",
+        )
+        for one in oddities
+    )  # fmt: skip
+    return Table(columns, rows, on=PAGE)
+
+
+def _oddity(one: Oddity) -> str:
+    """``c17: firmware of XL710 is 5.04; 1,993 like nodes have 6.01``."""
+    others = counted(one.usual_count, "like node") + (" has" if one.usual_count == 1 else " have")
+    is_part = not one.value or not one.usual
+    if is_part and one.attribute.startswith(ADAPTER):
+        what = f"{one.attribute} is missing" if one.usual else f"has {one.attribute}"
+        return f"{shortened(one.nodes)}: {what}; {others} {'it' if one.usual else 'none'}"
+    value = f"is {one.value}" if one.value else "is missing"
+    return f"{shortened(one.nodes)}: {one.attribute} {value}; {others} {one.usual or 'none'}"
+
+
+def _split(one: Split) -> str:
+    """``kernel: 5.14 on c1; 6.1 on c2``."""
+    values = "; ".join(f"{value or 'missing'} on {shortened(nodes)}" for value, nodes in one.values)
+    return f"{one.attribute}: {values}"
+
+
+def _naming(one: Naming) -> str:
+    """``enp97s0 on c1; enp182s0 on c2``."""
+    return "; ".join(f"{name} on {shortened(nodes)}" for name, nodes in one.names)
+
+
+def _features(like: LikeNodes) -> Iterator[tuple[str, str]]:
+    """Rows of a class: an adapter's attributes in one row, the settings in the last."""
+    adapters = [key for key in like.traits if key.startswith(ADAPTER)]
+    settings = []
+    for attribute, value in like.traits.items():
+        owner = next((a for a in adapters if attribute.endswith(_OF + a[len(ADAPTER) :])), "")
+        if attribute in adapters:
+            called = [like.names[attribute]] if attribute in like.names else []
+            yield attribute, ", ".join((value, *called, *_attributes(like, attribute)))
+        elif attribute.startswith("net."):
+            settings.append(f"{attribute} = {value}")
+        elif not owner:
+            yield attribute, value
+    if settings:
+        yield "settings", "; ".join(settings)
+
+
+def _attributes(like: LikeNodes, adapter: str) -> Iterator[str]:
+    end = _OF + adapter.removeprefix(ADAPTER)
+    for attribute, value in like.traits.items():
+        if attribute.endswith(end):
+            yield f"{attribute.removesuffix(end)} {value}"
+
+
+def _near(surveyed: Surveyed) -> Iterator[Section]:
+    """One table for each class that has adapters, by its example."""
+    by_name = {one.name: one for one in surveyed.inventories}
+    blocks: list[Block] = []
+    with_gpus = False
+    for number, one in enumerate(surveyed.classes, 1):
+        table = words.nearness(by_name[one.example])
+        if table:
+            blocks += [Heading(f"class {number}, by {one.example}"), table]
+            with_gpus |= bool(by_name[one.example].gpus)
+    if with_gpus:
+        ways = "; ".join(f"{word} is {meaning}" for word, meaning in words.DISTANCES.items())
+        blocks.append(Paragraph(f"Ways between adapter and GPU, nearest first: {ways}."))
+    if blocks:
+        title = "Adapters, sockets" + " and GPUs" * with_gpus
+        nav = "Adapters, sockets" + ", GPUs" * with_gpus
+        yield Section("near", title, tuple(blocks), nav=nav, on=PAGE)
+
+
+def _networks(surveyed: Surveyed) -> Section:
+    blocks: list[Block] = []
+    for one in surveyed.fabric.networks:
+        told = (("members", words.listed(one.members)), ("rate", one.rate_origin))
+        blocks += [Heading(f"network {words.titled(one)}"), Facts(told)]
+        blocks += words.sum_of(surveyed.ceilings[one.name])
+    blocks = blocks or [Paragraph("No network joins these nodes.")]
+    blocks += [Paragraph(one, kind="caution", on=PAGE) for one in surveyed.fabric.unjoined]
+    return Section("networks", "Networks and their ceilings", tuple(blocks), nav="Networks")
+
+
+def _ports(surveyed: Surveyed) -> Iterator[Section]:
+    if not surveyed.ports:
+        return
+    said = "What one such port can carry. That ports are alike does not say that they are joined."
+    blocks: list[Block] = [Paragraph(said)]
+    for one in surveyed.ports:
+        told = (("ports", words.listed(one.ports)), ("rate", one.network.rate_origin))
+        blocks += [Heading(one.network.name), Facts(told)]
+        blocks += words.sum_of(surveyed.ceilings[one.network.name])
+    yield Section("ports", "RDMA ports that are alike", tuple(blocks), nav="RDMA ports")
+
+
+def _nodes(surveyed: Surveyed, verbose: bool) -> Iterator[Section]:
+    shown = verbose or len(surveyed.inventories) <= FEW
+    on = ALL if shown else PAGE
+    blocks: list[Block] = [
+        _node(one, verbose, on if place < MOST_NODES else on & ~PAGE)
+        for place, one in enumerate(surveyed.inventories)
+    ]
+    more = len(surveyed.inventories) - MOST_NODES
+    if more > 0:
+        said = f"{more:,} more nodes are in the JSON report."
+        blocks.append(Paragraph(said, kind="caution", on=PAGE))
+    yield Section("nodes", "Nodes", tuple(blocks), nav="Nodes", on=on)
+
+
+def _node(inventory: Inventory, verbose: bool, on: Medium) -> Fold:
+    node = inventory.node
+    parts = (
+        *(words.adapter(one) for one in inventory.adapters),
+        *(f"RDMA port {words.port(one)}" for one in inventory.rdma_ports),
+        *(words.gpu(one) for one in inventory.gpus),
+        *(f"{near.adapter} to GPU {near.gpu}: {near.distance}" for near in inventory.nearness),
+        *(f"{one.kind} {one.version} {one.path}".rstrip() for one in inventory.stacks),
+        *inventory.troubles,
+    )
+    blocks: list[Block] = [Items(parts)] if parts else []
+    if isinstance(node, Node):
+        note = f"{node.cpu_count} processors, Linux {node.kernel}"
+        wired = frozenset(name for one in inventory.adapters for name in one.interfaces)
+        blocks.append(words.interfaces(node, wired))
+        facts = {**inventory.facts, **node.facts}
+    else:
+        note, facts = node.reason, inventory.facts
+    blocks.append(Facts(_of_shown(facts, inventory), on=PAGE))
+    if verbose:
+        blocks.append(Facts(tuple(sorted(facts.items())), on=SCREEN))
+        blocks.append(Paragraph(f"from: {', '.join(inventory.sources) or 'nothing'}"))
+    return Fold(inventory.name, note, tuple(blocks), on=on)
+
+
+def _of_shown(facts: dict[str, str], inventory: Inventory) -> tuple[tuple[str, str], ...]:
+    """All but the settings of interfaces that are not shown."""
+    shown = {"all", "default"}
+    if isinstance(inventory.node, Node):
+        wired = frozenset(name for one in inventory.adapters for name in one.interfaces)
+        shown |= {one.name for one in words.ordered(inventory.node, wired)[: words.MOST_INTERFACES]}
+    return tuple(
+        (name, value)
+        for name, value in sorted(facts.items())
+        if not name.startswith(_OF_INTERFACE)
+        or name.removeprefix(_OF_INTERFACE).rpartition(".")[0] in shown
+    )
+
+
+def troubles(inventories: Sequence[Inventory]) -> Iterator[str]:
+    """What could not be read, once for all nodes that say the same."""
+    told = [(one.name, trouble) for one in inventories for trouble in one.troubles]
+    yield from (f"{names}: {trouble}" for names, trouble in _together(told))
+
+
+def unreached(nodes: Sequence[Unreached]) -> Iterator[tuple[str, str]]:
+    """Nodes and the reason, once for all of which the same is said."""
+    yield from _together([(one.name, one.reason) for one in nodes])
+
+
+def _together(told: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Sentences begin with their node's name, or have it where another node's has its own."""
+    alike: dict[str, list[tuple[str, str]]] = {}
+    for name, sentence in told:
+        bare = sentence.removeprefix(f"{name}: ").removeprefix(f"{name} ")
+        common = "".join("NODE" if word == name else word for word in _WORDS.split(bare))
+        alike.setdefault(common, []).append((name, bare))
+    for common, nodes in alike.items():
+        names = [name for name, _ in nodes]
+        yield shortened(names), nodes[0][1] if len(nodes) == 1 else common

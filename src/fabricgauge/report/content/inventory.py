@@ -1,0 +1,185 @@
+"""Nodes, adapters, interfaces and networks in words, and who is near to whom."""
+
+from collections.abc import Iterator
+
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.ceiling import Ceiling
+from fabricgauge.model.fabric import Interface, IpoibPort, Member, Network, Node
+from fabricgauge.model.inventory import Adapter, Gpu, Inventory, PcieLink, RdmaPort
+from fabricgauge.report.document import (
+    ALL,
+    PAGE,
+    Block,
+    Cell,
+    Column,
+    Facts,
+    Limit,
+    Paragraph,
+    Said,
+    Table,
+)
+from fabricgauge.report.folded import shortened
+from fabricgauge.report.quantities import link_rate, of_unit
+
+#: RoCE and iWARP have no subnet manager, and tools write 0.
+_WITH_LID = ("infiniband", "omni-path")
+
+#: nvidia-smi's words for the way between an adapter and a GPU, nearest first (topo -m's legend).
+DISTANCES = {
+    "PIX": "one PCIe bridge at most",
+    "PXB": "several PCIe bridges",
+    "PHB": "a PCIe host bridge",
+    "NODE": "host bridges of one NUMA node",
+    "SYS": "the link between sockets",
+}
+#: With more, as of a host of containers, a page would grow past what mail takes.
+MOST_INTERFACES = 32
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """``1 node``, ``2,000 nodes``."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def adapter(one: Adapter) -> str:
+    """One line on an adapter of one node; what is not known is left out."""
+    known = [
+        one.kind,
+        *(text for text in (one.bus, one.product) if isinstance(text, str)),
+        *_named("driver", one.driver),
+        *_named("firmware", one.firmware),
+        *_pcie(one),
+        *([f"NUMA node {one.numa_node}"] if isinstance(one.numa_node, int) else []),
+        *_named("lanes", one.lane_mode),
+        *([f"lanes could be {', '.join(one.lane_modes)}"] if one.lane_modes else []),
+    ]
+    names = ", ".join((*one.interfaces, *one.rdma_devices)) or "no interface"
+    return f"{names}: {', '.join(known)}"
+
+
+def _named(what: str, value: str | Skipped) -> list[str]:
+    return [f"{what} {value}"] if isinstance(value, str) else []
+
+
+def _pcie(one: Adapter) -> list[str]:
+    if isinstance(one.pcie_now, Skipped):
+        return []
+    able = "" if isinstance(one.pcie_capable, Skipped) else f" (can {lanes(one.pcie_capable)})"
+    return [f"PCIe {lanes(one.pcie_now)}{able if one.pcie_now != one.pcie_capable else ''}"]
+
+
+def lanes(link: PcieLink) -> str:
+    return f"{link.gt_s:g} GT/s x{link.lanes}"
+
+
+def port(one: RdmaPort) -> str:
+    """One line on an RDMA port of one node."""
+    known = [
+        one.protocol,
+        *(text for text in (one.state, one.physical) if isinstance(text, str)),
+        *([link_rate(one.rate_bit_s)] if isinstance(one.rate_bit_s, float) else []),
+        *([counted(one.lanes, "lane")] if isinstance(one.lanes, int) else []),
+        *([f"LID {one.lid}"] if isinstance(one.lid, int) and one.protocol in _WITH_LID else []),
+        *([f"on {one.interface}"] if isinstance(one.interface, str) else []),
+        *([one.reason] if one.reason else []),
+    ]
+    return f"{one.device}:{one.number}: {', '.join(known)}"
+
+
+def gpu(one: Gpu) -> str:
+    numa = "" if isinstance(one.numa_node, Skipped) else f", NUMA node {one.numa_node}"
+    return f"GPU {one.index}: {one.product}, {one.bus or 'bus not known'}{numa}"
+
+
+def interfaces(node: Node, wired: frozenset[str] = frozenset()) -> Table:
+    """A row for each; those of adapters (``wired``) and those with addresses come first."""
+    columns = (
+        Column("interface"), Column("driver"), Column("state"), Column("rate", right=True),
+        Column("MTU", right=True), Column("addresses"),
+    )  # fmt: skip
+    limit = Limit("{count} more interfaces are in the JSON report", {PAGE: MOST_INTERFACES})
+    return Table(columns, tuple(map(_interface, ordered(node, wired))), limit=limit)
+
+
+def ordered(node: Node, wired: frozenset[str]) -> list[Interface]:
+    return sorted(node.interfaces, key=lambda one: (one.name not in wired, not one.addresses))
+
+
+def _interface(one: Interface) -> tuple[str, ...]:
+    speed = one.speed_bit_s
+    driver = one.driver if isinstance(one.driver, str) else one.driver.reason
+    return (
+        one.name, ", ".join((driver, *_ipoib(one))), one.operstate,
+        speed.reason if isinstance(speed, Skipped) else link_rate(speed), str(one.mtu_bytes),
+        " ".join(f"{address.ip}/{address.prefix_length}" for address in one.addresses),
+    )  # fmt: skip
+
+
+def _ipoib(one: Interface) -> Iterator[str]:
+    if isinstance(one.ipoib, IpoibPort):
+        mode = f" in {one.ipoib.mode} mode" if isinstance(one.ipoib.mode, str) else ""
+        link = f" on {one.ipoib.link}" if isinstance(one.ipoib.link, str) else ""
+        yield f"IPoIB{mode}{link}"
+
+
+def sum_of(ceiling: Ceiling | Skipped) -> Iterator[Block]:
+    """How a ceiling is worked out, step by step, and what binds it."""
+    if isinstance(ceiling, Skipped):
+        yield Paragraph(f"Its ceiling is not known: {ceiling.reason}", kind="caution")
+        return
+    columns = (Column("step"), Column("how", loose=True), Column("result", right=True))
+    steps = [(one.label, one.expression, of_unit(one.value, one.unit)) for one in ceiling.steps]
+    yield Table(columns, tuple(steps), total=True, on=PAGE)
+    told = tuple((label, f"{expression} = {result}") for label, expression, result in steps)
+    yield Facts(told, on=ALL & ~PAGE)
+    yield Paragraph(f"It is bound by {ceiling.binding}.", on=PAGE)
+
+
+def titled(one: Network) -> str:
+    """Name, subnet where that is not its name, technology."""
+    subnet = f" ({one.subnet})" if one.subnet != one.name else ""
+    return f"{one.name}{subnet}, {one.technology}"
+
+
+def listed(members: tuple[Member, ...]) -> str:
+    """``c[1-9]:eth0, c10:eth1``: nodes by the name that they give their interface."""
+    nodes: dict[str, list[str]] = {}
+    for member in members:
+        nodes.setdefault(member.interface, []).append(member.node)
+    return ", ".join(f"{shortened(names)}:{name}" for name, names in nodes.items())
+
+
+def nearness(inventory: Inventory) -> Table | None:
+    """Adapters with their NUMA node and their way to each GPU; None without an adapter.
+
+    Where no tool measured the way, equal or different NUMA nodes are all that is known.
+    """
+    told = {(near.adapter, near.gpu): near.distance for near in inventory.nearness}
+    gpus = (
+        Column(f"GPU {gpu.index}\nNUMA node {_number(gpu.numa_node)}") for gpu in inventory.gpus
+    )
+    rows: tuple[tuple[Said, ...], ...] = tuple(
+        (
+            Cell(_called(one), strong=True), _number(one.numa_node),
+            *(_way(one, gpu, told) for gpu in inventory.gpus),
+        )
+        for one in inventory.adapters
+    )  # fmt: skip
+    return Table((Column("adapter"), Column("NUMA node"), *gpus), rows) if rows else None
+
+
+def _called(one: Adapter) -> str:
+    return ", ".join((*one.interfaces, *one.rdma_devices)) or str(_number(one.bus))
+
+
+def _way(one: Adapter, gpu: Gpu, told: dict[tuple[str, int], str]) -> str:
+    for name in (*one.rdma_devices, *one.interfaces):
+        if (name, gpu.index) in told:
+            return told[name, gpu.index]
+    if isinstance(one.numa_node, Skipped) or isinstance(gpu.numa_node, Skipped):
+        return "not known"
+    return "same NUMA node" if one.numa_node == gpu.numa_node else "SYS"
+
+
+def _number(value: int | str | Skipped) -> str:
+    return "not known" if isinstance(value, Skipped) else str(value)

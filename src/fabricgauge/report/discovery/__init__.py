@@ -1,1 +1,0 @@
-"""A survey → terminal, HTML, JSON: classes of like nodes, odd ones, networks; pure."""
