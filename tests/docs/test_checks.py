@@ -11,13 +11,13 @@ SECTIONS = dict(re.findall(r"^## (\S+)\n\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE 
 
 
 def test_every_check_has_its_section_in_the_order_of_the_table() -> None:
-    assert list(SECTIONS) == [check.ID for check in CHECKS]
+    assert list(SECTIONS) == [check.id for check in CHECKS]
 
 
 def test_every_section_begins_with_title_and_reason_and_says_what_it_finds() -> None:
     for check in CHECKS:
-        text = SECTIONS[check.ID]
-        assert text.startswith(f"{check.TITLE}.\n\n**Why it matters.** {check.WHY}\n"), check.ID
-        assert "\n**Findings.** " in text, check.ID
-        assert "\n**Looks at.** " in text, check.ID
-        assert any(word in text for word in ("FAIL", "WARN", "NOTE")), check.ID
+        text = SECTIONS[check.id]
+        assert text.startswith(f"{check.title}.\n\n**Why it matters.** {check.why}\n"), check.id
+        assert "\n**Findings.** " in text, check.id
+        assert "\n**Looks at.** " in text, check.id
+        assert any(word in text for word in ("FAIL", "WARN", "NOTE")), check.id

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.doctor.blame import Pair, blamed, pair
+from fabricgauge.doctor.checks.echoes import Pair, blamed, pair
 
 
 def failing(count: int, *bad: Pair) -> dict[Pair, bool]:

@@ -12,9 +12,7 @@ from tests.doctor import clusters
 from tests.doctor.clusters import clean, findings, with_interface, with_pings
 
 from fabricgauge.doctor.checks import CHECKS
-from fabricgauge.doctor.examining import chosen, examine
-from fabricgauge.doctor.fold import EXPLAINED_BY
-from fabricgauge.doctor.grouping import MOST_LINES, together
+from fabricgauge.doctor.examining import EXPLAINED_BY, MOST_LINES, chosen, examine, together
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.finding import Diagnosis, Finding, Severity
 from fabricgauge.model.preflight import Ping, Preflight, Rise
@@ -22,7 +20,7 @@ from fabricgauge.report.content.preflight import KIND
 from fabricgauge.report.formats import formats_of
 from fabricgauge.report.interface import Setting
 
-IDS = [check.ID for check in CHECKS]
+IDS = [check.id for check in CHECKS]
 
 
 def diagnosis(preflight: Preflight) -> Diagnosis:
@@ -137,8 +135,8 @@ def test_a_consequence_stands_alone_where_its_cause_is_not_looked_for() -> None:
 def test_every_check_has_its_own_id_and_says_why_it_matters() -> None:
     assert len(set(IDS)) == len(IDS)
     for check in CHECKS:
-        assert check.TITLE
-        assert check.WHY.endswith(".")
+        assert check.title
+        assert check.why.endswith(".")
 
 
 def test_the_table_of_causes_names_checks_and_has_no_circle() -> None:

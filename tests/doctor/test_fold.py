@@ -13,7 +13,7 @@ from tests.doctor.clusters import (
 from tests.doctor.test_echoes import held_back
 from tests.doctor.test_links_and_ports import silent, with_port, with_second_port
 
-from fabricgauge.doctor.fold import folded
+from fabricgauge.doctor.examining import folded
 from fabricgauge.model.finding import Checked, Finding, Severity
 from fabricgauge.model.inventory import Inventory
 

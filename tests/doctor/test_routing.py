@@ -9,7 +9,7 @@ from tests.doctor import clusters
 from tests.doctor.clusters import clean, findings, only, with_inventory
 from tests.doctor.rails import DEFAULT, DIRECT, OTHER, RAILS, routed, two_rails
 
-from fabricgauge.doctor.routing import best_route, chosen_route
+from fabricgauge.doctor.checks.routes import best_route, chosen_route
 from fabricgauge.model.fabric import Network
 from fabricgauge.model.finding import Command, Severity
 from fabricgauge.model.inventory import Inventory, Route, Rule

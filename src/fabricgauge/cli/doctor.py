@@ -115,8 +115,8 @@ def _words(text: str | None) -> list[str]:
 def _table() -> str:
     from fabricgauge.doctor.checks import CHECKS
 
-    width = max(len(check.ID) for check in CHECKS)
-    return "\n".join(f"{check.ID:{width}}  {check.TITLE}" for check in CHECKS)
+    width = max(len(check.id) for check in CHECKS)
+    return "\n".join(f"{check.id:{width}}  {check.title}" for check in CHECKS)
 
 
 def _show(found: "Diagnosis", format_: str, to: Path | None) -> None:

@@ -1,16 +1,20 @@
-"""All checks on one preflight, and what came of them."""
+"""All checks on one preflight, and what came of them: causes above what follows from them.
 
-from collections.abc import Collection, Iterable
+What follows from a more basic fault is told with that fault, not beside it: a pulled cable makes
+echoes fail, too, and a reader must be sent to the cable. The same fault on many nodes is one
+finding.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
 from fabricgauge.doctor.checks import CHECKS
-from fabricgauge.doctor.fold import folded
-from fabricgauge.doctor.grouping import together
 from fabricgauge.doctor.interface import Check
+from fabricgauge.doctor.wording import listed
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
-from fabricgauge.model.finding import Checked
+from fabricgauge.model.finding import THEREFORE, Checked, Finding, Severity
 from fabricgauge.model.preflight import Preflight
 
 
@@ -19,10 +23,10 @@ def examine(preflight: Preflight, wanted: Collection[str] | None = None) -> tupl
 
     A finding is only put under another one that is shown.
     """
-    looking = [check for check in CHECKS if wanted is None or check.ID in wanted]
+    looking = [check for check in CHECKS if wanted is None or check.id in wanted]
     return tuple(
         msgspec.structs.replace(one, findings=together(one.findings))
-        for one in folded([_checked(check, preflight) for check in looking])
+        for one in folded([_look(check, preflight) for check in looking])
     )
 
 
@@ -32,7 +36,7 @@ def chosen(only: Iterable[str], skip: Iterable[str]) -> tuple[str, ...]:
     Raises:
         UsageError: a check that there is none of, or none is left.
     """
-    known = [check.ID for check in CHECKS]
+    known = [check.id for check in CHECKS]
     asked, left_out = list(only), list(skip)
     for name in (*asked, *left_out):
         if name not in known:
@@ -43,8 +47,137 @@ def chosen(only: Iterable[str], skip: Iterable[str]) -> tuple[str, ...]:
     return found
 
 
-def _checked(check: Check, preflight: Preflight) -> Checked:
+def _look(check: Check, preflight: Preflight) -> Checked:
     found = check.look(preflight)
     if isinstance(found, Skipped):
-        return Checked(check.ID, check.TITLE, (), found)
-    return Checked(check.ID, check.TITLE, found)
+        return Checked(check.id, check.title, (), found)
+    own = (msgspec.structs.replace(one, check=check.id, why=one.why or check.why) for one in found)
+    return Checked(check.id, check.title, tuple(own))
+
+
+#: check: those whose findings on the same nodes explain its own.
+EXPLAINED_BY: dict[str, frozenset[str]] = {
+    "link": frozenset({"port"}),
+    "rate": frozenset({"link"}),
+    "carried": frozenset({"link", "rate", "rdma-rate", "mtu", "addresses"}),
+    "mtu": frozenset({"ipoib"}),
+    "arp": frozenset({"subnets"}),
+    "reverse-path": frozenset({"subnets", "addresses", "link"}),
+    "ping": frozenset({"link", "port", "addresses", "subnets", "reverse-path", "arp", "firewall"}),
+    "names": frozenset({"addresses", "members"}),
+    "counters": frozenset({"link", "mtu"}),
+}
+
+#: Faults that need not share a network with what follows from them.
+OF_A_WHOLE_NODE = frozenset({"subnets", "arp", "firewall"})
+
+_WORST_FIRST = tuple(Severity)
+
+
+def folded(checked: Sequence[Checked]) -> tuple[Checked, ...]:
+    """The same checks; each finding that another one explains is among its evidence instead.
+
+    Findings are still those of single places: of two nodes with the same fault, it may follow
+    from something else on one of them only.
+    """
+    every = [finding for one in checked for finding in one.findings]
+    by_node: dict[str, list[Finding]] = {}
+    for finding in every:
+        for node in dict.fromkeys((*finding.nodes, *finding.affects)):
+            by_node.setdefault(node, []).append(finding)
+    causes = {id(one): cause for one in every if (cause := _cause(one, by_node)) is not None}
+    below: dict[int, list[Finding]] = {}
+    for finding in every:
+        if id(finding) in causes:
+            below.setdefault(id(_root(finding, causes)), []).append(finding)
+    return tuple(
+        msgspec.structs.replace(
+            one,
+            findings=tuple(
+                _with(finding, below.get(id(finding), ()))
+                for finding in one.findings
+                if id(finding) not in causes
+            ),
+        )
+        for one in checked
+    )
+
+
+def _cause(finding: Finding, by_node: Mapping[str, Sequence[Finding]]) -> Finding | None:
+    """The first finding that explains this one, if all of it is explained.
+
+    Of nodes that fail with each other, one may have no fault of its own: its partners have. What
+    a node says of others is explained by their faults, not by its own.
+    """
+    causes = [
+        next((one for one in by_node[node] if _explains(one, finding)), None)
+        for node in finding.affects or finding.nodes
+    ]
+    found = [one for one in causes if one is not None]
+    unexplained = len(causes) - len(found)
+    return found[0] if found and unexplained <= int(len(causes) > 1) else None
+
+
+def _explains(cause: Finding, finding: Finding) -> bool:
+    """Nothing is hidden below what counts less than itself."""
+    if cause.check not in EXPLAINED_BY.get(finding.check, ()):
+        return False
+    if _WORST_FIRST.index(cause.severity) > _WORST_FIRST.index(finding.severity):
+        return False
+    here = not finding.network or cause.network == finding.network
+    return here or cause.check in OF_A_WHOLE_NODE
+
+
+def _root(finding: Finding, causes: Mapping[int, Finding]) -> Finding:
+    """The table has no cycles, so this ends."""
+    cause = causes.get(id(finding))
+    return finding if cause is None else _root(cause, causes)
+
+
+def _with(finding: Finding, consequences: Sequence[Finding]) -> Finding:
+    lines = tuple(f"{THEREFORE}{one.check}: {one.where}: {one.what}" for one in consequences)
+    return msgspec.structs.replace(finding, evidence=(*finding.evidence, *lines))
+
+
+#: Lines of evidence that a reader still reads; the rest is counted.
+MOST_LINES = 12
+
+
+def together(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Findings of one check with the same sentence and network put together, in order."""
+    groups: dict[tuple[str, str, str, str], list[Finding]] = {}
+    for one in findings:
+        key = (one.check, one.severity.value, one.what, one.network)
+        groups.setdefault(key, []).append(one)
+    return tuple(_as_one(group) for group in groups.values())
+
+
+def _as_one(group: list[Finding]) -> Finding:
+    first = group[0]
+    if len(group) == 1:
+        return msgspec.structs.replace(first, evidence=_evidence(first.evidence))
+    return msgspec.structs.replace(
+        first,
+        where=listed(list(dict.fromkeys(one.where for one in group))),
+        nodes=tuple(dict.fromkeys(node for one in group for node in one.nodes)),
+        evidence=_evidence(dict.fromkeys(line for one in group for line in one.evidence)),
+        affects=tuple(dict.fromkeys(node for one in group for node in one.affects)),
+        mends=tuple(dict.fromkeys(command for one in group for command in one.mends)),
+    )
+
+
+def _evidence(lines: Iterable[str]) -> tuple[str, ...]:
+    """What follows from a finding is never left out for want of room."""
+    own: list[str] = []
+    consequences: list[str] = []
+    for line in lines:
+        (consequences if line.startswith(THEREFORE) else own).append(line)
+    return (*bounded(own), *bounded(consequences))
+
+
+def bounded(lines: Iterable[str]) -> tuple[str, ...]:
+    """The first lines, and how many more there are."""
+    every = tuple(lines)
+    if len(every) <= MOST_LINES:
+        return every
+    return (*every[: MOST_LINES - 1], f"and {len(every) - MOST_LINES + 1:,} more such lines")

@@ -1,5 +1,6 @@
 """Nodes and their ends of networks, as checks go through them."""
 
+import ipaddress
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import TypeVar
@@ -21,6 +22,7 @@ NO_CABLE = frozenset(
 )  # fmt: skip
 
 _V = TypeVar("_V", bound=Hashable)
+Subnet = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 class Seen(msgspec.Struct, frozen=True):
@@ -94,7 +96,7 @@ class Seen(msgspec.Struct, frozen=True):
         return Skipped(f"{self.name} gives no {fact}" if not text else f"{fact} is {text!r:.60}")
 
 
-class End(msgspec.Struct, frozen=True):
+class MemberPort(msgspec.Struct, frozen=True):
     """One node's interface in a network."""
 
     seen: Seen
@@ -142,7 +144,7 @@ def _without_hardware(inventory: Inventory) -> Inventory:
     return msgspec.structs.replace(inventory, adapters=(), rdma_ports=(), gpus=(), nearness=())
 
 
-def ends(preflight: Preflight) -> Iterator[End]:
+def ends(preflight: Preflight) -> Iterator[MemberPort]:
     """Every member of every network, with its interface."""
     by_name = {seen.name: seen for seen in nodes(preflight)}
     for network in preflight.fabric.networks:
@@ -150,7 +152,20 @@ def ends(preflight: Preflight) -> Iterator[End]:
             seen = by_name.get(member.node)
             interface = seen.node.interface(member.interface) if seen else Skipped("")
             if seen and isinstance(interface, Interface):
-                yield End(seen, interface, network, member.ip)
+                yield MemberPort(seen, interface, network, member.ip)
+
+
+def by_network(every: Iterable[MemberPort]) -> list[list[MemberPort]]:
+    """The ends of each network, in the order of its first one."""
+    found: dict[str, list[MemberPort]] = {}
+    for end in every:
+        found.setdefault(end.network.name, []).append(end)
+    return list(found.values())
+
+
+def rate(interface: Interface) -> float:
+    """An interface's rate in bit/s, 0 where it is not known."""
+    return 0.0 if isinstance(interface.speed_bit_s, Skipped) else interface.speed_bit_s
 
 
 def leads_out(ip: str) -> bool:

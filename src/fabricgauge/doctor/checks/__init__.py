@@ -1,64 +1,22 @@
 """The checks, one row each, from the basic to what builds on it."""
 
-from fabricgauge.doctor.checks import (
-    acs,
-    addresses,
-    arp,
-    carried,
-    clocks,
-    counters,
-    driver,
-    firewall,
-    governor,
-    iommu,
-    ipoib,
-    irqs,
-    likeness,
-    limits,
-    link,
-    members,
-    mtu,
-    names,
-    numa,
-    pcie,
-    ping,
-    port,
-    rate,
-    rdma_rate,
-    reach,
-    reverse_path,
-    subnets,
-    thp,
-)
+from fabricgauge.doctor.checks.addresses import ADDRESSES
+from fabricgauge.doctor.checks.carried import CARRIED
+from fabricgauge.doctor.checks.counters import COUNTERS
+from fabricgauge.doctor.checks.echoes import MTU, PING
+from fabricgauge.doctor.checks.firewall import FIREWALL
+from fabricgauge.doctor.checks.hardware import ACS, DRIVER, NUMA, PCIE
+from fabricgauge.doctor.checks.hosts import GOVERNOR, IOMMU, IRQS, LIMITS, REACH, THP
+from fabricgauge.doctor.checks.likeness import CLOCKS, LIKENESS
+from fabricgauge.doctor.checks.links import IPOIB, LINK, PORT
+from fabricgauge.doctor.checks.names import NAMES
+from fabricgauge.doctor.checks.rates import RATE, RDMA_RATE
+from fabricgauge.doctor.checks.routes import ARP, REVERSE_PATH
+from fabricgauge.doctor.checks.subnets import MEMBERS, SUBNETS
 from fabricgauge.doctor.interface import Check
 
 CHECKS: tuple[Check, ...] = (
-    reach,
-    driver,
-    link,
-    port,
-    rate,
-    rdma_rate,
-    pcie,
-    ipoib,
-    mtu,
-    addresses,
-    members,
-    subnets,
-    arp,
-    reverse_path,
-    firewall,
-    names,
-    ping,
-    carried,
-    counters,
-    clocks,
-    limits,
-    governor,
-    thp,
-    iommu,
-    acs,
-    numa,
-    irqs,
-    likeness,
-)
+    REACH, DRIVER, LINK, PORT, RATE, RDMA_RATE, PCIE, IPOIB, MTU, ADDRESSES, MEMBERS, SUBNETS, ARP,
+    REVERSE_PATH, FIREWALL, NAMES, PING, CARRIED, COUNTERS, CLOCKS, LIMITS, GOVERNOR, THP, IOMMU,
+    ACS, NUMA, IRQS, LIKENESS,
+)  # fmt: skip

@@ -6,17 +6,14 @@ its way once there and once back, so what it takes beyond a small one is its siz
 great excess counts.
 """
 
-from fabricgauge.doctor.blame import Pair, blamed, concerns, pair
-from fabricgauge.doctor.places import End, ends
+from fabricgauge.doctor.checks.echoes import Pair, blamed, concerns, pair
+from fabricgauge.doctor.interface import Check, fault
+from fabricgauge.doctor.places import MemberPort, ends
 from fabricgauge.doctor.wording import duration, link_rate, listed
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Network
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.preflight import Ping, Preflight
-
-ID = "carried"
-TITLE = "Large echoes take no longer than the network's rate explains"
-WHY = "Something on the way carries less than its ends: bandwidth stays below the ceiling."
 
 #: Below this share of the rate, and of what the best pair shows, a pair is too slow.
 SHARE = 0.5
@@ -29,7 +26,7 @@ HOST_S, ALONE_S = 0.3e-3, 1e-3
 IP_BYTES, FRAME_BYTES = 20, 38
 
 
-def look(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
+def look_at_carried(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
     if not preflight.pings:
         return Skipped(preflight.untried.get("ping", "no echo was sent"))
     places = {(end.network.name, end.seen.name): end for end in ends(preflight)}
@@ -97,7 +94,7 @@ def _finding(
     rate_bit_s: float,
     who: tuple[str, ...],
     slow: dict[Pair, tuple[float, int]],
-    places: dict[tuple[str, str], End],
+    places: dict[tuple[str, str], MemberPort],
 ) -> Finding:
     own = {name: one for name, one in slow.items() if concerns(who, name)}
     worst = min(size * 8 / time_s for time_s, size in own.values())
@@ -108,11 +105,19 @@ def _finding(
     ]
     names = [places[network.name, node].where for node in who if (network.name, node) in places]
     where = listed(names) if len(who) == 1 else f"between {listed(names)}"
-    return Finding(
-        ID, Severity.WARN, where,
+    return fault(
+        Severity.WARN, where,
         f"carries about {link_rate(worst)} of {link_rate(rate_bit_s)}, by the time of large echoes",
-        tuple(evidence), WHY,
+        tuple(evidence),
         "compare the rates of both ends and of the switch's ports, look for policers there, and"
         " exchange the cable; measure it: fabricgauge check",
         who, network.name,
     )  # fmt: skip
+
+
+CARRIED = Check(
+    "carried",
+    "Large echoes take no longer than the network's rate explains",
+    "Something on the way carries less than its ends: bandwidth stays below the ceiling.",
+    look_at_carried,
+)

@@ -3,14 +3,11 @@
 import re
 from collections import Counter
 
+from fabricgauge.doctor.interface import Check, fault
 from fabricgauge.doctor.places import has_cable, memberships
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.preflight import Preflight, Rise
-
-ID = "counters"
-TITLE = "No counter of errors, drops or pauses rises while the nodes are quiet"
-WHY = "Each bad or dropped frame is sent again: latency jumps and bandwidth falls under load."
 
 #: Words of error counters of Linux's netdevs, of drivers (ethtool -S) and of RDMA ports: any rise
 #: is a bad frame or a bad link.
@@ -37,7 +34,7 @@ DROPS_PER_S = 1.0
 PAUSES_PER_S = 10.0
 
 
-def look(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
+def look_at_counters(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
     if "counters" in preflight.untried and not preflight.rises:
         return Skipped(preflight.untried["counters"])
     if preflight.seconds <= 0:
@@ -102,8 +99,8 @@ def _finding(place: tuple[str, str], rises: list[Rise], network: str, *, chatter
         f"{node}:{interface}: {one.counter} rose by {one.by:,} in {one.seconds:.1f} s"
         for one in rises
     ]
-    return Finding(
-        ID, severity, f"{node}:{interface}", SAID[worst], tuple(told), WHY, REMEDIES[worst],
+    return fault(
+        severity, f"{node}:{interface}", SAID[worst], tuple(told), REMEDIES[worst],
         (node,), network,
     )  # fmt: skip
 
@@ -121,3 +118,11 @@ REMEDIES = {
     " protocol or VLAN that the node does not have; raise rings (ethtool -G) where it is load",
     "pauses": "find who cannot keep up: pause counters of the switch's ports lead to it",
 }
+
+
+COUNTERS = Check(
+    "counters",
+    "No counter of errors, drops or pauses rises while the nodes are quiet",
+    "Each bad or dropped frame is sent again: latency jumps and bandwidth falls under load.",
+    look_at_counters,
+)

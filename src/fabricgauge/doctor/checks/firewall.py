@@ -4,17 +4,12 @@ import ipaddress
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
+from fabricgauge.doctor.interface import Check, fault
 from fabricgauge.doctor.places import Seen, nodes, usual
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Member
 from fabricgauge.model.finding import Command, Finding, Severity
 from fabricgauge.model.preflight import Preflight
-
-ID = "firewall"
-TITLE = "No firewall stands between the nodes"
-WHY = (
-    "MPI listens on ports of the kernel's choice: what a firewall drops makes it hang at its start."
-)
 
 DROPPING = ("drop", "reject")
 
@@ -24,7 +19,7 @@ FIREWALLD = "service firewalld"
 UNREAD = "firewall unread"
 
 
-def look(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
+def look_at_firewall(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
     every = nodes(preflight)
     known = [seen for seen in every if "firewall" in seen.facts or FIREWALLD in seen.facts]
     if not known:
@@ -68,8 +63,8 @@ def _look(seen: Seen, members: list[Member]) -> Iterator[Finding]:
         for name in names
     ) + ((Command(seen.name, ("firewall-cmd", "--reload")),) if names else ())
     what = "drops what it does not know" if dropping else "runs a firewall"
-    yield Finding(
-        ID, Severity.WARN if dropping else Severity.NOTE, seen.name, what, tuple(told), WHY,
+    yield fault(
+        Severity.WARN if dropping else Severity.NOTE, seen.name, what, tuple(told),
         "trust the interfaces of the cluster's own networks, or let the range that MPI is told to"
         " use pass"
         if dropping
@@ -91,3 +86,12 @@ def _inside(ip: str, subnet: str) -> bool:
         return ipaddress.ip_address(ip) in ipaddress.ip_network(subnet, strict=False)
     except ValueError:
         return False
+
+
+FIREWALL = Check(
+    "firewall",
+    "No firewall stands between the nodes",
+    "MPI listens on ports of the kernel's choice: what a firewall drops makes it hang at"
+    " its start.",
+    look_at_firewall,
+)

@@ -6,19 +6,13 @@ from collections.abc import Iterator
 
 import msgspec
 
-from fabricgauge.doctor.places import Seen, leads_out, nodes, unusual, usual
-from fabricgauge.doctor.routing import Subnet
+from fabricgauge.doctor.interface import Check, fault
+from fabricgauge.doctor.places import Seen, Subnet, leads_out, nodes, unusual, usual
 from fabricgauge.doctor.wording import listed
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.preflight import Lookup, Preflight
 
-ID = "names"
-TITLE = "A node's name means one and the same address everywhere, and the node has it"
-WHY = (
-    "MPI's launcher connects nodes by their names: a wrong one makes it hang, or takes another"
-    " network than you think."
-)
 REMEDY = (
     "make /etc/hosts (or the name server) say the same on all nodes and in their image: the node's"
     " address in the network that it is to be reached by"
@@ -63,7 +57,7 @@ class Having:
         return any(ip in subnet for ip in ips for subnet in self._subnets.get(node, ()))
 
 
-def look(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
+def look_at_names(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
     having = Having(nodes(preflight))
     if not preflight.lookups:
         return Skipped(preflight.untried.get("names", "no name was looked up"))
@@ -83,9 +77,9 @@ def _finding(group: list[Wrong]) -> Finding:
     """A node's names that are wrong in the same way: aliases are on one line of its file."""
     first = group[0]
     names = listed([one.name for one in group])
-    return Finding(
-        ID, first.severity, first.node, first.sentence.replace(OPEN, names),
-        tuple(one.told for one in group), WHY, REMEDY, (first.node,),
+    return fault(
+        first.severity, first.node, first.sentence.replace(OPEN, names),
+        tuple(one.told for one in group), REMEDY, (first.node,),
         affects=tuple(dict.fromkeys(one.owner for one in group if one.owner)),
     )  # fmt: skip
 
@@ -210,7 +204,16 @@ def _odd_files(preflight: Preflight, named: set[str]) -> Iterator[Finding]:
     for name, sum_ in odd.items():
         if name not in named:
             told = f"{name}: /etc/hosts has checksum and length {sum_}, most have {common}"
-            yield Finding(
-                ID, Severity.NOTE, name, "has another /etc/hosts than the others", (told,), WHY,
+            yield fault(
+                Severity.NOTE, name, "has another /etc/hosts than the others", (told,),
                 REMEDY, (name,),
             )  # fmt: skip
+
+
+NAMES = Check(
+    "names",
+    "A node's name means one and the same address everywhere, and the node has it",
+    "MPI's launcher connects nodes by their names: a wrong one makes it hang, or takes another"
+    " network than you think.",
+    look_at_names,
+)

@@ -1,4 +1,4 @@
-"""Are the subnets of a node's interfaces apart, and its netmasks those of its networks?"""
+"""Are nodes in the networks of their like, in subnets that are apart, with one netmask? pure."""
 
 import ipaddress
 from collections.abc import Iterator
@@ -6,21 +6,25 @@ from itertools import combinations
 
 import msgspec
 
-from fabricgauge.doctor.places import End, Seen, ends, has_cable, nodes, unusual
-from fabricgauge.doctor.routing import Subnet
+from fabricgauge.doctor.interface import Check, fault
+from fabricgauge.doctor.places import (
+    MemberPort,
+    Seen,
+    Subnet,
+    by_network,
+    ends,
+    has_cable,
+    leads_out,
+    like,
+    nodes,
+    rate,
+    unusual,
+)
 from fabricgauge.doctor.wording import listed
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.fabric import Interface
+from fabricgauge.model.fabric import Interface, Network
 from fabricgauge.model.finding import Command, Finding, Severity
 from fabricgauge.model.preflight import Preflight
-
-ID = "subnets"
-TITLE = "No two interfaces of a node are in overlapping subnets, and netmasks agree"
-WHY = (
-    "The kernel and MPI tell networks apart by subnet: where they overlap, MPI takes several"
-    " networks for one and uses them all, and answers may leave by another interface than requests"
-    " came in."
-)
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -40,7 +44,7 @@ class Place(msgspec.Struct, frozen=True):
         return f"{self.where} {self.ip}/{self.subnet.prefixlen}"
 
 
-def look(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
+def look_at_subnets(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
     every = nodes(preflight)
     if not every:
         return Skipped("no node answered")
@@ -78,15 +82,10 @@ def alike(one: Place, other: Place) -> bool:
     return (
         one.subnet == other.subnet
         and one.interface.driver == other.interface.driver
-        and _rate(one) == _rate(other)
+        and rate(one.interface) == rate(other.interface)
         and has_cable(one.interface)
         and _meant_as_one(one, other)
     )
-
-
-def _rate(place: Place) -> float:
-    rate = place.interface.speed_bit_s
-    return 0.0 if isinstance(rate, Skipped) else rate
 
 
 def _meant_as_one(one: Place, other: Place) -> bool:
@@ -115,8 +114,8 @@ def _overlap(seen: Seen, odd: dict[tuple[str, str], int]) -> Iterator[Finding]:
         else f"has interfaces in overlapping subnets, {subnets}"
     )
     where = listed([place.where for place in wrong]) if wrong else seen.name
-    yield Finding(
-        ID, Severity.FAIL, where, what, tuple(place.told for place in involved), WHY,
+    yield fault(
+        Severity.FAIL, where, what, tuple(place.told for place in involved),
         _remedy(involved), (seen.name,), "",
         tuple(mend for place in wrong for mend in _mends(place, odd[seen.name, place.ip])),
     )  # fmt: skip
@@ -141,21 +140,21 @@ def parting_length(ips: list[str]) -> int:
     return 0
 
 
-def _odd_masks(preflight: Preflight) -> Iterator[tuple[End, int]]:
+def _odd_masks(preflight: Preflight) -> Iterator[tuple[MemberPort, int]]:
     """Members whose netmask is not that of most in their network, with the usual length."""
     every = tuple(end for end in ends(preflight) if not _is_extra(end))
-    for network in dict.fromkeys(end.network.name for end in every):
-        members = {(end.seen.name, end.ip): end for end in every if end.network.name == network}
+    for own in by_network(every):
+        members = {(end.seen.name, end.ip): end for end in own}
         lengths = {end.where + " " + end.ip: _length(end) for end in members.values()}
         common, odd = unusual(lengths)
-        stated = ipaddress.ip_network(next(iter(members.values())).network.subnet).prefixlen
+        stated = ipaddress.ip_network(own[0].network.subnet).prefixlen
         wanted = common if isinstance(common, int) else stated
         for end in members.values():
             if end.where + " " + end.ip in odd and _length(end) != wanted:
                 yield end, wanted
 
 
-def _is_extra(end: End) -> bool:
+def _is_extra(end: MemberPort) -> bool:
     """An address of its own alone beside the interface's other one in the network: a service's."""
     network = ipaddress.ip_network(end.network.subnet)
     narrow = _length(end) >= network.max_prefixlen - 1
@@ -165,16 +164,16 @@ def _is_extra(end: End) -> bool:
     )
 
 
-def _length(end: End) -> int:
+def _length(end: MemberPort) -> int:
     return next((one.prefix_length for one in end.interface.addresses if one.ip == end.ip), 0)
 
 
-def _odd_mask(end: End, common: int) -> Finding:
+def _odd_mask(end: MemberPort, common: int) -> Finding:
     own = _length(end)
     subnet = ipaddress.ip_interface(f"{end.ip}/{own}").network
-    return Finding(
-        ID, Severity.FAIL, end.where, f"has netmask /{own}, {end.network.name} has /{common}",
-        (f"{end.where} {end.ip}/{own}", f"the other members have /{common}"), WHY,
+    return fault(
+        Severity.FAIL, end.where, f"has netmask /{own}, {end.network.name} has /{common}",
+        (f"{end.where} {end.ip}/{own}", f"the other members have /{common}"),
         "give the interface its network's netmask, where it is configured as well",
         (end.seen.name,), end.network.name,
         _mends(Place(end.seen, end.interface, end.ip, subnet), common),
@@ -187,3 +186,71 @@ def _mends(place: Place, length: int) -> tuple[Command, ...]:
     add = ("ip", "addr", "add", f"{place.ip}/{length}", "brd", "+", *device)
     remove = ("ip", "addr", "del", f"{place.ip}/{place.subnet.prefixlen}", *device)
     return (Command(node, add), Command(node, remove))
+
+
+SUBNETS = Check(
+    "subnets",
+    "No two interfaces of a node are in overlapping subnets, and netmasks agree",
+    "The kernel and MPI tell networks apart by subnet: where they overlap, MPI takes several"
+    " networks for one and uses them all, and answers may leave by another interface than requests"
+    " came in.",
+    look_at_subnets,
+)
+
+REMEDY = (
+    "give the adapter that is cabled to it the node's address in the network, where it is"
+    " configured as well: fabricgauge configure plans the commands"
+)
+
+
+def look_at_members(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
+    if not preflight.inventories:
+        return Skipped("nothing is known of which nodes are alike")
+    if not preflight.fabric.networks:
+        return Skipped("no network joins these nodes")
+    return tuple(
+        finding
+        for group in like(preflight)
+        for network in preflight.fabric.networks
+        for finding in _members_findings(network, group)
+    )
+
+
+def _members_findings(network: Network, group: tuple[Seen, ...]) -> Iterator[Finding]:
+    """Of a few like nodes in a network of others nothing follows, nor of bridges inside nodes."""
+    there = [seen for seen in group if _cabled(network, seen)]
+    missing = [seen for seen in group if isinstance(network.member(seen.name), Skipped)]
+    if 2 * len(there) <= len(group):
+        return
+    for seen in missing:
+        severity = Severity.FAIL if len(missing) == 1 else Severity.WARN
+        yield fault(
+            severity, seen.name, "has no address in this network, like nodes have",
+            tuple(_told(network, seen, there)), REMEDY, (seen.name,), network.name,
+        )  # fmt: skip
+
+
+def _cabled(network: Network, seen: Seen) -> bool:
+    member = network.member(seen.name)
+    if isinstance(member, Skipped):
+        return False
+    interface = seen.node.interface(member.interface)
+    return isinstance(interface, Interface) and has_cable(interface)
+
+
+def _told(network: Network, seen: Seen, there: list[Seen]) -> Iterator[str]:
+    yield f"{network.name} is {network.subnet}; {listed([one.name for one in there])} are in it"
+    own = [
+        f"{one.name} {listed([address.ip for address in one.addresses]) or 'without address'}"
+        for one in seen.node.interfaces
+        if has_cable(one) and (not one.addresses or any(leads_out(a.ip) for a in one.addresses))
+    ]
+    yield f"{seen.name} has {listed(own) or 'no interface with a cable'}"
+
+
+MEMBERS = Check(
+    "members",
+    "Like nodes are in the same networks",
+    "A rank there cannot use the network: MPI hangs, or takes another network for all.",
+    look_at_members,
+)

@@ -1,0 +1,282 @@
+"""Do echoes come back: small and whole ones, from everybody, in time? pure."""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+from fabricgauge.doctor.interface import Check, fault
+from fabricgauge.doctor.places import MemberPort, by_network, ends
+from fabricgauge.doctor.wording import duration, listed
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.finding import Command, Finding, Severity
+from fabricgauge.model.preflight import Ping, Preflight
+
+#: Echoes of at most so many bytes count; larger ones are for other checks.
+SMALL_BYTES = 1000
+
+#: A round trip is far above the others' when it is so many times their quartile and so much
+#: longer: sleeping processors and interrupt moderation make some 0.1 ms of difference.
+TIMES, EXCESS_S = 5.0, 0.5e-3
+
+REMEDY = (
+    "look at error counters of both ends (ethtool -S) and of the switch's ports, exchange cable and"
+    " transceiver, then the port; where nothing comes back, look at firewall, address and VLAN"
+)
+
+#: Where a neighbour answers ARP and no echo, cable, switch and VLAN are sound.
+FILTERED_WHY = (
+    "What stops echoes may stop MPI's connections as well; and loss, MTU and rate of this network"
+    " could not be tried."
+)
+FILTERED = (
+    "let ICMP echoes pass, at least among the nodes (firewall rules; sysctl"
+    " net.ipv4.icmp_echo_ignore_all=0); where a policy forbids it, fabricgauge check tries TCP"
+)
+
+
+def look_at_ping(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
+    small = [ping for ping in preflight.pings if _counts(ping)]
+    if not small:
+        return Skipped(preflight.untried.get("ping", "no echo was sent"))
+    places = {(end.network.name, end.seen.name): end.where for end in ends(preflight)}
+    found: list[Finding] = []
+    for network in dict.fromkeys(ping.network for ping in small):
+        own = [ping for ping in small if ping.network == network]
+        where = {node: place for (name, node), place in places.items() if name == network}
+        found += [*_ping_lost(network, own, where), *_late(network, own, where)]
+    return tuple(found)
+
+
+def _counts(ping: Ping) -> bool:
+    return not ping.whole and ping.payload_bytes <= SMALL_BYTES and ping.sent > 0
+
+
+Pair = tuple[str, str]
+
+
+def _by_pair(pings: list[Ping]) -> dict[Pair, list[Ping]]:
+    found: dict[Pair, list[Ping]] = defaultdict(list)
+    for ping in pings:
+        found[pair(ping.source, ping.target)].append(ping)
+    return found
+
+
+def _ping_lost(network: str, pings: list[Ping], where: dict[str, str]) -> Iterator[Finding]:
+    pairs = _by_pair(pings)
+    failed = {name: any(p.received < p.sent for p in own) for name, own in pairs.items()}
+    for who in blamed(failed, twins(pings)):
+        own = [
+            ping
+            for name, some in pairs.items()
+            if failed[name] and concerns(who, name)
+            for ping in some
+        ]
+        yield _loss(network, who, own, where)
+
+
+def _loss(network: str, who: tuple[str, ...], own: list[Ping], where: dict[str, str]) -> Finding:
+    sent, back = sum(p.sent for p in own), sum(p.received for p in own)
+    told = (f"{back} of {sent} echoes came back", *(_told(ping) for ping in own))
+    place = _where(who, where)
+    if all(p.heard for p in own if p.received < p.sent):
+        what = "answers no echo, though its link answers"
+        return fault(Severity.WARN, place, what, told, FILTERED, who, network, why=FILTERED_WHY)
+    what = "loses echoes" if back else "answers no echo"
+    severity = Severity.WARN if sent - back == 1 else Severity.FAIL
+    return fault(severity, place, what, told, REMEDY, who, network)
+
+
+def _told(ping: Ping) -> str:
+    words = f"; ping: {ping.told}" if ping.told and not ping.received else ""
+    words += "; ARP or neighbour discovery was answered" * ping.heard
+    return (
+        f"{ping.source}:{ping.source_interface} ({ping.source_ip}) → {ping.target}"
+        f" ({ping.target_ip}): {ping.received} of {ping.sent} came back{words}"
+    )
+
+
+def _where(who: tuple[str, ...], where: dict[str, str]) -> str:
+    names = listed([where.get(node, node) for node in who])
+    return names if len(who) == 1 else f"between {names}"
+
+
+def _late(network: str, pings: list[Ping], where: dict[str, str]) -> Iterator[Finding]:
+    times: dict[Pair, float] = {}
+    for name, own in _by_pair(pings).items():
+        known = [ping.rtt_s for ping in own if not isinstance(ping.rtt_s, Skipped)]
+        if known:
+            times[name] = min(known)
+    if len(times) < 3:
+        return  # nobody to compare with
+    usual = sorted(times.values())[len(times) // 4]  # one of few nodes is in most pairs
+    late = {name: t > TIMES * usual and t - usual > EXCESS_S for name, t in times.items()}
+    for who in blamed(late):
+        own_times = {n: t for n, t in times.items() if late[n] and concerns(who, n)}
+        told = [f"{a} ↔ {b}: round trip {duration(t)}" for (a, b), t in own_times.items()]
+        yield fault(
+            Severity.WARN, _where(who, where), "echoes take far longer than the others'",
+            (f"usual round trip in {network}: {duration(usual)}", *told),
+            "look for a longer way (a switch too many, a router, a tunnel), for power saving and"
+            " interrupt moderation (ethtool -c), and for other load on the node",
+            who, network,
+        )  # fmt: skip
+
+
+PING = Check(
+    "ping",
+    "Small echoes come back over each network, none lost, none late",
+    "Each lost packet costs TCP milliseconds at least; where all are lost, MPI cannot start.",
+    look_at_ping,
+)
+
+
+def look_at_mtu(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
+    every = tuple(ends(preflight))
+    if not every:
+        return Skipped("no network joins these nodes")
+    return (*_different(every), *_mtu_lost(preflight, every))
+
+
+def _different(every: tuple[MemberPort, ...]) -> Iterator[Finding]:
+    for members in by_network(every):
+        counts = Counter(end.interface.mtu_bytes for end in members)
+        usual = max(counts, key=lambda mtu: (counts[mtu], mtu))
+        other = next(end for end in members if end.interface.mtu_bytes == usual)
+        for end in members:
+            if end.interface.mtu_bytes != usual:
+                yield _odd(end, usual, other)
+
+
+def _odd(end: MemberPort, usual: int, other: MemberPort) -> Finding:
+    own = end.interface.mtu_bytes
+    argv = ("ip", "link", "set", "dev", end.interface.name, "mtu", str(usual))
+    evidence = (f"{end.where} has MTU {own}", f"{other.where} has MTU {usual}")
+    return fault(
+        Severity.FAIL, end.where, f"has MTU {own}, {end.network.name} has {usual} elsewhere",
+        evidence,
+        "set the network's MTU, here and where the interface is configured at each start",
+        (end.seen.name,), end.network.name, (Command(end.seen.name, argv),),
+    )  # fmt: skip
+
+
+def _mtu_lost(preflight: Preflight, every: tuple[MemberPort, ...]) -> Iterator[Finding]:
+    """Whole echoes of the full MTU that all vanish where no small one does.
+
+    Of two nodes with one address, whichever a neighbour remembers gets the answers: they
+    prove nothing.
+    """
+    places = {(end.network.name, end.seen.name): end.where for end in every}
+    for network in preflight.fabric.networks:
+        pings = [ping for ping in preflight.pings if ping.network == network.name]
+        small, twice = _small(pings), twins(pings)
+        whole = [
+            p for p in pings
+            if p.whole and p.sent and small.get(pair(p.source, p.target))
+            and not {p.source, p.target} & set(twice)
+        ]  # fmt: skip
+        failed: dict[Pair, bool] = {}
+        for ping in whole:
+            name = pair(ping.source, ping.target)
+            failed[name] = failed.get(name, False) or not ping.received
+        for who in blamed(failed):
+            lost = [
+                p for p in whole
+                if not p.received and concerns(who, pair(p.source, p.target))
+            ]  # fmt: skip
+            names = [places.get((network.name, node), node) for node in who]
+            yield _not_whole(network.name, network.mtu_bytes, who, names, lost)
+
+
+def _small(pings: list[Ping]) -> dict[Pair, bool]:
+    """By pair, whether every small echo came back."""
+    found: dict[Pair, bool] = {}
+    for ping in pings:
+        if not ping.whole and ping.payload_bytes < 1000 and ping.sent:
+            name = pair(ping.source, ping.target)
+            found[name] = found.get(name, True) and ping.received == ping.sent
+    return found
+
+
+def _not_whole(
+    network: str, mtu_bytes: int, who: tuple[str, ...], names: list[str], lost: list[Ping]
+) -> Finding:
+    evidence = [
+        f"{p.source} → {p.target} ({p.target_ip}): {p.received} of {p.sent} whole echoes of"
+        f" {p.payload_bytes} bytes came back, all small ones did"
+        + (f"; ping: {p.told}" if p.told else "")
+        for p in lost
+    ]
+    return fault(
+        Severity.FAIL, listed(names) if len(who) == 1 else f"between {listed(names)}",
+        f"packets of the full MTU ({mtu_bytes}) do not pass",
+        tuple(evidence),
+        "raise the MTU of the switch's ports on the way (jumbo frames), or lower that of all"
+        " members to what passes: ping -M do -s BYTES finds it",
+        who, network,
+    )  # fmt: skip
+
+
+MTU = Check(
+    "mtu",
+    "All members of a network have one MTU, and packets of that size pass",
+    "A packet that is larger than the next hop takes is lost or cut: large messages hang or crawl,"
+    " small ones pass.",
+    look_at_mtu,
+)
+
+#: A node is accused by itself once so many of its pairs fail; a single one may be the other's.
+LEAST_PAIRS = 2
+
+
+def pair(one: str, other: str) -> Pair:
+    """The pair's name, whichever of them came first."""
+    return (one, other) if one <= other else (other, one)
+
+
+def twins(pings: Iterable[Ping]) -> list[str]:
+    """Nodes that send from another's address: answers to one of them reach the other."""
+    senders: dict[str, set[str]] = defaultdict(set)
+    for ping in pings:
+        senders[ping.source_ip].add(ping.source)
+    return sorted({node for nodes in senders.values() if len(nodes) > 1 for node in nodes})
+
+
+def concerns(who: tuple[str, ...], name: Pair) -> bool:
+    """Whether a pair is among those that ``who`` was blamed for: all of one node's, else only
+    those between the nodes blamed together."""
+    return who[0] in name if len(who) == 1 else set(name) <= set(who)
+
+
+def blamed(
+    failed: Mapping[Pair, bool], suspects: Iterable[str] = ()
+) -> tuple[tuple[str, ...], ...]:
+    """Groups of nodes at fault: one node, the two of a pair, or all of them.
+
+    ``suspects``, who are known to be at fault, are taken first; then whoever fails with most
+    partners. What each explains is set aside. Where every pair of three or more nodes fails,
+    nobody is more at fault than another.
+    """
+    bad = {name for name, fails in failed.items() if fails}
+    found: list[tuple[str, ...]] = []
+    for node in suspects:
+        if any(node in name for name in bad):
+            found.append((node,))
+            bad = {name for name in bad if node not in name}
+    everybody = sorted({node for name in failed for node in name})
+    if bad and bad == set(failed) and len(everybody) > LEAST_PAIRS:
+        return (tuple(everybody),)
+    while bad:
+        counts = Counter(node for name in bad for node in name)
+        most = max(counts.values())
+        if most < LEAST_PAIRS:
+            break
+        worst = min(node for node, count in counts.items() if count == most)
+        found.append((worst,))
+        bad = {name for name in bad if worst not in name}
+    well = {node for name, fails in failed.items() if not fails for node in name}
+    return (*found, *(_of_pair(name, well) for name in sorted(bad)))
+
+
+def _of_pair(name: Pair, well: Collection[str]) -> tuple[str, ...]:
+    """Of two of whom one does well with others, the one who does with nobody."""
+    alone = [node for node in name if node not in well]
+    return (alone[0],) if len(alone) == 1 else name

@@ -1,0 +1,299 @@
+"""Are adapters driven, in a slot that carries them, and near processors and GPUs? pure."""
+
+from collections.abc import Iterator
+
+from fabricgauge.doctor.interface import Check, fault
+from fabricgauge.doctor.places import Seen, like, nodes, usual
+from fabricgauge.doctor.wording import link_rate, listed
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.finding import Command, Finding, Severity
+from fabricgauge.model.inventory import Adapter, PcieLink
+from fabricgauge.model.preflight import Preflight
+
+#: Kinds of adapter that are of no use without an RDMA device.
+RDMA_KINDS = frozenset({"infiniband", "omni-path", "efa"})
+
+#: Driver: the module that makes its RDMA device. Linux 6.12: drivers/infiniband/hw/*/Kconfig,
+#: drivers/net/ethernet/*/Kconfig.
+RDMA_MODULES = {
+    "mlx4_core": "mlx4_ib", "mlx4_en": "mlx4_ib", "mlx5_core": "mlx5_ib", "hfi1": "hfi1",
+    "bnxt_en": "bnxt_re", "cxgb4": "iw_cxgb4", "qede": "qedr", "efa": "efa",
+}  # fmt: skip
+
+#: What programs in user space reach verbs by (Linux: drivers/infiniband/core/uverbs_main.c).
+VERBS_MODULE, CORE_MODULE = "ib_uverbs", "ib_core"
+
+#: Drivers that hand an adapter to a guest or to a program (Linux 6.12: drivers/vfio/pci,
+#: drivers/uio, drivers/xen/xen-pciback, drivers/pci/pci-stub.c; DPDK, Linux Drivers).
+HANDED_ON = frozenset({"vfio-pci", "pci-stub", "pciback", "uio_pci_generic", "igb_uio"})
+
+
+def look_at_driver(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
+    every = nodes(preflight)
+    if not any(seen.adapters for seen in every):
+        return Skipped("no adapter is known")
+    found = [one for group in like(preflight) for one in _of_group(group)]
+    return (*found, *(one for seen in every for one in _verbs(seen)))
+
+
+def _of_group(group: tuple[Seen, ...]) -> Iterator[Finding]:
+    every = [(seen, adapter, seen.product(adapter)) for seen in group for adapter in seen.adapters]
+    driven = {product for _, adapter, product in every if isinstance(adapter.driver, str)}
+    used = {product for _, adapter, product in every if adapter.interfaces or adapter.rdma_devices}
+    for seen, adapter, product in every:
+        yield from _driver_findings(seen, adapter, product in driven, product in used)
+
+
+def _driver_findings(seen: Seen, adapter: Adapter, driven: bool, used: bool) -> Iterator[Finding]:
+    """``driven`` and ``used``: this product has a driver, or an interface, on some like node."""
+    what = adapter.product if isinstance(adapter.product, str) else adapter.kind
+    bus = adapter.bus if isinstance(adapter.bus, str) else "a bus that is not told"
+    told = f"{seen.name}: {what} at {bus}"
+    if not isinstance(adapter.driver, str) or not adapter.driver:
+        if not adapter.interfaces and not adapter.rdma_devices:
+            meant = driven or adapter.kind in RDMA_KINDS
+            severity = Severity.FAIL if meant else Severity.WARN
+            yield _driver_finding(seen, severity, f"{what} has no driver", told)
+        return
+    driver = f"{told}, driver {adapter.driver}"
+    if adapter.driver in HANDED_ON:
+        return
+    if adapter.kind in RDMA_KINDS and not adapter.rdma_devices:
+        module = RDMA_MODULES.get(adapter.driver, "")
+        mends = (Command(seen.name, ("modprobe", module)),) if module else ()
+        yield _driver_finding(seen, Severity.FAIL, f"{what} has no RDMA device", driver, mends)
+    elif not adapter.interfaces and not adapter.rdma_devices:
+        severity = Severity.WARN if used else Severity.NOTE
+        yield _driver_finding(seen, severity, f"{what} has a driver and no interface", driver)
+
+
+def _verbs(seen: Seen) -> Iterator[Finding]:
+    """Where RDMA's core is no module, it is built in, and the rest may be."""
+    modules = seen.inventory.modules
+    if seen.has_rdma and CORE_MODULE in modules and VERBS_MODULE not in modules:
+        mends = (Command(seen.name, ("modprobe", VERBS_MODULE)),)
+        told = f"{seen.name} has RDMA devices, and {VERBS_MODULE} is not among its modules"
+        yield _driver_finding(seen, Severity.FAIL, f"lacks the module {VERBS_MODULE}", told, mends)
+
+
+def _driver_finding(
+    seen: Seen, severity: Severity, what: str, told: str, mends: tuple[Command, ...] = ()
+) -> Finding:
+    return fault(
+        severity, seen.name, what, (told,),
+        "load the module or install the driver's package, into the nodes' image as well; dmesg says"
+        " why a driver refused",
+        (seen.name,), "", mends,
+    )  # fmt: skip
+
+
+DRIVER = Check(
+    "driver",
+    "Every adapter has a driver, and RDMA adapters their RDMA device",
+    "Without it the adapter is not there for MPI, which then takes a slower network in silence.",
+    look_at_driver,
+)
+
+#: Share of a link's data rate that payload gets behind packet headers and flow control
+#: (PCI Express Base Specification 3.0: 256-byte payloads, 24 octets around each, DLLPs).
+PAYLOAD_SHARE = 0.87
+
+
+def look_at_pcie(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
+    every = [(seen, adapter) for seen in nodes(preflight) for adapter in seen.adapters]
+    if not any(isinstance(adapter.pcie_now, PcieLink) for _, adapter in every):
+        return Skipped("no adapter's PCI Express link is known")
+    common = _usual(every)
+    return tuple(
+        found
+        for seen, adapter in every
+        for found in _pcie_findings(seen, adapter, common.get(seen.product(adapter)))
+    )
+
+
+def _usual(every: list[tuple[Seen, Adapter]]) -> dict[str, PcieLink]:
+    """By product, the link that most adapters of it have."""
+    links: dict[str, list[PcieLink]] = {}
+    for seen, adapter in every:
+        if isinstance(adapter.pcie_now, PcieLink):
+            links.setdefault(seen.product(adapter), []).append(adapter.pcie_now)
+    common = {product: usual(some) for product, some in links.items()}
+    return {product: link for product, link in common.items() if isinstance(link, PcieLink)}
+
+
+def data_bit_s(link: PcieLink) -> float:
+    """Data rate per direction: 8b/10b up to 5 GT/s, 128b/130b above (Base Specification 3.0)."""
+    coding = 0.8 if link.gt_s <= 5 else 128 / 130
+    return link.gt_s * 1e9 * link.lanes * coding
+
+
+def _pcie_findings(seen: Seen, adapter: Adapter, common: PcieLink | None) -> Iterator[Finding]:
+    """Less than the adapter can, or in a slot that is less than those of like adapters."""
+    now, capable = adapter.pcie_now, adapter.pcie_capable
+    if isinstance(now, Skipped):
+        return
+    odd = common is not None and data_bit_s(now) < data_bit_s(common)
+    if isinstance(capable, PcieLink) and (now.lanes < capable.lanes or now.gt_s < capable.gt_s):
+        what = f"runs at {_pcie_name(now)}, capable of {_pcie_name(capable)}"
+        yield _pcie_finding(seen, adapter, now, what, odd)
+    elif odd and common is not None:
+        yield _pcie_finding(
+            seen,
+            adapter,
+            now,
+            f"runs at {_pcie_name(now)}, the others at {_pcie_name(common)}",
+            odd,
+        )
+
+
+def _in_use(seen: Seen, adapter: Adapter) -> bool:
+    ours = [one for one in seen.node.interfaces if one.name in adapter.interfaces]
+    return any(one.addresses for one in ours) or any(
+        port.state == "ACTIVE" and port.device in adapter.rdma_devices
+        for port in seen.inventory.rdma_ports
+    )
+
+
+def _pcie_name(link: PcieLink) -> str:
+    return f"{link.gt_s:g} GT/s x{link.lanes}"
+
+
+def _port_bit_s(seen: Seen, adapter: Adapter) -> float:
+    """What the adapter's ports carry together, as far as it is known."""
+    speeds = [one.speed_bit_s for one in seen.node.interfaces if one.name in adapter.interfaces]
+    rates = [
+        port.rate_bit_s for port in seen.inventory.rdma_ports if port.device in adapter.rdma_devices
+    ]
+    return max(
+        sum(rate for rate in some if isinstance(rate, float | int)) for some in (speeds, rates)
+    )
+
+
+def _severity(binds: bool, odd: bool, unknown: bool) -> Severity:
+    """A slot that suffices, and is no less than those of like adapters, was bought so."""
+    if binds:
+        return Severity.FAIL
+    return Severity.WARN if odd or unknown else Severity.NOTE
+
+
+def _pcie_finding(seen: Seen, adapter: Adapter, now: PcieLink, what: str, odd: bool) -> Finding:
+    carried, port = PAYLOAD_SHARE * data_bit_s(now), _port_bit_s(seen, adapter)
+    unknown = not port and _in_use(seen, adapter)
+    bus = adapter.bus if isinstance(adapter.bus, str) else "adapter"
+    where = f"{seen.name}:{adapter.interfaces[0] if adapter.interfaces else bus}"
+    limit = f"{_pcie_name(now)} carries about {link_rate(carried)} of payload"
+    against = f", its port {link_rate(port)}" if port else ""
+    product = adapter.product if isinstance(adapter.product, str) else adapter.kind
+    return fault(
+        _severity(0 < carried < port, odd, unknown), where, what,
+        (f"{seen.name}: {bus} {product}", limit + against),
+        "put the adapter into a slot with all its lanes, reseat it, look at the firmware's settings"
+        " for the slot (speed, bifurcation) and at dmesg for PCIe errors",
+        (seen.name,),
+    )  # fmt: skip
+
+
+PCIE = Check(
+    "pcie",
+    "Every adapter has its whole PCI Express link",
+    "A slot that is narrower or slower than the adapter may carry less than its port.",
+    look_at_pcie,
+)
+
+#: nvidia-smi's words for ways that leave the socket (nvidia-smi topo -m, legend).
+FAR = frozenset({"SYS"})
+
+
+def look_at_numa(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
+    known = [
+        (seen, adapter)
+        for seen in nodes(preflight)
+        for adapter in seen.adapters
+        if isinstance(adapter.numa_node, int) and _used(preflight, seen, adapter)
+    ]
+    if not known:
+        return Skipped("no adapter in use says which socket it hangs on")
+    return tuple(
+        found for seen, adapter in known for found in (*_far(seen, adapter), *_gpus(seen, adapter))
+    )
+
+
+def _used(preflight: Preflight, seen: Seen, adapter: Adapter) -> bool:
+    if adapter.rdma_devices:
+        return True
+    ours = {one.name for one in seen.node.interfaces if one.addresses}
+    return bool(ours & set(adapter.interfaces))
+
+
+def _far(seen: Seen, adapter: Adapter) -> Iterator[Finding]:
+    several = seen.facts.get("NUMA nodes", "0") not in ("0", "")
+    rivals = [one.numa_node for one in seen.adapters if one.kind == adapter.kind]
+    if several and adapter.numa_node != 0 and 0 not in rivals and not seen.inventory.gpus:
+        what = f"hangs on NUMA node {adapter.numa_node}; ranks start on node 0"
+        remedy = (
+            "bind ranks that measure to that NUMA node (numactl --cpunodebind, --map-by), or move"
+            " the adapter to a slot of the first socket"
+        )
+        told = f"{_numa_name(seen, adapter)}: numa_node {adapter.numa_node}"
+        yield _numa_finding(seen, adapter, what, (told,), remedy)
+
+
+def _gpus(seen: Seen, adapter: Adapter) -> Iterator[Finding]:
+    names = {adapter.bus, *adapter.interfaces, *adapter.rdma_devices}
+    mine = [one for one in seen.inventory.nearness if one.adapter in names]
+    if mine and all(one.distance in FAR for one in mine):
+        told = [f"{seen.name}: GPU {one.gpu} to {one.adapter}: {one.distance}" for one in mine]
+        what = f"no GPU is on its socket ({listed([str(one.gpu) for one in mine])} are far)"
+        remedy = "use the adapter of each GPU's own socket (NCCL_IB_HCA, UCX_NET_DEVICES)"
+        yield _numa_finding(seen, adapter, what, tuple(told), remedy)
+
+
+def _numa_name(seen: Seen, adapter: Adapter) -> str:
+    bus = adapter.bus if isinstance(adapter.bus, str) else adapter.kind
+    return f"{seen.name}:{(*adapter.rdma_devices, *adapter.interfaces, bus)[0]}"
+
+
+def _numa_finding(
+    seen: Seen, adapter: Adapter, what: str, told: tuple[str, ...], remedy: str
+) -> Finding:
+    return fault(Severity.NOTE, _numa_name(seen, adapter), what, told, remedy, (seen.name,))
+
+
+NUMA = Check(
+    "numa",
+    "Adapters hang on the socket of the first ranks, and near the GPUs",
+    "Crossing to the other socket adds some 0.1 µs to latency, and takes bandwidth between"
+    " sockets.",
+    look_at_numa,
+)
+
+FACT = "acs redirect"
+
+
+def look_at_acs(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
+    concerned = [seen for seen in nodes(preflight) if seen.inventory.gpus and seen.has_rdma]
+    if not concerned:
+        return Skipped("no node has both GPUs and RDMA adapters")
+    known = [seen for seen in concerned if FACT in seen.facts]
+    if not known:
+        return Skipped("no node could say what its PCI bridges do (lspci -vv needs root)")
+    return tuple(_acs_finding(seen) for seen in known if seen.facts[FACT].split())
+
+
+def _acs_finding(seen: Seen) -> Finding:
+    return fault(
+        Severity.WARN, seen.name, "its PCI bridges redirect what GPUs and adapters exchange",
+        (f"{seen.name}: ACS redirects requests on {seen.facts[FACT]}",),
+        "switch ACS off in the firmware, or for these bridges: setpci -s BRIDGE ECAP_ACS+6.w=0000"
+        " (not where virtual machines are given devices)",
+        (seen.name,),
+    )  # fmt: skip
+
+
+ACS = Check(
+    "acs",
+    "PCI bridges let GPUs and adapters reach each other directly",
+    "Access Control Services send what a GPU and an adapter say to each other through the root"
+    " complex: GPUDirect falls to a fraction.",
+    look_at_acs,
+)

@@ -1,0 +1,293 @@
+"""Have ports a link, and do their managers and modes agree? pure."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from fabricgauge.doctor.interface import Check, fault
+from fabricgauge.doctor.places import (
+    MemberPort,
+    Port,
+    Seen,
+    by_network,
+    ends,
+    has_cable,
+    leads_out,
+    like,
+    memberships,
+    nodes,
+    ports,
+    unusual,
+)
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.fabric import Interface
+from fabricgauge.model.finding import Command, Finding, Severity
+from fabricgauge.model.preflight import Preflight
+
+NO_CARRIER = "has no carrier: its cable, transceiver or other end is gone"
+PLUG_IN = "plug in or exchange cable and transceiver; see whether the switch's port is enabled"
+STATES_DOWN = ("down", "lowerlayerdown")
+
+
+def look_at_link(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
+    if not preflight.fabric.nodes:
+        return Skipped("no node answered")
+    networks = memberships(preflight)
+    return tuple(
+        finding
+        for group in like(preflight)
+        for seen in group
+        for interface in seen.node.interfaces
+        if has_cable(interface)
+        for finding in _link_findings(
+            seen, interface, networks.get((seen.name, interface.name), ""), group
+        )
+    )
+
+
+def _link_findings(
+    seen: Seen, interface: Interface, network: str, group: tuple[Seen, ...]
+) -> Iterator[Finding]:
+    if network or any(leads_out(address.ip) for address in interface.addresses):
+        if isinstance(interface.carrier, Skipped):
+            yield _switched_off(seen.name, interface, network)
+        elif not interface.carrier or interface.operstate in STATES_DOWN:
+            yield _dead(seen, interface, network)
+    elif interface.carrier is False and not isinstance(seen.adapter_of(interface.name), Skipped):
+        yield _spare(seen, interface, group)
+
+
+def _dead(seen: Seen, interface: Interface, network: str) -> Finding:
+    return fault(
+        Severity.FAIL, f"{seen.name}:{interface.name}", NO_CARRIER, (_link_told(seen, interface),),
+        PLUG_IN, (seen.name,), network,
+    )  # fmt: skip
+
+
+def _spare(seen: Seen, interface: Interface, group: tuple[Seen, ...]) -> Finding:
+    """A port without an address: nothing may ever have been meant to be plugged in."""
+    others = [
+        (one.name, port.carrier is True)
+        for one in group
+        if one is not seen and isinstance(port := one.node.interface(interface.name), Interface)
+    ]
+    plugged = [name for name, carrier in others if carrier]
+    told = [f"{name}:{interface.name} has a carrier" for name in plugged[:2]]
+    where, evidence = f"{seen.name}:{interface.name}", (_link_told(seen, interface), *told)
+    if plugged and 2 * len(plugged) >= len(others):
+        what, severity, remedy = NO_CARRIER, Severity.WARN, PLUG_IN
+    else:
+        what, severity = "is up and has no carrier", Severity.NOTE
+        remedy = f"none, if nothing is meant to be plugged in; else {PLUG_IN}"
+    return fault(severity, where, what, evidence, remedy, (seen.name,))
+
+
+def _link_told(seen: Seen, interface: Interface) -> str:
+    addresses = "".join(f" {one.ip}/{one.prefix_length}" for one in interface.addresses)
+    where = f"{seen.name}:{interface.name}{addresses}"
+    return f"{where} is {interface.operstate}, carrier {_link_word(interface)}"
+
+
+def _link_word(interface: Interface) -> str:
+    return "yes" if interface.carrier is True else "no"
+
+
+def _switched_off(node: str, interface: Interface, network: str) -> Finding:
+    argv = ("ip", "link", "set", "dev", interface.name, "up")
+    return fault(
+        Severity.FAIL, f"{node}:{interface.name}", "is switched off",
+        (f"{node}:{interface.name} is not UP (ip link)",),
+        "switch it on, and let the network configuration do so at each start",
+        (node,), network, (Command(node, argv),),
+    )  # fmt: skip
+
+
+LINK = Check(
+    "link",
+    "Every port with an address is up and has a carrier",
+    "Nothing crosses a link without a carrier: MPI hangs, or takes another network.",
+    look_at_link,
+)
+
+#: By protocol, the units that number the ports: opensm(8), which MLNX_OFED calls opensmd; opafm of
+#: the Omni-Path suite.
+MANAGERS = {"infiniband": ("opensm", "opensmd"), "omni-path": ("opafm",)}
+
+
+def look_at_port(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
+    every = ports(preflight)
+    if not every:
+        return Skipped("no RDMA port is known")
+    services = tuple(seen for seen in nodes(preflight) if _has_manager(seen))
+    managed = {one.port.protocol for one in every if one.port.state == "ACTIVE" and one.port.lid}
+    return tuple(found for one in every for found in _port_findings(one, managed, services))
+
+
+def _has_manager(seen: Seen) -> bool:
+    return any(_manager(seen, protocol) for protocol in MANAGERS)
+
+
+def _manager(seen: Seen, protocol: str) -> str:
+    """The unit that is there, the one that runs first; empty without one."""
+    states = {unit: seen.facts.get(f"service {unit}", "").strip() for unit in MANAGERS[protocol]}
+    there = [unit for unit, state in states.items() if state]
+    return max(there, key=lambda unit: states[unit] == "active", default="")
+
+
+def _port_findings(one: Port, managed: set[str], services: tuple[Seen, ...]) -> Iterator[Finding]:
+    port = one.port
+    if isinstance(port.state, Skipped) or _explained(one):
+        return
+    if port.state == "DOWN":
+        yield _down(one)
+    elif port.protocol in MANAGERS and (
+        port.state != "ACTIVE" or port.lid == 0 or port.sm_lid == 0
+    ):
+        yield _left_out(one) if port.protocol in managed else _unmanaged(one, services)
+    elif port.state != "ACTIVE":
+        yield _down(one)
+
+
+def _explained(one: Port) -> bool:
+    """The check of links tells of an Ethernet port whose netdev has no carrier."""
+    interface = one.seen.node.interface(one.seen.interface_of(one.port))
+    netdev_down = isinstance(interface, Interface) and interface.carrier is not True
+    return one.port.protocol not in MANAGERS and netdev_down
+
+
+def _down(one: Port) -> Finding:
+    """A port that few like nodes use is no fault, unless the node has no other."""
+    used = sum(other.state == "ACTIVE" for other in one.same)
+    others_here = any(port.state == "ACTIVE" for port in one.seen.inventory.rdma_ports)
+    idle = others_here and 2 * used < max(1, len(one.same) - 1)
+    physical = _port_word(one.port.physical)
+    what = f"has no link ({_port_word(one.port.state)}, {physical})"
+    remedy = (
+        "plug in or exchange the cable; see whether the other end's port is enabled and up"
+        if physical in ("Polling", "Down", "Sleep")
+        else "enable the port (ibportstate, opaportconfig), then see its cable and its other end"
+    )
+    if idle:
+        return _port_finding(one, Severity.NOTE, what, f"none, if it is not in use; else {remedy}")
+    return _port_finding(one, Severity.FAIL, what, remedy)
+
+
+def _left_out(one: Port) -> Finding:
+    """A manager is there, since it looks after other ports."""
+    kind = _kind(one)
+    return _port_finding(
+        one, Severity.FAIL, f"has a link, and the {kind} manager has not made it active",
+        f"look for the port's GUID in the {kind} manager's log (duplicate GUID, partition, link"
+        " errors), exchange the cable, and see whether it is in the same fabric as the others",
+    )  # fmt: skip
+
+
+def _unmanaged(one: Port, services: tuple[Seen, ...]) -> Finding:
+    protocol = one.port.protocol
+    units = {seen.name: unit for seen in services if (unit := _manager(seen, protocol))}
+    manager = next(iter(units.values()), MANAGERS[protocol][0])
+    what = f"has a link, and no {_kind(one)} manager has made it active"
+    state = {
+        seen.name: seen.facts[f"service {units[seen.name]}"].strip()
+        for seen in services
+        if seen.name in units
+    }
+    stopped = [name for name, told in state.items() if told.split()[-1:] != ["active"]]
+    meant = [name for name in stopped if state[name].split()[0] in ("enabled", "failed")] or stopped
+    mends = tuple(Command(name, ("systemctl", "enable", "--now", units[name])) for name in meant)
+    remedy = (
+        f"start {manager} on one node of the fabric, or on the switch that has a manager:"
+        f" systemctl enable --now {manager}"
+    )
+    told = tuple(f"{name}: service {units[name]}: {state[name]}" for name in stopped)
+    found = _port_finding(one, Severity.FAIL, what, remedy)
+    return msgspec.structs.replace(
+        found, evidence=(_port_told(one), *told), mends=mends if len(mends) == 1 else ()
+    )
+
+
+def _kind(one: Port) -> str:
+    return "subnet" if one.port.protocol == "infiniband" else "fabric"
+
+
+def _port_told(one: Port) -> str:
+    port = one.port
+    words = [f"{one.where}: {_port_word(port.state)}, physical {_port_word(port.physical)}"]
+    words += [f"LID {port.lid}"] * isinstance(port.lid, int)
+    words += [f"manager's LID {port.sm_lid}"] * isinstance(port.sm_lid, int)
+    words += [port.reason] * bool(port.reason)
+    return ", ".join(words)
+
+
+def _port_word(value: str | Skipped) -> str:
+    return value if isinstance(value, str) else "not told"
+
+
+def _port_finding(one: Port, severity: Severity, what: str, remedy: str) -> Finding:
+    return fault(
+        severity, one.where, what, (_port_told(one),), remedy, (one.seen.name,), one.network
+    )
+
+
+PORT = Check(
+    "port",
+    "RDMA ports are active, and a subnet or fabric manager has numbered them",
+    "A port that is not ACTIVE carries nothing; MPI then takes TCP over another network.",
+    look_at_port,
+)
+
+#: The largest packet of connected mode (Linux, Documentation/infiniband/ipoib.rst).
+CONNECTED_MTU_BYTES = 65520
+
+#: The largest that datagram mode has on InfiniBand: 4096 less 4 octets of header (same).
+DATAGRAM_MTU_BYTES = 4092
+
+
+def look_at_ipoib(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
+    known = [end for end in ends(preflight) if _mode(end)]
+    if not known:
+        return Skipped("no IP interface of an InfiniBand or Omni-Path port is known")
+    return tuple(found for members in by_network(known) for found in _ipoib_findings(members))
+
+
+def _mode(end: MemberPort) -> str:
+    return end.seen.facts.get(f"ipoib mode {end.interface.name}", "")
+
+
+def _ipoib_findings(members: list[MemberPort]) -> Iterator[Finding]:
+    common, _ = unusual({end.where: _mode(end) for end in members})
+    wanted = common if isinstance(common, str) else "connected"
+    for end in members:
+        mode = _mode(end)
+        mtu = end.interface.mtu_bytes
+        told = f"{end.where}: {mode} mode, MTU {mtu}"
+        if mode != wanted:
+            what = f"is in {mode} mode, the others are in {wanted} mode"
+            yield _ipoib_finding(end, Severity.FAIL, what, told, _set_mode(end, wanted))
+        elif mode == "connected" and mtu <= DATAGRAM_MTU_BYTES:
+            argv = ("ip", "link", "set", "dev", end.interface.name, "mtu", str(CONNECTED_MTU_BYTES))
+            what = f"is in connected mode with the MTU of datagram mode ({mtu})"
+            yield _ipoib_finding(end, Severity.WARN, what, told, (Command(end.seen.name, argv),))
+
+
+def _set_mode(end: MemberPort, mode: str) -> tuple[Command, ...]:
+    argv = ("ip", "link", "set", "dev", end.interface.name, "type", "ipoib", "mode", mode)
+    return (Command(end.seen.name, argv),)
+
+
+def _ipoib_finding(
+    end: MemberPort, severity: Severity, what: str, told: str, mends: tuple[Command, ...]
+) -> Finding:
+    return fault(
+        severity, end.where, what, (told,),
+        "set mode and MTU alike on all nodes, where the interface is configured as well",
+        (end.seen.name,), end.network.name, mends,
+    )  # fmt: skip
+
+
+IPOIB = Check(
+    "ipoib",
+    "IP over InfiniBand has one mode in a network, and the MTU of that mode",
+    "In datagram mode packets are small, and a node in another mode cannot be sent large ones.",
+    look_at_ipoib,
+)

@@ -1,0 +1,323 @@
+"""Does every port run at the rate of its network, with all of its lanes? pure."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from fabricgauge.doctor.interface import Check, fault
+from fabricgauge.doctor.places import MemberPort, Port, Seen, by_network, ends, ports, usual
+from fabricgauge.doctor.places import rate as port_rate
+from fabricgauge.doctor.wording import link_rate, listed
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.fabric import Interface, Shaper
+from fabricgauge.model.finding import Finding, Severity
+from fabricgauge.model.inventory import Adapter, LinkModes, RdmaPort
+from fabricgauge.model.preflight import Preflight
+
+#: A rate this near the nominal one is the same; a token bucket is rounded by the kernel.
+RATE_NEAR = 0.98
+
+#: Octets around a packet of full MTU as a token bucket counts them and as they are on the
+#: wire: header; and preamble, frame check sequence, gap (IEEE 802.3 clauses 3, 4.4.2).
+COUNTED_BYTES, WIRE_BYTES = 14, 38
+
+
+def look_at_rate(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
+    every = tuple(ends(preflight))
+    if not every:
+        return Skipped("no network joins these nodes")
+    if all(isinstance(own_rate(end), Skipped) and _rate_modes(end) is None for end in every):
+        return Skipped("no driver and no declaration gives a rate")
+    found: list[Finding] = []
+    for members in by_network(every):
+        reference = _reference(members)
+        fast = _products(members, reference)
+        for end in members:
+            found += _rate_findings(end, reference, fast)
+    return tuple(found)
+
+
+def _reference(members: list[MemberPort]) -> float | Skipped:
+    """The rate that a member should have: as declared, else that of most of them.
+
+    A head with a faster port than all nodes is no fault of theirs. Where no rate is that of
+    most, the fastest counts. Discovery takes a network's rate from a member's driver where
+    nobody declared one, and says so.
+    """
+    network = members[0].network
+    if not any(network.rate_origin.startswith(f"{end.where}'s driver ") for end in members):
+        return network.rate_bit_s
+    own = [rate for end in members if not isinstance(rate := end.interface.speed_bit_s, Skipped)]
+    common = usual(own)
+    return network.rate_bit_s if isinstance(common, Skipped) else common
+
+
+def _products(members: list[MemberPort], nominal: float | Skipped) -> set[str]:
+    """The adapters of members that have the network's rate."""
+    rates = [(end, own_rate(end)) for end in members]
+    return {
+        product
+        for end, rate in rates
+        if not isinstance(nominal, Skipped)
+        and not isinstance(rate, Skipped)
+        and rate[0] >= RATE_NEAR * nominal
+        for product in _products_of(end)
+    }
+
+
+def _products_of(end: MemberPort) -> tuple[str, ...]:
+    """Those of the adapters behind a port, a VLAN or a bond that are known."""
+    adapters = behind(end)
+    return tuple(dict.fromkeys(end.seen.product(one) for one in adapters if one is not None))
+
+
+def own_rate(end: MemberPort) -> tuple[float, str] | Skipped:
+    """What the node itself says that the port carries in bit/s, and how it says so."""
+    interface, found = end.interface, []
+    if not isinstance(interface.speed_bit_s, Skipped):
+        found.append(
+            (interface.speed_bit_s, f"{end.where} reports {link_rate(interface.speed_bit_s)}")
+        )
+    if isinstance(interface.shaper, Shaper):
+        bucket = interface.shaper.rate_bit_s
+        mtu = interface.mtu_bytes
+        wire = bucket * (mtu + WIRE_BYTES) / (mtu + COUNTED_BYTES)
+        told = f"{end.where} has a token bucket of {link_rate(bucket)}: {link_rate(wire)} of wire"
+        found.append((wire, told))
+    return min(found) if found else Skipped(f"{end.where} gives no rate")
+
+
+def _rate_findings(end: MemberPort, nominal: float | Skipped, fast: set[str]) -> Iterator[Finding]:
+    own = own_rate(end)
+    modes = _rate_modes(end)
+    if modes is not None and modes.duplex == "half":
+        yield _rate_finding(end, "runs half duplex", f"{end.where} reports half duplex")
+    if isinstance(own, Skipped):
+        return
+    rate, told = own
+    if not isinstance(nominal, Skipped) and rate < RATE_NEAR * nominal:
+        what = f"runs at {link_rate(rate)} instead of {link_rate(nominal)}"
+        found = _rate_finding(end, what, told, f"{end.network.name}: {end.network.rate_origin}")
+        made = no_more(end, rate, RATE_NEAR * nominal) or _other_product(end, nominal, fast)
+        yield _as_made(found, *made) if made else found
+    elif modes is not None and rate < RATE_NEAR * (best := _both(modes)):
+        what = f"runs at {link_rate(rate)}, though both ends support {link_rate(best)}"
+        yield _rate_finding(end, what, told, f"{end.where}: link partner offers {link_rate(best)}")
+
+
+def _other_product(end: MemberPort, nominal: float, fast: set[str]) -> tuple[Severity, str] | None:
+    own = _products_of(end)
+    if any(modes and modes.supported_bit_s for modes in modes_behind(end)) or isinstance(
+        end.interface.shaper, Shaper
+    ):
+        return None
+    if not own or not fast or fast & {*own}:
+        return None
+    told = f"{end.where} is on another adapter than those with {link_rate(nominal)}"
+    return Severity.NOTE, f"{told}: {listed(own)}"
+
+
+def _as_made(found: Finding, severity: Severity, reason: str) -> Finding:
+    """A node of another generation is no fault; a pair with it is slower all the same."""
+    return msgspec.structs.replace(
+        found, severity=severity, evidence=(*found.evidence, reason),
+        remedy="none; compare pairs of like nodes, or declare networks of their own",
+    )  # fmt: skip
+
+
+def _rate_modes(end: MemberPort) -> LinkModes | None:
+    """Those of a single port, which a VLAN may be on."""
+    modes = modes_behind(end)
+    return modes[0] if len(modes) == 1 else None
+
+
+def _both(modes: LinkModes) -> float:
+    """The best rate that both ends have; 0 where the partner says nothing."""
+    return max({*modes.supported_bit_s} & {*modes.partner_bit_s}, default=0.0)
+
+
+def _rate_finding(end: MemberPort, what: str, *evidence: str) -> Finding:
+    return fault(
+        Severity.FAIL, end.where, what, evidence, _remedy(end), (end.seen.name,),
+        end.network.name,
+    )  # fmt: skip
+
+
+def _remedy(end: MemberPort) -> str:
+    if isinstance(end.interface.shaper, Shaper):
+        return "look at tc qdisc show on the node; remove the token bucket or set it to the rate"
+    return (
+        "let both ends negotiate (ethtool INTERFACE shows what they offer), reseat or exchange the"
+        " cable and the transceiver, then the port; see how the switch's port is set"
+    )
+
+
+RATE = Check(
+    "rate",
+    "Every port runs at its network's rate, full duplex",
+    "No figure of a pair can be above the rate of its slower port.",
+    look_at_rate,
+)
+
+#: Lanes, and the rate of each in bit/s.
+Width = tuple[int, float]
+
+CABLE = (
+    "reseat or exchange the cable, then the transceiver and the port; look at the port's symbol and"
+    " link error counters and at what the switch's port is set to"
+)
+
+#: A rate this near another is the same.
+NEAR = 0.98
+
+
+def look_at_rdma_rate(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
+    every = ports(preflight)
+    if not every:
+        return Skipped("no RDMA port is known")
+    same = {id(one.same): one.same for one in every}
+    common = {key: _usual(some) for key, some in same.items()}
+    return tuple(found for one in every for found in _rdma_rate_findings(one, common[id(one.same)]))
+
+
+def _rdma_rate_findings(one: Port, others: Width | None) -> Iterator[Finding]:
+    if one.port.state != "ACTIVE":
+        return  # the check of ports has it
+    own = width(one.port)
+    if own is not None and others is not None and _width_rate(own) < NEAR * _width_rate(others):
+        yield _rdma_rate_finding(
+            one, Severity.FAIL, f"runs at {_name(own)}, like ports at {_name(others)}",
+            f"{one.where}: {_name(own)}{_supported_lanes(one.port)}",
+        )  # fmt: skip
+    else:
+        yield from _below_own(one)
+
+
+def width(port: RdmaPort) -> Width | None:
+    """Lanes, and bit/s of each; None where one of them is not known."""
+    if isinstance(port.lanes, Skipped) or isinstance(port.lane_bit_s, Skipped):
+        return None
+    return port.lanes, port.lane_bit_s
+
+
+def _usual(same: tuple[RdmaPort, ...]) -> Width | None:
+    """That of most like ports that are up; the best where it is nobody's."""
+    up = (port for port in same if port.state == "ACTIVE")
+    known = [found for found in map(width, up) if found is not None]
+    common = usual(known)
+    return max(known, key=_width_rate, default=None) if isinstance(common, Skipped) else common
+
+
+def _width_rate(width: Width) -> float:
+    return width[0] * width[1]
+
+
+def _name(width: Width) -> str:
+    lanes, lane_bit_s = width
+    return f"{lanes} lane{'s' * (lanes != 1)} of {link_rate(lane_bit_s)}"
+
+
+def _supported_lanes(port: RdmaPort) -> str:
+    lanes = f"; lanes supported: {max(port.lanes_supported)}" if port.lanes_supported else ""
+    enabled = [str(count) for count in port.lanes_enabled]
+    return lanes + (f", enabled: {listed(enabled)}" if enabled else "")
+
+
+def _below_own(one: Port) -> Iterator[Finding]:
+    """Less than it supports, as are all like ports.
+
+    InfiniBand's cables that split a switch's port leave two of four lanes (HDR100, NDR200), and
+    a switch may be of an older generation; Omni-Path knows neither.
+    """
+    port = one.port
+    by_design = port.protocol != "omni-path"
+    severity = Severity.NOTE if by_design else Severity.FAIL
+    most = max(port.lanes_supported, default=0)
+    if isinstance(port.lanes, int) and 0 < port.lanes < most:
+        told = f"{one.where}: {port.lanes} lanes{_supported_lanes(port)}"
+        yield _rdma_rate_finding(one, severity, f"has {port.lanes} of {most} lanes", told)
+    best = max(port.lane_bit_s_supported, default=0.0)
+    if not isinstance(port.lane_bit_s, Skipped) and 0 < port.lane_bit_s < NEAR * best:
+        what = f"has lanes of {link_rate(port.lane_bit_s)}, supports {link_rate(best)}"
+        yield _rdma_rate_finding(
+            one, Severity.NOTE, what, f"{one.where}: {link_rate(port.lane_bit_s)} a lane"
+        )
+
+
+def _rdma_rate_finding(one: Port, severity: Severity, what: str, told: str) -> Finding:
+    return fault(severity, one.where, what, (told,), CABLE, (one.seen.name,), one.network)
+
+
+RDMA_RATE = Check(
+    "rdma-rate",
+    "Every RDMA port has all its lanes, at the speed that it supports",
+    "Each lane that is missing takes its share of the bandwidth; a slower lane takes it of all.",
+    look_at_rdma_rate,
+)
+
+#: Drivers of what is on other interfaces, as ethtool and ip name them. Linux 6.12,
+#: net/8021q/vlan_dev.c, net/bridge/br_device.c; in drivers/net: bonding, team, macvlan.c.
+STACKED = frozenset(
+    {"802.1Q VLAN Support", "vlan", "bonding", "bond", "team", "bridge", "macvlan", "ipvlan"}
+)
+
+#: A rate of a bond this much below its ports' sum is that of one of them: an active-backup bond.
+WHOLE = 0.98
+
+
+def behind(end: MemberPort) -> tuple[Adapter | None, ...]:
+    """The adapter of each port that the end is on, ``None`` where it is not known."""
+    return tuple(_adapter(end.seen, one) for one in end.seen.ports_behind(end.interface.name))
+
+
+def modes_behind(end: MemberPort) -> tuple[LinkModes | None, ...]:
+    """The link modes of each port that the end is on, ``None`` where they are not known."""
+    return tuple(_reserves_modes(one) for one in behind(end))
+
+
+def no_more(end: MemberPort, rate_bit_s: float, needed_bit_s: float) -> tuple[Severity, str] | None:
+    """Why the end, which runs at ``rate_bit_s``, is not made for ``needed_bit_s``, and how much
+    that counts; ``None`` where it may be."""
+    most = _most(end, rate_bit_s)
+    if most is not None:
+        told = f"{end.where} supports no more than {link_rate(most)}"
+        return (Severity.NOTE, told) if most < needed_bit_s else None
+    if end.interface.driver in STACKED and not any(behind(end)):
+        return _all_ports(end, rate_bit_s)
+    return None
+
+
+def _most(end: MemberPort, rate_bit_s: float) -> float | None:
+    """What the ports behind support: together, or of a bond that uses one of them the best."""
+    best = [_supported(one) for one in behind(end)]
+    if not best or not all(best):
+        return None
+    now = sum(port_rate(one) for one in end.seen.ports_behind(end.interface.name))
+    return max(best) if rate_bit_s < WHOLE * now else sum(best)
+
+
+def _all_ports(end: MemberPort, rate_bit_s: float) -> tuple[Severity, str] | None:
+    """Where nobody knows what the end is on: no port of the node runs at more, or could."""
+    adapters = [one for one in end.seen.adapters if one.kind == "ethernet"]
+    names = {name for one in adapters for name in one.interfaces}
+    ports = [one for one in end.seen.node.interfaces if one.name in names and one.carrier is True]
+    best = [max(port_rate(one), _supported(_adapter(end.seen, one))) for one in ports]
+    if not best or not all(best) or WHOLE * max(best) > rate_bit_s:
+        return None
+    told = f"no port of {end.seen.name} that is up can do more than {link_rate(max(best))}"
+    return Severity.WARN, told
+
+
+def _adapter(seen: Seen, port: Interface) -> Adapter | None:
+    found = seen.adapter_of(port.name)
+    return None if isinstance(found, Skipped) else found
+
+
+def _reserves_modes(adapter: Adapter | None) -> LinkModes | None:
+    modes = Skipped("") if adapter is None else adapter.modes
+    return modes if isinstance(modes, LinkModes) else None
+
+
+def _supported(adapter: Adapter | None) -> float:
+    modes = _reserves_modes(adapter)
+    return max(modes.supported_bit_s, default=0.0) if modes else 0.0

@@ -1,0 +1,242 @@
+"""Do packets leave and arrive by the interface that is in the network? pure."""
+
+import ipaddress
+from collections.abc import Iterable, Iterator
+from itertools import combinations
+
+from fabricgauge.doctor.checks.subnets import Place, overlaps, places
+from fabricgauge.doctor.interface import Check, fault
+from fabricgauge.doctor.places import MemberPort, Seen, Subnet, ends, nodes
+from fabricgauge.doctor.wording import listed
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.finding import Command, Finding, Severity
+from fabricgauge.model.inventory import Inventory, Route
+from fabricgauge.model.preflight import Preflight
+
+#: Linux, Documentation/networking/ip-sysctl.rst: answer for one's own address only; use the
+#: interface's own address as the source of requests.
+WANTED = (("arp_ignore", 1), ("arp_announce", 2))
+
+
+def look_at_arp(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
+    rails = [(seen, _sharing(seen)) for seen in nodes(preflight)]
+    if not any(shared for _, shared in rails):
+        return Skipped("no node has two interfaces in one subnet")
+    known = [(seen, shared) for seen, shared in rails if shared and _known(seen, shared)]
+    if not known:
+        return Skipped("no node with two interfaces in one subnet says how it answers ARP")
+    return tuple(found for seen, shared in known for found in _arp_findings(seen, shared))
+
+
+def _sharing(seen: Seen) -> tuple[Place, ...]:
+    every = tuple(places(seen))
+    pairs = [pair for pair in combinations(every, 2) if overlaps(*pair)]
+    return tuple(place for place in every if any(place in pair for pair in pairs))
+
+
+def setting(seen: Seen, interface: str, name: str) -> float | Skipped:
+    """What is in force: the larger of the interface's own and of ``all`` (ip-sysctl.rst)."""
+    values = [seen.number(f"net.ipv4.conf.{scope}.{name}") for scope in (interface, "all")]
+    numbers = [value for value in values if not isinstance(value, Skipped)]
+    return max(numbers) if numbers else values[0]
+
+
+def _known(seen: Seen, shared: tuple[Place, ...]) -> bool:
+    return all(
+        not isinstance(setting(seen, place.interface.name, name), Skipped)
+        for place in shared
+        for name, _ in WANTED
+    )
+
+
+def _sends_its_own(seen: Seen, place: Place) -> bool:
+    """Whether rules are known, and what comes from its address leaves by it."""
+    route = chosen_route(seen.inventory, place.ip, str(place.subnet.network_address))
+    mine = route is not None and route.interface == place.interface.name
+    return bool(seen.inventory.rules) and mine
+
+
+def _arp_findings(seen: Seen, shared: tuple[Place, ...]) -> Iterator[Finding]:
+    """Where rules have each interface send what comes from its address, requests ask by that
+    address as well: arp_announce has nothing to mend."""
+    if all(setting(seen, place.interface.name, "arp_filter") == 1.0 for place in shared):
+        return
+    needed = WANTED[:1] if all(_sends_its_own(seen, place) for place in shared) else WANTED
+    lacking = [
+        (place.interface.name, name, wanted)
+        for place in shared
+        for name, wanted in needed
+        if setting(seen, place.interface.name, name) < wanted  # type: ignore[operator]
+    ]
+    if not lacking:
+        return
+    told = [f"{place.told}" for place in shared]
+    told += [
+        f"{seen.name}: {name} of {interface} is below {wanted}"
+        for interface, name, wanted in lacking
+    ]
+    mends = tuple(
+        Command(seen.name, ("sysctl", "-w", f"net.ipv4.conf.{interface}.{name}={wanted}"))
+        for interface, name, wanted in dict.fromkeys(lacking)
+        if "=" not in interface
+    )
+    names = listed(list(dict.fromkeys(place.interface.name for place in shared)))
+    yield fault(
+        Severity.WARN, seen.name, f"answers ARP for {names} on any of them", tuple(told),
+        "set arp_ignore=1 and arp_announce=2 for these interfaces, in /etc/sysctl.d as well, or put"
+        " each rail into a subnet of its own",
+        (seen.name,), "", mends,
+    )  # fmt: skip
+
+
+ARP = Check(
+    "arp",
+    "Interfaces in one subnet answer ARP for their own addresses only",
+    "Linux answers for all of a node's addresses on any interface: traffic for one rail then goes"
+    " to another one.",
+    look_at_arp,
+)
+
+WHY_OF_RAILS = (
+    "What this rail should send goes by another one: it carries nothing, and the other one twice"
+    " its part; where rp_filter is strict the kernel drops what comes in."
+)
+
+ROUTES = "remove the other route, or give it a higher metric; look at ip route get ADDRESS"
+RULES = (
+    "have a table of its own for each rail and a rule for its address (ip rule), where routes are"
+    " configured as well, or put each rail into a subnet of its own"
+)
+
+#: Tables that the mending commands make are numbered from here: the first 256 may have names
+#: (iproute2, etc/iproute2/rt_tables).
+LEAST_TABLE = 1001
+
+#: rp_filter 1 drops what would not leave by the same interface, 2 what has no route at all
+#: (Linux, Documentation/networking/ip-sysctl.rst; RFC 3704).
+STRICT = 1.0
+
+
+def look_at_reverse_path(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
+    known = [end for end in ends(preflight) if end.seen.inventory.routes]
+    if not known:
+        return Skipped("no node says its routes")
+    rails = {
+        (network.name, member.node, member.interface)
+        for network in preflight.fabric.networks
+        for member in network.members
+    }
+    answered = {
+        (ping.source, ping.source_ip)
+        for ping in preflight.pings
+        if ping.received and not ping.whole
+    }
+    return tuple(found for end in known for found in _reverse_path_findings(end, rails, answered))
+
+
+def _reverse_path_findings(
+    end: MemberPort, rails: set[tuple[str, str, str]], answered: set[tuple[str, str]]
+) -> Iterator[Finding]:
+    """Of rails in one subnet the main table prefers one. Where a node did not say its rules
+    (``ip rule``), they may choose another table by the source: those that get answers pass."""
+    for member in end.network.members:
+        if member.node == end.seen.name or member.ip == end.ip:
+            continue
+        route = chosen_route(end.seen.inventory, end.ip, member.ip)
+        if route is not None and route.interface != end.interface.name:
+            tried = (end.seen.name, end.ip) in answered
+            rail = (end.network.name, end.seen.name, route.interface) in rails
+            if end.seen.inventory.rules or not (tried and rail):
+                yield _finding(end, member.ip, route, rail)
+        return  # one partner stands for the subnet
+
+
+def _finding(end: MemberPort, ip: str, route: Route, rail: bool) -> Finding:
+    """``rail``: the packets leave by another link into the same network."""
+    strict = setting(end.seen, end.interface.name, "rp_filter") == STRICT
+    told = [f"{end.where} {end.ip} is in {end.network.name}; {ip} is reached by {route.interface}"]
+    table = "" if route.table == "main" else f" table {route.table}"
+    told.append(f"route {route.destination} dev {route.interface} metric {route.metric}{table}")
+    told += [f"{end.where}: rp_filter is strict (1)"] * strict
+    whose = f"packets of {end.interface.name}" if rail else "packets"
+    return fault(
+        Severity.FAIL if strict else Severity.WARN, end.where,
+        f"{whose} to {end.network.name} leave by {route.interface}", tuple(told),
+        RULES if rail else ROUTES,
+        (end.seen.name,), end.network.name, tuple(_own_table(end)) if rail else (),
+        why=WHY_OF_RAILS if rail else "",
+    )  # fmt: skip
+
+
+def _own_table(end: MemberPort) -> Iterator[Command]:
+    """A table for the interface, asked for what comes from its address."""
+    inventory = end.seen.inventory
+    taken = {rule.table for rule in inventory.rules} | {one.table for one in inventory.tables}
+    places = [one.name for one in end.seen.node.interfaces]
+    free = [str(number) for number in range(LEAST_TABLE, LEAST_TABLE + len(taken) + len(places))]
+    table = [number for number in free if number not in taken][places.index(end.interface.name)]
+    length = next((one.prefix_length for one in end.interface.addresses if one.ip == end.ip), 0)
+    subnet = str(ipaddress.ip_interface(f"{end.ip}/{length}").network)
+    route = (subnet, "dev", end.interface.name, "src", end.ip, "table", table)
+    rule = ("from", end.ip, "lookup", table, "priority", table)
+    yield Command(end.seen.name, ("ip", "route", "replace", *route))
+    yield Command(end.seen.name, ("ip", "rule", "add", *rule))
+
+
+REVERSE_PATH = Check(
+    "reverse-path",
+    "Packets to a network's members leave by the interface that is in it",
+    "Traffic meant for the fast network takes another one, and where rp_filter is strict the kernel"
+    " drops what comes in.",
+    look_at_reverse_path,
+)
+
+
+def chosen_route(inventory: Inventory, source: str, ip: str) -> Route | None:
+    """The route of packets from ``source``, an own address, to ``ip``; None where there is none.
+
+    Rules are asked in their order, and the first whose table has a route decides (Linux 6.12,
+    net/core/fib_rules.c). Without known rules the main table is all there is.
+    """
+    if not inventory.rules:
+        return best_route(inventory.routes, ip)
+    for rule in inventory.rules:
+        if _within(source, rule.source) and _within(ip, rule.destination):
+            found = best_route(_of_table(inventory, rule.table), ip)
+            if found is not None:
+                return found
+    return None
+
+
+def _of_table(inventory: Inventory, name: str) -> Iterable[Route]:
+    if name == "main":
+        return inventory.routes
+    return (route for route in inventory.tables if route.table == name)
+
+
+def best_route(routes: Iterable[Route], ip: str) -> Route | None:
+    """The most specific route to an address, of several the one with the lowest metric."""
+    address = ipaddress.ip_address(ip)
+    found = [
+        (-net.prefixlen, route.metric, place, route)
+        for place, route in enumerate(routes)
+        if (net := _network(route.destination, address.version)) is not None and address in net
+    ]
+    return min(found)[3] if found else None
+
+
+def _within(ip: str, subnet: str) -> bool:
+    if subnet == "all":
+        return True
+    net = _network(subnet, ipaddress.ip_address(ip).version)
+    return net is not None and ipaddress.ip_address(ip) in net
+
+
+def _network(destination: str, version: int) -> Subnet | None:
+    """``default`` or a subnet; None for what is neither, or of the other version."""
+    text = ("0.0.0.0/0" if version == 4 else "::/0") if destination == "default" else destination
+    try:
+        net = ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        return None
+    return net if net.version == version else None
