@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from tests.configure.sample import answered, drafted, wish
 
 from fabricgauge.configure.description import Export
-from fabricgauge.configure.escapes import octal
-from fabricgauge.configure.exports_file import exported, lowest_free_fsid
+from fabricgauge.configure.export import exported, lowest_free_fsid
+from fabricgauge.configure.files import octal
 from fabricgauge.configure.interface import plan
 from fabricgauge.configure.job import Reply, holds
 from fabricgauge.model.configuration import Step

@@ -17,9 +17,7 @@ from tests.configure.sample import (
     wish,
 )
 
-from fabricgauge.configure.backends.netplan import document, quoted
-from fabricgauge.configure.backends.network_manager import keyfile
-from fabricgauge.configure.backends.networkd import unit
+from fabricgauge.configure.backends.profiles import keyfile, netplan_text, networkd_text, quoted
 from fabricgauge.configure.interface import plan
 from fabricgauge.model.configuration import Step, Wanted, WantedPort
 from fabricgauge.model.errors import UsageError
@@ -41,10 +39,10 @@ def ini(text: str) -> dict[str, dict[str, str]]:
 
 def test_netplan_reads_what_was_meant() -> None:
     ethernet = {"dhcp4": False, "addresses": ["10.10.40.21/24"], "mtu": 9000}
-    assert yaml.safe_load(document(wanted(), PORT)) == {
+    assert yaml.safe_load(netplan_text(wanted(), PORT)) == {
         "network": {"version": 2, "ethernets": {"enp97s0": ethernet}}
     }
-    fabric = yaml.safe_load(document(wanted("omni-path", 0), PORT))
+    fabric = yaml.safe_load(netplan_text(wanted("omni-path", 0), PORT))
     assert fabric["network"]["ethernets"]["enp97s0"] == {
         "dhcp4": False, "addresses": ["10.10.40.21/24"], "infiniband-mode": "datagram",
     }  # fmt: skip
@@ -74,17 +72,17 @@ def test_an_mtu_that_no_datagram_carries_gets_connections() -> None:
     assert ini(keyfile(large, PORT, "6f2b"))["infiniband"] == {
         "transport-mode": "connected", "mtu": "65520"
     }  # fmt: skip
-    assert 'infiniband-mode: "connected"' in document(large, PORT)
-    assert 'infiniband-mode: "datagram"' in document(wanted("infiniband", 4092), PORT)
+    assert 'infiniband-mode: "connected"' in netplan_text(large, PORT)
+    assert 'infiniband-mode: "datagram"' in netplan_text(wanted("infiniband", 4092), PORT)
 
 
 def test_networkd_reads_what_was_meant() -> None:
-    assert ini(unit(wanted(), PORT)) == {
+    assert ini(networkd_text(wanted(), PORT)) == {
         "Match": {"Name": "enp97s0"}, "Link": {"MTUBytes": "9000"},
         "Network": {"DHCP": "no", "Address": "10.10.40.21/24"},
     }  # fmt: skip
-    assert "Link" not in ini(unit(wanted(mtu=0), PORT))
-    assert ini(unit(wanted("infiniband", 65520), PORT))["IPoIB"] == {"Mode": "connected"}
+    assert "Link" not in ini(networkd_text(wanted(mtu=0), PORT))
+    assert ini(networkd_text(wanted("infiniband", 65520), PORT))["IPoIB"] == {"Mode": "connected"}
 
 
 FILES = {

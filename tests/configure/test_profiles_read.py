@@ -8,9 +8,7 @@ from pathlib import Path
 import pytest
 from tests.configure.sample import NO
 
-from fabricgauge.configure.backends.netplan import document
-from fabricgauge.configure.backends.network_manager import keyfile
-from fabricgauge.configure.backends.networkd import unit
+from fabricgauge.configure.backends.profiles import keyfile, netplan_text, networkd_text
 from fabricgauge.model.configuration import Wanted, WantedPort
 
 PORT = WantedPort("c1", "enp97s0", "10.10.40.21", 24)
@@ -49,7 +47,7 @@ def test_netplan_makes_of_its_file_what_networkd_gets(tmp_path: Path, kind: str,
     folder = tmp_path / "etc" / "netplan"
     folder.mkdir(parents=True)
     file = folder / "60-fabricgauge-net40.yaml"
-    file.write_text(document(wanted(kind, mtu), PORT))
+    file.write_text(netplan_text(wanted(kind, mtu), PORT))
     file.chmod(0o600)
     done = subprocess.run(
         [program("netplan"), "generate", "--root-dir", tmp_path],
@@ -57,7 +55,7 @@ def test_netplan_makes_of_its_file_what_networkd_gets(tmp_path: Path, kind: str,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     (made,) = (tmp_path / "run" / "systemd" / "network").glob("*.network")
-    found, ours = sections(made.read_text()), sections(unit(wanted(kind, mtu), PORT))
+    found, ours = sections(made.read_text()), sections(networkd_text(wanted(kind, mtu), PORT))
     assert found["Network"].pop("LinkLocalAddressing") == "ipv6"  # networkd's own default
     assert ours["Network"].pop("DHCP") == "no"  # and this too
     assert found == ours

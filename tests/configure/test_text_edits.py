@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from fabricgauge.configure.description import Mount
 from fabricgauge.configure.hosts import corrected
-from fabricgauge.configure.limits import with_memlock
-from fabricgauge.configure.mounts import line, with_mounts
+from fabricgauge.configure.image import fstab_line, with_memlock, with_mounts
 from fabricgauge.model.errors import UsageError
 
 WANTED = {"c1": "10.0.0.1", "c1-net": "10.0.0.1", "c2-net": "10.0.0.2"}
@@ -87,5 +86,5 @@ def test_a_mount_is_added_once_as_the_guide_writes_it() -> None:
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40))
 def test_no_path_ends_its_field(name: str) -> None:
-    written = line(Mount(f"host:/{name}", f"/{name}"))
+    written = fstab_line(Mount(f"host:/{name}", f"/{name}"))
     assert len(written.split(" ")) == 6 and "\n" not in written

@@ -15,9 +15,9 @@ from random import Random
 
 from tests.fuzz.mutations import FIXTURES, Lines, broken
 
-from fabricgauge.configure.exports_file import exported, fsid_of, lowest_free_fsid
+from fabricgauge.configure.export import exported, fsid_of, lowest_free_fsid
 from fabricgauge.configure.hosts import corrected
-from fabricgauge.configure.limits import with_memlock
+from fabricgauge.configure.image import with_memlock
 from fabricgauge.discover.parse_trials import parse_trials
 from fabricgauge.discover.sections import by_node
 from fabricgauge.model.errors import ProbeError

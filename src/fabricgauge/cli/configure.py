@@ -10,7 +10,7 @@ from fabricgauge.cli.show import deliver
 from fabricgauge.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from fabricgauge.app.configuring.file_tables import File
+    from fabricgauge.app.configuring.description_file import DescriptionFile
     from fabricgauge.configure.description import Description
     from fabricgauge.model.configuration import Configuration
     from fabricgauge.model.host_access import HostAccess
@@ -102,31 +102,31 @@ def _wanted(
     options: dict[str, Any],
 ) -> "tuple[Description, tuple[Inventory, ...], HostAccess]":
     """What is wanted, of which nodes, and how these are reached."""
-    from fabricgauge.app.configuring import facts
+    from fabricgauge.app.configuring import planning
     from fabricgauge.app.configuring.description_file import read_file
 
     if options["bundle"] and options["lab"]:
         raise UsageError("--from and --lab exclude each other: a bundle has its own nodes")
     file = read_file(options["file"]) if options["file"] else None
-    known = facts.from_bundle(options["bundle"]) if options["bundle"] else ()
+    known = planning.from_bundle(options["bundle"]) if options["bundle"] else ()
     nodelist = options["nodelist"]
     if not nodelist and not options["lab"]:
         names = (one.name for one in known) if known else _description(options, file, ()).nodes
         nodelist = ",".join(names)
     with reached({**options, "nodelist": nodelist}) as (access, _):
         description = _description(options, file, tuple(one.name for one in known))
-        return description, known or facts.live(access), access
+        return description, known or planning.live(access), access
 
 
 def _description(
-    options: dict[str, Any], file: "File | None", known: tuple[str, ...]
+    options: dict[str, Any], file: "DescriptionFile | None", known: tuple[str, ...]
 ) -> "Description":
     """What FILE says, or else the lab's own networks; ``known`` are the nodes of a bundle.
 
     Raises:
         UsageError: there is neither.
     """
-    from fabricgauge.app.configuring.lab_description import lab_description
+    from fabricgauge.app.configuring.planning import lab_description
     from fabricgauge.app.configuring.read_description import description_of
     from fabricgauge.lab.state import load_complete
     from fabricgauge.run.launchers.nodes import expand
@@ -152,13 +152,13 @@ def _planned(
     inventories: "tuple[Inventory, ...]",
     access: "HostAccess",
 ) -> int:
-    from fabricgauge.app.configuring.behind import Hosts
+    from fabricgauge.app.configuring.hosts import PlanHosts
     from fabricgauge.app.configuring.planning import planned, require_answers
     from fabricgauge.model.absence import Skipped
 
     offline = bool(options["bundle"]) and not options["apply"]
     require_answers(description, inventories)
-    hosts = Skipped("the plan is made from a bundle") if offline else Hosts(access)
+    hosts = Skipped("the plan is made from a bundle") if offline else PlanHosts(access)
     plan = planned(description, inventories, hosts)
     deliver(_text(plan, options["format_"], access), options["to"])
     return _apply(options, plan, access) if options["apply"] else 0
@@ -182,13 +182,13 @@ def _text(plan: "Configuration", format_: str, access: "HostAccess") -> str:
 
 
 def _apply(options: dict[str, Any], plan: "Configuration", access: "HostAccess") -> int:
-    from fabricgauge.app.configuring.made import make
+    from fabricgauge.app.configuring.making import make
 
     return make(plan, access, options["journals"], frozenset(options["consent"]), _tell)
 
 
 def _undo(options: dict[str, Any]) -> int:
-    from fabricgauge.app.configuring.made import unmake
+    from fabricgauge.app.configuring.making import unmake
 
     return unmake(options["undo"], _tell)
 

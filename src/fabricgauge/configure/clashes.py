@@ -1,10 +1,15 @@
-"""What is wanted against what adapters can and others have: MTUs, addresses, subnets; pure."""
+"""What is wanted against what adapters can, others have, and interfaces are made of; pure.
+
+MTUs, addresses and subnets; and bonds, bridges, VLANs and what they are made of: no plan makes or
+breaks one. Source: ``ip -j -d addr`` of iproute2 6.1: ``info_kind`` of a link, its ``master``, and
+of a link upon another the other's name as ``link``.
+"""
 
 import ipaddress
 from collections.abc import Iterator
 
 from fabricgauge.configure import links
-from fabricgauge.configure.job import HEAD, Job
+from fabricgauge.configure.job import HEAD, PlanInput
 from fabricgauge.configure.links import Link, State
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import Wanted, WantedPort
@@ -16,7 +21,7 @@ def asks() -> Iterator[Command]:
     yield links.questions(HEAD)[0]
 
 
-def clashes(job: Job) -> Iterator[str]:
+def clashes(job: PlanInput) -> Iterator[str]:
     """Sentences on ports that cannot be made as they are wanted."""
     others = _others(job)
     for wanted, port in job.ports:
@@ -40,7 +45,7 @@ def _too_large(backend: str, wanted: Wanted, port: WantedPort, link: Link) -> It
         )
 
 
-def notes(job: Job) -> Iterator[str]:
+def notes(job: PlanInput) -> Iterator[str]:
     """Other interfaces of a node in the subnet that its port is wanted in."""
     for wanted, port in job.ports:
         state = links.state(job, port.node)
@@ -48,7 +53,7 @@ def notes(job: Job) -> Iterator[str]:
             yield from _beside(job, wanted, port, state)
 
 
-def _beside(job: Job, wanted: Wanted, port: WantedPort, state: State) -> Iterator[str]:
+def _beside(job: PlanInput, wanted: Wanted, port: WantedPort, state: State) -> Iterator[str]:
     subnet = ipaddress.IPv4Network(wanted.subnet)
     for link in state.links:
         for one in link.ipv4 if link.name != port.interface else ():
@@ -60,7 +65,7 @@ def _beside(job: Job, wanted: Wanted, port: WantedPort, state: State) -> Iterato
                 )
 
 
-def _others(job: Job) -> dict[str, str]:
+def _others(job: PlanInput) -> dict[str, str]:
     """Addresses that no node of the plan has: of the head, of gateways, of further nodes."""
     found: dict[str, str] = {}
     planned = frozenset(job.nodes)
@@ -82,3 +87,70 @@ def _has(state: State | Skipped, ip: str) -> bool:
     return isinstance(state, State) and any(
         one.ip == ip for link in state.links for one in link.addresses
     )
+
+
+#: Kinds of links (ip-link(8)) that somebody made of others, by the word for a sentence. What is
+#: not here may be an adapter's own: veth, ipoib.
+_MADE = {
+    "bond": "a bond", "team": "a team", "bridge": "a bridge", "openvswitch": "a switch",
+    "vlan": "a VLAN", "macvlan": "a macvlan", "ipvlan": "an ipvlan", "vxlan": "a VXLAN",
+    "dummy": "a dummy", "tun": "a tunnel", "wireguard": "a tunnel",
+}  # fmt: skip
+
+#: Those that lie upon one other link and are lost with its definition.
+_UPON = frozenset(("vlan", "macvlan", "ipvlan"))
+
+
+def layer_clashes(
+    job: PlanInput, backend: str, adapters_only: bool, replaces: bool
+) -> Iterator[str]:
+    """Sentences on ports that would break such a link, or be written down wrongly.
+
+    ``adapters_only``: it writes every interface down as an adapter. ``replaces``: what it writes
+    takes the place of what defined the interface before.
+    """
+    for wanted, port, link, state in _known(job):
+        where = f"{port.node}:{port.interface}"
+        if link.master:
+            yield (
+                f"{where} belongs to {link.master}, which has the addresses:"
+                f" name that as the interface for {wanted.name}, or another"
+            )
+        elif adapters_only and link.kind in _MADE:
+            yield (
+                f"{where} is {_MADE[link.kind]}, and for {backend} only adapters are planned: give"
+                f" it {port.ip}/{port.prefix_length} where it is defined, or use the backend ip"
+            )
+        elif replaces and (above := _above(port, state)):
+            yield (
+                f"{where} carries {', '.join(above)}, of which a file for {backend} would say"
+                f" nothing: give it {port.ip}/{port.prefix_length} where it is defined, or use the"
+                " backend ip"
+            )
+
+
+def layer_notes(job: PlanInput, backend: str, adapters_only: bool) -> Iterator[str]:
+    """What goes, or may be interrupted, when a service follows what is written for an adapter."""
+    for _, port, link, state in _known(job):
+        where = f"{port.node}:{port.interface}"
+        others = [f"{one.ip}/{one.prefix_length}" for one in link.addresses
+                  if one.scope == "global" and one.ip != port.ip]  # fmt: skip
+        if adapters_only and others:
+            yield (
+                f"{where} has {', '.join(others)} as well, and {backend} is told of"
+                f" {port.ip}/{port.prefix_length} alone: they may be gone afterwards"
+            )
+        if adapters_only and (above := _above(port, state)):
+            yield f"{where} carries {', '.join(above)}, which may be interrupted for a moment"
+
+
+def _known(job: PlanInput) -> Iterator[tuple[Wanted, WantedPort, Link, State]]:
+    for wanted, port in job.ports:
+        state = links.state(job, port.node)
+        link = state.link(port.interface) if isinstance(state, State) else state
+        if isinstance(state, State) and isinstance(link, Link):
+            yield wanted, port, link, state
+
+
+def _above(port: WantedPort, state: State) -> list[str]:
+    return [one.name for one in state.links if one.below == port.interface and one.kind in _UPON]

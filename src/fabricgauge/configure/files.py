@@ -1,17 +1,18 @@
-"""How a plan says that a file of a node shall have exactly this content.
+"""How a plan says that a file of a node shall have exactly this content, line by line; pure.
 
 The content is the standard input of ``tee``, which writes into the file that is there (so that
 its mode, owner and links stay, and a bind-mounted /etc/hosts can be written); ``cmp`` holds it
-against the same content. No shell sees it, here or on the node.
+against the same content. No shell sees it, here or on the node. Lines and fields are those that
+the C programs see that read the file, not Unicode's.
 """
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import PurePosixPath
 
 import msgspec
 
-from fabricgauge.configure.job import Job, on
-from fabricgauge.configure.text_lines import joined
+from fabricgauge.configure.job import PlanInput, on
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import Step, Verification
 from fabricgauge.model.finding import Command
@@ -45,7 +46,7 @@ def questions(node: str, path: str) -> tuple[Command, Command]:
     return Command(node, ("cat", "--", path)), Command(node, ("test", "-e", path))
 
 
-def content(job: Job, node: str, path: str) -> Content:
+def content(job: PlanInput, node: str, path: str) -> Content:
     """What the file holds as far as ``questions`` were answered."""
     text, exists = (job.reply(question) for question in questions(node, path))
     if isinstance(text, Skipped) or isinstance(exists, Skipped):
@@ -105,7 +106,12 @@ def extended(node: str, path: str, lines: Sequence[str], mark: str) -> Change:
 
 
 def edited(
-    job: Job, node: str, path: str, edit: Callable[[str], str], lines: Sequence[str], mark: str
+    job: PlanInput,
+    node: str,
+    path: str,
+    edit: Callable[[str], str],
+    lines: Sequence[str],
+    mark: str,
 ) -> Change | Skipped:
     """A change of a file that others write too; ``Skipped`` with the evidence if there is none.
 
@@ -130,3 +136,38 @@ def step_of(
         check = lines_in(node, path, lines)
         return Step(title, reason, (), (check,), (), fulfilled=changed.reason)
     return changed.step(title, reason)
+
+
+_WHITE = re.compile(r"[ \t\r\v\f]+")
+
+
+def split(text: str) -> list[str]:
+    """The lines, without their newlines; the last need not have one."""
+    lines = text.split("\n")
+    return lines[:-1] if lines[-1] == "" else lines
+
+
+def joined(lines: Iterable[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+def fields(line: str) -> list[str]:
+    """What white space of the C locale parts (isspace(3)), a carriage return as well; a no-break
+    space is a part of its word.
+    """
+    return [word for word in _WHITE.split(line) if word]
+
+
+#: mntent(3) and exports(5) both read a backslash and three octal digits as one octet.
+_ESCAPE = re.compile(r"\\([0-3][0-7]{2})")
+_SIGNS = frozenset(' \t\n\r\v\f\\#"')
+
+
+def octal(text: str) -> str:
+    """The text with every sign that could end a field as an octal escape."""
+    return "".join(f"\\{ord(sign):03o}" if sign in _SIGNS else sign for sign in text)
+
+
+def plain(text: str) -> str:
+    """What an escaped field means."""
+    return _ESCAPE.sub(lambda found: chr(int(found[1], 8)), text)

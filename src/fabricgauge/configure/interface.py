@@ -9,26 +9,19 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from fabricgauge.configure import (
-    clashes,
-    export,
-    image,
-    lanes,
-    layers,
-    lifeline,
-    limits,
-    packages,
-    pings,
-    restart,
-    services,
-)
-from fabricgauge.configure.backends import seen
+from fabricgauge.configure import clashes, export, image, lifeline, pings, restart, services
+from fabricgauge.configure.backends import BACKENDS, ip_addresses
 from fabricgauge.configure.backends.kind import Backend
-from fabricgauge.configure.backends.table import BACKENDS
 from fabricgauge.configure.description import Description, Export, Image
-from fabricgauge.configure.job import HEAD, Job, Reply, to_make
+from fabricgauge.configure.image import (
+    limits_asks,
+    limits_notes,
+    limits_steps,
+    packages_asks,
+    packages_steps,
+)
+from fabricgauge.configure.job import HEAD, PlanInput, Reply, settled, to_make
 from fabricgauge.configure.ports import ports_of
-from fabricgauge.configure.settled import settled
 from fabricgauge.configure.subnets import subnet_notes
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import Configuration, Step, Verification
@@ -42,7 +35,7 @@ __all__ = ["Draft", "Reply", "checks", "draft", "plan", "questions"]
 _NAMED = 20
 
 
-class Draft(Job, frozen=True):
+class Draft(PlanInput, frozen=True):
     """A job whose ports are chosen; ``troubles`` are the nodes for which that was not possible."""
 
     troubles: tuple[str, ...] = ()
@@ -61,7 +54,7 @@ def draft(description: Description, inventories: Iterable[Inventory]) -> Draft:
     known = {one.name: one for one in inventories}
     wanted, troubles, doubts = ports_of(description, known)
     made = Draft(description, wanted, tuple(known.values()), {}, troubles, doubts)
-    if troubles and not any(not step.fulfilled for step in lanes.steps(made)):
+    if troubles and not any(not step.fulfilled for step in restart.lanes_steps(made)):
         _refuse(description, troubles)
     return made
 
@@ -99,13 +92,13 @@ def _questions(job: Draft) -> Iterator[Command]:
     if isinstance(description.image, Image):
         yield from image.asks(description.image)
     if description.head.memlock:
-        yield from limits.asks(HEAD, "/")
-    yield from packages.asks("/", description.head.packages)
+        yield from limits_asks(HEAD, "/")
+    yield from packages_asks("/", description.head.packages)
     if isinstance(description.export, Export):
         yield from export.asks(description.export)
     for one in description.services:
         yield from services.asks(one)
-    if _lanes_due(job, tuple(lanes.steps(job))):
+    if _lanes_due(job, tuple(restart.lanes_steps(job))):
         yield from restart.asks(description.nodes)
     if not job.troubles:
         yield from clashes.asks()
@@ -139,10 +132,10 @@ def plan(job: Draft) -> Configuration:
     backend = backend_of(job.description)
     if job.troubles:
         return _lanes_alone(job, backend)
-    made_of = layers.clashes(job, backend.name, backend.adapters_only, backend.replaces)
+    made_of = clashes.layer_clashes(job, backend.name, backend.adapters_only, backend.replaces)
     _refuse(job.description, (*made_of, *clashes.clashes(job)))
     packed = _image_steps(job, backend)
-    around = settled((*_head_steps(job), *lanes.steps(job)), job.replies)
+    around = settled((*_head_steps(job), *restart.lanes_steps(job)), job.replies)
     again = _restarts(job, backend, to_make(packed) != (), _lanes_due(job, around))
     early = again if backend.at_boot or job.doubts or _lanes_due(job, around) else ()
     steps = (
@@ -165,9 +158,9 @@ def _image_steps(job: Draft, backend: Backend) -> tuple[Step, ...]:
 def _head_steps(job: Draft) -> Iterator[Step]:
     description = job.description
     if description.head.packages:
-        yield from packages.steps(job, "/", description.head.packages)
+        yield from packages_steps(job, "/", description.head.packages)
     if description.head.memlock:
-        yield from limits.steps(job, HEAD, "/", description.head.memlock)
+        yield from limits_steps(job, HEAD, "/", description.head.memlock)
     if isinstance(description.export, Export):
         yield from settled(export.steps(job, description.export), job.replies)
     for one in description.services:
@@ -175,7 +168,7 @@ def _head_steps(job: Draft) -> Iterator[Step]:
 
 
 def _lanes_due(job: Draft, steps: tuple[Step, ...]) -> bool:
-    titles = {step.title for step in lanes.steps(job)}
+    titles = {step.title for step in restart.lanes_steps(job)}
     return any(step.title in titles for step in to_make(steps))
 
 
@@ -190,7 +183,9 @@ def _restarts(job: Draft, backend: Backend, image_due: bool, lanes_due: bool) ->
         ]
     if backend.at_boot:
         reasons.append("nodes read their network configuration when they start")
-        verify += [check for network, port in job.ports for check in seen.all_of(network, port)]
+        verify += [
+            check for network, port in job.ports for check in ip_addresses.all_of(network, port)
+        ]
     if lanes_due:
         reasons.append("an adapter's lanes change when it starts")
         anew = restart.booted_anew(job, job.nodes)
@@ -204,7 +199,7 @@ def _restarts(job: Draft, backend: Backend, image_due: bool, lanes_due: bool) ->
 
 
 def _lanes_alone(job: Draft, backend: Backend) -> Configuration:
-    steps = settled(lanes.steps(job), job.replies)
+    steps = settled(restart.lanes_steps(job), job.replies)
     nodes = job.description.nodes
     again = restart.step(job, nodes, "an adapter's lanes change when it starts", (),
                          backend.from_head)  # fmt: skip
@@ -230,10 +225,10 @@ def _notes(job: Draft, backend: Backend) -> Iterator[str]:
     for one in description.services:
         yield from services.notes(job, one)
     if description.head.memlock:
-        yield from limits.notes(job, HEAD, "/")
+        yield from limits_notes(job, HEAD, "/")
     if isinstance(description.image, Image) and description.image.memlock:
-        yield from limits.notes(job, HEAD, description.image.root)
+        yield from limits_notes(job, HEAD, description.image.root)
     yield from clashes.notes(job)
-    yield from layers.notes(job, backend.name, backend.adapters_only)
+    yield from clashes.layer_notes(job, backend.name, backend.adapters_only)
     yield from backend.notes(job)
     yield from job.doubts

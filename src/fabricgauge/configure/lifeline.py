@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import msgspec
 
 from fabricgauge.configure import links
-from fabricgauge.configure.job import Job
+from fabricgauge.configure.job import PlanInput
 from fabricgauge.configure.links import Link, State
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import Step, WantedPort
@@ -35,13 +35,13 @@ class Lifeline(msgspec.Struct, frozen=True):
     interfaces: dict[str, str]
 
 
-def asks(job: Job) -> Iterator[Command]:
+def asks(job: PlanInput) -> Iterator[Command]:
     for node in job.nodes:
         yield question(node)
         yield from links.questions(node)
 
 
-def lifeline(job: Job, node: str) -> Lifeline:
+def lifeline(job: PlanInput, node: str) -> Lifeline:
     """What is known of it."""
     ip = _came_in_by(job, node)
     state = links.state(job, node)
@@ -72,7 +72,7 @@ def _at(state: State | Skipped, ip: str) -> str:
                 "")  # fmt: skip
 
 
-def asking(job: Job, port: WantedPort, step: Step) -> Step:
+def asking(job: PlanInput, port: WantedPort, step: Step) -> Step:
     """The step, with consent if it changes an interface by which its node is reached, or one of
     which that is not known.
     """
@@ -82,7 +82,7 @@ def asking(job: Job, port: WantedPort, step: Step) -> Step:
     return msgspec.structs.replace(step, reason=f"{step.reason}; {why}", consent=CONSENT)
 
 
-def _doubt(job: Job, port: WantedPort) -> str:
+def _doubt(job: PlanInput, port: WantedPort) -> str:
     why = links.doubt(job, port.node)
     return why and (
         f"what {port.interface} is part of, and whether {port.node} is reached over it, is not"
@@ -90,7 +90,7 @@ def _doubt(job: Job, port: WantedPort) -> str:
     )
 
 
-def require_kept(job: Job, step: Step) -> Step:
+def require_kept(job: PlanInput, step: Step) -> Step:
     """The step, if it takes no address of ip(8) away by which its node is reached, nor one that
     carries it.
 
@@ -110,7 +110,7 @@ def require_kept(job: Job, step: Step) -> Step:
     return step
 
 
-def _going(job: Job, command: Command) -> Iterator[str]:
+def _going(job: PlanInput, command: Command) -> Iterator[str]:
     """Addresses that ``ip addr del IP/LENGTH dev NAME`` takes away."""
     address, name = command.argv[3], command.argv[5]
     yield address.partition("/")[0]
@@ -122,7 +122,7 @@ def _going(job: Job, command: Command) -> Iterator[str]:
             yield from (one.ip for one in links.carried(first, held))
 
 
-def require_own(job: Job, port: WantedPort, service: str) -> None:
+def require_own(job: PlanInput, port: WantedPort, service: str) -> None:
     """For a service that gives the interface the wanted address and no other.
 
     Raises:
@@ -155,12 +155,12 @@ def came_in_by(printed: str) -> str:
     return words[2].partition("%")[0] if len(words) == 4 else ""
 
 
-def _came_in_by(job: Job, node: str) -> str:
+def _came_in_by(job: PlanInput, node: str) -> str:
     reply = job.reply(question(node))
     return "" if isinstance(reply, Skipped) else came_in_by(reply.output)
 
 
-def _default_routes(job: Job, node: str, state: State | Skipped) -> Iterator[str]:
+def _default_routes(job: PlanInput, node: str, state: State | Skipped) -> Iterator[str]:
     if isinstance(state, State) and not isinstance(state.routes, Skipped):
         yield from (dev for one in state.routes if one.dst == "default" for dev in one.devs)
         return

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import msgspec
 
-from fabricgauge.configure.job import Job, Reply, on
+from fabricgauge.configure.job import PlanInput, Reply, on
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import WantedPort
 from fabricgauge.model.fabric import Interface
@@ -133,14 +133,14 @@ def questions(node: str) -> tuple[Command, Command]:
     )
 
 
-def state(job: Job, node: str) -> State | Skipped:
+def state(job: PlanInput, node: str) -> State | Skipped:
     """What the node answered, else what discovery saw; ``doubt`` says if it answered in vain."""
     addresses, routes = (job.reply(question) for question in questions(node))
     links = _links(addresses)
     return _discovered(job, node) if isinstance(links, Skipped) else State(links, _routes(routes))
 
 
-def doubt(job: Job, node: str) -> str:
+def doubt(job: PlanInput, node: str) -> str:
     """Why nobody knows what the node's interfaces are made of, or its routes, though it was asked:
     an iproute2 without ``-j``, or a reply that is not understood. Empty where it was not asked.
     """
@@ -152,7 +152,7 @@ def doubt(job: Job, node: str) -> str:
     return ""
 
 
-def has(job: Job, port: WantedPort) -> bool | Skipped:
+def has(job: PlanInput, port: WantedPort) -> bool | Skipped:
     """Whether the port's interface has its address, with whatever mask."""
     held = state(job, port.node)
     link = held.link(port.interface) if isinstance(held, State) else held
@@ -206,7 +206,7 @@ def _without_null(value: object) -> object:
     return value
 
 
-def _discovered(job: Job, node: str) -> State | Skipped:
+def _discovered(job: PlanInput, node: str) -> State | Skipped:
     inventory = job.inventory(node)
     if isinstance(inventory, Skipped):
         return inventory

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import pairwise
 
-from fabricgauge.configure.job import Job
+from fabricgauge.configure.job import PlanInput
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import Step, Verification, Wanted, WantedPort
 from fabricgauge.model.finding import Command
@@ -19,7 +19,7 @@ _HEADERS_BYTES = 20 + 8
 PATIENCE_S = 60.0
 
 
-def steps(job: Job) -> Iterator[Step]:
+def steps(job: PlanInput) -> Iterator[Step]:
     """For each network a check along its row of nodes, each neighbour both ways."""
     for wanted in job.wanted:
         pairs = [*_neighbours(wanted.ports)]

@@ -1,11 +1,19 @@
-"""Restarting nodes, which a person must agree to; pure."""
+"""Restarting nodes, which a person must agree to, and the lanes of QSFP+ adapters; pure.
+
+The lanes of such an adapter are one port of 40 Gb/s or four of 10. Source: Intel QSFP+
+Configuration Utility (QCU) 2.34.17, readme and output: ``/NIC=n /INFO`` shows
+the arrangement, ``/NIC=n /SET 1x40`` changes it; it counts adapters from 1 and takes effect after
+a restart, on some boards after the power was off. ``/INFO`` shows what was set, in effect or not:
+so nothing is set without consent to the restart, of which a later plan would not know.
+"""
 
 from collections.abc import Iterator, Sequence
 
-from fabricgauge.configure.job import HEAD, Job
+from fabricgauge.configure.job import HEAD, PlanInput
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import Step, Verification
 from fabricgauge.model.finding import Command
+from fabricgauge.model.inventory import Adapter, Inventory
 
 CONSENT = "reboot"
 
@@ -21,7 +29,11 @@ def asks(nodes: Sequence[str]) -> Iterator[Command]:
 
 
 def step(
-    job: Job, nodes: Sequence[str], reason: str, verify: Sequence[Verification], from_head: bool
+    job: PlanInput,
+    nodes: Sequence[str],
+    reason: str,
+    verify: Sequence[Verification],
+    from_head: bool,
 ) -> Step:
     """One restart of all nodes; ``verify`` is what a node has afterwards that it lacks before.
 
@@ -50,7 +62,7 @@ def _patient(verify: Sequence[Verification]) -> list[Verification]:
     ]
 
 
-def booted_anew(job: Job, nodes: Sequence[str]) -> list[Verification]:
+def booted_anew(job: PlanInput, nodes: Sequence[str]) -> list[Verification]:
     """The kernel's number of this start is another, where the one before is known."""
     return [
         Verification(Command(node, _BOOT_ID), number, True, PATIENCE_S)
@@ -59,7 +71,7 @@ def booted_anew(job: Job, nodes: Sequence[str]) -> list[Verification]:
     ]
 
 
-def _boot_id(job: Job, node: str) -> str:
+def _boot_id(job: PlanInput, node: str) -> str:
     """Empty where nobody asked; the answer is newer than what discovery or a bundle has."""
     reply = job.reply(Command(node, _BOOT_ID))
     if not isinstance(reply, Skipped):
@@ -68,3 +80,60 @@ def _boot_id(job: Job, node: str) -> str:
     if isinstance(inventory, Skipped) or isinstance(inventory.node, Skipped):
         return ""
     return inventory.node.boot_id
+
+
+FORTY_GIGABIT = 40e9
+
+
+def lanes_steps(job: PlanInput) -> Iterator[Step]:
+    """A step for every adapter whose lanes are known or described, once for all networks."""
+    return iter(dict.fromkeys(_lanes_steps(job)))
+
+
+def _lanes_steps(job: PlanInput) -> Iterator[Step]:
+    for network in job.description.networks:
+        for node in network.nodes:
+            inventory = job.inventory(node)
+            for number, adapter in numbered(inventory):
+                if wanted := _wanted_lanes(network.lane_mode, network.rate_bit_s, adapter):
+                    yield _lanes_step(job, node, number, adapter.lane_mode, wanted)
+            if network.lane_mode and not list(numbered(inventory)):
+                yield _lanes_step(job, node, 1, Skipped("nobody asked it"), network.lane_mode)
+
+
+def numbered(inventory: Inventory | Skipped) -> Iterator[tuple[int, Adapter]]:
+    """The adapters that QCU lists, by its number, which follows the bus."""
+    if isinstance(inventory, Skipped):
+        return
+    qsfp = [one for one in inventory.adapters if isinstance(one.lane_mode, str)]
+    yield from enumerate(sorted(qsfp, key=lambda one: str(one.bus)), 1)
+
+
+def _wanted_lanes(stated: str, rate_bit_s: float | Skipped, adapter: Adapter) -> str:
+    """The arrangement that the adapter shall have; empty where nothing is said of it."""
+    if stated:
+        return stated
+    return "1x40" if rate_bit_s == FORTY_GIGABIT and "1x40" in adapter.lane_modes else ""
+
+
+def _lanes_step(job: PlanInput, node: str, number: int, mode: str | Skipped, wanted: str) -> Step:
+    program = job.description.qcu
+
+    def qcu(*words: str) -> Command:
+        return Command(node, (program, f"/NIC={number}", *words))
+
+    known = isinstance(mode, str)
+    return Step(
+        f"Set QSFP+ adapter {number} of {node} to {wanted}",
+        f"it is {mode}: its ports do not run at the rate that is wanted"
+        if known and mode != wanted
+        else "its ports run at the wanted rate only so",
+        (qcu("/SET", wanted),),
+        (Verification(qcu("/INFO"), f"Current Configuration: {wanted}\n"),),
+        (qcu("/SET", mode),) if isinstance(mode, str) else (),
+        consent=CONSENT,
+        undo_note="takes effect after a restart, on some boards after the power was off"
+        if known else "its former arrangement is not known",
+        fulfilled=f"qcu64e says of {node}: Current Configuration: {wanted}" if mode == wanted
+        else "",
+    )  # fmt: skip

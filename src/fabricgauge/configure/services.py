@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from fabricgauge.configure.description import Services
-from fabricgauge.configure.job import HEAD, Job, on
+from fabricgauge.configure.job import HEAD, PlanInput, on
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import Step, Verification
 from fabricgauge.model.finding import Command
@@ -26,13 +26,13 @@ def asks(services: Services) -> Iterator[Command]:
         yield _has_opaconfig(services.node)
 
 
-def steps(job: Job, services: Services) -> Iterator[Step]:
+def steps(job: PlanInput, services: Services) -> Iterator[Step]:
     """One step for each service."""
     for name in services.names:
         yield _step(job, services.node, name)
 
 
-def notes(job: Job, services: Services) -> Iterator[str]:
+def notes(job: PlanInput, services: Services) -> Iterator[str]:
     """A manager that sits where its network is not."""
     for name in services.names:
         kind = MANAGERS.get(name, "")
@@ -47,7 +47,7 @@ def notes(job: Job, services: Services) -> Iterator[str]:
             )
 
 
-def _step(job: Job, node: str, name: str) -> Step:
+def _step(job: PlanInput, node: str, name: str) -> Step:
     active = Verification(
         Command(node, ("systemctl", "is-active", name)), "\nactive\n", patience_s=_START_PATIENCE_S
     )
@@ -63,7 +63,7 @@ def _step(job: Job, node: str, name: str) -> Step:
     )  # fmt: skip
 
 
-def _said(job: Job, question: Command, words: dict[str, bool]) -> bool | None:
+def _said(job: PlanInput, question: Command, words: dict[str, bool]) -> bool | None:
     """What systemctl answered; None where it did not, or neither way."""
     reply = job.reply(question)
     return None if isinstance(reply, Skipped) else words.get(reply.output.strip())
@@ -77,7 +77,7 @@ def _reason(name: str) -> str:
     return "the description asks for it"
 
 
-def _on(job: Job, node: str, name: str) -> tuple[Command, ...]:
+def _on(job: PlanInput, node: str, name: str) -> tuple[Command, ...]:
     if _by_opaconfig(job, node, name):
         return (
             Command(node, ("opaconfig", "-E", name)), Command(node, ("systemctl", "start", name)),
@@ -85,7 +85,7 @@ def _on(job: Job, node: str, name: str) -> tuple[Command, ...]:
     return (Command(node, ("systemctl", "enable", "--now", name)),)
 
 
-def _off(job: Job, node: str, name: str, *, stop: bool, disable: bool) -> tuple[Command, ...]:
+def _off(job: PlanInput, node: str, name: str, *, stop: bool, disable: bool) -> tuple[Command, ...]:
     """Only that which was off before."""
     stopping = (Command(node, ("systemctl", "stop", name)),) if stop else ()
     if not disable:
@@ -95,7 +95,7 @@ def _off(job: Job, node: str, name: str, *, stop: bool, disable: bool) -> tuple[
     return (Command(node, ("systemctl", "disable", *(["--now"] if stop else []), name)),)
 
 
-def _by_opaconfig(job: Job, node: str, name: str) -> bool:
+def _by_opaconfig(job: PlanInput, node: str, name: str) -> bool:
     """opaconfig(8) of the Omni-Path suites enables opafm; where the node has no such program,
     systemd alone does.
     """
@@ -107,7 +107,7 @@ def _has_opaconfig(node: str) -> Command:
     return Command(node, ("sh", "-c", "command -v opaconfig"))
 
 
-def _evidence(job: Job, node: str, name: str) -> str:
+def _evidence(job: PlanInput, node: str, name: str) -> str:
     """What discovery said of it; "active" alone may be over after the next start."""
     inventory = job.inventory(node) if node != HEAD else Skipped("the head is not discovered")
     if isinstance(inventory, Skipped):

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fabricgauge.app.configuring.behind import Hosts
-from fabricgauge.app.configuring.made import make, unmake
+from fabricgauge.app.configuring.hosts import PlanHosts
+from fabricgauge.app.configuring.making import make, unmake
 from fabricgauge.configure.files import NoFile, written
 from fabricgauge.model.configuration import Configuration, Step, Verification
 from fabricgauge.model.errors import StoreError
@@ -190,14 +190,14 @@ def test_an_interrupt_says_how_to_undo_what_was_begun(
 ) -> None:
     file = tmp_path / "file"
     file.write_text("old\n")
-    run = Hosts.run
+    run = PlanHosts.run
 
-    def interrupted(self: Hosts, command: Command, *rest: object) -> object:
+    def interrupted(self: PlanHosts, command: Command, *rest: object) -> object:
         if command.argv[0] == "sleep":
             raise KeyboardInterrupt
         return run(self, command, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Hosts, "run", interrupted)
+    monkeypatch.setattr(PlanHosts, "run", interrupted)
     long = Step("t", "r", (Command("", ("sleep", "9")),), (), ())
     told = Told()
     with pytest.raises(KeyboardInterrupt):

@@ -11,8 +11,8 @@ from tests.docs.pages import ROOT, fences
 
 from fabricgauge.app.configuring.description_file import MOST_BYTES, read_file
 from fabricgauge.app.configuring.read_description import description_of
-from fabricgauge.configure.addresses import addresses_of
 from fabricgauge.configure.description import Description, Match
+from fabricgauge.configure.ports import addresses_of
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
 

@@ -1,4 +1,9 @@
-"""A description file, read: TOML → its tables. What they hold is not looked at yet."""
+"""A description file, read: TOML → its tables and keys. What they hold is not looked at yet.
+
+What they mean, with examples, is in docs/reference/network-description.md. ``None`` stands for a
+key that is not there, and nowhere else. What the plan takes just as it is written is a table of
+``configure/description.py``.
+"""
 
 import difflib
 import re
@@ -8,7 +13,6 @@ from typing import Any
 
 import msgspec
 
-from fabricgauge.app.configuring import file_tables as tables
 from fabricgauge.configure.description import Head, Image, Mount
 from fabricgauge.model.errors import UsageError
 
@@ -16,6 +20,7 @@ if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
+
 
 #: Addresses of 100,000 nodes, one by one; what is larger is no description.
 MOST_BYTES = 4 * 1024**2
@@ -29,15 +34,66 @@ _EXPECTED = re.compile(r"Expected `(.*)`, got `(.*)`", re.DOTALL)
 _WORDS = {"int": "a whole number", "str": "a text in quotes", "array": "a list",
           "object": "a table", "bool": "true or false", "float": "a number"}  # fmt: skip
 
+
+class AdapterTable(msgspec.Struct, forbid_unknown_fields=True):
+    product: str = ""
+    driver: str = ""
+    kind: str = ""
+    bus: str = ""
+    rate: str = ""
+
+
+class NetworkTable(msgspec.Struct, forbid_unknown_fields=True):
+    name: str
+    subnet: str
+    kind: str = "ethernet"
+    nodes: str = ""
+    interface: str | dict[str, str] = ""
+    adapter: AdapterTable = msgspec.field(default_factory=AdapterTable)
+    rate: str = ""
+    mtu: int | None = None
+    suffix: str = ""
+    first: str = ""
+    addresses: dict[str, str] = {}
+    lane_mode: str = ""
+    plain: bool = False
+    exclusive: bool = False
+
+
+class ExportTable(msgspec.Struct, forbid_unknown_fields=True):
+    path: str
+    client: str = "*"
+    options: tuple[str, ...] = ("ro", "no_subtree_check")
+    file: str = "/etc/exports"
+    fsid: int | None = None
+
+
+class ServicesTable(msgspec.Struct, forbid_unknown_fields=True):
+    enable: tuple[str, ...]
+    node: str = "head"
+
+
+class DescriptionFile(msgspec.Struct, forbid_unknown_fields=True):
+    network: tuple[NetworkTable, ...] = ()
+    backend: str = ""
+    nodes: str = ""
+    management: str = ""
+    qcu: str = "qcu64e"
+    head: Head = Head()
+    image: Image | None = None
+    export: ExportTable | None = None
+    services: tuple[ServicesTable, ...] = ()
+
+
 #: The keys of each table that a file may have.
 _KEYS: dict[str, type[msgspec.Struct]] = {
-    "": tables.File, "network": tables.Network, "network.adapter": tables.Adapter,
+    "": DescriptionFile, "network": NetworkTable, "network.adapter": AdapterTable,
     "head": Head, "image": Image, "image.mounts": Mount,
-    "export": tables.Export, "services": tables.Services,
+    "export": ExportTable, "services": ServicesTable,
 }  # fmt: skip
 
 
-def read_file(path: Path) -> tables.File:
+def read_file(path: Path) -> DescriptionFile:
     """The tables of a description file.
 
     Raises:
@@ -45,7 +101,7 @@ def read_file(path: Path) -> tables.File:
     """
     content = _content(path)
     try:
-        return msgspec.convert(content, tables.File)
+        return msgspec.convert(content, DescriptionFile)
     except msgspec.ValidationError as error:
         raise UsageError(f"{path}: {_sentence(str(error), content)}") from error
 

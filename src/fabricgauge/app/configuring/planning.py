@@ -1,18 +1,25 @@
 """Make a plan: facts, a first draft, what the nodes reply to its questions, the plan."""
 
+from collections.abc import Collection
+from pathlib import Path
+
 import msgspec
 
-from fabricgauge.app.configuring.behind import Hosts, ask
-from fabricgauge.configure.description import Description
+from fabricgauge.app.configuring.hosts import PlanHosts, ask
+from fabricgauge.app.survey import read_bundle, surveyed
+from fabricgauge.configure.description import Description, NetworkDescription
 from fabricgauge.configure.interface import checks, draft, plan, questions
+from fabricgauge.lab.spec import address
+from fabricgauge.lab.state import LabNetwork, LabState
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import Configuration
-from fabricgauge.model.errors import CannotRun
+from fabricgauge.model.errors import CannotRun, UsageError
+from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.inventory import Inventory
 
 
 def planned(
-    description: Description, inventories: tuple[Inventory, ...], hosts: Hosts | Skipped
+    description: Description, inventories: tuple[Inventory, ...], hosts: PlanHosts | Skipped
 ) -> Configuration:
     """The plan; without hosts nothing is asked and the facts alone say what is fulfilled.
 
@@ -44,3 +51,53 @@ def require_answers(description: Description, inventories: tuple[Inventory, ...]
             "no plan for nodes that cannot be asked; leave them out with -x, or use a bundle: "
             + "; ".join(silent[:20])
         )
+
+
+def live(access: HostAccess) -> tuple[Inventory, ...]:
+    """What the nodes say now; one that does not answer has the reason for it."""
+    return surveyed(access, ())[0]
+
+
+def from_bundle(path: Path) -> tuple[Inventory, ...]:
+    """What answers say that were gathered before, or printouts put together by hand.
+
+    Raises:
+        StoreError: no directory, a damaged index, or nothing in it.
+    """
+    return read_bundle(path)[0]
+
+
+def lab_description(state: LabState, nodes: Collection[str], backend: str) -> Description:
+    """Every network of the lab, for these nodes; the first one's ends have the nodes' plain names.
+
+    Raises:
+        UsageError: a backend that no lab has.
+    """
+    if backend not in ("", "ip"):
+        raise UsageError(
+            f"a lab's nodes have no {backend}; without a FILE only the backend ip fits"
+        )
+    return Description(
+        origin=f"lab {state.name}",
+        backend="ip",
+        networks=tuple(_lab_network(state, network, nodes) for network in state.networks),
+    )
+
+
+def _lab_network(
+    state: LabState, network: LabNetwork, nodes: Collection[str]
+) -> NetworkDescription:
+    chosen = tuple(node for node in state.nodes if node.index and node.name in nodes)
+    return NetworkDescription(
+        name=network.name,
+        subnet=network.subnet,
+        kind="ethernet",
+        nodes=tuple(node.name for node in chosen),
+        interfaces={node.name: network.interface for node in chosen},
+        rate_bit_s=network.rate_bit_s,
+        mtu_bytes=network.mtu_bytes,
+        suffix=f"-{network.name}",
+        addresses={node.name: address(network.index, node.index) for node in chosen},
+        plain=network.index == 0,
+        exclusive=True,
+    )

@@ -8,8 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 import msgspec
 
 from fabricgauge import settings
-from fabricgauge.app.configuring import file_tables as tables
-from fabricgauge.app.configuring.places import Places
+from fabricgauge.app.configuring import description_file as tables
 from fabricgauge.configure.description import (
     Description,
     Export,
@@ -32,13 +31,14 @@ _SUFFIX = re.compile(r"[A-Za-z0-9.-]{0,62}[A-Za-z0-9]")
 _MEMLOCK = re.compile(r"(unlimited|[0-9]+)?")
 _LANES = re.compile(r"[1-9]x[1-9][0-9]{0,2}")
 _INTERFACE = re.compile(r"[^\s/\x00]{1,15}")
+
 #: What IPv4 needs (RFC 791), and the largest of InfiniBand's connected mode and of jumbo frames.
 _MTU = (576, 65520)
 
 
 def description_of(
     origin: str,
-    found: tables.File,
+    found: tables.DescriptionFile,
     nodes: tuple[str, ...] = (),
     *,
     backend: str = "",
@@ -74,8 +74,27 @@ def description_of(
     )
 
 
+class Places(msgspec.Struct, frozen=True):
+    """Nodes as the command line has them, the file, and who else there is; empty where none are."""
+
+    wanted: tuple[str, ...]
+    described: tuple[str, ...]
+    otherwise: tuple[str, ...]
+
+    def of(self, own: tuple[str, ...]) -> tuple[str, ...]:
+        """A network's nodes: its own, as far as the command line or the file have them."""
+        everybody = self.wanted or self.described
+        if own:
+            return tuple(node for node in own if not everybody or node in everybody)
+        return everybody or self.otherwise
+
+    def counted(self, own: tuple[str, ...]) -> tuple[str, ...]:
+        """All nodes that the network has, whoever is planned for."""
+        return own or self.described or self.wanted or self.otherwise
+
+
 def _network(
-    origin: str, one: tables.Network, places: Places, without: Collection[str]
+    origin: str, one: tables.NetworkTable, places: Places, without: Collection[str]
 ) -> NetworkDescription:
     own = _nodes(origin, f"network {one.name}.nodes", one.nodes)
     nodes = tuple(node for node in places.of(own) if node not in without)
@@ -101,7 +120,7 @@ def _network(
     )  # fmt: skip
 
 
-def _match(origin: str, where: str, one: tables.Adapter) -> Match:
+def _match(origin: str, where: str, one: tables.AdapterTable) -> Match:
     if one.kind:
         _one_of(origin, f"{where}.adapter.kind", one.kind, KINDS)
     rate = _rate(origin, f"{where}.adapter", one.rate)
@@ -127,7 +146,7 @@ def _image(origin: str, one: Image) -> Image:
     return msgspec.structs.replace(one, root=_root(origin, one.root))
 
 
-def _export(origin: str, one: tables.Export) -> Export:
+def _export(origin: str, one: tables.ExportTable) -> Export:
     if one.fsid is not None and one.fsid < 1:
         raise UsageError(f"{origin}: export.fsid is {one.fsid}; expected a number from 1")
     return Export(
@@ -137,7 +156,7 @@ def _export(origin: str, one: tables.Export) -> Export:
     )  # fmt: skip
 
 
-def _services(origin: str, one: tables.Services) -> Services:
+def _services(origin: str, one: tables.ServicesTable) -> Services:
     node = "" if one.node in ("", "head") else checked((one.node,))[0]
     return Services(node, _words(origin, "services.enable", one.enable))
 

@@ -7,21 +7,21 @@ import ipaddress
 from collections.abc import Iterator
 
 from fabricgauge.configure import hosts, lifeline, links
-from fabricgauge.configure.backends import ip_addresses, seen
+from fabricgauge.configure.backends import ip_addresses
 from fabricgauge.configure.backends.kind import Backend
-from fabricgauge.configure.job import Job
+from fabricgauge.configure.job import PlanInput
 from fabricgauge.configure.links import Link, State
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import Step, Verification, Wanted, WantedPort
 from fabricgauge.model.finding import Command
 
 
-def questions(job: Job) -> Iterator[Command]:
+def questions(job: PlanInput) -> Iterator[Command]:
     """Links, addresses and routes are asked of every node, whatever the backend."""
     yield from hosts.asks(job)
 
 
-def define(job: Job) -> Iterator[Step]:
+def define(job: PlanInput) -> Iterator[Step]:
     """Each node's addresses elsewhere go first, so that no address is on two interfaces.
 
     Raises:
@@ -38,7 +38,7 @@ def define(job: Job) -> Iterator[Step]:
     yield from hosts.steps(job)
 
 
-def notes(job: Job) -> Iterator[str]:
+def notes(job: PlanInput) -> Iterator[str]:
     yield "what ip(8) sets is gone after a node's next start; another backend keeps it"
     for wanted, port in job.ports:
         state = links.state(job, port.node)
@@ -47,7 +47,7 @@ def notes(job: Job) -> Iterator[str]:
             yield from _notes(job, wanted, port, link)
 
 
-def _notes(job: Job, wanted: Wanted, port: WantedPort, link: Link) -> Iterator[str]:
+def _notes(job: PlanInput, wanted: Wanted, port: WantedPort, link: Link) -> Iterator[str]:
     where = f"{port.node}:{port.interface}"
     if link.up and not link.carrier:
         yield f"{where} has no carrier: a cable, or the port at its other end; no command mends it"
@@ -63,7 +63,7 @@ def _port(wanted: Wanted, port: WantedPort, state: State | Skipped) -> Iterator[
         yield _mtu(port, wanted.mtu_bytes, link)
     yield _up(port, link)
     routes = state.routes if isinstance(state, State) else Skipped("nothing is known of it")
-    yield ip_addresses.step(wanted, port, link, routes)
+    yield ip_addresses.address_step(wanted, port, link, routes)
     if isinstance(link, Link) and not isinstance(routes, Skipped):
         yield from _route(wanted, port, link, routes)
 
@@ -80,7 +80,7 @@ def _mtu(port: WantedPort, mtu_bytes: int, link: Link | Skipped) -> Step:
         f"it is {held}: larger packets are dropped or cut on the way" if held
         else "all ends of a network need the same",
         (setting(mtu_bytes),),
-        (seen.has_mtu(port, mtu_bytes, 0.0),),
+        (ip_addresses.has_mtu(port, mtu_bytes, 0.0),),
         (setting(held),) if held else (),
         undo_note="" if held else "its former MTU is not known",
         fulfilled=f"{port.node}:{port.interface} has MTU {held}" if held == mtu_bytes else "",
@@ -114,7 +114,7 @@ def _route(
     """
     subnet = str(ipaddress.IPv4Network(wanted.subnet))
     there = any((one.dst, one.dev) == (subnet, port.interface) for one in routes)
-    has = any(seen.address(port) == f"{one.ip}/{one.prefix_length}" for one in link.ipv4)
+    has = any(ip_addresses.address(port) == f"{one.ip}/{one.prefix_length}" for one in link.ipv4)
     if there or not has or not link.up:
         return
     words = (subnet, "dev", port.interface, "proto", "kernel", "scope", "link", "src", port.ip)
@@ -128,4 +128,4 @@ def _route(
     )
 
 
-BACKEND = Backend("ip", "iproute2 6.1", questions, define, notes=notes, adapters_only=False)
+IP = Backend("ip", "iproute2 6.1", questions, define, notes=notes, adapters_only=False)

@@ -6,14 +6,13 @@ set anew. The undoing only takes the right one away where it was not there, or w
 wrong one before it: another's address, or the way to the node, may hang on it. It also serves a
 step that broke off between its commands, so each of its commands succeeds whether or not there is
 anything left to do: ``addr flush … to IP/32`` where ``addr del`` would fail, ``replace`` where
-``add`` would.
+``add`` would. What a node shows that has what is wanted is as ip(8) of iproute2 shows it.
 """
 
 import ipaddress
 from collections.abc import Iterable, Iterator, Sequence
 
-from fabricgauge.configure.backends import seen
-from fabricgauge.configure.job import Job
+from fabricgauge.configure.job import PlanInput
 from fabricgauge.configure.links import HeldAddress, HeldRoute, Link, State, carried
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import Step, Verification, Wanted, WantedPort
@@ -24,39 +23,39 @@ Routes = tuple[HeldRoute, ...] | Skipped
 
 def is_wrong(held: HeldAddress, wanted: Wanted, port: WantedPort) -> bool:
     """Whether the port's interface must not have this address."""
-    if f"{held.ip}/{held.prefix_length}" == seen.address(port) or held.family != "inet":
+    if f"{held.ip}/{held.prefix_length}" == address(port) or held.family != "inet":
         return False
     inside = ipaddress.IPv4Address(held.ip) in ipaddress.IPv4Network(wanted.subnet)
     return inside or (wanted.exclusive and held.scope == "global")
 
 
-def step(wanted: Wanted, port: WantedPort, link: Link | Skipped, routes: Routes) -> Step:
+def address_step(wanted: Wanted, port: WantedPort, link: Link | Skipped, routes: Routes) -> Step:
     """One step for all addresses of one interface."""
     held = link.ipv4 if isinstance(link, Link) else ()
     wrong = [one for one in held if is_wrong(one, wanted, port)]
-    right = [one for one in held if f"{one.ip}/{one.prefix_length}" == seen.address(port)]
+    right = [one for one in held if f"{one.ip}/{one.prefix_length}" == address(port)]
     where = f"{port.node}:{port.interface}"
-    address, device = seen.address(port), ("dev", port.interface)
-    add = _ip(port, "addr", "replace", address, "brd", "+", *device)
+    own, device = address(port), ("dev", port.interface)
+    add = _ip(port, "addr", "replace", own, "brd", "+", *device)
     lost = _lost(port, wrong, routes)
     stays = bool(right) and not any(right[0] in carried(one, held) for one in wrong)
     old = [one for one in held if one in wrong or (one in right and not stays)]
     return Step(
-        f"Give {where} the address {address} in {wanted.name}",
+        f"Give {where} the address {own} in {wanted.name}",
         _reason(where, wrong, right, known=isinstance(link, Link)),
         (*(_del(port, one) for one in wrong), add, *_again(port, _reachable(lost, wanted))),
-        (seen.has_address(port, 0.0), *(_gone(port, one) for one in wrong)),
+        (has_address(port, 0.0), *(_gone(port, one) for one in wrong)),
         (
             *(() if stays else (taken(port),)),
             *(_back(port, one) for one in old),
             *_again(port, lost),
         ),
         undo_note="" if isinstance(link, Link) else "its former addresses are not known",
-        fulfilled=f"{where} has {seen.address(port)}" if right and not wrong else "",
+        fulfilled=f"{where} has {address(port)}" if right and not wrong else "",
     )
 
 
-def strays(job: Job, node: str, state: State) -> Iterator[tuple[WantedPort, Step]]:
+def strays(job: PlanInput, node: str, state: State) -> Iterator[tuple[WantedPort, Step]]:
     """Wanted addresses on interfaces for which they are not wanted, with the places they have.
 
     Those that are wrong in the interface's own network are left to that network's step.
@@ -115,7 +114,7 @@ def _back(port: WantedPort, one: HeldAddress) -> Command:
 
 
 def _gone(port: WantedPort, one: HeldAddress) -> Verification:
-    shown = seen.has_address(port, 0.0).command
+    shown = has_address(port, 0.0).command
     return Verification(shown, f" {one.ip}/{one.prefix_length} ", absent=True)
 
 
@@ -158,3 +157,43 @@ def _again(port: WantedPort, routes: Iterable[HeldRoute]) -> Iterator[Command]:
         ):  # fmt: skip
             words += [key, value] if value else []
         yield _ip(port, *words)
+
+
+#: NetworkManager, networkd and wicked bring an interface up within seconds.
+PATIENCE_S = 30.0
+
+_MOST_IN_A_DATAGRAM = 4092
+
+
+def address(port: WantedPort) -> str:
+    return f"{port.ip}/{port.prefix_length}"
+
+
+def transport_mode(wanted: Wanted) -> str:
+    """IPoIB's mode: datagrams carry an InfiniBand MTU less 4 bytes (RFC 4391), which is 4092 at
+    most; larger ones need connections (RFC 4755).
+    """
+    mtu = 0 if isinstance(wanted.mtu_bytes, Skipped) else wanted.mtu_bytes
+    return "connected" if needs_connections(mtu) else "datagram"
+
+
+def needs_connections(mtu_bytes: int) -> bool:
+    """Whether IPoIB has such an MTU in connected mode only."""
+    return mtu_bytes > _MOST_IN_A_DATAGRAM
+
+
+def has_address(port: WantedPort, patience_s: float = PATIENCE_S) -> Verification:
+    """The interface has the wanted address."""
+    shown = Command(port.node, ("ip", "-o", "-4", "addr", "show", "dev", port.interface))
+    return Verification(shown, f" {address(port)} ", patience_s=patience_s)
+
+
+def has_mtu(port: WantedPort, mtu_bytes: int, patience_s: float = PATIENCE_S) -> Verification:
+    shown = Command(port.node, ("ip", "-o", "link", "show", "dev", port.interface))
+    return Verification(shown, f" mtu {mtu_bytes} ", patience_s=patience_s)
+
+
+def all_of(wanted: Wanted, port: WantedPort) -> Iterator[Verification]:
+    yield has_address(port)
+    if not isinstance(wanted.mtu_bytes, Skipped):
+        yield has_mtu(port, wanted.mtu_bytes)

@@ -1,23 +1,25 @@
-"""What a backend offers to the plan."""
+"""What a backend offers to the plan, and the names that its format can express."""
 
+import re
 from collections.abc import Callable, Iterable
 
 import msgspec
 
 from fabricgauge.configure.description import Image
-from fabricgauge.configure.job import Job
+from fabricgauge.configure.job import PlanInput
 from fabricgauge.model.configuration import Step
+from fabricgauge.model.errors import UsageError
 from fabricgauge.model.finding import Command
 
-Steps = Callable[[Job], Iterable[Step]]
+Steps = Callable[[PlanInput], Iterable[Step]]
 
 
-def nothing(job: Job) -> Iterable[Step]:
+def nothing(job: PlanInput) -> Iterable[Step]:
     """No step at all."""
     return ()
 
 
-def no_pack(job: Job, image: Image) -> Iterable[Step]:
+def no_pack(job: PlanInput, image: Image) -> Iterable[Step]:
     """Nodes that are no copies of an image."""
     return ()
 
@@ -34,12 +36,30 @@ class Backend(msgspec.Struct, frozen=True):
 
     name: str
     source: str
-    questions: Callable[[Job], Iterable[Command]]
+    questions: Callable[[PlanInput], Iterable[Command]]
     define: Steps
     activate: Steps = nothing
-    notes: Callable[[Job], Iterable[str]] = lambda job: ()
-    pack: Callable[[Job, Image], Iterable[Step]] = no_pack
+    notes: Callable[[PlanInput], Iterable[str]] = lambda job: ()
+    pack: Callable[[PlanInput, Image], Iterable[Step]] = no_pack
     from_head: bool = False
     at_boot: bool = False
     adapters_only: bool = True
     replaces: bool = False
+
+
+#: No separator of xCAT's tables, no glob of networkd, no list of a keyfile, no operand of wwctl.
+_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:@+-]{0,62}")
+
+
+def expressible(name: str, what: str, backend: str) -> str:
+    """The name itself.
+
+    Raises:
+        UsageError: the backend's format would read something else.
+    """
+    if not _PLAIN.fullmatch(name):
+        raise UsageError(
+            f"{what} {name!r:.80} cannot be written for {backend}: it has signs with a meaning of"
+            " their own there; use the backend ip, or give it another name"
+        )
+    return name

@@ -7,12 +7,11 @@ import ipaddress
 from collections.abc import Iterator
 
 from fabricgauge.configure import lifeline
-from fabricgauge.configure.backends import seen
-from fabricgauge.configure.backends.kind import Backend
-from fabricgauge.configure.backends.names import expressible
+from fabricgauge.configure.backends import ip_addresses
+from fabricgauge.configure.backends.kind import Backend, expressible
 from fabricgauge.configure.description import Image
 from fabricgauge.configure.image import changed_files, newer
-from fabricgauge.configure.job import HEAD, Job
+from fabricgauge.configure.job import HEAD, PlanInput
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import Step, Verification, Wanted, WantedPort
 from fabricgauge.model.errors import UsageError
@@ -28,12 +27,12 @@ _PACKED = "/var/lib/warewulf/provision/images"
 _PRIMARY = "default"
 
 
-def questions(job: Job) -> Iterator[Command]:
+def questions(job: PlanInput) -> Iterator[Command]:
     """Nothing beforehand: each step's own verification shows what is there."""
     yield from ()
 
 
-def define(job: Job) -> Iterator[Step]:
+def define(job: PlanInput) -> Iterator[Step]:
     yield from (_device(job, wanted, port) for wanted, port in job.ports)
     nodes = job.nodes
     yield Step(
@@ -47,7 +46,7 @@ def define(job: Job) -> Iterator[Step]:
     )
 
 
-def pack(job: Job, image: Image) -> Iterator[Step]:
+def pack(job: PlanInput, image: Image) -> Iterator[Step]:
     """``wwctl image`` is 4.6's word; 4.5 and before say ``wwctl container``.
 
     Raises:
@@ -70,11 +69,11 @@ def pack(job: Job, image: Image) -> Iterator[Step]:
     )
 
 
-def notes(job: Job) -> Iterator[str]:
+def notes(job: PlanInput) -> Iterator[str]:
     yield "written for wwctl 4.6; nodes take their network configuration up when they start"
 
 
-def _device(job: Job, wanted: Wanted, port: WantedPort) -> Step:
+def _device(job: PlanInput, wanted: Wanted, port: WantedPort) -> Step:
     name = expressible(wanted.name, "network", "Warewulf")
     interface = expressible(port.interface, "interface", "Warewulf")
     lifeline.require_own(job, port, "Warewulf")
@@ -92,7 +91,7 @@ def _device(job: Job, wanted: Wanted, port: WantedPort) -> Step:
         words.append(f"--mtu={wanted.mtu_bytes}")
     shown = Command(HEAD, ("wwctl", "node", "list", "--all", port.node))
     step = Step(
-        f"Give {port.node} the network {name}: {seen.address(port)} on {interface}",
+        f"Give {port.node} the network {name}: {ip_addresses.address(port)} on {interface}",
         f"{interface} is the name that {port.node} itself has for the adapter",
         (Command(HEAD, ("wwctl", "node", "set", "--yes", *words, port.node)),),
         (Verification(shown, f" {port.ip}\n"), Verification(shown, f" {interface}\n")),
@@ -105,7 +104,7 @@ def _device(job: Job, wanted: Wanted, port: WantedPort) -> Step:
     return lifeline.asking(job, port, step)
 
 
-BACKEND = Backend(
+WAREWULF = Backend(
     "warewulf", "Warewulf 4.6", questions, define, notes=notes, pack=pack, from_head=True,
     at_boot=True,
 )  # fmt: skip

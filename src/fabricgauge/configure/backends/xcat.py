@@ -1,21 +1,23 @@
 """xCAT: the networks table, the nics of each node, names, and nodes updated without a restart.
 
 Source: xCAT 2.16, manual pages of chdef, lsdef, makenetworks, makehosts, makedns, updatenode and
-packimage, and "Configure Additional Network Interfaces" (confignetwork).
+packimage, and "Configure Additional Network Interfaces" (confignetwork). Where the plan differs
+from the validation guide that it follows: Interconnect Performance Validation, revision 1.2
+(November 2021), sections High-Speed Ethernet and Omni-path, Configuration.
 """
 
 import ipaddress
+import re
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import PurePosixPath
 
-from fabricgauge.configure import lifeline, links
-from fabricgauge.configure.backends import ip_addresses, seen, xcat_names, xcat_notes
-from fabricgauge.configure.backends.definitions import definitions
-from fabricgauge.configure.backends.kind import Backend
-from fabricgauge.configure.backends.names import expressible
+from fabricgauge.configure import files, lifeline, links
+from fabricgauge.configure.backends import ip_addresses
+from fabricgauge.configure.backends.kind import Backend, expressible
 from fabricgauge.configure.description import Image
 from fabricgauge.configure.image import changed_files, newer
-from fabricgauge.configure.job import HEAD, Job
+from fabricgauge.configure.job import HEAD, PlanInput
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import Step, Verification, Wanted, WantedPort
 from fabricgauge.model.errors import UsageError
@@ -27,25 +29,25 @@ _POSTSCRIPT = "confignetwork"
 _NETWORKS = Command(HEAD, ("lsdef", "-t", "network", "-l"))
 
 
-def questions(job: Job) -> Iterator[Command]:
+def questions(job: PlanInput) -> Iterator[Command]:
     """What the tables say already; of all nodes in one command each."""
     yield _NETWORKS
     yield _nics(",".join(job.nodes))
     yield _postscripts(",".join(job.nodes))
-    yield from xcat_names.asks()
+    yield from _names_asks()
 
 
-def define(job: Job) -> Iterator[Step]:
+def define(job: PlanInput) -> Iterator[Step]:
     """Tables first, then the names that are made of them."""
     for wanted in job.wanted:
         yield _network(job, wanted)
     yield _makenetworks()
     yield from (_nic(job, wanted, port) for wanted, port in job.ports)
-    yield from xcat_names.steps(job)
+    yield from _names_steps(job)
     yield from _confignetwork(job)
 
 
-def activate(job: Job) -> Iterator[Step]:
+def activate(job: PlanInput) -> Iterator[Step]:
     """The postscript on the running nodes. It always needs consent: its -s touches the interface
     that a node was installed by, whichever that is, and most often the node is reached by it.
     """
@@ -56,7 +58,7 @@ def activate(job: Job) -> Iterator[Step]:
         f"{_POSTSCRIPT} reads the nics that are defined now; its -s also writes the interface that"
         " the nodes were installed by anew, by which they are most often reached",
         (Command(HEAD, ("updatenode", nodes, "-P", f"{_POSTSCRIPT} -s")),),
-        tuple(check for wanted, port in job.ports for check in seen.all_of(wanted, port)),
+        tuple(check for wanted, port in job.ports for check in ip_addresses.all_of(wanted, port)),
         tuple(ip_addresses.taken(port) for port in new),
         undo_note=f"what {_POSTSCRIPT} wrote on a node's own disk stays there",
         consent=lifeline.CONSENT,
@@ -66,7 +68,7 @@ def activate(job: Job) -> Iterator[Step]:
     yield step
 
 
-def pack(job: Job, image: Image) -> Iterator[Step]:
+def pack(job: PlanInput, image: Image) -> Iterator[Step]:
     """packimage puts its archive beside the root directory of the image.
 
     Raises:
@@ -89,7 +91,7 @@ def pack(job: Job, image: Image) -> Iterator[Step]:
     )
 
 
-def _network(job: Job, wanted: Wanted) -> Step:
+def _network(job: PlanInput, wanted: Wanted) -> Step:
     name = expressible(wanted.name, "network", "xCAT")
     subnet = ipaddress.IPv4Network(wanted.subnet)
     values = {"net": str(subnet.network_address), "mask": str(subnet.netmask)}
@@ -127,7 +129,7 @@ def _makenetworks() -> Step:
     )
 
 
-def _nic(job: Job, wanted: Wanted, port: WantedPort) -> Step:
+def _nic(job: PlanInput, wanted: Wanted, port: WantedPort) -> Step:
     if "." in wanted.suffix:
         raise UsageError(
             f"{job.description.origin}: xCAT takes no suffix with a dot, and {wanted.name} has"
@@ -162,7 +164,7 @@ def _instead(held: dict[str, str], values: dict[str, str]) -> str:
     return f"; xCAT has {' '.join(old)}" if old else ""
 
 
-def _confignetwork(job: Job) -> Iterator[Step]:
+def _confignetwork(job: PlanInput) -> Iterator[Step]:
     """For the nodes that do not have the postscript yet; -p puts it behind the others."""
     asked = _postscripts(",".join(job.nodes))
     held = {node: _held(job, asked, node).get("postscripts", "") for node in job.nodes}
@@ -199,12 +201,12 @@ def _chdef(kind: str, name: str, values: dict[str, str]) -> Command:
     return Command(HEAD, ("chdef", "-t", kind, "-o", name, *words))
 
 
-def _held(job: Job, question: Command, name: str) -> dict[str, str]:
+def _held(job: PlanInput, question: Command, name: str) -> dict[str, str]:
     reply = job.reply(question)
     return {} if isinstance(reply, Skipped) else definitions(reply.output).get(name, {})
 
 
-def _unknown(job: Job, question: Command) -> str:
+def _unknown(job: PlanInput, question: Command) -> str:
     """What the undoing cannot know where nobody asked."""
     if isinstance(job.reply(question), Skipped):
         return "what xCAT has of it was not asked, so that the undoing does not restore it"
@@ -217,6 +219,130 @@ def _evidence(name: str, held: dict[str, str], values: dict[str, str]) -> str:
     return f"xCAT has of {name}: " + " ".join(f"{key}={value}" for key, value in values.items())
 
 
-BACKEND = Backend(
-    "xcat", "xCAT 2.16", questions, define, activate, xcat_notes.notes, pack, from_head=True
+def _notes(job: PlanInput) -> Iterator[str]:
+    kinds = {"", *(wanted.kind for wanted in job.wanted)}
+    yield from (f"mended: {text}" for kind, text in _MENDED if kind in kinds)
+    yield (
+        "makedns -n writes all zones anew from /etc/hosts and the tables: records that somebody"
+        " added to the name server by hand are lost"
+    )
+
+
+XCAT = Backend("xcat", "xCAT 2.16", questions, define, activate, _notes, pack, from_head=True)
+
+_HOSTS = "/etc/hosts"
+
+#: Copies of it: as it was, where it could not be read for the plan, and as makehosts left it.
+_BEFORE, _WRITTEN = f"{_HOSTS}.before-fabricgauge", f"{_HOSTS}.by-fabricgauge"
+
+
+def _names_asks() -> Iterator[Command]:
+    yield from files.questions(HEAD, _HOSTS)
+
+
+def _names_steps(job: PlanInput) -> Iterator[Step]:
+    """The hosts file first: the name server's zones are made of it."""
+    yield _makehosts(job)
+    yield _makedns(job)
+
+
+def _ends(job: PlanInput) -> list[tuple[str, str]]:
+    """Names and addresses of the ends whose suffix is known."""
+    return [(f"{port.node}{wanted.suffix}", port.ip) for wanted, port in job.ports if wanted.suffix]
+
+
+def _makehosts(job: PlanInput) -> Step:
+    """What makehosts writes is not known beforehand; a copy shows whether it is still all there."""
+    held = files.content(job, HEAD, _HOSTS)
+    keep = () if isinstance(held, str) else (_copied(_HOSTS, _BEFORE),)
+    back = (
+        Command(HEAD, ("tee", "--", _HOSTS), held)
+        if isinstance(held, str)
+        else _copied(_BEFORE, _HOSTS)
+    )
+    copies = (_WRITTEN,) if isinstance(held, str) else (_WRITTEN, _BEFORE)
+    return Step(
+        f"Write the names of all ends into {_HOSTS} of the head",
+        "they are made of a node's name and the network's suffix",
+        (
+            *keep,
+            _copied(_HOSTS, _WRITTEN),
+            Command(HEAD, ("makehosts", ",".join(job.nodes))),
+            _copied(_HOSTS, _WRITTEN),
+        ),
+        tuple(
+            Verification(Command(HEAD, ("getent", "ahostsv4", name)), f"\n{ip} ")
+            for name, ip in _ends(job)
+        ),
+        (
+            Command(HEAD, ("cmp", "--", _HOSTS, _WRITTEN)),
+            back,
+            _copied(_HOSTS, _WRITTEN),  # so that undoing once more can go on from here
+            Command(HEAD, ("makedns", "-n")),
+            Command(HEAD, ("rm", "-f", "--", *copies)),
+        ),
+        undo_note="the file is put back as it was, if nobody has written into it since",
+        before=(files.same(HEAD, _HOSTS, held),) if isinstance(held, str) else (),
+        follows=True,
+    )
+
+
+def _copied(source: str, target: str) -> Command:
+    return Command(HEAD, ("cp", "-p", "--", source, target))
+
+
+def _makedns(job: PlanInput) -> Step:
+    return Step(
+        "Let the head's name server know the names",
+        "nodes ask it; a new network needs zones of its own, so that all are written anew (-n)",
+        (Command(HEAD, ("makedns", "-n")),),
+        tuple(
+            Verification(Command(HEAD, ("nslookup", name, "127.0.0.1")), f" {ip}\n")
+            for name, ip in _ends(job)
+        ),
+        (),
+        undo_note=f"written anew when {_HOSTS} is put back",
+        follows=True,
+    )
+
+
+#: By the kind of network in whose section the guide has the slip; "" for both.
+_MENDED = (
+    ("ethernet", "the guide runs `make networks`; the command is makenetworks"),
+    (
+        "",
+        "the guide defines one network with `-t network NAME`, the other with `-o NAME`, and nodes"
+        " without a type; here every chdef says type and name (-t … -o …)",
+    ),
+    (
+        "ethernet",
+        "the guide runs makedns for its Omni-Path network only; here the name server learns the"
+        " names of every network",
+    ),
+    (
+        "omni-path",
+        "the guide's ping has `-c` without a count, which ping refuses; here every ping has one,"
+        " and neighbours ping each other both ways",
+    ),
+    (
+        "omni-path",
+        "the guide gives these ends no suffix, so that makehosts names them by the interface"
+        " (c1-ib0); state one, and the plan verifies the names",
+    ),
 )
+
+_OBJECT = re.compile(r"Object name: (\S+)")
+_ATTRIBUTE = re.compile(r"    ([^=\s]+)=(.*)")
+
+
+@lru_cache(maxsize=8)  # the same printout is asked for each of its nodes
+def definitions(text: str) -> dict[str, dict[str, str]]:
+    """Attributes by object; a line of any other form is left out."""
+    found: dict[str, dict[str, str]] = {}
+    current: dict[str, str] = {}
+    for line in text.split("\n"):
+        if match := _OBJECT.match(line):
+            current = found.setdefault(match[1], {})
+        elif match := _ATTRIBUTE.fullmatch(line.rstrip("\r")):
+            current[match[1]] = match[2]
+    return found
