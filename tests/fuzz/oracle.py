@@ -14,8 +14,7 @@ import msgspec
 from fabricgauge.model.suite import Failure, SuiteCurve, SuitePoint, UnparsedLine
 from fabricgauge.parse.dialects import JSON_DIALECTS, dialect_begun
 from fabricgauge.parse.lines import plain, split_host, split_label
-from fabricgauge.parse.one_stream import OUR_REMARK, is_decoration
-from fabricgauge.parse.suites import Found, read
+from fabricgauge.parse.suites import OUR_REMARK, Found, is_decoration, read
 
 #: Processor time that one input may take: a start, and what each of its bytes may cost.
 SECONDS, SECONDS_PER_BYTE = 0.25, 20e-6

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.parse.dialects import DIALECTS, dialect_begun
+from fabricgauge.parse.dialects import DIALECTS, begins_at_start, dialect_begun
 
 BEGINS = [pair for dialect in DIALECTS for pair in dialect.begins.items()]
 
@@ -45,4 +45,4 @@ def test_an_expression_is_anchored_in_each_of_its_parts_or_in_none(
 def test_a_long_line_is_not_remembered() -> None:
     line = "x" * 300 + " nvbandwidth Version: v0.8"
     assert dialect_begun(line) == dialect_begun(line[-30:]) >= 0
-    assert dialect_begun(line, at_start=True) == -1
+    assert not begins_at_start(line)

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricgauge.model.suite import SuiteCurve, UnparsedLine
-from fabricgauge.parse.one_stream import LogStream
-from fabricgauge.parse.suites import read
+from fabricgauge.parse.suites import LogStream, read
 
 LATENCY = (
     b"\n# OSU MPI Latency Test v7.4\n# Datatype: MPI_CHAR.\n# Size       Avg Latency(us)\n"

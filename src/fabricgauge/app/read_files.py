@@ -14,6 +14,7 @@ from fabricgauge.parse.lines import LONGEST_BYTES, may_be_json
 from fabricgauge.parse.suites import Found, read
 
 _BUFFER_BYTES = 1 << 18
+_BLOCK_BYTES = LONGEST_BYTES // 2
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _PACKED: dict[bytes, Callable[..., Any]] = {b"\xfd7zXZ": lzma.LZMAFile, b"BZh": bz2.BZ2File}
 
@@ -33,7 +34,7 @@ def found_in(path: Path, name: str = "") -> Iterator[Found]:
 
 
 class _Lines:
-    """Raw lines up to the file's end, or to where it cannot be read further."""
+    """Raw lines in blocks, up to the file's end or to where it cannot be read further."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -69,9 +70,22 @@ class _Lines:
             self.trouble = f"the archive is broken: {error}"
 
     def _split(self, content: "io.BufferedReader[Any] | _Recoded") -> Iterator[bytes]:
-        while raw := content.readline(LONGEST_BYTES):
+        """As many whole lines as were read at once; a long line comes by itself."""
+        begun = b""
+        while more := content.read1(_BLOCK_BYTES):
+            block = begun + more
+            end = block.rfind(b"\n") + 1
+            begun = block[end:]
+            if end:
+                self.count += block.count(b"\n")
+                yield block[:end]
+            if len(begun) >= LONGEST_BYTES:
+                self.count += 1
+                yield _whole(begun, content)
+                begun = b""
+        if begun:
             self.count += 1
-            yield raw if raw.endswith(b"\n") else _whole(raw, content)
+            yield begun
 
 
 class _Recoded:
@@ -79,6 +93,9 @@ class _Recoded:
 
     def __init__(self, file: io.BufferedReader) -> None:
         self._text = io.TextIOWrapper(file, "utf-16", "replace")
+
+    def read1(self, most: int) -> bytes:
+        return self._text.read(most).encode("utf-8", "replace")
 
     def readline(self, most: int) -> bytes:
         return self._text.readline(most).encode("utf-8", "replace")

@@ -3,7 +3,7 @@
 import msgspec
 
 
-class Estimate(msgspec.Struct, frozen=True):
+class Estimate(msgspec.Struct, frozen=True, gc=False):
     """A median with a two-sided interval at ``confidence``, from ``launches`` launches.
 
     The unit is that of the three numbers: seconds or bytes/s, as the owner says.

@@ -39,7 +39,7 @@ Besides = Literal[
 Trouble = Literal["corrupt", "timeout", "memory", "not a number", "cut off", "other"]
 
 
-class SuitePoint(msgspec.Struct, frozen=True):
+class SuitePoint(msgspec.Struct, frozen=True, gc=False):
     """One row: the figure at one message size, and the line of the file that says so.
 
     ``message_bytes`` is None where the benchmark has no size (a barrier) or a headline

@@ -1,7 +1,6 @@
 """The suites whose output can be read: one row each; and which of them begins in a line."""
 
 import re
-from functools import lru_cache
 
 from fabricgauge.parse import (
     fabtests,
@@ -21,6 +20,7 @@ from fabricgauge.parse import (
 )
 from fabricgauge.parse.imb import mrate_table
 from fabricgauge.parse.interface import Dialect, JsonDialect
+from fabricgauge.parse.lines import remembered
 
 DIALECTS: tuple[Dialect, ...] = (
     perftest.DIALECT,
@@ -51,23 +51,19 @@ _BEGINS = tuple(
     for place, dialect in enumerate(DIALECTS)
     for literal, expression in dialect.begins.items()
 )
-#: Longer lines are not remembered: they hardly come again, and memory stays bounded.
-_REMEMBERED = 200
 
 
-def dialect_begun(text: str, at_start: bool = False) -> int:
+@remembered
+def dialect_begun(text: str) -> int:
     """The place in ``DIALECTS`` of the suite whose output begins in a line, -1 if none does."""
-    return (_remembered if len(text) <= _REMEMBERED else _begun)(text, at_start)
-
-
-def _begun(text: str, at_start: bool) -> int:
     for literal, place, expression in _BEGINS:
         if literal in text:
-            anchored = at_start or expression.pattern[0] == "^"
+            anchored = expression.pattern[0] == "^"
             if (expression.match if anchored else expression.search)(text):
                 return place
     return -1
 
 
-#: Headings, rulers and settings are most of what stands between rows, and alike in every table.
-_remembered = lru_cache(maxsize=4096)(_begun)
+def begins_at_start(text: str) -> bool:
+    """Whether what begins a suite's output stands at the very start of a line."""
+    return any(literal in text and expression.match(text) for literal, _, expression in _BEGINS)

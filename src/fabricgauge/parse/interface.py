@@ -3,8 +3,8 @@
 A new format is a module with ``DIALECT`` and a row in ``parse/dialects.py``.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
@@ -35,6 +35,19 @@ class SuiteReader(Protocol):
 
     def end(self) -> Iterable[SuiteCurve]:
         """The last curves, when the suite's lines are over (the file may be cut off)."""
+        ...
+
+
+@runtime_checkable
+class RowReader(SuiteReader, Protocol):
+    """A reader whose tables take many rows at a time."""
+
+    def rows(self, number: int, texts: Sequence[str], place: int) -> int:
+        """Take the rows from ``texts[place]`` on, whose line is ``number``; how many there were.
+
+        Each must be one that ``line`` would take as a row and that completes nothing; 0 where
+        there is none.
+        """
         ...
 
 

@@ -5,12 +5,19 @@ Intel MPI's ``-l`` (``[0] ``), ``srun --label`` (``0: ``), pdsh and clush (``c1:
 """
 
 import re
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from typing import TypeVar
 
 #: A longer line is cut, unless it is JSON: no suite writes one, and memory stays bounded.
 LONGEST_BYTES = 65536
 
 #: More than a label has characters.
 _LONGEST_BEGINNING = 200
+#: Longer than what a suite prints between two rows.
+_REMEMBERED = 200
+
+Said = TypeVar("Said")
 _JSON = re.compile(r"\s*(?:\[\s*)?\{")
 _COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 #: iperf writes ``[  5]`` and ``[100]`` in front of its own rows, NetPIPE ``  0: 1 bytes``.
@@ -28,6 +35,32 @@ def plain(raw: bytes) -> str:
         raw = raw[:LONGEST_BYTES]
     text = raw.decode("utf-8", "replace").rstrip("\r\n")
     return _COLOURS.sub("", text) if "\x1b" in text else text
+
+
+def texts_of(block: bytes) -> list[str]:
+    """The texts of a block's lines. A block that may hold a long line is taken line by line."""
+    if len(block) > LONGEST_BYTES:
+        return [plain(raw) for raw in block.removesuffix(b"\n").split(b"\n")]
+    text = block.decode("utf-8", "replace").removesuffix("\n")
+    if "\x1b" in text:
+        text = _COLOURS.sub("", text)
+    texts = text.split("\n")
+    return [each.rstrip("\r") for each in texts] if "\r" in text else texts
+
+
+def remembered(function: Callable[[str], Said]) -> Callable[[str], Said]:
+    """The same function of a line's text, which works once on what comes again and again.
+
+    Headings, rulers and settings are most of what stands between rows, and alike in every
+    table. Long texts are not remembered: memory stays bounded.
+    """
+    known = lru_cache(maxsize=2048)(function)
+
+    @wraps(function)
+    def told(text: str) -> Said:
+        return known(text) if len(text) <= _REMEMBERED else function(text)
+
+    return told
 
 
 def may_be_json(raw: bytes) -> bool:

@@ -1,56 +1,84 @@
-"""Any mix of suites' outputs, in any order, line by line: each reader gets what is its own.
+"""Any mix of suites' outputs, in any order: each reader gets the lines that are its own.
 
-Nothing is kept but the table that is being read, or one JSON object of bounded size.
+Nothing is kept but the table that is being read, or one JSON object of bounded size. Rows
+of an open table are most of a large log: the table takes as many of them as follow each
+other, and each other line is asked which suite it begins.
 """
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
 from fabricgauge.model.suite import SuiteCurve, UnparsedLine
-from fabricgauge.parse.dialects import dialect_begun
-from fabricgauge.parse.interface import Line
-from fabricgauge.parse.lines import is_certain, plain, split_host, split_label
-from fabricgauge.parse.one_stream import LogStream
+from fabricgauge.parse.dialects import DIALECTS, JSON_DIALECTS, begins_at_start, dialect_begun
+from fabricgauge.parse.interface import Line, RowReader, SuiteReader
+from fabricgauge.parse.json_text import Collector
+from fabricgauge.parse.lines import LONGEST_BYTES, is_certain, split_host, split_label, texts_of
+from fabricgauge.parse.table import SHOWN_CHARACTERS
 
 #: Outputs of more ranks or hosts in one file are read as if they were one's.
 MOST_LABELS = 4096
+#: Above our own figures in another suite's layout (``report --format osu``).
+OUR_REMARK = "# fabricgauge: "
 
 Found = SuiteCurve | UnparsedLine
 
+_NUMBERS = re.compile(r"[\s\d.]*")
+#: Several suites' outputs begin with a ruler, in documents with a code fence; neither tells
+#: anything that could be lost.
+_DECORATION = re.compile(r"[-=*#~_\s]*|`{3,}\w*\s*")
+_FOREIGN = "no output of a known suite"
 
-def read(lines: Iterable[bytes], source: str = "") -> Iterator[Found]:
+
+def read(blocks: Iterable[bytes], source: str = "") -> Iterator[Found]:
     """Every curve of a file, and every line that nothing could be made of.
 
-    ``lines`` are raw, with or without their ends. Lines not understood that follow each
-    other are told of together.
+    Each block is one raw line or several, the last one with or without its end. Unparsed
+    lines that follow each other are told of together.
     """
-    for found in _read(lines):
-        yield msgspec.structs.replace(found, source=source)
+    for found in _read(blocks):
+        # Nobody else has it yet; a copy of its many fields would take longer than its reading.
+        msgspec.structs.force_setattr(found, "source", source)
+        yield found
 
 
-def _read(lines: Iterable[bytes]) -> Iterator[Found]:
+def _read(blocks: Iterable[bytes]) -> Iterator[Found]:
     main = LogStream()
     streams: dict[str, LogStream] = {"": main}
-    for number, raw in enumerate(lines, 1):
-        text = plain(raw)
-        stream = main
-        if ":" in text or text[:1] == "[":
-            label, text = _label_of(text, streams)
-            stream = streams[label] if label in streams else _opened(label, streams)
-        found = stream.line(Line(number, text))
-        if found:
-            yield from found
+    before = 0
+    for block in blocks:
+        texts = texts_of(block)
+        place = 0
+        while place < len(texts):
+            text = texts[place]
+            if main.takes_rows and text[:1] in _ROW_BEGINS and text:
+                taken = main.rows(before + place + 1, texts, place)
+                if taken:
+                    place += taken
+                    continue
+            place += 1
+            stream = main
+            if ":" in text or text[:1] == "[":
+                label, text = _label_of(text, streams)
+                stream = streams[label] if label in streams else _opened(label, streams)
+            found = stream.line(Line(before + place, text))
+            if found:
+                yield from found
+        before += len(texts)
     for stream in streams.values():
         yield from stream.end()
 
 
-def _opened(label: str, streams: dict[str, LogStream]) -> LogStream:
+_ROW_BEGINS = frozenset(" 0123456789")
+
+
+def _opened(label: str, streams: "dict[str, LogStream]") -> "LogStream":
     few = len(streams) < MOST_LABELS
     return streams.setdefault(label if few else "", LogStream())
 
 
-def _label_of(text: str, streams: dict[str, LogStream]) -> tuple[str, str]:
+def _label_of(text: str, streams: "dict[str, LogStream]") -> tuple[str, str]:
     """Many lines look labelled; a label counts once a suite's output began behind it."""
     label, rest = split_label(text)
     if label:
@@ -60,10 +88,167 @@ def _label_of(text: str, streams: dict[str, LogStream]) -> tuple[str, str]:
     # An object's bare key (perftest 4.5 writes ``test_info: {``) is no host's label.
     if not host or streams[""].in_object:
         return "", text
-    if (host in streams or _begins(rest)) and dialect_begun(text, at_start=True) < 0:
+    if (host in streams or _begins(rest)) and not begins_at_start(text):
         return host, rest
     return "", text
 
 
 def _begins(text: str) -> bool:
     return text[:1] == "{" or dialect_begun(text) >= 0
+
+
+def is_decoration(text: str) -> bool:
+    """Whether a line between suites' outputs tells nothing: blank, a ruler, a code fence."""
+    return _DECORATION.fullmatch(text) is not None
+
+
+class UnparsedRun:
+    """Unparsed lines that follow each other; blank lines and code fences do not end a run.
+
+    ``busy`` is false while there is neither an open run nor one to tell of.
+    """
+
+    def __init__(self) -> None:
+        self.busy = False
+        self._first: Line | None = None
+        self._last = 0
+        self._reason = ""
+        self._count = 0
+        self._done: list[UnparsedLine] = []
+
+    def report(self, line: Line, reason: str) -> None:
+        """Add a line, with what was expected there."""
+        if self._first is None or reason != self._reason:
+            self._close()
+            self._first, self._reason, self._count = line, reason, 0
+        self._count += 1
+        self._last = line.number
+        self.busy = True
+
+    def understood(self, line: Line) -> None:
+        """A reader has seen this line; if it did not report it, the open run is over."""
+        if self._first is not None and self._last != line.number:
+            text = line.text.strip()
+            if text and not text.startswith("```"):
+                self._close()
+
+    def told(self) -> Sequence[UnparsedLine]:
+        """The runs that are over since the last call."""
+        if not self._done:
+            return ()
+        done, self._done = self._done, []
+        self.busy = self._first is not None
+        return done
+
+    def end(self) -> Sequence[UnparsedLine]:
+        """All that are left."""
+        self._close()
+        return self.told()
+
+    def _close(self) -> None:
+        first, self._first = self._first, None
+        if first is not None:
+            text = first.text.strip()[:SHOWN_CHARACTERS]
+            self._done.append(UnparsedLine(first.number, text, self._reason, self._count))
+
+
+class LogStream:
+    """What one rank or host wrote: at most one reader and one JSON object are open.
+
+    Lines come in their order; each goes to the reader of the suite that began last.
+    ``takes_rows`` is whether that reader may be asked for ``rows``.
+    """
+
+    def __init__(self) -> None:
+        self._place = -1
+        self._reader: SuiteReader | None = None
+        self._object: Collector | None = None
+        self._unparsed = UnparsedRun()
+        self.takes_rows = False
+
+    @property
+    def in_object(self) -> bool:
+        return self._object is not None
+
+    def rows(self, number: int, texts: Sequence[str], place: int) -> int:
+        """How many lines from ``place`` on the open table took; ``number`` is the first one's."""
+        if self._unparsed.busy or self._object is not None:
+            return 0
+        return self._reader.rows(number, texts, place)  # type: ignore[union-attr]
+
+    def line(self, line: Line) -> Sequence[Found]:
+        """What this line completes.
+
+        A line of numbers alone begins nothing and needs no search.
+        """
+        text = line.text
+        if self._object is None:
+            if self._reader is not None and _NUMBERS.fullmatch(text):
+                return self._hand_over(self._reader, line)
+            if "{" in text or "[" in text:
+                self._object = Collector.begun_by(line)
+        if self._object is not None:
+            return self._in_object(line, self._object)
+        return self._plain_line(line)
+
+    def end(self) -> Iterable[Found]:
+        """What is open yet, when the lines are over."""
+        if self._object is not None:
+            yield from self._read_object(self._object)
+        yield from self._close()
+        yield from self._unparsed.end()
+
+    def _plain_line(self, line: Line) -> Sequence[Found]:
+        if line.text.startswith(OUR_REMARK):
+            return self._unparsed.told()
+        place = dialect_begun(line.text)
+        if place not in (-1, self._place):
+            closed = self._close()
+            self._place, self._reader = place, DIALECTS[place].reader(self._unparsed.report)
+            self.takes_rows = isinstance(self._reader, RowReader)
+            return (*closed, *self._hand_over(self._reader, line))
+        if self._reader is not None:
+            return self._hand_over(self._reader, line)
+        if not is_decoration(line.text):
+            self._unparsed.report(line, _FOREIGN)
+        return self._unparsed.told()
+
+    def _hand_over(self, reader: SuiteReader, line: Line) -> Sequence[Found]:
+        found = reader.line(line)
+        curves = tuple(found) if found else ()
+        if not self._unparsed.busy:
+            return curves
+        self._unparsed.understood(line)
+        told = self._unparsed.told()
+        return (*told, *curves) if told else curves
+
+    def _close(self) -> Sequence[Found]:
+        """Another suite's first line ends what was read before."""
+        reader, self._reader, self._place, self.takes_rows = self._reader, None, -1, False
+        curves = tuple(reader.end()) if reader is not None else ()
+        return (*self._unparsed.told(), *curves)
+
+    def _in_object(self, line: Line, collector: Collector) -> Sequence[Found]:
+        state = collector.add(line)
+        if state == "alien" and dialect_begun(line.text) >= 0:
+            state = "broken"
+        if state == "alien":
+            self._unparsed.report(line, "a line of the JSON object around it")
+        elif state == "whole":
+            return tuple(self._read_object(collector))
+        elif state == "broken":
+            return (*self._read_object(collector), *self.line(line))
+        return self._unparsed.told()
+
+    def _read_object(self, collector: Collector) -> Iterator[Found]:
+        self._object = None
+        text = collector.text
+        for dialect in JSON_DIALECTS:
+            if dialect.recognised(text):
+                yield from self._close()
+                yield from dialect.read(text, collector.first.number, self._unparsed.report)
+                yield from self._unparsed.told()
+                return
+        # What only looked like an object is read as the lines that it is.
+        for line in collector.lines():
+            yield from self._plain_line(Line(line.number, line.text[:LONGEST_BYTES]))

@@ -62,7 +62,6 @@ class Table:
         self.heading = heading
         self.columns = tuple(columns)
         self._points: list[list[SuitePoint]] = [[] for _ in columns]
-        self._filled = tuple(zip(self.columns, self._points, strict=True))
         self._failures: list[Failure] = []
         self._given = 0
         self._last_line = heading.first_line
@@ -87,21 +86,26 @@ class Table:
         if self._given >= MOST_ROWS:
             return
         self._given += 1
-        self._last_line = line.number
-        if not _is_size(message_bytes):
+        number = self._last_line = line.number
+        if message_bytes is not None and not 0 <= message_bytes < _MOST:
             self.failed(line, None, "not a number")
             return
         samples = samples if 0 <= samples < _MOST else 0
-        for place, ((column, points), value) in enumerate(zip(self._filled, values, strict=True)):
-            if value is None or (value == 0 and _says_nothing(column, message_bytes)):
+        for place, value in enumerate(values):
+            if value is None:
                 continue
+            column = self.columns[place]
             scaled = value * column.factor
-            if not (0.0 < scaled < math.inf or (scaled == 0.0 and column.quantity == "overlap")):
-                self.failed(line, message_bytes, "not a number")
-                continue
-            more = _converted(besides[place], column.factor) if place < len(besides) else {}
+            if not 0.0 < scaled < math.inf:
+                if value == 0 and _says_nothing(column, message_bytes):
+                    continue
+                if scaled != 0.0 or column.quantity != "overlap":
+                    self.failed(line, message_bytes, "not a number")
+                    continue
+            said = besides[place] if place < len(besides) else None
+            more = _converted(said, column.factor) if said else {}
             estimate = Estimate(scaled, scaled, scaled, 0.0, 1, samples)
-            points.append(SuitePoint(message_bytes, estimate, line.number, more))
+            self._points[place].append(SuitePoint(message_bytes, estimate, number, more))
 
     def failed(self, line: Line, message_bytes: int | None, trouble: Trouble) -> None:
         """Add a row (or the part of one) that has no usable figure."""
@@ -121,7 +125,9 @@ class Table:
         still told of by a curve without points.
         """
         curves = tuple(
-            self._curve(column, points, cut_off) for column, points in self._filled if points
+            self._curve(column, points, cut_off)
+            for column, points in zip(self.columns, self._points, strict=True)
+            if points
         )
         if curves or not (self._failures or cut_off) or not self.columns:
             return curves

@@ -5,6 +5,7 @@ import re
 import msgspec
 
 from fabricgauge.parse.imb.benchmarks import LAST_BYTES, LAST_IO_BYTES, is_reduction
+from fabricgauge.parse.lines import remembered
 
 #: Ranks of a group are shown in the settings up to this many characters.
 _SHOWN_CHARACTERS = 200
@@ -123,22 +124,29 @@ def block_of(text: str, line: int) -> ImbBlock | None:
 
 def with_line(block: ImbBlock, text: str) -> ImbBlock | None:
     """The block with what a line of it adds; None if the line is none of a block's."""
-    if match := _PROCESSES.fullmatch(text):
+    match = _line_of_block(text)
+    if match is None:
+        return None
+    if match.re is _PROCESSES:
         threads = max(1, int(match["threads"] or 1))
         return msgspec.structs.replace(block, ranks=int(match["ranks"]), threads=threads)
-    if match := _GROUPS.fullmatch(text):
+    if match.re is _GROUPS:
         groups, ranks = int(match["groups"]), int(match["ranks"])
         return msgspec.structs.replace(block, groups=groups, ranks=ranks)
-    if match := _GROUP.fullmatch(text):
+    if match.re is _GROUP:
         return _with_ranks(block, int(match["group"]), match["ranks"])
-    if match := _MODE.fullmatch(text):
+    if match.re is _MODE:
         return msgspec.structs.replace(block, mode=match["mode"])
-    for pattern, key in ((_WAITING, "waiting processes"), (_WINDOW, "window")):
-        if match := pattern.fullmatch(text):
-            return msgspec.structs.replace(block, settings={**block.settings, key: match[1]})
-    if match := _MORE_RANKS.fullmatch(text):
+    if match.re is _MORE_RANKS:
         return _with_ranks(block, max(block.group_ranks, default=0), match["ranks"])
-    return None
+    key = "window" if match.re is _WINDOW else "waiting processes"
+    return msgspec.structs.replace(block, settings={**block.settings, key: match[1]})
+
+
+@remembered
+def _line_of_block(text: str) -> "re.Match[str] | None":
+    lines = (_PROCESSES, _GROUPS, _GROUP, _MODE, _WAITING, _WINDOW, _MORE_RANKS)
+    return next((match for line in lines if (match := line.fullmatch(text))), None)
 
 
 def _with_ranks(block: ImbBlock, group: int, text: str) -> ImbBlock:

@@ -7,7 +7,7 @@ MT_benchmark.h, MT_suite.cpp and P2P/imb_p2p.c of 2021.11.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from fabricgauge.model.suite import SuiteCurve
@@ -25,6 +25,7 @@ from fabricgauge.parse.imb.heading import (
 from fabricgauge.parse.imb.rows import layout_of
 from fabricgauge.parse.imb.table import ImbTable, TableEnd
 from fabricgauge.parse.interface import Line, Report
+from fabricgauge.parse.lines import remembered
 
 _PROSE = re.compile(
     r"\s*(?:"
@@ -63,6 +64,7 @@ _REFUSALS = tuple(
 )
 
 
+@remembered
 def is_prose(text: str) -> bool:
     """Whether a line is one of IMB's that tell nothing more of the figures."""
     return _PROSE.fullmatch(text) is not None
@@ -73,6 +75,7 @@ def is_last_line(text: str) -> bool:
     return "MPI_Finalize" in text and _LAST.fullmatch(text) is not None
 
 
+@remembered
 def zone_of(text: str) -> Literal["command", "list"] | None:
     """What the lines after this one are, if it begins the command or the list."""
     if _COMMAND.fullmatch(text):
@@ -80,6 +83,7 @@ def zone_of(text: str) -> Literal["command", "list"] | None:
     return "list" if _LIST.fullmatch(text) else None
 
 
+@remembered
 def refusal_in(text: str) -> str:
     """What should have been where IMB says that it cannot, or that data are wrong."""
     for literal, expression, expected in _REFUSALS:
@@ -131,6 +135,12 @@ class ImbReader:
             return ()
         text = " ".join(words[:_MOST_WORDS])[:_MOST_CHARACTERS]
         return self._comment(line, text) if words[0][0] == "#" else self._other(line, text)
+
+    def rows(self, number: int, texts: Sequence[str], place: int) -> int:
+        taken = 0 if self._table is None else self._table.rows(number, texts, place)
+        if taken:
+            self._last = Line(number + taken - 1, texts[place + taken - 1])
+        return taken
 
     def end(self) -> Iterable[SuiteCurve]:
         return self._end_output()

@@ -133,6 +133,18 @@ class ImbTable:
         self._rows: list[ImbRow] = []
         self._torn: ImbRow | None = None
 
+    def rows(self, number: int, texts: Sequence[str], place: int) -> int:
+        """Take the whole rows from ``place`` on, the first of them line ``number``; how many."""
+        if self._torn is not None or self._layout.unknown:
+            return 0
+        first = place
+        while place < len(texts) and (row := row_of(Line(number, texts[place]), self._layout)):
+            if len(self._rows) < MOST_ROWS:
+                self._rows.append(row)
+            number += 1
+            place += 1
+        return place - first
+
     def take(self, line: Line, words: Sequence[str]) -> bool:
         """Take a row; whether the line is one, whole or the beginning of one."""
         self._interrupted()

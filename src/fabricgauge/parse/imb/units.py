@@ -69,8 +69,12 @@ def of_rate(bandwidth: str, message_bytes: int, rate: str) -> Evidence:
 
 def _span(printed: str) -> tuple[float, float]:
     """What a number may have been before it was rounded to its printed decimals."""
-    value, half = float(printed), 0.5 * 0.1 ** len(printed.partition(".")[2])
+    value, half = float(printed), _HALVES[len(printed.partition(".")[2])]
     return value - half, value + half
+
+
+#: Half of the last digit's worth, by the number of decimals.
+_HALVES = tuple(0.5 * 0.1**decimals for decimals in range(64))
 
 
 DECIMAL = 1e6

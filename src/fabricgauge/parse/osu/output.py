@@ -6,7 +6,7 @@ The table of osu_oshm_atomics: a row per operation, all on words of the same siz
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -134,9 +134,12 @@ class OsuOutput:
         self._until = NO_SIZE
         self._given = False
 
+    def rows(self, number: int, texts: Sequence[str], place: int) -> int:
+        return 0 if self._table is None else self._table.rows(number, texts, place)
+
     def takes_row(self, line: Line) -> bool:
         """Give a line to the open table; whether it is a row of it."""
-        return self._table is not None and self._table.take(line)
+        return self._table is not None and self._table.rows(line.number, (line.text,), 0) == 1
 
     def line(
         self, line: Line, words: list[str], facts: Mapping[str, str]

@@ -1,6 +1,6 @@
 """Reads what the programs of the suite print, one after the other."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.interface import Line, Report
@@ -25,6 +25,9 @@ class OsuReader:
             return ()
         words = line.text.split()
         return self._between_rows(line, words) if words else ()
+
+    def rows(self, number: int, texts: Sequence[str], place: int) -> int:
+        return 0 if self._output is None else self._output.rows(number, texts, place)
 
     def end(self) -> Iterable[SuiteCurve]:
         output, self._output = self._output, None

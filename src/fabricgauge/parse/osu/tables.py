@@ -87,23 +87,24 @@ class OsuTable:
         self.last_bytes = NO_SIZE
         self._stopped: tuple[Line, int | None] | None = None
 
-    def take(self, line: Line) -> bool:
-        """Take a row; whether the line is one.
+    def rows(self, number: int, texts: Sequence[str], place: int) -> int:
+        """Take the rows from ``place`` on, the first of them line ``number``; how many.
 
         A size that does not grow belongs to something else; without sizes, one row is all.
         """
-        if self._row.fullmatch(line.text) is None or len(self._rows) >= MOST_ROWS:
-            return False
-        words = line.text.split()
-        if not self._sized:
-            if self._rows:
-                return False
-        elif (size := int(words[0])) > self.last_bytes:
-            self.last_bytes = size
-        else:
-            return False
-        self._rows.append((line, words))
-        return True
+        is_row, kept, before = self._row.fullmatch, self._rows, len(self._rows)
+        most = MOST_ROWS if self._sized else 1
+        while place < len(texts) and len(kept) < most and is_row(texts[place]):
+            words = texts[place].split()
+            if self._sized:
+                size = int(words[0])
+                if size <= self.last_bytes:
+                    break
+                self.last_bytes = size
+            kept.append((Line(number, texts[place]), words))
+            number += 1
+            place += 1
+        return len(kept) - before
 
     def corrupt(self, line: Line, message_bytes: int | None) -> None:
         """The suite says that it found wrong data, and stops."""
@@ -200,17 +201,17 @@ class WindowMatrix:
         self._waiting: tuple[Line, list[str]] | None = None
         self.last_bytes = NO_SIZE
 
-    def take(self, line: Line) -> bool:
-        """Take a row; whether the line is one."""
-        words = line.text.split()
+    def rows(self, number: int, texts: Sequence[str], place: int) -> int:
+        """Take a row; 1 if the line at ``place`` is one, else 0."""
+        words = texts[place].split()
         if len(words) > 1 + len(self._tables) or not all(map(is_number, words)):
-            return False
+            return 0
         size = words[0] if words else ""
         if not size.isdecimal() or len(size) > MOST_DIGITS or int(size) <= self.last_bytes:
-            return False
+            return 0
         self._settle(last=False)
-        self._waiting, self.last_bytes = (line, words), int(words[0])
-        return True
+        self._waiting, self.last_bytes = (Line(number, texts[place]), words), int(words[0])
+        return 1
 
     def corrupt(self, line: Line, message_bytes: int | None) -> None:
         """The suite says that it found wrong data."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import msgspec
 
 from fabricgauge.model.measurement import Pattern
+from fabricgauge.parse.lines import remembered
 
 #: Titles as ``ctx_print_test_info`` writes them; JSON has underscores for the spaces.
 _TITLE = re.compile(
@@ -92,6 +93,7 @@ class PerftestProgram(msgspec.Struct, frozen=True):
         return "bandwidth" if self.verb == "send" else "put_bandwidth"
 
 
+@remembered
 def titled(text: str) -> PerftestProgram | None:
     """The program that writes a title, as far as the title alone says."""
     match = _TITLE.fullmatch(text.strip()) if "Test" in text else None

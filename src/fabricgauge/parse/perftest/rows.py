@@ -30,6 +30,16 @@ def number(field: str) -> float | None:
         return None
 
 
+def _numbers(fields: Sequence[str]) -> list[float] | None:
+    """All fields as numbers, None if one is none; nearly all are plain numbers."""
+    try:
+        return list(map(float, fields))
+    except ValueError:
+        numbers = [number(field) for field in fields]
+        known = [value for value in numbers if value is not None]
+        return known if len(known) == len(numbers) else None
+
+
 class ResultRows:
     """The table under one ``#bytes #iterations`` heading."""
 
@@ -54,11 +64,10 @@ class ResultRows:
         fields = line.text.split(None, len(self._layout.roles))
         if len(fields) < 2 or not _WHOLE.fullmatch(fields[0]):
             return False
-        values = [number(field) for field in fields]
-        if None in values or len(values) > len(self._layout.roles):
+        values = _numbers(fields)
+        if values is None or len(values) > len(self._layout.roles):
             return False
-        known = zip(self._layout.roles, values, strict=False)
-        found = {role: value or 0.0 for role, value in known}
+        found = dict(zip(self._layout.roles, values, strict=False))
         self._last_bytes = int(fields[0])
         if len(values) < len(self._layout.roles):
             self._table.failed(line, self._last_bytes, "cut off")

@@ -1,7 +1,7 @@
 """perftest's text output, line by line."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -75,6 +75,15 @@ class PerftestReader:
         if text in ("", "#") or self._is_row(line, text):
             return ()
         return self._beginning(line, text)
+
+    def rows(self, number: int, texts: Sequence[str], place: int) -> int:
+        if self._listing or not isinstance(self._rows, ResultRows):
+            return 0
+        first = place
+        while place < len(texts) and self._rows.row(Line(number, texts[place])):
+            number += 1
+            place += 1
+        return place - first
 
     def end(self) -> Iterable[SuiteCurve]:
         yield from self._begin(PerftestBlock())
