@@ -52,7 +52,7 @@ def _read(blocks: Iterable[bytes]) -> Iterator[Found]:
         place = 0
         while place < len(texts):
             text = texts[place]
-            if main.takes_rows and text[:1] in _ROW_BEGINS and text:
+            if text[:1] in _ROW_BEGINS:
                 taken = main.rows(before + place + 1, texts, place)
                 if taken:
                     place += taken
@@ -156,7 +156,6 @@ class LogStream:
     """What one rank or host wrote: at most one reader and one JSON object are open.
 
     Lines come in their order; each goes to the reader of the suite that began last.
-    ``takes_rows`` is whether that reader may be asked for ``rows``.
     """
 
     def __init__(self) -> None:
@@ -164,7 +163,7 @@ class LogStream:
         self._reader: SuiteReader | None = None
         self._object: Collector | None = None
         self._unparsed = UnparsedRun()
-        self.takes_rows = False
+        self._of_rows: RowReader | None = None
 
     @property
     def in_object(self) -> bool:
@@ -174,7 +173,7 @@ class LogStream:
         """How many lines from ``place`` on the open table took; ``number`` is the first one's."""
         if self._unparsed.busy or self._object is not None:
             return 0
-        return self._reader.rows(number, texts, place)  # type: ignore[union-attr]
+        return 0 if self._of_rows is None else self._of_rows.rows(number, texts, place)
 
     def line(self, line: Line) -> Sequence[Found]:
         """What this line completes.
@@ -205,7 +204,7 @@ class LogStream:
         if place not in (-1, self._place):
             closed = self._close()
             self._place, self._reader = place, DIALECTS[place].reader(self._unparsed.report)
-            self.takes_rows = isinstance(self._reader, RowReader)
+            self._of_rows = self._reader if isinstance(self._reader, RowReader) else None
             return (*closed, *self._hand_over(self._reader, line))
         if self._reader is not None:
             return self._hand_over(self._reader, line)
@@ -224,7 +223,7 @@ class LogStream:
 
     def _close(self) -> Sequence[Found]:
         """Another suite's first line ends what was read before."""
-        reader, self._reader, self._place, self.takes_rows = self._reader, None, -1, False
+        reader, self._reader, self._of_rows, self._place = self._reader, None, None, -1
         curves = tuple(reader.end()) if reader is not None else ()
         return (*self._unparsed.told(), *curves)
 
