@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 
 import msgspec
 
-from fabricgauge.lab.down import down
+from fabricgauge.lab.up import down
 from fabricgauge.lab.host_access import access as lab_access
 from fabricgauge.lab.spec import LabSpec, NetworkSpec
 from fabricgauge.lab.up import up

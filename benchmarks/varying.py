@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from fabricgauge import process
 from fabricgauge.compare.varying import Column, figures, from_figures
-from fabricgauge.lab.down import down
+from fabricgauge.lab.up import down
 from fabricgauge.lab.spec import LabSpec, numbered_nodes
 from fabricgauge.lab.up import up
 from fabricgauge.model.errors import CannotRun

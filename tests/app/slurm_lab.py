@@ -10,12 +10,11 @@ import pytest
 from tests.app.commands import PROGRAM, until
 from tests.lab.conftest import on
 
-from fabricgauge.lab.down import down
 from fabricgauge.lab.host_access import entry
 from fabricgauge.lab.slurm import cluster
 from fabricgauge.lab.spec import LabSpec, NetworkSpec
 from fabricgauge.lab.state import LabState
-from fabricgauge.lab.up import up
+from fabricgauge.lab.up import down, up
 from fabricgauge.model.errors import FabricgaugeError
 
 INTEL = Path(os.environ.get("FABRICGAUGE_TEST_IMPI", Path(__file__).parents[2] / ".venv-impi"))

@@ -13,8 +13,8 @@ from tests.lab.conftest import on
 
 from fabricgauge.lab.host_access import entry
 from fabricgauge.lab.state import LabState
-from fabricgauge.store.jobs import jobs
 from fabricgauge.store.run_directory import RunDirectory
+from fabricgauge.store.run_files import jobs
 
 pytestmark = [pytest.mark.lab, pytest.mark.engine]
 

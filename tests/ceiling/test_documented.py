@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from fabricgauge.ceiling import cxl, efa, ethernet, infiniband, nvlink, omni_path, pcie_link
-from fabricgauge.ceiling import slingshot as slingshots
+from fabricgauge.ceiling import ethernet, infiniband, omni_path, pcie, unframed
+from fabricgauge.ceiling import unframed as slingshots
 from fabricgauge.ceiling.stated import known_names, stated_network
 from fabricgauge.ceiling.technologies import CEILINGS, ceiling
 from fabricgauge.ceiling.words import OPTIONS
@@ -40,10 +40,10 @@ def test_every_technology_has_a_sum_on_the_page() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        *ethernet.RATES, *infiniband.SPEEDS, *omni_path.GENERATIONS, *slingshots.GENERATIONS,
-        *efa.CARDS, *nvlink.GENERATIONS, *nvlink.SWITCHES, *(f"`{o}=`" for o in OPTIONS),
-        *(f"PCIe {one}" for one in pcie_link.GENERATIONS),
-        *(f"CXL {one}" for one in cxl.GENERATIONS),
+        *ethernet.RATES, *infiniband.SPEEDS, *omni_path.GENERATIONS, *slingshots.SLINGSHOTS,
+        *unframed.EFA_CARDS, *unframed.NVLINKS, *unframed.SWITCHES, *(f"`{o}=`" for o in OPTIONS),
+        *(f"PCIe {one}" for one in pcie.GENERATIONS),
+        *(f"CXL {one}" for one in unframed.CXLS),
         *(f"`{name}`" for name in known_names()), *(f"`{name}`" for name in FLOORS),
     ],
 )  # fmt: skip

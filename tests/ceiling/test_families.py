@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.ceiling.sums import of, worked_out
 
-from fabricgauge.ceiling import infiniband, omni_path, pcie_link, roce
-from fabricgauge.ceiling.pcie_link import PcieLink
-from fabricgauge.ceiling.pcie_link import pcie_link as link_named
+from fabricgauge.ceiling import ethernet, infiniband, omni_path, pcie
+from fabricgauge.ceiling.pcie import PcieCapacity
+from fabricgauge.ceiling.pcie import pcie_link as link_named
 from fabricgauge.ceiling.stated import known_names, stated_network
 from fabricgauge.ceiling.technologies import CEILINGS, ceiling
 from fabricgauge.model.absence import Skipped
@@ -141,15 +141,15 @@ def test_rails_add_up(name: str, rails: int) -> None:
 
 @given(
     name=st.sampled_from(("edr", "opa100", "100GbE roce", "100GbE iwarp", "100GbE", "xdr")),
-    generation=st.sampled_from(sorted(pcie_link.GENERATIONS)),
-    lanes=st.sampled_from(pcie_link.LANES),
-    payload=st.sampled_from(pcie_link.PAYLOADS),
+    generation=st.sampled_from(sorted(pcie.GENERATIONS)),
+    lanes=st.sampled_from(pcie.LANES),
+    payload=st.sampled_from(pcie.PAYLOADS),
 )
 def test_host_link_never_raises_a_ceiling_and_the_smaller_one_is_it(
     name: str, generation: str, lanes: int, payload: int
 ) -> None:
     bare = stated_network(name)
-    host = PcieLink(generation, lanes, payload)
+    host = PcieCapacity(generation, lanes, payload)
     behind = msgspec.structs.replace(bare, host_link=f"{host.name} MPS {payload}")
     assert worked_out(behind).payload_bytes_per_s == min(
         worked_out(bare).payload_bytes_per_s, host.payload_bytes_per_s
@@ -161,8 +161,8 @@ _MTUS = {
     "opa100": omni_path.MTUS,
     "100GbE roce": (352, 700, 1500, 2200, 9000),
     "100GbE roce-v1": (352, 700, 1500, 2200, 9000),
-    "pcie 4.0 x16": pcie_link.PAYLOADS,
-    "pcie 6.0 x16": pcie_link.PAYLOADS,
+    "pcie 4.0 x16": pcie.PAYLOADS,
+    "pcie 6.0 x16": pcie.PAYLOADS,
 }
 
 
@@ -202,8 +202,8 @@ def test_last_step_is_the_ceiling_and_every_step_has_a_unit(name: str) -> None:
 
 
 def test_headers_kept_free_leave_the_rdma_mtu_that_adapters_choose() -> None:
-    assert roce.LEAST_MTU == 352
+    assert ethernet.LEAST_MTU == 352
     network = stated_network("25GbE roce mtu=1500")
-    found = roce.rdma_mtu(network)
+    found = ethernet.rdma_mtu(network)
     assert isinstance(found, Step)
     assert found.value == 1024

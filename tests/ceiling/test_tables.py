@@ -2,8 +2,8 @@
 
 import pytest
 
-from fabricgauge.ceiling import cxl, efa, ethernet, infiniband, nvlink, omni_path, pcie_link
-from fabricgauge.ceiling import slingshot as slingshots
+from fabricgauge.ceiling import ethernet, infiniband, omni_path, pcie, unframed
+from fabricgauge.ceiling import unframed as slingshots
 from fabricgauge.ceiling.stated import known_names, stated_network
 from fabricgauge.ceiling.technologies import CEILINGS, ceiling
 from fabricgauge.model.absence import Skipped
@@ -48,49 +48,49 @@ def test_link_transfer_packet_is_as_efficient_as_64b66b() -> None:
     ],
 )  # fmt: skip
 def test_pcie_generation_has_its_data_rate(generation: str, x16_megabytes_s: int) -> None:
-    link = pcie_link.PcieLink(generation, 16)
+    link = pcie.PcieCapacity(generation, 16)
     assert round(link.data_bit_s / 8e6) == x16_megabytes_s
 
 
 def test_every_pcie_generation_has_a_data_rate_above() -> None:
-    assert list(pcie_link.GENERATIONS) == ["1.0", "2.0", "3.0", "4.0", "5.0", "6.0", "7.0"]
+    assert list(pcie.GENERATIONS) == ["1.0", "2.0", "3.0", "4.0", "5.0", "6.0", "7.0"]
 
 
 @pytest.mark.parametrize(
     ("generation", "lane_gt_s"), [("1.0", 2.5), ("2.0", 5), ("3.0", 8), ("4.0", 16), ("5.0", 32)]
 )
-@pytest.mark.parametrize("lanes", pcie_link.LANES)
+@pytest.mark.parametrize("lanes", pcie.LANES)
 def test_pcie_limit_is_below_the_tutorials_table(
     generation: str, lane_gt_s: float, lanes: int
 ) -> None:
     both_ways = 2 * lane_gt_s * lanes / (10 if lane_gt_s < 8 else 8) * 1e9
-    of = pcie_link.PcieLink(generation, lanes, 4096)
+    of = pcie.PcieCapacity(generation, lanes, 4096)
     assert 0.97 * both_ways < 2 * of.payload_bytes_per_s < both_ways
 
 
-@pytest.mark.parametrize("generation", list(cxl.GENERATIONS))
+@pytest.mark.parametrize("generation", list(unframed.CXLS))
 def test_cxl_carries_less_than_its_lanes_signal(generation: str) -> None:
-    coding = cxl.GENERATIONS[generation]
+    coding = unframed.CXLS[generation]
     assert coding.lane_bit_s in (32e9, 64e9)
     assert 0.92 < coding.data_bit_s(16) / (16 * coding.lane_bit_s) < 0.95
 
 
-@pytest.mark.parametrize("name", list(nvlink.GENERATIONS))
+@pytest.mark.parametrize("name", list(unframed.NVLINKS))
 def test_nvlink_rate_is_whole_gigabytes_per_direction(name: str) -> None:
-    gigabytes = nvlink.GENERATIONS[name].link_bit_s / 8e9
+    gigabytes = unframed.NVLINKS[name].link_bit_s / 8e9
     assert gigabytes in (20, 25, 50)
 
 
-@pytest.mark.parametrize("name", list(nvlink.SWITCHES))
+@pytest.mark.parametrize("name", list(unframed.SWITCHES))
 def test_nvswitch_has_ports_for_every_link_of_a_gpu(name: str) -> None:
-    switch = nvlink.SWITCHES[name]
-    assert switch.ports >= nvlink.GENERATIONS[switch.nvlink].links
+    switch = unframed.SWITCHES[name]
+    assert switch.ports >= unframed.NVLINKS[switch.nvlink].links
 
 
 def test_rates_are_those_of_the_published_generations() -> None:
-    assert slingshots.GENERATIONS == {"Slingshot-10": 100e9, "Slingshot-11": 200e9}
-    assert {name: f"EFA-{rate / 1e9:g}" for name, rate in efa.CARDS.items()} == {
-        name: name for name in efa.CARDS
+    assert slingshots.SLINGSHOTS == {"Slingshot-10": 100e9, "Slingshot-11": 200e9}
+    assert {name: f"EFA-{rate / 1e9:g}" for name, rate in unframed.EFA_CARDS.items()} == {
+        name: name for name in unframed.EFA_CARDS
     }
     assert list(ethernet.RATES.values()) == sorted(ethernet.RATES.values())
     assert (min(ethernet.RATES.values()), max(ethernet.RATES.values())) == (10e6, 800e9)

@@ -19,9 +19,8 @@ from fabricgauge.model.plan import Stopping
 from fabricgauge.model.topology import Topology
 from fabricgauge.run.batch.slurm import Unclear
 from fabricgauge.settings import Settings
-from fabricgauge.store.jobs import append_job, read_batch, write_batch
 from fabricgauge.store.run_directory import RunDirectory
-from fabricgauge.store.run_files import About
+from fabricgauge.store.run_files import About, append_job, read_batch, write_batch
 
 
 def job(number: str, folder: str) -> BatchJob:

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 import pytest
 
 from fabricgauge.discover.interface import discover, link_states
-from fabricgauge.lab.down import down
 from fabricgauge.lab.fault_kinds import LinkDown, MtuChange
 from fabricgauge.lab.faults import heal, inject
 from fabricgauge.lab.host_access import access, declared_networks
 from fabricgauge.lab.spec import LabSpec, NetworkSpec
 from fabricgauge.lab.state import LabState
-from fabricgauge.lab.up import up
+from fabricgauge.lab.up import down, up
 
 pytestmark = pytest.mark.lab
 

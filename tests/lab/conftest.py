@@ -10,12 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from fabricgauge.lab.down import down
 from fabricgauge.lab.host_access import entry
 from fabricgauge.lab.slurm import cluster
 from fabricgauge.lab.spec import LabSpec, NetworkSpec
 from fabricgauge.lab.state import LabState
-from fabricgauge.lab.up import up
+from fabricgauge.lab.up import down, up
 from fabricgauge.model.errors import FabricgaugeError
 
 MakeLab = Callable[..., LabState]

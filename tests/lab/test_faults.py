@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from fabricgauge.lab import faults, inside, link_faults, node_faults
+from fabricgauge.lab import faults, holder
 from fabricgauge.lab.fault_kinds import (
     AddressChange,
     Fault,
@@ -15,18 +15,18 @@ from fabricgauge.lab.fault_kinds import (
     RateLimit,
     StrayFrames,
 )
-from fabricgauge.lab.state import Holder, LabNetwork, LabNode, LabState
+from fabricgauge.lab.state import LabNetwork, LabNode, LabState, NodeHolder
 from fabricgauge.model.errors import LabError
 
-HOLDER = Holder(1, 1, 1)
+HOLDER = NodeHolder(1, 1, 1)
 
 
 @pytest.fixture
 def state(monkeypatch: pytest.MonkeyPatch) -> LabState:
-    monkeypatch.setattr(link_faults, "apply", lambda *_: None)
-    monkeypatch.setattr(node_faults, "apply", lambda state: state)
+    monkeypatch.setattr(faults, "_apply_to_link", lambda *_: None)
+    monkeypatch.setattr(faults, "_apply_to_nodes", lambda state: state)
     monkeypatch.setattr(faults, "save", lambda _: None)
-    monkeypatch.setattr(inside, "batch", lambda *_: None)
+    monkeypatch.setattr(holder, "batch", lambda *_: None)
     return LabState(
         "t-lab-pure", "/nowhere", "feed", "boot", "now", False, True, "reno", HOLDER, (1,),
         (LabNode("head", 0, HOLDER), LabNode("c1", 1, HOLDER), LabNode("c2", 2, HOLDER)),

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricgauge.lab import holder
-from fabricgauge.lab.state import Holder, Marks
+from fabricgauge.lab.state import Marks, NodeHolder
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def test_process_is_alive_until_it_ends(bystander: int) -> None:
 
 def test_process_is_not_the_holder_when_its_id_was_recycled(bystander: int) -> None:
     found = holder.identify(bystander)
-    successor = Holder(found.pid, found.start_ticks - 1, found.net_inode)
+    successor = NodeHolder(found.pid, found.start_ticks - 1, found.net_inode)
     assert not holder.is_alive(successor)
 
 

@@ -12,12 +12,11 @@ from tests.lab.conftest import MakeLab, marked, on
 from tests.lab.slurm_jobs import until
 
 from fabricgauge.lab import up as up_module
-from fabricgauge.lab.down import down
 from fabricgauge.lab.host_access import access, declared_networks
-from fabricgauge.lab.place import lab_directory
 from fabricgauge.lab.spec import LabSpec, NetworkSpec
-from fabricgauge.lab.state import LabState, load_complete, load_marks
+from fabricgauge.lab.state import LabState, lab_directory, load_complete, load_marks
 from fabricgauge.lab.status import status
+from fabricgauge.lab.up import down
 from fabricgauge.model.errors import LabError
 
 pytestmark = pytest.mark.lab

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from fabricgauge.lab import place, state
-from fabricgauge.lab.down import down
+from fabricgauge.lab import state
 from fabricgauge.lab.holder import boot_id
 from fabricgauge.lab.host_access import entry
 from fabricgauge.lab.status import status
+from fabricgauge.lab.up import down
 from fabricgauge.model.errors import LabError
 
 
@@ -23,30 +23,30 @@ def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("name", ["", "..", "a/b", "../x", "a b", "-x", "a" * 65])
 def test_lab_name_fails_when_it_is_no_directory_name(name: str) -> None:
     with pytest.raises(LabError, match="cannot name a lab"):
-        place.lab_directory(name)
+        state.lab_directory(name)
 
 
 def test_create_fails_when_the_lab_exists(runtime: Path) -> None:
-    place.create("t-lab-twice")
+    state.create("t-lab-twice")
     with pytest.raises(LabError, match="lab down --name t-lab-twice"):
-        place.create("t-lab-twice")
+        state.create("t-lab-twice")
 
 
 def test_create_fails_when_others_may_write_there(runtime: Path) -> None:
     (runtime / "fabricgauge").mkdir()
     (runtime / "fabricgauge").chmod(0o777)
     with pytest.raises(LabError, match="belongs to this user alone"):
-        place.create("t-lab-open")
+        state.create("t-lab-open")
 
 
 def lab_file(runtime: Path, name: str, directory: str) -> Path:
     """The file of a complete lab, as ``up`` writes it."""
-    made = place.create(name)
+    made = state.create(name)
     state.save(
         state.LabState(
             name=name, directory=str(made), token=MARK, boot_id=boot_id(), created_utc="",
             rootless=False, complete=True,
-            nodes=(state.LabNode("head", 0, state.Holder(1, 1, 1)),),
+            nodes=(state.LabNode("head", 0, state.NodeHolder(1, 1, 1)),),
         )
     )  # fmt: skip
     path = made / "lab.json"
@@ -95,7 +95,7 @@ def test_lab_fails_when_its_place_is_a_strangers(runtime: Path, where: str) -> N
 def test_create_fails_when_the_place_is_a_dangling_link(runtime: Path) -> None:
     (runtime / "fabricgauge").symlink_to(runtime / "nowhere")
     with pytest.raises(LabError, match="belongs to this user alone"):
-        place.create("t-lab-new")
+        state.create("t-lab-new")
     assert not (runtime / "nowhere").exists()
 
 
@@ -108,18 +108,18 @@ def test_the_files_word_for_its_place_is_not_taken(runtime: Path) -> None:
 
 def test_runtime_directory_of_others_is_not_used(runtime: Path) -> None:
     runtime.chmod(0o777)
-    assert runtime not in place.labs_root().parents
+    assert runtime not in state.labs_root().parents
 
 
 def test_down_removes_a_directory_that_was_never_written_to(runtime: Path) -> None:
-    directory = place.create("t-lab-empty")
+    directory = state.create("t-lab-empty")
     assert down("t-lab-empty")
     assert not directory.exists()
     assert not down("t-lab-empty")
 
 
 def test_down_says_what_to_do_when_the_file_is_damaged(runtime: Path) -> None:
-    (place.create("t-lab-bad") / "lab.json").write_text("{")
+    (state.create("t-lab-bad") / "lab.json").write_text("{")
     with pytest.raises(LabError, match="FABRICGAUGE_LAB_HOLDER"):
         down("t-lab-bad")
     assert state.names() == ("t-lab-bad",)

@@ -10,8 +10,8 @@ import pytest
 
 from fabricgauge import process
 from fabricgauge.lab import up as up_module
-from fabricgauge.lab.place import lab_directory
 from fabricgauge.lab.spec import LabSpec
+from fabricgauge.lab.state import lab_directory
 from fabricgauge.model.errors import LabError
 
 #: `env` in between: the program that setpriv itself starts is still opened with root's rights.

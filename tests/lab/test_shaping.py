@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.lab.shaping import bucket, node_tbf, port_tbf
+from fabricgauge.lab.cabling import bucket, node_tbf, port_tbf
 
 rates = st.floats(min_value=1e6, max_value=400e9)
 mtus = st.integers(min_value=576, max_value=65535)

@@ -7,9 +7,8 @@ import pytest
 from tests.lab.conftest import MakeLab, marked, on
 from tests.lab.slurm_jobs import await_job, node_state, submit, until
 
-from fabricgauge.lab.down import down
-from fabricgauge.lab.place import lab_directory
-from fabricgauge.lab.state import LabState
+from fabricgauge.lab.state import LabState, lab_directory
+from fabricgauge.lab.up import down
 
 pytestmark = pytest.mark.lab
 

@@ -13,13 +13,12 @@ from tests.lab.test_lab import FABRICGAUGE
 
 from fabricgauge.lab import tools
 from fabricgauge.lab import up as up_module
-from fabricgauge.lab.down import down
-from fabricgauge.lab.place import lab_directory
 from fabricgauge.lab.slurm import cluster, view
 from fabricgauge.lab.slurm.conf import slurm_conf
 from fabricgauge.lab.spec import LabSpec
-from fabricgauge.lab.state import LabState, load_complete, load_marks
+from fabricgauge.lab.state import LabState, lab_directory, load_complete, load_marks
 from fabricgauge.lab.status import status
+from fabricgauge.lab.up import down
 from fabricgauge.model.errors import LabError, ToolMissing
 
 pytestmark = pytest.mark.lab

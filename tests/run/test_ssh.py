@@ -11,11 +11,10 @@ import pytest
 from tests.run.sshd import servers
 
 from fabricgauge.discover.interface import discover
-from fabricgauge.lab.down import down
 from fabricgauge.lab.host_access import declared_networks, entry
 from fabricgauge.lab.spec import HEAD, LabSpec
 from fabricgauge.lab.state import LabState
-from fabricgauge.lab.up import up
+from fabricgauge.lab.up import down, up
 from fabricgauge.model.engine import Engine, Mpi, MpiKind
 from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.model.plan import PlannedLaunch

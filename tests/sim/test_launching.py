@@ -6,8 +6,7 @@ import pytest
 
 from fabricgauge.model.engine import Engine, Mpi
 from fabricgauge.model.errors import CannotRun
-from fabricgauge.sim.launching import launch_command, launch_files
-from fabricgauge.sim.simulate import prepared
+from fabricgauge.sim.simulate import launch_command, launch_files, prepared
 from fabricgauge.sim.simulation import simulation
 
 MPI = Mpi("simgrid", "3.32", Path("/usr/bin/smpicxx"), Path("/usr/lib/simgrid/smpimain"))

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricgauge.model.errors import UsageError
-from fabricgauge.sim.shapes import SHAPES, Shape, possible
-from fabricgauge.sim.shipped import RATE_BIT_S, shipped
+from fabricgauge.sim.shipped import RATE_BIT_S, SHAPES, Shape, possible, shipped
 
 
 def _cluster(xml: str) -> ElementTree.Element:

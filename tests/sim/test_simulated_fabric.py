@@ -1,7 +1,7 @@
 """A simulated cluster as discovery would have found it."""
 
+from fabricgauge.sim.platform import TECHNOLOGY, simulated_fabric
 from fabricgauge.sim.shipped import shipped
-from fabricgauge.sim.simulated_fabric import TECHNOLOGY, simulated_fabric
 
 
 def test_one_network_joins_all_nodes_at_the_stated_rate() -> None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricgauge.model.errors import UsageError
-from fabricgauge.sim.planted import planted_text
+from fabricgauge.sim.simulate import planted_text
 from fabricgauge.sim.simulation import simulation
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fabricgauge.sim.trouble import trouble
+from fabricgauge.sim.simulate import trouble
 
 FOOTER = '{"record":"footer","cases":1,"wall_s":0.1}\n'
 

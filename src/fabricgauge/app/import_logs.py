@@ -24,7 +24,7 @@ from fabricgauge.parse.suites import Found
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import (
     About,
-    Entry,
+    ResultLine,
     Started,
     append_launch,
     append_records,
@@ -141,10 +141,10 @@ def _one(number: int, source: Source, hosts: tuple[str, ...], directory: RunDire
     figures = 0
     kept = _kept(source.found, counts)
     while some := list(islice(kept, 256)):
-        append_records(directory, (Entry(number, 1, one) for one in some))
+        append_records(directory, (ResultLine(number, 1, one) for one in some))
         figures += sum(len(one.points) for one in some if isinstance(one, SuiteCurve))
     dropped = _dropped(source.name, counts)
-    append_records(directory, (Entry(number, 1, one) for one in dropped))
+    append_records(directory, (ResultLine(number, 1, one) for one in dropped))
     name = None if source.network is None else source.network.name
     ended = Ended(IMPORTED, 0, "", (source.name,), 0.0)
     append_launch(directory, Started(number, 1, name, hosts, ended, ()))

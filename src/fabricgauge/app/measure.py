@@ -23,7 +23,7 @@ from fabricgauge.run.launch import case_lines, start
 from fabricgauge.run.mpi_impls.table import command
 from fabricgauge.sim.interface import Simulation, prepared
 from fabricgauge.store.run_directory import RunDirectory
-from fabricgauge.store.run_files import Entry, Started, append_launch, append_record
+from fabricgauge.store.run_files import ResultLine, Started, append_launch, append_record
 
 #: How long a case may stay silent past its budget before its launch is given up.
 GRACE_S = 10.0
@@ -163,7 +163,7 @@ def _keep(
         if record.text:
             strange(f"{record.text} ({record.reason})")
         return None
-    append_record(context.directory, Entry(launch.number, context.attempt, record))
+    append_record(context.directory, ResultLine(launch.number, context.attempt, record))
     if isinstance(record, Measurement):
         progress.case(record)
     if isinstance(record, Round):

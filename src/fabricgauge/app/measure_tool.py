@@ -28,7 +28,7 @@ from fabricgauge.run.tools.rank import telling
 from fabricgauge.run.tools.running import Work, listens, run_work
 from fabricgauge.stats.accounted import accounted_bytes
 from fabricgauge.store.run_directory import RunDirectory
-from fabricgauge.store.run_files import Entry, Started, append_launch, append_records
+from fabricgauge.store.run_files import ResultLine, Started, append_launch, append_records
 
 
 class ToolContext(msgspec.Struct, frozen=True):
@@ -152,7 +152,7 @@ def _keep(
     around = msgspec.structs.replace(around, polls=context.tool.polls)
     records = (*told, *said, around)
     append_records(
-        context.directory, (Entry(launch.number, context.attempt, one) for one in records)
+        context.directory, (ResultLine(launch.number, context.attempt, one) for one in records)
     )
     return tuple(curves)
 

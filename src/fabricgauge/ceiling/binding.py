@@ -1,7 +1,9 @@
 """Link, host link and rails: the smallest limit binds, and the ceiling names it."""
 
-from fabricgauge.ceiling.packet import Packet, unknown
-from fabricgauge.ceiling.pcie_link import PcieLink, pcie_link
+import msgspec
+
+from fabricgauge.ceiling.packet import Packet, mtu_step, unknown
+from fabricgauge.ceiling.pcie import PcieCapacity, pcie_link
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling, Step
 from fabricgauge.model.fabric import Network
@@ -75,7 +77,7 @@ def _one_rail(network: Network, link: Step, named: str) -> tuple[tuple[Step, ...
     return _smaller(link, host, named)
 
 
-def _smaller(link: Step, host: PcieLink, named: str) -> tuple[tuple[Step, ...], str]:
+def _smaller(link: Step, host: PcieCapacity, named: str) -> tuple[tuple[Step, ...], str]:
     other = host.payload_bytes_per_s
     expression = (
         f"smaller of {link.value / 1e6:.2f} MB/s (one link) and {other / 1e6:.2f} MB/s"
@@ -88,3 +90,14 @@ def _smaller(link: Step, host: PcieLink, named: str) -> tuple[tuple[Step, ...], 
 
 def _renamed(step: Step, label: str, expression: str = "") -> Step:
     return Step(label, expression or step.expression, step.value, step.unit)
+
+
+def pcie(network: Network) -> Ceiling | Skipped:
+    """The most payload per direction; the generation is told by ``Network.link``."""
+    link = pcie_link(network.link)
+    if isinstance(link, Skipped):
+        return Skipped(f"{network.name}: {link.reason}")
+    link = msgspec.structs.replace(link, payload_bytes=network.mtu_bytes)
+    payload, wire = link.packet
+    packet = Packet(payload, wire, (mtu_step(network, "MPS"),))
+    return ceiling_of(network, "PCIe data rate", packet, link.coding_steps)

@@ -1,18 +1,32 @@
-"""What TCP over Ethernet can carry per direction, from rate, MTU and TCP timestamps.
+"""What TCP, RoCE and iWARP over Ethernet can carry per direction, from rate, MTU and headers.
 
-Sizes: IEEE 802.3-2022 clauses 3.1-3.2 and 4.4.2 (header, FCS, preamble with start
-delimiter, interpacket gap of 96 bit times); RFC 791, RFC 8200 and RFC 9293 (IPv4, IPv6
-and TCP headers without options); RFC 7323 appendix A (timestamps padded to 12 bytes).
+TCP: from MTU and timestamps. Sizes: IEEE 802.3-2022 clauses 3.1-3.2 and 4.4.2 (header, FCS,
+preamble with start delimiter, interpacket gap of 96 bit times); RFC 791, RFC 8200 and RFC 9293
+(IPv4, IPv6, TCP headers without options); RFC 7323 appendix A (timestamps padded to 12 bytes).
+
+RoCE: a packet is the RDMA MTU with the headers of a reliable connection's middle packets. The
+RDMA MTU is the largest of 256 to 4096 that fits the interface's MTU; nothing of a VLAN tag.
+Sources: InfiniBand Architecture Specification Volume 1 Annex A16 (RoCE: GRH over Ethernet,
+no LRH and VCRC) and Annex A17 (RoCE v2: IP and UDP in the GRH's place); RFC 768 (UDP). The
+96 bytes kept free for headers: Linux include/rdma/ib_addr.h, iboe_get_mtu (GRH 40, UDP 8,
+BTH 12, XRC 4, atomics 28, ICRC 4).
+
+iWARP: RDMA writes in frames of their own over TCP. One FPDU fills one TCP segment. Markers are off,
+the CRC field is there whether it is used or not. The adapter's own TCP has no timestamps unless it
+is told to (Linux drivers/infiniband/hw/cxgb4/cm.c: enable_tcp_timestamps is 0). Sources: RFC 5044
+section 4 (MPA: length, padding to 4 bytes, CRC; markers are optional); RFC 5041 section 4 (DDP,
+tagged) and RFC 5040 section 4 (RDMAP's byte in it).
 """
 
 from fabricgauge.ceiling.binding import ceiling_of
+from fabricgauge.ceiling.infiniband import BTH_BYTES, ICRC_BYTES, MTUS
 from fabricgauge.ceiling.packet import (
     Packet,
     Part,
+    mtu_origin,
     mtu_step,
     named,
     payload_step,
-    unknown,
     wire_step,
 )
 from fabricgauge.model.absence import Skipped
@@ -55,9 +69,6 @@ def ceiling(network: Network) -> Ceiling | Skipped:
     Skipped when the line rate is not known, when the network has neither members nor a
     stated MTU, or when its MTU leaves no room for payload.
     """
-    reason = unknown(network)
-    if reason:
-        return reason
     mtu = mtu_step(network)
     packet = Packet(tcp_payload_step(network), wire_step(network.mtu_bytes, FRAME), (mtu,))
     return ceiling_of(network, "Ethernet line rate", packet)
@@ -75,3 +86,79 @@ def tcp_payload_step(network: Network) -> Step:
     said = named(network, "TCP timestamps", "timestamps")
     parts = (ip_part(network), ("TCP", TCP_BYTES), (said, timestamps))
     return payload_step(network.mtu_bytes, parts)
+
+
+GRH_BYTES = 40
+UDP_BYTES = 8
+KEPT_FREE_BYTES = 96
+
+#: The smallest MTU of an interface that RDMA fits in.
+LEAST_MTU = MTUS[0] + KEPT_FREE_BYTES
+
+
+def roce_v1(network: Network) -> Ceiling | Skipped:
+    """RoCE v1: a global route header (GRH) in the Ethernet frame."""
+    return _roce(network, "Ethernet line rate (RoCE v1)", (("GRH", GRH_BYTES),))
+
+
+def roce_v2(network: Network, medium: str = "Ethernet line rate (RoCE v2)") -> Ceiling | Skipped:
+    """RoCE v2: IP and UDP in the Ethernet frame."""
+    return _roce(network, medium, (ip_part(network), ("UDP", UDP_BYTES)))
+
+
+def rdma_mtu(network: Network) -> Step | Skipped:
+    """The RDMA MTU: stated as such, or the largest that the interface's MTU has room for.
+
+    A stated MTU that is itself one of 256 to 4096 is taken for the RDMA MTU, a member's
+    never is: it is the interface's.
+    """
+    mtu = network.mtu_bytes
+    if not network.members and mtu in MTUS:
+        return Step("RDMA MTU", mtu_origin(network), mtu, "bytes")
+    fitting = [one for one in MTUS if one <= mtu - KEPT_FREE_BYTES]
+    if not fitting:
+        return Skipped(f"{network.name}: MTU {mtu} leaves no room for payload of RDMA")
+    room = f"largest of {MTUS[0]} to {MTUS[-1]} within {mtu} − {KEPT_FREE_BYTES} (headers)"
+    return Step("RDMA MTU", f"{room}; MTU: {mtu_origin(network)}", fitting[-1], "bytes")
+
+
+def _roce(network: Network, medium: str, routing: tuple[Part, ...]) -> Ceiling | Skipped:
+    mtu = rdma_mtu(network)
+    if isinstance(mtu, Skipped):
+        return mtu
+    inside = (*routing, ("BTH", BTH_BYTES), ("ICRC", ICRC_BYTES))
+    payload = int(mtu.value)
+    wire = wire_step(payload, (*inside, *FRAME))
+    return ceiling_of(network, medium, Packet(payload_step(payload, ()), wire, (mtu,)))
+
+
+MPA_LENGTH_BYTES = 2
+
+#: Control of DDP and of RDMAP a byte each, steering tag 4, offset 8.
+DDP_BYTES = 14
+CRC_BYTES = 4
+_PARTS: tuple[Part, ...] = (
+    ("MPA length", MPA_LENGTH_BYTES), ("DDP, RDMAP", DDP_BYTES), ("MPA CRC", CRC_BYTES),
+)  # fmt: skip
+
+
+def iwarp(network: Network) -> Ceiling | Skipped:
+    """The most payload of RDMA writes per direction."""
+    segment = tcp_payload_step(network)
+    framed = Step("TCP segment", segment.expression, segment.value, "bytes")
+    packet = Packet(
+        _payload_step(int(segment.value)),
+        wire_step(network.mtu_bytes, FRAME),
+        (mtu_step(network), framed),
+    )
+    return ceiling_of(network, "Ethernet line rate (iWARP)", packet)
+
+
+def _payload_step(segment_bytes: int) -> Step:
+    """The FPDU is a multiple of 4 bytes, so up to 3 of the segment stay empty."""
+    room = segment_bytes - segment_bytes % 4
+    expression = f"{room}" + "".join(f" − {size} ({what})" for what, size in _PARTS)
+    if room != segment_bytes:
+        expression += f"; {room} is the multiple of 4 within {segment_bytes}"
+    value = room - sum(size for _, size in _PARTS)
+    return Step("payload per packet", expression, value, "bytes")

@@ -4,18 +4,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from fabricgauge.ceiling import (
-    cxl,
-    efa,
-    ethernet,
-    infiniband,
-    ipoib,
-    nvlink,
-    omni_path,
-    pcie_link,
-    roce,
-)
-from fabricgauge.ceiling import slingshot as slingshots
+from fabricgauge.ceiling import ethernet, infiniband, ipoib, omni_path, pcie, unframed
+from fabricgauge.ceiling import unframed as slingshots
 from fabricgauge.ceiling.words import Told
 from fabricgauge.model.errors import UsageError
 
@@ -52,7 +42,7 @@ def _ethernet(text: str, facts: Told) -> Stated:
         rate_bit_s=ethernet.RATES[facts["rate"]],
         usual_mtu=infiniband.MTUS[-1] if rdma else ethernet.USUAL_MTU,
         uses=("rate", "transport", *uses, *_ADAPTER),
-        least_mtu=roce.LEAST_MTU if rdma else 256,
+        least_mtu=ethernet.LEAST_MTU if rdma else 256,
     )
 
 
@@ -90,38 +80,38 @@ def _ipoib(facts: Told, link: Stated, usual_mtu: int) -> Stated:
 def _slingshot(text: str, facts: Told) -> Stated:
     name = facts["slingshot"]
     return Stated(
-        "slingshot", name, name, slingshots.GENERATIONS[name], slingshots.USUAL_MTU[name],
-        ("slingshot", *_ADAPTER), least_mtu=roce.LEAST_MTU,
+        "slingshot", name, name, slingshots.SLINGSHOTS[name], slingshots.SLINGSHOT_MTU[name],
+        ("slingshot", *_ADAPTER), least_mtu=ethernet.LEAST_MTU,
     )  # fmt: skip
 
 
 def _efa(text: str, facts: Told) -> Stated:
     name = facts["efa"]
-    return Stated("efa", name, name, efa.CARDS[name], efa.USUAL_MTU, ("efa", *_ADAPTER))
+    return Stated("efa", name, name, unframed.EFA_CARDS[name], unframed.EFA_MTU, ("efa", *_ADAPTER))
 
 
 def _nvlink(text: str, facts: Told) -> Stated:
     name = facts["nvlink"]
-    generation = nvlink.GENERATIONS[name]
+    generation = unframed.NVLINKS[name]
     return Stated(
-        "nvlink", name, name, generation.link_bit_s, nvlink.PACKET_BYTES,
+        "nvlink", name, name, generation.link_bit_s, unframed.NVLINK_PACKET_BYTES,
         ("nvlink", "links", "rails"), rails=generation.links,
     )  # fmt: skip
 
 
 def _pcie(text: str, facts: Told) -> Stated:
-    link = pcie_link.PcieLink(facts["pcie-link"], _lanes(text, facts, pcie_link.LANES))
+    link = pcie.PcieCapacity(facts["pcie-link"], _lanes(text, facts, pcie.LANES))
     return Stated(
-        "pcie", link.name, link.name, link.data_bit_s, pcie_link.ASSUMED_PAYLOAD,
-        ("pcie-link", "lanes", "mps"), pcie_link.PAYLOADS,
+        "pcie", link.name, link.name, link.data_bit_s, pcie.ASSUMED_PAYLOAD,
+        ("pcie-link", "lanes", "mps"), pcie.PAYLOADS,
     )  # fmt: skip
 
 
 def _cxl(text: str, facts: Told) -> Stated:
-    lanes = _lanes(text, facts, cxl.LANES)
+    lanes = _lanes(text, facts, unframed.CXL_LANES)
     name = f"CXL {facts['cxl']} x{lanes}"
-    rate_bit_s = cxl.GENERATIONS[facts["cxl"]].data_bit_s(lanes)
-    return Stated("cxl", name, name, rate_bit_s, cxl.LINE_BYTES, ("cxl", "lanes"))
+    rate_bit_s = unframed.CXLS[facts["cxl"]].data_bit_s(lanes)
+    return Stated("cxl", name, name, rate_bit_s, unframed.CXL_LINE_BYTES, ("cxl", "lanes"))
 
 
 def _lanes(text: str, facts: Told, known: tuple[int, ...]) -> int:

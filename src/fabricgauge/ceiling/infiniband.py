@@ -13,8 +13,16 @@ import re
 import msgspec
 
 from fabricgauge.ceiling.binding import ceiling_of
-from fabricgauge.ceiling.coding import Coding, Share, same_rate
-from fabricgauge.ceiling.packet import Packet, Part, mtu_step, payload_step, unknown, wire_step
+from fabricgauge.ceiling.packet import (
+    Coding,
+    CodingShare,
+    Packet,
+    Part,
+    mtu_step,
+    payload_step,
+    same_rate,
+    wire_step,
+)
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling, Step
 from fabricgauge.model.fabric import Network
@@ -28,12 +36,12 @@ VCRC_BYTES = 2
 MTUS = (256, 512, 1024, 2048, 4096)
 WIDTHS = (1, 2, 4, 8, 12)
 
-_8B10B = Share(8, 10, "8b/10b")
+_8B10B = CodingShare(8, 10, "8b/10b")
 #: Where FEC is on it replaces this: 512 bits, transcoded to 514, in code words of 528 (EDR).
 #: 512 ÷ 528 is 64 ÷ 66, so the data rate is the same.
-_64B66B = Share(64, 66, "64b/66b")
-_TRANSCODED = Share(256, 257, "256b/257b")
-_RS544 = Share(514, 544, "RS-FEC")
+_64B66B = CodingShare(64, 66, "64b/66b")
+_TRANSCODED = CodingShare(256, 257, "256b/257b")
+_RS544 = CodingShare(514, 544, "RS-FEC")
 
 #: Lane and coding by speed. The tutorial's table gives data rates (SDR 1x 2 Gb/s, QDR 4x
 #: 32 Gb/s); its 54.6 Gb/s for 4x FDR is 54.55 Gb/s rounded up.
@@ -82,9 +90,6 @@ def ib_link(name: str) -> IbLink | Skipped:
 
 def ceiling(network: Network) -> Ceiling | Skipped:
     """The most payload per direction of reliable connections; ``rate_bit_s`` is the data rate."""
-    reason = unknown(network)
-    if reason:
-        return reason
     mtu = network.mtu_bytes
     packet = Packet(payload_step(mtu, ()), wire_step(mtu, PARTS), (mtu_step(network),))
     return ceiling_of(network, "InfiniBand data rate", packet, coding_steps(network))

@@ -19,7 +19,7 @@ import msgspec
 from fabricgauge.ceiling import infiniband, omni_path
 from fabricgauge.ceiling.binding import ceiling_of
 from fabricgauge.ceiling.ethernet import tcp_payload_step
-from fabricgauge.ceiling.packet import Packet, Part, mtu_step, unknown, wire_step
+from fabricgauge.ceiling.packet import Packet, Part, mtu_step, wire_step
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling, Step
 from fabricgauge.model.fabric import Network
@@ -52,9 +52,6 @@ _OMNI_PATH = _Below(
 
 def ceiling(network: Network) -> Ceiling | Skipped:
     """The most TCP payload per direction; the line rate is no more than the link's data rate."""
-    reason = unknown(network)
-    if reason:
-        return reason
     network = _at_data_rate(network)
     below = _below(network)
     wire, before = _on_the_wire(network, below)

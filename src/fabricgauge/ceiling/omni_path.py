@@ -19,8 +19,16 @@ import math
 import msgspec
 
 from fabricgauge.ceiling.binding import ceiling_of
-from fabricgauge.ceiling.coding import Coding, Share, same_rate
-from fabricgauge.ceiling.packet import Packet, Part, mtu_step, payload_step, unknown, wire_step
+from fabricgauge.ceiling.packet import (
+    Coding,
+    CodingShare,
+    Packet,
+    Part,
+    mtu_step,
+    payload_step,
+    same_rate,
+    wire_step,
+)
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling, Step
 from fabricgauge.model.fabric import Network
@@ -47,7 +55,7 @@ class Generation(msgspec.Struct, frozen=True):
 
 GENERATIONS: dict[str, Generation] = {
     "OPA100": Generation(
-        100e9, 4, Coding(25.78125e9, (Share(1024, 1056, "LTP: types, CRC, credit"),))
+        100e9, 4, Coding(25.78125e9, (CodingShare(1024, 1056, "LTP: types, CRC, credit"),))
     ),
     "CN5000": Generation(400e9),
 }
@@ -55,9 +63,6 @@ GENERATIONS: dict[str, Generation] = {
 
 def ceiling(network: Network) -> Ceiling | Skipped:
     """The most payload per direction of verbs' reliable connection, the leanest protocol."""
-    reason = unknown(network)
-    if reason:
-        return reason
     mtu = network.mtu_bytes
     packet = Packet(payload_step(mtu, ()), _wire_step(mtu), (mtu_step(network),))
     return ceiling_of(network, "Omni-Path data rate", packet, coding_steps(network))

@@ -1,27 +1,127 @@
-"""What PCI Express carries where it is the network itself: between devices or to memory.
+"""What a PCI Express link can carry per direction: generation, width, packet headers.
 
-The sum and its sources are in ``pcie_link``; the network's MTU is the payload size (MPS).
+The packet is the largest that the link passes (MPS) with a header of three double words,
+the least there is: read completions have it, and so have writes to addresses below 4 GiB,
+which Linux's IOMMU hands out first. Acknowledgements, credits and skip ordered sets are
+not taken off. So the limit may be a few percent too high, and is never too low. Where PCI Express
+is the network itself, its MTU is the payload size (MPS).
+
+Sources: PCI Express Base Specification Revision 5.0, 2.2 (headers), 3.6 (sequence number,
+LCRC), 4.2.1 (8b/10b, framing symbols), 4.2.2 (128b/130b, framing tokens); Revision 6.0, 4.2.3
+(flits: 236 bytes of packets, 6 of link layer, 8 of CRC, 6 of FEC); Revision 7.0 keeps these.
 """
+
+import re
 
 import msgspec
 
-from fabricgauge.ceiling.binding import ceiling_of
-from fabricgauge.ceiling.packet import Packet, mtu_step, unknown
-from fabricgauge.ceiling.pcie_link import pcie_link
+from fabricgauge.ceiling.packet import (
+    Coding,
+    CodingShare,
+    Part,
+    payload_step,
+    wire_step,
+)
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.ceiling import Ceiling
-from fabricgauge.model.fabric import Network
+from fabricgauge.model.ceiling import Step
+
+_8B10B = CodingShare(8, 10, "8b/10b")
+_128B130B = CodingShare(128, 130, "128b/130b")
+_FLIT = CodingShare(236, 256, "flit: link layer, CRC, FEC")
+
+_HEADER = ("header", 12)
+_SYMBOLS: tuple[Part, ...] = (
+    ("STP", 1), ("sequence number", 2), _HEADER, ("LCRC", 4), ("END", 1),
+)  # fmt: skip
+_TOKENS: tuple[Part, ...] = (("STP with sequence number", 4), _HEADER, ("LCRC", 4))
 
 
-def ceiling(network: Network) -> Ceiling | Skipped:
-    """The most payload per direction; the generation is told by ``Network.link``."""
-    reason = unknown(network)
-    if reason:
-        return reason
-    link = pcie_link(network.link)
-    if isinstance(link, Skipped):
-        return Skipped(f"{network.name}: {link.reason}")
-    link = msgspec.structs.replace(link, payload_bytes=network.mtu_bytes)
-    payload, wire = link.packet
-    packet = Packet(payload, wire, (mtu_step(network, "MPS"),))
-    return ceiling_of(network, "PCIe data rate", packet, link.coding_steps)
+class PcieGeneration(msgspec.Struct, frozen=True):
+    """Lane and coding of one generation; ``parts`` is what a packet has besides payload."""
+
+    coding: Coding
+    parts: tuple[Part, ...]
+
+
+#: The HotI 2025 tutorial's table gives both directions together and, though it says that
+#: encoding is not included, has it taken off for 1.x and 2.x (2.5 GT/s: 250 MB/s each way)
+#: and left on from 3.0 (8 GT/s: 1 GB/s each way; 985 MB/s are left).
+GENERATIONS: dict[str, PcieGeneration] = {
+    "1.0": PcieGeneration(Coding(2.5e9, (_8B10B,), "GT/s"), _SYMBOLS),
+    "2.0": PcieGeneration(Coding(5e9, (_8B10B,), "GT/s"), _SYMBOLS),
+    "3.0": PcieGeneration(Coding(8e9, (_128B130B,), "GT/s"), _TOKENS),
+    "4.0": PcieGeneration(Coding(16e9, (_128B130B,), "GT/s"), _TOKENS),
+    "5.0": PcieGeneration(Coding(32e9, (_128B130B,), "GT/s"), _TOKENS),
+    "6.0": PcieGeneration(Coding(64e9, (_FLIT,), "GT/s"), (_HEADER,)),
+    "7.0": PcieGeneration(Coding(128e9, (_FLIT,), "GT/s"), (_HEADER,)),
+}
+
+#: Widths that slots and adapters have; x12 and x32 of older revisions are in no product.
+LANES = (1, 2, 4, 8, 16)
+
+#: Payload sizes that Device Control can set (Revision 5.0, 7.5.3.4).
+PAYLOADS = (128, 256, 512, 1024, 2048, 4096)
+
+#: The largest that servers' root complexes commonly offer (many have 256).
+ASSUMED_PAYLOAD = 512
+
+_NAME = re.compile(r"pcie\s*(\d\.\d)\s*x(\d+)(?:\s*mps\s*(\d+))?", re.IGNORECASE)
+
+
+class PcieCapacity(msgspec.Struct, frozen=True):
+    """One link; ``payload_bytes`` is its MPS, ``assumed`` where nobody stated that."""
+
+    generation: str
+    lanes: int
+    payload_bytes: int = ASSUMED_PAYLOAD
+    assumed: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"PCIe {self.generation} x{self.lanes}"
+
+    @property
+    def data_bit_s(self) -> float:
+        """After encoding, before packets' own bytes."""
+        return GENERATIONS[self.generation].coding.data_bit_s(self.lanes)
+
+    @property
+    def coding_steps(self) -> tuple[Step, ...]:
+        return GENERATIONS[self.generation].coding.steps(self.lanes)
+
+    @property
+    def packet(self) -> tuple[Step, Step]:
+        """Payload and wire bytes of the largest packet."""
+        payload = payload_step(self.payload_bytes, ())
+        return payload, wire_step(self.payload_bytes, GENERATIONS[self.generation].parts)
+
+    @property
+    def payload_bytes_per_s(self) -> float:
+        payload, wire = self.packet
+        return self.data_bit_s / 8 * payload.value / wire.value
+
+    def limit_steps(self) -> tuple[Step, ...]:
+        """The sum of what this link lets through to an adapter behind it."""
+        payload, wire = self.packet
+        mps = f"{payload.value:g}" + (" (MPS assumed: not stated)" if self.assumed else " (MPS)")
+        limit = Step(
+            f"{self.name} limit",
+            f"{self.data_bit_s / 1e9:.6g} Gb/s ÷ 8 bit × {mps} ÷ {wire.value:g}"
+            f" ({wire.expression})",
+            self.payload_bytes_per_s, "bytes/s per direction",
+        )  # fmt: skip
+        coded = tuple(
+            Step(f"{self.name} {one.label}", one.expression, one.value, one.unit)
+            for one in self.coding_steps
+        )
+        return (*coded, limit)
+
+
+def pcie_link(name: str) -> PcieCapacity | Skipped:
+    """The link that ``PCIe 3.0 x8`` or ``PCIe 3.0 x8 MPS 256`` names."""
+    found = _NAME.fullmatch(name.strip())
+    if found and found[1] in GENERATIONS and int(found[2]) in LANES:
+        stated = int(found[3]) if found[3] else ASSUMED_PAYLOAD
+        if stated in PAYLOADS:
+            return PcieCapacity(found[1], int(found[2]), stated, assumed=not found[3])
+    return Skipped(f"{name!r} is no PCIe link (such as PCIe 3.0 x8 MPS 256)")

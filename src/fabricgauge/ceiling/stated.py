@@ -2,7 +2,7 @@
 
 import re
 
-from fabricgauge.ceiling import infiniband, pcie_link, roce
+from fabricgauge.ceiling import ethernet, infiniband, pcie
 from fabricgauge.ceiling.families import FAMILY_OF, TCP, Stated
 from fabricgauge.ceiling.words import Told, expected, known_names, told
 from fabricgauge.model.errors import UsageError
@@ -73,7 +73,7 @@ def _mtu(text: str, facts: Told, stated: Stated) -> int:
     if stated.mtus and mtu not in stated.mtus:
         known = ", ".join(map(str, stated.mtus))
         raise UsageError(f"network {text!r}: {stated.name} has no {key} of {mtu}; known: {known}")
-    rdma_mtu = stated.least_mtu == roce.LEAST_MTU and mtu in infiniband.MTUS
+    rdma_mtu = stated.least_mtu == ethernet.LEAST_MTU and mtu in infiniband.MTUS
     if not rdma_mtu and not stated.least_mtu <= mtu <= 65535:
         raise UsageError(
             f"network {text!r}: {key}={mtu} is not between {stated.least_mtu} and 65535 bytes"
@@ -122,11 +122,11 @@ def _host_link(text: str, facts: Told, stated: Stated) -> str:
         generation, lanes = (f"{found[1]}.0", found[2]) if found else (facts["pcie"], "")
     mps = f" MPS {facts['mps']}" if "mps" in facts else ""
     link = f"PCIe {generation or '?'} x{lanes or '?'}{mps}"
-    if not isinstance(pcie_link.pcie_link(link), pcie_link.PcieLink):
+    if not isinstance(pcie.pcie_link(link), pcie.PcieCapacity):
         raise UsageError(
             f"network {text!r}: {link} is no PCIe link; expected e.g. pcie=3x8, generations"
-            f" 1 to 7, widths {', '.join(map(str, pcie_link.LANES))},"
-            f" mps {', '.join(map(str, pcie_link.PAYLOADS))}"
+            f" 1 to 7, widths {', '.join(map(str, pcie.LANES))},"
+            f" mps {', '.join(map(str, pcie.PAYLOADS))}"
         )
     return link
 

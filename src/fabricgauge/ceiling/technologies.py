@@ -2,38 +2,26 @@
 
 from collections.abc import Callable, Iterable
 
-from fabricgauge.ceiling import (
-    cxl,
-    efa,
-    ethernet,
-    infiniband,
-    ipoib,
-    iwarp,
-    nvlink,
-    omni_path,
-    pcie,
-    roce,
-    simulated,
-    slingshot,
-)
+from fabricgauge.ceiling import binding, ethernet, infiniband, ipoib, omni_path, unframed
+from fabricgauge.ceiling.packet import unknown
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling, Step
 from fabricgauge.model.fabric import Network
 
 CEILINGS: dict[str, Callable[[Network], Ceiling | Skipped]] = {
     "ethernet": ethernet.ceiling,
-    "roce-v1": roce.v1,
-    "roce-v2": roce.v2,
-    "iwarp": iwarp.ceiling,
+    "roce-v1": ethernet.roce_v1,
+    "roce-v2": ethernet.roce_v2,
+    "iwarp": ethernet.iwarp,
     "infiniband": infiniband.ceiling,
     "omni-path": omni_path.ceiling,
     "ipoib": ipoib.ceiling,
-    "slingshot": slingshot.ceiling,
-    "efa": efa.ceiling,
-    "nvlink": nvlink.ceiling,
-    "pcie": pcie.ceiling,
-    "cxl": cxl.ceiling,
-    "simulated": simulated.ceiling,
+    "slingshot": unframed.slingshot,
+    "efa": unframed.efa,
+    "nvlink": unframed.nvlink,
+    "pcie": binding.pcie,
+    "cxl": unframed.cxl,
+    "simulated": unframed.simulated,
 }
 
 
@@ -46,7 +34,7 @@ def ceiling(network: Network) -> Ceiling | Skipped:
             f"{network.name}: no ceiling is known for technology {network.technology!r}"
             f" (known: {known})"
         )
-    return work_out(network)
+    return unknown(network) or work_out(network)
 
 
 def ceilings(networks: Iterable[Network]) -> dict[str, Ceiling | Skipped]:

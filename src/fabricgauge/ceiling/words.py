@@ -7,9 +7,9 @@ A word is a row of ``WORDS``. Words come in any order and in any case; blanks wi
 import re
 from collections.abc import Callable, Collection, Iterator
 
-from fabricgauge.ceiling import cxl, efa, ethernet, infiniband, nvlink, omni_path, pcie_link
-from fabricgauge.ceiling import slingshot as slingshots
-from fabricgauge.ceiling.coding import same_rate
+from fabricgauge.ceiling import ethernet, infiniband, omni_path, pcie, unframed
+from fabricgauge.ceiling import unframed as slingshots
+from fabricgauge.ceiling.packet import same_rate
 from fabricgauge.model.errors import UsageError
 
 #: Facts by name (``rate``, ``speed``, ``mtu``), each as text.
@@ -38,11 +38,11 @@ def known_names() -> tuple[str, ...]:
         *(name.lower() for name in infiniband.SPEEDS),
         *("2x hdr", "hdr100"),
         *(name.lower() for name in omni_path.GENERATIONS),
-        *(name.lower() for name in slingshots.GENERATIONS),
-        *(name.lower() for name in efa.CARDS),
-        *(name.lower().replace(" ", "") for name in nvlink.GENERATIONS),
-        *(f"pcie {name} x16" for name in pcie_link.GENERATIONS),
-        *(f"cxl {name} x16" for name in cxl.GENERATIONS),
+        *(name.lower() for name in slingshots.SLINGSHOTS),
+        *(name.lower() for name in unframed.EFA_CARDS),
+        *(name.lower().replace(" ", "") for name in unframed.NVLINKS),
+        *(f"pcie {name} x16" for name in pcie.GENERATIONS),
+        *(f"cxl {name} x16" for name in unframed.CXLS),
     )
 
 
@@ -166,12 +166,12 @@ _ROWS: tuple[tuple[str, _Tells], ...] = (
     (r"cn(\d{4})", _name("omni-path", "CN", omni_path.GENERATIONS)),
     (
         r"(?:slingshot|ss)[\s-]*(\d{2})",
-        _name("slingshot", "Slingshot-", slingshots.GENERATIONS),
+        _name("slingshot", "Slingshot-", slingshots.SLINGSHOTS),
     ),
-    (r"efa[\s-]*(\d{2,4})g?", _name("efa", "EFA-", efa.CARDS)),
-    (r"nvlink[\s-]*(\d)(?:\.0)?", _name("nvlink", "NVLink ", nvlink.GENERATIONS)),
-    (rf"pci(?:e|-e|\s?express){_REVISION}", _revision("pcie-link", pcie_link.GENERATIONS)),
-    (rf"cxl{_REVISION}", _revision("cxl", cxl.GENERATIONS)),
+    (r"efa[\s-]*(\d{2,4})g?", _name("efa", "EFA-", unframed.EFA_CARDS)),
+    (r"nvlink[\s-]*(\d)(?:\.0)?", _name("nvlink", "NVLink ", unframed.NVLINKS)),
+    (rf"pci(?:e|-e|\s?express){_REVISION}", _revision("pcie-link", pcie.GENERATIONS)),
+    (rf"cxl{_REVISION}", _revision("cxl", unframed.CXLS)),
 )
 
 WORDS = tuple(

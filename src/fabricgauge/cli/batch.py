@@ -136,7 +136,7 @@ def collected(directory: "RunDirectory", said: "Settings", options: dict[str, An
         UsageError: another program has completed the run meanwhile.
     """
     from fabricgauge.app.batch.submit import collect
-    from fabricgauge.store.jobs import read_batch
+    from fabricgauge.store.run_files import read_batch
 
     try:
         return collect(directory, target(read_batch(directory), said), progress(options))

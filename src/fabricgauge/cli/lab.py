@@ -94,8 +94,8 @@ def status(name: str | None, as_json: bool) -> None:
 @click.option("--all", "everything", is_flag=True, help="Every lab of this user.")
 def down(name: str, everything: bool) -> None:
     """Remove a lab with all its processes, also one that is broken."""
-    from fabricgauge.lab.down import down as remove
     from fabricgauge.lab.state import names
+    from fabricgauge.lab.up import down as remove
 
     for lab_name in names() if everything else (name,):
         removed = remove(lab_name)

@@ -135,10 +135,9 @@ def _in_lab(name: str, options: dict[str, Any]) -> Reached:
 @contextmanager
 def own_lab(nodes: int | None, slurm: bool = False) -> Iterator[str]:
     """A lab for this check alone; what a killed check left behind is removed first."""
-    from fabricgauge.lab.down import down
     from fabricgauge.lab.spec import LabSpec, numbered_nodes
     from fabricgauge.lab.state import names
-    from fabricgauge.lab.up import up
+    from fabricgauge.lab.up import down, up
 
     for name in names():
         owner = name.removeprefix(_OWN_LAB_PREFIX)

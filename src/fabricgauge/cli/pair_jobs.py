@@ -30,7 +30,7 @@ def submit(options: dict[str, Any], said: "Settings") -> int:
     from fabricgauge.cli import batch as of
     from fabricgauge.cli import request
     from fabricgauge.cli.submit import begun, printed
-    from fabricgauge.store.jobs import write_batch
+    from fabricgauge.store.run_files import write_batch
 
     batch = of.batch(options, said)
     plan = _plan(batch, options)

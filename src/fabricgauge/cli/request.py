@@ -53,8 +53,7 @@ def with_run(ctx: click.Context, options: dict[str, Any]) -> dict[str, Any]:
     """
     if not options["resume"]:
         return options
-    from fabricgauge.store.jobs import jobs
-    from fabricgauge.store.run_files import About
+    from fabricgauge.store.run_files import About, jobs
 
     run = directory(options)
     if jobs(run):

@@ -91,7 +91,7 @@ def _submit(options: dict[str, Any], said: "Settings") -> int:
     from fabricgauge.app.target import about
     from fabricgauge.cli import batch as of
     from fabricgauge.cli import request
-    from fabricgauge.store.jobs import write_batch
+    from fabricgauge.store.run_files import write_batch
 
     batch = of.batch(options, said)
     wanted = request.wanted(options, of.nobody_yet(batch))
@@ -131,7 +131,7 @@ def _resumed(options: dict[str, Any], said: "Settings") -> int:
     from fabricgauge.app.batch.submit import unfinished
     from fabricgauge.cli import batch as of
     from fabricgauge.cli import request
-    from fabricgauge.store.jobs import read_batch
+    from fabricgauge.store.run_files import read_batch
 
     if options["dry_run"]:
         raise UsageError("--dry-run shows a new run's job; leave it out with --resume")
@@ -174,7 +174,7 @@ def followed(
     from fabricgauge.app.batch.submit import MOST_FOLLOWING, suspects
     from fabricgauge.cli import batch as of
     from fabricgauge.report.visible import visible
-    from fabricgauge.store.jobs import read_batch
+    from fabricgauge.store.run_files import read_batch
 
     said = settings.load()
     try:

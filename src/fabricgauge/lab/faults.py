@@ -5,14 +5,24 @@ it, so faults can be combined, repeated and healed in any order.
 """
 
 import ipaddress
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
-from fabricgauge.lab import inside, link_faults, node_faults
+from fabricgauge import process
+from fabricgauge.lab import cabling, holder, tools
+from fabricgauge.lab.cabling import Bucket, bucket, node_tbf, port_tbf, write_hosts
 from fabricgauge.lab.fault_kinds import (
     AddressChange,
     Fault,
     HostsEntry,
+    LinkDown,
     Loss,
     MemoryLock,
     MtuChange,
@@ -20,8 +30,9 @@ from fabricgauge.lab.fault_kinds import (
     RateLimit,
     StrayFrames,
 )
+from fabricgauge.lab.holder import ENTERED_MARK, identify, is_alive
 from fabricgauge.lab.spec import check_mtu, check_rate
-from fabricgauge.lab.state import LabState, save
+from fabricgauge.lab.state import LabNetwork, LabNode, LabState, NodeHolder, Sender, save
 from fabricgauge.model.errors import LabError
 
 #: A frame every 10 s is no fault, and one process sends no more than some thousands a second.
@@ -115,10 +126,192 @@ def _set(state: LabState, faults: tuple[Fault, ...]) -> LabState:
     changed = msgspec.structs.replace(state, faults=faults)
     links = {(one.node, one.network) for one in (*state.faults, *faults) if one.network}
     for node, network in sorted(links):
-        link_faults.apply(changed, changed.node(node), changed.network(network), state.faults)
-    changed = node_faults.apply(changed)
+        _apply_to_link(changed, changed.node(node), changed.network(network), state.faults)
+    changed = _apply_to_nodes(changed)
     # Neighbours that were sought in vain are held to be unreachable for seconds.
     for lab_node in changed.nodes:
-        inside.batch(lab_node.holder, "ip", ["neigh flush all"])
+        holder.batch(lab_node.holder, "ip", ["neigh flush all"])
     save(changed)
     return changed
+
+
+_F = TypeVar("_F", bound=Fault)
+
+
+def _apply_to_link(
+    state: LabState, node: LabNode, network: LabNetwork, before: Sequence[Fault]
+) -> None:
+    """Set all of a link by the faults in force; ``before`` are those that were until now.
+
+    An address or a bucket of the node's is touched only where it changes: the node's
+    connections would notice.
+    """
+    if state.switch is None:
+        raise LabError(f"lab {state.name!r} has no switch; bring it down and up again")
+    faults, old = (_of(some, node, network) for some in (state.faults, before))
+    _set_address(node, network, _only(old, AddressChange), _only(faults, AddressChange))
+    mtu = [fault.mtu_bytes for fault in _only(faults, MtuChange)]
+    holder.batch(
+        node.holder, "ip", [f"link set {network.interface} mtu {[network.mtu_bytes, *mtu][-1]}"]
+    )
+    if _port(faults, network) != _port(old, network):
+        holder.batch(node.holder, "tc", [node_tbf(network.interface, _port(faults, network))])
+    shape = bucket(_rate(faults, network, "in"), network.mtu_bytes)
+    holder.batch(state.switch, "tc", [port_tbf(network.port(node), shape)])
+    _limit_out(state.switch, node, network, _rate(faults, network, "out"))
+    if _only(faults, Loss) or _only(old, Loss):
+        _lose(state.switch, network.port(node), _only(faults, Loss))
+    cut = bool(_only(faults, LinkDown))
+    holder.batch(state.switch, "ip", [f"link set {network.port(node)} {'down' if cut else 'up'}"])
+
+
+def _of(faults: Sequence[Fault], node: LabNode, network: LabNetwork) -> list[Fault]:
+    return [fault for fault in faults if (fault.node, fault.network) == (node.name, network.name)]
+
+
+def _only(faults: Sequence[Fault], kind: type[_F]) -> list[_F]:
+    return [fault for fault in faults if isinstance(fault, kind)]
+
+
+def _set_address(
+    node: LabNode, network: LabNetwork, old: list[AddressChange], new: list[AddressChange]
+) -> None:
+    own = cabling.own_address(network, node)
+    was, wanted = (([fault.address for fault in some] or [own])[-1] for some in (old, new))
+    if was != wanted:
+        interface = network.interface
+        holder.batch(
+            node.holder,
+            "ip",
+            [f"addr flush dev {interface}", f"addr add {wanted} brd + dev {interface}"],
+        )
+
+
+def _port(faults: Sequence[Fault], network: LabNetwork) -> Bucket:
+    """The bucket that the node itself has."""
+    rates = [fault.rate_bit_s for fault in _only(faults, PortRate)]
+    return bucket(min([network.rate_bit_s, *rates]), network.mtu_bytes)
+
+
+def _rate(faults: Sequence[Fault], network: LabNetwork, direction: str) -> float:
+    """The line rate of one direction at the switch: the lowest of what is in force."""
+    limits = [
+        fault.rate_bit_s
+        for fault in _only(faults, RateLimit)
+        if fault.direction in (direction, "both")
+    ]
+    ports = [fault.rate_bit_s for fault in _only(faults, PortRate) if direction == "in"]
+    return min([network.rate_bit_s, *limits, *ports])
+
+
+def _lose(switch: NodeHolder, port: str, loss: Sequence[Loss]) -> None:
+    """Drop frames at random, both ways, or stop doing so.
+
+    Classic BPF in a filter of the port: load a random 32-bit number; at or above the
+    threshold the frame goes on (-1, TC_ACT_UNSPEC), else it is dropped (2, TC_ACT_SHOT).
+    It needs neither netem nor nftables, and is allowed in a user namespace.
+    """
+    if holder.has_qdisc(switch, port, "clsact"):
+        holder.batch(switch, "tc", [f"qdisc del dev {port} clsact"])
+    for fault in loss:
+        threshold = min(round(fault.share * 2**32), 2**32 - 1)
+        code = f"4,32 0 0 {_RANDOM},53 0 1 {threshold},6 0 0 4294967295,6 0 0 2"
+        lines = [f"qdisc add dev {port} clsact"] + [
+            f"filter add dev {port} {way} protocol all bpf direct-action bytecode '{code}'"
+            for way in ("ingress", "egress")
+        ]
+        holder.batch(switch, "tc", lines)
+
+
+#: SKF_AD_OFF + SKF_AD_RANDOM of <linux/filter.h>, as an unsigned 32-bit number.
+_RANDOM = 2**32 - 0x1000 + 56
+
+
+def _limit_out(switch: NodeHolder, node: LabNode, network: LabNetwork, rate_bit_s: float) -> None:
+    """Limit what comes from a node without a trace on the node.
+
+    A bridge port can only be shaped on its way out. So a length of slower cable is put
+    between the node's port and the bridge: a second bridge, and a veth pair whose end on
+    the node's side is shaped towards the switch.
+    """
+    port, bridge = network.port(node), network.bridge
+    near, far, joint = f"{port}a", f"{port}b", f"{port}j"
+    if holder.has_interface(switch, joint):
+        holder.batch(
+            switch,
+            "ip",
+            [f"link set {port} master {bridge}", f"link del {near}", f"link del {joint}"],
+        )
+    if rate_bit_s >= network.rate_bit_s:
+        return
+    mtu, shape = network.mtu_bytes, bucket(rate_bit_s, network.mtu_bytes)
+    holder.batch(
+        switch,
+        "ip",
+        [
+            f"link add {joint} mtu {mtu} type bridge mcast_snooping 0",
+            f"link set {joint} up",
+            f"link add {near} mtu {mtu} type veth peer name {far} mtu {mtu}",
+            f"link set {near} gso_max_size {cabling.nominal(network).gso_bytes} master {joint} up",
+            f"link set {far} master {bridge} up",
+            f"link set {port} master {joint}",
+        ],
+    )
+    holder.batch(switch, "tc", [port_tbf(near, shape)])
+
+
+#: A node's limit of locked memory in bytes, in a file of its name; ``enter`` reads it.
+LIMITS = "memlock"
+
+_STRAY = Path(__file__).with_name("stray.py")
+_START_TIMEOUT_S = 30.0
+
+
+def _apply_to_nodes(state: LabState) -> LabState:
+    """Make the nodes what the faults in force say; the senders that run now are in the result.
+
+    Raises:
+        LabError: a sender cannot be started.
+    """
+    networks = [network.name for network in state.networks]
+    nodes = [node.name for node in state.nodes]
+    write_hosts(Path(state.directory), networks, nodes, state.faults)
+    _limit(Path(state.directory) / LIMITS, state.faults)
+    return msgspec.structs.replace(state, senders=_senders(state))
+
+
+def _limit(folder: Path, faults: Sequence[Fault]) -> None:
+    limits = {one.node: one.limit_bytes for one in faults if isinstance(one, MemoryLock)}
+    folder.mkdir(exist_ok=True)
+    for old in folder.iterdir():
+        if old.name not in limits:
+            old.unlink()
+    for node, limit_bytes in limits.items():
+        (folder / node).write_text(f"{limit_bytes // 1024}\n")
+
+
+def _senders(state: LabState) -> tuple[Sender, ...]:
+    """All senders are started anew: a change of their rate is then nothing special."""
+    for sender in state.senders:
+        if is_alive(sender.process):
+            with suppress(ProcessLookupError):
+                os.kill(sender.process.pid, signal.SIGKILL)
+    return tuple(
+        Sender(fault.node, fault.network, _start(state, fault))
+        for fault in state.faults
+        if isinstance(fault, StrayFrames)
+    )
+
+
+def _start(state: LabState, fault: StrayFrames) -> NodeHolder:
+    """Send from the switch's port: only this node gets the frames."""
+    if state.switch is None:
+        raise LabError(f"lab {state.name!r} has no switch; bring it down and up again")
+    port = state.network(fault.network).port(state.node(fault.node))
+    enter = [tools.path_of("setsid"), "--fork", *holder.network_prefix(state.switch)]
+    argv = [sys.executable, "-I", "-S", str(_STRAY), port, f"{fault.per_s:g}"]
+    done = process.run([*enter, *argv], timeout_s=_START_TIMEOUT_S, env={ENTERED_MARK: state.token})
+    if not done.stdout.strip().isdigit():
+        reason = done.stderr.strip() or "no reason given"
+        raise LabError(f"cannot send stray frames to {fault.node} in {fault.network}: {reason}")
+    return identify(int(done.stdout))

@@ -1,13 +1,15 @@
-"""Which processes are a lab's, told by what the kernel says of them."""
+"""Which processes are a lab's, told by what the kernel says of them, and commands inside of it."""
 
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from fabricgauge.lab.state import Holder, Marks
+from fabricgauge import process
+from fabricgauge.lab.state import Marks, NodeHolder
+from fabricgauge.lab.tools import SEARCH_PATH, path_of
 from fabricgauge.model.errors import LabError
 
 #: Environment of the processes that hold a lab's namespaces, and of those that entered.
@@ -22,15 +24,15 @@ def boot_id() -> str:
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
-def identify(pid: int) -> Holder:
+def identify(pid: int) -> NodeHolder:
     """A running process with its start time and network namespace; LabError if it is gone."""
     began, namespace = start_ticks(pid), net_inode(pid)
     if began is None or namespace is None:
         raise LabError(f"process {pid}, which was to hold a node, is gone; bring the lab up again")
-    return Holder(pid, began, namespace)
+    return NodeHolder(pid, began, namespace)
 
 
-def is_alive(holder: Holder) -> bool:
+def is_alive(holder: NodeHolder) -> bool:
     """Whether this very process still runs in the same network namespace."""
     return (
         start_ticks(holder.pid) == holder.start_ticks and net_inode(holder.pid) == holder.net_inode
@@ -128,3 +130,58 @@ def _mark(pid: int, token: str) -> str:
         if f"{mark}={token}".encode() in environment:
             return mark
     return ""
+
+
+#: Configuring a link takes milliseconds; a loaded machine may need longer.
+_TIMEOUT_S = 30.0
+
+
+def batch(holder: NodeHolder, tool: str, lines: Sequence[str]) -> None:
+    """Feed lines to ``ip -batch`` or ``tc -batch`` in one node's network namespace.
+
+    Raises:
+        LabError: a line was refused; the message has the program's own words.
+    """
+    argv = [*network_prefix(holder), path_of(tool), "-batch", "-"]
+    done = process.run(
+        argv, timeout_s=_TIMEOUT_S, stdin="\n".join(lines) + "\n", env={"PATH": SEARCH_PATH}
+    )
+    if done.exit_code:
+        reason = "took too long" if done.timed_out else done.stderr.strip()
+        raise LabError(
+            f"{tool} could not configure the lab's network: {reason}; "
+            "see docs/reference/lab.md for what the kernel must offer"
+        )
+
+
+def network_prefix(holder: NodeHolder) -> list[str]:
+    """The argv prefix that enters a holder's network namespace and nothing else."""
+    return [path_of("nsenter"), "--target", str(holder.pid), *user_options(holder.pid), "--net"]
+
+
+def user_options(pid: int) -> list[str]:
+    """Options to enter a process's user namespace, which cannot be entered twice."""
+    own, other = (os.stat(f"/proc/{who}/ns/user") for who in ("self", pid))  # noqa: PTH116
+    return [] if own.st_ino == other.st_ino else ["--user", "--preserve-credentials"]
+
+
+def has_interface(holder: NodeHolder, name: str) -> bool:
+    """Whether an interface of that name exists in the holder's network namespace."""
+    lines = process.run(
+        [*network_prefix(holder), "cat", "/proc/net/dev"], timeout_s=_TIMEOUT_S
+    ).stdout.splitlines()
+    return any(line.split(":")[0].strip() == name for line in lines)
+
+
+def has_qdisc(holder: NodeHolder, interface: str, kind: str) -> bool:
+    """Whether an interface in the holder's network namespace has a qdisc of that kind."""
+    argv = [*network_prefix(holder), path_of("tc"), "qdisc", "show", "dev", interface]
+    lines = process.run(argv, timeout_s=_TIMEOUT_S, env={"PATH": SEARCH_PATH}).stdout.splitlines()
+    return any(line.split()[1:2] == [kind] for line in lines)
+
+
+def assert_own_namespace(holder: NodeHolder) -> NodeHolder:
+    """The holder, once it is sure that it does not sit in this process's own network."""
+    if holder.net_inode == net_inode(os.getpid()):
+        raise LabError("the lab's namespaces were not made; nothing was changed")
+    return holder

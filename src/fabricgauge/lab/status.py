@@ -6,7 +6,7 @@ import msgspec
 
 from fabricgauge.lab import state as states
 from fabricgauge.lab.holder import boot_id, is_alive
-from fabricgauge.lab.state import Holder, LabState
+from fabricgauge.lab.state import LabState, NodeHolder
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import LabError
 
@@ -59,7 +59,7 @@ def _status(name: str) -> LabStatus:
     return LabStatus(name, state.complete and not dead, state, dead, _slurm(state, is_alive))
 
 
-def _slurm(state: LabState, alive: Callable[[Holder], bool]) -> tuple[DaemonStatus, ...]:
+def _slurm(state: LabState, alive: Callable[[NodeHolder], bool]) -> tuple[DaemonStatus, ...]:
     return tuple(
         DaemonStatus(daemon.program, daemon.node, daemon.process.pid, alive(daemon.process))
         for daemon in state.slurm

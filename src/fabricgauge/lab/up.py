@@ -1,4 +1,4 @@
-"""Bring a lab up: namespaces, then cables, then shaping."""
+"""Bring a lab up: namespaces, then cables, then shaping; and remove it, whatever state it is in."""
 
 import json
 import os
@@ -14,12 +14,20 @@ from typing import TypeVar
 import msgspec
 
 from fabricgauge import process
-from fabricgauge.lab import cabling, hosts, inside, place, tools
-from fabricgauge.lab.down import down
-from fabricgauge.lab.holder import HOLDER_MARK, boot_id, identify
+from fabricgauge.lab import cabling, holder, state, tools
+from fabricgauge.lab.cabling import write_hosts
+from fabricgauge.lab.holder import HOLDER_MARK, boot_id, identify, kill
 from fabricgauge.lab.slurm import cluster
 from fabricgauge.lab.spec import HEAD, LabSpec, checked, subnet
-from fabricgauge.lab.state import Holder, LabNetwork, LabNode, LabState, save
+from fabricgauge.lab.state import (
+    LabNetwork,
+    LabNode,
+    LabState,
+    NodeHolder,
+    existing,
+    load_marks,
+    save,
+)
 from fabricgauge.model.errors import LabError
 
 _HERE = Path(__file__).parent
@@ -42,7 +50,7 @@ def up(spec: LabSpec) -> LabState:
     tools.require()
     if spec.slurm:
         cluster.require(spec.nodes)
-    directory = place.create(spec.name)
+    directory = state.create(spec.name)
     try:
         return _bring_up(spec, directory)
     except BaseException:
@@ -107,7 +115,7 @@ def _write_files(state: LabState, spec: LabSpec) -> None:
     directory = Path(state.directory)
     (directory / "congestion_control").write_text(state.congestion_control)
     nodes = (HEAD, *spec.nodes)
-    hosts.write(directory, [network.name for network in spec.networks], nodes)
+    write_hosts(directory, [network.name for network in spec.networks], nodes)
     (directory / "hostnames").mkdir()
     for name in nodes:
         (directory / "hostnames" / name).write_text(f"{name}\n")
@@ -137,7 +145,7 @@ def _write_table(state: LabState) -> None:
         (table / node.name).write_text(line)
 
 
-def _hold(state: LabState, node: str, switch: Holder | None) -> Holder:
+def _hold(state: LabState, node: str, switch: NodeHolder | None) -> NodeHolder:
     """Start the process that holds a node's namespaces; the switch has an empty name.
 
     Without root the switch comes with the user namespace that owns the whole lab.
@@ -146,7 +154,7 @@ def _hold(state: LabState, node: str, switch: Holder | None) -> Holder:
     outer = []
     if state.rootless and not switch:
         fresh = ["--user", "--map-root-user", *fresh]
-    elif switch and (options := inside.user_options(switch.pid)):
+    elif switch and (options := holder.user_options(switch.pid)):
         outer = [tools.path_of("nsenter"), "--target", str(switch.pid), *options, "--"]
     furnish = [sys.executable, "-I", "-S", str(_HERE / "hold.py"), node, state.directory]
     done = process.run(
@@ -156,7 +164,7 @@ def _hold(state: LabState, node: str, switch: Holder | None) -> Holder:
     )
     if not done.stdout.strip().isdigit():
         raise LabError(_refusal(state, node, done))
-    return inside.assert_own_namespace(identify(int(done.stdout)))
+    return holder.assert_own_namespace(identify(int(done.stdout)))
 
 
 def _refusal(state: LabState, node: str, done: process.Completed) -> str:
@@ -171,18 +179,43 @@ def _refusal(state: LabState, node: str, done: process.Completed) -> str:
     return f"cannot make the namespaces of {node or 'the switch'}: {reason}; {remedy}"
 
 
-def _wire(state: LabState, switch: Holder) -> None:
-    inside.batch(switch, "ip", cabling.switch_links(state))
-    inside.batch(switch, "tc", cabling.switch_shaping(state))
+def _wire(state: LabState, switch: NodeHolder) -> None:
+    holder.batch(switch, "ip", cabling.switch_links(state))
+    holder.batch(switch, "tc", cabling.switch_shaping(state))
     _each(lambda node: _connect(state, node), state.nodes)
 
 
 def _connect(state: LabState, node: LabNode) -> None:
-    inside.batch(node.holder, "ip", cabling.node_links(state, node))
-    inside.batch(node.holder, "tc", cabling.node_shaping(state))
+    holder.batch(node.holder, "ip", cabling.node_links(state, node))
+    holder.batch(node.holder, "tc", cabling.node_shaping(state))
 
 
 def _each(action: Callable[[_T], _R], items: Iterable[_T]) -> list[_R]:
     """Do the same for all nodes side by side; the first failure is raised."""
     with ThreadPoolExecutor(max_workers=8) as pool:
         return list(pool.map(action, items))
+
+
+def down(name: str) -> bool:
+    """End every process of a lab and remove its directory; false if there was no such lab.
+
+    Its interfaces go with its namespaces. Works on a lab that did not come up completely,
+    that lost processes, or that an earlier boot of the machine left behind.
+
+    Raises:
+        LabError: a process does not end, or the directory is not this user's alone or
+            cannot be removed.
+    """
+    directory = existing(name)
+    if directory is None:
+        return False
+    marks = load_marks(directory)
+    if marks:
+        kill(marks)
+    try:
+        shutil.rmtree(directory)
+    except FileNotFoundError:  # another `down` was quicker
+        pass
+    except OSError as error:
+        raise LabError(f"cannot remove {directory}: {error.strerror}; remove it by hand") from error
+    return True

@@ -10,12 +10,10 @@ cluster.platform.topology                                    → Topology
 """
 
 from fabricgauge.sim.faults import Fault, parse_fault
-from fabricgauge.sim.platform import Platform
-from fabricgauge.sim.shapes import SHAPES
-from fabricgauge.sim.simulate import Simulated, prepared, simulate
-from fabricgauge.sim.simulated_fabric import TECHNOLOGY, simulated_fabric
+from fabricgauge.sim.platform import TECHNOLOGY, Platform, simulated_fabric
+from fabricgauge.sim.shipped import SHAPES
+from fabricgauge.sim.simulate import Simulated, prepared, simulate, trouble
 from fabricgauge.sim.simulation import Simulation, checked, simulation
-from fabricgauge.sim.trouble import trouble
 
 __all__ = [
     "SHAPES", "TECHNOLOGY", "Fault", "Platform", "Simulated", "Simulation", "checked",

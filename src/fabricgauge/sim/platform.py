@@ -1,8 +1,9 @@
-"""What a simulated cluster consists of, whichever way it was described."""
+"""What a simulated cluster consists of, and how discovery would have found it."""
 
 import msgspec
 
 from fabricgauge.model.absence import Skipped
+from fabricgauge.model.fabric import Fabric, Interface, Member, Network, Node
 from fabricgauge.model.topology import Topology
 
 
@@ -23,3 +24,44 @@ class Platform(msgspec.Struct, frozen=True):
     topology: Topology = Topology()
     xml: str = ""
     path: str = ""
+
+
+#: The network's technology. It has no packets, so no headers: its payload ceiling is its rate.
+TECHNOLOGY = "simulated"
+NETWORK = "simulated"
+SUBNET = "simulated"
+
+#: A fluid model has no packets; this stands where a largest packet is asked for.
+MTU_BYTES = 4096
+
+_NONE = Skipped("a simulated node has none")
+
+
+def simulated_fabric(platform: Platform) -> Fabric:
+    """One network that joins all nodes, at the rate that the platform states per direction."""
+    return Fabric(
+        nodes=tuple(_node(name, platform) for name in platform.nodes),
+        unreached=(),
+        networks=(_network(platform),),
+        virtual=True,
+    )
+
+
+def _network(platform: Platform) -> Network:
+    members = tuple(Member(node, NETWORK, "", MTU_BYTES) for node in platform.nodes)
+    return Network(
+        name=NETWORK, subnet=SUBNET, technology=TECHNOLOGY, rate_bit_s=platform.rate_bit_s,
+        rate_origin=platform.origin, members=members, timestamps=False,
+    )  # fmt: skip
+
+
+def _node(name: str, platform: Platform) -> Node:
+    interface = Interface(
+        name=NETWORK, driver="SimGrid", operstate="up", carrier=True,
+        speed_bit_s=platform.rate_bit_s, mtu_bytes=MTU_BYTES, mac="", addresses=(), shaper=_NONE,
+        numa_node=_NONE,
+    )  # fmt: skip
+    return Node(
+        name=name, hostname=name, boot_id="", net_namespace="", cpu_count=1, kernel="SimGrid",
+        interfaces=(interface,), facts={},
+    )  # fmt: skip

@@ -1,19 +1,19 @@
-"""The clusters that come with the program: from ``fat-tree:64`` to SimGrid's platform file."""
+"""The clusters that come with the program: from ``fat-tree:64`` to SimGrid's platform file.
+
+How many nodes a shape can have, and its parameters: those of the cluster tag in SimGrid 3.32's
+reference, "Platform description".
+"""
 
 import re
+from collections.abc import Callable
+from itertools import islice
 from xml.sax.saxutils import quoteattr
 
+import msgspec
+
 from fabricgauge.model.errors import UsageError
+from fabricgauge.model.topology import Group, Topology
 from fabricgauge.sim.platform import Platform
-from fabricgauge.sim.shapes import (
-    SHAPES,
-    Layout,
-    Shape,
-    nearest,
-    node_names,
-    possible,
-    topology,
-)
 
 #: Omni-Path's 100 Gb/s, of which 1 to 4 % are headers: with 98.5 the evaluation's curve is met
 #: at both ends (96 to 99 Gb/s from 64 KiB up).
@@ -50,12 +50,35 @@ def shipped(name: str) -> Platform:
         rate_bit_s=RATE_BIT_S,
         origin=f"simulated platform {shape.name}:{nodes}",
         overhead_s=shape.overhead_s,
-        topology=topology(shape, layout),
+        topology=shape_topology(shape, layout),
         xml=_xml(shape, layout, nodes),
     )
 
 
-def _layout(shape: Shape, nodes: int) -> Layout:
+class ShapeLayout(msgspec.Struct, frozen=True):
+    """``parameters`` are those of SimGrid's ``topology``; both are empty for a single switch."""
+
+    topology: str
+    parameters: str
+    groups: tuple[Group, ...] = ()
+
+
+class Shape(msgspec.Struct, frozen=True):
+    """One kind of network: ``layout`` is that of so many nodes, None where there is none.
+
+    ``latency_s`` is that of a link, one way, ``overhead_s`` that of both ends' software.
+    """
+
+    name: str
+    says: str
+    nodes: int
+    smallest: int
+    latency_s: float
+    overhead_s: float
+    layout: Callable[[int], ShapeLayout | None]
+
+
+def _layout(shape: Shape, nodes: int) -> ShapeLayout:
     layout = shape.layout(nodes) if nodes <= MOST_NODES and possible(shape, nodes) else None
     if layout is None:
         near = " or ".join(map(str, nearest(shape, min(nodes, MOST_NODES))))
@@ -66,7 +89,7 @@ def _layout(shape: Shape, nodes: int) -> Layout:
     return layout
 
 
-def _xml(shape: Shape, layout: Layout, nodes: int) -> str:
+def _xml(shape: Shape, layout: ShapeLayout, nodes: int) -> str:
     attributes = {
         "id": shape.name, "prefix": "node-", "suffix": "", "radical": f"0-{nodes - 1}",
         "speed": "1Gf", "bw": f"{RATE_BIT_S / 1e9:g}Gbps", "lat": f"{shape.latency_s * 1e6:g}us",
@@ -82,3 +105,98 @@ def _xml(shape: Shape, layout: Layout, nodes: int) -> str:
         f"  <cluster {written}/>\n"
         "</platform>\n"
     )
+
+
+#: The most nodes on one leaf switch of the fat tree; half as many uplinks lead out of it.
+LEAF_NODES = 16
+
+#: Groups, chassis of a group and routers of a chassis. SimGrid 3.32 crashes where there are
+#: more groups than routers in a chassis, so a shape has as many of the one as of the other.
+DRAGONFLIES = ((4, 2, 4), (8, 4, 8))
+
+
+def node_names(first: int, count: int) -> tuple[str, ...]:
+    """``node-0``, ``node-1``, …"""
+    return tuple(f"node-{number}" for number in range(first, first + count))
+
+
+def possible(shape: Shape, nodes: int) -> bool:
+    """Whether the shape can have that many nodes."""
+    return nodes >= shape.smallest and shape.layout(nodes) is not None
+
+
+def nearest(shape: Shape, nodes: int) -> tuple[int, ...]:
+    """The numbers of nodes next below and next above that the shape can have."""
+    wanted = max(nodes, shape.smallest)
+    below = (count for count in range(wanted, shape.smallest - 1, -1) if possible(shape, count))
+    above = (count for count in range(wanted, 4 * wanted) if possible(shape, count))
+    return tuple(dict.fromkeys((*islice(below, 1), *islice(above, 1))))
+
+
+def shape_topology(shape: Shape, layout: ShapeLayout) -> Topology:
+    """Who shares a switch, as the shape has it."""
+    return Topology(layout.groups, f"simulated {shape.name}") if layout.groups else Topology()
+
+
+def _star(nodes: int) -> ShapeLayout:
+    return ShapeLayout("", "")
+
+
+def _fat_tree(nodes: int) -> ShapeLayout | None:
+    """Two levels, four leaves where that can be; a leaf has half as many uplinks as nodes."""
+    sizes = [size for size in range(2, LEAF_NODES + 1, 2) if nodes % size == 0 and nodes > size]
+    if not sizes:
+        return None
+    leaf = max((size for size in sizes if nodes // size >= 4), default=sizes[-1])
+    spines = leaf // 2
+    groups = _blocks("leaf", nodes, leaf, parent="spine", uplinks=spines)
+    return ShapeLayout("FAT_TREE", f"2;{leaf},{nodes // leaf};1,{spines};1,1", groups)
+
+
+def _dragonfly(nodes: int) -> ShapeLayout | None:
+    """A link between two groups has the rate of as many as a chassis has routers."""
+    fitting = [one for one in DRAGONFLIES if nodes % (one[0] * one[1] * one[2]) == 0]
+    if not fitting:
+        return None
+    groups, chassis, routers = fitting[-1]
+    on_router = nodes // (groups * chassis * routers)
+    blocks = _blocks("group", nodes, nodes // groups, parent="", uplinks=groups - 1)
+    parameters = f"{groups},{routers};{chassis},2;{routers},1;{on_router}"
+    return ShapeLayout("DRAGONFLY", parameters, blocks)
+
+
+def _torus(nodes: int) -> ShapeLayout | None:
+    """Three dimensions as alike as can be, none of them below 2."""
+    found: list[tuple[int, int, int]] = [
+        (nodes // (b * c), b, c)
+        for c in range(2, nodes // 4 + 1)
+        if nodes % c == 0
+        for b in range(c, nodes // (2 * c) + 1)
+        if nodes % (b * c) == 0 and nodes // (b * c) >= b
+    ]
+    if not found:
+        return None
+    best = min(found, key=_unlikeness)
+    return ShapeLayout("TORUS", ",".join(map(str, best)))
+
+
+def _unlikeness(dimensions: tuple[int, int, int]) -> int:
+    return max(dimensions) - min(dimensions)
+
+
+def _blocks(name: str, nodes: int, size: int, *, parent: str, uplinks: int) -> tuple[Group, ...]:
+    return tuple(
+        Group(f"{name}-{number}", node_names(number * size, size), parent, uplinks)
+        for number in range(nodes // size)
+    )
+
+
+#: A star's figures are those of the Omni-Path evaluation's 32 nodes on one switch: 0.93 µs half
+#: round trip, 2 × 0.315 + 0.3. Elsewhere a hop has a switch's 0.11 µs (Intel Omni-Path Edge
+#: Switch 100 Series, product brief: 100 to 110 ns), and two nodes of one switch have 0.93 µs, too.
+SHAPES: tuple[Shape, ...] = (
+    Shape("star", "one switch", 32, 2, 0.315e-6, 0.3e-6, _star),
+    Shape("fat-tree", "two levels, 2:1", 64, 4, 0.11e-6, 0.71e-6, _fat_tree),
+    Shape("dragonfly", "groups of chassis", 64, 32, 0.11e-6, 0.71e-6, _dragonfly),
+    Shape("torus", "three dimensions", 64, 8, 0.11e-6, 0.71e-6, _torus),
+)

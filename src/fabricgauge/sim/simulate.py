@@ -1,18 +1,25 @@
-"""One simulated launch from its cases to its raw lines."""
+"""One simulated launch: its command line, its files, its raw lines, and how it ended."""
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
 from fabricgauge import process
 from fabricgauge.model.command import Command
-from fabricgauge.model.engine import Engine
-from fabricgauge.model.errors import StoreError
-from fabricgauge.sim.launching import launch_command, launch_files
+from fabricgauge.model.engine import SIMULATED_LIBRARY, Engine
+from fabricgauge.model.errors import CannotRun, StoreError
+from fabricgauge.sim.faults import (
+    AddedLatency,
+    Fault,
+    FlappingLink,
+    NoisyNode,
+    SlowLink,
+    SlowPair,
+    SlowUplink,
+)
 from fabricgauge.sim.simulation import Simulation
-from fabricgauge.sim.trouble import trouble
 
 TIMEOUT_S = 600.0
 
@@ -83,3 +90,151 @@ def simulate(
     if done.timed_out:
         wrong = f"the simulation was ended after {timeout_s:g} s"
     return Simulated(tuple(done.stdout.splitlines()), wrong, done.wall_s)
+
+
+PLATFORM_FILE = "platform.xml"
+PLANTED_FILE = "planted.txt"
+HOST_FILE = "hosts.txt"
+
+#: SimGrid 3.32's reference, "Configuring SimGrid". CM02 without TCP's window, its reverse traffic
+#: and its weight of long routes is a fabric with flow control of its own; no time passes while a
+#: program computes or reads the clock. Its default for a test of a request is 100 µs. The precision
+#: has to be that of nanoseconds; maxmin/precision stays, as 3.32 aborts at 1e-9. A send that may
+#: leave its message behind (below send-is-detached-thresh) stays in a list of its sender's for
+#: ever, which takes half of the time at 128 ranks: every send is matched first instead. What the
+#: ends' software costs is planted with the noise; a non-blocking send returns after 10 ns.
+SETTINGS: tuple[str, ...] = (
+    "network/model:CM02",
+    "network/TCP-gamma:0",
+    "network/crosstraffic:0",
+    "network/weight-S:0",
+    "surf/precision:1e-12",
+    "smpi/simulate-computation:no",
+    "smpi/host-speed:1Gf",
+    "smpi/wtime:0",
+    "smpi/test:100e-9",
+    "smpi/iprobe:100e-9",
+    "smpi/privatization:dlopen",
+    "smpi/send-is-detached-thresh:0",
+    "smpi/ois:0:10e-9:0",
+)
+
+#: SimGrid tells every setting otherwise.
+QUIET = ("--log=xbt_cfg.thres:warning",)
+
+
+def launch_files(cluster: Simulation, hosts: Sequence[str], folder: Path) -> dict[str, str]:
+    """The files that a launch reads, by name; ``folder`` is where they are to be.
+
+    ``hosts`` has one entry per rank, in the order of ranks.
+
+    Raises:
+        CannotRun: a node that the cluster does not have, or a folder that no line can hold.
+    """
+    missing = [host for host in hosts if host not in cluster.platform.nodes]
+    if missing or not hosts:
+        what = f"has no node {missing[0]!r:.100}" if missing else "was given no node to run on"
+        raise CannotRun(f"the simulated cluster {cluster.platform.name} {what}")
+    file = cluster.platform.path or str(folder / PLATFORM_FILE)
+    if "\n" in file or file != file.strip():
+        raise CannotRun(f"{file!r:.200}: choose a path without a new line or blanks at its ends")
+    files = {
+        PLANTED_FILE: planted_text(cluster, file),
+        HOST_FILE: "".join(f"{host}\n" for host in hosts),
+    }
+    return files if cluster.platform.path else {PLATFORM_FILE: cluster.platform.xml, **files}
+
+
+def launch_command(
+    cluster: Simulation, engine: Engine, ranks: int, folder: Path, options: Sequence[str] = ()
+) -> Command:
+    """The argv and environment that start the engine; ``options`` are the engine's own.
+
+    SimGrid's own program is started, not its shell script, which joins words into one string
+    and leaves files in the working directory.
+    """
+    settings = (
+        *SETTINGS,
+        f"smpi/np:{ranks}",
+        f"smpi/hostfile:{folder / HOST_FILE}",
+        f"smpi/tmpdir:{folder}",
+    )
+    argv = (
+        str(engine.mpi.mpiexec),
+        str(engine.path),
+        *(f"--cfg={setting}" for setting in settings),
+        *QUIET,
+        str(engine.path.parent / SIMULATED_LIBRARY),
+        *options,
+    )
+    return Command(argv, {"FABRICGAUGE_PLANTED": str(folder / PLANTED_FILE)})
+
+
+#: Every uplink of a group, where one would have its number.
+ALL_UPLINKS = -1
+
+
+def planted_text(cluster: Simulation, platform_file: str) -> str:
+    """One line per thing to plant; times in seconds, rates as factors."""
+    lines = [
+        f"platform {platform_file}",
+        f"overhead {cluster.platform.overhead_s!r}",
+        f"seed {cluster.seed}",
+        f"deviation {cluster.noise!r}",
+    ]
+    for fault in cluster.faults:
+        lines += _lines(cluster, fault)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _lines(cluster: Simulation, fault: Fault) -> Iterator[str]:
+    if isinstance(fault, SlowLink):
+        yield from (f"rate {way} {fault.node} {fault.factor!r}" for way in fault.ways)
+    elif isinstance(fault, AddedLatency):
+        yield from (f"latency {way} {fault.node} {fault.added_s!r}" for way in fault.ways)
+    elif isinstance(fault, FlappingLink):
+        yield f"flap {fault.node} {fault.factor!r} {fault.period_s!r} {fault.share!r}"
+    elif isinstance(fault, SlowPair):
+        yield f"pair {fault.source} {fault.destination} {fault.factor!r}"
+    elif isinstance(fault, NoisyNode):
+        yield f"noise {fault.node} {fault.deviation!r}"
+    else:
+        yield from _uplink(cluster, fault)
+
+
+def _uplink(cluster: Simulation, fault: SlowUplink) -> Iterator[str]:
+    groups = cluster.platform.topology.groups
+    nodes = " ".join(next(one.nodes for one in groups if one.name == fault.group))
+    number = ALL_UPLINKS if fault.number is None else fault.number
+    for way in fault.ways:
+        yield f"uplink {way} {number} {fault.factor!r} {nodes}"
+
+
+#: What SimGrid 3.32 writes to standard error, and what it means. It exits with 0 after each.
+SIGNS: tuple[tuple[str, str], ...] = (
+    ("MPI_Abort was called", "a rank called MPI_Abort"),
+    ("Deadlock detected", "deadlock: ranks wait for messages that nobody sends"),
+    ("Stalling SMPI instance", "a rank did not reach MPI_Finalize"),
+)
+
+FOOTER = '{"record":"footer"'
+
+
+def trouble(exit_code: int, stdout: str, stderr: str) -> str:
+    """What went wrong, as a sentence; empty if the launch wrote its last record and ended."""
+    for sign, meaning in SIGNS:
+        if sign in stderr:
+            return f"{meaning}{_said(stderr)}"
+    if exit_code != 0:
+        return f"the simulation ended with exit status {exit_code}{_said(stderr)}"
+    if FOOTER not in stdout:
+        return f"the simulation ended before the engine's last record{_said(stderr)}"
+    return ""
+
+
+def _said(stderr: str) -> str:
+    """The telling lines: the engine's own, or the last."""
+    lines = [line.strip()[:300] for line in stderr.splitlines() if line.strip()]
+    own = [line for line in lines if line.startswith("fabricgauge-engine:")]
+    told = own[-2:] or lines[-1:]
+    return f"; it said: {' | '.join(told)}" if told else "; it said nothing"

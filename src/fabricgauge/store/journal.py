@@ -1,7 +1,7 @@
 """What was done to nodes by a plan: the plan itself, and every command as it was run.
 
-    plan.json       the plan, the doors to the nodes, and who asked for it (``Planned``)
-    journal.jsonl   one line for each thing that happened (``Entry``), on disk before the next
+    plan.json       the plan, the access to the nodes, and who asked for it (``Planned``)
+    journal.jsonl   one line for each event (``JournalEntry``), on disk before the next
 
 The directory is the user's alone: contents of files stand in it. A line that a crash cut off is
 left out by a reader. One process at a time writes a journal, and one at a time begins journals in
@@ -36,7 +36,7 @@ class Planned(msgspec.Struct, frozen=True, tag_field="format", tag="fabricgauge-
     version: str = "1.0"
 
 
-class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
+class JournalEntry(msgspec.Struct, frozen=True, omit_defaults=True):
     """One line. ``event`` is one of these; ``step`` counts from 1 in the plan's order.
 
     ``already``, ``begun``, ``made``, ``failed``, ``left``: what became of a step.
@@ -77,7 +77,7 @@ class Journal:
         except OSError as error:
             raise _cannot("write", path / LINES, error) from error
 
-    def write(self, entry: Entry) -> None:
+    def write(self, entry: JournalEntry) -> None:
         """Append one line; it is on disk when this returns.
 
         Raises:
@@ -165,7 +165,7 @@ def _fresh(under: Path, name: str) -> Path:
         number += 1
 
 
-def read(path: Path) -> tuple[Planned, tuple[Entry, ...]]:
+def read(path: Path) -> tuple[Planned, tuple[JournalEntry, ...]]:
     """A journal's plan and its lines.
 
     Raises:
@@ -194,13 +194,13 @@ def read(path: Path) -> tuple[Planned, tuple[Entry, ...]]:
     return planned, entries
 
 
-def _entries(path: Path, raw: bytes) -> Iterator[Entry]:
+def _entries(path: Path, raw: bytes) -> Iterator[JournalEntry]:
     lines = raw.split(b"\n")
     for number, line in enumerate(lines, 1):
         if not line:
             continue
         try:
-            yield msgspec.json.decode(line, type=Entry)
+            yield msgspec.json.decode(line, type=JournalEntry)
         except msgspec.MsgspecError as error:
             if number == len(lines):
                 return

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from fabricgauge.model.batch import Batch, BatchJob
 from fabricgauge.model.errors import StoreError
 from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.finding import Finding
@@ -28,7 +29,7 @@ class About(msgspec.Struct, frozen=True):
     asked: dict[str, str] = {}
 
 
-class Entry(msgspec.Struct, frozen=True):
+class ResultLine(msgspec.Struct, frozen=True):
     """One line of results.jsonl: a record of the engine or of a suite, and of which launch."""
 
     launch: int
@@ -89,11 +90,11 @@ def write_ways(directory: RunDirectory, ways: dict[str, str]) -> None:
     directory.write(_WAYS, ways)
 
 
-def append_record(directory: RunDirectory, entry: Entry) -> None:
+def append_record(directory: RunDirectory, entry: ResultLine) -> None:
     directory.append("results.jsonl", entry)
 
 
-def append_records(directory: RunDirectory, entries: Iterable[Entry]) -> None:
+def append_records(directory: RunDirectory, entries: Iterable[ResultLine]) -> None:
     directory.append_all("results.jsonl", entries)
 
 
@@ -159,11 +160,11 @@ def _libraries(directory: RunDirectory) -> dict[str, str]:
     }
 
 
-_ENTRIES = msgspec.json.Decoder(Entry)
+_ENTRIES = msgspec.json.Decoder(ResultLine)
 _STARTED = msgspec.json.Decoder(Started)
 
 
-def _launches(plan: Plan, entries: list[Entry], started: list[Started]) -> tuple[Launch, ...]:
+def _launches(plan: Plan, entries: list[ResultLine], started: list[Started]) -> tuple[Launch, ...]:
     ends = {(s.launch, s.attempt): s for s in started}
     said: dict[tuple[int, int], list[Any]] = {}
     for entry in entries:
@@ -194,3 +195,43 @@ def _launches(plan: Plan, entries: list[Entry], started: list[Started]) -> tuple
             )
         )
     return tuple(launches)
+
+
+_JOBS_FILE, _BATCH = "jobs.jsonl", "batch.json"
+_JOB_LINES = msgspec.json.Decoder(BatchJob)
+
+
+def write_batch(directory: RunDirectory, about: About, batch: Batch) -> None:
+    """What is known before the first job begins."""
+    directory.write("run.json", about)
+    directory.write(_BATCH, batch)
+
+
+def read_batch(directory: RunDirectory) -> Batch:
+    """Raises:
+    StoreError: the directory holds no run of a batch system.
+    """
+    if is_check(directory):
+        raise StoreError(
+            f"{directory.path} is no run of Slurm's jobs; what it has left is measured with"
+            f" fabricgauge check --resume {directory.path}"
+        )
+    return directory.read(_BATCH, Batch)
+
+
+def is_check(directory: RunDirectory) -> bool:
+    """Whether it is a run that no batch system makes."""
+    return (directory.path / "run.json").exists() and not (directory.path / _BATCH).exists()
+
+
+def append_job(directory: RunDirectory, job: BatchJob) -> None:
+    directory.append(_JOBS_FILE, job)
+
+
+def jobs(directory: RunDirectory) -> tuple[BatchJob, ...]:
+    """In the order in which they were submitted; none for a run that is no batch system's.
+
+    Each is written down before Slurm gets it, and once more with the number that Slurm gave.
+    """
+    found, _ = directory.read_lines(_JOBS_FILE, _JOB_LINES.decode)
+    return tuple({one.folder: one for one in found}.values())

@@ -18,9 +18,8 @@ from fabricgauge.model.measurement import Footer
 from fabricgauge.model.plan import PlannedLaunch, Stopping
 from fabricgauge.model.topology import Topology
 from fabricgauge.run.batch.job_state import JobState
-from fabricgauge.store.jobs import append_job, write_batch
 from fabricgauge.store.run_directory import RunDirectory
-from fabricgauge.store.run_files import About, Entry, append_records
+from fabricgauge.store.run_files import About, ResultLine, append_job, append_records, write_batch
 
 TARGET = Target(HostAccess("slurm", ()), None, (), (), False, DEFAULTS, (), {})
 
@@ -63,10 +62,10 @@ def test_a_collector_that_was_ended_in_the_middle_takes_the_rest(directory: RunD
     lines = [f'{{"record":"footer","cases":{n},"wall_s":1.0}}' for n in range(5)]
     (folder / "stdout.jsonl").write_text("\n".join(lines))
     launch = PlannedLaunch(1, "net1", "10.77.0.0/24", ("c1", "c2"), ())
-    append_records(directory, [Entry(1, 1, Footer(n, 1.0)) for n in range(2)])
+    append_records(directory, [ResultLine(1, 1, Footer(n, 1.0)) for n in range(2)])
     Taken(directory).take(launch, 1, folder, "")
     Taken(directory).take(launch, 1, folder, "")
-    kept, _ = directory.read_lines("results.jsonl", msgspec.json.Decoder(Entry).decode)
+    kept, _ = directory.read_lines("results.jsonl", msgspec.json.Decoder(ResultLine).decode)
     assert [one.record for one in kept] == [Footer(n, 1.0) for n in range(5)]
 
 

@@ -15,9 +15,8 @@ from fabricgauge.model.topology import Topology
 from fabricgauge.run.batch import slurm
 from fabricgauge.run.batch.job_state import JobState
 from fabricgauge.run.batch.slurm import NoAnswer, Submitted
-from fabricgauge.store.jobs import append_job, jobs, write_batch
 from fabricgauge.store.run_directory import RunDirectory
-from fabricgauge.store.run_files import About
+from fabricgauge.store.run_files import About, append_job, jobs, write_batch
 
 Known = dict[str, Submitted]
 

@@ -16,9 +16,8 @@ from fabricgauge.plan.pair_jobs import pair_plan
 from fabricgauge.run.batch import slurm
 from fabricgauge.run.batch.job_state import JobState
 from fabricgauge.run.batch.slurm import Away, NoAnswer, NotNow, Submitted, Unclear
-from fabricgauge.store.jobs import jobs, write_batch
 from fabricgauge.store.run_directory import RunDirectory
-from fabricgauge.store.run_files import About
+from fabricgauge.store.run_files import About, jobs, write_batch
 
 PLAN = pair_plan(TEMPLATE, names(5))
 

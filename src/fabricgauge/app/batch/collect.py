@@ -21,9 +21,15 @@ from fabricgauge.model.plan import Plan, PlannedLaunch
 from fabricgauge.run.batch.job_state import JobState
 from fabricgauge.run.launch import tail
 from fabricgauge.run.mpi_impls.interface import is_loopback
-from fabricgauge.store.jobs import jobs, read_batch
 from fabricgauge.store.run_directory import RunDirectory
-from fabricgauge.store.run_files import load, write_facts, write_found, write_preflight
+from fabricgauge.store.run_files import (
+    jobs,
+    load,
+    read_batch,
+    write_facts,
+    write_found,
+    write_preflight,
+)
 
 #: How a job ends that could not even begin.
 _BROKEN = ("FAILED", "BOOT_FAIL", "NODE_FAIL")

@@ -10,8 +10,8 @@ from fabricgauge.app.batch.waiting import intervals
 from fabricgauge.app.progress import Progress
 from fabricgauge.run.batch import slurm
 from fabricgauge.run.batch.options import clusters
-from fabricgauge.store.jobs import append_job, jobs, read_batch
 from fabricgauge.store.run_directory import RunDirectory
+from fabricgauge.store.run_files import append_job, jobs, read_batch
 
 
 def numbers(directory: RunDirectory) -> tuple[str, ...]:

@@ -19,8 +19,8 @@ from fabricgauge.plan.pair_jobs import by_pair
 from fabricgauge.run.batch import slurm
 from fabricgauge.run.batch.job_state import JobState
 from fabricgauge.run.mpi_impls.interface import is_loopback
-from fabricgauge.store.jobs import jobs
 from fabricgauge.store.run_directory import RunDirectory
+from fabricgauge.store.run_files import jobs
 
 Pair = tuple[str, str]
 

@@ -25,9 +25,8 @@ from fabricgauge.model.plan import Plan, PlannedLaunch, Stopping
 from fabricgauge.run.batch import slurm
 from fabricgauge.run.batch.job_state import FORGOTTEN, JobState
 from fabricgauge.run.launchers.slurm import Allocation, access
-from fabricgauge.store.jobs import append_job, jobs
 from fabricgauge.store.run_directory import RunDirectory
-from fabricgauge.store.run_files import load, write_plan
+from fabricgauge.store.run_files import append_job, jobs, load, write_plan
 
 #: NFS shows a new file a minute late at the most, by its usual settings.
 LOOK_S, MOST_LOOKS = 2.0, 35

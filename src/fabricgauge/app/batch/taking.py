@@ -10,7 +10,7 @@ from fabricgauge.app.batch.attempts import ended
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.parse.engine import NotUnderstood, parse_line
 from fabricgauge.store.run_directory import RunDirectory
-from fabricgauge.store.run_files import Entry, Started, append_launch, append_records
+from fabricgauge.store.run_files import ResultLine, Started, append_launch, append_records
 
 #: Stands for a subnet that the folder of a launch does not tell.
 UNKNOWN = "?"
@@ -47,7 +47,7 @@ def _closed(directory: RunDirectory) -> Iterator[tuple[int, int]]:
 
 def _begun(directory: RunDirectory) -> Iterator[tuple[int, int]]:
     """The launch of each record: a collector may have been ended before it closed one."""
-    entries, _ = directory.read_lines("results.jsonl", msgspec.json.Decoder(Entry).decode)
+    entries, _ = directory.read_lines("results.jsonl", msgspec.json.Decoder(ResultLine).decode)
     return ((one.launch, one.attempt) for one in entries)
 
 
@@ -68,7 +68,7 @@ def _take(
     for line in lines:
         record = parse_line(line)
         if not isinstance(record, NotUnderstood):
-            found.append(Entry(launch.number, attempt, record))
+            found.append(ResultLine(launch.number, attempt, record))
         elif record.text:
             strange.append(f"{record.text} ({record.reason})")
     append_records(directory, found[there:])

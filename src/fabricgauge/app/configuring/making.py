@@ -23,7 +23,7 @@ from fabricgauge.model.configuration import Configuration, Step, Verification
 from fabricgauge.model.finding import Command
 from fabricgauge.model.host_access import HostAccess
 from fabricgauge.process import Completed
-from fabricgauge.store.journal import Entry, Journal, Planned, alone, begin, read, root
+from fabricgauge.store.journal import Journal, JournalEntry, Planned, alone, begin, read, root
 
 DONE, FAILED, NOT_APPLIED = 0, 1, 3
 
@@ -168,7 +168,7 @@ class _Work:
         self._hosts, self._journal = hosts, journal
 
     def note(self, event: str, note: str = "") -> None:
-        self._journal.write(Entry(event, self.step, note=note))
+        self._journal.write(JournalEntry(event, self.step, note=note))
 
     def holds_already(self, step: Step, made: Collection[int]) -> bool:
         """Whether there is nothing to do; what only follows others is due once one was made."""
@@ -182,7 +182,9 @@ class _Work:
         if step.commands:
             self.note("begun")
         for command in step.commands:
-            self._journal.write(Entry("starting", self.step, node=command.node, argv=command.argv))
+            self._journal.write(
+                JournalEntry("starting", self.step, node=command.node, argv=command.argv)
+            )
             done = self._hosts.run(command, limit_s(command))
             self._journal.write(entry("command", self.step, command, done))
             if done.exit_code != 0:
@@ -209,9 +211,9 @@ def limit_s(command: Command) -> float:
     return HEAD_S if command.node == HEAD else NODE_S
 
 
-def entry(event: str, step: int, command: Command, done: Completed) -> Entry:
+def entry(event: str, step: int, command: Command, done: Completed) -> JournalEntry:
     """A command's line in the journal."""
-    return Entry(
+    return JournalEntry(
         event, step, node=command.node, argv=command.argv, stdin=command.stdin,
         exit_code=done.exit_code, stdout=done.stdout, stderr=done.stderr, wall_s=done.wall_s,
         timed_out=done.timed_out,
@@ -225,7 +227,7 @@ class Undone(msgspec.Struct, frozen=True):
     troubles: tuple[str, ...]
 
 
-def begun(entries: Iterable[Entry]) -> tuple[int, ...]:
+def begun(entries: Iterable[JournalEntry]) -> tuple[int, ...]:
     """The steps of which a command was run and that were not undone since, the last first."""
     open_: dict[int, None] = {}
     for one in entries:
@@ -238,7 +240,7 @@ def begun(entries: Iterable[Entry]) -> tuple[int, ...]:
 
 def undo(
     steps: tuple[Step, ...],
-    entries: Iterable[Entry],
+    entries: Iterable[JournalEntry],
     hosts: PlanHosts,
     journal: Journal,
     tell: Callable[[str], None],
@@ -259,7 +261,7 @@ def undo(
         if step.undo and number in whole and (changed := _changed(number, step, hosts, journal)):
             tell(f"  it has changed since it was made: {changed}")
         trouble = _undo(number, step, hosts, journal)
-        journal.write(Entry("undone", number, note=trouble))
+        journal.write(JournalEntry("undone", number, note=trouble))
         if trouble:
             troubles.append(f"step {number} ({step.title}): {trouble}")
         else:
