@@ -1,5 +1,7 @@
 #include "fabricgauge/counters.hpp"
 
+#include <array>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -14,19 +16,31 @@ namespace fs = std::filesystem;
 // Vol. 1, 16.1.3.5 (PortCounters).
 constexpr std::int64_t octets_per_word = 4;
 
-std::int64_t number_in(const fs::path& file) {
+Seen<std::int64_t> number_in(const fs::path& file) {
+    errno = 0;
+    std::ifstream stream(file);
+    if (!stream) return cannot_read(file);
     std::int64_t value = 0;
-    std::ifstream(file) >> value;
+    if (!(stream >> value)) return Absent{file.string() + ": not a number"};
     return value;
+}
+
+// Without one of these a port tells nothing of its traffic. Throws the Absent of the first.
+std::int64_t needed(const fs::path& file) {
+    const Seen<std::int64_t> found = number_in(file);
+    if (!found.known()) throw found.absent();
+    return found.value();
 }
 
 InterfaceCounters read_port(const fs::path& counters) {
     InterfaceCounters port;
-    port.rx_bytes = number_in(counters / "port_rcv_data") * octets_per_word;
-    port.tx_bytes = number_in(counters / "port_xmit_data") * octets_per_word;
-    port.rx_packets = number_in(counters / "port_rcv_packets");
-    port.tx_packets = number_in(counters / "port_xmit_packets");
+    port.rx_bytes = needed(counters / "port_rcv_data") * octets_per_word;
+    port.tx_bytes = needed(counters / "port_xmit_data") * octets_per_word;
+    port.rx_packets = needed(counters / "port_rcv_packets");
+    port.tx_packets = needed(counters / "port_xmit_packets");
     port.rx_errors = number_in(counters / "port_rcv_errors");
+    port.tx_errors = Absent{"a port keeps no such counter"};
+    port.rx_dropped = Absent{"a port keeps no such counter"};
     port.tx_dropped = number_in(counters / "port_xmit_discards");
     return port;
 }
@@ -40,13 +54,15 @@ NodeCounters parse_net_dev(std::istream& text) {
         const std::size_t colon = line.rfind(':');
         if (colon == std::string::npos) continue;
         const std::size_t begin = line.find_first_not_of(' ');
+        const std::string name = line.substr(begin, colon - begin);
         std::istringstream columns(line.substr(colon + 1));
-        InterfaceCounters seen;
-        std::int64_t skipped = 0;
-        columns >> seen.rx_bytes >> seen.rx_packets >> seen.rx_errors >> seen.rx_dropped;
-        for (int column = 0; column < 4; ++column) columns >> skipped;
-        columns >> seen.tx_bytes >> seen.tx_packets >> seen.tx_errors >> seen.tx_dropped;
-        if (columns) found[line.substr(begin, colon - begin)] = seen;
+        std::array<std::int64_t, 16> column{};
+        for (std::int64_t& value : column) columns >> value;
+        if (columns)
+            found.interfaces[name] = {column[0], column[8],  column[1], column[9],
+                                      column[2], column[10], column[3], column[11]};
+        else
+            found.absent[name] = "its line in /proc/self/net/dev is not understood";
     }
     return found;
 }
@@ -57,29 +73,45 @@ NodeCounters read_infiniband(const std::string& directory) {
     for (const fs::directory_entry& device : fs::directory_iterator(directory, none)) {
         for (const fs::directory_entry& port : fs::directory_iterator(device.path() / "ports", none)) {
             const fs::path counters = port.path() / "counters";
-            if (fs::exists(counters / "port_xmit_data", none))
-                found[device.path().filename().string() + ":" + port.path().filename().string()] =
-                    read_port(counters);
+            // rxe has no such directory: nothing of it should have been there.
+            if (!fs::exists(counters, none)) continue;
+            const std::string name =
+                device.path().filename().string() + ":" + port.path().filename().string();
+            try {
+                found.interfaces[name] = read_port(counters);
+            } catch (const Absent& absent) {
+                found.absent[name] = absent.reason;
+            }
         }
     }
     return found;
 }
 
+NodeCounters read_net_dev(const std::string& net_dev) {
+    errno = 0;
+    std::ifstream file(net_dev);
+    if (file) return parse_net_dev(file);
+    return {{}, {{net_dev, cannot_read(net_dev).reason}}};
+}
+
 NodeCounters read_counters() {
-    std::ifstream net_dev("/proc/self/net/dev");
-    NodeCounters found = parse_net_dev(net_dev);
-    found.merge(read_infiniband("/sys/class/infiniband"));
+    NodeCounters found = read_net_dev("/proc/self/net/dev");
+    NodeCounters ports = read_infiniband("/sys/class/infiniband");
+    found.interfaces.merge(ports.interfaces);
+    found.absent.merge(ports.absent);
     return found;
 }
 
 void write_counters(JsonWriter& json, const NodeCounters& counters) {
     json.begin_object();
-    for (const auto& [name, seen] : counters) {
+    for (const auto& [name, seen] : counters.interfaces) {
         json.key(name).begin_object();
         json.member("rx_bytes", seen.rx_bytes).member("tx_bytes", seen.tx_bytes);
         json.member("rx_packets", seen.rx_packets).member("tx_packets", seen.tx_packets);
-        json.member("rx_errors", seen.rx_errors).member("tx_errors", seen.tx_errors);
-        json.member("rx_dropped", seen.rx_dropped).member("tx_dropped", seen.tx_dropped);
+        write_seen(json.key("rx_errors"), seen.rx_errors);
+        write_seen(json.key("tx_errors"), seen.tx_errors);
+        write_seen(json.key("rx_dropped"), seen.rx_dropped);
+        write_seen(json.key("tx_dropped"), seen.tx_dropped);
         json.end_object();
     }
     json.end_object();

@@ -1,5 +1,7 @@
 #include "fabricgauge/crew.hpp"
 
+#include "fabricgauge/processors.hpp"
+
 namespace fabricgauge {
 
 Crew::Crew(int members) {
@@ -38,7 +40,7 @@ void Crew::serve(int member) {
         {
             std::unique_lock lock(mutex_);
             called_.wait(lock, [&] { return dismissed_ || calls_ > answered; });
-            if (dismissed_) return;
+            if (dismissed_) break;
             answered = calls_;
         }
         take_part(member);
@@ -48,6 +50,7 @@ void Crew::serve(int member) {
         }
         ended_.notify_one();
     }
+    keep_run_delay_of_this_thread();
 }
 
 // With fewer processors than members, those that are awake make room for the others.

@@ -22,7 +22,8 @@ void Evidence::before() {
 void Evidence::after(RankReport& report) {
     if (reads_counters_) report.counters = counters_json(read_counters());
     JsonWriter sockets;
-    write_sockets(sockets, since(sockets_, read_sockets()));
+    write_seen(sockets, of_both(sockets_, read_sockets(), since),
+               [&](const Sockets& seen) { write_sockets(sockets, seen); });
     report.sockets = sockets.text();
     const double passed_s = static_cast<double>(MonotonicClock{}.now_ns() - began_ns_) * 1e-9;
     if (passed_s < shortest_for_shares_s)
@@ -32,12 +33,23 @@ void Evidence::after(RankReport& report) {
     report.processors = processors.text();
 }
 
+// Only where there are any.
+void Evidence::write_absent_counters(JsonWriter& json, const NodeCounters& now) const {
+    std::map<std::string, std::string> absent = counters_.absent;
+    absent.insert(now.absent.begin(), now.absent.end());
+    if (absent.empty()) return;
+    json.key("absent").begin_object();
+    for (const auto& [name, reason] : absent) json.member(name, reason);
+    json.end_object();
+}
+
 std::string Evidence::counters_json(const NodeCounters& now) const {
     JsonWriter json;
     json.begin_object().member("rank", rank_).member("host", host_).key("before");
     write_counters(json, counters_);
     json.key("after");
     write_counters(json, now);
+    write_absent_counters(json, now);
     json.end_object();
     return json.text();
 }

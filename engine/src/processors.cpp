@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cctype>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
-#include <string>
 
 namespace fabricgauge {
 
@@ -17,12 +20,26 @@ double seconds(const timeval& time) {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
 }
 
-// Second column of /proc/self/schedstat, nanoseconds; 0 where the kernel does not keep it.
-double run_delay_s() {
+std::atomic<std::int64_t> ended_threads_ns{0};
+
+// Columns of a thread's schedstat, see the kernel's Documentation/scheduler/sched-stats.rst.
+struct Schedstat {
     std::int64_t running_ns = 0;
     std::int64_t waiting_ns = 0;
-    std::ifstream("/proc/self/schedstat") >> running_ns >> waiting_ns;
-    return static_cast<double>(waiting_ns) * 1e-9;
+    std::int64_t turns = 0;
+};
+
+Seen<Schedstat> read_schedstat(const std::string& path) {
+    errno = 0;
+    std::ifstream file(path);
+    if (!file) return cannot_read(path);
+    Schedstat read;
+    if (!(file >> read.running_ns >> read.waiting_ns >> read.turns))
+        return Absent{path + ": not three numbers"};
+    // A thread that reads has run: the kernel writes zeros where it does not count.
+    if (read.running_ns == 0 && read.waiting_ns == 0 && read.turns == 0)
+        return Absent{path + ": this kernel does not count waiting (kernel.task_delayacct is off)"};
+    return read;
 }
 
 // Columns of proc(5): user nice system idle iowait irq softirq steal; guest times that may follow
@@ -53,6 +70,45 @@ ProcessorTicks between(const ProcessorTicks& before, const ProcessorTicks& after
             grown(before.steal, after.steal), grown(before.total, after.total)};
 }
 
+Seen<std::vector<ProcessorTicks>> read_proc_stat(const std::string& path) {
+    errno = 0;
+    std::ifstream file(path);
+    if (!file) return cannot_read(path);
+    std::vector<ProcessorTicks> processors = parse_proc_stat(file);
+    if (processors.empty()) return Absent{path + ": no processor in it"};
+    return processors;
+}
+
+// A thread that began meanwhile counts from 0, as does what has ended.
+double waited_between_s(const RunDelays& before, const RunDelays& after) {
+    std::int64_t waited_ns = 0;
+    for (const auto& [thread, ns] : after) {
+        const auto known = before.find(thread);
+        waited_ns += grown(known == before.end() ? 0 : known->second, ns);
+    }
+    return static_cast<double>(waited_ns) * 1e-9;
+}
+
+Seen<NodeShares> node_between(const ProcessorState& before, const ProcessorState& after) {
+    if (!before.processors.known()) return before.processors.absent();
+    if (!after.processors.known()) return after.processors.absent();
+    ProcessorTicks node;
+    double busiest = 0.0;
+    const std::vector<ProcessorTicks>& first = before.processors.value();
+    const std::vector<ProcessorTicks>& last = after.processors.value();
+    for (std::size_t i = 0; i < std::min(first.size(), last.size()); ++i) {
+        const ProcessorTicks passed = between(first[i], last[i]);
+        node.idle += passed.idle;
+        node.softirq += passed.softirq;
+        node.steal += passed.steal;
+        node.total += passed.total;
+        busiest = std::max(busiest, share(passed.softirq, passed.total));
+    }
+    if (node.total == 0) return Absent{"/proc/stat: no tick passed"};
+    return NodeShares{share(node.idle, node.total), share(node.softirq, node.total),
+                      share(node.steal, node.total), busiest};
+}
+
 }  // namespace
 
 std::vector<ProcessorTicks> parse_proc_stat(std::istream& text) {
@@ -69,41 +125,56 @@ std::vector<ProcessorTicks> parse_proc_stat(std::istream& text) {
     return processors;
 }
 
+// The thread of a process's own number is its first: it is there as long as the process.
+Seen<RunDelays> read_run_delays(const std::string& threads) {
+    RunDelays waited{{0, ended_threads_ns}};
+    std::string reason = threads + ": no threads in it";
+    std::error_code failed;
+    for (const auto& entry : std::filesystem::directory_iterator(threads, failed)) {
+        const Seen<Schedstat> read = read_schedstat(entry.path() / "schedstat");
+        if (read.known())
+            waited[std::atoi(entry.path().filename().c_str())] = read.value().waiting_ns;
+        else
+            reason = read.absent().reason;
+    }
+    if (failed) return Absent{threads + ": " + failed.message()};
+    // One that ended meanwhile is no gap, but a kernel that tells of none is.
+    if (waited.size() == 1) return Absent{reason};
+    return waited;
+}
+
+void keep_run_delay_of_this_thread() {
+    const Seen<Schedstat> read = read_schedstat("/proc/thread-self/schedstat");
+    if (read.known()) ended_threads_ns += read.value().waiting_ns;
+}
+
 ProcessorState read_processors() {
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
-    std::ifstream stat("/proc/stat");
-    return {seconds(usage.ru_utime), seconds(usage.ru_stime), run_delay_s(), parse_proc_stat(stat)};
+    return {seconds(usage.ru_utime), seconds(usage.ru_stime), read_run_delays("/proc/self/task"),
+            read_proc_stat("/proc/stat")};
 }
 
 ProcessorUse use_between(const ProcessorState& before, const ProcessorState& after) {
-    ProcessorTicks node;
-    double busiest = 0.0;
-    const std::size_t count = std::min(before.processors.size(), after.processors.size());
-    for (std::size_t i = 0; i < count; ++i) {
-        const ProcessorTicks passed = between(before.processors[i], after.processors[i]);
-        node.idle += passed.idle;
-        node.softirq += passed.softirq;
-        node.steal += passed.steal;
-        node.total += passed.total;
-        busiest = std::max(busiest, share(passed.softirq, passed.total));
-    }
     return {std::max(0.0, after.user_s - before.user_s),
             std::max(0.0, after.system_s - before.system_s),
-            std::max(0.0, after.run_delay_s - before.run_delay_s),
-            share(node.idle, node.total),
-            share(node.softirq, node.total),
-            share(node.steal, node.total),
-            busiest};
+            of_both(before.run_delays, after.run_delays, waited_between_s),
+            node_between(before, after)};
 }
 
 void write_processor_use(JsonWriter& json, int rank, const ProcessorUse& use) {
     json.begin_object().member("rank", rank);
-    json.member("user_s", use.user_s).member("system_s", use.system_s);
-    json.member("run_delay_s", use.run_delay_s).member("node_idle_share", use.node_idle_share);
-    json.member("node_softirq_share", use.node_softirq_share);
-    json.member("node_steal_share", use.node_steal_share);
-    json.member("busiest_softirq_share", use.busiest_softirq_share).end_object();
+    json.member("user_s", use.user_s).member("system_s", use.system_s).key("run_delay_s");
+    write_seen(json, use.run_delay_s);
+    const auto write_share = [&](const char* name, double NodeShares::*part) {
+        json.key(name);
+        write_seen(json, use.node, [&](const NodeShares& node) { json.value(node.*part); });
+    };
+    write_share("node_idle_share", &NodeShares::idle);
+    write_share("node_softirq_share", &NodeShares::softirq);
+    write_share("node_steal_share", &NodeShares::steal);
+    write_share("busiest_softirq_share", &NodeShares::busiest_softirq);
+    json.end_object();
 }
 
 }  // namespace fabricgauge

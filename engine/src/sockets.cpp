@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
@@ -53,12 +54,18 @@ std::string congestion_of(int descriptor) {
     return name;
 }
 
-// Fields that an older kernel does not fill stay 0.
+// The last field that is looked at; an older kernel's structure ends before it.
+constexpr std::size_t needed_bytes =
+    offsetof(tcp_info, tcpi_bytes_sent) + sizeof(tcp_info::tcpi_bytes_sent);
+
+// Throws Absent where the kernel does not count what a connection sent.
 std::optional<SocketState> state_of(int descriptor) {
     tcp_info info{};
     socklen_t length = sizeof info;
     if (getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return std::nullopt;
     if (info.tcpi_state != established) return std::nullopt;
+    if (length < needed_bytes)
+        throw Absent{"TCP_INFO: this kernel does not count the bytes sent, Linux 4.19 does"};
     SocketState state;
     state.local = local_of(descriptor);
     state.remote = remote_of(descriptor);
@@ -79,15 +86,21 @@ double seconds(std::int64_t microseconds) { return static_cast<double>(microseco
 
 }  // namespace
 
-Sockets read_sockets() {
+Seen<Sockets> read_sockets(const std::string& descriptors) {
     Sockets found;
-    std::error_code none;
-    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", none)) {
-        const int descriptor = std::atoi(entry.path().filename().c_str());
-        struct stat about {};
-        if (fstat(descriptor, &about) != 0 || !S_ISSOCK(about.st_mode)) continue;
-        if (std::optional<SocketState> state = state_of(descriptor)) found[about.st_ino] = *state;
+    std::error_code failed;
+    try {
+        for (const auto& entry : std::filesystem::directory_iterator(descriptors, failed)) {
+            const int descriptor = std::atoi(entry.path().filename().c_str());
+            struct stat about {};
+            if (fstat(descriptor, &about) != 0 || !S_ISSOCK(about.st_mode)) continue;
+            if (std::optional<SocketState> state = state_of(descriptor))
+                found[about.st_ino] = *state;
+        }
+    } catch (const Absent& absent) {
+        return absent;
     }
+    if (failed) return Absent{descriptors + ": " + failed.message()};
     return found;
 }
 

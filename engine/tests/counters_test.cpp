@@ -22,14 +22,15 @@ int main() {
             "  eth0:1234567890123 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n"
             "broken: 1 2\n");
         const NodeCounters found = parse_net_dev(text);
-        check::expect_equal(found.size(), std::size_t{2});
-        const InterfaceCounters& eth0 = found.at("eth0");
+        check::expect_equal(found.interfaces.size(), std::size_t{2});
+        check::expect_equal(found.absent.count("broken"), std::size_t{1});
+        const InterfaceCounters& eth0 = found.interfaces.at("eth0");
         check::expect_equal(eth0.rx_bytes, 1234567890123);
-        check::expect_equal(eth0.rx_dropped, 4);
+        check::expect_equal(eth0.rx_dropped.value(), 4);
         check::expect_equal(eth0.tx_bytes, 9);
         check::expect_equal(eth0.tx_packets, 10);
-        check::expect_equal(eth0.tx_errors, 11);
-        check::expect_equal(eth0.tx_dropped, 12);
+        check::expect_equal(eth0.tx_errors.value(), 11);
+        check::expect_equal(eth0.tx_dropped.value(), 12);
     });
     check::test("an InfiniBand port's words become bytes", [] {
         char base[] = "/tmp/fabricgauge-counters-XXXXXX";
@@ -39,17 +40,35 @@ int main() {
         std::ofstream(counters / "port_xmit_data") << 25 << "\n";
         std::ofstream(counters / "port_rcv_data") << 50 << "\n";
         std::ofstream(counters / "port_xmit_packets") << 7 << "\n";
+        std::ofstream(counters / "port_rcv_packets") << 8 << "\n";
+        std::ofstream(counters / "port_rcv_errors") << 9 << "\n";
         const NodeCounters found = read_infiniband(root.string());
-        check::expect_equal(found.at("mlx5_0:1").tx_bytes, 100);
-        check::expect_equal(found.at("mlx5_0:1").rx_bytes, 200);
-        check::expect_equal(found.at("mlx5_0:1").tx_packets, 7);
+        check::expect_equal(found.interfaces.at("mlx5_0:1").tx_bytes, 100);
+        check::expect_equal(found.interfaces.at("mlx5_0:1").rx_bytes, 200);
+        check::expect_equal(found.interfaces.at("mlx5_0:1").tx_packets, 7);
+        check::expect_equal(found.interfaces.at("mlx5_0:1").rx_errors.value(), 9);
+        // A counter that is not there is no 0.
+        check::expect(!found.interfaces.at("mlx5_0:1").tx_dropped.known());
+        check::expect(!found.interfaces.at("mlx5_0:1").rx_dropped.known());
+        fs::remove(counters / "port_rcv_data");
+        const NodeCounters less = read_infiniband(root.string());
+        check::expect(less.interfaces.empty());
+        check::expect(less.absent.at("mlx5_0:1").find("port_rcv_data: No such file") !=
+                      std::string::npos);
         fs::remove_all(root);
     });
     check::test("no InfiniBand is no ports", [] {
-        check::expect(read_infiniband("/nonexistent").empty());
+        check::expect(read_infiniband("/nonexistent").interfaces.empty());
+        check::expect(read_infiniband("/nonexistent").absent.empty());
     });
     check::test("this machine's loopback is there", [] {
-        check::expect_equal(read_counters().count("lo"), std::size_t{1});
+        check::expect_equal(read_counters().interfaces.count("lo"), std::size_t{1});
+    });
+    check::test("a table that cannot be read is absent with its reason", [] {
+        const NodeCounters found = read_net_dev("/nonexistent");
+        check::expect(found.interfaces.empty());
+        check::expect_equal(found.absent.at("/nonexistent"),
+                            "/nonexistent: No such file or directory");
     });
     return check::outcome();
 }

@@ -61,25 +61,29 @@ int main() {
     check::test("a connection's bytes are a difference", [] {
         const Connection connection;
         connection.transfer(1000);
-        const Sockets before = read_sockets();
+        const Sockets before = read_sockets().value();
         connection.transfer(5000);
-        const SocketState found = towards(since(before, read_sockets()), connection.port);
+        const SocketState found = towards(since(before, read_sockets().value()), connection.port);
         check::expect_equal(found.sent_bytes, 5000);
         check::expect(found.segment_bytes > 0);
         check::expect(!found.congestion.empty());
     });
     check::test("a connection opened meanwhile counts from 0", [] {
-        const Sockets before = read_sockets();
+        const Sockets before = read_sockets().value();
         const Connection connection;
         connection.transfer(700);
-        check::expect_equal(towards(since(before, read_sockets()), connection.port).sent_bytes, 700);
+        check::expect_equal(towards(since(before, read_sockets().value()), connection.port).sent_bytes, 700);
     });
     check::test("a listening socket is no connection", [] {
         const int listener = socket(AF_INET, SOCK_STREAM, 0);
         listen(listener, 1);
-        const std::size_t with = read_sockets().size();
+        const std::size_t with = read_sockets().value().size();
         close(listener);
-        check::expect_equal(with, read_sockets().size());
+        check::expect_equal(with, read_sockets().value().size());
+    });
+    check::test("connections that cannot be seen are absent with the reason", [] {
+        check::expect_equal(read_sockets("/nonexistent").absent().reason,
+                            "/nonexistent: No such file or directory");
     });
     return check::outcome();
 }

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricgauge.discover.counters import parse_counters, shares
+from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import ProbeError
 
 RAW = """\
@@ -54,6 +55,22 @@ def test_the_busiest_processor_is_not_hidden_by_the_mean() -> None:
     assert did.softirq == pytest.approx(0.9)
     assert did.busiest_softirq == pytest.approx(1.0)
     assert (did.waited_s, did.wall_s) == pytest.approx((1.5, 10.0))
+
+
+def test_what_the_script_cannot_read_is_absent_and_no_0() -> None:
+    raw = RAW.replace("5 6 0 0 0 0", "5 6 0 - 0 -").replace("net eth0 10", "net eth0 -")
+    found = parse_counters("c1", raw.replace("pressure 2000000\n", ""))
+    assert isinstance(found.interfaces["mlx5_0:1"].tx_errors, Skipped)
+    assert found.interfaces["mlx5_0:1"].rx_errors == 0
+    assert "eth0" not in found.interfaces
+    assert "could not be read" in found.absent["eth0"]
+    assert isinstance(found.waited_s, Skipped)
+    assert isinstance(shares(found, found).waited_s, Skipped)
+
+
+def test_a_node_that_tells_of_no_processor_has_no_shares() -> None:
+    found = parse_counters("c1", "net eth0 1 2 3 4 5 6 7 8\nuptime 3\nend\n")
+    assert isinstance(shares(found, found).idle, Skipped)
 
 
 @pytest.mark.parametrize("cut", range(0, len(RAW) - 5, 7))

@@ -36,8 +36,8 @@ def processors(**fields: float) -> Change:
 def sockets(**fields: float) -> Change:
     def change(measurement: Measurement) -> Measurement:
         connections = tuple(
-            tuple(msgspec.structs.replace(one, **fields) for one in rank)
-            for rank in measurement.sockets
+            tuple(msgspec.structs.replace(one, **fields) for one in measurement.sockets_of(rank))
+            for rank in range(len(measurement.sockets))
         )
         return msgspec.structs.replace(measurement, sockets=connections)
 

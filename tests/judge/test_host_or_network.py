@@ -1,5 +1,7 @@
 """A slow host excuses a low figure, unless the fault was seen in the network itself."""
 
+from collections.abc import Iterable
+
 import msgspec
 import pytest
 from tests.judge import planted
@@ -7,8 +9,9 @@ from tests.judge.test_fraction import Change, at, sockets, unsteady
 
 from fabricgauge.judge.judging import overall
 from fabricgauge.judge.traffic import lost_segments
+from fabricgauge.model.absence import Skipped
 from fabricgauge.model.measurement import Measurement
-from fabricgauge.model.run import Run
+from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.verdict import Outcome
 
 
@@ -176,3 +179,63 @@ def test_what_larger_messages_do_not_hold_is_no_wire_although_a_lower_rate_would
     verdicts = planted.verdicts(falls)
     assert Outcome.FAIL not in planted.outcomes(verdicts, "fraction")
     assert planted.the(verdicts, "host-limited", Outcome.INCONCLUSIVE)
+
+
+HIDDEN = Skipped("/proc/self/task: Permission denied")
+
+
+def told(of: Iterable[Launch], **use: float | Skipped) -> Run:
+    """A run of these launches, the processor use of all ranks changed."""
+
+    def change(measurement: Measurement) -> Measurement:
+        processors = tuple(msgspec.structs.replace(one, **use) for one in measurement.processors)
+        return msgspec.structs.replace(measurement, processors=processors)
+
+    launches = tuple(of)
+    return planted.run(planted.changed(launches, change), plan=planted.plan_of(launches))
+
+
+def unsteady_launches(fraction: float) -> list[Launch]:
+    return planted.changed(planted.sound_launches(fraction), unsteady(lambda one: one))
+
+
+def test_the_network_does_not_fail_where_the_ranks_waiting_could_not_be_seen() -> None:
+    seen = planted.verdicts(told(unsteady_launches(0.7), run_delay_s=0.0))
+    assert Outcome.FAIL in planted.outcomes(seen, "fraction")
+    given = planted.verdicts(told(unsteady_launches(0.7), run_delay_s=HIDDEN))
+    assert Outcome.FAIL not in planted.outcomes(given, "fraction")
+    verdict = planted.the(given, "fraction", Outcome.INCONCLUSIVE)
+    assert "could not be seen" in verdict.summary
+    assert any(HIDDEN.reason in line for line in verdict.evidence)
+
+
+def test_host_limited_does_not_pass_where_the_ranks_waiting_could_not_be_seen() -> None:
+    given = planted.verdicts(told(unsteady_launches(0.7), run_delay_s=HIDDEN))
+    assert Outcome.PASS not in planted.outcomes(given, "host-limited")
+    assert "schedstat" in planted.the(given, "host-limited", Outcome.INCONCLUSIVE).remedy
+
+
+def test_a_good_figure_passes_although_waiting_could_not_be_seen() -> None:
+    given = planted.verdicts(told(planted.sound_launches(), run_delay_s=HIDDEN))
+    assert planted.outcomes(given, "fraction") == {Outcome.PASS}
+
+
+def test_a_wire_fails_although_waiting_could_not_be_seen() -> None:
+    given = planted.verdicts(told(planted.sound_launches(0.6), run_delay_s=HIDDEN))
+    assert Outcome.FAIL in planted.outcomes(given, "fraction")
+
+
+def test_steal_alone_shows_a_limit_where_the_ranks_waiting_could_not_be_seen() -> None:
+    of = told(planted.sound_launches(0.89), run_delay_s=HIDDEN, node_steal_share=0.5)
+    verdict = planted.the(planted.verdicts(of), "host-limited", Outcome.INCONCLUSIVE)
+    assert any("had to wait for a processor" in line for line in verdict.evidence)
+
+
+def test_node_shares_that_could_not_be_seen_are_no_sign() -> None:
+    hidden = dict.fromkeys(
+        ("node_idle_share", "node_softirq_share", "node_steal_share", "busiest_softirq_share"),
+        HIDDEN,
+    )
+    given = planted.verdicts(told(planted.sound_launches(0.6), **hidden))
+    assert planted.outcomes(given, "host-limited") == {Outcome.PASS}
+    assert not any("idle" in line for one in given for line in one.evidence)

@@ -43,7 +43,7 @@ def losing(every: int, of: Run) -> Run:
     """One of so many segments from c1 has to be sent again."""
 
     def again(measurement: Measurement) -> Measurement:
-        first, second = measurement.sockets
+        first, second = (measurement.sockets_of(rank) for rank in (0, 1))
         count = first[0].sent_bytes // first[0].segment_bytes // every
         lossy = msgspec.structs.replace(first[0], retransmitted_segments=count)
         return msgspec.structs.replace(measurement, sockets=((lossy,), second))

@@ -8,6 +8,7 @@ from tests.judge import planted
 from tests.judge import planted_fabric as many
 
 from fabricgauge.judge.judging import exit_status, overall
+from fabricgauge.model.absence import Skipped
 from fabricgauge.model.run import Launch
 from fabricgauge.model.verdict import Outcome
 
@@ -120,6 +121,27 @@ def test_a_host_that_waited_for_processors_accounts_for_no_more_than_it_can(
     told = [line for line in verdict.evidence if "had to wait for a processor" in line]
     assert bool(told) == (outcome is Outcome.INCONCLUSIVE)
     assert verdict.cause.startswith("other work on the nodes") == bool(told)
+
+
+def test_a_slow_node_is_not_blamed_where_its_waiting_could_not_be_seen() -> None:
+    slowed = many.slow(2, share=0.5)
+    first = many.launch(8, many.rounds(8, slowed))
+    second = unsteady(waiting(many.again(8, everybody(8), slowed), {}))
+    hidden = Skipped("/proc/self/task: Permission denied")
+    unseen = planted.changed(
+        [second],
+        lambda one: msgspec.structs.replace(
+            one,
+            processors=tuple(
+                msgspec.structs.replace(use, run_delay_s=hidden) for use in one.processors
+            ),
+        ),
+    )
+    (seen,) = planted.by_rule(many.verdicts(many.run(first, second)), "outliers")
+    assert seen.outcome is Outcome.FAIL
+    (verdict,) = planted.by_rule(many.verdicts(many.run(first, *unseen)), "outliers")
+    assert verdict.outcome is Outcome.INCONCLUSIVE
+    assert any("could not be seen" in line for line in verdict.evidence)
 
 
 def late(*ranks: int, times: float) -> many.Pairs:

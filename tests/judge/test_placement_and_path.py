@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.judge import planted
 
 from fabricgauge.judge.judging import exit_status, overall
-from fabricgauge.model.measurement import Placement
+from fabricgauge.model.measurement import Measurement, NodeCounters, Placement
 from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.verdict import Outcome
 
@@ -161,6 +161,19 @@ def test_path_leaves_out_a_port_of_an_adapter_where_tcp_carried_the_payload() ->
     assert planted.outcomes(given, "path") == {Outcome.PASS}
     other = planted.verdicts(planted.run(planted.without_sockets(by_tcp)))
     assert planted.outcomes(other, "path") != {Outcome.PASS}
+
+
+def test_counters_that_could_not_be_read_prove_nothing_and_accuse_no_shared_memory() -> None:
+    def hide(one: Measurement) -> Measurement:
+        unread = tuple(
+            NodeCounters(each.rank, each.host, {}, {}, {"/proc/self/net/dev": "No such file"})
+            for each in one.counters
+        )
+        return msgspec.structs.replace(one, counters=unread)
+
+    launches = planted.changed(planted.sound_launches(), hide)
+    verdict = planted.the(planted.verdicts(planted.run(launches)), "path", Outcome.INCONCLUSIVE)
+    assert any("/proc/self/net/dev could not be read: No such" in line for line in verdict.evidence)
 
 
 def test_a_launch_that_sent_too_little_is_a_doubt_only_beside_one_that_proved_the_path() -> None:

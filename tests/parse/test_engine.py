@@ -2,7 +2,17 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.model.measurement import FORMAT_VERSION, Footer, Header, Timer
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.measurement import (
+    FORMAT_VERSION,
+    DataCheck,
+    Footer,
+    Header,
+    Measurement,
+    NodeCounters,
+    ProcessorUse,
+    Timer,
+)
 from fabricgauge.parse.engine import NotUnderstood, parse_line
 
 HEADER = Header(
@@ -32,10 +42,35 @@ def test_a_record_cut_off_anywhere_is_not_understood(cut: int) -> None:
 
 
 def test_a_newer_major_version_is_refused_with_both_versions() -> None:
-    newer = parse_line(encoded(msgspec.structs.replace(HEADER, version="2.0")))
+    newer = parse_line(encoded(msgspec.structs.replace(HEADER, version="3.0")))
     assert isinstance(newer, NotUnderstood)
-    assert "2.0" in newer.reason
+    assert "3.0" in newer.reason
     assert FORMAT_VERSION in newer.reason
+
+
+def test_both_major_versions_are_read() -> None:
+    assert isinstance(parse_line(encoded(msgspec.structs.replace(HEADER, version="2.0"))), Header)
+    assert isinstance(parse_line(encoded(HEADER)), Header)
+
+
+def test_what_a_rank_could_not_see_is_read_as_absent_with_its_reason() -> None:
+    hidden = Skipped("/proc/self/task/7/schedstat: Permission denied")
+    unseen = msgspec.structs.replace(
+        quiet_case(), sockets=((), hidden),
+        processors=(ProcessorUse(0, 0.1, 0.1, hidden, hidden, hidden, hidden, hidden),),
+        counters=(NodeCounters(0, "c1", {}, {}, {"/proc/self/net/dev": "Permission denied"}),),
+    )  # fmt: skip
+    line = encoded(unseen)
+    reason = "/proc/self/task/7/schedstat: Permission denied"
+    assert f'"run_delay_s":{{"type":"skipped","reason":"{reason}"}}' in line
+    assert parse_line(line) == unseen
+
+
+def quiet_case() -> Measurement:
+    return Measurement(
+        "latency/8", "latency", 8, 1, 0, 1, "skipped", "why", "", 0, 0, 1, 0.0, 8, (), None,
+        0.0078125, (), (), DataCheck(requested=False, ok=True), (), (), (),
+    )  # fmt: skip
 
 
 def test_a_newer_minor_version_with_more_fields_is_read() -> None:

@@ -7,27 +7,35 @@
 #include <string>
 
 #include "fabricgauge/json.hpp"
+#include "fabricgauge/seen.hpp"
 
 namespace fabricgauge {
 
+// Errors and drops are not kept by every port.
 struct InterfaceCounters {
     std::int64_t rx_bytes = 0;
     std::int64_t tx_bytes = 0;
     std::int64_t rx_packets = 0;
     std::int64_t tx_packets = 0;
-    std::int64_t rx_errors = 0;
-    std::int64_t tx_errors = 0;
-    std::int64_t rx_dropped = 0;
-    std::int64_t tx_dropped = 0;
+    Seen<std::int64_t> rx_errors = std::int64_t{0};
+    Seen<std::int64_t> tx_errors = std::int64_t{0};
+    Seen<std::int64_t> rx_dropped = std::int64_t{0};
+    Seen<std::int64_t> tx_dropped = std::int64_t{0};
 };
 
-// By interface name; an InfiniBand or Omni-Path port is named like mlx5_0:1.
-using NodeCounters = std::map<std::string, InterfaceCounters>;
+// An InfiniBand or Omni-Path port is named like mlx5_0:1.
+struct NodeCounters {
+    std::map<std::string, InterfaceCounters> interfaces;
+    // What should have been there but could not be read: the reason, by interface or file.
+    std::map<std::string, std::string> absent;
+};
 
-// The text of /proc/net/dev; lines that are not understood are left out.
+// The text of /proc/net/dev; a line that is not understood is absent.
 NodeCounters parse_net_dev(std::istream& text);
 // Ports below a directory like /sys/class/infiniband; none where it does not exist.
 NodeCounters read_infiniband(const std::string& directory);
+// `net_dev` is a file like /proc/self/net/dev.
+NodeCounters read_net_dev(const std::string& net_dev);
 NodeCounters read_counters();
 
 void write_counters(JsonWriter& json, const NodeCounters& counters);

@@ -22,12 +22,13 @@ public:
 
 private:
     std::string counters_json(const NodeCounters& now) const;
+    void write_absent_counters(JsonWriter& json, const NodeCounters& now) const;
 
     int rank_;
     std::string host_;
     bool reads_counters_;
     NodeCounters counters_;
-    Sockets sockets_;
+    Seen<Sockets> sockets_ = Sockets{};
     ProcessorState processors_;
     std::int64_t began_ns_ = 0;
 };

@@ -3,9 +3,12 @@
 
 #include <cstdint>
 #include <istream>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "fabricgauge/json.hpp"
+#include "fabricgauge/seen.hpp"
 
 namespace fabricgauge {
 
@@ -17,21 +20,31 @@ struct ProcessorTicks {
     std::int64_t total = 0;
 };
 
+// How long each thread of this process was ready to run but had no processor, nanoseconds by thread
+// number; under 0 those that have ended and said so.
+using RunDelays = std::map<int, std::int64_t>;
+
 struct ProcessorState {
     double user_s = 0.0;
     double system_s = 0.0;
-    double run_delay_s = 0.0;
-    std::vector<ProcessorTicks> processors;
+    Seen<RunDelays> run_delays = Absent{"not read"};
+    Seen<std::vector<ProcessorTicks>> processors = Absent{"not read"};
 };
 
+// Shares are 0 to 1 of the ticks that passed.
+struct NodeShares {
+    double idle;
+    double softirq;
+    double steal;
+    double busiest_softirq;
+};
+
+// `run_delay_s` is the sum over all threads.
 struct ProcessorUse {
     double user_s;
     double system_s;
-    double run_delay_s;
-    double node_idle_share;
-    double node_softirq_share;
-    double node_steal_share;
-    double busiest_softirq_share;
+    Seen<double> run_delay_s;
+    Seen<NodeShares> node;
 };
 
 // The kernel counts node times in ticks of 10 ms: over a shorter time than this, shares mean
@@ -39,8 +52,11 @@ struct ProcessorUse {
 constexpr double shortest_for_shares_s = 0.03;
 
 std::vector<ProcessorTicks> parse_proc_stat(std::istream& text);
+// Of the threads below a directory like /proc/self/task.
+Seen<RunDelays> read_run_delays(const std::string& threads);
+// A thread that is about to end says how long it waited, since its entry in /proc goes with it.
+void keep_run_delay_of_this_thread();
 ProcessorState read_processors();
-// Shares are 0 to 1 of the ticks that passed; all are 0 if none did.
 ProcessorUse use_between(const ProcessorState& before, const ProcessorState& after);
 
 void write_processor_use(JsonWriter& json, int rank, const ProcessorUse& use);

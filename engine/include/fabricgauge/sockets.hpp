@@ -6,6 +6,7 @@
 #include <string>
 
 #include "fabricgauge/json.hpp"
+#include "fabricgauge/seen.hpp"
 
 namespace fabricgauge {
 
@@ -26,8 +27,8 @@ struct SocketState {
 // By the socket's inode, which tells a connection from a later one with the same addresses.
 using Sockets = std::map<std::uint64_t, SocketState>;
 
-// Established connections over IPv4 or IPv6.
-Sockets read_sockets();
+// Established connections over IPv4 or IPv6. `descriptors` is a directory like /proc/self/fd.
+Seen<Sockets> read_sockets(const std::string& descriptors = "/proc/self/fd");
 // The connections of `after`, with counters as differences; one that was not there before counts
 // from 0. Segment size, round-trip time and congestion control are as of `after`.
 Sockets since(const Sockets& before, Sockets after);

@@ -173,6 +173,9 @@ def _whole(found: Found, ended: Ended) -> Found:
     return msgspec.structs.replace(found, cut_off="")
 
 
+_NOT_OURS = Skipped("a program's own part of its node's processors is not read")
+
+
 def _around(
     launch: PlannedLaunch,
     told: Sequence[Placement],
@@ -186,14 +189,25 @@ def _around(
     return Around(
         counters=tuple(
             NodeCounters(
-                rank, hosts.get(rank, node), before[node].interfaces, after[node].interfaces
+                rank,
+                hosts.get(rank, node),
+                before[node].interfaces,
+                after[node].interfaces,
+                before[node].absent | after[node].absent,
             )
             for rank, node in ranks
         ),
         payload_bytes=payload_bytes,
         processors=tuple(
             ProcessorUse(
-                rank, 0.0, 0.0, one.waited_s, one.idle, one.softirq, one.steal, one.busiest_softirq
+                rank,
+                _NOT_OURS,
+                _NOT_OURS,
+                one.waited_s,
+                one.idle,
+                one.softirq,
+                one.steal,
+                one.busiest_softirq,
             )
             for rank, one in used
         ),

@@ -11,6 +11,7 @@ from contextlib import closing
 import msgspec
 
 from fabricgauge.discover.probe import answers
+from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import CannotRun, ProbeError
 from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.measurement import InterfaceCounters
@@ -28,13 +29,15 @@ class Counted(msgspec.Struct, frozen=True):
     """One node's counters at one moment; the first of ``processors`` is their sum.
 
     ``waited_s`` is how long some process has waited for a processor since boot (pressure
-    stall information, Linux 4.20 and later; 0 without), ``uptime_s`` the time since boot.
+    stall information, Linux 4.20 and later), ``uptime_s`` the time since boot. ``absent`` are
+    interfaces whose counters could not be read, with the reason.
     """
 
     interfaces: dict[str, InterfaceCounters]
+    absent: dict[str, str]
     processors: tuple[ProcessorTimes, ...]
-    waited_s: float = 0.0
-    uptime_s: float = 0.0
+    waited_s: float | Skipped
+    uptime_s: float
 
 
 def counters(access: HostAccess, nodes: tuple[str, ...]) -> dict[str, Counted]:
@@ -55,6 +58,11 @@ def counters(access: HostAccess, nodes: tuple[str, ...]) -> dict[str, Counted]:
 
 
 WORD_BYTES = 4
+NO_PRESSURE = Skipped("/proc/pressure/cpu could not be read; Linux 4.20 with psi=1 has it")
+NO_COUNTER = Skipped("the kernel keeps no such counter here")
+NO_TICKS = Skipped("/proc/stat told of no processor")
+#: What counters.sh prints for a counter that it cannot read.
+_UNREAD = "-"
 _USER, _IDLE, _IOWAIT, _SOFTIRQ, _STEAL = 0, 3, 4, 6, 7
 _FIELDS = 8
 
@@ -66,11 +74,11 @@ class Shares(msgspec.Struct, frozen=True):
     of ``wall_s`` some process was ready to run and had no processor.
     """
 
-    idle: float
-    softirq: float
-    steal: float
-    busiest_softirq: float
-    waited_s: float
+    idle: float | Skipped
+    softirq: float | Skipped
+    steal: float | Skipped
+    busiest_softirq: float | Skipped
+    waited_s: float | Skipped
     wall_s: float
 
 
@@ -81,18 +89,24 @@ def parse_counters(node: str, raw: str) -> Counted:
         ProbeError: a line is not what counters.sh prints, or its end is missing.
     """
     interfaces: dict[str, InterfaceCounters] = {}
+    absent: dict[str, str] = {}
     processors: list[ProcessorTimes] = []
-    times = {"pressure": 0.0, "uptime": 0.0}
+    uptime_s = 0.0
+    waited_s: float | Skipped = NO_PRESSURE
     for number, line in enumerate(raw.splitlines(), 1):
         words = line.split()
         try:
             if words[:1] == ["end"]:
-                waited_s = times["pressure"] / 1e6
-                return Counted(interfaces, tuple(processors), waited_s, times["uptime"])
+                return Counted(interfaces, absent, tuple(processors), waited_s, uptime_s)
             if words[:1] in (["net"], ["port"]):
-                interfaces[words[1]] = _interface(words)
-            elif words and words[0] in times:
-                times[words[0]] = float(words[1])
+                if _UNREAD in words[2:6]:
+                    absent[words[1]] = "its octets or packets could not be read"
+                else:
+                    interfaces[words[1]] = _interface(words)
+            elif words[:1] == ["pressure"]:
+                waited_s = float(words[1]) / 1e6
+            elif words[:1] == ["uptime"]:
+                uptime_s = float(words[1])
             elif words and words[0].startswith("cpu"):
                 processors.append(ProcessorTimes(tuple(map(int, words[1 : 1 + _FIELDS]))))
         except (IndexError, ValueError, TypeError) as error:
@@ -103,24 +117,31 @@ def parse_counters(node: str, raw: str) -> Counted:
 
 
 def _interface(words: Sequence[str]) -> InterfaceCounters:
-    values = [int(word) for word in words[2:]]
+    moved = [int(word) for word in words[2:6]]
+    troubles = [NO_COUNTER if word == _UNREAD else int(word) for word in words[6:]]
     if words[0] == "port":
-        values[:2] = [values[0] * WORD_BYTES, values[1] * WORD_BYTES]
-    return InterfaceCounters(*values)
+        moved[:2] = [moved[0] * WORD_BYTES, moved[1] * WORD_BYTES]
+    return InterfaceCounters(*moved, *troubles)
 
 
 def shares(before: Counted, after: Counted) -> Shares:
     """What the processors did in between."""
     each = list(_differences(before, after))
-    waited_s, wall_s = after.waited_s - before.waited_s, after.uptime_s - before.uptime_s
+    waited_s, wall_s = _waited_s(before, after), after.uptime_s - before.uptime_s
     if not each:
-        return Shares(1.0, 0.0, 0.0, 0.0, waited_s, wall_s)
+        return Shares(NO_TICKS, NO_TICKS, NO_TICKS, NO_TICKS, waited_s, wall_s)
     total = each[0]
     return Shares(
         _share(total, _IDLE) + _share(total, _IOWAIT), _share(total, _SOFTIRQ),
         _share(total, _STEAL), max(_share(one, _SOFTIRQ) for one in each[1:] or each),
         waited_s, wall_s,
     )  # fmt: skip
+
+
+def _waited_s(before: Counted, after: Counted) -> float | Skipped:
+    if isinstance(before.waited_s, Skipped) or isinstance(after.waited_s, Skipped):
+        return NO_PRESSURE
+    return after.waited_s - before.waited_s
 
 
 def _differences(before: Counted, after: Counted) -> Iterator[tuple[int, ...]]:

@@ -6,7 +6,7 @@ counters() {
         [ -e "$path/statistics/tx_bytes" ] || continue
         printf 'net %s' "${path##*/}"
         for key in rx_bytes tx_bytes rx_packets tx_packets rx_errors tx_errors rx_dropped tx_dropped; do
-            value=0
+            value=-
             { IFS= read -r value <"$path/statistics/$key"; } 2>/dev/null
             printf ' %s' "$value"
         done
@@ -18,7 +18,7 @@ counters() {
         printf 'port %s:%s' "${device##*/}" "${path##*/}"
         for key in port_rcv_data port_xmit_data port_rcv_packets port_xmit_packets \
             port_rcv_errors port_xmit_discards port_rcv_constraint_errors port_xmit_constraint_errors; do
-            value=0
+            value=-
             { IFS= read -r value <"$path/counters/$key"; } 2>/dev/null
             printf ' %s' "$value"
         done

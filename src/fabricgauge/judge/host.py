@@ -13,7 +13,7 @@ import numpy as np
 from fabricgauge.judge import wording
 from fabricgauge.judge.causes import lower_rate, proved
 from fabricgauge.judge.host_around import crowded, nothing_idle
-from fabricgauge.judge.host_case import HostCase, delays, median, ranks
+from fabricgauge.judge.host_case import HostCase, delays, medians, ranks, unseen_delays
 from fabricgauge.judge.host_pairs import waiting_everywhere
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.streams import Stream
@@ -27,18 +27,24 @@ EXACTLY = (0.97, 1.01)
 
 
 class Signs(msgspec.Struct, frozen=True):
-    """``limiting`` signs each suffice to hold the host responsible; ``others`` do not."""
+    """``limiting`` signs each suffice to hold the host responsible; ``others`` do not.
+
+    ``unseen`` is a sentence on what might have held the host responsible, but could not be seen.
+    """
 
     limiting: tuple[str, ...]
     others: tuple[str, ...]
+    unseen: str = ""
 
 
 def signs(context: Context, stream: Stream) -> Signs:
     """What the processors, the connections and the loopback reference say of one figure."""
     case = HostCase(context, stream)
     link = (*_proved(case), *_slower_link(case))
+    every = (*case.measurements, *case.tournaments)
     limiting = () if link else tuple(sign for look in _LIMITING for sign in look(case))
-    return Signs(limiting, (*link, *(sign for look in _OTHERS for sign in look(case))))
+    unseen = "" if link or limiting or is_slow_wire(case) else unseen_delays(every)
+    return Signs(limiting, (*link, *(sign for look in _OTHERS for sign in look(case))), unseen)
 
 
 def _proved(case: HostCase) -> Iterable[str]:
@@ -97,8 +103,7 @@ def loopback_access(case: HostCase) -> tuple[str, float] | None:
 
 
 def _bottom_halves(case: HostCase) -> Iterable[str]:
-    for node, rank in ranks(case):
-        share = median(case, rank, lambda use: use.busiest_softirq_share)
+    for node, share in medians(case, lambda use: use.busiest_softirq_share):
         if share >= case.limit("softirq_cpu"):
             yield (
                 f"one processor of {node} spent {wording.percent(share)} of its time in"
@@ -109,9 +114,9 @@ def _bottom_halves(case: HostCase) -> Iterable[str]:
 def _no_processor_left(case: HostCase) -> Iterable[str]:
     if is_wire(case):  # a slow link has packets, and ranks that poll leave nothing idle
         return
-    for node, rank in ranks(case):
-        idle = median(case, rank, lambda use: use.node_idle_share)
-        softirq = median(case, rank, lambda use: use.node_softirq_share)
+    idles = medians(case, lambda use: use.node_idle_share)
+    softirqs = medians(case, lambda use: use.node_softirq_share)
+    for (node, idle), (_, softirq) in zip(idles, softirqs, strict=True):
         if idle <= case.limit("idle") and softirq >= case.limit("softirq"):
             yield (
                 f"the processors of {node} were idle for {wording.percent(idle)} of the time and"
@@ -144,19 +149,18 @@ def _idle_connection(case: HostCase) -> Iterable[str]:
 def _closed_window(case: HostCase) -> Iterable[str]:
     """No sign by itself: a deep queue in front of a slow link fills the window as well."""
     for one in case.measurements[:1]:
-        for connections in one.sockets[one.origin : one.origin + 1]:
-            busy_s = sum(socket.busy_s for socket in connections)
-            limited_s = sum(socket.rwnd_limited_s for socket in connections)
-            if busy_s > 0 and limited_s / busy_s >= 0.3:
-                yield (
-                    f"the receiver's window held {case.stream.series.origin} back for"
-                    f" {wording.percent(limited_s / busy_s)} of the time that data were waiting"
-                )
+        connections = one.sockets_of(one.origin)
+        busy_s = sum(socket.busy_s for socket in connections)
+        limited_s = sum(socket.rwnd_limited_s for socket in connections)
+        if busy_s > 0 and limited_s / busy_s >= 0.3:
+            yield (
+                f"the receiver's window held {case.stream.series.origin} back for"
+                f" {wording.percent(limited_s / busy_s)} of the time that data were waiting"
+            )
 
 
 def _busy_processors(case: HostCase) -> Iterable[str]:
-    for node, rank in ranks(case):
-        idle = median(case, rank, lambda use: use.node_idle_share)
+    for node, idle in medians(case, lambda use: use.node_idle_share):
         yield (
             f"the processors of {node} were idle for {wording.percent(idle)} of the time"
             " (MPI ranks poll, so this alone proves nothing)"

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 
 from fabricgauge.judge import wording
-from fabricgauge.judge.host_case import HostCase, median, ranks
+from fabricgauge.judge.host_case import HostCase, medians
+from fabricgauge.model.absence import Skipped
 from fabricgauge.stats.series import node_of
 
 #: What other work on a node leaves a program of its processors at the least, by our reckoning: a
@@ -15,9 +16,9 @@ def nothing_idle(case: HostCase) -> Iterable[str]:
     """Programs that sleep while they wait leave processors idle, unless these limit them."""
     if not case.surrounded or any(around.polls for _, around in case.surrounded):
         return
-    for node, rank in ranks(case):
-        idle = median(case, rank, lambda use: use.node_idle_share)
-        steal = median(case, rank, lambda use: use.node_steal_share)
+    idles = medians(case, lambda use: use.node_idle_share)
+    steals = medians(case, lambda use: use.node_steal_share)
+    for (node, idle), (_, steal) in zip(idles, steals, strict=True):
         accounts = case.stream.fraction >= LEAST_SHARE * (1.0 - steal)
         if idle <= case.limit("idle") and accounts:
             yield (
@@ -30,6 +31,8 @@ def crowded(case: HostCase) -> Iterable[str]:
     """Some process of the node waited for a processor; the ranks' own delay is not known."""
     for launch, around in case.surrounded:
         for use in around.processors:
+            if isinstance(use.run_delay_s, Skipped) or isinstance(use.node_steal_share, Skipped):
+                continue
             waited = use.run_delay_s / around.wall_s if around.wall_s > 0 else 0.0
             steal = use.node_steal_share
             delay = min(1.0, waited + steal)

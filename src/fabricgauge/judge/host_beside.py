@@ -6,7 +6,7 @@ import numpy as np
 
 from fabricgauge.judge import wording
 from fabricgauge.judge.causes import proved
-from fabricgauge.judge.host_case import HostCase, delays, ranks
+from fabricgauge.judge.host_case import HostCase, delays, ranks, unseen_delays
 from fabricgauge.judge.wire import is_slow_wire
 
 
@@ -20,6 +20,7 @@ def waiting_beside(own: Sequence[HostCase], good: Sequence[HostCase], left: floa
     usual = float(np.median([_longest(case)[0] for case in good])) if good else 0.0
     excused = [case for case in own if _accounts(case, usual, left)]
     if not excused or 2 * len(excused) < len(own):
+        yield from _unseen(own)
         return
     share, node = max(map(_longest, excused))
     yield (
@@ -29,10 +30,21 @@ def waiting_beside(own: Sequence[HostCase], good: Sequence[HostCase], left: floa
     )
 
 
+def _unseen(own: Sequence[HostCase]) -> Iterable[str]:
+    """Waiting that cannot be seen may account for anything but what is shown otherwise."""
+    shown = [case for case in own if _is_wire(case) or any(proved(case.context, case.stream, True))]
+    unseen = unseen_delays(one for case in own for one in case.measurements)
+    if unseen and 2 * len(shown) < len(own):
+        yield unseen
+
+
+def _is_wire(case: HostCase) -> bool:
+    return not case.stream.series.is_latency and is_slow_wire(case)
+
+
 def _accounts(case: HostCase, usual: float, left: float) -> bool:
     delay, _ = _longest(case)
-    wire = not case.stream.series.is_latency and is_slow_wire(case)
-    if delay < case.limit("delay") or wire:
+    if delay < case.limit("delay") or _is_wire(case):
         return False
     # Half as slow again as the lost time, as of a figure alone: more has another cause.
     expected = min(1.0, (1.0 - delay) / (1.0 - usual)) if usual < 1.0 else 1.0

@@ -7,6 +7,7 @@ import numpy as np
 
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.streams import Stream
+from fabricgauge.model.absence import Skipped
 from fabricgauge.model.measurement import Measurement, ProcessorUse
 from fabricgauge.model.run import Around, Launch
 from fabricgauge.stats.series import node_of
@@ -83,16 +84,45 @@ def ranks(case: HostCase) -> Sequence[tuple[str, int]]:
 def delays(measurements: Iterable[Measurement], rank: int | None = None) -> list[float]:
     """Share of each case's time that a rank, or each of them, waited for a processor.
 
-    Steal is counted as waiting as well: nobody told the node's kernel of it.
+    Of a rank with several threads it is their mean. Steal is counted as waiting as well:
+    nobody told the node's kernel of it. Where only one of the two was seen, it is the least
+    that a rank waited; a case in which neither was seen has no share.
     """
     return [
-        use.run_delay_s / one.wall_s + use.node_steal_share
+        sum(shares)
         for one in measurements
         for use in one.processors
-        if rank in (None, use.rank) and one.wall_s > 0
+        if rank in (None, use.rank) and one.wall_s > 0 and (shares := _waited(one, use))
     ]
 
 
-def median(case: HostCase, rank: int, share: Callable[[ProcessorUse], float]) -> float:
-    found = [share(use) for _, use in case.uses if use.rank == rank]
-    return float(np.median(found))
+def _waited(one: Measurement, use: ProcessorUse) -> list[float]:
+    own = use.run_delay_s
+    shares = [] if isinstance(own, Skipped) else [own / (one.wall_s * one.threads)]
+    steal = use.node_steal_share
+    return shares if isinstance(steal, Skipped) else [*shares, steal]
+
+
+def unseen_delays(measurements: Iterable[Measurement]) -> str:
+    """A sentence on ranks whose waiting for processors was not seen; empty if there are none."""
+    found = {
+        use.rank: use.run_delay_s.reason
+        for one in measurements
+        for use in one.processors
+        if isinstance(use.run_delay_s, Skipped)
+    }
+    if not found:
+        return ""
+    rank, reason = min(found.items())
+    others = f" (nor of {len(found) - 1} other ranks)" if len(found) > 1 else ""
+    return f"whether rank {rank} waited for a processor could not be seen{others}: {reason}"
+
+
+def medians(
+    case: HostCase, share: Callable[[ProcessorUse], float | Skipped]
+) -> Iterable[tuple[str, float]]:
+    """Node and median share of each rank of which the share was seen."""
+    for node, rank in ranks(case):
+        each = [share(use) for _, use in case.uses if use.rank == rank]
+        if seen := [one for one in each if not isinstance(one, Skipped)]:
+            yield node, float(np.median(seen))

@@ -89,6 +89,9 @@ def _moved(
             where = f"{node}:{counters.went_backwards}"
             left_out.append(f"launch {launch.number}: the counters of {where} went backwards")
             continue
+        if counters.absent:
+            left_out += _unread(f"launch {launch.number}: {node}", counters)
+            continue
         payload += sum(payload_bytes[one] for one in ranks if one < len(payload_bytes))
         _add(sent, counters)
     by_address = _by_address(ok(launch), ranks)
@@ -96,14 +99,19 @@ def _moved(
         sent = {name: count for name, count in sent.items() if not is_adapter_port(name)}
     found = fabric.node(node)
     ends = sent if isinstance(found, Skipped) else found.path_ends(sent)
-    return Moved(node, rank, payload, ends, by_address, tuple(left_out))
+    return Moved(node, rank, payload, ends, by_address, tuple(dict.fromkeys(left_out)))
+
+
+def _unread(where: str, counters: NodeCounters) -> Iterator[str]:
+    for name, reason in sorted(counters.absent.items()):
+        yield f"{where}: the counters of {name} could not be read: {reason}"
 
 
 def over_tcp(launches: Iterable[Launch]) -> bool:
     """Whether TCP connections carried the payload of the launches' ok cases."""
-    measurements = [one for launch in launches for one in ok(launch)]
-    payload = sum(sum(one.payload_sent_bytes) for one in measurements)
-    sent = sum(socket.sent_bytes for one in measurements for rank in one.sockets for socket in rank)
+    launches = tuple(launches)
+    payload = sum(sum(one.payload_sent_bytes) for launch in launches for one in ok(launch))
+    sent = sum(socket.sent_bytes for launch in launches for _, _, socket in sockets(launch))
     return sent > 0 and sent >= CARRIED * payload
 
 
@@ -117,18 +125,17 @@ def _add(sent: dict[str, int], counters: NodeCounters) -> None:
 def sockets(launch: Launch) -> Iterator[tuple[int, Measurement, Socket]]:
     """Rank, case and connection of every connection in the launch's ok cases."""
     for measurement in ok(launch):
-        for rank, connections in enumerate(measurement.sockets):
-            for connection in connections:
+        for rank in range(len(measurement.sockets)):
+            for connection in measurement.sockets_of(rank):
                 yield rank, measurement, connection
 
 
 def _by_address(measurements: tuple[Measurement, ...], ranks: Sequence[int]) -> dict[str, int]:
     sent: dict[str, int] = {}
     for measurement in measurements:
-        for connection in (s for one in ranks for s in measurement.sockets[one : one + 1]):
-            for socket in connection:
-                ip = address_of(socket.local)
-                sent[ip] = sent.get(ip, 0) + max(0, socket.sent_bytes)
+        for socket in (one for rank in ranks for one in measurement.sockets_of(rank)):
+            ip = address_of(socket.local)
+            sent[ip] = sent.get(ip, 0) + max(0, socket.sent_bytes)
     return sent
 
 
@@ -155,7 +162,10 @@ def _rises(counters: NodeCounters) -> Iterator[tuple[str, str, int, int]]:
     for name, before in counters.before.items():
         after: InterfaceCounters | None = counters.after.get(name)
         for counter in _TROUBLE if after else ():
-            rise = getattr(after, counter) - getattr(before, counter)
+            values = getattr(before, counter), getattr(after, counter)
+            if any(isinstance(value, Skipped) for value in values):
+                continue
+            rise = values[1] - values[0]
             passed = f"{counter[:2]}_packets"
             frames = getattr(after, passed) - getattr(before, passed)
             yield name, counter, max(0, rise), max(0, frames)
@@ -187,9 +197,8 @@ def _segments(
     measurement: Measurement, rank: int, ours: Container[str] | None = None
 ) -> tuple[int, float]:
     lost, segments = 0, 0.0
-    for connections in measurement.sockets[rank : rank + 1]:
-        for one in connections:
-            if one.segment_bytes > 0 and (ours is None or address_of(one.local) in ours):
-                lost += max(0, one.retransmitted_segments)
-                segments += max(0, one.sent_bytes) / one.segment_bytes
+    for one in measurement.sockets_of(rank):
+        if one.segment_bytes > 0 and (ours is None or address_of(one.local) in ours):
+            lost += max(0, one.retransmitted_segments)
+            segments += max(0, one.sent_bytes) / one.segment_bytes
     return lost, segments

@@ -49,7 +49,7 @@ def busy(case: HostCase) -> float:
 def _busy_share(measurement: Measurement) -> Iterable[float]:
     if measurement.data_check.requested:  # filling and comparing take time of their own
         return
-    for connections in measurement.sockets[measurement.origin : measurement.origin + 1]:
-        busy_s = sum(one.busy_s for one in connections if one.sent_bytes > 0)
-        if busy_s > 0 and measurement.wall_s > 0:
-            yield busy_s / measurement.wall_s
+    connections = measurement.sockets_of(measurement.origin)
+    busy_s = sum(one.busy_s for one in connections if one.sent_bytes > 0)
+    if busy_s > 0 and measurement.wall_s > 0:
+        yield busy_s / measurement.wall_s

@@ -8,12 +8,13 @@ from typing import Literal
 
 import msgspec
 
+from fabricgauge.model.absence import Skipped
 from fabricgauge.model.pattern import LATENCY_PATTERNS as LATENCY_PATTERNS
 from fabricgauge.model.pattern import Epoch, Load, variant
 from fabricgauge.model.pattern import Pattern as Pattern
 from fabricgauge.model.together import Round, Together
 
-FORMAT_VERSION = "1.2"
+FORMAT_VERSION = "2.0"
 
 
 class Timer(msgspec.Struct, frozen=True):
@@ -63,25 +64,33 @@ class Placement(msgspec.Struct, frozen=True, tag_field="record", tag="placement"
 
 
 class InterfaceCounters(msgspec.Struct, frozen=True):
-    """Counters of one interface, in octets and packets, since boot."""
+    """Counters of one interface, in octets and packets, since boot.
+
+    Not every adapter's port keeps errors and drops.
+    """
 
     rx_bytes: int
     tx_bytes: int
     rx_packets: int
     tx_packets: int
-    rx_errors: int
-    tx_errors: int
-    rx_dropped: int
-    tx_dropped: int
+    rx_errors: int | Skipped
+    tx_errors: int | Skipped
+    rx_dropped: int | Skipped
+    tx_dropped: int | Skipped
 
 
 class NodeCounters(msgspec.Struct, frozen=True):
-    """All interfaces of one node before and after a case; keys are interface names."""
+    """All interfaces of one node before and after a case; keys are interface names.
+
+    ``absent`` are interfaces, or the kernel's table of them, that could not be read, each
+    with the reason.
+    """
 
     rank: int
     host: str
     before: dict[str, InterfaceCounters]
     after: dict[str, InterfaceCounters]
+    absent: dict[str, str] = {}
 
     @property
     def went_backwards(self) -> str:
@@ -117,19 +126,21 @@ class Socket(msgspec.Struct, frozen=True):
 class ProcessorUse(msgspec.Struct, frozen=True):
     """One rank's processor use over a case, and its node's.
 
-    ``run_delay_s`` is time that the rank was ready to run but had to wait for a
-    processor. Shares are of all processors of the node, 0 to 1; ``busiest_softirq_share``
-    is that of the single processor that spent most time in interrupts' bottom halves.
+    ``run_delay_s`` is time that the rank's threads, in sum, were ready to run but had to
+    wait for a processor. Shares are of all processors of the node, 0 to 1;
+    ``busiest_softirq_share`` is that of the single processor that spent most time in
+    interrupts' bottom halves. In records of format 1 a ``run_delay_s`` of 0 may also mean that
+    the kernel did not tell, and only the rank's first thread counts.
     """
 
     rank: int
-    user_s: float
-    system_s: float
-    run_delay_s: float
-    node_idle_share: float
-    node_softirq_share: float
-    node_steal_share: float
-    busiest_softirq_share: float
+    user_s: float | Skipped
+    system_s: float | Skipped
+    run_delay_s: float | Skipped
+    node_idle_share: float | Skipped
+    node_softirq_share: float | Skipped
+    node_steal_share: float | Skipped
+    busiest_softirq_share: float | Skipped
 
 
 class DataCheck(msgspec.Struct, frozen=True):
@@ -169,7 +180,8 @@ class Measurement(msgspec.Struct, frozen=True, tag_field="record", tag="case"):
     direction. ``payload_sent_bytes`` is everything each rank sent in the case, warm-up
     and control included, which the counters are held against. It counts only what goes to
     other nodes' ranks in the cases of many ranks, and is 0 for collectives, whose algorithm
-    decides what is sent. ``together`` is what a case of many ranks adds.
+    decides what is sent. ``sockets`` are the connections of each rank, in rank order.
+    ``together`` is what a case of many ranks adds.
     """
 
     case: str
@@ -193,7 +205,7 @@ class Measurement(msgspec.Struct, frozen=True, tag_field="record", tag="case"):
     block_medians_s: tuple[float, ...]
     data_check: DataCheck
     counters: tuple[NodeCounters, ...]
-    sockets: tuple[tuple[Socket, ...], ...]
+    sockets: tuple[tuple[Socket, ...] | Skipped, ...]
     processors: tuple[ProcessorUse, ...]
     together: Together | None = None
     load: Load = "none"
@@ -204,6 +216,11 @@ class Measurement(msgspec.Struct, frozen=True, tag_field="record", tag="case"):
     def variant(self) -> str:
         """What tells the case from others of its pattern: ``fence``, ``4 threads``."""
         return variant(self.pattern, self.epoch, self.threads)
+
+    def sockets_of(self, rank: int) -> tuple[Socket, ...]:
+        """The connections that were seen of that rank."""
+        seen = self.sockets[rank] if rank < len(self.sockets) else ()
+        return () if isinstance(seen, Skipped) else seen
 
 
 class Footer(msgspec.Struct, frozen=True, tag_field="record", tag="footer"):

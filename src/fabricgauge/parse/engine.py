@@ -10,6 +10,9 @@ _DECODER: msgspec.json.Decoder[EngineRecord] = msgspec.json.Decoder(
     Header | Placement | Round | Measurement | Footer
 )
 
+#: In version 2 a figure may be the reason why it could not be seen; all else is as in 1.
+MAJOR_VERSIONS = ("1", "2")
+
 #: Intel MPI, whose I_MPI_DEBUG we set, prints these on standard output.
 SAID_WHEN_ASKED = "[0] MPI startup(): "
 
@@ -38,10 +41,9 @@ def parse_line(line: str) -> EngineRecord | NotUnderstood:
         return NotUnderstood(text[:200], f"expected an engine record: {error}")
     except RecursionError:
         return NotUnderstood(text[:200], "expected an engine record: nested too deeply")
-    if isinstance(record, Header) and _major(record.version) != _major(FORMAT_VERSION):
-        return NotUnderstood(
-            text[:200], f"format version {record.version}; this program reads {FORMAT_VERSION}"
-        )
+    if isinstance(record, Header) and _major(record.version) not in MAJOR_VERSIONS:
+        known = f"{FORMAT_VERSION} and 1.x"
+        return NotUnderstood(text[:200], f"format version {record.version}; {known} can be read")
     return record
 
 

@@ -91,7 +91,7 @@ def _of_network(run: Run, network: str | None, launches: list[Launch]) -> Traffi
             found = counts.setdefault(node.host, _Counts({}, {}, {}, {}, [], []))
             _add_troubles(found, node)
         for node, payload_bytes in launch.counted:
-            if not node.went_backwards:
+            if not node.went_backwards and not node.absent:
                 _add_octets(counts[node.host], payload_bytes, node)
         for measurement in launch.measurements:
             if measurement.status == "ok":
@@ -118,18 +118,20 @@ def _add_octets(counts: _Counts, payload_bytes: tuple[int, ...], node: NodeCount
 
 def _add_sockets(counts: dict[str, _Counts], measurement: Measurement) -> None:
     for node in measurement.counters:
-        ours = measurement.sockets[node.rank : node.rank + 1]
-        counts[node.host].tcp_bytes.extend(one.sent_bytes for each in ours for one in each)
+        ours = measurement.sockets_of(node.rank)
+        counts[node.host].tcp_bytes.extend(one.sent_bytes for one in ours)
 
 
 def _add_troubles(counts: _Counts, node: NodeCounters) -> None:
-    """A counter that was reset counts as unmoved."""
+    """A counter that was reset counts as unmoved; one that no port keeps is left out."""
     for name, before, after in _pairs(node):
         for octets in (counts.sent, counts.received):
             octets.setdefault(name, 0)
         for place, kind in ((counts.errors, "errors"), (counts.dropped, "dropped")):
             for counter in (f"rx_{kind}", f"tx_{kind}"):
-                _add(place, name, getattr(after, counter) - getattr(before, counter))
+                values = getattr(before, counter), getattr(after, counter)
+                if not any(isinstance(value, Skipped) for value in values):
+                    _add(place, name, values[1] - values[0])
 
 
 def _node(run: Run, network: str | None, host: str, counts: _Counts) -> NodeTraffic:

@@ -82,11 +82,12 @@ def _outcome(context: Context, subject: Subject, forward: Series, result: Asymme
 def _signs(
     context: Context, subject: Subject, forward: Series, result: Asymmetry
 ) -> tuple[str, ...]:
-    """Signs that a host limits the slower direction."""
+    """Signs that a host limits the slower direction, or may do so unseen."""
     return tuple(
         sign
         for stream in streams(context, subject, forward.pattern)
         if (stream.series.origin, stream.series.target)
         == (result.slower_origin, result.slower_target)
-        for sign in host.signs(context, stream).limiting
+        for signs in [host.signs(context, stream)]
+        for sign in (*signs.limiting, *filter(None, (signs.unseen,)))
     )

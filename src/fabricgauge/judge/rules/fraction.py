@@ -86,6 +86,7 @@ def _verdict(context: Context, stream: Stream, all_streams: tuple[Stream, ...]) 
     found = () if outcome is Outcome.PASS else _causes(context, stream)
     evidence = (_launches(stream), *(cause.evidence for cause in found if cause.evidence))
     signs: tuple[str, ...] = ()
+    unseen = ""
     if stream.series.is_latency and outcome is not Outcome.PASS:
         outcome, found = Outcome.INCONCLUSIVE, (_PING_PONG,)
     if outcome is Outcome.FAIL and cannot_fill(stream):
@@ -93,14 +94,15 @@ def _verdict(context: Context, stream: Stream, all_streams: tuple[Stream, ...]) 
         outcome = Outcome.WARN if excused else Outcome.INCONCLUSIVE
         found = (_ONE_CONNECTION,)
     if found and found[0] not in _NO_FAULT:
-        signs = host.signs(context, stream).limiting
+        told = host.signs(context, stream)
+        signs, unseen = told.limiting, told.unseen
     if outcome is Outcome.FAIL:
-        outcome = _softened(context, stream, all_streams, bool(signs))
+        outcome = _softened(context, stream, all_streams, bool(signs or unseen))
     return Verdict(
         rule=ID,
         outcome=outcome,
         subject=stream.name,
-        summary=stream.sentence + ("; a host limits it, see host-limited" if signs else ""),
+        summary=stream.sentence + _of_hosts(signs, unseen),
         figure=Figure(
             stream.fraction, "share",
             "of the ceiling, per direction"
@@ -108,7 +110,7 @@ def _verdict(context: Context, stream: Stream, all_streams: tuple[Stream, ...]) 
             f" ({wording.PATTERNS[stream.series.pattern]})",
         ),
         threshold=context.thresholds.threshold("fraction.pass", "at least"),
-        evidence=(*evidence, *signs),
+        evidence=(*evidence, *signs, *filter(None, (unseen,))),
         cause=_cause(outcome, found[0].cause if found else "", signs),
         remedy=_remedy(outcome, found[0].remedy if found else "", signs),
     )  # fmt: skip
@@ -138,6 +140,12 @@ def _launches(stream: Stream) -> str:
         f" {wording.rate(stream.best.bandwidth.high)}; launches: {wording.listed(shares)} of the"
         " ceiling"
     )
+
+
+def _of_hosts(signs: tuple[str, ...], unseen: str) -> str:
+    if signs:
+        return "; a host limits it, see host-limited"
+    return "; whether a host limits it could not be seen, see host-limited" if unseen else ""
 
 
 def _cause(outcome: Outcome, likely: str, signs: tuple[str, ...]) -> str:

@@ -16,6 +16,11 @@ _REMEDY = (
     " MTU); then measure again"
 )
 
+_SEE = (
+    "measure on nodes that show /proc/PID/schedstat (sysctl kernel.task_delayacct=1, no sandboxed"
+    " container), or end all other work on them first"
+)
+
 
 def judge(context: Context) -> tuple[Verdict, ...]:
     return tuple(verdict for subject in context.subjects for verdict in _judge(context, subject))
@@ -37,20 +42,25 @@ def _judge(context: Context, subject: Subject) -> tuple[Verdict, ...]:
 
 def _verdict(context: Context, stream: Stream, found: tuple[Stream, ...]) -> Verdict:
     signs = host.signs(context, stream)
-    limited = bool(signs.limiting)
+    limited, unseen = bool(signs.limiting), bool(signs.unseen)
     figure = f"of the ceiling ({wording.PATTERNS[stream.series.pattern]})"
     return Verdict(
         rule=ID,
-        outcome=_outcome(context, stream, found) if limited else Outcome.PASS,
+        outcome=_outcome(context, stream, found) if limited or unseen else Outcome.PASS,
         subject=stream.name,
-        summary=f"{stream.sentence}: "
-        + ("a host sets the pace" if limited else "nothing shows that a host sets the pace"),
+        summary=f"{stream.sentence}: " + _sentence(signs),
         figure=Figure(stream.fraction, "share", figure),
         threshold=context.thresholds.threshold("fraction.pass", "at least"),
-        evidence=(*signs.limiting, *signs.others),
+        evidence=(*signs.limiting, *filter(None, (signs.unseen,)), *signs.others),
         cause="the processors can't move more bytes, whatever the link could" if limited else "",
-        remedy=_REMEDY if limited else "",
+        remedy=_REMEDY if limited else _SEE if unseen else "",
     )
+
+
+def _sentence(signs: host.Signs) -> str:
+    if signs.limiting:
+        return "a host sets the pace"
+    return signs.unseen or "nothing shows that a host sets the pace"
 
 
 def _outcome(context: Context, stream: Stream, found: tuple[Stream, ...]) -> Outcome:
