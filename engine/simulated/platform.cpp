@@ -93,6 +93,6 @@ extern "C" void load_platform(const simgrid::s4u::Engine& engine) {
     try {
         simulated::load(engine);
     } catch (const std::exception& error) {
-        simulated::give_up(exit_usage, error.what());
+        simulated::give_up(exit_options, error.what());
     }
 }

@@ -19,11 +19,11 @@ void Evidence::before() {
     began_ns_ = MonotonicClock{}.now_ns();
 }
 
-void Evidence::after(RankReport& report) {
+void Evidence::after(RankReport& report, const std::function<Sockets(Sockets)>& needed) {
     if (reads_counters_) report.counters = counters_json(read_counters());
     JsonWriter sockets;
     write_seen(sockets, of_both(sockets_, read_sockets(), since),
-               [&](const Sockets& seen) { write_sockets(sockets, seen); });
+               [&](const Sockets& seen) { write_sockets(sockets, needed(seen)); });
     report.sockets = sockets.text();
     const double passed_s = static_cast<double>(MonotonicClock{}.now_ns() - began_ns_) * 1e-9;
     if (passed_s < shortest_for_shares_s)

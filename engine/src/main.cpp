@@ -1,8 +1,7 @@
 #include <cstdio>
+#include <exception>
 
-#include "fabricgauge/exit_status.hpp"
 #include "fabricgauge/options.hpp"
-#include "fabricgauge/pin.hpp"
 #include "fabricgauge/version.hpp"
 #include "mpi_launch.hpp"
 #include "mpi_transport.hpp"
@@ -24,9 +23,7 @@ int main(int argc, char** argv) {
     try {
         const Options options = parse_options({argv + 1, argv + argc});
         return options.version ? print_version() : run_mpi_launch(argc, argv, options);
-    } catch (const OptionsError& error) {
-        return complain(exit_usage, error);
-    } catch (const PinError& error) {
-        return complain(exit_no_interface, error);
+    } catch (const std::exception& error) {
+        return complain(error);
     }
 }

@@ -3,16 +3,9 @@
 
 #include <mpi.h>
 
-#include <stdexcept>
-
 namespace fabricgauge {
 
-// Names the call and carries the library's own text.
-class MpiError : public std::runtime_error {
-public:
-    using std::runtime_error::runtime_error;
-};
-
+// Throws a TransportError that names the call, the error's class and the library's own text.
 [[noreturn]] void fail_mpi_call(int code, const char* call);
 
 inline void require_success(int code, const char* call) {

@@ -1,5 +1,7 @@
 #include "mpi_group.hpp"
 
+#include "fabricgauge/gathering.hpp"
+
 namespace fabricgauge {
 
 namespace {
@@ -27,12 +29,12 @@ bool MpiGroup::barrier_passed() {
 }
 
 void MpiGroup::tell(void* data, std::int64_t bytes) const {
-    require(MPI_Bcast(data, static_cast<int>(bytes), MPI_BYTE, 0, members_), "MPI_Bcast");
+    require(MPI_Bcast(data, checked_count(bytes), MPI_BYTE, 0, members_), "MPI_Bcast");
 }
 
 void MpiGroup::gather(const std::int64_t* own, std::int64_t count, std::int64_t* all) const {
-    require(MPI_Gather(own, static_cast<int>(count), MPI_INT64_T, all, static_cast<int>(count),
-                       MPI_INT64_T, 0, members_),
+    require(MPI_Gather(own, checked_count(count), MPI_INT64_T, all, checked_count(count), MPI_INT64_T,
+                       0, members_),
             "MPI_Gather");
 }
 

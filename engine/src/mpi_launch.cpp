@@ -4,7 +4,6 @@
 #include <iostream>
 #include <memory>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "fabricgauge/case_list.hpp"
@@ -40,15 +39,16 @@ int read_and_run(MpiTransport& transport, const Options& options, const std::str
         run_cases(transport, parse_case_list(text), options, interface);
         return 0;
     } catch (const CaseListError& error) {
-        return transport.rank() == 0 ? complain(exit_usage, error) : exit_usage;
+        return transport.rank() == 0 ? complain(error) : exit_case_list;
     }
 }
 
 }  // namespace
 
-int complain(int status, const std::exception& error) {
-    std::fprintf(stderr, "fabricgauge-engine: %s\n", error.what());
-    return status;
+int complain(const std::exception& error) {
+    const Failure failure = failure_of(error);
+    std::fprintf(stderr, "fabricgauge-engine: %s\n", failure.text.c_str());
+    return failure.status;
 }
 
 int run_mpi_launch(int argc, char** argv, const Options& options) {
@@ -57,10 +57,8 @@ int run_mpi_launch(int argc, char** argv, const Options& options) {
     try {
         MpiTransport transport;
         return session.finish_with(read_and_run(transport, options, interface));
-    } catch (const std::system_error& error) {
-        MpiTransport::abort(complain(exit_output, error));
     } catch (const std::exception& error) {
-        MpiTransport::abort(complain(exit_mpi, error));
+        MpiTransport::abort(complain(error));
     }
 }
 

@@ -7,8 +7,8 @@
 
 namespace fabricgauge {
 
-// Says the error on standard error; returns the status.
-int complain(int status, const std::exception& error);
+// Says the error on standard error; returns the status that goes with it.
+int complain(const std::exception& error);
 
 // Pins, starts MPI, reads the cases on rank 0 and runs them. Throws OptionsError and PinError before
 // MPI has started; after that a failure ends every rank.

@@ -1,9 +1,8 @@
 #include "mpi_transport.hpp"
 
-#include <unistd.h>
-
 #include <cstdlib>
 
+#include "fabricgauge/gathering.hpp"
 #include "host.hpp"
 #include "mpi_collectives.hpp"
 #include "mpi_group.hpp"
@@ -19,8 +18,7 @@ constexpr double longest_finalize_s = 5.0;
 
 MpiSession::MpiSession(int* argc, char*** argv, bool thread_multiple) {
     // Otherwise not even FUNNELED: Open MPI 4.1 takes its locks at every level above SINGLE, which made a small
-    // message over shared memory 45 % slower. The watchdog's thread sleeps, makes no MPI calls and
-    // runs only to end the process, so that the library never sees two threads at work.
+    // message over shared memory 45 % slower. So a process without this option has but one thread.
     int granted = MPI_THREAD_SINGLE;
     if (thread_multiple)
         MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &granted);
@@ -33,7 +31,8 @@ MpiSession::MpiSession(int* argc, char*** argv, bool thread_multiple) {
 // then) must not hold up the launcher.
 MpiSession::~MpiSession() {
     Host::Watchdog watchdog;
-    watchdog.arm(longest_finalize_s, [status = status_] { _exit(status); });
+    watchdog.prepare({status_, "", nullptr, ""});
+    watchdog.arm(longest_finalize_s);
     MPI_Finalize();
     watchdog.disarm();
 }
@@ -92,33 +91,43 @@ std::vector<std::string> MpiTransport::gather_in_company(const std::string& text
 
 std::vector<std::string> MpiTransport::gather_in(MPI_Comm communicator,
                                                  const std::string& text) const {
-    const int length = static_cast<int>(text.size());
+    const auto length = static_cast<std::int64_t>(text.size());
+    std::int64_t longest = length;
     int members = 0;
     require(MPI_Comm_size(communicator, &members), "MPI_Comm_size");
-    std::vector<int> lengths(rank_ == 0 ? static_cast<std::size_t>(members) : 0);
-    require(MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, communicator), "MPI_Gather");
-    std::vector<int> offsets;
-    int total = 0;
-    for (const int each : lengths) {
-        offsets.push_back(total);
-        total += each;
+    require(MPI_Allreduce(MPI_IN_PLACE, &longest, 1, MPI_INT64_T, MPI_MAX, communicator),
+            "MPI_Allreduce");
+    const std::size_t told = rank_ == 0 ? static_cast<std::size_t>(members) : 0;
+    std::vector<std::int64_t> lengths(told);
+    require(MPI_Gather(&length, 1, MPI_INT64_T, lengths.data(), 1, MPI_INT64_T, 0, communicator),
+            "MPI_Gather");
+    std::vector<std::string> texts(told);
+    const GatherRounds plan = gather_rounds(longest, members);
+    for (std::int64_t round = 0; round < plan.rounds; ++round) {
+        std::vector<int> counts;
+        for (const std::int64_t each : lengths) counts.push_back(plan.count(each, round));
+        const std::vector<int> offsets = offsets_of(counts);
+        std::string parts(static_cast<std::size_t>(offsets.back()), '\0');
+        require(MPI_Gatherv(text.data() + plan.begin(length, round), plan.count(length, round),
+                            MPI_CHAR, parts.data(), counts.data(), offsets.data(), MPI_CHAR, 0,
+                            communicator),
+                "MPI_Gatherv");
+        for (std::size_t i = 0; i < told; ++i)
+            texts[i].append(parts, static_cast<std::size_t>(offsets[i]),
+                            static_cast<std::size_t>(counts[i]));
     }
-    std::string joined(static_cast<std::size_t>(total), '\0');
-    require(MPI_Gatherv(text.data(), length, MPI_CHAR, joined.data(), lengths.data(), offsets.data(),
-                        MPI_CHAR, 0, communicator),
-            "MPI_Gatherv");
-    std::vector<std::string> texts;
-    for (std::size_t i = 0; i < lengths.size(); ++i)
-        texts.push_back(joined.substr(static_cast<std::size_t>(offsets[i]),
-                                      static_cast<std::size_t>(lengths[i])));
     return texts;
 }
 
 void MpiTransport::broadcast(std::string& text) {
-    int length = static_cast<int>(text.size());
-    require(MPI_Bcast(&length, 1, MPI_INT, 0, world()), "MPI_Bcast");
+    auto length = static_cast<std::int64_t>(text.size());
+    require(MPI_Bcast(&length, 1, MPI_INT64_T, 0, world()), "MPI_Bcast");
     text.resize(static_cast<std::size_t>(length));
-    require(MPI_Bcast(text.data(), length, MPI_CHAR, 0, world()), "MPI_Bcast");
+    const GatherRounds plan = gather_rounds(length, 1);
+    for (std::int64_t round = 0; round < plan.rounds; ++round)
+        require(MPI_Bcast(text.data() + plan.begin(length, round), plan.count(length, round),
+                          MPI_CHAR, 0, world()),
+                "MPI_Bcast");
 }
 
 void MpiTransport::reserve(std::int64_t slots) {
@@ -148,11 +157,11 @@ void MpiTransport::quiet_barrier() {
 }
 
 void MpiTransport::tell_company(void* data, std::int64_t bytes) {
-    require(MPI_Bcast(data, static_cast<int>(bytes), MPI_BYTE, 0, company_), "MPI_Bcast");
+    require(MPI_Bcast(data, checked_count(bytes), MPI_BYTE, 0, company_), "MPI_Bcast");
 }
 
 void MpiTransport::least_in_company(std::int64_t* values, std::int64_t count) {
-    require(MPI_Allreduce(MPI_IN_PLACE, values, static_cast<int>(count), MPI_INT64_T, MPI_MIN,
+    require(MPI_Allreduce(MPI_IN_PLACE, values, checked_count(count), MPI_INT64_T, MPI_MIN,
                           company_),
             "MPI_Allreduce");
 }

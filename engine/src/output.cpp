@@ -4,14 +4,13 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <system_error>
 
 namespace fabricgauge {
 
 namespace {
 
 [[noreturn]] void fail(const std::string& name) {
-    throw std::system_error(errno, std::generic_category(), "cannot write the records to " + name);
+    throw OutputError(errno, std::generic_category(), "cannot write the records to " + name);
 }
 
 }  // namespace
@@ -30,11 +29,25 @@ Output::~Output() {
 
 void Output::line(const std::string& record) {
     const std::string text = record + '\n';
-    for (std::size_t written = 0; written < text.size();) {
-        const ssize_t count = write(descriptor_, text.data() + written, text.size() - written);
-        if (count < 0 && errno != EINTR) fail(name_);
+    const off_t begin = lseek(descriptor_, 0, SEEK_CUR);  // -1 for a pipe
+    writing_ = true;
+    const bool whole = write_now(text.data(), text.size());
+    const int error = errno;
+    if (!whole && begin >= 0 && ftruncate(descriptor_, begin) == 0)
+        lseek(descriptor_, begin, SEEK_SET);
+    writing_ = false;
+    errno = error;
+    if (!whole) fail(name_);
+}
+
+// One call where the kernel takes all at once.
+bool Output::write_now(const char* text, std::size_t length) const noexcept {
+    for (std::size_t written = 0; written < length;) {
+        const ssize_t count = write(descriptor_, text + written, length - written);
+        if (count < 0 && errno != EINTR) return false;
         if (count > 0) written += static_cast<std::size_t>(count);
     }
+    return true;
 }
 
 }  // namespace fabricgauge

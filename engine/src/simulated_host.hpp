@@ -13,6 +13,7 @@
 #include "fabricgauge/clock.hpp"
 #include "fabricgauge/placement.hpp"
 #include "fabricgauge/records.hpp"
+#include "fabricgauge/watchdog.hpp"
 
 namespace fabricgauge {
 
@@ -33,13 +34,14 @@ struct SimulatedClock {
 struct NoEvidence {
     NoEvidence(int, const std::string&, bool) {}
     void before() {}
-    void after(RankReport&) {}
+    template <typename Needed>
+    void after(RankReport&, Needed&&) {}
 };
 
 // Simulated time does not pass while a program hangs, so no deadline in it can be missed.
 struct NoWatchdog {
-    template <typename Action>
-    void arm(double, Action&&) {}
+    void prepare(const LastWords&) {}
+    void arm(double) {}
     void disarm() {}
 };
 
@@ -60,6 +62,7 @@ struct SimulatedHost {
         found.host = std::string(name, static_cast<std::size_t>(length));
         return found;
     }
+    static std::string addresses() { return ""; }
     // The simulator's own are nobody's business.
     static std::vector<std::string> libraries() { return {}; }
     // Not used: a simulated rank that waits costs nothing.

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
+#include <utility>
 
 namespace fabricgauge {
 
@@ -117,6 +118,32 @@ Sockets since(const Sockets& before, Sockets after) {
         state.sndbuf_limited_us -= old.sndbuf_limited_us;
     }
     return after;
+}
+
+Sockets by_local_address(const Sockets& sockets) {
+    std::map<std::string, SocketState> sums;
+    std::map<std::string, std::int64_t> most_bytes;
+    for (const auto& [inode, one] : sockets) {
+        if (one.sent_bytes == 0 && one.received_bytes == 0) continue;
+        const std::string address = one.local.substr(0, one.local.rfind(':'));
+        SocketState& sum = sums[address];
+        if (sum.local.empty() || one.sent_bytes > most_bytes[address]) {
+            most_bytes[address] = one.sent_bytes;
+            sum.segment_bytes = one.segment_bytes;
+            sum.rtt_us = one.rtt_us;
+            sum.congestion = one.congestion;
+        }
+        sum.local = address + ":0";
+        sum.sent_bytes += one.sent_bytes;
+        sum.received_bytes += one.received_bytes;
+        sum.retransmitted_segments += one.retransmitted_segments;
+        sum.busy_us += one.busy_us;
+        sum.rwnd_limited_us += one.rwnd_limited_us;
+        sum.sndbuf_limited_us += one.sndbuf_limited_us;
+    }
+    Sockets found;
+    for (auto& [address, sum] : sums) found[found.size()] = std::move(sum);
+    return found;
 }
 
 void write_sockets(JsonWriter& json, const Sockets& sockets) {

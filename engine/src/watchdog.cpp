@@ -1,49 +1,99 @@
 #include "fabricgauge/watchdog.hpp"
 
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cmath>
+#include <system_error>
 #include <utility>
 
 namespace fabricgauge {
 
-Watchdog::Watchdog() : thread_([this] { watch(); }) {}
+namespace {
 
-Watchdog::~Watchdog() {
-    {
-        const std::lock_guard lock(mutex_);
-        ending_ = true;
-    }
-    changed_.notify_one();
-    thread_.join();
+// What the handler needs; it may call nothing but what signal-safety(7) lists.
+LastWords words;
+timer_t pending;
+std::atomic<bool> armed = false;
+std::atomic<int> patience = 0;
+
+// A line that is being written when the time is over has this long to get to its end.
+constexpr int most_patience = 40;
+constexpr double patience_s = 0.05;
+
+// Not SIGALRM, which message layers use themselves.
+int signal_number() { return SIGRTMIN + 7; }
+
+itimerspec once_after(double seconds) {
+    itimerspec setting{};
+    const double whole_s = std::floor(seconds);
+    setting.it_value.tv_sec = static_cast<time_t>(whole_s);
+    setting.it_value.tv_nsec = static_cast<long>((seconds - whole_s) * 1e9);
+    // All zeros would disarm.
+    if (setting.it_value.tv_sec == 0 && setting.it_value.tv_nsec == 0) setting.it_value.tv_nsec = 1;
+    return setting;
 }
 
-void Watchdog::arm(double seconds, std::function<void()> on_expiry) {
-    {
-        const std::lock_guard lock(mutex_);
-        on_expiry_ = std::move(on_expiry);
-        deadline_ = std::chrono::steady_clock::now() +
-                    std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                        std::chrono::duration<double>(seconds));
+void say(const std::string& text) {
+    if (write(STDERR_FILENO, text.data(), text.size()) < 0) return;
+}
+
+void expire(int) {
+    if (!armed) return;
+    if (words.output != nullptr && words.output->is_writing() && patience-- > 0) {
+        const itimerspec soon = once_after(patience_s);
+        timer_settime(pending, 0, &soon, nullptr);
+        return;
     }
-    changed_.notify_one();
+    if (words.output != nullptr && !words.output->is_writing() &&
+        !words.output->write_now(words.record.data(), words.record.size()))
+        say("fabricgauge-engine: the record of this could not be written\n");
+    say(words.message);
+    _exit(words.status);
+}
+
+[[noreturn]] void fail(const char* call) {
+    throw std::system_error(errno, std::generic_category(), call);
+}
+
+}  // namespace
+
+Watchdog::Watchdog() {
+    struct sigaction action {};
+    action.sa_handler = expire;
+    action.sa_flags = SA_RESTART;
+    if (sigaction(signal_number(), &action, nullptr) != 0) fail("sigaction");
+    sigset_t own;
+    sigemptyset(&own);
+    sigaddset(&own, signal_number());
+    pthread_sigmask(SIG_UNBLOCK, &own, nullptr);
+    sigevent event{};
+    event.sigev_notify = SIGEV_SIGNAL;
+    event.sigev_signo = signal_number();
+    if (timer_create(CLOCK_MONOTONIC, &event, &timer_) != 0) fail("timer_create");
+    pending = timer_;
+}
+
+Watchdog::~Watchdog() {
+    disarm();
+    timer_delete(timer_);
+}
+
+void Watchdog::prepare(LastWords said) { words = std::move(said); }
+
+void Watchdog::arm(double seconds) {
+    patience = most_patience;
+    armed = true;
+    const itimerspec setting = once_after(seconds);
+    timer_settime(timer_, 0, &setting, nullptr);
 }
 
 void Watchdog::disarm() {
-    const std::lock_guard lock(mutex_);
-    deadline_.reset();
-}
-
-void Watchdog::watch() {
-    std::unique_lock lock(mutex_);
-    while (!ending_) {
-        if (!deadline_) {
-            changed_.wait(lock);
-        } else if (std::chrono::steady_clock::now() >= *deadline_) {
-            deadline_.reset();
-            on_expiry_();
-        } else {
-            const auto deadline = *deadline_;
-            changed_.wait_until(lock, deadline);
-        }
-    }
+    armed = false;
+    const itimerspec never{};
+    timer_settime(timer_, 0, &never, nullptr);
 }
 
 }  // namespace fabricgauge

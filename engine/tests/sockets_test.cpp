@@ -85,5 +85,27 @@ int main() {
         check::expect_equal(read_sockets("/nonexistent").absent().reason,
                             "/nonexistent: No such file or directory");
     });
+    check::test("connections of one local address are added up, idle ones are left out", [] {
+        SocketState few, most, idle, other;
+        few.local = most.local = "10.0.0.1:5";
+        idle.local = "10.0.0.3:6";
+        other.local = "[fd00::1]:7";
+        few.sent_bytes = 10;
+        few.retransmitted_segments = 1;
+        few.segment_bytes = 536;
+        most.sent_bytes = 1000;
+        most.busy_us = 7;
+        most.segment_bytes = 1448;
+        other.received_bytes = 3;
+        const Sockets sums = by_local_address({{1, few}, {2, most}, {3, idle}, {4, other}});
+        check::expect_equal(sums.size(), std::size_t{2});
+        check::expect_equal(sums.at(0).local, "10.0.0.1:0");
+        check::expect_equal(sums.at(0).remote, "");
+        check::expect_equal(sums.at(0).sent_bytes, 1010);
+        check::expect_equal(sums.at(0).retransmitted_segments, 1);
+        check::expect_equal(sums.at(0).segment_bytes, 1448);
+        check::expect_equal(sums.at(0).busy_us, 7);
+        check::expect_equal(sums.at(1).local, "[fd00::1]:0");
+    });
     return check::outcome();
 }

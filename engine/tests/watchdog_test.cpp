@@ -1,6 +1,14 @@
 #include "fabricgauge/watchdog.hpp"
 
-#include <atomic>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <sstream>
+#include <thread>
 
 #include "check.hpp"
 
@@ -8,36 +16,108 @@ using namespace fabricgauge;
 
 namespace {
 
-bool becomes_true(const std::atomic<bool>& flag) {
-    for (int i = 0; i < 500 && !flag; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    return flag;
+constexpr int survived = 3;
+
+// Exit status of a process of its own that does this and then sleeps for a second.
+int status_of(const std::function<void(Watchdog&)>& action) {
+    const pid_t child = fork();
+    if (child == 0) {
+        Watchdog watchdog;
+        action(watchdog);
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+        std::this_thread::sleep_until(end);
+        _exit(survived);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
+
+class File {
+public:
+    File() { close(mkstemp(path)); }
+    ~File() { unlink(path); }
+    std::string content() const {
+        std::stringstream seen;
+        seen << std::ifstream(path).rdbuf();
+        return seen.str();
+    }
+    char path[32] = "/tmp/fabricgauge-last-XXXXXX";
+};
 
 }  // namespace
 
 int main() {
-    check::test("it fires once the time is over", [] {
-        std::atomic<bool> fired = false;
-        Watchdog watchdog;
-        watchdog.arm(0.01, [&] { fired = true; });
-        check::expect(becomes_true(fired));
+    check::test("it ends the process with its status once the time is over", [] {
+        check::expect_equal(status_of([](Watchdog& watchdog) {
+                                watchdog.prepare({75, "", nullptr, ""});
+                                watchdog.arm(0.01);
+                            }),
+                            75);
     });
-    check::test("it does not fire when disarmed", [] {
-        std::atomic<bool> fired = false;
-        Watchdog watchdog;
-        watchdog.arm(0.3, [&] { fired = true; });
-        watchdog.disarm();
-        std::this_thread::sleep_for(std::chrono::milliseconds(400));
-        check::expect(!fired);
+    check::test("it does not when disarmed", [] {
+        check::expect_equal(status_of([](Watchdog& watchdog) {
+                                watchdog.prepare({75, "", nullptr, ""});
+                                watchdog.arm(0.3);
+                                watchdog.disarm();
+                            }),
+                            survived);
     });
     check::test("it can be armed again with a nearer deadline", [] {
-        std::atomic<bool> first = false;
-        std::atomic<bool> second = false;
-        Watchdog watchdog;
-        watchdog.arm(1000.0, [&] { first = true; });
-        watchdog.arm(0.01, [&] { second = true; });
-        check::expect(becomes_true(second));
-        check::expect(!first);
+        check::expect_equal(status_of([](Watchdog& watchdog) {
+                                watchdog.prepare({75, "", nullptr, ""});
+                                watchdog.arm(1000.0);
+                                watchdog.arm(0.01);
+                            }),
+                            75);
+    });
+    check::test("the record is written whole, after the lines before it", [] {
+        const File file;
+        status_of([&](Watchdog& watchdog) {
+            static Output output(file.path);
+            output.line("one");
+            watchdog.prepare({75, "", &output, "last\n"});
+            watchdog.arm(0.01);
+        });
+        check::expect_equal(file.content(), "one\nlast\n");
+    });
+    check::test("a line that is being written gets to its end first", [] {
+        // A pipe that is full holds the line up for a while.
+        int ends[2];
+        check::expect_equal(pipe(ends), 0);
+        const std::string line(1 << 20, 'x');
+        std::string read_back;
+        std::thread reader([&] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(300));
+            char part[4096];
+            for (ssize_t count = 1; (count = read(ends[0], part, sizeof part)) > 0;)
+                read_back.append(part, static_cast<std::size_t>(count));
+        });
+        const pid_t child = fork();
+        if (child == 0) {
+            dup2(ends[1], STDOUT_FILENO);
+            Output output("");
+            Watchdog watchdog;
+            watchdog.prepare({75, "", &output, "last\n"});
+            watchdog.arm(0.05);
+            output.line(line);
+            std::this_thread::sleep_for(std::chrono::seconds(5));
+            _exit(survived);
+        }
+        close(ends[1]);
+        int status = 0;
+        waitpid(child, &status, 0);
+        reader.join();
+        check::expect_equal(WEXITSTATUS(status), 75);
+        check::expect(read_back == line + "\nlast\n");
+    });
+    check::test("it makes no thread", [] {
+        const Watchdog watchdog;
+        std::ifstream about("/proc/self/status");
+        std::string threads;
+        for (std::string line; std::getline(about, line);)
+            if (line.rfind("Threads:", 0) == 0) threads = line;
+        check::expect_equal(threads, "Threads:\t1");
     });
     return check::outcome();
 }

@@ -133,7 +133,7 @@ def test_a_case_that_cannot_run_does_not_end_the_launch(engine: Engine) -> None:
 
 def test_a_bad_line_ends_the_launch_with_its_number(engine: Engine) -> None:
     done = start(engine, 2, ["# comment\n", case("latency"), "broken pattern=latency\n"])
-    assert done.exit_code == 64
+    assert done.exit_code == 65
     assert done.stdout == "" or "record" not in done.stdout
     assert "line 3: the key bytes is missing" in done.stderr
 
@@ -165,6 +165,7 @@ def test_a_case_past_budget_and_grace_is_given_up_with_a_record(engine: Engine) 
     assert [measured.status for measured in found] == ["ok", "timeout"]
     assert "within the budget of 0.001 s" in found[1].reason
     assert not any(isinstance(record, Footer) for record in records(done))
+    assert "within the budget of 0.001 s" in done.stderr
 
 
 def test_iterations_stop_a_case(engine: Engine) -> None:

@@ -13,7 +13,7 @@ from fabricgauge.model.measurement import (
     ProcessorUse,
     Timer,
 )
-from fabricgauge.parse.engine import NotUnderstood, parse_line
+from fabricgauge.parse.engine import TORN, NotUnderstood, parse_line
 
 HEADER = Header(
     "fabricgauge-engine", "1.0", "0.1.0", "MPICH 5", "4.1", "GNU 12", 2,
@@ -38,7 +38,9 @@ def test_a_launchers_warning_is_kept_with_its_text() -> None:
 
 @given(st.integers(1, len(encoded(HEADER)) - 1))
 def test_a_record_cut_off_anywhere_is_not_understood(cut: int) -> None:
-    assert isinstance(parse_line(encoded(HEADER)[:cut]), NotUnderstood)
+    torn = parse_line(encoded(HEADER)[:cut])
+    assert isinstance(torn, NotUnderstood)
+    assert torn.reason == TORN
 
 
 def test_a_newer_major_version_is_refused_with_both_versions() -> None:

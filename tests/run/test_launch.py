@@ -78,7 +78,12 @@ def test_a_launch_that_ends_well_has_nothing_to_say(tmp_path: Path) -> None:
     [
         ("echo no such host c9 >&2; exit 255", "broken", ("no such host c9", "255", "node")),
         ("exit 69", "broken", ("subnet", "it said nothing")),
-        ("exit 64", "broken", ("did not understand",)),
+        ("exit 64", "broken", ("did not understand its options",)),
+        ("exit 65", "broken", ("did not understand its list of cases",)),
+        ("exit 70", "broken", ("fault of its own",)),
+        ("exit 71", "broken", ("no memory",)),
+        ("exit 74", "broken", ("could not be written",)),
+        ("exit 76", "broken", ("MPI library failed",)),
         ("exit 75", "timeout", ("time budget",)),
         ("exit 3", "broken", ("broke off", "exit status 3")),
         ("kill -9 $$", "broken", ("SIGKILL",)),

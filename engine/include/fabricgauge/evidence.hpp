@@ -1,6 +1,7 @@
 // What a rank reads from the kernel around a case: interface counters, connections, processors.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "fabricgauge/counters.hpp"
@@ -18,7 +19,8 @@ public:
     // To be called before the first message of a case.
     void before();
     // To be called after the last; fills the report's parts. Waits until enough ticks have passed.
-    void after(RankReport& report);
+    // Of the connections those are told that `needed` leaves.
+    void after(RankReport& report, const std::function<Sockets(Sockets)>& needed);
 
 private:
     std::string counters_json(const NodeCounters& now) const;

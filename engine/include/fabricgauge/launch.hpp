@@ -20,15 +20,16 @@
 // and over the host, see real_host.hpp.
 #pragma once
 
-#include <unistd.h>
-
 #include <cstdio>
 #include <exception>
 #include <limits>
 #include <optional>
+#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "fabricgauge/addresses.hpp"
 #include "fabricgauge/case_list.hpp"
 #include "fabricgauge/exit_status.hpp"
 #include "fabricgauge/feasibility.hpp"
@@ -38,6 +39,8 @@
 #include "fabricgauge/part.hpp"
 #include "fabricgauge/placement.hpp"
 #include "fabricgauge/records.hpp"
+#include "fabricgauge/sockets.hpp"
+#include "fabricgauge/watchdog.hpp"
 
 namespace fabricgauge {
 
@@ -87,16 +90,20 @@ private:
     // Every rank learns the node of every other; rank 0 also keeps the names for messages.
     Neighbours meet_neighbours() {
         std::string all;
-        for (const std::string& key : transport_.gather(placement_.node_key())) all += key + '\n';
+        for (const std::string& told :
+             transport_.gather(placement_.node_key() + '\t' + Host::addresses()))
+            all += told + '\n';
         transport_.broadcast(all);
-        std::vector<std::string> keys;
-        for (std::size_t begin = 0; begin < all.size();) {
-            const std::size_t end = all.find('\n', begin);
-            keys.push_back(all.substr(begin, end - begin));
-            hosts_.push_back(keys.back().substr(0, keys.back().find('|')));
-            begin = end + 1;
+        std::istringstream lines(all);
+        std::vector<std::string> keys, addresses;
+        for (std::string key, list; std::getline(lines, key, '\t') && std::getline(lines, list);) {
+            hosts_.push_back(key.substr(0, key.find('|')));
+            keys.push_back(key);
+            addresses.push_back(list);
         }
         nodes_ = nodes_of(keys);
+        for (std::size_t rank = 0; rank < keys.size(); ++rank)
+            addresses_.add(nodes_[rank], addresses[rank]);
         return neighbours_of(keys, transport_.rank());
     }
 
@@ -130,7 +137,7 @@ private:
             return packed;
         } catch (const std::exception& error) {
             watchdog_.disarm();
-            write_unmeasured(measured, {"failed", error.what()});
+            write_unmeasured(measured, {"failed", failure_of(error).text});
             throw;
         }
     }
@@ -144,11 +151,25 @@ private:
             transport_.barrier();
             do_part();
             transport_.barrier();
-            evidence_.after(report);
+            evidence_.after(report, [&](auto seen) { return needed_of(std::move(seen), measured); });
             // Nor may the reports be on their way before that.
             transport_.barrier();
         });
         return report;
+    }
+
+    // The connections that carried the case: of a pair those between its ends, else all of a local
+    // address as one. Every connection of every rank would be a record that grows with their square.
+    Sockets needed_of(Sockets seen, const Case& measured) const {
+        if (family_of(measured.pattern) != Family::pair) return by_local_address(seen);
+        const int own = transport_.rank();
+        if (own != measured.origin && own != measured.target) return {};
+        const int peer = own == measured.origin ? measured.target : measured.origin;
+        const int node = nodes_[static_cast<std::size_t>(peer)];
+        Sockets needed;
+        for (auto& [inode, state] : seen)
+            if (!addresses_.is_elsewhere(state.remote, node)) needed[inode] = std::move(state);
+        return needed;
     }
 
     // The reason of the lowest rank that has too little memory, known to every rank.
@@ -178,26 +199,25 @@ private:
     }
 
     void guard(const Case& measured) {
+        // A tournament comes here once for each of its pairs.
+        if (guarded_ != &measured) prepare_to_give_up(measured);
         // Both directions of a tournament's pair have the budget.
         const double parts = family_of(measured.pattern) == Family::tournament ? 2.0 : 1.0;
         const double limit_s = parts * measured.budget_s + settings_.grace_s;
-        watchdog_.arm(is_first() ? limit_s : limit_s + grace_of_others_s,
-                      [this, &measured] { give_up(measured); });
+        watchdog_.arm(is_first() ? limit_s : limit_s + grace_of_others_s);
     }
 
-    // The main thread is stuck in the message layer, so the process ends without asking it.
-    void give_up(const Case& measured) {
+    // The main thread will be stuck in the message layer, so all that is to be said is made ready.
+    void prepare_to_give_up(const Case& measured) {
+        guarded_ = &measured;
+        LastWords words{exit_timeout, "", output_, ""};
         if (is_first()) {
             const std::string reason = timeout_reason(measured);
-            std::fprintf(stderr, "fabricgauge-engine: %s: %s\n", measured.name.c_str(),
-                         reason.c_str());
-            try {
-                write_unmeasured(measured, {"timeout", reason});
-            } catch (const std::exception& error) {
-                std::fprintf(stderr, "fabricgauge-engine: %s\n", error.what());
-            }
+            words.message = "fabricgauge-engine: " + measured.name + ": " + reason + '\n';
+            words.record = case_record(measured, {"timeout", reason},
+                                       unmeasured_members(settings_.precision.check_data), {}) + '\n';
         }
-        _exit(exit_timeout);
+        watchdog_.prepare(std::move(words));
     }
 
     std::string timeout_reason(const Case& measured) const {
@@ -223,9 +243,11 @@ private:
     Placement placement_;
     std::vector<std::string> hosts_;
     std::vector<int> nodes_;  // of each rank
+    NodeAddresses addresses_;
     Neighbours node_;
     typename Host::Evidence evidence_;
     typename Host::Watchdog watchdog_;
+    const Case* guarded_ = nullptr;  // what the watchdog's last words are about
     Part<Transport, typename Host::Clock, Launch> part_;
 };
 

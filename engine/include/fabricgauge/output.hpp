@@ -1,22 +1,36 @@
 // Where the records go: each is one line, handed to the kernel as soon as it is complete.
 #pragma once
 
+#include <atomic>
 #include <string>
+#include <system_error>
 
 namespace fabricgauge {
 
+// Names the file.
+class OutputError : public std::system_error {
+public:
+    using std::system_error::system_error;
+};
+
 class Output {
 public:
-    // An empty path means standard output. Throws std::system_error if the file cannot be written.
+    // An empty path means standard output. Throws OutputError if the file cannot be written.
     explicit Output(const std::string& path);
     ~Output();
     Output(const Output&) = delete;
     Output& operator=(const Output&) = delete;
 
-    // Throws std::system_error, with the file's name, if not all could be written.
+    // Throws OutputError if not all could be written; of what is a file, none is there then.
     void line(const std::string& record);
 
+    // For a signal handler. Whether a line is being written, to which nothing may be added.
+    bool is_writing() const noexcept { return writing_; }
+    // A complete line; whether all could be written.
+    bool write_now(const char* text, std::size_t length) const noexcept;
+
 private:
+    std::atomic<bool> writing_ = false;
     std::string name_;
     int descriptor_;
     bool owned_;

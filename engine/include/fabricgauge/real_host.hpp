@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "fabricgauge/addresses.hpp"
 #include "fabricgauge/clock.hpp"
 #include "fabricgauge/evidence.hpp"
 #include "fabricgauge/libraries.hpp"
@@ -26,6 +27,7 @@ struct RealHost {
 
     static ClockQuality clock_quality() { return measure_clock({}); }
     static Placement placement() { return find_placement(); }
+    static std::string addresses() { return own_addresses(); }
     static std::vector<std::string> libraries() { return loaded_libraries(); }
     // How often an idle rank looks whether the others have finished: it must not take processor
     // time from a measurement on the same node.

@@ -10,6 +10,7 @@
 
 namespace fabricgauge {
 
+// `remote` is empty where the state is of several connections.
 struct SocketState {
     std::string local;
     std::string remote;
@@ -32,6 +33,10 @@ Seen<Sockets> read_sockets(const std::string& descriptors = "/proc/self/fd");
 // The connections of `after`, with counters as differences; one that was not there before counts
 // from 0. Segment size, round-trip time and congestion control are as of `after`.
 Sockets since(const Sockets& before, Sockets after);
+
+// What is needed of many connections to many ranks: for each local address the sum of what they
+// carried, with the rest as of the one that sent most. Those that carried nothing are left out.
+Sockets by_local_address(const Sockets& sockets);
 
 void write_sockets(JsonWriter& json, const Sockets& sockets);
 

@@ -30,13 +30,20 @@
 //   void receive_control(void* data, std::int64_t bytes, int peer)
 //   int rank() const
 //
-// Messages between two ranks keep their order within each kind (data, control). A failure is an
-// exception that says which call failed and why.
+// Messages between two ranks keep their order within each kind (data, control). A failure is a
+// TransportError that says which call failed and why.
 #pragma once
 
 #include <cstdint>
+#include <stdexcept>
 
 namespace fabricgauge {
+
+// A call of the message layer that failed.
+class TransportError : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
 
 // What the origin tells the target before each round; samples = 0 ends the case.
 struct Round {

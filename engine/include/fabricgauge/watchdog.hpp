@@ -1,36 +1,41 @@
-// Ends a launch whose case does not: a thread that sleeps until a deadline passes.
+// Ends a launch whose case does not: a timer of the kernel, whose signal ends the process.
+//
+// No thread: MPI_Init promises MPI that there is but one (MPI_THREAD_SINGLE), whatever the others do.
 #pragma once
 
-#include <chrono>
-#include <condition_variable>
-#include <functional>
-#include <mutex>
-#include <optional>
-#include <thread>
+#include <ctime>
+#include <string>
+
+#include "fabricgauge/output.hpp"
 
 namespace fabricgauge {
 
+// What the process says as it ends, and its exit status. `output` is null where there is no record.
+struct LastWords {
+    int status;
+    std::string message;
+    const Output* output = nullptr;
+    std::string record;
+};
+
+// There is one at a time in a process.
 class Watchdog {
 public:
+    // Throws std::system_error if the kernel has no timer left.
     Watchdog();
     ~Watchdog();
     Watchdog(const Watchdog&) = delete;
     Watchdog& operator=(const Watchdog&) = delete;
 
-    // `on_expiry` runs on the watchdog's thread, once, unless disarmed before.
-    void arm(double seconds, std::function<void()> on_expiry);
-    // Waits for an expiry that has already begun.
+    // What to say from now on. Only while disarmed.
+    void prepare(LastWords words);
+    // Unless disarmed or armed again before, the process ends after so many seconds: it writes the
+    // record and the message, and nothing else of it runs.
+    void arm(double seconds);
     void disarm();
 
 private:
-    void watch();
-
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    std::optional<std::chrono::steady_clock::time_point> deadline_;
-    std::function<void()> on_expiry_;
-    bool ending_ = false;
-    std::thread thread_;
+    timer_t timer_{};
 };
 
 }  // namespace fabricgauge

@@ -24,6 +24,9 @@ FLAGS = ("-O2", "-std=c++17")
 #: Both libraries' headers bring their own C++ bindings unless told not to.
 DEFINITIONS = ("-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX")
 
+#: glibc before 2.34 has timers in a library of their own.
+LIBRARIES = ("-pthread", "-lrt")
+
 COMPILE_TIMEOUT_S = 600.0
 
 
@@ -115,7 +118,7 @@ def _compile(mpicxx: Path, folder: Path, env: Mapping[str, str]) -> Path:
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         list(pool.map(lambda command: _run(command, env), commands))
     program = folder / PROGRAM
-    _run([str(mpicxx), *FLAGS, *map(str, objects), "-o", str(program), "-pthread"], env)
+    _run([str(mpicxx), *FLAGS, *map(str, objects), "-o", str(program), *LIBRARIES], env)
     return program
 
 

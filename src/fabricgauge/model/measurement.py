@@ -107,7 +107,8 @@ class Socket(msgspec.Struct, frozen=True):
 
     Byte and time fields are differences over the case; ``busy_s`` is time with
     data waiting to be acknowledged, of which ``rwnd_limited_s`` was spent on the
-    receiver's window and ``sndbuf_limited_s`` on the sender's buffer.
+    receiver's window and ``sndbuf_limited_s`` on the sender's buffer. Where it stands for all
+    connections of a local address, ``remote`` is empty.
     """
 
     local: str

@@ -10,6 +10,9 @@ _DECODER: msgspec.json.Decoder[EngineRecord] = msgspec.json.Decoder(
     Header | Placement | Round | Measurement | Footer
 )
 
+#: The engine writes whole lines only, so another hand ended it: a signal, a node that went down.
+TORN = "a record that is cut off: the launch was ended while it was written"
+
 #: In version 2 a figure may be the reason why it could not be seen; all else is as in 1.
 MAJOR_VERSIONS = ("1", "2")
 
@@ -38,6 +41,8 @@ def parse_line(line: str) -> EngineRecord | NotUnderstood:
     try:
         record = _DECODER.decode(text)
     except msgspec.MsgspecError as error:
+        if "truncated" in str(error):
+            return NotUnderstood(text[:200], TORN)
         return NotUnderstood(text[:200], f"expected an engine record: {error}")
     except RecursionError:
         return NotUnderstood(text[:200], "expected an engine record: nested too deeply")

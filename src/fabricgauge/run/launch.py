@@ -17,9 +17,14 @@ from fabricgauge.process import MARKER, Stream, end_marked
 #: The engine's exit statuses, docs/reference/engine-output.md.
 TIMEOUT_STATUS = 75
 MEANING = {
-    64: "the engine did not understand its options or its list of cases",
+    64: "the engine did not understand its options",
+    65: "the engine did not understand its list of cases",
     69: "a node has no interface in the subnet that MPI was to be pinned to",
+    70: "the engine met a fault of its own",
+    71: "a node had no memory or no thread left for the engine",
+    74: "the engine's records could not be written",
     TIMEOUT_STATUS: "a case went past its time budget and the launch was given up",
+    76: "a call of the MPI library failed",
     124: "the launch went past its limit of time and was ended",
     126: "the program that starts the ranks may not be executed",
     127: "the program that starts the ranks was not found",

@@ -1,0 +1,26 @@
+// Which node has which address, so that a connection is known by where it leads.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+namespace fabricgauge {
+
+// This node's IPv4 and IPv6 addresses without loopback's, by commas.
+std::string own_addresses();
+
+class NodeAddresses {
+public:
+    // `addresses` as own_addresses gives them. An address may be of several nodes: a bridge for
+    // containers has the same on all.
+    void add(int node, const std::string& addresses);
+    // Whether an endpoint like 10.0.0.1:4711 or [fe80::1]:4711 is of other nodes than this. One that no
+    // node knows is not.
+    bool is_elsewhere(const std::string& endpoint, int node) const;
+
+private:
+    std::map<std::string, std::set<int>> nodes_;
+};
+
+}  // namespace fabricgauge
