@@ -6,10 +6,9 @@ from contextlib import ExitStack, contextmanager
 
 import msgspec
 
-from fabricgauge.lab.up import down
 from fabricgauge.lab.host_access import access as lab_access
 from fabricgauge.lab.spec import LabSpec, NetworkSpec
-from fabricgauge.lab.up import up
+from fabricgauge.lab.up import down, up
 from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.model.plan import PlannedLaunch
 

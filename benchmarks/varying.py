@@ -23,9 +23,8 @@ from numpy.typing import NDArray
 
 from fabricgauge import process
 from fabricgauge.compare.varying import Column, figures, from_figures
-from fabricgauge.lab.up import down
 from fabricgauge.lab.spec import LabSpec, numbered_nodes
-from fabricgauge.lab.up import up
+from fabricgauge.lab.up import down, up
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.varied import Design, Factor, Varied
 from fabricgauge.store.run_directory import RunDirectory

@@ -137,7 +137,7 @@ def test_an_html_page_is_written_to_a_file(
     page = tmp_path / "doctor.html"
     done = fabricgauge("doctor", "--lab", name, "--format", "html", "--to", str(page))
     assert (done.returncode, done.stdout) == (1, "")
-    assert "<b>c2:eth0</b> in net1: has no carrier" in page.read_text()
+    assert 'c2:eth0 (net1)</span><span class="found">has no carrier' in page.read_text()
 
 
 def test_a_node_that_cannot_be_entered_is_named_and_the_others_are_looked_at(
@@ -188,5 +188,44 @@ def test_a_bundle_is_looked_at_and_what_was_not_tried_is_told(
 
 def test_the_list_names_every_check_with_a_line() -> None:
     lines = fabricgauge("doctor", "--list").stdout.splitlines()
-    assert len(lines) == 28
+    assert len(lines) == 29
     assert lines[0].split() == ["reach", "Every", "node", "answers"]
+
+
+DEAD = {
+    "a dead pair": ("c1", "ip route add blackhole 10.77.0.13", "between c1:eth0 and c3:eth0"),
+    "a wrong ARP entry": (
+        "c2",
+        "ip neigh replace 10.77.0.14 lladdr 02:00:00:00:00:99 dev eth0 nud permanent",
+        "between c2:eth0 and c4:eth0",
+    ),
+}
+
+
+@pytest.mark.parametrize("planted", DEAD)
+def test_pairs_that_cannot_connect_are_named_though_no_echo_is_sent_between_them(
+    lab: Callable[..., str], planted: str
+) -> None:
+    node, command, where = DEAD[planted]
+    name = lab("--nodes", "4")
+    fabricgauge("lab", "exec", "--name", name, node, "--", *command.split())
+    status, found = doctor(name, "--only", "connect")
+    assert (status, named(found)) == (1, [("connect", where)])
+    assert len(found[0]["evidence"]) == 2
+
+
+#: Drops what comes in for the ports that MPI listens on. The rule has to stand before that of
+#: the node's own addresses, which therefore moves.
+HIGH_PORTS = (
+    "ip rule add pref 10 lookup local",
+    "ip rule add pref 5 iif eth0 ipproto tcp dport 32768-65534 blackhole",
+    "ip rule del pref 0 lookup local",
+)
+
+
+def test_a_filter_of_high_ports_is_named_though_echoes_pass(lab: Callable[..., str]) -> None:
+    name = lab("--nodes", "4")
+    for command in HIGH_PORTS:
+        fabricgauge("lab", "exec", "--name", name, "c3", "--", *command.split())
+    _, found = doctor(name, "--only", "connect,ping")
+    assert named(found) == [("connect", "c3:eth0")]

@@ -5,10 +5,13 @@ from pathlib import Path
 
 import msgspec
 
+from fabricgauge.app.connectivity import connectivity
 from fabricgauge.app.survey import read_bundle, surveyed
 from fabricgauge.discover.likeness.classes import classes
 from fabricgauge.discover.trials import preflight_of, try_out
+from fabricgauge.doctor.checks.connect import CONNECT
 from fabricgauge.doctor.examining import examine
+from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.fabric import DeclaredNetwork, Fabric, Network
 from fabricgauge.model.finding import Diagnosis
@@ -20,7 +23,7 @@ from fabricgauge.model.preflight import Preflight
 Stage = Callable[[str], None]
 
 #: What nodes try, by the words of ``Preflight.untried``.
-TRIALS = ("ping", "mtu", "names", "clocks", "counters")
+TRIALS = ("ping", "mtu", "names", "clocks", "counters", "connect")
 
 #: After so many trials a word is said.
 MANY = 250
@@ -59,7 +62,22 @@ def diagnose(
     stage(f"letting them try each other for {asked.seconds:g} s")
     kept = _counted(keep, len(fabric.nodes), stage)
     found = try_out(access, fabric, networks, asked.seconds, keep=kept)
-    return diagnosis(_with(preflight_of(fabric, found), inventories, asked.head), asked.checks)
+    preflight = _connected(preflight_of(fabric, found), asked, stage, keep)
+    return diagnosis(_with(preflight, inventories, asked.head), asked.checks)
+
+
+def _connected(
+    preflight: Preflight, asked: Asked, stage: Stage, keep: Callable[[str, str], None]
+) -> Preflight:
+    """With the connectivity round, if its check is to look."""
+    if asked.checks and CONNECT.id not in asked.checks:
+        return preflight
+    stage("letting them connect to each other")
+    made = connectivity(asked.access, preflight.fabric.networks, keep)
+    if isinstance(made, Skipped):
+        untried = {**preflight.untried, CONNECT.id: made.reason}
+        return msgspec.structs.replace(preflight, untried=untried)
+    return msgspec.structs.replace(preflight, connectivity=made)
 
 
 def _with_head(access: HostAccess, head: str) -> HostAccess:

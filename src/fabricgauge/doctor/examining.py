@@ -64,6 +64,9 @@ EXPLAINED_BY: dict[str, frozenset[str]] = {
     "arp": frozenset({"subnets"}),
     "reverse-path": frozenset({"subnets", "addresses", "link"}),
     "ping": frozenset({"link", "port", "addresses", "subnets", "reverse-path", "arp", "firewall"}),
+    "connect": frozenset(
+        {"link", "port", "addresses", "subnets", "reverse-path", "arp", "firewall", "ping"}
+    ),
     "names": frozenset({"addresses", "members"}),
     "counters": frozenset({"link", "mtu"}),
 }

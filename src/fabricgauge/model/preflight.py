@@ -3,6 +3,7 @@
 import msgspec
 
 from fabricgauge.model.absence import Skipped
+from fabricgauge.model.connectivity import Connectivity
 from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.inventory import Inventory
 
@@ -60,8 +61,9 @@ class Preflight(msgspec.Struct, frozen=True):
     """Everything that the checks judge.
 
     What could not be tried is in ``untried``: a sentence under ``ping``, ``mtu``, ``names``,
-    ``clocks`` or ``counters``. ``seconds`` is how long counters were watched. ``alike`` are the
-    names of nodes that should be the same, class by class; empty where nobody sorted them.
+    ``clocks``, ``counters`` or ``connect``. ``seconds`` is how long counters were watched.
+    ``alike`` are the names of nodes that should be the same, class by class; empty where nobody
+    sorted them.
     """
 
     fabric: Fabric
@@ -73,3 +75,4 @@ class Preflight(msgspec.Struct, frozen=True):
     seconds: float = 0.0
     untried: dict[str, str] = {}
     alike: tuple[tuple[str, ...], ...] = ()
+    connectivity: tuple[Connectivity, ...] = ()

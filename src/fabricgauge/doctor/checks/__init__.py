@@ -2,6 +2,7 @@
 
 from fabricgauge.doctor.checks.addresses import ADDRESSES
 from fabricgauge.doctor.checks.carried import CARRIED
+from fabricgauge.doctor.checks.connect import CONNECT
 from fabricgauge.doctor.checks.counters import COUNTERS
 from fabricgauge.doctor.checks.echoes import MTU, PING
 from fabricgauge.doctor.checks.firewall import FIREWALL
@@ -17,6 +18,6 @@ from fabricgauge.doctor.interface import Check
 
 CHECKS: tuple[Check, ...] = (
     REACH, DRIVER, LINK, PORT, RATE, RDMA_RATE, PCIE, IPOIB, MTU, ADDRESSES, MEMBERS, SUBNETS, ARP,
-    REVERSE_PATH, FIREWALL, NAMES, PING, CARRIED, COUNTERS, CLOCKS, LIMITS, GOVERNOR, THP, IOMMU,
-    ACS, NUMA, IRQS, LIKENESS,
+    REVERSE_PATH, FIREWALL, NAMES, PING, CONNECT, CARRIED, COUNTERS, CLOCKS, LIMITS, GOVERNOR, THP,
+    IOMMU, ACS, NUMA, IRQS, LIKENESS,
 )  # fmt: skip

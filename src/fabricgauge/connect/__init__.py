@@ -1,0 +1,1 @@
+"""The connectivity round: every node connects to every other before anything is measured."""

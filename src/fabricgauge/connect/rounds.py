@@ -1,0 +1,124 @@
+"""Starts the program on all nodes at once and puts their answers together."""
+
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from fabricgauge import process
+from fabricgauge.connect.answers import Answer, parsed
+from fabricgauge.model.connectivity import Connectivity, Failure
+from fabricgauge.model.errors import ProbeError, ToolMissing
+from fabricgauge.model.fabric import Member, Network
+from fabricgauge.model.host_access import Host, HostAccess
+
+#: Nodes whose pairs are all tried; more are tried in groups of that many.
+MOST_TOGETHER = 256
+
+#: Ports that Linux hands out by itself (ip(7), ip_local_port_range), as MPI's are.
+PORTS = range(32768, 60999)
+
+#: Each partner gets so much each way: more than a window, so that a large packet is among it.
+BYTES = 65_536
+
+#: Longer than the program's own limits together.
+TIMEOUT_S = 45.0
+
+Keep = Callable[[str, str], None]
+
+
+def connect(program: Path, access: HostAccess, network: Network, keep: Keep) -> Connectivity:
+    """Let every member of ``network`` connect to every other, or to a sample where they are many.
+
+    ``keep(node, raw)`` is handed what each node printed, before it is read.
+    """
+    hosts = {host.node: host for host in access.hosts}
+    members = list(
+        {one.node: one for one in reversed(network.members) if one.node in hosts}.values()
+    )
+    members.reverse()  # a node with several addresses connects from the first
+    failures: list[Failure] = []
+    silent: dict[str, str] = {}
+    tried = dict.fromkeys((one.node for one in members), 0)
+    for group in _groups(members):
+        answers = _round(program, hosts, network, group, keep)
+        lost = {node: one for node, one in answers.items() if isinstance(one, str)}
+        silent |= lost
+        for node, one in answers.items():
+            if not isinstance(one, str):
+                failures += [failure for failure in one.failures if failure.target not in lost]
+                tried[node] += one.tried - len(lost)
+    return Connectivity(network.name, tried, tuple(failures), silent)
+
+
+def _groups(members: Sequence[Member]) -> Iterator[Sequence[Member]]:
+    """Of at most ``MOST_TOGETHER``: neighbours in the list, then nodes from far apart in it."""
+    count = -(-len(members) // MOST_TOGETHER)
+    if count <= 1:
+        yield members
+        return
+    size = -(-len(members) // count)
+    yield from (members[at : at + size] for at in range(0, len(members), size))
+    yield from (members[at::count] for at in range(count))
+
+
+def _round(
+    program: Path, hosts: dict[str, Host], network: Network, members: Sequence[Member], keep: Keep
+) -> dict[str, Answer | str]:
+    """Each node's answer, or why there is none. A port that is taken is chosen anew, once."""
+    for _ in range(2):
+        answers = _played(program, hosts, network, members, keep)
+        if not any(isinstance(one, Answer) and one.port_taken for one in answers.values()):
+            break
+    return answers
+
+
+def _played(
+    program: Path, hosts: dict[str, Host], network: Network, members: Sequence[Member], keep: Keep
+) -> dict[str, Answer | str]:
+    token, port = secrets.token_hex(8), secrets.choice(PORTS)
+    names = dict(enumerate((one.node for one in members), 1))
+    group = process.Group()
+
+    def ask(number: int) -> str:
+        host = hosts[names[number]]
+        own = tuple(one.ip for one in network.members if one.node == names[number])
+        argv = [str(program), *words(token, port, number, members, own)]
+        done = process.run(process.behind(host, argv), timeout_s=TIMEOUT_S, group=group)
+        if done.exit_code != 0:
+            said = done.stderr.strip().splitlines()
+            raise ProbeError(said[-1] if said else f"it ended with status {done.exit_code}")
+        return done.stdout
+
+    answers: dict[str, Answer | str] = {}
+    with ThreadPoolExecutor(max(1, len(members))) as pool:
+        try:
+            asked = {number: pool.submit(ask, number) for number in names}
+            for number, one in asked.items():
+                node = names[number]
+                try:
+                    raw = one.result()
+                    keep(node, raw)
+                    answers[node] = parsed(node, raw, names)
+                except (ProbeError, ToolMissing, OSError) as error:
+                    answers[node] = str(error)
+        finally:
+            group.end()
+    return answers
+
+
+def words(
+    token: str, port: int, number: int, members: Sequence[Member], addresses: Sequence[str]
+) -> tuple[str, ...]:
+    """The program's words on the node of that number, which has these ``addresses``.
+
+    Its partners begin with the next one, so that at each moment the nodes send to different ones.
+    """
+    own = members[number - 1]
+    order = [(number - 1 + step) % len(members) for step in range(1, len(members))]
+    partners = ((str(at + 1), own.ip, members[at].ip) for at in order)
+    return (
+        token, str(number), str(port), str(BYTES), str(len(order)),
+        *(word for address in addresses for word in ("listen", address)),
+        *(word for partner in partners for word in ("to", *partner)),
+    )  # fmt: skip

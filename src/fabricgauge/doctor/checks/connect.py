@@ -1,0 +1,101 @@
+"""Can every node open TCP connections to every other, and do bytes arrive?"""
+
+from collections.abc import Iterable
+
+from fabricgauge.doctor.interface import Check, fault
+from fabricgauge.doctor.places import ends
+from fabricgauge.doctor.reachability import Dead, DeadNetwork, DeadNode, TakenAddress, dead
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.connectivity import Connectivity, Failure
+from fabricgauge.model.finding import Finding, Severity
+from fabricgauge.model.preflight import Preflight
+
+#: Lines of evidence that a finding shows.
+MOST_LINES = 6
+
+_HOW = {
+    "no answer": "no answer in 3.5 s",
+    "refused": "refused",
+    "no data": "connected, then no data arrived",
+}
+
+_LOST = (
+    "on the source: ip route get ADDRESS, ip neigh show ADDRESS; on both ends: firewall rules for"
+    " TCP ports from 32768 to 60999; then cable, switch port and VLAN"
+)
+_NO_DATA = (
+    "small packets pass and large ones do not: compare the MTU of both interfaces and of the"
+    " switch ports (fabricgauge doctor --only mtu)"
+)
+_TAKEN = "give each node an address of its own; look for a second node with this one"
+
+
+def look_at_connections(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
+    if not preflight.connectivity:
+        return Skipped(preflight.untried.get("connect", "no connection was tried"))
+    places = {(end.network.name, end.seen.name): end.where for end in ends(preflight)}
+    return tuple(_finding(of, one, places) for of in preflight.connectivity for one in dead(of))
+
+
+def _finding(of: Connectivity, one: Dead, places: dict[tuple[str, str], str]) -> Finding:
+    where, what, nodes = _told(of.network, one, places)
+    remedy = _TAKEN if isinstance(one, TakenAddress) else _remedy(one.evidence)
+    return fault(Severity.FAIL, where, what, _lines(one.evidence), remedy, nodes, of.network)
+
+
+def _told(
+    network: str, one: Dead, places: dict[tuple[str, str], str]
+) -> tuple[str, str, tuple[str, ...]]:
+    """Where, what, and the nodes to touch."""
+
+    def place(node: str) -> str:
+        return places.get((network, node), node)
+
+    if isinstance(one, DeadNode):
+        failing = f"{len(one.failing)} of {one.partners} nodes"
+        what = {
+            "both ways": f"no TCP connection works between it and {failing}",
+            "to it": f"{failing} cannot connect to it; it can connect to them",
+            "from it": f"it cannot connect to {failing}; they can connect to it",
+        }[one.way]
+        return place(one.node), what, (one.node,)
+    if isinstance(one, TakenAddress):
+        return (
+            place(one.node), f"{one.answered_by} answers at its address {one.ip}",
+            (one.node, one.answered_by),
+        )  # fmt: skip
+    if isinstance(one, DeadNetwork):
+        return network, "no TCP connection works between any two nodes", one.nodes
+    pair = (one.source, one.target)
+    if one.both_ways:
+        what = "no TCP connection works between them"
+    else:
+        what = f"{one.source} cannot connect to {one.target}; the other way works"
+    return f"between {place(pair[0])} and {place(pair[1])}", what, pair
+
+
+def _remedy(evidence: Iterable[Failure]) -> str:
+    return _NO_DATA if all(one.how == "no data" for one in evidence) else _LOST
+
+
+def _lines(evidence: tuple[Failure, ...]) -> tuple[str, ...]:
+    lines = [
+        f"{one.source} ({one.source_ip}) → {one.target} ({one.target_ip}): {_how(one)}"
+        for one in evidence[:MOST_LINES]
+    ]
+    more = len(evidence) - len(lines)
+    return (*lines, f"and {more:,} more") if more > 0 else tuple(lines)
+
+
+def _how(one: Failure) -> str:
+    if one.how == "other node":
+        return f"{one.answered_by} answered"
+    return one.said if one.how == "error" else _HOW[one.how]
+
+
+CONNECT = Check(
+    "connect",
+    "Every node can open TCP connections to every other",
+    "MPI opens the same connections: a job over these nodes hangs or aborts.",
+    look_at_connections,
+)

@@ -1,0 +1,55 @@
+"""The program of the connectivity round, built once for each state of its sources.
+
+It needs no MPI, and no library on the nodes: it is linked statically where that is possible.
+"""
+
+import hashlib
+import os
+import shutil
+from pathlib import Path
+
+from fabricgauge import process
+from fabricgauge.engines.cache import cache_folder, workshop
+from fabricgauge.engines.sources import source_folder
+from fabricgauge.model.absence import Skipped
+
+PROGRAM = "fabricgauge-connect"
+COMPILERS = ("c++", "g++", "clang++")
+FLAGS = ("-O2", "-std=c++17")
+TIMEOUT_S = 120.0
+
+
+def connect_program() -> Path | Skipped:
+    """Path of the program; Skipped where no C++ compiler could build it.
+
+    Raises:
+        CannotRun: this installation has no sources.
+    """
+    folder = source_folder()
+    own = sorted((folder / "connect").glob("*.cpp"))
+    units = [*own, folder / "src" / "json.cpp", folder / "src" / "number.cpp"]
+    headers = [*sorted((folder / "connect").glob("*.hpp"))]
+    content = hashlib.sha256(b"".join(one.read_bytes() for one in (*units, *headers)))
+    place = cache_folder().parent / "connect" / content.hexdigest()[:16] / PROGRAM
+    if os.access(place, os.X_OK):
+        return place
+    compiler = next((found for one in COMPILERS if (found := shutil.which(one))), None)
+    if compiler is None:
+        return Skipped("there is no C++ compiler to build the connecting program with")
+    return _built(compiler, units, folder / "include", place)
+
+
+def _built(compiler: str, units: list[Path], include: Path, place: Path) -> Path | Skipped:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with workshop() as folder:
+        program = folder / PROGRAM
+        for static in (("-static",), ()):
+            done = process.run(
+                [compiler, *FLAGS, *static, f"-I{include}", *map(str, units), "-o", str(program)],
+                timeout_s=TIMEOUT_S,
+            )
+            if done.exit_code == 0:
+                program.rename(place)
+                return place
+    said = done.stderr.strip().splitlines()
+    return Skipped(f"the connecting program could not be built: {said[-1] if said else 'no word'}")

@@ -1,0 +1,83 @@
+"""The connectivity round on loopback addresses: each stands for a node."""
+
+import socket
+from contextlib import suppress
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from fabricgauge.connect.rounds import MOST_TOGETHER, _groups, connect, words
+from fabricgauge.engines.connect_program import connect_program
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.connectivity import Connectivity
+from fabricgauge.model.fabric import Member, Network
+from fabricgauge.model.host_access import Host, HostAccess
+
+
+def network(count: int) -> Network:
+    members = tuple(Member(f"c{n}", "lo", f"127.0.7.{n}", 65536) for n in range(1, count + 1))
+    return Network("net1", "127.0.7.0/24", "ethernet", Skipped("none"), "", members)
+
+
+def played(nodes: int, *, without: str = "") -> Connectivity:
+    program = connect_program()
+    assert isinstance(program, Path)
+    hosts = tuple(
+        Host(f"c{n}", ("false",) if f"c{n}" == without else ()) for n in range(1, nodes + 1)
+    )
+    return connect(program, HostAccess("local", hosts), network(nodes), lambda node, raw: None)
+
+
+def test_all_pairs_connect_on_a_sound_network() -> None:
+    made = played(5)
+    assert made == Connectivity("net1", {f"c{n}": 4 for n in range(1, 6)}, (), {})
+
+
+def test_a_node_whose_program_does_not_start_is_silent_and_accuses_nobody() -> None:
+    made = played(3, without="c2")
+    assert list(made.silent) == ["c2"]
+    assert made.failures == () and made.tried["c1"] == made.tried["c3"] == 1
+
+
+@pytest.mark.parametrize("greeting", [b"HTTP/1.1 400 Bad Request\r\n" + 64 * b"x", b""])
+def test_another_program_at_the_port_is_told_from_a_node(
+    monkeypatch: pytest.MonkeyPatch, greeting: bytes
+) -> None:
+    with socket.create_server(("127.0.7.9", 0)) as listener:
+        port = listener.getsockname()[1]
+        monkeypatch.setattr("fabricgauge.connect.rounds.PORTS", range(port, port + 1))
+        kept: list[socket.socket] = []
+
+        def answer() -> None:
+            with suppress(OSError):  # until it is closed
+                while True:
+                    other, _ = listener.accept()
+                    other.sendall(greeting)
+                    kept.append(other)
+
+        Thread(target=answer, daemon=True).start()
+        program = connect_program()
+        assert isinstance(program, Path)
+        # c2 plays its part on another address, so that the one it is known by is the listener's.
+        members = (Member("c1", "lo", "127.0.7.1", 65536), Member("c2", "lo", "127.0.7.9", 65536))
+        of = Network("net1", "127.0.7.0/24", "ethernet", Skipped("none"), "", members)
+        access = HostAccess("local", (Host("c1", ()), Host("c2", ())))
+        made = connect(program, access, of, lambda node, raw: None)
+    (failure,) = [one for one in made.failures if one.source == "c1"]
+    assert failure.how == ("other node" if greeting else "no data")
+
+
+def test_each_node_begins_with_another_partner() -> None:
+    members = network(4).members
+    first = [words("t", 1, n, members, ["x"])[8] for n in range(1, 5)]
+    assert sorted(first) == ["1", "2", "3", "4"]
+
+
+def test_many_nodes_are_tried_in_groups_and_every_node_in_two() -> None:
+    members = [Member(f"n{n}", "eth0", f"10.0.0.{n}", 1500) for n in range(3 * MOST_TOGETHER + 5)]
+    groups = list(_groups(members))
+    assert max(map(len, groups)) <= MOST_TOGETHER
+    for member in members:
+        own = [group for group in groups if member in group]
+        assert len(own) == 2 and set(own[0]) & set(own[1]) != set(own[0])
