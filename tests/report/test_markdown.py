@@ -7,7 +7,6 @@ from tests.report import sample, sample_verdicts
 from fabricgauge.model.absence import Skipped
 from fabricgauge.report.formats import report
 from fabricgauge.report.interface import Setting
-from fabricgauge.report.markdown import render
 
 NODES = ("c1", "c2")
 FAILED = sample.judged(verdicts=sample_verdicts.failing(NODES))
@@ -20,11 +19,10 @@ def test_the_verdict_is_the_first_line() -> None:
 def test_the_sections_come_in_the_order_of_their_weight() -> None:
     page = report(FAILED, "markdown")
     assert [line for line in page.splitlines() if line.startswith("## ")] == [
-        "## Ceilings",
+        "## What to do",
         "## Verdicts: 1 FAIL, 1 WARN, 4 PASS, 1 SKIPPED",
-        "## Key figures: net1",
-        "## Evidence",
-        "## Next steps",
+        "## Ceilings",
+        "## Measured: net1; medians, 95 % intervals, share of the ceiling",
     ]
 
 
@@ -46,7 +44,7 @@ def test_bandwidths_stand_beside_their_share_of_the_ceiling() -> None:
 
 
 def test_a_pass_has_no_steps() -> None:
-    assert "## Next steps" not in report(sample.judged(), "markdown")
+    assert "## What to do" not in report(sample.judged(), "markdown")
 
 
 def test_a_virtual_run_is_marked() -> None:
@@ -71,10 +69,11 @@ def test_a_run_without_any_result_still_has_a_page() -> None:
 def test_no_name_or_path_becomes_markup(name: str, path: str) -> None:
     names = (name, "c2")
     judged = sample.judged(names, sample_verdicts.failing(names))
-    page = render(judged, Setting(run_directory=path))
+    page = report(judged, "markdown", Setting(run_directory=path))
     markdown = MarkdownIt("commonmark").enable("table")
     tokens = markdown.parse(page)
     inline = [child for one in tokens for child in one.children or []]
     assert not [one for one in (*tokens, *inline) if "html" in one.type or "link" in one.type]
-    expected = markdown.parse(render(FAILED, Setting(run_directory="runs" if path.strip() else "")))
+    setting = Setting(run_directory="runs" if path.strip() else "")
+    expected = markdown.parse(report(FAILED, "markdown", setting))
     assert [one.type for one in tokens] == [one.type for one in expected]

@@ -5,7 +5,7 @@ from tests.report import sample
 
 from fabricgauge.model.curve import Curve
 from fabricgauge.model.judged import Judged
-from fabricgauge.report.other_patterns import other_rows
+from fabricgauge.report.content.measured import other_rows
 
 COLUMNS = ("latency", "bandwidth", "bidirectional_bandwidth")
 

@@ -13,8 +13,8 @@ from fabricgauge.model.judged import Judged
 from fabricgauge.model.pattern import PAIR_PATTERNS, THREADED_PATTERNS, Pattern
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.suites import read
+from fabricgauge.report.content.measured import SAMPLE
 from fabricgauge.report.formats import report
-from fabricgauge.report.html.sections import SAMPLE
 
 OTHERS = tuple(one for one in PAIR_PATTERNS if one not in sample.PATTERNS)
 EXTRA: tuple[tuple[Pattern, str], ...] = (

@@ -3,20 +3,18 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+from fabricgauge.report.content import run
 from fabricgauge.report.csv_table import render as csv
-from fabricgauge.report.html.page import render as html
 from fabricgauge.report.imb_layout import render as imb
 from fabricgauge.report.interface import Format, Judged, Kind, Setting, Subject
 from fabricgauge.report.json_document import render as json
 from fabricgauge.report.junit import render as junit
-from fabricgauge.report.markdown import render as markdown
 from fabricgauge.report.osu_layout import render as osu
 from fabricgauge.report.prometheus import render as prometheus
 from fabricgauge.report.render import data
 from fabricgauge.report.render import html as html_page
 from fabricgauge.report.render import markdown as markdown_page
 from fabricgauge.report.render import terminal as terminal_page
-from fabricgauge.report.terminal import render as terminal
 
 #: A format is for each kind of report that has what it is made of.
 TABLE = (
@@ -49,14 +47,15 @@ class OfRun(NamedTuple):
     render: Callable[[Judged, Setting], str]
 
 
+_RUN = formats_of(run.KIND)
 FORMATS: dict[str, OfRun] = {
     row.name: row
     for row in (
-        OfRun("terminal", ".txt", "a page of text", terminal),
-        OfRun("html", ".html", "one file with curves that opens offline", html),
+        OfRun("terminal", ".txt", "a page of text", _RUN["terminal"]),
+        OfRun("html", ".html", "one file with curves that opens offline", _RUN["html"]),
         OfRun("json", ".json", "everything, for other programs", json),
         OfRun("csv", ".csv", "every figure, one row each", csv),
-        OfRun("markdown", ".md", "a page for an issue tracker", markdown),
+        OfRun("markdown", ".md", "a page for an issue tracker", _RUN["markdown"]),
         OfRun("junit", ".xml", "one test case per verdict, for CI systems", junit),
         OfRun("prometheus", ".prom", "key figures for the textfile collector", prometheus),
         OfRun("osu", ".out", "our figures in the layout of the OSU suite", osu),

@@ -80,7 +80,7 @@ def _section(section: Section) -> Iterator[RenderableType]:
     yield Text()
     if section.title:
         yield _plain(section.title, "bold")
-    wide = all(isinstance(one, Table | Finding) for one in section.blocks)
+    wide = any(isinstance(one, Table | Finding) for one in section.blocks)
     yield from _blocks(section.blocks, 0 if wide or not section.title else STEP)
 
 

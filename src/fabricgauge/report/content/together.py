@@ -1,10 +1,24 @@
-"""The page's parts on collectives, many pairs and load: tables and plots."""
+"""What many ranks measured together: collectives, latency under load, many pairs at once."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 from fabricgauge.model.judged import Judged
 from fabricgauge.report import fabric_case_words as words
+from fabricgauge.report.document import (
+    PAGE,
+    SCREEN,
+    TRACKER,
+    Block,
+    Column,
+    Fold,
+    Limit,
+    Paragraph,
+    Plot,
+    Plots,
+    Section,
+    Table,
+)
 from fabricgauge.report.fabric_cases import (
     Joint,
     collectives,
@@ -15,30 +29,16 @@ from fabricgauge.report.fabric_cases import (
     ratio,
 )
 from fabricgauge.report.html import fabric_series as series
-from fabricgauge.report.html.document import Slot, slot
 from fabricgauge.report.html.series import Picture
 from fabricgauge.report.networks import named
-from fabricgauge.report.quantities import amount, microseconds, size
+from fabricgauge.report.quantities import amount, duration, microseconds, size
 
+MOST_COLLECTIVES, MOST_CASES = 16, 80
 #: More rows than this make a page slow to open; the CSV report has them all.
 MOST_ROWS = 400
-#: So many plots a page has at most: each takes time to make and to draw.
+#: So many plots of cases a page has at most: each takes time to make and to draw.
 MOST_PLOTS = 32
 CROWDS = ("multi_latency", "multi_bandwidth", "sendrecv", "exchange", "bisection")
-
-
-class Operation(NamedTuple):
-    """One pattern on one network: its plots and its figures in rows."""
-
-    title: str
-    network: str
-    slots: tuple[Slot, ...]
-    plots_left_out: int
-    heads: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    left_out: int
-    caution: str
-
 
 _TIMES = ("median µs", "interval µs", "p90", "p99", "p99.9", "min", "max")
 _COUNTS = ("samples", "launches")
@@ -46,17 +46,119 @@ _BIASED = (
     "Some of these times are taken after a barrier, since no synchronised clock was there: "
     "ranks leave a barrier at different moments, and that bias is in the figures."
 )
+_OF_COLLECTIVES = (
+    "A time is that of one operation: from the first rank's start to the last rank's exit, so that"
+    " percentiles are those of the slowest rank. Clock “synchronised”: both are read on one clock,"
+    " right within its error; “barrier”: the slowest rank's own time after a barrier, which biases"
+    " it. Late starts are iterations that some rank began after the agreed moment; they are left"
+    " out. Whiskers are the interval of the median, the tint reaches to the 99th percentile."
+    " Overlap is the share of a non-blocking operation's time that computing beside it hid."
+)
+_OF_LOADS = (
+    "Victim pairs measure half round trips while the other ranks make the load. Ratios are to the"
+    " same victims without it."
+)
+_OF_CROWDS = (
+    "Times are those of one pair; rates are sums over all pairs. “Over pairs at once” is latency or"
+    " rate against the number of active sessions."
+)
 
 
-def filled(judged: Judged, documents: list[dict[str, Any]]) -> dict[str, Any]:
-    """Values for the templates; all are empty when no case of many ranks was measured."""
+class _Room:
+    """How many plots a page still has room for."""
+
+    def __init__(self) -> None:
+        self.left = MOST_PLOTS
+
+
+def together(judged: Judged) -> Iterator[Section]:
+    """Text has the ends of each; a page has every case, with plots."""
     cases = joint(judged.run)
-    return {
-        "loads": _operations(of_pattern(cases, "loaded_latency"), _loaded, documents),
-        "crowds": _operations(of_pattern(cases, *CROWDS), _crowd, documents),
-        "collectives": _operations(collectives(cases), _collective, documents),
-        "most_plots": MOST_PLOTS,
-    }
+    found, loaded = collectives(cases), of_pattern(cases, "loaded_latency")
+    yield from _told(found, loaded)
+    room = _Room()
+    if cases:
+        limit = Limit("and {count} more; the CSV report has them all", {TRACKER: MOST_CASES})
+        yield Section("together", "Many ranks together", (_tabled(cases, limit),), on=TRACKER)
+    parts = (
+        ("load", "Latency under load", "Load", _OF_LOADS, loaded, _loaded),
+        ("crowds", "Many pairs at once", "Many pairs", _OF_CROWDS, of_pattern(cases, *CROWDS),
+         _crowd),
+        ("collectives", "Collectives", "Collectives", _OF_COLLECTIVES, found, _collective),
+    )  # fmt: skip
+    for ident, title, nav, said, some, make in parts:
+        if some:
+            blocks: tuple[Block, ...] = (Paragraph(said), *_operations(some, make, room))
+            yield Section(ident, title, blocks, nav=nav, on=PAGE)
+
+
+def _told(found: Sequence[Joint], loaded: Sequence[Joint]) -> Iterator[Section]:
+    if found:
+        title = "Collectives at most ranks; last exit - first start; by barrier: slowest rank"
+        yield Section("", title, (_collectives(_most_ranks(found)),), on=SCREEN)
+    if loaded:
+        title = "Latency under load; half round trip, and times as long as idle"
+        yield Section("", title, (_loads(loaded),), on=SCREEN)
+
+
+def _most_ranks(cases: Sequence[Joint]) -> list[Joint]:
+    """Of each operation the smallest and the largest message at the most ranks."""
+    found: dict[tuple[str | None, str], list[Joint]] = {}
+    for one in cases:
+        kept = found.setdefault((one.network, one.pattern), [])
+        if kept and kept[0].ranks < one.ranks:
+            kept.clear()
+        kept.append(one)
+    ends = (dict.fromkeys((kept[0], kept[-1])) for kept in found.values())
+    return [one for pair in ends for one in pair]
+
+
+def _collectives(cases: Sequence[Joint]) -> Table:
+    heads = ("operation", "size", "ranks", "median", "p99", "overlap", "clock")
+    limit = Limit("and {count} more; the HTML report lists them", {SCREEN: MOST_COLLECTIVES})
+    rows = tuple(
+        (
+            one.pattern, size(one.message_bytes), f"{one.ranks:,}", duration(one.median_s),
+            _tail(one.p99_s), words.overlap(one), one.clock,
+        )
+        for one in cases
+    )  # fmt: skip
+    return Table(tuple(map(Column, heads)), rows, limit=limit)
+
+
+def _loads(cases: Sequence[Joint]) -> Table:
+    heads = ("load", "size", "pairs", "median", "p99", "p99.9", "× median", "× p99")
+    rows = []
+    for one in cases:
+        still = idle(cases, one) if one.load != "none" else None
+        longer = (
+            ratio(one.median_s, still.median_s if still else None),
+            ratio(one.p99_s, still.p99_s if still else None),
+        )
+        rows.append((
+            words.LOADS.get(one.load, one.load), size(one.message_bytes), f"{one.pairs:,}",
+            duration(one.median_s), _tail(one.p99_s), _tail(one.p999_s),
+            *("" if each is None else words.times(each) for each in longer),
+        ))  # fmt: skip
+    return Table(tuple(map(Column, heads)), tuple(rows))
+
+
+def _tabled(cases: Sequence[Joint], limit: Limit) -> Table:
+    heads = ("pattern", "size", "ranks", "pairs", "load", "median", "p99", "p99.9", "MB/s, sum",
+             "overlap", "clock")  # fmt: skip
+    rows = tuple(
+        (
+            one.pattern, size(one.message_bytes), f"{one.ranks:,}", f"{one.pairs:,}",
+            words.LOADS.get(one.load, one.load), duration(one.median_s), _tail(one.p99_s),
+            _tail(one.p999_s), words.rate(one), words.overlap(one), one.clock,
+        )
+        for one in cases
+    )  # fmt: skip
+    return Table(tuple(map(Column, heads)), rows, limit=limit)
+
+
+def _tail(value_s: float | None) -> str:
+    return duration(value_s) if value_s is not None else words.TOO_FEW
 
 
 class _Made(NamedTuple):
@@ -66,30 +168,30 @@ class _Made(NamedTuple):
 
 
 def _operations(
-    cases: Sequence[Joint], make: Any, documents: list[dict[str, Any]]
-) -> list[Operation]:
+    cases: Sequence[Joint], make: Callable[[Sequence[Joint]], _Made], room: _Room
+) -> Iterator[Fold]:
     groups: dict[tuple[str | None, str], list[Joint]] = {}
     for one in cases:
         groups.setdefault((one.network, one.pattern), []).append(one)
-    return [_operation(group, make(group), documents) for group in groups.values()]
+    for place, group in enumerate(groups.values()):
+        blocks = tuple(_operation(group, make(group), room))
+        note = f"{named(group[0].network)}, {len(group)} cases"
+        yield Fold(words.titled(group[0].pattern), note, blocks, open=not place)
 
 
-def _operation(
-    group: Sequence[Joint], made: _Made, documents: list[dict[str, Any]]
-) -> Operation:  # fmt: skip
-    pictures = [one for one in made.pictures if one is not None]
-    room = len(documents) + len(pictures) <= MOST_PLOTS
-    slots = tuple(slot(one, documents) for one in pictures) if room else ()
-    return Operation(
-        title=words.titled(group[0].pattern),
-        network=named(group[0].network),
-        slots=slots,
-        plots_left_out=0 if room else len(pictures),
-        heads=made.heads,
-        rows=made.rows[:MOST_ROWS],
-        left_out=max(0, len(made.rows) - MOST_ROWS),
-        caution=_BIASED if any(map(is_biased, group)) else "",
-    )
+def _operation(group: Sequence[Joint], made: _Made, room: _Room) -> Iterator[Block]:
+    if any(map(is_biased, group)):
+        yield Paragraph(_BIASED, kind="caution")
+    plots = tuple(Plot(one) for one in made.pictures if one is not None)
+    if plots and len(plots) <= room.left:
+        room.left -= len(plots)
+        yield Plots(plots)
+    elif plots:
+        said = f"Without plots: a page has at most {MOST_PLOTS}. The figures are all here."
+        yield Paragraph(said, kind="soft")
+    columns = tuple(Column(head, right=True) for head in made.heads)
+    limit = Limit("{count} more rows are in the CSV report.", {PAGE: MOST_ROWS})
+    yield Table(columns, made.rows, limit=limit)
 
 
 def _collective(group: Sequence[Joint]) -> _Made:

@@ -1,0 +1,274 @@
+"""A fabric of many nodes: who is at fault, and the matrices of all pairs."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from fabricgauge.model.judged import Judged
+from fabricgauge.model.pairs import NodeRank, PairAnalysis
+from fabricgauge.report import fabric_words as words
+from fabricgauge.report.document import (
+    PAGE,
+    SCREEN,
+    TEXT,
+    TRACKER,
+    Block,
+    Cell,
+    Column,
+    Entry,
+    Finding,
+    Fold,
+    Heading,
+    Items,
+    KeyFigure,
+    Limit,
+    Lines,
+    Paragraph,
+    Plot,
+    Plots,
+    Section,
+    Table,
+    Tone,
+)
+from fabricgauge.report.html.fabric_heat import HeatMap, heat_map
+from fabricgauge.report.html.fabric_spectrum import histogram
+from fabricgauge.report.networks import named
+from fabricgauge.report.quantities import digits, percent, size
+
+MOST_FINDINGS, MOST_EVIDENCE, MOST_SUSPECTS = 8, 4, 4
+#: A wider table of percentages does not fit 80 columns.
+MOST_NODES_DRAWN = 16
+LONGEST_NAME = 10
+#: Nodes of a ranking in an issue tracker, those that stand open on a page, all that a page has.
+WORST_NODES, FIRST_NODES, MOST_NODES = 10, 30, 1024
+MOST_GROUPS = 24
+_TONES: dict[str, Tone] = {"FAULT": "fail", "SUSPECTED": "inconclusive", "PROPERTY": "warn"}
+_HEADS = ("node", "group", "sending", "receiving", "jitter", "typical", "worst partner")
+_RIGHT = ("#", "sending", "receiving", "jitter", "typical")
+_HOW = (
+    "Rows send, columns receive, nodes stand group by group. Colours reach from the best to the"
+    " worst pair, at most to twice the typical time or half the typical rate; what is worse has the"
+    " last colour, what was not measured is grey. Point at a cell for its nodes and value."
+)
+
+
+def faults(judged: Judged) -> Iterator[Section]:
+    """Who is named, who is conspicuous, and a line per matrix."""
+    if not judged.fabric.analyses:
+        return
+    found = words.findings(judged)
+    more = "and {count} more; the HTML report lists them"
+    lines = Items(tuple(words.summary(judged)), on=TRACKER | PAGE)
+    told = tuple(_told(one) for one in found[:MOST_FINDINGS])
+    rest = len(found) - MOST_FINDINGS
+    cut = (Paragraph(more.replace("{count}", str(rest)), on=SCREEN),) if rest > 0 else ()
+    shown = tuple(_finding(one, place < 5) for place, one in enumerate(found))
+    urgent = any(one.kind != "PROPERTY" for one in found)
+    blocks = (*told, *cut, *shown, *_suspects(judged), lines)
+    yield Section(
+        "fault", words.heading(found), blocks, nav="Who is at fault", urgent=urgent
+    )  # fmt: skip
+
+
+def _told(one: words.Named) -> Block:
+    limit = Limit("and {count} more", {SCREEN: MOST_EVIDENCE})
+    blocks = (Items(one.evidence, limit=limit),) if one.evidence else ()
+    return Fold(one.sentence, "", blocks, on=SCREEN)
+
+
+def _finding(one: words.Named, is_open: bool) -> Finding:
+    entries = (
+        Entry("Effect", (Paragraph(f"{one.effect}; interval {one.interval}"),)),
+        Entry("How sure", (Paragraph(
+            f"{one.q} (false-discovery rate at which it is named); {one.affected}"),)),
+        *((Entry("Evidence", (Items(one.evidence),)),) if one.evidence else ()),
+    )  # fmt: skip
+    said = f"{one.what} is {one.effect} than the others'{one.remark}"
+    return Finding(
+        one.kind, _TONES[one.kind], one.network, one.who, said, entries, open=is_open,
+        on=TRACKER | PAGE,
+    )  # fmt: skip
+
+
+def _suspects(judged: Judged) -> Iterator[Block]:
+    suspects = words.suspects(judged)
+    if not suspects:
+        return
+    limit = Limit("and {count} more; the HTML report lists them", {SCREEN: MOST_SUSPECTS})
+    lines = tuple(
+        f"suspect: {one.who}: {one.what} is {one.effect}, not named: {one.reason};"
+        f" next: {one.next_test}"
+        for one in suspects
+    )
+    yield Items(lines, limit=limit, on=SCREEN)
+    yield Heading("Conspicuous, but not named", on=TRACKER | PAGE)
+    columns = (
+        Column("what"), Column("figure"), Column("effect", right=True),
+        Column("why it is not named"), Column("the test that would decide"),
+    )  # fmt: skip
+    rows = tuple(
+        (
+            Cell(one.who, strong=True), f"{one.network}: {one.what}", one.effect, one.reason,
+            one.next_test,
+        )
+        for one in suspects
+    )  # fmt: skip
+    yield Table(columns, rows, on=TRACKER | PAGE)
+
+
+def key_figures(judged: Judged) -> Iterator[tuple[str, KeyFigure]]:
+    """What is typical of each matrix, with the network that it is of."""
+    for one in judged.fabric.analyses:
+        unit, factor = words.SHOWN[one.matrix.quantity]
+        what = f"{words.title(one)}: typical of {words.coverage(one)}; {words.verdict(one)}"
+        yield one.matrix.network, KeyFigure(digits(one.typical * factor), unit, what)
+
+
+def pairs(judged: Judged) -> Iterator[Section]:
+    """What is typical and worst of each matrix; pages draw it, text has small ones as figures."""
+    analyses = judged.fabric.analyses
+    if not analyses:
+        return
+    count = max(len(one.matrix.nodes) for one in analyses)
+    blocks = [_overview(analyses), Paragraph(_HOW, on=PAGE)]
+    blocks += [block for one in analyses for block in _matrix(one)]
+    title = f"All pairs of {count:,} nodes"
+    yield Section("pairs", title, tuple(blocks), nav="All pairs")
+
+
+def _overview(analyses: Sequence[PairAnalysis]) -> Block:
+    columns = (Column("", whole=True), *map(Column, (
+        "typical", "worst node", "noise", "covered", "named", "suspects")))  # fmt: skip
+    rows = tuple(
+        (
+            f"{named(one.matrix.network)} {one.matrix.quantity} {size(one.matrix.message_bytes)}",
+            words.typical(one), _worst(one), words.noise(one), percent(one.matrix.coverage),
+            str(len(one.findings)), str(len(one.suspects)),
+        )
+        for one in analyses
+    )  # fmt: skip
+    return Table(columns, rows, on=TEXT)
+
+
+def _worst(analysis: PairAnalysis) -> str:
+    if not analysis.ranking:
+        return "none"
+    worst = analysis.ranking[0]
+    return f"{worst.node} {words.value(analysis.matrix.quantity, worst.typical)}"
+
+
+def _matrix(analysis: PairAnalysis) -> Iterator[Block]:
+    title = words.title(analysis)
+    if len(analysis.matrix.nodes) <= MOST_NODES_DRAWN:
+        said = f"{title}, % of the typical; rows send, columns receive"
+        yield Fold(said, "", (_percentages(analysis),), on=SCREEN)
+    yield Heading(title, on=TRACKER | PAGE)
+    yield Paragraph(_summary(analysis), kind="soft", on=PAGE)
+    yield _pictures(analysis)
+    rows = tuple(_rank(analysis, one) for one in analysis.ranking)
+    if rows:
+        yield Heading("Nodes, worst first", 2, on=TRACKER | PAGE)
+        said = "Sending and receiving are relative to the typical node; jitter is the relative"
+        yield Paragraph(f"{said} spread of a pair's samples.", kind="soft", on=PAGE)
+        columns = tuple(Column(one, right=one in _RIGHT) for one in _HEADS)
+        yield Table(columns, rows[:WORST_NODES], on=TRACKER)
+        yield from _ranking(analysis, rows)
+
+
+def _percentages(analysis: PairAnalysis) -> Table:
+    """Cells in percent of the typical, ``·`` where nothing was measured."""
+    order = list(analysis.order) or list(range(len(analysis.matrix.nodes)))
+    names = [_short(analysis.matrix.nodes[place]) for place in order]
+    shares = 100 * analysis.matrix.values[np.ix_(order, order)] / analysis.typical
+    columns = (Column(""), *(Column(str(one), right=True) for one in range(1, len(names) + 1)))
+    rows = tuple(
+        (f"{place} {name}", *("·" if share != share else f"{share:.0f}" for share in row))
+        for place, (name, row) in enumerate(zip(names, shares.tolist(), strict=True), 1)
+    )
+    return Table(columns, rows, tight=True)
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+
+
+def _summary(analysis: PairAnalysis) -> str:
+    return (
+        f"{len(analysis.matrix.nodes):,} nodes, {words.coverage(analysis)} measured;"
+        f" {words.grouping(analysis)}. Typical {words.typical(analysis)}; what no node, group or"
+        f" pair explains is {words.noise(analysis)}. {words.verdict(analysis).capitalize()}."
+    )
+
+
+def _pictures(analysis: PairAnalysis) -> Block:
+    heat, spectrum = heat_map(analysis), histogram(analysis)
+    if heat is None:
+        return Paragraph("No pair was measured.", kind="caution", on=PAGE)
+    beside: list[Block] = []
+    if spectrum:
+        levels = " · ".join(
+            words.value(analysis.matrix.quantity, one) for one in analysis.spectrum.peaks
+        )
+        beside.append(Plot(spectrum, f"Levels (dashed): {levels}" if levels else ""))
+    return Plots((Plot(heat, _note(heat)),), (*beside, *_between(analysis)))
+
+
+def _note(heat: HeatMap) -> str:
+    said = []
+    if heat.block > 1:
+        said.append(
+            f"Each cell holds {heat.block} × {heat.block} pairs and shows the worst of them."
+        )
+    if heat.whole_block > heat.block:
+        side = heat.whole_block
+        said.append(
+            f"The whole picture shows the worst of each {side} × {side} pairs; zoom in"
+            f" (box or wheel) for each {'cell' if heat.block > 1 else 'pair'}."
+        )
+    if heat.named:
+        said.append("Triangles at the edges mark what is named.")
+    return " ".join(said)
+
+
+def _between(analysis: PairAnalysis) -> Iterator[Block]:
+    """Medians from each group (row) to each; none for a single group."""
+    if not 2 <= len(analysis.groups) <= MOST_GROUPS:
+        return
+    unit, factor = words.SHOWN[analysis.matrix.quantity]
+    yield Heading(f"From group (row) to group, median, {unit}", 2)
+    columns = (Column(""), *(Column(one.name, right=True) for one in analysis.groups))
+    rows = tuple(
+        (group.name, *(digits(one * factor) if one == one else "–" for one in row))
+        for group, row in zip(analysis.groups, analysis.between.tolist(), strict=True)
+    )
+    yield Table(columns, rows, tight=True)
+
+
+def _rank(analysis: PairAnalysis, one: NodeRank) -> tuple[str, ...]:
+    return (
+        one.node, one.group, words.change(one.sending), words.change(one.receiving),
+        percent(one.jitter), words.value(analysis.matrix.quantity, one.typical), one.worst_partner,
+    )  # fmt: skip
+
+
+def _ranking(analysis: PairAnalysis, rows: Sequence[tuple[str, ...]]) -> Iterator[Block]:
+    """The first as a table; a thousand rows of one would take longer to lay out than the rest."""
+    names = {name for one in analysis.findings for name in one.names}
+    placed = [(str(place), *row) for place, row in enumerate(rows[:MOST_NODES], 1)]
+    first = placed[:FIRST_NODES]
+    marked = frozenset(place for place, row in enumerate(first) if row[1] in names)
+    columns = tuple(Column(one, right=one in _RIGHT) for one in ("#", *_HEADS))
+    yield Table(columns, tuple(first), marked=marked, on=PAGE)
+    rest = placed[FIRST_NODES:]
+    if rest:
+        left = len(rows) - len(placed)
+        note = f"and {left:,} more in the CSV and JSON reports" if left else ""
+        lines = Lines(tuple(_aligned((("#", *_HEADS), *rest))))
+        yield Fold(f"The other {len(rest):,}", note, (lines,), on=PAGE)
+
+
+def _aligned(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        yield "  ".join(cells).rstrip()

@@ -1,0 +1,228 @@
+"""What two nodes measured: tables of usual sizes, plots, and every case in figures."""
+
+from collections.abc import Container, Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from fabricgauge.model.curve import Curve, CurvePoint
+from fabricgauge.model.judged import Judged
+from fabricgauge.report.conclusion import limit_bytes_s
+from fabricgauge.report.document import (
+    PAGE,
+    SCREEN,
+    TEXT,
+    TRACKER,
+    Block,
+    Cell,
+    Column,
+    Fold,
+    Heading,
+    Medium,
+    Paragraph,
+    Plot,
+    Plots,
+    Section,
+    Table,
+)
+from fabricgauge.report.html.series import pictures
+from fabricgauge.report.html.suite_pictures import with_references
+from fabricgauge.report.networks import is_reference, named
+from fabricgauge.report.quantities import (
+    digits,
+    half_width,
+    megabytes_per_s,
+    microseconds,
+    percent,
+    size,
+)
+from fabricgauge.report.sweep import (
+    P99_SAMPLES,
+    TITLES,
+    at,
+    curves_of,
+    direction,
+    facts,
+    key_sizes,
+    networks,
+    pair_curves,
+)
+
+#: What has a column of its own among the usual sizes, and its head; a terminal has less room.
+_HEADS = {
+    "latency": "half RTT µs",
+    "put_latency": "put µs",
+    "bandwidth": "MB/s",
+    "put_bandwidth": "put MB/s",
+    "bidirectional_bandwidth": "MB/s, sum",
+}
+_ON_SCREEN = ("latency", "bandwidth", "bidirectional_bandwidth")
+#: Part of the default set, so that they are left out beside what has columns.
+_USUAL = ("put_latency", "put_bandwidth")
+#: In the place of a percentile for which there are too few samples.
+TOO_FEW = Cell("–", hint="too few samples")
+
+SAMPLE = {
+    "latency": "half a round trip",
+    "put_latency": "one MPI_Put with its flush",
+    "bandwidth": "one window with its acknowledgement",
+    "bidirectional_bandwidth": "one window in both directions with its acknowledgement",
+    "put_bandwidth": "one window of MPI_Put with its flush",
+    "ping_ping": "one message in each direction at once",
+    "get_latency": "one MPI_Get with its completion",
+    "get_bandwidth": "one window of MPI_Get with its completion",
+    "accumulate_latency": "one MPI_Accumulate with its completion",
+    "fetch_and_op_latency": "one MPI_Fetch_and_op with its completion",
+    "compare_and_swap_latency": "one MPI_Compare_and_swap with its completion",
+    "persistent_latency": "half a round trip",
+    "persistent_bandwidth": "one window with its acknowledgement",
+    "threads_latency": "half a round trip of each thread",
+    "threads_bandwidth": "one window of all threads with its acknowledgement",
+}
+
+
+class OtherRow(NamedTuple):
+    """One size of one curve, by the word that asks for it; its second row does not repeat that."""
+
+    pattern: str
+    between: str
+    size: str
+    median: str
+
+
+def figures(judged: Judged) -> Iterator[Section]:
+    """Of each network the usual sizes, and the ends of every other curve."""
+    for network in networks(judged):
+        if is_reference(network):
+            continue
+        title = f"{named(network)}; medians, 95 % intervals, share of the ceiling"
+        columns: dict[Medium, tuple[str, ...]] = {SCREEN: _ON_SCREEN, TRACKER: tuple(_HEADS)}
+        usual = tuple(
+            _usual(judged, curves, medium)
+            for medium, patterns in columns.items()
+            if (curves := curves_of(judged, network, patterns))
+        )
+        if usual:
+            yield Section("figures", f"Measured: {title}", usual, on=TEXT)
+        rest = tuple(
+            Table(tuple(map(Column, ("pattern", "between", "size", "median"))), rows, on=medium)
+            for medium, patterns in columns.items()
+            if (rows := other_rows(judged, network, patterns))
+        )
+        if rest:
+            yield Section("others", f"Measured in other patterns: {title}", rest, on=TEXT)
+
+
+def _usual(judged: Judged, curves: tuple[Curve, ...], medium: Medium) -> Table:
+    heads = (f"{_HEADS[one.pattern]}\n{direction(one)}" for one in curves)
+    columns = tuple(Column(head, right=True) for head in ("size", *heads))
+    rows = tuple(
+        (size(length), *(_cell(judged, curve, length, medium) for curve in curves))
+        for length in key_sizes(curves)
+    )
+    return Table(columns, rows, on=medium)
+
+
+def _cell(judged: Judged, curve: Curve, message_bytes: int, medium: Medium) -> str:
+    point = at(curve, message_bytes)
+    if point is None:
+        return "·" if medium is SCREEN else "–"
+    if point.bandwidth is None:
+        words, share = f"{microseconds(point.time.value)} {half_width(point.time)}", ""
+    else:
+        limit = limit_bytes_s(judged, curve.network, curve.pattern)
+        share = percent(point.bandwidth.value / limit) if limit else ""
+        rate = point.bandwidth.value
+        shown = digits(rate / 1e6) if medium is SCREEN else megabytes_per_s(rate)
+        words = f"{shown} {half_width(point.bandwidth)}"
+    if medium is SCREEN:
+        return f"{words}  {share}".rstrip().replace(" %", "%").replace("± ", "±")
+    return f"{words}, {share}" if share else words
+
+
+def other_rows(
+    judged: Judged, network: str | None, columns: Container[str]
+) -> tuple[OtherRow, ...]:
+    """The smallest and the largest message of each curve of no pattern of ``columns``."""
+    here = [one for one in pair_curves(judged) if one.network == network and one.points]
+    alone = not any(curve.pattern in columns for curve in here)
+    shown = (
+        curve
+        for curve in here
+        if curve.pattern not in columns and (alone or curve.variant or curve.pattern not in _USUAL)
+    )
+    return tuple(row for curve in shown for row in _ends(judged, curve))
+
+
+def _ends(judged: Judged, curve: Curve) -> Iterator[OtherRow]:
+    plain = msgspec.structs.replace(curve, variant="")  # the word has it
+    for number, point in enumerate([curve.points[0], *curve.points[1:][-1:]]):
+        told = ("", "") if number else (curve.word, direction(plain))
+        yield OtherRow(*told, size(point.message_bytes), _median(judged, curve, point))
+
+
+def _median(judged: Judged, curve: Curve, point: CurvePoint) -> str:
+    rate = point.bandwidth
+    if rate is None:
+        return f"{microseconds(point.time.value)} µs {half_width(point.time)}"
+    limit = limit_bytes_s(judged, curve.network, curve.pattern)
+    share = f", {percent(rate.value / limit)}" if limit else ""
+    return f"{megabytes_per_s(rate.value)} MB/s {half_width(rate)}{share}"
+
+
+def curves(judged: Judged) -> Section:
+    """A plot for each pattern of each network."""
+    said = "Medians with their 95 % intervals (whiskers). The tint above a latency curve reaches to"
+    said += " its 99th percentile. Point at a mark for its figures; a click on a legend entry hides"
+    blocks: list[Block] = []
+    for network in networks(judged):
+        drawn = tuple(Plot(with_references(judged, one)) for one in pictures(judged, network))
+        if drawn:
+            blocks += [Heading(named(network)), Plots(drawn)]
+    blocks = blocks or [Paragraph("No curve was measured.")]
+    intro = Paragraph(f"{said} or shows it.")
+    return Section("curves", "Curves", (intro, *blocks), nav="Curves", on=PAGE)
+
+
+def cases(judged: Judged) -> Section:
+    """Every curve in figures."""
+    said = "Times are µs per sample; p99.9 is that of the worst launch. The interval is that of the"
+    said += " median. “–” stands for too few samples: fewer than 100 for p99, than 1,000 in every"
+    said += " launch for p99.9. A batch is how many operations were timed at once."
+    tables = tuple(_case_table(judged, curve) for curve in pair_curves(judged))
+    blocks = (Paragraph(said), *(tables or (Paragraph("No case was measured."),)))
+    return Section("cases", "Cases in figures", blocks, nav="Cases", on=PAGE)
+
+
+def _case_table(judged: Judged, curve: Curve) -> Fold:
+    rated = any(point.bandwidth for point in curve.points)
+    heads = (
+        "size", "window", "median µs", "interval µs", "p99", "p99.9", "min", "max",
+        *(("MB/s", "of ceiling") if rated else ()), "samples", "warm-up", "batch", "launches",
+    )  # fmt: skip
+    columns = (*(Column(head, right=True) for head in heads), Column("stopped by"))
+    rows = tuple(_case_row(judged, curve, point, rated) for point in curve.points)
+    note = f"{named(curve.network)}, {len(rows)} sizes; a sample is {SAMPLE[curve.pattern]}"
+    title = f"{TITLES[curve.pattern]} {direction(curve)}"
+    return Fold(title, note, (Table(columns, rows),))
+
+
+def _case_row(
+    judged: Judged, curve: Curve, point: CurvePoint, rated: bool
+) -> tuple[Cell | str, ...]:
+    limit = limit_bytes_s(judged, curve.network, curve.pattern)
+    known = facts(judged, curve, point.message_bytes)
+    rate, time = point.bandwidth, point.time
+    rates = (
+        Cell(f"{megabytes_per_s(rate.value)} {half_width(rate)}" if rate else "", strong=True),
+        percent(rate.value / limit) if rate and limit else "",
+    )
+    return (
+        size(point.message_bytes), str(point.window), Cell(microseconds(time.value), strong=True),
+        f"{microseconds(time.low)} to {microseconds(time.high)}",
+        microseconds(point.p99_s) if time.samples >= P99_SAMPLES else TOO_FEW,
+        microseconds(known.p999_s) if known.p999_s is not None else TOO_FEW,
+        microseconds(point.minimum_s), microseconds(point.maximum_s), *(rates if rated else ()),
+        f"{time.samples:,}", f"{known.warmup_samples:,}", str(known.batch), str(time.launches),
+        known.stops,
+    )  # fmt: skip

@@ -1,0 +1,129 @@
+"""The proof of the path: what each interface carried, and where each rank ran."""
+
+from collections.abc import Iterator, Sequence
+
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.judged import Judged
+from fabricgauge.report.document import (
+    PAGE,
+    SCREEN,
+    Bar,
+    Block,
+    Column,
+    Heading,
+    Paragraph,
+    Section,
+    Table,
+)
+from fabricgauge.report.networks import is_reference, named
+from fabricgauge.report.quantities import amount, percent, ratio
+from fabricgauge.report.traffic import (
+    MOST_NODES,
+    Crossing,
+    NodeTraffic,
+    Traffic,
+    least_shares,
+    traffic,
+)
+
+#: Of more nodes a terminal shows only those whose path proof is weakest.
+MOST_PATHS = 16
+
+_HOW = (
+    "What each interface counted before and after every case that came to its proper end, added up,"
+    " warm-up and control messages included; errors and drops are those of all cases. Interfaces"
+    " that end no path (members of a bond or bridge, a VLAN's part of its parent, an adapter's port"
+    " under a TCP connection) are left out. Shares are of everything that the node sent."
+)
+
+
+def paths(judged: Judged) -> Iterator[Section]:
+    """On a screen what was sent; on a page everything that was counted."""
+    groups = traffic(judged.run)
+    if groups:
+        few = len(judged.run.fabric.nodes) > MOST_PATHS
+        which = f", {MOST_PATHS} nodes with the least share" if few else ""
+        title = f"Path: what each interface sent during the cases{which}"
+        yield Section("sent", title, (_sent(groups),), on=SCREEN)
+    blocks = tuple(block for group in groups for block in _group(group))
+    blocks = blocks or (Paragraph("No counters were read."),)
+    yield Section("path", "Path proof", (Paragraph(_HOW), *blocks), nav="Path", on=PAGE)
+
+
+def _sent(groups: tuple[Traffic, ...]) -> Table:
+    columns = tuple(map(Column, ("pinned to", "node", "interface", "sent", "share")))
+    rows = tuple(
+        (
+            named(group.network), node.node,
+            f"{one.interface} ({', '.join(one.serves) or 'no network'})", amount(one.sent_bytes),
+            _share(one),
+        )
+        for group in groups if not is_reference(group.network)
+        for node in least_shares(group.nodes, MOST_PATHS)
+        for one in node.crossings
+    )  # fmt: skip
+    return Table(columns, rows)
+
+
+def _share(one: Crossing) -> str:
+    return one.share.reason if isinstance(one.share, Skipped) else percent(one.share)
+
+
+def _group(group: Traffic) -> Iterator[Block]:
+    launches = f"{group.launches} {'launch' if group.launches == 1 else 'launches'}"
+    yield Heading(f"Pinned to: {named(group.network)} ({launches})")
+    shown = least_shares(group.nodes)
+    for node in shown:
+        parts = (
+            (f"{one.interface} {percent(one.share)}", one.share, one.pinned)
+            for one in node.crossings
+            if not isinstance(one.share, Skipped) and one.share >= 0.001
+        )
+        yield Bar(node.node, tuple(parts))
+    yield _counted(shown)
+    if len(group.nodes) > MOST_NODES:
+        said = f"The {MOST_NODES} of {len(group.nodes):,} nodes that sent least of their traffic"
+        said += " over the pinned network; the others' counters are in results.jsonl."
+        yield Paragraph(said, kind="caution")
+
+
+def _counted(nodes: Sequence[NodeTraffic]) -> Table:
+    heads = ("sent", "received", "share of sent", "sent ÷ payload", "errors", "dropped")
+    columns = (
+        *map(Column, ("node", "interface", "network")), *(Column(one, right=True) for one in heads),
+    )  # fmt: skip
+    crossings = [(node, one) for node in nodes for one in node.crossings]
+    rows = tuple(
+        (
+            node.node, one.interface, ", ".join(one.serves) or "none", amount(one.sent_bytes),
+            amount(one.received_bytes), _share(one),
+            ratio(one.sent_bytes / node.payload_bytes) if node.payload_bytes else "no payload",
+            str(one.errors), str(one.dropped),
+        )
+        for node, one in crossings
+    )  # fmt: skip
+    marked = frozenset(place for place, (_, one) in enumerate(crossings) if one.pinned)
+    return Table(columns, rows, marked=marked)
+
+
+def placement(judged: Judged) -> Section:
+    """As each rank saw itself."""
+    right, left = {"launch", "rank", "on processor", "NUMA node", "pid"}, Column
+    heads = (
+        "launch", "rank", "host", "processors allowed", "on processor", "NUMA node", "pid",
+        "network namespace", "interface", "boot id",
+    )  # fmt: skip
+    columns = tuple(left(head, right=head in right) for head in heads)
+    rows = tuple(
+        (
+            str(launch.number), str(rank.rank), rank.host, rank.cpus_allowed, str(rank.cpu),
+            str(rank.numa_node), str(rank.pid), rank.net_namespace, rank.interface or "not pinned",
+            rank.boot_id,
+        )
+        for launch in judged.run.launches for rank in launch.placements[:MOST_NODES]
+    )  # fmt: skip
+    blocks: list[Block] = [Paragraph("As each rank saw itself."), Table(columns, rows)]
+    if any(len(launch.placements) > MOST_NODES for launch in judged.run.launches):
+        said = f"The first {MOST_NODES} ranks of each launch; all are in results.jsonl and in the"
+        blocks.append(Paragraph(f"{said} JSON report.", kind="caution"))
+    return Section("placement", "Placement", tuple(blocks), nav="Placement", on=PAGE)
