@@ -1,12 +1,12 @@
 """Engines for the tests that launch them."""
 
 import pytest
-from tests.engines.launched import MPIS, engine_for
+from tests.engines.launched import EACH_MPI, engine_for
 
 from fabricgauge.model.engine import Engine
 
 
-@pytest.fixture(scope="module", params=list(MPIS))
+@pytest.fixture(scope="module", params=EACH_MPI)
 def engine(request: pytest.FixtureRequest) -> Engine:
     return engine_for(request.param)
 

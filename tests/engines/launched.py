@@ -29,6 +29,10 @@ MPIS = {
     "openmpi": Path("/usr/bin/mpicxx.openmpi"),
     "mpich": Path("/usr/bin/mpicxx.mpich"),
 }
+#: Of one kind of MPI one build shows the wiring; Debian's MPICH is the embedded one, but older.
+EACH_MPI = [pytest.param(kind, marks=[pytest.mark.slow] * (kind == "mpich")) for kind in MPIS]
+#: Three ranks find what powers of two hide; eight are more of the same.
+MANY = pytest.param(8, marks=pytest.mark.slow)
 #: Waiting ranks of Open MPI leave the processors to the others.
 YIELD = {"OMPI_MCA_mpi_yield_when_idle": "1"}
 

@@ -207,6 +207,7 @@ def test_the_engine_names_compiler_flags_and_mpi(engine: Engine) -> None:
     assert header.timer.overhead_s > 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("clang++"), reason="clang++ is not installed")
 def test_another_compiler_is_another_engine(engine: Engine) -> None:
     other = build(engine.mpi.mpicxx, compiler="clang++")

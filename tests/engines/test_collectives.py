@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 from tests.engines import launched
-from tests.engines.launched import measurements, together
+from tests.engines.launched import MANY, measurements, together
 
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.measurement import Measurement, Record
@@ -37,7 +37,7 @@ def measured(engine: Engine, ranks: int, cases: Sequence[str], *options: str) ->
     return list(measurements(records(engine, ranks, cases, *options)))
 
 
-@pytest.mark.parametrize("ranks", [2, 3, 4, 8])
+@pytest.mark.parametrize("ranks", [2, 3, 4, MANY])
 def test_every_operation_ends_with_its_data_intact(engine: Engine, ranks: int) -> None:
     cases = [case(pattern, size_of(pattern)) for pattern in COLLECTIVE_PATTERNS]
     found = measured(engine, ranks, cases, "--check-data")

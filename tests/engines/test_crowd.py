@@ -5,7 +5,7 @@ from typing import get_args
 
 import msgspec
 import pytest
-from tests.engines.launched import measured, together
+from tests.engines.launched import MANY, measured, together
 
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.pattern import CROWD_PATTERNS, CrowdPattern, Load
@@ -44,7 +44,7 @@ def pairs_of(measured: Case, ranks: int) -> int:
     return measured.pairs or (1 if measured.pattern == "loaded_latency" else ranks // 2)
 
 
-@pytest.mark.parametrize("ranks", [2, 3, 4, 8])
+@pytest.mark.parametrize("ranks", [2, 3, 4, MANY])
 def test_every_pattern_and_load_ends_with_its_data_intact(engine: Engine, ranks: int) -> None:
     cases = list(every_case(ranks))
     found = measured(engine, ranks, cases, "--check-data", "--grace", "60")

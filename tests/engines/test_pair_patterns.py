@@ -29,7 +29,8 @@ WINDOW = 4
 PATIENT = ("--grace", "60")
 
 #: Who sends to whom among how many: neighbours, backwards, and apart.
-PLACES = [(2, 0, 1), (2, 1, 0), (3, 2, 0), (4, 1, 3), (8, 7, 2)]
+EIGHT = pytest.param(8, 7, 2, marks=pytest.mark.slow)
+PLACES = [(2, 0, 1), (2, 1, 0), (3, 2, 0), (4, 1, 3), EIGHT]
 
 
 def case(pattern: PairPattern, origin: int, target: int, **more: object) -> Case:
