@@ -46,20 +46,6 @@ class Checked:
         return json.dumps([v for v in self.verdicts if v["rule"] == rule], ensure_ascii=False)
 
 
-def decided(check: Callable[..., Checked], *options: str) -> Checked:
-    """The first of four checks that decides anything.
-
-    On a busy machine a check is INCONCLUSIVE and says so; what a planted fault comes to is
-    shown in a quieter moment.
-    """
-    for wait_s in (10, 20, 30, 0):
-        checked = check(*options)
-        if checked.status != 3:
-            break
-        time.sleep(wait_s)
-    return checked
-
-
 def until(condition: Callable[[], bool], timeout_s: float, what: str) -> None:
     """Wait for something that another process does."""
     deadline = time.monotonic() + timeout_s

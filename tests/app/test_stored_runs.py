@@ -97,3 +97,37 @@ def test_two_stored_runs_compare_as_on_their_day(case: str) -> None:
     ]
     found = {"exit": status, "outcome": report["comparison"]["outcome"], "pairs": pairs}
     assert found == {name: said[name] for name in found}
+
+
+def rule(case: str, name: str) -> list[dict[str, Any]]:
+    """A rule's verdicts on a stored run."""
+    verdicts = document("report", str(stored(case)))[1]["verdicts"]
+    return [one for one in verdicts if one["rule"] == name]
+
+
+@pytest.mark.parametrize("case", ["slow-link", "iperf3-slow-link"])
+def test_a_link_at_a_tenth_of_its_rate_fails_with_cause_and_remedy(case: str) -> None:
+    found = rule(f"0.1.0--{case}", "fraction")
+    assert {one["outcome"] for one in found} == {"FAIL"}
+    assert all(one["figure"]["value"] < 0.11 for one in found)
+    assert all("100 Mb/s" in one["cause"] and one["remedy"] for one in found)
+
+
+def test_one_end_with_a_smaller_mtu_is_named() -> None:
+    (found,) = rule("0.1.0--small-mtu", "mtu")
+    assert found["outcome"] == "FAIL"
+    assert "c2:eth0" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("case", "named"),
+    [
+        ("sound-nodes", []),
+        ("slow-node", ["net1, c3, in both directions"]),
+        ("slow-node-sending", ["net1, c3, sending"]),
+        ("simulated", ["simulated, node-3, in both directions"]),
+    ],
+)
+def test_who_is_slow_is_named_and_nobody_else(case: str, named: list[str]) -> None:
+    found = rule(f"0.1.0--{case}", "outliers")
+    assert [one["subject"] for one in found if one["outcome"] == "FAIL"] == named

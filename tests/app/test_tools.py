@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.app.commands import Checked, decided, fabricgauge, until
+from tests.app.commands import Checked, fabricgauge, until
 
 pytestmark = [pytest.mark.lab]
 
@@ -37,18 +37,17 @@ def test_iperf3_is_proved_and_judged_in_both_directions(check: Callable[..., Che
 
 
 @pytest.mark.alone
-def test_iperf3_on_a_slow_link_fails_it(
+def test_iperf3_on_a_slow_link_never_passes_it(
     lab: Callable[..., str], check: Callable[..., Checked], fault: Callable[..., None]
 ) -> None:
     needs("iperf3")
     name = lab()
     fault(name, "rate", "c2", "net1", "100M")
-    checked = decided(check, "--lab", name, "--tool", "iperf3")
-    assert checked.status == 1, checked.text
-    shares = [one["figure"]["value"] for one in checked.verdicts if one["rule"] == "fraction"]
-    assert max(shares) < 0.11
-    if max(shares) > 0.093:  # else the hosts were too busy to fill even that link
-        assert "100 Mb/s" in checked.text
+    checked = check("--lab", name, "--tool", "iperf3")
+    assert checked.status in (1, 3), checked.text
+    fraction = [one for one in checked.verdicts if one["rule"] == "fraction"]
+    assert {one["outcome"] for one in fraction} <= {"FAIL", "INCONCLUSIVE"}
+    assert max(one["figure"]["value"] for one in fraction) < 0.11
 
 
 def test_netpipe_s_ping_pong_is_read_and_proved(check: Callable[..., Checked]) -> None:

@@ -17,20 +17,22 @@ from fabricgauge.lab.state import LabState
 
 pytestmark = [pytest.mark.lab, pytest.mark.alone]
 
-#: 100 Mb/s, MTU 1500, TCP timestamps: 1448 payload octets per 1538 on the wire.
-CEILING_BYTES_PER_S = 1e8 / 8 * 1448 / 1538
+#: 100 Mb/s; of 1538 octets on the wire an interface counts 1514.
+LINE_BYTES_PER_S = 1e8 / 8 * 1514 / 1538
 SLOW = NetworkSpec("net1", 1e8)
 
 
 def rate(state: LabState, origin: str, target: str) -> float:
+    """Share of the line rate at which bytes arrive in about a second.
+
+    The interface counts them, and the time includes the start of both programs: load can make
+    this less than what the link carries, and nothing can make it more.
+    """
     address = on(state, "head", "getent", "hosts", target).split()[0]
-    return stream_bytes_per_s(state, origin, target, address, 0.5) / CEILING_BYTES_PER_S
-
-
-def reaches(state: LabState, origin: str, target: str, share: float) -> bool:
-    """Whether a link carries that share of its ceiling at least once: a busy machine's late
-    timers can only make a token bucket slower, so one good second proves the link."""
-    return any(rate(state, origin, target) > share for _ in range(6))
+    began, before = time.monotonic(), received_bytes(state, target)
+    stream_bytes_per_s(state, origin, target, address, 1.0)
+    arrived = received_bytes(state, target) - before
+    return arrived / (time.monotonic() - began) / LINE_BYTES_PER_S
 
 
 def link(state: LabState, node: str) -> dict[str, object]:
@@ -40,9 +42,7 @@ def link(state: LabState, node: str) -> dict[str, object]:
 
 def test_link_carries_its_line_rate_and_no_more(make_lab: MakeLab) -> None:
     state = make_lab(SLOW)
-    assert reaches(state, "c1", "c2", 0.6)
-    # A server that wakes late begins to count late: no bucket lets more through four times.
-    assert min(rate(state, "c1", "c2") for _ in range(4)) < 1.01
+    assert 0.3 < rate(state, "c1", "c2") < 1.03
 
 
 SINK = """
@@ -84,8 +84,7 @@ def test_incast_shares_the_line_rate_of_the_target(make_lab: MakeLab) -> None:
         began, before = time.monotonic(), received_bytes(state, "c3")
         time.sleep(1.0)
         carried = received_bytes(state, "c3") - before
-        line_bytes_per_s = 1e8 / 8 * 1514 / 1538
-        assert 0.3 < carried / (time.monotonic() - began) / line_bytes_per_s < 1.03
+        assert 0.3 < carried / (time.monotonic() - began) / LINE_BYTES_PER_S < 1.03
 
 
 def received_bytes(state: LabState, node: str) -> int:
@@ -101,7 +100,7 @@ def test_cut_link_loses_its_carrier_and_gets_it_back(make_lab: MakeLab) -> None:
     assert link(state, "c2")["operstate"] == "UP"
     heal(state, "c1", "net1", LinkDown)
     assert link(state, "c1")["operstate"] == "UP"
-    assert reaches(state, "c1", "c2", 0.3)
+    assert rate(state, "c1", "c2") > 0.15
 
 
 @pytest.mark.parametrize(
@@ -115,10 +114,10 @@ def test_slow_link_is_slow_only_in_the_direction_asked_for(
     shaping = on(state, "c1", "tc", "qdisc")
     state = inject(state, RateLimit("c1", "net1", 1e7, direction))  # type: ignore[arg-type]
     assert on(state, "c1", "tc", "qdisc") == shaping
-    assert reaches(state, "c1", "c2", 0.15) != out_is_slow
-    assert reaches(state, "c2", "c1", 0.15) != in_is_slow
+    assert (rate(state, "c1", "c2") > 0.13) != out_is_slow
+    assert (rate(state, "c2", "c1") > 0.13) != in_is_slow
     heal(state)
-    assert reaches(state, "c1", "c2", 0.3)
+    assert rate(state, "c1", "c2") > 0.15
 
 
 def test_mtu_fault_changes_one_interface_until_healed(make_lab: MakeLab) -> None:
