@@ -35,6 +35,14 @@ def chosen(mpi: str) -> tuple[str, ...]:
     return "--mpi", str(wrapper)
 
 
+#: Each MPI with each launcher; one of them shows how a job is joined with a run.
+MPIS_AND_LAUNCHERS = [
+    pytest.param(mpi, launcher, marks=[pytest.mark.slow] * (mpi != "embedded"))
+    for mpi in ("embedded", "mpich", "openmpi", "intelmpi")
+    for launcher in ("slurm", "srun")
+]
+
+
 @contextmanager
 def slurm_lab(word: str, nodes: int = 3) -> Iterator[LabState]:
     """Nodes c1, c2, … with Slurm; the test is skipped where that cannot be."""

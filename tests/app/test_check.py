@@ -72,6 +72,7 @@ def test_a_link_at_a_tenth_of_its_rate_never_passes(
     assert all(v["cause"] and v["remedy"] for v in fraction if v["outcome"] == "FAIL")
 
 
+@pytest.mark.slow
 def test_a_direction_at_half_its_rate_is_the_one_that_fails(
     lab: Callable[..., str], check: Callable[..., Checked], fault: Callable[..., None]
 ) -> None:
@@ -106,6 +107,7 @@ def test_one_end_with_a_smaller_mtu_is_named(
     assert checked.status == 1
 
 
+@pytest.mark.slow
 def test_a_network_faster_than_the_host_is_not_blamed(
     lab: Callable[..., str], check: Callable[..., Checked]
 ) -> None:
@@ -148,7 +150,10 @@ def test_a_dry_run_prints_the_commands_and_leaves_nothing(tmp_path: Path) -> Non
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("mpicxx", ["/usr/bin/mpicxx.mpich", "/usr/bin/mpicxx.openmpi"])
+@pytest.mark.parametrize(
+    "mpicxx",
+    [pytest.param("/usr/bin/mpicxx.mpich", marks=pytest.mark.slow), "/usr/bin/mpicxx.openmpi"],
+)
 def test_debians_mpis_are_pinned_and_proved_as_well(
     mpicxx: str, lab: Callable[..., str], check: Callable[..., Checked]
 ) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.app.commands import PROGRAM, SHORT, Checked, until
-from tests.app.slurm_lab import chosen, ranks, slurm_lab, until_nothing_is_left
+from tests.app.slurm_lab import MPIS_AND_LAUNCHERS, chosen, ranks, slurm_lab, until_nothing_is_left
 
 from fabricgauge.lab.host_access import entry
 from fabricgauge.lab.state import LabState
@@ -30,8 +30,7 @@ def check(slurm: LabState, root: Path, *words: str, nodes: int = 2) -> Checked:
     return Checked(done, root)
 
 
-@pytest.mark.parametrize("launcher", ["slurm", "srun"])
-@pytest.mark.parametrize("mpi", ["embedded", "mpich", "openmpi", "intelmpi"])
+@pytest.mark.parametrize(("mpi", "launcher"), MPIS_AND_LAUNCHERS)
 def test_ranks_are_where_they_were_meant_to_be_and_the_bytes_crossed_the_network(
     mpi: str, launcher: str, slurm: LabState, tmp_path: Path
 ) -> None:

@@ -74,6 +74,7 @@ def test_a_link_at_a_quarter_of_its_rate_is_measured_among_eight_nodes_and_none_
     assert all(max(rates[node, "c5"], rates["c5", node]) < 0.27 for node in NODES - {"c5"})
 
 
+@pytest.mark.slow
 def test_a_slow_direction_is_measured_and_no_other_named(
     lab: Callable[..., str], check: Callable[..., Checked], fault: Callable[..., None]
 ) -> None:
@@ -100,6 +101,7 @@ def test_matrices_are_kept_as_numpy_reads_them(
             assert (values[~np.eye(3, dtype=bool)] > 0).all()
 
 
+@pytest.mark.slow
 def test_a_run_that_is_broken_off_goes_on_with_the_rounds_that_are_missing(
     lab: Callable[..., str], start: Callable[..., "Popen[str]"], tmp_path: Path
 ) -> None:
@@ -129,6 +131,7 @@ def test_a_run_that_is_broken_off_goes_on_with_the_rounds_that_are_missing(
     assert len(set(rounds)) == 10
 
 
+@pytest.mark.slow
 def test_a_link_cut_in_mid_tournament_is_told_and_nothing_is_lost(
     lab: Callable[..., str],
     start: Callable[..., "Popen[str]"],

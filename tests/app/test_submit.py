@@ -8,7 +8,14 @@ from pathlib import Path
 
 import pytest
 from tests.app.commands import PROGRAM, SHORT, Checked, fabricgauge, until
-from tests.app.slurm_lab import PATIENCE_S, chosen, on_head, slurm_lab, until_nothing_is_left
+from tests.app.slurm_lab import (
+    MPIS_AND_LAUNCHERS,
+    PATIENCE_S,
+    chosen,
+    on_head,
+    slurm_lab,
+    until_nothing_is_left,
+)
 from tests.lab.conftest import on
 
 from fabricgauge.lab.host_access import entry
@@ -64,8 +71,7 @@ def measuring(run: Path) -> None:
     until(lambda: results.exists() and "latency/8" in results.read_text(), 150, "results")
 
 
-@pytest.mark.parametrize("launcher", ["slurm", "srun"])
-@pytest.mark.parametrize("mpi", ["embedded", "mpich", "openmpi", "intelmpi"])
+@pytest.mark.parametrize(("mpi", "launcher"), MPIS_AND_LAUNCHERS)
 def test_a_job_is_submitted_run_proved_and_judged(
     mpi: str, launcher: str, slurm: LabState, tmp_path: Path
 ) -> None:
@@ -154,6 +160,7 @@ def test_a_cancelled_job_is_told_kept_and_resumed(slurm: LabState, tmp_path: Pat
     assert sum('"latency/8/0>1"' in line for line in after.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_a_job_that_runs_out_of_time_is_told_and_kept(slurm: LabState, tmp_path: Path) -> None:
     run, _ = submitted(slurm, tmp_path, *LONG, "--case-budget", "200", "-t", "0:20")
     checked = Checked(on_head(slurm, "collect", str(run)), tmp_path)
@@ -279,6 +286,7 @@ def test_what_slurm_refuses_is_quoted_and_leaves_nothing(slurm: LabState, tmp_pa
     assert not list(tmp_path.glob("2*"))
 
 
+@pytest.mark.slow
 def test_a_node_that_dies_leaves_what_was_measured(tmp_path: Path) -> None:
     """And the job, which Slurm puts back into its queue, makes the rest once there are nodes."""
     with slurm_lab("dies", nodes=2) as state:

@@ -36,6 +36,7 @@ def test_iperf3_is_proved_and_judged_in_both_directions(check: Callable[..., Che
     assert any("mean per connection" in what for what in told), told
 
 
+@pytest.mark.slow
 @pytest.mark.alone
 def test_iperf3_on_a_slow_link_never_passes_it(
     lab: Callable[..., str], check: Callable[..., Checked], fault: Callable[..., None]
@@ -72,6 +73,7 @@ def test_the_guide_s_ping_pong_with_intel_mpi_crosses_the_network(
     assert environment["MPI"].startswith("intelmpi 2021")
 
 
+@pytest.mark.slow
 def test_both_ends_on_one_node_are_invalid(check: Callable[..., Checked]) -> None:
     needs("iperf3")
     checked = check("--lab", "--tool", "iperf3", "--place", "c1,c1")

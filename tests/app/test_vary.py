@@ -21,6 +21,7 @@ def compared(root: Path, lab: str, *words: str) -> tuple[int, dict, str]:  # typ
     return done.returncode, json.loads(done.stdout) if done.stdout else {}, done.stderr
 
 
+@pytest.mark.slow
 def test_arms_take_turns_and_each_is_a_run(lab: Lab, tmp_path: Path) -> None:
     status, found, said = compared(tmp_path, lab(), *FEW, "--vary", "mpi=mpich,openmpi")
     assert found["varied"]["finding"].upper() in (

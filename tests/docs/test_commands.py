@@ -21,6 +21,8 @@ READ = (
     *(ROOT / "docs/how-to").glob("*.md"),
 )
 LONGEST_S = 400
+#: What a page measures is judged, and takes its time.
+MEASURED = [pytest.mark.alone, pytest.mark.slow]
 MEASURING = frozenset({"check", "compare", "doctor", "submit"})
 RUN_DIRECTORY = (ROOT / "docs/reference/run-directory.md").read_text(encoding="utf-8")
 
@@ -153,7 +155,7 @@ def measures(page: Path) -> bool:
 
 @pytest.mark.parametrize(
     "page",
-    [pytest.param(one, marks=[pytest.mark.alone] * measures(one), id=name(one)) for one in READ],
+    [pytest.param(one, marks=MEASURED * measures(one), id=name(one)) for one in READ],
 )
 def test_the_pages_commands_end_as_it_says(page: Path, reader: Reader) -> None:
     doing = list(steps(page.read_text(encoding="utf-8")))

@@ -32,6 +32,7 @@ def running(state: LabState) -> dict[str, bool]:
     return {f"{one.program} {one.node}": one.running for one in found.slurm}
 
 
+@pytest.mark.slow
 def test_node_goes_down_and_its_job_fails_or_waits_when_the_node_is_killed(
     slurm_lab: LabState, tmp_path: Path
 ) -> None:
