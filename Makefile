@@ -25,21 +25,25 @@ TEST_PACKAGES := busybox clang cmake chromium ethtool iperf3 iputils-ping libmpi
                  shellcheck slurm-client slurmctld slurmd
 BENCH_PACKAGES := valgrind
 
-.PHONY: check test test-all dev bench install install-test lint unit clean
+.PHONY: check test test-all dev ready bench install install-test packages lint unit clean
 
 check: install
 	$(BIN)/fabricgauge check --lab
 
-test: install-test lint unit
+test: ready
 	$(QUICK) $(PYTEST) -m "not alone and not slow"
 	$(QUICK) $(PYTEST_ALONE) -m "alone and not slow"
 
-test-all: install-test lint unit
+test-all: ready
 	$(PYTEST) -m "not alone"
 	$(PYTEST_ALONE) -m alone
 
 dev: $(VENV)/.dev lint
 	$(QUICK) $(PYTEST) -q -m "not lab and not engine and not browser and not slow"
+
+# What needs only Python is checked while packages are installed.
+ready:
+	@$(MAKE) --jobs 3 --output-sync=target --no-print-directory packages lint unit install-test
 
 bench: install-test
 	@scripts/install-packages $(BENCH_PACKAGES)
@@ -49,7 +53,9 @@ install: $(VENV)/.run
 	@scripts/install-packages $(RUN_PACKAGES)
 	@$(BIN)/fabricgauge engine build >/dev/null
 
-install-test: $(VENV)/.dev $(IMPI)/.devel
+install-test: $(VENV)/.dev $(IMPI)/.devel packages
+
+packages: | $(VENV)/bin/pip
 	@scripts/install-packages $(RUN_PACKAGES) $(TEST_PACKAGES)
 	@scripts/unpack-program network-manager usr/bin/nmcli build/nmcli
 
@@ -60,22 +66,24 @@ lint: $(VENV)/.dev
 	$(BIN)/lint-imports
 
 # The engine's unit tests need no MPI.
-unit:
+unit: packages
 	cmake -S engine -B build/engine -DFABRICGAUGE_PROGRAM=OFF
 	cmake --build build/engine -j2
 	ctest --test-dir build/engine --output-on-failure
 
-$(VENV)/.run: pyproject.toml
+# The first one, for it may have to install Debian's package of venv.
+$(VENV)/bin/pip:
 	@scripts/make-venv $(PYTHON) $(VENV)
+
+$(VENV)/.run: pyproject.toml | $(VENV)/bin/pip
 	$(BIN)/pip install --quiet --editable '.[mpi]'
 	@touch $@
 
-$(VENV)/.dev: pyproject.toml
-	@scripts/make-venv $(PYTHON) $(VENV)
+$(VENV)/.dev: pyproject.toml | $(VENV)/bin/pip
 	$(BIN)/pip install --quiet --editable '.[mpi,dev]'
 	@touch $@ $(VENV)/.run
 
-$(IMPI)/.devel:
+$(IMPI)/.devel: | $(VENV)/bin/pip
 	@scripts/make-venv $(PYTHON) $(IMPI)
 	$(IMPI)/bin/pip install --quiet impi-rt impi-devel
 	@touch $@

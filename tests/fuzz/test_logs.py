@@ -5,6 +5,7 @@ from random import Random
 
 import msgspec
 import pytest
+from hypothesis import settings
 from tests.fuzz import judged, logs, oracle
 from tests.fuzz.minimise import smallest
 from tests.fuzz.mutations import MOST_BYTES
@@ -13,7 +14,8 @@ from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.suites import Found, read
 
 SEED = 7
-INPUTS = 1500
+#: 1500, and fewer or more as the profile has it.
+INPUTS = 15 * settings.default.max_examples
 TABLE = b"# OSU MPI Latency Test v7.4\n# Size Avg Latency(us)\n1 2.00\n4194304 3.00\n"
 
 

@@ -1,13 +1,15 @@
 """Broken printouts in the test suite; a great many with ``python -m tests.fuzz.printouts``."""
 
 import pytest
+from hypothesis import settings
 from tests.fuzz import printouts
 
 from fabricgauge.discover.printouts.parts import Parts
 from fabricgauge.discover.printouts.table import PARSERS
 
 SEED = 7
-INPUTS = 300
+#: 300, and fewer or more as the profile has it.
+INPUTS = 3 * settings.default.max_examples
 
 
 @pytest.mark.parametrize("name", printouts.NAMES)
