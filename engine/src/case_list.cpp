@@ -18,7 +18,7 @@ constexpr std::int64_t largest_window = 65'536;
 constexpr double longest_budget_s = 86'400.0;
 
 constexpr int most_threads = 1024;
-// Every round of a tournament of this many ranks fits.
+// Every round of a round robin of this many ranks fits.
 constexpr std::int64_t most_ranks = 1 << 20;
 
 constexpr std::array required = {"pattern", "bytes", "window", "origin", "target", "budget_s"};

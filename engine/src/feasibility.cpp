@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "fabricgauge/crowd_roles.hpp"
+#include "fabricgauge/concurrent_roles.hpp"
 #include "fabricgauge/collective_memory.hpp"
-#include "fabricgauge/tournament.hpp"
+#include "fabricgauge/round_robin.hpp"
 
 namespace fabricgauge {
 
@@ -15,7 +15,7 @@ std::string mebibytes(std::int64_t bytes) {
 }
 
 std::string missing_rounds(const Case& measured, int ranks) {
-    const int rounds = rounds_of_tournament(members_of(measured, ranks));
+    const int rounds = rounds_of_round_robin(members_of(measured, ranks));
     if (measured.rounds.empty() || measured.rounds.back() < rounds) return "";
     return "round " + std::to_string(measured.rounds.back()) + " does not exist, there are " +
            std::to_string(rounds);
@@ -30,8 +30,8 @@ std::string missing_ranks(const Case& measured, int ranks) {
     if (measured.ranks > ranks)
         return "the case is for " + std::to_string(measured.ranks) + " ranks, " + launch;
     if (measured.ranks == 1) return std::string(name_of(measured.pattern)) + " needs 2 ranks";
-    if (family_of(measured.pattern) == Family::crowd)
-        return missing_for_crowd(measured, members_of(measured, ranks));
+    if (family_of(measured.pattern) == Family::concurrent_pairs)
+        return missing_for_concurrent_pairs(measured, members_of(measured, ranks));
     if (family_of(measured.pattern) == Family::collective)
         return refused_size(measured, members_of(measured, ranks));
     if (family_of(measured.pattern) != Family::pair) return missing_rounds(measured, ranks);

@@ -52,7 +52,7 @@ LoadRoute route_once(Load load, const std::vector<int>& loading, int sink, int r
 }
 
 // How often a route is repeated, so that it has room for what is in flight.
-std::size_t lanes(const Case& measured, std::size_t loading) noexcept {
+std::size_t channels(const Case& measured, std::size_t loading) noexcept {
     const std::size_t length = measured.load == Load::all_to_all ? loading - 1 : 1;
     return (static_cast<std::size_t>(load_in_flight(measured)) + length - 1) / length;
 }
@@ -72,7 +72,7 @@ std::int64_t load_in_flight(const Case& measured) noexcept {
 
 LoadRoute load_route(const Case& measured, const std::vector<int>& loading, int sink, int rank) {
     const LoadRoute once = route_once(measured.load, loading, sink, rank);
-    const std::size_t times = lanes(measured, loading.size());
+    const std::size_t times = channels(measured, loading.size());
     return {repeated(once.targets, times), repeated(once.sources, times)};
 }
 

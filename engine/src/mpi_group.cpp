@@ -10,10 +10,10 @@ void require(int code, const char* call) { MpiTransport::require(code, call); }
 
 }  // namespace
 
-MpiGroup::MpiGroup(MPI_Comm company, bool inside) {
+MpiGroup::MpiGroup(MPI_Comm communicator, bool inside) {
     int rank = 0;
-    require(MPI_Comm_rank(company, &rank), "MPI_Comm_rank");
-    require(MPI_Comm_split(company, inside ? 0 : 1, rank, &members_), "MPI_Comm_split");
+    require(MPI_Comm_rank(communicator, &rank), "MPI_Comm_rank");
+    require(MPI_Comm_split(communicator, inside ? 0 : 1, rank, &members_), "MPI_Comm_split");
     require(MPI_Comm_set_errhandler(members_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     require(MPI_Comm_size(members_, &ranks_), "MPI_Comm_size");
 }

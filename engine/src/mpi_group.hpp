@@ -1,4 +1,4 @@
-// The ranks of a company that measure, among themselves: rank 0 is one of them.
+// The ranks of a communicator that measure, among themselves: rank 0 is one of them.
 #pragma once
 
 #include <mpi.h>
@@ -11,8 +11,8 @@ namespace fabricgauge {
 
 class MpiGroup {
 public:
-    // Collective over the company; the ranks outside have a group of their own, of no use.
-    MpiGroup(MPI_Comm company, bool inside);
+    // Collective over the communicator; the ranks outside have a group of their own, of no use.
+    MpiGroup(MPI_Comm communicator, bool inside);
     // Collective. Not the destructor's work, since after a failed call it would never return.
     void close();
 

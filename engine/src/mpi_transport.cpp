@@ -85,8 +85,8 @@ std::vector<std::string> MpiTransport::gather(const std::string& text) {
     return gather_in(world(), text);
 }
 
-std::vector<std::string> MpiTransport::gather_in_company(const std::string& text) {
-    return gather_in(company_, text);
+std::vector<std::string> MpiTransport::gather_in_communicator(const std::string& text) {
+    return gather_in(communicator_, text);
 }
 
 std::vector<std::string> MpiTransport::gather_in(MPI_Comm communicator,
@@ -134,43 +134,43 @@ void MpiTransport::reserve(std::int64_t slots) {
     requests_.resize(static_cast<std::size_t>(slots), MPI_REQUEST_NULL);
 }
 
-void MpiTransport::open_company(int members) {
+void MpiTransport::open_communicator(int members) {
     if (members == ranks_) return;
     const int side = rank_ < members ? 0 : 1;
-    require(MPI_Comm_split(world(), side, rank_, &company_), "MPI_Comm_split");
-    require(MPI_Comm_set_errhandler(company_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    require(MPI_Comm_split(world(), side, rank_, &communicator_), "MPI_Comm_split");
+    require(MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
 }
 
-void MpiTransport::close_company() {
-    if (company_ != world()) require(MPI_Comm_free(&company_), "MPI_Comm_free");
-    company_ = world();
+void MpiTransport::close_communicator() {
+    if (communicator_ != world()) require(MPI_Comm_free(&communicator_), "MPI_Comm_free");
+    communicator_ = world();
 }
 
 void MpiTransport::quiet_barrier() {
     if constexpr (Host::simulated) {
-        require(MPI_Barrier(company_), "MPI_Barrier");
+        require(MPI_Barrier(communicator_), "MPI_Barrier");
     } else {
         MPI_Request request = MPI_REQUEST_NULL;
-        require(MPI_Ibarrier(company_, &request), "MPI_Ibarrier");
+        require(MPI_Ibarrier(communicator_, &request), "MPI_Ibarrier");
         wait_quietly(request);
     }
 }
 
-void MpiTransport::tell_company(void* data, std::int64_t bytes) {
-    require(MPI_Bcast(data, checked_count(bytes), MPI_BYTE, 0, company_), "MPI_Bcast");
+void MpiTransport::broadcast_in_communicator(void* data, std::int64_t bytes) {
+    require(MPI_Bcast(data, checked_count(bytes), MPI_BYTE, 0, communicator_), "MPI_Bcast");
 }
 
-void MpiTransport::least_in_company(std::int64_t* values, std::int64_t count) {
+void MpiTransport::minimum_in_communicator(std::int64_t* values, std::int64_t count) {
     require(MPI_Allreduce(MPI_IN_PLACE, values, checked_count(count), MPI_INT64_T, MPI_MIN,
-                          company_),
+                          communicator_),
             "MPI_Allreduce");
 }
 
 MpiCollectives MpiTransport::collectives(const CollectiveMemory& memory) const {
-    return {company_, memory};
+    return {communicator_, memory};
 }
 
-MpiGroup MpiTransport::form_group(bool inside) const { return {company_, inside}; }
+MpiGroup MpiTransport::form_group(bool inside) const { return {communicator_, inside}; }
 
 MpiTraffic MpiTransport::traffic(int slots) const { return MpiTraffic(slots); }
 

@@ -10,7 +10,7 @@
 
 #include "fabricgauge/records.hpp"
 #include "mpi_call.hpp"
-#include "mpi_lane.hpp"
+#include "mpi_channel.hpp"
 #include "mpi_window.hpp"
 
 namespace fabricgauge {
@@ -39,13 +39,13 @@ MpiVersion mpi_version();
 
 class MpiTransport : public MpiWindow {
 public:
-    using Lane = MpiLane;
+    using Channel = MpiChannel;
 
     static constexpr int data_tag = 1;
     static constexpr int control_tag = 2;
     static constexpr int release_tag = 3;
     static constexpr int load_tag = 4;
-    static constexpr int first_lane_tag = 16;
+    static constexpr int first_channel_tag = 16;
 
     MpiTransport();
 
@@ -103,7 +103,9 @@ public:
     }
     // Of requests that were made and are not under way.
     void discard(std::int64_t slots);
-    MpiLane lane(int number, std::int64_t slots) const { return {first_lane_tag + number, slots}; }
+    MpiChannel channel(int number, std::int64_t slots) const {
+        return {first_channel_tag + number, slots};
+    }
 
     void send_control(const void* data, std::int64_t bytes, int peer);
     void receive_control(void* data, std::int64_t bytes, int peer);
@@ -112,20 +114,20 @@ public:
     std::vector<std::string> gather(const std::string& text);
     void broadcast(std::string& text);
     void reserve(std::int64_t slots);
-    // Collective over all ranks; the first `members` are the company until it is closed.
-    void open_company(int members);
-    void close_company();
-    // Among the company only; waits without load.
+    // Collective over all ranks; the first `members` are the communicator until it is closed.
+    void open_communicator(int members);
+    void close_communicator();
+    // Among the communicator only; waits without load.
     void quiet_barrier();
-    // Among the company only, at rank 0.
-    std::vector<std::string> gather_in_company(const std::string& text);
-    // From rank 0 to the company.
-    void tell_company(void* data, std::int64_t bytes);
-    // Each value becomes the least that any rank of the company has.
-    void least_in_company(std::int64_t* values, std::int64_t count);
-    // All ranks of the company in one operation: see mpi_collectives.hpp.
+    // Among the communicator only, at rank 0.
+    std::vector<std::string> gather_in_communicator(const std::string& text);
+    // From rank 0 to the communicator.
+    void broadcast_in_communicator(void* data, std::int64_t bytes);
+    // Each value becomes the least that any rank of the communicator has.
+    void minimum_in_communicator(std::int64_t* values, std::int64_t count);
+    // All ranks of the communicator in one operation: see mpi_collectives.hpp.
     MpiCollectives collectives(const CollectiveMemory& memory) const;
-    // Collective over the company: those that measure, see mpi_group.hpp.
+    // Collective over the communicator: those that measure, see mpi_group.hpp.
     MpiGroup form_group(bool inside) const;
     // Messages of load and what else a rank waits for meanwhile, see mpi_traffic.hpp.
     MpiTraffic traffic(int slots) const;
@@ -145,7 +147,7 @@ private:
     int rank_ = 0;
     int ranks_ = 1;
     std::vector<MPI_Request> requests_;
-    MPI_Comm company_ = MPI_COMM_WORLD;
+    MPI_Comm communicator_ = MPI_COMM_WORLD;
 };
 
 }  // namespace fabricgauge

@@ -2,11 +2,12 @@
 
 namespace fabricgauge {
 
-std::vector<int> lowest_ranks_of_nodes(const Company& company) {
-    std::vector<bool> seen(company.nodes.size() + 1, false);
+std::vector<int> lowest_ranks_of_nodes(const Communicator& communicator) {
+    std::vector<bool> seen(communicator.nodes.size() + 1, false);
     std::vector<int> lowest;
-    for (int rank = 0; rank < company.members; ++rank) {
-        const auto node = static_cast<std::size_t>(company.nodes[static_cast<std::size_t>(rank)]);
+    for (int rank = 0; rank < communicator.members; ++rank) {
+        const auto node =
+            static_cast<std::size_t>(communicator.nodes[static_cast<std::size_t>(rank)]);
         if (node >= seen.size()) seen.resize(node + 1, false);
         if (!seen[node]) lowest.push_back(rank);
         seen[node] = true;

@@ -35,10 +35,10 @@ TogetherResult measure(Cluster& cluster, const Case& measured, const Precision& 
         const virtual_ranks::Clock clock{rank};
         std::vector<int> nodes;
         for (int other = 0; other < rank.ranks(); ++other) nodes.push_back(other);
-        const Company company{rank.rank(), rank.ranks(), nodes};
+        const Communicator communicator{rank.rank(), rank.ranks(), nodes};
         SynchronisedClock<Rank, virtual_ranks::Clock> common(rank, clock);
         TogetherResult result;
-        measure_collective(rank, clock, common, measured, precision, company, result);
+        measure_collective(rank, clock, common, measured, precision, communicator, result);
         const std::lock_guard lock(mutex);
         if (result.mismatch.found != 0) found = result.mismatch;
         if (rank.rank() == 0) first = result;

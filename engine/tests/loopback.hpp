@@ -42,13 +42,13 @@ private:
     std::deque<Bytes> waiting_;
 };
 
-constexpr int most_lanes = 4;
+constexpr int most_channels = 4;
 
 // What both ranks share. Messages of the threads have a queue for each; tokens are what the calls
 // of both sides around one-sided operations wait for. cost_ns says what the n-th data message takes; damage may change it.
 struct Wire {
     Queue data[2];
-    Queue lanes[most_lanes][2];
+    Queue channels[most_channels][2];
     Queue control[2];
     Queue tokens[2];
     Bytes window;
@@ -73,9 +73,9 @@ struct WireClock {
 };
 
 // Ordinary messages from rank to rank through two queues.
-class Lane {
+class Channel {
 public:
-    Lane(Wire& wire, Queue* queues, int rank) : wire_(wire), queues_(queues), rank_(rank) {}
+    Channel(Wire& wire, Queue* queues, int rank) : wire_(wire), queues_(queues), rank_(rank) {}
 
     void send(const std::byte* data, std::int64_t bytes, int) {
         Bytes message(data, data + bytes);
@@ -106,14 +106,14 @@ private:
     std::vector<std::pair<std::byte*, std::int64_t>> pending_;
 };
 
-class Transport : public Lane {
+class Transport : public Channel {
 public:
-    using Lane = loopback::Lane;
+    using Channel = loopback::Channel;
 
-    Transport(Wire& wire, int rank) : Lane(wire, wire.data, rank) {}
+    Transport(Wire& wire, int rank) : Channel(wire, wire.data, rank) {}
 
     int rank() const { return rank_; }
-    Lane lane(int number, std::int64_t) { return {wire_, wire_.lanes[number], rank_}; }
+    Channel channel(int number, std::int64_t) { return {wire_, wire_.channels[number], rank_}; }
 
     void make_send(std::int64_t slot, const std::byte* data, std::int64_t bytes, int) {
         make(slot, [this, data, bytes] { send(data, bytes, 0); });

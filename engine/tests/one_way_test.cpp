@@ -20,9 +20,9 @@ double found_ns(Cluster& cluster) {
     double found = 0.0;
     virtual_ranks::as_every_rank(cluster, [&](Rank& rank) {
         const virtual_ranks::Clock clock{rank};
-        const Company company{rank.rank(), 3, {0, 1, 2}};
+        const Communicator communicator{rank.rank(), 3, {0, 1, 2}};
         Common common(rank, clock);
-        common.begin(company);
+        common.begin(communicator);
         common.renew();
         common.renew();
         std::array<std::byte, message_bytes> out{}, in{};

@@ -14,9 +14,9 @@ int main() {
     });
     check::test("families and properties are those of the pattern", [] {
         check::expect(family_of(Pattern::ping_ping) == Family::pair);
-        check::expect(family_of(Pattern::exchange) == Family::crowd);
+        check::expect(family_of(Pattern::exchange) == Family::concurrent_pairs);
         check::expect(family_of(Pattern::ibarrier) == Family::collective);
-        check::expect(family_of(Pattern::all_pairs_latency) == Family::tournament);
+        check::expect(family_of(Pattern::all_pairs_latency) == Family::round_robin);
         check::expect(is_one_sided(Pattern::get_bandwidth) && has_window(Pattern::get_bandwidth));
         check::expect(!is_one_sided(Pattern::bandwidth) && !has_window(Pattern::put_latency));
     });

@@ -15,7 +15,7 @@ using Clock = SynchronisedClock<Rank, virtual_ranks::Clock>;
 
 namespace {
 
-Company company_of(const Rank& rank, int per_node) {
+Communicator communicator_of(const Rank& rank, int per_node) {
     std::vector<int> nodes;
     for (int other = 0; other < rank.ranks(); ++other) nodes.push_back(other / per_node);
     return {rank.rank(), rank.ranks(), nodes};
@@ -38,9 +38,9 @@ template <typename Action>
 void with_renewed(Cluster& cluster, Action&& action) {
     virtual_ranks::as_every_rank(cluster, [&](Rank& rank) {
         const virtual_ranks::Clock clock{rank};
-        const Company company = company_of(rank, 1);
+        const Communicator communicator = communicator_of(rank, 1);
         Clock common(rank, clock);
-        common.begin(company);
+        common.begin(communicator);
         common.renew();
         action(rank, common);
     });
@@ -52,9 +52,9 @@ double worst_error_ns(Cluster& cluster, int per_node, int renewals, double later
     std::vector<double> wrong(static_cast<std::size_t>(cluster.ranks));
     virtual_ranks::as_every_rank(cluster, [&](Rank& rank) {
         const virtual_ranks::Clock clock{rank};
-        const Company company = company_of(rank, per_node);
+        const Communicator communicator = communicator_of(rank, per_node);
         Clock common(rank, clock);
-        common.begin(company);
+        common.begin(communicator);
         for (int i = 0; i < renewals; ++i) {
             rank.wait_true_ns(5e7 * (i + 1));
             common.renew();
@@ -134,8 +134,8 @@ int main() {
         check::expect_equal(parent_in_tree(8), 0);
     });
     check::test("the lowest ranks of the nodes are found in any order", [] {
-        const Company company{0, 6, {0, 1, 0, 2, 1, 2, 3}};
-        const std::vector<int> found = lowest_ranks_of_nodes(company);
+        const Communicator communicator{0, 6, {0, 1, 0, 2, 1, 2, 3}};
+        const std::vector<int> found = lowest_ranks_of_nodes(communicator);
         check::expect(found == std::vector<int>{0, 1, 3});
     });
     return check::outcome();

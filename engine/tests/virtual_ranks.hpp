@@ -104,7 +104,7 @@ public:
         copy(pop(Kind::control, peer), static_cast<std::byte*>(data), bytes);
     }
 
-    void tell_company(void* data, std::int64_t bytes) {
+    void broadcast_in_communicator(void* data, std::int64_t bytes) {
         auto* const begin = static_cast<std::byte*>(data);
         if (number_ == 0)
             for (int peer = 1; peer < ranks(); ++peer)
@@ -112,7 +112,7 @@ public:
         else
             copy(pop(Kind::internal, 0), begin, bytes);
     }
-    void least_in_company(std::int64_t* values, std::int64_t count) {
+    void minimum_in_communicator(std::int64_t* values, std::int64_t count) {
         const auto* const begin = reinterpret_cast<const std::byte*>(values);
         for (const Bytes& other : all_of(Bytes(begin, begin + 8 * count)))
             for (std::int64_t i = 0; i < count; ++i) {
@@ -121,7 +121,7 @@ public:
                 values[i] = std::min(values[i], value);
             }
     }
-    std::vector<std::string> gather_in_company(const std::string& text) {
+    std::vector<std::string> gather_in_communicator(const std::string& text) {
         const auto* const begin = reinterpret_cast<const std::byte*>(text.data());
         std::vector<std::string> texts;
         for (const Bytes& each : all_of(Bytes(begin, begin + text.size())))

@@ -25,7 +25,7 @@ const char* name_of(Epoch epoch) noexcept;
 const char* name_of(ClockChoice clock) noexcept;
 
 // The members after budget_s have keys that may be left out. Of a case of many ranks the first
-// `ranks` take part; `pairs` of them measure, `concurrent` pairs of a tournament's round at once. 0
+// `ranks` take part; `pairs` of them measure, `concurrent` pairs of a round robin's round at once. 0
 // is as many as there are, and no rounds are all rounds.
 struct Case {
     std::string name;

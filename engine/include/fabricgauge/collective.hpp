@@ -7,23 +7,23 @@
 
 namespace fabricgauge {
 
-// Memory that a rank of the company needs.
+// Memory that a rank of the communicator needs.
 std::int64_t collective_memory_bytes(const Case& measured, int rank, int members) noexcept;
 
 // `common` keeps what it learnt of the clocks from case to case.
 template <typename Transport, typename Clock>
 void measure_collective(Transport& transport, const Clock& clock,
                         SynchronisedClock<Transport, Clock>& common, const Case& measured,
-                        const Precision& precision, const Company& company,
+                        const Precision& precision, const Communicator& communicator,
                         TogetherResult& result) {
-    CollectivePart<Transport, Clock> part(transport, clock, common, measured, company,
+    CollectivePart<Transport, Clock> part(transport, clock, common, measured, communicator,
                                           precision.check_data);
-    if (company.rank == 0)
+    if (communicator.rank == 0)
         CollectiveLead<Transport, Clock>(part, clock, common, measured, precision, result).run();
     else
         part.follow();
     result.mismatch = part.blocks().mismatch();
-    result.together.ranks = company.members;
+    result.together.ranks = communicator.members;
     result.together.rank_medians_s = part.gather_medians_s();
 }
 

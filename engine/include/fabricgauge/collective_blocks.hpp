@@ -41,9 +41,9 @@ class CollectiveBlocks {
 public:
     CollectiveBlocks(Transport& transport, const Clock& clock,
                      const SynchronisedClock<Transport, Clock>& common, const Case& measured,
-                     const Company& company, bool check_data)
+                     const Communicator& communicator, bool check_data)
         : transport_(transport), clock_(clock), common_(common), measured_(measured),
-          data_(measured, company.rank, company.members),
+          data_(measured, communicator.rank, communicator.members),
           collectives_(transport.collectives(data_.memory())), computing_(clock),
           check_data_(check_data), readings_(longest_block),
           agreed_(rows * longest_block + extras) {}
@@ -147,7 +147,7 @@ private:
         }
         extra(0) = round.announced_ns - common_.to_common(readings_.front().ready_ns);
         extra(1) = -alone_ns_;
-        transport_.least_in_company(agreed_.data(), rows * samples_ + extras);
+        transport_.minimum_in_communicator(agreed_.data(), rows * samples_ + extras);
     }
 
     static Start judge(const Reading& reading, std::int64_t tolerance_ns) noexcept {

@@ -21,16 +21,16 @@ class CollectivePart {
 public:
     CollectivePart(Transport& transport, const Clock& clock,
                    SynchronisedClock<Transport, Clock>& common, const Case& measured,
-                   const Company& company, bool check_data)
+                   const Communicator& communicator, bool check_data)
         : transport_(transport), common_(common),
-          blocks_(transport, clock, common, measured, company, check_data),
+          blocks_(transport, clock, common, measured, communicator, check_data),
           samples_ps_(TogetherResult::longest_together_block) {
-        common_.begin(company);
+        common_.begin(communicator);
     }
 
     // Collective; rank 0 calls it, with `end` at last.
     void tell(CollectiveRound round) {
-        transport_.tell_company(&round, sizeof round);
+        transport_.broadcast_in_communicator(&round, sizeof round);
         take(round);
     }
 
@@ -38,7 +38,7 @@ public:
     void follow() {
         CollectiveRound round{};
         do {
-            transport_.tell_company(&round, sizeof round);
+            transport_.broadcast_in_communicator(&round, sizeof round);
             take(round);
         } while (round.kind != CollectiveRound::end);
     }
@@ -53,7 +53,7 @@ public:
         const double own_s = own.empty() ? 0.0 : median_of(own.data(), own.size()) * 1e-12;
         const std::string packed(reinterpret_cast<const char*>(&own_s), sizeof own_s);
         std::vector<double> all;
-        for (const std::string& text : transport_.gather_in_company(packed)) {
+        for (const std::string& text : transport_.gather_in_communicator(packed)) {
             all.push_back(0.0);
             std::memcpy(&all.back(), text.data(), sizeof own_s);
         }

@@ -10,11 +10,11 @@
 //   std::byte* open_window(std::int64_t bytes, int origin, int target, Epoch epoch)
 //   void close_window()                                   collective, both; null but at the target
 //   void release(int rank), void await_release(int from)  an idle rank waits without load
-//   void open_company(int members), void close_company()  collective; the first `members` ranks
-//   void quiet_barrier()                                  of the company, waits without load
-//   std::vector<std::string> gather_in_company(const std::string&)   at rank 0, else empty
-//   void tell_company(void*, std::int64_t bytes)          from rank 0
-//   void least_in_company(std::int64_t*, std::int64_t n)  each becomes the least of all ranks'
+//   void open_communicator(int members), void close_communicator()  collective; the first `members` ranks
+//   void quiet_barrier()                                  of the communicator, waits without load
+//   std::vector<std::string> gather_in_communicator(const std::string&)   at rank 0, else empty
+//   void broadcast_in_communicator(void*, std::int64_t bytes)          from rank 0
+//   void minimum_in_communicator(std::int64_t*, std::int64_t n)  each becomes the least of all ranks'
 //   collectives(const CollectiveMemory&)                  see collective_operations.hpp
 //
 // and over the host, see real_host.hpp.
@@ -69,7 +69,7 @@ public:
         write(footer_record(cases.size(), static_cast<double>(clock_.now_ns() - began_ns) * 1e-9));
     }
 
-    // What a tournament tells of its progress.
+    // What a round robin tells of its progress.
     void step(const Case& measured) { guard(measured); }
     void round_made(const Case& measured, int round, int rounds, double wall_s,
                     const std::vector<PairTime>& times,
@@ -199,10 +199,10 @@ private:
     }
 
     void guard(const Case& measured) {
-        // A tournament comes here once for each of its pairs.
+        // A round robin comes here once for each of its pairs.
         if (guarded_ != &measured) prepare_to_give_up(measured);
-        // Both directions of a tournament's pair have the budget.
-        const double parts = family_of(measured.pattern) == Family::tournament ? 2.0 : 1.0;
+        // Both directions of a round robin's pair have the budget.
+        const double parts = family_of(measured.pattern) == Family::round_robin ? 2.0 : 1.0;
         const double limit_s = parts * measured.budget_s + settings_.grace_s;
         watchdog_.arm(is_first() ? limit_s : limit_s + grace_of_others_s);
     }

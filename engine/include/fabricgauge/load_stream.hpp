@@ -44,13 +44,13 @@ std::int64_t load_memory_bytes(const LoadRoute& route) noexcept;
 template <typename Traffic>
 class LoadStream {
 public:
-    LoadStream(LoadRoute route, std::int64_t in_flight, const Company& company)
-        : route_(std::move(route)), company_(company),
+    LoadStream(LoadRoute route, std::int64_t in_flight, const Communicator& communicator)
+        : route_(std::move(route)), communicator_(communicator),
           sends_(std::min(route_.targets.size(), static_cast<std::size_t>(in_flight))),
           receives_(std::min(route_.sources.size(), most_load_receives)),
           memory_(load_memory_bytes(route_)), sending_(sends_),
-          lane_of_(receives_, no_lane), lanes_(route_.sources.size(), Lane::free),
-          lanes_left_(lanes_.size()) {}
+          channel_of_(receives_, no_channel), channels_(route_.sources.size(), Channel::free),
+          channels_left_(channels_.size()) {}
 
     // The slots are 0 … slots()-1; a rank may use those from there on for other things.
     int slots() const noexcept { return static_cast<int>(sends_ + receives_); }
@@ -77,7 +77,7 @@ public:
     // Only after it was told to close, if it sends.
     bool finished() const noexcept {
         return (closing_ || sends_ == 0) && to_close_ == 0 && sends_pending_ == 0 &&
-               lanes_left_ == 0;
+               channels_left_ == 0;
     }
 
     // What has left.
@@ -86,12 +86,12 @@ public:
     std::int64_t bytes_abroad() const noexcept { return bytes_abroad_; }
 
 private:
-    enum class Lane { free, pending, ended };
+    enum class Channel { free, pending, ended };
     struct Sending {
         int peer;
         std::int64_t bytes;
     };
-    static constexpr std::size_t no_lane = static_cast<std::size_t>(-1);
+    static constexpr std::size_t no_channel = static_cast<std::size_t>(-1);
 
     void send_next(Traffic& traffic, std::size_t slot) {
         if (closing_ && to_close_ == 0) return;
@@ -106,47 +106,48 @@ private:
     void sent(Traffic& traffic, std::size_t slot) {
         --sends_pending_;
         bytes_sent_ += sending_[slot].bytes;
-        if (!company_.same_node(sending_[slot].peer)) bytes_abroad_ += sending_[slot].bytes;
+        if (!communicator_.same_node(sending_[slot].peer)) bytes_abroad_ += sending_[slot].bytes;
         send_next(traffic, slot);
     }
 
     void received(Traffic& traffic, std::size_t receive, std::int64_t bytes) {
-        Lane& lane = lanes_[lane_of_[receive]];
-        lane = bytes == 0 ? Lane::ended : Lane::free;
-        if (bytes == 0) --lanes_left_;
-        lane_of_[receive] = no_lane;
+        Channel& channel = channels_[channel_of_[receive]];
+        channel = bytes == 0 ? Channel::ended : Channel::free;
+        if (bytes == 0) --channels_left_;
+        channel_of_[receive] = no_channel;
         // One that ended late may have kept others waiting for its turn.
         for (std::size_t i = 0; i < receives_; ++i)
-            if (lane_of_[i] == no_lane) receive_next(traffic, i);
+            if (channel_of_[i] == no_channel) receive_next(traffic, i);
     }
 
-    // The turns keep their order, but where every lane has a receive of its own none needs to.
+    // The turns keep their order, but where every channel has a receive of its own none needs to.
     void receive_next(Traffic& traffic, std::size_t receive) {
-        if (lanes_left_ == 0) return;
-        const bool own_turn = receives_ == lanes_.size();
+        if (channels_left_ == 0) return;
+        const bool own_turn = receives_ == channels_.size();
         if (!own_turn)
-            while (lanes_[next_lane_] == Lane::ended) next_lane_ = (next_lane_ + 1) % lanes_.size();
-        const std::size_t lane = own_turn ? receive : next_lane_;
-        if (lanes_[lane] != Lane::free) return;
-        if (!own_turn) next_lane_ = (next_lane_ + 1) % lanes_.size();
-        lanes_[lane] = Lane::pending;
-        lane_of_[receive] = lane;
+            while (channels_[next_channel_] == Channel::ended)
+                next_channel_ = (next_channel_ + 1) % channels_.size();
+        const std::size_t channel = own_turn ? receive : next_channel_;
+        if (channels_[channel] != Channel::free) return;
+        if (!own_turn) next_channel_ = (next_channel_ + 1) % channels_.size();
+        channels_[channel] = Channel::pending;
+        channel_of_[receive] = channel;
         std::byte* const data =
             memory_.data() + static_cast<std::int64_t>(receive + 1) * load_message_bytes;
         traffic.receive(static_cast<int>(sends_ + receive), data, load_message_bytes,
-                         route_.sources[lane]);
+                         route_.sources[channel]);
     }
 
     LoadRoute route_;
-    const Company& company_;
+    const Communicator& communicator_;
     std::size_t sends_;
     std::size_t receives_;
     Buffer memory_;  // what is sent, then what is received
     std::vector<Sending> sending_;
-    std::vector<std::size_t> lane_of_;
-    std::vector<Lane> lanes_;
-    std::size_t lanes_left_;
-    std::size_t next_lane_ = 0;
+    std::vector<std::size_t> channel_of_;
+    std::vector<Channel> channels_;
+    std::size_t channels_left_;
+    std::size_t next_channel_ = 0;
     std::size_t next_target_ = 0;
     std::size_t to_close_ = 0;
     std::size_t sends_pending_ = 0;

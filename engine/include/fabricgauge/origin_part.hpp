@@ -47,8 +47,8 @@ public:
     OriginPart(const Running& running, Messages& messages, const Clock& clock,
                const Case& measured, const Precision& precision)
         : running_(running), messages_(messages), clock_(clock), measured_(measured),
-          precision_(precision), lanes_(Running::threaded ? measured.threads : 1),
-          stamps_(static_cast<std::size_t>(lanes_ * stride)),
+          precision_(precision), channels_(Running::threaded ? measured.threads : 1),
+          stamps_(static_cast<std::size_t>(channels_ * stride)),
           interval_(precision.relative_half_width, precision.confidence),
           budget_(measured.budget_s), iterations_(precision.iterations) {}
 
@@ -75,10 +75,10 @@ private:
             if (iterations_.reached(1)) result.stop = Stop::iterations;
             return operation_s;
         }
-        result.recorder.discard(kept_lanes());
+        result.recorder.discard(kept_channels());
         if (!budget_.reached(elapsed_s(), probes * operation_s)) {
             round(result, probes, 1, true);
-            result.recorder.discard(probes * kept_lanes());
+            result.recorder.discard(probes * kept_channels());
             operation_s = median_probe_s();
         }
         if (!precision_.check_data)
@@ -92,7 +92,7 @@ private:
         while (result.stop == Stop::none) {
             const std::int64_t taken = recorder.samples() + recorder.samples_waiting();
             const std::int64_t samples = std::max<std::int64_t>(
-                1, iterations_.clip(block * kept_lanes(), taken) / kept_lanes());
+                1, iterations_.clip(block * kept_channels(), taken) / kept_channels());
             const double round_s =
                 round(result, samples, result.batch, sample_s < longest_lead_in_s);
             keep(result, samples, result.batch);
@@ -101,7 +101,7 @@ private:
             if (elapsed_s() > measured_.budget_s / 2.0 &&
                 recorder.blocks_waiting() >= Recorder::fewest_searched)
                 recorder.settle();
-            if (iterations_.reached(taken + samples * kept_lanes())) {
+            if (iterations_.reached(taken + samples * kept_channels())) {
                 result.stop = Stop::iterations;
             } else if (budget_.reached(elapsed_s(), round_s)) {
                 result.stop = Stop::budget;
@@ -175,8 +175,8 @@ private:
     // Turns the readings into samples in place: picoseconds, one message's way.
     void keep(OriginResult& result, std::int64_t samples, std::int64_t batch) {
         const std::int64_t share = batch * Running::one_way_trips;
-        for (std::int64_t lane = 0; lane < kept_lanes(); ++lane) {
-            std::int64_t* const own = stamps_.data() + lane * stride;
+        for (std::int64_t channel = 0; channel < kept_channels(); ++channel) {
+            std::int64_t* const own = stamps_.data() + channel * stride;
             for (std::int64_t i = 0; i < samples; ++i)
                 own[i] = ((own[i + 1] - own[i]) * 1000 + share / 2) / share;
             result.recorder.add_block(own, static_cast<std::size_t>(samples));
@@ -184,9 +184,9 @@ private:
     }
 
     // How many threads' readings become samples: with a check all threads are one sample.
-    std::int64_t kept_lanes() const {
+    std::int64_t kept_channels() const {
         if constexpr (Running::threaded)
-            return Running::each && !precision_.check_data ? lanes_ : 1;
+            return Running::each && !precision_.check_data ? channels_ : 1;
         else
             return 1;
     }
@@ -210,7 +210,7 @@ private:
     const Clock& clock_;
     const Case& measured_;
     const Precision& precision_;
-    std::int64_t lanes_;
+    std::int64_t channels_;
     std::vector<std::int64_t> stamps_;  // the readings of each thread, `stride` apart
     IntervalRule interval_;
     BudgetRule budget_;

@@ -9,13 +9,13 @@
 
 #include "fabricgauge/case_list.hpp"
 #include "fabricgauge/collective.hpp"
-#include "fabricgauge/crowd.hpp"
+#include "fabricgauge/concurrent_pairs.hpp"
 #include "fabricgauge/feasibility.hpp"
 #include "fabricgauge/measuring.hpp"
 #include "fabricgauge/records.hpp"
 #include "fabricgauge/synchronised_clock.hpp"
 #include "fabricgauge/together.hpp"
-#include "fabricgauge/tournament.hpp"
+#include "fabricgauge/round_robin.hpp"
 
 namespace fabricgauge {
 
@@ -34,10 +34,11 @@ public:
         switch (family_of(measured.pattern)) {
             case Family::pair:
                 return in_pair(measured) ? memory_needed_bytes(measured, check, buffers_) : 0;
-            case Family::crowd: return crowd_memory_bytes(measured, members, check, buffers_);
+            case Family::concurrent_pairs:
+                return concurrent_memory_bytes(measured, members, check, buffers_);
             case Family::collective:
                 return collective_memory_bytes(measured, transport_.rank(), members);
-            case Family::tournament: return memory_needed_bytes(measured, check, buffers_);
+            case Family::round_robin: return memory_needed_bytes(measured, check, buffers_);
         }
         return 0;
     }
@@ -48,7 +49,7 @@ public:
         if (family_of(measured.pattern) == Family::pair)
             take_in_pair(measured, report, around);
         else
-            take_in_company(measured, report, around);
+            take_in_communicator(measured, report, around);
     }
 
 private:
@@ -93,45 +94,47 @@ private:
     }
 
     template <typename Around>
-    void take_in_company(const Case& measured, RankReport& report, Around&& around) {
-        const Company company{transport_.rank(), members_of(measured, transport_.ranks()), nodes_};
-        transport_.open_company(company.members);
-        around([&] { take_together(measured, company, report); });
-        transport_.close_company();
+    void take_in_communicator(const Case& measured, RankReport& report, Around&& around) {
+        const Communicator communicator{transport_.rank(), members_of(measured, transport_.ranks()),
+                                        nodes_};
+        transport_.open_communicator(communicator.members);
+        around([&] { take_together(measured, communicator, report); });
+        transport_.close_communicator();
     }
 
-    void take_together(const Case& measured, const Company& company, RankReport& report) {
+    void take_together(const Case& measured, const Communicator& communicator, RankReport& report) {
         TogetherResult result;
-        if (company.rank < company.members)
-            measure_together(measured, company, result);
+        if (communicator.rank < communicator.members)
+            measure_together(measured, communicator, result);
         else
             transport_.await_release(0);
-        if (company.rank == 0)
-            for (int rank = company.members; rank < transport_.ranks(); ++rank)
+        if (communicator.rank == 0)
+            for (int rank = communicator.members; rank < transport_.ranks(); ++rank)
                 transport_.release(rank);
         result.mismatch = first_mismatch_of_all(result.mismatch);
         report.payload_sent_bytes = result.payload_bytes;
         report.measured =
             measured_members({result.recorder, result.stop, result.batch, result.wall_s,
                               precision_.confidence, precision_.check_data, result.mismatch});
-        if (company.rank != 0) return;
+        if (communicator.rank != 0) return;
         JsonWriter json;
         write_together(json, result.together);
         report.together = json.text();
     }
 
-    void measure_together(const Case& measured, const Company& company, TogetherResult& result) {
+    void measure_together(const Case& measured, const Communicator& communicator,
+                          TogetherResult& result) {
         switch (family_of(measured.pattern)) {
-            case Family::crowd:
-                return measure_crowd(transport_, clock_, measured, precision_, buffers_, company,
-                                     result);
+            case Family::concurrent_pairs:
+                return measure_concurrent_pairs(transport_, clock_, measured, precision_, buffers_,
+                                                communicator, result);
             case Family::collective:
                 return measure_collective(transport_, clock_, common_, measured, precision_,
-                                          company, result);
+                                          communicator, result);
             default:
                 transport_.reserve(2 * window_slots(measured));
-                Tournament<Transport, Clock, Progress>(transport_, clock_, common_, measured,
-                                                       precision_, buffers_, company, progress_)
+                RoundRobin<Transport, Clock, Progress>(transport_, clock_, common_, measured,
+                                                       precision_, buffers_, communicator, progress_)
                     .run(result);
         }
     }

@@ -11,7 +11,7 @@
 
 namespace fabricgauge {
 
-enum class Family { pair, crowd, collective, tournament };
+enum class Family { pair, concurrent_pairs, collective, round_robin };
 
 enum class Pattern {
     latency,

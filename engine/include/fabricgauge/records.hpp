@@ -66,7 +66,7 @@ struct RankReport {
 std::string pack(const RankReport& report);
 RankReport unpack(const std::string& text);
 
-// One pair of ranks in a tournament's round, one direction of it; picoseconds.
+// One pair of ranks in a round robin's round, one direction of it; picoseconds.
 struct PairTime {
     int origin;
     int target;

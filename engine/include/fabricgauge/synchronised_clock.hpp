@@ -1,4 +1,4 @@
-// One clock for all ranks of a company: rank 0's, as every rank works it out from its own.
+// One clock for all ranks of a communicator: rank 0's, as every rank works it out from its own.
 //
 // The scheme is HCA3's (S. Hunold, A. Carpen-Amarie, IEEE CLUSTER 2018): the lowest ranks of the
 // nodes form a tree of log2 levels, in which each learns its parent's clock by ping-pongs, all pairs
@@ -18,7 +18,7 @@
 
 #include "fabricgauge/clock_model.hpp"
 #include "fabricgauge/together.hpp"
-#include "fabricgauge/tournament_rounds.hpp"
+#include "fabricgauge/round_robin_rounds.hpp"
 #include "fabricgauge/transport.hpp"
 
 namespace fabricgauge {
@@ -29,8 +29,8 @@ template <typename Clock>
 struct IsShared<Clock, std::void_t<decltype(Clock::shared_by_all)>>
     : std::bool_constant<Clock::shared_by_all> {};
 
-// Lowest ranks of the company's nodes, ascending.
-std::vector<int> lowest_ranks_of_nodes(const Company& company);
+// Lowest ranks of the communicator's nodes, ascending.
+std::vector<int> lowest_ranks_of_nodes(const Communicator& communicator);
 // Place in the tree of the one that place > 0 learns from: without its highest bit.
 int parent_in_tree(int place) noexcept;
 
@@ -44,7 +44,7 @@ public:
     std::int64_t to_own(std::int64_t common_ns) const noexcept { return model_.to_own(common_ns); }
 
     // A case with these ranks begins; they must outlive it.
-    void begin(const Company& company) { company_ = &company; }
+    void begin(const Communicator& communicator) { communicator_ = &communicator; }
 
     // Collective. Learns the parent's clock anew.
     void renew() {
@@ -60,13 +60,13 @@ public:
         if constexpr (IsShared<Clock>::value) {
             return 0.0;
         } else {
-            const int rounds = rounds_of_tournament(company_->members);
+            const int rounds = rounds_of_round_robin(communicator_->members);
             const int checked = std::min(rounds, most_partners);
             std::int64_t least = 0;
             for (int i = 0; i < checked; ++i)
                 least = std::min<std::int64_t>(
                     least, -std::llabs(disagreement_in_round_ns(i * rounds / checked)));
-            transport_.least_in_company(&least, 1);
+            transport_.minimum_in_communicator(&least, 1);
             return static_cast<double>(-least) * 1e-9;
         }
     }
@@ -97,10 +97,10 @@ private:
     }
 
     std::int64_t disagreement_in_round_ns(int round) {
-        const int partner = partner_in_round(company_->rank, round, company_->members);
+        const int partner = partner_in_round(communicator_->rank, round, communicator_->members);
         // Ranks of a node read one clock, so whatever they saw would be the check's own error.
-        if (partner < 0 || company_->same_node(partner)) return 0;
-        if (partner > company_->rank) {
+        if (partner < 0 || communicator_->same_node(partner)) return 0;
+        if (partner > communicator_->rank) {
             answer(partner, model_);
             return 0;
         }
@@ -118,11 +118,11 @@ private:
     }
 
     void learn() {
-        const std::vector<int> leaders = lowest_ranks_of_nodes(*company_);
-        const auto own = std::find(leaders.begin(), leaders.end(), company_->rank);
+        const std::vector<int> leaders = lowest_ranks_of_nodes(*communicator_);
+        const auto own = std::find(leaders.begin(), leaders.end(), communicator_->rank);
         if (own != leaders.end())
             learn_in_tree(leaders, static_cast<int>(own - leaders.begin()));
-        share_on_node(*company_);
+        share_on_node(*communicator_);
         renewed_ns_ = clock_.now_ns();
     }
 
@@ -144,14 +144,14 @@ private:
         }
     }
 
-    void share_on_node(const Company& company) {
-        int leader = company.rank;
-        for (int rank = company.rank - 1; rank >= 0; --rank)
-            if (company.same_node(rank)) leader = rank;
-        if (leader != company.rank)
+    void share_on_node(const Communicator& communicator) {
+        int leader = communicator.rank;
+        for (int rank = communicator.rank - 1; rank >= 0; --rank)
+            if (communicator.same_node(rank)) leader = rank;
+        if (leader != communicator.rank)
             return transport_.receive_control(&model_, sizeof model_, leader);
-        for (int rank = company.rank + 1; rank < company.members; ++rank)
-            if (company.same_node(rank)) transport_.send_control(&model_, sizeof model_, rank);
+        for (int rank = communicator.rank + 1; rank < communicator.members; ++rank)
+            if (communicator.same_node(rank)) transport_.send_control(&model_, sizeof model_, rank);
     }
 
     // The worst slope of all ranks decides how long the clock is good.
@@ -161,7 +161,7 @@ private:
             worst[0] = -history_.half_width_ns();
             worst[1] = -static_cast<std::int64_t>(history_.slope_error() * 1e12);
         }
-        transport_.least_in_company(worst, 2);
+        transport_.minimum_in_communicator(worst, 2);
         // A drift that is small beside what an offset's measurement leaves open anyway.
         const double allowed_ns = std::max(50.0, static_cast<double>(-worst[0]) / 50.0);
         const double slope_error = std::max(static_cast<double>(-worst[1]) * 1e-12, 1e-9);
@@ -172,7 +172,7 @@ private:
 
     Transport& transport_;
     const Clock& clock_;
-    const Company* company_ = nullptr;
+    const Communicator* communicator_ = nullptr;
     OffsetHistory history_;
     ClockModel model_;
     std::int64_t renewed_ns_ = 0;

@@ -1,6 +1,6 @@
 // Several pairs of threads between two ranks, each pair in a pattern of its own, all at once.
 //
-// The transport's `Lane lane(int number, std::int64_t slots)` is what one pair of threads exchanges
+// The transport's `Channel channel(int number, std::int64_t slots)` is what one pair of threads exchanges
 // messages through; it has what transport.hpp asks for ordinary messages.
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <functional>
 #include <vector>
 
-#include "fabricgauge/crew.hpp"
+#include "fabricgauge/thread_pool.hpp"
 #include "fabricgauge/messages.hpp"
 
 namespace fabricgauge {
@@ -21,14 +21,14 @@ enum class Shared { each, together };
 // What the threads of one rank have, for as long as a case lasts.
 template <typename Single>
 struct Pairs {
-    Crew crew;
+    ThreadPool pool;
     std::vector<Single> singles;
 };
 
 template <typename Transport, template <typename> class Pattern, Shared shared>
 struct Threaded {
-    using Lane = typename Transport::Lane;
-    using Single = Pattern<Lane>;
+    using Channel = typename Transport::Channel;
+    using Single = Pattern<Channel>;
 
     static constexpr bool threaded = true;
     static constexpr bool each = shared == Shared::each;
@@ -49,12 +49,12 @@ struct Threaded {
     void collect() const {}
 
     void origin() const {
-        pairs.crew.run([this](int member) { single(member).origin(); });
+        pairs.pool.run([this](int member) { single(member).origin(); });
     }
     void target() const { target(1); }
 
     void target(std::int64_t operations) const {
-        pairs.crew.run([this, operations](int member) {
+        pairs.pool.run([this, operations](int member) {
             const Single mine = single(member);
             for (std::int64_t i = 0; i < operations; ++i) mine.target();
         });
@@ -64,7 +64,7 @@ struct Threaded {
     template <typename Clock>
     void time(const Clock& clock, std::int64_t* stamps, std::int64_t stride, std::int64_t samples,
               std::int64_t batch) const {
-        pairs.crew.run([&](int member) {
+        pairs.pool.run([&](int member) {
             const Single mine = single(member);
             std::int64_t* const own = stamps + member * stride;
             own[0] = clock.now_ns();
@@ -83,7 +83,7 @@ private:
 
     // Into the readings of the first: when the first thread began, then each sample's last end.
     void join(std::int64_t* stamps, std::int64_t stride, std::int64_t samples) const {
-        for (int member = 1; member < pairs.crew.members(); ++member) {
+        for (int member = 1; member < pairs.pool.members(); ++member) {
             const std::int64_t* const own = stamps + member * stride;
             stamps[0] = std::min(stamps[0], own[0]);
             for (std::int64_t i = 1; i <= samples; ++i) stamps[i] = std::max(stamps[i], own[i]);
@@ -91,17 +91,17 @@ private:
     }
 };
 
-// Calls `action` with a crew at work between this rank and `peer`.
+// Calls `action` with a pool at work between this rank and `peer`.
 template <template <typename> class Pattern, Shared shared, typename Transport, typename Action>
 void with_threads(Transport& transport, const Messages& messages, const Case& measured, int peer,
                   Action&& action) {
     using Running = Threaded<Transport, Pattern, shared>;
-    std::vector<typename Running::Lane> lanes;
+    std::vector<typename Running::Channel> channels;
     for (int thread = 0; thread < measured.threads; ++thread)
-        lanes.push_back(transport.lane(thread, window_slots(measured)));
-    Pairs<typename Running::Single> pairs{Crew(measured.threads), {}};
+        channels.push_back(transport.channel(thread, window_slots(measured)));
+    Pairs<typename Running::Single> pairs{ThreadPool(measured.threads), {}};
     for (int thread = 0; thread < measured.threads; ++thread)
-        pairs.singles.push_back({{lanes[static_cast<std::size_t>(thread)], messages.slots(thread),
+        pairs.singles.push_back({{channels[static_cast<std::size_t>(thread)], messages.slots(thread),
                                   measured.message_bytes, window_slots(measured), peer}});
     action(Running{transport, peer, pairs});
 }

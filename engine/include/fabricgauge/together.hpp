@@ -16,7 +16,7 @@ namespace fabricgauge {
 
 // The ranks that take part in a case, as each of them sees it: ranks 0 … members-1 of the launch.
 // nodes[rank] is equal for ranks that share a node.
-struct Company {
+struct Communicator {
     int rank;
     int members;
     std::vector<int> nodes;

@@ -25,7 +25,7 @@
 //   void fence()                                      both sides
 //   void start_access(), void complete_access()       the origin
 //   void post_exposure(), void wait_exposure()        the target
-//   Lane lane(int number, std::int64_t slots)         see threaded.hpp
+//   Channel channel(int number, std::int64_t slots)         see threaded.hpp
 //   void send_control(const void* data, std::int64_t bytes, int peer)
 //   void receive_control(void* data, std::int64_t bytes, int peer)
 //   int rank() const

@@ -1,13 +1,13 @@
-#include "fabricgauge/crowd.hpp"
+#include "fabricgauge/concurrent_pairs.hpp"
 
 #include <thread>
 
 #include "check.hpp"
-#include "crowd_transport.hpp"
+#include "concurrent_transport.hpp"
 #include "fabricgauge/times.hpp"
 
 using namespace fabricgauge;
-using crowd_world::World;
+using concurrent_world::World;
 
 namespace {
 
@@ -30,14 +30,15 @@ std::vector<TogetherResult> measure(World& world, const Case& measured, const Pr
     std::vector<TogetherResult> results(static_cast<std::size_t>(ranks));
     std::vector<std::thread> threads;
     const auto measures = [&](int rank) {
-        return crowd_role(measured, ranks, rank).part == CrowdPart::origin;
+        return concurrent_role(measured, ranks, rank).part == ConcurrentPart::origin;
     };
     for (int rank = 0; rank < ranks; ++rank)
         threads.emplace_back([&, rank] {
-            crowd_world::Transport transport(world, rank, measures);
-            const Company company{rank, ranks, nodes};
-            measure_crowd(transport, crowd_world::Clock{world, rank}, measured, precision,
-                          PingPongBuffers::shared, company, results[static_cast<std::size_t>(rank)]);
+            concurrent_world::Transport transport(world, rank, measures);
+            const Communicator communicator{rank, ranks, nodes};
+            measure_concurrent_pairs(transport, concurrent_world::Clock{world, rank}, measured,
+                                     precision, PingPongBuffers::shared, communicator,
+                                     results[static_cast<std::size_t>(rank)]);
         });
     for (std::thread& thread : threads) thread.join();
     return results;
@@ -69,7 +70,7 @@ int main() {
             for (const int ranks : {3, 4, 5, 7, 8})
                 for (const int pairs : {1, 2, 3}) {
                     const Case measured = with(Pattern::loaded_latency, load, pairs);
-                    if (!missing_for_crowd(measured, ranks).empty()) continue;
+                    if (!missing_for_concurrent_pairs(measured, ranks).empty()) continue;
                     World world(ranks);
                     const TogetherResult first = measure(world, measured, usual).front();
                     check::expect(first.recorder.samples() > 0);
@@ -133,7 +134,7 @@ int main() {
     check::test("a corrupt byte is reported with its offset in every pattern", [] {
         for (const Pattern pattern : every_pattern) {
             World world(4);
-            world.damage = [](int, int to, crowd_world::Bytes& message) {
+            world.damage = [](int, int to, concurrent_world::Bytes& message) {
                 if (to == 3 && message.size() > 777) message[777] ^= std::byte{0x10};
             };
             std::int64_t found = 0;
@@ -148,7 +149,7 @@ int main() {
     });
     check::test("a neighbour's message in the other's place is found", [] {
         World world(3);
-        world.damage = [](int from, int, crowd_world::Bytes& message) {
+        world.damage = [](int from, int, concurrent_world::Bytes& message) {
             if (from == 1 && !message.empty())
                 fill_pattern(message.data(), message.size(), pattern_seed(Author::origin, 0, 0));
         };
@@ -170,7 +171,7 @@ int main() {
     });
     check::test("memory counts what a load needs, and the sink's most of all", [] {
         const auto needed = [](Load load) {
-            return crowd_memory_bytes(with(Pattern::loaded_latency, load), 32, false,
+            return concurrent_memory_bytes(with(Pattern::loaded_latency, load), 32, false,
                                       PingPongBuffers::shared);
         };
         check::expect(needed(Load::none) < load_message_bytes * 3);

@@ -16,7 +16,7 @@
 namespace fabricgauge {
 
 // What each rank has to do in a round, in a form that can be sent as it is. No samples: it is over.
-struct CrowdRound {
+struct ConcurrentRound {
     std::int64_t samples;
     std::int64_t batch;
     std::int64_t lead_in;      // operations before the samples
@@ -25,17 +25,17 @@ struct CrowdRound {
     std::int64_t last_counts;  // whether the samples of the round before do
 };
 
-class CrowdDirector {
+class ConcurrentDirector {
 public:
     // Samples are shares of an operation: half of it where `trips` is 2. A longer batch than
     // `longest_batch` is never asked for.
-    CrowdDirector(const Case& measured, const Precision& precision, int ranks, std::int64_t trips,
-                  std::int64_t longest_batch);
+    ConcurrentDirector(const Case& measured, const Precision& precision, int ranks,
+                       std::int64_t trips, std::int64_t longest_batch);
 
-    CrowdRound next() const;
+    ConcurrentRound next() const;
     // `samples_ps`: those of the first rank in order of time, then those of the next. `elapsed_s`
     // is the time since the case began, `round_s` what the round took.
-    void take(const CrowdRound& round, const std::int64_t* samples_ps, double elapsed_s,
+    void take(const ConcurrentRound& round, const std::int64_t* samples_ps, double elapsed_s,
               double round_s);
 
     // Samples of each rank that a round has at most.
@@ -50,11 +50,11 @@ private:
 
     void take_first(const std::int64_t* samples_ps, double elapsed_s);
     void take_probes(const std::int64_t* samples_ps);
-    void take_blocks(const CrowdRound& round, const std::int64_t* samples_ps, double elapsed_s,
+    void take_blocks(const ConcurrentRound& round, const std::int64_t* samples_ps, double elapsed_s,
                      double round_s);
-    void add_block(const CrowdRound& round, const std::int64_t* samples_ps, std::int64_t first,
+    void add_block(const ConcurrentRound& round, const std::int64_t* samples_ps, std::int64_t first,
                    std::int64_t count);
-    void adapt(const CrowdRound& round, double round_s);
+    void adapt(const ConcurrentRound& round, double round_s);
     void choose(double slowest_s, double typical_s);
     std::int64_t taken() const noexcept;
 

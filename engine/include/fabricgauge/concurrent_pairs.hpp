@@ -1,8 +1,8 @@
 // Several pairs, neighbours, or pairs under the load of others: one rank's part in it.
 //
 // Every pair measures with the origin's and the target's code of a single pair; what is added is
-// that all do so at the same time (crowd_rounds.hpp), and what becomes of all their samples at
-// rank 0 (crowd_director.hpp).
+// that all do so at the same time (concurrent_rounds.hpp), and what becomes of all their samples at
+// rank 0 (concurrent_director.hpp).
 #pragma once
 
 #include <cmath>
@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "fabricgauge/crowd_origin.hpp"
-#include "fabricgauge/crowd_roles.hpp"
-#include "fabricgauge/crowd_rounds.hpp"
+#include "fabricgauge/concurrent_origin.hpp"
+#include "fabricgauge/concurrent_roles.hpp"
+#include "fabricgauge/concurrent_rounds.hpp"
 #include "fabricgauge/load_parts.hpp"
 #include "fabricgauge/patterns.hpp"
 #include "fabricgauge/target_part.hpp"
@@ -23,17 +23,17 @@
 namespace fabricgauge {
 
 // Largest amount of memory that one rank needs.
-std::int64_t crowd_memory_bytes(const Case& measured, int members, bool check,
+std::int64_t concurrent_memory_bytes(const Case& measured, int members, bool check,
                                 PingPongBuffers buffers);
 
 // Operations that are timed as one sample at most. Under a load it is 1: a mean would hide the
 // tail.
-std::int64_t longest_crowd_batch(Pattern pattern) noexcept;
+std::int64_t longest_concurrent_batch(Pattern pattern) noexcept;
 // Messages of a sample that are counted: those of a window, in both directions of a bisection; 0
 // where rates are not counted.
 std::int64_t counted_messages(const Case& measured) noexcept;
 
-// Calls `action` with what a pair of a crowd does.
+// Calls `action` with what a pair of a set of concurrent pairs does.
 template <typename Transport, typename Action>
 void with_pair(Pattern pattern, const Exchange<Transport>& exchange, Action&& action) {
     switch (pattern) {
@@ -45,27 +45,28 @@ void with_pair(Pattern pattern, const Exchange<Transport>& exchange, Action&& ac
 }
 
 template <typename Transport, typename Clock>
-class Crowd {
+class ConcurrentPairs {
     using Traffic = decltype(std::declval<Transport&>().traffic(0));
     using Stream = LoadStream<Traffic>;
 
 public:
-    Crowd(Transport& transport, const Clock& clock, const Case& measured,
-          const Precision& precision, PingPongBuffers buffers, const Company& company)
+    ConcurrentPairs(Transport& transport, const Clock& clock, const Case& measured,
+          const Precision& precision, PingPongBuffers buffers, const Communicator& communicator)
         : transport_(transport), clock_(clock), measured_(measured), precision_(precision),
-          buffers_(buffers), company_(company),
-          role_(crowd_role(measured, company.members, company.rank)),
-          loading_(loading_ranks(measured, company.members)) {}
+          buffers_(buffers), communicator_(communicator),
+          role_(concurrent_role(measured, communicator.members, communicator.rank)),
+          loading_(loading_ranks(measured, communicator.members)) {}
 
     void run(TogetherResult& result) {
-        auto group = transport_.form_group(role_.part == CrowdPart::origin);
+        auto group = transport_.form_group(role_.part == ConcurrentPart::origin);
         const double load_bytes_per_s = take_part(group, result);
         double in_sum = 0.0;
         const std::string own = std::to_string(load_bytes_per_s);
-        for (const std::string& one : transport_.gather_in_company(own)) in_sum += std::stod(one);
+        for (const std::string& one : transport_.gather_in_communicator(own))
+            in_sum += std::stod(one);
         group.close();
-        result.together.ranks = company_.members;
-        result.together.pairs = measuring_pairs(measured_, company_.members);
+        result.together.ranks = communicator_.members;
+        result.together.pairs = measuring_pairs(measured_, communicator_.members);
         result.together.load_bytes_per_s = in_sum;
     }
 
@@ -73,41 +74,42 @@ private:
     // Returns what this rank sent as load meanwhile, per second.
     template <typename Group>
     double take_part(Group& group, TogetherResult& result) {
-        if (company_.rank == 0)
+        if (communicator_.rank == 0)
             for (const int rank : loading_) transport_.await_release(rank);
         switch (role_.part) {
-            case CrowdPart::origin: measure(group, result); break;
-            case CrowdPart::target: is_sink() ? serve(result) : answer(result); break;
-            case CrowdPart::idle: transport_.await_release(0); break;
-            case CrowdPart::loader: return make_load(result);
+            case ConcurrentPart::origin: measure(group, result); break;
+            case ConcurrentPart::target: is_sink() ? serve(result) : answer(result); break;
+            case ConcurrentPart::idle: transport_.await_release(0); break;
+            case ConcurrentPart::loader: return make_load(result);
         }
-        if (company_.rank == 0) release_others();
+        if (communicator_.rank == 0) release_others();
         return 0.0;
     }
 
     bool is_sink() const {
-        return measured_.load == Load::incast && !loading_.empty() && company_.rank == sink();
+        return measured_.load == Load::incast && !loading_.empty() && communicator_.rank == sink();
     }
     // The target of the first victim.
-    int sink() const { return crowd_role(measured_, company_.members, 0).peer; }
+    int sink() const { return concurrent_role(measured_, communicator_.members, 0).peer; }
 
     void release_others() {
-        for (int rank = 0; rank < company_.members; ++rank) {
-            const CrowdPart part = crowd_role(measured_, company_.members, rank).part;
-            if (part == CrowdPart::idle || part == CrowdPart::loader) transport_.release(rank);
+        for (int rank = 0; rank < communicator_.members; ++rank) {
+            const ConcurrentPart part = concurrent_role(measured_, communicator_.members, rank).part;
+            if (part == ConcurrentPart::idle || part == ConcurrentPart::loader)
+                transport_.release(rank);
         }
     }
 
     template <typename Group>
     void measure(Group& group, TogetherResult& result) {
         if (is_ring(measured_.pattern)) return measure_in_ring(group, result);
-        const Case pair = case_of_pair(measured_, company_.rank, role_.peer);
+        const Case pair = case_of_pair(measured_, communicator_.rank, role_.peer);
         Messages messages(pair, precision_.check_data, nullptr, buffers_);
         with_pair(pair.pattern, exchange_of(pair, messages), [&](const auto& running) {
             PairOrigin<Transport, std::decay_t<decltype(running)>> origin(running, messages, pair);
             make_rounds(group, origin, result);
         });
-        if (company_.same_node(role_.peer)) result.payload_bytes = 0;
+        if (communicator_.same_node(role_.peer)) result.payload_bytes = 0;
     }
 
     Exchange<Transport> exchange_of(const Case& pair, const Messages& messages) {
@@ -117,7 +119,8 @@ private:
 
     template <typename Group>
     void measure_in_ring(Group& group, TogetherResult& result) {
-        RingMessages messages(measured_, company_.rank, company_.members, precision_.check_data);
+        RingMessages messages(measured_, communicator_.rank, communicator_.members,
+                              precision_.check_data);
         transport_.reserve(most_sides);
         if (sides_of(measured_.pattern) == 1)
             measure_in_ring(group, SendReceive<Transport>{transport_, messages.ring()}, messages,
@@ -130,24 +133,24 @@ private:
     template <typename Group, typename Running>
     void measure_in_ring(Group& group, const Running& running, RingMessages& messages,
                          TogetherResult& result) {
-        RingOrigin<Transport, Running> origin(running, messages, company_);
+        RingOrigin<Transport, Running> origin(running, messages, communicator_);
         make_rounds(group, origin, result);
     }
 
     template <typename Group, typename Origin>
     void make_rounds(Group& group, Origin& origin, TogetherResult& result) {
         const std::int64_t began_ns = clock_.now_ns();
-        CrowdDirector director(measured_, precision_, group.ranks(), Origin::trips,
-                               longest_crowd_batch(measured_.pattern));
-        CrowdRounds<Group, Clock, Origin> rounds(group, clock_, precision_.check_data, origin,
+        ConcurrentDirector director(measured_, precision_, group.ranks(), Origin::trips,
+                               longest_concurrent_batch(measured_.pattern));
+        ConcurrentRounds<Group, Clock, Origin> rounds(group, clock_, precision_.check_data, origin,
                                                  director.longest_round(),
-                                                 company_.rank == 0 ? &director : nullptr);
+                                                 communicator_.rank == 0 ? &director : nullptr);
         rounds.run();
         result.mismatch = origin.mismatch();
         result.payload_bytes = origin.payload_bytes();
         result.wall_s = static_cast<double>(clock_.now_ns() - began_ns) * 1e-9;
         gather_medians(group, rounds.own(), result.together);
-        if (company_.rank != 0) return;
+        if (communicator_.rank != 0) return;
         director.recorder().settle();
         result.recorder = std::move(director.recorder());
         result.stop = director.stop();
@@ -159,7 +162,7 @@ private:
         std::vector<std::int64_t> medians_ps(static_cast<std::size_t>(group.ranks()));
         const std::int64_t own_ps = median_ps(own);
         group.gather(&own_ps, 1, medians_ps.data());
-        if (company_.rank != 0) return;
+        if (communicator_.rank != 0) return;
         const auto messages = static_cast<double>(counted_messages(measured_));
         for (const std::int64_t each_ps : medians_ps) {
             const double each_s = static_cast<double>(each_ps) * 1e-12;
@@ -174,7 +177,7 @@ private:
     }
 
     void answer(TogetherResult& result) {
-        const Case pair = case_of_pair(measured_, role_.peer, company_.rank);
+        const Case pair = case_of_pair(measured_, role_.peer, communicator_.rank);
         Messages messages(pair, precision_.check_data, nullptr, buffers_);
         with_pair(pair.pattern, exchange_of(pair, messages), [&](const auto& running) {
             answer(running, messages, pair, result);
@@ -188,14 +191,14 @@ private:
         TargetPart<std::decay_t<decltype(running.transport)>, Running>(running, messages, pair,
                                                                        precision_.check_data)
             .run(done);
-        if (!company_.same_node(role_.peer)) result.payload_bytes = done.payload_bytes;
+        if (!communicator_.same_node(role_.peer)) result.payload_bytes = done.payload_bytes;
     }
 
-    LoadRoute route() const { return load_route(measured_, loading_, sink(), company_.rank); }
+    LoadRoute route() const { return load_route(measured_, loading_, sink(), communicator_.rank); }
 
     double make_load(TogetherResult& result) {
         using Loading = LoadingRank<Traffic, Clock>;
-        Stream stream(route(), load_in_flight(measured_), company_);
+        Stream stream(route(), load_in_flight(measured_), communicator_);
         Traffic traffic = transport_.traffic(stream.slots() + Loading::further_slots);
         const LoadResult done = Loading(traffic, clock_, stream).run();
         result.payload_bytes = done.bytes_abroad;
@@ -204,9 +207,9 @@ private:
 
     void serve(TogetherResult& result) {
         using Serving = ServingTransport<Transport, Traffic>;
-        Stream stream(route(), load_in_flight(measured_), company_);
+        Stream stream(route(), load_in_flight(measured_), communicator_);
         Traffic traffic = transport_.traffic(stream.slots() + Serving::further_slots);
-        const Case pair = case_of_pair(measured_, role_.peer, company_.rank);
+        const Case pair = case_of_pair(measured_, role_.peer, communicator_.rank);
         Messages messages(pair, precision_.check_data, nullptr, buffers_);
         Serving serving(transport_, traffic, stream);
         serving.begin();
@@ -221,16 +224,17 @@ private:
     const Case& measured_;
     const Precision& precision_;
     PingPongBuffers buffers_;
-    const Company& company_;
-    CrowdRole role_;
+    const Communicator& communicator_;
+    ConcurrentRole role_;
     std::vector<int> loading_;
 };
 
 template <typename Transport, typename Clock>
-void measure_crowd(Transport& transport, const Clock& clock, const Case& measured,
-                   const Precision& precision, PingPongBuffers buffers, const Company& company,
-                   TogetherResult& result) {
-    Crowd<Transport, Clock>(transport, clock, measured, precision, buffers, company).run(result);
+void measure_concurrent_pairs(Transport& transport, const Clock& clock, const Case& measured,
+                              const Precision& precision, PingPongBuffers buffers,
+                              const Communicator& communicator, TogetherResult& result) {
+    ConcurrentPairs<Transport, Clock>(transport, clock, measured, precision, buffers, communicator)
+        .run(result);
 }
 
 }  // namespace fabricgauge

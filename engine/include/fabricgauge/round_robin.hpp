@@ -1,4 +1,4 @@
-// Every pair of ranks, in the rounds of tournament_rounds.hpp.
+// Every pair of ranks, in the rounds of round_robin_rounds.hpp.
 //
 // After its latency, a pair compares its two ways on the clock that all ranks share.
 //
@@ -19,7 +19,7 @@
 #include "fabricgauge/records.hpp"
 #include "fabricgauge/synchronised_clock.hpp"
 #include "fabricgauge/together.hpp"
-#include "fabricgauge/tournament_rounds.hpp"
+#include "fabricgauge/round_robin_rounds.hpp"
 
 namespace fabricgauge {
 
@@ -32,25 +32,25 @@ std::vector<PairTime> unpack_pair_times(const std::string& text);
 
 // `Progress` is told of each round by its record, at rank 0, and before each step that may hang.
 template <typename Transport, typename Clock, typename Progress>
-class Tournament {
+class RoundRobin {
 public:
-    Tournament(Transport& transport, const Clock& clock,
+    RoundRobin(Transport& transport, const Clock& clock,
                SynchronisedClock<Transport, Clock>& common, const Case& measured,
-               const Precision& precision, PingPongBuffers buffers, const Company& company,
+               const Precision& precision, PingPongBuffers buffers, const Communicator& communicator,
                Progress& progress)
         : transport_(transport), clock_(clock), common_(common), measured_(pair_case(measured)),
-          whole_(measured), precision_(precision), company_(company), progress_(progress),
+          whole_(measured), precision_(precision), communicator_(communicator), progress_(progress),
           messages_(measured_, precision.check_data, nullptr, buffers),
           one_way_(transport, clock, common, messages_.slots(), measured.message_bytes) {}
 
     void run(TogetherResult& result) {
         const std::int64_t began_ns = clock_.now_ns();
-        common_.begin(company_);
+        common_.begin(communicator_);
         if (tells_directions()) set_clock(true);
-        for (const int round : rounds_to_make(whole_, company_.members)) make(round, result);
+        for (const int round : rounds_to_make(whole_, communicator_.members)) make(round, result);
         result.wall_s = seconds_since(began_ns);
-        result.together.ranks = company_.members;
-        result.together.pairs = company_.members / 2;
+        result.together.ranks = communicator_.members;
+        result.together.pairs = communicator_.members / 2;
         if (clock_error_s_) result.together.clock_error_s = *clock_error_s_;
     }
 
@@ -80,32 +80,34 @@ private:
     void keep_clock() {
         if constexpr (!IsShared<Clock>::value) {
             std::int64_t due = common_.is_due();
-            transport_.tell_company(&due, sizeof due);
+            transport_.broadcast_in_communicator(&due, sizeof due);
             if (due != 0) set_clock(false);
         }
     }
 
     void make(int round, TogetherResult& result) {
         const std::int64_t began_ns = clock_.now_ns();
-        const auto pairs = pairs_in_round(round, company_.members);
-        const int together = whole_.concurrent > 0 ? whole_.concurrent : static_cast<int>(pairs.size());
+        const auto pairs = pairs_in_round(round, communicator_.members);
+        const int together =
+            whole_.concurrent > 0 ? whole_.concurrent : static_cast<int>(pairs.size());
         std::vector<PairTime> own;
         for (std::size_t first = 0; first < pairs.size(); first += together) {
             progress_.step(whole_);
-            const std::size_t end = std::min(pairs.size(), first + static_cast<std::size_t>(together));
+            const std::size_t end =
+                std::min(pairs.size(), first + static_cast<std::size_t>(together));
             for (std::size_t i = first; i < end; ++i) meet(pairs[i], own, result);
             transport_.quiet_barrier();
         }
         if (tells_directions()) keep_clock();
         std::vector<PairTime> all;
-        for (const std::string& packed : transport_.gather_in_company(pack(own)))
+        for (const std::string& packed : transport_.gather_in_communicator(pack(own)))
             for (const PairTime& time : unpack_pair_times(packed)) all.push_back(time);
-        progress_.round_made(whole_, round, rounds_of_tournament(company_.members),
+        progress_.round_made(whole_, round, rounds_of_round_robin(communicator_.members),
                              seconds_since(began_ns), all, clock_error_s_);
     }
 
     void meet(std::pair<int, int> pair, std::vector<PairTime>& own, TogetherResult& result) {
-        if (company_.rank != pair.first && company_.rank != pair.second) return;
+        if (communicator_.rank != pair.first && communicator_.rank != pair.second) return;
         measure(pair.first, pair.second, own, result);
         if (measured_.pattern == Pattern::bandwidth)
             measure(pair.second, pair.first, own, result);
@@ -114,8 +116,8 @@ private:
     void measure(int origin, int target, std::vector<PairTime>& own, TogetherResult& result) {
         measured_.origin = origin;
         measured_.target = target;
-        const bool abroad = !company_.same_node(company_.rank == origin ? target : origin);
-        if (company_.rank == target) {
+        const bool abroad = !communicator_.same_node(communicator_.rank == origin ? target : origin);
+        if (communicator_.rank == target) {
             const TargetResult done =
                 measure_as_target(transport_, messages_, measured_, precision_.check_data);
             if (abroad) result.payload_bytes += done.payload_bytes;
@@ -145,7 +147,7 @@ private:
     Case measured_;  // that of the pair at hand
     const Case& whole_;
     const Precision& precision_;
-    const Company& company_;
+    const Communicator& communicator_;
     Progress& progress_;
     Messages messages_;
     OneWay<Transport, Clock> one_way_;

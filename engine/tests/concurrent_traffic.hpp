@@ -1,4 +1,4 @@
-// The requests of crowd_transport.hpp's load, in numbered slots.
+// The requests of concurrent_transport.hpp's load, in numbered slots.
 #pragma once
 
 #include <algorithm>
@@ -8,10 +8,10 @@
 #include <mutex>
 #include <vector>
 
-#include "crowd_world.hpp"
+#include "concurrent_world.hpp"
 #include "fabricgauge/load_stream.hpp"
 
-namespace crowd_world {
+namespace concurrent_world {
 
 class Traffic {
 public:
@@ -88,4 +88,4 @@ private:
     std::vector<fabricgauge::Arrival> arrivals_;
 };
 
-}  // namespace crowd_world
+}  // namespace concurrent_world

@@ -1,4 +1,4 @@
-// One rank's message layer in a crowd's world.
+// One rank's message layer in a world of concurrent pairs.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "crowd_traffic.hpp"
-#include "crowd_world.hpp"
+#include "concurrent_traffic.hpp"
+#include "concurrent_world.hpp"
 
-namespace crowd_world {
+namespace concurrent_world {
 
 // `measuring` says which ranks form the group.
 class Transport {
@@ -72,7 +72,7 @@ public:
     Traffic traffic(int slots) { return {world_, rank_, slots}; }
     void release(int rank) { world_.put(rank_, rank, Kind::release, {}); }
     void await_release(int from) { world_.take(from, rank_, Kind::release); }
-    std::vector<std::string> gather_in_company(const std::string& text) {
+    std::vector<std::string> gather_in_communicator(const std::string& text) {
         const auto* begin = reinterpret_cast<const std::byte*>(text.data());
         if (rank_ != 0) world_.put(rank_, 0, Kind::text, Bytes(begin, begin + text.size()));
         std::vector<std::string> texts;
@@ -93,4 +93,4 @@ private:
     std::vector<std::tuple<std::byte*, std::int64_t, int>> pending_;
 };
 
-}  // namespace crowd_world
+}  // namespace concurrent_world

@@ -1,15 +1,15 @@
-#include "fabricgauge/crew.hpp"
+#include "fabricgauge/thread_pool.hpp"
 
 #include "fabricgauge/processors.hpp"
 
 namespace fabricgauge {
 
-Crew::Crew(int members) {
+ThreadPool::ThreadPool(int members) {
     for (int member = 1; member < members; ++member)
         others_.emplace_back([this, member] { serve(member); });
 }
 
-Crew::~Crew() {
+ThreadPool::~ThreadPool() {
     {
         const std::lock_guard lock(mutex_);
         dismissed_ = true;
@@ -18,7 +18,7 @@ Crew::~Crew() {
     for (std::thread& other : others_) other.join();
 }
 
-void Crew::run(const std::function<void(int)>& work) {
+void ThreadPool::run(const std::function<void(int)>& work) {
     {
         const std::lock_guard lock(mutex_);
         work_ = &work;
@@ -34,7 +34,7 @@ void Crew::run(const std::function<void(int)>& work) {
     if (error_) std::rethrow_exception(error_);
 }
 
-void Crew::serve(int member) {
+void ThreadPool::serve(int member) {
     std::int64_t answered = 0;
     for (;;) {
         {
@@ -54,7 +54,7 @@ void Crew::serve(int member) {
 }
 
 // With fewer processors than members, those that are awake make room for the others.
-void Crew::take_part(int member) {
+void ThreadPool::take_part(int member) {
     ++awake_;
     while (awake_ < members()) std::this_thread::yield();
     try {
@@ -64,7 +64,7 @@ void Crew::take_part(int member) {
     }
 }
 
-void Crew::remember(std::exception_ptr error) {
+void ThreadPool::remember(std::exception_ptr error) {
     const std::lock_guard lock(mutex_);
     if (!error_) error_ = error;
 }

@@ -1,4 +1,4 @@
-#include "fabricgauge/crowd_ring.hpp"
+#include "fabricgauge/concurrent_ring.hpp"
 
 namespace fabricgauge {
 
@@ -18,9 +18,9 @@ std::uint64_t seed_of(std::uint64_t sample, int sender, int side) noexcept {
 
 int sides_of(Pattern pattern) noexcept { return pattern == Pattern::exchange ? 2 : 1; }
 
-std::int64_t abroad_bytes(const Ring& ring, int sides, const Company& company) {
-    const int to_right = company.same_node(ring.right) ? 0 : 1;
-    const int to_left = sides == 1 || company.same_node(ring.left) ? 0 : 1;
+std::int64_t abroad_bytes(const Ring& ring, int sides, const Communicator& communicator) {
+    const int to_right = communicator.same_node(ring.right) ? 0 : 1;
+    const int to_left = sides == 1 || communicator.same_node(ring.left) ? 0 : 1;
     return (to_right + to_left) * ring.bytes;
 }
 

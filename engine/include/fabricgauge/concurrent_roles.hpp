@@ -13,11 +13,11 @@
 
 namespace fabricgauge {
 
-enum class CrowdPart { origin, target, loader, idle };
+enum class ConcurrentPart { origin, target, loader, idle };
 
 // `peer` is the other end of the pair, in a ring the right neighbour, else the rank itself.
-struct CrowdRole {
-    CrowdPart part;
+struct ConcurrentRole {
+    ConcurrentPart part;
     int peer;
 };
 
@@ -25,12 +25,12 @@ struct CrowdRole {
 bool is_ring(Pattern pattern) noexcept;
 // How many pairs measure; in a ring each rank and its right neighbour are one.
 int measuring_pairs(const Case& measured, int members) noexcept;
-CrowdRole crowd_role(const Case& measured, int members, int rank) noexcept;
+ConcurrentRole concurrent_role(const Case& measured, int members, int rank) noexcept;
 // Those that make load, ascending; none without a load.
 std::vector<int> loading_ranks(const Case& measured, int members);
 
 // Empty if the members are enough for the pairs and the load that the case names.
-std::string missing_for_crowd(const Case& measured, int members);
+std::string missing_for_concurrent_pairs(const Case& measured, int members);
 
 // What the pair of `origin` and `target` does: a pattern of one pair.
 Case case_of_pair(const Case& measured, int origin, int target);

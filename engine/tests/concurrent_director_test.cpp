@@ -1,4 +1,4 @@
-#include "fabricgauge/crowd_director.hpp"
+#include "fabricgauge/concurrent_director.hpp"
 
 #include <functional>
 
@@ -22,8 +22,8 @@ struct Ranks {
     double elapsed_s = 0.0;
     std::int64_t rounds = 0;
 
-    void run(CrowdDirector& director) {
-        for (CrowdRound round = director.next(); round.samples > 0; round = director.next()) {
+    void run(ConcurrentDirector& director) {
+        for (ConcurrentRound round = director.next(); round.samples > 0; round = director.next()) {
             std::vector<std::int64_t> all;
             double slowest_s = 0.0;
             for (int rank = 0; rank < count; ++rank) {
@@ -47,7 +47,7 @@ struct Ranks {
 
 int main() {
     check::test("a slow pair among a hundred has its share of the tail, not of the median", [] {
-        CrowdDirector director(latency(2.0), usual, 100, 2, 1);
+        ConcurrentDirector director(latency(2.0), usual, 100, 2, 1);
         Ranks ranks{100, [](int rank, std::int64_t) { return rank == 7 ? 50'000'000 : 5'000'000; }};
         ranks.run(director);
         const Times times = times_of(director.recorder(), 0.95);
@@ -57,7 +57,7 @@ int main() {
         check::expect(director.stop() == Stop::interval);
     });
     check::test("every rank's samples are in the recorder", [] {
-        CrowdDirector director(latency(1.0), usual, 3, 2, 1);
+        ConcurrentDirector director(latency(1.0), usual, 3, 2, 1);
         Ranks ranks{3, [](int rank, std::int64_t) { return 2'000'000 + rank; }};
         ranks.run(director);
         const Recorder& found = director.recorder();
@@ -66,7 +66,7 @@ int main() {
         check::expect_equal(found.histogram().maximum_ps(), 2'000'002);
     });
     check::test("a warm-up of all pairs is found", [] {
-        CrowdDirector director(latency(1.0), usual, 4, 2, 1);
+        ConcurrentDirector director(latency(1.0), usual, 4, 2, 1);
         Ranks ranks{4, [](int, std::int64_t n) { return n < 300 ? 30'000'000 : 10'000'000; }};
         ranks.run(director);
         check::expect(director.recorder().warmup_samples() >= 4 * 280);
@@ -75,14 +75,14 @@ int main() {
     });
     check::test("each rank takes the iterations asked for", [] {
         const Precision precision{0.01, 0.95, 777, 20e-9, false};
-        CrowdDirector director(latency(100.0), precision, 5, 2, 1);
+        ConcurrentDirector director(latency(100.0), precision, 5, 2, 1);
         Ranks ranks{5, [](int, std::int64_t) { return 5'000'000; }};
         ranks.run(director);
         check::expect(director.stop() == Stop::iterations);
         check::expect_equal(director.recorder().samples(), 5 * 777);
     });
     check::test("noise that stays wide ends with the budget, and not past it", [] {
-        CrowdDirector director(latency(0.5), usual, 2, 2, 1);
+        ConcurrentDirector director(latency(0.5), usual, 2, 2, 1);
         Ranks ranks{2, [](int rank, std::int64_t n) {
                         return 1'000'000 * (1 + (n * 7919 + rank * 31) % 9973);
                     }};
@@ -91,7 +91,7 @@ int main() {
         check::expect(ranks.elapsed_s > 0.3 && ranks.elapsed_s < 0.6);
     });
     check::test("a sample longer than the budget is taken once and counts", [] {
-        CrowdDirector director(latency(0.5), usual, 2, 2, 1);
+        ConcurrentDirector director(latency(0.5), usual, 2, 2, 1);
         Ranks ranks{2, [](int, std::int64_t) { return 1'000'000'000'000; }};
         ranks.run(director);
         check::expect(director.stop() == Stop::budget);
@@ -100,14 +100,14 @@ int main() {
     });
     check::test("short operations are batched, but never beyond what is allowed", [] {
         for (const std::int64_t longest : {1, 10'000}) {
-            CrowdDirector director(latency(1.0), usual, 2, 2, longest);
+            ConcurrentDirector director(latency(1.0), usual, 2, 2, longest);
             Ranks ranks{2, [](int, std::int64_t) { return 50'000; }};
             ranks.run(director);
             check::expect_equal(director.batch(), longest == 1 ? 1 : 20);
         }
     });
     check::test("a slow first operation does not leave every block with a single sample", [] {
-        CrowdDirector director(latency(1.0), usual, 2, 2, 1);
+        ConcurrentDirector director(latency(1.0), usual, 2, 2, 1);
         Ranks ranks{2, [](int, std::int64_t n) {
                         return n == 0 ? 50'000'000'000 : 1'000'000 * (1 + n % 100);
                     }};
@@ -115,9 +115,9 @@ int main() {
         check::expect(static_cast<double>(ranks.taken) / static_cast<double>(ranks.rounds) > 100.0);
     });
     check::test("when samples turn out a thousand times longer, rounds have fewer of them", [] {
-        CrowdDirector director(latency(1.0), usual, 2, 2, 1);
+        ConcurrentDirector director(latency(1.0), usual, 2, 2, 1);
         const auto make = [&](std::int64_t sample_ps) {
-            const CrowdRound round = director.next();
+            const ConcurrentRound round = director.next();
             const double round_s = 2e-12 * static_cast<double>(round.samples * sample_ps);
             const auto count = static_cast<std::size_t>(2 * round.samples);
             director.take(round, std::vector<std::int64_t>(count, sample_ps).data(), 0.01, round_s);
@@ -129,7 +129,7 @@ int main() {
         check::expect(1e-3 * static_cast<double>(director.next().samples) < 0.1);
     });
     check::test("the first rounds are short, whatever the probes were", [] {
-        CrowdDirector director(latency(1.0), usual, 2, 2, 1);
+        ConcurrentDirector director(latency(1.0), usual, 2, 2, 1);
         const std::vector<std::int64_t> quick(10, 500'000);
         for (int i = 0; i < 2; ++i) director.take(director.next(), quick.data(), 1e-3, 1e-5);
         check::expect(director.next().samples <= 16);

@@ -1,4 +1,4 @@
-#include "fabricgauge/crowd_director.hpp"
+#include "fabricgauge/concurrent_director.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -25,7 +25,7 @@ std::int64_t operations_in(double length_s, double operation_s) {
 
 }  // namespace
 
-CrowdDirector::CrowdDirector(const Case& measured, const Precision& precision, int ranks,
+ConcurrentDirector::ConcurrentDirector(const Case& measured, const Precision& precision, int ranks,
                              std::int64_t trips, std::int64_t longest_batch)
     : measured_(measured), precision_(precision), ranks_(ranks),
       operation_per_ps_(static_cast<double>(trips) * 1e-12), longest_batch_(longest_batch),
@@ -34,11 +34,11 @@ CrowdDirector::CrowdDirector(const Case& measured, const Precision& precision, i
       iterations_(precision.iterations),
       together_(static_cast<std::size_t>(std::max<std::int64_t>(most_samples_of_block, ranks))) {}
 
-std::int64_t CrowdDirector::longest_round() const noexcept {
+std::int64_t ConcurrentDirector::longest_round() const noexcept {
     return most_blocks_of_round * std::max<std::int64_t>(1, most_samples_of_block / ranks_);
 }
 
-CrowdRound CrowdDirector::next() const {
+ConcurrentRound ConcurrentDirector::next() const {
     const std::int64_t counts = last_counts_ ? 1 : 0;
     if (stop_ != Stop::none) return {0, 0, 0, 0, 0, counts};
     const std::int64_t lead_in = precision_.check_data ? 0 : 1;
@@ -51,8 +51,8 @@ CrowdRound CrowdDirector::next() const {
             lead_in * operations_in(lead_s, slowest_s_), block_, further, counts};
 }
 
-void CrowdDirector::take(const CrowdRound& round, const std::int64_t* samples_ps, double elapsed_s,
-                         double round_s) {
+void ConcurrentDirector::take(const ConcurrentRound& round, const std::int64_t* samples_ps,
+                              double elapsed_s, double round_s) {
     last_counts_ = false;
     switch (phase_) {
         case Phase::first: return take_first(samples_ps, elapsed_s);
@@ -62,11 +62,11 @@ void CrowdDirector::take(const CrowdRound& round, const std::int64_t* samples_ps
 }
 
 // Samples of each rank that are kept or may be.
-std::int64_t CrowdDirector::taken() const noexcept {
+std::int64_t ConcurrentDirector::taken() const noexcept {
     return (recorder_.samples() + recorder_.samples_waiting()) / ranks_;
 }
 
-void CrowdDirector::take_first(const std::int64_t* samples_ps, double elapsed_s) {
+void ConcurrentDirector::take_first(const std::int64_t* samples_ps, double elapsed_s) {
     const std::int64_t slowest_ps = *std::max_element(samples_ps, samples_ps + ranks_);
     slowest_s_ = static_cast<double>(slowest_ps) * operation_per_ps_;
     phase_ = Phase::probes;
@@ -82,7 +82,7 @@ void CrowdDirector::take_first(const std::int64_t* samples_ps, double elapsed_s)
     if (budget_.reached(elapsed_s, probes * slowest_s_)) choose(slowest_s_, slowest_s_);
 }
 
-void CrowdDirector::take_probes(const std::int64_t* samples_ps) {
+void ConcurrentDirector::take_probes(const std::int64_t* samples_ps) {
     recorder_.discard(ranks_ * probes);
     std::vector<double> operations_s;
     for (std::int64_t rank = 0; rank < ranks_; ++rank) {
@@ -95,7 +95,7 @@ void CrowdDirector::take_probes(const std::int64_t* samples_ps) {
 }
 
 // One batch for all, by what is typical; lengths by the slowest, for which all others wait.
-void CrowdDirector::choose(double slowest_s, double typical_s) {
+void ConcurrentDirector::choose(double slowest_s, double typical_s) {
     phase_ = Phase::measuring;
     slowest_s_ = slowest_s;
     if (!precision_.check_data)
@@ -105,7 +105,7 @@ void CrowdDirector::choose(double slowest_s, double typical_s) {
     block_ = std::min({block_samples_for(sample_s, measured_.budget_s), room, first_block});
 }
 
-void CrowdDirector::add_block(const CrowdRound& round, const std::int64_t* samples_ps,
+void ConcurrentDirector::add_block(const ConcurrentRound& round, const std::int64_t* samples_ps,
                               std::int64_t first, std::int64_t count) {
     last_counts_ = true;
     std::int64_t slowest_ps = 0;
@@ -123,7 +123,7 @@ void CrowdDirector::add_block(const CrowdRound& round, const std::int64_t* sampl
 // Where ranks have to share processors, samples are now and then a thousand times what the probes
 // were; and the very first operation may have set up connections. So longer rounds are tried only
 // when shorter ones have kept to their time, and blocks follow.
-void CrowdDirector::adapt(const CrowdRound& round, double round_s) {
+void ConcurrentDirector::adapt(const ConcurrentRound& round, double round_s) {
     const double long_s = measured_.budget_s / rounds_in_budget;
     if (round_s > 2.0 * long_s) {
         block_ = std::max<std::int64_t>(
@@ -137,7 +137,7 @@ void CrowdDirector::adapt(const CrowdRound& round, double round_s) {
     }
 }
 
-void CrowdDirector::take_blocks(const CrowdRound& round, const std::int64_t* samples_ps,
+void ConcurrentDirector::take_blocks(const ConcurrentRound& round, const std::int64_t* samples_ps,
                                 double elapsed_s, double round_s) {
     const std::int64_t before = taken();
     bool due = false;

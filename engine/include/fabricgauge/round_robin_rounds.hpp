@@ -12,7 +12,7 @@
 namespace fabricgauge {
 
 // Number of rounds in which n ranks all meet.
-int rounds_of_tournament(int ranks) noexcept;
+int rounds_of_round_robin(int ranks) noexcept;
 // Whom a rank meets in a round, -1 if nobody.
 int partner_in_round(int rank, int round, int ranks) noexcept;
 // The pairs of a round, lower rank first, ascending.

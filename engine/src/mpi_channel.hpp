@@ -11,9 +11,9 @@
 
 namespace fabricgauge {
 
-class MpiLane {
+class MpiChannel {
 public:
-    MpiLane(int tag, std::int64_t slots)
+    MpiChannel(int tag, std::int64_t slots)
         : tag_(tag), requests_(static_cast<std::size_t>(slots), MPI_REQUEST_NULL) {}
 
     void send(const std::byte* data, std::int64_t bytes, int peer) {

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace crowd_world {
+namespace concurrent_world {
 
 using Bytes = std::vector<std::byte>;
 
@@ -115,4 +115,4 @@ private:
     int asked_ = 0;
 };
 
-}  // namespace crowd_world
+}  // namespace concurrent_world

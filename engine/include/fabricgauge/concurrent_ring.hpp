@@ -30,7 +30,7 @@ struct Ring {
 };
 
 // What an operation sends to ranks of other nodes.
-std::int64_t abroad_bytes(const Ring& ring, int sides, const Company& company);
+std::int64_t abroad_bytes(const Ring& ring, int sides, const Communicator& communicator);
 std::int64_t ring_memory_bytes(const Case& measured) noexcept;
 
 class RingMessages {

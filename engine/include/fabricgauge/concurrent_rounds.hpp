@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "fabricgauge/crowd_director.hpp"
+#include "fabricgauge/concurrent_director.hpp"
 #include "fabricgauge/origin_part.hpp"
 #include "fabricgauge/recorder.hpp"
 #include "fabricgauge/transport.hpp"
@@ -26,13 +26,13 @@ void time_samples(const Clock& clock, std::int64_t* const stamps_ns, std::int64_
     }
 }
 
-// `Origin`: see crowd_origin.hpp.
+// `Origin`: see concurrent_origin.hpp.
 template <typename Group, typename Clock, typename Origin>
-class CrowdRounds {
+class ConcurrentRounds {
 public:
     // `director` decides at rank 0 and is null elsewhere.
-    CrowdRounds(Group& group, const Clock& clock, bool check, Origin& origin,
-                std::int64_t longest_round, CrowdDirector* director)
+    ConcurrentRounds(Group& group, const Clock& clock, bool check, Origin& origin,
+                std::int64_t longest_round, ConcurrentDirector* director)
         : group_(group), clock_(clock), check_(check), origin_(origin), director_(director),
           stamps_(static_cast<std::size_t>(longest_round) + 1),
           all_(director == nullptr ? 0 : static_cast<std::size_t>(longest_round * group.ranks())),
@@ -40,8 +40,8 @@ public:
 
     void run() {
         const std::int64_t began_ns = clock_.now_ns();
-        CrowdRound next = told();
-        for (CrowdRound round = next; round.samples > 0; round = next) {
+        ConcurrentRound next = told();
+        for (ConcurrentRound round = next; round.samples > 0; round = next) {
             const std::int64_t round_began_ns = clock_.now_ns();
             make(round);
             group_.gather(stamps_.data(), round.samples, all_.data());
@@ -63,14 +63,14 @@ private:
         return static_cast<double>(clock_.now_ns() - began_ns) * 1e-9;
     }
 
-    CrowdRound told() {
-        CrowdRound round{};
+    ConcurrentRound told() {
+        ConcurrentRound round{};
         if (director_ != nullptr) round = director_->next();
         group_.tell(&round, sizeof round);
         return round;
     }
 
-    void make(const CrowdRound& round) {
+    void make(const ConcurrentRound& round) {
         origin_.announce({round.samples, round.batch, round.lead_in});
         group_.barrier();
         const auto operation = origin_.operation();
@@ -103,13 +103,13 @@ private:
     }
 
     // In place: the readings become samples, one message's way.
-    void to_picoseconds(const CrowdRound& round) {
+    void to_picoseconds(const ConcurrentRound& round) {
         const std::int64_t share = round.batch * Origin::trips;
         for (std::int64_t i = 0; i < round.samples; ++i)
             stamps_[i] = ((stamps_[i + 1] - stamps_[i]) * 1000 + share / 2) / share;
     }
 
-    void keep(const CrowdRound& round) {
+    void keep(const ConcurrentRound& round) {
         for (std::int64_t first = 0; first < round.samples; first += round.block)
             own_.add_block(stamps_.data() + first, static_cast<std::size_t>(std::min(
                                                        round.block, round.samples - first)));
@@ -119,7 +119,7 @@ private:
     const Clock& clock_;
     bool check_;
     Origin& origin_;
-    CrowdDirector* director_;
+    ConcurrentDirector* director_;
     std::vector<std::int64_t> stamps_;
     std::vector<std::int64_t> all_;
     Recorder own_;

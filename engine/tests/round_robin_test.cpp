@@ -1,4 +1,4 @@
-#include "fabricgauge/tournament.hpp"
+#include "fabricgauge/round_robin.hpp"
 
 #include <set>
 
@@ -10,7 +10,7 @@ int main() {
     check::test("every pair meets exactly once, and nobody twice in a round", [] {
         for (int ranks = 2; ranks <= 33; ++ranks) {
             std::set<std::pair<int, int>> met;
-            for (int round = 0; round < rounds_of_tournament(ranks); ++round) {
+            for (int round = 0; round < rounds_of_round_robin(ranks); ++round) {
                 std::set<int> busy;
                 for (const auto& pair : pairs_in_round(round, ranks)) {
                     check::expect(pair.first < pair.second && pair.second < ranks);
@@ -24,16 +24,16 @@ int main() {
     });
     check::test("partners know each other", [] {
         for (const int ranks : {2, 5, 8, 10'240})
-            for (const int round : {0, rounds_of_tournament(ranks) - 1})
+            for (const int round : {0, rounds_of_round_robin(ranks) - 1})
                 for (int rank = 0; rank < ranks; ++rank)
                     if (const int other = partner_in_round(rank, round, ranks); other >= 0)
                         check::expect_equal(partner_in_round(other, round, ranks), rank);
     });
     check::test("no ranks, no rounds", [] {
-        check::expect_equal(rounds_of_tournament(0), 0);
-        check::expect_equal(rounds_of_tournament(1), 0);
-        check::expect_equal(rounds_of_tournament(2), 1);
-        check::expect_equal(rounds_of_tournament(3), 3);
+        check::expect_equal(rounds_of_round_robin(0), 0);
+        check::expect_equal(rounds_of_round_robin(1), 0);
+        check::expect_equal(rounds_of_round_robin(2), 1);
+        check::expect_equal(rounds_of_round_robin(3), 3);
     });
     check::test("the times of a pair survive the way to rank 0", [] {
         const std::vector<PairTime> there = {{0, 3, 7, 100, 120, 9}, {3, 0, 8, 101, 121, 10, -5}};

@@ -1,4 +1,4 @@
-// How one measuring rank of a crowd does what a round asks for: with the target of its pair, or
+// How one measuring rank of a set of concurrent pairs does what a round asks for: with the target of its pair, or
 // with its neighbours in a ring.
 //
 // Both have
@@ -14,7 +14,7 @@
 
 #include <cstdint>
 
-#include "fabricgauge/crowd_ring.hpp"
+#include "fabricgauge/concurrent_ring.hpp"
 #include "fabricgauge/messages.hpp"
 #include "fabricgauge/together.hpp"
 #include "fabricgauge/transport.hpp"
@@ -89,9 +89,9 @@ public:
     static constexpr std::int64_t trips = 1;
     static constexpr bool goes_on = false;
 
-    RingOrigin(const Running& running, RingMessages& messages, const Company& company)
+    RingOrigin(const Running& running, RingMessages& messages, const Communicator& communicator)
         : running_(running), messages_(messages),
-          abroad_bytes_(abroad_bytes(running.ring, running.sides, company)) {}
+          abroad_bytes_(abroad_bytes(running.ring, running.sides, communicator)) {}
 
     void announce(const Round& round) {
         payload_bytes_ += (round.samples * round.batch + round.lead_in) * abroad_bytes_;

@@ -12,13 +12,13 @@
 
 namespace fabricgauge {
 
-// The thread that makes the crew is its member 0, and works along.
-class Crew {
+// The thread that makes the pool is its member 0, and works along.
+class ThreadPool {
 public:
-    explicit Crew(int members);
-    ~Crew();
-    Crew(const Crew&) = delete;
-    Crew& operator=(const Crew&) = delete;
+    explicit ThreadPool(int members);
+    ~ThreadPool();
+    ThreadPool(const ThreadPool&) = delete;
+    ThreadPool& operator=(const ThreadPool&) = delete;
 
     int members() const noexcept { return static_cast<int>(others_.size()) + 1; }
 

@@ -1,4 +1,4 @@
-#include "fabricgauge/crowd_roles.hpp"
+#include "fabricgauge/concurrent_roles.hpp"
 
 namespace fabricgauge {
 
@@ -43,26 +43,29 @@ int measuring_pairs(const Case& measured, int members) noexcept {
     return is_loaded(measured) ? 1 : members / 2;
 }
 
-CrowdRole crowd_role(const Case& measured, int members, int rank) noexcept {
-    if (is_ring(measured.pattern)) return {CrowdPart::origin, (rank + 1) % members};
+ConcurrentRole concurrent_role(const Case& measured, int members, int rank) noexcept {
+    if (is_ring(measured.pattern)) return {ConcurrentPart::origin, (rank + 1) % members};
     const int pairs = measuring_pairs(measured, members);
     const int first_target = is_loaded(measured) ? members - pairs : members / 2;
     if (rank < pairs)
-        return {CrowdPart::origin, is_loaded(measured) ? members - 1 - rank : rank + first_target};
+        return {ConcurrentPart::origin,
+                is_loaded(measured) ? members - 1 - rank : rank + first_target};
     if (rank >= first_target && rank < first_target + pairs)
-        return {CrowdPart::target, is_loaded(measured) ? members - 1 - rank : rank - first_target};
+        return {ConcurrentPart::target,
+                is_loaded(measured) ? members - 1 - rank : rank - first_target};
     const bool loads = is_loaded(measured) && measured.load != Load::none;
-    return {loads ? CrowdPart::loader : CrowdPart::idle, rank};
+    return {loads ? ConcurrentPart::loader : ConcurrentPart::idle, rank};
 }
 
 std::vector<int> loading_ranks(const Case& measured, int members) {
     std::vector<int> loading;
     for (int rank = 0; rank < members; ++rank)
-        if (crowd_role(measured, members, rank).part == CrowdPart::loader) loading.push_back(rank);
+        if (concurrent_role(measured, members, rank).part == ConcurrentPart::loader)
+            loading.push_back(rank);
     return loading;
 }
 
-std::string missing_for_crowd(const Case& measured, int members) {
+std::string missing_for_concurrent_pairs(const Case& measured, int members) {
     if (is_ring(measured.pattern)) return "";
     const int pairs = measuring_pairs(measured, members);
     const int loading = is_loaded(measured) ? fewest_loading(measured.load) : 0;

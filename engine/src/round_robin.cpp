@@ -1,4 +1,4 @@
-#include "fabricgauge/tournament.hpp"
+#include "fabricgauge/round_robin.hpp"
 
 #include <cmath>
 #include <numeric>
@@ -13,7 +13,7 @@ int even(int ranks) noexcept { return ranks + ranks % 2; }
 
 }  // namespace
 
-int rounds_of_tournament(int ranks) noexcept { return ranks < 2 ? 0 : even(ranks) - 1; }
+int rounds_of_round_robin(int ranks) noexcept { return ranks < 2 ? 0 : even(ranks) - 1; }
 
 int partner_in_round(int rank, int round, int ranks) noexcept {
     const int last = even(ranks) - 1;
@@ -35,7 +35,7 @@ std::vector<std::pair<int, int>> pairs_in_round(int round, int ranks) {
 
 std::vector<int> rounds_to_make(const Case& measured, int ranks) {
     if (!measured.rounds.empty()) return measured.rounds;
-    std::vector<int> all(static_cast<std::size_t>(rounds_of_tournament(ranks)));
+    std::vector<int> all(static_cast<std::size_t>(rounds_of_round_robin(ranks)));
     std::iota(all.begin(), all.end(), 0);
     return all;
 }

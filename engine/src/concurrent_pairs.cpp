@@ -1,4 +1,4 @@
-#include "fabricgauge/crowd.hpp"
+#include "fabricgauge/concurrent_pairs.hpp"
 
 #include <algorithm>
 
@@ -18,14 +18,14 @@ std::int64_t samples_memory_bytes(int measuring) noexcept {
 std::int64_t largest_load_memory_bytes(const Case& measured, int members) {
     const std::vector<int> loading = loading_ranks(measured, members);
     if (loading.empty()) return 0;
-    const int sink = crowd_role(measured, members, 0).peer;
+    const int sink = concurrent_role(measured, members, 0).peer;
     const int busiest = measured.load == Load::incast ? sink : loading.front();
     return load_memory_bytes(load_route(measured, loading, sink, busiest));
 }
 
 }  // namespace
 
-std::int64_t crowd_memory_bytes(const Case& measured, int members, bool check,
+std::int64_t concurrent_memory_bytes(const Case& measured, int members, bool check,
                                 PingPongBuffers buffers) {
     const std::int64_t of_samples = samples_memory_bytes(measuring_pairs(measured, members));
     if (is_ring(measured.pattern)) return of_samples + ring_memory_bytes(measured);
@@ -34,7 +34,7 @@ std::int64_t crowd_memory_bytes(const Case& measured, int members, bool check,
            largest_load_memory_bytes(measured, members);
 }
 
-std::int64_t longest_crowd_batch(Pattern pattern) noexcept {
+std::int64_t longest_concurrent_batch(Pattern pattern) noexcept {
     return pattern == Pattern::loaded_latency ? 1 : longest_batch;
 }
 
