@@ -6,9 +6,11 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests.engines.launched import MPIS
 
 from fabricgauge import process
 from fabricgauge.engines.build import build, list_engines
+from fabricgauge.engines.cache import cache_folder
 from fabricgauge.engines.find import describe_mpi
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import CannotRun, ToolMissing
@@ -216,6 +218,16 @@ def test_another_compiler_is_another_engine(engine: Engine) -> None:
     (header, *_) = records(start(other, 1, []))
     assert isinstance(header, Header)
     assert "lang" in header.compiler
+
+
+def test_what_knows_no_mpi_is_compiled_once_for_each_compiler(engine: Engine) -> None:
+    others = [path for kind, path in MPIS.items() if kind != "embedded" and path and path.exists()]
+    if not others:
+        pytest.skip("there is no other MPI")
+    cores = sorted(cache_folder().glob("core-*"))
+    built_at = {file: file.stat().st_mtime_ns for core in cores for file in core.iterdir()}
+    build(others[0], force=True)
+    assert {file: file.stat().st_mtime_ns for core in cores for file in core.iterdir()} == built_at
 
 
 def test_a_compiler_that_is_not_there_is_named(engine: Engine) -> None:

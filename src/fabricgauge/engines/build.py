@@ -1,21 +1,31 @@
 """Building the engine against an MPI, once for each combination of compiler, MPI and sources.
 
 The compiler is called directly, so that a machine needs nothing beyond an MPI's
-C++ wrapper; CMake is there for those who work on the engine.
+C++ wrapper; CMake is there for those who work on the engine. Most of the engine knows no MPI:
+that is compiled once for each compiler, and every MPI's build is linked with it.
 """
 
 import hashlib
 import json
 import os
+import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from fabricgauge import process
-from fabricgauge.engines.cache import PROGRAM, all_kept, keep, kept, workshop
+from fabricgauge.engines.cache import (
+    PROGRAM,
+    all_kept,
+    cache_folder,
+    keep,
+    keep_folder,
+    kept,
+    workshop,
+)
 from fabricgauge.engines.find import ASK_TIMEOUT_S, describe_mpi, embedded_mpi
-from fabricgauge.engines.sources import digest, source_folder, translation_units
+from fabricgauge.engines.sources import digest, knows_mpi, source_folder, translation_units
 from fabricgauge.model.engine import Engine, Mpi
 from fabricgauge.model.errors import CannotRun, ToolMissing
 
@@ -23,6 +33,9 @@ FLAGS = ("-O2", "-std=c++17")
 
 #: Both libraries' headers bring their own C++ bindings unless told not to.
 DEFINITIONS = ("-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX")
+
+#: Words of a wrapper that change the code which its compiler makes; the others name the MPI.
+CODE_FLAGS = ("-f", "-m", "-D")
 
 #: glibc before 2.34 has timers in a library of their own.
 LIBRARIES = ("-pthread", "-lrt")
@@ -69,7 +82,7 @@ def _build(mpi: Mpi, force: bool, compiler: str) -> Engine:
     if found:
         return found
     with workshop() as folder:
-        program = _compile(mpi.mpicxx, folder, env)
+        program = _compile(mpi, folder, env, version)
         # Somebody else may have built the same meanwhile, and be running it.
         return (None if force else kept(identity)) or keep(
             Engine(program, mpi, identity, FLAGS, version), program
@@ -86,11 +99,18 @@ def _calling(mpi: Mpi, compiler: str) -> dict[str, str]:
 
 def _identity(mpi: Mpi, compiler: str, env: Mapping[str, str]) -> str:
     """What a build depends on, as 16 hexadecimal digits."""
-    link_line = _first_line(mpi.mpicxx, "--showme" if mpi.kind == "openmpi" else "-show", env)
-    parts = [
-        str(mpi.mpicxx.resolve()), str(mpi.mpicxx), mpi.kind, mpi.version, link_line,
+    return _hash([
+        str(mpi.mpicxx.resolve()), str(mpi.mpicxx), mpi.kind, mpi.version, _link_line(mpi, env),
         compiler, *FLAGS, *DEFINITIONS, digest(source_folder()),
-    ]  # fmt: skip
+    ])  # fmt: skip
+
+
+def _link_line(mpi: Mpi, env: Mapping[str, str]) -> str:
+    """What the wrapper calls: the compiler with all its words."""
+    return _first_line(mpi.mpicxx, "--showme" if mpi.kind == "openmpi" else "-show", env)
+
+
+def _hash(parts: Sequence[str]) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
@@ -104,22 +124,50 @@ def _first_line(mpicxx: Path, argument: str, env: Mapping[str, str]) -> str:
     return asked.stdout.splitlines()[0]
 
 
-def _compile(mpicxx: Path, folder: Path, env: Mapping[str, str]) -> Path:
-    """Compile every source in parallel, then link; returns the program."""
-    sources = source_folder()
-    units = translation_units(sources)
-    objects = [folder / f"{unit.stem}.o" for unit in units]
-    include = f"-I{sources / 'include'}"
-    named = f'-DFABRICGAUGE_FLAGS="{" ".join(FLAGS)}"'
-    commands = [
-        [str(mpicxx), *FLAGS, *DEFINITIONS, named, include, "-c", str(unit), "-o", str(result)]
-        for unit, result in zip(units, objects, strict=True)
-    ]
+def _compile(mpi: Mpi, folder: Path, env: Mapping[str, str], version: str) -> Path:
+    """Compile what knows this MPI, and all else unless another MPI's build left it; then link."""
+    calling = _without_mpi(mpi, env)
+    core, made = cache_folder() / f"core-{_core_identity(calling, version)}", folder / "core"
+    made.mkdir()
+    units = translation_units(source_folder())
+    own = [unit for unit in units if knows_mpi(unit)]
+    others = [unit for unit in units if not knows_mpi(unit)]
+    commands = _commands([str(mpi.mpicxx), *FLAGS, *DEFINITIONS], own, folder)
+    if not all(one.exists() for one in _objects(others, core)):
+        commands += _commands(calling, others, made)
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         list(pool.map(lambda command: _run(command, env), commands))
+    if any(made.iterdir()):
+        keep_folder(made, core)
     program = folder / PROGRAM
-    _run([str(mpicxx), *FLAGS, *map(str, objects), "-o", str(program), *LIBRARIES], env)
+    linked = map(str, (*_objects(own, folder), *_objects(others, core)))
+    _run([str(mpi.mpicxx), *FLAGS, *linked, "-o", str(program), *LIBRARIES], env)
     return program
+
+
+def _without_mpi(mpi: Mpi, env: Mapping[str, str]) -> list[str]:
+    """How the wrapper calls its compiler, without the words that name the MPI."""
+    compiler, *words = shlex.split(_link_line(mpi, env))
+    return [compiler, *(word for word in words if word.startswith(CODE_FLAGS)), *FLAGS]
+
+
+def _core_identity(calling: Sequence[str], version: str) -> str:
+    """g++ and c++ are one program, whose version begins with the name that it is called by."""
+    compiler = str(Path(shutil.which(calling[0]) or calling[0]).resolve())
+    return _hash([compiler, version.partition(" ")[2], *calling[1:], digest(source_folder())])
+
+
+def _commands(calling: Sequence[str], units: Sequence[Path], folder: Path) -> list[list[str]]:
+    named = f'-DFABRICGAUGE_FLAGS="{" ".join(FLAGS)}"'
+    before = [*calling, named, f"-I{source_folder() / 'include'}", "-c"]
+    results = _objects(units, folder)
+    return [
+        [*before, str(unit), "-o", str(result)] for unit, result in zip(units, results, strict=True)
+    ]
+
+
+def _objects(units: Sequence[Path], folder: Path) -> list[Path]:
+    return [folder / f"{unit.stem}.o" for unit in units]
 
 
 def _run(command: Sequence[str], env: Mapping[str, str]) -> None:

@@ -78,6 +78,18 @@ def keep(engine: Engine, program: Path, *beside: Path) -> Engine:
     return placed
 
 
+def keep_folder(made: Path, final: Path) -> None:
+    """Put a folder's files in their place, all or none; what is there already is replaced."""
+    whole = Path(tempfile.mkdtemp(prefix=".whole-", dir=cache_folder()))
+    try:
+        whole.chmod(0o755)
+        for file in made.iterdir():
+            file.rename(whole / file.name)
+        _replace(whole, final)
+    finally:
+        shutil.rmtree(whole, ignore_errors=True)
+
+
 def _path(kind: type, value: object) -> object:
     if kind is Path and isinstance(value, str):
         return Path(value)

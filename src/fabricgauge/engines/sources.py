@@ -29,6 +29,11 @@ def translation_units(folder: Path) -> tuple[Path, ...]:
     return tuple(sorted((folder / "src").glob("*.cpp")))
 
 
+def knows_mpi(unit: Path) -> bool:
+    """Whether a source file is compiled against an MPI; all others are the same for every MPI."""
+    return unit.stem == "main" or unit.stem.startswith("mpi_")
+
+
 def digest(folder: Path) -> str:
     """SHA-256 over names and content of everything that is compiled."""
     files = [*(folder / "src").glob("*.?pp"), *(folder / "include").rglob("*.hpp")]
