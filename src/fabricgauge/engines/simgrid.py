@@ -121,7 +121,7 @@ def _compile_engine(wrapper: Path, folder: Path) -> Path:
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         list(pool.map(_run, commands))
     program = folder / PROGRAM
-    _run([str(wrapper), *FLAGS, *map(str, objects), "-o", str(program), "-pthread"])
+    _run([str(wrapper), *FLAGS, *map(str, objects), "-o", str(program), "-pthread", "-lrt"])
     return program
 
 
