@@ -176,6 +176,19 @@ def test_counters_that_could_not_be_read_prove_nothing_and_accuse_no_shared_memo
     assert any("/proc/self/net/dev could not be read: No such" in line for line in verdict.evidence)
 
 
+def test_a_port_that_could_not_be_read_is_told_where_the_others_carried_the_payload() -> None:
+    def hide(one: Measurement) -> Measurement:
+        unread = tuple(
+            msgspec.structs.replace(each, absent={"mlx5_0:1": "Permission denied"})
+            for each in one.counters
+        )
+        return msgspec.structs.replace(one, counters=unread)
+
+    launches = planted.changed(planted.sound_launches(), hide)
+    verdict = planted.the(planted.verdicts(planted.run(launches)), "path", Outcome.PASS)
+    assert any("mlx5_0:1 could not be read" in line for line in verdict.evidence)
+
+
 def test_a_launch_that_sent_too_little_is_a_doubt_only_beside_one_that_proved_the_path() -> None:
     few = planted.launch([planted.measurement(planted.Sample("latency", 8, 0, 9e-6))], 2)
     beside = planted.verdicts(planted.run([*planted.sound_launches()[:1], few]))

@@ -89,11 +89,15 @@ def _moved(
             where = f"{node}:{counters.went_backwards}"
             left_out.append(f"launch {launch.number}: the counters of {where} went backwards")
             continue
-        if counters.absent:
-            left_out += _unread(f"launch {launch.number}: {node}", counters)
+        own = sum(payload_bytes[one] for one in ranks if one < len(payload_bytes))
+        seen = _sent(counters)
+        left_out += _unread(f"launch {launch.number}: {node}", counters)
+        # What was not read may have carried what the others did not.
+        if counters.absent and sum(seen.values()) < own:
             continue
-        payload += sum(payload_bytes[one] for one in ranks if one < len(payload_bytes))
-        _add(sent, counters)
+        payload += own
+        for name, count in seen.items():
+            sent[name] = sent.get(name, 0) + count
     by_address = _by_address(ok(launch), ranks)
     if sum(by_address.values()) >= CARRIED * payload:
         sent = {name: count for name, count in sent.items() if not is_adapter_port(name)}
@@ -115,11 +119,13 @@ def over_tcp(launches: Iterable[Launch]) -> bool:
     return sent > 0 and sent >= CARRIED * payload
 
 
-def _add(sent: dict[str, int], counters: NodeCounters) -> None:
-    for name, after in counters.after.items():
-        before = counters.before.get(name)
-        if before:
-            sent[name] = sent.get(name, 0) + after.tx_bytes - before.tx_bytes
+def _sent(counters: NodeCounters) -> dict[str, int]:
+    """Octets by interface."""
+    return {
+        name: after.tx_bytes - counters.before[name].tx_bytes
+        for name, after in counters.after.items()
+        if name in counters.before
+    }
 
 
 def sockets(launch: Launch) -> Iterator[tuple[int, Measurement, Socket]]:

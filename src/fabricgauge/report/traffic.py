@@ -91,7 +91,7 @@ def _of_network(run: Run, network: str | None, launches: list[Launch]) -> Traffi
             found = counts.setdefault(node.host, _Counts({}, {}, {}, {}, [], []))
             _add_troubles(found, node)
         for node, payload_bytes in launch.counted:
-            if not node.went_backwards and not node.absent:
+            if not node.went_backwards:
                 _add_octets(counts[node.host], payload_bytes, node)
         for measurement in launch.measurements:
             if measurement.status == "ok":
