@@ -75,7 +75,7 @@ def test_input_that_is_longer_than_a_pipe_is_read_or_refused(program: str) -> No
 
 
 def test_group_ends_a_child_that_another_thread_waits_for() -> None:
-    group = process.Group()
+    group = process.ChildGroup()
     ended: list[process.Completed] = []
 
     def wait() -> None:
@@ -92,7 +92,7 @@ def test_group_ends_a_child_that_another_thread_waits_for() -> None:
 
 def test_group_kills_a_child_that_ignores_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(children, "TERM_GRACE_S", 0.2)
-    group = process.Group()
+    group = process.ChildGroup()
     argv = ["sh", "-c", "trap '' TERM; sleep 60 & while :; do wait; done"]
     waiting = threading.Thread(
         target=process.run, args=(argv,), kwargs={"timeout_s": 60, "group": group}, daemon=True
@@ -106,7 +106,7 @@ def test_group_kills_a_child_that_ignores_the_request(monkeypatch: pytest.Monkey
 
 def test_group_ends_what_its_child_leaves_in_the_session() -> None:
     mark = f"test-group-{os.getpid()}"
-    group = process.Group()
+    group = process.ChildGroup()
     script = "(trap '' TERM; exec sleep 60) & sleep 60"
     waiting = threading.Thread(
         target=process.run, args=(["sh", "-c", script],), daemon=True,
@@ -121,7 +121,7 @@ def test_group_ends_what_its_child_leaves_in_the_session() -> None:
 
 
 def test_group_that_is_over_starts_nothing(tmp_path: Path) -> None:
-    group = process.Group()
+    group = process.ChildGroup()
     group.end()
     done = process.run(["touch", str(tmp_path / "made")], timeout_s=60, group=group)
     assert done.exit_code != 0

@@ -12,11 +12,11 @@ from fabricgauge.ceiling.pcie import pcie_link as link_named
 from fabricgauge.ceiling.stated import known_names, stated_network
 from fabricgauge.ceiling.technologies import CEILINGS, ceiling
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.ceiling import Ceiling, Step
+from fabricgauge.model.ceiling import Ceiling, CeilingStep
 from fabricgauge.model.fabric import Member, Network
 
 
-def step(found: Ceiling, label: str) -> Step:
+def step(found: Ceiling, label: str) -> CeilingStep:
     return next(one for one in found.steps if one.label == label)
 
 
@@ -205,5 +205,5 @@ def test_headers_kept_free_leave_the_rdma_mtu_that_adapters_choose() -> None:
     assert ethernet.LEAST_MTU == 352
     network = stated_network("25GbE roce mtu=1500")
     found = ethernet.rdma_mtu(network)
-    assert isinstance(found, Step)
+    assert isinstance(found, CeilingStep)
     assert found.value == 1024

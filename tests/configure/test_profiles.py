@@ -19,15 +19,15 @@ from tests.configure.sample import (
 
 from fabricgauge.configure.backends.profiles import keyfile, netplan_text, networkd_text, quoted
 from fabricgauge.configure.interface import plan
-from fabricgauge.model.configuration import Step, Wanted, WantedPort
+from fabricgauge.model.configuration import Step, WantedNetwork, WantedPort
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import Interface
 
 PORT = WantedPort("c1", "enp97s0", "10.10.40.21", 24)
 
 
-def wanted(kind: str = "ethernet", mtu: int = 9000) -> Wanted:
-    return Wanted("net40", "10.10.40.0/24", kind, (PORT,), NO, mtu or NO, "")
+def wanted(kind: str = "ethernet", mtu: int = 9000) -> WantedNetwork:
+    return WantedNetwork("net40", "10.10.40.0/24", kind, (PORT,), NO, mtu or NO, "")
 
 
 def ini(text: str) -> dict[str, dict[str, str]]:

@@ -9,7 +9,7 @@ import pytest
 from tests.configure.sample import NO
 
 from fabricgauge.configure.backends.profiles import keyfile, netplan_text, networkd_text
-from fabricgauge.model.configuration import Wanted, WantedPort
+from fabricgauge.model.configuration import WantedNetwork, WantedPort
 
 PORT = WantedPort("c1", "enp97s0", "10.10.40.21", 24)
 UUID = "a0acd95f-3492-5121-8e04-39aba894bdaf"
@@ -19,8 +19,8 @@ KINDS = pytest.mark.parametrize(
 )
 
 
-def wanted(kind: str, mtu: int) -> Wanted:
-    return Wanted("net40", "10.10.40.0/24", kind, (PORT,), NO, mtu or NO, "")
+def wanted(kind: str, mtu: int) -> WantedNetwork:
+    return WantedNetwork("net40", "10.10.40.0/24", kind, (PORT,), NO, mtu or NO, "")
 
 
 #: Where ``make test`` puts nmcli, whose package would bring a service along.

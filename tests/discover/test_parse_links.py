@@ -1,7 +1,7 @@
 """Which interface is on which, in both forms of what ``ip`` prints."""
 
 from fabricgauge.discover.iproute import IpLink, links_from_json, links_from_text
-from fabricgauge.discover.sections import Section
+from fabricgauge.discover.sections import AnswerSection
 
 JSON = """[{"ifname": "eth0", "ifindex": 2, "link": null, "master": "bond0"},
 {"ifname": "bond0.7", "ifindex": 3, "link": "bond0", "linkinfo": {"info_kind": "vlan"}},
@@ -16,8 +16,8 @@ TEXT = """2: eth0: <UP> mtu 1500 qdisc mq master bond0 state UP
 5: tunl0@NONE: <NOARP> mtu 1480 qdisc noop state DOWN"""
 
 
-def section(text: str) -> Section:
-    return Section("n1", "ip", 1, tuple(text.split("\n")))
+def section(text: str) -> AnswerSection:
+    return AnswerSection("n1", "ip", 1, tuple(text.split("\n")))
 
 
 def stacked(links: tuple[IpLink, ...]) -> dict[str, tuple[str, str]]:

@@ -12,15 +12,15 @@ from tests.doctor.rails import DEFAULT, DIRECT, OTHER, RAILS, routed, two_rails
 from fabricgauge.doctor.checks.routes import best_route, chosen_route
 from fabricgauge.model.fabric import Network
 from fabricgauge.model.finding import Command, Severity
-from fabricgauge.model.inventory import Inventory, Route, Rule
+from fabricgauge.model.inventory import Inventory, Route, RoutingRule
 from fabricgauge.model.preflight import Preflight
 
-MAIN = Rule(32766, "all", "all", "main")
+MAIN = RoutingRule(32766, "all", "all", "main")
 FIRST = Route("10.2.0.0/24", "ib0", "", "10.2.0.1", 0)
 SECOND = Route("10.2.0.0/24", "ib1", "", "10.2.0.101", 0)
 
 
-def inventory(rules: tuple[Rule, ...], *tables: Route) -> Inventory:
+def inventory(rules: tuple[RoutingRule, ...], *tables: Route) -> Inventory:
     plain = clusters.inventory(1)
     return msgspec.structs.replace(plain, rules=rules, routes=(FIRST, SECOND), tables=tables)
 
@@ -32,7 +32,7 @@ def way(one: Inventory, source: str, ip: str = "10.2.0.2") -> str:
 
 def test_a_rule_by_source_goes_before_the_main_table() -> None:
     own = msgspec.structs.replace(SECOND, table="102")
-    ruled = inventory((Rule(102, "10.2.0.101", "all", "102"), MAIN), own)
+    ruled = inventory((RoutingRule(102, "10.2.0.101", "all", "102"), MAIN), own)
     assert (way(ruled, "10.2.0.101"), way(ruled, "10.2.0.1")) == ("ib1", "ib0")
     assert way(inventory((MAIN,)), "10.2.0.101") == "ib0"
     assert way(inventory(()), "10.2.0.101") == "ib0"
@@ -40,14 +40,14 @@ def test_a_rule_by_source_goes_before_the_main_table() -> None:
 
 def test_a_table_without_a_route_leaves_it_to_the_next_rule() -> None:
     other = Route("10.9.0.0/24", "ib1", "", "", 0, "102")
-    ruled = inventory((Rule(102, "10.2.0.101", "all", "102"), MAIN), other)
+    ruled = inventory((RoutingRule(102, "10.2.0.101", "all", "102"), MAIN), other)
     assert (way(ruled, "10.2.0.101"), way(ruled, "10.2.0.101", "10.9.0.3")) == ("ib0", "ib1")
-    assert way(inventory((Rule(1, "10.2.0.101", "all", "7"),)), "10.2.0.101") == "none"
+    assert way(inventory((RoutingRule(1, "10.2.0.101", "all", "7"),)), "10.2.0.101") == "none"
 
 
 def test_a_rule_to_another_destination_does_not_count() -> None:
     own = msgspec.structs.replace(SECOND, table="7")
-    ruled = inventory((Rule(7, "10.0.0.0/8", "10.3.0.0/16", "7"), MAIN), own)
+    ruled = inventory((RoutingRule(7, "10.0.0.0/8", "10.3.0.0/16", "7"), MAIN), own)
     assert way(ruled, "10.2.0.101") == "ib0"
 
 
@@ -59,7 +59,7 @@ def test_no_rule_or_route_is_a_crash(
     selectors: list[tuple[str, str]], destinations: list[str], source: object, ip: object
 ) -> None:
     routes = tuple(Route(text, "e0", "", "", 0) for text in destinations)
-    rules = tuple(Rule(0, one, other, "main") for one, other in selectors)
+    rules = tuple(RoutingRule(0, one, other, "main") for one, other in selectors)
     one = msgspec.structs.replace(clusters.inventory(1), routes=routes, rules=rules)
     found = chosen_route(one, str(source), str(ip))
     assert found is None or found in routes
@@ -98,7 +98,7 @@ def with_routes(one: Inventory, number: int, with_tables: bool) -> Inventory:
     tables = tuple(
         Route("10.2.0.0/24", name, "", ip, 0, table) for table, (name, ip) in ips.items()
     )
-    own = tuple(Rule(int(table), ip, "all", table) for table, (_, ip) in ips.items())
+    own = tuple(RoutingRule(int(table), ip, "all", table) for table, (_, ip) in ips.items())
     return msgspec.structs.replace(
         one, routes=(direct, *routes), tables=tables if with_tables else (),
         rules=(*own, MAIN) if with_tables else (MAIN,),

@@ -6,7 +6,7 @@ import msgspec
 from tests.report import sample_verdicts
 
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.ceiling import Ceiling, Step
+from fabricgauge.model.ceiling import Ceiling, CeilingStep
 from fabricgauge.model.curve import Curve, CurvePoint
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.fabric import Address, Fabric, Interface, Member, Network, Node, Unreached
@@ -68,13 +68,15 @@ def ceiling() -> Ceiling:
         burst_bytes=32768,
         binding="link rate",
         steps=(
-            Step("line rate", "1 Gb/s per direction, as the lab set it", 1e9, "bit/s"),
-            Step("packet", "MTU", 1500, "bytes"),
-            Step("IP and TCP headers", "20 + 20 + 12 (timestamps)", 52, "bytes"),
-            Step("payload per packet", "1500 - 52", 1448, "bytes"),
-            Step("on the wire", "1500 + 14 + 4 (FCS) + 8 (preamble) + 12 (gap)", 1538, "bytes"),
-            Step("payload share", "1448 / 1538", 1448 / 1538, "share"),
-            Step("ceiling", "1e9 / 8 × 1448 / 1538", LIMIT, "bytes/s per direction"),
+            CeilingStep("line rate", "1 Gb/s per direction, as the lab set it", 1e9, "bit/s"),
+            CeilingStep("packet", "MTU", 1500, "bytes"),
+            CeilingStep("IP and TCP headers", "20 + 20 + 12 (timestamps)", 52, "bytes"),
+            CeilingStep("payload per packet", "1500 - 52", 1448, "bytes"),
+            CeilingStep(
+                "on the wire", "1500 + 14 + 4 (FCS) + 8 (preamble) + 12 (gap)", 1538, "bytes"
+            ),
+            CeilingStep("payload share", "1448 / 1538", 1448 / 1538, "share"),
+            CeilingStep("ceiling", "1e9 / 8 × 1448 / 1538", LIMIT, "bytes/s per direction"),
         ),
     )
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricgauge.model.command import Command
+from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.errors import StoreError, ToolMissing
 from fabricgauge.model.plan import Case
 from fabricgauge.model.run import Ended
@@ -18,7 +18,7 @@ MARK = f"test-launch-{os.getpid()}"
 
 
 def started(script: str, raw: Path, *, stdin: str = "", silent_s: float = 10.0) -> Running:
-    command = Command(("sh", "-c", script), {"EXTRA": "1"})
+    command = LaunchCommand(("sh", "-c", script), {"EXTRA": "1"})
     return start(command, stdin, raw, silent_s=silent_s, marker=MARK)
 
 
@@ -186,7 +186,7 @@ def test_a_crash_after_the_last_record_loses_nothing(tmp_path: Path) -> None:
 def test_a_missing_launcher_is_named(tmp_path: Path) -> None:
     with pytest.raises(ToolMissing, match="/nonexistent/mpiexec"):
         start(
-            Command(("/nonexistent/mpiexec",), {}), "", tmp_path, silent_s=1, marker=MARK
+            LaunchCommand(("/nonexistent/mpiexec",), {}), "", tmp_path, silent_s=1, marker=MARK
         )  # fmt: skip
 
 
@@ -198,5 +198,5 @@ def test_a_raw_directory_that_cannot_be_written_is_a_store_error(tmp_path: Path)
 
 def test_nothing_in_an_argument_is_expanded(tmp_path: Path) -> None:
     word = "$(touch x); `id` <b>"
-    command = Command((sys.executable, "-c", "import sys; print(sys.argv[1])", word), {})
+    command = LaunchCommand((sys.executable, "-c", "import sys; print(sys.argv[1])", word), {})
     assert list(start(command, "", tmp_path, silent_s=10, marker=MARK)) == [word]

@@ -29,7 +29,7 @@ TRIALS = ("ping", "mtu", "names", "clocks", "counters", "connect")
 MANY = 250
 
 
-class Asked(msgspec.Struct, frozen=True):
+class DoctorRequest(msgspec.Struct, frozen=True):
     """What a preflight is to look at: ``networks`` by name or subnet, all without any.
 
     ``head`` is the name of the machine where ``mpiexec`` is started, if it is to be looked at
@@ -45,7 +45,7 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 def diagnose(
-    asked: Asked, stage: Stage, keep: Callable[[str, str], None] = lambda node, raw: None
+    asked: DoctorRequest, stage: Stage, keep: Callable[[str, str], None] = lambda node, raw: None
 ) -> Diagnosis:
     """All that the checks find; ``keep`` is handed each node's trials as they came.
 

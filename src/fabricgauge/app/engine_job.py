@@ -12,7 +12,7 @@ from fabricgauge.app.targets import targets, unjoined
 from fabricgauge.ceiling.technologies import ceilings
 from fabricgauge.judge.below_pass import below_pass
 from fabricgauge.judge.thresholds import Thresholds
-from fabricgauge.model.command import Command
+from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.plan import Plan, PlannedLaunch
 from fabricgauge.model.run import Run
@@ -54,7 +54,7 @@ class EngineJob:
         measure(self._context, self.left(), progress)
         self._explain_low_figures(thresholds, progress)
 
-    def commands(self) -> Iterator[tuple[PlannedLaunch, tuple[Command, ...]]]:
+    def commands(self) -> Iterator[tuple[PlannedLaunch, tuple[LaunchCommand, ...]]]:
         for launch in self.plan.launches:
             yield launch, (planned_command(self._context, launch),)
 

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from fabricgauge.app.progress import Progress
 from fabricgauge.judge.thresholds import Thresholds
-from fabricgauge.model.command import Command
+from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.plan import Plan, PlannedLaunch
 from fabricgauge.store.run_directory import RunDirectory
 
@@ -27,6 +27,6 @@ class Job(Protocol):
         """Make what is left; one launch that breaks does not end the others."""
         ...
 
-    def commands(self) -> Iterator[tuple[PlannedLaunch, tuple[Command, ...]]]:
+    def commands(self) -> Iterator[tuple[PlannedLaunch, tuple[LaunchCommand, ...]]]:
         """What each launch of the plan would start; nothing is started."""
         ...

@@ -7,7 +7,7 @@ import msgspec
 
 from fabricgauge.app.explain import explained
 from fabricgauge.app.progress import Progress
-from fabricgauge.model.command import Command
+from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import StoreError
 from fabricgauge.model.fabric import Fabric
@@ -75,7 +75,7 @@ def engine_options(plan: Plan) -> tuple[str, ...]:
     return (*options, "--check-data") if plan.check_data else options
 
 
-def planned_command(context: RunContext, launch: PlannedLaunch) -> Command:
+def planned_command(context: RunContext, launch: PlannedLaunch) -> LaunchCommand:
     """The command that makes a launch; nothing is started."""
     options = launch_options(context.plan, launch)
     if context.simulation is not None:

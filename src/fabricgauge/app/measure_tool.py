@@ -10,7 +10,7 @@ from fabricgauge.app.measure import broken_by
 from fabricgauge.app.progress import Progress
 from fabricgauge.discover.counters import Counted, counters, shares
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.command import Command
+from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.engine import Mpi
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.fabric import Fabric, Network
@@ -80,8 +80,8 @@ def work_of(context: ToolContext, launch: PlannedLaunch) -> Work:
     )  # fmt: skip
 
 
-def _behind(host: Host, argv: Sequence[str]) -> Command:
-    return Command(tuple(behind(host, argv)), {})
+def _behind(host: Host, argv: Sequence[str]) -> LaunchCommand:
+    return LaunchCommand(tuple(behind(host, argv)), {})
 
 
 def _ends(fabric: Fabric, launch: PlannedLaunch) -> tuple[dict[str, str], dict[str, str]]:

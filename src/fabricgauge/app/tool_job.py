@@ -11,7 +11,7 @@ from fabricgauge.app.resume import Rest
 from fabricgauge.app.target import FIRST, Target, about, discovered
 from fabricgauge.app.targets import targets, unjoined
 from fabricgauge.judge.thresholds import Thresholds
-from fabricgauge.model.command import Command
+from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.engine import Mpi
 from fabricgauge.model.fabric import Network
 from fabricgauge.model.plan import Plan, PlannedLaunch
@@ -59,7 +59,7 @@ class ToolJob:
     def measure(self, thresholds: Thresholds, progress: Progress) -> None:
         measure_with_tool(self._context, self.left(), progress)
 
-    def commands(self) -> Iterator[tuple[PlannedLaunch, tuple[Command, ...]]]:
+    def commands(self) -> Iterator[tuple[PlannedLaunch, tuple[LaunchCommand, ...]]]:
         for launch in self.plan.launches:
             work = work_of(self._context, launch)
             yield launch, (work.client,) if work.server is None else (work.server, work.client)

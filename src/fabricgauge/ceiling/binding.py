@@ -5,14 +5,14 @@ import msgspec
 from fabricgauge.ceiling.packet import Packet, mtu_step, unknown
 from fabricgauge.ceiling.pcie import PcieCapacity, pcie_link
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.ceiling import Ceiling, Step
+from fabricgauge.model.ceiling import Ceiling, CeilingStep
 from fabricgauge.model.fabric import Network
 
 PER_DIRECTION = "bytes/s per direction"
 
 
 def ceiling_of(
-    network: Network, medium: str, packet: Packet, coding: tuple[Step, ...] = ()
+    network: Network, medium: str, packet: Packet, coding: tuple[CeilingStep, ...] = ()
 ) -> Ceiling | Skipped:
     """The ceiling of a network from its line rate and its largest packet.
 
@@ -39,23 +39,23 @@ def ceiling_of(
     )
 
 
-def _link_steps(network: Network, rate_bit_s: float, packet: Packet) -> tuple[Step, ...]:
+def _link_steps(network: Network, rate_bit_s: float, packet: Packet) -> tuple[CeilingStep, ...]:
     payload, wire = packet.payload.value, packet.wire.value
-    line = Step(
+    line = CeilingStep(
         "line rate", f"{rate_bit_s / 1e9:.10g} Gb/s ÷ 8 bit ({network.rate_origin})",
         rate_bit_s / 8, PER_DIRECTION,
     )  # fmt: skip
-    share = Step(
+    share = CeilingStep(
         "payload share of the wire", f"{payload:g} ÷ {wire:g}", payload / wire, "share"
     )  # fmt: skip
-    limit = Step(
+    limit = CeilingStep(
         "ceiling", f"{line.value / 1e6:.2f} MB/s × {payload:g} ÷ {wire:g}",
         line.value * share.value, PER_DIRECTION,
     )  # fmt: skip
     return (line, *packet.before, packet.payload, packet.wire, share, limit)
 
 
-def _bound(network: Network, link: Step, named: str) -> tuple[tuple[Step, ...], str]:
+def _bound(network: Network, link: CeilingStep, named: str) -> tuple[tuple[CeilingStep, ...], str]:
     """The steps from one link's limit to the ceiling, and what binds."""
     steps, binding = _one_rail(network, link, named)
     if network.rails == 1:
@@ -63,11 +63,13 @@ def _bound(network: Network, link: Step, named: str) -> tuple[tuple[Step, ...], 
     what = "link" if network.technology == "nvlink" else "rail"
     one = _renamed(steps[-1], f"one {what}")
     expression = f"{network.rails} {what}s × {one.value / 1e6:.2f} MB/s"
-    total = Step("ceiling", expression, network.rails * one.value, PER_DIRECTION)
+    total = CeilingStep("ceiling", expression, network.rails * one.value, PER_DIRECTION)
     return (*steps[:-1], one, total), f"{network.rails} {what}s, each by {binding}"
 
 
-def _one_rail(network: Network, link: Step, named: str) -> tuple[tuple[Step, ...], str]:
+def _one_rail(
+    network: Network, link: CeilingStep, named: str
+) -> tuple[tuple[CeilingStep, ...], str]:
     if not network.host_link:
         return (link,), named
     host = pcie_link(network.host_link)
@@ -77,19 +79,21 @@ def _one_rail(network: Network, link: Step, named: str) -> tuple[tuple[Step, ...
     return _smaller(link, host, named)
 
 
-def _smaller(link: Step, host: PcieCapacity, named: str) -> tuple[tuple[Step, ...], str]:
+def _smaller(
+    link: CeilingStep, host: PcieCapacity, named: str
+) -> tuple[tuple[CeilingStep, ...], str]:
     other = host.payload_bytes_per_s
     expression = (
         f"smaller of {link.value / 1e6:.2f} MB/s (one link) and {other / 1e6:.2f} MB/s"
         f" ({host.name})"
     )
-    least = Step("ceiling", expression, min(link.value, other), PER_DIRECTION)
+    least = CeilingStep("ceiling", expression, min(link.value, other), PER_DIRECTION)
     binding = named if link.value <= other else f"host link {host.name}"
     return (_renamed(link, "one link"), *host.limit_steps(), least), binding
 
 
-def _renamed(step: Step, label: str, expression: str = "") -> Step:
-    return Step(label, expression or step.expression, step.value, step.unit)
+def _renamed(step: CeilingStep, label: str, expression: str = "") -> CeilingStep:
+    return CeilingStep(label, expression or step.expression, step.value, step.unit)
 
 
 def pcie(network: Network) -> Ceiling | Skipped:

@@ -30,7 +30,7 @@ from fabricgauge.ceiling.packet import (
     wire_step,
 )
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.ceiling import Ceiling, Step
+from fabricgauge.model.ceiling import Ceiling, CeilingStep
 from fabricgauge.model.fabric import Network
 
 HEADER_BYTES = 14
@@ -80,7 +80,7 @@ def ip_part(network: Network) -> Part:
     return named(network, name, "ip"), size
 
 
-def tcp_payload_step(network: Network) -> Step:
+def tcp_payload_step(network: Network) -> CeilingStep:
     """The bytes of a TCP stream in one packet of the MTU in force."""
     timestamps = TIMESTAMPS_BYTES if network.timestamps else 0
     said = named(network, "TCP timestamps", "timestamps")
@@ -106,7 +106,7 @@ def roce_v2(network: Network, medium: str = "Ethernet line rate (RoCE v2)") -> C
     return _roce(network, medium, (ip_part(network), ("UDP", UDP_BYTES)))
 
 
-def rdma_mtu(network: Network) -> Step | Skipped:
+def rdma_mtu(network: Network) -> CeilingStep | Skipped:
     """The RDMA MTU: stated as such, or the largest that the interface's MTU has room for.
 
     A stated MTU that is itself one of 256 to 4096 is taken for the RDMA MTU, a member's
@@ -114,12 +114,12 @@ def rdma_mtu(network: Network) -> Step | Skipped:
     """
     mtu = network.mtu_bytes
     if not network.members and mtu in MTUS:
-        return Step("RDMA MTU", mtu_origin(network), mtu, "bytes")
+        return CeilingStep("RDMA MTU", mtu_origin(network), mtu, "bytes")
     fitting = [one for one in MTUS if one <= mtu - KEPT_FREE_BYTES]
     if not fitting:
         return Skipped(f"{network.name}: MTU {mtu} leaves no room for payload of RDMA")
     room = f"largest of {MTUS[0]} to {MTUS[-1]} within {mtu} − {KEPT_FREE_BYTES} (headers)"
-    return Step("RDMA MTU", f"{room}; MTU: {mtu_origin(network)}", fitting[-1], "bytes")
+    return CeilingStep("RDMA MTU", f"{room}; MTU: {mtu_origin(network)}", fitting[-1], "bytes")
 
 
 def _roce(network: Network, medium: str, routing: tuple[Part, ...]) -> Ceiling | Skipped:
@@ -145,7 +145,7 @@ _PARTS: tuple[Part, ...] = (
 def iwarp(network: Network) -> Ceiling | Skipped:
     """The most payload of RDMA writes per direction."""
     segment = tcp_payload_step(network)
-    framed = Step("TCP segment", segment.expression, segment.value, "bytes")
+    framed = CeilingStep("TCP segment", segment.expression, segment.value, "bytes")
     packet = Packet(
         _payload_step(int(segment.value)),
         wire_step(network.mtu_bytes, FRAME),
@@ -154,11 +154,11 @@ def iwarp(network: Network) -> Ceiling | Skipped:
     return ceiling_of(network, "Ethernet line rate (iWARP)", packet)
 
 
-def _payload_step(segment_bytes: int) -> Step:
+def _payload_step(segment_bytes: int) -> CeilingStep:
     """The FPDU is a multiple of 4 bytes, so up to 3 of the segment stay empty."""
     room = segment_bytes - segment_bytes % 4
     expression = f"{room}" + "".join(f" − {size} ({what})" for what, size in _PARTS)
     if room != segment_bytes:
         expression += f"; {room} is the multiple of 4 within {segment_bytes}"
     value = room - sum(size for _, size in _PARTS)
-    return Step("payload per packet", expression, value, "bytes")
+    return CeilingStep("payload per packet", expression, value, "bytes")

@@ -24,7 +24,7 @@ from fabricgauge.ceiling.packet import (
     wire_step,
 )
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.ceiling import Ceiling, Step
+from fabricgauge.model.ceiling import Ceiling, CeilingStep
 from fabricgauge.model.fabric import Network
 
 LRH_BYTES = 8
@@ -95,7 +95,7 @@ def ceiling(network: Network) -> Ceiling | Skipped:
     return ceiling_of(network, "InfiniBand data rate", packet, coding_steps(network))
 
 
-def coding_steps(network: Network) -> tuple[Step, ...]:
+def coding_steps(network: Network) -> tuple[CeilingStep, ...]:
     """From the lanes to the data rate, where the link's name tells and agrees."""
     link = ib_link(network.link)
     if isinstance(link, Skipped) or isinstance(network.rate_bit_s, Skipped):

@@ -21,7 +21,7 @@ from fabricgauge.ceiling.binding import ceiling_of
 from fabricgauge.ceiling.ethernet import tcp_payload_step
 from fabricgauge.ceiling.packet import Packet, Part, mtu_step, wire_step
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.ceiling import Ceiling, Step
+from fabricgauge.model.ceiling import Ceiling, CeilingStep
 from fabricgauge.model.fabric import Network
 
 ENCAPSULATION_BYTES = 4
@@ -76,7 +76,7 @@ def _below(network: Network) -> _Below:
     return _INFINIBAND if is_infiniband else _OMNI_PATH
 
 
-def _on_the_wire(network: Network, below: _Below) -> tuple[Step, tuple[Step, ...]]:
+def _on_the_wire(network: Network, below: _Below) -> tuple[CeilingStep, tuple[CeilingStep, ...]]:
     """All that the link carries for one IP packet, and the step that cuts it."""
     message = network.mtu_bytes + ENCAPSULATION_BYTES
     is_datagram = network.mode == "datagram" and message <= below.largest_bytes
@@ -87,7 +87,7 @@ def _on_the_wire(network: Network, below: _Below) -> tuple[Step, tuple[Step, ...
         *((("DETH", DETH_BYTES),) if is_datagram else ()),
         (f"padding to whole {below.granule}", -message % below.granule_bytes),
     )
-    cut = Step("path MTU", _path(network, below, packets), below.largest_bytes, "bytes")
+    cut = CeilingStep("path MTU", _path(network, below, packets), below.largest_bytes, "bytes")
     return wire_step(network.mtu_bytes, parts), () if is_datagram else (cut,)
 
 

@@ -30,7 +30,7 @@ from fabricgauge.ceiling.packet import (
     wire_step,
 )
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.ceiling import Ceiling, Step
+from fabricgauge.model.ceiling import Ceiling, CeilingStep
 from fabricgauge.model.fabric import Network
 
 FLIT_BYTES = 8
@@ -68,14 +68,14 @@ def ceiling(network: Network) -> Ceiling | Skipped:
     return ceiling_of(network, "Omni-Path data rate", packet, coding_steps(network))
 
 
-def _wire_step(mtu_bytes: int) -> Step:
+def _wire_step(mtu_bytes: int) -> CeilingStep:
     used = mtu_bytes + sum(size for _, size in PARTS)
     flits = math.ceil(used / FLIT_BYTES)
     padding = ("padding to whole flits", flits * FLIT_BYTES - used)
     return wire_step(mtu_bytes, (*PARTS, padding))
 
 
-def coding_steps(network: Network) -> tuple[Step, ...]:
+def coding_steps(network: Network) -> tuple[CeilingStep, ...]:
     """From the lanes to the data rate, where the generation's coding is public."""
     generation = GENERATIONS.get(network.link)
     if generation is None or isinstance(network.rate_bit_s, Skipped):

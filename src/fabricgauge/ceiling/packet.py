@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import msgspec
 
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.ceiling import Step
+from fabricgauge.model.ceiling import CeilingStep
 from fabricgauge.model.fabric import Network
 
 #: What a packet has besides payload: its name and its size in bytes.
@@ -20,9 +20,9 @@ Part = tuple[str, int]
 class Packet(msgspec.Struct, frozen=True):
     """``payload`` and ``wire`` of the largest packet, in bytes; ``before`` leads to them."""
 
-    payload: Step
-    wire: Step
-    before: tuple[Step, ...] = ()
+    payload: CeilingStep
+    wire: CeilingStep
+    before: tuple[CeilingStep, ...] = ()
 
 
 def unknown(network: Network) -> Skipped | None:
@@ -38,9 +38,9 @@ def unknown(network: Network) -> Skipped | None:
     return None
 
 
-def mtu_step(network: Network, label: str = "MTU") -> Step:
+def mtu_step(network: Network, label: str = "MTU") -> CeilingStep:
     """The MTU in force, and who says so."""
-    return Step(label, mtu_origin(network), network.mtu_bytes, "bytes")
+    return CeilingStep(label, mtu_origin(network), network.mtu_bytes, "bytes")
 
 
 def mtu_origin(network: Network) -> str:
@@ -54,25 +54,27 @@ def named(network: Network, what: str, field: str) -> str:
     return f"{what}, assumed: not stated" if field in network.assumed else what
 
 
-def payload_step(start: int, taken: Iterable[Part]) -> Step:
+def payload_step(start: int, taken: Iterable[Part]) -> CeilingStep:
     """What headers inside the MTU leave for payload; may be negative."""
     parts = [(what, size) for what, size in taken if size]
     expression = f"{start}" + "".join(f" − {size} ({what})" for what, size in parts)
-    return Step("payload per packet", expression, start - sum(s for _, s in parts), "bytes")
+    return CeilingStep("payload per packet", expression, start - sum(s for _, s in parts), "bytes")
 
 
-def wire_step(start: int, added: Iterable[Part]) -> Step:
+def wire_step(start: int, added: Iterable[Part]) -> CeilingStep:
     """All bytes that the link is busy with for one packet."""
     parts = [(what, size) for what, size in added if size]
     expression = f"{start}" + "".join(f" + {size} ({what})" for what, size in parts)
-    return Step("wire bytes per packet", expression, start + sum(s for _, s in parts), "bytes")
+    return CeilingStep(
+        "wire bytes per packet", expression, start + sum(s for _, s in parts), "bytes"
+    )
 
 
 def bare(network: Network, why: str) -> Packet:
     """A packet of a format that is not public: nothing is taken off its MTU."""
     size = network.mtu_bytes
-    payload = Step("payload per packet", f"{size}", size, "bytes")
-    wire = Step("wire bytes per packet", f"{size}; {why}", size, "bytes")
+    payload = CeilingStep("payload per packet", f"{size}", size, "bytes")
+    wire = CeilingStep("wire bytes per packet", f"{size}; {why}", size, "bytes")
     return Packet(payload, wire, (mtu_step(network),))
 
 
@@ -101,10 +103,10 @@ class Coding(msgspec.Struct, frozen=True):
             rate = rate * share.kept / share.of
         return rate
 
-    def steps(self, lanes: int) -> tuple[Step, ...]:
+    def steps(self, lanes: int) -> tuple[CeilingStep, ...]:
         """From the lane to the data rate, one step each."""
         lane = f"{self.lane_bit_s / 1e9:.10g} {self.unit}"
-        signalled = Step(
+        signalled = CeilingStep(
             "signalling rate", f"{lanes} × {lane} per lane", self.lane_bit_s * lanes,
             "bit/s per direction",
         )  # fmt: skip
@@ -112,7 +114,7 @@ class Coding(msgspec.Struct, frozen=True):
             return (signalled,)
         factors = "".join(f" × {one.kept} ÷ {one.of} ({one.what})" for one in self.shares)
         expression = f"{signalled.value / 1e9:.10g} Gb/s{factors}"
-        data = Step("data rate", expression, self.data_bit_s(lanes), "bit/s per direction")
+        data = CeilingStep("data rate", expression, self.data_bit_s(lanes), "bit/s per direction")
         return (signalled, data)
 
 

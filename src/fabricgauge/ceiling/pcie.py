@@ -23,7 +23,7 @@ from fabricgauge.ceiling.packet import (
     wire_step,
 )
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.ceiling import Step
+from fabricgauge.model.ceiling import CeilingStep
 
 _8B10B = CodingShare(8, 10, "8b/10b")
 _128B130B = CodingShare(128, 130, "128b/130b")
@@ -86,11 +86,11 @@ class PcieCapacity(msgspec.Struct, frozen=True):
         return GENERATIONS[self.generation].coding.data_bit_s(self.lanes)
 
     @property
-    def coding_steps(self) -> tuple[Step, ...]:
+    def coding_steps(self) -> tuple[CeilingStep, ...]:
         return GENERATIONS[self.generation].coding.steps(self.lanes)
 
     @property
-    def packet(self) -> tuple[Step, Step]:
+    def packet(self) -> tuple[CeilingStep, CeilingStep]:
         """Payload and wire bytes of the largest packet."""
         payload = payload_step(self.payload_bytes, ())
         return payload, wire_step(self.payload_bytes, GENERATIONS[self.generation].parts)
@@ -100,18 +100,18 @@ class PcieCapacity(msgspec.Struct, frozen=True):
         payload, wire = self.packet
         return self.data_bit_s / 8 * payload.value / wire.value
 
-    def limit_steps(self) -> tuple[Step, ...]:
+    def limit_steps(self) -> tuple[CeilingStep, ...]:
         """The sum of what this link lets through to an adapter behind it."""
         payload, wire = self.packet
         mps = f"{payload.value:g}" + (" (MPS assumed: not stated)" if self.assumed else " (MPS)")
-        limit = Step(
+        limit = CeilingStep(
             f"{self.name} limit",
             f"{self.data_bit_s / 1e9:.6g} Gb/s ÷ 8 bit × {mps} ÷ {wire.value:g}"
             f" ({wire.expression})",
             self.payload_bytes_per_s, "bytes/s per direction",
         )  # fmt: skip
         coded = tuple(
-            Step(f"{self.name} {one.label}", one.expression, one.value, one.unit)
+            CeilingStep(f"{self.name} {one.label}", one.expression, one.value, one.unit)
             for one in self.coding_steps
         )
         return (*coded, limit)

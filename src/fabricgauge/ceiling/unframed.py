@@ -38,7 +38,7 @@ from fabricgauge.ceiling import ethernet
 from fabricgauge.ceiling.binding import ceiling_of
 from fabricgauge.ceiling.packet import Coding, CodingShare, bare
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.ceiling import Ceiling, Step
+from fabricgauge.model.ceiling import Ceiling, CeilingStep
 from fabricgauge.model.fabric import Network
 
 #: Rate of one card in bit/s.
@@ -118,7 +118,7 @@ def nvlink(network: Network) -> Ceiling | Skipped:
     return ceiling_of(network, medium, bare(network, _NOT_PUBLIC), _nvlink_steps(network))
 
 
-def _nvlink_steps(network: Network) -> tuple[Step, ...]:
+def _nvlink_steps(network: Network) -> tuple[CeilingStep, ...]:
     generation = NVLINKS.get(network.link)
     if generation is None or generation.link_bit_s != network.rate_bit_s:
         return ()

@@ -76,7 +76,7 @@ def exit_status(found: "Diagnosis") -> int:
 
 def _diagnosed(options: dict[str, Any], checks: tuple[str, ...]) -> "Diagnosis":
     from fabricgauge import settings
-    from fabricgauge.app.doctor import Asked, diagnose, diagnose_bundle
+    from fabricgauge.app.doctor import DoctorRequest, diagnose, diagnose_bundle
 
     if options["bundle"]:
         for other in ("nodelist", "exclude", "lab", "launcher", "head"):
@@ -87,7 +87,9 @@ def _diagnosed(options: dict[str, Any], checks: tuple[str, ...]) -> "Diagnosis":
     with reached(options) as (access, declared):
         everything = (*declared, *settings.load().networks)
         head = _head(access) if options["head"] else ""
-        asked = Asked(access, everything, options["networks"], checks, options["seconds"], head)
+        asked = DoctorRequest(
+            access, everything, options["networks"], checks, options["seconds"], head
+        )
         return diagnose(asked, _silent if options["quiet"] else _stage)
 
 

@@ -12,7 +12,7 @@ from fabricgauge.configure import links
 from fabricgauge.configure.job import HEAD, PlanInput
 from fabricgauge.configure.links import Link, State
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.configuration import Wanted, WantedPort
+from fabricgauge.model.configuration import WantedNetwork, WantedPort
 from fabricgauge.model.finding import Command
 
 
@@ -33,7 +33,7 @@ def clashes(job: PlanInput) -> Iterator[str]:
             yield f"{port.ip} is wanted for {port.node} in {wanted.name}, but {others[port.ip]}"
 
 
-def _too_large(backend: str, wanted: Wanted, port: WantedPort, link: Link) -> Iterator[str]:
+def _too_large(backend: str, wanted: WantedNetwork, port: WantedPort, link: Link) -> Iterator[str]:
     """IPoIB's limit follows its mode, which network services set and plain ip does not."""
     most, mtu = link.most_mtu_bytes, wanted.mtu_bytes
     ethernet = wanted.kind == "ethernet"
@@ -53,7 +53,7 @@ def notes(job: PlanInput) -> Iterator[str]:
             yield from _beside(job, wanted, port, state)
 
 
-def _beside(job: PlanInput, wanted: Wanted, port: WantedPort, state: State) -> Iterator[str]:
+def _beside(job: PlanInput, wanted: WantedNetwork, port: WantedPort, state: State) -> Iterator[str]:
     subnet = ipaddress.IPv4Network(wanted.subnet)
     for link in state.links:
         for one in link.ipv4 if link.name != port.interface else ():
@@ -144,7 +144,7 @@ def layer_notes(job: PlanInput, backend: str, adapters_only: bool) -> Iterator[s
             yield f"{where} carries {', '.join(above)}, which may be interrupted for a moment"
 
 
-def _known(job: PlanInput) -> Iterator[tuple[Wanted, WantedPort, Link, State]]:
+def _known(job: PlanInput) -> Iterator[tuple[WantedNetwork, WantedPort, Link, State]]:
     for wanted, port in job.ports:
         state = links.state(job, port.node)
         link = state.link(port.interface) if isinstance(state, State) else state

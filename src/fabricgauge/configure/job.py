@@ -7,7 +7,7 @@ import msgspec
 
 from fabricgauge.configure.description import Description
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.configuration import Step, Verification, Wanted, WantedPort
+from fabricgauge.model.configuration import Step, Verification, WantedNetwork, WantedPort
 from fabricgauge.model.finding import Command
 from fabricgauge.model.inventory import Inventory
 
@@ -28,7 +28,7 @@ class PlanInput(msgspec.Struct, frozen=True, dict=True):
     """``replies`` are the answers to ``interface.questions`` and ``interface.checks`` so far."""
 
     description: Description
-    wanted: tuple[Wanted, ...]
+    wanted: tuple[WantedNetwork, ...]
     inventories: tuple[Inventory, ...]
     replies: dict[Command, Reply] = {}
 
@@ -43,18 +43,18 @@ class PlanInput(msgspec.Struct, frozen=True, dict=True):
         return {one.name: one for one in reversed(self.inventories)}
 
     @property
-    def ports(self) -> Iterator[tuple[Wanted, WantedPort]]:
+    def ports(self) -> Iterator[tuple[WantedNetwork, WantedPort]]:
         for wanted in self.wanted:
             for port in wanted.ports:
                 yield wanted, port
 
-    def ports_of(self, node: str) -> Sequence[tuple[Wanted, WantedPort]]:
+    def ports_of(self, node: str) -> Sequence[tuple[WantedNetwork, WantedPort]]:
         """The node's own ports, in the order of the networks."""
         return self._by_node.get(node, ())
 
     @cached_property
-    def _by_node(self) -> dict[str, list[tuple[Wanted, WantedPort]]]:
-        found: dict[str, list[tuple[Wanted, WantedPort]]] = {}
+    def _by_node(self) -> dict[str, list[tuple[WantedNetwork, WantedPort]]]:
+        found: dict[str, list[tuple[WantedNetwork, WantedPort]]] = {}
         for wanted, port in self.ports:
             found.setdefault(port.node, []).append((wanted, port))
         return found

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from fabricgauge.configure.job import PlanInput
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.configuration import Step, Verification, Wanted, WantedPort
+from fabricgauge.model.configuration import Step, Verification, WantedNetwork, WantedPort
 from fabricgauge.model.finding import Command
 
 #: Enough that a lost one shows, few enough to wait for; iputils and busybox know both options.
@@ -41,20 +41,20 @@ def _neighbours(ports: tuple[WantedPort, ...]) -> Iterator[tuple[WantedPort, Wan
         yield other, one
 
 
-def _ping(wanted: Wanted, one: WantedPort, other: WantedPort) -> Verification:
+def _ping(wanted: WantedNetwork, one: WantedPort, other: WantedPort) -> Verification:
     count = ("-c", str(COUNT), "-W", str(WAIT_S), *_long(wanted))
     words = ("ping", *count, "-I", one.interface, other.ip)
     return Verification(Command(one.node, words), " 0% packet loss", patience_s=PATIENCE_S)
 
 
-def _reason(wanted: Wanted) -> str:
+def _reason(wanted: WantedNetwork) -> str:
     alone = "addresses that are right on each node alone do not make a network"
     if isinstance(wanted.mtu_bytes, Skipped):
         return alone
     return f"{alone}, and a switch between may drop packets of {wanted.mtu_bytes} bytes"
 
 
-def _long(wanted: Wanted) -> tuple[str, ...]:
+def _long(wanted: WantedNetwork) -> tuple[str, ...]:
     """Packets as long as the MTU, which a node itself never cuts."""
     if isinstance(wanted.mtu_bytes, Skipped):
         return ()

@@ -7,10 +7,10 @@ from fabricgauge.configure.description import Description, NetworkDescription
 from fabricgauge.configure.matching import Chosen, interface_of
 from fabricgauge.configure.subnets import subnet_of
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.configuration import Wanted, WantedPort
+from fabricgauge.model.configuration import WantedNetwork, WantedPort
 from fabricgauge.model.inventory import Inventory
 
-Settled = tuple[tuple[Wanted, ...], tuple[str, ...], tuple[str, ...]]
+Settled = tuple[tuple[WantedNetwork, ...], tuple[str, ...], tuple[str, ...]]
 
 
 def ports_of(description: Description, inventories: Mapping[str, Inventory]) -> Settled:
@@ -37,14 +37,16 @@ def ports_of(description: Description, inventories: Mapping[str, Inventory]) -> 
     return tuple(wanted), tuple(dict.fromkeys(troubles)), tuple(dict.fromkeys(doubts))
 
 
-def _wanted(network: NetworkDescription, subnet: str, ports: tuple[WantedPort, ...]) -> Wanted:
-    return Wanted(
+def _wanted(
+    network: NetworkDescription, subnet: str, ports: tuple[WantedPort, ...]
+) -> WantedNetwork:
+    return WantedNetwork(
         network.name, subnet, network.kind, ports, network.rate_bit_s, network.mtu_bytes,
         network.suffix, network.plain, network.exclusive,
     )  # fmt: skip
 
 
-def _named_twice(wanted: list[Wanted], nodes: tuple[str, ...]) -> Iterator[str]:
+def _named_twice(wanted: list[WantedNetwork], nodes: tuple[str, ...]) -> Iterator[str]:
     """A name can mean one end only: ``c1`` with the suffix ``1`` is not to be ``c11``."""
     first = {node: (f"the node {node}", "") for node in nodes}
     for network in wanted:
@@ -60,7 +62,7 @@ def _named_twice(wanted: list[Wanted], nodes: tuple[str, ...]) -> Iterator[str]:
         yield f"{' and '.join(plain)} cannot both have the nodes' plain names"
 
 
-def _taken_twice(wanted: list[Wanted]) -> Iterator[str]:
+def _taken_twice(wanted: list[WantedNetwork]) -> Iterator[str]:
     """One interface can carry two networks, but nobody describes that by accident."""
     first: dict[tuple[str, str], str] = {}
     for network in wanted:

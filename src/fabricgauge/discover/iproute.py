@@ -6,7 +6,7 @@ from typing import Annotated
 
 import msgspec
 
-from fabricgauge.discover.sections import LARGEST_NUMBER, Section
+from fabricgauge.discover.sections import LARGEST_NUMBER, AnswerSection
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Address, Shaper
 
@@ -59,7 +59,7 @@ class _JsonLink(msgspec.Struct):
     addr_info: tuple[_JsonAddress, ...] = ()
 
 
-def links_from_json(section: Section) -> tuple[IpLink, ...]:
+def links_from_json(section: AnswerSection) -> tuple[IpLink, ...]:
     """Links in the order of ``ip -d -j addr``.
 
     Raises:
@@ -93,7 +93,7 @@ _MAC = re.compile(r"\s+link/(\S+) ([0-9a-fA-F:]+)")
 _INET = re.compile(r"\s+inet6? ([0-9a-fA-F:.]+)(?: peer [0-9a-fA-F:.]+)?(?:/(\d{1,3}))?\s")
 
 
-def links_from_text(section: Section) -> tuple[IpLink, ...]:
+def links_from_text(section: AnswerSection) -> tuple[IpLink, ...]:
     """Links in the order of ``ip addr``; other lines than those named here are left out.
 
     Raises:
@@ -109,7 +109,7 @@ def links_from_text(section: Section) -> tuple[IpLink, ...]:
     )
 
 
-def _text_link(section: Section, head: str, body: tuple[str, ...]) -> IpLink:
+def _text_link(section: AnswerSection, head: str, body: tuple[str, ...]) -> IpLink:
     match = _HEAD.match(head)
     if match is None:
         raise section.error(f"no interface line: {head!r:.80}")
@@ -140,7 +140,7 @@ def _prefix(ip: str, length: str | None) -> int:
     return 128 if ":" in ip else 32
 
 
-def _address(section: Section, ip: str, prefix_length: int) -> Address:
+def _address(section: AnswerSection, ip: str, prefix_length: int) -> Address:
     try:
         interface = ipaddress.ip_interface(f"{ip}/{prefix_length}")
     except ValueError as error:
@@ -168,7 +168,7 @@ class _JsonQueue(msgspec.Struct):
     options: _JsonOptions = msgspec.field(default_factory=_JsonOptions)
 
 
-def shapers_from_json(section: Section) -> dict[str, Shaper]:
+def shapers_from_json(section: AnswerSection) -> dict[str, Shaper]:
     """Token buckets by the name of their interface; the slowest of several counts.
 
     Raises:
@@ -196,7 +196,7 @@ _TBF = re.compile(
 _TBF_OF = re.compile(r"qdisc tbf \S+ dev (\S+) ")
 
 
-def shapers_from_text(section: Section) -> dict[str, Shaper | Skipped]:
+def shapers_from_text(section: AnswerSection) -> dict[str, Shaper | Skipped]:
     """As shapers_from_json, from the text form.
 
     The tc of busybox shows that there is a token bucket, but not its rate.

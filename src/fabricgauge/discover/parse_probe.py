@@ -18,12 +18,12 @@ from fabricgauge.discover.iproute import (
     shapers_from_text,
 )
 from fabricgauge.discover.printouts.verbs import RATE
-from fabricgauge.discover.sections import Section, sections
+from fabricgauge.discover.sections import AnswerSection, sections
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import ProbeError
 from fabricgauge.model.fabric import NO_IPOIB, Interface, IpoibPort, Node, Shaper
 
-Sections = dict[str, Section]
+Sections = dict[str, AnswerSection]
 Shapers = dict[str, Shaper | Skipped] | Skipped
 
 

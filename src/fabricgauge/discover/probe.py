@@ -88,7 +88,7 @@ class _Asking:
         timeout_s: float,
         words: Mapping[str, Sequence[str]],
     ) -> None:
-        self.group = process.Group()
+        self.group = process.ChildGroup()
         self._answers: SimpleQueue[Answer | BaseException] = SimpleQueue()
         self._hosts: SimpleQueue[Host] = SimpleQueue()
         self._script, self._timeout_s, self._words = script, timeout_s, words

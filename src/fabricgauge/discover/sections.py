@@ -20,7 +20,7 @@ PROBE_LAST = "end"
 LARGEST_NUMBER = 10**15
 
 
-class Section(msgspec.Struct, frozen=True):
+class AnswerSection(msgspec.Struct, frozen=True):
     """The lines under one ``== NAME``; ``first_line`` is the number of the first of them."""
 
     node: str
@@ -67,7 +67,7 @@ class Section(msgspec.Struct, frozen=True):
         return value
 
 
-def sections(node: str, raw: str) -> dict[str, Section]:
+def sections(node: str, raw: str) -> dict[str, AnswerSection]:
     """Cut ``raw`` at its ``== NAME`` lines; what a login shell printed before is left out.
 
     Raises:
@@ -82,12 +82,12 @@ def sections(node: str, raw: str) -> dict[str, Section]:
         raise _broken(node, len(lines), "it was cut off: no end")
     end = lines.index(last, start)
     heads = [number for number in range(start, end) if lines[number].startswith("== ")]
-    found: dict[str, Section] = {}
+    found: dict[str, AnswerSection] = {}
     for head, following in zip(heads, [*heads, end][1:], strict=True):
         name = lines[head].removeprefix("== ")
         if name in found:
             raise _broken(node, head + 1, f"section {name!r:.60} comes twice")
-        found[name] = Section(node, name, head + 2, tuple(lines[head + 1 : following]))
+        found[name] = AnswerSection(node, name, head + 2, tuple(lines[head + 1 : following]))
     return found
 
 

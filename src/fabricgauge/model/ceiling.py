@@ -3,7 +3,7 @@
 import msgspec
 
 
-class Step(msgspec.Struct, frozen=True):
+class CeilingStep(msgspec.Struct, frozen=True):
     """One line of the sum: what, how it is worked out, and the result with its unit."""
 
     label: str
@@ -26,7 +26,7 @@ class Ceiling(msgspec.Struct, frozen=True, tag="ceiling"):
     wire_bytes_per_packet: int
     burst_bytes: int
     binding: str
-    steps: tuple[Step, ...]
+    steps: tuple[CeilingStep, ...]
 
     def one_transfer_floor_s(self, payload_bytes: float) -> float:
         """The least time in which ``payload_bytes`` can pass in one direction."""

@@ -3,7 +3,7 @@
 import msgspec
 
 
-class Command(msgspec.Struct, frozen=True):
+class LaunchCommand(msgspec.Struct, frozen=True):
     """An argv list and the environment variables that are added for it."""
 
     argv: tuple[str, ...]

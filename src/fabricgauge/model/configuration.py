@@ -15,7 +15,7 @@ class WantedPort(msgspec.Struct, frozen=True):
     prefix_length: int
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class WantedNetwork(msgspec.Struct, frozen=True):
     """A network as a person describes it, and the ports that were chosen for it.
 
     ``kind`` is ``ethernet``, ``infiniband`` or ``omni-path``. ``mtu_bytes`` and ``rate_bit_s``
@@ -76,6 +76,6 @@ class Configuration(msgspec.Struct, frozen=True):
     """An ordered plan by one backend; ``notes`` are what a reviewer should know beforehand."""
 
     backend: str
-    wanted: tuple[Wanted, ...]
+    wanted: tuple[WantedNetwork, ...]
     steps: tuple[Step, ...]
     notes: tuple[str, ...]

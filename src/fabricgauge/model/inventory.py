@@ -115,7 +115,7 @@ class Route(msgspec.Struct, frozen=True):
     table: str = "main"
 
 
-class Rule(msgspec.Struct, frozen=True):
+class RoutingRule(msgspec.Struct, frozen=True):
     """A line of the routing policy (``ip rule``): packets from ``source`` to ``destination``,
     subnets or ``all``, are looked up in ``table``. Lower priorities are asked first."""
 
@@ -156,6 +156,6 @@ class Inventory(msgspec.Struct, frozen=True):
     troubles: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     #: In the order in which they are asked; empty where nothing said them.
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[RoutingRule, ...] = ()
     #: Routes of other tables than the main one, which rules may name.
     tables: tuple[Route, ...] = ()

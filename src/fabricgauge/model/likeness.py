@@ -26,7 +26,7 @@ class Split(msgspec.Struct, frozen=True):
     values: tuple[tuple[str, tuple[str, ...]], ...]
 
 
-class Naming(msgspec.Struct, frozen=True):
+class InterfaceNaming(msgspec.Struct, frozen=True):
     """What the kernels of like nodes call the interface of one and the same adapter."""
 
     adapter: str
@@ -46,7 +46,7 @@ class LikeNodes(msgspec.Struct, frozen=True):
     traits: dict[str, str]
     oddities: tuple[Oddity, ...]
     splits: tuple[Split, ...]
-    namings: tuple[Naming, ...]
+    namings: tuple[InterfaceNaming, ...]
     names: dict[str, str] = {}
 
 

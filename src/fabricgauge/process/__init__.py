@@ -5,15 +5,15 @@ A launch also carries an environment marker, so that a descendant which left the
 or outlived this program, can be found.
 """
 
-from fabricgauge.process.children import Group
+from fabricgauge.process.children import ChildGroup
 from fabricgauge.process.marks import MARKER, end_marked, end_marked_prefix
 from fabricgauge.process.run import Completed, behind, run
 from fabricgauge.process.stream import Stream
 
 __all__ = [
     "MARKER",
+    "ChildGroup",
     "Completed",
-    "Group",
     "Stream",
     "behind",
     "end_marked",

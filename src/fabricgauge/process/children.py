@@ -58,7 +58,7 @@ def _signal(children: "Iterable[subprocess.Popen[bytes]]", number: signal.Signal
             os.killpg(child.pid, number)
 
 
-class Group:
+class ChildGroup:
     """Children that are waited for in several threads and can be ended all at once.
 
     Only the main thread is interrupted by a signal; it cannot end the others' waiting,

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from fabricgauge.model.host_access import Host
-from fabricgauge.process.children import Group, end, spawn
+from fabricgauge.process.children import ChildGroup, end, spawn
 from fabricgauge.process.exchange import Exchange
 
 #: How long to read on after a child was ended: what it wrote last is already in the pipe.
@@ -43,7 +43,7 @@ def run(
     env: Mapping[str, str] | None = None,
     stdin: str = "",
     cwd: Path | None = None,
-    group: Group | None = None,
+    group: ChildGroup | None = None,
     most_bytes: int | None = None,
     without: Collection[str] = (),
 ) -> Completed:
@@ -59,7 +59,7 @@ def run(
         ToolMissing: the program does not exist or is not executable.
     """
     started = time.monotonic()
-    group = group or Group()
+    group = group or ChildGroup()
     child = group.start(lambda: spawn(argv, env, cwd, subprocess.PIPE, subprocess.PIPE, without))
     if child is None:
         return Completed(tuple(argv), -signal.SIGTERM, "", "", 0.0)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import msgspec
 
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.configuration import Configuration, Step, Verification, Wanted
+from fabricgauge.model.configuration import Configuration, Step, Verification, WantedNetwork
 from fabricgauge.model.finding import Command
 from fabricgauge.report.visible import visible
 
@@ -43,7 +43,7 @@ def _count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
-def _wanted(wanted: Wanted) -> Iterator[str]:
+def _wanted(wanted: WantedNetwork) -> Iterator[str]:
     rate = "" if isinstance(wanted.rate_bit_s, Skipped) else f", {wanted.rate_bit_s / 1e9:g} Gb/s"
     mtu = "" if isinstance(wanted.mtu_bytes, Skipped) else f", MTU {wanted.mtu_bytes}"
     yield f"{visible(wanted.name)}: {visible(wanted.subnet)}, {visible(wanted.kind)}{rate}{mtu}"

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from fabricgauge.model.command import Command
+from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.errors import StoreError
 from fabricgauge.model.plan import Case
 from fabricgauge.model.run import Ended
@@ -85,7 +85,7 @@ class Running:
     that carries the launch's marker are ended before it is left.
     """
 
-    def __init__(self, command: Command, stream: Stream, raw_dir: Path, marker: str) -> None:
+    def __init__(self, command: LaunchCommand, stream: Stream, raw_dir: Path, marker: str) -> None:
         self._command = command
         self._stream = stream
         self._stderr = raw_dir / "stderr.txt"
@@ -122,7 +122,7 @@ class Running:
 
 
 def start(
-    command: Command, cases_text: str, raw_dir: Path, *, silent_s: float, marker: str
+    command: LaunchCommand, cases_text: str, raw_dir: Path, *, silent_s: float, marker: str
 ) -> Running:
     """Start ``command`` with ``cases_text`` on its standard input.
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from fabricgauge import process
-from fabricgauge.model.command import Command
+from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.engine import SIMULATED_LIBRARY, Engine
 from fabricgauge.model.errors import CannotRun, StoreError
 from fabricgauge.sim.faults import (
@@ -41,7 +41,7 @@ def prepared(
     hosts: Sequence[str],
     folder: Path,
     options: Sequence[str] = (),
-) -> Command:
+) -> LaunchCommand:
     """The command of a launch with one rank per entry of ``hosts``; its files are in ``folder``.
 
     Raises:
@@ -147,7 +147,7 @@ def launch_files(cluster: Simulation, hosts: Sequence[str], folder: Path) -> dic
 
 def launch_command(
     cluster: Simulation, engine: Engine, ranks: int, folder: Path, options: Sequence[str] = ()
-) -> Command:
+) -> LaunchCommand:
     """The argv and environment that start the engine; ``options`` are the engine's own.
 
     SimGrid's own program is started, not its shell script, which joins words into one string
@@ -167,7 +167,7 @@ def launch_command(
         str(engine.path.parent / SIMULATED_LIBRARY),
         *options,
     )
-    return Command(argv, {"FABRICGAUGE_PLANTED": str(folder / PLANTED_FILE)})
+    return LaunchCommand(argv, {"FABRICGAUGE_PLANTED": str(folder / PLANTED_FILE)})
 
 
 #: Every uplink of a group, where one would have its number.

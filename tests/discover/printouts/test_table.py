@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from tests.discover.printouts.reading import raw
 
 from fabricgauge.discover.printouts.parts import Parts
-from fabricgauge.discover.printouts.table import PARSERS, Named, parse_named, recognised
+from fabricgauge.discover.printouts.table import PARSERS, PrintoutName, parse_named, recognised
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ from fabricgauge.discover.printouts.table import PARSERS, Named, parse_named, re
 def test_a_parser_is_found_by_a_files_or_a_sections_name(
     name: str, tool: str, argument: str
 ) -> None:
-    assert recognised(name) == Named(tool, argument)
+    assert recognised(name) == PrintoutName(tool, argument)
 
 
 @pytest.mark.parametrize(

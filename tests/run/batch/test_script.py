@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricgauge.model.batch import EACH_SUBNET, Request
-from fabricgauge.model.command import Command
+from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.errors import UsageError
 from fabricgauge.run.batch.options import clusters, further, options_of
 from fabricgauge.run.batch.script import Script, ScriptLaunch, is_plain, text
@@ -26,7 +26,7 @@ def script(*launches: ScriptLaunch, run_dir: str = "/runs/1", **environment: str
 def start(
     *argv: str, subnet: str | None = None, alone: bool = False, env: dict[str, str] | None = None
 ) -> ScriptLaunch:
-    return ScriptLaunch(0, "job-1/cases-1.txt", 60, Command(argv, env or {}), subnet, alone)
+    return ScriptLaunch(0, "job-1/cases-1.txt", 60, LaunchCommand(argv, env or {}), subnet, alone)
 
 
 EVERYTHING = (

@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from fabricgauge.model.command import Command
+from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.engine import Engine, Mpi
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.host_access import Host, HostAccess
@@ -101,7 +101,7 @@ EXPECTED = {
 }  # fmt: skip
 
 
-def built(mpi_impl: str, launcher: str, launch: str) -> Command:
+def built(mpi_impl: str, launcher: str, launch: str) -> LaunchCommand:
     mpi = MPIS[mpi_impl]
     engine = Engine(Path("/e ngine/$x"), mpi, "id", (), "g++")
     return command(engine, mpi, LAUNCHES[launch], REACHES[launcher], ("--check-data",))

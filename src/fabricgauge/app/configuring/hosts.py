@@ -31,7 +31,7 @@ class PlanHosts:
         self._hosts[HEAD] = Host(HEAD, access.head_prefix)
 
     def run(
-        self, command: Command, timeout_s: float, group: process.Group | None = None
+        self, command: Command, timeout_s: float, group: process.ChildGroup | None = None
     ) -> Completed:
         """Run it to its end; a program that this machine lacks ends with 127.
 
@@ -63,7 +63,7 @@ def run_all(
 
     An interrupt ends those that still run.
     """
-    group = process.Group()
+    group = process.ChildGroup()
 
     def one(command: Command) -> tuple[Command, Completed]:
         return command, hosts.run(command, timeout_s, group)

@@ -12,7 +12,7 @@ from fabricgauge.configure.backends.kind import Backend
 from fabricgauge.configure.job import PlanInput
 from fabricgauge.configure.links import Link, State
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.configuration import Step, Verification, Wanted, WantedPort
+from fabricgauge.model.configuration import Step, Verification, WantedNetwork, WantedPort
 from fabricgauge.model.finding import Command
 
 
@@ -47,7 +47,7 @@ def notes(job: PlanInput) -> Iterator[str]:
             yield from _notes(job, wanted, port, link)
 
 
-def _notes(job: PlanInput, wanted: Wanted, port: WantedPort, link: Link) -> Iterator[str]:
+def _notes(job: PlanInput, wanted: WantedNetwork, port: WantedPort, link: Link) -> Iterator[str]:
     where = f"{port.node}:{port.interface}"
     if link.up and not link.carrier:
         yield f"{where} has no carrier: a cable, or the port at its other end; no command mends it"
@@ -57,7 +57,7 @@ def _notes(job: PlanInput, wanted: Wanted, port: WantedPort, link: Link) -> Iter
         yield f"{where} has {one.ip}/{one.prefix_length} as well, in another subnet; it stays"
 
 
-def _port(wanted: Wanted, port: WantedPort, state: State | Skipped) -> Iterator[Step]:
+def _port(wanted: WantedNetwork, port: WantedPort, state: State | Skipped) -> Iterator[Step]:
     link = state.link(port.interface) if isinstance(state, State) else state
     if not isinstance(wanted.mtu_bytes, Skipped):
         yield _mtu(port, wanted.mtu_bytes, link)
@@ -107,7 +107,7 @@ def _up(port: WantedPort, link: Link | Skipped) -> Step:
 
 
 def _route(
-    wanted: Wanted, port: WantedPort, link: Link, routes: tuple[links.HeldRoute, ...]
+    wanted: WantedNetwork, port: WantedPort, link: Link, routes: tuple[links.HeldRoute, ...]
 ) -> Iterator[Step]:
     """The kernel adds the subnet's route with the address; it can only be missing if somebody
     took it away.

@@ -15,13 +15,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from fabricgauge.configure.job import PlanInput
 from fabricgauge.configure.links import HeldAddress, HeldRoute, Link, State, carried
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.configuration import Step, Verification, Wanted, WantedPort
+from fabricgauge.model.configuration import Step, Verification, WantedNetwork, WantedPort
 from fabricgauge.model.finding import Command
 
 Routes = tuple[HeldRoute, ...] | Skipped
 
 
-def is_wrong(held: HeldAddress, wanted: Wanted, port: WantedPort) -> bool:
+def is_wrong(held: HeldAddress, wanted: WantedNetwork, port: WantedPort) -> bool:
     """Whether the port's interface must not have this address."""
     if f"{held.ip}/{held.prefix_length}" == address(port) or held.family != "inet":
         return False
@@ -29,7 +29,9 @@ def is_wrong(held: HeldAddress, wanted: Wanted, port: WantedPort) -> bool:
     return inside or (wanted.exclusive and held.scope == "global")
 
 
-def address_step(wanted: Wanted, port: WantedPort, link: Link | Skipped, routes: Routes) -> Step:
+def address_step(
+    wanted: WantedNetwork, port: WantedPort, link: Link | Skipped, routes: Routes
+) -> Step:
     """One step for all addresses of one interface."""
     held = link.ipv4 if isinstance(link, Link) else ()
     wrong = [one for one in held if is_wrong(one, wanted, port)]
@@ -131,7 +133,7 @@ def _lost(port: WantedPort, wrong: Iterable[HeldAddress], routes: Routes) -> lis
     ]  # fmt: skip
 
 
-def _reachable(routes: Iterable[HeldRoute], wanted: Wanted) -> list[HeldRoute]:
+def _reachable(routes: Iterable[HeldRoute], wanted: WantedNetwork) -> list[HeldRoute]:
     """Those that the right address can carry, without a source that is gone."""
     subnet = ipaddress.IPv4Network(wanted.subnet)
     return [
@@ -169,7 +171,7 @@ def address(port: WantedPort) -> str:
     return f"{port.ip}/{port.prefix_length}"
 
 
-def transport_mode(wanted: Wanted) -> str:
+def transport_mode(wanted: WantedNetwork) -> str:
     """IPoIB's mode: datagrams carry an InfiniBand MTU less 4 bytes (RFC 4391), which is 4092 at
     most; larger ones need connections (RFC 4755).
     """
@@ -193,7 +195,7 @@ def has_mtu(port: WantedPort, mtu_bytes: int, patience_s: float = PATIENCE_S) ->
     return Verification(shown, f" mtu {mtu_bytes} ", patience_s=patience_s)
 
 
-def all_of(wanted: Wanted, port: WantedPort) -> Iterator[Verification]:
+def all_of(wanted: WantedNetwork, port: WantedPort) -> Iterator[Verification]:
     yield has_address(port)
     if not isinstance(wanted.mtu_bytes, Skipped):
         yield has_mtu(port, wanted.mtu_bytes)

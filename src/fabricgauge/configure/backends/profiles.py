@@ -18,7 +18,7 @@ from fabricgauge.configure.backends.kind import Backend, expressible
 from fabricgauge.configure.job import PlanInput
 from fabricgauge.configure.links import Link, State
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.configuration import Step, Wanted, WantedPort
+from fabricgauge.model.configuration import Step, WantedNetwork, WantedPort
 from fabricgauge.model.finding import Command
 
 Argvs = tuple[tuple[str, ...], ...]
@@ -36,7 +36,7 @@ class ServiceFile(msgspec.Struct, frozen=True):
     let_go: Argvs
 
 
-FileOf = Callable[[Wanted, WantedPort], ServiceFile]
+FileOf = Callable[[WantedNetwork, WantedPort], ServiceFile]
 
 
 def _backend(
@@ -58,7 +58,7 @@ def _backend(
 
 
 def _of_port(
-    job: PlanInput, wanted: Wanted, port: WantedPort, wish: ServiceFile, service: str
+    job: PlanInput, wanted: WantedNetwork, port: WantedPort, wish: ServiceFile, service: str
 ) -> Iterator[Step]:
     node = port.node
     held = files.content(job, node, wish.path)
@@ -87,7 +87,7 @@ def _link(job: PlanInput, port: WantedPort) -> Link | Skipped:
     return state.link(port.interface) if isinstance(state, State) else state
 
 
-def _as_before(wanted: Wanted, port: WantedPort, link: Link | Skipped) -> Iterator[Command]:
+def _as_before(wanted: WantedNetwork, port: WantedPort, link: Link | Skipped) -> Iterator[Command]:
     """What not every service takes back when its file is gone: the address, the MTU, and that it
     switched the interface on (networkd lets it go as it is).
     """
@@ -104,7 +104,7 @@ def _as_before(wanted: Wanted, port: WantedPort, link: Link | Skipped) -> Iterat
         yield Command(port.node, (*setting, "down"))
 
 
-def _not_restored(wanted: Wanted, link: Link | Skipped) -> str:
+def _not_restored(wanted: WantedNetwork, link: Link | Skipped) -> str:
     if not isinstance(link, Link):
         return "the interface's former MTU, and whether it was switched on, are not known"
     if wanted.kind != "ethernet" and not ip_addresses.needs_connections(link.mtu_bytes):
@@ -118,7 +118,7 @@ _FOLDER = "/etc/NetworkManager/system-connections"
 _SPACE = uuid.UUID("6fbb5d0c-6f3e-4c52-9d0a-7a4f5b1d2c3e")
 
 
-def network_manager_file(wanted: Wanted, port: WantedPort) -> ServiceFile:
+def network_manager_file(wanted: WantedNetwork, port: WantedPort) -> ServiceFile:
     """The profile of one end; NetworkManager reads no file that others may read, and lets an
     interface go whose profile is gone.
     """
@@ -132,7 +132,7 @@ def network_manager_file(wanted: Wanted, port: WantedPort) -> ServiceFile:
     )  # fmt: skip
 
 
-def keyfile(wanted: Wanted, port: WantedPort, identity: str) -> str:
+def keyfile(wanted: WantedNetwork, port: WantedPort, identity: str) -> str:
     """The profile's text: never the default route, no IPv6 of its own."""
     interface = expressible(port.interface, "interface", "NetworkManager")
     kind = "ethernet" if wanted.kind == "ethernet" else "infiniband"
@@ -158,14 +158,14 @@ NETWORK_MANAGER = _backend(
 _NETPLAN_PATH = "/etc/netplan/60-fabricgauge-{}.yaml"
 
 
-def netplan_file(wanted: Wanted, port: WantedPort) -> ServiceFile:
+def netplan_file(wanted: WantedNetwork, port: WantedPort) -> ServiceFile:
     """The file of one end; netplan warns of files that others may read."""
     name = expressible(wanted.name, "network", "netplan")
     apply = (("netplan", "generate"), ("netplan", "apply"))
     return ServiceFile(_NETPLAN_PATH.format(name), netplan_text(wanted, port), "0600", apply, apply)
 
 
-def netplan_text(wanted: Wanted, port: WantedPort) -> str:
+def netplan_text(wanted: WantedNetwork, port: WantedPort) -> str:
     """The file's text."""
     interface = expressible(port.interface, "interface", "netplan")
     lines = [
@@ -196,7 +196,7 @@ NETPLAN = _backend("netplan", "netplan 0.106", "netplan", netplan_file)
 _NETWORKD_PATH = "/etc/systemd/network/60-fabricgauge-{}.network"
 
 
-def networkd_file(wanted: Wanted, port: WantedPort) -> ServiceFile:
+def networkd_file(wanted: WantedNetwork, port: WantedPort) -> ServiceFile:
     """The file of one end; networkd itself reads it, as a user of its own."""
     name = expressible(wanted.name, "network", "systemd-networkd")
     follow = (("networkctl", "reload"), ("networkctl", "reconfigure", port.interface))
@@ -205,7 +205,7 @@ def networkd_file(wanted: Wanted, port: WantedPort) -> ServiceFile:
     )
 
 
-def networkd_text(wanted: Wanted, port: WantedPort) -> str:
+def networkd_text(wanted: WantedNetwork, port: WantedPort) -> str:
     """The file's text."""
     interface = expressible(port.interface, "interface", "systemd-networkd")
     lines = ["[Match]", f"Name={interface}", ""]

@@ -13,7 +13,7 @@ from fabricgauge.configure.description import Image
 from fabricgauge.configure.image import changed_files, newer
 from fabricgauge.configure.job import HEAD, PlanInput
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.configuration import Step, Verification, Wanted, WantedPort
+from fabricgauge.model.configuration import Step, Verification, WantedNetwork, WantedPort
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.finding import Command
 
@@ -73,7 +73,7 @@ def notes(job: PlanInput) -> Iterator[str]:
     yield "written for wwctl 4.6; nodes take their network configuration up when they start"
 
 
-def _device(job: PlanInput, wanted: Wanted, port: WantedPort) -> Step:
+def _device(job: PlanInput, wanted: WantedNetwork, port: WantedPort) -> Step:
     name = expressible(wanted.name, "network", "Warewulf")
     interface = expressible(port.interface, "interface", "Warewulf")
     lifeline.require_own(job, port, "Warewulf")

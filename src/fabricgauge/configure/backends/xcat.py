@@ -19,7 +19,7 @@ from fabricgauge.configure.description import Image
 from fabricgauge.configure.image import changed_files, newer
 from fabricgauge.configure.job import HEAD, PlanInput
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.configuration import Step, Verification, Wanted, WantedPort
+from fabricgauge.model.configuration import Step, Verification, WantedNetwork, WantedPort
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.finding import Command
 
@@ -91,7 +91,7 @@ def pack(job: PlanInput, image: Image) -> Iterator[Step]:
     )
 
 
-def _network(job: PlanInput, wanted: Wanted) -> Step:
+def _network(job: PlanInput, wanted: WantedNetwork) -> Step:
     name = expressible(wanted.name, "network", "xCAT")
     subnet = ipaddress.IPv4Network(wanted.subnet)
     values = {"net": str(subnet.network_address), "mask": str(subnet.netmask)}
@@ -129,7 +129,7 @@ def _makenetworks() -> Step:
     )
 
 
-def _nic(job: PlanInput, wanted: Wanted, port: WantedPort) -> Step:
+def _nic(job: PlanInput, wanted: WantedNetwork, port: WantedPort) -> Step:
     if "." in wanted.suffix:
         raise UsageError(
             f"{job.description.origin}: xCAT takes no suffix with a dot, and {wanted.name} has"

@@ -14,7 +14,7 @@ from fabricgauge.discover.likeness.traits import Detail, Traits, ends, identity,
 from fabricgauge.discover.survey.same import NUMBERS
 from fabricgauge.model.fabric import Network
 from fabricgauge.model.inventory import Inventory
-from fabricgauge.model.likeness import LikeNodes, Naming, Oddity, Split
+from fabricgauge.model.likeness import InterfaceNaming, LikeNodes, Oddity, Split
 
 #: Sizes of memory within this share of each other are one size: firmware takes more or less.
 SAME_MEMORY = 0.01
@@ -194,7 +194,7 @@ def _ballots(members: Sequence[Traits]) -> Iterator[tuple[str, dict[str, str]]]:
             yield attribute, {name: detail.value for name, detail in known.items()}
 
 
-def _names(members: Sequence[Traits], voted: dict[str, str]) -> Iterator[Naming]:
+def _names(members: Sequence[Traits], voted: dict[str, str]) -> Iterator[InterfaceNaming]:
     """What each part's interfaces are called, the most frequent name first."""
     for part in (key for key in voted if key.startswith("adapter ")):
         by_name: dict[str, list[str]] = {}
@@ -202,7 +202,7 @@ def _names(members: Sequence[Traits], voted: dict[str, str]) -> Iterator[Naming]
             if part in one.interfaces:
                 by_name.setdefault(one.interfaces[part], []).append(one.name)
         most_first = sorted(by_name.items(), key=lambda pair: (-len(pair[1]), pair[0]))
-        yield Naming(part, tuple((name, tuple(nodes)) for name, nodes in most_first))
+        yield InterfaceNaming(part, tuple((name, tuple(nodes)) for name, nodes in most_first))
 
 
 def vote(attribute: str, ballots: Mapping[str, str]) -> tuple[str, list[Oddity]] | Split:

@@ -8,7 +8,7 @@ is known by its bus, or else by its interfaces or RDMA devices.
 import msgspec
 
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.inventory import Adapter, Gpu, Nearness, RdmaPort, Route, Rule, Stack
+from fabricgauge.model.inventory import Adapter, Gpu, Nearness, RdmaPort, Route, RoutingRule, Stack
 
 
 class Parts(msgspec.Struct, frozen=True):
@@ -22,7 +22,7 @@ class Parts(msgspec.Struct, frozen=True):
     gpus: tuple[Gpu, ...] = ()
     nearness: tuple[Nearness, ...] = ()
     routes: tuple[Route, ...] = ()
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[RoutingRule, ...] = ()
     tables: tuple[Route, ...] = ()
     stacks: tuple[Stack, ...] = ()
     modules: tuple[str, ...] = ()

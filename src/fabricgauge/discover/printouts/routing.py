@@ -20,7 +20,7 @@ from fabricgauge.discover.printouts.lines import (
 )
 from fabricgauge.discover.printouts.parts import Parts
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.inventory import Route, Rule
+from fabricgauge.model.inventory import Route, RoutingRule
 
 _IP_ROUTE = "ip route"
 #: Types of ip-route(8) that stand in front of the destination; the first may be left out.
@@ -136,11 +136,11 @@ def rules(text: str, argument: str = "") -> Parts:
     return Parts(rules=_ordered(found), troubles=unrecognised(_IP_RULE, text, entries))
 
 
-def _ordered(rules: list[Rule]) -> tuple[Rule, ...]:
+def _ordered(rules: list[RoutingRule]) -> tuple[RoutingRule, ...]:
     return tuple(sorted(rules, key=lambda rule: rule.priority))
 
 
-def _json_rule(entry: dict[str, object]) -> Iterator[Rule]:
+def _json_rule(entry: dict[str, object]) -> Iterator[RoutingRule]:
     values = table(entry)
     if set(map(word, entry)) <= _JSON_KEYS:
         source, destination = (_subnet(values, key) for key in ("src", "dst"))
@@ -159,14 +159,14 @@ def _text_rule(line: str) -> Iterator[tuple[str, list[str]]]:
         yield number, rest.split()
 
 
-def _rule_of_words(number: str, words: list[str]) -> Iterator[Rule]:
+def _rule_of_words(number: str, words: list[str]) -> Iterator[RoutingRule]:
     values = dict(zip(words[::2], words[1::2], strict=False))
     if len(words) % 2 == 0 and set(values) <= _WORDS:
         source, destination = values.get("from", _ALL), values.get("to", _ALL)
         yield from _rule(number, source, destination, values.get("lookup", ""))
 
 
-def _rule(priority: str, source: str, destination: str, name: str) -> Iterator[Rule]:
+def _rule(priority: str, source: str, destination: str, name: str) -> Iterator[RoutingRule]:
     number = figures.whole(priority, "the priority", most=(1 << 32) - 1)
     if not isinstance(number, Skipped) and name:
-        yield Rule(number, source, destination, name)
+        yield RoutingRule(number, source, destination, name)

@@ -56,7 +56,7 @@ _LONGEST_FIRST = sorted(PARSERS, key=len, reverse=True)
 _SHORT = 1 << 16
 
 
-class Named(msgspec.Struct, frozen=True):
+class PrintoutName(msgspec.Struct, frozen=True):
     """A row's key, and what stood behind the tool's name, as on a command line."""
 
     tool: str
@@ -79,17 +79,17 @@ def parse_named(name: str, text: str) -> Parts | None:
 
 
 @lru_cache(maxsize=512)
-def _parsed(found: Named, text: str) -> Parts:
+def _parsed(found: PrintoutName, text: str) -> Parts:
     return PARSERS[found.tool](text, found.argument)
 
 
-def recognised(name: str) -> Named | None:
+def recognised(name: str) -> PrintoutName | None:
     """The row for a printout of that name."""
     return _recognised(name.strip()[:_LONGEST])
 
 
 @lru_cache(maxsize=4096)
-def _recognised(name: str) -> Named | None:
+def _recognised(name: str) -> PrintoutName | None:
     first, middle, rest = name.partition(" ")
     stem = first.rpartition("/")[2]
     if not middle:
@@ -101,7 +101,7 @@ def _recognised(name: str) -> Named | None:
             continue
         whole = f"{after} {rest}" if middle else after
         if not needed or needed in _BETWEEN.split(whole):
-            return Named(key, rest.strip() if middle else _argument(after))
+            return PrintoutName(key, rest.strip() if middle else _argument(after))
     return None
 
 

@@ -9,7 +9,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.fabric import Network, Node, Unreached
 from fabricgauge.model.inventory import Inventory
-from fabricgauge.model.likeness import LikeNodes, Naming, Oddity, PortClass, Split
+from fabricgauge.model.likeness import InterfaceNaming, LikeNodes, Oddity, PortClass, Split
 from fabricgauge.model.surveyed import Surveyed
 from fabricgauge.report.content import inventory as words
 from fabricgauge.report.content.inventory import counted
@@ -194,7 +194,7 @@ def _split(one: Split) -> str:
     return f"{one.attribute}: {values}"
 
 
-def _naming(one: Naming) -> str:
+def _naming(one: InterfaceNaming) -> str:
     """``enp97s0 on c1; enp182s0 on c2``."""
     return "; ".join(f"{name} on {shortened(nodes)}" for name, nodes in one.names)
 

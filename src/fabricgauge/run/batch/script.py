@@ -7,7 +7,7 @@ from importlib import resources
 import msgspec
 
 from fabricgauge.model.batch import EACH_SUBNET
-from fabricgauge.model.command import Command
+from fabricgauge.model.command import LaunchCommand
 
 #: Longest that the nodes may take to say what they are, in seconds.
 DISCOVERY_S = 60
@@ -24,7 +24,7 @@ class ScriptLaunch(msgspec.Struct, frozen=True):
     number: int
     cases: str
     limit_s: int
-    command: Command
+    command: LaunchCommand
     subnet: str | None = None
     alone: bool = False
 
@@ -86,7 +86,7 @@ def _launch(one: ScriptLaunch) -> Iterator[str]:
     yield from lines
 
 
-def _command(command: Command) -> Iterator[str]:
+def _command(command: LaunchCommand) -> Iterator[str]:
     if command.env:
         yield "env"
         yield from (_word(f"{name}={value}") for name, value in sorted(command.env.items()))

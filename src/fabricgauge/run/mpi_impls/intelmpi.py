@@ -8,7 +8,7 @@ import os
 import re
 from ctypes.util import find_library
 
-from fabricgauge.model.command import Command
+from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.engine import Mpi
 from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.plan import PlannedLaunch
@@ -26,7 +26,7 @@ from fabricgauge.run.mpi_impls.interface import (
 
 def command(
     mpi: Mpi, launch: PlannedLaunch, access: HostAccess, program: tuple[str, ...]
-) -> Command:
+) -> LaunchCommand:
     """``mpiexec.hydra`` with one rank per entry of ``launch.nodes``, in that order."""
     argv = (
         *access.head_prefix,
@@ -37,7 +37,7 @@ def command(
     )  # fmt: skip
     extra = {"I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS": " ".join(access.agent_options)}
     told = extra if access.agent_options else {}
-    return Command(
+    return LaunchCommand(
         argv, {**mpi.env, **_transport(launch, access, mpi), **hydra_by_slurm(access), **told}
     )
 

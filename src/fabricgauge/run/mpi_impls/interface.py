@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 import msgspec
 
-from fabricgauge.model.command import Command
+from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.engine import Mpi
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.host_access import HostAccess
@@ -30,7 +30,7 @@ class MpiImplementation(msgspec.Struct, frozen=True):
     on a network do without.
     """
 
-    command: Callable[[Mpi, PlannedLaunch, HostAccess, tuple[str, ...]], Command]
+    command: Callable[[Mpi, PlannedLaunch, HostAccess, tuple[str, ...]], LaunchCommand]
     transport: Callable[[PlannedLaunch, HostAccess, Mpi], dict[str, str]]
     pmi: str
     interface_variables: tuple[str, ...] = ()

@@ -4,7 +4,7 @@ Sources: ``mpiexec -help`` and ``mpivars`` of MPICH 4.0.2 and 5.0.2; ucx_info -c
 fi_tcp(7) (libfabric).
 """
 
-from fabricgauge.model.command import Command
+from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.engine import Mpi
 from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.plan import PlannedLaunch
@@ -39,7 +39,7 @@ INTERFACE_VARIABLES = ("UCX_NET_DEVICES", "FI_TCP_IFACE")
 
 def command(
     mpi: Mpi, launch: PlannedLaunch, access: HostAccess, program: tuple[str, ...]
-) -> Command:
+) -> LaunchCommand:
     """``mpiexec`` with one rank per entry of ``launch.nodes``, in that order."""
     argv = (
         *access.head_prefix,
@@ -51,7 +51,7 @@ def command(
     )  # fmt: skip
     extra = {"HYDRA_LAUNCHER_EXTRA_ARGS": " ".join(access.agent_options)}
     told = {**hydra_by_slurm(access), **(extra if access.agent_options else {})}
-    return Command(argv, {**_transport(launch, access, mpi), **told})
+    return LaunchCommand(argv, {**_transport(launch, access, mpi), **told})
 
 
 def _launcher(access: HostAccess, launch: PlannedLaunch) -> tuple[str, ...]:

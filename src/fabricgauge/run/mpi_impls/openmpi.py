@@ -7,7 +7,7 @@ import os
 import re
 from pathlib import PurePosixPath
 
-from fabricgauge.model.command import Command
+from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.engine import Mpi
 from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.plan import PlannedLaunch
@@ -29,7 +29,7 @@ AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 def command(
     mpi: Mpi, launch: PlannedLaunch, access: HostAccess, program: tuple[str, ...]
-) -> Command:
+) -> LaunchCommand:
     """``mpiexec`` with one rank per entry of ``launch.nodes``, in that order."""
     old = is_version_4(mpi)
     argv = (
@@ -44,7 +44,7 @@ def command(
         *(("--mca", "mpi_yield_when_idle", "1") if shares_processors(launch, access) else ()),
         *program,
     )  # fmt: skip
-    return Command(argv, dict(AS_ROOT))
+    return LaunchCommand(argv, dict(AS_ROOT))
 
 
 def shares_processors(launch: PlannedLaunch, access: HostAccess) -> bool:

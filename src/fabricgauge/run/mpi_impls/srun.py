@@ -3,7 +3,7 @@
 Source: srun(1) of Slurm 22.05; ``srun --mpi=list``.
 """
 
-from fabricgauge.model.command import Command
+from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.engine import Mpi
 from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.plan import PlannedLaunch
@@ -21,7 +21,7 @@ def command(
     launch: PlannedLaunch,
     access: HostAccess,
     program: tuple[str, ...],
-) -> Command:
+) -> LaunchCommand:
     """``srun`` with one rank per entry of ``launch.nodes``, in that order."""
     argv = (
         *access.head_prefix,
@@ -35,7 +35,7 @@ def command(
         "--kill-on-bad-exit=1",
         *program,
     )
-    return Command(argv, {**mpi.env, **mpi_impl.transport(launch, access, mpi)})
+    return LaunchCommand(argv, {**mpi.env, **mpi_impl.transport(launch, access, mpi)})
 
 
 def _places(launch: PlannedLaunch, access: HostAccess) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from fabricgauge.model.command import Command
+from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.engine import Engine, Mpi
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.host_access import HostAccess
@@ -44,7 +44,7 @@ def command(
     launch: PlannedLaunch,
     access: HostAccess,
     engine_options: tuple[str, ...],
-) -> Command:
+) -> LaunchCommand:
     """The command that starts ``launch`` of the engine with the MPI that it was built with.
 
     Raises:
@@ -65,7 +65,7 @@ def command(
     return _beside_steps(made) if access.launcher == "slurm" else made
 
 
-def _beside_steps(made: Command) -> Command:
+def _beside_steps(made: LaunchCommand) -> LaunchCommand:
     """The same for whoever sits in a step of the job, ``srun --pty bash``, whose processors a
     further step would wait for (srun(1), ``SLURM_OVERLAP``).
     """

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from fabricgauge import process
-from fabricgauge.model.command import Command
+from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.errors import CannotRun, StoreError
 from fabricgauge.model.run import RANK_SAYS, Ended
 from fabricgauge.process import MARKER, Stream, end_marked
@@ -28,8 +28,8 @@ _LISTENS = (
 class Work(msgspec.Struct, frozen=True):
     """Commands of one start. ``ready`` ends well once the ``server`` can be connected to."""
 
-    client: Command
-    server: Command | None = None
+    client: LaunchCommand
+    server: LaunchCommand | None = None
     ready: tuple[str, ...] = ()
 
 
@@ -84,7 +84,7 @@ def _keep_commands(work: Work, raw_dir: Path) -> None:
 
 
 def _stream(
-    command: Command, raw_dir: Path, stdout: str, stderr: str, silent_s: float, marker: str
+    command: LaunchCommand, raw_dir: Path, stdout: str, stderr: str, silent_s: float, marker: str
 ) -> Stream:
     return Stream(
         command.argv, stdin="", stdout=raw_dir / stdout, stderr=raw_dir / stderr,
