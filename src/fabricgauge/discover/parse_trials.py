@@ -11,6 +11,8 @@ from collections.abc import Iterator
 
 import msgspec
 
+from fabricgauge.discover.printouts.lines import lines as cut_in_lines
+from fabricgauge.discover.sections import headed
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import ProbeError
 
@@ -101,19 +103,16 @@ def parse_trials(node: str, raw: str, counts: dict[int, int] | None = None) -> T
 
 
 def _sections(node: str, raw: str) -> Iterator[_Section]:
-    lines = [line.rstrip("\r") for line in raw.split("\n")]
+    lines = cut_in_lines(raw)
     where = f"{node}: what its trials came to"
     if FIRST not in lines:
         raise ProbeError(f"{where} has no beginning; does the node have a POSIX sh?")
     start = lines.index(FIRST) + 1
     if LAST not in lines[start:]:
         raise ProbeError(f"{where} was cut off at line {len(lines)}")
-    end = lines.index(LAST, start)
-    heads = [number for number in range(start, end) if lines[number].startswith("== ")]
-    for head, following in zip(heads, [*heads, end][1:], strict=True):
-        words = tuple(lines[head].split()[1:])
-        if words:
-            yield _Section(words, tuple(lines[head + 1 : following]))
+    for _, name, body in headed(lines, start, lines.index(LAST, start)):
+        if words := tuple(name.split()):
+            yield _Section(words, tuple(body))
 
 
 def _of(found: tuple[_Section, ...], kind: str) -> dict[int, _Section]:

@@ -80,15 +80,21 @@ def sections(node: str, raw: str) -> dict[str, AnswerSection]:
     start = lines.index(first) + 1
     if last not in lines[start:]:
         raise _broken(node, len(lines), "it was cut off: no end")
-    end = lines.index(last, start)
-    heads = [number for number in range(start, end) if lines[number].startswith("== ")]
     found: dict[str, AnswerSection] = {}
-    for head, following in zip(heads, [*heads, end][1:], strict=True):
-        name = lines[head].removeprefix("== ")
+    for head, name, body in headed(lines, start, lines.index(last, start)):
         if name in found:
             raise _broken(node, head + 1, f"section {name!r:.60} comes twice")
-        found[name] = AnswerSection(node, name, head + 2, tuple(lines[head + 1 : following]))
+        found[name] = AnswerSection(node, name, head + 2, tuple(body))
     return found
+
+
+def headed(lines: list[str], start: int, end: int) -> list[tuple[int, str, list[str]]]:
+    """Each ``== NAME`` line between two places: its number from 0, NAME, and the lines below."""
+    heads = [number for number in range(start, end) if lines[number].startswith("== ")]
+    return [
+        (head, lines[head].removeprefix("== "), lines[head + 1 : following])
+        for head, following in zip(heads, [*heads, end][1:], strict=True)
+    ]
 
 
 def _broken(node: str, line: int, what: str) -> ProbeError:
@@ -127,18 +133,16 @@ def cut(raw: str) -> Cut:
     start = lines.index(SURVEY_FIRST) + 1
     complete = SURVEY_LAST in lines[start:]
     end = lines.index(SURVEY_LAST, start) if complete else _before_stderr(lines, start)
-    heads = [number for number in range(start, end) if lines[number].startswith("== ")]
-    bodies = list(zip(heads, [*heads, end][1:], strict=True))
+    bodies = headed(lines, start, end)
     found: dict[str, str] = {}
     troubles: list[str] = []
-    for head, following in (bodies if complete else bodies[:-1])[:MOST_SECTIONS]:
-        name = lines[head].removeprefix("== ")
+    for _, name, body in (bodies if complete else bodies[:-1])[:MOST_SECTIONS]:
         if name in found:
             troubles.append(f"section {name!r:.80} comes twice; its first counts")
             continue
-        found[name] = "\n".join(lines[head + 1 : following])
+        found[name] = "\n".join(body)
     if not complete:
-        last = f" in section {lines[heads[-1]][3:]!r:.80}" if heads else ""
+        last = f" in section {bodies[-1][1]!r:.80}" if bodies else ""
         troubles.append(f"the answer was cut off{last}; what stands before it is used")
     return Cut(found, tuple(troubles), complete)
 

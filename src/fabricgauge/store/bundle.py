@@ -23,6 +23,7 @@ import msgspec
 
 from fabricgauge.model.bundle import BundleIndex
 from fabricgauge.model.errors import StoreError
+from fabricgauge.store.run_directory import cannot, write_whole
 
 ANSWER = "survey"
 INDEX = "bundle.json"
@@ -49,7 +50,7 @@ class BundleWriter:
             if any(path.iterdir()):
                 raise StoreError(f"{path} is not empty; name a new directory with --output")
         except OSError as error:
-            raise _cannot("create", path, error) from error
+            raise cannot("create", path, error) from error
 
     def keep(self, node: str, raw: str, trouble: str = "") -> None:
         """One node's answer, unedited; a later failure does not lose it."""
@@ -58,9 +59,9 @@ class BundleWriter:
             self._troubles[node] = trouble
         try:
             folder.mkdir(exist_ok=True)
-            _write(folder / f"{ANSWER}{SUFFIX}", raw.encode(errors="replace"))
         except OSError as error:
-            raise _cannot("write", folder, error) from error
+            raise cannot("write", folder, error) from error
+        write_whole(folder / f"{ANSWER}{SUFFIX}", raw.encode(errors="replace"), sync=False)
 
     def close(self, missing: str = "") -> None:
         """Write the index; ``missing`` is what is said of each node that gave no answer."""
@@ -70,10 +71,7 @@ class BundleWriter:
             if missing and not (self.path / folder_name(node)).exists()
         }
         index = msgspec.structs.replace(self._index, troubles={**self._troubles, **silent})
-        try:
-            _write(self.path / INDEX, msgspec.json.format(msgspec.json.encode(index), indent=1))
-        except OSError as error:
-            raise _cannot("write", self.path / INDEX, error) from error
+        write_whole(self.path / INDEX, msgspec.json.format(msgspec.json.encode(index), indent=1))
 
 
 class Bundle:
@@ -136,7 +134,7 @@ def _folders(path: Path) -> list[Path]:
     try:
         inside = sorted(one for one in path.iterdir() if one.is_dir())
     except OSError as error:
-        raise _cannot("read", path, error) from error
+        raise cannot("read", path, error) from error
     return [one for one in inside if not one.name.startswith(".") and _files(one)]
 
 
@@ -147,7 +145,7 @@ def _files(folder: Path) -> list[Path]:
     try:
         inside = sorted(folder.iterdir())
     except OSError as error:
-        raise _cannot("read", folder, error) from error
+        raise cannot("read", folder, error) from error
     return [
         one
         for one in inside
@@ -162,7 +160,7 @@ def _index(path: Path) -> BundleIndex:
     try:
         found = msgspec.json.decode(file.read_bytes(), type=BundleIndex)
     except OSError as error:
-        raise _cannot("read", file, error) from error
+        raise cannot("read", file, error) from error
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise StoreError(
             f"{file} is damaged: {error}; the answers can be read without it"
@@ -179,16 +177,4 @@ def _text(file: Path, root: Path) -> str:
         with file.open("rb") as opened:
             return opened.read(MOST_BYTES).decode(errors="replace")
     except OSError as error:
-        raise _cannot("read", file, error) from error
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Whole or not at all."""
-    draft = path.with_name(f".{path.name}.new")
-    with draft.open("wb") as file:
-        file.write(data)
-    draft.replace(path)
-
-
-def _cannot(what: str, path: Path, error: OSError) -> StoreError:
-    return StoreError(f"cannot {what} {path}: {error.strerror or error}")
+        raise cannot("read", file, error) from error

@@ -21,6 +21,7 @@ import msgspec
 from fabricgauge.model.configuration import Configuration
 from fabricgauge.model.errors import StoreError
 from fabricgauge.model.host_access import HostAccess
+from fabricgauge.store.run_directory import cannot
 
 PLAN, LINES = "plan.json", "journal.jsonl"
 
@@ -75,7 +76,7 @@ class Journal:
             whole = (path / LINES).read_bytes().rpartition(b"\n")
             self._file.truncate(len(whole[0]) + len(whole[1]))
         except OSError as error:
-            raise _cannot("write", path / LINES, error) from error
+            raise cannot("write", path / LINES, error) from error
 
     def write(self, entry: JournalEntry) -> None:
         """Append one line; it is on disk when this returns.
@@ -89,7 +90,7 @@ class Journal:
             self._file.write(line)
             os.fsync(self._file.fileno())
         except OSError as error:
-            raise _cannot("write", self.path / LINES, error) from error
+            raise cannot("write", self.path / LINES, error) from error
 
     def close(self) -> None:
         self._file.close()
@@ -106,7 +107,7 @@ def alone(under: Path) -> Iterator[None]:
         under.mkdir(parents=True, exist_ok=True)
         held = os.open(under, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:
-        raise _cannot("make a journal in", under, error) from error
+        raise cannot("make a journal in", under, error) from error
     try:
         _lock(held, under)
         yield
@@ -151,7 +152,7 @@ def begin(planned: Planned, under: Path) -> Journal:
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
-        raise _cannot("make a journal in", under, error) from error
+        raise cannot("make a journal in", under, error) from error
     return Journal(path)
 
 
@@ -180,7 +181,7 @@ def read(path: Path) -> tuple[Planned, tuple[JournalEntry, ...]]:
         planned = msgspec.json.decode((path / PLAN).read_bytes(), type=Planned)
         raw = (path / LINES).read_bytes()
     except OSError as error:
-        raise _cannot("read", path, error) from error
+        raise cannot("read", path, error) from error
     except msgspec.MsgspecError as error:
         raise StoreError(f"{path / PLAN} is damaged: {error}") from error
     entries = tuple(_entries(path, raw))
@@ -205,7 +206,3 @@ def _entries(path: Path, raw: bytes) -> Iterator[JournalEntry]:
             if number == len(lines):
                 return
             raise StoreError(f"{path / LINES}, line {number} is damaged: {error}") from error
-
-
-def _cannot(what: str, path: Path, error: OSError) -> StoreError:
-    return StoreError(f"cannot {what} {path}: {error.strerror or error}")

@@ -41,7 +41,7 @@ class RunDirectory:
         try:
             (path / "raw").mkdir(parents=True)
         except OSError as error:
-            raise _cannot("create", path, error, "choose another place with --output") from error
+            raise cannot("create", path, error, "choose another place with --output") from error
         return cls(path)
 
     @property
@@ -58,26 +58,26 @@ class RunDirectory:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise _cannot("create", folder, error) from error
+            raise cannot("create", folder, error) from error
         return folder
 
     def keep_raw(self, folder: str, name: str, text: str) -> None:
         """Keep a tool's raw output; characters of ``name`` that a file cannot have become _."""
-        self._write(self.raw(folder) / f"{_file_name(name)}.txt", text.encode(errors="replace"))
+        write_whole(self.raw(folder) / f"{_file_name(name)}.txt", text.encode(errors="replace"))
 
     def copy_raw(self, folder: str, source: Path) -> None:
         """Keep a copy of a file that was read, under its own name."""
         try:
             shutil.copyfile(source, self.raw(folder) / _file_name(source.name))
         except OSError as error:
-            raise _cannot("copy", source, error) from error
+            raise cannot("copy", source, error) from error
 
     def write(self, name: str, value: Any) -> None:
         """Write a value as JSON, whole or not at all."""
         self.write_bytes(name, msgspec.json.format(msgspec.json.encode(value), indent=1))
 
     def write_bytes(self, name: str, data: bytes) -> None:
-        self._write(self.path / name, data)
+        write_whole(self.path / name, data)
 
     def append(self, name: str, value: Any) -> None:
         """Append one line of JSON Lines; it is on disk when this returns."""
@@ -93,7 +93,7 @@ class RunDirectory:
                 lines.flush()
                 os.fsync(lines.fileno())
         except OSError as error:
-            raise _cannot("write", self.path / name, error) from error
+            raise cannot("write", self.path / name, error) from error
 
     def read(self, name: str, kind: type[_T]) -> _T:
         """Read a value back.
@@ -105,7 +105,7 @@ class RunDirectory:
         try:
             return msgspec.json.decode(path.read_bytes(), type=kind)
         except OSError as error:
-            raise _cannot("read", path, error, "is this a run directory?") from error
+            raise cannot("read", path, error, "is this a run directory?") from error
         except msgspec.MsgspecError as error:
             raise StoreError(f"{path} is damaged: {error}") from error
 
@@ -117,7 +117,7 @@ class RunDirectory:
         try:
             lines = path.read_bytes().splitlines() if path.exists() else []
         except OSError as error:
-            raise _cannot("read", path, error) from error
+            raise cannot("read", path, error) from error
         for number, line in enumerate(lines, start=1):
             try:
                 values.append(decode(line))
@@ -138,19 +138,26 @@ class RunDirectory:
         try:
             self.path.rename(final)
         except OSError as error:
-            raise _cannot("rename", self.path, error) from error
+            raise cannot("rename", self.path, error) from error
         self.path = final
 
-    def _write(self, path: Path, data: bytes) -> None:
-        draft = path.with_name(f".{path.name}.new")
-        try:
-            with draft.open("wb") as file:
-                file.write(data)
+
+def write_whole(path: Path, data: bytes, *, sync: bool = True) -> None:
+    """Write a file whole or not at all; with ``sync`` it is on disk when this returns.
+
+    Raises:
+        StoreError: it cannot be written, with the reason.
+    """
+    draft = path.with_name(f".{path.name}.new")
+    try:
+        with draft.open("wb") as file:
+            file.write(data)
+            if sync:
                 file.flush()
                 os.fsync(file.fileno())
-            draft.replace(path)
-        except OSError as error:
-            raise _cannot("write", path, error) from error
+        draft.replace(path)
+    except OSError as error:
+        raise cannot("write", path, error) from error
 
 
 def _ends_in_mid_line(lines: IO[bytes]) -> bool:
@@ -181,7 +188,7 @@ def _by_identity(root: Path, wanted: str) -> RunDirectory:
     try:
         runs = sorted(entry for entry in root.iterdir() if (entry / "run.json").exists())
     except OSError as error:
-        raise _cannot("list", root, error, "name the place with --output") from error
+        raise cannot("list", root, error, "name the place with --output") from error
     matching = runs[-1:] if wanted == "latest" else [r for r in runs if r.name.startswith(wanted)]
     if len(matching) == 1:
         return RunDirectory(matching[0].resolve())
@@ -194,6 +201,7 @@ def _file_name(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]", "_", name)[:200].lstrip(".") or "_"
 
 
-def _cannot(what: str, path: Path, error: OSError, remedy: str = "") -> StoreError:
+def cannot(what: str, path: Path, error: OSError, remedy: str = "") -> StoreError:
+    """The error of what could not be done with a file, and why."""
     reason = error.strerror or str(error)
     return StoreError(f"cannot {what} {path}: {reason}" + (f"; {remedy}" if remedy else ""))

@@ -133,9 +133,7 @@ def _settings_parts(settings: _PortSettings) -> Parts:
         Skipped(f"ethtool does not say it of {name}") if truth is None else truth,
         _duplex(values.get("duplex", ""), name),
     )
-    adapter = msgspec.structs.replace(
-        blank_adapter(_SETTINGS_TOOL, ""), interfaces=(name,) if name else (), modes=modes
-    )
+    adapter = blank_adapter(_SETTINGS_TOOL, "", interfaces=(name,) if name else (), modes=modes)
     return Parts(adapters=(adapter,), facts=_settings_facts(name, values))
 
 
@@ -204,8 +202,9 @@ def _driver(text: str, interface: str) -> Parts:
         return Parts()
     return Parts(
         adapters=(
-            msgspec.structs.replace(
-                blank_adapter(_DRIVER_TOOL, pci.kind_of("", "", driver)),
+            blank_adapter(
+                _DRIVER_TOOL,
+                pci.kind_of("", "", driver),
                 bus=pci.address(bus) or Skipped(f"ethtool -i gives the bus as {bus[:60]!r}"),
                 driver=said(_DRIVER_TOOL, driver),
                 driver_version=said(_DRIVER_TOOL, values.get("version", "")),

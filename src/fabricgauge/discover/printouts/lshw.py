@@ -180,8 +180,8 @@ def _adapter(device: _Device) -> Adapter:
     settings = device.settings
     driver = settings.get("driver", "")
     product = pci.without_numbers(device.product)
-    return msgspec.structs.replace(
-        blank_adapter(TOOL, pci.kind_of(device.description, product, driver)),
+    return blank_adapter(
+        TOOL, pci.kind_of(device.description, product, driver),
         bus=_bus(device.bus), vendor=said(TOOL, pci.without_numbers(device.vendor)),
         product=said(TOOL, product), driver=said(TOOL, driver),
         driver_version=said(TOOL, settings.get("driverversion", "")),

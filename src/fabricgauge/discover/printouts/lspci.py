@@ -93,8 +93,8 @@ def _adapter(block: _Function) -> Adapter:
     driver = values.get("Kernel driver in use", "")
     node = values.get("NUMA node", "")
     kind = pci.kind_of(block.names.device_class, block.names.product, driver)
-    return msgspec.structs.replace(
-        blank_adapter(TOOL, kind), bus=block.bus, vendor=block.names.vendor,
+    return blank_adapter(
+        TOOL, kind, bus=block.bus, vendor=block.names.vendor,
         product=said(TOOL, block.names.product), driver=said(TOOL, driver),
         numa_node=figures.whole(node, "the NUMA node") if node else Skipped("lspci names none"),
         pcie_now=_link(block, "LnkSta"), pcie_capable=_link(block, "LnkCap"),
@@ -147,8 +147,8 @@ def _record(values: dict[str, str]) -> Adapter | None:
     if bus is None or not names.is_network:
         return None
     driver, node = values.get("Driver", ""), values.get("NUMANode", "")
-    return msgspec.structs.replace(
-        blank_adapter(_RTOOL, pci.kind_of(names.device_class, names.product, driver)),
+    return blank_adapter(
+        _RTOOL, pci.kind_of(names.device_class, names.product, driver),
         bus=bus, vendor=names.vendor, product=said(_RTOOL, names.product),
         driver=said(_RTOOL, driver),
         numa_node=figures.whole(node, "the NUMA node") if node else Skipped("lspci names none"),

@@ -78,8 +78,8 @@ def _port(port: _Port) -> RdmaPort:
     values = port.values
     lane = figures.bit_rate(values.get("LinkSpeed Act", ""), "the speed")
     lanes = _narrowest(values)
-    return msgspec.structs.replace(
-        blank_port(TOOL, port.device, port.number), link_layer="Omni-Path", protocol="omni-path",
+    return blank_port(
+        TOOL, port.device, port.number, link_layer="Omni-Path", protocol="omni-path",
         state=_state(values), physical=_physical(values),
         reason=values.get("OfflineDisabledReason", ""),
         rate_bit_s=figures.product(lane, lanes),

@@ -5,6 +5,8 @@ or ``protocol`` means that the tool does not tell; merging takes another source'
 is known by its bus, or else by its interfaces or RDMA devices.
 """
 
+from typing import Any
+
 import msgspec
 
 from fabricgauge.model.absence import Skipped
@@ -34,23 +36,25 @@ class Parts(msgspec.Struct, frozen=True):
 _NOTHING = ("N/A", "n/a", "(null)")
 
 
-def blank_adapter(tool: str, kind: str) -> Adapter:
-    """One of which nothing is known yet."""
+def blank_adapter(tool: str, kind: str, **known: Any) -> Adapter:
+    """One of which only some fields are ``known``."""
     unsaid = Skipped(f"{tool} does not say it")
-    return Adapter(
+    blank = Adapter(
         unsaid, unsaid, unsaid, kind, unsaid, unsaid, unsaid, unsaid, unsaid, unsaid,
         modes=Skipped(f"{tool} does not say the link modes"),
         lane_mode=Skipped(f"{tool} does not say the lane mode"),
     )  # fmt: skip
+    return msgspec.structs.replace(blank, **known)
 
 
-def blank_port(tool: str, device: str, number: int) -> RdmaPort:
-    """One of which nothing is known but its name."""
+def blank_port(tool: str, device: str, number: int, **known: Any) -> RdmaPort:
+    """One of which its name is known, and some fields."""
     unsaid = Skipped(f"{tool} does not say it")
-    return RdmaPort(
+    blank = RdmaPort(
         device, number, "", "", unsaid, unsaid, unsaid, unsaid, (), (), unsaid, (), (),
         unsaid, unsaid, unsaid, unsaid, unsaid,
     )  # fmt: skip
+    return msgspec.structs.replace(blank, **known)
 
 
 def said(tool: str, text: str) -> str | Skipped:

@@ -6,8 +6,6 @@ its own: neither bus nor interface is told.
 
 import re
 
-import msgspec
-
 from fabricgauge.discover.printouts.lines import lines, pair, unrecognised
 from fabricgauge.discover.printouts.parts import Parts, blank_adapter
 from fabricgauge.model.absence import Skipped
@@ -37,8 +35,8 @@ def parse(text: str, argument: str = "") -> Parts:
         return Parts(troubles=unrecognised(TOOL, text, known=False))
     unread = Skipped(f"qcu64e gives it as {current[:60]!r}")
     which = argument.strip()[:60] or "a number of its own"
-    adapter = msgspec.structs.replace(
-        blank_adapter(TOOL, "ethernet"),
+    adapter = blank_adapter(
+        TOOL, "ethernet",
         bus=Skipped(f"qcu64e names the adapter by {which} only"),
         lane_mode=_mode(current) if _MODE.fullmatch(current) else unread,
         lane_modes=tuple(dict.fromkeys(modes)),

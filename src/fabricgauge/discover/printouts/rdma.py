@@ -6,8 +6,6 @@ an interface for what lies over Ethernet; RoCE and iWARP are told apart by ``rdm
 
 from collections.abc import Iterator
 
-import msgspec
-
 from fabricgauge.discover.printouts import figures, verbs
 from fabricgauge.discover.printouts.lines import (
     broken_off,
@@ -68,8 +66,8 @@ def _port(entry: dict[str, str]) -> RdmaPort:
     device = entry.get("ifname", "")
     layer = "InfiniBand" if "lid" in entry else "Ethernet" if "netdev" in entry else ""
     protocol = verbs.protocol(device, layer)
-    return msgspec.structs.replace(
-        blank_port(TOOL, device, int(entry["port"])),
+    return blank_port(
+        TOOL, device, int(entry["port"]),
         link_layer=verbs.layer(protocol, layer), protocol=protocol,
         state=verbs.state(entry.get("state", ""), TOOL),
         physical=verbs.physical(entry.get("physical_state", ""), TOOL),
@@ -82,8 +80,8 @@ def _port(entry: dict[str, str]) -> RdmaPort:
 def _adapter(entry: dict[str, str]) -> Adapter:
     device = entry.get("ifname", "")
     protocol = _NODE_TYPES.get(entry["node_type"]) or verbs.protocol(device, "")
-    return msgspec.structs.replace(
-        blank_adapter(TOOL, verbs.KIND_OF.get(protocol, "")), rdma_devices=(device,),
+    return blank_adapter(
+        TOOL, verbs.KIND_OF.get(protocol, ""), rdma_devices=(device,),
         firmware=said(TOOL, entry.get("fw", "")),
     )  # fmt: skip
 
