@@ -18,7 +18,7 @@ from fabricgauge.lab.up import down, up
 from fabricgauge.model.engine import Engine, Mpi, MpiKind
 from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.model.plan import PlannedLaunch
-from fabricgauge.process import behind, run
+from fabricgauge.process import run
 from fabricgauge.run.launch import start
 from fabricgauge.run.launchers import ssh
 from fabricgauge.run.mpi_impls.table import command
@@ -67,7 +67,7 @@ def test_a_node_without_sshd_is_unreached_with_sshs_own_reason(access: HostAcces
 
 def test_words_for_a_remote_shell_arrive_as_they_were(access: HostAccess) -> None:
     word = "a b; $(echo no) `id` '\" <b>"
-    done = run(behind(access.hosts[0], ["printf", "%s", word]), timeout_s=20)
+    done = run(access.hosts[0].through(["printf", "%s", word]), timeout_s=20)
     assert done.stdout == word
 
 

@@ -4,7 +4,8 @@ import json
 from collections.abc import Sequence
 
 from fabricgauge.model.engine import Engine
-from fabricgauge.sim.interface import Simulated, simulate, simulation
+from fabricgauge.sim.simulate import Simulated, simulate
+from fabricgauge.sim.simulation import simulation
 
 #: One sample for each pair: time does not pass by chance in a simulator.
 ONE_SAMPLE = "budget_s=1e-9"

@@ -19,7 +19,8 @@ from tests.sim.running import (
 
 from fabricgauge import process
 from fabricgauge.model.engine import SIMULATED_LIBRARY, Engine
-from fabricgauge.sim.interface import simulate, simulation
+from fabricgauge.sim.simulate import simulate
+from fabricgauge.sim.simulation import simulation
 
 pytestmark = pytest.mark.engine
 

@@ -21,7 +21,8 @@ from fabricgauge.parse.engine import NotUnderstood, parse_line
 from fabricgauge.plan.cases import threaded
 from fabricgauge.run.launch import case_lines, start
 from fabricgauge.run.mpi_impls.table import command
-from fabricgauge.sim.interface import Simulation, prepared
+from fabricgauge.sim.simulate import prepared
+from fabricgauge.sim.simulation import Simulation
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import ResultLine, Started, append_launch, append_record
 

@@ -21,7 +21,6 @@ from fabricgauge.model.run import Around, Ended
 from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 from fabricgauge.parse.suites import Found, read
 from fabricgauge.parse.tasks import is_telling, placement
-from fabricgauge.process import behind
 from fabricgauge.run.mpi_impls.table import mpi_impl_of
 from fabricgauge.run.tools.interface import CLIENT, SERVER, Start, Tool
 from fabricgauge.run.tools.rank import telling
@@ -76,12 +75,12 @@ def work_of(context: ToolContext, launch: PlannedLaunch) -> Work:
     server = telling(_filled(context, start.server, addresses), {}, rank=1)
     return Work(
         _behind(here, telling(client, {}, rank=0)), _behind(there, server),
-        tuple(behind(there, listens(start.port))),
+        tuple(there.through(listens(start.port))),
     )  # fmt: skip
 
 
 def _behind(host: Host, argv: Sequence[str]) -> LaunchCommand:
-    return LaunchCommand(tuple(behind(host, argv)), {})
+    return LaunchCommand(tuple(host.through(argv)), {})
 
 
 def _ends(fabric: Fabric, launch: PlannedLaunch) -> tuple[dict[str, str], dict[str, str]]:

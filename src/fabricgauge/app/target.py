@@ -15,7 +15,8 @@ from fabricgauge.model.engine import Engine
 from fabricgauge.model.fabric import DeclaredNetwork, Fabric
 from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.topology import Topology
-from fabricgauge.sim.interface import Simulation, simulated_fabric
+from fabricgauge.sim.platform import simulated_fabric
+from fabricgauge.sim.simulation import Simulation
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import About
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from fabricgauge.model.host_access import HostAccess
     from fabricgauge.model.topology import Topology
     from fabricgauge.plan.fabric_plan import FabricWanted
-    from fabricgauge.sim.interface import Simulation
+    from fabricgauge.sim.simulation import Simulation
 
 _OWN_LAB = (
     click.option(
@@ -149,7 +149,7 @@ def simulation_of(options: dict[str, Any]) -> "Simulation | None":
         return None
     if options["topology"]:
         raise UsageError("--sim knows its platform's topology; leave --topology out")
-    from fabricgauge.sim.interface import simulation
+    from fabricgauge.sim.simulation import simulation
 
     return simulation(
         options["sim"], options["sim_fault"], seed=options["sim_seed"], noise=options["sim_noise"]

@@ -124,7 +124,7 @@ class _Asking:
 
     def _ask(self, host: Host) -> Answer:
         own = self._words.get(host.node, ())
-        argv = process.behind(host, ["sh", "-s", *(["--", *own] if own else [])])
+        argv = host.through(["sh", "-s", *(["--", *own] if own else [])])
         began_s = time.time()
         try:
             done = process.run(

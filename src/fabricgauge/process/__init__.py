@@ -7,7 +7,7 @@ or outlived this program, can be found.
 
 from fabricgauge.process.children import ChildGroup
 from fabricgauge.process.marks import MARKER, end_marked, end_marked_prefix
-from fabricgauge.process.run import Completed, behind, run
+from fabricgauge.process.run import Completed, run
 from fabricgauge.process.stream import Stream
 
 __all__ = [
@@ -15,7 +15,6 @@ __all__ = [
     "ChildGroup",
     "Completed",
     "Stream",
-    "behind",
     "end_marked",
     "end_marked_prefix",
     "run",

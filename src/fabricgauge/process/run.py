@@ -8,7 +8,6 @@ from pathlib import Path
 
 import msgspec
 
-from fabricgauge.model.host_access import Host
 from fabricgauge.process.children import ChildGroup, end, spawn
 from fabricgauge.process.exchange import Exchange
 
@@ -29,11 +28,6 @@ class Completed(msgspec.Struct, frozen=True):
     wall_s: float
     timed_out: bool = False
     is_full: bool = False
-
-
-def behind(host: Host, argv: Sequence[str]) -> list[str]:
-    """The argv that runs ``argv`` behind a door, quoted where a remote shell will read it."""
-    return host.through(argv)
 
 
 def run(

@@ -5,7 +5,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricgauge.model.errors import UsageError
-from fabricgauge.process import behind
 from fabricgauge.run.launchers import local, nodes, slurm, ssh
 
 HOSTILE = ["-oProxyCommand=touch /x", "a;b", "$(id)", "a b", "a|b", "c1:2", "a/b", "é", "a\nb", ""]
@@ -76,7 +75,7 @@ def test_whatever_is_accepted_cannot_be_an_option_or_shell_syntax(name: str) -> 
 def test_ssh_never_asks_and_gives_up_soon() -> None:
     access = ssh.access(("c1", "c2"), ("-p", "2222"))
     assert access.agent == "ssh"
-    assert behind(access.hosts[1], ["sh", "-s"]) == [
+    assert access.hosts[1].through(["sh", "-s"]) == [
         "ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=5", "-p", "2222", "--", "c2", "sh -s",
     ]  # fmt: skip
     assert access.agent_options == access.hosts[0].prefix[1:-2]
@@ -91,7 +90,7 @@ def test_an_ssh_option_that_a_launcher_would_split_is_refused(word: str) -> None
 def test_the_local_launcher_puts_nothing_in_front() -> None:
     access = local.access(("here",))
     assert (access.launcher, access.agent, access.virtual) == ("local", None, False)
-    assert behind(access.hosts[0], ["true"]) == ["true"]
+    assert access.hosts[0].through(["true"]) == ["true"]
 
 
 IN_JOB = {"SLURM_JOB_ID": "12", "SLURM_JOB_NODELIST": "c[1-2],d7"}

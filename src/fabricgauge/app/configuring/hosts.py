@@ -38,7 +38,7 @@ class PlanHosts:
         Raises:
             UsageError: there is no way to the command's node.
         """
-        argv = process.behind(self._host(command.node), command.argv)
+        argv = self._host(command.node).through(command.argv)
         try:
             return process.run(argv, timeout_s=timeout_s, stdin=command.stdin, group=group)
         except (ToolMissing, OSError, ValueError) as error:
