@@ -67,7 +67,7 @@ def diagnose(
 
 
 def _connected(
-    preflight: Preflight, asked: Asked, stage: Stage, keep: Callable[[str, str], None]
+    preflight: Preflight, asked: DoctorRequest, stage: Stage, keep: Callable[[str, str], None]
 ) -> Preflight:
     """With the connectivity round, if its check is to look."""
     if asked.checks and CONNECT.id not in asked.checks:

@@ -78,13 +78,13 @@ def _played(
 ) -> dict[str, Answer | str]:
     token, port = secrets.token_hex(8), secrets.choice(PORTS)
     names = dict(enumerate((one.node for one in members), 1))
-    group = process.Group()
+    group = process.ChildGroup()
 
     def ask(number: int) -> str:
         host = hosts[names[number]]
         own = tuple(one.ip for one in network.members if one.node == names[number])
         argv = [str(program), *words(token, port, number, members, own)]
-        done = process.run(process.behind(host, argv), timeout_s=TIMEOUT_S, group=group)
+        done = process.run(host.through(argv), timeout_s=TIMEOUT_S, group=group)
         if done.exit_code != 0:
             said = done.stderr.strip().splitlines()
             raise ProbeError(said[-1] if said else f"it ended with status {done.exit_code}")
