@@ -161,7 +161,7 @@ def _matrix(nodes: int) -> PairMatrix:
         strip = np.where(crossing, np.minimum(strip, ways), strip)
         values[rows] = strip * _noise(rng, strip.shape)
     np.fill_diagonal(values, np.nan)
-    spread = np.full((nodes, nodes), 1.35 * NOISE)
+    spread = np.full((nodes, nodes), 1.35 * NOISE, dtype=np.float32)
     np.fill_diagonal(spread, np.nan)
     return PairMatrix(
         "net", "bandwidth", 1 << 20, _names(nodes), values, spread, values[np.newaxis]

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.localise.slowness import levels, quantile, spans, turned
+from fabricgauge.localise.slowness import levels, quantile, spans
 
 
 @given(st.integers(1, 5000), st.integers(1, 1 << 23))
@@ -28,8 +28,3 @@ def test_nothing_measured_has_no_level() -> None:
     found = levels(lambda first, last: rows[first:last], 2, 0.25)
     assert np.isnan(found.values).all()
     assert found.partners.tolist() == [0, 0]
-
-
-def test_turned_is_the_transpose() -> None:
-    matrix = np.random.default_rng(1).random((600, 600)).astype(np.float32)
-    assert (turned(matrix) == matrix.T).all()

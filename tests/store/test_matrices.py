@@ -25,7 +25,8 @@ def matrix(
     figures[:, random.uniform(size=(count, count)) > share] = np.nan
     figures[:, range(count), range(count)] = np.nan
     values = figures[0] if repeats == 1 else np.median(figures, axis=0)
-    return PairMatrix("net1", quantity, 8, nodes, values, values * 0 + 0.02, figures)
+    spread = (values * 0 + 0.02).astype(np.float32)
+    return PairMatrix("net1", quantity, 8, nodes, values, spread, figures)
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def assert_same(one: PairMatrix, other: PairMatrix) -> None:
     )  # fmt: skip
     assert one.nodes == other.nodes
     for name in ("values", "spread", "repeats"):
-        assert getattr(one, name).dtype == np.float64
+        assert getattr(one, name).dtype == (np.float32 if name == "spread" else np.float64)
         np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-7)
 
 

@@ -5,31 +5,22 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from fabricgauge.localise.ends import (
-    Both,
-    End,
-    Known,
-    Left,
-    Search,
-    doubtful,
-    find_ends,
-    nothing_known,
-)
+from fabricgauge.localise.ends import End, Search, SlowEnds, find_ends, left_of
 from fabricgauge.localise.found_groups import found_topology, spectrum
 from fabricgauge.localise.groups import (
     Blocks,
     Grouping,
     beside_own_block,
     blocks,
+    expected_levels,
     grouping,
     in_unit,
     order,
-    subtract_expected,
 )
 from fabricgauge.localise.limits import USUAL_LIMITS, Limits
 from fabricgauge.localise.naming import Naming
 from fabricgauge.localise.noise import Noise, noise
-from fabricgauge.localise.slowness import F64, Slowness, slowness, turned
+from fabricgauge.localise.slowness import F64, Slowness, slowness
 from fabricgauge.localise.unsteady import changing, jitter, ranking, restless
 from fabricgauge.localise.uplinks import Crossing, find_uplinks, oversubscription, slow_blocks
 from fabricgauge.localise.ways import Remaining, find_singles, remaining, residual
@@ -52,10 +43,7 @@ class Solved(msgspec.Struct, frozen=True, eq=False):
     expected: F64
     crossing: Crossing | None
     uplinks: list[End]
-    ends: list[End]
-    doubtful: list[End]
-    both: Both
-    left: Left
+    ends: SlowEnds
 
 
 def analyse_all(
@@ -83,14 +71,14 @@ def analyse(
         return _nothing(matrix, groups)
     solved = solve(matrix, start, groups, limits)
     rest = _remaining(matrix, solved, limits)
-    jitters = jitter(matrix)
+    jitters = jitter(matrix, start.partners)
     naming = Naming(matrix, solved.slow, groups, _usual(matrix, solved))
     findings = _findings(naming, solved, rest, limits)
     changed = changing(
         matrix, solved.slow, solved.noise, limits.slowness(matrix.quantity), limits.rate
     )
     suspects = [
-        *(naming.suspected_end(end) for end in solved.doubtful),
+        *(naming.suspected_end(end) for end in solved.ends.doubtful),
         *naming.suspected_ways(rest),
         *(naming.changed(one) for one in changed),
         *(naming.restless(int(i), jitters) for i in restless(jitters)),
@@ -99,41 +87,39 @@ def analyse(
         matrix, groups.groups, groups.by, start.typical, rest.sigma,
         in_unit(start, solved.blocks.middle[:-1, :-1]), in_unit(start, solved.expected),
         order(groups),
-        ranking(matrix, solved.slow, groups, solved.both, jitters),
+        ranking(matrix, solved.slow, groups, solved.ends.both, jitters),
         spectrum(matrix.values, rest.sigma, twice=start.adds_up), findings, tuple(suspects),
         tuple(naming.doubtful_ways(rest)),
     )  # fmt: skip
 
 
-def solve(matrix: PairMatrix, slow: Slowness, groups: Grouping, limits: Limits) -> Solved:
-    """Take away what is expected, name slow groups, then slow ends; ``slow`` is changed."""
-    table = blocks(slow.values, groups)
-    first = noise(matrix, slow, beside_own_block(slow.values, groups, table.middle))
-    uplinks = find_uplinks(slow, groups, table.fast, first, limits)
-    expected = subtract_expected(slow, groups, table.fast, slow_blocks(uplinks, groups))
+def solve(matrix: PairMatrix, start: Slowness, groups: Grouping, limits: Limits) -> Solved:
+    """Take away what is expected, name slow groups, then slow ends."""
+    table = blocks(start, groups)
+    first = noise(matrix, start, beside_own_block(start, groups, table.middle))
+    uplinks = find_uplinks(start, groups, table.fast, first, limits)
+    expected = expected_levels(start, groups, table.fast, slow_blocks(uplinks, groups))
+    slow = msgspec.structs.replace(start, expected=expected.astype(np.float32), index=groups.index)
     level = noise(matrix, slow)
     crossing = oversubscription(expected, groups, level)
     limit = limits.slowness(slow.quantity)
-    back = slow.values if slow.adds_up else turned(slow.values)
-    left = Left(slow, _knowing(groups, uplinks), back)
     bottleneck = not slow.adds_up and crossing is not None and crossing.level > 0.5 * limit
-    search = Search(left, level, limits, bottleneck)
-    ends, both = find_ends(search)
-    maybe = doubtful(search, ends, both)
-    return Solved(slow, groups, table, level, expected, crossing, uplinks, ends, maybe, both, left)
+    confined = tuple(groups.members[:-1]) if bottleneck else ()
+    search = Search(left_of(slow, groups, uplinks), level, limit, limits.rate, confined)
+    return Solved(slow, groups, table, level, expected, crossing, uplinks, find_ends(search))
 
 
 def _remaining(matrix: PairMatrix, solved: Solved, limits: Limits) -> Remaining:
-    rest = residual(solved.left, solved.both, solved.noise)
+    rest = residual(solved.ends.left, solved.ends.both, solved.noise)
     limit = limits.slowness(matrix.quantity)
     singles = find_singles(matrix, rest, solved.noise, limit)
-    return remaining(singles, rest, [end.index for end in solved.doubtful], limits)
+    return remaining(singles, rest, [end.index for end in solved.ends.doubtful], limits)
 
 
 def _usual(matrix: PairMatrix, solved: Solved) -> float:
     """The latency of healthy pairs over that of all; one where few nodes are slow."""
-    slow, ends = solved.slow, [end.index for end in solved.ends]
-    if not slow.adds_up or len(ends) * _MANY_SLOW < len(slow.values):
+    slow, ends = solved.slow, [end.index for end in solved.ends.named]
+    if not slow.adds_up or len(ends) * _MANY_SLOW < slow.nodes:
         return 1.0
     healthy = np.delete(np.delete(matrix.values, ends, axis=0), ends, axis=1)
     measured = healthy[np.isfinite(healthy)]
@@ -148,22 +134,11 @@ def _of_network(matrices: Sequence[PairMatrix], network: str) -> Topology:
     return found_topology((latencies or here[::-1])[0])
 
 
-def _knowing(groups: Grouping, uplinks: Sequence[End]) -> Known:
-    known = nothing_known(groups)
-    for end in uplinks:
-        members = groups.members[end.index]
-        if end.part != "receiver":
-            known.outward[members] = max(end.sending, 0.0)
-        if end.part != "sender":
-            known.inward[members] = max(end.receiving, 0.0)
-    return known
-
-
 def _findings(
     naming: Naming, solved: Solved, rest: Remaining, limits: Limits
 ) -> tuple[Finding, ...]:
     found = [naming.group(end) for end in solved.uplinks]
-    found += [naming.node(end) for end in solved.ends]
+    found += [naming.node(end) for end in solved.ends.named]
     found += naming.slow_ways(rest)
     crossing = solved.crossing
     limit = limits.slowness(solved.slow.quantity)

@@ -3,6 +3,7 @@
 What is already known to be slow is taken away first, so that it is not blamed on anybody else.
 """
 
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Literal
 
 import msgspec
@@ -10,97 +11,109 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabricgauge.localise.groups import Grouping
-from fabricgauge.localise.limits import LEAST, Limits
+from fabricgauge.localise.limits import LEAST
 from fabricgauge.localise.noise import MANY, Noise, Standing, false_discovery, standing
-from fabricgauge.localise.slowness import F32, Levels, Slowness, Strip, levels
+from fabricgauge.localise.slowness import (
+    ALL,
+    F32,
+    Levels,
+    Places,
+    Slowness,
+    levels,
+    quantile,
+)
 
 
-class Known(msgspec.Struct, eq=False):
+class Known(msgspec.Struct, frozen=True, eq=False):
     """Slowness of named things, 0 for the others.
 
     ``sending``, ``receiving`` (N,) are the nodes', ``outward``, ``inward`` (N,) those of the
-    node's group towards and from other groups. Nodes of one group have one number in ``index``;
-    nodes on their own never cross.
+    node's group towards and from other groups.
     """
 
     sending: F32
     receiving: F32
     outward: F32
     inward: F32
-    index: NDArray[np.int64]
-
-
-def nothing_known(grouping: Grouping) -> Known:
-    nodes = grouping.index.size
-    index = np.where(grouping.index < grouping.count - 1, grouping.index, -1 - np.arange(nodes))
-    sending, receiving, outward, inward = np.zeros((4, nodes), dtype=np.float32)
-    return Known(sending, receiving, outward, inward, index)
 
 
 class Left(msgspec.Struct, frozen=True, eq=False):
     """The slowness that ``known`` leaves to be explained.
 
     Delays are subtracted. A bottleneck hides whatever is less slow behind it, so its pairs tell
-    nothing of others and become NaN. ``turned`` is the transposed slowness.
+    nothing of others and become NaN. Nodes of one group have one number in ``index``; nodes on
+    their own never cross.
     """
 
     slow: Slowness
     known: Known
-    turned: F32
+    index: NDArray[np.int64]
 
-    def sending(self, first: int, last: int) -> F32:
+    def sending(self, rows: Places, columns: Places = ALL) -> F32:
         """Rows as evidence on their senders: the receivers' and groups' part is taken away."""
-        strip = self.slow.values[first:last].copy()
-        self._without(strip, self.known.receiving[None, :])
-        return self._without_groups(strip, first, last)
+        strip = self.slow.block(rows, columns)
+        self._without(strip, self.known.receiving[columns])
+        return self._without_groups(strip, rows, columns)
 
-    def receiving(self, first: int, last: int) -> F32:
+    def receiving(self, rows: Places, columns: Places = ALL) -> F32:
         """Columns, transposed, as evidence on their receivers."""
-        strip = self.turned[first:last].copy()
-        self._without(strip, self.known.sending[None, :])
-        return self._without_groups(strip, first, last, transposed=True)
+        strip = np.ascontiguousarray(self.slow.block(columns, rows).T)
+        self._without(strip, self.known.sending[columns])
+        return self._without_groups(strip, rows, columns, transposed=True)
 
-    def pairs(self, first: int, last: int) -> F32:
+    def pairs(self, rows: Places) -> F32:
         """Rows as evidence on single pairs: all that is known is taken away."""
-        strip = self.sending(first, last)
-        self._without(strip, self.known.sending[first:last, None])
+        strip = self.sending(rows)
+        self._without(strip.T, self.known.sending[rows])
         return strip
 
-    def within(self, strip: Strip) -> Strip:
-        """Only what does not leave the group."""
-
-        def inside(first: int, last: int) -> F32:
-            found = strip(first, last)
-            found[self._crossing(first, last)] = np.nan
-            return found
-
-        return inside
-
     def _without(self, strip: F32, part: F32) -> None:
+        """Take what is known of the columns off, in place."""
         if not part.any():
             return
         if self.slow.adds_up:
-            strip -= part
+            strip -= part[None, :]
         else:
-            strip[np.broadcast_to(part > 0, strip.shape)] = np.nan
+            strip[:, part > 0] = np.nan
 
     def _without_groups(
-        self, strip: F32, first: int, last: int, *, transposed: bool = False
+        self, strip: F32, rows: Places, columns: Places, *, transposed: bool = False
     ) -> F32:
-        known = self.known
-        own, other = known.outward, known.inward
+        own, other = self.known.outward, self.known.inward
         if transposed:
             own, other = other, own
         if not (own.any() or other.any()):
             return strip
-        slow = (own[first:last, None] > 0) | (other[None, :] > 0)
-        strip[slow & self._crossing(first, last)] = np.nan
+        slow = (own[rows, None] > 0) | (other[None, columns] > 0)
+        strip[slow & (self.index[rows, None] != self.index[None, columns])] = np.nan
         return strip
 
-    def _crossing(self, first: int, last: int) -> NDArray[np.bool_]:
-        index = self.known.index
-        apart: NDArray[np.bool_] = index[first:last, None] != index[None, :]
-        return apart
+
+def left_of(slow: Slowness, grouping: Grouping, uplinks: Sequence["End"]) -> Left:
+    """All that slow ways of groups leave."""
+    nodes = slow.nodes
+    index = np.where(grouping.index < grouping.count - 1, grouping.index, -1 - np.arange(nodes))
+    outward, inward = np.zeros((2, nodes), dtype=np.float32)
+    for end in uplinks:
+        members = grouping.members[end.index]
+        if end.part != "receiver":
+            outward[members] = max(end.sending, 0.0)
+        if end.part != "sender":
+            inward[members] = max(end.receiving, 0.0)
+    nobody = np.zeros(nodes, dtype=np.float32)
+    return Left(slow, Known(nobody, nobody, outward, inward), index)
+
+
+def _knowing(left: Left, ends: Iterable["End"]) -> Left:
+    """The same where these ends are known to be slow, and no others."""
+    sending, receiving = np.zeros((2, left.slow.nodes), dtype=np.float32)
+    for end in ends:
+        if end.part != "receiver":
+            sending[end.index] = max(end.sending, 0.0)
+        if end.part != "sender":
+            receiving[end.index] = max(end.receiving, 0.0)
+    known = msgspec.structs.replace(left.known, sending=sending, receiving=receiving)
+    return msgspec.structs.replace(left, known=known)
 
 
 #: A slow end is slow with at least three quarters of its partners.
@@ -114,6 +127,9 @@ _MAYBE = 0.02
 
 #: More than this and all that stands out in one look is named at once.
 _ONE_BY_ONE = 512
+
+#: Rows as evidence on one direction of their nodes, over these columns.
+Evidence = Callable[[Places, Places], F32]
 
 Ending = Literal["node", "sender", "receiver"]
 
@@ -138,47 +154,53 @@ class Both(msgspec.Struct, frozen=True, eq=False):
 
 
 class Search(msgspec.Struct, frozen=True, eq=False):
-    """What the search for slow ends needs. ``confined`` looks within groups only as well."""
+    """What the search for slow ends needs; ``limit`` is the least slowness of a fault.
+
+    Ends are looked for within their groups only as well where ``confined`` (groups of nodes) is
+    not empty.
+    """
 
     left: Left
     noise: Noise
-    limits: Limits
-    confined: bool
-
-    @property
-    def limit(self) -> float:
-        return self.limits.slowness(self.left.slow.quantity)
+    limit: float
+    rate: float
+    confined: tuple[NDArray[np.int64], ...]
 
     @property
     def nodes(self) -> int:
-        return int(self.left.known.sending.size)
+        return self.left.slow.nodes
 
     @property
     def symmetric(self) -> bool:
         return self.left.slow.adds_up
 
 
-def find_ends(search: Search) -> tuple[list[End], Both]:
-    """Name the slowest first, take its part away, and look again until nothing stands out.
+class SlowEnds(msgspec.Struct, frozen=True, eq=False):
+    """Who is named, who only looks slow, how all nodes stand, and what is left to be explained."""
 
-    ``left.known`` is filled in. The second value is how all nodes stand in the end.
-    """
-    named: dict[int, End] = {}
-    while True:
-        new = _next(search, named)
-        if not new:
-            break
-        for end in new:
-            named[end.index] = end
-            _remember(search.left.known, end)
-    return _measured_again(search, named)
+    named: list[End]
+    doubtful: list[End]
+    both: Both
+    left: Left
 
 
-def doubtful(search: Search, ends: list[End], both: Both) -> list[End]:
+def find_ends(search: Search) -> SlowEnds:
+    """Name the slowest first, take its part away, and look again until nothing stands out."""
+    start, named = search.left, dict[int, End]()
+    while new := _next(search, named):
+        named |= {end.index: end for end in new}
+        search = msgspec.structs.replace(search, left=_knowing(start, named.values()))
+    both = stand(search, 0.5, _all_but(search, named))
+    ends = _estimated_again(search, named.values(), both)
+    search = msgspec.structs.replace(search, left=_knowing(start, ends))
+    return SlowEnds(ends, _doubtful(search, ends, both), both, search.left)
+
+
+def _doubtful(search: Search, ends: list[End], both: Both) -> list[End]:
     """Ends that look slow and are not named, for noise could make one of so many look so."""
     named = {end.index for end in ends}
     if search.nodes < MANY:  # the median of few is moved by one slow pair
-        both = stand(search, QUARTER, np.isin(np.arange(search.nodes), list(named), invert=True))
+        both = stand(search, QUARTER, _all_but(search, named))
     found = []
     for number, side in enumerate((both.sending, both.receiving)[: 2 - search.symmetric]):
         part: Ending = "node" if search.symmetric else ("sender", "receiver")[number]
@@ -191,6 +213,10 @@ def doubtful(search: Search, ends: list[End], both: Both) -> list[End]:
     return found
 
 
+def _all_but(search: Search, named: Collection[int]) -> NDArray[np.bool_]:
+    return np.isin(np.arange(search.nodes), list(named), invert=True)
+
+
 def stand(search: Search, share: float, healthy: NDArray[np.bool_]) -> Both:
     """How each node's quantile over its partners compares with the healthy ones'."""
     left = search.left
@@ -200,12 +226,21 @@ def stand(search: Search, share: float, healthy: NDArray[np.bool_]) -> Both:
     return Both(sending, _against(search, left.receiving, share, healthy))
 
 
-def _against(search: Search, strip: Strip, share: float, healthy: NDArray[np.bool_]) -> Standing:
-    found = _judge(search, levels(strip, search.nodes, share), healthy, share)
+def _against(
+    search: Search, evidence: Evidence, share: float, healthy: NDArray[np.bool_]
+) -> Standing:
+    some = search.left.slow.partners
+    found = levels(
+        lambda first, last: evidence(slice(first, last), some),
+        search.nodes, share, len(range(search.nodes)[some]),
+    )  # fmt: skip
+    every = _judge(search, found, healthy, share)
     if not search.confined:
-        return found
-    inside = levels(search.left.within(strip), search.nodes, share)
-    return _worse(found, _judge(search, inside, healthy, share))
+        return every
+    values, partners = np.full(search.nodes, np.nan), np.zeros(search.nodes, dtype=np.int64)
+    for members in search.confined:
+        values[members], partners[members] = quantile(evidence(members, members), share)
+    return _worse(every, _judge(search, Levels(values, partners), healthy, share))
 
 
 def _judge(search: Search, found: Levels, healthy: NDArray[np.bool_], share: float) -> Standing:
@@ -227,9 +262,7 @@ def _worse(every: Standing, inside: Standing) -> Standing:
 
 
 def _next(search: Search, named: dict[int, End]) -> list[End]:
-    healthy = np.ones(search.nodes, dtype=bool)
-    healthy[list(named)] = False
-    both = stand(search, QUARTER, healthy)
+    both = stand(search, QUARTER, _all_but(search, named))
     found = [end for end in _ends(search, both) if end.index not in named]
     if not found or search.nodes > _ONE_BY_ONE:
         return found
@@ -239,7 +272,7 @@ def _next(search: Search, named: dict[int, End]) -> list[End]:
 
 def _ends(search: Search, both: Both) -> list[End]:
     """All that stand out now."""
-    limit, rate = search.limit, search.limits.rate
+    limit, rate = search.limit, search.rate
     out, back = both.sending, both.receiving
     if search.symmetric:
         q = false_discovery(out.p, out.tests)
@@ -269,31 +302,15 @@ def _end(both: Both, q: NDArray[np.float64], slow: NDArray[np.bool_], index: int
     )  # fmt: skip
 
 
-def _remember(known: Known, end: End) -> None:
-    if end.part != "receiver":
-        known.sending[end.index] = max(end.sending, 0.0)
-    if end.part != "sender":
-        known.receiving[end.index] = max(end.receiving, 0.0)
-
-
-def _forget(known: Known, end: End) -> None:
-    known.sending[end.index] = known.receiving[end.index] = 0.0
-
-
-def _measured_again(search: Search, named: dict[int, End]) -> tuple[list[End], Both]:
+def _estimated_again(search: Search, named: Iterable[End], both: Both) -> list[End]:
     """Effects by medians, now that slow partners do not move them any more.
 
     What is not slow any more, with the others' part known, was not at fault.
     """
-    healthy = np.ones(search.nodes, dtype=bool)
-    healthy[list(named)] = False
-    both = stand(search, 0.5, healthy)
     ends = []
-    for end in named.values():
+    for end in named:
         slow = np.array([end.part != "receiver", end.part != "sender"])
         again = _end(both, np.array([end.q]), slow, end.index)
-        _forget(search.left.known, end)
         if not again.level < LEAST * search.limit:
             ends.append(again if np.isfinite(again.level) else end)
-            _remember(search.left.known, ends[-1])
-    return ends, both
+    return ends

@@ -8,7 +8,16 @@ from numpy.typing import NDArray
 
 from fabricgauge.localise.groups import FROM_DATA
 from fabricgauge.localise.noise import noise
-from fabricgauge.localise.slowness import F32, F64, Slowness, levels, slowness, spans
+from fabricgauge.localise.slowness import (
+    ALL,
+    F32,
+    F64,
+    Slowness,
+    levels,
+    sampled_rows,
+    slowness,
+    spans,
+)
 from fabricgauge.model.pairs import PairMatrix, Spectrum
 from fabricgauge.model.topology import Group, Topology
 
@@ -33,13 +42,15 @@ def spectrum(values: F64, noise: float, *, twice: bool) -> Spectrum:
     low, high = _range(values)
     if high - low <= _EQUAL * high:
         return Spectrum((low, high), (_count(values),), (low,)) if low > 0 else Spectrum((), (), ())
-    edges = (
-        np.geomspace(low, high, _BINS + 1) if high > 4 * low else np.linspace(low, high, _BINS + 1)
-    )
+    wide = high > 4 * low
+    edges = np.geomspace(low, high, _BINS + 1) if wide else np.linspace(low, high, _BINS + 1)
+    reach = (np.log(low), np.log(high)) if wide else (low, high)
     counts = np.zeros(_BINS, dtype=np.int64)
     for first, last in spans(len(values)):
         strip = values[first:last]
-        counts += np.histogram(strip[np.isfinite(strip)], edges)[0]
+        finite = np.clip(strip[np.isfinite(strip)], low, high)
+        # Bins of equal width are counted by arithmetic, others by searching.
+        counts += np.histogram(np.log(finite) if wide else finite, _BINS, reach)[0]
     peaks = _peaks(counts, edges, noise)
     if twice:
         counts //= 2
@@ -48,9 +59,10 @@ def spectrum(values: F64, noise: float, *, twice: bool) -> Spectrum:
     )
 
 
-def valley(slow: Slowness, noise: float) -> float | None:
+def valley(values: F32, noise: float) -> float | None:
     """The slowness between the lowest level and the next; None if there is but one level."""
-    finite = _sampled(slow.values)
+    rows = values[:: max(1, len(values) // 1024)]
+    finite = rows[np.isfinite(rows)]
     if finite.size < 8:
         return None
     edges = np.linspace(finite.min(), finite.max() + 1e-6, 4 * _BINS + 1)
@@ -61,12 +73,6 @@ def valley(slow: Slowness, noise: float) -> float | None:
     between = smooth[tops[0] : tops[1] + 1]
     lowest = np.flatnonzero(between <= between.min() * (1 + 1e-9))
     return float(edges[tops[0] + int(lowest.mean())] + 0.5 * (edges[1] - edges[0]))
-
-
-def _sampled(values: NDArray[np.float32]) -> NDArray[np.float32]:
-    rows = values[:: max(1, len(values) // 1024)]
-    found: NDArray[np.float32] = rows[np.isfinite(rows)]
-    return found
 
 
 def _range(values: F64) -> tuple[float, float]:
@@ -150,28 +156,26 @@ def found_topology(matrix: PairMatrix) -> Topology:
     if len(matrix.nodes) < _FEWEST_NODES or matrix.coverage < _COVERAGE:
         return Topology()
     slow = slowness(matrix)
-    if slow.adds_up:
-        _subtract_own(slow.values)
-    cut = valley(slow, noise(matrix, slow).pair)
+    values = _without_own(slow)
+    cut = valley(values, noise(matrix, slow, values[sampled_rows(slow.nodes)]).pair)
     if cut is None:
         return Topology()
-    blocks = _grown(_near(slow, cut))
-    return _named(matrix.nodes, blocks) if _distinct(slow, cut, blocks) else Topology()
-
-
-def _subtract_own(values: F32) -> None:
-    count = len(values)
-    own = levels(lambda first, last: values[first:last], count, 0.5).values
-    own = np.nan_to_num(own - np.nanmedian(own)).astype(np.float32)
-    for first, last in spans(count):
-        values[first:last] -= own[first:last, None] + own[None, :]
-
-
-def _near(slow: Slowness, cut: float) -> NDArray[np.bool_]:
     with np.errstate(invalid="ignore"):
-        near: NDArray[np.bool_] = slow.values < cut
+        near: NDArray[np.bool_] = values < cut
     np.fill_diagonal(near, True)
-    return near
+    blocks = _grown(near)
+    return _named(matrix.nodes, blocks) if _distinct(values, cut, blocks) else Topology()
+
+
+def _without_own(slow: Slowness) -> F32:
+    """All pairs; of a latency each less what its two nodes have with everybody."""
+    values = slow.block(ALL)
+    if slow.adds_up:
+        own = levels(lambda first, last: slow.block(slice(first, last)), slow.nodes, 0.5).values
+        own = np.nan_to_num(own - np.nanmedian(own)).astype(np.float32)
+        for first, last in spans(slow.nodes):
+            values[first:last] -= own[first:last, None] + own[None, :]
+    return values
 
 
 def _grown(near: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
@@ -190,7 +194,7 @@ def _grown(near: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
     return blocks
 
 
-def _distinct(slow: Slowness, cut: float, blocks: list[NDArray[np.int64]]) -> bool:
+def _distinct(values: F32, cut: float, blocks: list[NDArray[np.int64]]) -> bool:
     sizes = np.array([block.size for block in blocks])
     several = sizes >= 2
     placed = int(sizes[several].sum())
@@ -198,7 +202,7 @@ def _distinct(slow: Slowness, cut: float, blocks: list[NDArray[np.int64]]) -> bo
         return False
     inside = close = measured = all_close = 0
     for block in blocks:
-        strip = slow.values[block]
+        strip = values[block]
         own = strip[:, block]
         with np.errstate(invalid="ignore"):
             close += int((own < cut).sum())

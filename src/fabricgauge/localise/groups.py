@@ -7,8 +7,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from fabricgauge.localise.noise import sampled_rows
-from fabricgauge.localise.slowness import F32, F64, Slowness, quantiles, spans
+from fabricgauge.localise.slowness import F32, F64, Slowness, quantiles, sampled_rows
 from fabricgauge.model.topology import Group, Topology
 
 GroupedBy = Literal["topology", "data", "none"]
@@ -87,7 +86,7 @@ class Blocks(msgspec.Struct, frozen=True, eq=False):
     fast: F64
 
 
-def blocks(values: F32, grouping: Grouping) -> Blocks:
+def blocks(slow: Slowness, grouping: Grouping) -> Blocks:
     """Quantiles over the pairs from each group to each."""
     count, members = grouping.count, grouping.members
     table = np.full((2, count, count), np.nan)
@@ -95,7 +94,7 @@ def blocks(values: F32, grouping: Grouping) -> Blocks:
     for group, rows in enumerate(members):
         if rows.size == 0:
             continue
-        strip = values[rows]
+        strip = slow.block(rows)
         for size in np.unique(sizes[sizes > 0]):
             alike = np.flatnonzero(sizes == size)
             columns = np.stack([members[one] for one in alike])
@@ -106,14 +105,14 @@ def blocks(values: F32, grouping: Grouping) -> Blocks:
     return Blocks(table[0], table[1])
 
 
-def beside_own_block(values: F32, grouping: Grouping, middle: F64) -> F32:
+def beside_own_block(slow: Slowness, grouping: Grouping, middle: F64) -> F32:
     """A sample of rows, each pair less the median of the pairs from its group to the other.
 
     A group that is slow with all others then adds nothing to the noise.
     """
     rows = sampled_rows(grouping.index.size)
     usual = np.nan_to_num(middle).astype(np.float32)
-    within: F32 = values[rows] - usual[grouping.index[rows]][:, grouping.index]
+    within: F32 = slow.block(rows) - usual[grouping.index[rows]][:, grouping.index]
     return within
 
 
@@ -134,13 +133,13 @@ def order(grouping: Grouping) -> tuple[int, ...]:
 _OWN_LEVEL = 25
 
 
-def subtract_expected(
+def expected_levels(
     slow: Slowness, grouping: Grouping, table: F64, slow_groups: NDArray[np.bool_]
 ) -> F64:
-    """Take each pair's expected slowness off ``slow.values``, in place; returns it by group.
+    """The slowness that healthy pairs have from group to group, (count, count).
 
     It is one figure for each distance (within a group, below one parent, beyond). Latencies have a
-    figure for each block of groups that has enough pairs, for ways differ in length. Blocks
+    figure for each block of groups that has enough pairs, since ways differ in length. Blocks
     where ``slow_groups`` (count, count) is true say nothing of what is expected.
     """
     healthy = np.where(slow_groups, np.nan, table)
@@ -151,11 +150,6 @@ def subtract_expected(
         own &= np.isfinite(healthy)
         own[-1, :] = own[:, -1] = False
         expected = np.where(own, healthy, expected)
-    index = grouping.index
-    exact = expected.astype(np.float32)
-    if grouping.count > 1 or expected[0, 0] != 0.0:
-        for first, last in spans(index.size):
-            slow.values[first:last] -= exact[index[first:last]][:, index]
     return expected
 
 

@@ -158,18 +158,19 @@ def _medians(at: NDArray[np.intp], values: NDArray[np.float64], count: int) -> N
 def _matrix(key: _Key, names: tuple[str, ...], passes: Sequence[_Entries]) -> PairMatrix:
     count = len(names)
     layers: list[NDArray[np.float64]] = []
-    spreads: list[NDArray[np.float64]] = []
+    spreads: list[NDArray[np.float32]] = []
     for one in passes:
         _lay(one, layers, spreads, count)
-    repeats, spread = np.stack(layers), _over(spreads)
-    values = repeats[0] if len(layers) == 1 else _over(layers)
+    spread = _over(spreads).astype(np.float32, copy=False)
+    values = _over(layers).astype(np.float64, copy=False)
+    repeats = values[None] if len(layers) == 1 else np.stack(layers)
     return PairMatrix(key.network, key.quantity, key.message_bytes, names, values, spread, repeats)
 
 
 def _lay(
     one: _Entries,
     layers: list[NDArray[np.float64]],
-    spreads: list[NDArray[np.float64]],
+    spreads: list[NDArray[np.float32]],
     count: int,
 ) -> None:
     """Put a pass into the first layer where all its cells are free, or into a new one."""
@@ -179,12 +180,12 @@ def _lay(
     )
     if number == len(layers):
         layers.append(np.full((count, count), np.nan))
-        spreads.append(np.full((count, count), np.nan))
+        spreads.append(np.full((count, count), np.nan, dtype=np.float32))
     layers[number][cells] = one.values
     spreads[number][cells] = one.spread
 
 
-def _over(layers: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+def _over(layers: Sequence[NDArray[np.floating]]) -> NDArray[np.floating]:
     """The median over the layers that have a value; NaN where none has."""
     if len(layers) == 1:
         return layers[0]
@@ -192,11 +193,11 @@ def _over(layers: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     return np.stack(rows)
 
 
-def _row_medians(stacked: NDArray[np.float64]) -> NDArray[np.float64]:
+def _row_medians(stacked: NDArray[np.floating]) -> NDArray[np.floating]:
     ordered = np.sort(stacked, axis=0)
     counts = np.isfinite(stacked).sum(axis=0)
     low = np.maximum(counts - 1, 0) // 2
     high = np.minimum(counts // 2, len(stacked) - 1)
     both = np.take_along_axis(ordered, np.stack((low, high)), axis=0)
-    middle: NDArray[np.float64] = np.where(counts > 0, both.mean(axis=0), np.nan)
+    middle: NDArray[np.floating] = np.where(counts > 0, both.mean(axis=0), np.nan)
     return middle

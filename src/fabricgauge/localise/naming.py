@@ -12,7 +12,7 @@ from fabricgauge.localise.groups import (
     Grouping,
 )
 from fabricgauge.localise.noise import INTERVAL
-from fabricgauge.localise.slowness import F32, F64, Slowness, effect
+from fabricgauge.localise.slowness import ALL, F32, F64, Slowness, effect
 from fabricgauge.localise.unsteady import Changing
 from fabricgauge.localise.uplinks import Crossing
 from fabricgauge.localise.ways import Remaining, Singles
@@ -166,7 +166,8 @@ class Naming(msgspec.Struct, frozen=True, eq=False):
         return (min(ends), max(ends)) if self.slow.adds_up else ends
 
     def _strips(self, end: End) -> Sequence[F32]:
-        row, column = self.slow.values[end.index], self.slow.values[:, end.index]
+        at = slice(end.index, end.index + 1)
+        row, column = self.slow.block(at), self.slow.block(ALL, at)
         if self.slow.adds_up or end.part == "sender":
             return (row,)
         return (column,) if end.part == "receiver" else (row, column)

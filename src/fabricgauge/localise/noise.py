@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabricgauge.localise.limits import FLOOR, LEAST, REACH
-from fabricgauge.localise.slowness import F32, F64, Levels, Slowness, relative
+from fabricgauge.localise.slowness import F32, F64, Levels, Slowness, relative, sampled_rows
 from fabricgauge.model.pairs import PairMatrix
 
 #: Half-width of a 95 % interval in standard errors.
@@ -83,9 +83,6 @@ def scale(values: NDArray[np.floating]) -> float:
     return float(MAD * np.median(np.abs(finite - np.median(finite))))
 
 
-#: Rows that are looked at in a large matrix: five million pairs at 10,240 nodes.
-_ROWS = 512
-
 #: The standard error of a median of n normal values is this by sigma / sqrt(n).
 MEDIAN = 1.2533
 
@@ -124,7 +121,7 @@ def noise(matrix: PairMatrix, slow: Slowness, sampled: F32 | None = None) -> Noi
     scales bears that but the shortest half (Rousseeuw and Leroy, 1988).
     """
     rows = sampled_rows(len(matrix.nodes))
-    values = slow.values[rows] if sampled is None else sampled
+    values = slow.block(rows) if sampled is None else sampled
     finite = values[np.isfinite(values)]
     single, passes, more = _between_passes(matrix, slow, rows)
     pairs = finite.size // 2 if slow.adds_up else finite.size
@@ -132,11 +129,6 @@ def noise(matrix: PairMatrix, slow: Slowness, sampled: F32 | None = None) -> Noi
     if not more:
         single = pair
     return Noise(pair, single, passes, max(2, pairs // 6 + more // 2))
-
-
-def sampled_rows(count: int) -> slice:
-    """All rows, or every so many-th of a large matrix."""
-    return slice(None, None, max(1, count // _ROWS))
 
 
 def _shortest_half(values: F32) -> float:
@@ -155,7 +147,7 @@ def _between_passes(matrix: PairMatrix, slow: Slowness, rows: slice) -> tuple[fl
         return 0.0, 1, 0
     passes = relative(matrix.repeats[:, rows], slow.typical, slow.quantity)
     middle = relative(matrix.values[rows], slow.typical, slow.quantity)
-    apart = np.abs(passes - middle)[:, np.isfinite(slow.values[rows])]
+    apart = np.abs(passes - middle)[:, np.isfinite(middle)]
     number = np.isfinite(apart).sum(axis=0)
     usual = int(np.median(number)) if number.size else 1
     several = apart[:, number >= 2]

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from fabricgauge.localise.ends import QUARTER, Both
 from fabricgauge.localise.groups import Grouping
 from fabricgauge.localise.noise import Noise, false_discovery, scale, standing
-from fabricgauge.localise.slowness import F32, F64, Slowness, Strip, effect, levels, relative, spans
+from fabricgauge.localise.slowness import ALL, F32, F64, Levels, Slowness, effect, levels, spans
 from fabricgauge.model.pairs import NodeRank, PairMatrix
 
 #: A node's samples scatter conspicuously when it is so many robust deviations from the others,
@@ -35,7 +35,7 @@ def changing(
     matrix: PairMatrix, slow: Slowness, noise: Noise, limit: float, rate: float
 ) -> list[Changing]:
     """Nodes that one pass shows as slow and another does not."""
-    layers = _whole(matrix, slow)
+    layers = _whole(matrix)
     if len(layers) < 2:
         return []
     found = _side(matrix, slow, noise, layers, limit, rate, sending=True)
@@ -44,8 +44,8 @@ def changing(
     return found
 
 
-def _whole(matrix: PairMatrix, slow: Slowness) -> list[int]:
-    measured = np.count_nonzero(np.isfinite(slow.values))
+def _whole(matrix: PairMatrix) -> list[int]:
+    measured = np.count_nonzero(np.isfinite(matrix.values))
     return [
         i
         for i, layer in enumerate(matrix.repeats)
@@ -63,8 +63,8 @@ def _side(
     excess = np.full((len(layers), count), np.nan)
     shown = np.zeros((len(layers), count), dtype=bool)
     for number, layer in enumerate(layers):
-        strip = _against_expected(matrix, slow, layer, sending=sending)
-        now = standing(levels(strip, count, QUARTER), noise.single, freedom, everyone, middle=False)
+        found = _levels_in(msgspec.structs.replace(slow, values=matrix.repeats[layer]), sending)
+        now = standing(found, noise.single, freedom, everyone, middle=False)
         excess[number] = now.excess
         shown[number] = (false_discovery(now.p, now.tests) <= rate) & (now.excess >= limit)
     times = shown.sum(axis=0)
@@ -75,31 +75,29 @@ def _side(
     ]
 
 
-def _against_expected(matrix: PairMatrix, slow: Slowness, layer: int, *, sending: bool) -> Strip:
-    """A pass's slowness beyond what is expected of each pair; the values tell what that is."""
+def _levels_in(slow: Slowness, sending: bool) -> Levels:
+    """Each node's level in one pass, beyond what is expected of its pairs."""
+    some, width = slow.partners, len(range(slow.nodes)[slow.partners])
 
     def strip(first: int, last: int) -> F32:
         rows = slice(first, last)
-        here = (rows, slice(None)) if sending else (slice(None), rows)
-        now = relative(matrix.repeats[layer][here], slow.typical, slow.quantity)
-        usual = relative(matrix.values[here], slow.typical, slow.quantity)
-        found: F32 = now - usual + slow.values[here]
-        turned: F32 = found if sending else np.ascontiguousarray(found.T)
-        return turned
+        if sending:
+            return slow.block(rows, some)
+        return np.ascontiguousarray(slow.block(some, rows).T)
 
-    return strip
+    return levels(strip, slow.nodes, QUARTER, width)
 
 
-def jitter(matrix: PairMatrix) -> F64:
-    """Each node's median over its partners of the pairs' relative spread; NaN without any."""
+def jitter(matrix: PairMatrix, some: slice = ALL) -> F64:
+    """Each node's median over ``some`` partners of the pairs' relative spread; NaN without any."""
     count = len(matrix.nodes)
 
     def worse(first: int, last: int) -> F32:
-        out, back = matrix.spread[first:last], matrix.spread[:, first:last].T
+        out, back = matrix.spread[first:last, some], matrix.spread[some, first:last].T
         both: F32 = np.fmax(out, back).astype(np.float32)
         return both
 
-    return levels(worse, count, 0.5).values
+    return levels(worse, count, 0.5, len(range(count)[some])).values
 
 
 def restless(jitters: F64) -> NDArray[np.int64]:
@@ -117,9 +115,11 @@ def ranking(
     matrix: PairMatrix, slow: Slowness, grouping: Grouping, both: Both, jitters: F64
 ) -> tuple[NodeRank, ...]:
     """Nodes that were measured, by the worse of their two directions."""
+    some, count = slow.partners, len(matrix.nodes)
     typical = levels(
-        lambda first, last: matrix.values[first:last].astype(np.float32), len(matrix.nodes), 0.5
-    ).values
+        lambda first, last: matrix.values[first:last, some].astype(np.float32),
+        count, 0.5, len(range(count)[some]),
+    ).values  # fmt: skip
     names = [*(group.name for group in grouping.groups), ""]
     out, back = both.sending.excess, both.receiving.excess
     worse = np.nan_to_num(np.fmax(out, back), nan=-np.inf)
@@ -142,11 +142,12 @@ def ranking(
 
 def _slowest_partners(slow: Slowness) -> NDArray[np.int64]:
     """The index of each node's slowest receiver, -1 where none was measured."""
-    count = len(slow.values)
+    count = slow.nodes
     found = np.full(count, -1, dtype=np.int64)
     for first, last in spans(count):
-        strip = slow.values[first:last]
-        measured = np.isfinite(strip)
-        worst = np.where(measured, strip, -np.inf).argmax(axis=1)
-        found[first:last] = np.where(measured.any(axis=1), worst, -1)
+        strip = slow.block(slice(first, last))
+        np.copyto(strip, -np.inf, where=np.isnan(strip))
+        worst = strip.argmax(axis=1)
+        measured = strip[np.arange(last - first), worst] > -np.inf
+        found[first:last] = np.where(measured, worst, -1)
     return found

@@ -8,7 +8,7 @@ from fabricgauge.localise.ends import QUARTER, End, Ending
 from fabricgauge.localise.groups import FAR, NEAR, WITHIN, Grouping
 from fabricgauge.localise.limits import Limits
 from fabricgauge.localise.noise import Noise, Standing, false_discovery, standing
-from fabricgauge.localise.slowness import F64, Levels, Slowness, quantile
+from fabricgauge.localise.slowness import ALL, F64, Levels, Slowness, quantile
 
 #: So many of a group's nodes must show what is said of the group.
 _SHOWN = 0.8
@@ -118,6 +118,6 @@ def _shown(slow: Slowness, grouping: Grouping, end: End) -> bool:
     """Whether nearly all nodes of the group have it towards the others, not some of them."""
     nodes = grouping.members[end.index]
     away = grouping.index != end.index
-    strip = slow.values[:, nodes].T if end.part == "receiver" else slow.values[nodes]
+    strip = slow.block(ALL, nodes).T if end.part == "receiver" else slow.block(nodes)
     found, _ = quantile(np.where(away[None, :], strip, np.float32(np.nan)), QUARTER)
     return bool((found >= np.nanmedian(found) - 0.5 * end.level).mean() >= _SHOWN)

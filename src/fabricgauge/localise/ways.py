@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from fabricgauge.localise.ends import Both, Left
 from fabricgauge.localise.limits import FLOOR, LEAST, REACH, Limits
-from fabricgauge.localise.noise import Noise, false_discovery, sampled_rows, scale, tail
-from fabricgauge.localise.slowness import F32, F64, Slowness, relative, spans
+from fabricgauge.localise.noise import Noise, false_discovery, scale, tail
+from fabricgauge.localise.slowness import F32, F64, Slowness, relative, sampled_rows, spans
 from fabricgauge.model.pairs import PairMatrix
 
 #: Pairs this many standard errors slow are looked at more closely.
@@ -57,7 +57,7 @@ class Residual(msgspec.Struct, frozen=True, eq=False):
     sigma: float
 
     def rows(self, first: int, last: int) -> F32:
-        strip = self.left.pairs(first, last)
+        strip = self.left.pairs(slice(first, last))
         strip -= self.sending[first:last, None] + np.float32(self.centre)
         strip -= self.receiving[None, :]
         return strip
@@ -65,7 +65,7 @@ class Residual(msgspec.Struct, frozen=True, eq=False):
 
 def residual(left: Left, both: Both, noise: Noise) -> Residual:
     """The rest after what is named, and after each node's own small excess."""
-    nodes = left.known.sending.size
+    nodes = left.slow.nodes
     sending, receiving = _own(left, both, nodes)
     start = Residual(left, sending, receiving, 0.0, 1.0)
     rows = np.arange(nodes)[sampled_rows(nodes)]
@@ -218,7 +218,7 @@ def remaining(
     named = sure(singles, limit, limits.rate) & ~elsewhere
     named &= _otherwise_known(singles, left)
     scattered = clear & ~elsewhere
-    if _pairs(singles, scattered) <= max(_FEW, len(left.known.sending) // _NODES_PER_PAIR):
+    if _pairs(singles, scattered) <= max(_FEW, left.slow.nodes // _NODES_PER_PAIR):
         scattered = np.zeros_like(scattered)
     together = _directions(singles, named & ~scattered, singles.p <= 1e-3)
     loose = (singles.q <= _LOOSE_RATE) & large & ~scattered & ~elsewhere
@@ -254,16 +254,18 @@ def _unsure(
 
 def _surest(singles: Singles, chosen: NDArray[np.bool_], most: int) -> tuple[int, ...]:
     """Each pair once, by its surer direction; the surest of them."""
-    once = {_key(singles, int(at)): int(at) for at in np.flatnonzero(chosen)[::-1]}
-    return tuple(sorted(once.values())[:most])
+    once: dict[tuple[int, int], int] = {}
+    for at in map(int, np.flatnonzero(chosen)):
+        if len(once) == most:
+            break
+        once.setdefault(_key(singles, at), at)
+    return tuple(once.values())
 
 
 def _otherwise_known(singles: Singles, left: Left) -> NDArray[np.bool_]:
     """Whether both ends of a pair were measured with somebody else as well."""
-    partners = [
-        np.count_nonzero(np.isfinite(left.slow.values[nodes]), axis=1)
-        for nodes in (singles.rows[:_LOOK], singles.columns[:_LOOK])
-    ]
+    measured = np.count_nonzero(np.isfinite(left.slow.values), axis=1)
+    partners = [measured[nodes] for nodes in (singles.rows[:_LOOK], singles.columns[:_LOOK])]
     known = np.zeros(singles.rows.size, dtype=bool)
     known[:_LOOK] = np.minimum(*partners) >= 2
     return known
@@ -280,7 +282,7 @@ def _partly(
     """Nodes with a part of their pairs slow: index, typical slowness, slow and all partners."""
     both = np.concatenate((singles.rows[clear], singles.columns[clear]))
     level = np.tile(singles.level[clear], 2)
-    slow = np.bincount(both, minlength=left.known.sending.size)
+    slow = np.bincount(both, minlength=left.slow.nodes)
     found = []
     for node in np.flatnonzero(slow >= _SEVERAL):
         partners = int(np.isfinite(left.slow.values[node]).sum())
@@ -301,26 +303,24 @@ def _directions(
     singles: Singles, named: NDArray[np.bool_], also: NDArray[np.bool_]
 ) -> list[tuple[int, bool]]:
     """One entry for each pair: its surer direction, and whether the other one is slow as well."""
-    at = {
-        (int(singles.rows[i]), int(singles.columns[i])): int(i)
-        for i in np.flatnonzero(named | also)
-    }
-    done: set[tuple[int, int]] = set()
-    found = []
-    for i in np.flatnonzero(named):
-        one, other = int(singles.rows[i]), int(singles.columns[i])
-        if (other, one) not in done:
-            done.add((one, other))
-            back = at.get((other, one))
-            alike = back is not None and singles.level[back] >= 0.5 * singles.level[i]
-            found.append((int(i), bool(alike)))
-    return found
+    found: dict[tuple[int, int], tuple[int, bool]] = {}
+    for i in map(int, np.flatnonzero(named)):
+        back = also | named
+        back &= (singles.rows == singles.columns[i]) & (singles.columns == singles.rows[i])
+        alike = bool((singles.level[back] >= 0.5 * singles.level[i]).any())
+        found.setdefault(_key(singles, i), (i, alike))
+    return list(found.values())
 
 
-def _others(singles: Singles, together: list[tuple[int, bool]]) -> list[int]:
-    """The other directions of pairs that are named."""
-    named = {_key(singles, at) for at, _ in together}
-    return [i for i in range(singles.rows.size) if _key(singles, i) in named] if named else []
+def _others(singles: Singles, together: list[tuple[int, bool]]) -> NDArray[np.bool_]:
+    """Both directions of pairs that are named."""
+    told = np.zeros(singles.rows.size, dtype=bool)
+    for at, _ in together:
+        one, other = _key(singles, at)
+        told |= (np.minimum(singles.rows, singles.columns) == one) & (
+            np.maximum(singles.rows, singles.columns) == other
+        )
+    return told
 
 
 def _why(singles: Singles, at: int, limits: Limits) -> str:

@@ -16,11 +16,10 @@ Quantity = Literal["latency", "bandwidth"]
 class PairMatrix(msgspec.Struct, frozen=True, eq=False):
     """One quantity from each node (row) to each node (column).
 
-    ``values`` and ``spread`` are float64 (N, N): half round trips in seconds, or payload
-    bytes/s of that direction; NaN where nothing was measured, as on the diagonal. A latency
-    matrix is symmetric. ``spread`` is relative: the interquartile range of a pair's samples over
-    its median. ``repeats`` are the launches' or passes' own values, (R, N, N), R ≥ 1, of
-    which ``values`` is the median.
+    ``values`` are (N, N): half round trips in seconds, or payload bytes/s of that direction; NaN
+    where nothing was measured, as on the diagonal. A latency matrix is symmetric. ``spread``
+    (N, N) is relative: the interquartile range of a pair's samples over its median. ``repeats``
+    are the launches' or passes' own values, (R, N, N), R ≥ 1, of which ``values`` is the median.
     """
 
     network: str
@@ -28,7 +27,7 @@ class PairMatrix(msgspec.Struct, frozen=True, eq=False):
     message_bytes: int
     nodes: tuple[str, ...]
     values: NDArray[np.float64]
-    spread: NDArray[np.float64]
+    spread: NDArray[np.float32]
     repeats: NDArray[np.float64]
 
     @property

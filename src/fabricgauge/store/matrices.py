@@ -104,7 +104,7 @@ def _matrix(archive: Any, key: str, path: Path) -> PairMatrix:
         message_bytes=int(message_bytes),
         nodes=nodes,
         values=values,
-        spread=_numbers(archive[f"{key}.spread"], shape),
+        spread=_numbers(archive[f"{key}.spread"], shape).astype(np.float32),
         repeats=_numbers(archive[repeats], (-1, *shape)) if repeats in archive else values[None],
     )
 
