@@ -11,8 +11,8 @@ from fabricgauge.model.pairs import PairMatrix, Quantity
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
 
-#: Elements of a strip: 16 MiB of float32, so that a few copies of it cost no memory to speak of.
-_STRIP = 1 << 22
+#: Elements of a strip: 4 MiB of float32, so that a few copies of it stay in the caches.
+_STRIP = 1 << 20
 
 #: Rows or columns of a matrix, and all of them.
 Places = slice | NDArray[np.int64]
@@ -133,6 +133,11 @@ def slowness(matrix: PairMatrix) -> Slowness:
 def sampled_rows(count: int) -> slice:
     """All rows, or every so many-th of a large matrix."""
     return slice(None, None, max(1, count // _ROWS))
+
+
+def partners_met(values: F64) -> NDArray[np.int64]:
+    """With how many others each row has a figure, (N,)."""
+    return np.array([np.count_nonzero(np.isfinite(row)) for row in values], dtype=np.int64)
 
 
 def relative(values: F64, typical: float, quantity: Quantity) -> F32:

@@ -7,7 +7,17 @@ from numpy.typing import NDArray
 from fabricgauge.localise.ends import QUARTER, Both
 from fabricgauge.localise.groups import Grouping
 from fabricgauge.localise.noise import Noise, false_discovery, scale, standing
-from fabricgauge.localise.slowness import ALL, F32, F64, Levels, Slowness, effect, levels, spans
+from fabricgauge.localise.slowness import (
+    ALL,
+    F32,
+    F64,
+    Levels,
+    Slowness,
+    effect,
+    levels,
+    partners_met,
+    spans,
+)
 from fabricgauge.model.pairs import NodeRank, PairMatrix
 
 #: A node's samples scatter conspicuously when it is so many robust deviations from the others,
@@ -45,11 +55,11 @@ def changing(
 
 
 def _whole(matrix: PairMatrix) -> list[int]:
-    measured = np.count_nonzero(np.isfinite(matrix.values))
+    measured = partners_met(matrix.values).sum()
     return [
         i
         for i, layer in enumerate(matrix.repeats)
-        if np.count_nonzero(np.isfinite(layer)) >= _WHOLE * measured
+        if partners_met(layer).sum() >= _WHOLE * measured
     ]
 
 

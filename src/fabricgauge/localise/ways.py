@@ -9,7 +9,15 @@ from numpy.typing import NDArray
 from fabricgauge.localise.ends import Both, Left
 from fabricgauge.localise.limits import FLOOR, LEAST, REACH, Limits
 from fabricgauge.localise.noise import Noise, false_discovery, scale, tail
-from fabricgauge.localise.slowness import F32, F64, Slowness, relative, sampled_rows, spans
+from fabricgauge.localise.slowness import (
+    F32,
+    F64,
+    Slowness,
+    partners_met,
+    relative,
+    sampled_rows,
+    spans,
+)
 from fabricgauge.model.pairs import PairMatrix
 
 #: Pairs this many standard errors slow are looked at more closely.
@@ -264,7 +272,7 @@ def _surest(singles: Singles, chosen: NDArray[np.bool_], most: int) -> tuple[int
 
 def _otherwise_known(singles: Singles, left: Left) -> NDArray[np.bool_]:
     """Whether both ends of a pair were measured with somebody else as well."""
-    measured = np.count_nonzero(np.isfinite(left.slow.values), axis=1)
+    measured = partners_met(left.slow.values)
     partners = [measured[nodes] for nodes in (singles.rows[:_LOOK], singles.columns[:_LOOK])]
     known = np.zeros(singles.rows.size, dtype=bool)
     known[:_LOOK] = np.minimum(*partners) >= 2

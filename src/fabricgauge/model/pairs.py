@@ -34,8 +34,9 @@ class PairMatrix(msgspec.Struct, frozen=True, eq=False):
     def coverage(self) -> float:
         """Share of the directed pairs that were measured, 0 to 1."""
         count = len(self.nodes)
-        apart = np.isfinite(self.values) & ~np.eye(count, dtype=bool)
-        return int(apart.sum()) / (count * (count - 1)) if count > 1 else 0.0
+        measured = sum(int(np.isfinite(row).sum()) for row in self.values)
+        measured -= int(np.isfinite(np.diagonal(self.values)).sum())
+        return measured / (count * (count - 1)) if count > 1 else 0.0
 
 
 def matrix_keys(matrices: Sequence[PairMatrix]) -> tuple[str, ...]:
