@@ -74,6 +74,8 @@ std::optional<SocketState> state_of(int descriptor) {
     state.sent_bytes = static_cast<std::int64_t>(info.tcpi_bytes_sent);
     state.received_bytes = static_cast<std::int64_t>(info.tcpi_bytes_received);
     state.retransmitted_segments = info.tcpi_total_retrans;
+    state.data_segments = info.tcpi_data_segs_out;
+    state.acknowledgements = std::int64_t{info.tcpi_segs_out} - info.tcpi_data_segs_out;
     state.segment_bytes = info.tcpi_snd_mss;
     state.rtt_us = info.tcpi_rtt;
     state.busy_us = static_cast<std::int64_t>(info.tcpi_busy_time);
@@ -113,6 +115,8 @@ Sockets since(const Sockets& before, Sockets after) {
         state.sent_bytes -= old.sent_bytes;
         state.received_bytes -= old.received_bytes;
         state.retransmitted_segments -= old.retransmitted_segments;
+        state.data_segments -= old.data_segments;
+        state.acknowledgements -= old.acknowledgements;
         state.busy_us -= old.busy_us;
         state.rwnd_limited_us -= old.rwnd_limited_us;
         state.sndbuf_limited_us -= old.sndbuf_limited_us;
@@ -137,6 +141,8 @@ Sockets by_local_address(const Sockets& sockets) {
         sum.sent_bytes += one.sent_bytes;
         sum.received_bytes += one.received_bytes;
         sum.retransmitted_segments += one.retransmitted_segments;
+        sum.data_segments += one.data_segments;
+        sum.acknowledgements += one.acknowledgements;
         sum.busy_us += one.busy_us;
         sum.rwnd_limited_us += one.rwnd_limited_us;
         sum.sndbuf_limited_us += one.sndbuf_limited_us;
@@ -153,6 +159,8 @@ void write_sockets(JsonWriter& json, const Sockets& sockets) {
         json.member("local", state.local).member("remote", state.remote);
         json.member("sent_bytes", state.sent_bytes).member("received_bytes", state.received_bytes);
         json.member("retransmitted_segments", state.retransmitted_segments);
+        json.member("data_segments", state.data_segments);
+        json.member("acknowledgements", state.acknowledgements);
         json.member("segment_bytes", state.segment_bytes).member("rtt_s", seconds(state.rtt_us));
         json.member("busy_s", seconds(state.busy_us));
         json.member("rwnd_limited_s", seconds(state.rwnd_limited_us));

@@ -93,6 +93,8 @@ int main() {
         few.sent_bytes = 10;
         few.retransmitted_segments = 1;
         few.segment_bytes = 536;
+        few.data_segments = 3;
+        most.acknowledgements = 4;
         most.sent_bytes = 1000;
         most.busy_us = 7;
         most.segment_bytes = 1448;
@@ -103,6 +105,8 @@ int main() {
         check::expect_equal(sums.at(0).remote, "");
         check::expect_equal(sums.at(0).sent_bytes, 1010);
         check::expect_equal(sums.at(0).retransmitted_segments, 1);
+        check::expect_equal(sums.at(0).data_segments, 3);
+        check::expect_equal(sums.at(0).acknowledgements, 4);
         check::expect_equal(sums.at(0).segment_bytes, 1448);
         check::expect_equal(sums.at(0).busy_us, 7);
         check::expect_equal(sums.at(1).local, "[fd00::1]:0");

@@ -17,6 +17,8 @@ struct SocketState {
     std::int64_t sent_bytes = 0;
     std::int64_t received_bytes = 0;
     std::int64_t retransmitted_segments = 0;
+    std::int64_t data_segments = 0;     // segments sent with payload, those sent again included
+    std::int64_t acknowledgements = 0;  // segments sent without payload
     std::int64_t segment_bytes = 0;
     std::int64_t rtt_us = 0;
     std::int64_t busy_us = 0;

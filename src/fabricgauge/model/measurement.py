@@ -14,7 +14,9 @@ from fabricgauge.model.pattern import Epoch, Load, variant
 from fabricgauge.model.pattern import Pattern as Pattern
 from fabricgauge.model.together import Round, Together
 
-FORMAT_VERSION = "2.0"
+FORMAT_VERSION = "2.1"
+
+NO_SEGMENTS = Skipped("records before format 2.1 do not count segments")
 
 
 class Timer(msgspec.Struct, frozen=True):
@@ -108,7 +110,8 @@ class Socket(msgspec.Struct, frozen=True):
     Byte and time fields are differences over the case; ``busy_s`` is time with
     data waiting to be acknowledged, of which ``rwnd_limited_s`` was spent on the
     receiver's window and ``sndbuf_limited_s`` on the sender's buffer. Where it stands for all
-    connections of a local address, ``remote`` is empty.
+    connections of a local address, ``remote`` is empty. ``data_segments`` were sent with payload,
+    ``acknowledgements`` without; records before format 2.1 tell neither.
     """
 
     local: str
@@ -122,6 +125,8 @@ class Socket(msgspec.Struct, frozen=True):
     rwnd_limited_s: float
     sndbuf_limited_s: float
     congestion: str
+    data_segments: int | Skipped = NO_SEGMENTS
+    acknowledgements: int | Skipped = NO_SEGMENTS
 
 
 class ProcessorUse(msgspec.Struct, frozen=True):
