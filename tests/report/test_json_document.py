@@ -4,12 +4,12 @@ import msgspec
 import pytest
 from tests.report import sample, sample_verdicts
 
-from fabricgauge.report.interface import Setting
-from fabricgauge.report.json_document import Document, render
+from fabricgauge.report.content.run_data import RunDocument
+from fabricgauge.report.formats import report
 
 
 def document() -> str:
-    return render(sample.judged(), Setting())
+    return report(sample.judged(), "json")
 
 
 def test_the_document_says_what_it_is_first() -> None:
@@ -18,14 +18,14 @@ def test_the_document_says_what_it_is_first() -> None:
 
 def test_the_document_holds_the_whole_judged_run() -> None:
     judged = sample.judged()
-    read = msgspec.json.decode(document(), type=Document)
+    read = msgspec.json.decode(document(), type=RunDocument)
     assert (read.run, read.curves, read.ceilings) == (judged.run, judged.curves, judged.ceilings)
     assert read.verdicts == judged.verdicts
 
 
 def test_another_format_is_refused() -> None:
     with pytest.raises(msgspec.ValidationError):
-        msgspec.json.decode(document().replace("fabricgauge-report", "other", 1), type=Document)
+        msgspec.json.decode(document().replace("fabricgauge-report", "other", 1), type=RunDocument)
 
 
 def test_the_structure_is_the_documented_one() -> None:
@@ -44,5 +44,5 @@ def test_the_structure_is_the_documented_one() -> None:
 def test_hostile_names_survive_unchanged() -> None:
     names = ("<script>alert(1)</script>", '"; $(x) \x1b[2J')
     judged = sample.judged(names, sample_verdicts.passing(names))
-    read = json.loads(render(judged, Setting()))
+    read = json.loads(report(judged, "json"))
     assert [node["name"] for node in read["run"]["fabric"]["nodes"]] == list(names)

@@ -1,29 +1,27 @@
 """The table of report formats: a new one is a module and a row here."""
 
 from collections.abc import Callable
-from typing import NamedTuple
 
+from fabricgauge.model.judged import Judged
 from fabricgauge.report.content import run
-from fabricgauge.report.csv_table import render as csv
-from fabricgauge.report.imb_layout import render as imb
-from fabricgauge.report.interface import Format, Judged, Kind, Setting, Subject
-from fabricgauge.report.json_document import render as json
-from fabricgauge.report.junit import render as junit
-from fabricgauge.report.osu_layout import render as osu
-from fabricgauge.report.prometheus import render as prometheus
-from fabricgauge.report.render import data
-from fabricgauge.report.render import html as html_page
-from fabricgauge.report.render import markdown as markdown_page
-from fabricgauge.report.render import terminal as terminal_page
+from fabricgauge.report.interface import Format, Kind, Setting, Subject
+from fabricgauge.report.render import data, html, junit, layouts, markdown, prometheus, terminal
 
-#: A format is for each kind of report that has what it is made of.
-TABLE = (
-    Format("terminal", ".txt", "a page of text", "document", terminal_page.render),
-    Format("html", ".html", "a file with curves that opens offline", "document", html_page.render),
-    Format("json", ".json", "everything, for other programs", "data", data.json),
-    Format("csv", ".csv", "every figure, one row each", "records", data.table),
-    Format("markdown", ".md", "a page for an issue tracker", "document", markdown_page.render),
-)
+#: A kind of report has a format if it has what that is made of.
+FORMATS: dict[str, Format] = {
+    row.name: row
+    for row in (
+        Format("terminal", ".txt", "a page of text", "document", terminal.render),
+        Format("html", ".html", "a file with curves that opens offline", "document", html.render),
+        Format("json", ".json", "everything, for other programs", "data", data.json),
+        Format("csv", ".csv", "every figure, one row each", "records", data.table),
+        Format("markdown", ".md", "a page for an issue tracker", "document", markdown.render),
+        Format("junit", ".xml", "a test case per verdict, for CI systems", "suite", junit.render),
+        Format("prometheus", ".prom", "for the textfile collector", "gauges", prometheus.render),
+        Format("osu", ".out", "in the layout of the OSU suite", "layout", layouts.osu),
+        Format("imb", ".out", "in the layout of the Intel MPI Benchmarks", "layout", layouts.imb),
+    )
+}
 
 DEFAULT_SETTING = Setting()
 
@@ -35,35 +33,10 @@ def formats_of(kind: Kind[Subject]) -> dict[str, Callable[[Subject, Setting], st
         part = getattr(kind, row.part)
         return lambda subject, setting: row.write(part(subject, setting), setting)
 
-    return {row.name: written(row) for row in TABLE if getattr(kind, row.part) is not None}
-
-
-class OfRun(NamedTuple):
-    """One way to write the report of a run."""
-
-    name: str
-    suffix: str
-    summary: str
-    render: Callable[[Judged, Setting], str]
-
-
-_RUN = formats_of(run.KIND)
-FORMATS: dict[str, OfRun] = {
-    row.name: row
-    for row in (
-        OfRun("terminal", ".txt", "a page of text", _RUN["terminal"]),
-        OfRun("html", ".html", "one file with curves that opens offline", _RUN["html"]),
-        OfRun("json", ".json", "everything, for other programs", json),
-        OfRun("csv", ".csv", "every figure, one row each", csv),
-        OfRun("markdown", ".md", "a page for an issue tracker", _RUN["markdown"]),
-        OfRun("junit", ".xml", "one test case per verdict, for CI systems", junit),
-        OfRun("prometheus", ".prom", "key figures for the textfile collector", prometheus),
-        OfRun("osu", ".out", "our figures in the layout of the OSU suite", osu),
-        OfRun("imb", ".out", "our figures in the layout of the Intel MPI Benchmarks", imb),
-    )
-}
+    rows = (row for row in FORMATS.values() if getattr(kind, row.part) is not None)
+    return {row.name: written(row) for row in rows}
 
 
 def report(judged: Judged, name: str, setting: Setting = DEFAULT_SETTING) -> str:
-    """The report in the format called ``name``, a key of ``FORMATS``."""
-    return FORMATS[name].render(judged, setting)
+    """The report of a run in the format called ``name``, a key of ``FORMATS``."""
+    return formats_of(run.KIND)[name](judged, setting)

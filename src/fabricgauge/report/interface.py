@@ -1,15 +1,27 @@
 """What this stage takes and gives: a subject and its kind in, text out."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 
-from fabricgauge.model.judged import Judged
+from fabricgauge.model.curve import Curve
 from fabricgauge.report.document import Document
 
-__all__ = ["Cell", "Format", "Judged", "Kind", "Records", "Setting", "Subject"]
+__all__ = [
+    "Cell",
+    "Format",
+    "Gauge",
+    "Kind",
+    "Layout",
+    "OneLine",
+    "Records",
+    "Setting",
+    "Subject",
+    "TestCase",
+    "TestSuite",
+]
 
 Subject = TypeVar("Subject")
 Cell = str | int | float | None
@@ -38,18 +50,71 @@ class Records(msgspec.Struct, frozen=True):
     rows: Iterable[Sequence[Cell]]
 
 
+class OneLine(msgspec.Struct, frozen=True):
+    """A JSON document too large for a line per number."""
+
+    document: object
+
+
+class TestCase(msgspec.Struct, frozen=True):
+    """One case of a JUnit suite: what it is of, what came of it, and all that is told of it.
+
+    ``element`` is what JUnit calls an outcome, empty for a pass.
+    """
+
+    place: str
+    name: str
+    told: tuple[str, ...] = ()
+    element: Literal["", "failure", "error", "skipped"] = ""
+    kind: str = ""
+    message: str = ""
+
+
+class TestSuite(msgspec.Struct, frozen=True):
+    """A suite with its properties; ``started_utc`` and the wall time are those of the whole."""
+
+    name: str
+    wall_s: float
+    started_utc: str
+    properties: dict[str, str]
+    cases: tuple[TestCase, ...]
+
+
+class Gauge(msgspec.Struct, frozen=True):
+    """One gauge with its series: labels, and the value in the metric's base unit."""
+
+    name: str
+    help: str
+    series: Iterable[tuple[Mapping[str, str], float]]
+
+
+class Layout(msgspec.Struct, frozen=True):
+    """Curves to be printed as another suite prints its own, each with where it was measured.
+
+    ``remarks`` stand above them; ``version`` is that of fabricgauge.
+    """
+
+    version: str
+    remarks: tuple[str, ...]
+    curves: tuple[tuple[str, Curve], ...]
+
+
 @dataclass(frozen=True)
 class Kind(Generic[Subject]):
     """A kind of report: what each format is made of, None where it has none of it.
 
     ``document`` is for people; ``data`` is the whole of it for the JSON format, ``records`` are
-    the rows of the CSV format.
+    the rows of the CSV format, ``suite`` is for CI systems, ``gauges`` for a collector, ``layout``
+    for programs that read other suites.
     """
 
     name: str
     document: Callable[[Subject, Setting], Document]
     data: Callable[[Subject, Setting], object]
     records: Callable[[Subject, Setting], Records] | None = None
+    suite: Callable[[Subject, Setting], TestSuite] | None = None
+    gauges: Callable[[Subject, Setting], Iterable[Gauge]] | None = None
+    layout: Callable[[Subject, Setting], Layout] | None = None
 
 
 class Format(msgspec.Struct, frozen=True):

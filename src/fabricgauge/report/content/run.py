@@ -12,7 +12,11 @@ from fabricgauge.report import suites
 from fabricgauge.report.conclusion import MEANING, headline, one_way_peaks, provisos, tally
 from fabricgauge.report.content import fabric, measured, suite_tables, verdicts
 from fabricgauge.report.content.inventory import interfaces
+from fabricgauge.report.content.layouts import layout
+from fabricgauge.report.content.monitoring import gauges, suite
 from fabricgauge.report.content.path import paths, placement
+from fabricgauge.report.content.run_data import data
+from fabricgauge.report.content.run_records import records
 from fabricgauge.report.content.together import together
 from fabricgauge.report.document import (
     PAGE,
@@ -279,4 +283,4 @@ def _places(judged: Judged, setting: Setting) -> Iterator[Block]:
         yield Facts(raw, on=TRACKER)
 
 
-KIND = Kind("run", document, lambda judged, _setting: judged)
+KIND = Kind("run", document, data, records, suite, gauges, layout)

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.curve import Curve, CurvePoint
 from fabricgauge.model.estimate import Estimate
+from fabricgauge.model.judged import Judged
 from fabricgauge.report.conclusion import limit_bytes_s
-from fabricgauge.report.interface import Judged
 from fabricgauge.report.quantities import duration, megabytes_per_s, microseconds, percent, size
 from fabricgauge.report.sweep import P99_SAMPLES, TITLES, curves_of, direction
 from fabricgauge.report.visible import visible

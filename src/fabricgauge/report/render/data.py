@@ -6,7 +6,7 @@ import io
 import msgspec
 import numpy as np
 
-from fabricgauge.report.interface import Cell, Records, Setting
+from fabricgauge.report.interface import Cell, OneLine, Records, Setting
 from fabricgauge.report.visible import visible
 
 #: A spreadsheet takes a cell that begins so for a formula and would work it out.
@@ -14,7 +14,9 @@ _FORMULA = ("=", "+", "-", "@")
 
 
 def json(document: object, _setting: Setting) -> str:
-    """The document with one space per level."""
+    """The document with one space per level, or on one line."""
+    if isinstance(document, OneLine):
+        return msgspec.json.encode(document.document, enc_hook=_plain).decode() + "\n"
     written = msgspec.json.encode(document, enc_hook=_plain)
     return msgspec.json.format(written, indent=1).decode() + "\n"
 

@@ -1,24 +1,22 @@
-"""Every figure of a judged run as comma-separated values: one row per point of each curve,
-per case of many ranks, and per node of each matrix of pairs.
+"""Every figure of a judged run as a row: points of curves, cases of many ranks, nodes of matrices.
 
-Times in s, rates in bytes/s; docs/reference/report.md describes the columns. A cell is
-empty where there is nothing to say, never 0.
+Times in s, rates in bytes/s; docs/reference/report.md describes the columns.
 """
 
-import csv
-import io
 from collections.abc import Iterator, Mapping
 from itertools import chain
 
 from fabricgauge.model.curve import Curve, CurvePoint
 from fabricgauge.model.estimate import Estimate
+from fabricgauge.model.judged import Judged
+from fabricgauge.model.pairs import NodeRank, PairAnalysis
 from fabricgauge.model.suite import Quantity, SuitePoint
-from fabricgauge.report import fabric_csv, suites
+from fabricgauge.report import suites
 from fabricgauge.report.conclusion import is_simulated, limit_bytes_s
-from fabricgauge.report.interface import Judged, Setting
+from fabricgauge.report.fabric_cases import Joint, joint
+from fabricgauge.report.interface import Cell, Records, Setting
 from fabricgauge.report.suites import Told
 from fabricgauge.report.sweep import P99_SAMPLES, pair_curves
-from fabricgauge.report.visible import visible
 
 COLUMNS = (
     "run", "outcome", "suite", "benchmark", "source", "network", "pattern", "origin", "target",
@@ -26,11 +24,10 @@ COLUMNS = (
     "bandwidth_bytes_per_s", "bandwidth_low_bytes_per_s", "bandwidth_high_bytes_per_s",
     "share_of_ceiling", "confidence", "launches", "samples", "p99_s", "minimum_s", "maximum_s",
     "bus_bandwidth_bytes_per_s", "message_rate_per_s", "overlap_share", "simulated",
-    *fabric_csv.COLUMNS,
+    "ranks", "pairs", "load", "clock", "clock_error_s", "late_starts", "p90_s", "p999_s",
+    "load_bytes_per_s", "node", "group", "sending_effect", "receiving_effect", "jitter_share",
+    "worst_partner",
 )  # fmt: skip
-
-#: A spreadsheet takes a cell that begins so for a formula and would work it out.
-_FORMULA = ("=", "+", "-", "@")
 
 _OTHERS: dict[Quantity, str] = {
     "bus_bandwidth": "bus_bandwidth_bytes_per_s",
@@ -38,22 +35,16 @@ _OTHERS: dict[Quantity, str] = {
     "overlap": "overlap_share",
 }
 
-Cell = str | int | float | None
 
-
-def render(judged: Judged, _setting: Setting) -> str:
-    """A heading and one row per point; RFC 4180 but for the line ends, which are LF."""
-    page = io.StringIO()
-    writer = csv.writer(page, lineterminator="\n")
-    writer.writerow(COLUMNS)
+def records(judged: Judged, _setting: Setting) -> Records:
+    """Our own curves, cases and nodes, then the curves of other suites."""
     run: Mapping[str, Cell] = {
         "run": judged.run.identity, "outcome": judged.overall.value,
         "simulated": int(is_simulated(judged)),
     }  # fmt: skip
-    for cells in chain(_own(judged), fabric_csv.rows(judged), _of_suites(judged)):
-        row = {**run, **cells}
-        writer.writerow([cell(row.get(column)) for column in COLUMNS])
-    return page.getvalue()
+    cells = chain(_own(judged), _of_many(judged), _of_suites(judged))
+    rows = ({**run, **one} for one in cells)
+    return Records(COLUMNS, ([row.get(column) for column in COLUMNS] for row in rows))
 
 
 def _own(judged: Judged) -> Iterator[Mapping[str, Cell]]:
@@ -144,12 +135,46 @@ def _counts(estimate: Estimate) -> Mapping[str, Cell]:
     }
 
 
-def cell(value: Cell) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, float):
-        return repr(float(value))  # also numpy's, whose own repr is not a number
-    if not isinstance(value, str):
-        return str(value)
-    text = visible(value)
-    return f"'{text}" if text.startswith(_FORMULA) else text
+def _of_many(judged: Judged) -> Iterator[Mapping[str, Cell]]:
+    """Cases first, then the nodes of each matrix, worst first."""
+    for case in joint(judged.run):
+        yield _of_case(case)
+    for analysis in judged.fabric.analyses:
+        for one in analysis.ranking:
+            yield {**_of_matrix(analysis), **_of_node(analysis, one)}
+
+
+def _of_case(case: Joint) -> Mapping[str, Cell]:
+    given = case.confidence > 0
+    return {
+        "suite": "fabricgauge", "network": case.network, "pattern": case.pattern,
+        "message_bytes": case.message_bytes, "window": case.window, "ranks": case.ranks,
+        "pairs": case.pairs or None, "load": case.load if case.load != "none" else None,
+        "time_s": case.median_s, "time_low_s": case.low_s if given else None,
+        "time_high_s": case.high_s if given else None, "confidence": case.confidence or None,
+        "launches": case.launches, "samples": case.samples, "p90_s": case.p90_s,
+        "p99_s": case.p99_s, "p999_s": case.p999_s, "minimum_s": case.minimum_s,
+        "maximum_s": case.maximum_s, "bandwidth_bytes_per_s": case.bytes_per_s or None,
+        "message_rate_per_s": case.messages_per_s or None, "overlap_share": case.overlap,
+        "clock": case.clock, "late_starts": case.late_starts,
+        "clock_error_s": case.clock_error_s if case.clock == "synchronised" else None,
+        "load_bytes_per_s": case.load_bytes_per_s or None,
+    }  # fmt: skip
+
+
+def _of_matrix(analysis: PairAnalysis) -> Mapping[str, Cell]:
+    matrix = analysis.matrix
+    return {
+        "suite": "fabricgauge", "network": matrix.network,
+        "pattern": f"all_pairs_{matrix.quantity}", "message_bytes": matrix.message_bytes,
+    }  # fmt: skip
+
+
+def _of_node(analysis: PairAnalysis, one: NodeRank) -> Mapping[str, Cell]:
+    is_time = analysis.matrix.quantity == "latency"
+    return {
+        "node": one.node, "group": one.group or None, "sending_effect": one.sending,
+        "receiving_effect": one.receiving, "jitter_share": one.jitter,
+        "worst_partner": one.worst_partner,
+        "time_s" if is_time else "bandwidth_bytes_per_s": one.typical,
+    }  # fmt: skip

@@ -1,0 +1,180 @@
+"""Curves in the layouts of the OSU Micro-Benchmarks and of the Intel MPI Benchmarks.
+
+Sources: OSU 7.4, c/util/osu_util_mpi.c and the ``BENCHMARK`` titles of c/mpi/pt2pt and
+c/mpi/one-sided; rows are ``%-10d`` and a field of 20. ReFrame
+(hpctestlib/microbenchmarks/mpi/osu.py) searches ``^8`` or ``^4194304`` and takes
+``^8\\s+(\\S+)`` in µs, ``^4194304\\s+(\\S+)`` in MB/s. IMB 2021.11, printed heads and rows of
+IMB-MPI1 (PingPong, PingPing, Uniband, Biband) and IMB-RMA (Unidir_put, Unidir_get): fields of 13,
+MB = 10^6 bytes, sizes in ascending order.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+
+from fabricgauge.model.curve import Curve, CurvePoint
+from fabricgauge.model.measurement import LATENCY_PATTERNS, Pattern
+from fabricgauge.model.pattern import ONE_SIDED_PATTERNS
+from fabricgauge.report.interface import Layout, Setting
+from fabricgauge.report.visible import visible
+
+#: Every line that is not the suite's begins so, behind its ``#``.
+_OURS = "fabricgauge: "
+#: As the suites print; more where four significant digits of the smallest figure need them.
+_DECIMALS = 2
+_DIGITS = 4
+#: In place of tables.
+NOTHING = "our own engine measured nothing here; formats csv and json have all the rest"
+
+_OSU_TITLES: dict[Pattern, str] = {
+    "latency": "MPI Latency Test",
+    "bandwidth": "MPI Bandwidth Test",
+    "bidirectional_bandwidth": "MPI Bi-Directional Bandwidth Test",
+    "put_latency": "MPI_Put Latency Test",
+    "put_bandwidth": "MPI_Put Bandwidth Test",
+    "get_latency": "MPI_Get latency Test",
+    "get_bandwidth": "MPI_Get Bandwidth Test",
+    "accumulate_latency": "MPI_Accumulate latency Test",
+    "fetch_and_op_latency": "MPI_Fetch_and_op latency Test",
+    "compare_and_swap_latency": "MPI_Compare_and_swap latency Test",
+    "persistent_latency": "MPI Latency Persistent Test",
+    "persistent_bandwidth": "MPI Bandwidth Persistent Test",
+}
+#: In place of the suite's version: none ever had this one.
+_OSU_VERSION = "0.fabricgauge"
+_OSU_WINDOW = ("# Window creation: MPI_Win_allocate", "# Synchronization: MPI_Win_flush")
+
+#: The layout is that of 2021.11; readers take the year for what MB stands for.
+_IMB_VERSION = "2021.fabricgauge"
+_LAST_LINE = "# All processes entering MPI_Finalize"
+_WIDTHS = (13, 12, 12, 12)
+_RULER = "#" + "-" * 51
+_TIMED = ("t[usec]", "Mbytes/sec")
+_STREAMED = ("Mbytes/sec", "Msg/sec")
+
+#: Part of the suite, benchmark, its mode, and its columns behind bytes and repetitions.
+_BENCHMARKS: dict[Pattern, tuple[str, str, str, tuple[str, str]]] = {
+    "latency": ("MPI-1", "PingPong", "", _TIMED),
+    "bandwidth": ("MPI-1", "Uniband", "", _STREAMED),
+    "bidirectional_bandwidth": ("MPI-1", "Biband", "", _STREAMED),
+    "put_latency": ("MPI-RMA", "Unidir_put", "NON-AGGREGATE", _TIMED),
+    "put_bandwidth": ("MPI-RMA", "Unidir_put", "AGGREGATE", _TIMED),
+    "ping_ping": ("MPI-1", "PingPing", "", _TIMED),
+    "get_latency": ("MPI-RMA", "Unidir_get", "NON-AGGREGATE", _TIMED),
+    "get_bandwidth": ("MPI-RMA", "Unidir_get", "AGGREGATE", _TIMED),
+}
+
+
+def _ours(layout: Layout, suite: str) -> Iterator[str]:
+    """Who measured, and the verdict: comment lines."""
+    yield f"# {_OURS}measured by fabricgauge {visible(layout.version)}, not by {suite}"
+    yield f"# {_OURS}only the layout is theirs; medians over all launches, MB = 10^6 bytes"
+    yield from (f"# {_OURS}{visible(one)}" for one in layout.remarks)
+
+
+def printed(values: Sequence[float]) -> list[str]:
+    """A column of figures with as many decimals in each: a reader takes fewer for a cut row."""
+    least = min((abs(value) for value in values if value), default=1.0)
+    decimals = _DECIMALS
+    while decimals < 12 and least < 10 ** (_DIGITS - 1 - decimals):
+        decimals += 1
+    return [f"{value:.{decimals}f}" for value in values]
+
+
+def osu(layout: Layout, _setting: Setting) -> str:
+    """Blocks with an empty line between: what it is, then one table per curve."""
+    head = "\n".join(_ours(layout, "the OSU Micro-Benchmarks"))
+    tables = [
+        "\n".join(_osu_table(where, curve))
+        for where, curve in layout.curves
+        if curve.pattern in _OSU_TITLES
+    ]
+    return "\n\n".join([head, *(tables or [f"# {_OURS}{NOTHING}"])]) + "\n"
+
+
+def _osu_table(where: str, curve: Curve) -> Iterator[str]:
+    yield f"# {_OURS}{visible(where)}"
+    yield f"# OSU {_OSU_TITLES[curve.pattern]} v{_OSU_VERSION}"
+    if curve.pattern in ONE_SIDED_PATTERNS:
+        yield from _OSU_WINDOW
+    is_time = curve.pattern in LATENCY_PATTERNS
+    yield "# Size          Latency (us)" if is_time else "# Size      Bandwidth (MB/s)"
+    figures = dict(_osu_figures(curve, is_time))
+    for message_bytes, value in zip(figures, printed(list(figures.values())), strict=True):
+        yield f"{message_bytes:<10d}{value:>20s}"
+
+
+def _osu_figures(curve: Curve, is_time: bool) -> Iterator[tuple[int, float]]:
+    """Sizes with µs, or with MB/s where payload flowed."""
+    for point in curve.points:
+        if is_time:
+            yield point.message_bytes, point.time.value * 1e6
+        elif point.bandwidth:
+            yield point.message_bytes, point.bandwidth.value / 1e6
+
+
+def imb(layout: Layout, _setting: Setting) -> str:
+    """One head per part of the suite, followed by its tables."""
+    curves = [one for one in layout.curves if one[1].pattern in _BENCHMARKS]
+    parts = dict.fromkeys(_BENCHMARKS[curve.pattern][0] for _, curve in curves) or {"MPI-1": None}
+    return "\n".join(chain.from_iterable(_part(layout, part, curves) for part in parts)) + "\n"
+
+
+def _part(layout: Layout, part: str, curves: list[tuple[str, Curve]]) -> Iterator[str]:
+    yield "#" + "-" * 64
+    yield f"#    Intel(R) MPI Benchmarks {_IMB_VERSION}, {part} part"
+    yield "#" + "-" * 64
+    yield from _ours(layout, "the Intel(R) MPI Benchmarks")
+    yield "" if curves else f"# {_OURS}{NOTHING}"
+    for where, curve in curves:
+        if _BENCHMARKS[curve.pattern][0] == part:
+            yield from _imb_table(where, curve)
+    yield from ("", _LAST_LINE, "")
+
+
+def _imb_table(where: str, curve: Curve) -> Iterator[str]:
+    _, name, mode, columns = _BENCHMARKS[curve.pattern]
+    yield f"# {_OURS}{visible(where)}"
+    yield _RULER
+    yield f"# Benchmarking {name} "
+    yield "# #processes = 2 "
+    yield _RULER
+    if mode:
+        yield from ("#", f"#    MODE: {mode} ", "#")
+    yield _line(("#bytes", "#repetitions", *columns))
+    yield from _rows(curve)
+    yield ""
+
+
+def _rows(curve: Curve) -> Iterator[str]:
+    rows = [
+        (point.message_bytes, point.time.samples, *found)
+        for point in curve.points
+        if (found := _figures(curve.pattern, point)) is not None
+    ]
+    if not rows:
+        return
+    sizes, samples, first, second = zip(*rows, strict=True)
+    columns = (map(str, sizes), map(str, samples), printed(first), _second(curve.pattern, second))
+    for cells in zip(*columns, strict=True):
+        yield _line(cells)
+
+
+def _second(pattern: Pattern, values: Sequence[float]) -> list[str]:
+    if _BENCHMARKS[pattern][3] is _STREAMED:
+        return [f"{value:.0f}" for value in values]
+    return printed(values)
+
+
+def _line(cells: Sequence[str]) -> str:
+    return " ".join(f"{cell:>{width}s}" for cell, width in zip(cells, _WIDTHS, strict=True))
+
+
+def _figures(pattern: Pattern, point: CurvePoint) -> tuple[float, float] | None:
+    """MB/s and messages/s, or µs and MB/s; None for a stream of empty messages."""
+    bandwidth = point.bandwidth
+    if _BENCHMARKS[pattern][3] is _STREAMED:
+        if bandwidth is None or not point.message_bytes:
+            return None
+        return bandwidth.value / 1e6, bandwidth.value / point.message_bytes
+    time_s = point.time.value / point.window
+    return time_s * 1e6, point.message_bytes / time_s / 1e6
