@@ -12,7 +12,7 @@ from fabricgauge.ceiling.technologies import CEILINGS, ceiling
 from fabricgauge.ceiling.words import OPTIONS
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.medium import FLOORS
-from fabricgauge.report.quantities import of_unit
+from fabricgauge.words.figures import of_unit
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/ceilings.md").read_text(encoding="utf-8")
 SUMS = dict(re.findall(r"^```text\nnetwork: ([^\n]+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL))

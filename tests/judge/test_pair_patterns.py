@@ -5,11 +5,11 @@ from collections.abc import Iterable, Sequence
 import msgspec
 from tests.judge import planted
 
-from fabricgauge.judge import wording
 from fabricgauge.model.measurement import Measurement, Pattern
 from fabricgauge.model.pattern import PAIR_PATTERNS, Epoch
 from fabricgauge.model.run import Run
 from fabricgauge.model.verdict import Outcome
+from fabricgauge.words import patterns
 
 SLOW = 0.25
 
@@ -38,7 +38,7 @@ def sound() -> tuple[Measurement, ...]:
 
 
 def test_every_pattern_of_a_pair_has_words() -> None:
-    assert set(PAIR_PATTERNS) <= set(wording.PATTERNS)
+    assert set(PAIR_PATTERNS) <= set(patterns.PATTERNS)
 
 
 def test_a_stream_of_gets_alone_is_judged() -> None:

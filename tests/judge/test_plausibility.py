@@ -24,7 +24,7 @@ def test_floor_is_invalid_when_latency_is_that_of_memory() -> None:
     run = of_samples(planted.Sample("latency", 8, 0, 0.44e-6))
     verdict = planted.the(planted.verdicts(run), "floor", Outcome.INVALID)
     assert "440 ns" in verdict.summary
-    assert "2 µs" in verdict.summary
+    assert "2.00 µs" in verdict.summary
     assert "shared memory" in verdict.cause
 
 

@@ -72,3 +72,10 @@ def test_the_peak_is_the_best_assured_one_and_not_the_luckiest() -> None:
         curves = (msgspec.structs.replace(curve, points=points),)
         (peak,) = one_way_peaks(msgspec.structs.replace(judged, curves=curves))
         assert peak.message_bytes < last.message_bytes
+
+
+def test_the_headline_looks_at_the_sizes_that_the_rule_fraction_was_applied_to() -> None:
+    judged = sample.judged()
+    for least in (1 << 16, 1 << 22):
+        moved = msgspec.structs.replace(judged, sustained_bytes=least)
+        assert all(one.message_bytes >= least for one in one_way_peaks(moved))

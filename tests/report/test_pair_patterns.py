@@ -13,8 +13,8 @@ from fabricgauge.model.judged import Judged
 from fabricgauge.model.pattern import PAIR_PATTERNS, THREADED_PATTERNS, Pattern
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.suites import read
-from fabricgauge.report.content.measured import SAMPLE
 from fabricgauge.report.formats import report
+from fabricgauge.words.patterns import PATTERNS
 
 OTHERS = tuple(one for one in PAIR_PATTERNS if one not in sample.PATTERNS)
 EXTRA: tuple[tuple[Pattern, str], ...] = (
@@ -58,9 +58,9 @@ def test_the_default_set_has_no_table_of_others(format_: str) -> None:
 
 
 def test_html_says_what_a_sample_of_every_pattern_is() -> None:
-    assert set(PAIR_PATTERNS) <= set(SAMPLE)
+    assert set(PAIR_PATTERNS) <= set(PATTERNS)
     page = report(judged(), "html")
-    assert all(SAMPLE[pattern] in page for pattern in OTHERS)
+    assert all(PATTERNS[pattern].sample in page for pattern in OTHERS)
 
 
 def test_variants_are_told_apart_by_programs() -> None:

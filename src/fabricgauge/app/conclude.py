@@ -33,6 +33,7 @@ def conclude(run: Run, thresholds: Thresholds, against: tuple[SuiteCurve, ...] =
         rules_version=RULES_VERSION,
         against=against,
         fabric=fabric,
+        sustained_bytes=thresholds.value("fraction.from"),
     )
 
 

@@ -14,6 +14,7 @@ from fabricgauge.model.engine import Engine
 from fabricgauge.plan.fabric_plan import FabricWanted, fabric_plan
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import load, write_beginning, write_plan
+from fabricgauge.words.networks import named
 
 
 class FabricJob(EngineJob):
@@ -33,7 +34,7 @@ class FabricJob(EngineJob):
         if self.left() or any(launch.purpose == "again" for launch in run.plan.launches):
             return
         for one in rechecks(run, fabric_result(run)):
-            where = one.network or "MPI's own choice of network"
+            where = named(one.network)
             if isinstance(one.launch, Skipped):
                 progress.stage(f"{where}: nobody is measured again: {one.launch.reason}")
                 continue

@@ -11,6 +11,7 @@ from fabricgauge.model.plan import Plan
 from fabricgauge.process import end_marked_prefix
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import load
+from fabricgauge.words.figures import link_rate
 
 
 class Rest(msgspec.Struct, frozen=True):
@@ -72,7 +73,7 @@ def _told(fabric: Fabric, name: str) -> str:
 def _facts(network: Network) -> str:
     """All that a ceiling and a path proof depend on."""
     rate = network.rate_bit_s
-    said = "of unknown rate" if isinstance(rate, Skipped) else f"{rate / 1e9:g} Gb/s"
+    said = "of unknown rate" if isinstance(rate, Skipped) else link_rate(rate)
     members = ", ".join(
         f"{member.node}:{member.interface} {member.ip} MTU {member.mtu_bytes}"
         for member in network.members

@@ -7,6 +7,7 @@ from fabricgauge.ceiling.pcie import PcieCapacity, pcie_link
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling, CeilingStep
 from fabricgauge.model.fabric import Network
+from fabricgauge.words.figures import gigabits_per_s
 
 PER_DIRECTION = "bytes/s per direction"
 
@@ -26,7 +27,7 @@ def ceiling_of(
     if packet.payload.value <= 0:
         return Skipped(f"{network.name}: MTU {network.mtu_bytes} leaves no room for payload")
     before = _link_steps(network, network.rate_bit_s, packet)
-    named = f"{medium} of {network.name}, {network.rate_bit_s / 1e9:.6g} Gb/s"
+    named = f"{medium} of {network.name}, {gigabits_per_s(network.rate_bit_s, 6)}"
     last, binding = _bound(network, before[-1], named)
     return Ceiling(
         network=network.name,
@@ -42,7 +43,7 @@ def ceiling_of(
 def _link_steps(network: Network, rate_bit_s: float, packet: Packet) -> tuple[CeilingStep, ...]:
     payload, wire = packet.payload.value, packet.wire.value
     line = CeilingStep(
-        "line rate", f"{rate_bit_s / 1e9:.10g} Gb/s ÷ 8 bit ({network.rate_origin})",
+        "line rate", f"{gigabits_per_s(rate_bit_s)} ÷ 8 bit ({network.rate_origin})",
         rate_bit_s / 8, PER_DIRECTION,
     )  # fmt: skip
     share = CeilingStep(

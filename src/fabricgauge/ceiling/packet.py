@@ -12,6 +12,7 @@ import msgspec
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import CeilingStep
 from fabricgauge.model.fabric import Network
+from fabricgauge.words.figures import gigabits_per_s
 
 #: What a packet has besides payload: its name and its size in bytes.
 Part = tuple[str, int]
@@ -113,7 +114,7 @@ class Coding(msgspec.Struct, frozen=True):
         if not self.shares:
             return (signalled,)
         factors = "".join(f" × {one.kept} ÷ {one.of} ({one.what})" for one in self.shares)
-        expression = f"{signalled.value / 1e9:.10g} Gb/s{factors}"
+        expression = f"{gigabits_per_s(signalled.value)}{factors}"
         data = CeilingStep("data rate", expression, self.data_bit_s(lanes), "bit/s per direction")
         return (signalled, data)
 

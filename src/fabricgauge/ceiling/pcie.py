@@ -24,6 +24,7 @@ from fabricgauge.ceiling.packet import (
 )
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import CeilingStep
+from fabricgauge.words.figures import gigabits_per_s
 
 _8B10B = CodingShare(8, 10, "8b/10b")
 _128B130B = CodingShare(128, 130, "128b/130b")
@@ -106,7 +107,7 @@ class PcieCapacity(msgspec.Struct, frozen=True):
         mps = f"{payload.value:g}" + (" (MPS assumed: not stated)" if self.assumed else " (MPS)")
         limit = CeilingStep(
             f"{self.name} limit",
-            f"{self.data_bit_s / 1e9:.6g} Gb/s ÷ 8 bit × {mps} ÷ {wire.value:g}"
+            f"{gigabits_per_s(self.data_bit_s, 6)} ÷ 8 bit × {mps} ÷ {wire.value:g}"
             f" ({wire.expression})",
             self.payload_bytes_per_s, "bytes/s per direction",
         )  # fmt: skip

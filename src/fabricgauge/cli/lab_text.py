@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricgauge.words.figures import link_rate
+
 if TYPE_CHECKING:
     from fabricgauge.lab.fault_kinds import Fault
     from fabricgauge.lab.state import LabState
@@ -15,7 +17,7 @@ def summary_text(state: LabState) -> str:
     lines = [f"lab {state.name}: {', '.join(node.name for node in state.nodes)}"]
     lines += [
         f"  {network.name}: {network.subnet} on {network.interface}, "
-        f"{network.rate_bit_s / 1e9:g} Gb/s per direction, MTU {network.mtu_bytes}"
+        f"{link_rate(network.rate_bit_s)} per direction, MTU {network.mtu_bytes}"
         for network in state.networks
     ]
     lines.append(f"  TCP congestion control: {state.congestion_control}")
@@ -65,9 +67,9 @@ def _wrong(fault: Fault) -> str:
             return f"link of {where} is down"
         case kinds.RateLimit():
             way = {"in": " towards the node", "out": " from the node", "both": ""}[fault.direction]
-            return f"link of {where} carries {fault.rate_bit_s / 1e9:g} Gb/s{way}"
+            return f"link of {where} carries {link_rate(fault.rate_bit_s)}{way}"
         case kinds.PortRate():
-            return f"port of {where} came up at {fault.rate_bit_s / 1e9:g} Gb/s"
+            return f"port of {where} came up at {link_rate(fault.rate_bit_s)}"
         case kinds.MtuChange():
             return f"interface of {where} has MTU {fault.mtu_bytes}"
         case kinds.AddressChange():

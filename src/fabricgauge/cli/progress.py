@@ -10,6 +10,7 @@ from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.plan import Case, Plan, PlannedLaunch
 from fabricgauge.model.together import Round
 from fabricgauge.report.visible import visible
+from fabricgauge.words.networks import named
 
 
 class _Quiet(Console):
@@ -56,7 +57,7 @@ class Bar:
         self._ranks = len(launch.nodes)
         self._rounds_s = 0.0
         self._name_next()
-        where = launch.network or "MPI's own choice of network"
+        where = named(launch.network)
         nodes = ", ".join(launch.nodes) if len(launch.nodes) <= 4 else f"{len(launch.nodes)} ranks"
         text = f"launch {launch.number}: {where}, {len(launch.cases)} cases on {nodes}"
         self._progress.console.print(f"[dim]{shown(text)}[/dim]", highlight=False)

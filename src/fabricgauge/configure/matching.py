@@ -10,6 +10,7 @@ from fabricgauge.configure.description import Match, NetworkDescription
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Interface
 from fabricgauge.model.inventory import Adapter, Inventory
+from fabricgauge.words.figures import link_rate
 
 #: Usual names of interfaces that somebody makes (systemd.netdev(5), ip-link(8)).
 _MADE = re.compile(r".+\.[0-9]+|(bond|team|br|vlan)-?[0-9]*")
@@ -170,7 +171,7 @@ def _sought(network: NetworkDescription) -> Iterator[str]:
     yield f"kind {network.match.kind or network.kind}"
     rate = network.match.rate_bit_s
     if not isinstance(rate, Skipped):
-        yield f"rate {rate / 1e9:g} Gb/s"
+        yield f"rate {link_rate(rate)}"
 
 
 def _names(there: Sequence[Candidate]) -> str:

@@ -19,6 +19,7 @@ from fabricgauge.model.fabric import (
     Unreached,
 )
 from fabricgauge.model.host_access import HostAccess
+from fabricgauge.words.figures import link_rate
 
 #: A node that answers at all answers in well under a second; ssh's own limit is 5 s.
 TIMEOUT_S = 20.0
@@ -167,10 +168,10 @@ def _settings(where: str, then: Interface, here: Interface) -> Iterator[str]:
 def _rate(speed_bit_s: float | Skipped) -> str:
     if isinstance(speed_bit_s, Skipped):
         return "no rate"
-    return f"{speed_bit_s / 1e6:g} Mb/s"
+    return link_rate(speed_bit_s)
 
 
 def _shaped(interface: Interface) -> str:
     if isinstance(interface.shaper, Shaper):
-        return f"shaped to {interface.shaper.rate_bit_s / 1e6:.4g} Mb/s"
+        return f"shaped to {link_rate(interface.shaper.rate_bit_s)}"
     return "unshaped"

@@ -21,6 +21,7 @@ from fabricgauge.model.fabric import (
     Node,
     Shaper,
 )
+from fabricgauge.words.figures import link_rate
 
 
 def networks(nodes: tuple[Node, ...], declared: tuple[DeclaredNetwork, ...]) -> tuple[Network, ...]:
@@ -225,7 +226,7 @@ def _rate(ends: list[Endpoint], declared: DeclaredNetwork | None) -> tuple[float
     where = f"{end.node.name}:{end.interface.name}"
     return (
         fastest,
-        f"{where}'s driver reports {fastest / 1e9:g} Gb/s, the fastest port of the network",
+        f"{where}'s driver reports {link_rate(fastest)}, the fastest port of the network",
     )
 
 

@@ -11,11 +11,11 @@ import msgspec
 
 from fabricgauge.doctor.checks import CHECKS
 from fabricgauge.doctor.interface import Check
-from fabricgauge.doctor.wording import listed
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.finding import THEREFORE, Checked, Finding, Severity
 from fabricgauge.model.preflight import Preflight
+from fabricgauge.words.sentences import listed
 
 
 def examine(preflight: Preflight, wanted: Collection[str] | None = None) -> tuple[Checked, ...]:

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 import msgspec
 import numpy as np
 
-from fabricgauge.judge import wording
 from fabricgauge.judge.foreseen import foreseen
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.streams import Stream, streams
@@ -13,6 +12,7 @@ from fabricgauge.judge.traffic import lost_segments, troubles
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Interface, Member, Network, Shaper
 from fabricgauge.model.finding import Severity
+from fabricgauge.words import figures, sentences
 
 #: Link rates of IEEE 802.3 in bit/s, as `ethtool` lists them.
 ETHERNET_RATES = (
@@ -89,15 +89,15 @@ def _shaper(low: _Low) -> Iterator[Cause]:
         if isinstance(shaper, Shaper):
             wire = shaper.rate_bit_s * WIRE_BYTES / SHAPED_BYTES
             if wire < 0.98 * low.rate_bit_s:
-                remove = wording.command(
+                remove = sentences.command(
                     ("tc", "qdisc", "del", "dev", member.interface, "root")
                 )  # fmt: skip
                 yield Cause(
                     f"a token bucket on {member.node}:{member.interface} lets through only"
-                    f" {wording.link_rate(wire)} of {wording.link_rate(low.rate_bit_s)}",
+                    f" {figures.link_rate(wire)} of {figures.link_rate(low.rate_bit_s)}",
                     f"on {member.node}: {remove}, or set it to the link's rate",
                     f"{member.node}:{member.interface} has a token bucket of"
-                    f" {wording.link_rate(shaper.rate_bit_s)} (frames without preamble, FCS, gap)",
+                    f" {figures.link_rate(shaper.rate_bit_s)} (frames without preamble, FCS, gap)",
                 )
 
 
@@ -107,13 +107,13 @@ def _slow_port(low: _Low) -> Iterator[Cause]:
         if isinstance(speed, Skipped) or not 0 < speed < 0.98 * low.rate_bit_s:
             continue
         if low.carried_bit_s <= NEAR[1] * speed:  # else the driver's word is refuted
-            show = wording.command(("ethtool", member.interface))
+            show = sentences.command(("ethtool", member.interface))
             yield Cause(
-                f"{member.node}:{member.interface} runs at {wording.link_rate(speed)} instead of"
-                f" {wording.link_rate(low.rate_bit_s)}",
+                f"{member.node}:{member.interface} runs at {figures.link_rate(speed)} instead of"
+                f" {figures.link_rate(low.rate_bit_s)}",
                 f"on {member.node}: {show}; reseat or exchange the cable, and let both ends"
                 " negotiate the rate",
-                f"{member.node}:{member.interface} reports {wording.link_rate(speed)}",
+                f"{member.node}:{member.interface} reports {figures.link_rate(speed)}",
             )
 
 
@@ -147,14 +147,14 @@ def _same_way(low: _Low) -> tuple[Stream, ...]:
 def _link_at(low: _Low, rate: float, shown: Stream) -> Cause:
     figure = "the figure" if shown.series == low.stream.series else f"that of {shown.series.name}"
     carried_bit_s = shown.fraction * low.rate_bit_s
-    names = [wording.command(("ethtool", name)) for name in _interface_names(low)]
+    names = [sentences.command(("ethtool", name)) for name in _interface_names(low)]
     return Cause(
-        f"a link on the way runs at {wording.link_rate(rate)} instead of"
-        f" {wording.link_rate(low.rate_bit_s)}",
-        f"compare the negotiated rate on each node ({wording.listed(names)}) and on the"
+        f"a link on the way runs at {figures.link_rate(rate)} instead of"
+        f" {figures.link_rate(low.rate_bit_s)}",
+        f"compare the negotiated rate on each node ({sentences.listed(names)}) and on the"
         " switch's ports; reseat or exchange the cable, and let both ends negotiate",
-        f"{figure} is {wording.percent(carried_bit_s / rate)} of what a"
-        f" {wording.link_rate(rate)} link can carry",
+        f"{figure} is {figures.percent(carried_bit_s / rate)} of what a"
+        f" {figures.link_rate(rate)} link can carry",
     )
 
 
@@ -208,7 +208,7 @@ def _losses_above(low: _Low, limit: float) -> Iterator[Cause]:
             "look at error and drop counters of both ends and of the switch ports between them;"
             " exchange cable and transceiver, then the port",
             f"{series.origin} sent {count:,} TCP segments to {series.target} again,"
-            f" {wording.percent(share)} of those of a case (median)",
+            f" {figures.percent(share)} of those of a case (median)",
         )
 
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Iterator, Sequence
 
-from fabricgauge.judge import wording
 from fabricgauge.model.finding import Finding, Severity
+from fabricgauge.words import sentences
 
 #: Checks whose findings a rule sees in the run itself, and those that make no stream slow.
 NOT_A_CAUSE = frozenset(
@@ -25,7 +25,7 @@ def foreseen(
         of_node = not one.network and one.check not in OF_AN_INTERFACE
         about = one.network == network or (of_node and set(ends) & set(one.nodes))
         if about and one.severity is severity and one.check not in NOT_A_CAUSE:
-            mends = [f"on {do.node}: {wording.command(do.argv)}" for do in one.mends[:MOST_MENDS]]
+            mends = [f"on {do.node}: {sentences.command(do.argv)}" for do in one.mends[:MOST_MENDS]]
             yield (
                 f"{one.where} {one.what} (found before the measurement, check {one.check})",
                 "; ".join(mends) or one.remedy,

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable
 import msgspec
 import numpy as np
 
-from fabricgauge.judge import wording
 from fabricgauge.judge.causes import lower_rate, proved
 from fabricgauge.judge.host_around import crowded, nothing_idle
 from fabricgauge.judge.host_case import HostCase, delays, medians, ranks, unseen_delays
@@ -21,6 +20,7 @@ from fabricgauge.judge.wire import busy, is_slow_wire, is_wire
 from fabricgauge.model.absence import Skipped
 from fabricgauge.stats.series import series_of
 from fabricgauge.stats.spread import relative_half_width
+from fabricgauge.words import figures
 
 #: How near the ceiling of a lower link rate a figure must be to be taken for it, whatever else.
 EXACTLY = (0.97, 1.01)
@@ -62,7 +62,7 @@ def _slower_link(case: HostCase) -> Iterable[str]:
     rate = lower_rate(network.rate_bit_s, case.stream.fraction, EXACTLY)
     if rate is not None and is_wire(case):
         yield (
-            f"the figure is as steady as a wire, and what a {wording.link_rate(rate)} link carries:"
+            f"the figure is as steady as a wire, and what a {figures.link_rate(rate)} link carries:"
             " a link sets the pace, not a host"
         )
 
@@ -78,8 +78,8 @@ def _loopback(case: HostCase) -> Iterable[str]:
     if best < enough and carried >= _left_by_a_network(case) * best:
         yield (
             f"over TCP loopback on {node} alone, without a network, the same MPI reaches"
-            f" {wording.rate(best)}, less than {case.limit('headroom'):g} times the ceiling of"
-            f" {wording.rate(case.stream.ceiling.payload_bytes_per_s)}: it can't fill that besides"
+            f" {figures.rate(best)}, less than {case.limit('headroom'):g} times the ceiling of"
+            f" {figures.rate(case.stream.ceiling.payload_bytes_per_s)}: it can't fill that besides"
             " the work that a network makes"
         )
 
@@ -106,7 +106,7 @@ def _bottom_halves(case: HostCase) -> Iterable[str]:
     for node, share in medians(case, lambda use: use.busiest_softirq_share):
         if share >= case.limit("softirq_cpu"):
             yield (
-                f"one processor of {node} spent {wording.percent(share)} of its time in"
+                f"one processor of {node} spent {figures.percent(share)} of its time in"
                 " interrupts' bottom halves"
             )
 
@@ -119,8 +119,8 @@ def _no_processor_left(case: HostCase) -> Iterable[str]:
     for (node, idle), (_, softirq) in zip(idles, softirqs, strict=True):
         if idle <= case.limit("idle") and softirq >= case.limit("softirq"):
             yield (
-                f"the processors of {node} were idle for {wording.percent(idle)} of the time and"
-                f" spent {wording.percent(softirq)} on packets in interrupts' bottom halves"
+                f"the processors of {node} were idle for {figures.percent(idle)} of the time and"
+                f" spent {figures.percent(softirq)} on packets in interrupts' bottom halves"
             )
 
 
@@ -133,7 +133,7 @@ def _waiting_ranks(case: HostCase) -> Iterable[str]:
         if delay >= case.limit("delay") and accounts and not is_slow_wire(case):
             yield (
                 f"rank {rank} on {node} was ready to run but had to wait for a processor for"
-                f" {wording.percent(delay)} of the time (steal included)"
+                f" {figures.percent(delay)} of the time (steal included)"
             )
 
 
@@ -142,7 +142,7 @@ def _idle_connection(case: HostCase) -> Iterable[str]:
     if share <= case.limit("busy"):
         yield (
             f"the connections of {case.stream.series.origin} had data under way for only"
-            f" {wording.percent(share)} of the time: the sender did not fill the link"
+            f" {figures.percent(share)} of the time: the sender did not fill the link"
         )
 
 
@@ -155,14 +155,14 @@ def _closed_window(case: HostCase) -> Iterable[str]:
         if busy_s > 0 and limited_s / busy_s >= 0.3:
             yield (
                 f"the receiver's window held {case.stream.series.origin} back for"
-                f" {wording.percent(limited_s / busy_s)} of the time that data were waiting"
+                f" {figures.percent(limited_s / busy_s)} of the time that data were waiting"
             )
 
 
 def _busy_processors(case: HostCase) -> Iterable[str]:
     for node, idle in medians(case, lambda use: use.node_idle_share):
         yield (
-            f"the processors of {node} were idle for {wording.percent(idle)} of the time"
+            f"the processors of {node} were idle for {figures.percent(idle)} of the time"
             " (MPI ranks poll, so this alone proves nothing)"
         )
 

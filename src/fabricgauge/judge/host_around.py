@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
-from fabricgauge.judge import wording
 from fabricgauge.judge.host_case import HostCase, medians
 from fabricgauge.model.absence import Skipped
 from fabricgauge.stats.series import node_of
+from fabricgauge.words import figures
 
 #: What other work on a node leaves a program of its processors at the least, by our reckoning: a
 #: link that carries less is slow for another reason, though the node is busy as well.
@@ -22,7 +22,7 @@ def nothing_idle(case: HostCase) -> Iterable[str]:
         accounts = case.stream.fraction >= LEAST_SHARE * (1.0 - steal)
         if idle <= case.limit("idle") and accounts:
             yield (
-                f"the processors of {node} were idle for {wording.percent(idle)} of the time,"
+                f"the processors of {node} were idle for {figures.percent(idle)} of the time,"
                 " although the program does not poll"
             )
 
@@ -40,5 +40,5 @@ def crowded(case: HostCase) -> Iterable[str]:
             if delay >= case.limit("delay") and case.stream.fraction >= least:
                 yield (
                     f"on {node_of(launch, use.rank)} some process was ready to run but had to wait"
-                    f" for a processor for {wording.percent(delay)} of the time (steal included)"
+                    f" for a processor for {figures.percent(delay)} of the time (steal included)"
                 )

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from fabricgauge.judge import wording
 from fabricgauge.judge.causes import proved
 from fabricgauge.judge.host_case import HostCase, delays, ranks, unseen_delays
 from fabricgauge.judge.wire import is_slow_wire
+from fabricgauge.words import figures
 
 
 def waiting_beside(own: Sequence[HostCase], good: Sequence[HostCase], left: float) -> Iterable[str]:
@@ -25,8 +25,8 @@ def waiting_beside(own: Sequence[HostCase], good: Sequence[HostCase], left: floa
     share, node = max(map(_longest, excused))
     yield (
         f"a rank on {node} was ready to run but had to wait for a processor for"
-        f" {wording.percent(share)} of the time (steal included), those of good pairs for"
-        f" {wording.percent(usual)}"
+        f" {figures.percent(share)} of the time (steal included), those of good pairs for"
+        f" {figures.percent(usual)}"
     )
 
 

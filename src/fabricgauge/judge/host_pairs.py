@@ -4,10 +4,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from fabricgauge.judge import wording
 from fabricgauge.judge.host_case import HostCase, delays
 from fabricgauge.judge.wire import is_slow_wire
 from fabricgauge.stats.spread import relative_half_width
+from fabricgauge.words import figures
 
 
 def waiting_everywhere(case: HostCase) -> Iterable[str]:
@@ -23,5 +23,5 @@ def waiting_everywhere(case: HostCase) -> Iterable[str]:
     if unsteady or case.stream.fraction >= 0.5 * (1.0 - delay):
         yield (
             "half of the ranks were ready to run but had to wait for a processor for"
-            f" {wording.percent(delay)} of the time or more (steal included)"
+            f" {figures.percent(delay)} of the time or more (steal included)"
         )

@@ -1,10 +1,10 @@
 """Whether others' logs are whole: tables cut off, rows without a figure, lines not understood."""
 
-from fabricgauge.judge import wording
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.run import Launch
 from fabricgauge.model.suite import UNREADABLE, SuiteCurve, UnparsedLine
 from fabricgauge.model.verdict import Figure, Outcome, Verdict
+from fabricgauge.words import sentences
 
 _CAUSE = "a run or its log was ended early, or the file is none of a suite that can be read"
 _REMEDY = "import the whole logs, and only logs; what was read is judged all the same"
@@ -16,15 +16,15 @@ def judge(rule: str, subject: Subject) -> Verdict:
     unparsed = _unparsed(subject)
     tables = {(one.source, one.first_line) for one in subject.curves}
     figure = Figure(len(tables), "", "tables were read")
-    files = wording.counted(len(subject.launches), "file")
-    read = f"{wording.counted(len(tables), 'table')} of {files} read"
+    files = sentences.counted(len(subject.launches), "file")
+    read = f"{sentences.counted(len(tables), 'table')} of {files} read"
     if not missing:
         return Verdict(
             rule, Outcome.PASS, subject.name, f"{read}{unparsed[0] if unparsed else ''}",
             figure, evidence=unparsed[1:],
         )  # fmt: skip
     return Verdict(
-        rule, Outcome.WARN, subject.name, f"{read}, but {wording.listed(missing, 3)}",
+        rule, Outcome.WARN, subject.name, f"{read}, but {sentences.listed(missing, 3)}",
         figure, evidence=(*missing, *unparsed[1:]), cause=_CAUSE, remedy=_REMEDY,
     )  # fmt: skip
 
@@ -72,7 +72,7 @@ def _unparsed(subject: Subject) -> tuple[str, ...]:
     if not found:
         return ()
     count = sum(one.count for one in found)
-    lines = wording.counted(count, "line")
+    lines = sentences.counted(count, "line")
     return (f"; {lines} between them not understood", *map(_line, found))
 
 

@@ -2,7 +2,6 @@
 
 import msgspec
 
-from fabricgauge.judge import wording
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.subject import Subject, ok
 from fabricgauge.judge.traffic import Moved, moved
@@ -10,6 +9,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Network
 from fabricgauge.model.run import Launch
 from fabricgauge.model.verdict import Outcome
+from fabricgauge.words import figures, sentences
 
 #: Below this share of the payload the counters "did not move": it went through memory.
 MOVED_AT_ALL = 0.5
@@ -81,7 +81,7 @@ def _free_choice(
     if subject.pinned:
         summary = f"discovery found no network {subject.name}, so no interface was meant"
         return Finding(Outcome.INCONCLUSIVE, summary, evidence)
-    shares = wording.listed(_network_shares(context, node))
+    shares = sentences.listed(_network_shares(context, node))
     return Finding(
         Outcome.INCONCLUSIVE,
         f"MPI was free to choose: the figures belong to no single network ({shares})",
@@ -98,7 +98,7 @@ def _pinned(context: Context, network: Network, node: Moved, evidence: tuple[str
     share, least = meant / node.total_bytes, context.limit("path.share")
     covers = meant >= least * node.payload_bytes
     if share >= least and covers:
-        summary = f"{wording.percent(share)} of the bytes crossed {network.name}"
+        summary = f"{figures.percent(share)} of the bytes crossed {network.name}"
         return Finding(Outcome.PASS, summary, evidence, share)
     if covers:
         return _beside(network, node, share, evidence)
@@ -113,7 +113,7 @@ def _beside(network: Network, node: Moved, share: float, evidence: tuple[str, ..
     ip = "" if isinstance(member, Skipped) else member.ip
     proved = node.by_address.get(ip, 0) >= node.payload_bytes
     summary = (
-        f"{network.name} carried the payload, but {wording.percent(1 - share)} of the bytes that"
+        f"{network.name} carried the payload, but {figures.percent(1 - share)} of the bytes that"
         f" {node.node} sent crossed other interfaces"
     )
     return Finding(
@@ -127,41 +127,41 @@ def _elsewhere(node: Moved, meant: str, share: float) -> str:
     its_share = node.sent_bytes[busiest] / node.total_bytes
     if busiest == meant:
         return (
-            f"only {wording.percent(share)} of the bytes that {node.node} sent crossed {meant},"
-            f" {wording.percent(node.sent_bytes[meant] / node.payload_bytes)} of the payload"
+            f"only {figures.percent(share)} of the bytes that {node.node} sent crossed {meant},"
+            f" {figures.percent(node.sent_bytes[meant] / node.payload_bytes)} of the payload"
         )
     if its_share >= 0.9:
         return f"the bytes that {node.node} sent crossed {busiest}, not {meant}"
     return (
-        f"the bytes that {node.node} sent were shared: {wording.percent(its_share)} crossed"
-        f" {busiest}, {wording.percent(share)} {meant}"
+        f"the bytes that {node.node} sent were shared: {figures.percent(its_share)} crossed"
+        f" {busiest}, {figures.percent(share)} {meant}"
     )
 
 
 def _evidence(context: Context, launch: Launch, node: Moved) -> tuple[str, ...]:
     total = max(1, node.total_bytes)
     parts = [
-        f"{name} {wording.amount(count)} ({wording.percent(count / total)})"
+        f"{name} {figures.amount(count)} ({figures.percent(count / total)})"
         for name, count in sorted(node.sent_bytes.items(), key=lambda item: (-item[1], item[0]))
         if count > 0
     ]
     counters = (
         f"launch {launch.number}: rank {node.rank} on {node.node} sent"
-        f" {wording.amount(node.payload_bytes)} of payload; its interfaces sent"
-        f" {wording.listed(parts) or 'nothing'}"
+        f" {figures.amount(node.payload_bytes)} of payload; its interfaces sent"
+        f" {sentences.listed(parts) or 'nothing'}"
     )
     return (counters, *_connections(context, launch, node))
 
 
 def _connections(context: Context, launch: Launch, node: Moved) -> tuple[str, ...]:
     parts = [
-        f"{wording.amount(count)} from {ip} ({_network_of(context, node.node, ip)})"
+        f"{figures.amount(count)} from {ip} ({_network_of(context, node.node, ip)})"
         for ip, count in sorted(node.by_address.items(), key=lambda item: (-item[1], item[0]))
         if count > 0
     ]
     if not parts:
         return ()
-    return (f"launch {launch.number}: TCP connections of {node.node}: {wording.listed(parts)}",)
+    return (f"launch {launch.number}: TCP connections of {node.node}: {sentences.listed(parts)}",)
 
 
 def _network_of(context: Context, node: str, ip: str) -> str:
@@ -185,7 +185,7 @@ def _network_shares(context: Context, node: Moved) -> list[str]:
         by_network[name] = by_network.get(name, 0) + count
     ordered = sorted(by_network.items(), key=lambda item: (-item[1], item[0]))
     return [
-        f"{name} {wording.percent(count / node.total_bytes)}" for name, count in ordered if count
+        f"{name} {figures.percent(count / node.total_bytes)}" for name, count in ordered if count
     ]
 
 

@@ -2,7 +2,6 @@
 
 import msgspec
 
-from fabricgauge.judge import wording
 from fabricgauge.judge.host_beside import waiting_beside
 from fabricgauge.judge.host_case import HostCase
 from fabricgauge.judge.interface import Context
@@ -10,6 +9,7 @@ from fabricgauge.judge.streams import Stream
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.pairs import ENDS, Ends, Finding, Rechecked, called
+from fabricgauge.words import figures, sentences
 
 
 class SlowPart(msgspec.Struct, frozen=True):
@@ -49,11 +49,11 @@ def effect(one: Finding) -> str:
     """``bandwidth at 1 MiB 75.1 % lower than the others' (74.8 % to 75.3 %)``."""
     ends = sorted((abs(one.low), abs(one.high)))
     word = "lower" if one.effect < 0 else "higher"
-    pairs = wording.counted(one.affected, "pair")
+    pairs = sentences.counted(one.affected, "pair")
     return (
-        f"{one.quantity} {wording.at(one.message_bytes)} {wording.percent(abs(one.effect))} {word}"
-        f" than the others' (interval {wording.percent(ends[0])} to"
-        f" {wording.percent(ends[1])}; false-discovery rate {one.q:.2g}; {pairs})"
+        f"{one.quantity} {figures.at(one.message_bytes)} {figures.percent(abs(one.effect))} {word}"
+        f" than the others' (interval {figures.percent(ends[0])} to"
+        f" {figures.percent(ends[1])}; false-discovery rate {one.q:.2g}; {pairs})"
     )
 
 
@@ -74,9 +74,9 @@ class Confirmation(msgspec.Struct, frozen=True):
         if isinstance(seen, Skipped):
             return f"not confirmed by a second measurement: {seen.reason}"
         latency = self.finding.quantity == "latency"
-        figure, best = (wording.duration, "at best ") if latency else (wording.rate, "")
+        figure, best = (figures.duration, "at best ") if latency else (figures.rate, "")
         verdict = "" if seen.confirmed else "not confirmed: "
-        partners = wording.listed(seen.partners) or "each other"
+        partners = sentences.listed(seen.partners) or "each other"
         return (
             f"{verdict}measured again alone, with {partners}: {best}{figure(seen.own)}"
             f" beside {figure(seen.good)} of {len(seen.good_pairs)} good pairs"

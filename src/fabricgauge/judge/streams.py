@@ -2,7 +2,6 @@
 
 import msgspec
 
-from fabricgauge.judge import wording
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
@@ -10,6 +9,7 @@ from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.measurement import Pattern
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.stats.series import Point, Series
+from fabricgauge.words import figures, patterns
 
 STREAMS: tuple[Pattern, ...] = ("bandwidth", "put_bandwidth", "bidirectional_bandwidth")
 
@@ -57,11 +57,11 @@ class Stream(msgspec.Struct, frozen=True):
     @property
     def sentence(self) -> str:
         return (
-            f"{wording.rate(self.best.bandwidth.value)} per direction"
-            f" {wording.at(self.best.message_bytes, self.best.sized)}"
-            f" ({wording.PATTERNS[self.series.pattern]})"
-            f" = {wording.percent(self.fraction)} of"
-            f" {wording.rate(self.ceiling.payload_bytes_per_s)}"
+            f"{figures.rate(self.best.bandwidth.value)} per direction"
+            f" {figures.at(self.best.message_bytes, self.best.sized)}"
+            f" ({patterns.sentence(self.series.pattern)})"
+            f" = {figures.percent(self.fraction)} of"
+            f" {figures.rate(self.ceiling.payload_bytes_per_s)}"
         )
 
 

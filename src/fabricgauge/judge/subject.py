@@ -15,9 +15,7 @@ from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.stats.series import Series, series_of
-
-#: Name of what was measured without pinning MPI to a network.
-OWN_CHOICE = "MPI's own choice"
+from fabricgauge.words.networks import OWN_CHOICE, is_loopback, loopback_of
 
 #: Name of what was read from others' logs without anybody saying which network it is of.
 NOT_STATED = "a network that was not stated"
@@ -26,9 +24,6 @@ _UNSTATED = (
     "the logs do not say which network was measured; state it with --network, e.g."
     ' --network "25GbE mtu=9000"'
 )
-
-#: Launches of this name measure one node over its loopback, as a reference.
-LOOPBACK = "loopback:"
 
 
 class Subject(msgspec.Struct, frozen=True, dict=True):
@@ -139,10 +134,6 @@ def subjects(
     return tuple(_subject(run, ceilings, fabric, name) for name in names)
 
 
-def is_loopback(network: str | None) -> bool:
-    return network is not None and network.startswith(LOOPBACK)
-
-
 def _subject(
     run: Run, ceilings: dict[str, Ceiling | Skipped], fabric: FabricResult, name: str | None
 ) -> Subject:
@@ -165,7 +156,7 @@ def _subject(
 def _refers_to(launch: Launch, name: str | None, nodes: set[str]) -> bool:
     if not is_loopback(launch.network):
         return False
-    return launch.network == f"{LOOPBACK}{name}" or set(launch.nodes) <= nodes
+    return launch.network == loopback_of(name or "") or set(launch.nodes) <= nodes
 
 
 def _network(run: Run, name: str | None) -> Network | Skipped:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import msgspec
 
 from fabricgauge.model.errors import UsageError
+from fabricgauge.model.pattern import SUSTAINED_BYTES
 from fabricgauge.model.verdict import Threshold
 
 
@@ -56,7 +57,9 @@ BUILT_IN: dict[str, Limit] = {
         0.90, "share", "built-in: a soft band below fraction.pass, as wide as its margin"
     ),
     "fraction.from": Limit(
-        65536, "bytes", "built-in: from 64 KiB on the wire and not the software sets the pace"
+        SUSTAINED_BYTES,
+        "bytes",
+        "built-in: from 64 KiB on the wire and not the software sets the pace",
     ),
     "asymmetry.warn": Limit(0.05, "share", "built-in: as wide as the margin of fraction.pass"),
     "asymmetry.fail": Limit(

@@ -6,6 +6,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.curve import Curve
 from fabricgauge.model.pairs import NO_PAIRS, FabricResult
+from fabricgauge.model.pattern import SUSTAINED_BYTES
 from fabricgauge.model.run import Run
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import Outcome, Verdict
@@ -16,7 +17,8 @@ class Judged(msgspec.Struct, frozen=True):
 
     ``judged_utc`` is ISO 8601 with a trailing Z; ``rules_version`` names the set of
     rules, so that a later judging of the same run can be told from this one. ``against``
-    are reference curves to stand beside the run's own.
+    are reference curves to stand beside the run's own. Messages of ``sustained_bytes`` and more
+    show what a stream sustains; the rule `fraction` was applied from there up.
     """
 
     run: Run
@@ -28,3 +30,4 @@ class Judged(msgspec.Struct, frozen=True):
     rules_version: str
     against: tuple[SuiteCurve, ...] = ()
     fabric: FabricResult = NO_PAIRS
+    sustained_bytes: float = SUSTAINED_BYTES

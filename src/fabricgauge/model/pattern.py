@@ -56,6 +56,10 @@ ROUND_TRIP_PATTERNS: frozenset[str] = frozenset({
     "latency", "persistent_latency", "threads_latency",
 })  # fmt: skip
 
+#: From this message size on the wire and not the software sets the pace of a stream. What a
+#: stream of smaller messages reaches may be latency, or a token bucket's burst.
+SUSTAINED_BYTES = 64 * 1024
+
 #: What the other ranks do while the pairs of ``loaded_latency`` measure.
 Load = Literal["none", "all_to_all", "incast", "permutation"]
 

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.measurement import LATENCY_PATTERNS
-from fabricgauge.model.pattern import ROUND_TRIP_PATTERNS, THREADED_PATTERNS
+from fabricgauge.model.pattern import ROUND_TRIP_PATTERNS, SUSTAINED_BYTES, THREADED_PATTERNS
 from fabricgauge.model.plan import Case
 from fabricgauge.plan.asked import Asked, asked
-from fabricgauge.plan.profiles import KIB
 
 #: Window of the OSU suite; bandwidth figures of the field assume it.
 WINDOW = 64
@@ -15,8 +14,6 @@ WINDOW = 64
 SMALLEST_WINDOW = 2
 #: Six blocks are the fewest that give a 95 % interval of a median; the rest is warm-up.
 SAMPLES_PER_CASE = 10
-#: From here up both directions are measured one after the other.
-REVERSE_FROM_BYTES = 64 * KIB
 #: MPI's atomics work on one integer; the engine's are of this size.
 INTEGER_BYTES = 8
 ATOMICS = ("fetch_and_op_latency", "compare_and_swap_latency")
@@ -52,7 +49,7 @@ def threaded(case: Case) -> bool:
 def _directions(pattern: str, sizes: tuple[int, ...]) -> Iterator[tuple[int, int]]:
     yield from ((0, size) for size in _suitable(pattern, sizes))
     if pattern == "bandwidth":
-        yield from ((1, size) for size in sizes if size >= REVERSE_FROM_BYTES)
+        yield from ((1, size) for size in sizes if size >= SUSTAINED_BYTES)
 
 
 def _suitable(pattern: str, sizes: tuple[int, ...]) -> tuple[int, ...]:

@@ -6,12 +6,12 @@ from math import ceil, log2
 
 import msgspec
 
-from fabricgauge.model.pattern import CrowdPattern, Load, Pattern
+from fabricgauge.model.pattern import SUSTAINED_BYTES, CrowdPattern, Load, Pattern
 from fabricgauge.model.plan import Case
 from fabricgauge.plan.cases import SAMPLES_PER_CASE, WINDOW
 from fabricgauge.plan.fabric_profiles import FabricProfile
 from fabricgauge.plan.profiles import MIB
-from fabricgauge.plan.streams import SMALLEST_STREAM_BYTES, stream
+from fabricgauge.plan.streams import stream
 
 #: What one rank holds of a collective whose buffers grow with the ranks.
 LARGEST_BUFFER_BYTES = 256 * MIB
@@ -144,7 +144,7 @@ class _Maker(msgspec.Struct, frozen=True):
 
     def _streaming(self, pattern: Pattern, size: int, detail: str = "", pairs: int = 0) -> Case:
         fit_bytes = self.case_s * self.payload_bytes_per_s / SAMPLES_PER_CASE
-        if size > SMALLEST_STREAM_BYTES:
+        if size > SUSTAINED_BYTES:
             size, window = stream(size, fit_bytes)
         else:
             window = WINDOW

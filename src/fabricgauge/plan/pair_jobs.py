@@ -6,6 +6,7 @@ import msgspec
 
 from fabricgauge.model.plan import Plan, PlannedLaunch
 from fabricgauge.plan.tournament import pairs, rounds, sampled
+from fabricgauge.words.networks import loopback_of
 
 
 def pair_plan(template: Plan, nodes: Sequence[str], partners: int = 0, seed: int = 0) -> Plan:
@@ -44,7 +45,7 @@ def _is_between(launch: PlannedLaunch) -> bool:
 
 
 def _of_pair(launch: PlannedLaunch, number: int, pair: tuple[str, str]) -> PlannedLaunch:
-    network = launch.network if _is_between(launch) else f"loopback:{pair[0]}"
+    network = launch.network if _is_between(launch) else loopback_of(pair[0])
     nodes = tuple(pair[int(place)] for place in launch.nodes)
     return msgspec.structs.replace(launch, number=number, nodes=nodes, network=network)
 

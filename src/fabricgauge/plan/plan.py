@@ -14,6 +14,7 @@ from fabricgauge.model.plan import Plan, PlannedLaunch, Stopping
 from fabricgauge.plan.asked import asked
 from fabricgauge.plan.cases import cases
 from fabricgauge.plan.profiles import MIB, Profile
+from fabricgauge.words.networks import loopback_of
 
 #: Stands in for an unknown link rate when windows and budgets are chosen: 1 Gb/s.
 ASSUMED_PAYLOAD_BYTES_PER_S = 117.69e6
@@ -84,7 +85,7 @@ def host_reference(number: int, node: str, network: str | None, of: Plan) -> Pla
         if case.pattern in ("bandwidth", "all_pairs_bandwidth") and case.origin == 0
     )
     largest = sorted(streams, key=lambda case: case.message_bytes)[-3:]
-    return PlannedLaunch(number, f"loopback:{node}", None, (node, node), tuple(largest))
+    return PlannedLaunch(number, loopback_of(node), None, (node, node), tuple(largest))
 
 
 def remaining(of: Plan, done: tuple[tuple[int, Measurement], ...]) -> tuple[PlannedLaunch, ...]:

@@ -8,8 +8,9 @@ from fabricgauge.model.curve import Curve
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.verdict import Outcome, Verdict
-from fabricgauge.report.networks import is_reference, named
-from fabricgauge.report.quantities import megabytes_per_s, percent, size
+from fabricgauge.words.figures import megabytes_per_s, percent, size
+from fabricgauge.words.networks import is_loopback, named
+from fabricgauge.words.patterns import words_of
 
 VIRTUAL = "Virtual cluster on one machine: the figures describe the lab, not a fabric."
 SIMULATED = "Simulated: no network carried anything; the figures are a simulator's, not a fabric's."
@@ -91,15 +92,11 @@ def _caveat(judged: Judged) -> str:
     return " Imported: the figures fit the network, the path is not proved." if imported else ""
 
 
-#: Shorter messages may profit from a token bucket's burst; `fraction` judges from here up too.
-SUSTAINED_BYTES = 64 * 1024
-
-
 def one_way_peaks(judged: Judged) -> tuple[Peak, ...]:
     """The best assured one-way bandwidth of each network, over both directions."""
     best: dict[str | None, Peak] = {}
     for curve in judged.curves:
-        one_way = curve.pattern == "bandwidth" and not is_reference(curve.network)
+        one_way = curve.pattern == "bandwidth" and not is_loopback(curve.network)
         peak = _peak(judged, curve) if one_way else None
         other = best.get(curve.network)
         if peak and (other is None or _assured(peak) > _assured(other)):
@@ -112,8 +109,7 @@ def limit_bytes_s(judged: Judged, network: str | None, pattern: str) -> float | 
     ceiling = judged.ceilings.get(network) if network is not None else None
     if not isinstance(ceiling, Ceiling):
         return None
-    directions = 2 if pattern == "bidirectional_bandwidth" else 1
-    return directions * ceiling.payload_bytes_per_s
+    return (2 if words_of(pattern).summed else 1) * ceiling.payload_bytes_per_s
 
 
 def next_steps(judged: Judged) -> tuple[Verdict, ...]:
@@ -133,7 +129,7 @@ def _peak(judged: Judged, curve: Curve) -> Peak | None:
     ]
     if not carried:
         return None
-    carried = [peak for peak in carried if peak.message_bytes >= SUSTAINED_BYTES] or carried
+    carried = [peak for peak in carried if peak.message_bytes >= judged.sustained_bytes] or carried
     best = max(carried, key=_assured)
     return best._replace(limit_bytes_s=limit_bytes_s(judged, curve.network, curve.pattern))
 

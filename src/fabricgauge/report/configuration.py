@@ -9,6 +9,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import Configuration, Step, Verification, WantedNetwork
 from fabricgauge.model.finding import Command
 from fabricgauge.report.visible import visible
+from fabricgauge.words.figures import link_rate
 
 #: Of a long file a reviewer sees this many lines; JSON and script have it whole.
 _SHOWN_LINES = 40
@@ -44,7 +45,7 @@ def _count(number: int, what: str) -> str:
 
 
 def _wanted(wanted: WantedNetwork) -> Iterator[str]:
-    rate = "" if isinstance(wanted.rate_bit_s, Skipped) else f", {wanted.rate_bit_s / 1e9:g} Gb/s"
+    rate = "" if isinstance(wanted.rate_bit_s, Skipped) else f", {link_rate(wanted.rate_bit_s)}"
     mtu = "" if isinstance(wanted.mtu_bytes, Skipped) else f", MTU {wanted.mtu_bytes}"
     yield f"{visible(wanted.name)}: {visible(wanted.subnet)}, {visible(wanted.kind)}{rate}{mtu}"
     for port in wanted.ports:

@@ -1,31 +1,9 @@
 """Cases of many ranks in words: titles of patterns, loads, clocks."""
 
 from fabricgauge.report.fabric_cases import Joint
-from fabricgauge.report.quantities import digits, duration, microseconds, percent
-
-#: What the other ranks did while the victims measured.
-LOADS: dict[str, str] = {
-    "none": "idle",
-    "all_to_all": "all to all",
-    "incast": "incast",
-    "permutation": "permutation",
-}
-
-TITLES: dict[str, str] = {
-    "multi_latency": "Latency of many pairs at once",
-    "multi_bandwidth": "Bandwidth of many pairs at once",
-    "sendrecv": "Sendrecv along a chain",
-    "exchange": "Exchange with both neighbours",
-    "loaded_latency": "Latency under load",
-    "bisection": "Bisection",
-}
+from fabricgauge.words.figures import digits, duration, microseconds, percent
 
 TOO_FEW = "–"
-
-
-def titled(pattern: str) -> str:
-    """A pattern's name as MPI spells it, or in the field's words."""
-    return TITLES.get(pattern) or f"MPI_{pattern.capitalize()}"
 
 
 def tail(value_s: float | None) -> str:

@@ -15,8 +15,8 @@ from fabricgauge.model.pairs import (
     called,
 )
 from fabricgauge.model.verdict import Outcome
-from fabricgauge.report.networks import named
-from fabricgauge.report.quantities import microseconds, of_unit, percent, size
+from fabricgauge.words.figures import microseconds, of_unit, percent, size
+from fabricgauge.words.networks import named
 
 #: SI unit of each quantity; the unit that people read, and the factor to it.
 SI_UNITS: dict[Quantity, str] = {"latency": "s", "bandwidth": "bytes/s per direction"}

@@ -7,7 +7,7 @@ from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.run import Launch
 from fabricgauge.model.suite import LESS_IS_BETTER, UNITS, SuiteCurve, SuitePoint
-from fabricgauge.report.quantities import digits, of_unit, percent, size
+from fabricgauge.words.figures import digits, of_unit, percent, size
 
 #: Statistics that no reader takes for each other; words as the reports print them.
 STATISTICS = {

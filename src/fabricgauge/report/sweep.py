@@ -7,24 +7,8 @@ from fabricgauge.model.curve import Curve, CurvePoint
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.run import Launch
-
-TITLES: dict[str, str] = {
-    "latency": "latency, half round trip",
-    "bandwidth": "bandwidth, one direction",
-    "bidirectional_bandwidth": "bandwidth, sum of both directions",
-    "put_latency": "put latency, MPI_Put and its completion",
-    "put_bandwidth": "put bandwidth, one direction",
-    "ping_ping": "ping-ping, both send at once",
-    "get_latency": "get latency, MPI_Get and its completion",
-    "get_bandwidth": "get bandwidth, one direction",
-    "accumulate_latency": "accumulate latency, MPI_Accumulate and its completion",
-    "fetch_and_op_latency": "fetch-and-op latency",
-    "compare_and_swap_latency": "compare-and-swap latency",
-    "persistent_latency": "latency of persistent requests, half round trip",
-    "persistent_bandwidth": "bandwidth of persistent requests, one direction",
-    "threads_latency": "latency of several threads, half round trip",
-    "threads_bandwidth": "bandwidth of several threads, one direction",
-}
+from fabricgauge.words import sentences
+from fabricgauge.words.patterns import PATTERNS, is_of_a_pair
 
 # Small message, eager, near rendezvous, and where a stream reaches its ceiling.
 KEY_SIZES_BYTES = (0, 8, 1024, 16384, 65536, 1 << 20, 1 << 22)
@@ -48,7 +32,7 @@ class Facts(NamedTuple):
 
 def pair_curves(judged: Judged) -> tuple[Curve, ...]:
     """Curves between two nodes; cases of many ranks are told apart from them."""
-    return tuple(curve for curve in judged.curves if curve.pattern in TITLES)
+    return tuple(curve for curve in judged.curves if is_of_a_pair(curve.pattern))
 
 
 def networks(judged: Judged) -> tuple[str | None, ...]:
@@ -85,9 +69,9 @@ def at(curve: Curve | None, message_bytes: int) -> CurvePoint | None:
 
 def direction(curve: Curve) -> str:
     """``c1 → c2``, or ``c1 ↔ c2`` where both send at once; ``c1 → c2 (fence)``."""
-    arrow = "↔" if curve.pattern in ("bidirectional_bandwidth", "ping_ping") else "→"
+    both = PATTERNS[curve.pattern].directions == 2
     told = f" ({curve.variant})" if curve.variant else ""
-    return f"{curve.origin_node} {arrow} {curve.target_node}{told}"
+    return f"{sentences.direction(curve.origin_node, curve.target_node, both)}{told}"
 
 
 def facts(judged: Judged, curve: Curve, message_bytes: int) -> Facts:

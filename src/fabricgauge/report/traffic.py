@@ -11,7 +11,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import is_adapter_port
 from fabricgauge.model.measurement import InterfaceCounters, Measurement, NodeCounters
 from fabricgauge.model.run import Launch, Run
-from fabricgauge.report.networks import is_reference
+from fabricgauge.words.networks import is_loopback
 
 
 class Crossing(NamedTuple):
@@ -157,7 +157,7 @@ def _crossings(run: Run, network: str | None, host: str, counts: _Counts) -> tup
     for name, sent in counts.sent.items():
         serves = _serves(run, host, name)
         share = sent / all_sent if all_sent else Skipped("no interface counted an octet")
-        pinned = network in serves or (is_reference(network) and name == "lo")
+        pinned = network in serves or (is_loopback(network) and name == "lo")
         found.append(Crossing(
             name, serves, pinned, sent, counts.received[name], share,
             counts.errors[name], counts.dropped[name],

@@ -9,20 +9,12 @@ from fabricgauge.model.pattern import COLLECTIVE_PATTERNS, CROWD_PATTERNS
 from fabricgauge.model.run import Run
 from fabricgauge.model.suite import Quantity, SuiteCurve, SuitePoint
 from fabricgauge.stats.launches import Observed, bandwidth_estimate, time_estimate, usable_of
+from fabricgauge.words.networks import OWN_CHOICE
+from fabricgauge.words.patterns import words_of
 
 SUITE = "fabricgauge"
 UNIT_RULE = "seconds and bytes, as the engine writes them"
 
-#: What they are in words, where the name of an MPI function does not say it.
-WHAT: dict[str, str] = {
-    "multi_latency": "half round trip of many pairs at once",
-    "multi_bandwidth": "one-way stream of each of many pairs",
-    "sendrecv": "Sendrecv along a chain",
-    "exchange": "exchange with both neighbours",
-    "loaded_latency": "half round trip under load",
-    "bisection": "streams across the middle, each pair's",
-}
-_RATES = frozenset({"multi_bandwidth", "bisection"})
 _WITHOUT_SIZE = frozenset({"barrier", "ibarrier"})
 
 
@@ -34,11 +26,11 @@ class _Key(NamedTuple):
     load: str
 
 
-def crowd_curves(run: Run, unpinned: str) -> Iterator[SuiteCurve]:
+def crowd_curves(run: Run) -> Iterator[SuiteCurve]:
     """One curve per network, pattern, number of ranks and of pairs, and load.
 
     Times are those of one operation, the slowest rank's; of streams the payload of one pair in
-    one direction. ``unpinned`` names MPI's own choice of network.
+    one direction.
     """
     found: dict[_Key, dict[int, list[Observed]]] = {}
     for launch in run.launches:
@@ -49,7 +41,7 @@ def crowd_curves(run: Run, unpinned: str) -> Iterator[SuiteCurve]:
                     size = found.setdefault(key, {}).setdefault(one.measurement.message_bytes, [])
                     size.append(one)
     for key, sizes in found.items():
-        yield _curve(key, sizes, unpinned, run.identity)
+        yield _curve(key, sizes, run.identity)
 
 
 def _key(network: str | None, case: Measurement) -> _Key | None:
@@ -58,9 +50,9 @@ def _key(network: str | None, case: Measurement) -> _Key | None:
     return _Key(network, case.pattern, case.together.ranks, case.together.pairs, case.load)
 
 
-def _curve(key: _Key, sizes: dict[int, list[Observed]], unpinned: str, source: str) -> SuiteCurve:
-    what = WHAT.get(key.pattern, f"MPI_{key.pattern.capitalize()}")
-    quantity: Quantity = "bandwidth" if key.pattern in _RATES else "time"
+def _curve(key: _Key, sizes: dict[int, list[Observed]], source: str) -> SuiteCurve:
+    words = words_of(key.pattern)
+    what, quantity = words.sentence, words.quantity
     load = {} if key.load == "none" else {"load": key.load}
     told = f", {key.load.replace('_', ' ')}" if load else ""
     return SuiteCurve(
@@ -78,7 +70,7 @@ def _curve(key: _Key, sizes: dict[int, list[Observed]], unpinned: str, source: s
         pattern=key.pattern,
         pairs=key.pairs or 1,
         ranks=key.ranks,
-        settings={"network": key.network or unpinned, **load},
+        settings={"network": key.network or OWN_CHOICE, **load},
         source=source,
     )
 

@@ -5,34 +5,13 @@ from collections.abc import Sequence
 import msgspec
 
 from fabricgauge.model.curve import Curve, CurvePoint
-from fabricgauge.model.measurement import LATENCY_PATTERNS, Pattern
 from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.suite import Besides, Quantity, SuiteCurve, SuitePoint
 from fabricgauge.stats.crowd_curves import SUITE, UNIT_RULE, crowd_curves
 from fabricgauge.stats.curves import curves
-
-UNPINNED = "MPI's own choice"
-
-#: Launches of this name ran on one node alone: a reference of the judging, no network.
-LOOPBACK = "loopback:"
-
-WHAT: dict[Pattern, str] = {
-    "latency": "half round trip",
-    "put_latency": "one put with its flush",
-    "bandwidth": "one-way stream",
-    "bidirectional_bandwidth": "streams in both directions, summed",
-    "put_bandwidth": "one-way stream of puts",
-    "ping_ping": "one message each way at once",
-    "get_latency": "one get with its completion",
-    "get_bandwidth": "one-way stream of gets",
-    "accumulate_latency": "one accumulate",
-    "fetch_and_op_latency": "one fetch-and-op",
-    "compare_and_swap_latency": "one compare-and-swap",
-    "persistent_latency": "half round trip, persistent requests",
-    "persistent_bandwidth": "one-way stream, persistent requests",
-    "threads_latency": "half round trip of one of several threads",
-    "threads_bandwidth": "one-way stream of several threads",
-}
+from fabricgauge.words import sentences
+from fabricgauge.words.networks import OWN_CHOICE, is_loopback
+from fabricgauge.words.patterns import words_of
 
 
 def suite_curves(run: Run) -> tuple[SuiteCurve, ...]:
@@ -42,8 +21,10 @@ def suite_curves(run: Run) -> tuple[SuiteCurve, ...]:
     the engine's estimates. Curves of one node's loopback are left out.
     """
     version = next((one.header.engine for one in run.launches if one.header), "")
-    own = (of_engine(one, version, run.identity) for one in curves(run) if _is_network(one))
-    together = crowd_curves(run, UNPINNED)
+    own = (
+        of_engine(one, version, run.identity) for one in curves(run) if not is_loopback(one.network)
+    )
+    together = crowd_curves(run)
     foreign = (_placed(launch, one) for launch in run.launches for one in launch.curves)
     return (*(one for one in own if one.points), *together, *foreign)
 
@@ -58,32 +39,29 @@ def _placed(launch: Launch, curve: SuiteCurve) -> SuiteCurve:
 
 def of_engine(curve: Curve, version: str = "", source: str = "") -> SuiteCurve:
     """One curve of the engine; ``source`` is the identity of the run that it is from."""
-    quantity: Quantity = "time" if curve.pattern in LATENCY_PATTERNS else "bandwidth"
-    there = "↔" if curve.pattern in ("bidirectional_bandwidth", "ping_ping") else "→"
-    what = f"{WHAT[curve.pattern]}{f' ({curve.variant})' if curve.variant else ''}"
+    words = words_of(curve.pattern)
+    summed = ", summed" if words.summed else ""
+    what = f"{words.sentence}{summed}{f' ({curve.variant})' if curve.variant else ''}"
+    there = sentences.direction(curve.origin_node, curve.target_node, words.directions == 2)
     return SuiteCurve(
         suite=SUITE,
         version=version,
         benchmark=curve.word,
-        title=f"{what}, {curve.origin_node} {there} {curve.target_node}",
+        title=f"{what}, {there}",
         what=what,
-        quantity=quantity,
+        quantity=words.quantity,
         statistic="median",
         unit_rule=UNIT_RULE,
         first_line=0,
         last_line=0,
-        points=_points(curve.points, quantity),
+        points=_points(curve.points, words.quantity),
         pattern=None if curve.variant else curve.pattern,
-        directions=2 if curve.pattern == "bidirectional_bandwidth" else 1,
+        directions=2 if words.summed else 1,
         ranks=2,
         settings=_settings(curve),
         hosts=(curve.origin_node, curve.target_node),
         source=source,
     )
-
-
-def _is_network(curve: Curve) -> bool:
-    return curve.network is None or not curve.network.startswith(LOOPBACK)
 
 
 def _points(points: Sequence[CurvePoint], quantity: Quantity) -> tuple[SuitePoint, ...]:
@@ -105,4 +83,4 @@ def _time_point(point: CurvePoint) -> SuitePoint:
 def _settings(curve: Curve) -> dict[str, str]:
     windows = {point.window for point in curve.points}
     window = {"window": str(*windows)} if len(windows) == 1 and windows != {1} else {}
-    return {"network": curve.network or UNPINNED, **window}
+    return {"network": curve.network or OWN_CHOICE, **window}

@@ -20,7 +20,6 @@ from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.plan import Plan, PlannedLaunch
 from fabricgauge.run.batch.job_state import JobState
 from fabricgauge.run.launch import tail
-from fabricgauge.run.mpi_impls.interface import is_loopback
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import (
     jobs,
@@ -30,6 +29,7 @@ from fabricgauge.store.run_files import (
     write_found,
     write_preflight,
 )
+from fabricgauge.words.networks import is_loopback, loopback_of
 
 #: How a job ends that could not even begin.
 _BROKEN = ("FAILED", "BOOT_FAIL", "NODE_FAIL")
@@ -71,7 +71,7 @@ def gather(directory: RunDirectory, target: Target, states: dict[str, JobState])
 def _is_of(launch: PlannedLaunch, folder: Path, attempt: Attempt, fabric: Fabric) -> bool:
     """Whether a folder's launch was pinned as planned: a requeued job may find other subnets."""
     subnet = pinned_to(folder)
-    if is_loopback(launch):
+    if is_loopback(launch.network):
         return subnet is None
     return subnet != UNKNOWN and launch.network == _network_at(subnet, attempt.nodes[0], fabric)
 
@@ -102,7 +102,7 @@ def _begin(
         fabric, unjoined=unjoined(target, fabric, last.nodes), topology=target.topology
     )
     launches = tuple(_planned(job.launches, last, fabric))
-    if all(is_loopback(one) for one in launches):
+    if all(is_loopback(one.network) for one in launches):
         raise CannotRun(f"no network that was to be measured joins the nodes: {_seen(fabric)}")
     plan = Plan(job.profile, job.stopping, job.check_data, launches)
     write_found(directory, fabric, plan)
@@ -154,8 +154,8 @@ def _planned(
         for subnet in subnets:
             number += 1
             nodes = tuple(attempt.nodes[int(place)] for place in one.nodes)
-            if is_loopback(one):
-                network = f"loopback:{attempt.nodes[0]}"
+            if is_loopback(one.network):
+                network = loopback_of(attempt.nodes[0])
             else:
                 network = _network_at(subnet, attempt.nodes[0], fabric) or ""
             own = next((n.subnet for n in fabric.networks if n.name == network), None)

@@ -13,9 +13,9 @@ from fabricgauge.discover.interface import fabric_of
 from fabricgauge.model.fabric import Fabric, Network
 from fabricgauge.model.plan import Plan, PlannedLaunch
 from fabricgauge.run.batch.job_state import JobState
-from fabricgauge.run.mpi_impls.interface import is_loopback
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import write_facts, write_found, write_preflight
+from fabricgauge.words.networks import is_loopback
 
 
 def gather_pairs(
@@ -81,7 +81,7 @@ def _ordered(
 
 def _named(launch: PlannedLaunch, fabric: Fabric) -> PlannedLaunch:
     """The launch with the name of its network, as discovery calls it by now."""
-    if is_loopback(launch) or launch.subnet is None:
+    if is_loopback(launch.network) or launch.subnet is None:
         return launch
     subnet = ipaddress.ip_network(launch.subnet, strict=False)
     name = next((n.name for n in fabric.networks if _overlaps(n, subnet)), launch.subnet)

@@ -21,9 +21,9 @@ from fabricgauge.run.batch.options import options_of
 from fabricgauge.run.batch.script import DISCOVERY_S, Script, ScriptLaunch, text
 from fabricgauge.run.launch import case_lines
 from fabricgauge.run.launchers import local
-from fabricgauge.run.mpi_impls.interface import is_loopback
 from fabricgauge.run.mpi_impls.table import command
 from fabricgauge.store.run_directory import RunDirectory
+from fabricgauge.words.networks import is_loopback
 
 #: Reserve for what nobody foresees, in parts of the longest that a launch may measure.
 SPARE = 0.5
@@ -108,7 +108,7 @@ class Maker(msgspec.Struct, frozen=True):
         return Written(job, place / "job.sh", options)
 
     def _start(self, folder: str, made: Plan, launch: PlannedLaunch) -> ScriptLaunch:
-        alone = is_loopback(launch)
+        alone = is_loopback(launch.network)
         access = local.access(("here",)) if alone else self.access
         options = launch_options(made, launch)
         return ScriptLaunch(

@@ -18,9 +18,9 @@ from fabricgauge.model.plan import Plan, PlannedLaunch
 from fabricgauge.plan.pair_jobs import by_pair
 from fabricgauge.run.batch import slurm
 from fabricgauge.run.batch.job_state import JobState
-from fabricgauge.run.mpi_impls.interface import is_loopback
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import jobs
+from fabricgauge.words.networks import is_loopback
 
 Pair = tuple[str, str]
 
@@ -200,7 +200,7 @@ class PairQueue:
 
 
 def _by_place(launch: PlannedLaunch) -> PlannedLaunch:
-    if is_loopback(launch):
+    if is_loopback(launch.network):
         return launch
     return msgspec.structs.replace(launch, nodes=("0", "1"))
 

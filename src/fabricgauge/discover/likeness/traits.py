@@ -17,6 +17,7 @@ from fabricgauge.discover.survey.sysfs import VIRTUAL, virtual_functions
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Interface, IpoibPort, Member, Network, Node
 from fabricgauge.model.inventory import Adapter, Inventory, RdmaPort
+from fabricgauge.words.figures import link_rate
 
 #: Words of the kernel's command line that change what a network carries or a processor does;
 #: others (root, BOOT_IMAGE, ip, addresses) differ between like nodes by right.
@@ -222,7 +223,7 @@ def link(interface: Interface) -> str:
         return "no carrier"
     if isinstance(interface.speed_bit_s, Skipped):
         return "up"
-    return f"up, {interface.speed_bit_s / 1e9:g} Gb/s"
+    return f"up, {link_rate(interface.speed_bit_s)}"
 
 
 def port_traits(inventory: Inventory, adapter: Adapter) -> Iterator[tuple[str, str]]:
@@ -239,7 +240,7 @@ def _port(port: RdmaPort) -> str:
     if isinstance(port.state, str):
         parts.append(port.state)
     if isinstance(port.rate_bit_s, float):
-        parts.append(f"{port.rate_bit_s / 1e9:g} Gb/s")
+        parts.append(link_rate(port.rate_bit_s))
     if isinstance(port.lanes, int):
         parts.append(f"{port.lanes}x")
     return ", ".join(parts)

@@ -9,6 +9,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Interface, Member, Network
 from fabricgauge.model.inventory import Adapter, Inventory, PcieLink, RdmaPort
 from fabricgauge.model.likeness import PortClass
+from fabricgauge.words.figures import link_rate
 
 #: PCI Express generations by giga-transfers per second of a lane (Base Specification 7.0, 1.2).
 GENERATIONS = {
@@ -103,7 +104,7 @@ def _link(inventory: Inventory, port: RdmaPort) -> tuple[Network, Member]:
     technology = _technology(inventory, port)
     rate = _rate(inventory, port, adapter)
     link = _lanes(port) if port.protocol == "infiniband" else ""
-    told = link or (f"{rate / 1e9:g} Gb/s" if isinstance(rate, float) else "of unknown rate")
+    told = link or (link_rate(rate) if isinstance(rate, float) else "of unknown rate")
     mtu, by_interface, assumed = _mtu(inventory, port)
     packet = f"MTU {mtu} assumed" if assumed else f"MTU {mtu}"
     network = Network(

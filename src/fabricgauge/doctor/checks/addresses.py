@@ -8,11 +8,11 @@ import msgspec
 
 from fabricgauge.doctor.interface import Check, fault
 from fabricgauge.doctor.places import Seen, has_cable, leads_out, memberships, nodes, rate
-from fabricgauge.doctor.wording import listed
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Address, Interface, IpoibPort
 from fabricgauge.model.finding import Command, Finding, Severity
 from fabricgauge.model.preflight import Preflight
+from fabricgauge.words.sentences import listed
 
 #: On more nodes the wrong neighbour is left to fade: that takes the kernel some 10 s
 #: (Documentation/networking/ip-sysctl.rst, neigh: delay_first_probe_time, retrans_time_ms).

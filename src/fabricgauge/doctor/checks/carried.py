@@ -9,11 +9,12 @@ great excess counts.
 from fabricgauge.doctor.checks.echoes import Pair, blamed, concerns, pair
 from fabricgauge.doctor.interface import Check, fault
 from fabricgauge.doctor.places import MemberPort, ends
-from fabricgauge.doctor.wording import duration, link_rate, listed
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Network
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.preflight import Ping, Preflight
+from fabricgauge.words.figures import duration, link_rate
+from fabricgauge.words.sentences import listed
 
 #: Below this share of the rate, and of what the best pair shows, a pair is too slow.
 SHARE = 0.5

@@ -5,10 +5,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from fabricgauge.doctor.interface import Check, fault
 from fabricgauge.doctor.places import MemberPort, by_network, ends
-from fabricgauge.doctor.wording import duration, listed
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Command, Finding, Severity
 from fabricgauge.model.preflight import Ping, Preflight
+from fabricgauge.words.figures import duration
+from fabricgauge.words.sentences import listed
 
 #: Echoes of at most so many bytes count; larger ones are for other checks.
 SMALL_BYTES = 1000

@@ -4,11 +4,12 @@ from collections.abc import Iterator
 
 from fabricgauge.doctor.interface import Check, fault
 from fabricgauge.doctor.places import Seen, like, nodes, usual
-from fabricgauge.doctor.wording import link_rate, listed
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Command, Finding, Severity
 from fabricgauge.model.inventory import Adapter, PcieLink
 from fabricgauge.model.preflight import Preflight
+from fabricgauge.words.figures import link_rate
+from fabricgauge.words.sentences import listed
 
 #: Kinds of adapter that are of no use without an RDMA device.
 RDMA_KINDS = frozenset({"infiniband", "omni-path", "efa"})

@@ -5,11 +5,12 @@ from statistics import median
 
 from fabricgauge.doctor.interface import Check, fault
 from fabricgauge.doctor.places import Seen, like, nodes, unusual
-from fabricgauge.doctor.wording import duration, listed
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Node
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.preflight import Clock, Preflight
+from fabricgauge.words.figures import duration
+from fabricgauge.words.sentences import listed
 
 
 def look_at_likeness(preflight: Preflight) -> tuple[Finding, ...] | Skipped:

@@ -8,10 +8,10 @@ import msgspec
 
 from fabricgauge.doctor.interface import Check, fault
 from fabricgauge.doctor.places import Seen, Subnet, leads_out, nodes, unusual, usual
-from fabricgauge.doctor.wording import listed
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.preflight import Lookup, Preflight
+from fabricgauge.words.sentences import listed
 
 REMEDY = (
     "make /etc/hosts (or the name server) say the same on all nodes and in their image: the node's"

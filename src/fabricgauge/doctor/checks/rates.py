@@ -7,12 +7,13 @@ import msgspec
 from fabricgauge.doctor.interface import Check, fault
 from fabricgauge.doctor.places import MemberPort, Port, Seen, by_network, ends, ports, usual
 from fabricgauge.doctor.places import rate as port_rate
-from fabricgauge.doctor.wording import link_rate, listed
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Interface, Shaper
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.inventory import Adapter, LinkModes, RdmaPort
 from fabricgauge.model.preflight import Preflight
+from fabricgauge.words.figures import link_rate
+from fabricgauge.words.sentences import listed
 
 #: A rate this near the nominal one is the same; a token bucket is rounded by the kernel.
 RATE_NEAR = 0.98

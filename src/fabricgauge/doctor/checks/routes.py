@@ -7,11 +7,11 @@ from itertools import combinations
 from fabricgauge.doctor.checks.subnets import Place, overlaps, places
 from fabricgauge.doctor.interface import Check, fault
 from fabricgauge.doctor.places import MemberPort, Seen, Subnet, ends, nodes
-from fabricgauge.doctor.wording import listed
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Command, Finding, Severity
 from fabricgauge.model.inventory import Inventory, Route
 from fabricgauge.model.preflight import Preflight
+from fabricgauge.words.sentences import listed
 
 #: Linux, Documentation/networking/ip-sysctl.rst: answer for one's own address only; use the
 #: interface's own address as the source of requests.

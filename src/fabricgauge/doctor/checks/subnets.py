@@ -20,11 +20,11 @@ from fabricgauge.doctor.places import (
     rate,
     unusual,
 )
-from fabricgauge.doctor.wording import listed
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Interface, Network
 from fabricgauge.model.finding import Command, Finding, Severity
 from fabricgauge.model.preflight import Preflight
+from fabricgauge.words.sentences import listed
 
 
 class Place(msgspec.Struct, frozen=True):

@@ -2,7 +2,6 @@
 
 import msgspec
 
-from fabricgauge.judge import wording
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.streams import unlike
 from fabricgauge.judge.subject import Subject
@@ -11,6 +10,7 @@ from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict
 from fabricgauge.stats.launches import Observed
 from fabricgauge.stats.series import Point, Series
+from fabricgauge.words import figures, patterns
 
 ID = "above-ceiling"
 TITLE = "Nothing is faster than the network can be"
@@ -68,7 +68,7 @@ def _judge(context: Context, subject: Subject) -> Verdict:
         return _above(context, subject, subject.ceiling, medians, Outcome.WARN)
     return Verdict(
         ID, Outcome.PASS, subject.name,
-        f"no figure is above the ceiling of {wording.rate(subject.ceiling.payload_bytes_per_s)}"
+        f"no figure is above the ceiling of {figures.rate(subject.ceiling.payload_bytes_per_s)}"
         " per direction"
         + (" (bursts of the token bucket allowed for)" if subject.ceiling.burst_bytes else ""),
     )  # fmt: skip
@@ -97,17 +97,17 @@ def _above(
 ) -> Verdict:
     worst, unsure = above[0], outcome is Outcome.WARN
     limit = context.thresholds.threshold("above-ceiling.tolerance", "")
-    at = wording.at(worst.point.message_bytes, worst.point.sized)
+    at = figures.at(worst.point.message_bytes, worst.point.sized)
     return Verdict(
         rule=ID,
         outcome=outcome,
         subject=subject.name,
         summary=f"{_sentence(worst)} is more than the ceiling of"
-        f" {wording.rate(ceiling.payload_bytes_per_s)} per direction allows"
+        f" {figures.rate(ceiling.payload_bytes_per_s)} per direction allows"
         + (", though its interval reaches below" if unsure else ""),
         figure=Figure(
             worst.point.bandwidth.value, f"bytes/s per direction {at}",
-            wording.PATTERNS[worst.series.pattern],
+            patterns.sentence(worst.series.pattern),
         ),
         threshold=Threshold(
             ceiling.payload_bytes_per_s * (1 + limit.value), "bytes/s per direction", "at most",
@@ -122,7 +122,7 @@ def _above(
 def _sentence(excess: _Excess) -> str:
     series, point = excess.series, excess.point
     return (
-        f"{series.name}: {wording.rate(point.bandwidth.value)} per direction"
-        f" {wording.at(point.message_bytes, point.sized)}"
-        f" ({wording.PATTERNS[series.pattern]}; at least {wording.rate(point.bandwidth.low)})"
+        f"{series.name}: {figures.rate(point.bandwidth.value)} per direction"
+        f" {figures.at(point.message_bytes, point.sized)}"
+        f" ({patterns.sentence(series.pattern)}; at least {figures.rate(point.bandwidth.low)})"
     )

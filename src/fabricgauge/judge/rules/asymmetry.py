@@ -2,7 +2,7 @@
 
 from itertools import combinations
 
-from fabricgauge.judge import host, wording
+from fabricgauge.judge import host
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.streams import streams
 from fabricgauge.judge.subject import Subject
@@ -10,6 +10,7 @@ from fabricgauge.model.plan import BACK
 from fabricgauge.model.verdict import Figure, Outcome, Verdict
 from fabricgauge.stats.asymmetry import Asymmetry, asymmetry
 from fabricgauge.stats.series import Series
+from fabricgauge.words import figures, patterns, sentences
 
 ID = "asymmetry"
 TITLE = "Both directions are alike"
@@ -53,15 +54,15 @@ def _turned(program: str) -> str:
 
 def _verdict(context: Context, subject: Subject, forward: Series, result: Asymmetry) -> Verdict:
     outcome = _outcome(context, subject, forward, result)
-    slower = wording.direction(result.slower_origin, result.slower_target)
+    slower = sentences.direction(result.slower_origin, result.slower_target)
     fine = outcome is Outcome.PASS
     return Verdict(
         rule=ID,
         outcome=outcome,
         subject=f"{subject.name}, {forward.origin} ↔ {forward.target}",
-        summary=f"{slower} is {wording.percent(result.value)} slower"
-        f" ({wording.PATTERNS[forward.pattern]}, median over {result.sizes} message sizes),"
-        f" {wording.percent(result.beyond_intervals)} beyond the intervals",
+        summary=f"{slower} is {figures.percent(result.value)} slower"
+        f" ({patterns.sentence(forward.pattern)}, median over {result.sizes} message sizes),"
+        f" {figures.percent(result.beyond_intervals)} beyond the intervals",
         figure=Figure(result.beyond_intervals, "share", "difference of the directions' bandwidth"),
         threshold=context.thresholds.threshold("asymmetry.warn", "at most"),
         evidence=() if fine else _signs(context, subject, forward, result),

@@ -1,6 +1,5 @@
 """Has a bandwidth curve the shape of a cache instead of that of a medium?"""
 
-from fabricgauge.judge import wording
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.proof import is_proved
 from fabricgauge.judge.streams import BURSTS
@@ -9,6 +8,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.verdict import Figure, Outcome, Verdict
 from fabricgauge.stats.series import Series
 from fabricgauge.stats.shape import Peak, cache_peak
+from fabricgauge.words import figures, patterns
 
 ID = "cache-shape"
 TITLE = "Bandwidth saturates with message size, as a medium's does"
@@ -62,7 +62,7 @@ def _verdict(context: Context, subject: Subject, peaks: list[tuple[Series, Peak]
 
 def _sentence(series: Series, peak: Peak) -> str:
     return (
-        f"{series.name} ({wording.PATTERNS[series.pattern]}): bandwidth peaks at"
-        f" {wording.size(peak.message_bytes)} and is {wording.percent(peak.share)} lower at"
-        f" {wording.size(peak.lowest_bytes)}"
+        f"{series.name} ({patterns.sentence(series.pattern)}): bandwidth peaks at"
+        f" {figures.size(peak.message_bytes)} and is {figures.percent(peak.share)} lower at"
+        f" {figures.size(peak.lowest_bytes)}"
     )

@@ -1,11 +1,12 @@
 """Was everything measured that was planned?"""
 
-from fabricgauge.judge import imported, wording
+from fabricgauge.judge import imported
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.subject import Subject, case_names, launches_of, missing, ok
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.run import Launch
 from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict
+from fabricgauge.words import sentences
 
 ID = "completeness"
 TITLE = "Everything that was planned was measured"
@@ -30,11 +31,11 @@ def _judge(context: Context, subject: Subject) -> Verdict:
     ends = tuple(_ends(subject))
     return Verdict(
         ID, Outcome.INCONCLUSIVE, subject.name,
-        f"{len(lost)} of {planned} planned cases were not measured: {wording.listed(lost, 3)}"
+        f"{len(lost)} of {planned} planned cases were not measured: {sentences.listed(lost, 3)}"
         + (f"; {ends[0]}" if ends else ""),
         figure, threshold, (*ends, *_reasons(subject)),
         ends[0] if ends else "the cases themselves failed",
-        f"mend what the launch says, then measure the rest: {wording.resume(context.run)}",
+        f"mend what the launch says, then measure the rest: {sentences.resume(context.run)}",
     )  # fmt: skip
 
 

@@ -1,10 +1,11 @@
 """Were all nodes and networks measured that are there or were asked for?"""
 
-from fabricgauge.judge import wording
 from fabricgauge.judge.interface import Context
-from fabricgauge.judge.subject import is_loopback, ok
+from fabricgauge.judge.subject import ok
 from fabricgauge.model.run import Run
 from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict
+from fabricgauge.words import sentences
+from fabricgauge.words.networks import is_loopback
 
 ID = "coverage"
 TITLE = "All nodes and networks were measured"
@@ -51,7 +52,7 @@ def _inconclusive(run: Run, lost: tuple[str, ...]) -> Verdict:
     also = f"{left_out} nodes that were reached were not measured"
     return Verdict(
         ID, Outcome.INCONCLUSIVE, RUN,
-        f"nothing is known of what was asked for: {wording.listed(lost)}",
+        f"nothing is known of what was asked for: {sentences.listed(lost)}",
         _figure(run, unmeasured), _threshold(),
         (*lost, also) if left_out else lost,
         "a node is down or can't be reached, or has no address in a network that was declared",
@@ -64,7 +65,7 @@ def _warning(run: Run, left_out: list[str]) -> Verdict:
     return Verdict(
         ID, Outcome.WARN, RUN,
         f"{len(left_out)} of {len(run.fabric.nodes)} nodes were not measured:"
-        f" {wording.listed(left_out)}",
+        f" {sentences.listed(left_out)}",
         _figure(run, len(left_out)), _threshold(),
         tuple(f"no case on {name} came to its proper end" for name in left_out[:6]),
         "the plan measures some of the nodes only, or launches broke",

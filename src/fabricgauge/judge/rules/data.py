@@ -1,12 +1,12 @@
 """Did every byte arrive as it was sent?"""
 
-from fabricgauge.judge import wording
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.measurement import DataCheck, Measurement
 from fabricgauge.model.run import Launch
 from fabricgauge.model.suite import Failure, SuiteCurve
 from fabricgauge.model.verdict import Outcome, Verdict
+from fabricgauge.words import figures
 
 ID = "data"
 TITLE = "Received bytes are those that were sent"
@@ -73,5 +73,5 @@ def _sentence(launch: Launch, measurement: Measurement) -> str:
     detail = f" ({check.detail})" if check.detail else ""
     return (
         f"launch {launch.number}, case {measurement.case}: received bytes differ from those sent"
-        f" in a message of {wording.size(measurement.message_bytes)}{at}{detail}"
+        f" in a message of {figures.size(measurement.message_bytes)}{at}{detail}"
     )

@@ -1,11 +1,11 @@
 """Is there a size where a larger message takes less time, or bandwidth falls?"""
 
-from fabricgauge.judge import wording
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.verdict import Figure, Outcome, Verdict
 from fabricgauge.stats.series import Series
 from fabricgauge.stats.shape import Fall, bandwidth_falls, time_falls
+from fabricgauge.words import figures, patterns, sentences
 
 ID = "dips"
 TITLE = "Curves have no dips"
@@ -53,12 +53,12 @@ def _has_intervals(series: Series) -> bool:
 
 def _named_only(subject: Subject, found: list[tuple[Series, Fall]]) -> Verdict:
     """A mean that one hiccup may own can't show that a dip is the network's."""
-    sentences = tuple(_sentence(*one) for one in found)
+    told = tuple(_sentence(*one) for one in found)
     return Verdict(
         ID, Outcome.SKIPPED, subject.name,
-        f"{wording.counted(len(found), 'dip')}, but the log has means only, so one disturbed"
-        f" sample may have made each: {wording.listed(sentences, 3)}",
-        evidence=sentences,
+        f"{sentences.counted(len(found), 'dip')}, but the log has means only, so one disturbed"
+        f" sample may have made each: {sentences.listed(told, 3)}",
+        evidence=told,
     )  # fmt: skip
 
 
@@ -86,7 +86,7 @@ def threshold_name(context: Context, series: Series, fall: Fall) -> str:
 def _sentence(series: Series, fall: Fall) -> str:
     what = "time" if series.is_latency else "bandwidth"
     return (
-        f"{series.name} ({wording.PATTERNS[series.pattern]}): {what} falls by"
-        f" {wording.percent(fall.share)} from {wording.size(fall.smaller_bytes)} to"
-        f" {wording.size(fall.larger_bytes)}"
+        f"{series.name} ({patterns.sentence(series.pattern)}): {what} falls by"
+        f" {figures.percent(fall.share)} from {figures.size(fall.smaller_bytes)} to"
+        f" {figures.size(fall.larger_bytes)}"
     )

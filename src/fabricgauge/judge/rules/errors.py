@@ -1,11 +1,11 @@
 """Did interfaces count errors or drops, or TCP lose segments, while the cases ran?"""
 
-from fabricgauge.judge import wording
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.subject import Subject
 from fabricgauge.judge.traffic import Lost, Trouble, retransmissions, troubles
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict
+from fabricgauge.words import figures, sentences
 
 ID = "errors"
 TITLE = "No interface counted errors or drops, and TCP lost next to nothing"
@@ -71,12 +71,12 @@ def _losing(context: Context, subject: Subject, lost: tuple[Lost, ...]) -> Verdi
 def _sentence(lost: Lost) -> str:
     return (
         f"{_direction(lost)}: TCP sent {lost.count:,} of about {lost.segments:,.0f} segments"
-        f" again ({wording.percent(lost.share)})"
+        f" again ({figures.percent(lost.share)})"
     )
 
 
 def _direction(lost: Lost) -> str:
-    return wording.direction(lost.origin, lost.target)
+    return sentences.direction(lost.origin, lost.target)
 
 
 def _verdict(subject: Subject, found: tuple[Trouble, ...], lost: tuple[Lost, ...]) -> Verdict:
@@ -86,7 +86,7 @@ def _verdict(subject: Subject, found: tuple[Trouble, ...], lost: tuple[Lost, ...
         rule=ID,
         outcome=Outcome.WARN,
         subject=subject.name,
-        summary=f"error or drop counters rose on {wording.listed(names)}",
+        summary=f"error or drop counters rose on {sentences.listed(names)}",
         figure=Figure(first.count, "", f"{first.counter} of {first.node}:{first.interface}"),
         threshold=Threshold(0, "", "equal to", "a sound link loses nothing under this load"),
         evidence=(

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 import msgspec
 
-from fabricgauge.judge import wording
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.subject import Subject
 from fabricgauge.judge.traffic import over_tcp
@@ -15,6 +14,7 @@ from fabricgauge.model.medium import FLOORS, Floor
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import Figure, Outcome, Verdict
 from fabricgauge.stats.series import Point, Series
+from fabricgauge.words import figures, patterns
 
 ID = "floor"
 TITLE = "Latency is not below what the medium allows"
@@ -67,8 +67,8 @@ def _ping_pongs(context: Context, subject: Subject) -> Iterator[_Time]:
         limit = floor_name(subject, series.foreign)
         for point in series.points if series.is_latency else ():
             if crosses(series, point):
-                at = wording.at(point.message_bytes, point.sized)
-                what = f"{wording.PATTERNS[series.pattern]} {at}"
+                at = figures.at(point.message_bytes, point.sized)
+                what = f"{patterns.sentence(series.pattern)} {at}"
                 yield _Time(series.name, what, point.time, limit, context.limit(limit))
 
 
@@ -82,7 +82,7 @@ def _collectives(context: Context, subject: Subject) -> Iterator[_Time]:
         who = f"{curve.source}:{curve.first_line} {curve.benchmark}"
         for point in curve.points:
             size = point.message_bytes
-            what = curve.what if size is None else f"{curve.what} {wording.at(size)}"
+            what = curve.what if size is None else f"{curve.what} {figures.at(size)}"
             yield _Time(who, what, point.estimate, limit, context.limit(limit))
 
 
@@ -103,13 +103,13 @@ def _verdict(context: Context, subject: Subject, found: _Time) -> Verdict:
         rule=ID,
         outcome=Outcome.PASS if fine else _below(subject),
         subject=subject.name,
-        summary=f"{told_by}{wording.duration(found.time.value)} ({found.what}) is"
-        f" {'not below' if fine else 'below'} the {wording.duration(found.limit_s)} that the"
+        summary=f"{told_by}{figures.duration(found.time.value)} ({found.what}) is"
+        f" {'not below' if fine else 'below'} the {figures.duration(found.limit_s)} that the"
         " medium needs",
         figure=Figure(found.time.value, "s", found.what),
         threshold=context.thresholds.threshold(found.limit, "at least"),
         evidence=(
-            f"{found.who}: {wording.duration(found.time.value)}, {_interval(found.time)},"
+            f"{found.who}: {figures.duration(found.time.value)}, {_interval(found.time)},"
             f" {found.time.samples:,} samples in {found.time.launches} launches",
         ),
         cause="" if fine else _CAUSE,
@@ -120,7 +120,7 @@ def _verdict(context: Context, subject: Subject, found: _Time) -> Verdict:
 def _interval(time: Estimate) -> str:
     if not time.supported:
         return "no interval"
-    return f"interval {wording.duration(time.low)} to {wording.duration(time.high)}"
+    return f"interval {figures.duration(time.low)} to {figures.duration(time.high)}"
 
 
 def floor_name(subject: Subject, foreign: SuiteCurve | None) -> str:

@@ -1,6 +1,6 @@
 """How much of the ceiling does a sustained stream reach?"""
 
-from fabricgauge.judge import causes, host, wording
+from fabricgauge.judge import causes, host
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.streams import (
     Stream,
@@ -14,6 +14,7 @@ from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.verdict import Figure, Outcome, Verdict
 from fabricgauge.stats.series import Series
+from fabricgauge.words import figures, patterns, sentences
 
 ID = "fraction"
 TITLE = "A sustained stream reaches the ceiling"
@@ -66,7 +67,7 @@ def _judge(context: Context, subject: Subject) -> tuple[Verdict, ...]:
 
 
 def _nothing(context: Context, subject: Subject) -> Verdict:
-    size = wording.size(int(context.limit("fraction.from")))
+    size = figures.size(int(context.limit("fraction.from")))
     reason = f"no one-way stream of messages of at least {size} was measured"
     remedy = _IMPORT_STREAM if subject.imported else _AGAIN
     return Verdict(ID, Outcome.INCONCLUSIVE, subject.name, reason, remedy=remedy)
@@ -75,8 +76,8 @@ def _nothing(context: Context, subject: Subject) -> Verdict:
 def _of_other_headers(subject: Subject, other: tuple[Series, ...]) -> Verdict:
     return Verdict(
         ID, Outcome.SKIPPED, subject.name,
-        f"{wording.counted(len(other), 'table')} of RDMA cannot be held against a"
-        f" ceiling for TCP: {wording.listed([one.name for one in other], 3)}",
+        f"{sentences.counted(len(other), 'table')} of RDMA cannot be held against a"
+        f" ceiling for TCP: {sentences.listed([one.name for one in other], 3)}",
         remedy='state what RDMA used it as, e.g. --network "100GbE roce", "10GbE iwarp" or "edr"',
     )  # fmt: skip
 
@@ -106,8 +107,8 @@ def _verdict(context: Context, stream: Stream, all_streams: tuple[Stream, ...]) 
         figure=Figure(
             stream.fraction, "share",
             "of the ceiling, per direction"
-            f" {wording.at(stream.best.message_bytes, stream.best.sized)}"
-            f" ({wording.PATTERNS[stream.series.pattern]})",
+            f" {figures.at(stream.best.message_bytes, stream.best.sized)}"
+            f" ({patterns.sentence(stream.series.pattern)})",
         ),
         threshold=context.thresholds.threshold("fraction.pass", "at least"),
         evidence=(*evidence, *signs, *filter(None, (unseen,))),
@@ -134,10 +135,10 @@ def _causes(context: Context, stream: Stream) -> tuple[causes.Cause, ...]:
 
 
 def _launches(stream: Stream) -> str:
-    shares = [wording.percent(share) for share in stream.launches]
+    shares = [figures.percent(share) for share in stream.launches]
     return (
-        f"interval {wording.rate(stream.best.bandwidth.low)} to"
-        f" {wording.rate(stream.best.bandwidth.high)}; launches: {wording.listed(shares)} of the"
+        f"interval {figures.rate(stream.best.bandwidth.low)} to"
+        f" {figures.rate(stream.best.bandwidth.high)}; launches: {sentences.listed(shares)} of the"
         " ceiling"
     )
 

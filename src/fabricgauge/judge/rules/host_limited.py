@@ -1,11 +1,12 @@
 """Is a low figure the fault of a host and not of the network?"""
 
-from fabricgauge.judge import host, wording
+from fabricgauge.judge import host
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.streams import STREAMS, Stream, decides, plain_outcome, streams
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.verdict import Figure, Outcome, Verdict
+from fabricgauge.words import patterns
 
 ID = "host-limited"
 TITLE = "Low figures are not the fault of a host"
@@ -43,7 +44,7 @@ def _judge(context: Context, subject: Subject) -> tuple[Verdict, ...]:
 def _verdict(context: Context, stream: Stream, found: tuple[Stream, ...]) -> Verdict:
     signs = host.signs(context, stream)
     limited, unseen = bool(signs.limiting), bool(signs.unseen)
-    figure = f"of the ceiling ({wording.PATTERNS[stream.series.pattern]})"
+    figure = f"of the ceiling ({patterns.words_of(stream.series.pattern).sentence})"
     return Verdict(
         rule=ID,
         outcome=_outcome(context, stream, found) if limited or unseen else Outcome.PASS,

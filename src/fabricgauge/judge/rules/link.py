@@ -2,12 +2,12 @@
 
 import msgspec
 
-from fabricgauge.judge import wording
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.subject import Subject, missing
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Fabric, Interface, Member, Network
 from fabricgauge.model.verdict import Outcome, Verdict
+from fabricgauge.words import figures, sentences
 
 ID = "link"
 TITLE = "Every interface has a live link"
@@ -78,12 +78,12 @@ def _changed(context: Context, subject: Subject) -> Verdict | None:
     mended = not missing(subject)
     return Verdict(
         ID, Outcome.WARN if mended else kind.outcome, subject.name,
-        f"while it was measured: {wording.listed(decisive)}"
+        f"while it was measured: {sentences.listed(decisive)}"
         + ("; the rest was measured later" if mended else ""),
         evidence=changes,
         cause=kind.cause,
         remedy=kind.remedy
-        + ("" if mended else f"; then measure the rest: {wording.resume(context.run)}"),
+        + ("" if mended else f"; then measure the rest: {sentences.resume(context.run)}"),
     )  # fmt: skip
 
 
@@ -119,10 +119,10 @@ def _unlike(network: Network, found: list[tuple[Member, Interface | Skipped]]) -
     slow = [name for name, rate in rates.items() if rate < max(rates.values())]
     if not slow:
         return None
-    said = tuple(f"{name}: {wording.link_rate(rate)}" for name, rate in sorted(rates.items()))
+    said = tuple(f"{name}: {figures.link_rate(rate)}" for name, rate in sorted(rates.items()))
     return Verdict(
         ID, Outcome.WARN, network.name,
-        f"{wording.listed(slow)} runs at a lower rate than the fastest port of the network",
+        f"{sentences.listed(slow)} runs at a lower rate than the fastest port of the network",
         evidence=said,
         cause="the port fell back to a lower rate: a bad cable or module, a forced setting, or"
         " a slower switch port",
@@ -138,7 +138,7 @@ def _interface(fabric: Fabric, member: Member) -> Interface | Skipped:
 
 def _dead(network: Network, dead: list[str]) -> Verdict:
     return Verdict(
-        ID, Outcome.FAIL, network.name, f"no carrier on {wording.listed(dead)}",
+        ID, Outcome.FAIL, network.name, f"no carrier on {sentences.listed(dead)}",
         evidence=tuple(f"the kernel reports no carrier on {name}" for name in dead),
         cause="the cable is not plugged in or broken, or the port at its other end is off",
         remedy="reseat or exchange the cable, switch the port on; on the node:"

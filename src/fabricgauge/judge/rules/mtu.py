@@ -2,12 +2,13 @@
 
 from collections import Counter
 
-from fabricgauge.judge import traffic, wording
+from fabricgauge.judge import traffic
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Member, Network
 from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict
+from fabricgauge.words import sentences
 
 ID = "mtu"
 TITLE = "All members have the same MTU, and TCP uses it"
@@ -40,7 +41,7 @@ def odd_members(network: Network) -> tuple[Member, ...]:
 
 def _mixed(network: Network, odd: tuple[Member, ...]) -> Verdict:
     usual = next(one.mtu_bytes for one in network.members if one not in odd)
-    names = wording.listed([f"{one.node}:{one.interface} ({one.mtu_bytes})" for one in odd])
+    names = sentences.listed([f"{one.node}:{one.interface} ({one.mtu_bytes})" for one in odd])
     return Verdict(
         rule=ID,
         outcome=Outcome.FAIL,
@@ -55,7 +56,7 @@ def _mixed(network: Network, odd: tuple[Member, ...]) -> Verdict:
         cause="the MTU was set on some nodes only, or does not survive a restart",
         remedy="; ".join(
             f"on {one.node}: "
-            + wording.command(("ip", "link", "set", "dev", one.interface, "mtu", str(usual)))
+            + sentences.command(("ip", "link", "set", "dev", one.interface, "mtu", str(usual)))
             for one in odd
         ),
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from fabricgauge.judge import causes, wording
+from fabricgauge.judge import causes
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.slow_parts import (
     Confirmation,
@@ -16,6 +16,7 @@ from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.pairs import LEAST_EFFECT, Finding, PairAnalysis, Suspect, called
 from fabricgauge.model.verdict import Figure, Outcome, Verdict
+from fabricgauge.words import figures, sentences
 
 ID = "outliers"
 TITLE = "No node, direction, link or group is slower than its peers"
@@ -90,7 +91,7 @@ def _fault(
 
 def _remedy(context: Context, look: Confirmation, likely: tuple[causes.Cause, ...]) -> str:
     if not look.confirmed:
-        again = f"{wording.resume(context.run)}, or a new check of the named nodes"
+        again = f"{sentences.resume(context.run)}, or a new check of the named nodes"
         return _QUIET if look.excuse else f"measure it again: {again}"
     if likely:
         return likely[0].remedy
@@ -161,7 +162,7 @@ def _suspected(subject: Subject, suspects: tuple[Suspect, ...]) -> Verdict:
     shown = [called(one.part, one.names) for one in suspects]
     return Verdict(
         ID, Outcome.WARN, subject.name,
-        f"conspicuous, but not enough to name anybody: {wording.listed(shown, MOST_SUSPECTS)}",
+        f"conspicuous, but not enough to name anybody: {sentences.listed(shown, MOST_SUSPECTS)}",
         Figure(first.effect, "share", f"{first.quantity} beside the other pairs'"), None,
         tuple(_why_not(one) for one in suspects[:MOST_SUSPECTS]),
         first.reason, first.next_test,
@@ -172,7 +173,7 @@ def _why_not(one: Suspect) -> str:
     level = f"{one.quantity} like the others'"
     if abs(one.effect) >= LEAST_EFFECT:
         word = "lower" if one.effect < 0 else "higher"
-        level = f"{wording.percent(abs(one.effect))} {word} {one.quantity}"
+        level = f"{figures.percent(abs(one.effect))} {word} {one.quantity}"
     return f"{called(one.part, one.names)}: {level}; {one.reason}"
 
 
@@ -187,9 +188,9 @@ def _nobody(subject: Subject) -> Verdict:
 
 def _matrix(analysis: PairAnalysis) -> str:
     matrix = analysis.matrix
-    figure = wording.duration if matrix.quantity == "latency" else wording.rate
+    figure = figures.duration if matrix.quantity == "latency" else figures.rate
     return (
-        f"{matrix.quantity} {wording.at(matrix.message_bytes)}: typical"
-        f" {figure(analysis.typical)}, {wording.percent(matrix.coverage)} of the directed pairs"
-        f" measured, unexplained {wording.percent(analysis.noise)}"
+        f"{matrix.quantity} {figures.at(matrix.message_bytes)}: typical"
+        f" {figure(analysis.typical)}, {figures.percent(matrix.coverage)} of the directed pairs"
+        f" measured, unexplained {figures.percent(analysis.noise)}"
     )

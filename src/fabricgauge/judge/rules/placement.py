@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 
-from fabricgauge.judge import wording
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.precedence import worst
 from fabricgauge.judge.subject import Subject, ok
@@ -10,6 +9,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.measurement import Placement
 from fabricgauge.model.run import Launch
 from fabricgauge.model.verdict import Outcome, Verdict
+from fabricgauge.words import sentences
 
 ID = "placement"
 TITLE = "Ranks ran on different nodes, as planned"
@@ -68,11 +68,11 @@ def _said(subject: Subject) -> Verdict:
         )  # fmt: skip
     apart = [one for one in subject.curves if len(set(one.hosts)) > 1]
     if apart and len(apart) == len(subject.curves):
-        hosts = wording.listed(tuple(dict.fromkeys(host for one in apart for host in one.hosts)))
+        hosts = sentences.listed(tuple(dict.fromkeys(host for one in apart for host in one.hosts)))
         summary = f"the logs name different hosts ({hosts}); they are believed, not proved"
         return Verdict(ID, Outcome.PASS, subject.name, summary)
     if len(nodes) > 1:
-        summary = f"stated when the logs were imported, not proved: {wording.listed(nodes)}"
+        summary = f"stated when the logs were imported, not proved: {sentences.listed(nodes)}"
         return Verdict(ID, Outcome.PASS, subject.name, summary)
     return Verdict(
         ID, Outcome.SKIPPED, subject.name,
@@ -167,7 +167,7 @@ def _apart(context: Context, at: str, firsts: Sequence[Placement]) -> Iterator[_
 
 
 def _told(placements: Sequence[Placement]) -> str:
-    return wording.listed([f"rank {one.rank} ran on {one.host}" for one in placements], 4)
+    return sentences.listed([f"rank {one.rank} ran on {one.host}" for one in placements], 4)
 
 
 def _place(context: Context, at: str, launch: Launch, placement: Placement) -> tuple[_Finding, ...]:

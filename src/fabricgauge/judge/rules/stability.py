@@ -2,7 +2,6 @@
 
 import msgspec
 
-from fabricgauge.judge import wording
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.precedence import worst
 from fabricgauge.judge.streams import streams
@@ -10,6 +9,7 @@ from fabricgauge.judge.subject import Subject
 from fabricgauge.model.verdict import Figure, Outcome, Verdict
 from fabricgauge.stats.series import Point, Series
 from fabricgauge.stats.spread import launch_spread, relative_half_width, tail_ratio
+from fabricgauge.words import figures, patterns
 
 ID = "stability"
 TITLE = "The deciding figures are steady"
@@ -79,7 +79,7 @@ def _bandwidth(context: Context, series: Series, point: Point) -> list[_Finding]
         both = series.pattern == "bidirectional_bandwidth"
         found.append(_Finding(
             Outcome.WARN if both else Outcome.INCONCLUSIVE, "stability.interval", width,
-            f"{_where(series, point)}: the interval is ± {wording.percent(width)} wide",
+            f"{_where(series, point)}: the interval is ± {figures.percent(width)} wide",
         ))  # fmt: skip
     spread = launch_spread(point.observed)
     if spread > context.limit("stability.launches"):
@@ -104,12 +104,12 @@ def _latency(context: Context, series: Series, point: Point) -> list[_Finding]:
 def _spread(threshold: str, spread: float, series: Series, point: Point) -> _Finding:
     return _Finding(
         Outcome.WARN, threshold, spread,
-        f"{_where(series, point)}: launches differ by {wording.percent(spread)}",
+        f"{_where(series, point)}: launches differ by {figures.percent(spread)}",
     )  # fmt: skip
 
 
 def _where(series: Series, point: Point) -> str:
     return (
-        f"{series.name}, {wording.PATTERNS[series.pattern]}"
-        f" {wording.at(point.message_bytes, point.sized)}"
+        f"{series.name}, {patterns.sentence(series.pattern)}"
+        f" {figures.at(point.message_bytes, point.sized)}"
     )

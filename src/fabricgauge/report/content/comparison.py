@@ -30,7 +30,7 @@ from fabricgauge.report.document import (
 )
 from fabricgauge.report.interface import Cell as Value
 from fabricgauge.report.interface import Kind, Records, Setting
-from fabricgauge.report.quantities import digits
+from fabricgauge.words.figures import digits
 
 VERSION = "1.0"
 

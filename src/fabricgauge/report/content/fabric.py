@@ -32,8 +32,8 @@ from fabricgauge.report.document import (
 )
 from fabricgauge.report.html.fabric_heat import HeatMap, heat_map
 from fabricgauge.report.html.fabric_spectrum import histogram
-from fabricgauge.report.networks import named
-from fabricgauge.report.quantities import digits, percent, size
+from fabricgauge.words.figures import digits, percent, size
+from fabricgauge.words.networks import named
 
 MOST_FINDINGS, MOST_EVIDENCE, MOST_SUSPECTS = 8, 4, 4
 #: A wider table of percentages does not fit 80 columns.

@@ -19,7 +19,7 @@ from fabricgauge.report.document import (
     Table,
 )
 from fabricgauge.report.folded import shortened
-from fabricgauge.report.quantities import link_rate, of_unit
+from fabricgauge.words.figures import link_rate, of_unit
 
 #: RoCE and iWARP have no subnet manager, and tools write 0.
 _WITH_LID = ("infiniband", "omni-path")

@@ -4,9 +4,9 @@ from fabricgauge.model.curve import Curve
 from fabricgauge.model.judged import Judged
 from fabricgauge.report.conclusion import SIMULATED, headline, is_simulated
 from fabricgauge.report.interface import Layout, Setting
-from fabricgauge.report.networks import is_reference, named
-from fabricgauge.report.quantities import half_width
 from fabricgauge.report.sweep import direction
+from fabricgauge.words.figures import half_width
+from fabricgauge.words.networks import is_loopback, named
 
 
 def layout(judged: Judged, setting: Setting) -> Layout:
@@ -23,7 +23,7 @@ def layout(judged: Judged, setting: Setting) -> Layout:
     curves = tuple(
         (_where(one), one)
         for one in judged.curves
-        if one.points and not is_reference(one.network)
+        if one.points and not is_loopback(one.network)
         and setting.pattern in ("", one.pattern) and not one.variant
     )  # fmt: skip
     version = judged.run.environment.get("fabricgauge", "of an unknown version")

@@ -27,18 +27,8 @@ from fabricgauge.report.document import (
 )
 from fabricgauge.report.html.series import pictures
 from fabricgauge.report.html.suite_pictures import with_references
-from fabricgauge.report.networks import is_reference, named
-from fabricgauge.report.quantities import (
-    digits,
-    half_width,
-    megabytes_per_s,
-    microseconds,
-    percent,
-    size,
-)
 from fabricgauge.report.sweep import (
     P99_SAMPLES,
-    TITLES,
     at,
     curves_of,
     direction,
@@ -47,38 +37,29 @@ from fabricgauge.report.sweep import (
     networks,
     pair_curves,
 )
+from fabricgauge.words.figures import (
+    digits,
+    half_width,
+    megabytes_per_s,
+    microseconds,
+    percent,
+    size,
+)
+from fabricgauge.words.networks import is_loopback, named
+from fabricgauge.words.patterns import PATTERNS
 
 #: What has a column of its own among the usual sizes, and its head; a terminal has less room.
 _HEADS = {
-    "latency": "half RTT µs",
-    "put_latency": "put µs",
-    "bandwidth": "MB/s",
-    "put_bandwidth": "put MB/s",
-    "bidirectional_bandwidth": "MB/s, sum",
-}
+    pattern: PATTERNS[pattern].head
+    for pattern in (
+        "latency", "put_latency", "bandwidth", "put_bandwidth", "bidirectional_bandwidth",
+    )
+}  # fmt: skip
 _ON_SCREEN = ("latency", "bandwidth", "bidirectional_bandwidth")
 #: Part of the default set, so that they are left out beside what has columns.
 _USUAL = ("put_latency", "put_bandwidth")
 #: In the place of a percentile for which there are too few samples.
 TOO_FEW = Cell("–", hint="too few samples")
-
-SAMPLE = {
-    "latency": "half a round trip",
-    "put_latency": "one MPI_Put with its flush",
-    "bandwidth": "one window with its acknowledgement",
-    "bidirectional_bandwidth": "one window in both directions with its acknowledgement",
-    "put_bandwidth": "one window of MPI_Put with its flush",
-    "ping_ping": "one message in each direction at once",
-    "get_latency": "one MPI_Get with its completion",
-    "get_bandwidth": "one window of MPI_Get with its completion",
-    "accumulate_latency": "one MPI_Accumulate with its completion",
-    "fetch_and_op_latency": "one MPI_Fetch_and_op with its completion",
-    "compare_and_swap_latency": "one MPI_Compare_and_swap with its completion",
-    "persistent_latency": "half a round trip",
-    "persistent_bandwidth": "one window with its acknowledgement",
-    "threads_latency": "half a round trip of each thread",
-    "threads_bandwidth": "one window of all threads with its acknowledgement",
-}
 
 
 class OtherRow(NamedTuple):
@@ -93,7 +74,7 @@ class OtherRow(NamedTuple):
 def figures(judged: Judged) -> Iterator[Section]:
     """Of each network the usual sizes, and the ends of every other curve."""
     for network in networks(judged):
-        if is_reference(network):
+        if is_loopback(network):
             continue
         title = f"{named(network)}; medians, 95 % intervals, share of the ceiling"
         columns: dict[Medium, tuple[str, ...]] = {SCREEN: _ON_SCREEN, TRACKER: tuple(_HEADS)}
@@ -202,8 +183,10 @@ def _case_table(judged: Judged, curve: Curve) -> Fold:
     )  # fmt: skip
     columns = (*(Column(head, right=True) for head in heads), Column("stopped by"))
     rows = tuple(_case_row(judged, curve, point, rated) for point in curve.points)
-    note = f"{named(curve.network)}, {len(rows)} sizes; a sample is {SAMPLE[curve.pattern]}"
-    title = f"{TITLES[curve.pattern]} {direction(curve)}"
+    note = (
+        f"{named(curve.network)}, {len(rows)} sizes; a sample is {PATTERNS[curve.pattern].sample}"
+    )
+    title = f"{PATTERNS[curve.pattern].title} {direction(curve)}"
     return Fold(title, note, (Table(columns, rows),))
 
 

@@ -19,9 +19,9 @@ from fabricgauge.model.verdict import Outcome, Verdict
 from fabricgauge.report.conclusion import headline, is_simulated, limit_bytes_s
 from fabricgauge.report.fabric_words import kind, unsure
 from fabricgauge.report.interface import Gauge, Setting, TestCase, TestSuite
-from fabricgauge.report.networks import is_reference, named
-from fabricgauge.report.quantities import of_unit
 from fabricgauge.report.sweep import pair_curves
+from fabricgauge.words.figures import of_unit
+from fabricgauge.words.networks import is_loopback, named
 
 #: A collector that reads more series than this from one file is slowed down by it.
 MOST_NODES = 1024
@@ -128,7 +128,7 @@ def _ceilings(judged: Judged) -> Series:
 
 
 def _of_networks(judged: Judged) -> Iterator[Curve]:
-    return (curve for curve in pair_curves(judged) if not is_reference(curve.network))
+    return (curve for curve in pair_curves(judged) if not is_loopback(curve.network))
 
 
 def _labels(curve: Curve) -> Labels:

@@ -15,8 +15,6 @@ from fabricgauge.report.document import (
     Section,
     Table,
 )
-from fabricgauge.report.networks import is_reference, named
-from fabricgauge.report.quantities import amount, percent, ratio
 from fabricgauge.report.traffic import (
     MOST_NODES,
     Crossing,
@@ -25,6 +23,8 @@ from fabricgauge.report.traffic import (
     least_shares,
     traffic,
 )
+from fabricgauge.words.figures import amount, percent, ratio
+from fabricgauge.words.networks import is_loopback, named
 
 #: Of more nodes a terminal shows only those whose path proof is weakest.
 MOST_PATHS = 16
@@ -58,7 +58,7 @@ def _sent(groups: tuple[Traffic, ...]) -> Table:
             f"{one.interface} ({', '.join(one.serves) or 'no network'})", amount(one.sent_bytes),
             _share(one),
         )
-        for group in groups if not is_reference(group.network)
+        for group in groups if not is_loopback(group.network)
         for node in least_shares(group.nodes, MOST_PATHS)
         for one in node.crossings
     )  # fmt: skip

@@ -35,8 +35,9 @@ from fabricgauge.report.document import (
     Table,
 )
 from fabricgauge.report.interface import Kind, Setting
-from fabricgauge.report.networks import is_reference, listed, named
-from fabricgauge.report.quantities import (
+from fabricgauge.report.sweep import direction, pair_curves
+from fabricgauge.report.traffic import MOST_NODES, traffic
+from fabricgauge.words.figures import (
     duration,
     megabytes_per_s,
     microseconds,
@@ -44,8 +45,8 @@ from fabricgauge.report.quantities import (
     percent,
     size,
 )
-from fabricgauge.report.sweep import direction, pair_curves
-from fabricgauge.report.traffic import MOST_NODES, traffic
+from fabricgauge.words.networks import is_loopback, named
+from fabricgauge.words.sentences import between
 
 
 def document(judged: Judged, setting: Setting) -> Document:
@@ -105,7 +106,7 @@ def _key_figures(judged: Judged) -> Iterator[KeyFigure]:
         what += f" {size(peak.message_bytes)} messages{share}"
         yield KeyFigure(megabytes_per_s(rate), "MB/s", what, _valid(judged, peak.curve.network))
     for curve in judged.curves:
-        if curve.pattern == "latency" and curve.points and not is_reference(curve.network):
+        if curve.pattern == "latency" and curve.points and not is_loopback(curve.network):
             point = curve.points[0]
             what = f"{named(curve.network)}: half round trip, {direction(curve)},"
             what += f" {size(point.message_bytes)} message"
@@ -124,7 +125,7 @@ def _shares(judged: Judged) -> Iterator[KeyFigure]:
             )
             for node in group.nodes
         ]  # fmt: skip
-        if group.network is not None and shares and not is_reference(group.network):
+        if group.network is not None and shares and not is_loopback(group.network):
             what = f"of what each node sent crossed {group.network} (least over the nodes)"
             yield KeyFigure(percent(min(shares)).removesuffix(" %"), "%", what)
 
@@ -233,7 +234,7 @@ def _launch(launch: Launch) -> Fold:
     code = ended.exit_code if ended.exit_code is not None else "unknown"
     count = len(launch.measurements)
     what = f"{len(launch.curves)} curves" if launch.curves else f"{count} cases"
-    note = f"{named(launch.network)}, {listed(launch.nodes)}; {what}, {duration(ended.wall_s)},"
+    note = f"{named(launch.network)}, {between(launch.nodes)}; {what}, {duration(ended.wall_s)},"
     note += f" {ended.status}, exit {code}"
     blocks: list[Block] = []
     if ended.message:

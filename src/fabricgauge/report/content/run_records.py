@@ -17,6 +17,7 @@ from fabricgauge.report.fabric_cases import Joint, joint
 from fabricgauge.report.interface import Cell, Records, Setting
 from fabricgauge.report.suites import Told
 from fabricgauge.report.sweep import P99_SAMPLES, pair_curves
+from fabricgauge.words.patterns import words_of
 
 COLUMNS = (
     "run", "outcome", "suite", "benchmark", "source", "network", "pattern", "origin", "target",
@@ -61,7 +62,7 @@ def _of_curve(curve: Curve) -> Mapping[str, Cell]:
         "pattern": curve.word,
         "origin": curve.origin_node,
         "target": curve.target_node,
-        "directions": 2 if curve.pattern == "bidirectional_bandwidth" else 1,
+        "directions": 2 if words_of(curve.pattern).summed else 1,
     }
 
 

@@ -23,7 +23,7 @@ from fabricgauge.report.document import (
     Table,
 )
 from fabricgauge.report.html.suite_pictures import suite_pictures
-from fabricgauge.report.quantities import of_unit, size
+from fabricgauge.words.figures import of_unit, size
 
 #: Curves of each medium: a page with more rows takes seconds to open.
 MOST_CURVES = {SCREEN: 24, TRACKER: 60, PAGE: 400}

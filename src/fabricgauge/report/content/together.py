@@ -30,8 +30,9 @@ from fabricgauge.report.fabric_cases import (
 )
 from fabricgauge.report.html import fabric_series as series
 from fabricgauge.report.html.series import Picture
-from fabricgauge.report.networks import named
-from fabricgauge.report.quantities import amount, duration, microseconds, size
+from fabricgauge.words import patterns
+from fabricgauge.words.figures import amount, duration, microseconds, size
+from fabricgauge.words.networks import named
 
 MOST_COLLECTIVES, MOST_CASES = 16, 80
 #: More rows than this make a page slow to open; the CSV report has them all.
@@ -136,7 +137,7 @@ def _loads(cases: Sequence[Joint]) -> Table:
             ratio(one.p99_s, still.p99_s if still else None),
         )
         rows.append((
-            words.LOADS.get(one.load, one.load), size(one.message_bytes), f"{one.pairs:,}",
+            patterns.LOADS.get(one.load, one.load), size(one.message_bytes), f"{one.pairs:,}",
             duration(one.median_s), _tail(one.p99_s), _tail(one.p999_s),
             *("" if each is None else words.times(each) for each in longer),
         ))  # fmt: skip
@@ -149,7 +150,7 @@ def _tabled(cases: Sequence[Joint], limit: Limit) -> Table:
     rows = tuple(
         (
             one.pattern, size(one.message_bytes), f"{one.ranks:,}", f"{one.pairs:,}",
-            words.LOADS.get(one.load, one.load), duration(one.median_s), _tail(one.p99_s),
+            patterns.LOADS.get(one.load, one.load), duration(one.median_s), _tail(one.p99_s),
             _tail(one.p999_s), words.rate(one), words.overlap(one), one.clock,
         )
         for one in cases
@@ -176,7 +177,7 @@ def _operations(
     for place, group in enumerate(groups.values()):
         blocks = tuple(_operation(group, make(group), room))
         note = f"{named(group[0].network)}, {len(group)} cases"
-        yield Fold(words.titled(group[0].pattern), note, blocks, open=not place)
+        yield Fold(patterns.words_of(group[0].pattern).title, note, blocks, open=not place)
 
 
 def _operation(group: Sequence[Joint], made: _Made, room: _Room) -> Iterator[Block]:
@@ -271,7 +272,7 @@ def _loaded_row(group: Sequence[Joint], one: Joint) -> tuple[str, ...]:
     load = f"{amount(one.load_bytes_per_s)}/s" if one.load_bytes_per_s else ""
     return (
         size(one.message_bytes), f"{one.pairs:,}", f"{one.ranks:,}",
-        words.LOADS.get(one.load, one.load), *_times(one),
+        patterns.LOADS.get(one.load, one.load), *_times(one),
         *(words.times(each) if one.load != "none" else "" for each in ratios), load,
         *_counts(one),
     )  # fmt: skip
@@ -286,13 +287,13 @@ def _loaded_pictures(group: Sequence[Joint]) -> Iterator[Picture | None]:
     yield series.curves(
         alike, "Median and p99 (tint) over message size", "half round trip, µs", series.SIZES,
         series.TIME, lambda one: one.load,
-        lambda one: words.LOADS.get(one.load, one.load),
+        lambda one: patterns.LOADS.get(one.load, one.load),
     )  # fmt: skip
     same_size = [one for one in group if one.message_bytes == least]
     yield series.curves(
         same_size, f"Over active pairs, {size(least)}", "half round trip, µs", series.PAIRS,
         series.TIME, lambda one: one.load,
-        lambda one: words.LOADS.get(one.load, one.load),
+        lambda one: patterns.LOADS.get(one.load, one.load),
     )  # fmt: skip
 
 

@@ -36,7 +36,7 @@ from fabricgauge.report.document import (
 )
 from fabricgauge.report.interface import Cell as Value
 from fabricgauge.report.interface import Kind, Records, Setting
-from fabricgauge.report.quantities import percent
+from fabricgauge.words.figures import percent
 
 VERSION = "1.0"
 

@@ -23,7 +23,7 @@ from fabricgauge.report.document import (
     Tone,
 )
 from fabricgauge.report.omissions import omissions, unmeasured
-from fabricgauge.report.quantities import of_unit
+from fabricgauge.words.figures import of_unit
 
 TONES: dict[Outcome, Tone] = {
     Outcome.INVALID: "invalid",

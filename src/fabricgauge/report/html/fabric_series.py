@@ -4,10 +4,10 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from fabricgauge.report.fabric_case_words import LOADS
 from fabricgauge.report.fabric_cases import Joint
 from fabricgauge.report.html.series import Picture, Series, canvas_text, position
-from fabricgauge.report.quantities import digits, duration, percent, size
+from fabricgauge.words.figures import digits, duration, percent, size
+from fabricgauge.words.patterns import LOADS
 
 #: A legend with more cannot be read; the tables have the rest.
 MOST_SERIES = 12

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from fabricgauge.model.pairs import PairAnalysis
 from fabricgauge.report.fabric_words import SHOWN, title
-from fabricgauge.report.quantities import digits
+from fabricgauge.words.figures import digits
 
 
 class Histogram(NamedTuple):

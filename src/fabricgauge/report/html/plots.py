@@ -10,7 +10,7 @@ from bokeh.resources import Resources
 
 from fabricgauge.report.html.palette import FLOOR, GRID, INK, LIMIT, PAPER, SERIES, SOFT
 from fabricgauge.report.html.series import EMPTY_MESSAGE_AT, Line, Picture, Series
-from fabricgauge.report.quantities import size
+from fabricgauge.words.figures import size
 
 #: Untyped: the types that Bokeh ships leave out models that it re-exports.
 models: Any = bokeh.models

@@ -10,24 +10,15 @@ from fabricgauge.model.curve import Curve, CurvePoint
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.judged import Judged
 from fabricgauge.report.conclusion import limit_bytes_s
-from fabricgauge.report.quantities import duration, megabytes_per_s, microseconds, percent, size
-from fabricgauge.report.sweep import P99_SAMPLES, TITLES, curves_of, direction
+from fabricgauge.report.sweep import P99_SAMPLES, curves_of, direction
 from fabricgauge.report.visible import visible
+from fabricgauge.words.figures import duration, megabytes_per_s, microseconds, percent, size
+from fabricgauge.words.patterns import ONE_WAY_BANDWIDTHS, PAIR_LATENCIES, PATTERNS
 
 #: Position of the empty message on the axis of log2(bytes): left of one byte.
 EMPTY_MESSAGE_AT = -2.0
 FLOOR_STEPS_PER_DOUBLING = 4
 LONGEST_LABEL = 40
-
-#: Patterns that share the plot of bandwidths, with the word that tells them apart.
-ONE_WAY = {
-    "bandwidth": "", "put_bandwidth": "put ", "get_bandwidth": "get ",
-    "persistent_bandwidth": "persistent ", "threads_bandwidth": "threads ",
-}  # fmt: skip
-OTHER_TIMES = (
-    "ping_ping", "get_latency", "accumulate_latency", "fetch_and_op_latency",
-    "compare_and_swap_latency", "persistent_latency", "threads_latency",
-)  # fmt: skip
 
 
 class Series(NamedTuple):
@@ -79,10 +70,9 @@ class Picture(NamedTuple):
 def pictures(judged: Judged, network: str | None) -> tuple[Picture, ...]:
     """The plots of one network; a pattern that was not measured has none."""
     wanted = (
-        _times(judged, network, "latency", "half round trip, µs"),
-        _rates(judged, network, ONE_WAY, "per direction"),
-        _times(judged, network, "put_latency", "put with its flush, µs"),
-        *(_times(judged, network, one, "µs") for one in OTHER_TIMES),
+        _times(judged, network, "latency"),
+        _rates(judged, network, ONE_WAY_BANDWIDTHS, "per direction"),
+        *(_times(judged, network, one) for one in PAIR_LATENCIES if one != "latency"),
         _rates(judged, network, ("bidirectional_bandwidth",), "sum of both directions"),
     )
     return tuple(picture for picture in wanted if picture.series)
@@ -98,11 +88,12 @@ def canvas_text(text: str) -> str:
     return visible(text).replace("$$", "$ $").replace("\\", "\\ ")
 
 
-def _times(judged: Judged, network: str | None, pattern: str, y_label: str) -> Picture:
+def _times(judged: Judged, network: str | None, pattern: str) -> Picture:
     curves = curves_of(judged, network, (pattern,))
     series = tuple(_time_series(curve) for curve in curves)
     lines = tuple(_floors(judged, network, series))
-    title = _capital(TITLES[pattern])
+    title = _capital(PATTERNS[pattern].title)
+    y_label = f"{PATTERNS[pattern].sentence}, µs"
     return Picture(title, y_label, True, series, lines, None, patterns=(pattern,))
 
 
@@ -160,7 +151,8 @@ def _scaled(estimate: Estimate, factor: float) -> tuple[float, float, float]:
 
 
 def _label(curve: Curve) -> str:
-    kind = "put " if curve.pattern == "put_latency" else ONE_WAY.get(curve.pattern, "")
+    shares = curve.pattern in (*ONE_WAY_BANDWIDTHS[1:], "put_latency")
+    kind = f"{curve.pattern.partition('_')[0]} " if shares else ""
     text = canvas_text(f"{kind}{direction(curve)}")
     return text if len(text) <= LONGEST_LABEL else f"{text[: LONGEST_LABEL - 1]}…"
 

@@ -7,8 +7,8 @@ from fabricgauge.model.judged import Judged
 from fabricgauge.model.suite import UNITS, SuiteCurve, SuitePoint
 from fabricgauge.report import suites
 from fabricgauge.report.html.series import Line, Picture, Series, canvas_text, position
-from fabricgauge.report.quantities import megabytes_per_s, of_unit, size
 from fabricgauge.report.suites import Told
+from fabricgauge.words.figures import megabytes_per_s, of_unit, size
 
 #: A page with more could not be read, and would be slow to open; the tables have the rest.
 MOST_PICTURES = 24

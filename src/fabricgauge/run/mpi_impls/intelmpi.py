@@ -18,10 +18,10 @@ from fabricgauge.run.mpi_impls.interface import (
     has_own_cores,
     hydra_by_slurm,
     in_slurms_order,
-    is_loopback,
     is_pinned,
     ranks_per_node,
 )
+from fabricgauge.words.networks import is_loopback
 
 
 def command(
@@ -67,7 +67,7 @@ def _transport(launch: PlannedLaunch, access: HostAccess, _mpi: Mpi) -> dict[str
     chosen = {} if has_own_cores(launch, access) else {"I_MPI_PIN": "0"}
     if access.launcher == "srun":
         chosen |= _slurms_pmi()
-    if is_loopback(launch):
+    if is_loopback(launch.network):
         return {**chosen, "I_MPI_FABRICS": "ofi", "FI_PROVIDER": "tcp", "FI_TCP_IFACE": "lo"}
     if is_pinned(launch):
         return {**chosen, "I_MPI_FABRICS": "shm:ofi", "FI_PROVIDER": "tcp"}

@@ -11,9 +11,7 @@ from fabricgauge.model.engine import Mpi
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.plan import PlannedLaunch
-
-#: A network of this name and the node's: both ranks on that node, over TCP loopback.
-LOOPBACK = "loopback:"
+from fabricgauge.words.networks import is_loopback
 
 
 class MpiImplementation(msgspec.Struct, frozen=True):
@@ -39,14 +37,9 @@ class MpiImplementation(msgspec.Struct, frozen=True):
     contrary: tuple[str, ...] = ()
 
 
-def is_loopback(launch: PlannedLaunch) -> bool:
-    """Whether the launch measures a node's TCP stack against itself."""
-    return launch.network is not None and launch.network.startswith(LOOPBACK)
-
-
 def is_pinned(launch: PlannedLaunch) -> bool:
     """Whether MPI is to use one network of several nodes, and no other."""
-    return launch.network is not None and not is_loopback(launch)
+    return launch.network is not None and not is_loopback(launch.network)
 
 
 def has_own_cores(launch: PlannedLaunch, access: HostAccess) -> bool:

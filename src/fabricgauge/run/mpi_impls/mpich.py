@@ -16,10 +16,10 @@ from fabricgauge.run.mpi_impls.interface import (
     hosts,
     hydra_by_slurm,
     in_slurms_order,
-    is_loopback,
     is_pinned,
     ranks_per_node,
 )
+from fabricgauge.words.networks import is_loopback
 
 #: TCP alone, whichever netmod the library was built with or chooses.
 PINNED = {"UCX_TLS": "tcp,self,sm", "FI_PROVIDER": "tcp"}
@@ -68,7 +68,7 @@ def _launcher(access: HostAccess, launch: PlannedLaunch) -> tuple[str, ...]:
 
 def _transport(launch: PlannedLaunch, _access: HostAccess, _mpi: Mpi) -> dict[str, str]:
     """Hydra hands its whole environment on to every rank, and so does srun."""
-    if is_loopback(launch):
+    if is_loopback(launch.network):
         return dict(OVER_LOOPBACK)
     return dict(PINNED) if is_pinned(launch) else {}
 

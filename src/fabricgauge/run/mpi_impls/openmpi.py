@@ -18,10 +18,10 @@ from fabricgauge.run.mpi_impls.interface import (
     anywhere,
     has_own_cores,
     hosts,
-    is_loopback,
     is_pinned,
     ranks_per_node,
 )
+from fabricgauge.words.networks import is_loopback
 
 #: A lab's nodes run as root of their namespace; Open MPI refuses root without both.
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
@@ -89,7 +89,7 @@ def _parameters(launch: PlannedLaunch, old: bool) -> dict[str, str]:
     5 has rdma alone, whose windows on one node are shared memory even over loopback.
     """
     osc = {"osc": "pt2pt" if old else "rdma"}
-    if is_loopback(launch):
+    if is_loopback(launch.network):
         return {**_btl("tcp,self", "lo"), **osc}
     if is_pinned(launch) and launch.subnet:
         return {**_btl(f"tcp,self,{'vader' if old else 'sm'}", launch.subnet), **osc}

@@ -1,12 +1,12 @@
-"""Quantities as people read them: SI rates, binary message sizes, microseconds.
+"""Figures as people read them: SI rates, binary message sizes, microseconds.
 
-MB is 10^6 bytes, KiB and MiB are 2^10 and 2^20. Nothing here is a formatted number
-without its unit except where the name says what the number counts.
+MB is 10^6 bytes, KiB and MiB are 2^10 and 2^20. A figure has its unit, except where the
+function's name gives the unit. Verdicts, findings and reports all print figures by these.
 """
 
 from fabricgauge.model.estimate import Estimate
 
-_BINARY = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+_BINARY = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 _SI = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
@@ -16,6 +16,21 @@ def size(length_bytes: int) -> str:
         if length_bytes >= unit_bytes and length_bytes % unit_bytes == 0:
             return f"{length_bytes // unit_bytes} {unit}"
     return f"{length_bytes} B"
+
+
+def at(message_bytes: int, sized: bool = True) -> str:
+    """``at 64 KiB``; ``sized`` is false for headlines and byte streams."""
+    return f"at {size(message_bytes)}" if sized else "with no message size told"
+
+
+def memory(length_bytes: float) -> str:
+    """An amount of memory: ``64 KiB``, ``1.5 GiB``, ``unlimited``."""
+    if length_bytes == float("inf"):
+        return "unlimited"
+    for unit_bytes, unit in _BINARY:
+        if length_bytes >= unit_bytes:
+            return f"{_trimmed(length_bytes / unit_bytes)} {unit}"
+    return f"{length_bytes:.0f} B"
 
 
 def digits(value: float, significant: int = 4) -> str:
@@ -37,6 +52,11 @@ def megabytes_per_s(rate_bytes_s: float) -> str:
     return digits(rate_bytes_s / 1e6, 5 if rate_bytes_s >= 1e8 else 4)
 
 
+def rate(rate_bytes_s: float) -> str:
+    """A payload rate: ``117.51 MB/s``."""
+    return f"{megabytes_per_s(rate_bytes_s)} MB/s"
+
+
 def duration(time_s: float) -> str:
     """A time with the unit that suits it: ``4.60 µs``, ``35.6 ms``, ``12.3 s``."""
     for unit_s, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
@@ -46,8 +66,13 @@ def duration(time_s: float) -> str:
 
 
 def link_rate(rate_bit_s: float) -> str:
-    """A link rate: ``100 Mb/s``, ``1 Gb/s``."""
+    """A link rate: ``100 Mb/s``, ``2.5 Gb/s``."""
     return f"{_scaled(rate_bit_s)}b/s"
+
+
+def gigabits_per_s(rate_bit_s: float, significant: int = 10) -> str:
+    """A rate within a sum, with all the digits that the sum needs: ``25.78125 Gb/s``."""
+    return f"{rate_bit_s / 1e9:.{significant}g} Gb/s"
 
 
 def amount(length_bytes: float) -> str:
@@ -118,7 +143,7 @@ def _counted(value: float) -> str:
 
 
 _UNITS = {
-    "bytes/s": lambda value: f"{megabytes_per_s(value)} MB/s",
+    "bytes/s": rate,
     "bit/s": link_rate,
     "s": duration,
     "share": percent,

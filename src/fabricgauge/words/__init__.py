@@ -1,0 +1,1 @@
+"""How things are called and printed: figures, sentences, networks, the catalogue of patterns."""

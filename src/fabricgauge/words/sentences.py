@@ -1,0 +1,47 @@
+"""Parts of sentences: lists, counts, directions, commands."""
+
+import shlex
+from collections.abc import Iterable, Sequence
+
+from fabricgauge.model.run import Run
+
+#: Of more nodes than these a sentence has the first two, the last, and their number.
+MOST_NODES = 8
+
+
+def counted(count: int, thing: str) -> str:
+    """``1 dip``, ``3 dips``, ``1,234 lines``."""
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
+def listed(words: Sequence[str], at_most: int = 6) -> str:
+    """``a, b and c``; what exceeds ``at_most`` is counted."""
+    shown = list(words[:at_most])
+    if len(words) > at_most:
+        shown.append(f"{len(words) - at_most:,} more")
+    if len(shown) < 2:
+        return "".join(shown)
+    return f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def between(nodes: Sequence[str]) -> str:
+    """The nodes of a launch; of many the first two, the last, and how many they are."""
+    if len(nodes) <= MOST_NODES:
+        return " and ".join(nodes)
+    return f"{nodes[0]}, {nodes[1]} … {nodes[-1]} ({len(nodes):,} ranks)"
+
+
+def direction(origin: str, target: str, both: bool = False) -> str:
+    """``c1 → c2``, or ``c1 ↔ c2`` where both send at once."""
+    return f"{origin} {'↔' if both else '→'} {target}"
+
+
+def command(argv: Iterable[str]) -> str:
+    """A command as a person may paste it; every name in it is quoted where need be."""
+    return shlex.join(argv)
+
+
+def resume(run: Run) -> str:
+    """The command that measures what a run has left: its own verb's."""
+    verb = "submit" if run.command[1:2] == ("submit",) else "check"
+    return f"fabricgauge {verb} --resume RUN"
