@@ -86,19 +86,19 @@ def _memlock(seen: Seen, most: float, virtual: bool) -> Iterator[Finding]:
     limit, memory = seen.number(MEMLOCK), seen.number(MEMORY)
     if isinstance(limit, Skipped):
         return
-    told = f"{seen.name}: max locked memory {memory(limit)}"
+    told = f"{seen.name}: max locked memory {figures.memory(limit)}"
     enough = LEAST_RDMA_BYTES if isinstance(memory, Skipped) else 0.9 * memory
     if seen.has_rdma and limit < enough:
         root = seen.facts.get("user id") == "0"
-        what = f"may lock only {memory(limit)} of memory, and has RDMA"
+        what = f"may lock only {figures.memory(limit)} of memory, and has RDMA"
         told += " (root's)" * root
         severity, remedy = (Severity.WARN, AS_USER) if root else (Severity.FAIL, LIMITS_FILE)
         yield _limits_finding(seen, severity, what, told, remedy)
     elif limit < most:
-        what = f"may lock only {memory(limit)} of memory, like nodes {memory(most)}"
+        what = f"may lock only {figures.memory(limit)} of memory, like nodes {figures.memory(most)}"
         yield _limits_finding(seen, Severity.WARN, what, told, LIMITS_FILE)
     elif limit < LEAST_MEMLOCK_BYTES and not virtual:
-        what = f"may lock only {memory(limit)} of memory"
+        what = f"may lock only {figures.memory(limit)} of memory"
         yield _limits_finding(seen, Severity.WARN, what, told, LIMITS_FILE)
 
 
@@ -117,11 +117,11 @@ def _shm(seen: Seen) -> Iterator[Finding]:
         return
     share = 0.0 if isinstance(memory, Skipped) else LEAST_SHM_SHARE * memory
     if size < max(LEAST_SHM_BYTES, share):
-        of = "" if isinstance(memory, Skipped) else f" of {memory(memory)} of memory"
-        told = f"{seen.name}: /dev/shm has {memory(size)}{of}"
+        of = "" if isinstance(memory, Skipped) else f" of {figures.memory(memory)} of memory"
+        told = f"{seen.name}: /dev/shm has {figures.memory(size)}{of}"
         remedy = "mount -o remount,size=50% /dev/shm, and the same in /etc/fstab of the image"
         yield _limits_finding(
-            seen, Severity.WARN, f"has only {memory(size)} in /dev/shm", told, remedy
+            seen, Severity.WARN, f"has only {figures.memory(size)} in /dev/shm", told, remedy
         )
 
 
