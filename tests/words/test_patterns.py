@@ -27,8 +27,3 @@ def test_latencies_are_times_and_streams_are_bandwidths() -> None:
 def test_only_bandwidth_of_both_directions_is_a_sum() -> None:
     assert [one.pattern for one in PATTERNS.values() if one.summed] == ["bidirectional_bandwidth"]
     assert PATTERNS["ping_ping"].directions == 2
-
-
-def test_a_heading_has_the_unit_after_the_name() -> None:
-    assert PATTERNS["latency"].head == "latency, µs, half round trip"
-    assert PATTERNS["fetch_and_op_latency"].head == "fetch-and-op latency, µs"

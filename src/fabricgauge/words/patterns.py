@@ -49,16 +49,6 @@ class PatternWords(msgspec.Struct, frozen=True):
         """Whether its bandwidth is the sum of both directions."""
         return self.quantity == "bandwidth" and self.directions == 2
 
-    @property
-    def unit(self) -> str:
-        """In which people read its figures."""
-        return "µs" if self.quantity == "time" else "MB/s"
-
-    @property
-    def head(self) -> str:
-        """The heading of a column of figures: ``latency, µs, half round trip``."""
-        return ", ".join(word for word in (self.name, self.unit, self.detail) if word)
-
 
 #: What of many ranks together is told as the time of an operation.
 _TIMES = ("sendrecv", "exchange", *COLLECTIVE_PATTERNS)

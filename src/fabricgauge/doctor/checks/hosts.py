@@ -9,6 +9,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Interface
 from fabricgauge.model.finding import Command, Finding, Severity
 from fabricgauge.model.preflight import Preflight
+from fabricgauge.words import figures
 from fabricgauge.words.figures import link_rate
 from fabricgauge.words.sentences import listed
 

@@ -50,11 +50,12 @@ from fabricgauge.words.patterns import PATTERNS
 
 #: What has a column of its own among the usual sizes, and its head; a terminal has less room.
 _HEADS = {
-    pattern: PATTERNS[pattern].head
-    for pattern in (
-        "latency", "put_latency", "bandwidth", "put_bandwidth", "bidirectional_bandwidth",
-    )
-}  # fmt: skip
+    "latency": "half RTT µs",
+    "put_latency": "put µs",
+    "bandwidth": "MB/s",
+    "put_bandwidth": "put MB/s",
+    "bidirectional_bandwidth": "MB/s, sum",
+}
 _ON_SCREEN = ("latency", "bandwidth", "bidirectional_bandwidth")
 #: Part of the default set, so that they are left out beside what has columns.
 _USUAL = ("put_latency", "put_bandwidth")
