@@ -128,7 +128,7 @@ Sockets by_local_address(const Sockets& sockets) {
     std::map<std::string, SocketState> sums;
     std::map<std::string, std::int64_t> most_bytes;
     for (const auto& [inode, one] : sockets) {
-        if (one.sent_bytes == 0 && one.received_bytes == 0) continue;
+        if (!has_carried(one)) continue;
         const std::string address = one.local.substr(0, one.local.rfind(':'));
         SocketState& sum = sums[address];
         if (sum.local.empty() || one.sent_bytes > most_bytes[address]) {

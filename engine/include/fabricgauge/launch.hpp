@@ -168,7 +168,8 @@ private:
         const int node = nodes_[static_cast<std::size_t>(peer)];
         Sockets needed;
         for (auto& [inode, state] : seen)
-            if (!addresses_.is_elsewhere(state.remote, node)) needed[inode] = std::move(state);
+            if (has_carried(state) && !addresses_.is_elsewhere(state.remote, node))
+                needed[inode] = std::move(state);
         return needed;
     }
 

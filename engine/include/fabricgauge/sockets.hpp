@@ -36,6 +36,10 @@ Seen<Sockets> read_sockets(const std::string& descriptors = "/proc/self/fd");
 // from 0. Segment size, round-trip time and congestion control are as of `after`.
 Sockets since(const Sockets& before, Sockets after);
 
+inline bool has_carried(const SocketState& state) noexcept {
+    return state.sent_bytes != 0 || state.received_bytes != 0;
+}
+
 // What is needed of many connections to many ranks: for each local address the sum of what they
 // carried, with the rest as of the one that sent most. Those that carried nothing are left out.
 Sockets by_local_address(const Sockets& sockets);
