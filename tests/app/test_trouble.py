@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.app.commands import SHORT, Lab, fabricgauge, until
 
-pytestmark = [pytest.mark.lab, pytest.mark.engine, pytest.mark.alone]
+pytestmark = [pytest.mark.lab, pytest.mark.engine]
 
 #: Long enough to be caught in the middle: every size, at least 0.4 s each.
 LONG = ("--patterns", "latency,bandwidth", "--case-budget", "0.4", "--half-width", "0.0001")
