@@ -50,3 +50,15 @@ def test_files_of_the_tree_that_are_named_exist(page: Path) -> None:
         r"`((?:src|docs|engine|tests|scripts|benchmarks)/[\w./-]+)`", page.read_text("utf-8")
     )
     assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+#: What the guide for contributors calls by its path, up to the part that a contributor chooses.
+PATHS = re.compile(r"`([a-z_]+/[a-z_/.-]*)")
+
+
+def test_every_path_that_a_contributor_is_sent_to_is_there() -> None:
+    named = set(PATHS.findall((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")))
+    assert len(named) > 5
+    roots = (ROOT, ROOT / "src" / "fabricgauge")
+    missing = {path for path in named if not any((root / path).exists() for root in roots)}
+    assert missing == set()
