@@ -3,7 +3,7 @@
 A new format is a module with ``DIALECT`` and a row in ``parse/dialects.py``.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol, runtime_checkable
 
 import msgspec
@@ -42,11 +42,11 @@ class SuiteReader(Protocol):
 class RowReader(SuiteReader, Protocol):
     """A reader whose tables take many rows at a time."""
 
-    def rows(self, number: int, texts: Sequence[str], place: int) -> int:
-        """Take the rows from ``texts[place]`` on, whose line is ``number``; how many there were.
+    def rows(self, number: int, text: str, place: int) -> int:
+        """Take the rows that begin at ``place`` of a text of whole lines; where they end.
 
-        Each must be one that ``line`` would take as a row and that completes nothing; 0 where
-        there is none.
+        ``number`` is the first one's. Each must be one that ``line`` would take as a row and
+        that completes nothing; where there is none, they end where they begin.
         """
         ...
 

@@ -37,15 +37,15 @@ def plain(raw: bytes) -> str:
     return _COLOURS.sub("", text) if "\x1b" in text else text
 
 
-def texts_of(block: bytes) -> list[str]:
-    """The texts of a block's lines. A block that may hold a long line is taken line by line."""
-    if len(block) > LONGEST_BYTES:
-        return [plain(raw) for raw in block.removesuffix(b"\n").split(b"\n")]
-    text = block.decode("utf-8", "replace").removesuffix("\n")
+def text_of(block: bytes) -> str:
+    """The plain text of a block's lines, each with its end."""
+    if len(block) > LONGEST_BYTES or b"\r" in block:
+        raw_lines = block.removesuffix(b"\n").split(b"\n")
+        return "".join(f"{plain(raw)}\n" for raw in raw_lines)
+    text = block.decode("utf-8", "replace")
     if "\x1b" in text:
         text = _COLOURS.sub("", text)
-    texts = text.split("\n")
-    return [each.rstrip("\r") for each in texts] if "\r" in text else texts
+    return text if text.endswith("\n") else f"{text}\n"
 
 
 def remembered(function: Callable[[str], Said]) -> Callable[[str], Said]:

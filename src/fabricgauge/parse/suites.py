@@ -14,7 +14,7 @@ from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 from fabricgauge.parse.dialects import DIALECTS, JSON_DIALECTS, begins_at_start, dialect_begun
 from fabricgauge.parse.interface import Line, RowReader, SuiteReader
 from fabricgauge.parse.json_text import Collector
-from fabricgauge.parse.lines import LONGEST_BYTES, is_certain, split_host, split_label, texts_of
+from fabricgauge.parse.lines import LONGEST_BYTES, is_certain, split_host, split_label, text_of
 from fabricgauge.parse.table import SHOWN_CHARACTERS
 
 #: Outputs of more ranks or hosts in one file are read as if they were one's.
@@ -46,26 +46,28 @@ def read(blocks: Iterable[bytes], source: str = "") -> Iterator[Found]:
 def _read(blocks: Iterable[bytes]) -> Iterator[Found]:
     main = LogStream()
     streams: dict[str, LogStream] = {"": main}
-    before = 0
+    number = 0
     for block in blocks:
-        texts = texts_of(block)
+        lines = text_of(block)
         place = 0
-        while place < len(texts):
-            text = texts[place]
-            if text[:1] in _ROW_BEGINS:
-                taken = main.rows(before + place + 1, texts, place)
-                if taken:
-                    place += taken
+        while place < len(lines):
+            if lines[place] in _ROW_BEGINS:
+                end = main.rows(number + 1, lines, place)
+                if end > place:
+                    number += lines.count("\n", place, end)
+                    place = end
                     continue
-            place += 1
+            end = lines.index("\n", place)
+            text = lines[place:end]
+            place = end + 1
+            number += 1
             stream = main
             if ":" in text or text[:1] == "[":
                 label, text = _label_of(text, streams)
                 stream = streams[label] if label in streams else _opened(label, streams)
-            found = stream.line(Line(before + place, text))
+            found = stream.line(Line(number, text))
             if found:
                 yield from found
-        before += len(texts)
     for stream in streams.values():
         yield from stream.end()
 
@@ -169,11 +171,11 @@ class LogStream:
     def in_object(self) -> bool:
         return self._object is not None
 
-    def rows(self, number: int, texts: Sequence[str], place: int) -> int:
-        """How many lines from ``place`` on the open table took; ``number`` is the first one's."""
-        if self._unparsed.busy or self._object is not None:
-            return 0
-        return 0 if self._of_rows is None else self._of_rows.rows(number, texts, place)
+    def rows(self, number: int, text: str, place: int) -> int:
+        """Where the rows end that the open table takes; ``number`` is the first line's."""
+        if self._of_rows is None or self._unparsed.busy or self._object is not None:
+            return place
+        return self._of_rows.rows(number, text, place)
 
     def line(self, line: Line) -> Sequence[Found]:
         """What this line completes.

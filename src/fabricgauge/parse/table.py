@@ -1,7 +1,8 @@
 """A table that grows row by row and becomes one curve per quantity."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import Literal
 
 import msgspec
@@ -107,6 +108,37 @@ class Table:
             estimate = Estimate(scaled, scaled, scaled, 0.0, 1, samples)
             self._points[place].append(SuitePoint(message_bytes, estimate, number, more))
 
+    def fill(
+        self,
+        number: int,
+        sizes: Sequence[int | None],
+        values: Sequence[Sequence[float]],
+        besides: Sequence[Mapping[Besides, Sequence[float]]],
+        samples: Sequence[int],
+    ) -> bool:
+        """Add rows on consecutive lines from ``number`` on, column by column, each value given.
+
+        False, and nothing is added, if one of them is no plain figure: ``row`` tells why.
+        """
+        count = len(sizes)
+        factors = [column.factor for column in self.columns]
+        scaled = [
+            [value * factor for value in one] for one, factor in zip(values, factors, strict=True)
+        ]
+        more = [
+            {key: [value * factor for value in one] for key, one in said.items()}
+            for said, factor in zip(besides, factors, strict=False)
+        ]
+        plain = all(min(one) > 0.0 and max(one) < math.inf for one in scaled)
+        plain = plain and all(max(one) < math.inf for said in more for one in said.values())
+        if not plain or self._given + count > MOST_ROWS:
+            return False
+        for points, one, said in zip_longest(self._points, scaled, more, fillvalue={}):
+            points += _points(number, sizes, one, said, samples)
+        self._given += count
+        self._last_line = number + count - 1
+        return True
+
     def failed(self, line: Line, message_bytes: int | None, trouble: Trouble) -> None:
         """Add a row (or the part of one) that has no usable figure."""
         self._last_line = line.number
@@ -145,6 +177,19 @@ class Table:
             ranks=heading.ranks, transport=heading.transport, settings=heading.settings,
             hosts=heading.hosts, failures=tuple(self._failures), cut_off=cut_off,
         )  # fmt: skip
+
+
+def _points(
+    number: int,
+    sizes: Sequence[int | None],
+    values: Sequence[float],
+    besides: Mapping[Besides, Sequence[float]],
+    samples: Sequence[int],
+) -> Iterator[SuitePoint]:
+    said = (dict(zip(besides, row, strict=True)) for row in zip(*besides.values(), strict=True))
+    for line, (size, value, count) in enumerate(zip(sizes, values, samples, strict=True), number):
+        estimate = Estimate(value, value, value, 0.0, 1, count)
+        yield SuitePoint(size, estimate, line, next(said) if besides else {})
 
 
 def _is_size(message_bytes: int | None) -> bool:

@@ -7,7 +7,7 @@ MT_benchmark.h, MT_suite.cpp and P2P/imb_p2p.c of 2021.11.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Literal
 
 from fabricgauge.model.suite import SuiteCurve
@@ -136,11 +136,12 @@ class ImbReader:
         text = " ".join(words[:_MOST_WORDS])[:_MOST_CHARACTERS]
         return self._comment(line, text) if words[0][0] == "#" else self._other(line, text)
 
-    def rows(self, number: int, texts: Sequence[str], place: int) -> int:
-        taken = 0 if self._table is None else self._table.rows(number, texts, place)
-        if taken:
-            self._last = Line(number + taken - 1, texts[place + taken - 1])
-        return taken
+    def rows(self, number: int, text: str, place: int) -> int:
+        rows = None if self._table is None else self._table.rows(number, text, place)
+        if rows is None:
+            return place
+        self._last = rows.single()[-1][0]
+        return place + len(rows.text)
 
     def end(self) -> Iterable[SuiteCurve]:
         return self._end_output()

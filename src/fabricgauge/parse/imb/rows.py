@@ -4,14 +4,16 @@ The columns' headline, which alone tells how a table of IMB is to be read.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import repeat
 from typing import Literal
 
 import msgspec
 
 from fabricgauge.model.suite import Trouble
 from fabricgauge.parse.interface import Line
+from fabricgauge.parse.rows import RowFinder, Rows
 
 Role = Literal[
     "group", "size", "repetitions", "time", "least", "most", "mean", "overlapped", "pure",
@@ -103,6 +105,23 @@ def row_of(line: Line, layout: ImbLayout) -> ImbRow | None:
     words, figures = dict(zip(roles, printed, strict=True)), map(float, printed)
     size = int(words["size"]) if "size" in words else None
     return ImbRow(line, words, size, dict(zip(roles, figures, strict=True)))
+
+
+@lru_cache(maxsize=64)
+def finder_of(roles: tuple[Role, ...]) -> RowFinder:
+    return RowFinder(["whole" if role in WHOLE else "number" for role in roles])
+
+
+def plain_rows(rows: Rows, roles: tuple[Role, ...]) -> list[ImbRow]:
+    """Whole rows of a layout without unknown columns."""
+    sizes: Iterable[int | None] = repeat(None)
+    if "size" in roles:
+        sizes = map(int, rows.column(roles.index("size")))
+    return [
+        ImbRow(line, dict(zip(roles, words, strict=True)), size,
+               dict(zip(roles, map(float, words), strict=True)))
+        for (line, words), size in zip(rows.single(), sizes, strict=False)
+    ]  # fmt: skip
 
 
 def is_begun(line: Line, words: int, layout: ImbLayout) -> bool:

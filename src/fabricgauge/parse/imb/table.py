@@ -13,9 +13,19 @@ import msgspec
 from fabricgauge.model.suite import Besides, SuiteCurve
 from fabricgauge.parse.imb.benchmarks import ImbBenchmark, meaning_of
 from fabricgauge.parse.imb.heading import MOST_GROUPS, ImbBlock, ImbOutput, settings_of
-from fabricgauge.parse.imb.rows import ImbLayout, ImbRow, Role, begun_row, is_begun, row_of
+from fabricgauge.parse.imb.rows import (
+    ImbLayout,
+    ImbRow,
+    Role,
+    begun_row,
+    finder_of,
+    is_begun,
+    plain_rows,
+    row_of,
+)
 from fabricgauge.parse.imb.units import BINARY, DECIMAL, Megabyte, evidence_of, megabyte_of
 from fabricgauge.parse.interface import Line, Report
+from fabricgauge.parse.rows import Rows
 from fabricgauge.parse.table import MOST_ROWS, Column, Heading, Table
 
 _TIMES: Mapping[Role, str] = {
@@ -133,17 +143,14 @@ class ImbTable:
         self._rows: list[ImbRow] = []
         self._torn: ImbRow | None = None
 
-    def rows(self, number: int, texts: Sequence[str], place: int) -> int:
-        """Take the whole rows from ``place`` on, the first of them line ``number``; how many."""
+    def rows(self, number: int, text: str, place: int) -> Rows | None:
+        """Take the plain rows that begin at ``place``."""
         if self._torn is not None or self._layout.unknown:
-            return 0
-        first = place
-        while place < len(texts) and (row := row_of(Line(number, texts[place]), self._layout)):
-            if len(self._rows) < MOST_ROWS:
-                self._rows.append(row)
-            number += 1
-            place += 1
-        return place - first
+            return None
+        rows = finder_of(self._layout.roles).at(number, text, place)
+        if rows is not None:
+            self._rows += plain_rows(rows, self._layout.roles)[: MOST_ROWS - len(self._rows)]
+        return rows
 
     def take(self, line: Line, words: Sequence[str]) -> bool:
         """Take a row; whether the line is one, whole or the beginning of one."""

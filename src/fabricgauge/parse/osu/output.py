@@ -6,7 +6,7 @@ The table of osu_oshm_atomics: a row per operation, all on words of the same siz
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -134,12 +134,13 @@ class OsuOutput:
         self._until = NO_SIZE
         self._given = False
 
-    def rows(self, number: int, texts: Sequence[str], place: int) -> int:
-        return 0 if self._table is None else self._table.rows(number, texts, place)
+    def rows(self, number: int, text: str, place: int) -> int:
+        table = self._table
+        return table.rows(number, text, place) if isinstance(table, OsuTable) else place
 
     def takes_row(self, line: Line) -> bool:
         """Give a line to the open table; whether it is a row of it."""
-        return self._table is not None and self._table.rows(line.number, (line.text,), 0) == 1
+        return self._table is not None and self._table.take(line)
 
     def line(
         self, line: Line, words: list[str], facts: Mapping[str, str]

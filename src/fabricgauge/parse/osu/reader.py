@@ -1,6 +1,6 @@
 """Reads what the programs of the suite print, one after the other."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.interface import Line, Report
@@ -26,8 +26,8 @@ class OsuReader:
         words = line.text.split()
         return self._between_rows(line, words) if words else ()
 
-    def rows(self, number: int, texts: Sequence[str], place: int) -> int:
-        return 0 if self._output is None else self._output.rows(number, texts, place)
+    def rows(self, number: int, text: str, place: int) -> int:
+        return place if self._output is None else self._output.rows(number, text, place)
 
     def end(self) -> Iterable[SuiteCurve]:
         output, self._output = self._output, None

@@ -10,13 +10,15 @@ The usual table: a message size and its figures, or figures alone where there is
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from operator import lt
 
 import msgspec
 
 from fabricgauge.model.suite import Besides, SuiteCurve
 from fabricgauge.parse.interface import Line
-from fabricgauge.parse.osu.layout import MEGABYTE, OsuLayout
+from fabricgauge.parse.osu.layout import MEGABYTE, OsuLayout, Use
 from fabricgauge.parse.osu.titles import OsuBenchmark
+from fabricgauge.parse.rows import Kind, RowFinder, Rows
 from fabricgauge.parse.table import MOST_ROWS, Column, Heading, Table
 
 #: More digits than any size or count has; int() takes its time with very long ones.
@@ -82,29 +84,36 @@ class OsuTable:
         self._needed = 1 + max(
             i for i, slot in enumerate(layout.slots) if slot.use in ("curve", "part")
         )
-        self._plain = all(slot.use == "curve" for slot in layout.slots[self._sized :])
-        self._rows: list[tuple[Line, Sequence[str]]] = []
+        self._finder = _finder_of(layout)
+        self._rows: list[Rows] = []
+        self._count = 0
         self.last_bytes = NO_SIZE
         self._stopped: tuple[Line, int | None] | None = None
 
-    def rows(self, number: int, texts: Sequence[str], place: int) -> int:
-        """Take the rows from ``place`` on, the first of them line ``number``; how many.
+    def rows(self, number: int, text: str, place: int) -> int:
+        """Take the plain rows that begin at ``place``, if all of them belong to the table."""
+        rows = self._finder.at(number, text, place)
+        return place + len(rows.text) if rows is not None and self._belong(rows) else place
 
-        A size that does not grow belongs to something else; without sizes, one row is all.
-        """
-        is_row, kept, before = self._row.fullmatch, self._rows, len(self._rows)
-        most = MOST_ROWS if self._sized else 1
-        while place < len(texts) and len(kept) < most and is_row(texts[place]):
-            words = texts[place].split()
-            if self._sized:
-                size = int(words[0])
-                if size <= self.last_bytes:
-                    break
-                self.last_bytes = size
-            kept.append((Line(number, texts[place]), words))
-            number += 1
-            place += 1
-        return len(kept) - before
+    def take(self, line: Line) -> bool:
+        """Take any row; whether the line is one."""
+        if self._row.fullmatch(line.text) is None:
+            return False
+        words = line.text.split()
+        return self._belong(Rows(line.number, line.text, words, len(words)))
+
+    def _belong(self, rows: Rows) -> bool:
+        """Keep rows of this table. A size that does not grow is none; without sizes one is all."""
+        if self._count + rows.count > (MOST_ROWS if self._sized else 1):
+            return False
+        if self._sized:
+            sizes = [self.last_bytes, *map(int, rows.column(0))]
+            if not all(map(lt, sizes, sizes[1:])):
+                return False
+            self.last_bytes = sizes[-1]
+        self._rows.append(rows)
+        self._count += rows.count
+        return True
 
     def corrupt(self, line: Line, message_bytes: int | None) -> None:
         """The suite says that it found wrong data, and stops."""
@@ -113,8 +122,10 @@ class OsuTable:
     def close(self, ended: bool = False) -> Iterable[SuiteCurve]:
         """The curves; ``ended`` says that the same program went on to its next table."""
         cut = None if ended or self._stopped else self._cut_row()
-        for line, words in self._rows:
-            self._add(line, words)
+        for rows in self._rows:
+            if not self._fill(rows):
+                for line, words in rows.single():
+                    self._add(line, words)
         if cut is not None:
             line, words = cut
             size = int(words[0]) if self._sized and len(words) > 1 else None
@@ -122,12 +133,12 @@ class OsuTable:
             return self._table.curves(f"line {line.number} ends in the middle of its row")
         if self._stopped is not None:
             return self._table.curves(self._stop(*self._stopped))
-        sign = sign_of_end(self.last_bytes, len(self._rows), self._layout.benchmark, self._until)
+        sign = sign_of_end(self.last_bytes, self._count, self._layout.benchmark, self._until)
         return self._table.curves("" if ended else sign)
 
     def _stop(self, line: Line, message_bytes: int | None) -> str:
         """The row itself says Fail at most; one failure per size is enough."""
-        words = self._rows[-1][1] if self._rows else ()
+        words = self._rows[-1].words[-self._rows[-1].width :] if self._rows else ()
         if "Fail" not in words or message_bytes not in (None, self.last_bytes):
             self._table.failed(line, message_bytes, "corrupt")
         return "the suite stopped because it found wrong data"
@@ -136,19 +147,43 @@ class OsuTable:
         """Take off the last row if it has less than the first."""
         if not self._rows:
             return None
-        first, last = self._rows[0][1], self._rows[-1][1]
-        wanted = max(self._needed, len(first) if len(self._rows) > 1 else 0)
+        before, rows = self._rows[0], self._rows[-1]
+        first, last = before.words[: before.width], rows.words[-rows.width :]
+        wanted = max(self._needed, len(first) if self._count > 1 else 0)
         same_column = first[min(len(first), len(last)) - 1]
         whole = len(last) >= wanted and decimals(last[-1]) >= decimals(same_column)
-        return None if whole else self._rows.pop()
+        if whole:
+            return None
+        self._count -= 1
+        self._rows[-1] = msgspec.structs.replace(rows, words=rows.words[: -rows.width])
+        return rows.single()[-1]
+
+    def _fill(self, rows: Rows) -> bool:
+        """Add whole rows column by column; false if they have to be looked at one by one."""
+        layout = self._layout
+        if rows.width != len(layout.slots) or not rows.count:
+            return False
+        sizes: Sequence[int | None] = [None] * rows.count
+        samples: Sequence[int] = [0] * rows.count
+        values: list[list[float]] = []
+        besides: list[dict[Besides, list[float]]] = [{} for _ in layout.columns]
+        for place, slot in enumerate(layout.slots):
+            if slot.use in ("size", "sent"):
+                sizes = list(map(int, rows.column(place)))
+            elif slot.use in ("curve", "part"):
+                values.append(rows.figures(place))
+            elif slot.besides is not None:
+                besides[slot.curve][slot.besides] = rows.figures(place)
+            elif slot.use == "samples":
+                samples = list(map(int, rows.column(place)))
+            elif slot.use == "check" and "Fail" in rows.column(place):
+                return False
+        return self._table.fill(rows.number, sizes, values, besides, samples)
 
     def _add(self, line: Line, words: Sequence[str]) -> None:
         size: int | None = int(words[0]) if self._sized else None
         if len(words) < self._needed:
             self._table.failed(line, size, "other")
-            return
-        if self._plain:
-            self._table.row(line, size, [float(word) for word in words[self._sized :]])
             return
         values: list[float | None] = []
         besides: list[dict[Besides, float]] = [{} for _ in self._layout.columns]
@@ -169,6 +204,16 @@ class OsuTable:
                 self._table.failed(line, size, "corrupt")
                 return
         self._table.row(line, size, values, besides, samples)
+
+
+@lru_cache(maxsize=64)
+def _finder_of(layout: OsuLayout) -> RowFinder:
+    return RowFinder([_KINDS.get(slot.use, "number") for slot in layout.slots])
+
+
+_KINDS: dict[Use, Kind] = {
+    "size": "whole", "sent": "whole", "samples": "whole", "check": "check",
+}  # fmt: skip
 
 
 @lru_cache(maxsize=64)
@@ -201,17 +246,17 @@ class WindowMatrix:
         self._waiting: tuple[Line, list[str]] | None = None
         self.last_bytes = NO_SIZE
 
-    def rows(self, number: int, texts: Sequence[str], place: int) -> int:
-        """Take a row; 1 if the line at ``place`` is one, else 0."""
-        words = texts[place].split()
+    def take(self, line: Line) -> bool:
+        """Take a row; whether the line is one."""
+        words = line.text.split()
         if len(words) > 1 + len(self._tables) or not all(map(is_number, words)):
-            return 0
+            return False
         size = words[0] if words else ""
         if not size.isdecimal() or len(size) > MOST_DIGITS or int(size) <= self.last_bytes:
-            return 0
+            return False
         self._settle(last=False)
-        self._waiting, self.last_bytes = (Line(number, texts[place]), words), int(words[0])
-        return 1
+        self._waiting, self.last_bytes = (line, words), int(words[0])
+        return True
 
     def corrupt(self, line: Line, message_bytes: int | None) -> None:
         """The suite says that it found wrong data."""

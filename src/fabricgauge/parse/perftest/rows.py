@@ -8,6 +8,7 @@ perftest's rows under one heading, and tables of figures of several of its progr
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 import msgspec
 
@@ -15,6 +16,7 @@ from fabricgauge.model.suite import Besides, SuiteCurve
 from fabricgauge.parse.interface import Line
 from fabricgauge.parse.perftest.columns import BESIDES, PerftestLayout, curve_columns
 from fabricgauge.parse.perftest.programs import PerftestProgram, named
+from fabricgauge.parse.rows import RowFinder, Rows
 from fabricgauge.parse.table import Column, Heading, Table
 
 #: Larger than any message; a longer run of digits is no size.
@@ -40,6 +42,12 @@ def _numbers(fields: Sequence[str]) -> list[float] | None:
         return known if len(known) == len(numbers) else None
 
 
+@lru_cache(maxsize=64)
+def _finder_of(layout: PerftestLayout) -> RowFinder:
+    whole = ("size", "iterations", "sl")
+    return RowFinder(["whole" if role in whole else "number" for role in layout.roles])
+
+
 class ResultRows:
     """The table under one ``#bytes #iterations`` heading."""
 
@@ -58,6 +66,34 @@ class ResultRows:
     @property
     def rows(self) -> int:
         return self._table.rows
+
+    def take(self, number: int, text: str, place: int) -> int:
+        """Take the plain rows that begin at ``place``; where they end."""
+        rows = _finder_of(self._layout).at(number, text, place)
+        if rows is None:
+            return place
+        if not self._fill(rows):
+            for line, _ in rows.single():
+                self.row(line)
+        self._last_bytes = int(rows.column(0)[-1])
+        return place + len(rows.text)
+
+    def _fill(self, rows: Rows) -> bool:
+        """Add rows column by column; false if a 0.00 or cycles have to be looked at."""
+        if self._cycles and self._layout.kind == "lat":
+            return False
+        figures = {role: rows.figures(place) for place, role in enumerate(self._layout.roles)}
+        roles = list(self._columns)
+        first = {
+            key: figures[role]
+            for role, key in BESIDES.items()
+            if role in figures and role != roles[0] and (role != "peak" or any(figures[role]))
+        }
+        if "peak" in first and 0.0 in first["peak"]:
+            return False
+        sizes, samples = (map(int, figures[role]) for role in ("size", "iterations"))
+        values = [figures[role] for role in roles]
+        return self._table.fill(rows.number, list(sizes), values, (first,), list(samples))
 
     def row(self, line: Line) -> bool:
         """Take a line if it is a row."""

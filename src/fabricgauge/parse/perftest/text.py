@@ -1,7 +1,7 @@
 """perftest's text output, line by line."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import msgspec
 
@@ -76,14 +76,9 @@ class PerftestReader:
             return ()
         return self._beginning(line, text)
 
-    def rows(self, number: int, texts: Sequence[str], place: int) -> int:
-        if self._listing or not isinstance(self._rows, ResultRows):
-            return 0
-        first = place
-        while place < len(texts) and self._rows.row(Line(number, texts[place])):
-            number += 1
-            place += 1
-        return place - first
+    def rows(self, number: int, text: str, place: int) -> int:
+        plain = isinstance(self._rows, ResultRows) and not self._listing
+        return self._rows.take(number, text, place) if plain else place  # type: ignore[union-attr]
 
     def end(self) -> Iterable[SuiteCurve]:
         yield from self._begin(PerftestBlock())
