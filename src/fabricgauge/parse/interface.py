@@ -11,7 +11,7 @@ import msgspec
 from fabricgauge.model.suite import SuiteCurve
 
 
-class Line(msgspec.Struct, frozen=True):
+class Line(msgspec.Struct, frozen=True, gc=False):
     """One line without its end, its launcher's label and terminal colours; first is 1."""
 
     number: int

@@ -23,7 +23,7 @@ _CELLS: dict[Kind, str] = {
 }
 
 
-class Rows(msgspec.Struct, frozen=True):
+class Rows(msgspec.Struct, frozen=True, gc=False):
     """Rows on consecutive lines, ``number`` the first one's; each has ``width`` words."""
 
     number: int

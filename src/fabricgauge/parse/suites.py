@@ -183,13 +183,15 @@ class LogStream:
         A line of numbers alone begins nothing and needs no search.
         """
         text = line.text
-        if self._object is None:
-            if self._reader is not None and _NUMBERS.fullmatch(text):
-                return self._hand_over(self._reader, line)
-            if "{" in text or "[" in text:
-                self._object = Collector.begun_by(line)
         if self._object is not None:
             return self._in_object(line, self._object)
+        first = text[:1]
+        if first != "#" and not first.isalpha() and self._reader and _NUMBERS.fullmatch(text):
+            return self._hand_over(self._reader, line)
+        if "{" in text or "[" in text:
+            self._object = Collector.begun_by(line)
+            if self._object is not None:
+                return self._in_object(line, self._object)
         return self._plain_line(line)
 
     def end(self) -> Iterable[Found]:
@@ -216,7 +218,7 @@ class LogStream:
 
     def _hand_over(self, reader: SuiteReader, line: Line) -> Sequence[Found]:
         found = reader.line(line)
-        curves = tuple(found) if found else ()
+        curves = found if found.__class__ is tuple else tuple(found)
         if not self._unparsed.busy:
             return curves
         self._unparsed.understood(line)

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import zip_longest
 from typing import Literal
 
 import msgspec
@@ -125,7 +124,7 @@ class Table:
         scaled = [
             [value * factor for value in one] for one, factor in zip(values, factors, strict=True)
         ]
-        more = [
+        more: list[Mapping[Besides, Sequence[float]]] = [
             {key: [value * factor for value in one] for key, one in said.items()}
             for said, factor in zip(besides, factors, strict=False)
         ]
@@ -133,7 +132,8 @@ class Table:
         plain = plain and all(max(one) < math.inf for said in more for one in said.values())
         if not plain or self._given + count > MOST_ROWS:
             return False
-        for points, one, said in zip_longest(self._points, scaled, more, fillvalue={}):
+        more += [{}] * (len(scaled) - len(more))
+        for points, one, said in zip(self._points, scaled, more, strict=True):
             points += _points(number, sizes, one, said, samples)
         self._given += count
         self._last_line = number + count - 1

@@ -22,7 +22,7 @@ from fabricgauge.parse.imb.heading import (
     with_line,
     with_listed,
 )
-from fabricgauge.parse.imb.rows import layout_of
+from fabricgauge.parse.imb.rows import ImbLayout, layout_of
 from fabricgauge.parse.imb.table import ImbTable, TableEnd
 from fabricgauge.parse.interface import Line, Report
 from fabricgauge.parse.lines import remembered
@@ -106,6 +106,13 @@ _MOST_CHARACTERS = 400
 Zone = Literal["head", "command", "list", "block", "table"]
 
 
+@remembered
+def _taken_apart(text: str) -> tuple[list[str], ImbLayout | None, str]:
+    """A line's words, the columns if it is a headline, and the words with one blank between."""
+    words = text.split()
+    return words, layout_of(words), " ".join(words[:_MOST_WORDS])[:_MOST_CHARACTERS]
+
+
 class ImbReader:
     """Keeps what stands above, and the table that is open."""
 
@@ -119,11 +126,10 @@ class ImbReader:
         self._last: Line | None = None
 
     def line(self, line: Line) -> Iterable[SuiteCurve]:
-        words = line.text.split()
+        words, layout, text = _taken_apart(line.text)
         if not words:
             return ()
         self._last = line
-        layout = layout_of(words)
         if layout is not None:
             curves = self._close("went on")
             if layout.unknown:
@@ -133,7 +139,6 @@ class ImbReader:
             return curves
         if words[0][0] != "#" and self._table is not None and self._table.take(line, words):
             return ()
-        text = " ".join(words[:_MOST_WORDS])[:_MOST_CHARACTERS]
         return self._comment(line, text) if words[0][0] == "#" else self._other(line, text)
 
     def rows(self, number: int, text: str, place: int) -> int:
@@ -172,7 +177,7 @@ class ImbReader:
 
     def _fact(self, text: str) -> bool:
         """Learn what a line says of what follows; whether it is one of IMB's."""
-        if _RULER.fullmatch(text):
+        if text[-1] == "-" and _RULER.fullmatch(text):
             self._zone = "head" if self._zone in ("command", "list") else self._zone
             return True
         if refusal_in(text):

@@ -78,7 +78,7 @@ _FAILED = re.compile(
 _TROUBLE: Mapping[str, Trouble] = {"out-of-mem": "memory", "time-out": "timeout"}
 
 
-class ImbRow(msgspec.Struct, frozen=True):
+class ImbRow(msgspec.Struct, frozen=True, gc=False):
     """One row. ``words`` are the printed ones by role, ``figures`` the numbers that they are.
 
     ``trouble`` is set, and there are no figures, if it failed.

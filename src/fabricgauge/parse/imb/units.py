@@ -19,7 +19,7 @@ from fabricgauge.parse.imb.rows import ImbRow, Role
 _SMALLEST_TIME_US = 1e-9
 
 
-class Evidence(msgspec.Struct, frozen=True):
+class Evidence(msgspec.Struct, frozen=True, gc=False):
     """Least and most of the bandwidth as printed, and of the bytes/s that its row tells."""
 
     printed: tuple[float, float]
