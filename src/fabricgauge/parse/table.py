@@ -130,6 +130,7 @@ class Table:
         ]
         plain = all(min(one) > 0.0 and max(one) < math.inf for one in scaled)
         plain = plain and all(max(one) < math.inf for said in more for one in said.values())
+        plain = plain and max(*samples, *filter(None, sizes), 0) < _MOST
         if not plain or self._given + count > MOST_ROWS:
             return False
         more += [{}] * (len(scaled) - len(more))
