@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.discover.parse_trials import Echoed, Moment, Tried, parse_trials
+from fabricgauge.discover.parse_trials import Moment, PingResult, TrialAnswer, parse_trials
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import ProbeError
 
@@ -16,13 +16,13 @@ NAME, UNKNOWN, ADDRESS, FREE = 7, 8, 9, 10
 COUNTS = dict.fromkeys(range(7), 2)
 
 
-def tried(name: str) -> Tried:
+def tried(name: str) -> TrialAnswer:
     return parse_trials("c1", (FIXTURES / f"{name}.out").read_text(), COUNTS)
 
 
-def echoed(found: Tried, number: int) -> Echoed:
+def echoed(found: TrialAnswer, number: int) -> PingResult:
     one = found.echoes[number]
-    assert isinstance(one, Echoed)
+    assert isinstance(one, PingResult)
     return one
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fabricgauge.discover.parse_trials import parse_trials
-from fabricgauge.discover.trials import REST_S, Found, preflight_of, try_out
+from fabricgauge.discover.trials import REST_S, TrialResults, preflight_of, try_out
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Fabric, Member, Network, Node
 from fabricgauge.model.host_access import Host, HostAccess
@@ -21,7 +21,7 @@ def node(name: str) -> Node:
     return Node(name, name, "boot", "net", 2, "6.1", (), {})
 
 
-def tried(hosts: dict[str, tuple[str, ...]], seconds: float = 0.2) -> Found:
+def tried(hosts: dict[str, tuple[str, ...]], seconds: float = 0.2) -> TrialResults:
     members = tuple(
         Member(name, "lo", f"127.0.0.{number}", 65536) for number, name in enumerate(hosts, 1)
     )

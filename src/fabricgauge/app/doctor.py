@@ -25,7 +25,7 @@ Stage = Callable[[str], None]
 #: What nodes try, by the words of ``Preflight.untried``.
 TRIALS = ("ping", "mtu", "names", "clocks", "counters", "connect")
 
-#: After so many trials a word is said.
+#: Progress is told after this many trials.
 MANY = 250
 
 

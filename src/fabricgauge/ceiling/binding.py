@@ -98,7 +98,7 @@ def _renamed(step: CeilingStep, label: str, expression: str = "") -> CeilingStep
 
 
 def pcie(network: Network) -> Ceiling | Skipped:
-    """The most payload per direction; the generation is told by ``Network.link``."""
+    """The most payload per direction; ``Network.link`` names the generation."""
     link = pcie_link(network.link)
     if isinstance(link, Skipped):
         return Skipped(f"{network.name}: {link.reason}")

@@ -54,7 +54,7 @@ RATES: dict[str, float] = {
 #: RFC 894: the largest IP packet in an Ethernet frame that is no jumbo frame.
 USUAL_MTU = 1500
 
-#: What every frame has besides the packet in it.
+#: What every frame has beyond the packet in it.
 FRAME: tuple[Part, ...] = (
     ("header", HEADER_BYTES),
     ("FCS", FCS_BYTES),

@@ -14,7 +14,7 @@ TCP = ("timestamps", "ip")
 _ADAPTER = ("mtu", "rails", "pcie", "mps", "pcie-link", "lanes")
 
 
-class Stated(msgspec.Struct, frozen=True):
+class StatedFamily(msgspec.Struct, frozen=True):
     """What a family makes of the facts; ``uses`` are those that mean something to it."""
 
     technology: str
@@ -28,14 +28,14 @@ class Stated(msgspec.Struct, frozen=True):
     rails: int = 1
 
 
-def _ethernet(text: str, facts: Told) -> Stated:
+def _ethernet(text: str, facts: Told) -> StatedFamily:
     technology = facts.get("transport", "ethernet")
     if technology == "ipoib":
         raise UsageError(f"network {text!r}: IPoIB needs InfiniBand or Omni-Path, e.g. edr ipoib")
     label = {"roce-v1": " RoCE v1", "roce-v2": " RoCE v2", "iwarp": " iWARP"}.get(technology, "")
     uses = {"ethernet": TCP, "iwarp": TCP, "roce-v2": ("ip",)}.get(technology, ())
     rdma = technology.startswith("roce")
-    return Stated(
+    return StatedFamily(
         technology=technology,
         link=facts["rate"],
         name=facts["rate"] + label,
@@ -46,28 +46,28 @@ def _ethernet(text: str, facts: Told) -> Stated:
     )
 
 
-def _infiniband(text: str, facts: Told) -> Stated:
+def _infiniband(text: str, facts: Told) -> StatedFamily:
     link = infiniband.IbLink(facts["speed"], int(facts.get("width", "4")))
     if link.lanes not in infiniband.WIDTHS:
         widths = ", ".join(f"{lanes}x" for lanes in infiniband.WIDTHS)
         raise UsageError(f"network {text!r}: InfiniBand has no {link.lanes}x; widths: {widths}")
-    stated = Stated(
+    stated = StatedFamily(
         "infiniband", link.name, link.name, link.data_bit_s, infiniband.MTUS[-1],
         ("speed", "width", "family", *_ADAPTER), infiniband.MTUS,
     )  # fmt: skip
     return _ipoib(facts, stated, ipoib.USUAL_MTU)
 
 
-def _omni_path(text: str, facts: Told) -> Stated:
+def _omni_path(text: str, facts: Told) -> StatedFamily:
     name = facts["omni-path"]
-    stated = Stated(
+    stated = StatedFamily(
         "omni-path", name, name, omni_path.GENERATIONS[name].data_bit_s, omni_path.LARGEST_MTU,
         ("omni-path", "family", *_ADAPTER), omni_path.MTUS,
     )  # fmt: skip
     return _ipoib(facts, stated, ipoib.USUAL_OMNI_PATH_MTU)
 
 
-def _ipoib(facts: Told, link: Stated, usual_mtu: int) -> Stated:
+def _ipoib(facts: Told, link: StatedFamily, usual_mtu: int) -> StatedFamily:
     """IP on that link, where it is meant: the MTU is then the interface's."""
     if facts.get("transport") != "ipoib":
         return link
@@ -77,41 +77,43 @@ def _ipoib(facts: Told, link: Stated, usual_mtu: int) -> Stated:
     )  # fmt: skip
 
 
-def _slingshot(text: str, facts: Told) -> Stated:
+def _slingshot(text: str, facts: Told) -> StatedFamily:
     name = facts["slingshot"]
-    return Stated(
+    return StatedFamily(
         "slingshot", name, name, slingshots.SLINGSHOTS[name], slingshots.SLINGSHOT_MTU[name],
         ("slingshot", *_ADAPTER), least_mtu=ethernet.LEAST_MTU,
     )  # fmt: skip
 
 
-def _efa(text: str, facts: Told) -> Stated:
+def _efa(text: str, facts: Told) -> StatedFamily:
     name = facts["efa"]
-    return Stated("efa", name, name, unframed.EFA_CARDS[name], unframed.EFA_MTU, ("efa", *_ADAPTER))
+    return StatedFamily(
+        "efa", name, name, unframed.EFA_CARDS[name], unframed.EFA_MTU, ("efa", *_ADAPTER)
+    )
 
 
-def _nvlink(text: str, facts: Told) -> Stated:
+def _nvlink(text: str, facts: Told) -> StatedFamily:
     name = facts["nvlink"]
     generation = unframed.NVLINKS[name]
-    return Stated(
+    return StatedFamily(
         "nvlink", name, name, generation.link_bit_s, unframed.NVLINK_PACKET_BYTES,
         ("nvlink", "links", "rails"), rails=generation.links,
     )  # fmt: skip
 
 
-def _pcie(text: str, facts: Told) -> Stated:
+def _pcie(text: str, facts: Told) -> StatedFamily:
     link = pcie.PcieCapacity(facts["pcie-link"], _lanes(text, facts, pcie.LANES))
-    return Stated(
+    return StatedFamily(
         "pcie", link.name, link.name, link.data_bit_s, pcie.ASSUMED_PAYLOAD,
         ("pcie-link", "lanes", "mps"), pcie.PAYLOADS,
     )  # fmt: skip
 
 
-def _cxl(text: str, facts: Told) -> Stated:
+def _cxl(text: str, facts: Told) -> StatedFamily:
     lanes = _lanes(text, facts, unframed.CXL_LANES)
     name = f"CXL {facts['cxl']} x{lanes}"
     rate_bit_s = unframed.CXLS[facts["cxl"]].data_bit_s(lanes)
-    return Stated("cxl", name, name, rate_bit_s, unframed.CXL_LINE_BYTES, ("cxl", "lanes"))
+    return StatedFamily("cxl", name, name, rate_bit_s, unframed.CXL_LINE_BYTES, ("cxl", "lanes"))
 
 
 def _lanes(text: str, facts: Told, known: tuple[int, ...]) -> int:
@@ -123,7 +125,7 @@ def _lanes(text: str, facts: Told, known: tuple[int, ...]) -> int:
 
 
 #: By the fact that tells the family.
-FAMILY_OF: dict[str, Callable[[str, Told], Stated]] = {
+FAMILY_OF: dict[str, Callable[[str, Told], StatedFamily]] = {
     "rate": _ethernet,
     "speed": _infiniband,
     "omni-path": _omni_path,

@@ -1,7 +1,7 @@
 """What InfiniBand can carry per direction: lanes, signalling, coding, packet headers.
 
 A packet is the MTU with the headers of the reliable connection's middle packets; only the
-first one of a message has an RDMA header besides. Packet delimiters, credits and skip
+first one of a message has an RDMA header as well. Packet delimiters, credits and skip
 ordered sets of the link are not taken off: the ceiling may be a little too high.
 
 Sources: InfiniBand Architecture Specification Volume 1 Release 1.4, 7.7 (LRH), 9.2 (BTH),

@@ -4,7 +4,7 @@ In datagram mode an IP packet is one packet of the link, an unreliable datagram.
 it is a message of a reliable connection, which the adapter cuts into packets of the path MTU.
 Nothing tells that MTU: the link's largest stands for it. Nor is a global route header counted,
 which only multicast and routed packets have. Where the mode is not known the sum is connected
-mode's, and where the link is not known Omni-Path's: theirs are the fewest bytes besides payload,
+mode's, and where the link is not known Omni-Path's: theirs are the fewest bytes beyond payload,
 and a ceiling must not be too low.
 
 Sources: RFC 4391 section 6 (encapsulation header) and RFC 4755 sections 4 and 5 (the same in
@@ -34,7 +34,7 @@ USUAL_OMNI_PATH_MTU = omni_path.LARGEST_MTU - ENCAPSULATION_BYTES
 
 
 class _Below(msgspec.Struct, frozen=True):
-    """The link below IP: its largest packet, what each has besides payload, and its padding."""
+    """The link below IP: its largest packet, what each has beyond payload, and its padding."""
 
     name: str
     largest_bytes: int

@@ -14,7 +14,7 @@ from fabricgauge.model.ceiling import CeilingStep
 from fabricgauge.model.fabric import Network
 from fabricgauge.words.figures import gigabits_per_s
 
-#: What a packet has besides payload: its name and its size in bytes.
+#: What a packet has beyond payload: its name and its size in bytes.
 Part = tuple[str, int]
 
 
@@ -51,7 +51,7 @@ def mtu_origin(network: Network) -> str:
 
 
 def named(network: Network, what: str, field: str) -> str:
-    """``what`` as a sum names it, told apart where nobody stated it."""
+    """``what`` as a sum names it, marked where it was not stated."""
     return f"{what}, assumed: not stated" if field in network.assumed else what
 
 

@@ -38,7 +38,7 @@ _TOKENS: tuple[Part, ...] = (("STP with sequence number", 4), _HEADER, ("LCRC", 
 
 
 class PcieGeneration(msgspec.Struct, frozen=True):
-    """Lane and coding of one generation; ``parts`` is what a packet has besides payload."""
+    """Lane and coding of one generation; ``parts`` is what a packet has beyond payload."""
 
     coding: Coding
     parts: tuple[Part, ...]
@@ -70,7 +70,7 @@ _NAME = re.compile(r"pcie\s*(\d\.\d)\s*x(\d+)(?:\s*mps\s*(\d+))?", re.IGNORECASE
 
 
 class PcieCapacity(msgspec.Struct, frozen=True):
-    """One link; ``payload_bytes`` is its MPS, ``assumed`` where nobody stated that."""
+    """One link; ``payload_bytes`` is its MPS, ``assumed`` where that was not stated."""
 
     generation: str
     lanes: int

@@ -1,9 +1,9 @@
-"""The network that a person states for figures that somebody else measured."""
+"""The network that a user states for figures measured elsewhere."""
 
 import re
 
 from fabricgauge.ceiling import ethernet, infiniband, pcie
-from fabricgauge.ceiling.families import FAMILY_OF, TCP, Stated
+from fabricgauge.ceiling.families import FAMILY_OF, TCP, StatedFamily
 from fabricgauge.ceiling.words import Told, expected, known_names, told
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import Network
@@ -55,7 +55,7 @@ def _family(text: str, facts: Told) -> str:
     return present[0]
 
 
-def _refuse_unused(text: str, facts: Told, stated: Stated) -> None:
+def _refuse_unused(text: str, facts: Told, stated: StatedFamily) -> None:
     unused = [key for key in facts if key not in (*stated.uses, "name")]
     family = facts.get("family")
     if family and family != stated.technology:
@@ -65,7 +65,7 @@ def _refuse_unused(text: str, facts: Told, stated: Stated) -> None:
         raise UsageError(f"network {text!r}: {words} means nothing for {stated.name}; leave it out")
 
 
-def _mtu(text: str, facts: Told, stated: Stated) -> int:
+def _mtu(text: str, facts: Told, stated: StatedFamily) -> int:
     key = "mps" if stated.technology == "pcie" else "mtu"
     if key not in facts:
         return stated.usual_mtu
@@ -81,12 +81,12 @@ def _mtu(text: str, facts: Told, stated: Stated) -> int:
     return mtu
 
 
-def _assumed(facts: Told, stated: Stated) -> tuple[str, ...]:
+def _assumed(facts: Told, stated: StatedFamily) -> tuple[str, ...]:
     mtu = () if "mtu" in facts or (stated.technology == "pcie" and "mps" in facts) else ("mtu",)
     return (*mtu, *(key for key in TCP if key in stated.uses and key not in facts))
 
 
-def _timestamps(text: str, facts: Told, stated: Stated) -> bool:
+def _timestamps(text: str, facts: Told, stated: StatedFamily) -> bool:
     """On as Linux's TCP has them; off as an iWARP adapter's own TCP does."""
     usual = "off" if stated.technology == "iwarp" else "on"
     said = facts.get("timestamps", usual)
@@ -95,7 +95,7 @@ def _timestamps(text: str, facts: Told, stated: Stated) -> bool:
     return said == "on"
 
 
-def _subnet(text: str, facts: Told, stated: Stated) -> str:
+def _subnet(text: str, facts: Told, stated: StatedFamily) -> str:
     """All of the stated IP version's addresses, empty where no IP is spoken."""
     if "ip" not in stated.uses:
         return ""
@@ -105,14 +105,14 @@ def _subnet(text: str, facts: Told, stated: Stated) -> str:
     return subnets[facts.get("ip", "4")]
 
 
-def _rails(text: str, facts: Told, stated: Stated) -> int:
+def _rails(text: str, facts: Told, stated: StatedFamily) -> int:
     for key in ("rails", "links"):
         if key in facts:
             return _count(text, key, facts[key], 1024)
     return stated.rails
 
 
-def _host_link(text: str, facts: Told, stated: Stated) -> str:
+def _host_link(text: str, facts: Told, stated: StatedFamily) -> str:
     """As ``pcie=3x8`` or in words (``pcie 3.0 x8``) beside the network's own name."""
     if "pcie" not in stated.uses or not {"pcie", "pcie-link", "lanes", "mps"} & set(facts):
         return ""

@@ -1,1 +1,1 @@
-"""What somebody wants, and what there is → the ordered steps from one to the other; pure."""
+"""A description and what there is → the ordered steps from one to the other; pure."""

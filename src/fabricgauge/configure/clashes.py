@@ -89,7 +89,7 @@ def _has(state: State | Skipped, ip: str) -> bool:
     )
 
 
-#: Kinds of links (ip-link(8)) that somebody made of others, by the word for a sentence. What is
+#: Kinds of links (ip-link(8)) that are made of others, by the word for a sentence. What is
 #: not here may be an adapter's own: veth, ipoib.
 _MADE = {
     "bond": "a bond", "team": "a team", "bridge": "a bridge", "openvswitch": "a switch",

@@ -71,7 +71,7 @@ def lines_in(node: str, path: str, lines: Sequence[str]) -> Verification:
 def written(node: str, path: str, text: str, held: Content, mode: str = "0644") -> Change:
     """The file gets this content.
 
-    What was read is put back by the undoing, if nobody has changed the file since. A file
+    What was read is put back by the undoing, if the file has not changed since. A file
     of which nothing is known is taken to be absent; one that is there after all stops the step.
     """
     tee = Command(node, ("tee", "--", path), text)

@@ -76,8 +76,8 @@ def on(node: str) -> str:
 
 
 def holds(check: Verification, reply: Reply) -> bool:
-    """Whether a reply is as expected. Every line counts as begun and ended by a newline, whoever
-    cut the last one, so that what is expected can be a whole line or the begin of one.
+    """Whether a reply is as expected. Every line counts as begun and ended by a newline, even where
+    the last one lost it, so that what is expected can be a whole line or the begin of one.
     """
     found = check.expected in f"\n{reply.output}\n"
     return reply.exit_code == 0 and found != check.absent

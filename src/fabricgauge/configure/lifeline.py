@@ -145,12 +145,12 @@ def takes(command: Command) -> str:
 
 
 def question(node: str) -> Command:
-    """By which address somebody came in."""
+    """Asks by which address an ssh session came in."""
     return Command(node, _CAME_IN)
 
 
 def came_in_by(printed: str) -> str:
-    """The server's address: the third of four words; empty where nobody came by ssh."""
+    """The server's address: the third of four words; empty without an ssh session."""
     words = printed.split()
     return words[2].partition("%")[0] if len(words) == 4 else ""
 

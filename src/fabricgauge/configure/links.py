@@ -134,14 +134,14 @@ def questions(node: str) -> tuple[Command, Command]:
 
 
 def state(job: PlanInput, node: str) -> State | Skipped:
-    """What the node answered, else what discovery saw; ``doubt`` says if it answered in vain."""
+    """What the node answered, else what discovery saw; ``doubt`` says what was not understood."""
     addresses, routes = (job.reply(question) for question in questions(node))
     links = _links(addresses)
     return _discovered(job, node) if isinstance(links, Skipped) else State(links, _routes(routes))
 
 
 def doubt(job: PlanInput, node: str) -> str:
-    """Why nobody knows what the node's interfaces are made of, or its routes, though it was asked:
+    """Why the node's interfaces or routes are not known, though it was asked:
     an iproute2 without ``-j``, or a reply that is not understood. Empty where it was not asked.
     """
     for question, read in zip(questions(node), (_links, _routes), strict=True):

@@ -12,7 +12,7 @@ from fabricgauge.model.fabric import Interface
 from fabricgauge.model.inventory import Adapter, Inventory
 from fabricgauge.words.figures import link_rate
 
-#: Usual names of interfaces that somebody makes (systemd.netdev(5), ip-link(8)).
+#: Usual names of interfaces that are made by hand (systemd.netdev(5), ip-link(8)).
 _MADE = re.compile(r".+\.[0-9]+|(bond|team|br|vlan)-?[0-9]*")
 
 #: How many candidates a sentence names.
@@ -47,7 +47,7 @@ class Candidate(msgspec.Struct, frozen=True):
         return tuple(found)
 
 
-class Chosen(msgspec.Struct, frozen=True):
+class ChosenInterface(msgspec.Struct, frozen=True):
     """``doubt`` is empty, or says that the name was stated and no source confirms it."""
 
     interface: str
@@ -56,7 +56,7 @@ class Chosen(msgspec.Struct, frozen=True):
 
 def interface_of(
     network: NetworkDescription, subnet: str, node: str, inventory: Inventory | Skipped
-) -> Chosen | Skipped:
+) -> ChosenInterface | Skipped:
     """The node's own interface for a network; ``Skipped`` says why there is none, or no single one.
 
     In this order: the name that the description states; the one that matches its adapter;
@@ -74,7 +74,7 @@ def interface_of(
             one for one in fitting if not _addressed(one)
         )
     if len(fitting) == 1:
-        return Chosen(fitting[0].name)
+        return ChosenInterface(fitting[0].name)
     return _undecided(network, node, fitting, there)
 
 
@@ -94,16 +94,16 @@ def candidates(inventory: Inventory) -> tuple[Candidate, ...]:
 
 def _stated(
     name: str, node: str, there: Sequence[Candidate], inventory: Inventory | Skipped
-) -> Chosen | Skipped:
+) -> ChosenInterface | Skipped:
     if any(one.name == name for one in there):
-        return Chosen(name)
+        return ChosenInterface(name)
     if isinstance(inventory, Inventory) and not isinstance(inventory.node, Skipped):
         first = "; make it first: configure makes no bond, bridge or VLAN"
         return Skipped(
             f"{node} has no interface {name}; it has {_names(there)}"
             f"{first if _MADE.fullmatch(name) else ''}"
         )
-    return Chosen(name, f"no source shows {name} of {node}; it is taken as stated")
+    return ChosenInterface(name, f"no source shows {name} of {node}; it is taken as stated")
 
 
 def _fits(one: Candidate, network: NetworkDescription) -> bool:

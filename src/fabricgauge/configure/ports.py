@@ -4,7 +4,7 @@ import ipaddress
 from collections.abc import Iterator, Mapping
 
 from fabricgauge.configure.description import Description, NetworkDescription
-from fabricgauge.configure.matching import Chosen, interface_of
+from fabricgauge.configure.matching import ChosenInterface, interface_of
 from fabricgauge.configure.subnets import subnet_of
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import WantedNetwork, WantedPort
@@ -29,7 +29,7 @@ def ports_of(description: Description, inventories: Mapping[str, Inventory]) -> 
             there = inventories.get(node, unknown)
             chosen, ip = interface_of(network, str(subnet), node, there), ips[node]
             troubles += [one.reason for one in (chosen, ip) if isinstance(one, Skipped)]
-            if isinstance(chosen, Chosen) and isinstance(ip, str):
+            if isinstance(chosen, ChosenInterface) and isinstance(ip, str):
                 ports.append(WantedPort(node, chosen.interface, ip, subnet.prefixlen))
                 doubts += [chosen.doubt] if chosen.doubt else []
         wanted.append(_wanted(network, str(subnet), tuple(ports)))
@@ -63,7 +63,7 @@ def _named_twice(wanted: list[WantedNetwork], nodes: tuple[str, ...]) -> Iterato
 
 
 def _taken_twice(wanted: list[WantedNetwork]) -> Iterator[str]:
-    """One interface can carry two networks, but nobody describes that by accident."""
+    """One interface can carry two networks, but a description that says so is a mistake."""
     first: dict[tuple[str, str], str] = {}
     for network in wanted:
         for port in network.ports:

@@ -72,7 +72,7 @@ def booted_anew(job: PlanInput, nodes: Sequence[str]) -> list[Verification]:
 
 
 def _boot_id(job: PlanInput, node: str) -> str:
-    """Empty where nobody asked; the answer is newer than what discovery or a bundle has."""
+    """Empty where it was not asked; the answer is newer than what discovery or a bundle has."""
     reply = job.reply(Command(node, _BOOT_ID))
     if not isinstance(reply, Skipped):
         return reply.output.strip() if reply.exit_code == 0 else ""

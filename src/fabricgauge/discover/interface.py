@@ -58,7 +58,7 @@ def fabric_of(
     declared: tuple[DeclaredNetwork, ...],
     virtual: bool,
 ) -> Fabric:
-    """The same from answers that somebody else gathered: ``raw`` is each node's own words.
+    """The same from answers gathered elsewhere: ``raw`` is each node's own words.
 
     Raises:
         UsageError: a declared subnet is none.

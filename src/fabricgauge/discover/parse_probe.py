@@ -211,7 +211,7 @@ def _numa_node(node: str, link: IpLink, number: int | Skipped) -> int | Skipped:
     return number
 
 
-#: Drivers that report a fixed or inherited figure, or none, for want of a wire. Linux 6.12:
+#: Drivers without a wire: they report a fixed or inherited figure, or none. Linux 6.12:
 #: drivers/net/veth.c, tun.c, dummy.c, ifb.c, vmxnet3/vmxnet3_ethtool.c (always 10 Gb/s),
 #: net/bridge/br_device.c, drivers/net/vxlan, macvlan.c (its parent's).
 WITHOUT_A_WIRE = frozenset(

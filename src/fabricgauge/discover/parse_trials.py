@@ -35,7 +35,7 @@ _PORT = re.compile(r"\./([^/:]+)/ports/(\d{1,5})/counters/([^/:]+):(\d{1,20})")
 _ETHTOOL = re.compile(r"ethtool/([^/]+)/([^:]{1,80}): *(\d{1,20})")
 
 
-class Echoed(msgspec.Struct, frozen=True):
+class PingResult(msgspec.Struct, frozen=True):
     """What one ping came to; ``rtt_s`` is the shortest round trip in seconds.
 
     ``told`` is the last line that ping printed where nothing came back; ``heard`` is whether
@@ -56,13 +56,13 @@ class Moment(msgspec.Struct, frozen=True):
     most_s: float
 
 
-class Tried(msgspec.Struct, frozen=True):
+class TrialAnswer(msgspec.Struct, frozen=True):
     """One node's trials, by the number of each; what it could not try is a ``Skipped``.
 
     ``names`` are the addresses that a name means there, ``called`` the names of an address.
     """
 
-    echoes: dict[int, Echoed | Skipped]
+    echoes: dict[int, PingResult | Skipped]
     names: dict[int, tuple[str, ...] | Skipped]
     called: dict[int, tuple[str, ...]]
     began: Moment | Skipped
@@ -81,7 +81,7 @@ class _Section(msgspec.Struct, frozen=True):
         return tuple(line[2:] for line in self.lines if line.startswith("| "))
 
 
-def parse_trials(node: str, raw: str, counts: dict[int, int] | None = None) -> Tried:
+def parse_trials(node: str, raw: str, counts: dict[int, int] | None = None) -> TrialAnswer:
     """One node's answer; ``counts`` are how many echoes each ping was to send.
 
     Raises:
@@ -91,7 +91,7 @@ def parse_trials(node: str, raw: str, counts: dict[int, int] | None = None) -> T
     named = {section.words[0]: section for section in found if len(section.words) == 1}
     pings, names, called = (_of(found, kind) for kind in ("ping", "name", "address"))
     wanted = counts or {}
-    return Tried(
+    return TrialAnswer(
         {number: _echoed(s, wanted.get(number, 1)) for number, s in pings.items()},
         {number: _addresses(s) for number, s in names.items()},
         {number: _names(s) for number, s in called.items()},
@@ -127,21 +127,23 @@ def _numbered(section: _Section) -> bool:
     )
 
 
-def _echoed(section: _Section, count: int) -> Echoed | Skipped:
+def _echoed(section: _Section, count: int) -> PingResult | Skipped:
     said = section.said
     counted = next((m for m in map(_COUNTED.search, said) if m), None)
     last = next((line.strip() for line in reversed(said) if line.strip()), "ping said nothing")
     if counted is None:
         refused = any(word in line.lower() for line in said for word in REFUSED)
-        return Echoed(count, 0, Skipped(last), last) if refused else Skipped(_why(section, said))
+        return (
+            PingResult(count, 0, Skipped(last), last) if refused else Skipped(_why(section, said))
+        )
     sent, received = int(counted.group(1)), int(counted.group(2))
     if sent == 0 or received > sent:  # ended before the first, or answered by several
         sent, received = max(sent, count), min(received, max(sent, count))
     times = next((m for m in map(_TIMES.search, said) if m), None)
     rtt_s = float(times.group(1)) / 1e3 if times else Skipped("no echo came back")
     if received:
-        return Echoed(sent, received, rtt_s, "")
-    return Echoed(sent, 0, rtt_s, _complaint(said), section.words[3:] == ("heard",))
+        return PingResult(sent, received, rtt_s, "")
+    return PingResult(sent, 0, rtt_s, _complaint(said), section.words[3:] == ("heard",))
 
 
 def _why(section: _Section, said: tuple[str, ...]) -> str:

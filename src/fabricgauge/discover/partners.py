@@ -33,7 +33,7 @@ PHASES, PHASE_S = 8, 0.025
 LARGE_S = 1.5
 
 
-#: Large echoes follow once more, and more of them, where the quickest took so many times what
+#: Large echoes follow once more, and more of them, where the quickest took this many times what
 #: the wire takes there and back and so much more: of a few, other work on a node delays all.
 SLOW_TIMES, SLOW_S, SLOW_COUNT = 2.0, 0.5e-3, 12
 
@@ -53,7 +53,7 @@ class Echo(msgspec.Struct, frozen=True):
     after_s: float = 0.0
 
 
-class Trial(msgspec.Struct, frozen=True):
+class NodeTrial(msgspec.Struct, frozen=True):
     """All that one node is to try."""
 
     echoes: tuple[Echo, ...]
@@ -75,7 +75,7 @@ class Trial(msgspec.Struct, frozen=True):
         return found
 
 
-def trials(fabric: Fabric, networks: tuple[Network, ...]) -> dict[str, Trial]:
+def trials(fabric: Fabric, networks: tuple[Network, ...]) -> dict[str, NodeTrial]:
     """By node, what it is to try over ``networks``."""
     echoes: dict[str, list[Echo]] = {node.name: [] for node in fabric.nodes}
     for network in networks:
@@ -85,7 +85,7 @@ def trials(fabric: Fabric, networks: tuple[Network, ...]) -> dict[str, Trial]:
     names = tuple(node.name for node in fabric.nodes if is_name(node.name))
     ips = tuple(dict.fromkeys(one.ip for network in networks for one in network.members))
     return {
-        node: Trial(tuple(some), _names(node, some, names), _addresses(some, ips))
+        node: NodeTrial(tuple(some), _names(node, some, names), _addresses(some, ips))
         for node, some in echoes.items()
     }
 
@@ -94,12 +94,12 @@ def second_trials(
     networks: tuple[Network, ...],
     lossy: Iterable[tuple[str, str, str]],
     names: Mapping[str, tuple[str, ...]],
-) -> dict[str, Trial]:
+) -> dict[str, NodeTrial]:
     """By node, what it tries afterwards: large echoes, and small ones where some were lost.
 
     ``lossy`` are the network, source and target address of echoes of which some were lost;
     their ends try all their partners again, which tells whose fault it is. ``names`` are what
-    each node is to look up besides.
+    each node is to look up as well.
     """
     again = {(network, ip) for network, source, target in lossy for ip in (source, target)}
     echoes: dict[str, list[Echo]] = {}
@@ -112,14 +112,14 @@ def second_trials(
                     more = msgspec.structs.replace(echo, count=AGAIN_COUNT, after_s=LARGE_S)
                     echoes.setdefault(echo.source, []).append(more)
     return {
-        node: Trial(tuple(echoes.get(node, ())), names.get(node, ()))
+        node: NodeTrial(tuple(echoes.get(node, ())), names.get(node, ()))
         for node in dict.fromkeys((*echoes, *names))
     }
 
 
 def slow_trials(
     networks: tuple[Network, ...], round_trips_s: Mapping[tuple[str, str, str], float]
-) -> dict[str, Trial]:
+) -> dict[str, NodeTrial]:
     """By node, the large echoes that it sends again; ``round_trips_s`` are those of the first by
     network, source and target address."""
     found: dict[str, list[Echo]] = {}
@@ -133,7 +133,7 @@ def slow_trials(
                 if round_trips_s.get(way, 0.0) > slow_s:
                     more = msgspec.structs.replace(echo, count=SLOW_COUNT)
                     found.setdefault(echo.source, []).append(more)
-    return {node: Trial(tuple(echoes), ()) for node, echoes in found.items()}
+    return {node: NodeTrial(tuple(echoes), ()) for node, echoes in found.items()}
 
 
 def _ends(echo: Echo) -> set[tuple[str, str]]:

@@ -32,7 +32,7 @@ class Answer(msgspec.Struct, frozen=True):
     """A node's answer, unedited. ``trouble`` is a sentence, empty when the probe ended well.
 
     ``began_s`` and ``ended_s`` are this machine's clock, in seconds since 1970, right before and
-    after the node was asked; 0 where nobody looked.
+    after the node was asked; 0 where it was not read.
     """
 
     node: str

@@ -114,7 +114,7 @@ STDERR = "== standard error"
 MOST_SECTIONS = 5000
 
 
-class Cut(msgspec.Struct, frozen=True):
+class CutAnswer(msgspec.Struct, frozen=True):
     """Sections by name; ``troubles`` say what is missing or comes twice.
 
     ``whole`` is whether the answer has its end.
@@ -125,11 +125,11 @@ class Cut(msgspec.Struct, frozen=True):
     whole: bool
 
 
-def cut(raw: str) -> Cut:
+def cut(raw: str) -> CutAnswer:
     """The complete sections behind the quick answer; the one that was cut off is left out."""
     lines = cut_in_lines(raw)
     if SURVEY_FIRST not in lines:
-        return Cut({}, ("nothing but the quick answer arrived",), whole=False)
+        return CutAnswer({}, ("nothing but the quick answer arrived",), whole=False)
     start = lines.index(SURVEY_FIRST) + 1
     complete = SURVEY_LAST in lines[start:]
     end = lines.index(SURVEY_LAST, start) if complete else _before_stderr(lines, start)
@@ -144,7 +144,7 @@ def cut(raw: str) -> Cut:
     if not complete:
         last = f" in section {bodies[-1][1]!r:.80}" if bodies else ""
         troubles.append(f"the answer was cut off{last}; what stands before it is used")
-    return Cut(found, tuple(troubles), complete)
+    return CutAnswer(found, tuple(troubles), complete)
 
 
 def _before_stderr(lines: list[str], start: int) -> int:
@@ -178,7 +178,7 @@ def by_node(text: str, nodes: Collection[str] = ()) -> dict[str, str]:
     """Each node's own lines without their label, in the order of the first of each.
 
     Empty where a line has no label: the file is not labelled. Many tools print ``KEY: VALUE``
-    themselves, so that only somebody who knows the names can tell a key from a node: with
+    themselves, so only the names tell a key from a node: with
     ``nodes``, a label that is none of them is no label.
     """
     found: dict[str, list[str]] = {}

@@ -143,7 +143,7 @@ class FreeEndpoints:
 
     @property
     def left(self) -> list[Endpoint]:
-        """Those that nobody took, in the order in which they came."""
+        """Those that are not taken, in the order in which they came."""
         return [one for one, taken in zip(self._ends, self._taken, strict=True) if not taken]
 
     def inside(self, subnet: Subnet) -> list[Endpoint]:
@@ -165,7 +165,7 @@ class FreeEndpoints:
 
 
 def _take(groups: dict[Subnet, list[Endpoint]], free: FreeEndpoints, subnet: Subnet) -> None:
-    """Make a network that nobody declared of the free ends in ``subnet``, if they join nodes."""
+    """Make an undeclared network of the free ends in ``subnet``, if they join nodes."""
     inside = free.inside(subnet)
     if _join_nodes(inside) and not _joins_none(inside):
         groups[subnet] = free.take(subnet)

@@ -5,14 +5,14 @@ from contextlib import closing
 
 import msgspec
 
-from fabricgauge.discover.parse_trials import Echoed, Moment, Tried, parse_trials
+from fabricgauge.discover.parse_trials import Moment, PingResult, TrialAnswer, parse_trials
 from fabricgauge.discover.partners import (
     AGAIN_COUNT,
     LARGE_BYTES,
     LARGE_S,
     MOST_NAMES,
     Echo,
-    Trial,
+    NodeTrial,
     is_name,
     second_trials,
     slow_trials,
@@ -39,7 +39,7 @@ AT_ONCE = 128
 REACH_S = 15.0
 
 
-class Found(msgspec.Struct, frozen=True):
+class TrialResults(msgspec.Struct, frozen=True):
     """What all nodes' trials came to; ``untried`` as in ``Preflight``."""
 
     pings: tuple[Ping, ...]
@@ -59,10 +59,10 @@ def try_out(
     seconds: float,
     *,
     keep: Callable[[str, str], None],
-) -> Found:
+) -> TrialResults:
     """Have every node of ``fabric`` try its partners; ``keep`` gets each answer as it came.
 
-    Counters are watched for ``seconds`` at least. A node that does not answer is told of in
+    Counters are watched for ``seconds`` at least. A node that does not answer is in
     ``untried``; the others' trials stand.
     """
     first = _round(access, trials(fabric, networks), seconds, keep)
@@ -87,7 +87,7 @@ def try_out(
     )
 
 
-def _large(found: Found) -> dict[tuple[str, str, str], float]:
+def _large(found: TrialResults) -> dict[tuple[str, str, str], float]:
     """The quickest round trip of large echoes, by network and addresses."""
     return {
         (ping.network, ping.source_ip, ping.target_ip): ping.rtt_s
@@ -96,7 +96,7 @@ def _large(found: Found) -> dict[tuple[str, str, str], float]:
     }
 
 
-def _further(found: Found) -> dict[str, tuple[str, ...]]:
+def _further(found: TrialResults) -> dict[str, tuple[str, ...]]:
     """Names that some node has for an address: each node is to say what they mean to it.
 
     Of many nodes' names a node is asked only for those that it knows itself.
@@ -117,8 +117,11 @@ def _way(ping: Ping) -> tuple[str, str, str, int, bool]:
 
 
 def _round(
-    access: HostAccess, wanted: dict[str, Trial], seconds: float, keep: Callable[[str, str], None]
-) -> Found:
+    access: HostAccess,
+    wanted: dict[str, NodeTrial],
+    seconds: float,
+    keep: Callable[[str, str], None],
+) -> TrialResults:
     hosts = [host for host in access.hosts if host.node in wanted]
     limit_s = int(max(seconds, LARGE_S + AGAIN_COUNT * INTERVAL_S)) + REST_S
     words = {node: [f"{seconds:g}", str(limit_s), *trial.words()] for node, trial in wanted.items()}
@@ -130,7 +133,7 @@ def _round(
     return gathering.found(seconds)
 
 
-def preflight_of(fabric: Fabric, found: Found) -> Preflight:
+def preflight_of(fabric: Fabric, found: TrialResults) -> Preflight:
     """The trials as checks want them, with no inventories yet."""
     return Preflight(
         fabric, (), found.pings, found.lookups, found.clocks, found.rises, found.seconds,
@@ -141,7 +144,7 @@ def preflight_of(fabric: Fabric, found: Found) -> Preflight:
 class _Gathering:
     """Answers as they come, and why what is missing is missing: the first reason of each kind."""
 
-    def __init__(self, wanted: dict[str, Trial]) -> None:
+    def __init__(self, wanted: dict[str, NodeTrial]) -> None:
         self._wanted = wanted
         self._pings: list[Ping] = []
         self._lookups: list[Lookup] = []
@@ -166,13 +169,13 @@ class _Gathering:
         self._take_clock(answer, tried)
         self._take_counters(answer.node, tried)
 
-    def found(self, seconds: float) -> Found:
-        return Found(
+    def found(self, seconds: float) -> TrialResults:
+        return TrialResults(
             tuple(self._pings), tuple(self._lookups), tuple(self._clocks), tuple(self._rises),
             seconds, self._untried, self._called,
         )  # fmt: skip
 
-    def _take_echoes(self, trial: Trial, tried: Tried) -> None:
+    def _take_echoes(self, trial: NodeTrial, tried: TrialAnswer) -> None:
         for number, echo in enumerate(trial.echoes):
             came = tried.echoes.get(number, Skipped("it did not end in time"))
             if isinstance(came, Skipped):
@@ -181,7 +184,7 @@ class _Gathering:
             else:
                 self._pings.append(_ping(echo, came))
 
-    def _take_names(self, node: str, trial: Trial, tried: Tried) -> None:
+    def _take_names(self, node: str, trial: NodeTrial, tried: TrialAnswer) -> None:
         for number, name in enumerate(trial.names, len(trial.echoes)):
             means = tried.names.get(number, Skipped(f"the name {name} was not found in time"))
             if isinstance(means, Skipped):
@@ -189,7 +192,7 @@ class _Gathering:
             else:
                 self._lookups.append(Lookup(node, name, means))
 
-    def _take_clock(self, answer: Answer, tried: Tried) -> None:
+    def _take_clock(self, answer: Answer, tried: TrialAnswer) -> None:
         """Begun after we asked and ended before we had the answer: that bounds the offset."""
         began, ended = tried.began, tried.ended
         if isinstance(began, Moment) and isinstance(ended, Moment) and answer.began_s:
@@ -199,7 +202,7 @@ class _Gathering:
         else:
             self._untried.setdefault("clocks", f"{answer.node} did not say its time")
 
-    def _take_counters(self, node: str, tried: Tried) -> None:
+    def _take_counters(self, node: str, tried: TrialAnswer) -> None:
         if not (isinstance(tried.began, Moment) and isinstance(tried.ended, Moment)):
             self._untried.setdefault("counters", f"{node} did not say for how long it looked")
             return
@@ -210,7 +213,7 @@ class _Gathering:
                 self._rises.append(Rise(node, interface, counter, by, seconds))
 
 
-def _ping(echo: Echo, came: Echoed) -> Ping:
+def _ping(echo: Echo, came: PingResult) -> Ping:
     return Ping(
         echo.network, echo.source, echo.interface, echo.source_ip, echo.target, echo.target_ip,
         echo.payload_bytes, echo.whole, came.sent, came.received, came.rtt_s, came.told, came.heard,

@@ -170,7 +170,7 @@ def _as_one(group: list[Finding]) -> Finding:
 
 
 def _evidence(lines: Iterable[str]) -> tuple[str, ...]:
-    """What follows from a finding is never left out for want of room."""
+    """What follows from a finding is never left out to save room."""
     own: list[str] = []
     consequences: list[str] = []
     for line in lines:

@@ -25,7 +25,7 @@ _V = TypeVar("_V", bound=Hashable)
 Subnet = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
-class Seen(msgspec.Struct, frozen=True):
+class KnownNode(msgspec.Struct, frozen=True):
     """One node with what is known of it; ``facts`` are those of both its sources."""
 
     name: str
@@ -99,7 +99,7 @@ class Seen(msgspec.Struct, frozen=True):
 class MemberPort(msgspec.Struct, frozen=True):
     """One node's interface in a network."""
 
-    seen: Seen
+    seen: KnownNode
     interface: Interface
     network: Network
     ip: str
@@ -113,7 +113,7 @@ class Port(msgspec.Struct, frozen=True):
     """One node's RDMA port; ``network`` is that of its interface or empty, ``same`` are this
     port of the node and of all like it."""
 
-    seen: Seen
+    seen: KnownNode
     port: RdmaPort
     network: str
     same: tuple[RdmaPort, ...]
@@ -123,7 +123,7 @@ class Port(msgspec.Struct, frozen=True):
         return f"{self.seen.name}:{self.port.device}:{self.port.number}"
 
 
-def nodes(preflight: Preflight) -> tuple[Seen, ...]:
+def nodes(preflight: Preflight) -> tuple[KnownNode, ...]:
     """The nodes that answered, each with its inventory or an empty one.
 
     Nodes of a lab see the adapters of the machine that they are all on: those are not theirs.
@@ -136,7 +136,7 @@ def nodes(preflight: Preflight) -> tuple[Seen, ...]:
         inventory = known.get(node.name) or Inventory(
             node.name, node, (), (), (), (), (), (), (), {}
         )
-        found.append(Seen(node.name, node, inventory, {**inventory.facts, **node.facts}))
+        found.append(KnownNode(node.name, node, inventory, {**inventory.facts, **node.facts}))
     return tuple(found)
 
 
@@ -204,15 +204,15 @@ def unusual(of: Mapping[str, _V]) -> tuple[_V | Skipped, dict[str, _V]]:
     return common, {name: value for name, value in of.items() if value != common}
 
 
-def like(preflight: Preflight) -> tuple[tuple[Seen, ...], ...]:
-    """Nodes that should be the same: as somebody sorted them, else those with the same
+def like(preflight: Preflight) -> tuple[tuple[KnownNode, ...], ...]:
+    """Nodes that should be the same: as they were sorted, else those with the same
     processors and the same adapters."""
     if preflight.alike:
         by_name = {seen.name: seen for seen in nodes(preflight)}
         found = [[by_name.pop(n) for n in names if n in by_name] for names in preflight.alike]
         alone = [[seen] for seen in by_name.values()]
         return tuple(tuple(group) for group in (*found, *alone) if group)
-    groups: dict[tuple[object, ...], list[Seen]] = {}
+    groups: dict[tuple[object, ...], list[KnownNode]] = {}
     for seen in nodes(preflight):
         adapters = sorted(f"{one.kind} {one.product}" for one in seen.adapters)
         key = (seen.facts.get("cpu model", ""), *adapters)

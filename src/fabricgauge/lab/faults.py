@@ -128,7 +128,7 @@ def _set(state: LabState, faults: tuple[Fault, ...]) -> LabState:
     for node, network in sorted(links):
         _apply_to_link(changed, changed.node(node), changed.network(network), state.faults)
     changed = _apply_to_nodes(changed)
-    # Neighbours that were sought in vain are held to be unreachable for seconds.
+    # The kernel holds neighbours that it did not find to be unreachable for seconds.
     for lab_node in changed.nodes:
         holder.batch(lab_node.holder, "ip", ["neigh flush all"])
     save(changed)

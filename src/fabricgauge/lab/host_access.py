@@ -1,4 +1,4 @@
-"""A lab as the other stages see it: doors to its nodes, and its networks as declared."""
+"""A lab as the other stages see it: access to its nodes, and its networks as declared."""
 
 import os
 from pathlib import Path

@@ -278,7 +278,7 @@ def _assert_ours(directory: Path) -> None:
 
 
 def _ours(directory: Path) -> bool:
-    """Whether it is a real directory, no link, that nobody else may write."""
+    """Whether it is a real directory, no link, that no other user may write."""
     try:
         found = directory.lstat()
     except OSError:

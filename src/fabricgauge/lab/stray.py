@@ -10,7 +10,7 @@ import sys
 import time
 from contextlib import suppress
 
-#: IEEE 802 Local Experimental EtherType 1 (IEEE 802-2014, 9.2.4): nobody's protocol.
+#: IEEE 802 Local Experimental EtherType 1 (IEEE 802-2014, 9.2.4): no protocol's own.
 ETHERTYPE = 0x88B5
 
 #: The least that Ethernet carries: a header and 46 octets (IEEE 802.3, 3.2.8).

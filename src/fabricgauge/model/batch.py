@@ -1,4 +1,4 @@
-"""Jobs that a batch system runs for us while nobody watches."""
+"""Jobs that a batch system runs without supervision."""
 
 import msgspec
 

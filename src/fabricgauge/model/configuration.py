@@ -1,4 +1,4 @@
-"""The network that somebody wants, and the steps that make it."""
+"""The network that is wanted, and the steps that make it."""
 
 import msgspec
 

@@ -45,7 +45,7 @@ class Interface(msgspec.Struct, frozen=True):
     ``carrier`` is the kernel's word that a cable's other end is alive.
     ``speed_bit_s`` is what the driver reports; a virtual driver has no such thing.
     ``master`` is the bond or bridge that it is a port of, ``parent`` the interface that it is on,
-    as a VLAN is, or a veth's other end; empty where there is none, or nobody said it.
+    as a VLAN is, or a veth's other end; empty where there is none, or it is not known.
     """
 
     name: str
@@ -142,11 +142,11 @@ class Network(msgspec.Struct, frozen=True, dict=True):
     ``rate_bit_s`` is the nominal line rate per direction; ``rate_origin`` says where
     it comes from. ``timestamps`` is whether TCP timestamps are on at every member.
     ``burst_bytes`` is what a token bucket on the members may send above the line rate
-    (0 without one). A network that a person states for somebody else's figures has no
+    (0 without one). A network stated for figures measured elsewhere has no
     members; ``stated_mtu_bytes`` is its MTU. ``rails`` is how many links of that rate a
     node has in it; ``host_link`` is what the adapter is attached by, e.g. ``PCIe 3.0 x8``,
     empty where that is not known. ``link`` is the link's name in its standard, e.g.
-    ``4x EDR``, empty where only its rate is known. ``assumed`` names what nobody stated or
+    ``4x EDR``, empty where only its rate is known. ``assumed`` names what was not stated or
     found, so that the technology's usual value stands for it: ``mtu``, ``ip``, ``timestamps``.
     ``mode`` is IPoIB's, ``datagram`` or ``connected``; empty where the members' differs or is
     not known.
@@ -193,7 +193,7 @@ class Fabric(msgspec.Struct, frozen=True, dict=True):
     """All that discovery found, and what it could not reach.
 
     ``unjoined`` are networks that were meant for these nodes and do not join them.
-    ``topology`` is what a file said of switches and groups; empty where nobody stated it.
+    ``topology`` is what a file said of switches and groups; empty where it was not stated.
     ``simulated`` says that nodes and networks are a simulator's.
     """
 

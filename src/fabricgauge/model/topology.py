@@ -18,7 +18,7 @@ class Group(msgspec.Struct, frozen=True):
 class Topology(msgspec.Struct, frozen=True):
     """Groups of nodes that do not overlap; ``source`` says where they are from.
 
-    Nodes in no group are on their own. An empty topology is one that nobody stated.
+    Nodes in no group are on their own. An empty topology was not stated.
     """
 
     groups: tuple[Group, ...] = ()

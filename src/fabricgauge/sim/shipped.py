@@ -32,7 +32,7 @@ def shipped(name: str) -> Platform:
     """The platform of that name, e.g. ``star32``, ``star:128``, ``fat-tree:64``, ``torus``.
 
     Raises:
-        UsageError: there is none of that name, or it cannot have so many nodes.
+        UsageError: there is none of that name, or it cannot have this number of nodes.
     """
     match = _NAME.fullmatch(name)
     shape = next((one for one in SHAPES if match and one.name == match["shape"]), None)
@@ -64,7 +64,7 @@ class ShapeLayout(msgspec.Struct, frozen=True):
 
 
 class Shape(msgspec.Struct, frozen=True):
-    """One kind of network: ``layout`` is that of so many nodes, None where there is none.
+    """One kind of network: ``layout`` is that of a number of nodes, None where there is none.
 
     ``latency_s`` is that of a link, one way, ``overhead_s`` that of both ends' software.
     """

@@ -213,7 +213,7 @@ def _uplink(cluster: Simulation, fault: SlowUplink) -> Iterator[str]:
 #: What SimGrid 3.32 writes to standard error, and what it means. It exits with 0 after each.
 SIGNS: tuple[tuple[str, str], ...] = (
     ("MPI_Abort was called", "a rank called MPI_Abort"),
-    ("Deadlock detected", "deadlock: ranks wait for messages that nobody sends"),
+    ("Deadlock detected", "deadlock: ranks wait for messages that no rank sends"),
     ("Stalling SMPI instance", "a rank did not reach MPI_Finalize"),
 )
 

@@ -5,7 +5,7 @@
 
 The directory is the user's alone: contents of files stand in it. A line that a crash cut off is
 left out by a reader. One process at a time writes a journal, and one at a time begins journals in
-the same place: two makings at once would take each other's work for somebody's change.
+the same place: two plans made at once would take each other's work for a change from outside.
 """
 
 import errno
@@ -98,10 +98,10 @@ class Journal:
 
 @contextmanager
 def alone(under: Path) -> Iterator[None]:
-    """While nobody else makes a plan with journals in the same place.
+    """While no other process makes a plan with journals in the same place.
 
     Raises:
-        StoreError: somebody does, or there can be no such directory.
+        StoreError: another process does, or there can be no such directory.
     """
     try:
         under.mkdir(parents=True, exist_ok=True)
@@ -133,7 +133,7 @@ def _lock(file: int, path: Path) -> None:
 
 
 def root() -> Path:
-    """Where journals are kept unless somebody says otherwise."""
+    """Where journals are kept by default."""
     home = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
     return Path(home) / "fabricgauge" / "configure"
 

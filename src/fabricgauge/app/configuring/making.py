@@ -71,7 +71,7 @@ def make(
 class Applied(msgspec.Struct, frozen=True):
     """What became of a plan: numbers of steps, and why it stopped before its end, if it did.
 
-    ``lacking`` is the consent for want of which it stopped; empty where a step failed.
+    ``lacking`` is the consent that is missing; empty where a step failed.
     """
 
     made: tuple[int, ...]
@@ -129,7 +129,7 @@ def apply(
 ) -> Applied:
     """Make every step that is not fulfilled, in order, up to the first that fails.
 
-    What the plan calls fulfilled is never made: nobody has reviewed it. A step is begun only if
+    What the plan calls fulfilled is never made: it was not reviewed. A step is begun only if
     what it rests on still holds, and left alone if its verifications hold already. Everything is
     in ``journal`` before the next thing happens.
     """
@@ -247,7 +247,7 @@ def undo(
 ) -> Undone:
     """Undo every step that was begun; one that cannot be undone does not keep the others.
 
-    What somebody changed since is said before it goes. Undoing once more does what is left.
+    What changed since is said before it goes. Undoing once more does what is left.
     """
     entries = tuple(entries)
     whole = {one.step for one in entries if one.event == "made"}

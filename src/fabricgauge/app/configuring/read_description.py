@@ -49,7 +49,7 @@ def description_of(
     if any.
 
     ``otherwise`` are the nodes where neither the command line nor the file names any; those in
-    ``without`` are left out, whoever names them. Neither -w nor -x changes a node's place among
+    ``without`` are left out, however they are named. Neither -w nor -x changes a node's place among
     those that the file names, and with it its address.
 
     Raises:
@@ -89,7 +89,7 @@ class Places(msgspec.Struct, frozen=True):
         return everybody or self.otherwise
 
     def counted(self, own: tuple[str, ...]) -> tuple[str, ...]:
-        """All nodes that the network has, whoever is planned for."""
+        """All nodes that the network has, planned for or not."""
         return own or self.described or self.wanted or self.otherwise
 
 

@@ -109,8 +109,8 @@ def _up(port: WantedPort, link: Link | Skipped) -> Step:
 def _route(
     wanted: WantedNetwork, port: WantedPort, link: Link, routes: tuple[links.HeldRoute, ...]
 ) -> Iterator[Step]:
-    """The kernel adds the subnet's route with the address; it can only be missing if somebody
-    took it away.
+    """The kernel adds the subnet's route with the address; it is missing only if it was
+    removed.
     """
     subnet = str(ipaddress.IPv4Network(wanted.subnet))
     there = any((one.dst, one.dev) == (subnet, port.interface) for one in routes)

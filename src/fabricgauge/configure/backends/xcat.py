@@ -207,7 +207,7 @@ def _held(job: PlanInput, question: Command, name: str) -> dict[str, str]:
 
 
 def _unknown(job: PlanInput, question: Command) -> str:
-    """What the undoing cannot know where nobody asked."""
+    """What the undoing cannot know where it was not asked."""
     if isinstance(job.reply(question), Skipped):
         return "what xCAT has of it was not asked, so that the undoing does not restore it"
     return ""

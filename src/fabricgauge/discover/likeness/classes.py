@@ -208,7 +208,7 @@ def _names(members: Sequence[Traits], voted: dict[str, str]) -> Iterator[Interfa
 def vote(attribute: str, ballots: Mapping[str, str]) -> tuple[str, list[Oddity]] | Split:
     """The value that more than half have, and an oddity for each other value.
 
-    Two nodes that differ, or many with many values, have no majority: nobody is odd.
+    Two nodes that differ, or many with many values, have no majority: no node is odd.
     """
     by_value: dict[str, list[str]] = {}
     for node, value in ballots.items():

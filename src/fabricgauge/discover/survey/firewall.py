@@ -16,7 +16,7 @@ _UNREAD = re.compile(r"# ([\w -]+ (?:failed|is not installed))")
 
 
 @dataclass(frozen=True)
-class Way:
+class InputChain:
     """What one base chain does: ``shut`` says in which words it shuts, empty where it does not;
     ``unread`` why that is not known."""
 
@@ -53,12 +53,12 @@ def _unread(name: str, text: str | None) -> str:
     return told[1] if told else ""
 
 
-def _nft(text: str) -> Iterator[Way]:
+def _nft(text: str) -> Iterator[InputChain]:
     for base in nft_bases(text):
         yield _way("nft: input", base.name, base.policy, base.chains)
 
 
-def _iptables(text: str) -> Way:
+def _iptables(text: str) -> InputChain:
     policy, chains = iptables_chains(text)
     return _way("iptables: INPUT", "INPUT", policy, chains)
 
@@ -77,12 +77,12 @@ class FirewallRule:
 Chains = Mapping[str, list[FirewallRule]]
 
 
-def _way(what: str, base: str, policy: str, chains: Chains) -> Way:
+def _way(what: str, base: str, policy: str, chains: Chains) -> InputChain:
     walk = PacketWalk(chains)
     verdict = walk.through(base)
     tool = what.partition(":")[0]
     unread = f"{tool}: the jump to {walk.unknown[0]} was not understood" if walk.unknown else ""
-    return Way(_shut(what, verdict, policy, walk.last, base), tuple(walk.let_in), unread)
+    return InputChain(_shut(what, verdict, policy, walk.last, base), tuple(walk.let_in), unread)
 
 
 def _shut(what: str, verdict: str, policy: str, last: str, base: str) -> str:

@@ -31,14 +31,14 @@ MOST_PARTS = 2000
 _S = TypeVar("_S", Adapter, RdmaPort, Gpu)
 
 
-class Said(msgspec.Struct, Generic[_S], frozen=True):
+class SourcedPart(msgspec.Struct, Generic[_S], frozen=True):
     """A part and the source that gave it."""
 
     source: str
     part: _S
 
 
-def adapters(said: Sequence[Said[Adapter]], troubles: list[str]) -> tuple[Adapter, ...]:
+def adapters(said: Sequence[SourcedPart[Adapter]], troubles: list[str]) -> tuple[Adapter, ...]:
     """One for each function: joined by bus, else by interface, else by RDMA device.
 
     Contradictions are added to ``troubles``.
@@ -63,7 +63,7 @@ def adapters(said: Sequence[Said[Adapter]], troubles: list[str]) -> tuple[Adapte
     return tuple(found)
 
 
-def rdma_ports(said: Sequence[Said[RdmaPort]], troubles: list[str]) -> tuple[RdmaPort, ...]:
+def rdma_ports(said: Sequence[SourcedPart[RdmaPort]], troubles: list[str]) -> tuple[RdmaPort, ...]:
     """One for each device and number."""
     groups = grouped(
         said[:MOST_PARTS],
@@ -73,7 +73,7 @@ def rdma_ports(said: Sequence[Said[RdmaPort]], troubles: list[str]) -> tuple[Rdm
     return tuple(_filled(group, _PORT, _port_name, troubles) for group in groups)
 
 
-def gpus(said: Sequence[Said[Gpu]]) -> tuple[Gpu, ...]:
+def gpus(said: Sequence[SourcedPart[Gpu]]) -> tuple[Gpu, ...]:
     """One for each address on the bus, or for each index where a source knows no address.
 
     The index is NVIDIA's own where its tool gave one: a process may see another order.
@@ -106,8 +106,8 @@ def _gpu_names(one: Gpu) -> tuple[str, str]:
 
 
 def _with_lane_modes(
-    groups: list[list[Said[Adapter]]], troubles: list[str]
-) -> list[list[Said[Adapter]]]:
+    groups: list[list[SourcedPart[Adapter]]], troubles: list[str]
+) -> list[list[SourcedPart[Adapter]]]:
     """What the QSFP+ Configuration Utility says belongs to the only adapter that it can mean.
 
     It names adapters by numbers of its own; it configures those that the driver i40e runs
@@ -148,7 +148,7 @@ def _same_gpu(a: Gpu, b: Gpu) -> bool:
 
 
 def _filled(
-    group: Sequence[Said[_T]],
+    group: Sequence[SourcedPart[_T]],
     agreeing: tuple[str, ...],
     name: Callable[[_T], str],
     troubles: list[str],
@@ -196,7 +196,9 @@ def _named(values: Sequence[str | Skipped]) -> str | Skipped:
     return next(iter(names or known), values[0])
 
 
-def _firmware(group: Sequence[Said[Adapter]], whole: Adapter, troubles: list[str]) -> str | Skipped:
+def _firmware(
+    group: Sequence[SourcedPart[Adapter]], whole: Adapter, troubles: list[str]
+) -> str | Skipped:
     """The first version, unless an RDMA device gave it and its interface's driver another one.
 
     irdma gives the version of its own command interface (Linux 6.12, irdma/verbs.c), qedr
@@ -247,16 +249,16 @@ def _shown(value: object) -> str:
 
 
 def grouped(
-    said: Sequence[Said[_S]],
+    said: Sequence[SourcedPart[_S]],
     names: Callable[[_S], Iterable[str]],
     is_same: Callable[[_S, _S], bool],
-) -> list[list[Said[_S]]]:
+) -> list[list[SourcedPart[_S]]]:
     """In the order of the first of each; a part that two groups know joins them.
 
     Parts that are the same have at least one of their ``names`` in common: only such are
     compared, since a node may have a thousand virtual functions.
     """
-    groups: dict[int, list[Said[_S]]] = {}
+    groups: dict[int, list[SourcedPart[_S]]] = {}
     named: dict[str, set[int]] = {}
     for number, one in enumerate(said):
         near = {n for name in names(one.part) for n in named.get(name, ()) if n in groups}

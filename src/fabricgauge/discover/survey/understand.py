@@ -1,4 +1,4 @@
-"""What is at hand of one node, its answer or printouts of single tools → ``Inventory``; pure.
+"""One node's answer, or printouts of single tools → ``Inventory``; pure.
 
 Sources come in the order of their weight: the first that knows a field wins, and where two
 that measure the same thing contradict each other, a trouble names both.
@@ -10,8 +10,8 @@ import msgspec
 
 from fabricgauge.discover.parse_probe import Sections, node_of
 from fabricgauge.discover.printouts.parts import Parts
-from fabricgauge.discover.sections import Cut, cut, pairs, sections
-from fabricgauge.discover.survey.same import VAGUE, Said, adapters, gpus, rdma_ports
+from fabricgauge.discover.sections import CutAnswer, cut, pairs, sections
+from fabricgauge.discover.survey.same import VAGUE, SourcedPart, adapters, gpus, rdma_ports
 from fabricgauge.discover.survey.sysfs import pci_parts, rdma_parts, virtual_functions
 from fabricgauge.discover.survey.system import system_parts
 from fabricgauge.model.absence import Skipped
@@ -53,8 +53,8 @@ def understood(name: str, printouts: Mapping[str, str], trouble: str, parse: Par
 
 
 def not_asked(name: str) -> Skipped:
-    """Why there is no node where only printouts of tools are at hand."""
-    return Skipped(f"{name} itself was not asked; printouts of tools are all that is at hand")
+    """Why there is no node where there are only printouts of tools."""
+    return Skipped(f"{name} itself was not asked; there are only printouts of tools")
 
 
 def _quick(name: str, raw: str) -> Sections | Skipped:
@@ -71,7 +71,7 @@ def _node(name: str, quick: Sections | Skipped) -> Node | Skipped:
         return Skipped(str(error))
 
 
-def _incomplete(name: str, node: Node | Skipped, found: Cut, trouble: str) -> list[str]:
+def _incomplete(name: str, node: Node | Skipped, found: CutAnswer, trouble: str) -> list[str]:
     told = [f"{name}: {one}" for one in found.troubles]
     if isinstance(node, Skipped):
         told = [] if trouble else [node.reason]
@@ -117,7 +117,7 @@ def _known(printouts: Mapping[str, str], parse: Parse) -> Iterator[PartsSource]:
 
 
 def _printed(printouts: Mapping[str, str], parse: Parse, told: list[str]) -> Iterator[PartsSource]:
-    """Files that somebody put there: one that no parser knows is worth a word."""
+    """Files from elsewhere: one that no parser knows is a trouble."""
     for key in sorted(printouts, key=_weight):
         parts = parse(key, printouts[key])
         if parts is None:
@@ -164,8 +164,12 @@ def merged(
 ) -> Inventory:
     """The inventory of ``name``; ``troubles`` come before those of the sources."""
     told = [*troubles]
-    ports = rdma_ports([Said(s.name, port) for s in sources for port in s.parts.rdma_ports], told)
-    found = adapters([Said(s.name, part) for s in sources for part in s.parts.adapters], told)
+    ports = rdma_ports(
+        [SourcedPart(s.name, port) for s in sources for port in s.parts.rdma_ports], told
+    )
+    found = adapters(
+        [SourcedPart(s.name, part) for s in sources for part in s.parts.adapters], told
+    )
     facts: dict[str, str] = {}
     for one in sources:
         told += [f"{one.name}: {trouble}" for trouble in one.parts.troubles]
@@ -180,7 +184,7 @@ def merged(
             if adapter.bus not in virtual or adapter.interfaces or adapter.rdma_devices
         ),
         rdma_ports=ports,
-        gpus=gpus([Said(s.name, gpu) for s in sources for gpu in s.parts.gpus]),
+        gpus=gpus([SourcedPart(s.name, gpu) for s in sources for gpu in s.parts.gpus]),
         nearness=tuple(dict.fromkeys(near for s in sources for near in s.parts.nearness)),
         routes=next((one.parts.routes for one in sources if one.parts.routes), ()),
         stacks=_stacks(stack for s in sources for stack in s.parts.stacks),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from fabricgauge.doctor.interface import Check, fault
-from fabricgauge.doctor.places import Seen, has_cable, leads_out, memberships, nodes, rate
+from fabricgauge.doctor.places import KnownNode, has_cable, leads_out, memberships, nodes, rate
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Address, Interface, IpoibPort
 from fabricgauge.model.finding import Command, Finding, Severity
@@ -22,7 +22,7 @@ MOST_FORGET = 8
 class AddressHolder(msgspec.Struct, frozen=True):
     """An interface that has an address."""
 
-    seen: Seen
+    seen: KnownNode
     interface: Interface
 
     @property
@@ -42,12 +42,14 @@ def look_at_addresses(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
     return (*found, *_same_macs(preflight, every, private))
 
 
-def _apart(every: tuple[Seen, ...]) -> tuple[tuple[Seen, ...], tuple[tuple[str, ...], ...]]:
+def _apart(
+    every: tuple[KnownNode, ...],
+) -> tuple[tuple[KnownNode, ...], tuple[tuple[str, ...], ...]]:
     """Nodes that are really different ones, and the names that mean one and the same.
 
     Nodes with the same boot and the same network namespace are one, reached by two names.
     """
-    same: dict[tuple[str, str], list[Seen]] = {}
+    same: dict[tuple[str, str], list[KnownNode]] = {}
     for seen in every:
         same.setdefault((seen.node.boot_id, seen.node.net_namespace), []).append(seen)
     first = tuple(group[0] for group in same.values())
@@ -65,7 +67,7 @@ def _twin(preflight: Preflight, names: tuple[str, ...]) -> Finding:
     )  # fmt: skip
 
 
-def _by_ip(every: tuple[Seen, ...]) -> dict[str, list[AddressHolder]]:
+def _by_ip(every: tuple[KnownNode, ...]) -> dict[str, list[AddressHolder]]:
     found: dict[str, list[AddressHolder]] = {}
     for seen in every:
         for interface in seen.node.interfaces:
@@ -78,7 +80,7 @@ def _by_ip(every: tuple[Seen, ...]) -> dict[str, list[AddressHolder]]:
 class Private:
     """Which addresses are private, for ``every`` node of a preflight."""
 
-    def __init__(self, preflight: Preflight, every: tuple[Seen, ...]) -> None:
+    def __init__(self, preflight: Preflight, every: tuple[KnownNode, ...]) -> None:
         networks = preflight.fabric.networks
         self._members = {member.ip for network in networks for member in network.members}
         self._subnets = tuple(ipaddress.ip_network(network.subnet) for network in networks)
@@ -183,7 +185,7 @@ def _guilty(preflight: Preflight, ip: str, holders: list[AddressHolder]) -> tupl
 
 
 def _same_macs(
-    preflight: Preflight, every: tuple[Seen, ...], private: Private
+    preflight: Preflight, every: tuple[KnownNode, ...], private: Private
 ) -> Iterator[Finding]:
     """On different nodes: a bond and its members, or a VLAN and its parent, share one by right.
 
@@ -217,8 +219,8 @@ def _same_mac(preflight: Preflight, mac: str, holders: list[AddressHolder]) -> F
 ADDRESSES = Check(
     "addresses",
     "No two interfaces have the same IP or MAC address",
-    "Packets for that address go to whoever answered last: connections hang, break, or reach the"
-    " wrong node.",
+    "Packets for that address go to the node that answered last: connections hang, break, or reach"
+    " the wrong node.",
     look_at_addresses,
 )
 

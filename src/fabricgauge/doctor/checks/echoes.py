@@ -11,10 +11,10 @@ from fabricgauge.model.preflight import Ping, Preflight
 from fabricgauge.words.figures import duration
 from fabricgauge.words.sentences import listed
 
-#: Echoes of at most so many bytes count; larger ones are for other checks.
+#: Echoes of at most this many bytes count; larger ones are for other checks.
 SMALL_BYTES = 1000
 
-#: A round trip is far above the others' when it is so many times their quartile and so much
+#: A round trip is far above the others' when it is this many times their quartile and this much
 #: longer: sleeping processors and interrupt moderation make some 0.1 ms of difference.
 TIMES, EXCESS_S = 5.0, 0.5e-3
 
@@ -107,7 +107,7 @@ def _late(network: str, pings: list[Ping], where: dict[str, str]) -> Iterator[Fi
         if known:
             times[name] = min(known)
     if len(times) < 3:
-        return  # nobody to compare with
+        return  # nothing to compare with
     usual = sorted(times.values())[len(times) // 4]  # one of few nodes is in most pairs
     late = {name: t > TIMES * usual and t - usual > EXCESS_S for name, t in times.items()}
     for who in blamed(late):
@@ -224,7 +224,7 @@ MTU = Check(
     look_at_mtu,
 )
 
-#: A node is accused by itself once so many of its pairs fail; a single one may be the other's.
+#: A node is a suspect once this many of its pairs fail; a single one may be the other's fault.
 LEAST_PAIRS = 2
 
 
@@ -252,9 +252,9 @@ def blamed(
 ) -> tuple[tuple[str, ...], ...]:
     """Groups of nodes at fault: one node, the two of a pair, or all of them.
 
-    ``suspects``, who are known to be at fault, are taken first; then whoever fails with most
+    ``suspects``, known to be at fault, are taken first; then the node that fails with most
     partners. What each explains is set aside. Where every pair of three or more nodes fails,
-    nobody is more at fault than another.
+    no node is more at fault than another.
     """
     bad = {name for name, fails in failed.items() if fails}
     found: list[tuple[str, ...]] = []
@@ -278,6 +278,6 @@ def blamed(
 
 
 def _of_pair(name: Pair, well: Collection[str]) -> tuple[str, ...]:
-    """Of two of whom one does well with others, the one who does with nobody."""
+    """Of two nodes, the one that works with no partner, if the other works with some."""
     alone = [node for node in name if node not in well]
     return (alone[0],) if len(alone) == 1 else name

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 from fabricgauge.doctor.interface import Check, fault
-from fabricgauge.doctor.places import Seen, nodes, usual
+from fabricgauge.doctor.places import KnownNode, nodes, usual
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Member
 from fabricgauge.model.finding import Command, Finding, Severity
@@ -31,19 +31,19 @@ def look_at_firewall(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
     return tuple(found for seen in known for found in _look(seen, members.get(seen.name, [])))
 
 
-def _because(every: tuple[Seen, ...]) -> str:
+def _because(every: tuple[KnownNode, ...]) -> str:
     """The reason that most nodes give."""
     common = usual(reason for seen in every if (reason := _unread(seen)))
     return "" if isinstance(common, Skipped) else f": {common}"
 
 
-def _unread(seen: Seen) -> str:
+def _unread(seen: KnownNode) -> str:
     reason = seen.facts.get(UNREAD, "")
     as_user = "failed" in reason and seen.facts.get("user id", "0") != "0"
     return reason + " (rules are root's to read)" * as_user
 
 
-def _look(seen: Seen, members: list[Member]) -> Iterator[Finding]:
+def _look(seen: KnownNode, members: list[Member]) -> Iterator[Finding]:
     rules = seen.facts.get("firewall", "")
     firewalld = seen.facts.get(FIREWALLD, "").split()[-1:] == ["active"]
     dropping = any(word in rules.lower() for word in DROPPING)

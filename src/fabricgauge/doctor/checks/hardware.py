@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from fabricgauge.doctor.interface import Check, fault
-from fabricgauge.doctor.places import Seen, like, nodes, usual
+from fabricgauge.doctor.places import KnownNode, like, nodes, usual
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Command, Finding, Severity
 from fabricgauge.model.inventory import Adapter, PcieLink
@@ -37,7 +37,7 @@ def look_at_driver(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
     return (*found, *(one for seen in every for one in _verbs(seen)))
 
 
-def _of_group(group: tuple[Seen, ...]) -> Iterator[Finding]:
+def _of_group(group: tuple[KnownNode, ...]) -> Iterator[Finding]:
     every = [(seen, adapter, seen.product(adapter)) for seen in group for adapter in seen.adapters]
     driven = {product for _, adapter, product in every if isinstance(adapter.driver, str)}
     used = {product for _, adapter, product in every if adapter.interfaces or adapter.rdma_devices}
@@ -45,7 +45,9 @@ def _of_group(group: tuple[Seen, ...]) -> Iterator[Finding]:
         yield from _driver_findings(seen, adapter, product in driven, product in used)
 
 
-def _driver_findings(seen: Seen, adapter: Adapter, driven: bool, used: bool) -> Iterator[Finding]:
+def _driver_findings(
+    seen: KnownNode, adapter: Adapter, driven: bool, used: bool
+) -> Iterator[Finding]:
     """``driven`` and ``used``: this product has a driver, or an interface, on some like node."""
     what = adapter.product if isinstance(adapter.product, str) else adapter.kind
     bus = adapter.bus if isinstance(adapter.bus, str) else "a bus that is not told"
@@ -68,7 +70,7 @@ def _driver_findings(seen: Seen, adapter: Adapter, driven: bool, used: bool) -> 
         yield _driver_finding(seen, severity, f"{what} has a driver and no interface", driver)
 
 
-def _verbs(seen: Seen) -> Iterator[Finding]:
+def _verbs(seen: KnownNode) -> Iterator[Finding]:
     """Where RDMA's core is no module, it is built in, and the rest may be."""
     modules = seen.inventory.modules
     if seen.has_rdma and CORE_MODULE in modules and VERBS_MODULE not in modules:
@@ -78,7 +80,7 @@ def _verbs(seen: Seen) -> Iterator[Finding]:
 
 
 def _driver_finding(
-    seen: Seen, severity: Severity, what: str, told: str, mends: tuple[Command, ...] = ()
+    seen: KnownNode, severity: Severity, what: str, told: str, mends: tuple[Command, ...] = ()
 ) -> Finding:
     return fault(
         severity, seen.name, what, (told,),
@@ -112,7 +114,7 @@ def look_at_pcie(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
     )
 
 
-def _usual(every: list[tuple[Seen, Adapter]]) -> dict[str, PcieLink]:
+def _usual(every: list[tuple[KnownNode, Adapter]]) -> dict[str, PcieLink]:
     """By product, the link that most adapters of it have."""
     links: dict[str, list[PcieLink]] = {}
     for seen, adapter in every:
@@ -128,7 +130,7 @@ def data_bit_s(link: PcieLink) -> float:
     return link.gt_s * 1e9 * link.lanes * coding
 
 
-def _pcie_findings(seen: Seen, adapter: Adapter, common: PcieLink | None) -> Iterator[Finding]:
+def _pcie_findings(seen: KnownNode, adapter: Adapter, common: PcieLink | None) -> Iterator[Finding]:
     """Less than the adapter can, or in a slot that is less than those of like adapters."""
     now, capable = adapter.pcie_now, adapter.pcie_capable
     if isinstance(now, Skipped):
@@ -147,7 +149,7 @@ def _pcie_findings(seen: Seen, adapter: Adapter, common: PcieLink | None) -> Ite
         )
 
 
-def _in_use(seen: Seen, adapter: Adapter) -> bool:
+def _in_use(seen: KnownNode, adapter: Adapter) -> bool:
     ours = [one for one in seen.node.interfaces if one.name in adapter.interfaces]
     return any(one.addresses for one in ours) or any(
         port.state == "ACTIVE" and port.device in adapter.rdma_devices
@@ -159,7 +161,7 @@ def _pcie_name(link: PcieLink) -> str:
     return f"{link.gt_s:g} GT/s x{link.lanes}"
 
 
-def _port_bit_s(seen: Seen, adapter: Adapter) -> float:
+def _port_bit_s(seen: KnownNode, adapter: Adapter) -> float:
     """What the adapter's ports carry together, as far as it is known."""
     speeds = [one.speed_bit_s for one in seen.node.interfaces if one.name in adapter.interfaces]
     rates = [
@@ -177,7 +179,9 @@ def _severity(binds: bool, odd: bool, unknown: bool) -> Severity:
     return Severity.WARN if odd or unknown else Severity.NOTE
 
 
-def _pcie_finding(seen: Seen, adapter: Adapter, now: PcieLink, what: str, odd: bool) -> Finding:
+def _pcie_finding(
+    seen: KnownNode, adapter: Adapter, now: PcieLink, what: str, odd: bool
+) -> Finding:
     carried, port = PAYLOAD_SHARE * data_bit_s(now), _port_bit_s(seen, adapter)
     unknown = not port and _in_use(seen, adapter)
     bus = adapter.bus if isinstance(adapter.bus, str) else "adapter"
@@ -219,14 +223,14 @@ def look_at_numa(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
     )
 
 
-def _used(preflight: Preflight, seen: Seen, adapter: Adapter) -> bool:
+def _used(preflight: Preflight, seen: KnownNode, adapter: Adapter) -> bool:
     if adapter.rdma_devices:
         return True
     ours = {one.name for one in seen.node.interfaces if one.addresses}
     return bool(ours & set(adapter.interfaces))
 
 
-def _far(seen: Seen, adapter: Adapter) -> Iterator[Finding]:
+def _far(seen: KnownNode, adapter: Adapter) -> Iterator[Finding]:
     several = seen.facts.get("NUMA nodes", "0") not in ("0", "")
     rivals = [one.numa_node for one in seen.adapters if one.kind == adapter.kind]
     if several and adapter.numa_node != 0 and 0 not in rivals and not seen.inventory.gpus:
@@ -239,7 +243,7 @@ def _far(seen: Seen, adapter: Adapter) -> Iterator[Finding]:
         yield _numa_finding(seen, adapter, what, (told,), remedy)
 
 
-def _gpus(seen: Seen, adapter: Adapter) -> Iterator[Finding]:
+def _gpus(seen: KnownNode, adapter: Adapter) -> Iterator[Finding]:
     names = {adapter.bus, *adapter.interfaces, *adapter.rdma_devices}
     mine = [one for one in seen.inventory.nearness if one.adapter in names]
     if mine and all(one.distance in FAR for one in mine):
@@ -249,13 +253,13 @@ def _gpus(seen: Seen, adapter: Adapter) -> Iterator[Finding]:
         yield _numa_finding(seen, adapter, what, tuple(told), remedy)
 
 
-def _numa_name(seen: Seen, adapter: Adapter) -> str:
+def _numa_name(seen: KnownNode, adapter: Adapter) -> str:
     bus = adapter.bus if isinstance(adapter.bus, str) else adapter.kind
     return f"{seen.name}:{(*adapter.rdma_devices, *adapter.interfaces, bus)[0]}"
 
 
 def _numa_finding(
-    seen: Seen, adapter: Adapter, what: str, told: tuple[str, ...], remedy: str
+    seen: KnownNode, adapter: Adapter, what: str, told: tuple[str, ...], remedy: str
 ) -> Finding:
     return fault(Severity.NOTE, _numa_name(seen, adapter), what, told, remedy, (seen.name,))
 
@@ -281,7 +285,7 @@ def look_at_acs(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
     return tuple(_acs_finding(seen) for seen in known if seen.facts[FACT].split())
 
 
-def _acs_finding(seen: Seen) -> Finding:
+def _acs_finding(seen: KnownNode) -> Finding:
     return fault(
         Severity.WARN, seen.name, "its PCI bridges redirect what GPUs and adapters exchange",
         (f"{seen.name}: ACS redirects requests on {seen.facts[FACT]}",),

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from fabricgauge.doctor.interface import Check, fault
-from fabricgauge.doctor.places import Seen, like, nodes, rate, unusual
+from fabricgauge.doctor.places import KnownNode, like, nodes, rate, unusual
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Interface
 from fabricgauge.model.finding import Command, Finding, Severity
@@ -77,13 +77,13 @@ def look_at_limits(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
     return tuple(found)
 
 
-def _most(group: tuple[Seen, ...], fact: str) -> float:
+def _most(group: tuple[KnownNode, ...], fact: str) -> float:
     values = [seen.number(fact) for seen in group]
     return max((value for value in values if not isinstance(value, Skipped)), default=0.0)
 
 
-def _memlock(seen: Seen, most: float, virtual: bool) -> Iterator[Finding]:
-    """Nodes of a lab have the limits of whoever brought it up: only differences are theirs."""
+def _memlock(seen: KnownNode, most: float, virtual: bool) -> Iterator[Finding]:
+    """Nodes of a lab have the limits of the user who brought it up: only differences count."""
     limit, memory = seen.number(MEMLOCK), seen.number(MEMORY)
     if isinstance(limit, Skipped):
         return
@@ -103,7 +103,7 @@ def _memlock(seen: Seen, most: float, virtual: bool) -> Iterator[Finding]:
         yield _limits_finding(seen, Severity.WARN, what, told, LIMITS_FILE)
 
 
-def _files(seen: Seen, most: float) -> Iterator[Finding]:
+def _files(seen: KnownNode, most: float) -> Iterator[Finding]:
     limit = seen.number(FILES)
     if isinstance(limit, Skipped) or (limit >= LEAST_FILES and limit == most):
         return
@@ -112,7 +112,7 @@ def _files(seen: Seen, most: float) -> Iterator[Finding]:
     yield _limits_finding(seen, Severity.WARN, f"may open only {limit:,.0f} files", told, remedy)
 
 
-def _shm(seen: Seen) -> Iterator[Finding]:
+def _shm(seen: KnownNode) -> Iterator[Finding]:
     size, memory = seen.number(SHM), seen.number(MEMORY)
     if isinstance(size, Skipped):
         return
@@ -126,7 +126,9 @@ def _shm(seen: Seen) -> Iterator[Finding]:
         )
 
 
-def _limits_finding(seen: Seen, severity: Severity, what: str, told: str, remedy: str) -> Finding:
+def _limits_finding(
+    seen: KnownNode, severity: Severity, what: str, told: str, remedy: str
+) -> Finding:
     return fault(severity, seen.name, what, (told,), remedy, (seen.name,))
 
 
@@ -182,12 +184,12 @@ def look_at_thp(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
     return tuple(found for group in like(preflight) for found in _thp_findings(group))
 
 
-def _mode(seen: Seen) -> str:
+def _mode(seen: KnownNode) -> str:
     """The word in brackets: ``always [madvise] never``."""
     return seen.facts.get(FACT, "").partition("[")[2].partition("]")[0]
 
 
-def _thp_findings(group: tuple[Seen, ...]) -> Iterator[Finding]:
+def _thp_findings(group: tuple[KnownNode, ...]) -> Iterator[Finding]:
     modes = {seen.name: mode for seen in group if (mode := _mode(seen))}
     common, odd = unusual(modes)
     for node, mode in modes.items():
@@ -239,7 +241,7 @@ def look_at_iommu(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
     return tuple(found for seen in known for found in _iommu_findings(seen))
 
 
-def _iommu_findings(seen: Seen) -> Iterator[Finding]:
+def _iommu_findings(seen: KnownNode) -> Iterator[Finding]:
     if not _fast(seen) or seen.facts.get("virtual machine"):
         return
     types = _types(seen)
@@ -253,7 +255,7 @@ def _iommu_findings(seen: Seen) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _types(seen: Seen) -> dict[str, str]:
+def _types(seen: KnownNode) -> dict[str, str]:
     """What the kernel does for each fast port and RDMA device; empty where it does not say so."""
     fast = [one.name for one in seen.node.interfaces if rate(one) >= IOMMU_FAST_BIT_S]
     rdma = [name for one in seen.adapters for name in one.rdma_devices]
@@ -262,7 +264,7 @@ def _types(seen: Seen) -> dict[str, str]:
     return {name: told for name, told in asked if told}
 
 
-def _translated(seen: Seen, types: dict[str, str]) -> tuple[str, ...]:
+def _translated(seen: KnownNode, types: dict[str, str]) -> tuple[str, ...]:
     by_type: dict[str, list[str]] = {}
     for name, told in types.items():
         if told in TRANSLATING:
@@ -273,7 +275,7 @@ def _translated(seen: Seen, types: dict[str, str]) -> tuple[str, ...]:
     )
 
 
-def _asked(seen: Seen) -> tuple[str, ...]:
+def _asked(seen: KnownNode) -> tuple[str, ...]:
     """By the command line, where the kernel does not say what it does."""
     words = seen.facts[COMMAND_LINE].split()
     asked = [word for word in words if word in (*ON, *STRICT)]
@@ -283,7 +285,7 @@ def _asked(seen: Seen) -> tuple[str, ...]:
     return (f"{seen.name}: kernel command line has {' '.join(asked)}",)
 
 
-def _fast(seen: Seen) -> bool:
+def _fast(seen: KnownNode) -> bool:
     return seen.has_rdma or any(rate(one) >= IOMMU_FAST_BIT_S for one in seen.node.interfaces)
 
 
@@ -294,7 +296,7 @@ IOMMU = Check(
     look_at_iommu,
 )
 
-#: From here on one processor is the limit; a node must have so many to spread over.
+#: From this rate on one processor is the limit; a node needs this many to spread over.
 IRQS_FAST_BIT_S, LEAST_PROCESSORS = 10e9, 4
 
 _SPREAD = re.compile(r"(\d{1,6}) on (\d{1,6}) processors?")
@@ -318,7 +320,9 @@ def look_at_irqs(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
     )
 
 
-def _irqs_findings(seen: Seen, one: Interface, irqs: int, processors: int) -> Iterator[Finding]:
+def _irqs_findings(
+    seen: KnownNode, one: Interface, irqs: int, processors: int
+) -> Iterator[Finding]:
     fast = not isinstance(one.speed_bit_s, Skipped) and one.speed_bit_s >= IRQS_FAST_BIT_S
     if not fast or irqs < 2 or processors > 1 or seen.node.cpu_count < LEAST_PROCESSORS:
         return

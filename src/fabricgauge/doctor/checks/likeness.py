@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from statistics import median
 
 from fabricgauge.doctor.interface import Check, fault
-from fabricgauge.doctor.places import Seen, like, nodes, unusual
+from fabricgauge.doctor.places import KnownNode, like, nodes, unusual
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Node
 from fabricgauge.model.finding import Finding, Severity
@@ -25,7 +25,7 @@ def look_at_likeness(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
 
 
 def _likeness_findings(
-    group: tuple[Seen, ...], name: str, value: Callable[[Seen], str]
+    group: tuple[KnownNode, ...], name: str, value: Callable[[KnownNode], str]
 ) -> Iterator[Finding]:
     values = {seen.name: text for seen in group if (text := value(seen))}
     common, odd = unusual(values)
@@ -46,15 +46,15 @@ def _finding(name: str, node: str, what: str, values: dict[str, str]) -> Finding
     )  # fmt: skip
 
 
-def _firmware(seen: Seen) -> str:
+def _firmware(seen: KnownNode) -> str:
     return _of_adapters(seen, "firmware")
 
 
-def _driver(seen: Seen) -> str:
+def _driver(seen: KnownNode) -> str:
     return _of_adapters(seen, "driver_version")
 
 
-def _of_adapters(seen: Seen, field: str) -> str:
+def _of_adapters(seen: KnownNode, field: str) -> str:
     """Each version once, with the adapter's name: where it hangs may differ.
 
     A driver of the kernel itself has the kernel's version, which is compared anyway.
@@ -67,7 +67,7 @@ def _of_adapters(seen: Seen, field: str) -> str:
     return "; ".join(sorted(found))
 
 
-def _mpi(seen: Seen) -> str:
+def _mpi(seen: KnownNode) -> str:
     """``none`` where a whole survey found none in the PATH of the launcher's shell."""
     inventory = seen.inventory
     stacks = {f"{one.kind} {one.version}".strip() for one in inventory.stacks}
@@ -76,7 +76,7 @@ def _mpi(seen: Seen) -> str:
 
 
 #: What is compared, and where it is found; an empty text is not known.
-COMPARED: dict[str, Callable[[Seen], str]] = {
+COMPARED: dict[str, Callable[[KnownNode], str]] = {
     "firmware": _firmware,
     "driver": _driver,
     "kernel": lambda seen: seen.node.kernel,

@@ -6,9 +6,9 @@ import msgspec
 
 from fabricgauge.doctor.interface import Check, fault
 from fabricgauge.doctor.places import (
+    KnownNode,
     MemberPort,
     Port,
-    Seen,
     by_network,
     ends,
     has_cable,
@@ -46,7 +46,7 @@ def look_at_link(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
 
 
 def _link_findings(
-    seen: Seen, interface: Interface, network: str, group: tuple[Seen, ...]
+    seen: KnownNode, interface: Interface, network: str, group: tuple[KnownNode, ...]
 ) -> Iterator[Finding]:
     if network or any(leads_out(address.ip) for address in interface.addresses):
         if isinstance(interface.carrier, Skipped):
@@ -57,14 +57,14 @@ def _link_findings(
         yield _spare(seen, interface, group)
 
 
-def _dead(seen: Seen, interface: Interface, network: str) -> Finding:
+def _dead(seen: KnownNode, interface: Interface, network: str) -> Finding:
     return fault(
         Severity.FAIL, f"{seen.name}:{interface.name}", NO_CARRIER, (_link_told(seen, interface),),
         PLUG_IN, (seen.name,), network,
     )  # fmt: skip
 
 
-def _spare(seen: Seen, interface: Interface, group: tuple[Seen, ...]) -> Finding:
+def _spare(seen: KnownNode, interface: Interface, group: tuple[KnownNode, ...]) -> Finding:
     """A port without an address: nothing may ever have been meant to be plugged in."""
     others = [
         (one.name, port.carrier is True)
@@ -82,7 +82,7 @@ def _spare(seen: Seen, interface: Interface, group: tuple[Seen, ...]) -> Finding
     return fault(severity, where, what, evidence, remedy, (seen.name,))
 
 
-def _link_told(seen: Seen, interface: Interface) -> str:
+def _link_told(seen: KnownNode, interface: Interface) -> str:
     addresses = "".join(f" {one.ip}/{one.prefix_length}" for one in interface.addresses)
     where = f"{seen.name}:{interface.name}{addresses}"
     return f"{where} is {interface.operstate}, carrier {_link_word(interface)}"
@@ -123,18 +123,20 @@ def look_at_port(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
     return tuple(found for one in every for found in _port_findings(one, managed, services))
 
 
-def _has_manager(seen: Seen) -> bool:
+def _has_manager(seen: KnownNode) -> bool:
     return any(_manager(seen, protocol) for protocol in MANAGERS)
 
 
-def _manager(seen: Seen, protocol: str) -> str:
+def _manager(seen: KnownNode, protocol: str) -> str:
     """The unit that is there, the one that runs first; empty without one."""
     states = {unit: seen.facts.get(f"service {unit}", "").strip() for unit in MANAGERS[protocol]}
     there = [unit for unit, state in states.items() if state]
     return max(there, key=lambda unit: states[unit] == "active", default="")
 
 
-def _port_findings(one: Port, managed: set[str], services: tuple[Seen, ...]) -> Iterator[Finding]:
+def _port_findings(
+    one: Port, managed: set[str], services: tuple[KnownNode, ...]
+) -> Iterator[Finding]:
     port = one.port
     if isinstance(port.state, Skipped) or _explained(one):
         return
@@ -182,7 +184,7 @@ def _left_out(one: Port) -> Finding:
     )  # fmt: skip
 
 
-def _unmanaged(one: Port, services: tuple[Seen, ...]) -> Finding:
+def _unmanaged(one: Port, services: tuple[KnownNode, ...]) -> Finding:
     protocol = one.port.protocol
     units = {seen.name: unit for seen in services if (unit := _manager(seen, protocol))}
     manager = next(iter(units.values()), MANAGERS[protocol][0])

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from fabricgauge.doctor.interface import Check, fault
-from fabricgauge.doctor.places import Seen, Subnet, leads_out, nodes, unusual, usual
+from fabricgauge.doctor.places import KnownNode, Subnet, leads_out, nodes, unusual, usual
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.preflight import Lookup, Preflight
@@ -22,7 +22,7 @@ REMEDY = (
 LEAST_FILES = 3
 
 
-class Wrong(msgspec.Struct, frozen=True):
+class WrongName(msgspec.Struct, frozen=True):
     """What a node takes a name for, and in which way that is wrong: a sentence with the name
     left open. ``owner`` is the node whose name it is, empty for the same one."""
 
@@ -34,10 +34,10 @@ class Wrong(msgspec.Struct, frozen=True):
     owner: str = ""
 
 
-class Having:
+class AddressBook:
     """Which node has which addresses."""
 
-    def __init__(self, every: tuple[Seen, ...]) -> None:
+    def __init__(self, every: tuple[KnownNode, ...]) -> None:
         self._addresses = {seen.name: _addresses(seen) for seen in every}
         self._subnets = {seen.name: _subnets(seen) for seen in every}
         self.holders: dict[str, list[str]] = {}
@@ -58,13 +58,13 @@ class Having:
 
 
 def look_at_names(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
-    having = Having(nodes(preflight))
+    having = AddressBook(nodes(preflight))
     if not preflight.lookups:
         return Skipped(preflight.untried.get("names", "no name was looked up"))
     asked: dict[str, list[Lookup]] = {}
     for lookup in preflight.lookups:
         asked.setdefault(lookup.name, []).append(lookup)
-    wrong: dict[tuple[str, str], list[Wrong]] = {}
+    wrong: dict[tuple[str, str], list[WrongName]] = {}
     for name, answers in asked.items():
         for one in _look(name, answers, having):
             wrong.setdefault((one.node, one.sentence), []).append(one)
@@ -73,7 +73,7 @@ def look_at_names(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
     return (*found, *_odd_files(preflight, named))
 
 
-def _finding(group: list[Wrong]) -> Finding:
+def _finding(group: list[WrongName]) -> Finding:
     """A node's names that are wrong in the same way: aliases are on one line of its file."""
     first = group[0]
     names = listed([one.name for one in group])
@@ -88,7 +88,7 @@ def _finding(group: list[Wrong]) -> Finding:
 OPEN = "\0"
 
 
-def _look(name: str, asked: list[Lookup], having: Having) -> Iterator[Wrong]:
+def _look(name: str, asked: list[Lookup], having: AddressBook) -> Iterator[WrongName]:
     known = [one for one in asked if one.addresses]
     # An alias that one node has and others lack is its own affair; what most know, all should.
     needed = bool(known) if name in having else 2 * len(known) > len(asked)
@@ -96,10 +96,10 @@ def _look(name: str, asked: list[Lookup], having: Having) -> Iterator[Wrong]:
         if needed and not one.addresses:
             yield _wrong(one, Severity.FAIL, f"does not know the name {OPEN}")
     if not known:
-        # A name server may have names for addresses that nobody uses and that lead nowhere.
+        # A name server may have names for addresses that are unused and lead nowhere.
         if name in having:
             told = f"{name}: asked on {listed([one.node for one in asked])}"
-            yield Wrong(name, name, Severity.WARN, "is a name that no node knows", told)
+            yield WrongName(name, name, Severity.WARN, "is a name that no node knows", told)
         return
     owner = _owner(name, known, having)
     own = having.of(owner)
@@ -108,8 +108,8 @@ def _look(name: str, asked: list[Lookup], having: Having) -> Iterator[Wrong]:
     yield from _different(owner, [one for one in known if one not in wrong])
 
 
-def _owner(name: str, known: list[Lookup], having: Having) -> str:
-    """Whose name it is: of a further name, whoever has the address that most take it for."""
+def _owner(name: str, known: list[Lookup], having: AddressBook) -> str:
+    """Whose name it is. A further name is of the node with the address that most take it for."""
     if name in having:
         return name
     answers = Counter(ip for one in known for ip in one.addresses)
@@ -119,7 +119,7 @@ def _owner(name: str, known: list[Lookup], having: Having) -> str:
     return min(holders)[1] if holders else ""
 
 
-def _addresses(seen: Seen) -> dict[str, str]:
+def _addresses(seen: KnownNode) -> dict[str, str]:
     """A node's addresses that others could reach, with the interface of each."""
     return {
         address.ip: interface.name
@@ -129,7 +129,7 @@ def _addresses(seen: Seen) -> dict[str, str]:
     }
 
 
-def _subnets(seen: Seen) -> tuple[Subnet, ...]:
+def _subnets(seen: KnownNode) -> tuple[Subnet, ...]:
     return tuple(
         ipaddress.ip_interface(f"{address.ip}/{address.prefix_length}").network
         for interface in seen.node.interfaces
@@ -139,7 +139,7 @@ def _subnets(seen: Seen) -> tuple[Subnet, ...]:
 
 
 def _useless(one: Lookup) -> str:
-    """What kind of address nobody else can use, if there is no other one."""
+    """What kind of address no other node can use, if there is no other one."""
     if any(map(leads_out, one.addresses)):
         return ""
     loopback = all(ip.startswith("127.") or ip == "::1" for ip in one.addresses)
@@ -147,8 +147,8 @@ def _useless(one: Lookup) -> str:
 
 
 def _not_its_own(
-    owner: str, wrong: list[Lookup], known: list[Lookup], having: Having
-) -> Iterator[Wrong]:
+    owner: str, wrong: list[Lookup], known: list[Lookup], having: AddressBook
+) -> Iterator[WrongName]:
     """Addresses that the node does not have. Where all say the same, the node has lost it; if
     it is in none of its subnets, a router may translate it (NAT), as clouds do."""
     own = having.of(owner)
@@ -158,7 +158,7 @@ def _not_its_own(
         ips = listed(one.addresses)
         sentence = f"its name {OPEN} means {ips}, which it does not have"
         severity = Severity.FAIL if having.near(owner, one) else Severity.WARN
-        yield Wrong(owner, one.name, severity, sentence, f"{_told(one)}; {has}")
+        yield WrongName(owner, one.name, severity, sentence, f"{_told(one)}; {has}")
         return
     for one in wrong:
         ips = listed(one.addresses)
@@ -168,10 +168,10 @@ def _not_its_own(
         else:
             sentence = f"takes {OPEN} for {ips}, which {owner} does not have"
             told = f"{_told(one)}; {has}"
-            yield Wrong(one.node, one.name, Severity.FAIL, sentence, told, owner)
+            yield WrongName(one.node, one.name, Severity.FAIL, sentence, told, owner)
 
 
-def _different(owner: str, right: list[Lookup]) -> Iterator[Wrong]:
+def _different(owner: str, right: list[Lookup]) -> Iterator[WrongName]:
     """All are addresses of the node, but not all the same one; its own word may be longer."""
     others = [one for one in right if one.node != owner] or right
     common = usual(frozenset(one.addresses) for one in others)
@@ -184,8 +184,8 @@ def _different(owner: str, right: list[Lookup]) -> Iterator[Wrong]:
             yield _wrong(one, Severity.WARN, sentence)
 
 
-def _wrong(one: Lookup, severity: Severity, sentence: str) -> Wrong:
-    return Wrong(one.node, one.name, severity, sentence, _told(one))
+def _wrong(one: Lookup, severity: Severity, sentence: str) -> WrongName:
+    return WrongName(one.node, one.name, severity, sentence, _told(one))
 
 
 def _told(one: Lookup) -> str:

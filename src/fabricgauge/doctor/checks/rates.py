@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from fabricgauge.doctor.interface import Check, fault
-from fabricgauge.doctor.places import MemberPort, Port, Seen, by_network, ends, ports, usual
+from fabricgauge.doctor.places import KnownNode, MemberPort, Port, by_network, ends, ports, usual
 from fabricgauge.doctor.places import rate as port_rate
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Interface, Shaper
@@ -202,7 +202,7 @@ def width(port: RdmaPort) -> Width | None:
 
 
 def _usual(same: tuple[RdmaPort, ...]) -> Width | None:
-    """That of most like ports that are up; the best where it is nobody's."""
+    """That of most like ports that are up; the best where there is no usual one."""
     up = (port for port in same if port.state == "ACTIVE")
     known = [found for found in map(width, up) if found is not None]
     common = usual(known)
@@ -298,7 +298,7 @@ def _most(end: MemberPort, rate_bit_s: float) -> float | None:
 
 
 def _all_ports(end: MemberPort, rate_bit_s: float) -> tuple[Severity, str] | None:
-    """Where nobody knows what the end is on: no port of the node runs at more, or could."""
+    """Where it is not known what the end is on: no port of the node runs at more, or could."""
     adapters = [one for one in end.seen.adapters if one.kind == "ethernet"]
     names = {name for one in adapters for name in one.interfaces}
     ports = [one for one in end.seen.node.interfaces if one.name in names and one.carrier is True]
@@ -309,7 +309,7 @@ def _all_ports(end: MemberPort, rate_bit_s: float) -> tuple[Severity, str] | Non
     return Severity.WARN, told
 
 
-def _adapter(seen: Seen, port: Interface) -> Adapter | None:
+def _adapter(seen: KnownNode, port: Interface) -> Adapter | None:
     found = seen.adapter_of(port.name)
     return None if isinstance(found, Skipped) else found
 

@@ -6,7 +6,7 @@ from itertools import combinations
 
 from fabricgauge.doctor.checks.subnets import Place, overlaps, places
 from fabricgauge.doctor.interface import Check, fault
-from fabricgauge.doctor.places import MemberPort, Seen, Subnet, ends, nodes
+from fabricgauge.doctor.places import KnownNode, MemberPort, Subnet, ends, nodes
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Command, Finding, Severity
 from fabricgauge.model.inventory import Inventory, Route
@@ -28,20 +28,20 @@ def look_at_arp(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
     return tuple(found for seen, shared in known for found in _arp_findings(seen, shared))
 
 
-def _sharing(seen: Seen) -> tuple[Place, ...]:
+def _sharing(seen: KnownNode) -> tuple[Place, ...]:
     every = tuple(places(seen))
     pairs = [pair for pair in combinations(every, 2) if overlaps(*pair)]
     return tuple(place for place in every if any(place in pair for pair in pairs))
 
 
-def setting(seen: Seen, interface: str, name: str) -> float | Skipped:
+def setting(seen: KnownNode, interface: str, name: str) -> float | Skipped:
     """What is in force: the larger of the interface's own and of ``all`` (ip-sysctl.rst)."""
     values = [seen.number(f"net.ipv4.conf.{scope}.{name}") for scope in (interface, "all")]
     numbers = [value for value in values if not isinstance(value, Skipped)]
     return max(numbers) if numbers else values[0]
 
 
-def _known(seen: Seen, shared: tuple[Place, ...]) -> bool:
+def _known(seen: KnownNode, shared: tuple[Place, ...]) -> bool:
     return all(
         not isinstance(setting(seen, place.interface.name, name), Skipped)
         for place in shared
@@ -49,14 +49,14 @@ def _known(seen: Seen, shared: tuple[Place, ...]) -> bool:
     )
 
 
-def _sends_its_own(seen: Seen, place: Place) -> bool:
+def _sends_its_own(seen: KnownNode, place: Place) -> bool:
     """Whether rules are known, and what comes from its address leaves by it."""
     route = chosen_route(seen.inventory, place.ip, str(place.subnet.network_address))
     mine = route is not None and route.interface == place.interface.name
     return bool(seen.inventory.rules) and mine
 
 
-def _arp_findings(seen: Seen, shared: tuple[Place, ...]) -> Iterator[Finding]:
+def _arp_findings(seen: KnownNode, shared: tuple[Place, ...]) -> Iterator[Finding]:
     """Where rules have each interface send what comes from its address, requests ask by that
     address as well: arp_announce has nothing to mend."""
     if all(setting(seen, place.interface.name, "arp_filter") == 1.0 for place in shared):

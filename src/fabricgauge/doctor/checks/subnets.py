@@ -8,8 +8,8 @@ import msgspec
 
 from fabricgauge.doctor.interface import Check, fault
 from fabricgauge.doctor.places import (
+    KnownNode,
     MemberPort,
-    Seen,
     Subnet,
     by_network,
     ends,
@@ -30,7 +30,7 @@ from fabricgauge.words.sentences import listed
 class Place(msgspec.Struct, frozen=True):
     """An interface with one of its addresses and the subnet that its netmask makes."""
 
-    seen: Seen
+    seen: KnownNode
     interface: Interface
     ip: str
     subnet: Subnet
@@ -58,7 +58,7 @@ def look_at_subnets(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
     return (*overlapping, *masks)
 
 
-def places(seen: Seen) -> Iterator[Place]:
+def places(seen: KnownNode) -> Iterator[Place]:
     """Addresses that lead to other nodes; a /31 or /32 reaches no subnet."""
     for interface in seen.node.interfaces:
         for address in interface.addresses:
@@ -96,7 +96,7 @@ def _meant_as_one(one: Place, other: Place) -> bool:
     return one.ip.rpartition(".")[0] == other.ip.rpartition(".")[0]
 
 
-def _overlap(seen: Seen, odd: dict[tuple[str, str], int]) -> Iterator[Finding]:
+def _overlap(seen: KnownNode, odd: dict[tuple[str, str], int]) -> Iterator[Finding]:
     every = tuple(places(seen))
     pairs = [
         (one, other)
@@ -216,7 +216,7 @@ def look_at_members(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
     )
 
 
-def _members_findings(network: Network, group: tuple[Seen, ...]) -> Iterator[Finding]:
+def _members_findings(network: Network, group: tuple[KnownNode, ...]) -> Iterator[Finding]:
     """Of a few like nodes in a network of others nothing follows, nor of bridges inside nodes."""
     there = [seen for seen in group if _cabled(network, seen)]
     missing = [seen for seen in group if isinstance(network.member(seen.name), Skipped)]
@@ -230,7 +230,7 @@ def _members_findings(network: Network, group: tuple[Seen, ...]) -> Iterator[Fin
         )  # fmt: skip
 
 
-def _cabled(network: Network, seen: Seen) -> bool:
+def _cabled(network: Network, seen: KnownNode) -> bool:
     member = network.member(seen.name)
     if isinstance(member, Skipped):
         return False
@@ -238,7 +238,7 @@ def _cabled(network: Network, seen: Seen) -> bool:
     return isinstance(interface, Interface) and has_cable(interface)
 
 
-def _told(network: Network, seen: Seen, there: list[Seen]) -> Iterator[str]:
+def _told(network: Network, seen: KnownNode, there: list[KnownNode]) -> Iterator[str]:
     yield f"{network.name} is {network.subnet}; {listed([one.name for one in there])} are in it"
     own = [
         f"{one.name} {listed([address.ip for address in one.addresses]) or 'without address'}"

@@ -17,7 +17,7 @@ from fabricgauge.model.errors import LabError
 #: All daemons answer within two seconds; this is for a machine with other work.
 _READY_TIMEOUT_S, _POLL_S = 60.0, 0.05
 
-#: Directories of a lab's Slurm; munged wants that nobody else may write them.
+#: Directories of a lab's Slurm; munged refuses them where others may write.
 _DIRECTORIES = ("etc", "munge", "state", "spool", "log", "pid")
 
 

@@ -1,4 +1,4 @@
-"""What Slurm is told: ``slurm.conf`` and ``cgroup.conf`` as text, from a lab's nodes.
+"""Slurm's configuration: ``slurm.conf`` and ``cgroup.conf`` as text, from a lab's nodes.
 
 Every path in it is one that the lab mounts in its nodes, so neither a lab's name nor the
 place of its directory is ever in the text. Parameters as in slurm.conf(5) of Slurm 22.05.
