@@ -10,7 +10,11 @@ from tests.configure.sample import drafted, network, wish
 from fabricgauge.configure.interface import plan
 from fabricgauge.model.configuration import Configuration, Step, Verification
 from fabricgauge.model.finding import Command
-from fabricgauge.report.configuration import document, render
+from fabricgauge.report.content.plan import KIND
+from fabricgauge.report.formats import formats_of
+from fabricgauge.report.interface import Setting
+
+FORMATS = formats_of(KIND)
 
 
 def test_a_step_is_shown_with_its_commands_checks_and_undoing() -> None:
@@ -22,26 +26,26 @@ def test_a_step_is_shown_with_its_commands_checks_and_undoing() -> None:
     )
     step = Step("Do it", "because", (command,), checks, (), "cannot be undone", "reboot")
     done = Step("Done", "because", (), (), (), fulfilled="seen")
-    page = render(Configuration("ip", (), (done, step), ("a note",)))
+    page = FORMATS["terminal"](Configuration("ip", (), (done, step), ("a note",)), Setting())
     assert page == (
-        "Plan by ip: 1 step to make, 1 already so\n"
+        " PLAN  Plan by ip: 1 step to make, 1 already so\n"
         "\n"
-        "\n"
-        "  2. Do it   [only with --consent reboot]\n"
-        "     why    because\n"
-        "     run    c1$ tee -- '/a b'\n"
-        "              | one\n"
-        "              | two\n"
-        "     check  head$ look   → shows x within 5 s\n"
-        "            → does not show y\n"
-        "     check  head$ test   → ends with 0\n"
-        "     undo   cannot be undone\n"
+        "To make\n"
+        "  2. Do it: only with --consent reboot\n"
+        "    why: because\n"
+        "    run    c1$ tee -- '/a b'\n"
+        "             | one\n"
+        "             | two\n"
+        "    check  head$ look   → shows x within 5 s\n"
+        "           → does not show y\n"
+        "    check  head$ test   → ends with 0\n"
+        "    undo: cannot be undone\n"
         "\n"
         "Already so\n"
-        "    1. Done: seen\n"
+        "  1. Done: seen\n"
         "\n"
         "Notes\n"
-        "  - a note\n"
+        "  a note\n"
     )
 
 
@@ -49,14 +53,14 @@ def test_a_step_is_shown_with_its_commands_checks_and_undoing() -> None:
 def test_no_text_of_a_plan_moves_the_terminal(one: str, two: str) -> None:
     command = Command(one or "c1", (one, two), two)
     step = Step(one, two, (command,), (Verification(command, two),), (command,), one, two)
-    page = render(Configuration(one, (), (step,), (two,)))
+    page = FORMATS["terminal"](Configuration(one, (), (step,), (two,)), Setting())
     hidden = {"Cc", "Cf", "Cs", "Zl", "Zp"}
     assert not hidden & {unicodedata.category(sign) for sign in page.replace("\n", "")}
     page.encode()
 
 
 def test_json_has_the_whole_plan() -> None:
-    found = json.loads(document(plan(drafted(wish("netplan", network())))))
+    found = json.loads(FORMATS["json"](plan(drafted(wish("netplan", network()))), Setting()))
     assert (found["format"], found["version"]) == ("fabricgauge-configuration", "1.0")
     commands = [command for step in found["steps"] for command in step["commands"]]
     assert any("60-fabricgauge-net40.yaml" in command["argv"][-1] for command in commands)

@@ -1,12 +1,13 @@
 """``fabricgauge configure``: a plan that makes the networks that somebody wants, and its making."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from fabricgauge.cli.nodes import LAUNCHERS, reached
-from fabricgauge.cli.show import deliver
+from fabricgauge.cli.show import deliver, width
 from fabricgauge.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ _LAB = "lab"
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(["terminal", "json", "script"]),
+    type=click.Choice(["terminal", "html", "json", "markdown", "script"]),
     default="terminal",
     show_default=True,
     help="What to print.",
@@ -160,18 +161,21 @@ def _planned(
     require_answers(description, inventories)
     hosts = Skipped("the plan is made from a bundle") if offline else PlanHosts(access)
     plan = planned(description, inventories, hosts)
-    deliver(_text(plan, options["format_"], access), options["to"])
+    deliver(_text(plan, options["format_"], access, options["to"]), options["to"])
     return _apply(options, plan, access) if options["apply"] else 0
 
 
-def _text(plan: "Configuration", format_: str, access: "HostAccess") -> str:
+def _text(plan: "Configuration", format_: str, access: "HostAccess", to: Path | None) -> str:
     from fabricgauge.model.host_access import Host
-    from fabricgauge.report import configuration, configuration_script
+    from fabricgauge.report import configuration_script
+    from fabricgauge.report.content.plan import KIND
+    from fabricgauge.report.formats import formats_of
+    from fabricgauge.report.interface import Setting
 
-    if format_ == "json":
-        return configuration.document(plan)
-    if format_ == "terminal":
-        return configuration.render(plan)
+    formats = formats_of(KIND)
+    if format_ in formats:
+        colour = not to and sys.stdout.isatty()
+        return formats[format_](plan, Setting(width=width(), colour=colour))
     hosts = {"": Host("", access.head_prefix), **{host.node: host for host in access.hosts}}
     try:
         return configuration_script.render(plan, hosts)

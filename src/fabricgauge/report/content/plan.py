@@ -1,0 +1,121 @@
+"""A configuration plan for a reviewer: what is wanted, each step with its commands, what is so."""
+
+import shlex
+from collections.abc import Iterator
+
+import msgspec
+
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.configuration import Configuration, Step, Verification, WantedNetwork
+from fabricgauge.model.finding import Command
+from fabricgauge.report.document import Block, Document, Facts, Fold, Items, Lines, Section
+from fabricgauge.report.interface import Kind, Setting
+from fabricgauge.words.figures import link_rate
+
+#: Of a long file a reviewer sees this many lines; JSON and script have it whole.
+_SHOWN_LINES = 40
+
+
+def document(plan: Configuration, _setting: Setting) -> Document:
+    """Numbered steps with their commands, then what is so already, then notes."""
+    todo = [(number, step) for number, step in enumerate(plan.steps, 1) if not step.fulfilled]
+    done = [(number, step) for number, step in enumerate(plan.steps, 1) if step.fulfilled]
+    steps = f"{len(todo)} step{'' if len(todo) == 1 else 's'} to make"
+    return Document(
+        word="PLAN", tone="skipped", title="fabricgauge configure", about="fabricgauge configure",
+        headline=f"Plan by {plan.backend}: {steps}, {len(done)} already so",
+        sections=tuple(_sections(plan, todo, done)),
+        closing="Nothing is changed before this plan is applied.",
+    )  # fmt: skip
+
+
+def data(plan: Configuration, _setting: Setting) -> dict[str, object]:
+    """All of it; ``format`` and ``version`` say how to read it."""
+    return {"format": "fabricgauge-configuration", "version": "1.0", **msgspec.to_builtins(plan)}
+
+
+KIND = Kind("plan", document, data)
+
+_Numbered = list[tuple[int, Step]]
+
+
+def _sections(plan: Configuration, todo: _Numbered, done: _Numbered) -> Iterator[Section]:
+    wanted = tuple(Fold(_wanted(one), "", (_ports(one),), open=True) for one in plan.wanted)
+    if wanted:
+        yield Section("wanted", "Wanted", wanted, nav="Wanted")
+    if todo:
+        steps = tuple(_step(number, step) for number, step in todo)
+        yield Section("steps", "To make", steps, nav="To make")
+    if done:
+        told = tuple(f"{number}. {step.title}: {step.fulfilled}" for number, step in done)
+        yield Section("done", "Already so", (Items(told),), nav="Already so")
+    if plan.notes:
+        yield Section("notes", "Notes", (Items(plan.notes),), nav="Notes")
+
+
+def _wanted(wanted: WantedNetwork) -> str:
+    rate = "" if isinstance(wanted.rate_bit_s, Skipped) else f", {link_rate(wanted.rate_bit_s)}"
+    mtu = "" if isinstance(wanted.mtu_bytes, Skipped) else f", MTU {wanted.mtu_bytes}"
+    return f"{wanted.name}: {wanted.subnet}, {wanted.kind}{rate}{mtu}"
+
+
+def _ports(wanted: WantedNetwork) -> Items:
+    told = []
+    for port in wanted.ports:
+        ends = (("",) if wanted.plain else ()) + ((wanted.suffix,) if wanted.suffix else ())
+        name = f"  named {', '.join(f'{port.node}{end}' for end in ends)}" if ends else ""
+        told.append(f"{port.node}:{port.interface}  {port.ip}/{port.prefix_length}{name}")
+    return Items(tuple(told))
+
+
+def _step(number: int, step: Step) -> Fold:
+    consent = f"only with --consent {step.consent}" if step.consent else ""
+    lines = tuple(_lines(step))
+    blocks: list[Block] = [Facts((("why", step.reason),)), *((Lines(lines),) if lines else ())]
+    if step.undo_note:
+        blocks.append(Facts((("note" if step.undo else "undo", step.undo_note),)))
+    return Fold(f"{number}. {step.title}", consent, tuple(blocks), open=True)
+
+
+def _lines(step: Step) -> Iterator[str]:
+    shown: set[str] = set()
+    yield from _commands("run", step.commands, shown)
+    for number, check in enumerate(step.verify):
+        if number and check.command == step.verify[number - 1].command:
+            yield f"       {_expected(check).strip()}"
+        else:
+            yield from _commands("check", (check.command,), shown, _expected(check))
+    yield from _commands("undo", step.undo, shown)
+
+
+def _commands(
+    label: str, commands: tuple[Command, ...], shown: set[str], behind: str = ""
+) -> Iterator[str]:
+    """Commands, with what they read unless it is ``shown`` already."""
+    for number, command in enumerate(commands):
+        words = shlex.join(command.argv)
+        where = command.node or "head"
+        yield f"{label if number == 0 else '':6} {where}$ {words}{behind}"
+        if command.stdin in shown:
+            yield "         | the same text as above"
+        elif command.stdin:
+            yield from _stdin(command.stdin)
+            shown.add(command.stdin)
+
+
+def _stdin(text: str) -> Iterator[str]:
+    """What a command reads, line by line."""
+    lines = text.split("\n")
+    lines = lines[:-1] if lines[-1] == "" else lines
+    for line in lines[:_SHOWN_LINES]:
+        yield f"         | {line}"
+    if len(lines) > _SHOWN_LINES:
+        yield f"         | … {len(lines) - _SHOWN_LINES} more lines"
+
+
+def _expected(check: Verification) -> str:
+    if not check.expected:
+        return "   → ends with 0"
+    shows = "does not show" if check.absent else "shows"
+    within = f" within {check.patience_s:g} s" if check.patience_s else ""
+    return f"   → {shows} {check.expected.strip()}{within}"
