@@ -19,7 +19,7 @@ USER = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "en
 
 SCRIPT = """
 import subprocess, sys
-from fabricgauge.lab.down import down
+from fabricgauge.lab.up import down
 from fabricgauge.lab.fault_kinds import Loss, MemoryLock, RateLimit, StrayFrames
 from fabricgauge.lab.faults import heal, inject
 from fabricgauge.lab.host_access import reach

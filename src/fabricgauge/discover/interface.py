@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 
 from fabricgauge.discover.parse_probe import parse_probe
-from fabricgauge.discover.probe import Answer, answers
+from fabricgauge.discover.probe import NodeAnswer, answers
 from fabricgauge.discover.subnets import networks
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import ProbeError
@@ -65,7 +65,9 @@ def fabric_of(
     """
     silent = "it gave no answer"
     answered = [
-        understood(Answer(node, raw.get(node, ""), "" if raw.get(node) else f"{node}: {silent}"))
+        understood(
+            NodeAnswer(node, raw.get(node, ""), "" if raw.get(node) else f"{node}: {silent}")
+        )
         for node in nodes
     ]
     return _fabric(answered, declared, virtual)
@@ -83,7 +85,7 @@ def _fabric(
     )
 
 
-def understood(answer: Answer) -> Node | Unreached:
+def understood(answer: NodeAnswer) -> Node | Unreached:
     """The node behind an answer, or why there is none."""
     if answer.trouble:
         return Unreached(answer.node, answer.trouble)

@@ -28,7 +28,7 @@ LOOK_UP_S = 0.25
 LAST_WORDS = 300
 
 
-class Answer(msgspec.Struct, frozen=True):
+class NodeAnswer(msgspec.Struct, frozen=True):
     """A node's answer, unedited. ``trouble`` is a sentence, empty when the probe ended well.
 
     ``began_s`` and ``ended_s`` are this machine's clock, in seconds since 1970, right before and
@@ -48,7 +48,7 @@ def answers(
     script_name: str = "probe.sh",
     words: Mapping[str, Sequence[str]] | None = None,
     at_once: int = MOST_AT_ONCE,
-) -> Generator[Answer, None, None]:
+) -> Generator[NodeAnswer, None, None]:
     """One answer per host to a script of this package, in the order in which they arrive.
 
     ``words`` are the script's positional parameters by node; they are data to every shell.
@@ -89,7 +89,7 @@ class _Asking:
         words: Mapping[str, Sequence[str]],
     ) -> None:
         self.group = process.ChildGroup()
-        self._answers: SimpleQueue[Answer | BaseException] = SimpleQueue()
+        self._answers: SimpleQueue[NodeAnswer | BaseException] = SimpleQueue()
         self._hosts: SimpleQueue[Host] = SimpleQueue()
         self._script, self._timeout_s, self._words = script, timeout_s, words
         for host in hosts:
@@ -100,7 +100,7 @@ class _Asking:
         for _ in range(threads):
             Thread(target=self._work, name="probe", daemon=True).start()
 
-    def next(self) -> Answer:
+    def next(self) -> NodeAnswer:
         """The next answer. A signal that comes just before a wait is seen after LOOK_UP_S."""
         while True:
             try:
@@ -122,7 +122,7 @@ class _Asking:
             except BaseException as error:
                 self._answers.put(error)
 
-    def _ask(self, host: Host) -> Answer:
+    def _ask(self, host: Host) -> NodeAnswer:
         own = self._words.get(host.node, ())
         argv = host.through(["sh", "-s", *(["--", *own] if own else [])])
         began_s = time.time()
@@ -132,9 +132,9 @@ class _Asking:
                 most_bytes=MOST_BYTES,
             )  # fmt: skip
         except (ToolMissing, OSError, ValueError) as error:
-            return Answer(host.node, "", f"{host.node} could not be asked: {error}")
+            return NodeAnswer(host.node, "", f"{host.node} could not be asked: {error}")
         trouble = _trouble(host.node, done, self._timeout_s)
-        return Answer(host.node, _raw(done), trouble, began_s, time.time())
+        return NodeAnswer(host.node, _raw(done), trouble, began_s, time.time())
 
 
 def _raw(done: process.Completed) -> str:

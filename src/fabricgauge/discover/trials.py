@@ -18,7 +18,7 @@ from fabricgauge.discover.partners import (
     slow_trials,
     trials,
 )
-from fabricgauge.discover.probe import Answer, answers
+from fabricgauge.discover.probe import NodeAnswer, answers
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import ProbeError
 from fabricgauge.model.fabric import Fabric, Network
@@ -153,7 +153,7 @@ class _Gathering:
         self._untried: dict[str, str] = {}
         self._called: dict[str, tuple[str, ...]] = {}
 
-    def take(self, answer: Answer) -> None:
+    def take(self, answer: NodeAnswer) -> None:
         trial = self._wanted[answer.node]
         counts = {number: echo.count for number, echo in enumerate(trial.echoes)}
         try:
@@ -192,7 +192,7 @@ class _Gathering:
             else:
                 self._lookups.append(Lookup(node, name, means))
 
-    def _take_clock(self, answer: Answer, tried: TrialAnswer) -> None:
+    def _take_clock(self, answer: NodeAnswer, tried: TrialAnswer) -> None:
         """Begun after we asked and ended before we had the answer: that bounds the offset."""
         began, ended = tried.began, tried.ended
         if isinstance(began, Moment) and isinstance(ended, Moment) and answer.began_s:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import msgspec
 
 from fabricgauge.doctor.checks import CHECKS
-from fabricgauge.doctor.interface import Check
+from fabricgauge.doctor.places import Check
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.finding import THEREFORE, Checked, Finding, Severity

@@ -8,13 +8,13 @@ or outlived this program, can be found.
 from fabricgauge.process.children import ChildGroup
 from fabricgauge.process.marks import MARKER, end_marked, end_marked_prefix
 from fabricgauge.process.run import Completed, run
-from fabricgauge.process.stream import Stream
+from fabricgauge.process.stream import ProgramStream
 
 __all__ = [
     "MARKER",
     "ChildGroup",
     "Completed",
-    "Stream",
+    "ProgramStream",
     "end_marked",
     "end_marked_prefix",
     "run",

@@ -12,7 +12,7 @@ from typing import IO
 from fabricgauge.process.children import TERM_GRACE_S, end, spawn
 
 
-class Stream:
+class ProgramStream:
     """A running program whose standard output is kept in a file and read line by line.
 
     Iterating yields each line once it is safely in the file. ``silent_s`` bounds the

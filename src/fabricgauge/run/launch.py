@@ -12,7 +12,7 @@ from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.errors import StoreError
 from fabricgauge.model.plan import Case
 from fabricgauge.model.run import Ended
-from fabricgauge.process import MARKER, Stream, end_marked
+from fabricgauge.process import MARKER, ProgramStream, end_marked
 
 #: The engine's exit statuses, docs/reference/engine-output.md.
 TIMEOUT_STATUS = 75
@@ -85,7 +85,9 @@ class Running:
     that carries the launch's marker are ended before it is left.
     """
 
-    def __init__(self, command: LaunchCommand, stream: Stream, raw_dir: Path, marker: str) -> None:
+    def __init__(
+        self, command: LaunchCommand, stream: ProgramStream, raw_dir: Path, marker: str
+    ) -> None:
         self._command = command
         self._stream = stream
         self._stderr = raw_dir / "stderr.txt"
@@ -140,7 +142,7 @@ def start(
         raw_dir.mkdir(parents=True, exist_ok=True)
         (raw_dir / "command.json").write_text(described + "\n", "utf-8")
         (raw_dir / "stdin.txt").write_text(cases_text, "utf-8")
-        stream = Stream(
+        stream = ProgramStream(
             command.argv,
             stdin=cases_text,
             stdout=raw_dir / "stdout.jsonl",

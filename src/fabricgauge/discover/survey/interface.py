@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from contextlib import closing
 
-from fabricgauge.discover.probe import SURVEY, Answer, answers
+from fabricgauge.discover.probe import SURVEY, NodeAnswer, answers
 from fabricgauge.discover.subnets import networks
 from fabricgauge.discover.survey.understand import ANSWER, Parse, not_asked, understood
 from fabricgauge.model.absence import Skipped
@@ -27,7 +27,7 @@ def survey(
     printed before ``timeout_s`` is used; the inventory's troubles say what is missing. With
     ``partial`` an interrupt ends the asking and not the program.
     """
-    arrived: dict[str, Answer] = {}
+    arrived: dict[str, NodeAnswer] = {}
     found: dict[str, Inventory] = {}
     try:
         with closing(answers(access.hosts, timeout_s, SURVEY)) as arriving:
@@ -44,7 +44,7 @@ def survey(
     return tuple(found.get(name) or _silent(name) for name in access.nodes)
 
 
-def _inventory(answer: Answer, parse: Parse) -> Inventory:
+def _inventory(answer: NodeAnswer, parse: Parse) -> Inventory:
     return understood(answer.node, {ANSWER: answer.raw}, answer.trouble, parse)
 
 

@@ -14,7 +14,7 @@ from fabricgauge.doctor.checks.names import NAMES
 from fabricgauge.doctor.checks.rates import RATE, RDMA_RATE
 from fabricgauge.doctor.checks.routes import ARP, REVERSE_PATH
 from fabricgauge.doctor.checks.subnets import MEMBERS, SUBNETS
-from fabricgauge.doctor.interface import Check
+from fabricgauge.doctor.places import Check
 
 CHECKS: tuple[Check, ...] = (
     REACH, DRIVER, LINK, PORT, RATE, RDMA_RATE, PCIE, IPOIB, MTU, ADDRESSES, MEMBERS, SUBNETS, ARP,

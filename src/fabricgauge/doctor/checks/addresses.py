@@ -6,8 +6,16 @@ from collections.abc import Iterator
 
 import msgspec
 
-from fabricgauge.doctor.interface import Check, fault
-from fabricgauge.doctor.places import KnownNode, has_cable, leads_out, memberships, nodes, rate
+from fabricgauge.doctor.places import (
+    Check,
+    KnownNode,
+    fault,
+    has_cable,
+    leads_out,
+    memberships,
+    nodes,
+    rate,
+)
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Address, Interface, IpoibPort
 from fabricgauge.model.finding import Command, Finding, Severity

@@ -7,8 +7,7 @@ great excess counts.
 """
 
 from fabricgauge.doctor.checks.echoes import Pair, blamed, concerns, pair
-from fabricgauge.doctor.interface import Check, fault
-from fabricgauge.doctor.places import MemberPort, ends
+from fabricgauge.doctor.places import Check, MemberPort, ends, fault
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Network
 from fabricgauge.model.finding import Finding, Severity

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable
 
-from fabricgauge.doctor.interface import Check, fault
-from fabricgauge.doctor.places import ends
+from fabricgauge.doctor.places import Check, ends, fault
 from fabricgauge.doctor.reachability import Dead, DeadNetwork, DeadNode, TakenAddress, dead
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.connectivity import Connectivity, Failure

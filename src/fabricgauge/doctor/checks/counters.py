@@ -3,8 +3,7 @@
 import re
 from collections import Counter
 
-from fabricgauge.doctor.interface import Check, fault
-from fabricgauge.doctor.places import has_cable, memberships
+from fabricgauge.doctor.places import Check, fault, has_cable, memberships
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.preflight import Preflight, Rise

@@ -3,8 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from fabricgauge.doctor.interface import Check, fault
-from fabricgauge.doctor.places import MemberPort, by_network, ends
+from fabricgauge.doctor.places import Check, MemberPort, by_network, ends, fault
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Command, Finding, Severity
 from fabricgauge.model.preflight import Ping, Preflight

@@ -4,8 +4,7 @@ import ipaddress
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
-from fabricgauge.doctor.interface import Check, fault
-from fabricgauge.doctor.places import KnownNode, nodes, usual
+from fabricgauge.doctor.places import Check, KnownNode, fault, nodes, usual
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Member
 from fabricgauge.model.finding import Command, Finding, Severity

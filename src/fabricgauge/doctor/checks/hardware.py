@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from fabricgauge.doctor.interface import Check, fault
-from fabricgauge.doctor.places import KnownNode, like, nodes, usual
+from fabricgauge.doctor.places import Check, KnownNode, fault, like, nodes, usual
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Command, Finding, Severity
 from fabricgauge.model.inventory import Adapter, PcieLink

@@ -3,8 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from fabricgauge.doctor.interface import Check, fault
-from fabricgauge.doctor.places import KnownNode, like, nodes, rate, unusual
+from fabricgauge.doctor.places import Check, KnownNode, fault, like, nodes, rate, unusual
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Interface
 from fabricgauge.model.finding import Command, Finding, Severity

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterator
 from statistics import median
 
-from fabricgauge.doctor.interface import Check, fault
-from fabricgauge.doctor.places import KnownNode, like, nodes, unusual
+from fabricgauge.doctor.places import Check, KnownNode, fault, like, nodes, unusual
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Node
 from fabricgauge.model.finding import Finding, Severity

@@ -4,13 +4,14 @@ from collections.abc import Iterator
 
 import msgspec
 
-from fabricgauge.doctor.interface import Check, fault
 from fabricgauge.doctor.places import (
+    Check,
     KnownNode,
     MemberPort,
     Port,
     by_network,
     ends,
+    fault,
     has_cable,
     leads_out,
     like,

@@ -6,8 +6,16 @@ from collections.abc import Iterator
 
 import msgspec
 
-from fabricgauge.doctor.interface import Check, fault
-from fabricgauge.doctor.places import KnownNode, Subnet, leads_out, nodes, unusual, usual
+from fabricgauge.doctor.places import (
+    Check,
+    KnownNode,
+    Subnet,
+    fault,
+    leads_out,
+    nodes,
+    unusual,
+    usual,
+)
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.preflight import Lookup, Preflight

@@ -4,8 +4,17 @@ from collections.abc import Iterator
 
 import msgspec
 
-from fabricgauge.doctor.interface import Check, fault
-from fabricgauge.doctor.places import KnownNode, MemberPort, Port, by_network, ends, ports, usual
+from fabricgauge.doctor.places import (
+    Check,
+    KnownNode,
+    MemberPort,
+    Port,
+    by_network,
+    ends,
+    fault,
+    ports,
+    usual,
+)
 from fabricgauge.doctor.places import rate as port_rate
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Interface, Shaper

@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator
 from itertools import combinations
 
 from fabricgauge.doctor.checks.subnets import Place, overlaps, places
-from fabricgauge.doctor.interface import Check, fault
-from fabricgauge.doctor.places import KnownNode, MemberPort, Subnet, ends, nodes
+from fabricgauge.doctor.places import Check, KnownNode, MemberPort, Subnet, ends, fault, nodes
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Command, Finding, Severity
 from fabricgauge.model.inventory import Inventory, Route

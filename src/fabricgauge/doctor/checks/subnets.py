@@ -6,13 +6,14 @@ from itertools import combinations
 
 import msgspec
 
-from fabricgauge.doctor.interface import Check, fault
 from fabricgauge.doctor.places import (
+    Check,
     KnownNode,
     MemberPort,
     Subnet,
     by_network,
     ends,
+    fault,
     has_cable,
     leads_out,
     like,

@@ -11,7 +11,7 @@ from fabricgauge import process
 from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.errors import CannotRun, StoreError
 from fabricgauge.model.run import RANK_SAYS, Ended
-from fabricgauge.process import MARKER, Stream, end_marked
+from fabricgauge.process import MARKER, ProgramStream, end_marked
 from fabricgauge.run.launch import tail
 
 READY_S = 15.0
@@ -55,7 +55,7 @@ def run_work(
         StoreError: the raw directory cannot be written.
     """
     started = time.monotonic()
-    server: Stream | None = None
+    server: ProgramStream | None = None
     try:
         _keep_commands(work, raw_dir)
         if work.server is not None:
@@ -85,14 +85,14 @@ def _keep_commands(work: Work, raw_dir: Path) -> None:
 
 def _stream(
     command: LaunchCommand, raw_dir: Path, stdout: str, stderr: str, silent_s: float, marker: str
-) -> Stream:
-    return Stream(
+) -> ProgramStream:
+    return ProgramStream(
         command.argv, stdin="", stdout=raw_dir / stdout, stderr=raw_dir / stderr,
         silent_s=silent_s, env={**command.env, MARKER: marker},
     )  # fmt: skip
 
 
-def _await(work: Work, server: Stream, raw_dir: Path) -> None:
+def _await(work: Work, server: ProgramStream, raw_dir: Path) -> None:
     """Wait for the server; what it said tells why it is not there."""
     deadline = time.monotonic() + READY_S
     while time.monotonic() < deadline and not server.over:
@@ -111,7 +111,7 @@ def _lines(path: Path) -> tuple[str, ...]:
         return ()
 
 
-def _ended(work: Work, client: Stream, raw_dir: Path, wall_s: float) -> Ended:
+def _ended(work: Work, client: ProgramStream, raw_dir: Path, wall_s: float) -> Ended:
     argv = work.client.argv
     if client.silent:
         message = f"nothing came for {client.silent_s:g} s, so the program was ended"
