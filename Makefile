@@ -10,8 +10,9 @@ IMPI   := .venv-impi
 # A package index may stumble.
 export PIP_RETRIES := 10
 export PIP_DEFAULT_TIMEOUT := 60
-# Two at a time: much of a test is waiting. Those of one file share what they bring up.
-PYTEST := $(BIN)/pytest -n 2 --dist loadfile
+# Two at a time: much of a test is waiting. Those of one file share what they bring up. In their
+# order the files with labs come first, and the many quick ones fill the end.
+PYTEST := $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
 # Tests of what is measured have the machine to themselves.
 PYTEST_ALONE := $(BIN)/pytest
 # The slow tier is left out, and properties are tried with fewer examples.

@@ -1,6 +1,8 @@
 """Settings for all tests."""
 
 import os
+import signal
+import threading
 
 from hypothesis import HealthCheck, settings
 
@@ -15,3 +17,7 @@ settings.register_profile(
     "thorough", parent=settings.get_profile("busy"), derandomize=False, max_examples=2000
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "busy"))
+
+# What a script starts in the background ignores SIGINT, and so would every program under test.
+if threading.current_thread() is threading.main_thread():
+    signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -15,7 +15,7 @@ TWO_NETWORKS = ("--network", "net1:1G", "--network", "net2:1G:9000")
 
 def doctor(name: str, *options: str) -> tuple[int, list[dict[str, Any]]]:
     """Exit status and findings."""
-    done = fabricgauge("doctor", "--lab", name, "--format", "json", *options)
+    done = fabricgauge("doctor", "--lab", name, "--format", "json", "--seconds", "1", *options)
     assert done.returncode in (0, 1), done.stderr
     found: list[dict[str, Any]] = json.loads(done.stdout)["findings"]
     return done.returncode, found
