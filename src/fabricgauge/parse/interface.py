@@ -1,6 +1,7 @@
 """What a reader of another suite's output is: fed line by line, it gives curves.
 
-A new format is a module with ``DIALECT`` and a row in ``parse/dialects.py``.
+A new format is a module with ``DIALECT`` and a row in ``parse/dialects.py``. A table whose
+columns can be declared finds its rows with ``parse/rows.py``.
 """
 
 from collections.abc import Callable, Iterable, Mapping
