@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.parse.interface import Line
+from fabricgauge.parse.interface import LogLine
 from fabricgauge.parse.json_text import MOST_ALIENS, Collector
 
 
 def collected(text: str) -> tuple[list[str], str]:
     """The state after each line, and the object's text."""
-    lines = [Line(i, line) for i, line in enumerate(text.split("\n"), 1)]
+    lines = [LogLine(i, line) for i, line in enumerate(text.split("\n"), 1)]
     collector = Collector.begun_by(lines[0])
     assert collector is not None
     return [collector.add(line) for line in lines], collector.text
@@ -62,5 +62,5 @@ def test_a_long_row_of_escaped_quotes_takes_no_time() -> None:
 
 
 def test_a_row_or_a_label_begins_no_object() -> None:
-    assert Collector.begun_by(Line(1, "[ ID] Interval")) is None
-    assert Collector.begun_by(Line(1, "[1,0]<stdout>: x")) is None
+    assert Collector.begun_by(LogLine(1, "[ ID] Interval")) is None
+    assert Collector.begun_by(LogLine(1, "[1,0]<stdout>: x")) is None

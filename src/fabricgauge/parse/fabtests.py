@@ -21,8 +21,8 @@ import msgspec
 
 from fabricgauge.model.measurement import Pattern
 from fabricgauge.model.suite import SuiteCurve
-from fabricgauge.parse.interface import Dialect, Line, Report
-from fabricgauge.parse.table import Column, Heading, Table
+from fabricgauge.parse.interface import Dialect, LogLine, Report
+from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
 
 COMMAND = (
     r"fi_(?:pingpong|(?:rdm|msg|dgram|rma)(?:_\w{1,24})?_(?:pingpong|bw|bw_mt"
@@ -216,13 +216,13 @@ class FabtestsReader:
     def __init__(self, report: Report) -> None:
         self._report = report
         self._command = ""
-        self._heading: Line | None = None
+        self._heading: LogLine | None = None
         self._columns = 0
-        self._table: Table | None = None
+        self._table: SuiteTable | None = None
         self._sizes: list[int] = []
         self._name = ""
 
-    def line(self, line: Line) -> Iterable[SuiteCurve]:
+    def line(self, line: LogLine) -> Iterable[SuiteCurve]:
         text = line.text.strip()
         names = _NAMES.fullmatch(text)
         if names is not None:
@@ -247,13 +247,13 @@ class FabtestsReader:
         self._heading, self._columns, self._name = None, 0, ""
         return closed
 
-    def _begin(self, line: Line, columns: int) -> Iterable[SuiteCurve]:
+    def _begin(self, line: LogLine, columns: int) -> Iterable[SuiteCurve]:
         command = self._command if self._table is None else ""
         closed = self.end()
         self._heading, self._columns, self._command = line, columns, command
         return closed
 
-    def _row(self, line: Line, row: FabtestsRow | None) -> Iterable[SuiteCurve]:
+    def _row(self, line: LogLine, row: FabtestsRow | None) -> Iterable[SuiteCurve]:
         if row is None:
             self._report(line, _ROW)
             return ()
@@ -267,16 +267,16 @@ class FabtestsReader:
         _add(self._table, line, row)
         return closed
 
-    def _begun(self, line: Line, row: FabtestsRow) -> Table:
+    def _begun(self, line: LogLine, row: FabtestsRow) -> SuiteTable:
         program = program_of(self._command, self._columns == 8, row.transfers)
         settings = {"command": self._command} if self._command else {}
         settings.update({"name": row.name} if row.name else {})
-        heading = Heading(
+        heading = SuiteHeading(
             suite="fabtests", version="", benchmark=program.name, title=row.name,
             first_line=(self._heading or line).number, transport=program.transport,
             settings=settings,
         )  # fmt: skip
-        return Table(heading, _columns(program, row.transfers))
+        return SuiteTable(heading, _columns(program, row.transfers))
 
     def _close(self) -> tuple[SuiteCurve, ...]:
         table, self._table = self._table, None
@@ -284,7 +284,7 @@ class FabtestsReader:
         chosen = _OWN_SIZES.search(self._command) is not None
         return () if table is None else table.curves("" if chosen else _sign(sizes))
 
-    def _unknown(self, line: Line, text: str) -> None:
+    def _unknown(self, line: LogLine, text: str) -> None:
         size = cut_row(text) if self._columns else None
         if size is not None and self._table is not None:
             self._table.failed(line, size, "cut off")
@@ -301,16 +301,18 @@ def _sign(sizes: tuple[int, ...]) -> str:
     )
 
 
-def _columns(program: FabtestsProgram, transfers: int) -> tuple[Column, ...]:
-    time = Column("time", program.time, "mean", "µs", 1e-6, program.latency_pattern)
-    bandwidth = Column("bandwidth", program.bandwidth, "mean", _MB, 1e6, program.bandwidth_pattern)
+def _columns(program: FabtestsProgram, transfers: int) -> tuple[SuiteColumn, ...]:
+    time = SuiteColumn("time", program.time, "mean", "µs", 1e-6, program.latency_pattern)
+    bandwidth = SuiteColumn(
+        "bandwidth", program.bandwidth, "mean", _MB, 1e6, program.bandwidth_pattern
+    )
     if program is UNNAMED or transfers == 1:
-        rate = Column("message_rate", program.bandwidth, "mean", "10^6 transfers/s", 1e6)
+        rate = SuiteColumn("message_rate", program.bandwidth, "mean", "10^6 transfers/s", 1e6)
         return time, bandwidth, rate
     return time, bandwidth
 
 
-def _add(table: Table, line: Line, row: FabtestsRow) -> None:
+def _add(table: SuiteTable, line: LogLine, row: FabtestsRow) -> None:
     """MB/sec and Mxfers/sec of 0.00 beside a sound time are its rounding."""
     if not row.acknowledged:
         table.failed(line, row.size_bytes, "other")

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 import msgspec
 
 from fabricgauge.model.suite import Besides, SuiteCurve
-from fabricgauge.parse.interface import Dialect, Line, Report
-from fabricgauge.parse.table import Column, Heading, Table
+from fabricgauge.parse.interface import Dialect, LogLine, Report
+from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
 
 #: Title of a box, the name that a curve gets from it, and the program's own count of rows.
 ISOLATED, CONGESTORS, CONGESTED, IMPACT = "isolated", "congestors", "congested", "impact"
@@ -83,7 +83,7 @@ _PERCENTILE = "in p99 and p99.9: the rate that so many of the samples reach"
 class _Row:
     """One test's row, with the line and the box that it stands in."""
 
-    def __init__(self, line: Line, kind: str, names: tuple[str, ...], cells: BoxRow) -> None:
+    def __init__(self, line: LogLine, kind: str, names: tuple[str, ...], cells: BoxRow) -> None:
         self.line, self.kind, self.names, self.cells = line, kind, names, cells
         self.impact = ""
 
@@ -96,7 +96,7 @@ class GpcnetReader:
         self._clear()
 
     def _clear(self) -> None:
-        self._start: Line | None = None
+        self._start: LogLine | None = None
         self._program = ""
         self._version = ""
         self._kind = ""
@@ -106,7 +106,7 @@ class GpcnetReader:
         self._rows: list[_Row] = []
         self._impacts = 0
 
-    def line(self, line: Line) -> Iterable[SuiteCurve]:
+    def line(self, line: LogLine) -> Iterable[SuiteCurve]:
         text = line.text
         start, kind, cells = _START.match(text), title_of(text), cells_of(text)
         if start:
@@ -138,7 +138,7 @@ class GpcnetReader:
             self._settings[f"nodes of {nodes['kind']} Tests"] = nodes["count"]
         return bool(ranks or nodes)
 
-    def _row(self, line: Line, cells: BoxRow) -> None:
+    def _row(self, line: LogLine, cells: BoxRow) -> None:
         if cells.name in ("Name", ""):
             self._names = cells.values if cells.name == "Name" else self._names
         elif self._kind == IMPACT:
@@ -148,7 +148,7 @@ class GpcnetReader:
         elif len(self._rows) < MOST_ROWS:
             self._rows.append(_Row(line, self._kind, self._names, cells))
 
-    def _impact(self, line: Line, cells: BoxRow) -> None:
+    def _impact(self, line: LogLine, cells: BoxRow) -> None:
         self._impacts += 1
         for row in self._rows:
             if row.kind == CONGESTED and row.cells.name == cells.name and len(cells.values) == 2:
@@ -162,28 +162,30 @@ class GpcnetReader:
         if factor is None:
             self._report(row.line, "a unit of GPCNeT (usec, MiB/s/rank)")
             return
-        table = Table(self._heading_of(row, factor), [_column(row, named["Units"], factor)])
+        table = SuiteTable(self._heading_of(row, factor), [_column(row, named["Units"], factor)])
         besides = {key: _number(named[name]) for name, key in _BESIDES.items() if name in named}
         table.row(row.line, row.cells.message_bytes, [_number(named.get("Avg", ""))], [besides])
         yield from table.curves(cut_off)
 
-    def _heading_of(self, row: _Row, factor: float) -> Heading:
+    def _heading_of(self, row: _Row, factor: float) -> SuiteHeading:
         told = {"test": row.kind}
         if row.impact:
             told["congestion impact factor"] = row.impact
         if factor > 1:
             told["percentiles"] = _PERCENTILE
         title = f"{self._program} v{self._version}"
-        return Heading(
+        return SuiteHeading(
             "gpcnet", self._version, row.cells.name, title, row.line.number,
             ranks=self._ranks, settings=self._settings | told,
         )  # fmt: skip
 
-    def _empty(self, start: Line, cut_off: str) -> Iterable[SuiteCurve]:
+    def _empty(self, start: LogLine, cut_off: str) -> Iterable[SuiteCurve]:
         title = f"{self._program} v{self._version}"
-        heading = Heading("gpcnet", self._version, "GPCNeT", title, start.number, ranks=self._ranks)
-        column = Column("time", "latency", "mean", "usec (GPCNeT)", 1e-6)
-        yield from Table(heading, [column]).curves(cut_off)
+        heading = SuiteHeading(
+            "gpcnet", self._version, "GPCNeT", title, start.number, ranks=self._ranks
+        )
+        column = SuiteColumn("time", "latency", "mean", "usec (GPCNeT)", 1e-6)
+        yield from SuiteTable(heading, [column]).curves(cut_off)
 
     def _cut_off(self) -> str:
         """The output has no last line: its boxes are counted."""
@@ -196,13 +198,13 @@ class GpcnetReader:
         return f"ends after {self._impacts} of {counts[ISOLATED] or 'the'} impact factors"
 
 
-def _column(row: _Row, unit: str, factor: float) -> Column:
+def _column(row: _Row, unit: str, factor: float) -> SuiteColumn:
     what = WHAT.get(row.cells.name, row.cells.name)
     what += ", with congestors running" if row.kind == CONGESTED else ""
     what = f"congestor: {what}" if row.kind == CONGESTORS else what
     if unit == "usec":
-        return Column("time", what, "mean", "usec (GPCNeT)", factor)
-    return Column("bandwidth", what, "mean", "MiB = 2^20 bytes, per rank (GPCNeT)", factor)
+        return SuiteColumn("time", what, "mean", "usec (GPCNeT)", factor)
+    return SuiteColumn("bandwidth", what, "mean", "MiB = 2^20 bytes, per rank (GPCNeT)", factor)
 
 
 def _number(text: str) -> float:

@@ -12,7 +12,7 @@ import msgspec
 from fabricgauge.model.suite import SuiteCurve
 
 
-class Line(msgspec.Struct, frozen=True, gc=False):
+class LogLine(msgspec.Struct, frozen=True, gc=False):
     """One line without its end, its launcher's label and terminal colours; first is 1."""
 
     number: int
@@ -20,7 +20,7 @@ class Line(msgspec.Struct, frozen=True, gc=False):
 
 
 #: Called for a line that the reader does not understand, with what it expected.
-Report = Callable[[Line, str], None]
+Report = Callable[[LogLine, str], None]
 
 
 class SuiteReader(Protocol):
@@ -30,7 +30,7 @@ class SuiteReader(Protocol):
     any input, and each line is understood, reported, or blank.
     """
 
-    def line(self, line: Line) -> Iterable[SuiteCurve]:
+    def line(self, line: LogLine) -> Iterable[SuiteCurve]:
         """The curves that this line completes."""
         ...
 

@@ -15,8 +15,8 @@ import msgspec
 
 from fabricgauge.model.measurement import Pattern
 from fabricgauge.model.suite import Besides, SuiteCurve
-from fabricgauge.parse.interface import Line
-from fabricgauge.parse.table import Column, Heading, Table
+from fabricgauge.parse.interface import LogLine
+from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
 
 RateUnit = Literal["bits", "bytes"]
 
@@ -106,7 +106,7 @@ class Flow(msgspec.Struct, frozen=True):
     """
 
     direction: FlowDirection
-    line: Line
+    line: LogLine
     rate: float | None
     counted_by: CountedBy
     count: int = 1
@@ -118,7 +118,7 @@ class Flow(msgspec.Struct, frozen=True):
 class IperfTest(msgspec.Struct, frozen=True):
     """One test: ``flows`` has one entry per direction; ``error`` is the tool's own word."""
 
-    heading: Heading
+    heading: SuiteHeading
     protocol: str
     unit_rule: str
     flows: tuple[Flow, ...]
@@ -152,26 +152,28 @@ def _of_flow(test: IperfTest, flow: Flow, two_way: bool) -> tuple[SuiteCurve, ..
         columns.append(_mean_column(test, flow, two_way))
         values.append(rate / flow.count if rate is not None else None)
         besides.append(_spread(flow.connections))
-    table = Table(msgspec.structs.replace(test.heading, settings=_settings(test, flow)), columns)
+    table = SuiteTable(
+        msgspec.structs.replace(test.heading, settings=_settings(test, flow)), columns
+    )
     if rate is None:
-        line = Line(flow.line.number, test.error or flow.line.text or test.cut_off)
+        line = LogLine(flow.line.number, test.error or flow.line.text or test.cut_off)
         table.failed(line, None, "other" if test.error else "cut off")
     else:
         table.row(flow.line, None, values, besides, samples=len(flow.intervals))
     return table.curves(test.cut_off)
 
 
-def _column(test: IperfTest, flow: Flow, two_way: bool) -> Column:
+def _column(test: IperfTest, flow: Flow, two_way: bool) -> SuiteColumn:
     pattern: Pattern | None = "bandwidth" if test.protocol == "TCP" and not two_way else None
-    return Column(
+    return SuiteColumn(
         "bandwidth", _what(test, flow, two_way), "mean", test.unit_rule, 1.0, pattern=pattern,
         origin=_origin(flow), target=1 - _origin(flow),
     )  # fmt: skip
 
 
-def _mean_column(test: IperfTest, flow: Flow, two_way: bool) -> Column:
+def _mean_column(test: IperfTest, flow: Flow, two_way: bool) -> SuiteColumn:
     what = f"{_what(test, flow, two_way)}, mean per connection"
-    return Column(
+    return SuiteColumn(
         "bandwidth", what, "mean", test.unit_rule, 1.0,
         origin=_origin(flow), target=1 - _origin(flow),
     )  # fmt: skip

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 
 from fabricgauge.model.suite import SuiteCurve
-from fabricgauge.parse.interface import Dialect, Line, Report
+from fabricgauge.parse.interface import Dialect, LogLine, Report
 from fabricgauge.parse.iperf import UNIT_RULES, IperfRow, curves, row_of
 from fabricgauge.parse.iperf2_rows import (
     CSV_BEGINS,
@@ -56,10 +56,10 @@ class Iperf2Reader:
         self._window = ""
         self._from_server = False
         self._connections = 0
-        self._first: Line | None = None
+        self._first: LogLine | None = None
         self._told = False
 
-    def line(self, line: Line) -> Iterable[SuiteCurve]:
+    def line(self, line: LogLine) -> Iterable[SuiteCurve]:
         text = line.text
         self._first = self._first or line
         client, server = _CLIENT.match(text), _SERVER.match(text)
@@ -90,7 +90,7 @@ class Iperf2Reader:
             yield from curves(test.result())
 
     def _heading(
-        self, line: Line, client: "re.Match[str] | None", server: "re.Match[str] | None"
+        self, line: LogLine, client: "re.Match[str] | None", server: "re.Match[str] | None"
     ) -> Iterable[SuiteCurve]:
         """A client that also listens (``-d``, ``-r``) names the server's port first."""
         if self._test is not None and self._test.measured:
@@ -105,14 +105,14 @@ class Iperf2Reader:
         elif server and self._side != "client":
             self._side = "server"
 
-    def _take_heading(self, line: Line) -> None:
+    def _take_heading(self, line: LogLine) -> None:
         """The connections may have been told of before (2.1.8)."""
         test = self._open(line)
         if line.number < test.first.number or not test.side:
             test.side, test.protocol = self._side, self._protocol
             test.settings["log of"] = self._side
 
-    def _connected(self, line: Line, match: "re.Match[str]") -> Iterable[SuiteCurve]:
+    def _connected(self, line: LogLine, match: "re.Match[str]") -> Iterable[SuiteCurve]:
         """A connection after the last row of a test begins the next one."""
         if self._test is not None and self._test.ended:
             yield from self._finish()
@@ -124,7 +124,7 @@ class Iperf2Reader:
         if match["star"] or "(reverse)" in match["rest"] or listens_too:
             test.reversed.add(match["id"])
 
-    def _open(self, line: Line) -> Iperf2Test:
+    def _open(self, line: LogLine) -> Iperf2Test:
         if self._test is None:
             self._test = Iperf2Test(line, self._side, self._protocol or "TCP", UNIT_RULES["bits"])
             if self._window:
@@ -132,7 +132,7 @@ class Iperf2Reader:
             self._from_server = False
         return self._test
 
-    def _row(self, line: Line, row: IperfRow) -> None:
+    def _row(self, line: LogLine, row: IperfRow) -> None:
         test = self._open(line)
         test.unit_rule = UNIT_RULES[row.unit]
         lost = _LOST.search(row.rest)
@@ -144,7 +144,7 @@ class Iperf2Reader:
         else:
             test.row(line, row)
 
-    def _csv(self, line: Line, found: CsvRow) -> Iterable[SuiteCurve]:
+    def _csv(self, line: LogLine, found: CsvRow) -> Iterable[SuiteCurve]:
         """A new test begins at zero with an id that the last test had, or after its sum."""
         row, test = found.row, self._test
         if test and row.start == 0 and test.ended and self._starts_anew(test, row):
@@ -162,7 +162,7 @@ class Iperf2Reader:
             not test.knows(row.stream) and test.knows_id(ident) and row.stream != "SUM"
         )
 
-    def _remark(self, line: Line) -> None:
+    def _remark(self, line: LogLine) -> None:
         window = _WINDOW.match(line.text)
         if window:
             self._window = window["size"]

@@ -11,7 +11,7 @@ import re
 
 import msgspec
 
-from fabricgauge.parse.interface import Line
+from fabricgauge.parse.interface import LogLine
 from fabricgauge.parse.iperf import (
     MOST_INTERVALS,
     MOST_OF_ALL,
@@ -22,7 +22,7 @@ from fabricgauge.parse.iperf import (
     IperfRow,
     IperfTest,
 )
-from fabricgauge.parse.table import Heading
+from fabricgauge.parse.table import SuiteHeading
 
 CSV_BEGINS = (
     r"^\d{14}(?:\.\d{3})?,[\da-fA-F.:%\w]*,\d*,[\da-fA-F.:%\w]*,\d*,-?\d+,\d+\.\d+-\d+\.\d+,\d+,"
@@ -69,11 +69,11 @@ class ConnectionRows(msgspec.Struct):
     """Rows of one connection, or of all: ``whole`` is the last that begins at zero."""
 
     whole: IperfRow | None = None
-    line: Line | None = None
+    line: LogLine | None = None
     intervals: list[Interval] = []
     last_end: float = 0.0
 
-    def add(self, line: Line, row: IperfRow, keep: bool) -> None:
+    def add(self, line: LogLine, row: IperfRow, keep: bool) -> None:
         """An earlier row from zero was the first interval, and stays among those."""
         if row.start == 0:
             self.whole, self.line = row, line
@@ -100,7 +100,7 @@ class ConnectionRows(msgspec.Struct):
 class Iperf2Test:
     """Grows row by row. ``side`` is whose log it is: ``client``, ``server`` or empty."""
 
-    def __init__(self, line: Line, side: str, protocol: str, unit_rule: str) -> None:
+    def __init__(self, line: LogLine, side: str, protocol: str, unit_rule: str) -> None:
         self.first = line
         self.side = side
         self.protocol = protocol
@@ -132,13 +132,13 @@ class Iperf2Test:
         """Whether one of the connections has that id, whatever its port is (CSV)."""
         return any(key[1].partition(":")[0] == ident for key in self._streams)
 
-    def stopped(self, line: Line, error: str) -> None:
+    def stopped(self, line: LogLine, error: str) -> None:
         """Take the tool's own word that something went wrong; the first one counts."""
         self.error = self.error or error
         if not self.measured:
             self._last = line
 
-    def row(self, line: Line, row: IperfRow) -> None:
+    def row(self, line: LogLine, row: IperfRow) -> None:
         self._last = line
         self._count = max(self._count, row.count)
         key = (self._direction(row), row.stream)
@@ -156,7 +156,7 @@ class Iperf2Test:
         """The test as far as it went."""
         directions: list[FlowDirection] = sorted({key[0] for key in self._streams})
         flows = tuple(self._flow(one, len(directions) > 1) for one in directions)
-        heading = Heading(
+        heading = SuiteHeading(
             "iperf2", "", "iperf", self.first.text.strip()[:200], self.first.number,
             transport="tcp" if self.protocol == "TCP" else "",
             settings=self.settings, hosts=self.hosts,

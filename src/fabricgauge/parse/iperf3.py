@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import msgspec
 
 from fabricgauge.model.suite import SuiteCurve
-from fabricgauge.parse.interface import Dialect, Line, Report
+from fabricgauge.parse.interface import Dialect, LogLine, Report
 from fabricgauge.parse.iperf import (
     MOST_INTERVALS,
     MOST_OF_ALL,
@@ -23,7 +23,7 @@ from fabricgauge.parse.iperf import (
     curves,
     row_of,
 )
-from fabricgauge.parse.table import Heading
+from fabricgauge.parse.table import SuiteHeading
 
 #: iperf 3 itself refuses more than 128 connections.
 MOST_STREAMS = 1024
@@ -37,14 +37,14 @@ class EndRows(msgspec.Struct):
 
     sent: dict[str, float] = {}
     received: dict[str, float] = {}
-    line: Line | None = None
+    line: LogLine | None = None
     settings: dict[str, str] = {}
 
 
 class TextTest:
     """Grows row by row; ``side`` is whose log it is, empty where that is not known."""
 
-    def __init__(self, line: Line, version: str, peer: str, side: str) -> None:
+    def __init__(self, line: LogLine, version: str, peer: str, side: str) -> None:
         self.protocol = ""
         self.reverse = False
         self.error = ""
@@ -69,7 +69,7 @@ class TextTest:
         if "Datagrams" in text:
             self.protocol = self.protocol or "UDP"
 
-    def row(self, line: Line, row: IperfRow) -> None:
+    def row(self, line: LogLine, row: IperfRow) -> None:
         """Rows after the second heading, or that name an end, are the summary."""
         self._unit = row.unit
         self._last = line
@@ -87,7 +87,7 @@ class TextTest:
             self._kept += 1
             kept.append(Interval(row.end - row.start, row.rate))
 
-    def _summary(self, line: Line, row: IperfRow) -> None:
+    def _summary(self, line: LogLine, row: IperfRow) -> None:
         summary = self._sums.setdefault(row.role, EndRows())
         by_sender = row.rest.rstrip().endswith("sender")
         rates = summary.sent if by_sender else summary.received
@@ -112,7 +112,7 @@ class TextTest:
         roles = sorted({role for role, _ in self._intervals} | set(self._sums)) or [""]
         flows = tuple(sorted(map(self._flow, roles), key=lambda flow: flow.direction))
         hosts = self._hosts or ((self._peer,) if self._peer else ())
-        heading = Heading(
+        heading = SuiteHeading(
             "iperf3", self._version, "iperf3", self._line.text.strip()[:200], self._line.number,
             transport="tcp" if protocol == "TCP" else "", settings=self.settings, hosts=hosts,
         )  # fmt: skip
@@ -198,12 +198,12 @@ class TextReader:
         self._report = report
         self._version = ""
         self._test: TextTest | None = None
-        self._error: Line | None = None
+        self._error: LogLine | None = None
         self._hidden = False
-        self._first: Line | None = None
+        self._first: LogLine | None = None
         self._told = False
 
-    def line(self, line: Line) -> Iterable[SuiteCurve]:
+    def line(self, line: LogLine) -> Iterable[SuiteCurve]:
         """Rows of intervals, most of a long test, complete nothing."""
         row = row_of(line.text) if self._test is not None and not self._hidden else None
         if row is not None and self._test is not None:
@@ -211,7 +211,7 @@ class TextReader:
             return ()
         return self._between_rows(line)
 
-    def _between_rows(self, line: Line) -> Iterable[SuiteCurve]:
+    def _between_rows(self, line: LogLine) -> Iterable[SuiteCurve]:
         text = line.text
         self._first = self._first or line
         begun = _TEST.search(text)
@@ -233,7 +233,7 @@ class TextReader:
         if self._first is not None and not self._told:
             self._report(self._first, "a test; this output of iperf3 has none")
 
-    def _begin(self, line: Line, host: str) -> Iterable[SuiteCurve]:
+    def _begin(self, line: LogLine, host: str) -> Iterable[SuiteCurve]:
         yield from self._finish(done=False)
         side = "server" if "Accepted" in line.text else "client"
         self._test = TextTest(line, self._version, host, side)
@@ -251,7 +251,7 @@ class TextReader:
         self._told = True
         yield from curves(test.result())
 
-    def _failed(self, line: Line) -> Iterable[SuiteCurve]:
+    def _failed(self, line: LogLine) -> Iterable[SuiteCurve]:
         """Errors are not buffered and so may come before the test that they ended."""
         yield from self._lonely_error()
         self._error = line
@@ -263,7 +263,7 @@ class TextReader:
             test.error, self._told = _word(error), True
             yield from curves(test.result())
 
-    def _within(self, line: Line) -> None:
+    def _within(self, line: LogLine) -> None:
         text = line.text
         version = _VERSION.match(text)
         if version:
@@ -305,7 +305,7 @@ def _known(text: str) -> bool:
     )
 
 
-def _word(line: Line) -> str:
+def _word(line: LogLine) -> str:
     match = _ERROR.search(line.text)
     return match["text"].removeprefix("error - ") if match else line.text
 

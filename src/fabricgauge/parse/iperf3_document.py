@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from fabricgauge.model.suite import SuiteCurve
-from fabricgauge.parse.interface import JsonDialect, Line, Report
+from fabricgauge.parse.interface import JsonDialect, LogLine, Report
 from fabricgauge.parse.iperf import curves
 from fabricgauge.parse.iperf3_json import Iperf3Document, Iperf3End, test_of
 
@@ -134,20 +134,20 @@ def _figure_line(text: str, found: Piece, line: int) -> int:
 def _tell(text: str, place: int, end: int, line: int, report: Report, why: str) -> None:
     for number, shown in enumerate(text[place:end].split("\n"), line):
         if shown.strip():
-            report(Line(number, shown[:_SHOWN]), why)
+            report(LogLine(number, shown[:_SHOWN]), why)
 
 
 def _of_event(text: str, event: str, line: int, report: Report) -> Iterator[SuiteCurve]:
     """Events stand on lines of their own; the last one holds the result."""
     if event == "start":
-        report(Line(line, text[:_SHOWN]), "of --json-stream output only the end event is read")
+        report(LogLine(line, text[:_SHOWN]), "of --json-stream output only the end event is read")
     if event not in ("end", "error"):
         return
     found = piece(text, 0, len(text))
     data = found.value.get("data") if found and isinstance(found.value, dict) else None
     document = _end_of_stream(event, data)
     if document is None:
-        report(Line(line, text[:_SHOWN]), "the end event of iperf3 --json-stream")
+        report(LogLine(line, text[:_SHOWN]), "the end event of iperf3 --json-stream")
         return
     yield from curves(test_of(document, line, line, cut_off=found is None or found.is_broken))
 

@@ -8,10 +8,10 @@ All may be missing: an output that an error ended has only some of them.
 
 import msgspec
 
-from fabricgauge.parse.interface import Line
+from fabricgauge.parse.interface import LogLine
 from fabricgauge.parse.iperf import MOST_INTERVALS, Flow, FlowDirection, Interval, IperfTest
 from fabricgauge.parse.iperf3 import MOST_STREAMS
-from fabricgauge.parse.table import Heading
+from fabricgauge.parse.table import SuiteHeading
 
 
 class Connection(msgspec.Struct, frozen=True):
@@ -88,8 +88,8 @@ def test_of(
     """The test; its flows carry the receiver's rate, or the sender's where that is all."""
     start = document.start
     protocol = _protocol(document)
-    figure = Line(figure_line, "")
-    heading = Heading(
+    figure = LogLine(figure_line, "")
+    heading = SuiteHeading(
         "iperf3", start.version.removeprefix("iperf").strip(), "iperf3",
         f"{start.version or 'iperf3'} {protocol} test", first_line,
         transport="tcp" if protocol == "TCP" else "",
@@ -148,7 +148,7 @@ def _side(start: Iperf3Start) -> str:
     return "client" if start.version else ""
 
 
-def _flows(document: Iperf3Document, figure: Line) -> tuple[Flow, ...]:
+def _flows(document: Iperf3Document, figure: LogLine) -> tuple[Flow, ...]:
     end, test = document.end, document.start.test_start or TestStart()
     both = test.bidir or end.sum_received_bidir_reverse or _has_reverse(document)
     first: FlowDirection = "server to client" if test.reverse and not both else "client to server"
@@ -165,7 +165,7 @@ def _has_reverse(document: Iperf3Document) -> bool:
 
 def _flow(
     document: Iperf3Document,
-    figure: Line,
+    figure: LogLine,
     direction: FlowDirection,
     sent: Iperf3Sum | None,
     received: Iperf3Sum | None,

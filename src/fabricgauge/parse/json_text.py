@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
-from fabricgauge.parse.interface import Line
+from fabricgauge.parse.interface import LogLine
 from fabricgauge.parse.lines import LONGEST_BYTES
 
 #: iperf3's largest known outputs have some 10 MB; what exceeds these is read as lines.
@@ -39,9 +39,9 @@ _QUOTED_KEY = re.compile(r'[\s{\[]*"[^"]*"\s*:')
 class Collector:
     """Lines from an opening bracket to the one that closes it."""
 
-    def __init__(self, first: Line) -> None:
+    def __init__(self, first: LogLine) -> None:
         self.first = first
-        self._lines: list[Line] = []
+        self._lines: list[LogLine] = []
         self._parts: list[str] = []
         self._depth = 0
         self._size = 0
@@ -49,7 +49,7 @@ class Collector:
         self._quoted = False
 
     @staticmethod
-    def begun_by(line: Line) -> "Collector | None":
+    def begun_by(line: LogLine) -> "Collector | None":
         """A collector if the line can begin an object or an array of objects.
 
         ``[`` alone opens an array; ``[ ID] Interval`` and labels are no JSON.
@@ -69,7 +69,7 @@ class Collector:
         text = "".join(self._parts)
         return _ESCAPE.sub(_no_half, text) if "\\ud" in text or "\\uD" in text else text
 
-    def add(self, line: Line) -> ObjectState:
+    def add(self, line: LogLine) -> ObjectState:
         """Take a line, unless it is ``alien`` to the object or shows that this is ``broken``."""
         self._quoted = self._quoted or _QUOTED_KEY.match(line.text) is not None
         if self._lines and not self._fits(line.text):
@@ -89,7 +89,7 @@ class Collector:
             return True
         return not self._quoted and _BARE_KEY.match(text) is not None
 
-    def lines(self) -> Iterator[Line]:
+    def lines(self) -> Iterator[LogLine]:
         yield from self._lines
 
 

@@ -16,9 +16,9 @@ from array import array
 from collections.abc import Iterable
 
 from fabricgauge.model.suite import Besides, SuiteCurve
-from fabricgauge.parse.interface import Dialect, Line, Report
+from fabricgauge.parse.interface import Dialect, LogLine, Report
 from fabricgauge.parse.lines import LONGEST_BYTES
-from fabricgauge.parse.table import Column, Heading, Table
+from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
 
 #: So many figures are kept as they are; a table of 1024 ranks has that many.
 MOST_EXACT = 1 << 20
@@ -84,7 +84,7 @@ _WHAT = {
 class PairTable:
     """``name`` is ``Send`` or ``Recv``; a row is one rank's figures for all its peers."""
 
-    def __init__(self, name: str, line: Line, message_bytes: int | None) -> None:
+    def __init__(self, name: str, line: LogLine, message_bytes: int | None) -> None:
         self.name = name
         self.hosts: list[str] = []
         self.rows = 0
@@ -94,9 +94,9 @@ class PairTable:
         self._spread = Spread()
         self._least = (math.inf, "")
         self._most = (-math.inf, "")
-        self._bad: list[tuple[Line, str]] = []
+        self._bad: list[tuple[LogLine, str]] = []
 
-    def row(self, line: Line, rank: int, peer: int, printed: str) -> None:
+    def row(self, line: LogLine, rank: int, peer: int, printed: str) -> None:
         """One figure; a rank's own place holds zero."""
         self._last = line
         value = _number(printed)
@@ -120,12 +120,14 @@ class PairTable:
     def _name(self, rank: int) -> str:
         return self.hosts[rank] if rank < len(self.hosts) else f"rank {rank}"
 
-    def curves(self, heading: Heading, settings: dict[str, str], cut_off: str) -> list[SuiteCurve]:
+    def curves(
+        self, heading: SuiteHeading, settings: dict[str, str], cut_off: str
+    ) -> list[SuiteCurve]:
         """One curve with one point: the median pair, and what lies around it."""
-        column = Column("bandwidth", _WHAT[self.name], "median", _UNIT_RULE, _MB)
-        table = Table(_with(heading, self._line, settings | self._settings()), [column])
+        column = SuiteColumn("bandwidth", _WHAT[self.name], "median", _UNIT_RULE, _MB)
+        table = SuiteTable(_with(heading, self._line, settings | self._settings()), [column])
         for line, text in self._bad:
-            table.failed(Line(line.number, text), self._bytes, "not a number")
+            table.failed(LogLine(line.number, text), self._bytes, "not a number")
         if self._spread.count:
             median, besides = self._quantiles()
             table.row(self._last, self._bytes, [median], [besides], self._spread.count)
@@ -152,8 +154,8 @@ def _shown(pair: str, value: float, median: float) -> str:
     return f"{pair}: {value:.6g} MiB/s ({value / median:.0%} of the median)"
 
 
-def _with(heading: Heading, line: Line, settings: dict[str, str]) -> Heading:
-    return Heading(
+def _with(heading: SuiteHeading, line: LogLine, settings: dict[str, str]) -> SuiteHeading:
+    return SuiteHeading(
         heading.suite, heading.version, heading.benchmark, heading.title, line.number,
         ranks=heading.ranks, settings=settings, hosts=heading.hosts,
     )  # fmt: skip
@@ -185,7 +187,7 @@ class MpiGraphReader:
 
     def __init__(self, report: Report) -> None:
         self._report = report
-        self._start: Line | None = None
+        self._start: LogLine | None = None
         self._clear()
 
     def _clear(self) -> None:
@@ -199,7 +201,7 @@ class MpiGraphReader:
         self._open_cell: str | None = None
         self._in_header = False
 
-    def line(self, line: Line) -> Iterable[SuiteCurve]:
+    def line(self, line: LogLine) -> Iterable[SuiteCurve]:
         text = line.text
         start, header, row = _START.match(text), _HEADER.match(text), _ROW.match(text)
         if start:
@@ -241,18 +243,18 @@ class MpiGraphReader:
             self._summaries[summary["name"]] = f"{summary['value']} MiB/s"
         return bool(setting or summary)
 
-    def _begin(self, line: Line, match: "re.Match[str]") -> None:
+    def _begin(self, line: LogLine, match: "re.Match[str]") -> None:
         part = self._part = PairTable(match["name"], line, self._numbers.get("MsgSize"))
         self._in_header = True
         self._cells(line, line.text[match.end() :], part)
 
-    def _begin_row(self, line: Line, match: "re.Match[str]", part: PairTable) -> None:
+    def _begin_row(self, line: LogLine, match: "re.Match[str]", part: PairTable) -> None:
         self._in_header = False
         self._rank, self._peer = int(match["rank"]), 0
         part.rows += 1
         self._cells(line, line.text[match.end() :], part)
 
-    def _cells(self, line: Line, text: str, part: PairTable) -> None:
+    def _cells(self, line: LogLine, text: str, part: PairTable) -> None:
         """Each cell ends with a tab; behind the last one is what the next piece goes on with."""
         *cells, rest = text.split("\t")
         for cell in cells:
@@ -290,9 +292,9 @@ class MpiGraphReader:
             if name.startswith(part.name)
         }
 
-    def _heading(self, line: Line, names: "list[str] | None" = None) -> Heading:
+    def _heading(self, line: LogLine, names: "list[str] | None" = None) -> SuiteHeading:
         hosts = [name.rpartition(":")[0] for name in names or []]
-        return Heading(
+        return SuiteHeading(
             "mpigraph", self._version, "mpiGraph", line.text.strip(), line.number,
             ranks=self._numbers.get("Procs"), hosts=tuple(hosts),
         )  # fmt: skip

@@ -13,9 +13,9 @@ import msgspec
 
 from fabricgauge.model.measurement import Pattern
 from fabricgauge.model.suite import SuiteCurve
-from fabricgauge.parse.interface import Dialect, Line, Report
+from fabricgauge.parse.interface import Dialect, LogLine, Report
 from fabricgauge.parse.netpipe_rows import BEGINS, NetPipeRow, console_row, file_row, rule_of
-from fabricgauge.parse.table import MOST_ROWS, Column, Heading, Table
+from fabricgauge.parse.table import MOST_ROWS, SuiteColumn, SuiteHeading, SuiteTable
 
 #: NetPIPE ends when one message takes this long, if no upper size is set (netpipe.h 3.7.1).
 STOP_S = 1.0
@@ -32,8 +32,8 @@ _WHAT: dict[Mode, tuple[str, str]] = {
 class NetPipeRun:
     """Grows row by row. ``mode`` is what the heading says; files have no heading."""
 
-    def __init__(self, line: Line) -> None:
-        self.rows: list[tuple[Line, NetPipeRow]] = []
+    def __init__(self, line: LogLine) -> None:
+        self.rows: list[tuple[LogLine, NetPipeRow]] = []
         self.settings: dict[str, str] = {}
         self.hosts: dict[int, str] = {}
         self.mode: Mode = "ping-pong"
@@ -51,7 +51,7 @@ class NetPipeRun:
             return False
         return row.index > last.index if row.index >= 0 else row.message_bytes > last.message_bytes
 
-    def add(self, line: Line, row: NetPipeRow) -> None:
+    def add(self, line: LogLine, row: NetPipeRow) -> None:
         if len(self.rows) < MOST_ROWS:
             self.rows.append((line, row))
 
@@ -60,12 +60,12 @@ class NetPipeRun:
         self._halve()
         form = self.rows[0][1].form if self.rows else ""
         rule = rule_of([row for _, row in self.rows], self._directions, form or "3")
-        table = Table(self._heading(form), self._columns(form, rule.bits, rule.text))
+        table = SuiteTable(self._heading(form), self._columns(form, rule.bits, rule.text))
         for line, row in self.rows:
             self._add_to(table, line, row)
         return table.curves(self._cut_off())
 
-    def _add_to(self, table: Table, line: Line, row: NetPipeRow) -> None:
+    def _add_to(self, table: SuiteTable, line: LogLine, row: NetPipeRow) -> None:
         if row.mbps is not None:
             rounded_off = row.mbps == 0 and bool(row.time_s)
             mbps = None if rounded_off else row.mbps
@@ -93,24 +93,24 @@ class NetPipeRun:
     def _directions(self) -> int:
         return 2 if self.mode == "both" else 1
 
-    def _heading(self, form: str) -> Heading:
+    def _heading(self, form: str) -> SuiteHeading:
         tcp = "socket buffers" in self.settings
         hosts = tuple(self.hosts[rank] for rank in sorted(self.hosts))
-        return Heading(
+        return SuiteHeading(
             "netpipe", form, "NPtcp" if tcp else "NetPIPE",
             "np.out" if self._of_file else self.first.text.strip()[:200], self.first.number,
             pairs=max(1, self.pairs), ranks=len(hosts) or None, transport="tcp" if tcp else "",
             settings=self.settings, hosts=hosts,
         )  # fmt: skip
 
-    def _columns(self, form: str, bits: int, rule: str) -> tuple[Column, Column]:
+    def _columns(self, form: str, bits: int, rule: str) -> tuple[SuiteColumn, SuiteColumn]:
         time, bandwidth = _WHAT[self.mode]
         pattern: Pattern | None = "latency" if self.mode == "ping-pong" else None
         directions = self._directions
         statistic: Literal["mean", "minimum"] = "mean" if form == "5" else "minimum"
         return (
-            Column("time", time, statistic, "µs", 1.0, pattern, directions),
-            Column("bandwidth", bandwidth, statistic, rule, bits / 8, None, directions),
+            SuiteColumn("time", time, statistic, "µs", 1.0, pattern, directions),
+            SuiteColumn("bandwidth", bandwidth, statistic, rule, bits / 8, None, directions),
         )
 
     def _cut_off(self) -> str:
@@ -166,7 +166,7 @@ class NetPipeReader:
         self._run: NetPipeRun | None = None
         self._seen = False
 
-    def line(self, line: Line) -> Iterable[SuiteCurve]:
+    def line(self, line: LogLine) -> Iterable[SuiteCurve]:
         row = console_row(line.text) or file_row(line.text)
         if row is not None:
             yield from self._row(line, row)
@@ -190,12 +190,12 @@ class NetPipeReader:
                 self._report(run.first, "figures; an integrity check has none")
             yield from found
 
-    def _open(self, line: Line) -> NetPipeRun:
+    def _open(self, line: LogLine) -> NetPipeRun:
         if self._run is None:
             self._run = NetPipeRun(line)
         return self._run
 
-    def _row(self, line: Line, row: NetPipeRow) -> Iterable[SuiteCurve]:
+    def _row(self, line: LogLine, row: NetPipeRow) -> Iterable[SuiteCurve]:
         """Rows are numbered from 0 or 1; in files sizes grow."""
         run = self._open(line)
         if run.follows(row):
@@ -204,7 +204,7 @@ class NetPipeReader:
         yield from self.end()
         self._open(line).add(line, row)
 
-    def _heading(self, line: Line) -> bool:
+    def _heading(self, line: LogLine) -> bool:
         text = line.text
         host, pairs = _HOST.match(text) or _HOST_5.match(text), _PAIRS.match(text)
         found = [(name, match) for name, regex in _SETTINGS if (match := regex.search(text))]

@@ -18,8 +18,8 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from fabricgauge.model.suite import SuiteCurve, Trouble
-from fabricgauge.parse.interface import Dialect, Line, Report
-from fabricgauge.parse.table import Column, Heading, Table
+from fabricgauge.parse.interface import Dialect, LogLine, Report
+from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
 
 SUITE = "nvbandwidth"
 UNNAMED = "unnamed test"
@@ -32,14 +32,14 @@ Matrix = Sequence[Sequence[float | None]]
 class CopyTest:
     """One test while its matrix is being read; ``description`` is the matrix's own heading."""
 
-    def __init__(self, heading: Heading, description: str) -> None:
-        self._table = Table(heading, (column(description),))
+    def __init__(self, heading: SuiteHeading, description: str) -> None:
+        self._table = SuiteTable(heading, (column(description),))
         self._is_square = description.count("GPU(") == 2
 
-    def failed(self, line: Line, trouble: Trouble) -> None:
+    def failed(self, line: LogLine, trouble: Trouble) -> None:
         self._table.failed(line, None, trouble)
 
-    def fill(self, line: Line, cells: Matrix) -> None:
+    def fill(self, line: LogLine, cells: Matrix) -> None:
         """The figure of a whole matrix; a cell that is no measurement makes it a failure."""
         measured = [
             value
@@ -54,7 +54,7 @@ class CopyTest:
         else:
             self._fill(line, measured)
 
-    def _fill(self, line: Line, measured: Sequence[float]) -> None:
+    def _fill(self, line: LogLine, measured: Sequence[float]) -> None:
         extremes = {"minimum": min(measured), "maximum": max(measured)}
         self._table.row(line, None, (median(measured),), (extremes,))  # type: ignore[arg-type]
 
@@ -62,16 +62,16 @@ class CopyTest:
         return self._table.curves(cut_off)
 
 
-def column(description: str) -> Column:
+def column(description: str) -> SuiteColumn:
     """What a matrix's cells are: bandwidths, or latencies in ns."""
     words = description.removesuffix("(GB/s)").removesuffix("(ns)").strip()
     if description.endswith("(ns)"):
-        return Column("time", f"{words}: median over the pairs", "median", "ns", 1e-9)
+        return SuiteColumn("time", f"{words}: median over the pairs", "median", "ns", 1e-9)
     directions = 2 if "<->" in description and "Total" in description else 1
     what = f"{words or 'memory copy'}: median over the pairs"
     if "<->" in description and directions == 1:
         what += ", one of both directions at once"
-    return Column("bandwidth", what, "median", _GB, 1e9, directions=directions)
+    return SuiteColumn("bandwidth", what, "median", _GB, 1e9, directions=directions)
 
 
 def cell(token: str) -> float | None:
@@ -120,7 +120,7 @@ class NvbandwidthReader:
         self._report = report
         self._begin_output("")
 
-    def line(self, line: Line) -> Iterator[SuiteCurve]:
+    def line(self, line: LogLine) -> Iterator[SuiteCurve]:
         text = line.text.strip()
         if match := _VERSION.match(text):
             yield from self.end()
@@ -151,14 +151,14 @@ class NvbandwidthReader:
 
     def _begin_test(self) -> None:
         self._name, self._named_at, self._done = "", 0, False
-        self._corrupt: Line | None = None
+        self._corrupt: LogLine | None = None
         self._begin_matrix("", 0)
 
     def _begin_matrix(self, description: str, number: int) -> None:
         self._description, self._described_at = description, number
         self._columns = 0
         self._rows: list[list[float | None]] = []
-        self._last: Line | None = None
+        self._last: LogLine | None = None
 
     @property
     def _is_open(self) -> bool:
@@ -187,7 +187,7 @@ class NvbandwidthReader:
             return True
         return False
 
-    def _of_matrix(self, line: Line, text: str) -> Iterator[SuiteCurve]:
+    def _of_matrix(self, line: LogLine, text: str) -> Iterator[SuiteCurve]:
         if _DESCRIPTION.match(text):
             yield from self._end_matrix("")
             self._begin_matrix(text, line.number)
@@ -198,14 +198,14 @@ class NvbandwidthReader:
         elif not (self._is_open and self._is_row(line, text.split())):
             self._report(line, _EXPECTED)
 
-    def _is_row(self, line: Line, tokens: list[str]) -> bool:
+    def _is_row(self, line: LogLine, tokens: list[str]) -> bool:
         if len(tokens) <= self._columns or len(self._rows) * self._columns >= _MOST_CELLS:
             return False
         self._rows.append([cell(token) for token in tokens[-self._columns :]])
         self._last = line
         return True
 
-    def _summed(self, line: Line, match: "re.Match[str]") -> Iterator[SuiteCurve]:
+    def _summed(self, line: LogLine, match: "re.Match[str]") -> Iterator[SuiteCurve]:
         """``SUM`` ends a matrix; what else is printed of it follows."""
         if not match[0].startswith(("SUM", "&&&&")):
             return
@@ -215,7 +215,7 @@ class NvbandwidthReader:
             self._rows, self._last = [[cell(match["value"])]], line
         yield from self._end_matrix("", match["value"])
 
-    def _trouble(self, line: Line, trouble: Trouble) -> Iterator[SuiteCurve]:
+    def _trouble(self, line: LogLine, trouble: Trouble) -> Iterator[SuiteCurve]:
         if trouble == "corrupt":
             # The message precedes the figure that it spoils.
             self._corrupt = line
@@ -225,7 +225,7 @@ class NvbandwidthReader:
         yield from self._end_test("")
         yield from self._failure(line, name, trouble)
 
-    def _failure(self, line: Line, name: str, trouble: Trouble) -> Iterator[SuiteCurve]:
+    def _failure(self, line: LogLine, name: str, trouble: Trouble) -> Iterator[SuiteCurve]:
         test = CopyTest(self._heading(name, "", line.number), "")
         test.failed(line, trouble)
         yield from test.curves()
@@ -251,7 +251,7 @@ class NvbandwidthReader:
         self._done = True
         self._begin_matrix("", 0)
 
-    def _heading(self, name: str, title: str, first_line: int, summed: str = "") -> Heading:
+    def _heading(self, name: str, title: str, first_line: int, summed: str = "") -> SuiteHeading:
         settings = dict(self._settings)
         if self._devices:
             settings["device"] = ", ".join(self._devices)
@@ -260,7 +260,7 @@ class NvbandwidthReader:
             settings["cells"] = str(cells)
         if summed and cells > 1:
             settings["sum of all cells"] = summed
-        return Heading(
+        return SuiteHeading(
             suite=SUITE, version=self._version, benchmark=name or UNNAMED,
             title=title or f"Running {name or 'a test that the log does not name'}",
             first_line=self._named_at or first_line,

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from fabricgauge.model.suite import SuiteCurve
-from fabricgauge.parse.interface import JsonDialect, Line, Report
+from fabricgauge.parse.interface import JsonDialect, LogLine, Report
 from fabricgauge.parse.json_text import Element, Elements, joined, value
 from fabricgauge.parse.nvbandwidth import SUITE, UNNAMED, CopyTest, Matrix, cell
-from fabricgauge.parse.table import Heading
+from fabricgauge.parse.table import SuiteHeading
 
 _BEGINS = re.compile(r'\s*\{\s*"nvbandwidth"\s*:')
 _FACTS = ("CUDA Runtime Version", "Driver Version", "git_version")
@@ -31,7 +31,7 @@ def read(text: str, first_line: int, report: Report) -> Iterator[SuiteCurve]:
     tests = Elements(text, "testcases")
     element = None
     for element in tests:
-        line = Line(first_line + element.line, str(element.value)[:200])
+        line = LogLine(first_line + element.line, str(element.value)[:200])
         if isinstance(element.value, dict):
             yield from _curves(facts, line, element)
         else:
@@ -40,17 +40,17 @@ def read(text: str, first_line: int, report: Report) -> Iterator[SuiteCurve]:
     if not tests.complete or isinstance(error, str):
         yield from _broken(facts, first_line, error)
     elif element is None:
-        report(Line(first_line, "testcases"), "at least one test of nvbandwidth")
+        report(LogLine(first_line, "testcases"), "at least one test of nvbandwidth")
 
 
-def _broken(facts: Heading, first_line: int, error: Any) -> Iterator[SuiteCurve]:
+def _broken(facts: SuiteHeading, first_line: int, error: Any) -> Iterator[SuiteCurve]:
     test = CopyTest(facts, "")
     if isinstance(error, str):
-        test.failed(Line(first_line, error), "other")
+        test.failed(LogLine(first_line, error), "other")
     yield from test.curves("" if isinstance(error, str) else "the list of tests breaks off")
 
 
-def _heading(text: str, first_line: int) -> Heading:
+def _heading(text: str, first_line: int) -> SuiteHeading:
     found = {name: value(text, name) for name in _FACTS}
     settings = {name: str(fact) for name, fact in found.items() if fact not in (None, "")}
     devices, hosts = dict[str, None](), dict[str, None]()
@@ -62,14 +62,14 @@ def _heading(text: str, first_line: int) -> Heading:
     if devices:
         settings["device"] = ", ".join(devices)
     version = value(text, "version")
-    return Heading(
+    return SuiteHeading(
         suite=SUITE, version=version.lstrip("v") if isinstance(version, str) else "",
         benchmark=UNNAMED, title="JSON output of nvbandwidth", first_line=first_line,
         settings=settings, hosts=tuple(hosts),
     )  # fmt: skip
 
 
-def _curves(facts: Heading, line: Line, element: Element) -> Iterator[SuiteCurve]:
+def _curves(facts: SuiteHeading, line: LogLine, element: Element) -> Iterator[SuiteCurve]:
     found: Mapping[str, Any] = element.value
     description = str(found.get("bandwidth_description", "")).strip()
     cells = _cells(found.get("bandwidth_matrix"), "Total" in description)
@@ -79,17 +79,19 @@ def _curves(facts: Heading, line: Line, element: Element) -> Iterator[SuiteCurve
     else:
         words = f"{found.get('status', 'no status')} {found.get('error', '')}"
         trouble = "corrupt" if "pattern" in words else "other"
-        test.failed(Line(line.number, words), trouble)  # type: ignore[arg-type]
+        test.failed(LogLine(line.number, words), trouble)  # type: ignore[arg-type]
     yield from test.curves()
 
 
-def _of_test(facts: Heading, line: Line, found: Mapping[str, Any], cells: Matrix) -> Heading:
+def _of_test(
+    facts: SuiteHeading, line: LogLine, found: Mapping[str, Any], cells: Matrix
+) -> SuiteHeading:
     settings = dict(facts.settings)
     count = sum(one is not None for row in cells for one in row)
     if count > 1:
         settings["cells"] = str(count)
         settings["sum of all cells"] = str(found.get("sum", ""))
-    return Heading(
+    return SuiteHeading(
         suite=SUITE, version=facts.version, benchmark=str(found.get("name") or UNNAMED),
         title=str(found.get("bandwidth_description", "")).strip(), first_line=line.number,
         settings=settings, hosts=facts.hosts,

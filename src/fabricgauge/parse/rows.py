@@ -11,7 +11,7 @@ from typing import Literal
 
 import msgspec
 
-from fabricgauge.parse.interface import Line
+from fabricgauge.parse.interface import LogLine
 
 Kind = Literal["whole", "number", "check"]
 
@@ -41,11 +41,11 @@ class Rows(msgspec.Struct, frozen=True, gc=False):
     def figures(self, place: int) -> list[float]:
         return list(map(float, self.words[place :: self.width]))
 
-    def single(self) -> list[tuple[Line, Sequence[str]]]:
+    def single(self) -> list[tuple[LogLine, Sequence[str]]]:
         """Each row by itself: its line and its words."""
         texts = self.text.split("\n")
         return [
-            (Line(self.number + row, texts[row]), self.words[place : place + self.width])
+            (LogLine(self.number + row, texts[row]), self.words[place : place + self.width])
             for row, place in enumerate(range(0, len(self.words), self.width))
         ]
 

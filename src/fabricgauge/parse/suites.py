@@ -12,7 +12,7 @@ import msgspec
 
 from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 from fabricgauge.parse.dialects import DIALECTS, JSON_DIALECTS, begins_at_start, dialect_begun
-from fabricgauge.parse.interface import Line, RowReader, SuiteReader
+from fabricgauge.parse.interface import LogLine, RowReader, SuiteReader
 from fabricgauge.parse.json_text import Collector
 from fabricgauge.parse.lines import LONGEST_BYTES, is_certain, split_host, split_label, text_of
 from fabricgauge.parse.table import SHOWN_CHARACTERS
@@ -65,7 +65,7 @@ def _read(blocks: Iterable[bytes]) -> Iterator[Found]:
             if ":" in text or text[:1] == "[":
                 label, text = _label_of(text, streams)
                 stream = streams[label] if label in streams else _opened(label, streams)
-            found = stream.line(Line(number, text))
+            found = stream.line(LogLine(number, text))
             if found:
                 yield from found
     for stream in streams.values():
@@ -112,13 +112,13 @@ class UnparsedRun:
 
     def __init__(self) -> None:
         self.busy = False
-        self._first: Line | None = None
+        self._first: LogLine | None = None
         self._last = 0
         self._reason = ""
         self._count = 0
         self._done: list[UnparsedLine] = []
 
-    def report(self, line: Line, reason: str) -> None:
+    def report(self, line: LogLine, reason: str) -> None:
         """Add a line, with what was expected there."""
         if self._first is None or reason != self._reason:
             self._close()
@@ -127,7 +127,7 @@ class UnparsedRun:
         self._last = line.number
         self.busy = True
 
-    def understood(self, line: Line) -> None:
+    def understood(self, line: LogLine) -> None:
         """A reader has seen this line; if it did not report it, the open run is over."""
         if self._first is not None and self._last != line.number:
             text = line.text.strip()
@@ -177,7 +177,7 @@ class LogStream:
             return place
         return self._of_rows.rows(number, text, place)
 
-    def line(self, line: Line) -> Sequence[Found]:
+    def line(self, line: LogLine) -> Sequence[Found]:
         """What this line completes.
 
         A line of numbers alone begins nothing and needs no search.
@@ -201,7 +201,7 @@ class LogStream:
         yield from self._close()
         yield from self._unparsed.end()
 
-    def _plain_line(self, line: Line) -> Sequence[Found]:
+    def _plain_line(self, line: LogLine) -> Sequence[Found]:
         if line.text.startswith(OUR_REMARK):
             return self._unparsed.told()
         place = dialect_begun(line.text)
@@ -216,7 +216,7 @@ class LogStream:
             self._unparsed.report(line, _FOREIGN)
         return self._unparsed.told()
 
-    def _hand_over(self, reader: SuiteReader, line: Line) -> Sequence[Found]:
+    def _hand_over(self, reader: SuiteReader, line: LogLine) -> Sequence[Found]:
         found = reader.line(line)
         curves = found if found.__class__ is tuple else tuple(found)
         if not self._unparsed.busy:
@@ -231,7 +231,7 @@ class LogStream:
         curves = tuple(reader.end()) if reader is not None else ()
         return (*self._unparsed.told(), *curves)
 
-    def _in_object(self, line: Line, collector: Collector) -> Sequence[Found]:
+    def _in_object(self, line: LogLine, collector: Collector) -> Sequence[Found]:
         state = collector.add(line)
         if state == "alien" and dialect_begun(line.text) >= 0:
             state = "broken"
@@ -254,4 +254,4 @@ class LogStream:
                 return
         # What only looked like an object is read as the lines that it is.
         for line in collector.lines():
-            yield from self._plain_line(Line(line.number, line.text[:LONGEST_BYTES]))
+            yield from self._plain_line(LogLine(line.number, line.text[:LONGEST_BYTES]))

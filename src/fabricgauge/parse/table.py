@@ -17,7 +17,7 @@ from fabricgauge.model.suite import (
     SuitePoint,
     Trouble,
 )
-from fabricgauge.parse.interface import Line
+from fabricgauge.parse.interface import LogLine
 
 #: No suite prints more sizes; what follows is not kept, so that memory stays bounded.
 MOST_ROWS = 10_000
@@ -26,7 +26,7 @@ SHOWN_CHARACTERS = 200
 _MOST = 1 << 53
 
 
-class Heading(msgspec.Struct, frozen=True):
+class SuiteHeading(msgspec.Struct, frozen=True):
     """What stands above a table and holds for all its curves; fields as in ``SuiteCurve``."""
 
     suite: str
@@ -41,7 +41,7 @@ class Heading(msgspec.Struct, frozen=True):
     hosts: tuple[str, ...] = ()
 
 
-class Column(msgspec.Struct, frozen=True):
+class SuiteColumn(msgspec.Struct, frozen=True):
     """One column that becomes a curve; printed values times ``factor`` are in SI units."""
 
     quantity: Quantity
@@ -55,10 +55,10 @@ class Column(msgspec.Struct, frozen=True):
     target: int = 1
 
 
-class Table:
+class SuiteTable:
     """Rows under one heading. Values are given as printed, in the columns' order."""
 
-    def __init__(self, heading: Heading, columns: Sequence[Column]) -> None:
+    def __init__(self, heading: SuiteHeading, columns: Sequence[SuiteColumn]) -> None:
         self.heading = heading
         self.columns = tuple(columns)
         self._points: list[list[SuitePoint]] = [[] for _ in columns]
@@ -72,7 +72,7 @@ class Table:
 
     def row(
         self,
-        line: Line,
+        line: LogLine,
         message_bytes: int | None,
         values: Sequence[float | None],
         besides: Sequence[Mapping[Besides, float]] = (),
@@ -140,7 +140,7 @@ class Table:
         self._last_line = number + count - 1
         return True
 
-    def failed(self, line: Line, message_bytes: int | None, trouble: Trouble) -> None:
+    def failed(self, line: LogLine, message_bytes: int | None, trouble: Trouble) -> None:
         """Add a row (or the part of one) that has no usable figure."""
         self._last_line = line.number
         text = line.text.strip()[:SHOWN_CHARACTERS]
@@ -166,7 +166,7 @@ class Table:
             return curves
         return (self._curve(self.columns[0], [], cut_off),)
 
-    def _curve(self, column: Column, points: list[SuitePoint], cut_off: str) -> SuiteCurve:
+    def _curve(self, column: SuiteColumn, points: list[SuitePoint], cut_off: str) -> SuiteCurve:
         heading = self.heading
         return SuiteCurve(
             suite=heading.suite, version=heading.version, benchmark=heading.benchmark,
@@ -197,7 +197,7 @@ def _is_size(message_bytes: int | None) -> bool:
     return message_bytes is None or 0 <= message_bytes < _MOST
 
 
-def _says_nothing(column: Column, message_bytes: int | None) -> bool:
+def _says_nothing(column: SuiteColumn, message_bytes: int | None) -> bool:
     """An empty message has no bandwidth, and the suites print 0.00 for it."""
     return message_bytes == 0 and column.quantity in ("bandwidth", "bus_bandwidth")
 

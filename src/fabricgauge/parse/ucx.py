@@ -19,8 +19,8 @@ from collections.abc import Iterable
 import msgspec
 
 from fabricgauge.model.suite import Besides, SuiteCurve
-from fabricgauge.parse.interface import Dialect, Line, Report
-from fabricgauge.parse.table import Column, Table
+from fabricgauge.parse.interface import Dialect, LogLine, Report
+from fabricgauge.parse.table import SuiteColumn, SuiteTable
 from fabricgauge.parse.ucx_tests import UcxRun, UcxTest
 
 #: A printed figure, with thousands' separators (``-N``); also inf and nan.
@@ -140,7 +140,7 @@ class UcxReader:
         self._figures: _Figures | None = None
         self._shown = False
 
-    def line(self, line: Line) -> Iterable[SuiteCurve]:
+    def line(self, line: LogLine) -> Iterable[SuiteCurve]:
         text = line.text.strip()
         if self._figures is not None and (row := row_of(text, self._figures.names)):
             return self._figures.take(line, row, self._context)
@@ -156,7 +156,7 @@ class UcxReader:
     def end(self) -> Iterable[SuiteCurve]:
         yield from self._begin(None, "")
 
-    def _begin(self, line: Line | None, text: str) -> Iterable[SuiteCurve]:
+    def _begin(self, line: LogLine | None, text: str) -> Iterable[SuiteCurve]:
         """A box or a command line ends what was before; a box may follow its command line."""
         closed = self._close()
         if self._context.announced is not None and not self._shown:
@@ -172,7 +172,7 @@ class UcxReader:
         self._shown = False
         return closed
 
-    def _within(self, line: Line, text: str) -> Iterable[SuiteCurve]:
+    def _within(self, line: LogLine, text: str) -> Iterable[SuiteCurve]:
         if _OVERHEAD.match(text):
             self._context = msgspec.structs.replace(self._context, overhead=True)
         batch = _BATCH.fullmatch(text[:-1]) if text.endswith("+") else None
@@ -195,13 +195,13 @@ class UcxReader:
 class _Figures:
     """What follows one heading of columns: progress and final rows."""
 
-    def __init__(self, first: Line, names: UcxColumns) -> None:
+    def __init__(self, first: LogLine, names: UcxColumns) -> None:
         self.names = names
         self._first = first
-        self._last: tuple[Line, UcxRow] | None = None
+        self._last: tuple[LogLine, UcxRow] | None = None
         self._given = False
 
-    def take(self, line: Line, row: UcxRow, context: UcxRun) -> Iterable[SuiteCurve]:
+    def take(self, line: LogLine, row: UcxRow, context: UcxRun) -> Iterable[SuiteCurve]:
         """A final row gives curves; one of progress is kept until a later one comes."""
         self._last = (line, row)
         if not self.names.csv and (not row.name or row.name.startswith("[thread")):
@@ -224,7 +224,7 @@ class _Figures:
     def _curves(self, context: UcxRun, cut_off: str) -> Iterable[SuiteCurve]:
         last, self._last, self._given = self._last, None, True
         test = context.test
-        table = Table(context.heading(self._first.number), _columns(test))
+        table = SuiteTable(context.heading(self._first.number), _columns(test))
         if last is not None:
             _add(table, last[0], last[1], self.names.rank, context.message_bytes)
         origin = 1 if test.from_target else 0
@@ -234,15 +234,17 @@ class _Figures:
         )
 
 
-def _columns(test: UcxTest) -> tuple[Column, ...]:
+def _columns(test: UcxTest) -> tuple[SuiteColumn, ...]:
     return (
-        Column("time", test.time, "mean", "µs", 1e-6, test.latency_pattern),
-        Column("bandwidth", test.bandwidth, "mean", _MB, 2.0**20, test.bandwidth_pattern),
-        Column("message_rate", test.bandwidth, "mean", "messages/s", 1.0),
+        SuiteColumn("time", test.time, "mean", "µs", 1e-6, test.latency_pattern),
+        SuiteColumn("bandwidth", test.bandwidth, "mean", _MB, 2.0**20, test.bandwidth_pattern),
+        SuiteColumn("message_rate", test.bandwidth, "mean", "messages/s", 1.0),
     )
 
 
-def _add(table: Table, line: Line, row: UcxRow, rank: Besides | None, size: int | None) -> None:
+def _add(
+    table: SuiteTable, line: LogLine, row: UcxRow, rank: Besides | None, size: int | None
+) -> None:
     """0.00 MB/s and 0 messages/s beside a sound time are a slow network's rounding."""
     sound = row.overall_us > 0
     bandwidth = None if sound and row.bandwidth == 0 else row.bandwidth

@@ -9,8 +9,8 @@ from typing import Literal
 import msgspec
 
 from fabricgauge.model.measurement import Pattern
-from fabricgauge.parse.interface import Line
-from fabricgauge.parse.table import Heading
+from fabricgauge.parse.interface import LogLine
+from fabricgauge.parse.table import SuiteHeading
 
 
 class UcxTest(msgspec.Struct, frozen=True):
@@ -112,7 +112,7 @@ class UcxRun(msgspec.Struct, frozen=True):
     """
 
     box: dict[str, str] = {}
-    announced: Line | None = None
+    announced: LogLine | None = None
     command: str = ""
     batch: str = ""
     overhead: bool = False
@@ -139,11 +139,11 @@ class UcxRun(msgspec.Struct, frozen=True):
         size = self.box.get("Message size") or (option[1] if option else "")
         return int(size) if size.isascii() and size.isdigit() and len(size) < 16 else None
 
-    def heading(self, first_line: int) -> Heading:
+    def heading(self, first_line: int) -> SuiteHeading:
         settings = {name.lower(): value for name, value in self.box.items() if value}
         told = {"command": self.command, "batch": self.batch}
         settings.update({key: value for key, value in told.items() if value})
-        return Heading(
+        return SuiteHeading(
             suite="ucx_perftest", version="", benchmark=self.test.name,
             title=self.box.get("Test", ""), first_line=first_line,
             transport=_transport(self.command), settings=settings,

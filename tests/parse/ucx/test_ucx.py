@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricgauge.model.suite import SuiteCurve, UnparsedLine
-from fabricgauge.parse.interface import Line
+from fabricgauge.parse.interface import LogLine
 from fabricgauge.parse.suites import read
 from fabricgauge.parse.ucx import DIALECT
 
@@ -131,7 +131,7 @@ EVERY_LINE = sorted(
 )
 def test_the_reader_survives_any_lines(lines: list[str]) -> None:
     reader = DIALECT.reader(lambda *_: None)
-    curves = [one for n, text in enumerate(lines, 1) for one in reader.line(Line(n, text))]
+    curves = [one for n, text in enumerate(lines, 1) for one in reader.line(LogLine(n, text))]
     curves += reader.end()
     for one in curves:
         assert 1 <= one.first_line <= one.last_line <= len(lines)

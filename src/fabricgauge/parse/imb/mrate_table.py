@@ -12,8 +12,8 @@ import msgspec
 
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.imb.benchmarks import ImbBenchmark, meaning_of
-from fabricgauge.parse.interface import Dialect, Line, Report
-from fabricgauge.parse.table import Column, Heading, Table
+from fabricgauge.parse.interface import Dialect, LogLine, Report
+from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
 
 _BEGINS = {"ppn IMB-MPI1 ": r"^\s*\d{1,6} ?ppn IMB-MPI1 (?:Uniband|Biband)\b"}
 _TITLE = re.compile(
@@ -49,11 +49,11 @@ class MrateReader:
     def __init__(self, report: Report) -> None:
         self._report = report
         self._title: _Title | None = None
-        self._tables: list[Table] = []
+        self._tables: list[SuiteTable] = []
         self._providers: list[str] = []
         self._differences: list[_Difference] = []
 
-    def line(self, line: Line) -> Iterable[SuiteCurve]:
+    def line(self, line: LogLine) -> Iterable[SuiteCurve]:
         title = _title_of(line)
         if title is not None:
             curves = self.end()
@@ -73,7 +73,7 @@ class MrateReader:
         named = zip(tables, self._providers, strict=False)
         return [curve for table, provider in named if provider for curve in _ended(table)]
 
-    def _open(self, line: Line) -> bool:
+    def _open(self, line: LogLine) -> bool:
         """Whether the line is a headline; columns stand in it in the order of the rows."""
         if self._tables or self._title is None:
             return False
@@ -89,7 +89,7 @@ class MrateReader:
             self._report(line, f"columns of message rates, other than {', '.join(unknown)}")
         return True
 
-    def _row(self, line: Line, words: Sequence[str]) -> bool:
+    def _row(self, line: LogLine, words: Sequence[str]) -> bool:
         values = [float(word.rstrip("%")) for word in words[1:]]
         if len(values) != len(self._tables):
             return False
@@ -101,7 +101,7 @@ class MrateReader:
         return True
 
     def _check(
-        self, line: Line, difference: _Difference, printed: str, values: Sequence[float]
+        self, line: LogLine, difference: _Difference, printed: str, values: Sequence[float]
     ) -> None:
         of, to = values[difference.of], values[difference.to]
         decimals = len(printed.rstrip("%").partition(".")[2])
@@ -112,7 +112,7 @@ class MrateReader:
             self._report(line, f"{follows:.{decimals}f} %, which follows from its two rates")
 
 
-def _title_of(line: Line) -> _Title | None:
+def _title_of(line: LogLine) -> _Title | None:
     match = _TITLE.match(line.text)
     if match is None:
         return None
@@ -120,20 +120,20 @@ def _title_of(line: Line) -> _Title | None:
     return _Title(line.text.strip(), line.number, match["name"], int(match["ppn"]), mpi)
 
 
-def _table(title: _Title, provider: str) -> Table:
+def _table(title: _Title, provider: str) -> SuiteTable:
     """The run is taken for one of two nodes: what each rank of one does with one of the other."""
     settings = {"provider": provider, "processes per node": str(title.ranks_per_node)}
     if title.mpi:
         settings["MPI"] = title.mpi
-    heading = Heading(
+    heading = SuiteHeading(
         "imb", "", title.name, title.text, title.line,
         pairs=max(1, title.ranks_per_node), ranks=2 * title.ranks_per_node or None,
         settings=settings,
     )  # fmt: skip
-    return Table(heading, (_column(meaning_of(title.name, "MPI-1", "")),))
+    return SuiteTable(heading, (_column(meaning_of(title.name, "MPI-1", "")),))
 
 
-def _ended(table: Table) -> Iterable[SuiteCurve]:
+def _ended(table: SuiteTable) -> Iterable[SuiteCurve]:
     return table.curves("" if table.rows else "no row follows the headline")
 
 
@@ -155,8 +155,8 @@ def _differences(cells: Sequence[str], providers: Sequence[str]) -> Iterable[_Di
             yield _Difference(column, providers.index(match["of"]), providers.index(match["to"]))
 
 
-def _column(benchmark: ImbBenchmark) -> Column:
-    return Column(
+def _column(benchmark: ImbBenchmark) -> SuiteColumn:
+    return SuiteColumn(
         "message_rate", benchmark.bandwidth, "mean", "messages/s", 1.0, benchmark.stream,
         benchmark.directions,
     )  # fmt: skip

@@ -24,7 +24,7 @@ from fabricgauge.parse.imb.heading import (
 )
 from fabricgauge.parse.imb.rows import ImbLayout, layout_of
 from fabricgauge.parse.imb.table import ImbTable, TableEnd
-from fabricgauge.parse.interface import Line, Report
+from fabricgauge.parse.interface import LogLine, Report
 from fabricgauge.parse.lines import remembered
 
 _PROSE = re.compile(
@@ -123,9 +123,9 @@ class ImbReader:
         self._zone: Zone = "head"
         self._table: ImbTable | None = None
         self._measured: set[str] = set()
-        self._last: Line | None = None
+        self._last: LogLine | None = None
 
-    def line(self, line: Line) -> Iterable[SuiteCurve]:
+    def line(self, line: LogLine) -> Iterable[SuiteCurve]:
         words, layout, text = _taken_apart(line.text)
         if not words:
             return ()
@@ -151,7 +151,7 @@ class ImbReader:
     def end(self) -> Iterable[SuiteCurve]:
         return self._end_output()
 
-    def _comment(self, line: Line, text: str) -> Iterable[SuiteCurve]:
+    def _comment(self, line: LogLine, text: str) -> Iterable[SuiteCurve]:
         output = output_of(text)
         if output is not None:
             return self._begin(output)
@@ -193,7 +193,7 @@ class ImbReader:
             self._output = with_listed(self._output, text)
         return output is not None or self._zone in ("command", "list") or is_prose(text)
 
-    def _other(self, line: Line, text: str) -> Iterable[SuiteCurve]:
+    def _other(self, line: LogLine, text: str) -> Iterable[SuiteCurve]:
         if text.startswith("```"):
             curves = self._close("left")
             self._block = NO_BLOCK
@@ -218,7 +218,7 @@ class ImbReader:
         self._forget()
         return curves
 
-    def _tell_missing(self, last: Line, told: bool) -> None:
+    def _tell_missing(self, last: LogLine, told: bool) -> None:
         names = [name for name in self._output.listed if name.lower() not in self._measured]
         if names:
             self._report(last, f"{_LAST_LINE!r}, and before it a table of {', '.join(names)}")

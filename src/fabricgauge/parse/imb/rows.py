@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 
 from fabricgauge.model.suite import Trouble
-from fabricgauge.parse.interface import Line
+from fabricgauge.parse.interface import LogLine
 from fabricgauge.parse.rows import RowFinder, Rows
 
 Role = Literal[
@@ -84,7 +84,7 @@ class ImbRow(msgspec.Struct, frozen=True, gc=False):
     ``trouble`` is set, and there are no figures, if it failed.
     """
 
-    line: Line
+    line: LogLine
     words: dict[Role, str]
     size: int | None
     figures: dict[Role, float] = {}
@@ -95,7 +95,7 @@ class ImbRow(msgspec.Struct, frozen=True, gc=False):
         return int(self.words.get("group", "0"))
 
 
-def row_of(line: Line, layout: ImbLayout) -> ImbRow | None:
+def row_of(line: LogLine, layout: ImbLayout) -> ImbRow | None:
     """The row that a line is; None if it is none of this layout."""
     expression, roles = _row_of(layout.roles)
     match = expression.fullmatch(line.text)
@@ -124,13 +124,13 @@ def plain_rows(rows: Rows, roles: tuple[Role, ...]) -> list[ImbRow]:
     ]  # fmt: skip
 
 
-def is_begun(line: Line, words: int, layout: ImbLayout) -> bool:
+def is_begun(line: LogLine, words: int, layout: ImbLayout) -> bool:
     """Whether a line of so many words may be a row of which the end is missing."""
     begun = 0 < words < len(layout.roles)
     return begun and _row_of(layout.roles[:words])[0].fullmatch(line.text) is not None
 
 
-def begun_row(line: Line, words: Sequence[str], layout: ImbLayout) -> ImbRow:
+def begun_row(line: LogLine, words: Sequence[str], layout: ImbLayout) -> ImbRow:
     """A row that was cut off; its size is known if another word follows it."""
     return _bad_row(line, dict(zip(layout.roles, words[:-1], strict=False)), "cut off")
 
@@ -145,11 +145,11 @@ def _row_of(roles: tuple[Role, ...]) -> tuple["re.Pattern[str]", tuple[Role, ...
     return re.compile(rf"\s*{row}\s*"), tuple(role for role in roles if role != "unknown")
 
 
-def _bad_row(line: Line, words: dict[Role, str], trouble: Trouble) -> ImbRow:
+def _bad_row(line: LogLine, words: dict[Role, str], trouble: Trouble) -> ImbRow:
     return ImbRow(line, words, int(words["size"]) if "size" in words else None, trouble=trouble)
 
 
-def _failed_row(line: Line, layout: ImbLayout) -> ImbRow | None:
+def _failed_row(line: LogLine, layout: ImbLayout) -> ImbRow | None:
     match = _FAILED.match(line.text)
     if match is None:
         return None

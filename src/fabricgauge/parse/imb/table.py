@@ -24,9 +24,9 @@ from fabricgauge.parse.imb.rows import (
     row_of,
 )
 from fabricgauge.parse.imb.units import BINARY, DECIMAL, Megabyte, evidence_of, megabyte_of
-from fabricgauge.parse.interface import Line, Report
+from fabricgauge.parse.interface import LogLine, Report
 from fabricgauge.parse.rows import Rows
-from fabricgauge.parse.table import MOST_ROWS, Column, Heading, Table
+from fabricgauge.parse.table import MOST_ROWS, SuiteColumn, SuiteHeading, SuiteTable
 
 _TIMES: Mapping[Role, str] = {
     "time": "{}", "mean": "{}", "overlapped": "{} with computation meanwhile",
@@ -36,7 +36,7 @@ _TIMES: Mapping[Role, str] = {
 
 def columns_of(
     layout: ImbLayout, benchmark: ImbBenchmark, megabyte: Megabyte, company: str, ranks: int | None
-) -> tuple[Column, ...]:
+) -> tuple[SuiteColumn, ...]:
     """One column per curve; ``company`` says who else was busy meanwhile, empty if nobody."""
     if ranks == 2 and benchmark.of_two is not None:
         benchmark = msgspec.structs.replace(benchmark, stream=benchmark.of_two)
@@ -44,25 +44,27 @@ def columns_of(
     return tuple(_in_company(column, company) if company else column for column in columns)
 
 
-def _in_company(column: Column, company: str) -> Column:
+def _in_company(column: SuiteColumn, company: str) -> SuiteColumn:
     """Patterns are of one pair of ranks that has the network to itself."""
     return msgspec.structs.replace(column, what=f"{column.what}, {company}", pattern=None)
 
 
-def _column(role: Role, benchmark: ImbBenchmark, megabyte: Megabyte) -> Column:
+def _column(role: Role, benchmark: ImbBenchmark, megabyte: Megabyte) -> SuiteColumn:
     if role in _TIMES:
         what = _TIMES[role].format(benchmark.time)
         pattern = benchmark.latency if role in ("time", "mean") else None
-        return Column("time", what, "mean", "µs", 1e-6, pattern)
+        return SuiteColumn("time", what, "mean", "µs", 1e-6, pattern)
     if role == "overlap":
         what = f"share of {benchmark.time} that computation hid"
-        return Column("overlap", what, "mean", "%", 0.01)
+        return SuiteColumn("overlap", what, "mean", "%", 0.01)
     directions = benchmark.directions
     if role == "rate":
         what = benchmark.rate or benchmark.bandwidth
-        return Column("message_rate", what, "mean", "messages/s", 1.0, benchmark.stream, directions)
+        return SuiteColumn(
+            "message_rate", what, "mean", "messages/s", 1.0, benchmark.stream, directions
+        )
     rule, factor, pattern = megabyte.rule, megabyte.bytes, benchmark.stream
-    return Column("bandwidth", benchmark.bandwidth, "mean", rule, factor, pattern, directions)
+    return SuiteColumn("bandwidth", benchmark.bandwidth, "mean", rule, factor, pattern, directions)
 
 
 #: What follows a table: more of the same run; other text, in a document; nothing at all.
@@ -132,7 +134,12 @@ class ImbTable:
     """Rows under one headline; with ``-multi 1`` those of all groups, in turn."""
 
     def __init__(
-        self, output: ImbOutput, block: ImbBlock, layout: ImbLayout, headline: Line, report: Report
+        self,
+        output: ImbOutput,
+        block: ImbBlock,
+        layout: ImbLayout,
+        headline: LogLine,
+        report: Report,
     ) -> None:
         part = output.part or _part_of(block.name, layout)
         self._output = msgspec.structs.replace(output, part=part)
@@ -152,7 +159,7 @@ class ImbTable:
             self._rows += plain_rows(rows, self._layout.roles)[: MOST_ROWS - len(self._rows)]
         return rows
 
-    def take(self, line: Line, words: Sequence[str]) -> bool:
+    def take(self, line: LogLine, words: Sequence[str]) -> bool:
         """Take a row; whether the line is one, whole or the beginning of one."""
         self._interrupted()
         row = row_of(line, self._layout)
@@ -195,7 +202,9 @@ class ImbTable:
     ) -> Iterator[SuiteCurve]:
         heading = self._heading(group)
         company, ranks = self._company(), heading.ranks
-        table = Table(heading, columns_of(self._layout, self._benchmark, megabyte, company, ranks))
+        table = SuiteTable(
+            heading, columns_of(self._layout, self._benchmark, megabyte, company, ranks)
+        )
         for row in rows:
             self._add(table, row)
         torn = self._torn
@@ -207,7 +216,7 @@ class ImbTable:
             table.failed(torn.line, self._message_bytes(torn), "cut off")
         yield from table.curves(sign_of_end(self._output, self._benchmark, ending, ran))
 
-    def _add(self, table: Table, row: ImbRow) -> None:
+    def _add(self, table: SuiteTable, row: ImbRow) -> None:
         size = self._message_bytes(row)
         if row.trouble is not None:
             table.failed(row.line, size, row.trouble)
@@ -250,13 +259,13 @@ class ImbTable:
     def _is_short(self) -> bool:
         return is_short(self._rows, self._benchmark, self._output.part)
 
-    def _heading(self, group: int | None) -> Heading:
+    def _heading(self, group: int | None) -> SuiteHeading:
         block = self._block
         ranks = block.ranks
         if ranks is not None and group is None:
             ranks *= block.groups
         every_pair = self._benchmark.every_pair and block.ranks is not None
-        return Heading(
+        return SuiteHeading(
             "imb", self._output.version, block.name.removeprefix("Multi-"), block.title,
             block.line or self._headline.number,
             pairs=max(1, (block.ranks or 0) // 2) if every_pair else 1, ranks=ranks,

@@ -8,8 +8,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
-from fabricgauge.parse.interface import Line
-from fabricgauge.parse.table import Heading
+from fabricgauge.parse.interface import LogLine
+from fabricgauge.parse.table import SuiteHeading
 
 COLLECTIVES = (
     "all_gather", "all_reduce", "all_reduce_group", "alltoall", "alltoallv", "broadcast",
@@ -59,7 +59,7 @@ class NcclFacts:
     settings: dict[str, str] = field(default_factory=dict)
     carrier: str = ""
 
-    def take(self, line: Line) -> bool:
+    def take(self, line: LogLine) -> bool:
         """Whether the line is one that stands above the table; its facts are kept."""
         text = line.text.strip()
         readers = _HASHED if text.startswith("#") else _BARE
@@ -74,9 +74,9 @@ class NcclFacts:
         if match:
             self.carrier = match["net"]
 
-    def heading(self, more: dict[str, str]) -> Heading:
+    def heading(self, more: dict[str, str]) -> SuiteHeading:
         """The heading of a table, with ``more`` settings than the output's own."""
-        return Heading(
+        return SuiteHeading(
             suite=self.suite, version=self.version, benchmark=self.program or UNNAMED,
             title=self.title or f"output of {self.suite}", first_line=self.first_line,
             ranks=self.ranks or None,

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fabricgauge.model.suite import Besides, SuiteCurve
-from fabricgauge.parse.interface import JsonDialect, Line, Report
+from fabricgauge.parse.interface import JsonDialect, LogLine, Report
 from fabricgauge.parse.json_text import Element, Elements, joined, value
 from fabricgauge.parse.nccl.facts import PROGRAM, NcclFacts, library_version
 from fabricgauge.parse.nccl.rows import NcclFigures, NcclRow, NcclTables
@@ -31,7 +31,7 @@ def read(text: str, first_line: int, report: Report) -> Iterator[SuiteCurve]:
     tables = NcclTables(facts)
     results = Elements(text, "results")
     for element in results:
-        line = Line(first_line + element.line, _words(element))
+        line = LogLine(first_line + element.line, _words(element))
         row = _row(element.value)
         if row is None:
             report(line, "a row of nccl-tests' JSON report")
@@ -39,7 +39,7 @@ def read(text: str, first_line: int, report: Report) -> Iterator[SuiteCurve]:
             yield from tables.add(line, row)
     wrong = _part(value(text, "out_of_bounds"), "count")
     if _number(wrong):
-        line = Line(first_line, f"out of bounds values: {wrong}")
+        line = LogLine(first_line, f"out of bounds values: {wrong}")
         tables.failed(line, "corrupt")
     tables.open_empty()
     yield from tables.close("" if results.complete else _sign(tables), _average(text))

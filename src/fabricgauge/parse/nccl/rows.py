@@ -20,9 +20,9 @@ from typing import NamedTuple
 import msgspec
 
 from fabricgauge.model.suite import Besides, SuiteCurve, Trouble
-from fabricgauge.parse.interface import Line
+from fabricgauge.parse.interface import LogLine
 from fabricgauge.parse.nccl.facts import NcclFacts
-from fabricgauge.parse.table import Column, Table
+from fabricgauge.parse.table import SuiteColumn, SuiteTable
 
 _GB = "GB = 10^9 bytes (nccl-tests)"
 #: Figures are printed with two decimals: what is smaller than this reads 0.00.
@@ -57,12 +57,12 @@ class NcclTables:
     def __init__(self, facts: NcclFacts) -> None:
         self._facts = facts
         self._settings: dict[str, str] = {}
-        self._tables: dict[str, Table] = {}
+        self._tables: dict[str, SuiteTable] = {}
         self._last_bytes = -1
         self._cycle = 1
         self.any = False
 
-    def add(self, line: Line, row: NcclRow, milliseconds: bool = False) -> Iterator[SuiteCurve]:
+    def add(self, line: LogLine, row: NcclRow, milliseconds: bool = False) -> Iterator[SuiteCurve]:
         """Take a row; the curves of the combination before it, if this begins another."""
         same = row.settings == self._settings
         if self._tables and not (same and row.message_bytes > self._last_bytes):
@@ -77,7 +77,7 @@ class NcclTables:
             else:
                 self._fill(table, line, row.message_bytes, cells)
 
-    def failed(self, line: Line, trouble: Trouble) -> None:
+    def failed(self, line: LogLine, trouble: Trouble) -> None:
         """The program itself says that the test went wrong, at a size that it does not name."""
         self._facts.first_line = self._facts.first_line or line.number
         if not self._tables:
@@ -102,17 +102,19 @@ class NcclTables:
     def last_bytes(self) -> int:
         return self._last_bytes
 
-    def _table(self, placement: str, milliseconds: bool) -> Table:
+    def _table(self, placement: str, milliseconds: bool) -> SuiteTable:
         if placement not in self._tables:
             more = {**self._settings, "placement": placement}
             if self._cycle > 1:
                 more["cycle"] = str(self._cycle)
             heading = self._facts.heading(more)
             columns = _columns(self._facts.program, milliseconds)
-            self._tables[placement] = Table(heading, columns)
+            self._tables[placement] = SuiteTable(heading, columns)
         return self._tables[placement]
 
-    def _fill(self, table: Table, line: Line, message_bytes: int, cells: NcclFigures) -> None:
+    def _fill(
+        self, table: SuiteTable, line: LogLine, message_bytes: int, cells: NcclFigures
+    ) -> None:
         if cells.wrong is not None and cells.wrong != 0:
             table.failed(line, message_bytes, "corrupt")
             return
@@ -120,15 +122,15 @@ class NcclTables:
         table.row(line, message_bytes, values, (cells.besides,), self._facts.iterations)
 
 
-def _columns(program: str, milliseconds: bool) -> Sequence[Column]:
+def _columns(program: str, milliseconds: bool) -> Sequence[SuiteColumn]:
     name = program.removesuffix("_perf") or "collective"
     unit, factor = ("ms", 1e-3) if milliseconds else ("µs", 1e-6)
     algorithm = f"{name}: algorithm bandwidth (size / time)"
     bus = f"{name}: bus bandwidth (algorithm bandwidth times the collective's factor)"
     return (
-        Column("time", name, "mean", unit, factor),
-        Column("bandwidth", algorithm, "mean", _GB, 1e9),
-        Column("bus_bandwidth", bus, "mean", _GB, 1e9),
+        SuiteColumn("time", name, "mean", unit, factor),
+        SuiteColumn("bandwidth", algorithm, "mean", _GB, 1e9),
+        SuiteColumn("bus_bandwidth", bus, "mean", _GB, 1e9),
     )
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from fabricgauge.model.suite import SuiteCurve
-from fabricgauge.parse.interface import Dialect, Line, Report
+from fabricgauge.parse.interface import Dialect, LogLine, Report
 from fabricgauge.parse.nccl.facts import PROGRAM, NcclFacts
 from fabricgauge.parse.nccl.rows import USUAL, NcclLayout, NcclTables, layout_of
 
@@ -34,7 +34,7 @@ class NcclReader:
         self._report = report
         self._begin_anew()
 
-    def line(self, line: Line) -> Iterable[SuiteCurve]:
+    def line(self, line: LogLine) -> Iterable[SuiteCurve]:
         """The library's own messages, most of many a log, complete nothing."""
         text = line.text.strip()
         message = "] NCCL " in text or "NCCL WARN" in text
@@ -44,7 +44,7 @@ class NcclReader:
             return () if alone else self._row(line, text)
         return self._between_rows(line, text)
 
-    def _between_rows(self, line: Line, text: str) -> Iterator[SuiteCurve]:
+    def _between_rows(self, line: LogLine, text: str) -> Iterator[SuiteCurve]:
         if self._begins_another(text):
             yield from self._end_output()
         if not text or self._taken_as_heading(line, text):
@@ -62,7 +62,7 @@ class NcclReader:
         self._tables = NcclTables(self._facts)
         self._layout: NcclLayout | None = None
         self._banner = ""
-        self._pending: Line | None = None
+        self._pending: LogLine | None = None
         self._closed = False
         self._stopped = ""
         self._announced = ""
@@ -84,7 +84,7 @@ class NcclReader:
             yield from self._tables.close(self._sign())
         announced = self._announced
         self._begin_anew()
-        self._facts.take(Line(0, announced))
+        self._facts.take(LogLine(0, announced))
 
     def _sign(self) -> str:
         if self._stopped:
@@ -96,7 +96,7 @@ class NcclReader:
         sizes = f"ends at {self._tables.last_bytes} bytes{planned}"
         return f"{sizes}, and the closing line '# Avg bus bandwidth' is missing"
 
-    def _taken_as_heading(self, line: Line, text: str) -> bool:
+    def _taken_as_heading(self, line: LogLine, text: str) -> bool:
         layout = layout_of(text, self._banner) if text.startswith("#") else None
         if layout:
             self._layout = layout
@@ -108,7 +108,7 @@ class NcclReader:
             return True
         return bool(text == self._announced) or self._facts.take(line)
 
-    def _summed(self, line: Line, match: "re.Match[str]") -> Iterator[SuiteCurve]:
+    def _summed(self, line: LogLine, match: "re.Match[str]") -> Iterator[SuiteCurve]:
         rest = match["rest"]
         if match["what"].startswith("Out"):
             if rest.endswith("FAILED"):
@@ -120,7 +120,7 @@ class NcclReader:
         yield from self._tables.close("", {"average bus bandwidth": words})
         self._closed = True
 
-    def _told_of_trouble(self, line: Line, text: str) -> bool:
+    def _told_of_trouble(self, line: LogLine, text: str) -> bool:
         match = _FAILURE.search(text) if ": Test " in text else None
         if match:
             self._tables.failed(line, "timeout" if match["timeout"] else "other")
@@ -133,22 +133,22 @@ class NcclReader:
             return True
         return bool(_PROSE.match(text))
 
-    def _row(self, line: Line, text: str) -> Iterator[SuiteCurve]:
+    def _row(self, line: LogLine, text: str) -> Iterator[SuiteCurve]:
         """A row, whole or what the library's messages left of it."""
         noise = _NOISE.search(text) if "NCCL " in text else None
         if noise is None:
             yield from self._figures(line, text.split())
         elif _FRONT.match(text):
             yield from self._drop_pending()
-            self._pending = Line(line.number, text[: noise.start()])
+            self._pending = LogLine(line.number, text[: noise.start()])
             self._facts.first_line = self._facts.first_line or line.number
 
-    def _figures(self, line: Line, tokens: list[str]) -> Iterator[SuiteCurve]:
+    def _figures(self, line: LogLine, tokens: list[str]) -> Iterator[SuiteCurve]:
         layout, row_line = self._layout or USUAL, line
         if layout.begins(tokens):
             yield from self._drop_pending()
         elif self._pending:
-            row_line = Line(self._pending.number, f"{self._pending.text} {' '.join(tokens)}")
+            row_line = LogLine(self._pending.number, f"{self._pending.text} {' '.join(tokens)}")
         row = layout.row(row_line.text.split())
         if row is None or self._closed:
             self._report(line, _EXPECTED)

@@ -11,7 +11,7 @@ import msgspec
 from fabricgauge.model.measurement import LATENCY_PATTERNS, Pattern
 from fabricgauge.model.suite import Besides, Quantity
 from fabricgauge.parse.osu.titles import FAN, OsuBenchmark
-from fabricgauge.parse.table import Column
+from fabricgauge.parse.table import SuiteColumn
 
 #: No program prints half as many; a row's expression is as deep as it has columns.
 MOST_COLUMNS = 48
@@ -37,7 +37,7 @@ class OsuLayout(msgspec.Struct, frozen=True):
     """The printed columns from left to right, and the curves that come of them."""
 
     slots: tuple[OsuColumn, ...]
-    columns: tuple[Column, ...]
+    columns: tuple[SuiteColumn, ...]
     benchmark: OsuBenchmark
 
     @property
@@ -103,7 +103,7 @@ def layout_of(text: str, benchmark: OsuBenchmark) -> OsuLayout | None:
     return layout if layout.columns and len(slots) <= MOST_COLUMNS else None
 
 
-def headless_column(benchmark: OsuBenchmark, title: str) -> Column:
+def headless_column(benchmark: OsuBenchmark, title: str) -> SuiteColumn:
     """What the figures would have been, had the table come."""
     return _column("Bandwidth" if "Bandwidth" in title else "Latency", benchmark, first=True)
 
@@ -114,7 +114,7 @@ def _as_bandwidths(text: str) -> str:
 
 
 def _laid_out(slots: list[OsuColumn], benchmark: OsuBenchmark) -> OsuLayout:
-    columns: list[Column] = []
+    columns: list[SuiteColumn] = []
     placed: list[OsuColumn] = []
     latest = 0
     for slot in slots:
@@ -150,12 +150,12 @@ def _slot(text: str) -> OsuColumn:
     return OsuColumn(_OTHERS.get(name, "unknown"), text)
 
 
-def _column(name: str, benchmark: OsuBenchmark, first: bool) -> Column:
+def _column(name: str, benchmark: OsuBenchmark, first: bool) -> SuiteColumn:
     if name in _PARTS:
         what = _PARTS[name].format(benchmark.what)
-        return Column("time", what, "mean", MICROSECOND, 1e-6)
+        return SuiteColumn("time", what, "mean", MICROSECOND, 1e-6)
     quantity, rule, factor, what = _CURVES[name]
-    return Column(
+    return SuiteColumn(
         quantity, what.format(benchmark.what), "mean", rule, factor,
         pattern=_pattern(quantity, benchmark) if first or quantity == "message_rate" else None,
         directions=benchmark.directions,

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from fabricgauge.model.suite import SuiteCurve
-from fabricgauge.parse.interface import Line, Report
+from fabricgauge.parse.interface import LogLine, Report
 from fabricgauge.parse.osu.layout import OsuLayout, headless_column, layout_of
 from fabricgauge.parse.osu.tables import NO_SIZE, OsuTable, WindowMatrix
 from fabricgauge.parse.osu.titles import Title
-from fabricgauge.parse.table import Column, Heading, Table
+from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
 
 _INIT = re.compile(
     r"nprocs: (?P<ranks>\d{1,9}), min: (?P<minimum>[\d.]+)(?P<unit> ms)?, "
@@ -23,7 +23,7 @@ _INIT = re.compile(
 )
 
 
-def start_up(line: Line, heading: Heading) -> Iterable[SuiteCurve] | None:
+def start_up(line: LogLine, heading: SuiteHeading) -> Iterable[SuiteCurve] | None:
     """The curve of osu_init's only line; None if the line is another."""
     match = _INIT.fullmatch(line.text)
     if match is None:
@@ -33,8 +33,8 @@ def start_up(line: Line, heading: Heading) -> Iterable[SuiteCurve] | None:
     except ValueError:
         return None
     # The unit stands in the line since 5.x at least; without it, it is that of the source.
-    column = Column("time", "MPI_Init, mean over ranks", "mean", "ms", 1e-3)
-    table = Table(msgspec.structs.replace(heading, ranks=int(match["ranks"])), (column,))
+    column = SuiteColumn("time", "MPI_Init, mean over ranks", "mean", "ms", 1e-3)
+    table = SuiteTable(msgspec.structs.replace(heading, ranks=int(match["ranks"])), (column,))
     table.row(line, None, (mean,), ({"minimum": low, "maximum": high},))
     return table.curves()
 
@@ -103,7 +103,7 @@ def wrong_data(text: str) -> tuple[bool, int | None]:
 
 
 def operation_row(
-    line: Line, words: list[str], heading: Heading, layout: OsuLayout
+    line: LogLine, words: list[str], heading: SuiteHeading, layout: OsuLayout
 ) -> Iterable[SuiteCurve] | None:
     """The curves of one operation; None if the line is no row."""
     if len(words) != 1 + len(layout.columns):
@@ -113,7 +113,7 @@ def operation_row(
     except ValueError:
         return None
     settings = {**heading.settings, "operation": words[0]}
-    table = Table(msgspec.structs.replace(heading, settings=settings), layout.columns)
+    table = SuiteTable(msgspec.structs.replace(heading, settings=settings), layout.columns)
     table.row(line, None, values)
     return table.curves()
 
@@ -122,7 +122,7 @@ class OsuOutput:
     """Keeps the facts of the heading and the table that is open."""
 
     def __init__(
-        self, line: Line, title: Title, settings: Mapping[str, str], report: Report
+        self, line: LogLine, title: Title, settings: Mapping[str, str], report: Report
     ) -> None:
         self._title = title
         self._first_line = line.number
@@ -138,12 +138,12 @@ class OsuOutput:
         table = self._table
         return table.rows(number, text, place) if isinstance(table, OsuTable) else place
 
-    def takes_row(self, line: Line) -> bool:
+    def takes_row(self, line: LogLine) -> bool:
         """Give a line to the open table; whether it is a row of it."""
         return self._table is not None and self._table.take(line)
 
     def line(
-        self, line: Line, words: list[str], facts: Mapping[str, str]
+        self, line: LogLine, words: list[str], facts: Mapping[str, str]
     ) -> Iterable[SuiteCurve] | None:
         """The curves that a line completes; None if it is none of the suite's."""
         if facts:
@@ -161,17 +161,17 @@ class OsuOutput:
         if self._given:
             return self._close_table(ended=False)
         column = headless_column(self._title.benchmark, self._title.text)
-        return Table(self._heading(self._title.benchmark.name), (column,)).curves(
+        return SuiteTable(self._heading(self._title.benchmark.name), (column,)).curves(
             "no result follows the title"
         )
 
-    def _learn(self, line: Line, facts: Mapping[str, str]) -> Iterable[SuiteCurve]:
+    def _learn(self, line: LogLine, facts: Mapping[str, str]) -> Iterable[SuiteCurve]:
         """A fact after a table belongs to the next one, of another datatype."""
         curves = self._next_table(line)
         self._settings, self._rates = {**self._settings, **facts}, False
         return curves
 
-    def _head(self, line: Line, words: list[str]) -> Iterable[SuiteCurve] | None:
+    def _head(self, line: LogLine, words: list[str]) -> Iterable[SuiteCurve] | None:
         layout = layout_of(line.text, self._title.benchmark)
         if layout is not None:
             return self._open(line, layout)
@@ -181,7 +181,7 @@ class OsuOutput:
             return self._turn_to_rates(line)
         return None
 
-    def _open(self, line: Line, layout: OsuLayout) -> Iterable[SuiteCurve]:
+    def _open(self, line: LogLine, layout: OsuLayout) -> Iterable[SuiteCurve]:
         curves = self._next_table(line)
         if layout.unknown:
             self._report(line, f"known columns of the OSU suite; left out: {layout.unknown}")
@@ -192,11 +192,11 @@ class OsuOutput:
             self._table = OsuTable(self._heading(layout.benchmark.name), layout, self._until)
         return curves
 
-    def _turn_to_rates(self, line: Line) -> Iterable[SuiteCurve]:
+    def _turn_to_rates(self, line: LogLine) -> Iterable[SuiteCurve]:
         self._rates = True
         return self._next_table(line)
 
-    def _open_matrix(self, line: Line, windows: list[str]) -> Iterable[SuiteCurve]:
+    def _open_matrix(self, line: LogLine, windows: list[str]) -> Iterable[SuiteCurve]:
         curves = self._next_table(line)
         benchmark = self._title.benchmark
         self._given = True
@@ -205,7 +205,7 @@ class OsuOutput:
         )
         return curves
 
-    def _single(self, line: Line, words: list[str]) -> Iterable[SuiteCurve] | None:
+    def _single(self, line: LogLine, words: list[str]) -> Iterable[SuiteCurve] | None:
         heading = self._heading(self._title.benchmark.name)
         found: Iterable[SuiteCurve] | None = None
         if self._operations is not None:
@@ -216,7 +216,7 @@ class OsuOutput:
             self._given = True
         return found
 
-    def _next_table(self, line: Line) -> Iterable[SuiteCurve]:
+    def _next_table(self, line: LogLine) -> Iterable[SuiteCurve]:
         """Close the open table: that the program goes on shows that it is whole."""
         if self._table is not None:
             self._first_line, self._until = line.number, self._table.last_bytes
@@ -226,10 +226,10 @@ class OsuOutput:
         table, self._table = self._table, None
         return tuple(table.close(ended)) if table is not None else ()
 
-    def _heading(self, benchmark: str) -> Heading:
+    def _heading(self, benchmark: str) -> SuiteHeading:
         settings = dict(self._settings)
         pairs = max(1, int(settings.pop("pairs", "1")))
-        return Heading(
+        return SuiteHeading(
             suite="osu", version=self._title.version, benchmark=benchmark,
             title=self._title.text, first_line=self._first_line, pairs=pairs, settings=settings,
         )  # fmt: skip

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from fabricgauge.model.suite import SuiteCurve
-from fabricgauge.parse.interface import Line, Report
+from fabricgauge.parse.interface import LogLine, Report
 from fabricgauge.parse.osu.output import ABOVE_TITLE, OsuOutput, facts_in, is_prose
 from fabricgauge.parse.osu.titles import title_of
 
@@ -19,7 +19,7 @@ class OsuReader:
         self._above: dict[str, str] = {}
         self._output: OsuOutput | None = None
 
-    def line(self, line: Line) -> Iterable[SuiteCurve]:
+    def line(self, line: LogLine) -> Iterable[SuiteCurve]:
         output = self._output
         if output is not None and output.takes_row(line):
             return ()
@@ -33,7 +33,7 @@ class OsuReader:
         output, self._output = self._output, None
         return output.close() if output is not None else ()
 
-    def _between_rows(self, line: Line, words: list[str]) -> Iterable[SuiteCurve]:
+    def _between_rows(self, line: LogLine, words: list[str]) -> Iterable[SuiteCurve]:
         title = title_of(line.text, "topology creation" in self._above)
         if title is not None:
             curves = self.end()

@@ -15,11 +15,11 @@ from operator import lt
 import msgspec
 
 from fabricgauge.model.suite import Besides, SuiteCurve
-from fabricgauge.parse.interface import Line
+from fabricgauge.parse.interface import LogLine
 from fabricgauge.parse.osu.layout import MEGABYTE, OsuLayout, Use
 from fabricgauge.parse.osu.titles import OsuBenchmark
 from fabricgauge.parse.rows import Kind, RowFinder, Rows
-from fabricgauge.parse.table import MOST_ROWS, Column, Heading, Table
+from fabricgauge.parse.table import MOST_ROWS, SuiteColumn, SuiteHeading, SuiteTable
 
 #: More digits than any size or count has; int() takes its time with very long ones.
 MOST_DIGITS = 18
@@ -75,8 +75,8 @@ class OsuTable:
     print. Only the last row can be cut off, in the middle of a number even.
     """
 
-    def __init__(self, heading: Heading, layout: OsuLayout, until: int) -> None:
-        self._table = Table(heading, layout.columns)
+    def __init__(self, heading: SuiteHeading, layout: OsuLayout, until: int) -> None:
+        self._table = SuiteTable(heading, layout.columns)
         self._layout = layout
         self._until = until
         self._row = _row_of(layout)
@@ -88,14 +88,14 @@ class OsuTable:
         self._rows: list[Rows] = []
         self._count = 0
         self.last_bytes = NO_SIZE
-        self._stopped: tuple[Line, int | None] | None = None
+        self._stopped: tuple[LogLine, int | None] | None = None
 
     def rows(self, number: int, text: str, place: int) -> int:
         """Take the plain rows that begin at ``place``, if all of them belong to the table."""
         rows = self._finder.at(number, text, place)
         return place + len(rows.text) if rows is not None and self._belong(rows) else place
 
-    def take(self, line: Line) -> bool:
+    def take(self, line: LogLine) -> bool:
         """Take any row; whether the line is one."""
         if self._row.fullmatch(line.text) is None:
             return False
@@ -115,7 +115,7 @@ class OsuTable:
         self._count += rows.count
         return True
 
-    def corrupt(self, line: Line, message_bytes: int | None) -> None:
+    def corrupt(self, line: LogLine, message_bytes: int | None) -> None:
         """The suite says that it found wrong data, and stops."""
         self._stopped = (line, message_bytes)
 
@@ -136,14 +136,14 @@ class OsuTable:
         sign = sign_of_end(self.last_bytes, self._count, self._layout.benchmark, self._until)
         return self._table.curves("" if ended else sign)
 
-    def _stop(self, line: Line, message_bytes: int | None) -> str:
+    def _stop(self, line: LogLine, message_bytes: int | None) -> str:
         """The row itself says Fail at most; one failure per size is enough."""
         words = self._rows[-1].words[-self._rows[-1].width :] if self._rows else ()
         if "Fail" not in words or message_bytes not in (None, self.last_bytes):
             self._table.failed(line, message_bytes, "corrupt")
         return "the suite stopped because it found wrong data"
 
-    def _cut_row(self) -> tuple[Line, Sequence[str]] | None:
+    def _cut_row(self) -> tuple[LogLine, Sequence[str]] | None:
         """Take off the last row if it has less than the first."""
         if not self._rows:
             return None
@@ -180,7 +180,7 @@ class OsuTable:
                 return False
         return self._table.fill(rows.number, sizes, values, besides, samples)
 
-    def _add(self, line: Line, words: Sequence[str]) -> None:
+    def _add(self, line: LogLine, words: Sequence[str]) -> None:
         size: int | None = int(words[0]) if self._sized else None
         if len(words) < self._needed:
             self._table.failed(line, size, "other")
@@ -235,18 +235,24 @@ class WindowMatrix:
     """One matrix: a curve per window. ``rates`` is the one of messages per second."""
 
     def __init__(
-        self, heading: Heading, benchmark: OsuBenchmark, windows: list[str], rates: bool, until: int
+        self,
+        heading: SuiteHeading,
+        benchmark: OsuBenchmark,
+        windows: list[str],
+        rates: bool,
+        until: int,
     ) -> None:
         column = _rate(benchmark) if rates else _bandwidth(benchmark)
         self._tables = [
-            Table(_with_window(heading, window), (column,)) for window in windows[:MOST_WINDOWS]
+            SuiteTable(_with_window(heading, window), (column,))
+            for window in windows[:MOST_WINDOWS]
         ]
         self._benchmark = benchmark
         self._until = until
-        self._waiting: tuple[Line, list[str]] | None = None
+        self._waiting: tuple[LogLine, list[str]] | None = None
         self.last_bytes = NO_SIZE
 
-    def take(self, line: Line) -> bool:
+    def take(self, line: LogLine) -> bool:
         """Take a row; whether the line is one."""
         words = line.text.split()
         if len(words) > 1 + len(self._tables) or not all(map(is_number, words)):
@@ -258,7 +264,7 @@ class WindowMatrix:
         self._waiting, self.last_bytes = (line, words), int(words[0])
         return True
 
-    def corrupt(self, line: Line, message_bytes: int | None) -> None:
+    def corrupt(self, line: LogLine, message_bytes: int | None) -> None:
         """The suite says that it found wrong data."""
         for table in self._tables:
             table.failed(line, message_bytes, "corrupt")
@@ -287,15 +293,15 @@ class WindowMatrix:
         return f"line {line.number} ends in the middle of its row" if missing else ""
 
 
-def _with_window(heading: Heading, window: str) -> Heading:
+def _with_window(heading: SuiteHeading, window: str) -> SuiteHeading:
     return msgspec.structs.replace(heading, settings={**heading.settings, "window": window})
 
 
-def _bandwidth(benchmark: OsuBenchmark) -> Column:
-    return Column(
+def _bandwidth(benchmark: OsuBenchmark) -> SuiteColumn:
+    return SuiteColumn(
         "bandwidth", benchmark.what, "mean", MEGABYTE, 1e6, benchmark.pattern, benchmark.directions
     )
 
 
-def _rate(benchmark: OsuBenchmark) -> Column:
-    return Column("message_rate", benchmark.what, "mean", "messages/s", 1.0)
+def _rate(benchmark: OsuBenchmark) -> SuiteColumn:
+    return SuiteColumn("message_rate", benchmark.what, "mean", "messages/s", 1.0)

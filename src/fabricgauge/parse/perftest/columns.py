@@ -8,7 +8,7 @@ import msgspec
 
 from fabricgauge.model.suite import Besides
 from fabricgauge.parse.perftest.programs import PerftestProgram
-from fabricgauge.parse.table import Column
+from fabricgauge.parse.table import SuiteColumn
 
 _CELL = re.compile(
     r"#(?P<count>bytes|sl|iterations)"
@@ -74,33 +74,33 @@ def _role(cell: "re.Match[str]") -> str:
     return "tps" if cell["tps"] else "cpu"
 
 
-def curve_columns(layout: PerftestLayout, program: PerftestProgram) -> dict[str, Column]:
+def curve_columns(layout: PerftestLayout, program: PerftestProgram) -> dict[str, SuiteColumn]:
     """The columns that become curves, by role."""
     if layout.kind == "lat":
         return _of_latency(layout.roles, program)
     return _of_bandwidth(layout, program)
 
 
-def _of_latency(roles: Sequence[str], program: PerftestProgram) -> dict[str, Column]:
+def _of_latency(roles: Sequence[str], program: PerftestProgram) -> dict[str, SuiteColumn]:
     pattern = program.latency_pattern
     if "t_typical" in roles:
-        column = Column("time", program.latency, "typical", "µs", 1e-6, pattern)
+        column = SuiteColumn("time", program.latency, "typical", "µs", 1e-6, pattern)
         return {"t_typical": column}
-    columns = {"t_avg": Column("time", program.latency, "mean", "µs", 1e-6, pattern)}
+    columns = {"t_avg": SuiteColumn("time", program.latency, "mean", "µs", 1e-6, pattern)}
     if "tps" in roles:
-        columns["tps"] = Column("message_rate", "round trips", "mean", "per second", 1.0)
+        columns["tps"] = SuiteColumn("message_rate", "round trips", "mean", "per second", 1.0)
     return columns
 
 
-def _of_bandwidth(layout: PerftestLayout, program: PerftestProgram) -> dict[str, Column]:
+def _of_bandwidth(layout: PerftestLayout, program: PerftestProgram) -> dict[str, SuiteColumn]:
     rule, factor, both = layout.unit_rule, layout.factor, program.directions
     what, pattern = program.bandwidth, program.bandwidth_pattern
-    columns = {"average": Column("bandwidth", what, "mean", rule, factor, pattern, both)}
+    columns = {"average": SuiteColumn("bandwidth", what, "mean", rule, factor, pattern, both)}
     for role in layout.roles:
         if role == "rate":
             mega = "Mpps = 10^6 messages/s"
-            columns[role] = Column("message_rate", what, "mean", mega, 1e6, None, both)
+            columns[role] = SuiteColumn("message_rate", what, "mean", mega, 1e6, None, both)
         if role.startswith("Port"):
             port = f"{what}, by port {role[-1]}"
-            columns[role] = Column("bandwidth", port, "mean", rule, factor, None, both)
+            columns[role] = SuiteColumn("bandwidth", port, "mean", rule, factor, None, both)
     return columns

@@ -7,10 +7,10 @@ import re
 
 import msgspec
 
-from fabricgauge.parse.interface import Line
+from fabricgauge.parse.interface import LogLine
 from fabricgauge.parse.lines import remembered
 from fabricgauge.parse.perftest.programs import PerftestProgram, named, settled, titled
-from fabricgauge.parse.table import Heading
+from fabricgauge.parse.table import SuiteHeading
 
 _NAME = re.compile(r"[A-Za-z][\w .*/-]{0,48}")
 _ADDRESS = re.compile(r"(?:local|remote) address:|GID:")
@@ -64,22 +64,22 @@ class PerftestBlock(msgspec.Struct, frozen=True):
     CPU cycles.
     """
 
-    title: Line | None = None
+    title: LogLine | None = None
     settings: dict[str, str] = {}
     command: str = ""
-    waits: Line | None = None
+    waits: LogLine | None = None
     side: str = ""
     shown: bool = False
     finished: bool = False
     cycles: bool = False
 
-    def titled(self, title: Line) -> "PerftestBlock":
+    def titled(self, title: LogLine) -> "PerftestBlock":
         """A command line or a server's waiting belong to the next title only."""
         if self.title is not None or self.finished:
             return PerftestBlock(title)
         return msgspec.structs.replace(self, title=title, settings={}, shown=False)
 
-    def waiting(self, line: Line) -> "PerftestBlock":
+    def waiting(self, line: LogLine) -> "PerftestBlock":
         command = "" if self.title is not None or self.finished else self.command
         return PerftestBlock(command=command, waits=line, cycles=_in_cycles(command))
 
@@ -111,7 +111,7 @@ class PerftestBlock(msgspec.Struct, frozen=True):
         backward = (self.side == "Remote") is not (self.waits is not None)
         return msgspec.structs.replace(program, half=True, backward=backward)
 
-    def heading(self, program: PerftestProgram, line: Line) -> Heading:
+    def heading(self, program: PerftestProgram, line: LogLine) -> SuiteHeading:
         settings = dict(self.settings)
         told = {
             "command": self.command,
@@ -122,7 +122,7 @@ class PerftestBlock(msgspec.Struct, frozen=True):
         title, first = "", line.number
         if self.title is not None:
             title, first = self.title.text.strip(), self.title.number
-        return Heading(
+        return SuiteHeading(
             suite="perftest", version="", benchmark=program.name, title=title, first_line=first,
             transport="" if program.raw else "rdma", settings=settings,
         )  # fmt: skip

@@ -9,12 +9,12 @@ import re
 from collections.abc import Iterable, Mapping
 
 from fabricgauge.model.suite import SuiteCurve
-from fabricgauge.parse.interface import Line, Report
+from fabricgauge.parse.interface import LogLine, Report
 from fabricgauge.parse.perftest.columns import GIGABITS, MEBIBYTES, PerftestLayout, curve_columns
 from fabricgauge.parse.perftest.heading import setting_name, setting_value
 from fabricgauge.parse.perftest.programs import PerftestProgram, settled, titled
 from fabricgauge.parse.perftest.rows import number, row_values, samples_of, towards
-from fabricgauge.parse.table import Heading, Table
+from fabricgauge.parse.table import SuiteHeading, SuiteTable
 
 _PAIR = re.compile(
     r'"?([A-Za-z][\w .*-]{0,48}?)"? ?: ?(?:"([^"\n]{0,200})"|([^\s",{}\[\]]{1,100}))'
@@ -46,16 +46,16 @@ def read(text: str, first_line: int, report: Report) -> Iterable[SuiteCurve]:
     starts = [match.start() for match in _INFO.finditer(text)]
     ends = [*starts[1:], len(text)] if starts else []
     if not starts:
-        report(Line(first_line, "test_info"), _EXPECTED)
+        report(LogLine(first_line, "test_info"), _EXPECTED)
     number, counted = first_line, 0
     for start, end in zip(starts, ends, strict=True):
         number += text.count("\n", counted, start)
         counted = start
-        line = Line(number, "test_info")
+        line = LogLine(number, "test_info")
         yield from _run(text[start : min(end, start + _LONGEST)], line, report)
 
 
-def _run(text: str, line: Line, report: Report) -> Iterable[SuiteCurve]:
+def _run(text: str, line: LogLine, report: Report) -> Iterable[SuiteCurve]:
     results = _RESULTS.search(text)
     info = _pairs(text[: results.start() if results else len(text)])
     title = info.pop("test", "")
@@ -65,13 +65,13 @@ def _run(text: str, line: Line, report: Report) -> Iterable[SuiteCurve]:
         return
     found = _row(_pairs(text[results.end() :]))
     number_of_row = line.number + text.count("\n", 0, results.start())
-    row = Line(number_of_row, " ".join(text[results.start() :].split()))
+    row = LogLine(number_of_row, " ".join(text[results.start() :].split()))
     if not {"size", "iterations"} <= set(found) or not _FIGURES & set(found):
         report(row, "perftest's results with message size and all figures")
         return
     settings = {setting_name(key): setting_value(value) for key, value in info.items()}
     program = settled(program, settings)
-    heading = Heading(
+    heading = SuiteHeading(
         suite="perftest", version="", benchmark=program.name, title=title,
         first_line=line.number, transport="" if program.raw else "rdma", settings=settings,
     )  # fmt: skip
@@ -92,11 +92,11 @@ def _row(pairs: Mapping[str, str]) -> dict[str, float]:
 
 
 def _table(
-    heading: Heading, program: PerftestProgram, row: Line, found: Mapping[str, float]
-) -> Table:
+    heading: SuiteHeading, program: PerftestProgram, row: LogLine, found: Mapping[str, float]
+) -> SuiteTable:
     layout = PerftestLayout(tuple(found), *_unit(found))
     columns = curve_columns(layout, program)
-    table = Table(heading, tuple(columns.values()))
+    table = SuiteTable(heading, tuple(columns.values()))
     values, besides = row_values(columns, found)
     size = int(found["size"])
     if layout.factor:

@@ -13,11 +13,11 @@ from functools import lru_cache
 import msgspec
 
 from fabricgauge.model.suite import Besides, SuiteCurve
-from fabricgauge.parse.interface import Line
+from fabricgauge.parse.interface import LogLine
 from fabricgauge.parse.perftest.columns import BESIDES, PerftestLayout, curve_columns
 from fabricgauge.parse.perftest.programs import PerftestProgram, named
 from fabricgauge.parse.rows import RowFinder, Rows
-from fabricgauge.parse.table import Column, Heading, Table
+from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
 
 #: Larger than any message; a longer run of digits is no size.
 _WHOLE = re.compile(r"\d{1,15}")
@@ -52,11 +52,11 @@ class ResultRows:
     """The table under one ``#bytes #iterations`` heading."""
 
     def __init__(
-        self, heading: Heading, program: PerftestProgram, layout: PerftestLayout, cycles: bool
+        self, heading: SuiteHeading, program: PerftestProgram, layout: PerftestLayout, cycles: bool
     ) -> None:
         self._layout, self._program, self._cycles = layout, program, cycles
         self._columns = curve_columns(layout, program)
-        self._table = Table(heading, tuple(self._columns.values()))
+        self._table = SuiteTable(heading, tuple(self._columns.values()))
         self._last_bytes = 0
 
     @property
@@ -95,7 +95,7 @@ class ResultRows:
         values = [figures[role] for role in roles]
         return self._table.fill(rows.number, list(sizes), values, (first,), list(samples))
 
-    def row(self, line: Line) -> bool:
+    def row(self, line: LogLine) -> bool:
         """Take a line if it is a row."""
         fields = line.text.split(None, len(self._layout.roles))
         if len(fields) < 2 or not _WHOLE.fullmatch(fields[0]):
@@ -113,7 +113,7 @@ class ResultRows:
             self._add(line, found)
         return True
 
-    def _add(self, line: Line, found: Mapping[str, float]) -> None:
+    def _add(self, line: LogLine, found: Mapping[str, float]) -> None:
         values, besides = row_values(self._columns, found)
         self._table.row(line, self._last_bytes, values, besides, samples_of(found))
 
@@ -179,7 +179,7 @@ def programs_of(text: str) -> tuple[PerftestProgram, ...]:
 class SummaryRows:
     """The rows under such a heading: one table of one column for each program."""
 
-    def __init__(self, line: Line, programs: Sequence[PerftestProgram]) -> None:
+    def __init__(self, line: LogLine, programs: Sequence[PerftestProgram]) -> None:
         self._programs = programs
         self._tables = [_table(line, program) for program in programs]
 
@@ -191,7 +191,7 @@ class SummaryRows:
     def rows(self) -> int:
         return self._tables[0].rows
 
-    def row(self, line: Line) -> bool:
+    def row(self, line: LogLine) -> bool:
         """Take a line if it is a row; figures that it lacks cannot be told apart."""
         fields = line.text.split(None, len(self._tables) + 1)
         if len(fields) < 2 or not _SIZE.fullmatch(fields[0]):
@@ -214,16 +214,16 @@ class SummaryRows:
                 yield towards(curve, program)
 
 
-def _table(line: Line, program: PerftestProgram) -> Table:
+def _table(line: LogLine, program: PerftestProgram) -> SuiteTable:
     title = " ".join(line.text.split())
-    heading = Heading("perftest", "", program.name, title, line.number, transport="rdma")
-    return Table(heading, (_column(program),))
+    heading = SuiteHeading("perftest", "", program.name, title, line.number, transport="rdma")
+    return SuiteTable(heading, (_column(program),))
 
 
-def _column(program: PerftestProgram) -> Column:
+def _column(program: PerftestProgram) -> SuiteColumn:
     if program.kind == "bw":
         rule = "MB = 2^20 bytes (perftest's default; the table names no unit)"
         pattern = program.bandwidth_pattern
-        return Column("bandwidth", program.bandwidth, "single", rule, 2.0**20, pattern)
+        return SuiteColumn("bandwidth", program.bandwidth, "single", rule, 2.0**20, pattern)
     rule = "µs (perftest's; the table names no unit)"
-    return Column("time", program.latency, "single", rule, 1e-6, program.latency_pattern)
+    return SuiteColumn("time", program.latency, "single", rule, 1e-6, program.latency_pattern)

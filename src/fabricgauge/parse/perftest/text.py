@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import msgspec
 
 from fabricgauge.model.suite import SuiteCurve
-from fabricgauge.parse.interface import Line, Report
+from fabricgauge.parse.interface import LogLine, Report
 from fabricgauge.parse.perftest.columns import PerftestLayout, layout_of
 from fabricgauge.parse.perftest.heading import PerftestBlock, settings_of
 from fabricgauge.parse.perftest.programs import NAME, titled
@@ -65,7 +65,7 @@ class PerftestReader:
         self._rows: ResultRows | SummaryRows | None = None
         self._listing = False
 
-    def line(self, line: Line) -> Iterable[SuiteCurve]:
+    def line(self, line: LogLine) -> Iterable[SuiteCurve]:
         text = line.text.strip()
         if _RULER.fullmatch(text):
             return self._close(proper_end=True)
@@ -83,12 +83,12 @@ class PerftestReader:
     def end(self) -> Iterable[SuiteCurve]:
         yield from self._begin(PerftestBlock())
 
-    def _is_row(self, line: Line, text: str) -> bool:
+    def _is_row(self, line: LogLine, text: str) -> bool:
         if self._listing and _SAMPLE.fullmatch(text):
             return True
         return self._rows is not None and self._rows.row(line)
 
-    def _beginning(self, line: Line, text: str) -> Iterable[SuiteCurve]:
+    def _beginning(self, line: LogLine, text: str) -> Iterable[SuiteCurve]:
         """What begins a program's output or its table."""
         if titled(text):
             return self._begin(self._block.titled(line))
@@ -110,7 +110,7 @@ class PerftestReader:
             self._report(old.waits, _NO_CLIENT)
         return closed
 
-    def _table_heading(self, line: Line, text: str) -> Iterable[SuiteCurve]:
+    def _table_heading(self, line: LogLine, text: str) -> Iterable[SuiteCurve]:
         listing, found, programs = _LISTING.fullmatch(text), layout_of(text), programs_of(text)
         if not found and not programs:
             self._list(line, listing)
@@ -119,7 +119,7 @@ class PerftestReader:
         self._rows = self._table(line, *found) if found else SummaryRows(line, programs)
         return closed
 
-    def _list(self, line: Line, listing: "re.Match[str] | None") -> None:
+    def _list(self, line: LogLine, listing: "re.Match[str] | None") -> None:
         """All samples (-U, -H): the row that follows sums them up."""
         if listing is None:
             self._report(line, _OTHER if self._rows is None else self._rows.expected)
@@ -127,7 +127,7 @@ class PerftestReader:
         self._listing = True
         self._block = msgspec.structs.replace(self._block, cycles=listing[1] == "cycles")
 
-    def _table(self, line: Line, layout: PerftestLayout, rest: str) -> ResultRows:
+    def _table(self, line: LogLine, layout: PerftestLayout, rest: str) -> ResultRows:
         if rest:
             self._report(line, f"perftest's columns, not: {rest[:80]}")
         self._block = self._block.for_table()
@@ -143,7 +143,7 @@ class PerftestReader:
         self._block = msgspec.structs.replace(self._block, finished=True)
         return tuple(rows.curves(proper_end))
 
-    def _between(self, line: Line, text: str) -> None:
+    def _between(self, line: LogLine, text: str) -> None:
         """Prose and settings, and what gets into the midst of a table."""
         if side := _SIDE.match(text):
             self._block = msgspec.structs.replace(self._block, side=side[1])
