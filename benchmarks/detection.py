@@ -1,13 +1,14 @@
 """Scenarios of planted faults, and how often they are found and somebody healthy is named."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Protocol
 
 import msgspec
 import numpy as np
 from benchmarks.planted import LEAF, Element, Fault, Scenario
 from benchmarks.tables import table
 
-from fabricgauge.model.pairs import Finding, Quantity
+from fabricgauge.model.pairs import Quantity
 
 NOISES = (0.005, 0.01, 0.02, 0.05)
 #: Effects: shares of the bandwidth that are lost, and of the latency that are added.
@@ -27,6 +28,16 @@ FEWEST_GROUPS = 3
 
 #: A part and whom it names: ("pair", ("n00001", "n00002")).
 Named = tuple[str, tuple[str, ...]]
+
+
+class Claim(Protocol):
+    """Whatever names a part: a finding, or what a simple method says."""
+
+    @property
+    def part(self) -> str: ...
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -97,9 +108,7 @@ def scenarios(nodes: Sequence[int], repeats: int, passes: int) -> Iterator[Scena
                     yield Scenario(seed, count, quantity, noise, passes, faults)
 
 
-def compared(
-    scenario: Scenario, planted: Collection[Named], findings: Iterable[Finding]
-) -> Outcome:
+def compared(scenario: Scenario, planted: Collection[Named], findings: Iterable[Claim]) -> Outcome:
     """What was named against what was planted."""
     named = {(one.part, tuple(sorted(one.names))) for one in findings}
     places = {place for _, place in named}

@@ -55,7 +55,7 @@ def outcome(scenario: Scenario, again: int) -> Outcome:
     found = analyse(measured(scenario), topology)
     if again:
         found = looked_at_again(scenario, found, again)
-    planted = [_planted(fault) for fault in scenario.faults]
+    planted = [planted_as(fault) for fault in scenario.faults]
     return compared(
         scenario, planted, (one for one in found.findings if one.explanation == "fault")
     )
@@ -70,7 +70,7 @@ def looked_at_again(scenario: Scenario, found: PairAnalysis, passes: int) -> Pai
     return found
 
 
-def _planted(fault: Fault) -> Named:
+def planted_as(fault: Fault) -> Named:
     if fault.element == "group":
         return "group", (f"leaf{fault.at[0]}",)
     return fault.element, tuple(names(fault.at[-1] + 1)[one] for one in fault.at)

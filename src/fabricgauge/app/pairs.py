@@ -27,7 +27,7 @@ class PlannedRecheck(msgspec.Struct, frozen=True):
 
 
 def rechecks(run: Run, result: FabricResult) -> Iterator[PlannedRecheck]:
-    """One launch per network on which somebody is suspected."""
+    """Launches for each network on which somebody is suspected."""
     number = max(launch.number for launch in run.plan.launches)
     limits = ceilings(run.fabric.networks)
     for one in result.rechecks:
@@ -41,6 +41,7 @@ def rechecks(run: Run, result: FabricResult) -> Iterator[PlannedRecheck]:
             if limit is None or isinstance(limit, Skipped)
             else limit.payload_bytes_per_s
         )
-        number += 1
-        launch = recheck_launch(number, network, one.meetings, one.nodes, rate)
-        yield PlannedRecheck(one.network, launch)
+        for _ in range(one.launches):
+            number += 1
+            launch = recheck_launch(number, network, one.meetings, one.nodes, rate)
+            yield PlannedRecheck(one.network, launch)

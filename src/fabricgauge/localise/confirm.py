@@ -81,13 +81,15 @@ def _doubted(analyses: Iterable[PairAnalysis]) -> Doubted:
 class Beside(msgspec.Struct, frozen=True, eq=False):
     """A claim's own pairs beside good ones: each one's figure, in the quantity's unit.
 
-    ``effect`` is relative to the good pairs' median, ``error`` its standard error.
+    ``effect`` is relative to the good pairs' median, ``error`` its standard error. ``wobble`` is
+    the relative standard deviation of one pair from launch to launch, 0 for a single launch.
     """
 
     own: tuple[float, ...]
     good: tuple[float, ...]
     own_pairs: tuple[tuple[str, str], ...]
     good_pairs: tuple[tuple[str, str], ...]
+    wobble: float
 
     @property
     def effect(self) -> float:
@@ -96,7 +98,7 @@ class Beside(msgspec.Struct, frozen=True, eq=False):
     @property
     def error(self) -> float:
         own, good = (np.array(side) / np.median(self.good) for side in (self.own, self.good))
-        spread = max(FLOOR, float(good.std(ddof=1)) if good.size > 1 else 0.0)
+        spread = max(FLOOR, self.wobble, float(good.std(ddof=1)) if good.size > 1 else 0.0)
         own_spread = max(spread, float(own.std(ddof=1)) if own.size > 1 else 0.0)
         return float(np.sqrt(spread**2 / good.size + own_spread**2 / own.size))
 
@@ -143,6 +145,7 @@ class Look(msgspec.Struct, frozen=True, eq=False):
             tuple(map(self._figure, good)),
             tuple((one.origin, one.target) for one in own),
             tuple((one.origin, one.target) for one in good),
+            self._wobble([*own, *good]),
         )
 
     def _shows(
@@ -162,11 +165,27 @@ class Look(msgspec.Struct, frozen=True, eq=False):
 
     def _figure(self, one: Series) -> float:
         """The pair's bandwidth, or fastest message, at the size nearest to the matrix's."""
-        matrix = self.analysis.matrix
-        point = min(one.points, key=lambda at: abs(at.message_bytes - matrix.message_bytes))
-        if matrix.quantity == "bandwidth":
+        point = self._point(one)
+        if self.analysis.matrix.quantity == "bandwidth":
             return point.bandwidth.value
-        return _fastest_s(point) - self._beyond_usual_s(one)
+        fastest = _fastest_of_launches_s(point)
+        return min(fastest, default=point.time.value) - self._beyond_usual_s(one)
+
+    def _wobble(self, series: Sequence[Series]) -> float:
+        """Of a latency, since where ranks fall on processors differs between launches."""
+        if self.analysis.matrix.quantity == "bandwidth":
+            return 0.0
+        apart = [
+            np.var(fastest, ddof=1) / np.mean(fastest) ** 2
+            for one in series
+            if len(fastest := _fastest_of_launches_s(self._point(one))) > 1
+        ]
+        return float(np.sqrt(np.mean(apart))) if apart else 0.0
+
+    def _point(self, one: Series) -> Point:
+        """The size nearest to the matrix's."""
+        size = self.analysis.matrix.message_bytes
+        return min(one.points, key=lambda at: abs(at.message_bytes - size))
 
     def _beyond_usual_s(self, one: Series) -> float:
         """How much longer than the usual way the matrix shows the way between two groups.
@@ -179,9 +198,8 @@ class Look(msgspec.Struct, frozen=True, eq=False):
         return float(np.nan_to_num(analysis.expected[origin, target] - analysis.typical))
 
 
-def _fastest_s(point: Point) -> float:
-    times = [one.times for one in point.measurements if one.times is not None]
-    return min((one.minimum_s for one in times), default=point.time.value)
+def _fastest_of_launches_s(point: Point) -> list[float]:
+    return [one.times.minimum_s for one in point.measurements if one.times is not None]
 
 
 def _looks(analyses: Sequence[PairAnalysis], series: Sequence[Series]) -> list[Look]:
@@ -224,14 +242,17 @@ def _with_evidence(look: Look) -> PairAnalysis:
 
 
 def _cleared(look: Look) -> PairAnalysis:
-    """Who was slow among many and is not when measured alone becomes a suspect."""
+    """Who was slow among many and is not when measured alone becomes a suspect.
+
+    A latency in one pass suspects nobody: it is forgotten.
+    """
     findings, suspects = [], list(look.analysis.suspects)
     for one in look.analysis.findings:
         seen = _rechecked(look, one)
-        if one.explanation == "fault" and isinstance(seen, Rechecked) and not seen.confirmed:
-            suspects.append(Suspect(one.part, one.names, one.quantity, one.effect, _ALONE, _QUIET))
-        else:
+        if one.explanation != "fault" or isinstance(seen, Skipped) or seen.confirmed:
             findings.append(one)
+        elif one.quantity == "bandwidth" or len(look.analysis.matrix.repeats) > 1:
+            suspects.append(Suspect(one.part, one.names, one.quantity, one.effect, _ALONE, _QUIET))
     return msgspec.structs.replace(
         look.analysis, findings=tuple(findings), suspects=tuple(suspects)
     )
@@ -244,8 +265,9 @@ def _promoted(first: Look, cleared: PairAnalysis) -> PairAnalysis:
     """
     analysis = _without_members(cleared)
     look = msgspec.structs.replace(first, analysis=analysis)
-    ends = [one for one in analysis.suspects if one.part in ENDS]
-    ways = [one for one in (*analysis.suspects, *analysis.doubtful) if one.part in WAYS]
+    asked = (*analysis.suspects, *analysis.doubtful)
+    ends = [one for one in asked if one.part in ENDS]
+    ways = [one for one in asked if one.part in WAYS]
     tests = len(ends) + len(ways)
     # What is slow about the way of a node in doubt may be that node.
     undoubted = [one for one in ways if not look.others.nodes & {*one.names}]

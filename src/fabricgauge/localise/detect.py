@@ -77,19 +77,26 @@ def analyse(
     changed = changing(
         matrix, solved.slow, solved.noise, limits.slowness(matrix.quantity), limits.rate
     )
-    suspects = [
+    slow = [
         *(naming.suspected_end(end) for end in solved.ends.doubtful),
         *naming.suspected_ways(rest),
+    ]
+    # Where ranks fall on processors moves a launch's latencies far more than its own samples
+    # scatter: before a second pass nobody is suspected, only measured again.
+    unknown = matrix.quantity == "latency" and solved.noise.passes < 2
+    suspects = [
+        *(() if unknown else slow),
         *(naming.changed(one) for one in changed),
         *(naming.restless(int(i), jitters) for i in restless(jitters)),
     ]
+    doubtful = (*(slow if unknown else ()), *naming.doubtful_ways(rest))
     return PairAnalysis(
         matrix, groups.groups, groups.by, start.typical, rest.sigma,
         in_unit(start, solved.blocks.middle[:-1, :-1]), in_unit(start, solved.expected),
         order(groups),
         ranking(matrix, solved.slow, groups, solved.ends.both, jitters),
         spectrum(matrix.values, rest.sigma, twice=start.adds_up), findings, tuple(suspects),
-        tuple(naming.doubtful_ways(rest)),
+        doubtful,
     )  # fmt: skip
 
 

@@ -50,3 +50,6 @@ MOST_SUSPECTS = 16
 NODES_OF_GROUP = 2
 #: What every pair is measured again with; a claim's own size is added.
 RECHECKED: tuple[tuple[Quantity, int], ...] = (("latency", 8), ("bandwidth", 1 << 20))
+#: Launches of a second measurement of latencies that were measured in one pass: what a pair has
+#: differs from launch to launch by how ranks fall on processors.
+LATENCY_LAUNCHES = 2

@@ -9,7 +9,16 @@ between them. Good pairs beside them show what a pair does that day.
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from fabricgauge.localise.limits import CONTROLS, MOST_SUSPECTS, NODES_OF_GROUP, PARTNERS, RECHECKED
+import msgspec
+
+from fabricgauge.localise.limits import (
+    CONTROLS,
+    LATENCY_LAUNCHES,
+    MOST_SUSPECTS,
+    NODES_OF_GROUP,
+    PARTNERS,
+    RECHECKED,
+)
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.pairs import (
     WAYS,
@@ -35,7 +44,14 @@ def recheck(analyses: Sequence[PairAnalysis], topology: Topology) -> Recheck | N
     if not claims and not doubtful:
         return None
     matrix = analyses[0].matrix
-    return meetings(matrix.network, claims, doubtful, _best_first(analyses), topology, matrix.nodes)
+    healthy = _best_first(analyses)
+    made = meetings(matrix.network, claims, doubtful, healthy, topology, matrix.nodes)
+    once = any(len(each.matrix.repeats) < 2 and _asks_latency(each) for each in analyses)
+    return msgspec.structs.replace(made, launches=LATENCY_LAUNCHES if once else 1)
+
+
+def _asks_latency(one: PairAnalysis) -> bool:
+    return one.matrix.quantity == "latency" and bool(one.claims or one.doubtful)
 
 
 def meetings(
@@ -48,13 +64,14 @@ def meetings(
 ) -> Recheck:
     """Each of ``claims`` is measured again, the worst first.
 
-    Of ``doubtful`` pairs nobody is suspected: only they themselves are measured. ``healthy``
+    Of ``doubtful`` ones nobody is suspected: they are measured in their own quantity only, and of
+    pairs only they themselves. ``healthy``
     are nodes that nobody suspects, the best first. ``within`` says which nodes a suspect group
     has, and lets a node of its own group be among its partners. Ranks are in the ``order`` of
     these nodes, or as the meetings name them: a launcher need not be able to start them in
     another order than the allocation's.
     """
-    good = _good(claims, healthy, within)
+    good = _good([*claims, *(one for one in doubtful if one.part not in WAYS)], healthy, within)
     worst_first = sorted(claims, key=lambda one: -abs(one.effect))
     chosen = [one for one in worst_first if _nodes(one, within)][:MOST_SUSPECTS]
     if not chosen and not doubtful:
@@ -107,7 +124,8 @@ def _asked(
             yield pair, (*RECHECKED, *claimed)
     for one in doubtful:
         own = tuple(size for size in RECHECKED if size[0] == one.quantity)
-        for pair in (*combinations(one.names, 2), *controls):
+        met = combinations(one.names, 2) if one.part in WAYS else _partnered(one, good, within)
+        for pair in (*met, *controls):
             yield pair, own
 
 

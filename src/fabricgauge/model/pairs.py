@@ -168,7 +168,7 @@ class PairAnalysis(msgspec.Struct, frozen=True, eq=False):
     standard deviation of what the model leaves unexplained. ``between`` is (G, G): the median from
     group to group, NaN where nothing was measured. ``expected`` is (G + 1, G + 1): what a healthy
     pair has from group to group, last the nodes on their own. ``order`` lists the nodes' indices,
-    group by group, for a picture. ``doubtful`` are pairs that are too little conspicuous
+    group by group, for a picture. ``doubtful`` are parts that are too little conspicuous
     to be told, and conspicuous enough to be measured again.
     """
 
@@ -215,13 +215,15 @@ class Meeting(msgspec.Struct, frozen=True):
 class Recheck(msgspec.Struct, frozen=True):
     """What to measure again on a network, in this order. ``nodes`` are by rank.
 
-    ``left_out`` are suspects for which there is no room, by name.
+    ``left_out`` are suspects for which there is no room, by name; ``launches`` is how often all
+    of it is measured.
     """
 
     network: str
     meetings: tuple[Meeting, ...] | Skipped
     nodes: tuple[str, ...] = ()
     left_out: tuple[tuple[str, ...], ...] = ()
+    launches: int = 1
 
 
 class FabricResult(msgspec.Struct, frozen=True, eq=False):
