@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.compare.simulated import bare, curve
 
-from fabricgauge.compare.matching import match
-from fabricgauge.compare.pingpong import as_times
+from fabricgauge.compare.matching import as_times, match
 from fabricgauge.model.measurement import Pattern
 from fabricgauge.model.suite import SuiteCurve
 

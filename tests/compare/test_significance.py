@@ -5,8 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.compare.simulated import bare
 
-from fabricgauge.compare.alarm import chance_of_more, chance_of_run
-from fabricgauge.compare.significance import chance_of_no_loss, holm, ratio_interval, standing
+from fabricgauge.compare.differences import (
+    chance_of_more,
+    chance_of_no_loss,
+    chance_of_run,
+    holm,
+    ratio_interval,
+    standing,
+)
 from fabricgauge.model.estimate import Estimate
 
 values = st.floats(1e-9, 1e12)

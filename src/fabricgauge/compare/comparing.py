@@ -1,17 +1,162 @@
-"""B against A: what this stage takes and gives."""
+"""B against A: pairs of curves in a few figures, what makes these doubtful, and the outcome."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
-from fabricgauge.compare.alarm import regression
-from fabricgauge.compare.cautions import cautions
-from fabricgauge.compare.differences import Compared, compared
-from fabricgauge.compare.matching import match
-from fabricgauge.compare.pingpong import as_times
-from fabricgauge.compare.significance import holm
-from fabricgauge.compare.summary import crossovers, summary
-from fabricgauge.model.comparison import Comparison, Operand, Outcome, Pair, Side, Unmatched
+import numpy as np
+
+from fabricgauge.compare.differences import Compared, compared, holm, regression
+from fabricgauge.compare.matching import as_times, match
+from fabricgauge.model.comparison import (
+    Basis,
+    Comparison,
+    Crossover,
+    Difference,
+    Operand,
+    Outcome,
+    Pair,
+    Side,
+    Standing,
+    Summary,
+    Unmatched,
+)
 from fabricgauge.model.suite import LESS_IS_BETTER, SuiteCurve
 from fabricgauge.stats.repeats import merged
+
+
+def summary(differences: Sequence[Difference], corrected: int) -> Summary:
+    """Over at least one difference; ``corrected`` as in ``Summary``."""
+    changes = [one.change for one in differences]
+    return Summary(
+        sizes=len(differences),
+        median_change=float(np.median(changes)),
+        least_change=min(changes),
+        largest_change=max(changes),
+        mean_ratio=math.exp(float(np.mean([math.log(one.ratio) for one in differences]))),
+        worse=_number(differences, "worse"),
+        better=_number(differences, "better"),
+        within=_number(differences, "within"),
+        open=_number(differences, "open"),
+        corrected=corrected,
+    )
+
+
+def _number(differences: Sequence[Difference], standing: Standing) -> int:
+    return sum(one.standing == standing for one in differences)
+
+
+def crossovers(
+    differences: Sequence[Difference], basis: Basis, tolerance: float, less_is_better: bool
+) -> tuple[Crossover, ...]:
+    """Where the sign of the change turns, in ascending order of size.
+
+    A significant one lies between the last size that is surely on one side and the first
+    that is surely on the other, whatever the sizes between them say.
+    """
+    sized = [one for one in differences if one.message_bytes is not None and one.ratio != 1.0]
+    sure = [one for one in sized if _sure(one, basis, tolerance)]
+    found = list(_turns(sure, less_is_better, significant=True))
+    for turn in _turns(sized, less_is_better, significant=False):
+        if not any(_overlap(turn, other) for other in found if other.significant):
+            found.append(turn)
+    return tuple(sorted(found, key=lambda one: one.from_bytes))
+
+
+def _sure(difference: Difference, basis: Basis, tolerance: float) -> bool:
+    if basis == "means":
+        return abs(difference.change) > tolerance
+    return difference.low is not None and (difference.low > 1.0 or _high(difference) < 1.0)
+
+
+def _high(difference: Difference) -> float:
+    return difference.high if difference.high is not None else math.inf
+
+
+def _turns(
+    differences: Sequence[Difference], less_is_better: bool, significant: bool
+) -> Iterator[Crossover]:
+    for one, other in pairwise(differences):
+        if (one.ratio > 1.0) != (other.ratio > 1.0):
+            worse = (other.ratio > 1.0) == less_is_better
+            yield Crossover(
+                one.message_bytes or 0,
+                other.message_bytes or 0,
+                "worse" if worse else "better",
+                significant,
+            )
+
+
+def _overlap(one: Crossover, other: Crossover) -> bool:
+    return one.from_bytes < other.to_bytes and other.from_bytes < one.to_bytes
+
+
+_ONE_LAUNCH = (
+    "one launch on at least one side: what differs from launch to launch is in no interval"
+    " here; measure with several (--profile standard)"
+)
+#: As the rule `floor` has it for the quickest of networks.
+NO_NETWORK_S = 0.5e-6
+_MEANS = "means only: no interval possible"
+
+
+def cautions(pair: Compared) -> tuple[str, ...]:
+    """Sentences for a person, the weightiest first."""
+    return tuple(one for one in _cautions(pair) if one)
+
+
+def _cautions(pair: Compared) -> Iterator[str]:
+    yield _of_basis(pair)
+    a, b = pair.a, pair.b
+    if a.statistic != b.statistic:
+        yield (
+            f"A's figures are of kind {a.statistic}, B's {b.statistic}: where times are skewed"
+            " these differ by themselves"
+        )
+    if a.what.casefold() != b.what.casefold():
+        yield f"A measured: {a.what}; B: {b.what}"
+    if a.transport and b.transport and a.transport != b.transport:
+        yield f"A went over {a.transport}, B over {b.transport}"
+    yield from _settings(a, b)
+    for side, curve in (("A", a), ("B", b)):
+        yield from _of_side(side, curve)  # type: ignore[arg-type]
+
+
+def _of_basis(pair: Compared) -> str:
+    if pair.basis == "launches":
+        return ""
+    if pair.basis == "intervals":
+        return _ONE_LAUNCH
+    if not pair.a.statistic == pair.b.statistic == "median":
+        return _MEANS
+    bare = sum(one.low is None for one in pair.differences)
+    return (
+        f"too few samples or repetitions for an interval at {bare} of {len(pair.differences)}"
+        " sizes: the bare figures decide"
+    )
+
+
+def _settings(a: SuiteCurve, b: SuiteCurve) -> Iterator[str]:
+    for key in sorted(a.settings.keys() & b.settings.keys()):
+        if a.settings[key] != b.settings[key]:
+            yield f"{key} is {a.settings[key]} in A, {b.settings[key]} in B"
+    if a.ranks is not None and b.ranks is not None and a.ranks != b.ranks:
+        yield f"A ran on {a.ranks} ranks, B on {b.ranks}"
+
+
+def _of_side(side: Side, curve: SuiteCurve) -> Iterator[str]:
+    quickest = min((one.estimate.value for one in curve.points), default=NO_NETWORK_S)
+    if curve.pattern == "latency" and curve.quantity == "time" and quickest < NO_NETWORK_S:
+        yield (
+            f"{side} reaches {quickest * 1e6:.2f} µs, which no network does (at least"
+            f" {NO_NETWORK_S * 1e6:g} µs): memory that both ranks share was measured"
+        )
+    if curve.cut_off:
+        yield f"{side} is cut off: {curve.cut_off}"
+    for failure in curve.failures:
+        where = "" if failure.message_bytes is None else f" at {failure.message_bytes} bytes"
+        yield f"{side} has no figure{where} (line {failure.line}): {failure.trouble}"
+
 
 #: docs/reference/cli.md: 3 is "nothing decided".
 EXIT_STATUS: dict[Outcome, int] = {

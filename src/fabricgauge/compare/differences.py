@@ -1,11 +1,98 @@
-"""Two curves of one kind at the sizes that both have."""
+"""Two curves of one kind at the sizes that both have, and when B is called worse than A.
+
+Among many sizes some differ by chance, and what differs from launch to launch is in no
+interval of a single launch. So one size beyond the tolerance is not enough. Either there are
+more worse sizes than better ones, or more of them in a row, than tossing coins explains:
+that holds however wide the noise is, if it is as likely to favour one side as the other. Or
+some size is so far beyond that Holm's correction for all sizes leaves it standing.
+"""
+
+import math
+from collections.abc import Sequence
+from itertools import groupby
+from statistics import NormalDist
 
 import msgspec
 
-from fabricgauge.compare.significance import chance_of_no_loss, ratio_interval, standing
-from fabricgauge.model.comparison import Basis, Difference
+from fabricgauge.model.comparison import Basis, Difference, Standing, Summary
 from fabricgauge.model.estimate import Estimate
-from fabricgauge.model.suite import LESS_IS_BETTER, SuiteCurve, SuitePoint
+from fabricgauge.model.suite import LESS_IS_BETTER, Quantity, SuiteCurve, SuitePoint
+
+#: The chance of a false alarm over all sizes and curves that Holm's correction keeps to.
+FAMILY_ERROR = 0.05
+#: What a launch may be off by as a whole (a standard deviation, as a share), before other
+#: launches tell: the share from which judge/thresholds.py warns of launches that differ.
+LAUNCH_ALLOWANCE = 0.05
+
+_NORMAL = NormalDist()
+
+
+def ratio_interval(a: Estimate, b: Estimate) -> tuple[float, float] | None:
+    """Ends of B over A; None where a side has no interval that means something."""
+    if not (a.supported and b.supported and a.low > 0 and b.low > 0):
+        return None
+    return b.low / a.high, b.high / a.low
+
+
+def standing(
+    ratio: float, interval: tuple[float, float] | None, tolerance: float, less_is_better: bool
+) -> Standing:
+    """Where B stands to A's band of ``1 ± tolerance``; bare figures are never ``open``."""
+    low, high = interval or (ratio, ratio)
+    if low > 1.0 + tolerance:
+        return "worse" if less_is_better else "better"
+    if high < 1.0 - tolerance:
+        return "better" if less_is_better else "worse"
+    return "within" if low >= 1.0 - tolerance and high <= 1.0 + tolerance else "open"
+
+
+def chance_of_no_loss(a: Estimate, b: Estimate, tolerance: float, less_is_better: bool) -> float:
+    """One-sided p-value of "B is worse than A by no more than the tolerance".
+
+    On the logarithmic scale, the distance to the tolerance in units of both standard errors
+    added (not their squares: the conservative interval's way), taken as normal.
+    """
+    sign = 1.0 if less_is_better else -1.0
+    loss = sign * math.log(b.value / a.value)
+    allowed = sign * math.log1p(sign * tolerance)
+    return _NORMAL.cdf(-(loss - allowed) / (_standard_error(a) + _standard_error(b)))
+
+
+def _standard_error(estimate: Estimate) -> float:
+    """From the wider half of the interval, at the lesser of two confidences.
+
+    The hull of n launches holds the median over launches with 1 - 2^(1-n) only, which
+    matters where launches differ by more than the samples within one. A few launches
+    may agree by luck, and one always does: hence the allowance, over n.
+    """
+    half = max(
+        math.log(estimate.high / estimate.value), math.log(estimate.value / estimate.low), 0.0
+    )
+    launches = max(estimate.launches, 1)
+    confidence = estimate.confidence
+    if launches > 1:
+        confidence = min(confidence, 1.0 - 2.0 ** (1 - launches))
+    return math.hypot(half / _deviates(confidence), LAUNCH_ALLOWANCE / launches)
+
+
+def _deviates(confidence: float) -> float:
+    """Half width of an interval of the normal distribution, in standard deviations."""
+    return _NORMAL.inv_cdf(0.5 + min(confidence, 0.9999) / 2.0)
+
+
+def holm(p_values: Sequence[float], error: float = FAMILY_ERROR) -> tuple[bool, ...]:
+    """Which hypotheses are rejected when the chance of any false rejection is ``error``.
+
+    S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian
+    Journal of Statistics 6, 1979.
+    """
+    rejected = [False] * len(p_values)
+    for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        if p_values[place] > error / (len(p_values) - rank):
+            break
+        rejected[place] = True
+    return tuple(rejected)
+
 
 #: With one launch on a side, what differs from launch to launch is in no interval.
 SEVERAL_LAUNCHES = 2
@@ -81,3 +168,78 @@ def _launches(a: Estimate, b: Estimate) -> int:
 def _p_value(difference: Difference, curve: SuiteCurve, tolerance: float) -> float:
     less = curve.quantity in LESS_IS_BETTER
     return chance_of_no_loss(difference.a, difference.b, tolerance, less)
+
+
+#: In a single launch one size in so many may have been disturbed as a whole.
+SIZES_PER_DISTURBANCE = 12
+
+
+def regression(
+    differences: Sequence[Difference],
+    summary: Summary,
+    basis: Basis,
+    quantity: Quantity,
+    tolerance: float,
+    pairs: int,
+) -> str:
+    """The reason for an alarm over one of ``pairs`` pairs of curves, empty if there is none."""
+    if basis == "means":
+        return _by_median(summary, quantity, tolerance) or _by_run(differences, summary)
+    in_a_row = longest_run(differences)
+    if chance_of_more(summary.worse, summary.better) <= FAMILY_ERROR / pairs:
+        return (
+            f"beyond the tolerance and all intervals B is worse at {summary.worse} sizes and"
+            f" better at {summary.better}"
+        )
+    if chance_of_run(in_a_row, summary.sizes) <= FAMILY_ERROR / pairs:
+        return f"beyond the tolerance and all intervals B is worse at {in_a_row} sizes in a row"
+    if summary.corrected >= _least_corrected(summary.sizes, basis):
+        sizes = "one size" if summary.corrected == 1 else f"{summary.corrected} sizes"
+        return f"B is worse beyond the tolerance at {sizes} even after Holm's correction for all"
+    return ""
+
+
+def _least_corrected(sizes: int, basis: Basis) -> int:
+    if basis == "launches":
+        return 1
+    return min(sizes, 1 + math.ceil(sizes / SIZES_PER_DISTURBANCE))
+
+
+def _by_median(summary: Summary, quantity: Quantity, tolerance: float) -> str:
+    loss = summary.median_change if quantity in LESS_IS_BETTER else -summary.median_change
+    if loss <= tolerance:
+        return ""
+    return "by the bare figures the median over the sizes is worse by more than the tolerance"
+
+
+#: Sizes next to each other, worse all of them, that are no disturbed sample or two.
+LEAST_RUN = 4
+
+
+def _by_run(differences: Sequence[Difference], summary: Summary) -> str:
+    """Large messages can be worse, all of them, while most sizes of a sweep are small."""
+    in_a_row = longest_run(differences)
+    if in_a_row < LEAST_RUN or summary.better >= summary.worse:
+        return ""
+    return f"by the bare figures B is worse beyond the tolerance at {in_a_row} sizes in a row"
+
+
+def longest_run(differences: Sequence[Difference]) -> int:
+    """How many sizes next to each other are worse, at most."""
+    runs = groupby(one.standing for one in differences)
+    return max((len(list(run)) for standing, run in runs if standing == "worse"), default=0)
+
+
+def chance_of_more(worse: int, better: int) -> float:
+    """That of as many tosses at least ``worse`` fall on that side (sign test)."""
+    tosses = worse + better
+    ways = term = math.comb(tosses, worse)
+    for number in range(worse, tosses):
+        term = term * (tosses - number) // (number + 1)
+        ways += term
+    return ways / (1 << tosses)
+
+
+def chance_of_run(length: int, tosses: int) -> float:
+    """At most that of ``length`` alike in a row: once for each place where they may begin."""
+    return min(1.0, (tosses - length + 1) / (1 << length))
