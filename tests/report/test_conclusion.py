@@ -3,7 +3,7 @@ from tests.report import sample, sample_verdicts
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.verdict import Outcome
-from fabricgauge.report.conclusion import (
+from fabricgauge.report.content.conclusion import (
     headline,
     limit_bytes_s,
     next_steps,

@@ -4,7 +4,7 @@ from tests.report import fabric_sample
 
 from fabricgauge.model.pairs import FabricResult, Finding
 from fabricgauge.model.verdict import Outcome, Verdict
-from fabricgauge.report import fabric_words
+from fabricgauge.report.content import fabric_words
 
 NODES = fabric_sample.names(8)
 JUDGED = fabric_sample.judged(NODES)

@@ -4,7 +4,7 @@ from tests.report import sample
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.run import Ended, Run
-from fabricgauge.report.omissions import omissions, unmeasured
+from fabricgauge.report.content.omissions import omissions, unmeasured
 
 
 def changed(**fields: object) -> Judged:

@@ -5,10 +5,10 @@ from tests.report import sample
 
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.measurement import Measurement
+from fabricgauge.report.content.curve_pictures import pictures
 from fabricgauge.report.content.measured import cases
+from fabricgauge.report.content.sweep import key_sizes
 from fabricgauge.report.document import Fold, Table, text_of
-from fabricgauge.report.html.series import pictures
-from fabricgauge.report.sweep import key_sizes
 
 
 def with_sizes(*sizes: int) -> Judged:

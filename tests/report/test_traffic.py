@@ -6,7 +6,7 @@ from tests.report import sample
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.measurement import Measurement, Socket
 from fabricgauge.model.run import Run
-from fabricgauge.report.traffic import traffic
+from fabricgauge.report.content.traffic import traffic
 
 
 def test_the_pinned_interface_carries_nearly_all_of_the_sample() -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 import msgspec
 
 if TYPE_CHECKING:
-    from fabricgauge.report.html.drawing import Drawable
+    from fabricgauge.report.picture import Drawable
 
 #: How a word or a row is meant; each renderer has its own colours for them.
 Tone = Literal["", "pass", "warn", "fail", "invalid", "inconclusive", "skipped"]

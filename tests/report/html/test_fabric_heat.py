@@ -6,15 +6,15 @@ from hypothesis import strategies as st
 from tests.report import fabric_sample
 
 from fabricgauge.model.pairs import PairAnalysis, Quantity
-from fabricgauge.report.html.fabric_heat import (
+from fabricgauge.report.content.matrix_pictures import (
     CODES,
     MOST_CELLS,
     MOST_IN_WHOLE,
-    HeatMap,
     blocked,
     heat_map,
 )
-from fabricgauge.report.html.palette import DARK, HEAT
+from fabricgauge.report.picture import HeatMap
+from fabricgauge.report.render.palette import DARK, HEAT
 
 NODES = fabric_sample.names(8)
 

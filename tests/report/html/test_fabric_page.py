@@ -13,8 +13,8 @@ from benchmarks.report_scale import browser
 from tests.report import fabric_sample, sample
 from tests.report.html.test_page import Page
 
+from fabricgauge.report.content.matrix_pictures import heat_map
 from fabricgauge.report.formats import report
-from fabricgauge.report.html.fabric_heat import heat_map
 
 NODES = fabric_sample.names(8)
 HOSTILE = ("<script>alert(1)</script>", "\"; $(x) ' onload=alert(2) $$x$$\x1b[2J", "c", "d")

@@ -5,7 +5,8 @@ import pytest
 from tests.report import sample
 
 from fabricgauge.model.absence import Skipped
-from fabricgauge.report.html.series import canvas_text, pictures, position
+from fabricgauge.report.content.curve_pictures import pictures
+from fabricgauge.report.picture import canvas_text, position
 
 
 def test_every_measured_pattern_is_drawn_once() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from fabricgauge.model.comparison import Difference, Pair, Standing
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.suite import LESS_IS_BETTER, Quantity, SuiteCurve, SuitePoint
-from fabricgauge.report.html.series import Line, Picture, Series, canvas_text, position
+from fabricgauge.report.picture import Line, Picture, Series, canvas_text, position
 from fabricgauge.words.figures import digits, megabytes_per_s, microseconds, size
 
 #: Unit in which a quantity is shown, and how many of it are one SI unit.

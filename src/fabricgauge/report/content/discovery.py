@@ -12,6 +12,7 @@ from fabricgauge.model.inventory import Inventory
 from fabricgauge.model.likeness import InterfaceNaming, LikeNodes, Oddity, PortClass, Split
 from fabricgauge.model.surveyed import Surveyed
 from fabricgauge.report.content import inventory as words
+from fabricgauge.report.content.folded import shortened
 from fabricgauge.report.content.inventory import counted
 from fabricgauge.report.document import (
     ALL,
@@ -32,7 +33,6 @@ from fabricgauge.report.document import (
     Table,
     Tone,
 )
-from fabricgauge.report.folded import shortened
 from fabricgauge.report.interface import Kind, Setting
 
 VERSION = "1.0"

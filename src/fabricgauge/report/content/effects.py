@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from fabricgauge.model.suite import LESS_IS_BETTER, Quantity
 from fabricgauge.model.varied import CurveEffect, Effect, Factor, Varied
-from fabricgauge.report.html.series import Line, Picture, Series, canvas_text, position
+from fabricgauge.report.picture import Line, Picture, Series, canvas_text, position
 from fabricgauge.words.figures import digits, percent, size
 
 #: Two values are a comparison, which the plots over sizes show.

@@ -6,7 +6,8 @@ import numpy as np
 
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.pairs import NodeRank, PairAnalysis
-from fabricgauge.report import fabric_words as words
+from fabricgauge.report.content import fabric_words as words
+from fabricgauge.report.content.matrix_pictures import heat_map, histogram
 from fabricgauge.report.document import (
     PAGE,
     SCREEN,
@@ -30,8 +31,7 @@ from fabricgauge.report.document import (
     Table,
     Tone,
 )
-from fabricgauge.report.html.fabric_heat import HeatMap, heat_map
-from fabricgauge.report.html.fabric_spectrum import histogram
+from fabricgauge.report.picture import HeatMap
 from fabricgauge.words.figures import digits, percent, size
 from fabricgauge.words.networks import named
 

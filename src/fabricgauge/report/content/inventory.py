@@ -6,6 +6,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.fabric import Interface, IpoibPort, Member, Network, Node
 from fabricgauge.model.inventory import Adapter, Gpu, Inventory, PcieLink, RdmaPort
+from fabricgauge.report.content.folded import shortened
 from fabricgauge.report.document import (
     ALL,
     PAGE,
@@ -18,7 +19,6 @@ from fabricgauge.report.document import (
     Said,
     Table,
 )
-from fabricgauge.report.folded import shortened
 from fabricgauge.words.figures import link_rate, of_unit
 
 #: RoCE and iWARP have no subnet manager, and tools write 0.

@@ -2,9 +2,9 @@
 
 from fabricgauge.model.curve import Curve
 from fabricgauge.model.judged import Judged
-from fabricgauge.report.conclusion import SIMULATED, headline, is_simulated
+from fabricgauge.report.content.conclusion import SIMULATED, headline, is_simulated
+from fabricgauge.report.content.sweep import direction
 from fabricgauge.report.interface import Layout, Setting
-from fabricgauge.report.sweep import direction
 from fabricgauge.words.figures import half_width
 from fabricgauge.words.networks import is_loopback, named
 

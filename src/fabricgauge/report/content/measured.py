@@ -7,7 +7,19 @@ import msgspec
 
 from fabricgauge.model.curve import Curve, CurvePoint
 from fabricgauge.model.judged import Judged
-from fabricgauge.report.conclusion import limit_bytes_s
+from fabricgauge.report.content.conclusion import limit_bytes_s
+from fabricgauge.report.content.curve_pictures import pictures
+from fabricgauge.report.content.suite_pictures import with_references
+from fabricgauge.report.content.sweep import (
+    P99_SAMPLES,
+    at,
+    curves_of,
+    direction,
+    facts,
+    key_sizes,
+    networks,
+    pair_curves,
+)
 from fabricgauge.report.document import (
     PAGE,
     SCREEN,
@@ -24,18 +36,6 @@ from fabricgauge.report.document import (
     Plots,
     Section,
     Table,
-)
-from fabricgauge.report.html.series import pictures
-from fabricgauge.report.html.suite_pictures import with_references
-from fabricgauge.report.sweep import (
-    P99_SAMPLES,
-    at,
-    curves_of,
-    direction,
-    facts,
-    key_sizes,
-    networks,
-    pair_curves,
 )
 from fabricgauge.words.figures import (
     digits,

@@ -16,10 +16,10 @@ from fabricgauge.model.judged import Judged
 from fabricgauge.model.measurement import LATENCY_PATTERNS
 from fabricgauge.model.pairs import PairAnalysis, Part
 from fabricgauge.model.verdict import Outcome, Verdict
-from fabricgauge.report.conclusion import headline, is_simulated, limit_bytes_s
-from fabricgauge.report.fabric_words import kind, unsure
+from fabricgauge.report.content.conclusion import headline, is_simulated, limit_bytes_s
+from fabricgauge.report.content.fabric_words import kind, unsure
+from fabricgauge.report.content.sweep import pair_curves
 from fabricgauge.report.interface import Gauge, Setting, TestCase, TestSuite
-from fabricgauge.report.sweep import pair_curves
 from fabricgauge.words.figures import of_unit
 from fabricgauge.words.networks import is_loopback, named
 

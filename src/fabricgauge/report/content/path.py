@@ -4,6 +4,14 @@ from collections.abc import Iterator, Sequence
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.judged import Judged
+from fabricgauge.report.content.traffic import (
+    MOST_NODES,
+    Crossing,
+    NodeTraffic,
+    Traffic,
+    least_shares,
+    traffic,
+)
 from fabricgauge.report.document import (
     PAGE,
     SCREEN,
@@ -14,14 +22,6 @@ from fabricgauge.report.document import (
     Paragraph,
     Section,
     Table,
-)
-from fabricgauge.report.traffic import (
-    MOST_NODES,
-    Crossing,
-    NodeTraffic,
-    Traffic,
-    least_shares,
-    traffic,
 )
 from fabricgauge.words.figures import amount, percent, ratio
 from fabricgauge.words.networks import is_loopback, named

@@ -8,16 +8,17 @@ from fabricgauge.model.fabric import Node
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.run import Launch
 from fabricgauge.model.verdict import Outcome
-from fabricgauge.report import suites
-from fabricgauge.report.conclusion import MEANING, headline, one_way_peaks, provisos, tally
-from fabricgauge.report.content import fabric, measured, suite_tables, verdicts
+from fabricgauge.report.content import fabric, measured, suite_tables, suites, verdicts
+from fabricgauge.report.content.conclusion import MEANING, headline, one_way_peaks, provisos, tally
 from fabricgauge.report.content.inventory import interfaces
 from fabricgauge.report.content.layouts import layout
 from fabricgauge.report.content.monitoring import gauges, suite
 from fabricgauge.report.content.path import paths, placement
 from fabricgauge.report.content.run_data import data
 from fabricgauge.report.content.run_records import records
+from fabricgauge.report.content.sweep import direction, pair_curves
 from fabricgauge.report.content.together import together
+from fabricgauge.report.content.traffic import MOST_NODES, traffic
 from fabricgauge.report.document import (
     PAGE,
     SCREEN,
@@ -35,8 +36,6 @@ from fabricgauge.report.document import (
     Table,
 )
 from fabricgauge.report.interface import Kind, Setting
-from fabricgauge.report.sweep import direction, pair_curves
-from fabricgauge.report.traffic import MOST_NODES, traffic
 from fabricgauge.words.figures import (
     duration,
     megabytes_per_s,

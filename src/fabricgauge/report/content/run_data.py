@@ -21,8 +21,8 @@ from fabricgauge.model.run import Run
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.topology import Group
 from fabricgauge.model.verdict import Outcome, Verdict
-from fabricgauge.report.conclusion import headline, is_simulated
-from fabricgauge.report.fabric_cases import Joint, joint
+from fabricgauge.report.content.conclusion import headline, is_simulated
+from fabricgauge.report.content.fabric_cases import Joint, joint
 from fabricgauge.report.interface import OneLine, Setting
 
 VERSION = "1.2"

@@ -11,12 +11,12 @@ from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.pairs import NodeRank, PairAnalysis
 from fabricgauge.model.suite import Quantity, SuitePoint
-from fabricgauge.report import suites
-from fabricgauge.report.conclusion import is_simulated, limit_bytes_s
-from fabricgauge.report.fabric_cases import Joint, joint
+from fabricgauge.report.content import suites
+from fabricgauge.report.content.conclusion import is_simulated, limit_bytes_s
+from fabricgauge.report.content.fabric_cases import Joint, joint
+from fabricgauge.report.content.suites import Told
+from fabricgauge.report.content.sweep import P99_SAMPLES, pair_curves
 from fabricgauge.report.interface import Cell, Records, Setting
-from fabricgauge.report.suites import Told
-from fabricgauge.report.sweep import P99_SAMPLES, pair_curves
 from fabricgauge.words.patterns import words_of
 
 COLUMNS = (

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.suite import UNITS, SuiteCurve, SuitePoint
-from fabricgauge.report import suites
+from fabricgauge.report.content import suites
+from fabricgauge.report.content.suite_pictures import suite_pictures
 from fabricgauge.report.document import (
     PAGE,
     SCREEN,
@@ -22,7 +23,6 @@ from fabricgauge.report.document import (
     Section,
     Table,
 )
-from fabricgauge.report.html.suite_pictures import suite_pictures
 from fabricgauge.words.figures import of_unit, size
 
 #: Curves of each medium: a page with more rows takes seconds to open.

@@ -4,7 +4,17 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from fabricgauge.model.judged import Judged
-from fabricgauge.report import fabric_case_words as words
+from fabricgauge.report.content import case_pictures as series
+from fabricgauge.report.content import fabric_cases as words
+from fabricgauge.report.content.fabric_cases import (
+    Joint,
+    collectives,
+    idle,
+    is_biased,
+    joint,
+    of_pattern,
+    ratio,
+)
 from fabricgauge.report.document import (
     PAGE,
     SCREEN,
@@ -19,17 +29,7 @@ from fabricgauge.report.document import (
     Section,
     Table,
 )
-from fabricgauge.report.fabric_cases import (
-    Joint,
-    collectives,
-    idle,
-    is_biased,
-    joint,
-    of_pattern,
-    ratio,
-)
-from fabricgauge.report.html import fabric_series as series
-from fabricgauge.report.html.series import Picture
+from fabricgauge.report.picture import Picture
 from fabricgauge.words import patterns
 from fabricgauge.words.figures import amount, duration, microseconds, size
 from fabricgauge.words.networks import named

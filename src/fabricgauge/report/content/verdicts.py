@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict
-from fabricgauge.report.conclusion import next_steps, tally, worst_first
+from fabricgauge.report.content.conclusion import next_steps, tally, worst_first
+from fabricgauge.report.content.omissions import omissions, unmeasured
 from fabricgauge.report.document import (
     PAGE,
     SCREEN,
@@ -22,7 +23,6 @@ from fabricgauge.report.document import (
     Table,
     Tone,
 )
-from fabricgauge.report.omissions import omissions, unmeasured
 from fabricgauge.words.figures import of_unit
 
 TONES: dict[Outcome, Tone] = {

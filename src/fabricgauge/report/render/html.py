@@ -15,7 +15,7 @@ from fabricgauge.report.interface import Setting
 from fabricgauge.report.visible import visible
 
 if TYPE_CHECKING:
-    from fabricgauge.report.html.drawing import Drawable
+    from fabricgauge.report.picture import Drawable
 
 
 def render(document: Document, _setting: Setting) -> str:
@@ -42,7 +42,7 @@ class _Plots:
 
     def target(self, picture: "Drawable") -> str:
         """The element that the picture is drawn into."""
-        from fabricgauge.report.html.drawing import drawn
+        from fabricgauge.report.render.fabric_plots import drawn
 
         target = f"plot-{len(self.drawn)}"
         self.drawn.append(drawn(picture, target))
@@ -68,7 +68,7 @@ def _finalized(value: Any) -> Any:
 
 
 def _scripts(templates: Any) -> list[str]:
-    from fabricgauge.report.html.plots import library
+    from fabricgauge.report.render.plots import library
 
     return [library(), _source(templates, "boot.js")]
 
@@ -81,7 +81,7 @@ def _embedded(drawn: list[dict[str, Any]]) -> str:
     """JSON for a data block: no character in it can end the block or begin a tag."""
     if not drawn:
         return ""
-    from fabricgauge.report.html.palette import DARK
+    from fabricgauge.report.render.palette import DARK
 
     text = json.dumps({"plots": drawn, "dark": DARK}, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

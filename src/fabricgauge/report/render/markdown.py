@@ -20,8 +20,8 @@ from fabricgauge.report.document import (
     parts_of,
     shown_on,
 )
-from fabricgauge.report.inert import code, inert
 from fabricgauge.report.interface import Setting
+from fabricgauge.report.render.inert import code, inert
 
 #: Words that a reader must not miss.
 _ALARMING = ("fail", "invalid")

@@ -1,4 +1,4 @@
-"""Heat maps and spectra as Bokeh plots."""
+"""Heat maps and spectra as Bokeh plots, and which plot each kind of picture becomes."""
 
 import base64
 import gzip
@@ -7,10 +7,9 @@ from typing import Any
 import bokeh.models
 from bokeh.plotting import figure
 
-from fabricgauge.report.html.fabric_heat import HeatMap
-from fabricgauge.report.html.fabric_spectrum import Histogram
-from fabricgauge.report.html.palette import HEAT, LIMIT, SERIES, SOFT, UNMEASURED
-from fabricgauge.report.html.plots import style
+from fabricgauge.report.picture import Drawable, HeatMap, Histogram
+from fabricgauge.report.render.palette import HEAT, LIMIT, SERIES, SOFT, UNMEASURED
+from fabricgauge.report.render.plots import curve_plot, document, style
 
 #: Untyped: the types that Bokeh ships leave out models that it re-exports.
 models: Any = bokeh.models
@@ -28,6 +27,15 @@ MOST_BOUNDARIES = 48
 MOST_PADDING = 64
 #: What boot.js listens to: Bokeh has no tooltip that can name rows and columns of an image.
 LISTENED = ("mousemove", "mouseleave", "tap", "rangesupdate")
+
+
+def drawn(picture: Drawable, target: str) -> dict[str, Any]:
+    """The plot as data for boot.js; a heat map has what its tooltip says beside it."""
+    if isinstance(picture, HeatMap):
+        return {**document(heat_plot(picture), target), "heat": facts(picture)}
+    if isinstance(picture, Histogram):
+        return document(spectrum_plot(picture), target)
+    return document(curve_plot(picture), target)
 
 
 def heat_plot(heat: HeatMap) -> Any:

@@ -8,8 +8,8 @@ from bokeh.embed import json_item
 from bokeh.plotting import figure
 from bokeh.resources import Resources
 
-from fabricgauge.report.html.palette import FLOOR, GRID, INK, LIMIT, PAPER, SERIES, SOFT
-from fabricgauge.report.html.series import EMPTY_MESSAGE_AT, Line, Picture, Series
+from fabricgauge.report.picture import EMPTY_MESSAGE_AT, Line, Picture, Series
+from fabricgauge.report.render.palette import FLOOR, GRID, INK, LIMIT, PAPER, SERIES, SOFT
 from fabricgauge.words.figures import size
 
 #: Untyped: the types that Bokeh ships leave out models that it re-exports.

@@ -5,9 +5,9 @@ from itertools import islice
 
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.suite import UNITS, SuiteCurve, SuitePoint
-from fabricgauge.report import suites
-from fabricgauge.report.html.series import Line, Picture, Series, canvas_text, position
-from fabricgauge.report.suites import Told
+from fabricgauge.report.content import suites
+from fabricgauge.report.content.suites import Told
+from fabricgauge.report.picture import Line, Picture, Series, canvas_text, position
 from fabricgauge.words.figures import megabytes_per_s, of_unit, size
 
 #: A page with more could not be read, and would be slow to open; the tables have the rest.

@@ -1,4 +1,4 @@
-"""Cases of many ranks, over all launches that measured them alike."""
+"""Cases of many ranks, over all launches that measured them alike, and their figures in words."""
 
 import statistics
 from collections.abc import Iterator, Sequence
@@ -10,7 +10,10 @@ from fabricgauge.model.measurement import Measurement, Times
 from fabricgauge.model.pattern import COLLECTIVE_PATTERNS
 from fabricgauge.model.run import Run
 from fabricgauge.model.together import Together
-from fabricgauge.report.sweep import P99_SAMPLES, P999_SAMPLES
+from fabricgauge.report.content.sweep import P99_SAMPLES, P999_SAMPLES
+from fabricgauge.words.figures import digits, duration, microseconds, percent
+
+TOO_FEW = "–"
 
 
 class Alike(msgspec.Struct, frozen=True):
@@ -159,3 +162,32 @@ def ratio(loaded: float | None, without: float | None) -> float | None:
 def is_biased(case: Joint) -> bool:
     """Whether its time is taken after a barrier, whose exit no two ranks leave together."""
     return case.clock == "barrier"
+
+
+def tail(value_s: float | None) -> str:
+    """A percentile in µs, or a sign that the samples were too few for it."""
+    return microseconds(value_s) if value_s is not None else TOO_FEW
+
+
+def times(ratio: float | None) -> str:
+    """How many times longer: ``3.21 ×``."""
+    return f"{digits(ratio, 3)} ×" if ratio is not None else TOO_FEW
+
+
+def clock_error(case: Joint) -> str:
+    """Within what the clock that all ranks share is right; empty without such a clock."""
+    return duration(case.clock_error_s) if case.clock == "synchronised" else ""
+
+
+def overlap(case: Joint) -> str:
+    return percent(case.overlap) if case.overlap is not None else ""
+
+
+def rate(case: Joint) -> str:
+    """Payload of all pairs together in MB/s; empty where messages are not counted."""
+    return digits(case.bytes_per_s / 1e6) if case.bytes_per_s else ""
+
+
+def message_rate(case: Joint) -> str:
+    """10^6 messages per second of all pairs together."""
+    return digits(case.messages_per_s / 1e6) if case.messages_per_s else ""

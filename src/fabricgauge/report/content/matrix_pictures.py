@@ -5,14 +5,15 @@ worse. That is two bytes per pair in the page, and one colour scale for all quan
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fabricgauge.model.pairs import PairAnalysis
-from fabricgauge.report.fabric_words import SHOWN, title
-from fabricgauge.report.html.series import canvas_text
+from fabricgauge.report.content.fabric_words import SHOWN, title
+from fabricgauge.report.picture import Cells, GroupBlock, HeatMap, Histogram, canvas_text
+from fabricgauge.words.figures import digits
 
 #: More cells per side are joined into blocks that show their worst pair.
 MOST_CELLS = 1024
@@ -26,51 +27,7 @@ CODES = 65535
 MOST_SPAN, LEAST_SPAN = 2.0, 1.1
 BEST_QUANTILE = 0.001
 
-Cells = NDArray[np.uint16]
 Values = NDArray[np.float64]
-
-
-class Block(NamedTuple):
-    """A group's place along an axis, in cells from the first."""
-
-    name: str
-    first: float
-    last: float
-
-
-class HeatMap(NamedTuple):
-    """A matrix to draw; rows send, columns receive.
-
-    The value of a cell of code ``c`` > 0 is ``best + (c - 1) * step``, in ``unit``; ``step``
-    is below 0 where more is better. ``whole`` are larger blocks for the whole picture, or the cells
-    themselves; ``block`` is how many nodes a cell holds per side. ``good`` and ``bad``
-    are the ends of the colours; ``named`` are the cells of nodes in a finding.
-    """
-
-    title: str
-    cells: Cells
-    whole: Cells
-    labels: tuple[str, ...]
-    groups: tuple[Block, ...]
-    named: tuple[int, ...]
-    best: float
-    step: float
-    good: float
-    bad: float
-    typical: float
-    unit: str
-    block: int
-    nodes: int
-
-    @property
-    def whole_side(self) -> int:
-        """Cells that the blocks of the whole picture cover per side: the last may jut out."""
-        return len(self.whole) * -(-len(self.cells) // len(self.whole))
-
-    @property
-    def whole_block(self) -> int:
-        """How many nodes a cell of the whole picture holds per side."""
-        return self.block * -(-len(self.cells) // len(self.whole))
 
 
 def heat_map(analysis: PairAnalysis) -> HeatMap | None:
@@ -142,7 +99,7 @@ def _labels(nodes: Sequence[str], block: int) -> tuple[str, ...]:
     )
 
 
-def _groups(analysis: PairAnalysis, nodes: Sequence[str], block: int) -> tuple[Block, ...]:
+def _groups(analysis: PairAnalysis, nodes: Sequence[str], block: int) -> tuple[GroupBlock, ...]:
     """Runs of nodes of one group, in the picture's order; none where there is one group only."""
     group_of = {node: group.name for group in analysis.groups for node in group.nodes}
     runs: list[tuple[str, int, int]] = []
@@ -154,7 +111,7 @@ def _groups(analysis: PairAnalysis, nodes: Sequence[str], block: int) -> tuple[B
             runs.append((name, place, place + 1))
     if len(runs) < 2:
         return ()
-    return tuple(Block(canvas_text(n or "no group"), a / block, b / block) for n, a, b in runs)
+    return tuple(GroupBlock(canvas_text(n or "no group"), a / block, b / block) for n, a, b in runs)
 
 
 def _named(analysis: PairAnalysis, nodes: Sequence[str], block: int) -> tuple[int, ...]:
@@ -162,3 +119,20 @@ def _named(analysis: PairAnalysis, nodes: Sequence[str], block: int) -> tuple[in
     places = {node: place // block for place, node in enumerate(nodes)}
     names = {name for one in analysis.findings for name in one.names}
     return tuple(sorted({places[name] for name in names if name in places}))
+
+
+def histogram(analysis: PairAnalysis) -> Histogram | None:
+    """The spectrum of one matrix; None where it has no pairs."""
+    spectrum = analysis.spectrum
+    if not any(spectrum.counts):
+        return None
+    unit, factor = SHOWN[analysis.matrix.quantity]
+    edges = tuple(edge * factor for edge in spectrum.edges)
+    return Histogram(
+        title=f"Spectrum: {title(analysis)}",
+        unit=unit,
+        edges=edges,
+        counts=spectrum.counts,
+        peaks=tuple(peak * factor for peak in spectrum.peaks),
+        said=tuple(f"{digits(low)} to {digits(high)} {unit}" for low, high in pairwise(edges)),
+    )

@@ -4,8 +4,8 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from fabricgauge.report.fabric_cases import Joint
-from fabricgauge.report.html.series import Picture, Series, canvas_text, position
+from fabricgauge.report.content.fabric_cases import Joint
+from fabricgauge.report.picture import Picture, Series, canvas_text, position
 from fabricgauge.words.figures import digits, duration, percent, size
 from fabricgauge.words.patterns import LOADS
 

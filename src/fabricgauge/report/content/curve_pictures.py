@@ -1,70 +1,19 @@
 """What each plot shows, as columns of numbers and of text; knows nothing of Bokeh."""
 
-import math
-from collections.abc import Iterable, Iterator, Mapping
-from types import MappingProxyType
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
 
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.curve import Curve, CurvePoint
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.judged import Judged
-from fabricgauge.report.conclusion import limit_bytes_s
-from fabricgauge.report.sweep import P99_SAMPLES, curves_of, direction
-from fabricgauge.report.visible import visible
+from fabricgauge.report.content.conclusion import limit_bytes_s
+from fabricgauge.report.content.sweep import P99_SAMPLES, curves_of, direction
+from fabricgauge.report.picture import Line, Picture, Series, canvas_text, position
 from fabricgauge.words.figures import duration, megabytes_per_s, microseconds, percent, size
 from fabricgauge.words.patterns import ONE_WAY_BANDWIDTHS, PAIR_LATENCIES, PATTERNS
 
-#: Position of the empty message on the axis of log2(bytes): left of one byte.
-EMPTY_MESSAGE_AT = -2.0
 FLOOR_STEPS_PER_DOUBLING = 4
 LONGEST_LABEL = 40
-
-
-class Series(NamedTuple):
-    """One curve ready to draw: label, positions and values in the plot's unit, tooltips.
-
-    ``tail`` is the 99th percentile, None where the plot shows rates. Keys of ``words``
-    are the columns that a tooltip shows.
-    """
-
-    label: str
-    x: list[float]
-    y: list[float]
-    low: list[float]
-    high: list[float]
-    tail: list[float] | None
-    words: dict[str, list[str]]
-
-
-class Line(NamedTuple):
-    """A limit: a floor or a ceiling."""
-
-    label: str
-    x: list[float]
-    y: list[float]
-
-
-class Picture(NamedTuple):
-    """One plot; ``log`` is whether its y axis is logarithmic.
-
-    ``full_scale`` is the ceiling in the plot's unit, None where there is none. ``band`` is
-    a tinted range of y. Without ``span``, the range of y, a linear axis begins at 0.
-    ``patterns`` are those of our own curves in it. Along x are message sizes unless ``ticks`` give
-    other places their words.
-    """
-
-    title: str
-    y_label: str
-    log: bool
-    series: tuple[Series, ...]
-    lines: tuple[Line, ...]
-    full_scale: float | None
-    band: tuple[float, float] | None = None
-    span: tuple[float, float] | None = None
-    patterns: tuple[str, ...] = ()
-    x_label: str = "message size"
-    ticks: Mapping[float, str] = MappingProxyType({})
 
 
 def pictures(judged: Judged, network: str | None) -> tuple[Picture, ...]:
@@ -76,16 +25,6 @@ def pictures(judged: Judged, network: str | None) -> tuple[Picture, ...]:
         _rates(judged, network, ("bidirectional_bandwidth",), "sum of both directions"),
     )
     return tuple(picture for picture in wanted if picture.series)
-
-
-def position(message_bytes: float) -> float:
-    """Where a message size is on the axis of log2(bytes)."""
-    return math.log2(message_bytes) if message_bytes > 0 else EMPTY_MESSAGE_AT
-
-
-def canvas_text(text: str) -> str:
-    """Text that Bokeh draws as it is: at TeX delimiters it would ask for MathJax."""
-    return visible(text).replace("$$", "$ $").replace("\\", "\\ ")
 
 
 def _times(judged: Judged, network: str | None, pattern: str) -> Picture:

@@ -1,1 +1,0 @@
-"""The HTML report: a page from a template, with curves drawn by Bokeh."""
