@@ -5,6 +5,7 @@ import random
 import msgspec
 from tests.report import sample_verdicts
 
+from fabricgauge.evidence.account import traffic
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling, CeilingStep
 from fabricgauge.model.curve import Curve, CurvePoint
@@ -48,14 +49,16 @@ def judged(
     verdicts = tuple(msgspec.structs.replace(one, network="net1") for one in given)
     order = list(Outcome)
     decided = [one.outcome for one in verdicts if one.outcome is not Outcome.SKIPPED]
+    made = run(nodes, rate, virtual)
     return Judged(
-        run=run(nodes, rate, virtual),
+        run=made,
         ceilings={"net1": ceiling()},
         curves=curves(nodes, rate),
         verdicts=verdicts,
         overall=min(decided, key=order.index, default=Outcome.SKIPPED),
         judged_utc="2026-11-21T20:17:44Z",
         rules_version="1",
+        traffic=traffic(made),
     )
 
 

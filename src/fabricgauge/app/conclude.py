@@ -4,6 +4,7 @@ from datetime import datetime, timezone
 
 from fabricgauge.app.pairs import fabric_result
 from fabricgauge.ceiling.technologies import ceilings
+from fabricgauge.evidence.account import traffic
 from fabricgauge.judge.judging import RULES_VERSION, deciding, judge, overall
 from fabricgauge.judge.thresholds import Thresholds
 from fabricgauge.model.judged import Judged
@@ -33,6 +34,7 @@ def conclude(run: Run, thresholds: Thresholds, against: tuple[SuiteCurve, ...] =
         rules_version=RULES_VERSION,
         against=against,
         fabric=fabric,
+        traffic=traffic(run),
         sustained_bytes=thresholds.value("fraction.from"),
     )
 

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 import msgspec
 import numpy as np
 
+from fabricgauge.evidence.traffic import lost_segments, troubles
 from fabricgauge.judge.foreseen import foreseen
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.streams import Stream, streams
-from fabricgauge.judge.traffic import lost_segments, troubles
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Interface, Member, Network, Shaper
 from fabricgauge.model.finding import Severity

@@ -2,9 +2,9 @@
 
 import msgspec
 
+from fabricgauge.evidence.traffic import Moved, moved
 from fabricgauge.judge.interface import Context
-from fabricgauge.judge.subject import Subject, ok
-from fabricgauge.judge.traffic import Moved, moved
+from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Network
 from fabricgauge.model.run import Launch
@@ -45,7 +45,7 @@ def findings(context: Context, subject: Subject) -> tuple[Finding, ...]:
             node for node in nodes if node.payload_bytes >= context.limit("path.least_payload")
         ]
         found += [_finding(context, subject, launch, node) for node in enough]
-        if not enough and (ok(launch) or launch.around):
+        if not enough and (launch.completed or launch.around):
             unproved.append((launch, nodes))
     return (*found, *(_too_little(*one, others=bool(found)) for one in unproved))
 

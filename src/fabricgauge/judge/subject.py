@@ -9,7 +9,7 @@ from fabricgauge.localise.typical import typical_series
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.fabric import Network
-from fabricgauge.model.measurement import Measurement, Pattern
+from fabricgauge.model.measurement import Pattern
 from fabricgauge.model.pairs import NO_PAIRS, FabricResult, PairAnalysis
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.run import Launch, Run
@@ -80,11 +80,6 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
     def of(self, *patterns: Pattern) -> tuple[Series, ...]:
         """Series of these patterns in their plain form, not under a fence or with threads."""
         return tuple(one for one in self.series if one.pattern in patterns and not one.variant)
-
-
-def ok(launch: Launch) -> tuple[Measurement, ...]:
-    """The launch's measurements that came to their proper end."""
-    return tuple(one for one in launch.measurements if one.status == "ok")
 
 
 def launches_of(subject: Subject, number: int) -> tuple[Launch, ...]:

@@ -5,6 +5,7 @@ import msgspec
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.curve import Curve
+from fabricgauge.model.evidence import Traffic
 from fabricgauge.model.pairs import NO_PAIRS, FabricResult
 from fabricgauge.model.pattern import SUSTAINED_BYTES
 from fabricgauge.model.run import Run
@@ -18,7 +19,8 @@ class Judged(msgspec.Struct, frozen=True):
     ``judged_utc`` is ISO 8601 with a trailing Z; ``rules_version`` names the set of
     rules, so that a later judging of the same run can be told from this one. ``against``
     are reference curves to stand beside the run's own. Messages of ``sustained_bytes`` and more
-    show what a stream sustains; the rule `fraction` was applied from there up.
+    show what a stream sustains; the rule `fraction` was applied from there up. ``traffic`` is what
+    the nodes' interfaces carried, by the network that the launches were pinned to.
     """
 
     run: Run
@@ -31,3 +33,4 @@ class Judged(msgspec.Struct, frozen=True):
     against: tuple[SuiteCurve, ...] = ()
     fabric: FabricResult = NO_PAIRS
     sustained_bytes: float = SUSTAINED_BYTES
+    traffic: tuple[Traffic, ...] = ()

@@ -77,6 +77,11 @@ class Launch(msgspec.Struct, frozen=True):
         return any(curve.points for curve in self.curves)
 
     @property
+    def completed(self) -> tuple[Measurement, ...]:
+        """The measurements that came to their proper end."""
+        return tuple(one for one in self.measurements if one.status == "ok")
+
+    @property
     def counted(self) -> tuple[tuple[NodeCounters, tuple[int, ...]], ...]:
         """Interface counters with the payload that all ranks sent meanwhile.
 
@@ -85,8 +90,7 @@ class Launch(msgspec.Struct, frozen=True):
         """
         each = tuple(
             (one, measurement.payload_sent_bytes)
-            for measurement in self.measurements
-            if measurement.status == "ok"
+            for measurement in self.completed
             for one in measurement.counters
         )
         if self.around is None:

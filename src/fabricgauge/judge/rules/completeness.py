@@ -2,7 +2,7 @@
 
 from fabricgauge.judge import imported
 from fabricgauge.judge.interface import Context
-from fabricgauge.judge.subject import Subject, case_names, launches_of, missing, ok
+from fabricgauge.judge.subject import Subject, case_names, launches_of, missing
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.run import Launch
 from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict
@@ -59,7 +59,7 @@ def _reasons(subject: Subject) -> list[str]:
 
 
 def _not_ok(launch: Launch) -> list[Measurement]:
-    fine = {id(one) for one in ok(launch)}
+    fine = {id(one) for one in launch.completed}
     return [one for one in launch.measurements if id(one) not in fine]
 
 

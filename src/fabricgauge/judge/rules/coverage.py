@@ -1,7 +1,6 @@
 """Were all nodes and networks measured that are there or were asked for?"""
 
 from fabricgauge.judge.interface import Context
-from fabricgauge.judge.subject import ok
 from fabricgauge.model.run import Run
 from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict
 from fabricgauge.words import sentences
@@ -40,7 +39,7 @@ def _left_out(run: Run) -> list[str]:
     measured = {
         node
         for launch in run.launches
-        if (ok(launch) or launch.figures) and not is_loopback(launch.network)
+        if (launch.completed or launch.figures) and not is_loopback(launch.network)
         for node in launch.nodes
     }
     return [node.name for node in run.fabric.nodes if node.name not in measured]

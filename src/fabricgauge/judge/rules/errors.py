@@ -1,8 +1,8 @@
 """Did interfaces count errors or drops, or TCP lose segments, while the cases ran?"""
 
+from fabricgauge.evidence.traffic import Lost, Trouble, retransmissions, troubles
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.subject import Subject
-from fabricgauge.judge.traffic import Lost, Trouble, retransmissions, troubles
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict
 from fabricgauge.words import figures, sentences

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import msgspec
 
+from fabricgauge.evidence.traffic import over_tcp
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.subject import Subject
-from fabricgauge.judge.traffic import over_tcp
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.medium import FLOORS, Floor

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from fabricgauge.judge import traffic
+from fabricgauge.evidence import traffic
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped

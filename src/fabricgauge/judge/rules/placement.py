@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.precedence import worst
-from fabricgauge.judge.subject import Subject, ok
+from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.measurement import Placement
 from fabricgauge.model.run import Launch
@@ -34,7 +34,7 @@ def judge(context: Context) -> tuple[Verdict, ...]:
 def _judge(context: Context, subject: Subject) -> Verdict:
     if subject.imported:
         return _said(subject)
-    measured = [launch for launch in subject.launches if ok(launch) or launch.figures]
+    measured = [launch for launch in subject.launches if launch.completed or launch.figures]
     if not measured:
         return Verdict(
             ID, Outcome.INCONCLUSIVE, subject.name, "no launch measured anything",

@@ -3,15 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from fabricgauge.model.absence import Skipped
+from fabricgauge.model.evidence import Crossing, NodeTraffic, Traffic
 from fabricgauge.model.judged import Judged
-from fabricgauge.report.content.traffic import (
-    MOST_NODES,
-    Crossing,
-    NodeTraffic,
-    Traffic,
-    least_shares,
-    traffic,
-)
 from fabricgauge.report.document import (
     PAGE,
     SCREEN,
@@ -26,6 +19,8 @@ from fabricgauge.report.document import (
 from fabricgauge.words.figures import amount, percent, ratio
 from fabricgauge.words.networks import is_loopback, named
 
+#: A page with a row for each of more nodes is slow to open, and nobody reads it.
+MOST_NODES = 64
 #: Of more nodes a terminal shows only those whose path proof is weakest.
 MOST_PATHS = 16
 
@@ -37,9 +32,14 @@ _HOW = (
 )
 
 
+def least_shares(nodes: Sequence[NodeTraffic], most: int) -> Sequence[NodeTraffic]:
+    """All nodes; of more than ``most`` those that sent least of theirs over the pinned network."""
+    return nodes if len(nodes) <= most else sorted(nodes, key=lambda one: one.pinned_share)[:most]
+
+
 def paths(judged: Judged) -> Iterator[Section]:
     """On a screen what was sent; on a page everything that was counted."""
-    groups = traffic(judged.run)
+    groups = judged.traffic
     if groups:
         few = len(judged.run.fabric.nodes) > MOST_PATHS
         which = f", {MOST_PATHS} nodes with the least share" if few else ""
@@ -72,7 +72,7 @@ def _share(one: Crossing) -> str:
 def _group(group: Traffic) -> Iterator[Block]:
     launches = f"{group.launches} {'launch' if group.launches == 1 else 'launches'}"
     yield Heading(f"Pinned to: {named(group.network)} ({launches})")
-    shown = least_shares(group.nodes)
+    shown = least_shares(group.nodes, MOST_NODES)
     for node in shown:
         parts = (
             (f"{one.interface} {percent(one.share)}", one.share, one.pinned)

@@ -13,12 +13,11 @@ from fabricgauge.report.content.conclusion import MEANING, headline, one_way_pea
 from fabricgauge.report.content.inventory import interfaces
 from fabricgauge.report.content.layouts import layout
 from fabricgauge.report.content.monitoring import gauges, suite
-from fabricgauge.report.content.path import paths, placement
+from fabricgauge.report.content.path import MOST_NODES, paths, placement
 from fabricgauge.report.content.run_data import data
 from fabricgauge.report.content.run_records import records
 from fabricgauge.report.content.sweep import direction, pair_curves
 from fabricgauge.report.content.together import together
-from fabricgauge.report.content.traffic import MOST_NODES, traffic
 from fabricgauge.report.document import (
     PAGE,
     SCREEN,
@@ -79,7 +78,7 @@ def _sections(judged: Judged, setting: Setting) -> Iterator[Section]:
         yield measured.curves(judged)
     yield from suite_tables.references(judged)
     placed = any(launch.placements for launch in judged.run.launches)
-    if traffic(judged.run) or own:
+    if judged.traffic or own:
         yield from paths(judged)
     if placed or own:
         yield placement(judged)
@@ -116,7 +115,7 @@ def _key_figures(judged: Judged) -> Iterator[KeyFigure]:
 
 def _shares(judged: Judged) -> Iterator[KeyFigure]:
     """The smallest share, over the nodes, that the pinned network's interfaces carried."""
-    for group in traffic(judged.run):
+    for group in judged.traffic:
         shares = [
             sum(
                 one.share for one in node.crossings

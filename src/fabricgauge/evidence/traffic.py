@@ -4,7 +4,6 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 
 import msgspec
 
-from fabricgauge.judge.subject import ok
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Fabric, is_adapter_port
 from fabricgauge.model.measurement import InterfaceCounters, Measurement, NodeCounters, Socket
@@ -19,16 +18,19 @@ CARRIED = 0.5
 
 
 class Moved(msgspec.Struct, frozen=True):
-    """One node over a launch's ok cases: payload of its ranks, octets sent per interface.
+    """One node over a launch's ok cases: payload of all its ranks, octets per interface.
 
-    ``by_address`` is what the ranks' TCP connections sent, by local address.
-    ``left_out`` says which counters could not be used, and why.
+    ``rank`` read the counters. ``by_tcp`` is whether TCP carried the payload, ``by_address`` is
+    what the ranks' TCP connections sent, by local address. ``left_out`` says which counters could
+    not be used, and why.
     """
 
     node: str
     rank: int
     payload_bytes: int
     sent_bytes: dict[str, int]
+    received_bytes: dict[str, int]
+    by_tcp: bool
     by_address: dict[str, int]
     left_out: tuple[str, ...]
 
@@ -83,27 +85,42 @@ def _moved(
 ) -> Moved:
     """The node's counters, read by ``rank``, and the payload of all its ``ranks``."""
     node = node_of(launch, rank)
-    payload, sent, left_out = 0, dict[str, int](), list[str]()
+    payload, left_out = 0, list[str]()
+    sent, received = dict[str, int](), dict[str, int]()
     for counters, payload_bytes in counted:
         if counters.went_backwards:
             where = f"{node}:{counters.went_backwards}"
             left_out.append(f"launch {launch.number}: the counters of {where} went backwards")
             continue
         own = sum(payload_bytes[one] for one in ranks if one < len(payload_bytes))
-        seen = _sent(counters)
+        seen = _octets(counters, "tx_bytes")
         left_out += _unread(f"launch {launch.number}: {node}", counters)
         # What was not read may have carried what the others did not.
         if counters.absent and sum(seen.values()) < own:
             continue
         payload += own
-        for name, count in seen.items():
-            sent[name] = sent.get(name, 0) + count
-    by_address = _by_address(ok(launch), ranks)
-    if sum(by_address.values()) >= CARRIED * payload:
-        sent = {name: count for name, count in sent.items() if not is_adapter_port(name)}
+        for total, more in ((sent, seen), (received, _octets(counters, "rx_bytes"))):
+            for name, count in more.items():
+                total[name] = total.get(name, 0) + count
+    by_address = _by_address(launch.completed, ranks)
+    by_tcp = sum(by_address.values()) >= CARRIED * payload
+    return Moved(
+        node=node,
+        rank=rank,
+        payload_bytes=payload,
+        sent_bytes=path_ends(fabric, node, sent, by_tcp=by_tcp),
+        received_bytes=path_ends(fabric, node, received, by_tcp=by_tcp),
+        by_tcp=by_tcp,
+        by_address=by_address,
+        left_out=tuple(dict.fromkeys(left_out)),
+    )
+
+
+def path_ends(fabric: Fabric, node: str, octets: dict[str, int], *, by_tcp: bool) -> dict[str, int]:
+    """Where paths end; a port of an adapter counts what TCP sends over its netdev once more."""
+    kept = {name: n for name, n in octets.items() if not (by_tcp and is_adapter_port(name))}
     found = fabric.node(node)
-    ends = sent if isinstance(found, Skipped) else found.path_ends(sent)
-    return Moved(node, rank, payload, ends, by_address, tuple(dict.fromkeys(left_out)))
+    return kept if isinstance(found, Skipped) else found.path_ends(kept)
 
 
 def _unread(where: str, counters: NodeCounters) -> Iterator[str]:
@@ -114,15 +131,15 @@ def _unread(where: str, counters: NodeCounters) -> Iterator[str]:
 def over_tcp(launches: Iterable[Launch]) -> bool:
     """Whether TCP connections carried the payload of the launches' ok cases."""
     launches = tuple(launches)
-    payload = sum(sum(one.payload_sent_bytes) for launch in launches for one in ok(launch))
+    payload = sum(sum(one.payload_sent_bytes) for launch in launches for one in launch.completed)
     sent = sum(socket.sent_bytes for launch in launches for _, _, socket in sockets(launch))
     return sent > 0 and sent >= CARRIED * payload
 
 
-def _sent(counters: NodeCounters) -> dict[str, int]:
-    """Octets by interface."""
+def _octets(counters: NodeCounters, counter: str) -> dict[str, int]:
+    """By how much a counter of octets rose, by interface."""
     return {
-        name: after.tx_bytes - counters.before[name].tx_bytes
+        name: getattr(after, counter) - getattr(counters.before[name], counter)
         for name, after in counters.after.items()
         if name in counters.before
     }
@@ -130,7 +147,7 @@ def _sent(counters: NodeCounters) -> dict[str, int]:
 
 def sockets(launch: Launch) -> Iterator[tuple[int, Measurement, Socket]]:
     """Rank, case and connection of every connection in the launch's ok cases."""
-    for measurement in ok(launch):
+    for measurement in launch.completed:
         for rank in range(len(measurement.sockets)):
             for connection in measurement.sockets_of(rank):
                 yield rank, measurement, connection
@@ -189,7 +206,7 @@ def retransmissions(launches: Iterable[Launch], ours: Container[str] | None) -> 
     """
     total: dict[tuple[str, str], tuple[int, float]] = {}
     for launch in launches:
-        for one in (case for case in ok(launch) if case.pattern in PAIR_PATTERNS):
+        for one in (case for case in launch.completed if case.pattern in PAIR_PATTERNS):
             for rank in range(len(one.sockets)):
                 peer = one.target if rank == one.origin else one.origin
                 key = (node_of(launch, rank), node_of(launch, peer))

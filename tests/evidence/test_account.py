@@ -1,12 +1,14 @@
 from collections.abc import Callable
 
 import msgspec
+import pytest
 from tests.report import sample
 
+from fabricgauge.evidence.account import traffic
+from fabricgauge.evidence.traffic import moved
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.measurement import Measurement, Socket
 from fabricgauge.model.run import Run
-from fabricgauge.report.content.traffic import traffic
 
 
 def test_the_pinned_interface_carries_nearly_all_of_the_sample() -> None:
@@ -136,3 +138,35 @@ def test_octets_of_failed_cases_are_left_out_and_their_errors_are_not() -> None:
     (group,) = traffic(changed(fail))
     assert all(node.payload_bytes == 0 for node in group.nodes)
     assert sum(one.errors for node in group.nodes for one in node.crossings) > 0
+
+
+def test_the_payload_of_a_node_is_that_of_all_its_ranks() -> None:
+    """Three ranks per node: one of each node reads the counters, all six send."""
+    run = sample.judged().run
+
+    def three(one: Measurement) -> Measurement:
+        first, second = one.counters
+        sent = one.payload_sent_bytes
+        return msgspec.structs.replace(
+            one,
+            counters=(first, msgspec.structs.replace(second, rank=3)),
+            payload_sent_bytes=tuple(part // 3 for part in sent for _ in range(3)),
+        )
+
+    launches = tuple(
+        msgspec.structs.replace(
+            one,
+            nodes=tuple(node for node in one.nodes for _ in range(3)),
+            measurements=tuple(map(three, one.measurements)),
+        )
+        for one in run.launches
+    )
+    several = msgspec.structs.replace(run, launches=launches)
+    (before,), (after,) = traffic(run), traffic(several)
+    for alone, shared in zip(before.nodes, after.nodes, strict=True):
+        assert shared.payload_bytes == pytest.approx(alone.payload_bytes, rel=1e-3)
+        assert shared.crossings[0].sent_bytes == alone.crossings[0].sent_bytes
+    for launch in several.launches:
+        proved = {one.node: one.payload_bytes for one in moved(launch, several.fabric)}
+        (account,) = traffic(msgspec.structs.replace(several, launches=(launch,)))
+        assert {one.node: one.payload_bytes for one in account.nodes} == proved
