@@ -19,6 +19,7 @@ from benchmarks import (
     odd_nodes,
     pair_scale,
     report_scale,
+    simple_methods,
     simulated_detection,
     sweep_time,
     varying,
@@ -48,6 +49,7 @@ def main() -> int:
         (pair_scale.main, ()),
         (report_scale.main, ()),
         (fault_detection.main, ()),
+        (simple_methods.main, ()),
         (simulated_detection.main, ()),
         (varying.main, ()),
     )
