@@ -15,7 +15,7 @@ from fabricgauge.parse.suites import Found, read
 
 SEED = 7
 #: 1500, and fewer or more as the profile has it.
-INPUTS = 15 * settings.default.max_examples
+INPUTS = 15 * settings().max_examples
 TABLE = b"# OSU MPI Latency Test v7.4\n# Size Avg Latency(us)\n1 2.00\n4194304 3.00\n"
 
 

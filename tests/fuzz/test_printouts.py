@@ -9,7 +9,7 @@ from fabricgauge.discover.printouts.table import PARSERS
 
 SEED = 7
 #: 300, and fewer or more as the profile has it.
-INPUTS = 3 * settings.default.max_examples
+INPUTS = 3 * settings().max_examples
 
 
 @pytest.mark.parametrize("name", printouts.NAMES)
