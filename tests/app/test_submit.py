@@ -100,6 +100,7 @@ def test_many_nodes_and_a_second_job_for_whoever_is_suspected(
     assert checked.outcomes("outliers") & {"FAIL", "INCONCLUSIVE"}
 
 
+@pytest.mark.slow
 def test_each_pair_can_be_a_job_of_its_own(slurm: LabState, tmp_path: Path) -> None:
     """One at a time is handed over; the others follow later, and the slow node is named."""
     lab(slurm, "fault", "rate", "c3", "net1", "100M")
@@ -169,6 +170,7 @@ def test_a_job_that_runs_out_of_time_is_told_and_kept(slurm: LabState, tmp_path:
     until_nothing_is_left(slurm, tmp_path)
 
 
+@pytest.mark.slow
 def test_a_controller_that_is_restarted_loses_nothing(slurm: LabState, tmp_path: Path) -> None:
     words = ("submit", "-o", str(tmp_path), *LONG)
     with subprocess.Popen(
@@ -182,6 +184,7 @@ def test_a_controller_that_is_restarted_loses_nothing(slurm: LabState, tmp_path:
     assert checked.outcomes("completeness") == {"PASS"}, checked.text
 
 
+@pytest.mark.slow
 def test_its_own_death_stops_no_job(slurm: LabState, tmp_path: Path) -> None:
     words = ("submit", "-o", str(tmp_path), *LONG)
     with subprocess.Popen(
@@ -242,6 +245,7 @@ def test_an_option_that_a_resumption_does_not_heed_is_refused(
     assert (done.returncode, "takes --partition from the run" in done.stderr) == (2, True)
 
 
+@pytest.mark.slow
 def test_a_job_that_is_submitted_from_another_one_is_none_of_its_steps(
     slurm: LabState, tmp_path: Path
 ) -> None:
@@ -255,6 +259,7 @@ def test_a_job_that_is_submitted_from_another_one_is_none_of_its_steps(
     assert Checked(done, tmp_path).outcomes("completeness") == {"PASS"}, done.stderr
 
 
+@pytest.mark.slow
 def test_steps_have_the_jobs_variables_where_jobs_begin_without_any(
     slurm: LabState, tmp_path: Path
 ) -> None:
