@@ -87,7 +87,7 @@ def _ours(engine: Engine, place: Place) -> Ours:
     wanted = [
         case
         for case in cases(
-            ("latency", "bandwidth"), DEFAULT_SIZES, PROFILE.case_budget_s, LAB_RATE_BIT_S / 8
+            ("latency", "bandwidth"), DEFAULT_SIZES, PROFILE.pair_case_s, LAB_RATE_BIT_S / 8
         )
         if case.origin == 0  # the others measure one direction as well
     ]

@@ -41,7 +41,7 @@ def test_the_users_file_wins_over_the_sites_key_by_key(tmp_path: Path) -> None:
     )
     user.write_text('[check]\nprofile = "quick"\n')
     settings = load((site, user))
-    assert settings.check == {"profile": "quick", "launches": 7}
+    assert settings.verbs["check"] == {"profile": "quick", "launches": 7}
     assert settings.thresholds == {"fraction.pass": 0.9}
     assert str(site) in settings.thresholds_origin
     assert settings.networks[0].rate_bit_s == 25e9
@@ -49,7 +49,7 @@ def test_the_users_file_wins_over_the_sites_key_by_key(tmp_path: Path) -> None:
 
 
 def test_no_file_at_all_is_no_error(tmp_path: Path) -> None:
-    assert load((tmp_path / "none.toml",)).check == {}
+    assert load((tmp_path / "none.toml",)).verbs["check"] == {}
 
 
 @pytest.mark.parametrize(

@@ -39,18 +39,17 @@ _POWERS = {None: 1, "k": 1024, "m": 1024**2}
 class Settings(msgspec.Struct, frozen=True):
     """What the files say, and which file said each threshold last.
 
-    ``verbs`` are the options of the verbs beside ``check``, by the verb's name.
+    ``verbs`` are options by the verb's name.
     """
 
-    check: dict[str, Any]
+    verbs: dict[str, dict[str, Any]]
     thresholds: dict[str, float]
     thresholds_origin: str
     networks: tuple[DeclaredNetwork, ...]
-    verbs: dict[str, dict[str, Any]] = {}
 
 
-#: Verbs beside ``check`` whose options a file can set.
-VERBS = ("import", "compare", "report")
+#: Verbs whose options a file can set.
+VERBS = ("check", "import", "compare", "report")
 
 
 def site_file() -> Path:
@@ -74,21 +73,19 @@ def load(files: tuple[Path, ...] | None = None) -> Settings:
     Raises:
         UsageError: a file is not TOML, or a key or value is not what was expected.
     """
-    check: dict[str, Any] = {}
     verbs: dict[str, dict[str, Any]] = {verb: {} for verb in VERBS}
     thresholds: dict[str, float] = {}
     networks: dict[str, DeclaredNetwork] = {}
     origins = []
     for path in files if files is not None else (site_file(), user_file()):
         content = _read(path)
-        check |= _table(path, content, "check")
         for verb, options in verbs.items():
             options |= _table(path, content, verb)
         said = _table(path, content, "thresholds")
         thresholds |= {key: _number(path, key, value) for key, value in said.items()}
         origins += [str(path)] if said else []
         networks |= {n.name: n for n in _networks(path, content)}
-    return Settings(check, thresholds, ", ".join(origins), tuple(networks.values()), verbs)
+    return Settings(verbs, thresholds, ", ".join(origins), tuple(networks.values()))
 
 
 def rate_bit_s(text: str) -> float:
@@ -136,7 +133,7 @@ def _read(path: Path) -> dict[str, Any]:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} is not TOML: {error}") from error
-    known = ("check", *VERBS, "thresholds", "network")
+    known = (*VERBS, "thresholds", "network")
     unknown = sorted(set(content) - set(known))
     if unknown:
         raise UsageError(f"{path}: unknown key {unknown[0]!r}; known: {', '.join(known)}")

@@ -33,7 +33,7 @@ def test_a_healthy_lab_never_fails_and_its_path_is_proved(check: Callable[..., C
 def test_both_ranks_on_one_node_are_invalid_whatever_the_figures(
     check: Callable[..., Checked],
 ) -> None:
-    checked = check("--lab", "--place", "c1,c1", *SHORT)
+    checked = check("--lab", "--rank-order", "c1,c1", *SHORT)
     assert checked.status == 3, checked.text
     assert checked.outcomes("placement") == {"INVALID"}
     assert "c1" in checked.words("placement")

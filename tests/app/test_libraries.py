@@ -4,8 +4,7 @@ import msgspec
 import pytest
 from tests.judge import planted
 
-from fabricgauge.app.libraries import _hash, carries, note_libraries
-from fabricgauge.app.transports import note_transports
+from fabricgauge.app.notes import _hash, carries, note_libraries, note_transports
 from fabricgauge.model.measurement import Header, Timer
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import About, load, write_beginning

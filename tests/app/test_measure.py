@@ -4,13 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from fabricgauge.app.measure import RunContext, planned_command
+from fabricgauge.app.measure import planned_command
+from fabricgauge.app.run_context import RunContext
+from fabricgauge.app.target import Target
+from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.engine import Engine, Mpi
 from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.host_access import HostAccess
-from fabricgauge.plan.plan import Wanted, plan
-from fabricgauge.plan.profiles import PROFILES
+from fabricgauge.model.request import MeasurementRequest
+from fabricgauge.model.run import Run
+from fabricgauge.plan.plan import plan
 from fabricgauge.store.run_directory import RunDirectory
 
 MPI = Mpi("mpich", "5.0", Path("/opt/mpicxx"), Path("/opt/mpiexec"))
@@ -18,10 +22,12 @@ ENGINE = Engine(Path("/opt/engine"), MPI, "0", (), "g++")
 
 
 def commands(patterns: tuple[str, ...], folder: Path) -> list[tuple[str, ...]]:
-    wanted = Wanted(PROFILES["quick"], patterns, (8,), ("c1", "c1"), False)
-    made = plan(wanted, ((None, Skipped("not pinned")),))
-    access = HostAccess("local", ())
-    context = RunContext(RunDirectory.create(folder), access, ENGINE, Fabric((), (), ()), made, 1)
+    request = MeasurementRequest(patterns=patterns, sizes=(8,))
+    made = plan(request, ("c1", "c1"), ((None, Skipped("not pinned")),))
+    target = Target(HostAccess("local", ()), request, DEFAULTS, (), engine=ENGINE)
+    directory = RunDirectory.create(folder)
+    run = Run(directory.identity, "", (), {}, Fabric((), (), ()), made, (), complete=False)
+    context = RunContext(target, directory, run)
     return [planned_command(context, launch).argv for launch in made.launches]
 
 

@@ -1,20 +1,15 @@
 """Which networks are measured, which were meant to be, and when a run may be resumed."""
 
-from pathlib import Path
-
 import msgspec
 import pytest
 from tests.judge import planted
 
-from fabricgauge.app.resume import differences
-from fabricgauge.app.target import Target
-from fabricgauge.app.targets import targets, unjoined
-from fabricgauge.judge.thresholds import DEFAULTS
-from fabricgauge.model.engine import Engine, Mpi
+from fabricgauge.app.begin import differences
+from fabricgauge.app.networks import targets, unjoined
 from fabricgauge.model.errors import CannotRun, UsageError
 from fabricgauge.model.fabric import DeclaredNetwork, Fabric, Member, Network, Unreached
-from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.plan import Plan, PlannedLaunch, Stopping
+from fabricgauge.model.request import MeasurementRequest
 
 PLACE = ("c1", "c2")
 PLAN = Plan(
@@ -22,9 +17,8 @@ PLAN = Plan(
 )
 
 
-def target(*networks: str, declared: tuple[DeclaredNetwork, ...] = ()) -> Target:
-    engine = Engine(Path("engine"), Mpi("mpich", "5", Path("cxx"), Path("exec")), "id", (), "g++")
-    return Target(HostAccess("ssh", ()), engine, declared, networks, False, DEFAULTS, (), {})
+def asked(*networks: str) -> MeasurementRequest:
+    return MeasurementRequest(network=networks)
 
 
 def network(name: str, *nodes: str) -> Network:
@@ -38,14 +32,14 @@ def fabric(*networks: Network) -> Fabric:
 
 def test_a_network_that_does_not_reach_a_placed_node_is_told_and_not_measured() -> None:
     found = fabric(network("net1", "c1", "c2"), network("net2", "c1", "c3"))
-    assert [one.name for one, _ in targets(target(), found, PLACE) if one] == ["net1"]
-    assert unjoined(target(), found, PLACE) == ("net2 (10.0.0.0/24) does not reach c2",)
+    assert [one.name for one, _ in targets(asked(), found, PLACE) if one] == ["net1"]
+    assert unjoined(asked(), (), found, PLACE) == ("net2 (10.0.0.0/24) does not reach c2",)
 
 
 def test_asking_for_it_by_name_is_an_error_that_lists_those_that_join() -> None:
     found = fabric(network("net1", "c1", "c2"), network("net2", "c1", "c3"))
     with pytest.raises(UsageError, match="net1"):
-        targets(target("net2"), found, PLACE)
+        targets(asked("net2"), found, PLACE)
 
 
 def test_a_declared_network_of_one_node_is_told_and_another_clusters_is_not() -> None:
@@ -53,14 +47,14 @@ def test_a_declared_network_of_one_node_is_told_and_another_clusters_is_not() ->
     here = DeclaredNetwork("half", own, 1e9, "declared")
     elsewhere = DeclaredNetwork("far", "203.0.113.0/24", 1e9, "declared")
     found = msgspec.structs.replace(planted.fabric(), networks=())
-    (told,) = unjoined(target(declared=(here, elsewhere)), found, PLACE)
+    (told,) = unjoined(asked(), (here, elsewhere), found, PLACE)
     assert told.startswith("half")
 
 
 def test_no_network_at_all_names_the_nodes_that_were_not_reached() -> None:
     lost = Fabric((), (Unreached("c2", "connection refused"),), ())
     with pytest.raises(CannotRun, match="c2 was not reached: connection refused"):
-        targets(target(), lost, PLACE)
+        targets(asked(), lost, PLACE)
 
 
 def test_a_run_may_be_resumed_on_the_same_nodes() -> None:

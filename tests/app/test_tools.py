@@ -24,7 +24,7 @@ def needs(program: str) -> None:
 @pytest.mark.alone
 def test_iperf3_is_proved_and_judged_in_both_directions(check: Callable[..., Checked]) -> None:
     needs("iperf3")
-    checked = check("--lab", "--tool", "iperf3", "--streams", "3")
+    checked = check("--lab", "--tool", "iperf3", "--parallel", "3")
     assert checked.outcomes("placement") == {"PASS"}, checked.text
     assert checked.outcomes("path") == {"PASS"}, checked.text
     assert "FAIL" not in {verdict["outcome"] for verdict in checked.verdicts}

@@ -25,7 +25,7 @@ def submitted(root: Path, monkeypatch: pytest.MonkeyPatch, *answers: str | Excep
         return Submitted(said)
 
     monkeypatch.setattr(slurm, "submit", submit)
-    monkeypatch.setattr("fabricgauge.app.engine.engine_for", lambda *_: ENGINE)
+    monkeypatch.setattr("fabricgauge.app.programs.engine_for", lambda *_: ENGINE)
     words = ("-w", "c[1-3]", "--pair-jobs", "--network", "10.0.0.0/24", "--no-wait")
     return CliRunner().invoke(cli, ["submit", *words, "-o", str(root)])
 

@@ -8,14 +8,15 @@ from tests.app.commands import fabricgauge
 from tests.report import sample
 
 from fabricgauge.app.batch.pair_queue import AllStuck
-from fabricgauge.app.check import Outcome
-from fabricgauge.cli.batch import collected
-from fabricgauge.cli.collect import shown
-from fabricgauge.cli.nodes import OWN_LAB
-from fabricgauge.cli.submit import begun, followed
+from fabricgauge.app.batch.submit import collected
+from fabricgauge.app.conclude import CheckOutcome
+from fabricgauge.app.progress import Silent
+from fabricgauge.cli.collect import begun, followed, shown
+from fabricgauge.cli.options import Printing
 from fabricgauge.model.batch import Batch, BatchJob, Request
 from fabricgauge.model.errors import CannotRun, StoreError, UsageError
 from fabricgauge.model.plan import Stopping
+from fabricgauge.model.request import OWN_LAB
 from fabricgauge.model.topology import Topology
 from fabricgauge.run.batch.slurm import Unclear
 from fabricgauge.settings import Settings
@@ -100,9 +101,9 @@ def test_a_run_that_another_program_has_collected_is_told_to_be_complete(
         RunDirectory(directory.path).finish()
         directory.write("verdicts.json", ())
 
-    monkeypatch.setattr("fabricgauge.app.batch.submit.collect", collect)
+    monkeypatch.setattr("fabricgauge.app.batch.submit.gather", collect)
     with pytest.raises(UsageError, match=f"report .*/{directory.identity}$"):
-        collected(directory, Settings({}, {}, "", ()), {"quiet": True})
+        collected(directory, Settings({}, {}, "", ()), Silent())
 
 
 def test_who_waits_for_stuck_jobs_alone_is_told_how_to_go_on(
@@ -112,7 +113,7 @@ def test_who_waits_for_stuck_jobs_alone_is_told_how_to_go_on(
         raise AllStuck("scancel 7 8 ends them")
 
     with pytest.raises(AllStuck, match="scancel 7 8"):
-        followed(directory, {}, stuck)
+        followed(directory, Printing(), stuck)
     assert f"fabricgauge submit --resume {directory.path}" in capsys.readouterr().err
 
 
@@ -136,7 +137,7 @@ def test_how_to_go_on_is_said_where_one_can(
     broken_off = msgspec.structs.replace(
         judged, run=msgspec.structs.replace(judged.run, complete=False)
     )
-    shown(Outcome(broken_off, tmp_path, interrupted=False), {"format": "terminal"})
+    shown(CheckOutcome(broken_off, tmp_path, interrupted=False), Printing())
     said = capsys.readouterr().err
     assert told in said
     assert str(tmp_path) in said

@@ -29,7 +29,7 @@ def test_the_example_of_a_file_is_accepted(tmp_path: Path) -> None:
     (example,) = (fence.text for fence in fences(PAGE) if fence.language == "toml")
     file = tmp_path / "config.toml"
     file.write_text(example, encoding="utf-8")
-    options = {option.replace("-", "_") for option in load((file,)).check}
+    options = {option.replace("-", "_") for option in load((file,)).verbs["check"]}
     check = cli.get_command(click.Context(cli), "check")
     assert check is not None
     long_names = {name[2:].replace("-", "_") for param in check.params for name in param.opts}

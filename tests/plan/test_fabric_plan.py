@@ -1,18 +1,19 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.plan.asked import FAST_BYTES_PER_S, GBE_BYTES_PER_S, asked, network, target
+from tests.plan.asked import FAST_BYTES_PER_S, GBE_BYTES_PER_S, asked, network, planned, target
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.pattern import COLLECTIVE_PATTERNS, CROWD_PATTERNS, THREADED_PATTERNS
+from fabricgauge.model.plan import Plan, PlannedLaunch, Stopping
 from fabricgauge.model.together import Round
-from fabricgauge.plan.fabric_plan import fabric_plan, remaining_rounds
-from fabricgauge.plan.fabric_profiles import FABRIC_PROFILES
 from fabricgauge.plan.outlook import coverage, estimated_s
+from fabricgauge.plan.plan import plan, remaining
+from fabricgauge.plan.profiles import PROFILES
 from fabricgauge.plan.tournament import rounds
 
-profiles = st.sampled_from(sorted(FABRIC_PROFILES))
+profiles = st.sampled_from(sorted(PROFILES))
 rates = st.sampled_from((GBE_BYTES_PER_S, 1.17e9, FAST_BYTES_PER_S, 48e9))
 
 
@@ -21,7 +22,7 @@ rates = st.sampled_from((GBE_BYTES_PER_S, 1.17e9, FAST_BYTES_PER_S, 48e9))
 def test_every_case_is_one_that_the_launch_can_make(
     ranks: int, profile: str, rate: float, virtual: bool
 ) -> None:
-    for launch in fabric_plan(asked(ranks, profile, virtual=virtual), target(rate)).launches:
+    for launch in planned(ranks, target(rate), profile, virtual=virtual).launches:
         names = [case.name for case in launch.cases]
         assert len(names) == len(set(names))
         for case in launch.cases:
@@ -37,8 +38,8 @@ def test_every_case_is_one_that_the_launch_can_make(
 @settings(max_examples=20, deadline=None)
 @given(st.integers(2, 12000), profiles)
 def test_the_profile_s_time_holds_on_a_fast_network(ranks: int, profile: str) -> None:
-    made = fabric_plan(asked(ranks, profile), target())
-    assert made.budget_s <= estimated_s(made) <= FABRIC_PROFILES[profile].budget_s * (1 + 1e-6)
+    made = planned(ranks, target(), profile)
+    assert made.budget_s <= estimated_s(made) <= PROFILES[profile].budget_s * (1 + 1e-6)
 
 
 @settings(max_examples=20, deadline=None)
@@ -47,7 +48,7 @@ def test_a_time_that_was_named_holds_or_is_refused(
     ranks: int, budget_s: float, virtual: bool
 ) -> None:
     try:
-        made = fabric_plan(asked(ranks, "standard", budget_s=budget_s, virtual=virtual), target())
+        made = planned(ranks, target(), "standard", budget=budget_s, virtual=virtual)
     except UsageError as error:
         assert f"{ranks} ranks" in str(error)
     else:
@@ -59,7 +60,7 @@ def test_a_time_that_was_named_holds_or_is_refused(
 @given(st.floats(60, 2000), st.floats(2, 10))
 def test_twice_the_time_never_covers_less(budget_s: float, more: float) -> None:
     shares = [
-        coverage(fabric_plan(asked(10240, budget_s=each), target()))[1].share
+        coverage(planned(10240, target(), budget=each))[1].share
         for each in (budget_s, budget_s * more)
     ]
     assert shares[0] <= shares[1]
@@ -67,7 +68,7 @@ def test_twice_the_time_never_covers_less(budget_s: float, more: float) -> None:
 
 @pytest.mark.parametrize("ranks", [2, 3, 4, 8, 32, 128])
 def test_all_pairs_of_a_small_cluster_meet_in_every_launch(ranks: int) -> None:
-    made = fabric_plan(asked(ranks, "standard"), target())
+    made = planned(ranks, target(), "standard")
     assert len(made.launches) == 3
     assert {one.share for one in coverage(made)} == {1.0}
     for launch in made.launches:
@@ -75,7 +76,7 @@ def test_all_pairs_of_a_small_cluster_meet_in_every_launch(ranks: int) -> None:
 
 
 def test_ten_thousand_nodes_are_planned_and_what_is_covered_is_said() -> None:
-    made = fabric_plan(asked(10240, "standard"), target())
+    made = planned(10240, target(), "standard")
     latency, bandwidth = coverage(made)
     assert (latency.case, bandwidth.case) == ("all_pairs_latency/8", "all_pairs_bandwidth/1048576")
     for one in (latency, bandwidth):
@@ -84,73 +85,77 @@ def test_ten_thousand_nodes_are_planned_and_what_is_covered_is_said() -> None:
 
 
 def test_launches_make_different_rounds_where_not_all_can_be_made() -> None:
-    made = fabric_plan(asked(10240, "standard"), target())
+    made = planned(10240, target(), "standard")
     chosen = [set(launch.cases[0].rounds) for launch in made.launches]
     assert sum(map(len, chosen)) == len(set.union(*chosen)) == coverage(made)[0].rounds
 
 
 def test_launches_alternate_between_networks_and_share_the_time() -> None:
     two = (*target(name="a"), (network("b"), Skipped("no rate")))
-    made = fabric_plan(asked(64, "standard"), two)
+    made = planned(64, two, "standard")
     assert [launch.network for launch in made.launches] == ["a", "b"] * 3
     assert [launch.number for launch in made.launches] == [1, 2, 3, 4, 5, 6]
-    assert estimated_s(made) <= FABRIC_PROFILES["standard"].budget_s
+    assert estimated_s(made) <= PROFILES["standard"].budget_s
 
 
 def test_a_virtual_cluster_measures_one_pair_at_a_time() -> None:
-    wanted = asked(8, virtual=True)
-    cases = fabric_plan(wanted, target(GBE_BYTES_PER_S)).launches[0].cases
+    cases = planned(8, target(GBE_BYTES_PER_S), virtual=True).launches[0].cases
     assert [case.concurrent for case in cases[:2]] == [1, 1]
-    at_once = fabric_plan(asked(8, virtual=True, concurrent=3), target()).launches[0].cases
+    at_once = planned(8, target(), virtual=True, concurrent=3).launches[0].cases
     assert at_once[0].concurrent == 3
-    assert fabric_plan(asked(8), target()).launches[0].cases[0].concurrent == 0
+    assert planned(8, target()).launches[0].cases[0].concurrent == 0
 
 
 def test_several_ranks_of_a_node_share_its_link() -> None:
-    alone = fabric_plan(asked(8), target(GBE_BYTES_PER_S)).launches[0].cases[1]
-    wanted = asked(8)
-    crowded = type(wanted)(wanted.profile, ("c1", "c2") * 4)
-    shared = fabric_plan(crowded, target(GBE_BYTES_PER_S)).launches[0].cases[1]
+    alone = planned(8, target(GBE_BYTES_PER_S)).launches[0].cases[1]
+    nodes = ("c1", "c2") * 4
+    shared = plan(asked(), nodes, target(GBE_BYTES_PER_S)).launches[0].cases[1]
     assert shared.window * shared.message_bytes < alone.window * alone.message_bytes
 
 
 def test_only_what_was_asked_for_is_planned() -> None:
-    wanted = asked(16, patterns=("all_pairs_latency", "allreduce"), sizes=(8, 4096))
-    cases = fabric_plan(wanted, target()).launches[0].cases
+    patterns = ("all_pairs_latency", "allreduce")
+    cases = planned(16, target(), patterns=patterns, sizes=(8, 4096)).launches[0].cases
     assert {case.pattern for case in cases} == {"all_pairs_latency", "allreduce"}
     assert {case.message_bytes for case in cases} == {8, 4096}
     assert [case.name for case in cases[:2]] == ["all_pairs_latency/8", "all_pairs_latency/4096"]
 
 
 def test_a_pattern_is_planned_when_it_is_asked_for_though_the_profile_has_it_not() -> None:
-    wanted = asked(4, patterns=("igather", "put_latency"))
-    cases = fabric_plan(wanted, target()).launches[0].cases
+    cases = planned(4, target(), patterns=("igather", "put_latency")).launches[0].cases
     assert {case.pattern for case in cases} == {"igather", "put_latency"}
 
 
 def test_no_launch_of_many_ranks_needs_threads() -> None:
-    cases = fabric_plan(asked(8, "full"), target()).launches[0].cases
+    cases = planned(8, target(), "full").launches[0].cases
     assert not THREADED_PATTERNS & {case.pattern for case in cases}
 
 
 def test_the_full_profile_has_every_pattern_of_many_ranks() -> None:
-    patterns = {case.pattern for case in fabric_plan(asked(16, "full"), target()).launches[0].cases}
+    patterns = {case.pattern for case in planned(16, target(), "full").launches[0].cases}
     assert set(COLLECTIVE_PATTERNS) | set(CROWD_PATTERNS) <= patterns
 
 
 @pytest.mark.parametrize(
-    ("wanted", "reason"),
+    ("ranks", "options", "reason"),
     [
-        (asked(1), "two ranks"),
-        (asked(4, sizes=(-1,)), "size"),
-        (asked(4, sizes=(2**40,)), "size"),
-        (asked(4, patterns=("threads_latency",)), "between two"),
-        (asked(10240, budget_s=5.0), "too little"),
+        (1, {}, "two ranks"),
+        (4, {"sizes": (-1,)}, "size"),
+        (4, {"sizes": (2**40,)}, "size"),
+        (4, {"patterns": ("threads_latency",)}, "between two"),
+        (2, {"patterns": ("threads_latency", "allreduce")}, "between two"),
+        (10240, {"budget": 5.0}, "too little"),
     ],
 )
-def test_a_plan_is_refused_when_it_cannot_be_made(wanted: object, reason: str) -> None:
+def test_a_plan_is_refused_when_it_cannot_be_made(
+    ranks: int, options: dict[str, object], reason: str
+) -> None:
     with pytest.raises(UsageError, match=reason):
-        fabric_plan(wanted, target())  # type: ignore[arg-type]
+        planned(ranks, target(), **options)  # type: ignore[arg-type]
+
+
+def left_of(launch: PlannedLaunch, done: list[tuple[int, Round]]) -> tuple[PlannedLaunch, ...]:
+    return remaining(Plan("quick", Stopping(0.01, 0.95), False, (launch,)), (), done)
 
 
 def made_round(case: str, number: int) -> Round:
@@ -158,21 +163,21 @@ def made_round(case: str, number: int) -> Round:
 
 
 def test_rounds_that_were_made_are_not_made_again() -> None:
-    (launch,) = fabric_plan(asked(8), target()).launches
+    (launch,) = planned(8, target()).launches
     done = [(launch.number, made_round("all_pairs_latency/8", number)) for number in (0, 3, 6)]
-    (left,) = remaining_rounds((launch,), done)
+    (left,) = left_of(launch, done)
     assert left.cases[0].rounds == (1, 2, 4, 5)
     assert left.cases[1:] == launch.cases[1:]
 
 
 def test_a_tournament_is_dropped_only_when_none_of_its_rounds_is_left() -> None:
-    (launch,) = fabric_plan(asked(8, patterns=("all_pairs_latency",)), target()).launches
+    (launch,) = planned(8, target(), patterns=("all_pairs_latency",)).launches
     done = [(launch.number, made_round("all_pairs_latency/8", number)) for number in range(7)]
-    assert remaining_rounds((launch,), done) == ()
-    assert remaining_rounds((launch,), done[:6])[0].cases[0].rounds == (6,)
+    assert left_of(launch, done) == ()
+    assert left_of(launch, done[:6])[0].cases[0].rounds == (6,)
 
 
 def test_rounds_of_another_launch_or_case_are_none_of_this_one() -> None:
-    (launch,) = fabric_plan(asked(8), target()).launches
+    (launch,) = planned(8, target()).launches
     done = [(9, made_round("all_pairs_latency/8", 0)), (1, made_round("all_pairs_latency/16", 0))]
-    assert remaining_rounds((launch,), done) == (launch,)
+    assert left_of(launch, done) == (launch,)

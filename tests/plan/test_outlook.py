@@ -1,8 +1,7 @@
 import pytest
-from tests.plan.asked import asked, target
+from tests.plan.asked import planned, target
 
 from fabricgauge.model.plan import Case, Plan, PlannedLaunch, Stopping
-from fabricgauge.plan.fabric_plan import fabric_plan
 from fabricgauge.plan.outlook import Coverage, coverage, estimated_s
 
 
@@ -11,7 +10,7 @@ def case(pattern: str, **options: object) -> Case:
 
 
 @pytest.mark.parametrize(
-    ("planned", "ranks", "round_s", "longest_s"),
+    ("made", "ranks", "round_s", "longest_s"),
     [
         (case("allreduce"), 8, 0.5, 0.5),
         (case("all_pairs_latency"), 8, 0.5, 7 * 0.5),
@@ -25,11 +24,11 @@ def case(pattern: str, **options: object) -> Case:
     ],
 )
 def test_rounds_turns_and_directions_are_in_the_budget(
-    planned: Case, ranks: int, round_s: float, longest_s: float
+    made: Case, ranks: int, round_s: float, longest_s: float
 ) -> None:
-    assert planned.round_s(ranks) == pytest.approx(round_s)
-    assert planned.longest_s(ranks) == pytest.approx(longest_s)
-    launch = PlannedLaunch(1, None, None, tuple(map(str, range(ranks))), (planned, case("bcast")))
+    assert made.round_s(ranks) == pytest.approx(round_s)
+    assert made.longest_s(ranks) == pytest.approx(longest_s)
+    launch = PlannedLaunch(1, None, None, tuple(map(str, range(ranks))), (made, case("bcast")))
     plan = Plan("quick", Stopping(0.01, 0.95), False, (launch,))
     assert plan.budget_s == pytest.approx(longest_s + 0.5)
     assert estimated_s(plan) > plan.budget_s
@@ -48,6 +47,6 @@ def test_coverage_is_that_of_all_launches_together() -> None:
 
 
 def test_a_plan_of_few_nodes_covers_everything() -> None:
-    for one in coverage(fabric_plan(asked(5), target())):
+    for one in coverage(planned(5, target())):
         assert one.share == 1.0
         assert one.partners == 4

@@ -1,11 +1,13 @@
-import msgspec
 import pytest
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import Member, Network
-from fabricgauge.plan.plan import Wanted, apart, host_reference, plan
-from fabricgauge.plan.profiles import PROFILES
+from fabricgauge.model.plan import Plan
+from fabricgauge.model.request import MeasurementRequest
+from fabricgauge.plan.outlook import estimated_s
+from fabricgauge.plan.plan import Targets, apart, host_reference, plan, tool_plan
+from fabricgauge.plan.profiles import DEFAULT_SIZES, PATTERNS, PROFILES
 
 UNKNOWN = Skipped("no rate")
 
@@ -15,30 +17,38 @@ def network(name: str) -> Network:
     return Network(name, f"{name}-subnet", "ethernet", 1e9, "declared", members)
 
 
-def wanted(sizes: tuple[int, ...] = (0, 8, 65536)) -> Wanted:
-    return Wanted(PROFILES["standard"], ("latency", "bandwidth"), sizes, ("c1", "c2"), False)
+def of_pair(
+    targets: Targets,
+    sizes: tuple[int, ...] = (0, 8, 65536),
+    patterns: tuple[str, ...] = ("latency", "bandwidth"),
+    **options: object,
+) -> Plan:
+    request = MeasurementRequest(
+        profile="standard", patterns=patterns, sizes=sizes, **options,  # type: ignore[arg-type]
+    )  # fmt: skip
+    return plan(request, ("c1", "c2"), targets)
 
 
 def test_launches_alternate_between_networks() -> None:
-    made = plan(wanted(), ((network("a"), UNKNOWN), (network("b"), UNKNOWN)))
+    made = of_pair(((network("a"), UNKNOWN), (network("b"), UNKNOWN)))
     assert [launch.network for launch in made.launches] == ["a", "b", "a", "b", "a", "b"]
     assert [launch.number for launch in made.launches] == [1, 2, 3, 4, 5, 6]
 
 
 def test_an_unpinned_launch_names_no_network() -> None:
-    made = plan(wanted(), ((None, UNKNOWN),))
+    made = of_pair(((None, UNKNOWN),))
     assert {launch.network for launch in made.launches} == {None}
     assert {launch.subnet for launch in made.launches} == {None}
 
 
-@pytest.mark.parametrize("sizes", [(), (-1,), (2**40,)])
+@pytest.mark.parametrize("sizes", [(-1,), (2**40,)])
 def test_sizes_out_of_range_are_a_usage_error(sizes: tuple[int, ...]) -> None:
     with pytest.raises(UsageError, match="size"):
-        plan(wanted(sizes), ((network("a"), UNKNOWN),))
+        of_pair(((network("a"), UNKNOWN),), sizes)
 
 
 def test_the_host_reference_repeats_streaming_cases_on_one_node() -> None:
-    made = plan(wanted((1024, 65536, 2**20)), ((network("a"), UNKNOWN),))
+    made = of_pair(((network("a"), UNKNOWN),), (1024, 65536, 2**20))
     launch = host_reference(9, "c1", "a", made)
     assert launch.nodes == ("c1", "c1")
     assert launch.network == "loopback:c1"
@@ -48,8 +58,7 @@ def test_the_host_reference_repeats_streaming_cases_on_one_node() -> None:
 
 def test_threads_have_launches_of_their_own() -> None:
     words = ("latency", "threads_latency:4", "put_latency:fence", "threads_bandwidth")
-    asked = msgspec.structs.replace(wanted((8,)), patterns=words)
-    made = plan(asked, ((network("a"), UNKNOWN),))
+    made = of_pair(((network("a"), UNKNOWN),), (8,), words)
     measured = [{case.pattern for case in launch.cases} for launch in made.launches]
     assert measured == [
         {"latency", "put_latency"}, {"threads_latency", "threads_bandwidth"},
@@ -60,3 +69,38 @@ def test_threads_have_launches_of_their_own() -> None:
 def test_patterns_of_one_kind_share_a_launch() -> None:
     assert apart(("latency", "get_bandwidth")) == (("latency", "get_bandwidth"),)
     assert apart(("threads_latency:2",)) == (("threads_latency:2",),)
+
+
+def test_a_pair_s_default_is_every_size_of_five_patterns() -> None:
+    (launch,) = plan(MeasurementRequest(), ("c1", "c2"), ((network("a"), UNKNOWN),)).launches
+    assert {case.pattern for case in launch.cases} == set(PATTERNS)
+    latencies = [case.message_bytes for case in launch.cases if case.pattern == "latency"]
+    assert latencies == list(DEFAULT_SIZES)
+    assert launch.nodes == ("c1", "c2")
+
+
+@pytest.mark.parametrize("budget_s", [30.0, 60.0, 120.0])
+def test_a_named_time_holds_for_a_pair_and_takes_samples_not_sizes(budget_s: float) -> None:
+    targets = ((network("a"), UNKNOWN), (network("b"), UNKNOWN))
+    whole, within = of_pair(targets, launches=1), of_pair(targets, launches=1, budget=budget_s)
+    assert estimated_s(within) <= budget_s
+    assert [[case.name for case in one.cases] for one in within.launches] == [
+        [case.name for case in one.cases] for one in whole.launches
+    ]
+
+
+def test_a_pair_gets_no_more_than_the_profile_s_time_and_a_time_too_short_is_refused() -> None:
+    targets = ((network("a"), UNKNOWN),)
+    assert of_pair(targets, budget=7200.0) == of_pair(targets)
+    assert of_pair(targets, budget=14.0) != of_pair(targets)
+    with pytest.raises(UsageError, match="too little"):
+        of_pair(targets, budget=9.5)
+
+
+def test_a_suite_s_programs_alternate_over_networks_as_often_as_the_profile_says() -> None:
+    request = MeasurementRequest(profile="standard", tool="iperf3")
+    made = tool_plan(request, ("c1", "c2"), ("there", "back"), (network("a"), None))
+    assert [(one.network, one.program) for one in made.launches] == [
+        ("a", "there"), ("a", "back"), (None, "there"), (None, "back"),
+    ] * 3  # fmt: skip
+    assert made.tool == "iperf3"

@@ -14,7 +14,7 @@ from fabricgauge.store.run_files import (
     ResultLine,
     Started,
     append_launch,
-    append_record,
+    append_records,
     load,
     write_beginning,
     write_preflight,
@@ -60,7 +60,7 @@ def test_a_finished_run_loses_its_suffix_and_keeps_its_identity(directory: RunDi
 
 
 def test_a_line_cut_off_by_a_kill_costs_only_itself(directory: RunDirectory) -> None:
-    append_record(directory, ResultLine(1, 1, Footer(1, 0.5)))
+    append_records(directory, (ResultLine(1, 1, Footer(1, 0.5)),))
     append_launch(directory, Started(1, 1, "net1", ("c1", "c2"), ENDED, ()))
     with (directory.path / "results.jsonl").open("ab") as file:
         file.write(b'{"launch":1,"attempt":1,"rec')
@@ -73,7 +73,7 @@ def test_a_line_cut_off_by_a_kill_costs_only_itself(directory: RunDirectory) -> 
 def test_what_is_appended_after_a_torn_line_is_not_glued_to_it(directory: RunDirectory) -> None:
     with (directory.path / "results.jsonl").open("ab") as file:
         file.write(b'{"launch":1,"attempt":1,"rec')
-    append_record(directory, ResultLine(1, 2, Footer(1, 0.5)))
+    append_records(directory, (ResultLine(1, 2, Footer(1, 0.5)),))
     run = load(directory)
     assert len(run.launches) == 1
     assert len(run.notes) == 1
@@ -85,7 +85,7 @@ def test_a_line_nested_too_deeply_is_named_not_fatal(directory: RunDirectory) ->
 
 
 def test_a_launch_without_an_end_is_called_broken(directory: RunDirectory) -> None:
-    append_record(directory, ResultLine(1, 1, Footer(1, 0.5)))
+    append_records(directory, (ResultLine(1, 1, Footer(1, 0.5)),))
     assert load(directory).launches[0].ended.status == "broken"
 
 
@@ -123,7 +123,7 @@ def test_a_root_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
 def test_a_full_disk_is_a_clear_error(directory: RunDirectory) -> None:
     (directory.path / "results.jsonl").symlink_to("/dev/full")
     with pytest.raises(StoreError, match="No space left on device"):
-        append_record(directory, ResultLine(1, 1, Footer(1, 0.5)))
+        append_records(directory, (ResultLine(1, 1, Footer(1, 0.5)),))
 
 
 def test_a_run_is_found_by_identity_beginning_and_latest(

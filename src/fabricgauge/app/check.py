@@ -1,33 +1,62 @@
-"""The main job: discover, plan, run, prove, judge, report."""
+"""The main job: measure what is planned and whoever is suspected, judge, report."""
 
-from pathlib import Path
+from collections.abc import Iterator
 
-import msgspec
-
-from fabricgauge.app.conclude import conclude, write_reports
-from fabricgauge.app.job import Job
-from fabricgauge.app.libraries import note_libraries
+from fabricgauge.app.begin import begin, take_up, with_programs
+from fabricgauge.app.conclude import CheckOutcome, concluded
+from fabricgauge.app.measure import measure, planned_command
+from fabricgauge.app.measure_tool import measure_with_tool, work_of
+from fabricgauge.app.pairs import rechecks
 from fabricgauge.app.progress import Progress
-from fabricgauge.app.transports import note_transports
-from fabricgauge.judge.thresholds import Thresholds
-from fabricgauge.model.errors import StoreError
-from fabricgauge.model.judged import Judged
+from fabricgauge.app.run_context import RunContext
+from fabricgauge.app.target import Target
+from fabricgauge.ceiling.technologies import ceilings
+from fabricgauge.judge.below_pass import below_pass
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.command import LaunchCommand
+from fabricgauge.model.errors import StoreError, ToolMissing, UsageError
+from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.plan.plan import host_reference
 from fabricgauge.store.run_directory import RunDirectory
-from fabricgauge.store.run_files import load
+from fabricgauge.words.networks import named
 
 
-class Outcome(msgspec.Struct, frozen=True):
-    """What a check leaves: the judged run and its directory."""
+def prepared(target: Target, directory: RunDirectory, progress: Progress) -> RunContext:
+    """A run that is planned now, or taken up again; nothing is left of one that cannot begin.
 
-    judged: Judged
-    path: Path
-    interrupted: bool
+    Raises:
+        UsageError: what is asked for cannot be measured there.
+        ToolMissing: a program is not installed.
+        CannotRun: no network joins the nodes, or a stored run's nodes have changed.
+    """
+    try:
+        ready = with_programs(target, progress)
+        return (take_up if target.request.resume else begin)(ready, directory, progress)
+    except (KeyboardInterrupt, UsageError, ToolMissing):
+        discard(target, directory)
+        raise
+
+
+def discard(target: Target, directory: RunDirectory) -> None:
+    """Remove the directory of a run that measured nothing; one that is taken up again stays."""
+    if not target.request.resume:
+        directory.discard()
+
+
+def commands(context: RunContext) -> Iterator[tuple[PlannedLaunch, tuple[LaunchCommand, ...]]]:
+    """What each launch of the plan would start; nothing is started."""
+    for launch in context.plan.launches:
+        if context.target.suite is None:
+            yield launch, (planned_command(context, launch),)
+        else:
+            work = work_of(context, launch)
+            yield launch, (work.client,) if work.server is None else (work.server, work.client)
 
 
 def finish(
-    job: Job, thresholds: Thresholds, progress: Progress, against: tuple[SuiteCurve, ...] = ()
-) -> Outcome:
+    context: RunContext, progress: Progress, against: tuple[SuiteCurve, ...] = ()
+) -> CheckOutcome:
     """Measure what is left, judge, report; a broken-off run stays resumable.
 
     A disk that fills up or an interruption ends the measuring, not the judging: what
@@ -35,37 +64,50 @@ def finish(
     """
     interrupted = False
     try:
-        job.measure(thresholds, progress)
+        _measure(context, progress)
     except KeyboardInterrupt:
         interrupted = True
     except StoreError as error:
         progress.trouble(str(error))
-    complete = not interrupted and not job.left()
-    judged = concluded(job.directory, complete, thresholds, progress, against)
-    return Outcome(judged, job.directory.path, interrupted)
+    complete = not interrupted and not context.left()
+    judged = concluded(context, complete, progress, against)
+    return CheckOutcome(judged, context.directory.path, interrupted)
 
 
-def concluded(
-    directory: RunDirectory,
-    complete: bool,
-    thresholds: Thresholds,
-    progress: Progress,
-    against: tuple[SuiteCurve, ...] = (),
-) -> Judged:
-    """Judge what was measured and leave the reports; a ``complete`` run gets its final name."""
-    progress.stage("judging")
-    try:
-        measured = load(directory)
-        note_libraries(directory, measured)
-        note_transports(directory, measured)
-    except StoreError as error:
-        progress.trouble(str(error))
-    run = msgspec.structs.replace(load(directory), complete=complete)
-    judged = conclude(run, thresholds, against)
-    try:
-        write_reports(directory, judged)
-        if complete:
-            directory.finish()
-    except StoreError as error:
-        progress.trouble(str(error))
-    return judged
+def _measure(context: RunContext, progress: Progress) -> None:
+    """One launch that breaks does not end the others."""
+    if context.target.suite is not None:
+        measure_with_tool(context, context.left(), progress)
+        return
+    measure(context, context.left(), progress)
+    _measure_suspects(context, progress)
+    _explain_low_figures(context, progress)
+
+
+def _measure_suspects(context: RunContext, progress: Progress) -> None:
+    """Alone and with good partners, before anybody is named."""
+    if context.left() or any(one.purpose == "again" for one in context.plan.launches):
+        return
+    for one in rechecks(context.run, context.fabric_result()):
+        where = named(one.network)
+        if isinstance(one.launch, Skipped):
+            progress.stage(f"{where}: nobody is measured again: {one.launch.reason}")
+            continue
+        progress.stage(f"{where}: measuring suspects again, one pair at a time")
+        context.plan_further(one.launch)
+        measure(context, (one.launch,), progress)
+
+
+def _explain_low_figures(context: RunContext, progress: Progress) -> None:
+    """Where a network stays below its ceiling, measure what its host does without one."""
+    run = context.run
+    if run.fabric.simulated:
+        return  # its hosts cost nothing
+    limits, thresholds = ceilings(run.fabric.networks), context.target.thresholds
+    for name in below_pass(run, limits, thresholds, context.fabric_result()):
+        progress.stage(f"{name} is below its ceiling: measuring what the host does without it")
+        number = 1 + max(launch.number for launch in run.plan.launches)
+        launch = host_reference(number, run.plan.launches[0].nodes[0], name, run.plan)
+        if launch.network not in {made.network for made in run.launches}:
+            measure(context, (launch,), progress)
+            return  # one node's word serves all its networks

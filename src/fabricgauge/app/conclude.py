@@ -1,15 +1,24 @@
-"""From a stored run to verdicts and reports: nothing here measures."""
+"""From a run to verdicts and reports: nothing here measures."""
 
 from datetime import datetime, timezone
+from pathlib import Path
 
+import msgspec
+
+from fabricgauge.app.notes import note_libraries, note_transports
 from fabricgauge.app.pairs import fabric_result
+from fabricgauge.app.progress import Progress
+from fabricgauge.app.run_context import RunContext
 from fabricgauge.ceiling.technologies import ceilings
 from fabricgauge.evidence.account import traffic
 from fabricgauge.judge.judging import RULES_VERSION, deciding, judge, overall
 from fabricgauge.judge.thresholds import Thresholds
+from fabricgauge.model.errors import StoreError, UsageError
 from fabricgauge.model.judged import Judged
+from fabricgauge.model.pairs import FabricResult
 from fabricgauge.model.run import Run
 from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.references.interface import reference
 from fabricgauge.report.formats import FORMATS, report
 from fabricgauge.stats.curves import curves
 from fabricgauge.store.matrices import write_matrices
@@ -19,10 +28,50 @@ from fabricgauge.store.run_directory import RunDirectory
 KEPT_FORMATS = ("html", "json")
 
 
-def conclude(run: Run, thresholds: Thresholds, against: tuple[SuiteCurve, ...] = ()) -> Judged:
-    """Judge a run by the rules of this version; ``against`` are curves to show beside it."""
+class CheckOutcome(msgspec.Struct, frozen=True):
+    """What a check leaves: the judged run and its directory."""
+
+    judged: Judged
+    path: Path
+    interrupted: bool
+
+
+def concluded(
+    context: RunContext, complete: bool, progress: Progress, against: tuple[SuiteCurve, ...] = ()
+) -> Judged:
+    """Judge what was measured and leave the reports; a ``complete`` run gets its final name."""
+    progress.stage("judging")
+    directory, facts = context.directory, dict[str, str]()
+    try:
+        facts |= note_transports(directory, context.run)
+        facts |= note_libraries(directory, context.run)
+    except StoreError as error:
+        progress.trouble(str(error))
+    run = msgspec.structs.replace(
+        context.run, environment={**context.run.environment, **facts}, complete=complete
+    )
+    judged = conclude(run, context.target.thresholds, against, context.fabric_result())
+    try:
+        write_reports(directory, judged)
+        if complete:
+            directory.finish()
+    except StoreError as error:
+        progress.trouble(str(error))
+    return judged
+
+
+def conclude(
+    run: Run,
+    thresholds: Thresholds,
+    against: tuple[SuiteCurve, ...] = (),
+    fabric: FabricResult | None = None,
+) -> Judged:
+    """Judge a run by the rules of this version; ``against`` are curves to show beside it.
+
+    ``fabric`` is what all pairs say, where they have been analysed already.
+    """
     limits = ceilings(run.fabric.networks)
-    fabric = fabric_result(run)
+    fabric = fabric_result(run) if fabric is None else fabric
     verdicts = judge(run, limits, thresholds, fabric)
     return Judged(
         run=run,
@@ -46,3 +95,21 @@ def write_reports(directory: RunDirectory, judged: Judged) -> None:
         write_matrices(directory, [one.matrix for one in judged.fabric.analyses])
     for name in KEPT_FORMATS:
         directory.write_bytes(f"report{FORMATS[name].suffix}", report(judged, name).encode())
+
+
+def reference_curves(name: str | None) -> tuple[SuiteCurve, ...]:
+    """The curves of a reference, or none where none was asked for.
+
+    Raises:
+        UsageError: no such reference, or one without curves.
+    """
+    if name is None:
+        return ()
+    known = reference(name)
+    if not known.curves:
+        raise UsageError(f"{name} is a table without curves; `fabricgauge compare` cannot use it")
+    said = {"from": known.provenance, "caveat": known.caveat}
+    return tuple(
+        msgspec.structs.replace(one, source=known.name, settings={**one.settings, **said})
+        for one in known.curves
+    )

@@ -5,13 +5,11 @@ from contextlib import suppress
 
 import msgspec
 
-from fabricgauge.app.explain import explained
+from fabricgauge.app.notes import explained
 from fabricgauge.app.progress import Progress
+from fabricgauge.app.run_context import RunContext
 from fabricgauge.model.command import LaunchCommand
-from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import StoreError
-from fabricgauge.model.fabric import Fabric
-from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.measurement import Record as EngineRecord
 from fabricgauge.model.plan import Plan, PlannedLaunch
@@ -22,9 +20,6 @@ from fabricgauge.plan.cases import threaded
 from fabricgauge.run.launch import case_lines, start
 from fabricgauge.run.mpi_impls.table import command
 from fabricgauge.sim.simulate import prepared
-from fabricgauge.sim.simulation import Simulation
-from fabricgauge.store.run_directory import RunDirectory
-from fabricgauge.store.run_files import ResultLine, Started, append_launch, append_record
 
 #: How long a case may stay silent past its budget before its launch is given up.
 GRACE_S = 10.0
@@ -34,18 +29,6 @@ START_S = 30.0
 START_PER_RANK_S = 0.05
 #: A simulator's figures vary by its noise alone; each sample costs this machine's time.
 SIMULATED_SAMPLES = 9
-
-
-class RunContext(msgspec.Struct, frozen=True):
-    """Everything that launches have in common."""
-
-    directory: RunDirectory
-    access: HostAccess
-    engine: Engine
-    fabric: Fabric
-    plan: Plan
-    attempt: int
-    simulation: Simulation | None = None
 
 
 def measure(context: RunContext, launches: tuple[PlannedLaunch, ...], progress: Progress) -> None:
@@ -79,12 +62,13 @@ def engine_options(plan: Plan) -> tuple[str, ...]:
 def planned_command(context: RunContext, launch: PlannedLaunch) -> LaunchCommand:
     """The command that makes a launch; nothing is started."""
     options = launch_options(context.plan, launch)
-    if context.simulation is not None:
-        folder = context.directory.raw(launch_name(context, launch))
+    simulation = context.target.simulation
+    if simulation is not None:
+        folder = context.directory.raw(context.name(launch))
         few = (*options, "--iterations", str(SIMULATED_SAMPLES))
-        cluster = context.simulation.in_launch(launch.number)
+        cluster = simulation.in_launch(launch.number)
         return prepared(cluster, context.engine, launch.nodes, folder, few)
-    return command(context.engine, context.engine.mpi, launch, context.access, options)
+    return command(context.engine, context.engine.mpi, launch, context.target.access, options)
 
 
 def launch_options(plan: Plan, launch: PlannedLaunch) -> tuple[str, ...]:
@@ -97,13 +81,8 @@ def _threads(launch: PlannedLaunch) -> tuple[str, ...]:
     return ("--thread-multiple",) if all(map(threaded, launch.cases)) else ()
 
 
-def launch_name(context: RunContext, launch: PlannedLaunch) -> str:
-    """The folder of the launch's raw files."""
-    return f"launch-{launch.number:02}-{context.attempt}"
-
-
 def _one(context: RunContext, launch: PlannedLaunch, progress: Progress) -> Ended:
-    name = launch_name(context, launch)
+    name = context.name(launch)
     running = start(
         planned_command(context, launch),
         case_lines(launch.cases),
@@ -121,14 +100,14 @@ def _one(context: RunContext, launch: PlannedLaunch, progress: Progress) -> Ende
                 break  # the engine has ended; its launcher may not notice for long
     except BaseException as error:
         with suppress(StoreError):  # a full disk may be what brought us here
-            _close(context, launch, broken_by(error, running.ended()), strange)
+            context.close(launch, broken_by(error, running.ended()), strange)
         raise
     finally:
         running.close()
     ended = given_up(running.ended(), gave_up)
-    if context.simulation is None:
-        ended = explained(context.access, context.fabric, launch.network, ended)
-    _close(context, launch, ended, strange)
+    if context.target.simulation is None:
+        ended = explained(context.target.access, context.fabric, launch.network, ended)
+    context.close(launch, ended, strange)
     return ended
 
 
@@ -164,16 +143,9 @@ def _keep(
         if record.text:
             strange(f"{record.text} ({record.reason})")
         return None
-    append_record(context.directory, ResultLine(launch.number, context.attempt, record))
+    context.keep(launch, (record,))
     if isinstance(record, Measurement):
         progress.case(record)
     if isinstance(record, Round):
         progress.round(record)
     return record
-
-
-def _close(context: RunContext, launch: PlannedLaunch, ended: Ended, strange: list[str]) -> None:
-    entry = Started(
-        launch.number, context.attempt, launch.network, launch.nodes, ended, tuple(strange)
-    )
-    append_launch(context.directory, entry)

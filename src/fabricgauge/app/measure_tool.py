@@ -1,55 +1,38 @@
 """Starts another suite's programs one by one, with counters and placement around each."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import msgspec
 
-from fabricgauge.app.explain import explained
 from fabricgauge.app.measure import broken_by
+from fabricgauge.app.notes import explained
+from fabricgauge.app.programs import Suite
 from fabricgauge.app.progress import Progress
+from fabricgauge.app.run_context import RunContext
 from fabricgauge.discover.counters import Counted, counters, shares
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.command import LaunchCommand
-from fabricgauge.model.engine import Mpi
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.fabric import Fabric, Network
-from fabricgauge.model.host_access import Host, HostAccess
+from fabricgauge.model.host_access import Host
 from fabricgauge.model.measurement import NodeCounters, Placement, ProcessorUse
-from fabricgauge.model.plan import Plan, PlannedLaunch
+from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.run import Around, Ended
 from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 from fabricgauge.parse.suites import Found, read
 from fabricgauge.parse.tasks import is_telling, placement
 from fabricgauge.run.mpi_impls.table import mpi_impl_of
-from fabricgauge.run.tools.interface import CLIENT, SERVER, Start, Tool
+from fabricgauge.run.tools.interface import CLIENT, SERVER
 from fabricgauge.run.tools.rank import telling
 from fabricgauge.run.tools.running import Work, listens, run_work
 from fabricgauge.stats.accounted import accounted_bytes
-from fabricgauge.store.run_directory import RunDirectory
-from fabricgauge.store.run_files import ResultLine, Started, append_launch, append_records
 
-
-class ToolContext(msgspec.Struct, frozen=True):
-    """Everything that the starts have in common; ``mpi`` is None for pair programs.
-
-    ``silent_s`` is how long a program may say nothing.
-    """
-
-    directory: RunDirectory
-    access: HostAccess
-    tool: Tool
-    starts: dict[str, Start]
-    programs: dict[str, Path]
-    mpi: Mpi | None
-    fabric: Fabric
-    plan: Plan
-    attempt: int
-    silent_s: float
+#: How long a program may say nothing: some print only at their end.
+SILENT_S = 60.0
 
 
 def measure_with_tool(
-    context: ToolContext, launches: tuple[PlannedLaunch, ...], progress: Progress
+    context: RunContext, launches: tuple[PlannedLaunch, ...], progress: Progress
 ) -> None:
     """Make the starts in order; one that breaks does not end the others."""
     for launch in launches:
@@ -60,23 +43,30 @@ def measure_with_tool(
             progress.trouble(ended.message)
 
 
-def work_of(context: ToolContext, launch: PlannedLaunch) -> Work:
+def work_of(context: RunContext, launch: PlannedLaunch) -> Work:
     """The commands that make a launch; nothing is started."""
-    start = context.starts[launch.program]
+    suite, access = _suite(context), context.target.access
+    start = next(one for one in suite.tool.starts(suite.effort) if one.name == launch.program)
     interfaces, addresses = _ends(context.fabric, launch)
-    client = _filled(context, start.client, addresses)
-    if context.tool.kind == "mpi":
-        if context.mpi is None:
-            raise CannotRun(f"{context.tool.name} needs an MPI; name one with --mpi")
+    client = _filled(suite, start.client, addresses)
+    if suite.tool.kind == "mpi":
+        if suite.mpi is None:
+            raise CannotRun(f"{suite.tool.name} needs an MPI; name one with --mpi")
         program = telling(client, interfaces)
-        return Work(mpi_impl_of(context.mpi).command(context.mpi, launch, context.access, program))
-    hosts = {host.node: host for host in context.access.hosts}
+        return Work(mpi_impl_of(suite.mpi).command(suite.mpi, launch, access, program))
+    hosts = {host.node: host for host in access.hosts}
     here, there = (hosts[node] for node in launch.nodes)
-    server = telling(_filled(context, start.server, addresses), {}, rank=1)
+    server = telling(_filled(suite, start.server, addresses), {}, rank=1)
     return Work(
         _behind(here, telling(client, {}, rank=0)), _behind(there, server),
         tuple(there.through(listens(start.port))),
     )  # fmt: skip
+
+
+def _suite(context: RunContext) -> Suite:
+    if context.target.suite is None:
+        raise CannotRun("our own engine measures this run; there is no suite")
+    return context.target.suite
 
 
 def _behind(host: Host, argv: Sequence[str]) -> LaunchCommand:
@@ -105,36 +95,35 @@ def _first_joining(fabric: Fabric, launch: PlannedLaunch) -> Network:
     raise CannotRun(f"no network joins {' and '.join(launch.nodes)}")
 
 
-def _filled(
-    context: ToolContext, words: Sequence[str], addresses: dict[str, str]
-) -> tuple[str, ...]:
-    program = context.programs.get(words[0])
+def _filled(suite: Suite, words: Sequence[str], addresses: dict[str, str]) -> tuple[str, ...]:
+    program = suite.programs.get(words[0])
     if program is None:
-        raise CannotRun(f"{words[0]} of {context.tool.name} was not found on this machine")
+        raise CannotRun(f"{words[0]} of {suite.tool.name} was not found on this machine")
     return (str(program), *(addresses.get(word, word) for word in words[1:]))
 
 
-def _one(context: ToolContext, launch: PlannedLaunch) -> Ended:
-    name = f"launch-{launch.number:02}-{context.attempt}"
+def _one(context: RunContext, launch: PlannedLaunch) -> Ended:
+    name = context.name(launch)
     marker = f"{context.directory.identity}/{name}"
     raw = context.directory.raw(name)
+    silent_s = SILENT_S + 10 * _suite(context).effort.stream_s
     try:
         work = work_of(context, launch)
-        before = counters(context.access, launch.nodes)
-        ended, lines = run_work(work, raw, silent_s=context.silent_s, marker=marker)
+        before = counters(context.target.access, launch.nodes)
+        ended, lines = run_work(work, raw, silent_s=silent_s, marker=marker)
         ended = _without_figures(_keep(context, launch, lines, ended, before), ended)
-        ended = explained(context.access, context.fabric, launch.network, ended)
+        ended = explained(context.target.access, context.fabric, launch.network, ended)
     except CannotRun as error:
         ended = Ended("broken", None, str(error), (), 0.0)
     except BaseException as error:
-        _close(context, launch, broken_by(error, Ended("broken", None, "", (), 0.0)))
+        context.close(launch, broken_by(error, Ended("broken", None, "", (), 0.0)))
         raise
-    _close(context, launch, ended)
+    context.close(launch, ended)
     return ended
 
 
 def _keep(
-    context: ToolContext,
+    context: RunContext,
     launch: PlannedLaunch,
     lines: Sequence[str],
     ended: Ended,
@@ -146,13 +135,10 @@ def _keep(
     suite_lines = (line.encode() for line in lines if not is_telling(line))
     said = [_whole(one, ended) for one in read(suite_lines, source)]
     curves = [one for one in said if isinstance(one, SuiteCurve)]
-    after = counters(context.access, launch.nodes)
+    after = counters(context.target.access, launch.nodes)
     around = _around(launch, told, before, after, accounted_bytes(curves))
-    around = msgspec.structs.replace(around, polls=context.tool.polls)
-    records = (*told, *said, around)
-    append_records(
-        context.directory, (ResultLine(launch.number, context.attempt, one) for one in records)
-    )
+    around = msgspec.structs.replace(around, polls=_suite(context).tool.polls)
+    context.keep(launch, (*told, *said, around))
     return tuple(curves)
 
 
@@ -211,11 +197,4 @@ def _around(
             for rank, one in used
         ),
         wall_s=max((one.wall_s for _, one in used), default=0.0),
-    )
-
-
-def _close(context: ToolContext, launch: PlannedLaunch, ended: Ended) -> None:
-    append_launch(
-        context.directory,
-        Started(launch.number, context.attempt, launch.network, launch.nodes, ended, ()),
     )

@@ -1,22 +1,29 @@
-"""Where a check measures and with what, and what is written down about it."""
+"""Where to measure and with what: from a request, and as the run directory keeps it."""
 
 import os
 import platform
+import sys
 from datetime import datetime, timezone
+from pathlib import Path
 
 import msgspec
 
 from fabricgauge import __version__
-from fabricgauge.app.preflight import note_preflight
+from fabricgauge.app.programs import Suite
 from fabricgauge.app.progress import Progress
 from fabricgauge.discover.interface import discover
-from fabricgauge.judge.thresholds import Thresholds
+from fabricgauge.judge.thresholds import Thresholds, thresholds_from
 from fabricgauge.model.engine import Engine
+from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import DeclaredNetwork, Fabric
 from fabricgauge.model.host_access import HostAccess
+from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.model.topology import Topology
+from fabricgauge.parse.topology import topology_of
+from fabricgauge.run.launchers.nodes import expand
+from fabricgauge.settings import Settings
 from fabricgauge.sim.platform import simulated_fabric
-from fabricgauge.sim.simulation import Simulation
+from fabricgauge.sim.simulation import Simulation, simulation
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import About
 
@@ -28,31 +35,104 @@ TELLING_VARIABLES = (
 )  # fmt: skip
 
 
-#: The folder of the nodes' first answers: a resumption keeps what the run was begun on.
-FIRST = "discover"
-
-
 class Target(msgspec.Struct, frozen=True):
-    """Where to measure and with what.
+    """Where to measure, what, and with which programs.
 
-    ``networks`` are names or subnets to measure, empty for all that join the nodes;
-    ``unpinned`` leaves MPI its own choice of network instead. ``asked`` are the options
-    by which the nodes were reached, for a resumption. ``engine`` is None where another
-    suite measures; ``programs`` are its programs then. ``topology`` is what a file states;
-    ``simulation`` is the simulated cluster that stands for the nodes, if one does.
+    ``topology`` is what a file states; ``simulation`` is the simulated cluster that stands for the
+    nodes, if one does. ``engine`` is None where another suite measures, which is ``suite`` then,
+    and until it is known which of them does.
     """
 
     access: HostAccess
-    engine: Engine | None
-    declared: tuple[DeclaredNetwork, ...]
-    networks: tuple[str, ...]
-    unpinned: bool
+    request: MeasurementRequest
     thresholds: Thresholds
     command: tuple[str, ...]
-    asked: dict[str, str]
-    programs: dict[str, str] = {}
+    declared: tuple[DeclaredNetwork, ...] = ()
     topology: Topology = Topology()
     simulation: Simulation | None = None
+    engine: Engine | None = None
+    suite: Suite | None = None
+
+    @property
+    def ranks(self) -> tuple[str, ...]:
+        """The node of each rank."""
+        return ranks_of(self.request, self.access.nodes)
+
+
+def target_of(
+    request: MeasurementRequest,
+    access: HostAccess,
+    declared: tuple[DeclaredNetwork, ...],
+    settings: Settings,
+) -> Target:
+    """Where to measure: only nodes that have a rank are looked at, if each has one.
+
+    Ranks that share a node would be alone there, and a network has two nodes at least.
+
+    Raises:
+        UsageError: a node or a platform that there is not, or a topology that is not understood.
+    """
+    ranks = ranks_of(request, access.nodes)
+    shared = len(set(ranks)) < len(ranks)
+    chosen = tuple(host for host in access.hosts if shared or host.node in ranks)
+    simulation = simulation_of(request)
+    return Target(
+        access=msgspec.structs.replace(access, hosts=chosen),
+        request=request,
+        thresholds=thresholds_from(settings.thresholds, settings.thresholds_origin),
+        command=tuple(sys.argv),
+        declared=(*declared, *settings.networks),
+        topology=simulation.platform.topology if simulation else stated_topology(request),
+        simulation=simulation,
+    )
+
+
+def ranks_of(request: MeasurementRequest, nodes: tuple[str, ...]) -> tuple[str, ...]:
+    """The node of each rank: in the order that was asked for, or all; one node alone has two.
+
+    Raises:
+        UsageError: a node that is none of ``nodes``, or not a pair of them for another suite.
+    """
+    for node in request.rank_order:
+        if node not in nodes:
+            raise UsageError(f"{node!r} is none of the nodes: {', '.join(nodes[:8])}")
+    chosen = request.rank_order or nodes
+    if len(chosen) == request.ppn == 1 and not request.rank_order:
+        chosen *= 2
+    if request.tool and len(chosen) != 2:
+        raise UsageError(
+            f"a suite of --tool measures two nodes, not {len(chosen)}; name them with -w or"
+            f" --rank-order, e.g. --rank-order {','.join(nodes[:2])}"
+        )
+    return tuple(node for node in chosen for _ in range(request.ppn))
+
+
+def stated_topology(request: MeasurementRequest) -> Topology:
+    """That of the file; an empty one where there is none.
+
+    Raises:
+        UsageError: the file cannot be read or understood.
+    """
+    if not request.topology:
+        return Topology()
+    try:
+        text = Path(request.topology).read_text("utf-8", errors="replace")
+    except OSError as error:
+        raise UsageError(f"cannot read {request.topology}: {error.strerror}") from error
+    return topology_of(text, request.topology, expand)
+
+
+def simulation_of(request: MeasurementRequest) -> Simulation | None:
+    """The simulated cluster, None where a real or virtual one is measured.
+
+    Raises:
+        UsageError: no such platform, or a fault that it cannot have.
+    """
+    if not request.sim:
+        return None
+    return simulation(
+        request.sim, request.sim_fault, seed=request.sim_seed, noise=request.sim_noise
+    )
 
 
 def about(target: Target) -> About:
@@ -68,12 +148,12 @@ def about(target: Target) -> About:
         **dict(sorted(told.items())),
     }
     now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return About(now, target.command, environment, target.asked)
+    return About(now, target.command, environment, target.request)
 
 
 def _measured_with(target: Target) -> dict[str, str]:
     if target.engine is None:
-        return dict(sorted(target.programs.items()))
+        return {} if target.suite is None else dict(sorted(target.suite.described().items()))
     simulated = {} if target.simulation is None else {"simulated": _described(target.simulation)}
     return {
         **simulated,
@@ -107,7 +187,4 @@ def discovered(target: Target, directory: RunDirectory, progress: Progress, fold
     def keep(node: str, raw: str) -> None:
         directory.keep_raw(folder, node, raw)
 
-    fabric = discover(target.access, target.declared, keep=keep)
-    if folder == FIRST:
-        note_preflight(directory, fabric, progress)
-    return fabric
+    return discover(target.access, target.declared, keep=keep)

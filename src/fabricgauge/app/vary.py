@@ -5,26 +5,25 @@ from pathlib import Path
 
 import msgspec
 
-from fabricgauge.app import fabric_job
-from fabricgauge.app.check import concluded
+from fabricgauge.app.begin import begin as begin_run
+from fabricgauge.app.begin import take_up as take_up_run
 from fabricgauge.app.compare import cautions, invalid
-from fabricgauge.app.engine import engine_for
-from fabricgauge.app.engine_job import EngineJob, prepare
-from fabricgauge.app.measure import RunContext, measure
+from fabricgauge.app.conclude import concluded
+from fabricgauge.app.measure import measure
+from fabricgauge.app.programs import engine_for
 from fabricgauge.app.progress import Progress
-from fabricgauge.app.resume import resume
+from fabricgauge.app.run_context import RunContext
 from fabricgauge.app.target import Target
 from fabricgauge.compare.varying import varied
-from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import CannotRun, StoreError, UsageError
 from fabricgauge.model.host_access import HostAccess
-from fabricgauge.model.pattern import TOURNAMENT_PATTERNS
-from fabricgauge.model.plan import Plan
+from fabricgauge.model.pattern import THREADED_PATTERNS, TOURNAMENT_PATTERNS
 from fabricgauge.model.run import Run
 from fabricgauge.model.varied import Design, Varied
+from fabricgauge.plan.asked import ALL_PATTERNS
 from fabricgauge.plan.design import AS_IT_IS, ENVIRONMENT
-from fabricgauge.plan.fabric_plan import ALL_PATTERNS, FabricWanted
-from fabricgauge.plan.plan import Wanted
+from fabricgauge.plan.plan import is_pair
+from fabricgauge.plan.profiles import Profile, profile_of
 from fabricgauge.run.mpi_impls.interface import is_pinned
 from fabricgauge.run.mpi_impls.table import mpi_impl_of
 from fabricgauge.store.run_directory import PARTIAL, RunDirectory
@@ -37,74 +36,59 @@ _DESIGN = "design.json"
 
 
 def begin(
-    design: Design,
-    wanted: Wanted | FabricWanted,
-    target: Target,
-    mpi: str | None,
-    directory: RunDirectory,
-    progress: Progress,
-) -> tuple[Design, tuple[EngineJob, ...]]:
+    design: Design, target: Target, directory: RunDirectory, progress: Progress
+) -> tuple[Design, tuple[RunContext, ...]]:
     """A run for each arm, planned on the same nodes; the directory then says which they are."""
-    each = _of_blocks(wanted, design.blocks)
-    jobs = []
+    each, profile = _of_blocks(target, design.blocks)
+    arms = []
     for arm in design.arms:
-        own, engine = _site_of(design, arm, target, mpi, progress)
-        run = RunDirectory.create(directory.path)
-        job = _prepared(each, own, engine, run, progress)
-        _require_heeded(design, engine, job.plan)
-        jobs.append(job)
-    folders = tuple(job.directory.identity for job in jobs)
-    made = msgspec.structs.replace(design, folders=folders)
-    directory.write(_DESIGN, made)
-    return made, tuple(jobs)
+        own = _target_of(design, arm, each, progress)
+        made = begin_run(own, RunDirectory.create(directory.path), progress, profile)
+        _require_heeded(design, made)
+        arms.append(made)
+    folders = tuple(one.directory.identity for one in arms)
+    drawn = msgspec.structs.replace(design, folders=folders)
+    directory.write(_DESIGN, drawn)
+    return drawn, tuple(arms)
 
 
-def _require_heeded(design: Design, engine: Engine, plan: Plan) -> None:
+def _require_heeded(design: Design, made: RunContext) -> None:
     """Raises:
     UsageError: a factor is a variable that pinning sets, so that its levels would be alike.
     """
-    pinned = any(is_pinned(launch) for launch in plan.launches)
+    pinned = any(is_pinned(launch) for launch in made.plan.launches)
     for factor in design.factors:
         name = factor.name.removeprefix(ENVIRONMENT)
-        if pinned and name in mpi_impl_of(engine.mpi).interface_variables:
+        if pinned and name in mpi_impl_of(made.engine.mpi).interface_variables:
             raise UsageError(
                 f"--vary {factor.name}: a launch on a network sets {name} itself;"
                 " add --unpinned, or vary the network with --network"
             )
 
 
-def _of_blocks(wanted: Wanted | FabricWanted, blocks: int) -> Wanted | FabricWanted:
+def _of_blocks(target: Target, blocks: int) -> tuple[Target, Profile]:
     """As many launches as there are blocks, each as long as one of the profile's.
 
     Raises:
         UsageError: all pairs are asked for, which are a matrix and no curve.
     """
-    if isinstance(wanted, Wanted):
-        profile = msgspec.structs.replace(wanted.profile, launches=blocks)
-        return msgspec.structs.replace(wanted, profile=profile)
-    if set(wanted.patterns) & set(TOURNAMENT_PATTERNS):
+    request, profile = target.request, profile_of(target.request)
+    each_s = profile.budget_s / profile.launches
+    profile = msgspec.structs.replace(profile, launches=blocks, budget_s=each_s * blocks)
+    if is_pair(request, target.ranks):
+        return target, profile
+    if set(request.patterns) & set(TOURNAMENT_PATTERNS):
         raise UsageError("--vary compares curves, and all pairs are a matrix; name other patterns")
-    each_s = wanted.profile.budget_s / wanted.profile.launches
-    many = msgspec.structs.replace(wanted.profile, launches=blocks, budget_s=each_s * blocks)
-    patterns = wanted.patterns or tuple(p for p in ALL_PATTERNS if p not in TOURNAMENT_PATTERNS)
-    return msgspec.structs.replace(wanted, profile=many, patterns=patterns)
-
-
-def _prepared(
-    wanted: Wanted | FabricWanted,
-    target: Target,
-    engine: Engine,
-    directory: RunDirectory,
-    progress: Progress,
-) -> EngineJob:
-    if isinstance(wanted, FabricWanted):
-        return fabric_job.prepare(wanted, target, engine, directory, progress)
-    return prepare(wanted, target, engine, directory, progress)
+    curves = tuple(
+        one for one in ALL_PATTERNS if one not in (*TOURNAMENT_PATTERNS, *THREADED_PATTERNS)
+    )
+    request = msgspec.structs.replace(request, patterns=request.patterns or curves)
+    return msgspec.structs.replace(target, request=request), profile
 
 
 def take_up(
-    target: Target, mpi: str | None, directory: RunDirectory, progress: Progress
-) -> tuple[Design, tuple[EngineJob, ...]]:
+    target: Target, directory: RunDirectory, progress: Progress
+) -> tuple[Design, tuple[RunContext, ...]]:
     """The arms of a comparison that was broken off.
 
     Raises:
@@ -115,21 +99,16 @@ def take_up(
     if directory.complete:
         raise UsageError(f"{directory.identity} is complete; there is nothing to resume")
     design = directory.read(_DESIGN, Design)
-    jobs = []
+    arms = []
     for arm, folder in zip(design.arms, design.folders, strict=True):
-        own, engine = _site_of(design, arm, target, mpi, progress)
+        own = _target_of(design, arm, target, progress)
         run = _arm(directory, folder)
         if run.complete:
-            stored = load(run)
-            jobs.append(
-                EngineJob(RunContext(run, own.access, engine, stored.fabric, stored.plan, 1))
-            )
+            arms.append(RunContext(own, run, load(run)))
             continue
-        _require_same(run, engine)
-        rest = resume(own, run, progress)
-        context = RunContext(run, own.access, engine, rest.fabric, rest.plan, rest.attempt)
-        jobs.append(EngineJob(context))
-    return design, tuple(jobs)
+        _require_same(run, own)
+        arms.append(take_up_run(own, run, progress))
+    return design, tuple(arms)
 
 
 def _arm(directory: RunDirectory, folder: str) -> RunDirectory:
@@ -138,12 +117,12 @@ def _arm(directory: RunDirectory, folder: str) -> RunDirectory:
     return RunDirectory(final if final.is_dir() else final.with_name(f"{folder}{PARTIAL}"))
 
 
-def _require_same(run: RunDirectory, engine: Engine) -> None:
+def _require_same(run: RunDirectory, target: Target) -> None:
     """Raises:
     UsageError: the arm was begun with another engine, that of another MPI or compiler.
     """
-    begun = run.read("run.json", About).environment
-    if begun.get("engine identity") != engine.identity:
+    begun, engine = run.read("run.json", About).environment, target.engine
+    if engine is not None and begun.get("engine identity") != engine.identity:
         raise UsageError(
             f"{run.identity} was begun with {begun.get('MPI')} (engine"
             f" {begun.get('engine identity')}), this is {engine.mpi.kind} {engine.mpi.version}"
@@ -151,14 +130,13 @@ def _require_same(run: RunDirectory, engine: Engine) -> None:
         )
 
 
-def _site_of(
-    design: Design, arm: Sequence[str], target: Target, mpi: str | None, progress: Progress
-) -> tuple[Target, Engine]:
+def _target_of(design: Design, arm: Sequence[str], target: Target, progress: Progress) -> Target:
     said = {one.name: level for one, level in zip(design.factors, arm, strict=True)}
     compiler = said.get("compiler", "")
-    engine = engine_for(said.get("mpi", mpi), progress, COMPILERS.get(compiler, compiler))
+    mpi = said.get("mpi", target.request.mpi)
+    engine = engine_for(mpi, progress, COMPILERS.get(compiler, compiler))
     access = _access_of(target.access, said)
-    return msgspec.structs.replace(target, engine=engine, access=access), engine
+    return msgspec.structs.replace(target, engine=engine, access=access)
 
 
 def _access_of(access: HostAccess, said: dict[str, str]) -> HostAccess:
@@ -172,9 +150,8 @@ def _access_of(access: HostAccess, said: dict[str, str]) -> HostAccess:
 
 def run(
     design: Design,
-    jobs: Sequence[EngineJob],
+    arms: Sequence[RunContext],
     directory: RunDirectory,
-    target: Target,
     tolerance: float,
     progress: Progress,
 ) -> tuple[Varied, Path, bool]:
@@ -187,29 +164,29 @@ def run(
         for block, order in enumerate(design.order):
             progress.stage(f"block {block + 1} of {design.blocks}")
             for arm in order:
-                _measure(jobs[arm], block, design.blocks, progress)
+                _measure(arms[arm], block, design.blocks, progress)
     except KeyboardInterrupt:
         interrupted = True
     except (StoreError, CannotRun) as error:
         progress.trouble(str(error))
-    complete = not interrupted and not any(job.left() for job in jobs)
-    found = _compared(design, jobs, tolerance, complete)
+    complete = not interrupted and not any(one.left() for one in arms)
+    found = _compared(design, arms, tolerance, complete)
     try:
         directory.write("varied.json", found)
     except StoreError as error:
         progress.trouble(str(error))
-    for job in jobs:
-        if not job.directory.complete:
-            concluded(job.directory, complete and not job.left(), target.thresholds, progress)
+    for one in arms:
+        if not one.directory.complete:
+            concluded(one, complete and not one.left(), progress)
     if complete:
         directory.finish()
     return found, directory.path, interrupted
 
 
 def _compared(
-    design: Design, jobs: Sequence[EngineJob], tolerance: float, complete: bool
+    design: Design, arms: Sequence[RunContext], tolerance: float, complete: bool
 ) -> Varied:
-    runs = tuple(load(job.directory) for job in jobs)
+    runs = tuple(one.run for one in arms)
     told = (
         f"{', '.join(levels)}: {note}"
         for levels, each in zip(design.arms, runs, strict=True)
@@ -231,9 +208,9 @@ def _later(run: Run) -> tuple[str, ...]:
     return ("some launches were made again after an interruption, out of their block's time",)
 
 
-def _measure(job: EngineJob, block: int, blocks: int, progress: Progress) -> None:
-    each = len(job.plan.launches) // blocks
-    own = {one.number for one in job.plan.launches[block * each : (block + 1) * each]}
-    left = tuple(one for one in job.left() if one.number in own)
+def _measure(context: RunContext, block: int, blocks: int, progress: Progress) -> None:
+    each = len(context.plan.launches) // blocks
+    own = {one.number for one in context.plan.launches[block * each : (block + 1) * each]}
+    left = tuple(one for one in context.left() if one.number in own)
     if left:
-        measure(job.context, left, progress)
+        measure(context, left, progress)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fabricgauge.cli.vary import vary_options
+from fabricgauge.cli.options import from_files, request_of
+from fabricgauge.cli.vary import Comparing, vary, vary_options
 from fabricgauge.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ _PERCENT = re.compile(r"(\d{1,2}(?:\.\d+)?)\s*%")
 @click.option(
     "--tolerance",
     metavar="PERCENT",
-    help="How much worse B may be, of A; default: 5%, with --vary 0%.",
+    help="Allowed regression, relative to A; default: 5%, with --vary 0%.",
 )
 @click.option("--only", default="", metavar="PATTERN|BENCHMARK",
               help="Compare these curves alone, e.g. latency or osu_allreduce.")  # fmt: skip
@@ -54,28 +55,30 @@ def compare(ctx: click.Context, /, a: str, b: str, **options: Any) -> None:
     Exit status: 1 if B is surely worse than A by more than the tolerance, 0 if not, 3 if
     the data do not decide it or nothing could be compared.
     """
+    from fabricgauge import settings
+    from fabricgauge.app.compare import compared
+    from fabricgauge.compare.comparing import EXIT_STATUS
+
     measured = bool(options["vary"] or options["resume"])
     tolerance = _share(options["tolerance"] or ("0%" if measured else "5%"))
     if measured:
         if a or b:
             raise UsageError("--vary measures what it compares; leave A and B out")
-        from fabricgauge.cli.vary import vary
-
-        ctx.exit(vary(options, tolerance))
+        if options["only"]:
+            raise UsageError("--only narrows a comparison of A and B; with --vary use --patterns")
+        root = options["root"] or settings.run_root()
+        how = Comparing(
+            options["vary"], options["seed"], options["resume"], root, tolerance,
+            options["format_"], options["to"], options["quiet"],
+        )  # fmt: skip
+        request = request_of({**options, "resume": None})
+        ctx.exit(vary(request, from_files(ctx), how))
     if not a or not b:
         raise UsageError("compare needs A and B, or --vary; see fabricgauge compare --help")
-    ctx.exit(_compared(a, b, tolerance, options))
-
-
-def _compared(a: str, b: str, tolerance: float, options: dict[str, Any]) -> int:
-    from fabricgauge import settings
-    from fabricgauge.app.compare import compared
-    from fabricgauge.compare.comparing import EXIT_STATUS
-
     _require_format(options["format_"])
     found = compared(a, b, options["root"] or settings.run_root(), tolerance, options["only"])
     _show(found, options["format_"], options["to"])
-    return EXIT_STATUS[found.outcome]
+    ctx.exit(EXIT_STATUS[found.outcome])
 
 
 def _share(text: str) -> float:

@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
-from fabricgauge.cli.nodes import LAUNCHERS, reached
+from fabricgauge.cli import options as of
 from fabricgauge.cli.show import deliver, width
 from fabricgauge.model.errors import UsageError
+from fabricgauge.model.request import MeasurementRequest
 
 if TYPE_CHECKING:
     from fabricgauge.app.configuring.description_file import DescriptionFile
@@ -39,7 +41,7 @@ _LAB = "lab"
     metavar="BUNDLE",
     help="Plan from answers that were gathered before; no node is asked.",
 )
-@click.option("--launcher", type=click.Choice(LAUNCHERS), help="How nodes are reached.")
+@of.launcher_option
 @click.option(
     "--backend",
     default="",
@@ -91,36 +93,57 @@ def configure(ctx: click.Context, /, **options: Any) -> None:
     Exit status: 0 done, or the plan was printed; 1 a step failed; 2 usage; 3 not applied, or not
     to its end, because programs, answers or a consent are missing.
     """  # fmt: skip
+    from fabricgauge.app.configuring.hosts import PlanHosts
+    from fabricgauge.app.configuring.making import make, unmake
+    from fabricgauge.app.configuring.planning import planned, require_answers
+    from fabricgauge.model.absence import Skipped
+
     if options["undo"]:
         if options["file"] or options["apply"]:
             raise UsageError("--undo stands alone: the journal has the plan and its nodes")
-        ctx.exit(_undo(options))
-    description, inventories, access = _wanted(options)
-    ctx.exit(_planned(options, description, inventories, access))
+        ctx.exit(unmake(options["undo"], _tell))
+    file, bundle, apply = options["file"], options["bundle"], options["apply"]
+    description, inventories, access = _wanted(
+        of.request_of(options), file, bundle, options["backend"]
+    )
+    require_answers(description, inventories)
+    offline = bundle and not apply
+    hosts = Skipped("the plan is made from a bundle") if offline else PlanHosts(access)
+    plan = planned(description, inventories, hosts)
+    deliver(_text(plan, options["format_"], access, options["to"]), options["to"])
+    if apply:
+        consent = frozenset(options["consent"])
+        ctx.exit(make(plan, access, options["journals"], consent, _tell))
 
 
 def _wanted(
-    options: dict[str, Any],
+    request: MeasurementRequest, path: Path | None, bundle: Path | None, backend: str
 ) -> "tuple[Description, tuple[Inventory, ...], HostAccess]":
     """What is wanted, of which nodes, and how these are reached."""
     from fabricgauge.app.configuring import planning
     from fabricgauge.app.configuring.description_file import read_file
+    from fabricgauge.app.reaching import reached
+    from fabricgauge.model.request import applicable
 
-    if options["bundle"] and options["lab"]:
+    if bundle and request.lab:
         raise UsageError("--from and --lab exclude each other: a bundle has its own nodes")
-    file = read_file(options["file"]) if options["file"] else None
-    known = planning.from_bundle(options["bundle"]) if options["bundle"] else ()
-    nodelist = options["nodelist"]
-    if not nodelist and not options["lab"]:
-        names = (one.name for one in known) if known else _description(options, file, ()).nodes
-        nodelist = ",".join(names)
-    with reached({**options, "nodelist": nodelist}) as (access, _):
-        description = _description(options, file, tuple(one.name for one in known))
+    file = (str(path), read_file(path)) if path else None
+    known = planning.from_bundle(bundle) if bundle else ()
+    names = tuple(one.name for one in known)
+    there = request
+    if not request.nodelist and not request.lab:
+        all_of_them = names or _description(request, file, backend, ()).nodes
+        there = msgspec.structs.replace(request, nodelist=",".join(all_of_them))
+    with reached(applicable(there)) as (access, _):
+        description = _description(request, file, backend, names)
         return description, known or planning.live(access), access
 
 
 def _description(
-    options: dict[str, Any], file: "DescriptionFile | None", known: tuple[str, ...]
+    request: MeasurementRequest,
+    file: "tuple[str, DescriptionFile] | None",
+    backend: str,
+    known: tuple[str, ...],
 ) -> "Description":
     """What FILE says, or else the lab's own networks; ``known`` are the nodes of a bundle.
 
@@ -132,37 +155,18 @@ def _description(
     from fabricgauge.lab.state import load_complete
     from fabricgauge.run.launchers.nodes import expand
 
-    wanted = expand(options["nodelist"]) if options["nodelist"] else ()
-    without = expand(options["exclude"]) if options["exclude"] else ()
-    state = load_complete(options["lab"]) if options["lab"] else None
+    wanted = expand(request.nodelist) if request.nodelist else ()
+    without = expand(request.exclude) if request.exclude else ()
+    state = load_complete(request.lab) if request.lab else None
     there = tuple(node.name for node in state.nodes if node.index) if state else known
     if file is not None:
         return description_of(
-            str(options["file"]), file, wanted,
-            backend=options["backend"], otherwise=there, without=without,
+            *file, wanted, backend=backend, otherwise=there, without=without,
         )  # fmt: skip
     if state is None:
         raise UsageError("name a FILE that describes the network, or a lab with --lab")
     nodes = tuple(node for node in wanted or there if node not in without)
-    return lab_description(state, nodes, options["backend"])
-
-
-def _planned(
-    options: dict[str, Any],
-    description: "Description",
-    inventories: "tuple[Inventory, ...]",
-    access: "HostAccess",
-) -> int:
-    from fabricgauge.app.configuring.hosts import PlanHosts
-    from fabricgauge.app.configuring.planning import planned, require_answers
-    from fabricgauge.model.absence import Skipped
-
-    offline = bool(options["bundle"]) and not options["apply"]
-    require_answers(description, inventories)
-    hosts = Skipped("the plan is made from a bundle") if offline else PlanHosts(access)
-    plan = planned(description, inventories, hosts)
-    deliver(_text(plan, options["format_"], access, options["to"]), options["to"])
-    return _apply(options, plan, access) if options["apply"] else 0
+    return lab_description(state, nodes, backend)
 
 
 def _text(plan: "Configuration", format_: str, access: "HostAccess", to: Path | None) -> str:
@@ -183,18 +187,6 @@ def _text(plan: "Configuration", format_: str, access: "HostAccess", to: Path | 
         raise UsageError(f"there is no way to {error.args[0]}; name it with -w") from error
     except ValueError as error:
         raise UsageError(f"the plan cannot be a script: {error}; --apply can make it") from error
-
-
-def _apply(options: dict[str, Any], plan: "Configuration", access: "HostAccess") -> int:
-    from fabricgauge.app.configuring.making import make
-
-    return make(plan, access, options["journals"], frozenset(options["consent"]), _tell)
-
-
-def _undo(options: dict[str, Any]) -> int:
-    from fabricgauge.app.configuring.making import unmake
-
-    return unmake(options["undo"], _tell)
 
 
 def _tell(text: str) -> None:

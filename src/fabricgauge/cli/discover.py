@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fabricgauge.cli import options as of
 from fabricgauge.cli.main import INTERRUPTED
-from fabricgauge.cli.nodes import LAUNCHERS, OWN_LAB, reached
-from fabricgauge.model.errors import UsageError
+from fabricgauge.model.request import MeasurementRequest
 
 if TYPE_CHECKING:
     from fabricgauge.model.fabric import DeclaredNetwork, Fabric
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("-w", "--nodelist", metavar="NODES", help="Nodes, e.g. c[1-2], @group or ^FILE.")
-@click.option("-x", "--exclude", metavar="NODES", help="Nodes to leave out.")
-@click.option("--lab", is_flag=False, flag_value=OWN_LAB, metavar="[NAME]", help="A lab's nodes.")
-@click.option("--launcher", type=click.Choice(LAUNCHERS), help="How nodes are reached.")
+@of.nodelist_option
+@of.exclude_option
+@of.lab_option("A lab's nodes.")
+@of.launcher_option
 @click.option("--from", "bundle", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
               help="Read a bundle instead of asking nodes.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
@@ -46,13 +46,20 @@ def discover(ctx: click.Context, /, **options: Any) -> None:
 
     Exit status: 3 if a node could not be reached or understood, 130 if interrupted, else 0.
     """
-    from fabricgauge.app.survey import concluded
+    from fabricgauge import settings
+    from fabricgauge.app.survey import concluded, read_bundle
     from fabricgauge.cli.show import deliver, width
     from fabricgauge.report.content.discovery import KIND
     from fabricgauge.report.formats import formats_of
     from fabricgauge.report.interface import Setting
 
-    inventories, fabric, left = _read(options) if options["bundle"] else _asked(options)
+    request, networks = of.request_of(options), settings.load().networks
+    bundle, output = options["bundle"], options["output"]
+    if bundle is None:
+        inventories, fabric, left = _asked(request, networks, options["timeout"], output)
+    else:
+        of.require_alone(request, output=output)
+        inventories, fabric, left = (*read_bundle(bundle, networks), 0)
     surveyed = concluded(inventories, fabric)
     colour = options["to"] is None and sys.stdout.isatty()
     setting = Setting(width=width(), colour=colour, verbose=options["verbose"])
@@ -60,31 +67,30 @@ def discover(ctx: click.Context, /, **options: Any) -> None:
     ctx.exit(INTERRUPTED if left else 3 if fabric.unreached or not inventories else 0)
 
 
-def _read(options: dict[str, Any]) -> "Found":
-    from fabricgauge import settings
-    from fabricgauge.app.survey import read_bundle
+def _asked(
+    request: MeasurementRequest,
+    networks: "tuple[DeclaredNetwork, ...]",
+    timeout_s: float,
+    output: Path | None,
+) -> "Found":
+    from fabricgauge.app.reaching import reached
+    from fabricgauge.model.request import applicable
 
-    for other in ("nodelist", "exclude", "lab", "launcher", "output"):
-        if options[other]:
-            raise UsageError(f"--from reads what was gathered before; leave --{other} out")
-    return (*read_bundle(options["bundle"], settings.load().networks), 0)
-
-
-def _asked(options: dict[str, Any]) -> "Found":
-    from fabricgauge import settings
-
-    with reached(options) as (access, declared):
-        return _gathered(access, (*declared, *settings.load().networks), options)
+    with reached(applicable(request)) as (access, declared):
+        return _gathered(access, (*declared, *networks), timeout_s, output)
 
 
 def _gathered(
-    access: "HostAccess", declared: "tuple[DeclaredNetwork, ...]", options: dict[str, Any]
+    access: "HostAccess",
+    declared: "tuple[DeclaredNetwork, ...]",
+    timeout_s: float,
+    output: Path | None,
 ) -> "Found":
     """An interrupt ends the asking; the report is of what had arrived, and so is the bundle."""
     from fabricgauge.app.survey import surveyed
-    from fabricgauge.cli.gathering import Gathering
+    from fabricgauge.cli.progress import Gathering
 
-    writer = _writer(options["output"], access, declared)
+    writer = _writer(output, access, declared)
     with Gathering(len(access.nodes)) as gathering:
 
         def keep(node: str, raw: str, trouble: str) -> None:
@@ -93,9 +99,7 @@ def _gathered(
             gathering.answered(trouble)
 
         try:
-            found = surveyed(
-                access, declared, timeout_s=options["timeout"], keep=keep, partial=True
-            )
+            found = surveyed(access, declared, timeout_s=timeout_s, keep=keep, partial=True)
             return (*found, gathering.left)
         finally:
             if writer:

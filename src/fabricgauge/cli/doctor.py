@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fabricgauge.cli.nodes import LAUNCHERS, OWN_LAB, reached
+from fabricgauge.cli import options as of
 from fabricgauge.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,12 +18,11 @@ SECONDS = 2.0
 
 
 @click.command()
-@click.option("-w", "--nodelist", metavar="NODES", help="Nodes, e.g. c[1-2], @group or ^FILE.")
-@click.option("-x", "--exclude", metavar="NODES", help="Nodes to leave out.")
-@click.option("--lab", is_flag=False, flag_value=OWN_LAB, metavar="[NAME]", help="A lab's nodes.")
-@click.option("--launcher", type=click.Choice(LAUNCHERS), help="How nodes are reached.")
-@click.option("--ssh-config", type=click.Path(dir_okay=False, exists=True), metavar="FILE",
-              help="Configuration for ssh instead of your own.")  # fmt: skip
+@of.nodelist_option
+@of.exclude_option
+@of.lab_option("A lab's nodes.")
+@of.launcher_option
+@of.ssh_config_option
 @click.option("--from", "bundle", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
               help="Look at a bundle of discover -o instead; nothing is tried.")  # fmt: skip
 @click.option("--network", "networks", multiple=True, metavar="NAME|SUBNET",
@@ -77,19 +76,19 @@ def exit_status(found: "Diagnosis") -> int:
 def _diagnosed(options: dict[str, Any], checks: tuple[str, ...]) -> "Diagnosis":
     from fabricgauge import settings
     from fabricgauge.app.doctor import DoctorRequest, diagnose, diagnose_bundle
+    from fabricgauge.app.reaching import reached
+    from fabricgauge.model.request import applicable
 
+    request = of.request_of(options)
     if options["bundle"]:
-        for other in ("nodelist", "exclude", "lab", "launcher", "head"):
-            if options[other]:
-                raise UsageError(f"--from reads what was gathered before; leave --{other} out")
+        of.require_alone(request, head=options["head"])
         declared = settings.load().networks
         return diagnose_bundle(options["bundle"], declared, options["networks"], checks)
-    with reached(options) as (access, declared):
+    with reached(applicable(request)) as (access, declared):
         everything = (*declared, *settings.load().networks)
         head = _head(access) if options["head"] else ""
-        asked = DoctorRequest(
-            access, everything, options["networks"], checks, options["seconds"], head
-        )
+        networks, seconds = options["networks"], options["seconds"]
+        asked = DoctorRequest(access, everything, networks, checks, seconds, head)
         return diagnose(asked, _silent if options["quiet"] else _stage)
 
 

@@ -34,9 +34,9 @@ def import_(ctx: click.Context, /, logs: tuple[str, ...], **options: Any) -> Non
     say can be stated; what nobody states is reported as not known.
     """
     from fabricgauge import settings
+    from fabricgauge.app.conclude import reference_curves
     from fabricgauge.app.import_logs import import_logs, judge
     from fabricgauge.app.progress import Silent
-    from fabricgauge.cli.job import reference_curves
     from fabricgauge.cli.show import require_format, show
     from fabricgauge.judge.judging import exit_status
     from fabricgauge.judge.thresholds import thresholds_from

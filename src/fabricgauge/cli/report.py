@@ -46,8 +46,7 @@ def report(
     not changed: the verdicts of the day it was measured stay in its verdicts.json.
     """
     from fabricgauge import settings
-    from fabricgauge.app.conclude import conclude
-    from fabricgauge.cli.job import reference_curves
+    from fabricgauge.app.conclude import conclude, reference_curves
     from fabricgauge.cli.show import require_format, show
     from fabricgauge.judge.judging import exit_status
     from fabricgauge.judge.thresholds import thresholds_from

@@ -1,64 +1,88 @@
-"""``fabricgauge submit``: checks that Slurm runs."""
+"""``fabricgauge submit``: checks that Slurm runs, by one job or a job for each pair of nodes."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import shlex
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
-from fabricgauge.cli.collect import interrupted, say, say_how_to_go_on, shown, where_options
-from fabricgauge.cli.fabric import fabric_options
-from fabricgauge.cli.measuring import measure_options, network_options
-from fabricgauge.cli.nodes import OWN_LAB
-from fabricgauge.cli.on_head import on_head
-from fabricgauge.cli.slurm_options import slurm_options
-from fabricgauge.model.errors import CannotRun, UsageError
+from fabricgauge import settings
+from fabricgauge.cli import options as of
+from fabricgauge.cli.collect import begun, followed, said_again, say, where_options
+from fabricgauge.cli.options import Printing
+from fabricgauge.model.batch import Batch, BatchJob, Request
+from fabricgauge.model.errors import UsageError
+from fabricgauge.run.batch.options import further
 
 if TYPE_CHECKING:
     from fabricgauge.app.batch.job import Written
-    from fabricgauge.model.batch import BatchJob
-    from fabricgauge.settings import Settings
+    from fabricgauge.app.batch.pair_queue import PairQueue
+    from fabricgauge.model.request import MeasurementRequest
     from fabricgauge.store.run_directory import RunDirectory
-
-#: Options of ``check`` that a job cannot have, as the code that reads both expects them.
-_NOT_OURS: dict[str, Any] = {"tool": None, "sim": None, "sim_fault": (), "place": None}
 
 
 @click.command()
-@click.option(
-    "--lab",
-    is_flag=False,
-    flag_value=OWN_LAB,
-    metavar="[NAME]",
-    help="Submit to the Slurm of a lab: NAME, or one made for this check.",
-)
-@slurm_options
-@network_options
-@measure_options
-@fabric_options
+@of.lab_option("Submit to the Slurm of a lab: NAME, or one made for this check.")
+@of.slurm_options
+@of.network_options
+@of.measure_options
+@of.fabric_options
 @click.option("--no-wait", is_flag=True, help="Submit and return; `collect` does the rest.")
 @click.option("--resume", metavar="RUN", help="Submit what a run has left to measure.")
 @where_options
 @click.option("--dry-run", is_flag=True, help="Print the job script, submit nothing.")
 @click.pass_context
-def submit(ctx: click.Context, /, **options: Any) -> None:
+def submit(
+    ctx: click.Context,
+    /,
+    lab: str | None,
+    output: Path | None,
+    format: str,
+    quiet: bool,
+    dry_run: bool,
+    no_wait: bool,
+    resume: str | None,
+    nodes: int | None,
+    **asked: Any,
+) -> None:
     """Have Slurm run a check: write its job, submit, wait, judge.
 
     The job needs a shell, srun and the engine, no Python. It asks its nodes what they are, makes
-    the launches on each network that it finds, and leaves everything in the run directory. Whoever
-    is suspected then is measured again by a second job on the same nodes.
+    the launches on each network that it finds, and leaves everything in the run directory. A second
+    job on the same nodes measures suspects again.
     """
-    from fabricgauge import settings
+    from fabricgauge.app.batch.on_head import on_head
+    from fabricgauge.app.batch.request import at_once, batch_of
     from fabricgauge.cli.show import require_format
+    from fabricgauge.store.run_directory import find
 
-    require_format(options["format"])
-    if options["lab"] is not None:
-        ctx.exit(on_head(ctx, options))
-    if options["resume"]:
+    require_format(format)
+    if lab is not None:
+        ctx.exit(on_head(lab, said_again(ctx), nodes or 0, no_wait))
+    root = (output or settings.run_root()).absolute()
+    printing = Printing(format, quiet)
+    if resume:
         _require_of_resumption(ctx)
-    chosen = {**_NOT_OURS, **options}
-    ctx.exit(_action(options)(chosen, settings.load()))
+        directory = find(root, resume)
+        ctx.exit(_resumed(directory, asked["time"], asked["at_once"] or 0, printing, no_wait))
+    request = of.request_of({**asked, "launcher": None})
+    job = Request(
+        nodes=nodes or 0,
+        further=further(asked["sbatch"]),
+        **{name: asked[name] for name in _SAID_TO_SLURM},
+    )
+    batch = batch_of(request, job, asked["launcher"], settings.load())
+    batch = msgspec.structs.replace(batch, at_once=at_once(asked["at_once"] or 0, batch))
+    ctx.exit(_submitted(request, batch, asked["pair_jobs"], root, printing, dry_run, no_wait))
 
+
+#: Options of the job that are sbatch's own.
+_SAID_TO_SLURM = (
+    "partition", "time", "reservation", "account", "qos", "constraint", "exclusive", "job_name",
+)  # fmt: skip
 
 #: What may be said anew when a run is resumed; the run knows everything else.
 _ANEW = frozenset({
@@ -75,134 +99,137 @@ def _require_of_resumption(ctx: click.Context) -> None:
         name = one.name or ""
         if name not in _ANEW and ctx.get_parameter_source(name) is not default:
             raise UsageError(f"--resume takes {one.opts[-1]} from the run; leave it out")
+    if ctx.params["dry_run"]:
+        raise UsageError("--dry-run shows a new run's job; leave it out with --resume")
 
 
-def _action(options: dict[str, Any]) -> "Callable[[dict[str, Any], Settings], int]":
-    from fabricgauge.cli import pair_jobs
-
-    if options["resume"]:
-        return _resumed
-    return _submit if options["pair_jobs"] is None else pair_jobs.submit
-
-
-def _submit(options: dict[str, Any], said: "Settings") -> int:
-    from fabricgauge.app.batch.job import Maker, first_plan
+def _submitted(
+    request: "MeasurementRequest",
+    batch: Batch,
+    partners: int | None,
+    root: Path,
+    printing: Printing,
+    dry_run: bool,
+    no_wait: bool,
+) -> int:
+    """Begin a run of one job, or of one for each pair; returns the exit status."""
+    from fabricgauge.app.batch.job import Maker
+    from fabricgauge.app.batch.pair_queue import PairQueue
+    from fabricgauge.app.batch.request import plan_of_job, plan_of_pairs, target_of_jobs
     from fabricgauge.app.batch.submit import hand_over
+    from fabricgauge.app.programs import engine_for
     from fabricgauge.app.target import about
-    from fabricgauge.cli import batch as of
-    from fabricgauge.cli import request
+    from fabricgauge.cli.progress import bar
+    from fabricgauge.store.run_directory import RunDirectory
     from fabricgauge.store.run_files import write_batch
 
-    batch = of.batch(options, said)
-    wanted = request.wanted(options, of.nobody_yet(batch))
-    plan = first_plan(wanted, of.subnets(batch), batch.unpinned)
-    engine = of.engine(batch, options)
-    target = of.target(batch, said, engine)
-    root = options["output"]
-    directory = request.directory({**options, "output": root.absolute() if root else None})
+    if partners is None:
+        plan = plan_of_job(request, batch)
+    else:
+        plan = plan_of_pairs(request, batch, partners)
+        batch = msgspec.structs.replace(batch, pairs=plan)
+    with bar(printing.quiet) as progress:
+        engine = engine_for(batch.mpi, progress)
+    target = target_of_jobs(batch, settings.load(), engine)
+    directory = RunDirectory.create(root)
     with begun(directory):
-        written = Maker(directory, engine, target.access, batch.request).write(plan, plan.launches)
-        if options["dry_run"]:
-            printed(written)
+        queue = None if partners is None else PairQueue(directory, batch, plan, engine)
+        if queue is None or dry_run:
+            maker = Maker(directory, engine, target.access, batch.request)
+            written = queue.write_next() if queue else maker.write(plan, plan.launches)
+        if dry_run:
+            _print_job(written, queue.waiting if queue else 1)
             directory.discard()
             return 0
         write_batch(directory, about(target), batch)
-        job = hand_over(written, directory)
-    return _awaited(directory, job, options)
-
-
-@contextmanager
-def begun(directory: "RunDirectory") -> Iterator[None]:
-    """Discard a run that could not begin; keep one of which Slurm may have a job, and say so."""
-    from fabricgauge.app.batch.submit import may_have_jobs
-
-    try:
-        yield
-    except BaseException as error:
-        if may_have_jobs(directory, error):
-            path = str(directory.path)
-            say("Slurm has jobs of this run, or may have. Collect them later with", "collect", path)
+        if queue is not None:
+            _counted(directory, queue, queue.fill)
         else:
-            directory.discard()
-        raise
+            job = hand_over(written, directory)
+    if queue is not None:
+        return _drained(directory, queue, printing, no_wait)
+    return _awaited(directory, job, printing, no_wait)
 
 
-def _resumed(options: dict[str, Any], said: "Settings") -> int:
-    from fabricgauge.app.batch.submit import unfinished
-    from fabricgauge.cli import batch as of
-    from fabricgauge.cli import request
+def _resumed(
+    directory: "RunDirectory", time: str, at_once: int, printing: Printing, no_wait: bool
+) -> int:
+    """Submit what no job has measured or is about to measure."""
+    from fabricgauge.app.batch.pair_queue import PairQueue
+    from fabricgauge.app.batch.request import target_of_jobs
+    from fabricgauge.app.batch.submit import hand_over, left_of_pairs, rest_of, unfinished
+    from fabricgauge.app.programs import engine_for
+    from fabricgauge.cli.progress import bar
     from fabricgauge.store.run_files import read_batch
 
-    if options["dry_run"]:
-        raise UsageError("--dry-run shows a new run's job; leave it out with --resume")
-    directory = request.directory(options)
     batch = read_batch(directory)
-    if batch.pairs is not None:
-        from fabricgauge.cli import pair_jobs
+    if batch.pairs is None:
+        for number, state in unfinished(directory).items():
+            raise UsageError(
+                f"job {number} of this run is not over, it is {state}: wait for it with"
+                f" fabricgauge collect {directory.path}, or end it with scancel {number}"
+            )
+    with bar(printing.quiet) as progress:
+        engine = engine_for(batch.mpi, progress)
+        if batch.pairs is None:
+            target = target_of_jobs(batch, settings.load())
+            job = hand_over(rest_of(directory, target, batch, engine, progress, time), directory)
+            return _awaited(directory, job, printing, no_wait)
+    changed = msgspec.structs.replace(batch, at_once=at_once or batch.at_once)
+    queue = PairQueue(directory, changed, left_of_pairs(directory, batch), engine)
+    _counted(directory, queue, queue.fill)
+    return _drained(directory, queue, printing, no_wait)
 
-        return pair_jobs.resume(directory, batch, options)
-    for number, state in unfinished(directory).items():
-        raise UsageError(
-            f"job {number} of this run is not over, it is {state}: wait for it with"
-            f" fabricgauge collect {directory.path}, or end it with scancel {number}"
-        )
-    job = of.next_job(directory, batch, said, options)
-    return _awaited(directory, job, options)
 
-
-def _awaited(directory: "RunDirectory", job: "BatchJob", options: dict[str, Any]) -> int:
+def _awaited(directory: "RunDirectory", job: BatchJob, printing: Printing, no_wait: bool) -> int:
     """Wait for a job and for those that follow from it, unless nobody wants to wait."""
     click.echo(f"job {job.number} was submitted, for run {directory.path}", err=True)
-    if options["no_wait"]:
+    if no_wait:
         say("Collect it later with", "collect", str(directory.path))
         return 0
-    return followed(directory, options)
+    return followed(directory, printing)
 
 
-def followed(
-    directory: "RunDirectory", options: dict[str, Any], first: Callable[[], None] = lambda: None
+def _drained(
+    directory: "RunDirectory", queue: "PairQueue", printing: Printing, no_wait: bool
 ) -> int:
-    """Do ``first``, wait for all jobs, measure suspects again, and show what came out.
+    """Keep Slurm's queue filled until every pair had its job, unless nobody wants to wait."""
+    from fabricgauge.cli.progress import bar
 
-    Where Slurm refuses what ``first`` submits, what it has is waited for all the same.
+    if not no_wait:
 
-    Raises:
-        AllStuck: it refuses, and what it has would be waited for without end.
-    """
-    from fabricgauge import settings
-    from fabricgauge.app.batch.pair_queue import AllStuck
-    from fabricgauge.app.batch.submit import MOST_FOLLOWING, suspects
-    from fabricgauge.cli import batch as of
-    from fabricgauge.report.visible import visible
-    from fabricgauge.store.run_files import read_batch
+        def drain() -> None:
+            with bar(printing.quiet) as progress:
+                queue.drain(progress)
 
-    said = settings.load()
+        more = queue.waiting or queue.unclear
+        return followed(
+            directory, printing, partial(_counted, directory, queue, drain) if more else drain
+        )
+    if queue.unclear:
+        click.echo(f"sbatch did not say whether Slurm has their jobs: {queue.unclear}", err=True)
+    if queue.waiting:
+        rest = ("submit", "--resume", str(directory.path))
+        say(f"Not in the queue yet: {queue.waiting} of the pairs. Submit them with", *rest)
+    say("Collect it later with", "collect", str(directory.path))
+    return 0
+
+
+def _counted(
+    directory: "RunDirectory", queue: "PairQueue", submit_some: Callable[[], None]
+) -> None:
+    """Do ``submit_some``, and say how many jobs Slurm has taken, however it ends."""
     try:
-        try:
-            first()
-        except AllStuck:
-            say_how_to_go_on(directory.path)
-            raise
-        except CannotRun as error:
-            click.echo(f"not all pairs were submitted: {visible(str(error))}", err=True)
-        outcome = of.collected(directory, said, options)
-        for _ in range(MOST_FOLLOWING):
-            if directory.complete or not suspects(directory):
-                break
-            try:
-                of.next_job(directory, read_batch(directory), said, options)
-            except CannotRun as error:  # what was measured is shown all the same
-                click.echo(f"suspects were not measured again: {visible(str(error))}", err=True)
-                break
-            outcome = of.collected(directory, said, options)
-    except KeyboardInterrupt:
-        return interrupted(directory)
-    return shown(outcome, options)
+        submit_some()
+    finally:
+        total = queue.submitted + queue.unclear + queue.waiting
+        said = f"{queue.submitted} of {total} jobs of run {directory.path} are submitted"
+        click.echo(said, err=True)
 
 
-def printed(written: "Written") -> None:
-    import shlex
-
+def _print_job(written: "Written", jobs: int) -> None:
+    if jobs > 1:
+        click.echo(f"# one of {jobs} jobs")
     command = ("sbatch", *written.options, str(written.script))
     click.echo("# Nothing was submitted; a submit without --dry-run makes the folder named here.")
     click.echo(f"# {shlex.join(command)}".replace("\n", "\n# "))

@@ -1,14 +1,16 @@
 """The command line's table of contents; a verb's module is loaded only when it is used."""
 
 import importlib
+from typing import Any
 
 import click
 
 from fabricgauge import __version__
 from fabricgauge.cli.overview import VERBS, overview
+from fabricgauge.model.errors import UsageError
 
-#: ``check`` and ``lab`` see to files themselves, or have no settings in them.
-FILE_VERBS = frozenset({"import", "compare", "report"})
+#: Verbs whose options configuration files can set.
+FILE_VERBS = frozenset({"check", "import", "compare", "report"})
 
 
 class Verbs(click.Group):
@@ -31,9 +33,7 @@ class Verbs(click.Group):
         """Files' values become the defaults of those verbs that do not read them themselves."""
         name, command, rest = super().resolve_command(ctx, args)
         if name in FILE_VERBS and command is not None:
-            from fabricgauge.cli.defaults import from_files
-
-            ctx.default_map = {name: from_files(name, command)}
+            ctx.default_map = {name: _said_in_files(name, command, ctx)}
         return name, command, rest
 
     def get_help(self, ctx: click.Context) -> str:
@@ -44,3 +44,34 @@ class Verbs(click.Group):
 @click.version_option(__version__, prog_name="fabricgauge")
 def cli() -> None:
     """A go/no-go gauge for cluster interconnects."""
+
+
+def _said_in_files(verb: str, command: click.Command, ctx: click.Context) -> dict[str, Any]:
+    """Values of files by the names that the command's parameters have in the program.
+
+    Click takes the command line first, then the environment, then these.
+
+    Raises:
+        UsageError: a file names an option that the verb has not, or a value that it cannot have.
+    """
+    from fabricgauge import settings
+
+    by_option = {
+        word.removeprefix("--"): one
+        for one in command.params
+        for word in one.opts
+        if word.startswith("--")
+    }
+    found: dict[str, Any] = {}
+    for key, value in settings.load().verbs[verb].items():
+        option = by_option.get(key)
+        if option is None or option.name is None:
+            raise UsageError(f"[{verb}] in a configuration file names {key!r}: no such option")
+        words = value if isinstance(value, list) else [value]
+        said = words if option.multiple else ",".join(map(str, words))
+        try:
+            option.type_cast_value(ctx, said)
+        except click.UsageError as error:
+            raise UsageError(f"[{verb}] {key} = {value!r} in a file: {error.message}") from error
+        found[option.name] = said
+    return found

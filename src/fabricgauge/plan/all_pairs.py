@@ -7,9 +7,9 @@ import msgspec
 
 from fabricgauge.model.pattern import Pattern, TournamentPattern
 from fabricgauge.model.plan import Case
-from fabricgauge.plan.fabric_profiles import FabricProfile
+from fabricgauge.plan.cases import stream
 from fabricgauge.plan.outlook import overhead_s, rounds_to_make
-from fabricgauge.plan.streams import stream
+from fabricgauge.plan.profiles import Profile
 from fabricgauge.plan.tournament import rounds, sampled
 
 #: Windows that a pair sends in each direction, of which the first warms up.
@@ -34,7 +34,6 @@ class Field(msgspec.Struct, frozen=True):
     payload_bytes_per_s: float
     pair_s: Mapping[TournamentPattern, tuple[float, float]]
     part: tuple[int, int]
-    seed: int
 
     def turns(self, pattern: TournamentPattern) -> int:
         """How often in a round somebody measures while others wait, both directions counted."""
@@ -54,7 +53,7 @@ class Field(msgspec.Struct, frozen=True):
 
 
 def all_pairs_cases(
-    profile: FabricProfile, patterns: Collection[Pattern], field: Field, available_s: float
+    profile: Profile, patterns: Collection[Pattern], field: Field, available_s: float
 ) -> tuple[Case, ...]:
     """The tournaments; what one leaves of its share of the time is for those after it."""
     wanted = [one for one in _wanted(profile) if one[0] in patterns]
@@ -69,7 +68,7 @@ def all_pairs_cases(
     return tuple(planned.values())
 
 
-def _wanted(profile: FabricProfile) -> list[tuple[TournamentPattern, int]]:
+def _wanted(profile: Profile) -> list[tuple[TournamentPattern, int]]:
     return [
         *(("all_pairs_latency", size) for size in profile.latency_sizes),
         *(("all_pairs_bandwidth", size) for size in profile.bandwidth_sizes),
@@ -115,7 +114,7 @@ def _rounds(field: Field, affordable: int) -> tuple[int, ...]:
     count = max(ceil(LEAST_ROUNDS / parts), affordable)
     if count >= rounds(field.ranks):
         return ()
-    return sampled(field.ranks, count, field.seed, place)
+    return sampled(field.ranks, count, part=place)
 
 
 def _directions(pattern: TournamentPattern) -> tuple[str, ...]:

@@ -6,17 +6,24 @@ import msgspec
 
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.pattern import (
+    COLLECTIVE_PATTERNS,
+    CROWD_PATTERNS,
     ONE_SIDED_PATTERNS,
     PAIR_PATTERNS,
     THREADED_PATTERNS,
+    TOURNAMENT_PATTERNS,
     Epoch,
     PairPattern,
+    Pattern,
 )
 
 #: What a threads pattern without a number has: the fewest that get in each other's way.
 USUAL_THREADS = 2
 #: The engine's bound (engine/src/case_list.cpp).
 MOST_THREADS = 1024
+ALL_PATTERNS: tuple[Pattern, ...] = (
+    *TOURNAMENT_PATTERNS, *PAIR_PATTERNS, *CROWD_PATTERNS, *COLLECTIVE_PATTERNS,
+)  # fmt: skip
 EPOCHS: tuple[Epoch, ...] = get_args(Epoch)
 
 
@@ -33,6 +40,22 @@ class Asked(msgspec.Struct, frozen=True):
         return f"/{self.epoch}" * (self.epoch != "flush") + f"/{self.threads}threads" * (
             self.pattern in THREADED_PATTERNS
         )
+
+
+def patterns(said: str) -> tuple[str, ...]:
+    """The words of ``--patterns``, of which each is known.
+
+    Raises:
+        UsageError: one is not; the message says what there is.
+    """
+    words = tuple(one.strip() for one in said.split(","))
+    for word in words:
+        name = word.partition(":")[0]
+        if name not in ALL_PATTERNS:
+            raise UsageError(f"no pattern {name!r}; there is {', '.join(ALL_PATTERNS)}")
+        if name in PAIR_PATTERNS or name != word:
+            asked(word)
+    return words
 
 
 def asked(word: str) -> Asked:

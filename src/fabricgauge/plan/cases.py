@@ -1,4 +1,4 @@
-"""The cases of one launch: patterns × message sizes × directions."""
+"""The cases of one pair: patterns × message sizes × directions, each with window and budget."""
 
 from collections.abc import Iterator
 
@@ -7,6 +7,7 @@ from fabricgauge.model.measurement import LATENCY_PATTERNS
 from fabricgauge.model.pattern import ROUND_TRIP_PATTERNS, SUSTAINED_BYTES, THREADED_PATTERNS
 from fabricgauge.model.plan import Case
 from fabricgauge.plan.asked import Asked, asked
+from fabricgauge.plan.profiles import MIB
 
 #: Window of the OSU suite; bandwidth figures of the field assume it.
 WINDOW = 64
@@ -16,6 +17,8 @@ SMALLEST_WINDOW = 2
 SAMPLES_PER_CASE = 10
 #: MPI's atomics work on one integer; the engine's are of this size.
 INTEGER_BYTES = 8
+#: Sizes of a reference pair, for patterns that measure a time and for those that stream.
+SMALL_BYTES, LARGE_BYTES = 8, MIB
 ATOMICS = ("fetch_and_op_latency", "compare_and_swap_latency")
 
 
@@ -39,6 +42,30 @@ def cases(
         for one in dict.fromkeys(map(asked, patterns))
         for origin, size in _directions(one.pattern, sizes)
     )
+
+
+def reference_pair(
+    words: tuple[str, ...], case_s: float, payload_bytes_per_s: float
+) -> tuple[Case, ...]:
+    """What ``words`` of ``plan.asked`` name, between ranks 0 and 1 while all others sleep."""
+    return tuple(
+        case
+        for word in words
+        for case in cases((word,), (_size(word),), case_s, payload_bytes_per_s)
+    )
+
+
+def stream(message_bytes: int, fit_bytes: float) -> tuple[int, int]:
+    """The message size and window that send no more than ``fit_bytes`` at once.
+
+    The window shrinks first, then the message; neither below its least.
+    """
+    while message_bytes > SUSTAINED_BYTES and message_bytes * SMALLEST_WINDOW > fit_bytes:
+        message_bytes //= 2
+    window = WINDOW
+    while window > SMALLEST_WINDOW and window * message_bytes > fit_bytes:
+        window //= 2
+    return message_bytes, window
 
 
 def threaded(case: Case) -> bool:
@@ -91,3 +118,7 @@ def _window(message_s: float, budget_s: float) -> int:
     while window > SMALLEST_WINDOW and window * message_s * SAMPLES_PER_CASE > budget_s:
         window //= 2
     return window
+
+
+def _size(word: str) -> int:
+    return SMALL_BYTES if asked(word).pattern in LATENCY_PATTERNS else LARGE_BYTES

@@ -8,10 +8,14 @@ import msgspec
 
 from fabricgauge.model.pattern import SUSTAINED_BYTES, CrowdPattern, Load, Pattern
 from fabricgauge.model.plan import Case
-from fabricgauge.plan.cases import SAMPLES_PER_CASE, WINDOW
-from fabricgauge.plan.fabric_profiles import FabricProfile
-from fabricgauge.plan.profiles import MIB
-from fabricgauge.plan.streams import stream
+from fabricgauge.plan.cases import (
+    LARGE_BYTES,
+    SAMPLES_PER_CASE,
+    SMALL_BYTES,
+    WINDOW,
+    stream,
+)
+from fabricgauge.plan.profiles import MIB, Profile
 
 #: What one rank holds of a collective whose buffers grow with the ranks.
 LARGEST_BUFFER_BYTES = 256 * MIB
@@ -21,8 +25,6 @@ LONGEST_FACTOR = 8.0
 VICTIM_PAIRS_PER_RANK = 0.1
 #: Two victims, and two that make load.
 LEAST_RANKS_UNDER_LOAD = 4
-SMALL_BYTES = 8
-LARGE_BYTES = MIB
 
 #: Some rank has a part of ``message_bytes`` for, or from, every other one.
 _GROWING = ("allgather", "gather", "scatter", "alltoall", "reduce_scatter")
@@ -39,7 +41,7 @@ class Grid(msgspec.Struct, frozen=True):
 
 
 def crowd_cases(
-    profile: FabricProfile,
+    profile: Profile,
     patterns: Collection[Pattern],
     ranks: int,
     payload_bytes_per_s: float,
@@ -65,7 +67,7 @@ def crowd_cases(
     return planned
 
 
-def grids(profile: FabricProfile, ranks: int) -> Iterator[Grid]:
+def grids(profile: Profile, ranks: int) -> Iterator[Grid]:
     """From the densest to the sparsest."""
     sizes, counts, pairs = profile.collective_sizes, powers(2, ranks), powers(1, ranks // 2)
     least_s, most_s = profile.case_s

@@ -1,5 +1,13 @@
-"""Fabric and profile in, plan out: which launches, in which order."""
+"""What is asked for, nodes and networks in, plan out: which launches, in which order.
 
+Launches are interleaved over networks, so that a drift touches all of them alike. Two ranks are
+one pair, which has launches to itself. More ranks have everything in one launch, because a start of
+thousands takes long: first all pairs, then one pair, then what all ranks do together.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import count, product
 from typing import Any
 
 import msgspec
@@ -9,52 +17,109 @@ from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import Network
 from fabricgauge.model.measurement import Measurement
-from fabricgauge.model.pattern import THREADED_PATTERNS
-from fabricgauge.model.plan import Plan, PlannedLaunch, Stopping
-from fabricgauge.plan.asked import asked
-from fabricgauge.plan.cases import cases
-from fabricgauge.plan.profiles import MIB, Profile
+from fabricgauge.model.pattern import (
+    COLLECTIVE_PATTERNS,
+    PAIR_PATTERNS,
+    THREADED_PATTERNS,
+    TOURNAMENT_PATTERNS,
+    Pattern,
+)
+from fabricgauge.model.plan import Case, Plan, PlannedLaunch, Stopping
+from fabricgauge.model.request import MeasurementRequest
+from fabricgauge.model.together import Round
+from fabricgauge.plan.all_pairs import Field, all_pairs_cases
+from fabricgauge.plan.asked import ALL_PATTERNS, asked
+from fabricgauge.plan.cases import cases, reference_pair
+from fabricgauge.plan.crowd_cases import crowd_cases
+from fabricgauge.plan.outlook import estimated_s, rounds_to_make, start_s
+from fabricgauge.plan.profiles import DEFAULT_SIZES, MIB, PATTERNS, Profile, profile_of
 from fabricgauge.words.networks import loopback_of
 
 #: Stands in for an unknown link rate when windows and budgets are chosen: 1 Gb/s.
 ASSUMED_PAYLOAD_BYTES_PER_S = 117.69e6
 LARGEST_MESSAGE_BYTES = 1024 * MIB
+CONFIDENCE = 0.95
+#: Of a launch's time for what is no tournament, at most; what it leaves is the tournaments'.
+SHARE_TOGETHER = 0.4
+#: Of a pair's cases: within a time that somebody named they get so much less, at most.
+LEAST_SHARE_OF_CASE = 1 / 16
+
+Targets = tuple[tuple[Network | None, Ceiling | Skipped], ...]
+#: Cases of launches that follow each other on one network: those of threads have one of their own.
+_Turn = tuple[tuple[Case, ...], ...]
 
 
-class Wanted(msgspec.Struct, frozen=True):
-    """What the user asked for. ``place`` are the nodes of ranks 0 and 1.
+class _Scope(msgspec.Struct, frozen=True):
+    """A request with what became known of the place."""
 
-    ``patterns`` are words of ``plan.asked``.
-    """
-
+    request: MeasurementRequest
+    ranks: tuple[str, ...]
     profile: Profile
-    patterns: tuple[str, ...]
-    sizes: tuple[int, ...]
-    place: tuple[str, str]
-    check_data: bool
-    confidence: float = 0.95
+    virtual: bool
 
 
-def plan(wanted: Wanted, targets: tuple[tuple[Network | None, Ceiling | Skipped], ...]) -> Plan:
-    """Launches interleaved over the targets, so that a drift touches all of them alike.
+def plan(
+    request: MeasurementRequest,
+    ranks: Sequence[str],
+    targets: Targets,
+    *,
+    virtual: bool = False,
+    profile: Profile | None = None,
+) -> Plan:
+    """Launches interleaved over the targets, as many on each as the profile has.
 
-    A target is a network with its ceiling, or (None, …) for MPI's own choice.
+    ``ranks`` is a node for each rank: a node with p ranks stands p times. A target is a network
+    with its ceiling, or (None, …) for MPI's own choice. A ``virtual`` cluster shares one machine's
+    processors: there one pair measures at a time unless the request says otherwise. ``profile``
+    replaces the one that is asked for.
+
+    The time budget trades, in this order: budgets of cases, density of sizes and of rank counts,
+    samples of a pair, and the share of the pairs that meet.
 
     Raises:
-        UsageError: no sizes, or a size out of range.
+        UsageError: fewer than two ranks, a size out of range, a pattern that these ranks cannot
+            have, or less time than the least takes.
     """
-    _require_sizes(wanted.sizes)
-    pieces = [
-        (target, words)
-        for target in targets * wanted.profile.launches
-        for words in apart(wanted.patterns)
-    ]
+    alone = is_pair(request, ranks)
+    _require(request, len(ranks), alone)
+    chosen = _narrowed(profile or profile_of(request), request)
+    scope = _Scope(request, tuple(ranks), chosen, virtual and not request.sim)
+    each_s = (request.budget or chosen.budget_s) / chosen.launches / len(targets)
+    available_s = max(0.0, each_s - start_s(len(ranks)))
+    turns = _turns_of_pair if alone else _turns_of_many
+    by_target = [turns(scope, _rate(ceiling), available_s) for _, ceiling in targets]
+    numbers = count(1)
     launches = tuple(
-        _launch(number, msgspec.structs.replace(wanted, patterns=words), *target)
-        for number, (target, words) in enumerate(pieces, start=1)
+        _launch(next(numbers), scope.ranks, network, made)
+        for part in range(chosen.launches)
+        for (network, _), parts in zip(targets, by_target, strict=True)
+        for made in parts[part]
     )
-    stopping = Stopping(wanted.profile.relative_half_width, wanted.confidence)
-    return Plan(wanted.profile.name, stopping, wanted.check_data, launches)
+    stopping = Stopping(chosen.relative_half_width, CONFIDENCE)
+    planned = Plan(chosen.name, stopping, request.check_data, launches)
+    _require_time(request, len(ranks), planned)
+    return planned
+
+
+def tool_plan(
+    request: MeasurementRequest,
+    ranks: Sequence[str],
+    programs: Sequence[str],
+    networks: Sequence[Network | None],
+) -> Plan:
+    """Each of a suite's programs on each network, all as often as the profile has launches."""
+    profile, numbers = profile_of(request), count(1)
+    launches = tuple(
+        msgspec.structs.replace(_launch(next(numbers), tuple(ranks), network, ()), program=program)
+        for _, network, program in product(range(profile.launches), networks, programs)
+    )
+    return Plan(profile.name, Stopping(0.0, 0.0), False, launches, tool=request.tool)
+
+
+def is_pair(request: MeasurementRequest, ranks: Sequence[str]) -> bool:
+    """Whether two ranks measure, and nothing but what a pair does: it has launches to itself."""
+    words = {word.partition(":")[0] for word in request.patterns}
+    return len(ranks) == 2 and not request.sim and words <= set(PAIR_PATTERNS)
 
 
 def apart(words: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
@@ -65,6 +130,126 @@ def apart(words: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
     several = tuple(one for one in words if asked(one).pattern in THREADED_PATTERNS)
     plain = tuple(one for one in words if one not in several)
     return tuple(one for one in (plain, several) if one)
+
+
+def _turns_of_pair(scope: _Scope, rate: float, available_s: float) -> tuple[_Turn, ...]:
+    """Every launch has the same cases; within a time that was named each case gets less."""
+    request, profile = scope.request, scope.profile
+    sizes = tuple(dict.fromkeys(request.sizes)) or DEFAULT_SIZES
+    groups = apart(request.patterns or PATTERNS)
+    available_s -= start_s(2) * (len(groups) - 1)
+    case_s = profile.pair_case_s
+    least_s = case_s * LEAST_SHARE_OF_CASE
+    turn = tuple(cases(words, sizes, case_s, rate) for words in groups)
+    while request.budget and case_s > least_s and _measuring_s(turn) > available_s:
+        case_s /= 2
+        turn = tuple(cases(words, sizes, case_s, rate) for words in groups)
+    return (turn,) * profile.launches
+
+
+def _measuring_s(turn: _Turn) -> float:
+    return sum(case.budget_s for made in turn for case in made)
+
+
+def _turns_of_many(scope: _Scope, rate: float, available_s: float) -> tuple[_Turn, ...]:
+    """The launches differ in the tournaments' rounds only."""
+    profile, ranks = scope.profile, len(scope.ranks)
+    # All ranks of a node share its link.
+    shared_rate = rate / max(Counter(scope.ranks).values())
+    patterns = _names(scope.request.patterns) or ALL_PATTERNS
+    alone = reference_pair(profile.reference_pair, profile.case_s[1], rate)
+    left_s = max(0.0, available_s - _measuring_s((alone,)))
+    together = crowd_cases(profile, patterns, ranks, shared_rate, left_s * SHARE_TOGETHER)
+    left_s = max(0.0, left_s - _measuring_s((together,)))
+    fields = (
+        Field(
+            ranks=ranks,
+            concurrent=scope.request.concurrent or int(scope.virtual),
+            payload_bytes_per_s=shared_rate,
+            pair_s={
+                "all_pairs_latency": profile.round_trips_s,
+                "all_pairs_bandwidth": profile.stream_s,
+            },
+            part=(part, profile.launches),
+        )
+        for part in range(profile.launches)
+    )
+    return tuple(
+        ((*all_pairs_cases(profile, patterns, one, left_s), *alone, *together),) for one in fields
+    )
+
+
+def _narrowed(profile: Profile, request: MeasurementRequest) -> Profile:
+    """The profile with the patterns and sizes that are asked for instead of its own."""
+    sizes = tuple(sorted(set(request.sizes)))
+    changes: dict[str, tuple[object, ...]] = {}
+    if sizes:
+        streamed = tuple(size for size in sizes if size)
+        changes |= {"latency_sizes": sizes, "bandwidth_sizes": streamed, "collective_sizes": sizes}
+    if request.patterns:
+        known = _names(request.patterns)
+        of_pair = (one for one in dict.fromkeys(request.patterns) if _name(one) in PAIR_PATTERNS)
+        words = sorted(of_pair, key=_place)
+        changes["collectives"] = tuple(p for p in COLLECTIVE_PATTERNS if p in known)
+        changes["reference_pair"] = tuple(words)
+    return msgspec.structs.replace(profile, **changes)
+
+
+def _place(word: str) -> int:
+    return PAIR_PATTERNS.index(asked(word).pattern)
+
+
+def _name(word: str) -> str:
+    return word.partition(":")[0]
+
+
+def _names(words: Iterable[str]) -> tuple[Pattern, ...]:
+    said = set(map(_name, words))
+    return tuple(one for one in ALL_PATTERNS if one in said)
+
+
+def _rate(ceiling: Ceiling | Skipped) -> float:
+    """Payload bytes per second."""
+    if isinstance(ceiling, Skipped):
+        return ASSUMED_PAYLOAD_BYTES_PER_S
+    return ceiling.payload_bytes_per_s
+
+
+def _launch(
+    number: int, ranks: tuple[str, ...], network: Network | None, made: tuple[Case, ...]
+) -> PlannedLaunch:
+    return PlannedLaunch(
+        number=number,
+        network=network.name if network else None,
+        subnet=network.subnet if network else None,
+        nodes=ranks,
+        cases=made,
+    )
+
+
+def _require(request: MeasurementRequest, ranks: int, alone: bool) -> None:
+    if ranks < 2:
+        raise UsageError("pairs need at least two ranks; name more nodes with -w")
+    for pattern in _names(request.patterns):
+        if pattern in THREADED_PATTERNS and not alone:
+            raise UsageError(
+                f"{pattern} needs a launch of two ranks alone; measure it between two nodes, and"
+                " leave out patterns of many ranks"
+            )
+    for size in request.sizes:
+        if not 0 <= size <= LARGEST_MESSAGE_BYTES:
+            raise UsageError(f"message size {size} B is out of range: 0 B to 1 GiB")
+
+
+def _require_time(request: MeasurementRequest, ranks: int, made: Plan) -> None:
+    """A budget that somebody named must hold; a profile's own gives way on a slow network."""
+    needed_s = estimated_s(made)
+    if request.budget and needed_s > request.budget * (1 + 1e-6):
+        raise UsageError(
+            f"{request.budget:g} s are too little for {ranks} ranks: the least that this profile"
+            f" measures takes about {needed_s:.0f} s; give more time, fewer launches or fewer"
+            " patterns"
+        )
 
 
 #: What makes a tournament's case that of one pair of ranks, 0 and 1.
@@ -88,41 +273,38 @@ def host_reference(number: int, node: str, network: str | None, of: Plan) -> Pla
     return PlannedLaunch(number, loopback_of(node), None, (node, node), tuple(largest))
 
 
-def remaining(of: Plan, done: tuple[tuple[int, Measurement], ...]) -> tuple[PlannedLaunch, ...]:
-    """The plan's launches with only those cases that have no result yet.
+def remaining(
+    of: Plan, done: Iterable[tuple[int, Measurement]], rounds: Iterable[tuple[int, Round]] = ()
+) -> tuple[PlannedLaunch, ...]:
+    """The plan's launches with only those cases and rounds that have no result yet.
 
-    ``done`` pairs launch numbers with measurements; only ``ok`` and ``skipped`` count.
+    ``done`` pairs launch numbers with measurements, of which only ``ok`` and ``skipped`` count;
+    ``rounds`` pairs them with rounds of tournaments. A launch without cases is dropped.
     """
     finished = {(number, m.case) for number, m in done if m.status in ("ok", "skipped")}
+    made: dict[tuple[int, str], set[int]] = {}
+    for number, one in rounds:
+        made.setdefault((number, one.case), set()).add(one.round)
     left = (
         msgspec.structs.replace(
             launch,
-            cases=tuple(c for c in launch.cases if (launch.number, c.name) not in finished),
+            cases=tuple(
+                rest
+                for case in launch.cases
+                if (launch.number, case.name) not in finished
+                for rest in _rest(case, launch, made.get((launch.number, case.name), ()))
+            ),
         )
         for launch in of.launches
     )
     return tuple(launch for launch in left if launch.cases)
 
 
-def _launch(
-    number: int, wanted: Wanted, network: Network | None, ceiling: Ceiling | Skipped
-) -> PlannedLaunch:
-    rate = (
-        ASSUMED_PAYLOAD_BYTES_PER_S if isinstance(ceiling, Skipped) else ceiling.payload_bytes_per_s
-    )
-    sizes = tuple(dict.fromkeys(wanted.sizes))
-    return PlannedLaunch(
-        number=number,
-        network=network.name if network else None,
-        subnet=network.subnet if network else None,
-        nodes=wanted.place,
-        cases=cases(wanted.patterns, sizes, wanted.profile.case_budget_s, rate),
-    )
-
-
-def _require_sizes(sizes: tuple[int, ...]) -> None:
-    if not sizes:
-        raise UsageError("no message sizes to measure; name at least one, e.g. --sizes 0,8,1MiB")
-    for size in sizes:
-        if not 0 <= size <= LARGEST_MESSAGE_BYTES:
-            raise UsageError(f"message size {size} B is out of range: 0 B to 1 GiB")
+def _rest(case: Case, launch: PlannedLaunch, made: Collection[int]) -> Iterator[Case]:
+    """The case with those rounds that were not made; nothing where none is left."""
+    if not made or case.pattern not in TOURNAMENT_PATTERNS:
+        yield case
+        return
+    left = tuple(one for one in rounds_to_make(case, len(launch.nodes)) if one not in made)
+    if left:
+        yield msgspec.structs.replace(case, rounds=left)

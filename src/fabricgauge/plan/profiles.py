@@ -1,8 +1,14 @@
-"""How much to measure: named profiles, one row each."""
+"""How much to measure: message sizes, patterns, and named profiles, one row each."""
+
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from fabricgauge.model.measurement import Pattern
+from fabricgauge.model.pattern import ONE_SIDED_PATTERNS, CollectivePattern, Load, PairPattern
+from fabricgauge.plan.asked import EPOCHS
+
+if TYPE_CHECKING:
+    from fabricgauge.model.request import MeasurementRequest
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -11,7 +17,7 @@ MIB = 1024 * KIB
 DEFAULT_SIZES: tuple[int, ...] = (0, *(2**power for power in range(23)))
 
 #: What is measured of a pair unless other patterns are asked for.
-PATTERNS: tuple[Pattern, ...] = (
+PATTERNS: tuple[PairPattern, ...] = (
     "latency",
     "bandwidth",
     "bidirectional_bandwidth",
@@ -21,23 +27,126 @@ PATTERNS: tuple[Pattern, ...] = (
 
 
 class Profile(msgspec.Struct, frozen=True):
-    """``case_budget_s`` bounds one case; several launches show what one launch hides.
+    """How much is measured of one pair, and of many ranks.
 
     Variation between launches of the same program is larger than within one (Hunold
     and Carpen-Amarie, arXiv:1505.07734), so figures that matter come from at least three.
+
+    ``pair_case_s`` bounds a case of a pair that has the launch to itself. All else is for more
+    ranks: ``budget_s`` is what a whole run may take; a small cluster needs less of it. One pair of
+    a tournament makes round trips for ``round_trips_s``, and streams in each direction for
+    ``stream_s``, at least and at most; ``case_s`` is that of any other case. ``loads`` are made
+    while victims measure, ``reference_pair`` are words of ``plan.asked``, measured between ranks 0
+    and 1 while all others sleep.
     """
 
     name: str
     launches: int
-    case_budget_s: float
     relative_half_width: float
+    pair_case_s: float
+    budget_s: float
+    round_trips_s: tuple[float, float]
+    stream_s: tuple[float, float]
+    latency_sizes: tuple[int, ...]
+    bandwidth_sizes: tuple[int, ...]
+    case_s: tuple[float, float]
+    collectives: tuple[CollectivePattern, ...]
+    collective_sizes: tuple[int, ...]
+    loads: tuple[Load, ...]
+    reference_pair: tuple[str, ...] = ()
 
+
+_QUICK: tuple[CollectivePattern, ...] = ("barrier", "bcast", "allreduce", "allgather", "alltoall")
+_BLOCKING: tuple[CollectivePattern, ...] = (
+    *_QUICK, "reduce", "reduce_scatter", "gather", "scatter",
+)  # fmt: skip
+_ALL: tuple[CollectivePattern, ...] = (
+    *_BLOCKING, "allgatherv", "gatherv", "scatterv", "alltoallv",
+    "ibarrier", "ibcast", "iallreduce", "iallgather", "ialltoall", "ireduce", "ireduce_scatter",
+    "igather", "iscatter", "iallgatherv", "igatherv", "iscatterv", "ialltoallv",
+)  # fmt: skip
+_LOADS: tuple[Load, ...] = ("none", "all_to_all", "incast", "permutation")
+#: Without those of threads, which need a launch of their own: see ``plan.plan.apart``.
+_ONE_PAIR: tuple[str, ...] = (
+    "latency", "bandwidth", "bidirectional_bandwidth", "ping_ping",
+    "persistent_latency", "persistent_bandwidth",
+    *(
+        f"{pattern}:{epoch}"
+        for pattern in sorted(ONE_SIDED_PATTERNS)
+        for epoch in EPOCHS
+    ),
+)  # fmt: skip
 
 PROFILES: dict[str, Profile] = {
     profile.name: profile
     for profile in (
-        Profile("quick", launches=1, case_budget_s=0.3, relative_half_width=0.01),
-        Profile("standard", launches=3, case_budget_s=0.5, relative_half_width=0.01),
-        Profile("full", launches=5, case_budget_s=2.0, relative_half_width=0.005),
+        Profile(
+            "quick",
+            launches=1,
+            relative_half_width=0.01,
+            pair_case_s=0.3,
+            budget_s=60.0,
+            round_trips_s=(0.01, 0.2),
+            stream_s=(0.01, 0.2),
+            latency_sizes=(8,),
+            bandwidth_sizes=(MIB,),
+            case_s=(0.1, 0.3),
+            collectives=_QUICK,
+            collective_sizes=(8, 64 * KIB),
+            loads=("none", "all_to_all"),
+        ),
+        Profile(
+            "standard",
+            launches=3,
+            relative_half_width=0.01,
+            pair_case_s=0.5,
+            budget_s=600.0,
+            round_trips_s=(0.01, 0.5),
+            stream_s=(0.01, 0.5),
+            latency_sizes=(8,),
+            bandwidth_sizes=(MIB,),
+            case_s=(0.1, 0.5),
+            collectives=_BLOCKING,
+            collective_sizes=(8, KIB, 32 * KIB, MIB),
+            loads=_LOADS,
+        ),
+        Profile(
+            "full",
+            launches=5,
+            relative_half_width=0.005,
+            pair_case_s=2.0,
+            budget_s=7200.0,
+            round_trips_s=(0.02, 1.0),
+            stream_s=(0.02, 1.0),
+            latency_sizes=(8, 4 * KIB),
+            bandwidth_sizes=(64 * KIB, MIB),
+            case_s=(0.2, 1.0),
+            collectives=_ALL,
+            collective_sizes=(8, 128, 2 * KIB, 32 * KIB, 256 * KIB, MIB),
+            loads=_LOADS,
+            reference_pair=_ONE_PAIR,
+        ),
     )
 }
+
+
+def simulated(profile: Profile) -> Profile:
+    """The same for a simulated cluster, whose messages cost the simulator far more than it says.
+
+    Nothing disturbs them but the noise that was asked for, so that few of them suffice.
+    """
+    return msgspec.structs.replace(
+        profile, round_trips_s=(4e-5, 4e-5), stream_s=(2e-3, 2e-3), budget_s=3600.0
+    )
+
+
+def profile_of(request: "MeasurementRequest") -> Profile:
+    """The profile that is asked for, with what the request says otherwise."""
+    said: dict[str, object] = {
+        "launches": request.launches,
+        "relative_half_width": request.half_width,
+        "pair_case_s": request.case_budget,
+        "case_s": request.case_budget and (request.case_budget, request.case_budget),
+    }
+    profile = simulated(PROFILES[request.profile]) if request.sim else PROFILES[request.profile]
+    return msgspec.structs.replace(profile, **{key: value for key, value in said.items() if value})

@@ -1,7 +1,6 @@
 """Which value is in which file of a run directory."""
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -10,23 +9,29 @@ from fabricgauge.model.errors import StoreError
 from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.finding import Finding
 from fabricgauge.model.measurement import Footer, Header, Measurement, Placement
-from fabricgauge.model.plan import Plan
+from fabricgauge.model.plan import Plan, PlannedLaunch
+from fabricgauge.model.request import MeasurementRequest, of_earlier_version
 from fabricgauge.model.run import Around, Ended, Launch, Run
 from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 from fabricgauge.model.together import Round
 from fabricgauge.store.run_directory import RunDirectory
 
 
-class About(msgspec.Struct, frozen=True):
+class About(msgspec.Struct, frozen=True, omit_defaults=True):
     """run.json: what was started, when, and what was in force on the head.
 
-    ``asked`` are the options by which the nodes were reached; a resumption repeats them.
+    A resumption measures what ``request`` says. Runs of earlier versions have ``asked`` instead:
+    the options by which the nodes were reached, as text.
     """
 
     started_utc: str
     command: tuple[str, ...]
     environment: dict[str, str]
+    request: MeasurementRequest | None = None
     asked: dict[str, str] = {}
+
+
+Record = Header | Placement | Round | Measurement | Footer | SuiteCurve | UnparsedLine | Around
 
 
 class ResultLine(msgspec.Struct, frozen=True):
@@ -34,7 +39,7 @@ class ResultLine(msgspec.Struct, frozen=True):
 
     launch: int
     attempt: int
-    record: Header | Placement | Round | Measurement | Footer | SuiteCurve | UnparsedLine | Around
+    record: Record
 
 
 class Started(msgspec.Struct, frozen=True):
@@ -75,9 +80,13 @@ def write_plan(directory: RunDirectory, plan: Plan) -> None:
     directory.write("plan.json", plan)
 
 
-def write_libraries(directory: RunDirectory, hashes: dict[str, str]) -> None:
-    """Libraries that carried messages, by real path, with the beginning of their SHA-256."""
+def write_libraries(directory: RunDirectory, hashes: dict[str, str]) -> dict[str, str]:
+    """Libraries that carried messages, by real path, with the beginning of their SHA-256.
+
+    Returns them as facts of the environment.
+    """
     directory.write(_LIBRARIES, hashes)
+    return _library_facts(hashes)
 
 
 def write_preflight(directory: RunDirectory, findings: tuple[Finding, ...]) -> None:
@@ -85,13 +94,25 @@ def write_preflight(directory: RunDirectory, findings: tuple[Finding, ...]) -> N
     directory.write(_PREFLIGHT, findings)
 
 
-def write_ways(directory: RunDirectory, ways: dict[str, str]) -> None:
-    """By network, what the MPI itself said that it used."""
+def write_ways(directory: RunDirectory, ways: dict[str, str]) -> dict[str, str]:
+    """By network, what the MPI itself said that it used; returns facts of the environment."""
     directory.write(_WAYS, ways)
+    return _way_facts(ways)
 
 
-def append_record(directory: RunDirectory, entry: ResultLine) -> None:
-    directory.append("results.jsonl", entry)
+def stored_request(directory: RunDirectory) -> MeasurementRequest:
+    """What a stored run was asked to measure, and where.
+
+    Raises:
+        StoreError: the directory holds no run.
+    """
+    about = directory.read("run.json", About)
+    if about.request is not None:
+        return about.request
+    try:
+        return of_earlier_version(about.asked, directory.read("plan.json", Plan).profile)
+    except msgspec.ValidationError as error:
+        raise StoreError(f"{directory.path}/run.json is damaged: {error}") from error
 
 
 def append_records(directory: RunDirectory, entries: Iterable[ResultLine]) -> None:
@@ -145,7 +166,10 @@ def _ways(directory: RunDirectory) -> dict[str, str]:
     """As facts of the environment; runs of earlier versions have none."""
     if not (directory.path / _WAYS).exists():
         return {}
-    ways = directory.read(_WAYS, dict[str, str])
+    return _way_facts(directory.read(_WAYS, dict[str, str]))
+
+
+def _way_facts(ways: dict[str, str]) -> dict[str, str]:
     return {f"carried by, over {network}": said for network, said in ways.items()}
 
 
@@ -153,7 +177,10 @@ def _libraries(directory: RunDirectory) -> dict[str, str]:
     """As facts of the environment; runs of earlier versions have none."""
     if not (directory.path / _LIBRARIES).exists():
         return {}
-    hashes = directory.read(_LIBRARIES, dict[str, str])
+    return _library_facts(directory.read(_LIBRARIES, dict[str, str]))
+
+
+def _library_facts(hashes: dict[str, str]) -> dict[str, str]:
     return {
         f"library {path.rpartition('/')[2]}": f"{path}, SHA-256 {known or 'not known'}"
         for path, known in hashes.items()
@@ -166,35 +193,37 @@ _STARTED = msgspec.json.Decoder(Started)
 
 def _launches(plan: Plan, entries: list[ResultLine], started: list[Started]) -> tuple[Launch, ...]:
     ends = {(s.launch, s.attempt): s for s in started}
-    said: dict[tuple[int, int], list[Any]] = {}
+    said: dict[tuple[int, int], list[Record]] = {}
     for entry in entries:
         said.setdefault((entry.launch, entry.attempt), []).append(entry.record)
-    keys = sorted(set(said) | set(ends))
     by_number = {launch.number: launch for launch in plan.launches}
-    launches = []
-    for key in keys:
-        end = ends.get(key)
-        planned = by_number.get(key[0])
-        records = said.get(key, [])
-        launches.append(
-            Launch(
-                number=key[0],
-                network=end.network if end else planned.network if planned else None,
-                nodes=end.nodes if end else planned.nodes if planned else (),
-                header=next((r for r in records if isinstance(r, Header)), None),
-                placements=tuple(r for r in records if isinstance(r, Placement)),
-                measurements=tuple(r for r in records if isinstance(r, Measurement)),
-                rounds=tuple(r for r in records if isinstance(r, Round)),
-                ended=end.ended if end else _LOST,
-                not_understood=end.not_understood if end else (),
-                curves=tuple(r for r in records if isinstance(r, SuiteCurve)),
-                unparsed=tuple(r for r in records if isinstance(r, UnparsedLine)),
-                program=planned.program if planned else "",
-                purpose=planned.purpose if planned else "measure",
-                around=next((r for r in records if isinstance(r, Around)), None),
-            )
-        )
-    return tuple(launches)
+    return tuple(
+        launch_of(key[0], said.get(key, []), by_number.get(key[0]), ends.get(key))
+        for key in sorted(set(said) | set(ends))
+    )
+
+
+def launch_of(
+    number: int, records: Sequence[Record], planned: PlannedLaunch | None, end: Started | None
+) -> Launch:
+    """A launch with all that it said; ``end`` is None where nobody saw it end."""
+    where = end or planned
+    return Launch(
+        number=number,
+        network=where.network if where else None,
+        nodes=where.nodes if where else (),
+        header=next((r for r in records if isinstance(r, Header)), None),
+        placements=tuple(r for r in records if isinstance(r, Placement)),
+        measurements=tuple(r for r in records if isinstance(r, Measurement)),
+        rounds=tuple(r for r in records if isinstance(r, Round)),
+        ended=end.ended if end else _LOST,
+        not_understood=end.not_understood if end else (),
+        curves=tuple(r for r in records if isinstance(r, SuiteCurve)),
+        unparsed=tuple(r for r in records if isinstance(r, UnparsedLine)),
+        program=planned.program if planned else "",
+        purpose=planned.purpose if planned else "measure",
+        around=next((r for r in records if isinstance(r, Around)), None),
+    )
 
 
 _JOBS_FILE, _BATCH = "jobs.jsonl", "batch.json"

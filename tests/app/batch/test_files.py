@@ -16,12 +16,13 @@ from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.measurement import Footer
 from fabricgauge.model.plan import PlannedLaunch, Stopping
+from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.model.topology import Topology
 from fabricgauge.run.batch.job_state import JobState
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import About, ResultLine, append_job, append_records, write_batch
 
-TARGET = Target(HostAccess("slurm", ()), None, (), (), False, DEFAULTS, (), {})
+TARGET = Target(HostAccess("slurm", ()), MeasurementRequest(), DEFAULTS, ())
 
 
 @pytest.fixture

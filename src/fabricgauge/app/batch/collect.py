@@ -10,9 +10,9 @@ from fabricgauge.app.batch.attempts import Attempt, attempts
 from fabricgauge.app.batch.gather_pairs import gather_pairs
 from fabricgauge.app.batch.numbers import by_folder
 from fabricgauge.app.batch.taking import UNKNOWN, Taken, pinned_to
-from fabricgauge.app.preflight import quick_findings
+from fabricgauge.app.networks import unjoined
+from fabricgauge.app.notes import quick_findings
 from fabricgauge.app.target import Target
-from fabricgauge.app.targets import unjoined
 from fabricgauge.discover.interface import fabric_of
 from fabricgauge.model.batch import EACH_SUBNET, BatchJob
 from fabricgauge.model.errors import CannotRun
@@ -21,14 +21,7 @@ from fabricgauge.model.plan import Plan, PlannedLaunch
 from fabricgauge.run.batch.job_state import JobState
 from fabricgauge.run.launch import tail
 from fabricgauge.store.run_directory import RunDirectory
-from fabricgauge.store.run_files import (
-    jobs,
-    load,
-    read_batch,
-    write_facts,
-    write_found,
-    write_preflight,
-)
+from fabricgauge.store.run_files import jobs, read_batch, write_facts, write_found, write_preflight
 from fabricgauge.words.networks import is_loopback, loopback_of
 
 #: How a job ends that could not even begin.
@@ -54,17 +47,17 @@ def gather(directory: RunDirectory, target: Target, states: dict[str, JobState])
         return
     if not (directory.path / "plan.json").exists():
         _begin(directory, target, made, found, states)
-    run = load(directory)
-    nodes = {node.name for node in run.fabric.nodes} | {one.name for one in run.fabric.unreached}
+    fabric, plan = directory.read("fabric.json", Fabric), directory.read("plan.json", Plan)
+    nodes = {node.name for node in fabric.nodes} | {one.name for one in fabric.unreached}
     taken = Taken(directory)
-    planned = {launch.number: launch for launch in run.plan.launches}
+    planned = {launch.number: launch for launch in plan.launches}
     for attempt in found:
         if not set(attempt.nodes) <= nodes:
             continue
         why = str(states.get(attempt.job, "its state is not known"))
         for number, folder in attempt.launches():
             launch = planned.get(number)
-            if launch and _is_of(launch, folder, attempt, run.fabric):
+            if launch and _is_of(launch, folder, attempt, fabric):
                 taken.take(launch, attempt.number, folder, why)
 
 
@@ -99,7 +92,9 @@ def _begin(
             f"job {last.job} did not learn what its nodes are: {reasons}; {last.trouble()}"
         )
     fabric = msgspec.structs.replace(
-        fabric, unjoined=unjoined(target, fabric, last.nodes), topology=target.topology
+        fabric,
+        unjoined=unjoined(target.request, target.declared, fabric, last.nodes),
+        topology=target.topology,
     )
     launches = tuple(_planned(job.launches, last, fabric))
     if all(is_loopback(one.network) for one in launches):

@@ -7,7 +7,7 @@ import msgspec
 
 from fabricgauge.app.batch.attempts import Attempt
 from fabricgauge.app.batch.taking import Taken, pinned_to
-from fabricgauge.app.preflight import quick_findings
+from fabricgauge.app.notes import quick_findings
 from fabricgauge.app.target import Target
 from fabricgauge.discover.interface import fabric_of
 from fabricgauge.model.fabric import Fabric, Network

@@ -6,16 +6,14 @@ from pathlib import Path
 
 import msgspec
 
+from fabricgauge.app.batch.request import NETWORKS
 from fabricgauge.app.measure import GRACE_S, START_PER_RANK_S, START_S, launch_options
 from fabricgauge.discover.probe import probe_script
-from fabricgauge.model.absence import Skipped
 from fabricgauge.model.batch import EACH_SUBNET, BatchJob, Request
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import StoreError
 from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.plan import Plan, PlannedLaunch
-from fabricgauge.plan.fabric_plan import FabricWanted, fabric_plan
-from fabricgauge.plan.plan import Wanted, host_reference, plan
 from fabricgauge.process import MARKER
 from fabricgauge.run.batch.options import options_of
 from fabricgauge.run.batch.script import DISCOVERY_S, Script, ScriptLaunch, text
@@ -27,8 +25,6 @@ from fabricgauge.words.networks import is_loopback
 
 #: Reserve for what nobody foresees, in parts of the longest that a launch may measure.
 SPARE = 0.5
-#: Time is asked for as if there were so many networks.
-NETWORKS = 2
 
 
 class Written(msgspec.Struct, frozen=True):
@@ -41,36 +37,6 @@ class Written(msgspec.Struct, frozen=True):
     job: BatchJob
     script: Path
     options: tuple[str, ...]
-
-
-def first_plan(wanted: Wanted | FabricWanted, subnets: tuple[str, ...], unpinned: bool) -> Plan:
-    """What is measured on nodes that nobody knows yet, on each of ``subnets``.
-
-    Without subnets a launch stands for one on each that the job finds. The last launch shows
-    what one host does without a network.
-    """
-    where: tuple[str | None, ...] = (None,) if unpinned else subnets or (EACH_SUBNET,)
-    if isinstance(wanted, FabricWanted):  # the time is for all networks together
-        shares = NETWORKS if where == (EACH_SUBNET,) else len(where)
-        wanted = msgspec.structs.replace(wanted, budget_s=wanted.budget_s / shares)
-    nobody_knows = ((None, Skipped("the nodes are not known before the job runs")),)
-    made = (
-        fabric_plan(wanted, nobody_knows)
-        if isinstance(wanted, FabricWanted)
-        else plan(wanted, nobody_knows)
-    )
-    launches = [
-        msgspec.structs.replace(launch, network=subnet, subnet=subnet)
-        for launch in made.launches
-        for subnet in where
-    ]
-    reference = host_reference(0, launches[0].nodes[0], None, made)
-    numbered = (
-        msgspec.structs.replace(launch, number=number)
-        for number, launch in enumerate((*launches, reference), start=1)
-        if launch.cases
-    )
-    return msgspec.structs.replace(made, launches=tuple(numbered))
 
 
 class Maker(msgspec.Struct, frozen=True):

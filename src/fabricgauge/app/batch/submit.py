@@ -1,7 +1,7 @@
 """A check that Slurm runs: submit, wait, collect, and measure suspects in a second job."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 
 import msgspec
@@ -10,23 +10,25 @@ from fabricgauge.app.batch.attempts import attempts
 from fabricgauge.app.batch.collect import gather
 from fabricgauge.app.batch.job import Maker, Written
 from fabricgauge.app.batch.numbers import await_lost, cluster, find_lost, numbers
+from fabricgauge.app.batch.request import target_of_jobs
 from fabricgauge.app.batch.waiting import wait
-from fabricgauge.app.check import Outcome, concluded
-from fabricgauge.app.engine_job import left_of
-from fabricgauge.app.pairs import fabric_result, rechecks
+from fabricgauge.app.conclude import CheckOutcome, concluded
+from fabricgauge.app.pairs import rechecks
+from fabricgauge.app.programs import engine_for
 from fabricgauge.app.progress import Progress
+from fabricgauge.app.run_context import RunContext, left_of
 from fabricgauge.app.target import Target
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.batch import Batch, BatchJob
 from fabricgauge.model.engine import Engine
-from fabricgauge.model.errors import CannotRun, UsageError
-from fabricgauge.model.host_access import HostAccess
+from fabricgauge.model.errors import CannotRun, StoreError, UsageError
 from fabricgauge.model.plan import Plan, PlannedLaunch, Stopping
 from fabricgauge.run.batch import slurm
 from fabricgauge.run.batch.job_state import FORGOTTEN, JobState
 from fabricgauge.run.launchers.slurm import Allocation, access
+from fabricgauge.settings import Settings
 from fabricgauge.store.run_directory import RunDirectory
-from fabricgauge.store.run_files import append_job, jobs, load, write_plan
+from fabricgauge.store.run_files import append_job, jobs, load, read_batch
 
 #: NFS shows a new file a minute late at the most, by its usual settings.
 LOOK_S, MOST_LOOKS = 2.0, 35
@@ -70,12 +72,51 @@ def unfinished(directory: RunDirectory) -> dict[str, JobState]:
     return {job: state for job, state in known.items() if not state.over}
 
 
-def collect(directory: RunDirectory, target: Target, progress: Progress) -> Outcome:
-    """Wait for the run's jobs, take what they left, judge and report it.
+def collected(
+    directory: RunDirectory, settings: Settings, progress: Progress, most_jobs: int | None = None
+) -> CheckOutcome:
+    """Wait for the run's jobs, take what they left, measure suspects again, judge and report.
+
+    At most ``most_jobs`` follow from what others found.
 
     Raises:
         CannotRun: no job has measured anything.
+        UsageError: another program has completed the run meanwhile.
     """
+    batch = read_batch(directory)
+    target = target_of_jobs(batch, settings)
+    outcome, context = _collect(directory, target, progress)
+    for _ in range(MOST_FOLLOWING if most_jobs is None else most_jobs):
+        if directory.complete or not suspects(context):
+            break
+        try:
+            engine = engine_for(batch.mpi, progress)
+            hand_over(next_job(context, batch, engine), directory)
+        except CannotRun as error:  # what was measured is shown all the same
+            progress.trouble(f"suspects were not measured again: {error}")
+            break
+        outcome, context = _collect(directory, target, progress)
+    return outcome
+
+
+def _collect(
+    directory: RunDirectory, target: Target, progress: Progress
+) -> tuple[CheckOutcome, RunContext]:
+    try:
+        return _collect_once(directory, target, progress)
+    except StoreError:
+        final = directory.path.with_name(directory.identity)
+        if final.is_dir() and not directory.path.is_dir():
+            raise UsageError(
+                f"{directory.identity} was completed by another program meanwhile: see fabricgauge"
+                f" report {final}"
+            ) from None
+        raise
+
+
+def _collect_once(
+    directory: RunDirectory, target: Target, progress: Progress
+) -> tuple[CheckOutcome, RunContext]:
     await_lost(directory, progress)
     ask = partial(slurm.states, cluster=cluster(directory))
     states = wait(numbers(directory), ask, progress)
@@ -84,9 +125,10 @@ def collect(directory: RunDirectory, target: Target, progress: Progress) -> Outc
     for job, state in states.items():
         if state.state not in ("COMPLETED", FORGOTTEN.state):
             progress.trouble(f"job {job} ended before its time: {state}")
-    complete = not left_of(load(directory)) and not suspects(directory)
-    judged = concluded(directory, complete, target.thresholds, progress)
-    return Outcome(judged, directory.path, interrupted=False)
+    context = RunContext(target, directory, load(directory))
+    complete = not context.left() and not suspects(context)
+    judged = concluded(context, complete, progress)
+    return CheckOutcome(judged, directory.path, interrupted=False), context
 
 
 def await_files(
@@ -103,13 +145,13 @@ def await_files(
         sleep(LOOK_S)
 
 
-def suspects(directory: RunDirectory) -> tuple[PlannedLaunch, ...]:
+def suspects(context: RunContext) -> tuple[PlannedLaunch, ...]:
     """Launches that measure suspects again, where everything else is measured."""
-    run = load(directory)
+    run = context.run
     again = any(launch.purpose == "again" for launch in run.plan.launches)
-    if again or not any(launch.rounds for launch in run.launches) or left_of(run):
+    if again or not any(launch.rounds for launch in run.launches) or context.left():
         return ()
-    found = (one.launch for one in rechecks(run, fabric_result(run)))
+    found = (one.launch for one in rechecks(run, context.fabric_result()))
     return tuple(one for one in found if not isinstance(one, Skipped))
 
 
@@ -129,25 +171,51 @@ def left_of_pairs(directory: RunDirectory, batch: Batch) -> Plan:
     return msgspec.structs.replace(pairs, launches=launches)
 
 
-def next_job(
-    directory: RunDirectory, batch: Batch, engine: Engine, time_limit: str = ""
+def rest_of(
+    directory: RunDirectory,
+    target: Target,
+    batch: Batch,
+    engine: Engine,
+    progress: Progress,
+    time_limit: str,
 ) -> Written:
-    """A job for what is left, or else for suspects; the whole of it where no job ever began.
+    """A job for what the jobs of a run have left; the whole of it where none ever began.
+
+    Raises:
+        UsageError: nothing is left.
+    """
+    try:
+        gather(directory, target, {})
+    except CannotRun as nothing:
+        progress.trouble(str(nothing))
+    if (directory.path / "plan.json").exists():
+        context = RunContext(target, directory, load(directory))
+        return next_job(context, batch, engine, time_limit)
+    if not jobs(directory):
+        raise UsageError(f"{directory.identity} was never submitted; begin a new one")
+    first = jobs(directory)[0]
+    plan = Plan(first.profile, first.stopping, first.check_data, first.launches)
+    return Maker(directory, engine, target.access, batch.request).write(plan, plan.launches)
+
+
+def next_job(context: RunContext, batch: Batch, engine: Engine, time_limit: str = "") -> Written:
+    """A job for what is left, or else for suspects.
 
     ``time_limit`` is in sbatch's form; without it what is left decides.
 
     Raises:
         UsageError: nothing is left.
     """
-    if not (directory.path / "plan.json").exists():
-        if not jobs(directory):
-            raise UsageError(f"{directory.identity} was never submitted; begin a new one")
-        first = jobs(directory)[0]
-        plan = Plan(first.profile, first.stopping, first.check_data, first.launches)
-        nowhere = HostAccess(batch.starter, (), virtual=batch.virtual)
-        return Maker(directory, engine, nowhere, batch.request).write(plan, plan.launches)
-    plan, launches = _following(directory)
-    nodes = _in_order(directory, launches)
+    launches = context.left()
+    if not launches:
+        launches = suspects(context)
+        for one in launches:
+            context.plan_further(one)
+    if not launches:
+        raise UsageError(f"{context.directory.identity} is complete; there is nothing to resume")
+    needed = {node for launch in launches for node in launch.nodes}
+    planned = (node for launch in context.plan.launches for node in launch.nodes)
+    nodes = tuple(dict.fromkeys(node for node in planned if node in needed))  # in Slurm's order
     there = msgspec.structs.replace(
         access(Allocation("0", nodes), nodes, batch.starter), virtual=batch.virtual
     )
@@ -155,24 +223,4 @@ def next_job(
     request = msgspec.structs.replace(
         batch.request, nodes=len(nodes), nodelist=nodes, exclude=(), time=time_limit
     )
-    return Maker(directory, engine, there, request).write(plan, launches)
-
-
-def _following(directory: RunDirectory) -> tuple[Plan, tuple[PlannedLaunch, ...]]:
-    run = load(directory)
-    rest = left_of(run)
-    if rest:
-        return run.plan, rest
-    again = suspects(directory)
-    if not again:
-        raise UsageError(f"{directory.identity} is complete; there is nothing to resume")
-    plan = msgspec.structs.replace(run.plan, launches=(*run.plan.launches, *again))
-    write_plan(directory, plan)
-    return plan, again
-
-
-def _in_order(directory: RunDirectory, launches: Sequence[PlannedLaunch]) -> tuple[str, ...]:
-    """The nodes that these launches need, in Slurm's order."""
-    needed = {node for launch in launches for node in launch.nodes}
-    planned = (node for launch in load(directory).plan.launches for node in launch.nodes)
-    return tuple(dict.fromkeys(node for node in planned if node in needed))
+    return Maker(context.directory, engine, there, request).write(context.plan, launches)

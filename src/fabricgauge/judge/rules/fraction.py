@@ -31,7 +31,7 @@ _PING_PONG = causes.Cause(
 
 _ONE_CONNECTION = causes.Cause(
     "one TCP connection is served by one processor and need not fill a link this fast",
-    "measure several at once: iperf3 -P 8, or fabricgauge check --tool iperf3 --streams 8",
+    "measure several at once: iperf3 -P 8, or fabricgauge check --tool iperf3 --parallel 8",
     "",
 )
 _ABOVE = causes.Cause(

@@ -81,7 +81,7 @@ def in_slurms_order(launch: PlannedLaunch, access: HostAccess) -> tuple[str, ...
     if names != tuple(node for node in access.nodes if node in names):
         raise CannotRun(
             f"this MPI's launcher starts ranks in Slurm's order of nodes, not as"
-            f" {', '.join(names)}: leave --place out, or let srun start them (--launcher srun)"
+            f" {', '.join(names)}: leave --rank-order out, or let srun start them (--launcher srun)"
         )
     return names
 

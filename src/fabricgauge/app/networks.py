@@ -1,52 +1,56 @@
 """Which networks a check measures, and which it was meant to but cannot."""
 
+from collections.abc import Sequence
 from ipaddress import ip_address, ip_network
 
-from fabricgauge.app.target import Target
 from fabricgauge.ceiling.technologies import ceiling
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.errors import CannotRun, UsageError
 from fabricgauge.model.fabric import DeclaredNetwork, Fabric, Network
+from fabricgauge.model.request import MeasurementRequest
+from fabricgauge.plan.plan import Targets
 
-Targets = tuple[tuple[Network | None, Ceiling | Skipped], ...]
 
-
-def targets(target: Target, fabric: Fabric, place: tuple[str, ...]) -> Targets:
+def targets(request: MeasurementRequest, fabric: Fabric, place: tuple[str, ...]) -> Targets:
     """The networks that join the nodes of ``place`` with their ceilings, or MPI's own choice.
 
     Raises:
         CannotRun: no network joins the nodes.
         UsageError: a network that was asked for does not exist.
     """
-    if target.unpinned:
+    if request.unpinned:
         return ((None, Skipped("MPI was left its own choice of network")),)
     joining = [network for network in fabric.networks if not _absent(network, place)]
     known = {network.name: network for network in joining}
     known |= {network.subnet: network for network in joining}
-    for name in target.networks:
+    for name in request.network:
         if name not in known:
             there = ", ".join(network.name for network in joining) or "none"
             raise UsageError(f"no network {name!r} joins {' and '.join(place)}; there is: {there}")
     if not joining:
         raise CannotRun(_no_network(fabric))
-    chosen = [known[name] for name in target.networks] or joining
+    chosen = [known[name] for name in request.network] or joining
     return tuple((network, ceiling(network)) for network in chosen)
 
 
-def unjoined(target: Target, fabric: Fabric, place: tuple[str, ...]) -> tuple[str, ...]:
+def unjoined(
+    request: MeasurementRequest,
+    declared: Sequence[DeclaredNetwork],
+    fabric: Fabric,
+    place: tuple[str, ...],
+) -> tuple[str, ...]:
     """Networks that were meant for these nodes and do not join them, a sentence each.
 
     A network that was declared but reaches none of the nodes is another cluster's.
     """
-    if target.unpinned:
+    if request.unpinned:
         return ()
-    wanted = [network for network in fabric.networks if _asked(target, network.name)]
+    wanted = [network for network in fabric.networks if _asked(request, network.name)]
     found = {network.name for network in fabric.networks}
     lonely = [
         f"{one.name} ({one.subnet}) was declared, but of the nodes only {here[0]} is in it"
-        for one in target.declared
-        if one.name not in found and _asked(target, one.name) and (here := _within(fabric, one))
+        for one in declared
+        if one.name not in found and _asked(request, one.name) and (here := _within(fabric, one))
     ]
     missing = [
         f"{network.name} ({network.subnet}) does not reach {' and '.join(absent)}"
@@ -56,8 +60,8 @@ def unjoined(target: Target, fabric: Fabric, place: tuple[str, ...]) -> tuple[st
     return (*lonely, *missing)
 
 
-def _asked(target: Target, name: str) -> bool:
-    return not target.networks or name in target.networks
+def _asked(request: MeasurementRequest, name: str) -> bool:
+    return not request.network or name in request.network
 
 
 def _absent(network: Network, place: tuple[str, ...]) -> tuple[str, ...]:

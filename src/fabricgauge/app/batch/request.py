@@ -1,0 +1,154 @@
+"""From a request to what jobs are to do, on nodes that nobody knows yet."""
+
+import ipaddress
+import os
+import sys
+
+import msgspec
+
+from fabricgauge.app.target import Target, ranks_of, stated_topology
+from fabricgauge.judge.thresholds import thresholds_from
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.batch import EACH_SUBNET, Batch, Request
+from fabricgauge.model.engine import Engine
+from fabricgauge.model.errors import UsageError
+from fabricgauge.model.host_access import HostAccess
+from fabricgauge.model.plan import Plan
+from fabricgauge.model.request import MeasurementRequest, applicable
+from fabricgauge.plan.pair_jobs import pair_plan
+from fabricgauge.plan.plan import host_reference, plan
+from fabricgauge.run.launchers.nodes import expand
+from fabricgauge.settings import Settings
+
+#: What a check measures when nobody says how many nodes.
+USUAL_NODES = 2
+#: Time is asked for as if there were so many networks.
+NETWORKS = 2
+#: Jobs in the queue: many sites let a user have some hundred.
+USUAL_AT_ONCE = 50
+_PAIR_PATTERNS = ("all_pairs_latency", "all_pairs_bandwidth")
+
+
+def batch_of(request: MeasurementRequest, job: Request, starter: str, settings: Settings) -> Batch:
+    """What is to be measured on which nodes; ``job.nodes`` is 0 where no number was said.
+
+    Raises:
+        UsageError: options that contradict each other, or that are not understood.
+    """
+    chosen = expand(request.nodelist, request.exclude) if request.nodelist else ()
+    count = job.nodes or len(chosen) or USUAL_NODES
+    if chosen and count != len(chosen):
+        raise UsageError(f"-N {count} contradicts -w, which names {len(chosen)}; leave one out")
+    if count < USUAL_NODES:
+        raise UsageError(f"a network is between two nodes at least; -w names {chosen[0]} alone")
+    applicable(request, count * request.ppn)
+    exclude = expand(request.exclude) if request.exclude and not chosen else ()
+    return Batch(
+        request=msgspec.structs.replace(
+            job, nodes=count, ppn=request.ppn, nodelist=chosen, exclude=exclude
+        ),
+        starter=starter,
+        mpi=request.mpi or None,
+        virtual="FABRICGAUGE_LAB" in os.environ,
+        declared=settings.networks,
+        networks=request.network,
+        unpinned=request.unpinned,
+        topology=stated_topology(request),
+    )
+
+
+def target_of_jobs(batch: Batch, settings: Settings, engine: Engine | None = None) -> Target:
+    """Where the jobs of a batch measure: no node is known before they run."""
+    return Target(
+        access=HostAccess(batch.starter, (), virtual=batch.virtual),
+        request=MeasurementRequest(network=batch.networks, unpinned=batch.unpinned),
+        thresholds=thresholds_from(settings.thresholds, settings.thresholds_origin),
+        command=tuple(sys.argv),
+        declared=batch.declared,
+        topology=batch.topology,
+        engine=engine,
+    )
+
+
+def plan_of_job(request: MeasurementRequest, batch: Batch) -> Plan:
+    """The plan of one job, whose nodes are named by their places.
+
+    Raises:
+        UsageError: what is asked for cannot be measured.
+    """
+    return _first_plan(request, batch, batch.request.nodes)
+
+
+def plan_of_pairs(request: MeasurementRequest, batch: Batch, partners: int) -> Plan:
+    """The plan of a run of which each pair is a job; every node meets ``partners``, 0 for all.
+
+    Raises:
+        UsageError: no nodes, no network, or more than pairs can have.
+    """
+    nodes = batch.request.nodelist
+    if not nodes:
+        raise UsageError("--pair-jobs needs the nodes by name: give them with -w")
+    if request.ppn != 1:
+        raise UsageError("--pair-jobs has one rank on each node; leave --ppn out")
+    if request.concurrent:
+        raise UsageError("--concurrent has no effect on --pair-jobs, where each job is one pair")
+    if not batch.networks and not batch.unpinned:
+        raise UsageError(
+            "--pair-jobs needs --network, e.g. 10.0.0.0/24: which networks join the nodes is not"
+            " known before their jobs run"
+        )
+    patterns = request.patterns or _PAIR_PATTERNS
+    of_two = msgspec.structs.replace(request, patterns=patterns)
+    return pair_plan(_first_plan(of_two, batch, 2), nodes, partners)
+
+
+def at_once(said: int, batch: Batch) -> int:
+    """In a lab all pairs share one machine's processors: there one measures at a time."""
+    return said or (1 if batch.virtual else USUAL_AT_ONCE)
+
+
+def _first_plan(request: MeasurementRequest, batch: Batch, nodes: int) -> Plan:
+    """What is measured on each subnet that was named.
+
+    Without subnets a launch stands for one on each that the job finds. The last launch shows
+    what one host does without a network.
+    """
+    subnets = _subnets(batch)
+    where: tuple[str | None, ...] = (None,) if batch.unpinned else subnets or (EACH_SUBNET,)
+    shares = NETWORKS if where == (EACH_SUBNET,) else len(where)  # the time is for all together
+    each = msgspec.structs.replace(request, budget=request.budget / shares)
+    ranks = ranks_of(each, tuple(map(str, range(nodes))))
+    nobody_knows = ((None, Skipped("the nodes are not known before the job runs")),)
+    made = plan(each, ranks, nobody_knows, virtual=batch.virtual)
+    launches = [
+        msgspec.structs.replace(launch, network=subnet, subnet=subnet)
+        for launch in made.launches
+        for subnet in where
+    ]
+    reference = host_reference(0, launches[0].nodes[0], None, made)
+    numbered = (
+        msgspec.structs.replace(launch, number=number)
+        for number, launch in enumerate((*launches, reference), start=1)
+        if launch.cases
+    )
+    return msgspec.structs.replace(made, launches=tuple(numbered))
+
+
+def _subnets(batch: Batch) -> tuple[str, ...]:
+    """Those of the networks that were asked for; none to measure all that the job finds.
+
+    Raises:
+        UsageError: neither a declared network's name nor a subnet.
+    """
+    declared = {one.name: one.subnet for one in batch.declared}
+    return tuple(_subnet(declared.get(name, name)) for name in batch.networks)
+
+
+def _subnet(text: str) -> str:
+    try:
+        return str(ipaddress.ip_network(text, strict=False))
+    except ValueError as error:
+        raise UsageError(
+            f"--network {text!r}: before a job runs a network is known by its subnet, e.g."
+            " 10.0.0.0/24, or by the name that a [[network]] of a configuration file gives it"
+        ) from error

@@ -1,0 +1,176 @@
+"""The beginning of a run: discover and plan, or take up what an earlier program left."""
+
+from pathlib import Path
+
+import msgspec
+
+from fabricgauge.app.networks import targets, unjoined
+from fabricgauge.app.notes import note_preflight
+from fabricgauge.app.programs import Suite, engine_for, simulated_engine_for, suite_for
+from fabricgauge.app.progress import Progress
+from fabricgauge.app.run_context import RunContext
+from fabricgauge.app.target import Target, about, discovered
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.errors import CannotRun, UsageError
+from fabricgauge.model.fabric import Fabric, Network
+from fabricgauge.model.plan import Plan
+from fabricgauge.model.request import MeasurementRequest
+from fabricgauge.model.run import Run
+from fabricgauge.plan.plan import plan, tool_plan
+from fabricgauge.plan.profiles import Profile
+from fabricgauge.process import end_marked_prefix
+from fabricgauge.run.tools.interface import Tool
+from fabricgauge.store.run_directory import RunDirectory, find
+from fabricgauge.store.run_files import jobs, load, stored_request, write_beginning
+from fabricgauge.words.figures import link_rate
+
+#: The folder of the nodes' first answers: a resumption keeps what the run was begun on.
+FIRST = "discover"
+
+
+def with_programs(target: Target, progress: Progress) -> Target:
+    """The target with what measures there: the engine, or the suite that was asked for.
+
+    Raises:
+        UsageError: no such suite or MPI.
+        ToolMissing: a program is not installed.
+        CannotRun: the engine cannot be built, or no MPI starts the suite's programs.
+    """
+    request = target.request
+    if request.tool:
+        return msgspec.structs.replace(target, suite=suite_for(request, progress))
+    engine = simulated_engine_for(progress) if request.sim else engine_for(request.mpi, progress)
+    return msgspec.structs.replace(target, engine=engine)
+
+
+def begin(
+    target: Target, directory: RunDirectory, progress: Progress, profile: Profile | None = None
+) -> RunContext:
+    """Discover and plan; the run directory then holds all that a resumption needs.
+
+    ``profile`` replaces the one that was asked for.
+
+    Raises:
+        CannotRun: no network joins the nodes.
+        UsageError: what is asked for cannot be measured there.
+    """
+    request, ranks = target.request, target.ranks
+    found = discovered(target, directory, progress, FIRST)
+    preflight = () if target.simulation else note_preflight(directory, found, progress)
+    chosen = targets(request, found, ranks)
+    fabric = msgspec.structs.replace(
+        found,
+        unjoined=unjoined(request, target.declared, found, ranks),
+        topology=target.topology,
+    )
+    if target.suite is None:
+        made = plan(request, ranks, chosen, virtual=target.access.virtual, profile=profile)
+    else:
+        fabric = _as_used(fabric, target.suite.tool)
+        networks = tuple(network for network, _ in chosen)
+        made = tool_plan(request, ranks, _starts(target.suite, progress), networks)
+    what = about(target)
+    write_beginning(directory, what, fabric, made)
+    run = Run(
+        directory.identity, what.started_utc, what.command, what.environment, fabric, made, (),
+        complete=False, preflight=preflight,
+    )  # fmt: skip
+    return RunContext(target, directory, run)
+
+
+def _starts(suite: Suite, progress: Progress) -> tuple[str, ...]:
+    """The starts of the suite whose programs are there."""
+    for name in sorted(set(suite.tool.programs) - set(suite.programs)):
+        progress.trouble(f"{name} of {suite.tool.name} was not found: its part is left out")
+    starts = suite.tool.starts(suite.effort)
+    return tuple(one.name for one in starts if one.client[0] in suite.programs)
+
+
+def _as_used(fabric: Fabric, tool: Tool) -> Fabric:
+    """Ethernets as the suite uses them: RDMA over them has other headers than TCP."""
+    networks = tuple(
+        msgspec.structs.replace(
+            one,
+            technology=tool.technology,
+            rate_origin=f"{one.rate_origin}; {tool.name} is taken to use it as {tool.technology}",
+        )
+        if one.technology == "ethernet" != tool.technology
+        else one
+        for one in fabric.networks
+    )
+    return msgspec.structs.replace(fabric, networks=networks)
+
+
+def stored_run(root: Path, name: str) -> tuple[RunDirectory, MeasurementRequest]:
+    """The run that ``name`` means, and what it was asked to measure.
+
+    Raises:
+        StoreError: there is none.
+        UsageError: Slurm's jobs make that run.
+    """
+    directory = find(root, name)
+    if jobs(directory):
+        raise UsageError(
+            f"{directory.identity} was submitted to Slurm: measure what it has left with"
+            f" fabricgauge submit --resume {directory.path}"
+        )
+    return directory, stored_request(directory)
+
+
+def take_up(target: Target, directory: RunDirectory, progress: Progress) -> RunContext:
+    """A broken-off run, on nodes that are still the same.
+
+    The run keeps the fabric that it was begun on: its figures are judged by that one's
+    ceilings, so what is added must be measured on the same.
+
+    Raises:
+        UsageError: the run is complete.
+        CannotRun: nodes or networks are gone or have changed; the message says which.
+    """
+    if directory.complete:
+        raise UsageError(f"{directory.identity} is complete; there is nothing to resume")
+    run = load(directory)
+    end_marked_prefix(directory.identity)  # what a killed check may have left running
+    attempt = 1 + sum(1 for folder in (directory.path / "raw").glob("discover*"))
+    now = discovered(target, directory, progress, f"discover-{attempt}")
+    changes = differences(run.plan, run.fabric, now)
+    if changes:
+        raise CannotRun(
+            f"{directory.identity} cannot be resumed, its nodes are not what they were:"
+            f" {'; '.join(changes)}. Mend that, or start a new check"
+        )
+    return RunContext(target, directory, run, attempt)
+
+
+def differences(plan: Plan, then: Fabric, now: Fabric) -> tuple[str, ...]:
+    """What of the planned nodes and networks is no longer as it was, a sentence each."""
+    nodes = dict.fromkeys(node for launch in plan.launches for node in launch.nodes)
+    reasons = {node.name: node.reason for node in now.unreached}
+    lost = [
+        f"{node} was not reached ({reasons.get(node, 'it is not among the nodes')})"
+        for node in nodes
+        if isinstance(now.node(node), Skipped)
+    ]
+    planned = {launch.network for launch in plan.launches}
+    changed = [
+        f"{network.name} is {_told(now, network.name)}, it was {_facts(network)}"
+        for network in then.networks
+        if network.name in planned and _facts(network) != _told(now, network.name)
+    ]
+    return (*lost, *(changed if not lost else ()))
+
+
+def _told(fabric: Fabric, name: str) -> str:
+    found = [network for network in fabric.networks if network.name == name]
+    return _facts(found[0]) if found else "gone"
+
+
+def _facts(network: Network) -> str:
+    """All that a ceiling and a path proof depend on."""
+    rate = network.rate_bit_s
+    said = "of unknown rate" if isinstance(rate, Skipped) else link_rate(rate)
+    members = ", ".join(
+        f"{member.node}:{member.interface} {member.ip} MTU {member.mtu_bytes}"
+        for member in network.members
+    )
+    return f"{network.subnet} {said} ({members})"

@@ -1,0 +1,126 @@
+"""What is noted around the launches: findings of a preflight, libraries, transports, links."""
+
+import hashlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from fabricgauge.app.progress import Progress
+from fabricgauge.discover.interface import link_states
+from fabricgauge.doctor.examining import examine
+from fabricgauge.model.fabric import Fabric
+from fabricgauge.model.finding import Finding, Severity
+from fabricgauge.model.host_access import HostAccess
+from fabricgauge.model.preflight import Preflight
+from fabricgauge.model.run import Ended, Run
+from fabricgauge.run.mpi_impls.table import MPI_IMPLS
+from fabricgauge.store.run_directory import RunDirectory
+from fabricgauge.store.run_files import write_libraries, write_preflight, write_ways
+
+#: Findings that are told at once; the rest is quoted where a figure is bad.
+MOST_TOLD = 5
+#: An MPI says what it uses when ranks connect: at the beginning.
+MOST_BYTES = 1 << 20
+UNPINNED = "its own choice"
+
+#: What carries messages: MPI itself, its transports and providers, and who starts ranks.
+_CARRIERS = re.compile(
+    r"lib(?:mpi|open-|pmpi|fabric|uc[mpst]|uct_|psm|ibverbs|rdmacm|mlx|efa|cxi|opx|pmi|prrte|"
+    r"nccl|rccl|sharp|hcoll)|-fi\.so|mca_(?:pml|btl|mtl|osc)_",
+    re.IGNORECASE,
+)
+
+
+def note_preflight(
+    directory: RunDirectory, fabric: Fabric, progress: Progress
+) -> tuple[Finding, ...]:
+    """Keep what is wrong with nodes and networks, and tell of what will break the run.
+
+    These checks cost no time: they look at what discovery has found anyway.
+
+    Raises:
+        StoreError: it cannot be written.
+    """
+    found = quick_findings(fabric)
+    write_preflight(directory, found)
+    failing = [one for one in found if one.severity is Severity.FAIL]
+    for one in failing[:MOST_TOLD]:
+        progress.trouble(f"{one.check}: {one.where}: {one.what}")
+    if len(failing) > MOST_TOLD:
+        progress.trouble(f"and {len(failing) - MOST_TOLD:,} more; see fabricgauge doctor")
+    return found
+
+
+def quick_findings(fabric: Fabric) -> tuple[Finding, ...]:
+    """What can be said from the quick probe alone: nothing was tried, no adapter is known."""
+    return tuple(finding for one in examine(Preflight(fabric, ())) for finding in one.findings)
+
+
+def note_libraries(directory: RunDirectory, run: Run) -> dict[str, str]:
+    """Write down what the launches had loaded, with hashes; returns facts of the environment.
+
+    A file that this machine does not have, or cannot read, has no hash.
+    """
+    paths = sorted({path for one in run.launches if one.header for path in one.header.libraries})
+    if not paths or directory.complete:
+        return {}
+    return write_libraries(directory, {path: _hash(path) for path in paths if carries(path)})
+
+
+def carries(path: str) -> bool:
+    """Whether a library has to do with messages, by its name."""
+    return bool(_CARRIERS.search(Path(path).name))
+
+
+def _hash(path: str) -> str:
+    """The beginning of its SHA-256, empty where it cannot be read."""
+    library = Path(path)
+    try:
+        # A node said the name: what is no plain file here might never end.
+        return hashlib.sha256(library.read_bytes()).hexdigest()[:16] if library.is_file() else ""
+    except OSError:
+        return ""
+
+
+def note_transports(directory: RunDirectory, run: Run) -> dict[str, str]:
+    """Write down what the launches of each network said that they used; returns the facts.
+
+    A library that is loaded need not be used; nothing is written where nobody said it.
+    """
+    found: dict[str, dict[str, None]] = {}
+    for launch in run.launches:
+        for folder in sorted((directory.path / "raw").glob(f"launch-{launch.number:02}-*")):
+            for way in _ways(folder, run.environment.get("MPI", "")):
+                found.setdefault(launch.network or UNPINNED, {})[way] = None
+    if not found or directory.complete:
+        return {}
+    return write_ways(directory, {network: ", ".join(ways) for network, ways in found.items()})
+
+
+def _ways(folder: Path, mpi: str) -> Iterator[str]:
+    mpi_impl = MPI_IMPLS.get(mpi.partition(" ")[0])
+    if mpi_impl is None:
+        return
+    for name in ("stderr.txt", "stdout.jsonl"):
+        for line in _beginning(folder / name).splitlines():
+            if not line.startswith("{"):
+                yield from mpi_impl.ways(line)
+
+
+def _beginning(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return file.read(MOST_BYTES).decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def explained(access: HostAccess, fabric: Fabric, network: str | None, ended: Ended) -> Ended:
+    """A launch that broke gets the state of its network's links added to its message."""
+    if ended.status == "ok":
+        return ended
+    networks = tuple(one for one in fabric.networks if network in (None, one.name))
+    found = tuple(change for one in networks for change in link_states(access, fabric, one))
+    return msgspec.structs.replace(ended, message="; ".join((*found, ended.message)), changes=found)

@@ -1,0 +1,102 @@
+"""Which programs measure: our engine built against one MPI, or another suite's."""
+
+from pathlib import Path
+
+import msgspec
+
+from fabricgauge.app.progress import Progress
+from fabricgauge.engines.build import build, default_engine
+from fabricgauge.engines.find import describe_mpi, embedded_mpi, find_mpis
+from fabricgauge.engines.simgrid import simulated_engine
+from fabricgauge.model.engine import Engine, Mpi
+from fabricgauge.model.errors import CannotRun, UsageError
+from fabricgauge.model.request import MeasurementRequest
+from fabricgauge.run.tools.find import mpi_of, programs
+from fabricgauge.run.tools.interface import Effort, Tool
+from fabricgauge.run.tools.table import EFFORTS, TOOLS
+
+
+class Suite(msgspec.Struct, frozen=True):
+    """The suite that is to measure: its programs, the MPI that starts them, how much."""
+
+    tool: Tool
+    programs: dict[str, Path]
+    mpi: Mpi | None
+    effort: Effort
+
+    def described(self) -> dict[str, str]:
+        """Facts for the run's environment."""
+        facts = {
+            name: str(self.programs.get(name, "not found: its part is left out"))
+            for name in self.tool.programs
+        }
+        if self.mpi is not None:
+            facts["MPI"] = f"{self.mpi.kind} {self.mpi.version} ({self.mpi.mpiexec})"
+        return {"suite": self.tool.name, **facts}
+
+
+def engine_for(mpi: str | None, progress: Progress, compiler: str = "") -> Engine:
+    """The engine for ``mpi``: a kind, the path of an ``mpicxx``, or nothing for the embedded one.
+
+    ``compiler`` is a C++ compiler to build it with instead of the wrapper's own.
+
+    It is built when the cache has none, which takes the better part of a minute.
+
+    Raises:
+        UsageError: no MPI of that kind was found; the message lists those that were.
+    """
+    progress.stage("finding the engine; where there is none yet it is built, once")
+    if not mpi:
+        return build(embedded_mpi().mpicxx, compiler=compiler) if compiler else default_engine()
+    if "/" in mpi:
+        return build(Path(mpi), compiler=compiler)
+    found = find_mpis()
+    for candidate in found:
+        if candidate.kind == mpi:
+            return build(candidate.mpicxx, compiler=compiler)
+    kinds = ", ".join(f"{each.kind} ({each.mpicxx})" for each in found) or "none"
+    raise UsageError(f"no MPI called {mpi!r} was found; there is: {kinds}")
+
+
+def simulated_engine_for(progress: Progress) -> Engine:
+    """The engine that SimGrid's SMPI runs.
+
+    Raises:
+        ToolMissing: SimGrid is not installed.
+        CannotRun: the compiler refused the sources.
+    """
+    progress.stage("finding the engine for simulated clusters; it is built once")
+    return simulated_engine()
+
+
+def suite_for(request: MeasurementRequest, progress: Progress) -> Suite:
+    """The suite that ``--tool`` names, with its programs and the MPI they need.
+
+    Raises:
+        UsageError: no such suite.
+        ToolMissing: none of its programs is there.
+        CannotRun: no MPI that could start them.
+    """
+    progress.stage(f"finding {request.tool}")
+    tool = TOOLS.get(request.tool)
+    if tool is None:
+        raise UsageError(f"no suite {request.tool!r} can be run; there is {', '.join(TOOLS)}")
+    found = programs(tool, (Path(request.tool_path).resolve(),) if request.tool_path else ())
+    effort = EFFORTS[request.profile]
+    if request.parallel:
+        effort = msgspec.structs.replace(effort, streams=request.parallel)
+    return Suite(tool, found, _mpi_for(tool, found, request.mpi), effort)
+
+
+def _mpi_for(tool: Tool, found: dict[str, Path], said: str) -> Mpi | None:
+    if tool.kind != "mpi":
+        return None
+    if "/" in said:
+        return describe_mpi(Path(said))
+    known = find_mpis()
+    if not said:
+        return mpi_of(next(iter(found.values())), known)
+    for mpi in known:
+        if mpi.kind == said:
+            return mpi
+    raise CannotRun(f"no MPI called {said!r} was found to start {tool.name} with")

@@ -1,0 +1,103 @@
+"""A run while it is made: where, with what, and everything that it has said so far."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from fabricgauge.app.pairs import fabric_result
+from fabricgauge.app.target import Target
+from fabricgauge.model.engine import Engine
+from fabricgauge.model.errors import CannotRun
+from fabricgauge.model.fabric import Fabric
+from fabricgauge.model.pairs import FabricResult
+from fabricgauge.model.plan import Plan, PlannedLaunch
+from fabricgauge.model.run import Ended, Run
+from fabricgauge.plan.plan import remaining
+from fabricgauge.store.run_directory import RunDirectory
+from fabricgauge.store.run_files import (
+    Record,
+    ResultLine,
+    Started,
+    append_launch,
+    append_records,
+    launch_of,
+    write_plan,
+)
+
+
+class RunContext:
+    """What all launches of a run have in common, and the run itself in memory.
+
+    The run directory gets every record first, for safety. It is read once, when a run is taken up
+    again; everything that follows from the run is made of ``run``. ``attempt`` numbers the
+    programs that worked on it.
+    """
+
+    def __init__(self, target: Target, directory: RunDirectory, run: Run, attempt: int = 1) -> None:
+        self.target, self.directory, self.run, self.attempt = target, directory, run, attempt
+        self._said: dict[int, list[Record]] = {}
+        self._analysed: tuple[int, FabricResult] = (0, FabricResult())
+
+    @property
+    def plan(self) -> Plan:
+        return self.run.plan
+
+    @property
+    def fabric(self) -> Fabric:
+        return self.run.fabric
+
+    @property
+    def engine(self) -> Engine:
+        """Raises:
+        CannotRun: another suite measures this run.
+        """
+        if self.target.engine is None:
+            raise CannotRun("another suite measures this run; there is no engine")
+        return self.target.engine
+
+    def name(self, launch: PlannedLaunch) -> str:
+        """The folder of the launch's raw files."""
+        return f"launch-{launch.number:02}-{self.attempt}"
+
+    def keep(self, launch: PlannedLaunch, records: Sequence[Record]) -> None:
+        """Store what a launch said; it is on disk when this returns."""
+        entries = (ResultLine(launch.number, self.attempt, one) for one in records)
+        append_records(self.directory, entries)
+        self._said.setdefault(launch.number, []).extend(records)
+
+    def close(self, launch: PlannedLaunch, ended: Ended, strange: Sequence[str] = ()) -> None:
+        """A launch has ended: from now on it is one of the run's."""
+        started = Started(
+            launch.number, self.attempt, launch.network, launch.nodes, ended, tuple(strange)
+        )
+        made = launch_of(launch.number, self._said.pop(launch.number, []), launch, started)
+        launches = sorted((*self.run.launches, made), key=lambda one: one.number)
+        self.run = msgspec.structs.replace(self.run, launches=tuple(launches))
+        append_launch(self.directory, started)
+
+    def plan_further(self, launch: PlannedLaunch) -> None:
+        """The launch joins the plan, so that a run which breaks off in it can be resumed."""
+        plan = msgspec.structs.replace(self.plan, launches=(*self.plan.launches, launch))
+        write_plan(self.directory, plan)
+        self.run = msgspec.structs.replace(self.run, plan=plan)
+
+    def left(self) -> tuple[PlannedLaunch, ...]:
+        """The planned launches, or parts of them, that have no result yet."""
+        return left_of(self.run)
+
+    def fabric_result(self) -> FabricResult:
+        """What all pairs say; they are analysed once more where further launches bear on it."""
+        bearing = sum(1 for one in self.run.launches if one.rounds or one.purpose == "again")
+        if self._analysed[0] != bearing:
+            self._analysed = bearing, fabric_result(self.run)
+        return self._analysed[1]
+
+
+def left_of(run: Run) -> tuple[PlannedLaunch, ...]:
+    """The planned launches, or parts of them, that have no result yet."""
+    if run.plan.tool == "engine":
+        measured = ((la.number, one) for la in run.launches for one in la.measurements)
+        rounds = ((la.number, one) for la in run.launches for one in la.rounds)
+        return remaining(run.plan, measured, rounds)
+    done = {one.number for one in run.launches if one.figures and one.ended.status == "ok"}
+    return tuple(one for one in run.plan.launches if one.number not in done)

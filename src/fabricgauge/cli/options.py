@@ -1,0 +1,288 @@
+"""Options that several verbs have, and how they become one typed request."""
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+import click
+import msgspec
+
+from fabricgauge.model.errors import UsageError
+from fabricgauge.model.request import OWN_LAB, MeasurementRequest
+
+Decorated = Callable[..., None]
+
+#: In a Slurm allocation MPI's own launcher starts the ranks (slurm), or srun does.
+LAUNCHERS = ("ssh", "local", "slurm", "srun")
+
+
+class Parsed(click.ParamType):  # type: ignore[type-arg]
+    """A word of the command line that a function makes a value of, or says why it cannot."""
+
+    def __init__(self, name: str, parse: Callable[[str], object]) -> None:
+        self.name, self._parse = name, parse
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        try:
+            return self._parse(value)
+        except UsageError as error:
+            self.fail(str(error), param, ctx)
+
+
+def _seconds(text: str) -> float:
+    from fabricgauge.settings import seconds
+
+    return seconds(text)
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    from fabricgauge.settings import size_bytes
+
+    return tuple(map(size_bytes, text.split(","))) if text else ()
+
+
+def _patterns(text: str) -> tuple[str, ...]:
+    from fabricgauge.plan.asked import patterns
+
+    return patterns(text) if text else ()
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(text.split(",")) if text else ()
+
+
+class Renamed(click.Option):
+    """An option that had another name once: that is still understood, and shown nowhere."""
+
+    def __init__(self, words: list[str], formerly: str, **rest: Any) -> None:
+        super().__init__([*words, formerly], **rest)
+        self._formerly = formerly
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        shown, self.opts = self.opts, [one for one in self.opts if one != self._formerly]
+        try:
+            return super().get_help_record(ctx)
+        finally:
+            self.opts = shown
+
+    def resolve_envvar_value(self, ctx: click.Context) -> str | None:
+        found = super().resolve_envvar_value(ctx)
+        if found is not None or not ctx.auto_envvar_prefix:
+            return found
+        name = self._formerly.removeprefix("--").replace("-", "_").upper()
+        old = click.Option([self._formerly], envvar=f"{ctx.auto_envvar_prefix}_{name}")
+        return old.resolve_envvar_value(ctx)
+
+
+def added(command: Decorated, options: tuple[Callable[[Decorated], Decorated], ...]) -> Decorated:
+    """The command with these options, in this order."""
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def request_of(asked: Mapping[str, Any]) -> MeasurementRequest:
+    """The request that ``asked`` says, options by their names; None is nothing said."""
+    said = {key: value for key, value in asked.items() if value is not None}
+    known = {one: said[one] for one in MeasurementRequest.__struct_fields__ if one in said}
+    return msgspec.convert(known, MeasurementRequest, dec_hook=lambda _, value: str(value))
+
+
+def from_files(ctx: click.Context) -> Collection[str]:
+    """The names of options that only a configuration file says."""
+    there = click.core.ParameterSource.DEFAULT_MAP
+    return [name for name in ctx.params if ctx.get_parameter_source(name) is there]
+
+
+def require_alone(request: MeasurementRequest, **others: object) -> None:
+    """Refuse to ask nodes, or ``others``, together with ``--from``.
+
+    Raises:
+        UsageError: such an option was given.
+    """
+    there = {one: getattr(request, one) for one in ("nodelist", "exclude", "lab", "launcher")}
+    for name, said in {**there, **others}.items():
+        if said:
+            raise UsageError(f"--from reads what was gathered before; leave --{name} out")
+
+
+class Printing(msgspec.Struct, frozen=True):
+    """How a verb tells what it does."""
+
+    format: str = "terminal"
+    quiet: bool = False
+
+
+def lab_option(text: str) -> Callable[[Decorated], Decorated]:
+    """``--lab``; without a name that of a lab made for this command."""
+    return click.option("--lab", is_flag=False, flag_value=OWN_LAB, metavar="[NAME]", help=text)
+
+
+nodelist_option = click.option(
+    "-w", "--nodelist", metavar="NODES", help="Nodes, e.g. c[1-2], @group or ^FILE."
+)
+exclude_option = click.option("-x", "--exclude", metavar="NODES", help="Nodes to leave out.")
+launcher_option = click.option(
+    "--launcher", type=click.Choice(LAUNCHERS), help="How nodes are reached."
+)
+ssh_config_option = click.option(
+    "--ssh-config", type=click.Path(dir_okay=False, exists=True), metavar="FILE",
+    help="Configuration for ssh instead of your own.",
+)  # fmt: skip
+rank_order_option = click.option(
+    "--rank-order", cls=Renamed, formerly="--place", type=Parsed("nodes", _names), metavar="NODES",
+    help="The node of each rank, in order, e.g. c2,c1.",
+)  # fmt: skip
+ppn_option = click.option(
+    "--ppn", type=click.IntRange(1, 1024), default=1, show_default=True, help="Ranks on each node."
+)
+
+_NETWORK = (
+    click.option(
+        "--network", multiple=True, metavar="NAME",
+        help="Network to measure, by name or subnet; default: each that joins the nodes.",
+    ),
+    click.option("--unpinned", is_flag=True, help="Leave MPI its own choice of network."),
+)  # fmt: skip
+
+_MEASURE = (
+    click.option(
+        "--profile", type=click.Choice(["quick", "standard", "full"]), default="quick",
+        show_default=True, help="How much to measure: 1, 3 or 5 launches.",
+    ),
+    click.option(
+        "--patterns", type=Parsed("list", _patterns), metavar="LIST",
+        help="Patterns, e.g. latency,put_latency:fence,threads_latency:4; default: five of them.",
+    ),
+    click.option(
+        "--sizes", type=Parsed("list", _sizes), metavar="LIST",
+        help="Message sizes, e.g. 0,8,64K,4MiB.",
+    ),
+    click.option("--launches", type=click.IntRange(1, 1000), help="Launches for each network."),
+    click.option(
+        "--half-width", type=click.FloatRange(0.0001, 0.5),
+        help="Stop a case at this relative half-width of its interval.",
+    ),
+    click.option(
+        "--case-budget", type=click.FloatRange(0.01, 3600), metavar="S",
+        help="Seconds for one case.",
+    ),
+    click.option("--check-data", is_flag=True, help="Verify every byte received."),
+    click.option("--mpi", metavar="NAME|MPICXX", help="mpich, openmpi, or the path of an mpicxx."),
+)  # fmt: skip
+
+_MANY = (
+    ppn_option,
+    click.option(
+        "--budget", type=Parsed("time", _seconds), metavar="TIME",
+        help="Time for all of it, e.g. 90s, 10m, 2h: fewer samples, then fewer pairs.",
+    ),
+    click.option(
+        "--concurrent", type=click.IntRange(0, 1 << 20), default=0, metavar="PAIRS",
+        help="Pairs that measure at the same time; default: all, in a lab one.",
+    ),
+    click.option(
+        "--topology", type=click.Path(dir_okay=False, exists=True), metavar="FILE",
+        help="Groups of nodes: topology.conf, ibnetdiscover's output, or lines GROUP: NODES.",
+    ),
+)  # fmt: skip
+
+_SIM = (
+    click.option(
+        "--sim", metavar="PLATFORM",
+        help="Simulate a cluster with SimGrid, e.g. star:32, fat-tree:64, or a platform file.",
+    ),
+    click.option(
+        "--sim-fault", multiple=True, metavar="FAULT",
+        help="A fault to plant in it, e.g. 'rate node-7 0.25'; may be repeated.",
+    ),
+    click.option(
+        "--sim-seed", type=click.IntRange(0), default=1, help="Seed of the simulation's noise."
+    ),
+    click.option(
+        "--sim-noise", type=click.FloatRange(0, 0.5), default=0.0,
+        help="Relative noise of the simulation.",
+    ),
+)  # fmt: skip
+
+_SUITE = (
+    click.option(
+        "--tool", metavar="SUITE",
+        help="Measure with osu, imb, perftest, iperf3, nccl-tests or netpipe instead.",
+    ),
+    click.option(
+        "--tool-path", type=click.Path(file_okay=False, exists=True), metavar="DIR",
+        help="Where the suite's programs are; default: PATH, modules, usual places.",
+    ),
+    click.option(
+        "--parallel", cls=Renamed, formerly="--streams", type=click.IntRange(1, 128),
+        help="Connections that share the link in iperf3's test of many.  [default: 4]",
+    ),
+)  # fmt: skip
+
+_PAIRS = (
+    click.option(
+        "--pair-jobs", is_flag=False, flag_value=0, type=click.IntRange(0), metavar="[PARTNERS]",
+        help="A job of its own for each pair of -w, so that no two nodes wait for a third;"
+        " PARTNERS for each node, default all.",
+    ),
+    click.option(
+        "--at-once", type=click.IntRange(1), metavar="JOBS",
+        help="Maximum number of pair jobs in Slurm's queue.  [default: 50, in a lab 1]",
+    ),
+)  # fmt: skip
+
+_JOB = (
+    click.option("-p", "--partition", default="", help="Partition; default: the site's."),
+    click.option("-N", "--nodes", type=click.IntRange(2, 1 << 20), help="How many nodes."),
+    click.option("-w", "--nodelist", metavar="NODES", help="These nodes, e.g. c[1-2], @group."),
+    click.option("-x", "--exclude", metavar="NODES", help="Nodes that the job must not get."),
+    click.option("-t", "--time", default="", help="Time limit; default: what the plan can take."),
+    click.option("--reservation", default="", help="Reservation to run in."),
+    click.option("-A", "--account", default="", help="Account to charge."),
+    click.option("--qos", default="", help="Quality of service."),
+    click.option("-C", "--constraint", default="", help="Features that the nodes must have."),
+    click.option("--exclusive", is_flag=True, help="Share the nodes with no other job."),
+    click.option(
+        "-J", "--job-name", default="fabricgauge", show_default=True, help="What the job is called."
+    ),
+    click.option(
+        "--sbatch", multiple=True, metavar="OPTION",
+        help="A further option of sbatch, e.g. --sbatch=--mem=0; may be repeated.",
+    ),
+    click.option(
+        "--launcher", type=click.Choice(["slurm", "srun"]), default="slurm", show_default=True,
+        help="Who starts the ranks: MPI's own launcher by way of Slurm, or srun.",
+    ),
+)  # fmt: skip
+
+
+def network_options(command: Decorated) -> Decorated:
+    """Add which networks are measured."""
+    return added(command, _NETWORK)
+
+
+def measure_options(command: Decorated) -> Decorated:
+    """Add what says how much is measured, and with which MPI."""
+    return added(command, _MEASURE)
+
+
+def fabric_options(command: Decorated) -> Decorated:
+    """Add ranks on each node, time, and what concerns many nodes."""
+    return added(command, _MANY)
+
+
+def sim_options(command: Decorated) -> Decorated:
+    """Add what simulates a cluster."""
+    return added(command, _SIM)
+
+
+def suite_options(command: Decorated) -> Decorated:
+    """Add what measures with another suite."""
+    return added(command, _SUITE)
+
+
+def slurm_options(command: Decorated) -> Decorated:
+    """Add nodes, partition, limits, and whether each pair is a job of its own."""
+    return added(command, (*_JOB, *_PAIRS))

@@ -1,0 +1,167 @@
+"""A run is made in memory: the directory is written for safety, and read only to go on with it."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from tests.app.test_measure import ENGINE
+
+from fabricgauge.app import begin, check, measure
+from fabricgauge.app.progress import Silent
+from fabricgauge.app.run_context import RunContext
+from fabricgauge.app.target import Target
+from fabricgauge.judge.thresholds import DEFAULTS
+from fabricgauge.localise import localising
+from fabricgauge.model.command import LaunchCommand
+from fabricgauge.model.host_access import Host, HostAccess
+from fabricgauge.model.request import MeasurementRequest
+from fabricgauge.model.run import Ended, Run
+from fabricgauge.store.run_directory import RunDirectory
+from fabricgauge.store.run_files import load
+
+RUNS = Path(__file__).parents[1] / "fixtures" / "runs"
+#: How often matrices are analysed: never of two nodes, once of many, once more after a recheck.
+CASES = {
+    "0.1.0--healthy": 0,
+    "0.1.0--slow-direction": 0,
+    "0.1.0--ppn-2": 0,
+    "0.1.0--slow-node": 2,
+}
+
+
+def stored(case: str) -> RunDirectory:
+    (path,) = (RUNS / case).iterdir()
+    return RunDirectory(path)
+
+
+class Replayed:
+    """What stands for a started launch: the records that a stored run has of it."""
+
+    def __init__(self, lines: list[bytes], ended: Ended) -> None:
+        self._lines, self._ended = lines, ended
+
+    def __iter__(self) -> Iterator[str]:
+        return (line.decode() for line in self._lines)
+
+    def ended(self) -> Ended:
+        return self._ended
+
+    def close(self) -> None:
+        """Nothing runs."""
+
+
+class Counted:
+    """How often a run was read, and its matrices analysed."""
+
+    def __init__(self) -> None:
+        self.loads = self.analyses = 0
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
+    made = Counted()
+    read_lines, localise = RunDirectory.read_lines, localising.localise
+
+    def read(self: RunDirectory, name: str, *rest: Any) -> Any:
+        made.loads += name == "results.jsonl"
+        return read_lines(self, name, *rest)
+
+    def analyse(*given: Any) -> Any:
+        made.analyses += 1
+        return localise(*given)
+
+    monkeypatch.setattr(RunDirectory, "read_lines", read)
+    monkeypatch.setattr("fabricgauge.app.pairs.localise", analyse)
+    return made
+
+
+def replay(run: Run, records: dict[int, list[bytes]], patch: pytest.MonkeyPatch) -> None:
+    """Launches make the records of a stored run, on its nodes and by its plan."""
+    ends = {launch.number: launch.ended for launch in run.launches}
+
+    def start(*_: Any, marker: str, **__: Any) -> Replayed:
+        number = int(marker.rsplit("/launch-")[1].split("-")[0])
+        known = min(number, max(records))  # a second launch of suspects says what the first said
+        return Replayed(records[known], ends[known])
+
+    first = tuple(one for one in run.plan.launches if one.purpose == "measure")
+    plan = msgspec.structs.replace(run.plan, launches=first)
+    patch.setattr(measure, "start", start)
+    patch.setattr(measure, "planned_command", lambda *_: LaunchCommand((), {}))
+    patch.setattr(measure, "explained", lambda access, fabric, network, ended: ended)
+    patch.setattr(begin, "discovered", lambda *_: run.fabric)
+    patch.setattr(begin, "plan", lambda *_, **__: plan)
+
+
+def records_of(directory: RunDirectory) -> dict[int, list[bytes]]:
+    found: dict[int, list[bytes]] = {}
+    for line in (directory.path / "results.jsonl").read_bytes().splitlines():
+        entry = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
+        number = msgspec.json.decode(entry["launch"], type=int)
+        found.setdefault(number, []).append(bytes(entry["record"]))
+    return found
+
+
+def target_of(run: Run) -> Target:
+    nodes = run.plan.launches[0].nodes
+    access = HostAccess("local", tuple(Host(node, ()) for node in dict.fromkeys(nodes)))
+    request = MeasurementRequest(rank_order=nodes)
+    return Target(access, request, DEFAULTS, (), topology=run.fabric.topology, engine=ENGINE)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_check_reads_nothing_back_and_analyses_once_and_after_a_recheck(
+    case: str, tmp_path: Path, counted: Counted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = stored(case)
+    run, records = load(of), records_of(of)
+    replay(run, records, monkeypatch)
+    context = begin.begin(target_of(run), RunDirectory.create(tmp_path), Silent())
+    counted.loads = counted.analyses = 0
+    outcome = check.finish(context, Silent())
+    assert counted.loads == 0
+    again = any(one.purpose == "again" for one in outcome.judged.run.launches)
+    assert again == (CASES[case] == 2)
+    assert counted.analyses == CASES[case]
+    read = load(RunDirectory(outcome.path))
+    assert read == msgspec.structs.replace(outcome.judged.run, complete=True)
+    assert len(read.launches) >= len(run.launches)
+
+
+def test_many_nodes_of_whom_nobody_is_suspected_are_analysed_once(
+    tmp_path: Path, counted: Counted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = stored("0.1.0--slow-node")
+    run, records = load(of), records_of(of)
+    replay(run, records, monkeypatch)
+    monkeypatch.setattr(check, "rechecks", lambda *_: ())
+    context = begin.begin(target_of(run), RunDirectory.create(tmp_path), Silent())
+    counted.loads = counted.analyses = 0
+    check.finish(context, Silent())
+    assert (counted.loads, counted.analyses) == (0, 1)
+
+
+def test_a_run_that_is_taken_up_again_is_read_once(
+    tmp_path: Path, counted: Counted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = stored("0.1.0--slow-node")
+    run, records = load(of), records_of(of)
+    replay(run, records, monkeypatch)
+    monkeypatch.setattr(begin, "end_marked_prefix", lambda _: None)
+    partial = tmp_path / f"{of.identity}.partial"
+    shutil.copytree(of.path, partial)
+    for name in ("launches.jsonl", "results.jsonl"):
+        kept = [one for one in (partial / name).read_bytes().splitlines() if b'"launch":1,' in one]
+        (partial / name).write_bytes(b"\n".join(kept) + b"\n")
+    first = tuple(one for one in run.plan.launches if one.purpose == "measure")
+    half = RunDirectory(partial)
+    half.write("plan.json", msgspec.structs.replace(run.plan, launches=first))
+    counted.loads = counted.analyses = 0
+    context: RunContext = begin.take_up(target_of(run), half, Silent())
+    outcome = check.finish(context, Silent())
+    assert (counted.loads, counted.analyses) == (1, 2)
+    assert outcome.judged.run.complete
+    assert any(one.purpose == "again" for one in outcome.judged.run.launches)

@@ -1,0 +1,96 @@
+"""What is asked for has an effect, or is refused with the reason."""
+
+import msgspec
+import pytest
+
+from fabricgauge.model.errors import UsageError
+from fabricgauge.model.request import (
+    OWN_LAB,
+    MeasurementRequest,
+    applicable,
+    of_earlier_version,
+    resumed,
+)
+
+
+@pytest.mark.parametrize(
+    ("asked", "ranks", "reason"),
+    [
+        ({"parallel": 4}, 2, "--parallel is for the programs of another suite"),
+        ({"tool_path": "/opt"}, 2, "--tool-path is for the programs of another suite"),
+        ({"tool": "osu", "parallel": 4}, 2, "--parallel has no effect on osu"),
+        ({"tool": "iperf3", "sizes": (8,)}, 2, "--sizes is our own engine's"),
+        ({"tool": "iperf3", "budget": 60.0}, 2, "--budget has no effect on a suite"),
+        ({"tool": "iperf3", "ppn": 2}, 2, "--ppn has no effect on a suite"),
+        ({"concurrent": 3}, 2, "--concurrent has no effect on two ranks"),
+        ({"topology": "file"}, 2, "--topology has no effect on two ranks"),
+        ({"lab": OWN_LAB, "launcher": "ssh"}, 0, "--lab and --launcher exclude each other"),
+        ({"lab": "x", "ssh_config": "file"}, 0, "--ssh-config has no effect on a lab"),
+        ({"launcher": "local", "ssh_config": "file"}, 0, "--ssh-config has no effect"),
+        ({"nodes": 4}, 0, "-N is the size of a lab"),
+        ({"lab": "mine", "nodes": 4}, 0, "-N is the size of a lab"),
+        ({"sim_fault": ("rate a 0.5",)}, 0, "--sim-fault"),
+        ({"sim_seed": 3}, 0, "--sim-seed"),
+        ({"sim": "star:4", "lab": OWN_LAB}, 4, "--sim excludes"),
+        ({"sim": "star:4", "topology": "file"}, 4, "leave --topology out"),
+        ({"sim": "star:4", "mpi": "openmpi"}, 4, "--mpi has no effect on --sim"),
+        ({"resume": "latest", "profile": "full"}, 0, "--resume takes --profile from the run"),
+        ({"resume": "latest", "budget": 9.0}, 0, "--resume takes --budget from the run"),
+    ],
+)
+def test_what_has_no_effect_is_refused_with_the_reason(
+    asked: dict[str, object], ranks: int, reason: str
+) -> None:
+    request = MeasurementRequest(**asked)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=reason):
+        applicable(request, ranks)
+
+
+@pytest.mark.parametrize(
+    ("asked", "ranks"),
+    [
+        ({"budget": 60.0}, 2),
+        ({"concurrent": 3, "topology": "file", "budget": 60.0}, 4),
+        ({"tool": "iperf3", "tool_path": "/opt", "parallel": 4, "profile": "full"}, 2),
+        ({"lab": OWN_LAB, "nodes": 4}, 4),
+        ({"sim": "star:4", "sim_fault": ("rate a 0.5",), "sim_seed": 3}, 4),
+        ({"resume": "latest", "lab": "other", "parallel": 8}, 0),
+    ],
+)
+def test_what_has_an_effect_is_left_as_it_is(asked: dict[str, object], ranks: int) -> None:
+    request = MeasurementRequest(**asked)  # type: ignore[arg-type]
+    assert applicable(request, ranks) == request
+
+
+def test_what_a_file_says_for_other_commands_is_left_out() -> None:
+    request = MeasurementRequest(concurrent=8, budget=60.0)
+    assert applicable(request, 2, ("concurrent",)) == MeasurementRequest(budget=60.0)
+    with pytest.raises(UsageError):
+        applicable(request, 2, ("budget",))
+
+
+def test_a_stored_request_is_read_back_and_says_only_what_was_asked() -> None:
+    request = MeasurementRequest(lab=OWN_LAB, sizes=(0, 8), patterns=("latency",))
+    text = msgspec.json.encode(request)
+    assert text == b'{"lab":"(own)","patterns":["latency"],"sizes":[0,8]}'
+    assert msgspec.json.decode(text, type=MeasurementRequest) == request
+
+
+def test_a_run_of_an_earlier_version_says_where_it_was_measured() -> None:
+    asked = {
+        "lab": "(own)", "place": "c1,c1", "nodes": "4", "ppn": "2", "sim_seed": "1",
+        "sim_noise": "0.0", "sim_fault": "rate a 0.5\nloss b 1",
+    }  # fmt: skip
+    assert of_earlier_version(asked, "full") == MeasurementRequest(
+        lab=OWN_LAB, rank_order=("c1", "c1"), nodes=4, ppn=2,
+        sim_fault=("rate a 0.5", "loss b 1"), profile="full",
+    )  # fmt: skip
+
+
+def test_a_resumption_takes_the_place_from_the_run_or_all_of_it_from_the_command_line() -> None:
+    stored = MeasurementRequest(nodelist="c[1-2]", launcher="ssh", profile="full", parallel=8)
+    said = MeasurementRequest(resume="latest")
+    assert resumed(said, stored) == msgspec.structs.replace(stored, resume="latest")
+    elsewhere = resumed(MeasurementRequest(resume="latest", lab="mine"), stored)
+    assert (elsewhere.lab, elsewhere.nodelist, elsewhere.launcher) == ("mine", "", "")
+    assert (elsewhere.profile, elsewhere.parallel) == ("full", 8)
