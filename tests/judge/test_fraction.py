@@ -1,6 +1,6 @@
 """How much of the ceiling is reached, and whose fault it is if it is little."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import msgspec
 import pytest
@@ -13,7 +13,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Shaper
 from fabricgauge.model.measurement import Measurement, ProcessorUse
 from fabricgauge.model.run import Run
-from fabricgauge.model.verdict import Outcome
+from fabricgauge.model.verdict import Outcome, Verdict
 
 Change = Callable[[Measurement], Measurement]
 
@@ -119,8 +119,50 @@ def test_link_at_a_lower_standard_rate_fails_whatever_the_hosts_do(change: Chang
 
 def test_fraction_warns_in_the_soft_band() -> None:
     given_verdicts = planted.verdicts(at(0.93))
-    assert planted.outcomes(given_verdicts, "fraction") == {Outcome.WARN}
+    assert one_way_outcomes(given_verdicts) == {Outcome.WARN}
     assert exit_status(overall(given_verdicts)) == 0
+
+
+def one_way_outcomes(given_verdicts: Iterable[Verdict]) -> set[Outcome]:
+    return {one.outcome for one in fractions(given_verdicts) if "both" not in one.summary}
+
+
+def both_ways(given_verdicts: Iterable[Verdict]) -> Verdict:
+    (found,) = [one for one in fractions(given_verdicts) if "both directions" in one.summary]
+    return found
+
+
+def fractions(given_verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:
+    return planted.by_rule(given_verdicts, "fraction")
+
+
+@pytest.mark.parametrize(
+    ("fraction", "outcome"),
+    [
+        (0.93, Outcome.PASS),
+        (0.86, Outcome.PASS),
+        (0.80, Outcome.WARN),
+        (0.50, Outcome.WARN),  # half duplex: one-way streams decide, these never pass
+    ],
+)
+def test_streams_in_both_directions_have_thresholds_of_their_own(
+    fraction: float, outcome: Outcome
+) -> None:
+    both = [one for one in planted.samples(fraction) if one.pattern == "bidirectional_bandwidth"]
+    rest = [one for one in planted.samples() if one.pattern != "bidirectional_bandwidth"]
+    run = planted.run([planted.launch(map(planted.measurement, [*rest, *both]))])
+    given_verdicts = planted.verdicts(run)
+    assert both_ways(given_verdicts).outcome is outcome
+    assert one_way_outcomes(given_verdicts) == {Outcome.PASS}
+
+
+def test_acknowledgements_of_the_other_direction_lower_the_ceiling_of_both() -> None:
+    counted = sockets(data_segments=1000, acknowledgements=500)
+    verdict = both_ways(planted.verdicts(at(0.96, counted)))
+    assert "114.34 MB/s" in verdict.summary  # 117.69 × 1538 ÷ (1538 + 0.5 × 90)
+    assert any("(1538 + 0.50 × 90)" in line for line in verdict.evidence)
+    for one_way in fractions(planted.verdicts(at(0.96, counted))):
+        assert "both" in one_way.summary or "117.69 MB/s" in one_way.summary
 
 
 def test_fraction_is_inconclusive_when_its_interval_reaches_the_soft_band() -> None:
@@ -133,7 +175,7 @@ def test_fraction_is_inconclusive_when_its_interval_reaches_the_soft_band() -> N
 def test_fraction_warns_when_one_launch_is_below_the_threshold() -> None:
     slow = planted.launch(map(planted.measurement, planted.samples(0.92)), 4)
     run = planted.run([*planted.sound_launches(), slow])
-    assert planted.outcomes(planted.verdicts(run), "fraction") == {Outcome.WARN}
+    assert one_way_outcomes(planted.verdicts(run)) == {Outcome.WARN}
 
 
 def test_slow_one_sided_streams_only_warn_when_plain_messages_fill_the_link() -> None:

@@ -20,7 +20,7 @@ from fabricgauge.model.run import Run
 from fabricgauge.model.verdict import Outcome, Verdict
 
 #: Raised whenever a rule could judge the same run differently.
-RULES_VERSION = "7"
+RULES_VERSION = "8"
 
 _EXIT_STATUS = {Outcome.PASS: 0, Outcome.WARN: 0, Outcome.FAIL: 1}
 

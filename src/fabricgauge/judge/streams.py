@@ -1,12 +1,13 @@
 """The best sustained bandwidth of each direction against the ceiling."""
 
 import msgspec
+import numpy as np
 
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
-from fabricgauge.model.measurement import Pattern
+from fabricgauge.model.measurement import Measurement, Pattern
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.stats.series import Point, Series
 from fabricgauge.words import figures, patterns
@@ -75,8 +76,40 @@ def streams(context: Context, subject: Subject, *patterns: Pattern) -> tuple[Str
             continue
         best = series.best(_from_bytes(context, subject.ceiling, series))
         if best is not None:
-            found.append(Stream(subject, subject.ceiling, series, best))
+            found.append(Stream(subject, _ceiling_of(subject.ceiling, series, best), series, best))
     return tuple(found)
+
+
+def _ceiling_of(ceiling: Ceiling, series: Series, best: Point) -> Ceiling:
+    """That of the network; less what acknowledgements take where both directions are under way."""
+    if series.pattern != "bidirectional_bandwidth":
+        return ceiling
+    counted = [share for one in best.measurements if (share := acknowledged(one)) is not None]
+    return ceiling.beside_acknowledgements(float(np.median(counted))) if counted else ceiling
+
+
+def acknowledged(measurement: Measurement) -> float | None:
+    """Acknowledgements per segment with payload, over both ends; None where nothing counted them.
+
+    A record before format 2.1 does not, and another transport than TCP has none.
+    """
+    segments = acknowledgements = 0
+    for connections in measurement.sockets:
+        for one in () if isinstance(connections, Skipped) else connections:
+            if isinstance(one.data_segments, int) and isinstance(one.acknowledgements, int):
+                segments += one.data_segments
+                acknowledgements += one.acknowledgements
+    return acknowledgements / segments if segments else None
+
+
+def enough(stream: Stream) -> str:
+    """The name of the threshold from which the stream passes."""
+    return "fraction.pass" if stream.directions == 1 else "fraction.both_pass"
+
+
+def least(stream: Stream) -> str:
+    """The name of the threshold below which the stream fails."""
+    return "fraction.warn" if stream.directions == 1 else "fraction.both_warn"
 
 
 def shared(series: Series) -> bool:
@@ -156,12 +189,12 @@ def cannot_fill(stream: Stream) -> bool:
 
 def plain_outcome(context: Context, stream: Stream) -> Outcome:
     """What the figure, its interval and the launches say by themselves."""
-    enough, least = context.limit("fraction.pass"), context.limit("fraction.warn")
+    passing, usable = context.limit(enough(stream)), context.limit(least(stream))
     if stream.fraction > 1.0 + context.limit("above-ceiling.tolerance"):
         return Outcome.WARN
-    if stream.fraction >= enough:
-        steady = stream.low >= least and min(stream.launches) >= enough
+    if stream.fraction >= passing:
+        steady = stream.low >= usable and min(stream.launches) >= passing
         return Outcome.PASS if steady else Outcome.WARN
-    if stream.fraction >= least:
+    if stream.fraction >= usable:
         return Outcome.WARN
-    return Outcome.INCONCLUSIVE if stream.high >= least else Outcome.FAIL
+    return Outcome.INCONCLUSIVE if stream.high >= usable else Outcome.FAIL

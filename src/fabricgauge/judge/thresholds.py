@@ -56,6 +56,15 @@ BUILT_IN: dict[str, Limit] = {
     "fraction.warn": Limit(
         0.90, "share", "built-in: a soft band below fraction.pass, as wide as its margin"
     ),
+    "fraction.both_pass": Limit(
+        0.85,
+        "share",
+        "built-in: on a sound 1 Gb/s link iperf3 --bidir fills 90 %, osu_bibw 90-96 %, fabricgauge"
+        " 88-98 %; both directions wait for each other's acknowledgements",
+    ),
+    "fraction.both_warn": Limit(
+        0.75, "share", "built-in: a soft band below fraction.both_pass; half duplex gives 50 %"
+    ),
     "fraction.from": Limit(
         SUSTAINED_BYTES,
         "bytes",
@@ -157,7 +166,11 @@ def thresholds_from(mapping: Mapping[str, object], origin: str) -> Thresholds:
             known = ", ".join(sorted(limits))
             raise UsageError(f"{origin}: there is no threshold {name!r}; known are {known}")
         limits[name] = Limit(_number(name, value, origin), limits[name].unit, f"set by {origin}")
-    for less, more in (("fraction.warn", "fraction.pass"), ("asymmetry.warn", "asymmetry.fail")):
+    for less, more in (
+        ("fraction.warn", "fraction.pass"),
+        ("fraction.both_warn", "fraction.both_pass"),
+        ("asymmetry.warn", "asymmetry.fail"),
+    ):
         if limits[less].value > limits[more].value:
             raise UsageError(
                 f"{origin}: {less} ({limits[less].value:g}) must not be above"

@@ -28,6 +28,22 @@ class Ceiling(msgspec.Struct, frozen=True, tag="ceiling"):
     binding: str
     steps: tuple[CeilingStep, ...]
 
+    def beside_acknowledgements(self, share: float) -> "Ceiling":
+        """The limit for streams in both directions at once.
+
+        Each direction also carries the acknowledgements of the other one: ``share`` of them for
+        each packet. An acknowledgement is a packet without payload.
+        """
+        empty = self.wire_bytes_per_packet - self.payload_per_packet_bytes
+        wire = self.wire_bytes_per_packet + share * empty
+        limit = self.payload_bytes_per_s * self.wire_bytes_per_packet / wire
+        expression = (
+            f"{self.payload_bytes_per_s / 1e6:.2f} MB/s × {self.wire_bytes_per_packet} ÷"
+            f" ({self.wire_bytes_per_packet} + {share:.2f} × {empty})"
+        )
+        step = CeilingStep("beside acknowledgements", expression, limit, "bytes/s per direction")
+        return msgspec.structs.replace(self, payload_bytes_per_s=limit, steps=(*self.steps, step))
+
     def one_transfer_floor_s(self, payload_bytes: float) -> float:
         """The least time in which ``payload_bytes`` can pass in one direction."""
         return max(0.0, payload_bytes - self.burst_bytes) / self.payload_bytes_per_s

@@ -6,6 +6,7 @@ from fabricgauge.judge.streams import (
     Stream,
     cannot_fill,
     decides,
+    enough,
     plain_outcome,
     streams,
     unlike,
@@ -85,7 +86,11 @@ def _of_other_headers(subject: Subject, other: tuple[Series, ...]) -> Verdict:
 def _verdict(context: Context, stream: Stream, all_streams: tuple[Stream, ...]) -> Verdict:
     outcome = plain_outcome(context, stream)
     found = () if outcome is Outcome.PASS else _causes(context, stream)
-    evidence = (_launches(stream), *(cause.evidence for cause in found if cause.evidence))
+    evidence = (
+        _launches(stream),
+        *_ceiling(stream),
+        *(cause.evidence for cause in found if cause.evidence),
+    )
     signs: tuple[str, ...] = ()
     unseen = ""
     if stream.series.is_latency and outcome is not Outcome.PASS:
@@ -110,7 +115,7 @@ def _verdict(context: Context, stream: Stream, all_streams: tuple[Stream, ...]) 
             f" {figures.at(stream.best.message_bytes, stream.best.sized)}"
             f" ({patterns.sentence(stream.series.pattern)})",
         ),
-        threshold=context.thresholds.threshold("fraction.pass", "at least"),
+        threshold=context.thresholds.threshold(enough(stream), "at least"),
         evidence=(*evidence, *signs, *filter(None, (unseen,))),
         cause=_cause(outcome, found[0].cause if found else "", signs),
         remedy=_remedy(outcome, found[0].remedy if found else "", signs),
@@ -129,9 +134,18 @@ def _softened(
 def _causes(context: Context, stream: Stream) -> tuple[causes.Cause, ...]:
     if stream.fraction > 1.0 + context.limit("above-ceiling.tolerance"):
         return (_ABOVE,)
-    if stream.fraction >= context.limit("fraction.pass"):
+    if stream.fraction >= context.limit(enough(stream)):
         return (causes.UNSTEADY,)
     return causes.causes(context, stream)
+
+
+def _ceiling(stream: Stream) -> tuple[str, ...]:
+    """The sum, where the stream has a ceiling of its own."""
+    if stream.ceiling is stream.subject.ceiling:
+        return ()
+    step = stream.ceiling.steps[-1]
+    told = f"ceiling {step.label}: {figures.rate(step.value)} = {step.expression}"
+    return (f"{told} (acknowledgements per segment counted in the cases)",)
 
 
 def _launches(stream: Stream) -> str:

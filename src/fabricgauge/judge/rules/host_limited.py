@@ -2,7 +2,7 @@
 
 from fabricgauge.judge import host
 from fabricgauge.judge.interface import Context
-from fabricgauge.judge.streams import STREAMS, Stream, decides, plain_outcome, streams
+from fabricgauge.judge.streams import STREAMS, Stream, decides, enough, plain_outcome, streams
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.verdict import Figure, Outcome, Verdict
@@ -34,7 +34,7 @@ def _judge(context: Context, subject: Subject) -> tuple[Verdict, ...]:
         reason = "not known: the logs hold no word about the hosts' processors"
         return (Verdict(ID, Outcome.SKIPPED, subject.name, reason),)
     found = streams(context, subject, *STREAMS, "get_bandwidth")
-    low = [one for one in found if one.fraction < context.limit("fraction.pass")]
+    low = [one for one in found if one.fraction < context.limit(enough(one))]
     if not low:
         why = "no stream is below its ceiling" if found else "no stream was measured"
         return (Verdict(ID, Outcome.SKIPPED, subject.name, f"{why}: nothing to explain"),)
@@ -51,7 +51,7 @@ def _verdict(context: Context, stream: Stream, found: tuple[Stream, ...]) -> Ver
         subject=stream.name,
         summary=f"{stream.sentence}: " + _sentence(signs),
         figure=Figure(stream.fraction, "share", figure),
-        threshold=context.thresholds.threshold("fraction.pass", "at least"),
+        threshold=context.thresholds.threshold(enough(stream), "at least"),
         evidence=(*signs.limiting, *filter(None, (signs.unseen,)), *signs.others),
         cause="the processors can't move more bytes, whatever the link could" if limited else "",
         remedy=_REMEDY if limited else _SEE if unseen else "",
