@@ -22,14 +22,14 @@ import subprocess, sys
 from fabricgauge.lab.up import down
 from fabricgauge.lab.fault_kinds import Loss, MemoryLock, RateLimit, StrayFrames
 from fabricgauge.lab.faults import heal, inject
-from fabricgauge.lab.host_access import reach
+from fabricgauge.lab.host_access import access
 from fabricgauge.lab.spec import LabSpec
 from fabricgauge.lab.status import status
 from fabricgauge.lab.up import up
 name = sys.argv[1]
 state = up(LabSpec(name))
 try:
-    doors = reach(state)
+    lab = access(state)
     print(state.rootless, status(name)[0].standing)
     for fault in (
         RateLimit("c1", "net1", 1e8), Loss("c1", "net1", 0.5),
@@ -37,7 +37,7 @@ try:
     ):
         state = inject(state, fault)
     heal(state)
-    argv = [*doors.head_prefix, doors.agent, "-x", "c2", "uname -n; getent hosts c1; tc qdisc"]
+    argv = [*lab.head_prefix, lab.agent, "-x", "c2", "uname -n; getent hosts c1; tc qdisc"]
     subprocess.run(argv, check=True)
 finally:
     print(down(name), down(name))
