@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tests.report import sample
 
+from fabricgauge.evidence.account import traffic
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.measurement import Measurement, Pattern, Times
 from fabricgauge.model.pairs import (
@@ -51,7 +52,9 @@ def judged(nodes: Sequence[str], slow: int | None = 2, **also: bool) -> Judged:
             base.run.fabric, nodes=tuple(sample.node(name, 1) for name in nodes)
         ),
     )  # fmt: skip
-    return msgspec.structs.replace(base, run=run, curves=(), fabric=result(nodes, slow))
+    return msgspec.structs.replace(
+        base, run=run, curves=(), fabric=result(nodes, slow), traffic=traffic(run)
+    )
 
 
 def result(nodes: Sequence[str], slow: int | None = 2) -> FabricResult:
