@@ -1,22 +1,27 @@
 """The beginning of a run: discover and plan, or take up what an earlier program left."""
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
+from fabricgauge.app.connectivity import connectivity
 from fabricgauge.app.networks import targets, unjoined
 from fabricgauge.app.notes import note_preflight
 from fabricgauge.app.programs import Suite, engine_for, simulated_engine_for, suite_for
 from fabricgauge.app.progress import Progress
 from fabricgauge.app.run_context import RunContext
 from fabricgauge.app.target import Target, about, discovered
+from fabricgauge.doctor.reachability import dead, left_out, partner
 from fabricgauge.model.absence import Skipped
+from fabricgauge.model.ceiling import Ceiling
+from fabricgauge.model.connectivity import Connectivity
 from fabricgauge.model.errors import CannotRun, UsageError
 from fabricgauge.model.fabric import Fabric, Network
 from fabricgauge.model.plan import Plan
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.model.run import Run
-from fabricgauge.plan.plan import plan, tool_plan
+from fabricgauge.plan.plan import Targets, plan, tool_plan
 from fabricgauge.plan.profiles import Profile
 from fabricgauge.process import end_marked_prefix
 from fabricgauge.run.tools.interface import Tool
@@ -26,6 +31,8 @@ from fabricgauge.words.figures import link_rate
 
 #: The folder of the nodes' first answers: a resumption keeps what the run was begun on.
 FIRST = "discover"
+#: The folder of what the nodes said of their connections.
+CONNECTIONS = "connect"
 
 
 def with_programs(target: Target, progress: Progress) -> Target:
@@ -56,18 +63,22 @@ def begin(
     """
     request, ranks = target.request, target.ranks
     found = discovered(target, directory, progress, FIRST)
-    preflight = () if target.simulation else note_preflight(directory, found, progress)
     chosen = targets(request, found, ranks)
+    tried = _tried(target, chosen, directory, progress)
+    preflight = () if target.simulation else note_preflight(directory, found, tried, progress)
     fabric = msgspec.structs.replace(
         found,
         unjoined=unjoined(request, target.declared, found, ranks),
         topology=target.topology,
     )
     if target.suite is None:
-        made = plan(request, ranks, chosen, virtual=target.access.virtual, profile=profile)
+        made = _planned(target, chosen, tried, profile)
     else:
         fabric = _as_used(fabric, target.suite.tool)
-        networks = tuple(network for network, _ in chosen)
+        dead_networks = {one.network for one in tried if one.failures}
+        networks = tuple(
+            network for network, _ in chosen if network is None or network.name not in dead_networks
+        )
         made = tool_plan(request, ranks, _starts(target.suite, progress), networks)
     what = about(target)
     write_beginning(directory, what, fabric, made)
@@ -76,6 +87,67 @@ def begin(
         complete=False, preflight=preflight,
     )  # fmt: skip
     return RunContext(target, directory, run)
+
+
+def _tried(
+    target: Target, chosen: Targets, directory: RunDirectory, progress: Progress
+) -> tuple[Connectivity, ...]:
+    """Who can connect to whom over the networks to be measured; nothing where nobody can try."""
+    networks = [one for one, _ in chosen if one is not None]
+    if target.simulation or len(target.access.hosts) < 2 or not networks:
+        return ()
+    progress.stage("letting every node connect to every other")
+
+    def keep(node: str, raw: str) -> None:
+        directory.keep_raw(CONNECTIONS, node, raw)
+
+    made = connectivity(target.access, networks, keep)
+    if isinstance(made, Skipped):
+        progress.stage(f"connections were not tried: {made.reason}")
+        return ()
+    return made
+
+
+def _planned(
+    target: Target, chosen: Targets, tried: Sequence[Connectivity], profile: Profile | None
+) -> Plan:
+    """The plan of those that can connect, and of the others with one good partner each.
+
+    A dead pair would stop a launch in which both of its nodes are.
+    """
+    request, virtual = target.request, target.access.virtual
+    plans = []
+    for ranks, networks in _measurable(target.ranks, chosen, tried):
+        plans.append(plan(request, ranks, networks, virtual=virtual, profile=profile))
+    if not plans:
+        empty = plan(request, target.ranks, chosen, virtual=virtual, profile=profile)
+        return msgspec.structs.replace(empty, launches=())
+    launches = [launch for one in plans for launch in one.launches]
+    numbered = (
+        msgspec.structs.replace(launch, number=number) for number, launch in enumerate(launches, 1)
+    )
+    return msgspec.structs.replace(plans[0], launches=tuple(numbered))
+
+
+def _measurable(
+    ranks: tuple[str, ...], chosen: Targets, tried: Sequence[Connectivity]
+) -> Iterator[tuple[tuple[str, ...], Targets]]:
+    """Ranks that can be measured together, with the networks on which they can.
+
+    First most of them; then each that was left out for a dead pair, with a partner of its own.
+    """
+    found = {one.network: dead(one) for one in tried}
+    nodes = tuple(dict.fromkeys(ranks))
+    together: dict[tuple[str, ...], list[tuple[Network | None, Ceiling | Skipped]]] = {}
+    for network, ceiling in chosen:
+        culprits = found.get(network.name, ()) if network else ()
+        out = left_out(nodes, culprits)
+        groups = [tuple(one for one in ranks if one not in out)]
+        groups += [(one, mate) for one in out if (mate := partner(one, nodes, culprits))]
+        for group in groups:
+            if len(set(group)) > 1 or len(nodes) == 1:
+                together.setdefault(group, []).append((network, ceiling))
+    yield from ((group, tuple(networks)) for group, networks in together.items())
 
 
 def _starts(suite: Suite, progress: Progress) -> tuple[str, ...]:

@@ -86,7 +86,11 @@ def _measure(context: RunContext, progress: Progress) -> None:
 
 def _measure_suspects(context: RunContext, progress: Progress) -> None:
     """Alone and with good partners, before anybody is named."""
-    if context.left() or any(one.purpose == "again" for one in context.plan.launches):
+    if (
+        not context.run.launches
+        or context.left()
+        or any(one.purpose == "again" for one in context.plan.launches)
+    ):
         return
     for one in rechecks(context.run, context.fabric_result()):
         where = named(one.network)

@@ -10,6 +10,7 @@ import msgspec
 from fabricgauge.app.progress import Progress
 from fabricgauge.discover.interface import link_states
 from fabricgauge.doctor.examining import examine
+from fabricgauge.model.connectivity import Connectivity
 from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.host_access import HostAccess
@@ -34,16 +35,19 @@ _CARRIERS = re.compile(
 
 
 def note_preflight(
-    directory: RunDirectory, fabric: Fabric, progress: Progress
+    directory: RunDirectory,
+    fabric: Fabric,
+    connectivity: tuple[Connectivity, ...],
+    progress: Progress,
 ) -> tuple[Finding, ...]:
     """Keep what is wrong with nodes and networks, and tell of what will break the run.
 
-    These checks cost no time: they look at what discovery has found anyway.
+    These checks cost little time: they look at what discovery and the connections have shown.
 
     Raises:
         StoreError: it cannot be written.
     """
-    found = quick_findings(fabric)
+    found = quick_findings(fabric, connectivity)
     write_preflight(directory, found)
     failing = [one for one in found if one.severity is Severity.FAIL]
     for one in failing[:MOST_TOLD]:
@@ -53,9 +57,12 @@ def note_preflight(
     return found
 
 
-def quick_findings(fabric: Fabric) -> tuple[Finding, ...]:
-    """What can be said from the quick probe alone: nothing was tried, no adapter is known."""
-    return tuple(finding for one in examine(Preflight(fabric, ())) for finding in one.findings)
+def quick_findings(
+    fabric: Fabric, connectivity: tuple[Connectivity, ...] = ()
+) -> tuple[Finding, ...]:
+    """What can be said from the quick probe and connections: no adapter is known."""
+    preflight = Preflight(fabric, (), connectivity=connectivity)
+    return tuple(finding for one in examine(preflight) for finding in one.findings)
 
 
 def note_libraries(directory: RunDirectory, run: Run) -> dict[str, str]:

@@ -134,3 +134,16 @@ def left_out(nodes: Collection[str], found: Collection[Dead]) -> tuple[str, ...]
         gone.append(node)
         pairs = [pair for pair in pairs if node not in pair]
     return tuple(node for node in nodes if node in gone)
+
+
+def partner(node: str, nodes: Iterable[str], found: Collection[Dead]) -> str:
+    """A node that ``node`` can be measured with although it is in a dead pair; "" where none is."""
+    if any(isinstance(one, DeadNetwork) for one in found):
+        return ""
+    bad = {one.node for one in found if isinstance(one, DeadNode | TakenAddress)}
+    bad |= {one.answered_by for one in found if isinstance(one, TakenAddress)}
+    if node in bad:
+        return ""
+    pairs = [{one.source, one.target} for one in found if isinstance(one, DeadPair)]
+    good = (one for one in nodes if one != node and one not in bad)
+    return next((one for one in good if {node, one} not in pairs), "")

@@ -6,6 +6,7 @@ from fabricgauge.judge.rules import (
     asymmetry,
     cache_shape,
     completeness,
+    connect,
     coverage,
     data,
     dips,
@@ -22,6 +23,7 @@ from fabricgauge.judge.rules import (
 )
 
 RULES: tuple[Rule, ...] = (
+    connect,
     placement,
     path,
     floor,
