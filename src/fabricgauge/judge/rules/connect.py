@@ -24,6 +24,6 @@ def _stops_connections(one: Finding) -> bool:
 def _verdict(one: Finding) -> Verdict:
     subject = one.network if one.where == one.network else f"{one.network}, {one.where}"
     return Verdict(
-        ID, Outcome.FAIL, subject, f"{one.where}: {one.what}",
-        evidence=one.evidence, cause=one.why, remedy=one.remedy,
+        ID, Outcome.FAIL, subject, f"{one.what}; the rest was measured without it",
+        evidence=(*one.evidence, one.why), remedy=one.remedy,
     )  # fmt: skip
