@@ -1,8 +1,10 @@
 """The connectivity round of all networks: who can connect to whom, before anything is measured."""
 
-from collections.abc import Callable, Iterable
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping
 
-from fabricgauge.connect.rounds import connect
+from fabricgauge.connect.rounds import PORTS, connect
 from fabricgauge.engines.connect_program import connect_program
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.connectivity import Connectivity
@@ -11,6 +13,28 @@ from fabricgauge.model.fabric import Network
 from fabricgauge.model.host_access import HostAccess
 
 Keep = Callable[[str, str], None]
+
+#: Variables that keep an MPI to some ports, "FIRST:LAST" or "FIRST-LAST": a firewall may let pass
+#: nothing else. Sources: the strings of MPICH 5.0 and Intel MPI 2021.18; UCX, ucx_info -cf.
+PORT_VARIABLES = (
+    "MPIR_CVAR_CH3_PORT_RANGE", "MPICH_PORT_RANGE", "MPIEXEC_PORT_RANGE", "I_MPI_PORT_RANGE",
+    "UCX_TCP_PORT_RANGE",
+)  # fmt: skip
+#: Open MPI has two: the first port, and how many (ompi_info --param btl tcp).
+FIRST_PORT, PORT_COUNT = "OMPI_MCA_btl_tcp_port_min_v4", "OMPI_MCA_btl_tcp_port_range_v4"
+_RANGE = re.compile(r"(\d+)[:-](\d+)")
+
+
+def mpi_ports(variables: Mapping[str, str]) -> range:
+    """The ports that the environment leaves MPI; by default those that the kernel hands out."""
+    for name in PORT_VARIABLES:
+        found = _RANGE.fullmatch(variables.get(name, ""))
+        if found and 0 < int(found[1]) <= int(found[2]) < 65536:
+            return range(int(found[1]), int(found[2]) + 1)
+    first, count = variables.get(FIRST_PORT, ""), variables.get(PORT_COUNT, "")
+    if first.isdecimal() and count.isdecimal() and 0 < int(first) < 65536 - int(count):
+        return range(int(first), int(first) + max(1, int(count)))
+    return PORTS
 
 
 def connectivity(
@@ -27,7 +51,8 @@ def connectivity(
         return Skipped(str(error))
     if isinstance(program, Skipped):
         return program
-    made = tuple(connect(program, access, network, keep) for network in networks)
+    ports = mpi_ports(os.environ)
+    made = tuple(connect(program, access, network, keep, ports) for network in networks)
     for one in made:
         if one.silent and len(one.silent) == len(one.tried):
             node, reason = next(iter(one.silent.items()))

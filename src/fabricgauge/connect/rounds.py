@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import msgspec
+
 from fabricgauge import process
 from fabricgauge.connect.answers import Answer, parsed
 from fabricgauge.model.connectivity import Connectivity, Failure
@@ -27,12 +29,16 @@ TIMEOUT_S = 45.0
 Keep = Callable[[str, str], None]
 
 
-def connect(program: Path, access: HostAccess, network: Network, keep: Keep) -> Connectivity:
+def connect(
+    program: Path, access: HostAccess, network: Network, keep: Keep, ports: range = PORTS
+) -> Connectivity:
     """Let every member of ``network`` connect to every other, or to a sample where they are many.
 
-    ``keep(node, raw)`` is handed what each node printed, before it is read.
+    One of ``ports`` is used. ``keep(node, raw)`` is handed what each node printed, before it is
+    read.
     """
     hosts = {host.node: host for host in access.hosts}
+    place = _Place(program, hosts, network, keep, ports)
     members = list(
         {one.node: one for one in reversed(network.members) if one.node in hosts}.values()
     )
@@ -41,7 +47,7 @@ def connect(program: Path, access: HostAccess, network: Network, keep: Keep) -> 
     silent: dict[str, str] = {}
     tried = dict.fromkeys((one.node for one in members), 0)
     for group in _groups(members):
-        answers = _round(program, hosts, network, group, keep)
+        answers = _round(place, group)
         lost = {node: one for node, one in answers.items() if isinstance(one, str)}
         silent |= lost
         for node, one in answers.items():
@@ -62,28 +68,34 @@ def _groups(members: Sequence[Member]) -> Iterator[Sequence[Member]]:
     yield from (members[at::count] for at in range(count))
 
 
-def _round(
-    program: Path, hosts: dict[str, Host], network: Network, members: Sequence[Member], keep: Keep
-) -> dict[str, Answer | str]:
+class _Place(msgspec.Struct, frozen=True):
+    """What the rounds of one network have in common; ``hosts`` are by node."""
+
+    program: Path
+    hosts: dict[str, Host]
+    network: Network
+    keep: Keep
+    ports: range
+
+
+def _round(place: _Place, members: Sequence[Member]) -> dict[str, Answer | str]:
     """Each node's answer, or why there is none. A port that is taken is chosen anew, once."""
     for _ in range(2):
-        answers = _played(program, hosts, network, members, keep)
+        answers = _played(place, members)
         if not any(isinstance(one, Answer) and one.port_taken for one in answers.values()):
             break
     return answers
 
 
-def _played(
-    program: Path, hosts: dict[str, Host], network: Network, members: Sequence[Member], keep: Keep
-) -> dict[str, Answer | str]:
-    token, port = secrets.token_hex(8), secrets.choice(PORTS)
+def _played(place: _Place, members: Sequence[Member]) -> dict[str, Answer | str]:
+    token, port = secrets.token_hex(8), secrets.choice(place.ports)
     names = dict(enumerate((one.node for one in members), 1))
     group = process.ChildGroup()
 
     def ask(number: int) -> str:
-        host = hosts[names[number]]
-        own = tuple(one.ip for one in network.members if one.node == names[number])
-        argv = [str(program), *words(token, port, number, members, own)]
+        host = place.hosts[names[number]]
+        own = tuple(one.ip for one in place.network.members if one.node == names[number])
+        argv = [str(place.program), *words(token, port, number, members, own)]
         done = process.run(host.through(argv), timeout_s=TIMEOUT_S, group=group)
         if done.exit_code != 0:
             said = done.stderr.strip().splitlines()
@@ -98,7 +110,7 @@ def _played(
                 node = names[number]
                 try:
                     raw = one.result()
-                    keep(node, raw)
+                    place.keep(node, raw)
                     answers[node] = parsed(node, raw, names)
                 except (ProbeError, ToolMissing, OSError) as error:
                     answers[node] = str(error)
