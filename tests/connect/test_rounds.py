@@ -41,12 +41,9 @@ def test_a_node_whose_program_does_not_start_is_silent_and_accuses_nobody() -> N
 
 
 @pytest.mark.parametrize("greeting", [b"HTTP/1.1 400 Bad Request\r\n" + 64 * b"x", b""])
-def test_another_program_at_the_port_is_told_from_a_node(
-    monkeypatch: pytest.MonkeyPatch, greeting: bytes
-) -> None:
+def test_another_program_at_the_port_is_told_from_a_node(greeting: bytes) -> None:
     with socket.create_server(("127.0.7.9", 0)) as listener:
         port = listener.getsockname()[1]
-        monkeypatch.setattr("fabricgauge.connect.rounds.PORTS", range(port, port + 1))
         kept: list[socket.socket] = []
 
         def answer() -> None:
@@ -63,7 +60,7 @@ def test_another_program_at_the_port_is_told_from_a_node(
         members = (Member("c1", "lo", "127.0.7.1", 65536), Member("c2", "lo", "127.0.7.9", 65536))
         of = Network("net1", "127.0.7.0/24", "ethernet", Skipped("none"), "", members)
         access = HostAccess("local", (Host("c1", ()), Host("c2", ())))
-        made = connect(program, access, of, lambda node, raw: None)
+        made = connect(program, access, of, lambda node, raw: None, range(port, port + 1))
     (failure,) = [one for one in made.failures if one.source == "c1"]
     assert failure.how == ("other node" if greeting else "no data")
 
