@@ -2,7 +2,6 @@
 
 import random
 
-import msgspec
 from tests.report import sample_verdicts
 
 from fabricgauge.evidence.account import traffic
@@ -46,7 +45,7 @@ def judged(
 ) -> Judged:
     """The sample; ``rate`` scales what was measured against what the ceiling allows."""
     given = sample_verdicts.passing(nodes) if verdicts is None else verdicts
-    verdicts = tuple(msgspec.structs.replace(one, network="net1") for one in given)
+    verdicts = tuple(sample_verdicts.placed(one, nodes) for one in given)
     order = list(Outcome)
     decided = [one.outcome for one in verdicts if one.outcome is not Outcome.SKIPPED]
     made = run(nodes, rate, virtual)

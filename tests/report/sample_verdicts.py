@@ -1,6 +1,28 @@
 """Verdicts of the sample run: all well, and each way in which it can go wrong."""
 
-from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict
+import msgspec
+
+from fabricgauge.model.verdict import (
+    Figure,
+    Outcome,
+    Threshold,
+    Verdict,
+    VerdictSubject,
+    identity,
+)
+
+
+def placed(verdict: Verdict, nodes: tuple[str, str]) -> Verdict:
+    """With its network, its subject as values and its id, as a rule gives them."""
+    first, second = nodes
+    known = {
+        f"{first} → {second}": VerdictSubject("stream", "net1", (first, second), "bandwidth"),
+        f"{second} → {first}": VerdictSubject("stream", "net1", (second, first), "bandwidth"),
+        f"{first} ↔ {second}": VerdictSubject("directions", "net1", (first, second), "bandwidth"),
+    }
+    about = known.get(verdict.subject, VerdictSubject("network", "net1"))
+    made = identity(verdict.rule, about)
+    return msgspec.structs.replace(verdict, network="net1", about=about, id=made)
 
 
 def passing(nodes: tuple[str, str]) -> tuple[Verdict, ...]:

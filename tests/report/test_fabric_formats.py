@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 from tests.report import fabric_sample, sample
 
 from fabricgauge.model.judged import Judged
-from fabricgauge.model.verdict import Outcome, Verdict
+from fabricgauge.model.verdict import Outcome, Verdict, VerdictSubject
 from fabricgauge.report.formats import FORMATS, report
 from fabricgauge.report.interface import Setting
 
@@ -117,7 +117,8 @@ def test_prometheus_counts_who_is_named_also_when_nobody_is() -> None:
     labels = 'network="net1",quantity="bandwidth",message_bytes="1048576",part="node"'
     assert f"fabricgauge_named_at_fault{{{labels}}} 1.0\n" in report(JUDGED, "prometheus")
     calm = fabric_sample.judged(NODES, slow=None)
-    doubt = Verdict("outliers", Outcome.INCONCLUSIVE, "net1, n3, sending", "")
+    about = VerdictSubject("sender", "net1", ("n3",))
+    doubt = Verdict("outliers", Outcome.INCONCLUSIVE, "net1, n3, sending", "", about=about)
     doubted = msgspec.structs.replace(JUDGED, verdicts=(doubt,))
     for nobody in (calm, doubted):
         assert f"fabricgauge_named_at_fault{{{labels}}} 0.0\n" in report(nobody, "prometheus")

@@ -3,7 +3,7 @@ import pytest
 from tests.report import fabric_sample
 
 from fabricgauge.model.pairs import FabricResult, Finding
-from fabricgauge.model.verdict import Outcome, Verdict
+from fabricgauge.model.verdict import Outcome, Verdict, VerdictSubject
 from fabricgauge.report.content import fabric_words
 
 NODES = fabric_sample.names(8)
@@ -42,8 +42,9 @@ def test_faults_come_before_oversubscription() -> None:
 def test_a_finding_is_told_as_sure_as_its_verdict(
     outcome: Outcome, kind: str, heading: str
 ) -> None:
-    of_n3 = f"{JUDGED.fabric.analyses[0].matrix.network}, n3, sending"
-    judged = msgspec.structs.replace(JUDGED, verdicts=(Verdict("outliers", outcome, of_n3, ""),))
+    of_n3 = VerdictSubject("sender", JUDGED.fabric.analyses[0].matrix.network, ("n3",))
+    given = Verdict("outliers", outcome, "in any words", "", about=of_n3)
+    judged = msgspec.structs.replace(JUDGED, verdicts=(given,))
     (named,) = found = fabric_words.findings(judged)
     assert named.kind == kind
     assert fabric_words.heading(found) == heading

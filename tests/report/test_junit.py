@@ -50,8 +50,15 @@ def test_invalid_and_inconclusive_are_errors() -> None:
 
 def test_a_warning_passes_and_a_skipped_rule_is_skipped() -> None:
     found = cases(sample.judged(verdicts=sample_verdicts.failing(NODES)))
-    assert [one.tag for one in found["instability: c2 → c1"]] == ["system-out"]
-    assert [one.tag for one in found["host-limited: net1"]] == ["skipped"]
+    assert [one.tag for one in found["instability: c2 → c1"]] == ["properties", "system-out"]
+    assert [one.tag for one in found["host-limited: net1"]] == ["properties", "skipped"]
+
+
+def test_a_case_has_the_id_of_its_verdict_as_a_property() -> None:
+    found = cases(sample.judged(verdicts=sample_verdicts.failing(NODES)))
+    own = found["fraction-of-ceiling: c1 → c2"].find("properties/property[@name='id']")
+    assert own is not None
+    assert own.attrib["value"] == "fraction-of-ceiling/net1/c1>c2/bandwidth"
 
 
 def test_a_run_that_decided_nothing_is_an_error() -> None:

@@ -35,6 +35,12 @@ def test_the_outcome_is_one_of_a_fixed_set_of_series() -> None:
     assert found[key] == 1
 
 
+def test_each_verdict_has_its_id_and_outcome_as_labels() -> None:
+    found = series(sample.judged(verdicts=sample_verdicts.failing(NODES)))
+    labels = 'network="net1",rule="fraction-of-ceiling",outcome="FAIL"'
+    assert found[f'fabricgauge_verdict{{id="fraction-of-ceiling/net1/c1>c2/bandwidth",{labels}}}']
+
+
 def test_bandwidth_and_ceiling_are_bytes_per_second_and_their_ratio_a_share() -> None:
     found = series(sample.judged())
     labels = '{network="net1",pattern="bandwidth",origin="c1",target="c2"}'
@@ -63,7 +69,7 @@ def test_the_run_has_its_time() -> None:
 
 def test_every_metric_is_described_once_before_its_series() -> None:
     described = re.findall(r"# TYPE (\S+) gauge", report(sample.judged(), "prometheus"))
-    assert len(described) == len(set(described)) == 9
+    assert len(described) == len(set(described)) == 10
 
 
 def test_a_run_without_any_result_has_its_outcome_only() -> None:

@@ -1,5 +1,6 @@
 """Whether others' logs are whole: tables cut off, rows without a figure, lines not understood."""
 
+from fabricgauge.judge.interface import verdict_on
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.run import Launch
 from fabricgauge.model.suite import UNREADABLE, SuiteCurve, UnparsedLine
@@ -19,12 +20,12 @@ def judge(rule: str, subject: Subject) -> Verdict:
     files = sentences.counted(len(subject.launches), "file")
     read = f"{sentences.counted(len(tables), 'table')} of {files} read"
     if not missing:
-        return Verdict(
-            rule, Outcome.PASS, subject.name, f"{read}{unparsed[0] if unparsed else ''}",
+        return verdict_on(
+            rule, Outcome.PASS, subject.about, f"{read}{unparsed[0] if unparsed else ''}",
             figure, evidence=unparsed[1:],
         )  # fmt: skip
-    return Verdict(
-        rule, Outcome.WARN, subject.name, f"{read}, but {sentences.listed(missing, 3)}",
+    return verdict_on(
+        rule, Outcome.WARN, subject.about, f"{read}, but {sentences.listed(missing, 3)}",
         figure, evidence=(*missing, *unparsed[1:]), cause=_CAUSE, remedy=_REMEDY,
     )  # fmt: skip
 

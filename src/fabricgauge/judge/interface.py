@@ -11,7 +11,15 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.pairs import NO_PAIRS, FabricResult
 from fabricgauge.model.run import Run
-from fabricgauge.model.verdict import Verdict
+from fabricgauge.model.verdict import (
+    Figure,
+    Outcome,
+    Threshold,
+    Verdict,
+    VerdictSubject,
+    identity,
+)
+from fabricgauge.words import sentences
 
 
 class Context(msgspec.Struct, frozen=True, dict=True):
@@ -31,6 +39,24 @@ class Context(msgspec.Struct, frozen=True, dict=True):
 
     def limit(self, name: str) -> float:
         return self.thresholds.value(name)
+
+
+def verdict_on(
+    rule: str,
+    outcome: Outcome,
+    about: VerdictSubject,
+    summary: str,
+    figure: Figure | None = None,
+    threshold: Threshold | None = None,
+    evidence: tuple[str, ...] = (),
+    cause: str = "",
+    remedy: str = "",
+) -> Verdict:
+    """A verdict with its subject in words, its network and its id."""
+    return Verdict(
+        rule, outcome, sentences.subject(about), summary, figure, threshold, evidence, cause,
+        remedy, about.network, identity(rule, about.thing), about,
+    )  # fmt: skip
 
 
 class Rule(Protocol):

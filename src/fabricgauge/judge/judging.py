@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from fabricgauge.judge.interface import Context, Rule
+from fabricgauge.judge.interface import Context, Rule, verdict_on
 from fabricgauge.judge.precedence import worst
 from fabricgauge.judge.rules import (
     DECIDING,
@@ -17,7 +17,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.pairs import NO_PAIRS, FabricResult
 from fabricgauge.model.run import Run
-from fabricgauge.model.verdict import Outcome, Verdict
+from fabricgauge.model.verdict import Outcome, Verdict, VerdictSubject, distinct
 
 #: Raised whenever a rule could judge the same run differently.
 RULES_VERSION = "8"
@@ -33,15 +33,9 @@ def judge(
 ) -> tuple[Verdict, ...]:
     """Every rule's verdicts, in the rules' order; ``ceilings`` are by network name."""
     context = Context(run, ceilings, thresholds, fabric)
-    names = tuple(subject.name for subject in context.subjects)
-    return tuple(_placed(one, names) for rule in RULES for one in _apply(rule, context))
-
-
-def _placed(verdict: Verdict, names: Sequence[str]) -> Verdict:
-    """With the network it belongs to: names may contain the comma that ends them."""
-    subject = verdict.subject
-    fitting = [one for one in names if subject == one or subject.startswith(f"{one}, ")]
-    return msgspec.structs.replace(verdict, network=max(fitting, key=len, default=""))
+    given = [one for rule in RULES for one in _apply(rule, context)]
+    ids = distinct(one.id for one in given)
+    return tuple(msgspec.structs.replace(one, id=own) for one, own in zip(given, ids, strict=True))
 
 
 def _apply(rule: Rule, context: Context) -> Sequence[Verdict]:
@@ -49,8 +43,8 @@ def _apply(rule: Rule, context: Context) -> Sequence[Verdict]:
     try:
         return rule.judge(context)
     except Exception as error:
-        return (Verdict(
-            rule.ID, Outcome.INCONCLUSIVE, "run",
+        return (verdict_on(
+            rule.ID, Outcome.INCONCLUSIVE, VerdictSubject(),
             f"the rule could not be applied ({type(error).__name__}: {error})",
             cause="an error in the rule", remedy="report it with the run directory",
         ),)  # fmt: skip

@@ -8,7 +8,8 @@ from fabricgauge.judge.interface import Context
 from fabricgauge.judge.streams import Stream
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.pairs import ENDS, Ends, Finding, Rechecked, called
+from fabricgauge.model.pairs import Ends, Finding, Rechecked
+from fabricgauge.model.verdict import VerdictSubject
 from fabricgauge.words import figures, sentences
 
 
@@ -21,28 +22,19 @@ class SlowPart(msgspec.Struct, frozen=True):
     def worst(self) -> Finding:
         return self.findings[0]
 
-    @property
-    def name(self) -> str:
-        return called(self.worst.part, self.worst.names)
-
 
 def slow_parts(subject: Subject) -> tuple[SlowPart, ...]:
     """The faults of a subject; a node that is slow in one quantity one way and in another both
     ways is one fault.
     """
-    by_part: dict[tuple[str, tuple[str, ...]], list[Finding]] = {}
+    by_part: dict[VerdictSubject, list[Finding]] = {}
     for analysis in subject.pairs:
         for one in analysis.faults:
-            by_part.setdefault(_key(one), []).append(one)
+            part = VerdictSubject(one.part, subject.name, one.names).thing
+            by_part.setdefault(part, []).append(one)
     ordered = (sorted(each, key=lambda one: -abs(one.effect)) for each in by_part.values())
     joined = (SlowPart(tuple(each)) for each in ordered)
     return tuple(sorted(joined, key=lambda one: (-abs(one.worst.effect), one.worst.names)))
-
-
-def _key(one: Finding) -> tuple[str, tuple[str, ...]]:
-    if one.part in ENDS:
-        return "node", one.names
-    return one.part, tuple(sorted(one.names)) if one.part == "pair" else one.names
 
 
 def effect(one: Finding) -> str:

@@ -8,7 +8,7 @@ from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.measurement import Measurement, Pattern
-from fabricgauge.model.verdict import Outcome
+from fabricgauge.model.verdict import Outcome, VerdictSubject
 from fabricgauge.stats.series import Point, Series
 from fabricgauge.words import figures, patterns
 
@@ -52,8 +52,8 @@ class Stream(msgspec.Struct, frozen=True):
         )
 
     @property
-    def name(self) -> str:
-        return f"{self.subject.name}, {self.series.name}"
+    def about(self) -> VerdictSubject:
+        return msgspec.structs.replace(self.series.about, network=self.subject.name)
 
     @property
     def sentence(self) -> str:

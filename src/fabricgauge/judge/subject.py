@@ -14,6 +14,7 @@ from fabricgauge.model.pairs import NO_PAIRS, FabricResult, PairAnalysis
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.model.verdict import VerdictSubject
 from fabricgauge.stats.series import Series, series_of
 from fabricgauge.words.networks import OWN_CHOICE, is_loopback, loopback_of
 
@@ -41,6 +42,11 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
     launches: tuple[Launch, ...]
     loopbacks: tuple[Launch, ...]
     pairs: tuple[PairAnalysis, ...] = ()
+
+    @property
+    def about(self) -> VerdictSubject:
+        """The network as the subject of a verdict."""
+        return VerdictSubject("network", self.name)
 
     @property
     def pinned(self) -> bool:

@@ -1,8 +1,13 @@
 """Judgement: what a rule says of a figure, and why."""
 
+from collections import Counter
+from collections.abc import Iterable
 from enum import Enum
+from typing import Literal
 
 import msgspec
+
+from fabricgauge.model.pairs import ENDS, Finding, Part
 
 
 class Outcome(str, Enum):
@@ -33,10 +38,84 @@ class Threshold(msgspec.Struct, frozen=True):
     origin: str
 
 
+#: Kinds of two nodes of which neither comes first.
+_BOTH_WAYS = frozenset({"pair", "directions"})
+
+
+class VerdictSubject(msgspec.Struct, frozen=True):
+    """What a verdict is of, in values: sentences are made of it, never it of a sentence.
+
+    ``kind`` is the whole run, a network, a stream of one direction, both directions of a pair of
+    nodes, what crosses between groups, or the part of a fabric that is slow. ``names`` are a node,
+    two nodes (from, to), or groups, as in a finding. ``series`` is the pattern that was measured,
+    or a finding's quantity and message size; ``variant``, ``program`` and ``source`` tell series
+    of one pattern apart. ``pairs`` is over how many pairs of nodes a series is the median.
+    """
+
+    kind: Literal["run", "network", "stream", "directions", "crossing", Part] = "run"
+    network: str = ""
+    names: tuple[str, ...] = ()
+    series: str = ""
+    variant: str = ""
+    program: str = ""
+    source: str = ""
+    pairs: int = 0
+
+    @property
+    def thing(self) -> "VerdictSubject":
+        """What it is apart from how it shows: a node that is slow one way or both is one thing."""
+        kind = "node" if self.kind in ENDS else self.kind
+        names = tuple(sorted(self.names)) if self.kind in _BOTH_WAYS else self.names
+        return msgspec.structs.replace(self, kind=kind, names=names)
+
+
+#: Signs that part an id; in a name they are written as in a URL.
+_PARTING = str.maketrans({sign: f"%{ord(sign):02X}" for sign in "%/<>:,"})
+
+
+def identity(rule: str, about: VerdictSubject) -> str:
+    """``fraction/net1/c1>c2/bandwidth``: the same for the same thing in every run."""
+    names = [name.translate(_PARTING) for name in about.names]
+    if about.kind == "network":
+        where = ""
+    elif about.kind in ("run", "crossing"):
+        where = about.kind
+    elif about.kind in ("stream", "direction"):
+        where = ">".join(names)
+    elif about.kind in _BOTH_WAYS:
+        where = "<>".join(sorted(names))
+    else:
+        where = f"{about.kind}:{','.join(names)}"
+    series = ":".join(one.translate(_PARTING) for one in (about.series, about.variant) if one)
+    ends = (one.translate(_PARTING) for one in (about.program, about.source))
+    parts = (rule, about.network.translate(_PARTING), where, series, *ends)
+    return "/".join(filter(None, parts))
+
+
+def finding_subject(network: str, one: Finding) -> VerdictSubject:
+    """A finding as the subject of its verdict, with the series that shows it."""
+    crossing = one.explanation == "oversubscription"
+    names = () if crossing else one.names
+    series = f"{one.quantity}@{one.message_bytes}"
+    return VerdictSubject("crossing" if crossing else one.part, network, names, series)
+
+
+def distinct(ids: Iterable[str]) -> tuple[str, ...]:
+    """Ids that occur again are numbered from ``#2`` on."""
+    seen: Counter[str] = Counter()
+    given = []
+    for one in ids:
+        seen[one] += 1
+        given.append(f"{one}#{seen[one]}" if seen[one] > 1 else one)
+    return tuple(given)
+
+
 class Verdict(msgspec.Struct, frozen=True):
     """One rule's word on one subject (a network, a node, a direction).
 
-    ``network`` is what the subject belongs to, empty where that is the whole run.
+    ``subject`` is ``about`` in words; nothing is decided by it. ``id`` is made of the values, and
+    is unique within a run. ``network`` is what the subject belongs to, empty where that is the
+    whole run. Verdicts stored by earlier versions have neither ``id`` nor ``about``.
     ``evidence`` are sentences that another engineer can check against the run's raw
     files; ``cause`` and ``remedy`` are empty for a pass.
     """
@@ -51,3 +130,5 @@ class Verdict(msgspec.Struct, frozen=True):
     cause: str = ""
     remedy: str = ""
     network: str = ""
+    id: str = ""
+    about: VerdictSubject = VerdictSubject()

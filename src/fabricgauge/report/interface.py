@@ -59,7 +59,7 @@ class OneLine(msgspec.Struct, frozen=True):
 class TestCase(msgspec.Struct, frozen=True):
     """One case of a JUnit suite: what it is of, what came of it, and all that is told of it.
 
-    ``element`` is what JUnit calls an outcome, empty for a pass.
+    ``element`` is what JUnit calls an outcome, empty for a pass; ``id`` is the verdict's.
     """
 
     place: str
@@ -68,6 +68,7 @@ class TestCase(msgspec.Struct, frozen=True):
     element: Literal["", "failure", "error", "skipped"] = ""
     kind: str = ""
     message: str = ""
+    id: str = ""
 
 
 class TestSuite(msgspec.Struct, frozen=True):

@@ -9,8 +9,10 @@ from fabricgauge.model.measurement import LATENCY_PATTERNS, Measurement, Pattern
 from fabricgauge.model.pattern import PAIR_PATTERNS
 from fabricgauge.model.run import Launch
 from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.model.verdict import VerdictSubject
 from fabricgauge.stats.foreign import observed_of, usable_curves, usable_points
 from fabricgauge.stats.launches import Observed, bandwidth_estimate, time_estimate, usable_of
+from fabricgauge.words import sentences
 
 
 class Point(msgspec.Struct, frozen=True):
@@ -57,12 +59,16 @@ class Series(msgspec.Struct, frozen=True):
         return self.pattern in LATENCY_PATTERNS
 
     @property
+    def about(self) -> VerdictSubject:
+        """The series as the subject of a verdict, of no network yet."""
+        return VerdictSubject(
+            "stream", "", (self.origin, self.target), self.pattern, self.variant, self.program,
+            self.source, self.of_pairs,
+        )  # fmt: skip
+
+    @property
     def name(self) -> str:
-        """What a person tells it by: the table it is from, else the direction."""
-        if self.of_pairs:
-            return f"{self.origin} → {self.target} (median of {self.of_pairs:,} pairs)"
-        told = self.program or self.variant
-        return self.source or f"{self.origin} → {self.target}{f' ({told})' if told else ''}"
+        return sentences.stream(self.about)
 
     def at_least(self, message_bytes: float) -> tuple[Point, ...]:
         return tuple(point for point in self.points if point.message_bytes >= message_bytes)

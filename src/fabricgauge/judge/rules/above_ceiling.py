@@ -2,7 +2,7 @@
 
 import msgspec
 
-from fabricgauge.judge.interface import Context
+from fabricgauge.judge.interface import Context, verdict_on
 from fabricgauge.judge.streams import unlike
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
@@ -51,7 +51,7 @@ def judge(context: Context) -> tuple[Verdict, ...]:
 
 def _judge(context: Context, subject: Subject) -> Verdict:
     if isinstance(subject.ceiling, Skipped):
-        return Verdict(ID, Outcome.SKIPPED, subject.name, subject.ceiling.reason)
+        return verdict_on(ID, Outcome.SKIPPED, subject.about, subject.ceiling.reason)
     excesses = [
         _Excess(series, point, least_s(context, subject.ceiling, point))
         for series in subject.series
@@ -59,15 +59,15 @@ def _judge(context: Context, subject: Subject) -> Verdict:
         for point in series.points
     ]
     if not excesses:
-        return Verdict(ID, Outcome.SKIPPED, subject.name, "nothing was measured")
+        return verdict_on(ID, Outcome.SKIPPED, subject.about, "nothing was measured")
     above = sorted((one for one in excesses if one.share > 0), key=lambda one: -one.share)
     if above:
         return _above(context, subject, subject.ceiling, above, Outcome.INVALID)
     medians = sorted((one for one in excesses if one.of_median > 0), key=lambda one: -one.of_median)
     if medians:
         return _above(context, subject, subject.ceiling, medians, Outcome.WARN)
-    return Verdict(
-        ID, Outcome.PASS, subject.name,
+    return verdict_on(
+        ID, Outcome.PASS, subject.about,
         f"no figure is above the ceiling of {figures.rate(subject.ceiling.payload_bytes_per_s)}"
         " per direction"
         + (" (bursts of the token bucket allowed for)" if subject.ceiling.burst_bytes else ""),
@@ -98,10 +98,10 @@ def _above(
     worst, unsure = above[0], outcome is Outcome.WARN
     limit = context.thresholds.threshold("above-ceiling.tolerance", "")
     at = figures.at(worst.point.message_bytes, worst.point.sized)
-    return Verdict(
+    return verdict_on(
         rule=ID,
         outcome=outcome,
-        subject=subject.name,
+        about=subject.about,
         summary=f"{_sentence(worst)} is more than the ceiling of"
         f" {figures.rate(ceiling.payload_bytes_per_s)} per direction allows"
         + (", though its interval reaches below" if unsure else ""),

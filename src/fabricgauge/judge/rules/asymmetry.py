@@ -3,11 +3,11 @@
 from itertools import combinations
 
 from fabricgauge.judge import host
-from fabricgauge.judge.interface import Context
+from fabricgauge.judge.interface import Context, verdict_on
 from fabricgauge.judge.streams import streams
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.plan import BACK
-from fabricgauge.model.verdict import Figure, Outcome, Verdict
+from fabricgauge.model.verdict import Figure, Outcome, Verdict, VerdictSubject
 from fabricgauge.stats.asymmetry import Asymmetry, asymmetry
 from fabricgauge.stats.series import Series
 from fabricgauge.words import figures, patterns, sentences
@@ -29,7 +29,7 @@ def judge(context: Context) -> tuple[Verdict, ...]:
 def _judge(context: Context, subject: Subject) -> tuple[Verdict, ...]:
     one_way = tuple(one for one in subject.of("bandwidth", "put_bandwidth") if not one.source)
     found = [
-        (forward, result)
+        (forward, backward, result)
         for forward, backward in combinations(one_way, 2)
         if _are_opposite(forward, backward)
         for result in [asymmetry(forward, backward, context.limit("fraction.from"))]
@@ -37,8 +37,8 @@ def _judge(context: Context, subject: Subject) -> tuple[Verdict, ...]:
     ]
     if not found:
         reason = "only one direction was measured with large messages"
-        return (Verdict(ID, Outcome.SKIPPED, subject.name, reason),)
-    return tuple(_verdict(context, subject, forward, result) for forward, result in found)
+        return (verdict_on(ID, Outcome.SKIPPED, subject.about, reason),)
+    return tuple(_verdict(context, subject, *one) for one in found)
 
 
 def _are_opposite(one: Series, other: Series) -> bool:
@@ -52,14 +52,24 @@ def _turned(program: str) -> str:
     return program.removesuffix(BACK)
 
 
-def _verdict(context: Context, subject: Subject, forward: Series, result: Asymmetry) -> Verdict:
+def _about(subject: Subject, forward: Series, backward: Series) -> VerdictSubject:
+    program = ",".join(dict.fromkeys((forward.program, backward.program)))
+    names = (forward.origin, forward.target)
+    return VerdictSubject(
+        "directions", subject.name, names, forward.pattern, forward.variant, program
+    )
+
+
+def _verdict(
+    context: Context, subject: Subject, forward: Series, backward: Series, result: Asymmetry
+) -> Verdict:
     outcome = _outcome(context, subject, forward, result)
     slower = sentences.direction(result.slower_origin, result.slower_target)
     fine = outcome is Outcome.PASS
-    return Verdict(
+    return verdict_on(
         rule=ID,
         outcome=outcome,
-        subject=f"{subject.name}, {forward.origin} ↔ {forward.target}",
+        about=_about(subject, forward, backward),
         summary=f"{slower} is {figures.percent(result.value)} slower"
         f" ({patterns.sentence(forward.pattern)}, median over {result.sizes} message sizes),"
         f" {figures.percent(result.beyond_intervals)} beyond the intervals",

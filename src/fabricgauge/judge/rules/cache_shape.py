@@ -1,6 +1,6 @@
 """Has a bandwidth curve the shape of a cache instead of that of a medium?"""
 
-from fabricgauge.judge.interface import Context
+from fabricgauge.judge.interface import Context, verdict_on
 from fabricgauge.judge.proof import is_proved
 from fabricgauge.judge.streams import BURSTS
 from fabricgauge.judge.subject import Subject
@@ -37,19 +37,19 @@ def _judge(context: Context, subject: Subject) -> Verdict:
         if peak
     ]
     if not subject.series:
-        return Verdict(ID, Outcome.SKIPPED, subject.name, "nothing was measured")
+        return verdict_on(ID, Outcome.SKIPPED, subject.about, "nothing was measured")
     if not peaks:
-        return Verdict(ID, Outcome.PASS, subject.name, "no curve has a peak like a cache's")
+        return verdict_on(ID, Outcome.PASS, subject.about, "no curve has a peak like a cache's")
     return _verdict(context, subject, peaks)
 
 
 def _verdict(context: Context, subject: Subject, peaks: list[tuple[Series, Peak]]) -> Verdict:
     proved = is_proved(context, subject)
     series, peak = max(peaks, key=lambda one: one[1].share)
-    return Verdict(
+    return verdict_on(
         rule=ID,
         outcome=Outcome.WARN if proved or not subject.claimed else Outcome.INVALID,
-        subject=subject.name,
+        about=subject.about,
         summary=_sentence(series, peak)
         + ("" if proved else "; a medium does not, and the path is not proved"),
         figure=Figure(peak.share, "share", "of the peak's bandwidth is lost at larger messages"),

@@ -1,7 +1,7 @@
 """Was everything measured that was planned?"""
 
 from fabricgauge.judge import imported
-from fabricgauge.judge.interface import Context
+from fabricgauge.judge.interface import Context, verdict_on
 from fabricgauge.judge.subject import Subject, case_names, launches_of, missing
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.run import Launch
@@ -22,15 +22,15 @@ def _judge(context: Context, subject: Subject) -> Verdict:
     planned = sum(len(case_names(launch)) for launch in subject.planned)
     lost = missing(subject)
     if not planned:
-        return Verdict(ID, Outcome.SKIPPED, subject.name, "nothing was planned")
+        return verdict_on(ID, Outcome.SKIPPED, subject.about, "nothing was planned")
     figure = Figure(1 - len(lost) / planned, "share", f"of {planned} planned cases were measured")
     threshold = Threshold(1.0, "share", "equal to", "the run's own plan")
     if not lost:
         summary = f"all {planned} planned cases were measured"
-        return Verdict(ID, Outcome.PASS, subject.name, summary, figure, threshold)
+        return verdict_on(ID, Outcome.PASS, subject.about, summary, figure, threshold)
     ends = tuple(_ends(subject))
-    return Verdict(
-        ID, Outcome.INCONCLUSIVE, subject.name,
+    return verdict_on(
+        ID, Outcome.INCONCLUSIVE, subject.about,
         f"{len(lost)} of {planned} planned cases were not measured: {sentences.listed(lost, 3)}"
         + (f"; {ends[0]}" if ends else ""),
         figure, threshold, (*ends, *_reasons(subject)),

@@ -1,8 +1,8 @@
 """Were all nodes and networks measured that are there or were asked for?"""
 
-from fabricgauge.judge.interface import Context
+from fabricgauge.judge.interface import Context, verdict_on
 from fabricgauge.model.run import Run
-from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict
+from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict, VerdictSubject
 from fabricgauge.words import sentences
 from fabricgauge.words.networks import is_loopback
 
@@ -10,7 +10,7 @@ ID = "coverage"
 TITLE = "All nodes and networks were measured"
 
 #: What these verdicts speak of: no network, the run as a whole.
-RUN = "run"
+RUN = VerdictSubject()
 
 
 def judge(context: Context) -> tuple[Verdict, ...]:
@@ -23,7 +23,7 @@ def judge(context: Context) -> tuple[Verdict, ...]:
     left_out = _left_out(run)
     if left_out:
         return (_warning(run, left_out),)
-    return (Verdict(
+    return (verdict_on(
         ID, Outcome.PASS, RUN, f"all {len(run.fabric.nodes)} nodes were measured",
         _figure(run, 0), _threshold(),
     ),)  # fmt: skip
@@ -49,7 +49,7 @@ def _inconclusive(run: Run, lost: tuple[str, ...]) -> Verdict:
     left_out = len(_left_out(run))
     unmeasured = left_out + len(run.fabric.unreached)
     also = f"{left_out} nodes that were reached were not measured"
-    return Verdict(
+    return verdict_on(
         ID, Outcome.INCONCLUSIVE, RUN,
         f"nothing is known of what was asked for: {sentences.listed(lost)}",
         _figure(run, unmeasured), _threshold(),
@@ -61,7 +61,7 @@ def _inconclusive(run: Run, lost: tuple[str, ...]) -> Verdict:
 
 
 def _warning(run: Run, left_out: list[str]) -> Verdict:
-    return Verdict(
+    return verdict_on(
         ID, Outcome.WARN, RUN,
         f"{len(left_out)} of {len(run.fabric.nodes)} nodes were not measured:"
         f" {sentences.listed(left_out)}",

@@ -1,6 +1,6 @@
 """Did every byte arrive as it was sent?"""
 
-from fabricgauge.judge.interface import Context
+from fabricgauge.judge.interface import Context, verdict_on
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.measurement import DataCheck, Measurement
 from fabricgauge.model.run import Launch
@@ -35,9 +35,9 @@ def _judge(subject: Subject) -> Verdict:
     if corrupt:
         return _failed(subject, tuple(dict.fromkeys(corrupt)))
     if not checked:
-        return Verdict(ID, Outcome.SKIPPED, subject.name, "the data check was not asked for")
+        return verdict_on(ID, Outcome.SKIPPED, subject.about, "the data check was not asked for")
     summary = f"every byte of {len(checked)} cases arrived as it was sent"
-    return Verdict(ID, Outcome.PASS, subject.name, summary)
+    return verdict_on(ID, Outcome.PASS, subject.about, summary)
 
 
 def _unread(measurement: Measurement) -> bool:
@@ -57,8 +57,8 @@ def _told(curve: SuiteCurve, failure: Failure) -> str:
 
 
 def _failed(subject: Subject, sentences: tuple[str, ...]) -> Verdict:
-    return Verdict(
-        ID, Outcome.FAIL, subject.name, sentences[0], evidence=sentences,
+    return verdict_on(
+        ID, Outcome.FAIL, subject.about, sentences[0], evidence=sentences,
         cause="memory, a network interface or a driver corrupts data, or the MPI's transport does",
         remedy="measure with another MPI transport; if the fault stays, test both nodes' memory"
         " and exchange the interface",

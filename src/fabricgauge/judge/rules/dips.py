@@ -1,6 +1,6 @@
 """Is there a size where a larger message takes less time, or bandwidth falls?"""
 
-from fabricgauge.judge.interface import Context
+from fabricgauge.judge.interface import Context, verdict_on
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.verdict import Figure, Outcome, Verdict
 from fabricgauge.stats.series import Series
@@ -26,18 +26,18 @@ def judge(context: Context) -> tuple[Verdict, ...]:
 
 def _judge(context: Context, subject: Subject) -> Verdict:
     if not subject.series:
-        return Verdict(ID, Outcome.SKIPPED, subject.name, "nothing was measured")
+        return verdict_on(ID, Outcome.SKIPPED, subject.about, "nothing was measured")
     found = [(one, fall) for one in subject.series for fall in falls(context, subject, one)]
     if not found:
-        return Verdict(ID, Outcome.PASS, subject.name, "no curve dips beyond its intervals")
+        return verdict_on(ID, Outcome.PASS, subject.about, "no curve dips beyond its intervals")
     if not any(_has_intervals(series) for series, _ in found):
         return _named_only(subject, found)
     series, fall = max(found, key=lambda one: one[1].share)
     name = threshold_name(context, series, fall)
-    return Verdict(
+    return verdict_on(
         rule=ID,
         outcome=Outcome.WARN,
-        subject=subject.name,
+        about=subject.about,
         summary=_sentence(series, fall),
         figure=Figure(fall.share, "share", _sentence(series, fall)),
         threshold=context.thresholds.threshold(name, "at most"),
@@ -54,8 +54,8 @@ def _has_intervals(series: Series) -> bool:
 def _named_only(subject: Subject, found: list[tuple[Series, Fall]]) -> Verdict:
     """A mean that one hiccup may own can't show that a dip is the network's."""
     told = tuple(_sentence(*one) for one in found)
-    return Verdict(
-        ID, Outcome.SKIPPED, subject.name,
+    return verdict_on(
+        ID, Outcome.SKIPPED, subject.about,
         f"{sentences.counted(len(found), 'dip')}, but the log has means only, so one disturbed"
         f" sample may have made each: {sentences.listed(told, 3)}",
         evidence=told,

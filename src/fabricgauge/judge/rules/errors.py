@@ -1,7 +1,7 @@
 """Did interfaces count errors or drops, or TCP lose segments, while the cases ran?"""
 
 from fabricgauge.evidence.traffic import Lost, Trouble, retransmissions, troubles
-from fabricgauge.judge.interface import Context
+from fabricgauge.judge.interface import Context, verdict_on
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict
@@ -24,10 +24,10 @@ def _judge(context: Context, subject: Subject) -> Verdict:
     if lost:
         return _losing(context, subject, lost)
     if not counted:
-        return Verdict(ID, Outcome.SKIPPED, subject.name, "no interface counters were read")
+        return verdict_on(ID, Outcome.SKIPPED, subject.about, "no interface counters were read")
     again = sum(one.count for one in _lost(subject))
     few = f"; TCP sent {again:,} segments again, which is few" if again else ""
-    return Verdict(ID, Outcome.PASS, subject.name, f"no error or drop counter rose{few}")
+    return verdict_on(ID, Outcome.PASS, subject.about, f"no error or drop counter rose{few}")
 
 
 def _lost(subject: Subject) -> tuple[Lost, ...]:
@@ -53,10 +53,10 @@ def _is_ours(subject: Subject, trouble: Trouble) -> bool:
 
 def _losing(context: Context, subject: Subject, lost: tuple[Lost, ...]) -> Verdict:
     worst = max(lost, key=lambda one: one.share)
-    return Verdict(
+    return verdict_on(
         rule=ID,
         outcome=Outcome.WARN,
-        subject=subject.name,
+        about=subject.about,
         summary=_sentence(worst),
         figure=Figure(worst.share, "share", f"of the TCP segments of {_direction(worst)}"),
         threshold=context.thresholds.threshold("errors.share", "at most"),
@@ -82,10 +82,10 @@ def _direction(lost: Lost) -> str:
 def _verdict(subject: Subject, found: tuple[Trouble, ...], lost: tuple[Lost, ...]) -> Verdict:
     names = list(dict.fromkeys(f"{one.node}:{one.interface}" for one in found))
     first = found[0]
-    return Verdict(
+    return verdict_on(
         rule=ID,
         outcome=Outcome.WARN,
-        subject=subject.name,
+        about=subject.about,
         summary=f"error or drop counters rose on {sentences.listed(names)}",
         figure=Figure(first.count, "", f"{first.counter} of {first.node}:{first.interface}"),
         threshold=Threshold(0, "", "equal to", "a sound link loses nothing under this load"),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import msgspec
 
 from fabricgauge.evidence.traffic import over_tcp
-from fabricgauge.judge.interface import Context
+from fabricgauge.judge.interface import Context, verdict_on
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.estimate import Estimate
@@ -55,10 +55,10 @@ def judge(context: Context) -> tuple[Verdict, ...]:
 def _judge(context: Context, subject: Subject) -> Verdict:
     if medium(subject) == "memory":
         reason = "the medium joins memories: no floor of latency is known for it"
-        return Verdict(ID, Outcome.SKIPPED, subject.name, reason)
+        return verdict_on(ID, Outcome.SKIPPED, subject.about, reason)
     found = (*_ping_pongs(context, subject), *_collectives(context, subject))
     if not found:
-        return Verdict(ID, Outcome.SKIPPED, subject.name, "no latency was measured")
+        return verdict_on(ID, Outcome.SKIPPED, subject.about, "no latency was measured")
     return _verdict(context, subject, min(found, key=lambda one: one.margin))
 
 
@@ -99,10 +99,10 @@ def crosses(series: Series, point: Point) -> bool:
 def _verdict(context: Context, subject: Subject, found: _Time) -> Verdict:
     fine = found.margin >= 1.0
     told_by = f"{found.who}: " if subject.imported else ""
-    return Verdict(
+    return verdict_on(
         rule=ID,
         outcome=Outcome.PASS if fine else _below(subject),
-        subject=subject.name,
+        about=subject.about,
         summary=f"{told_by}{figures.duration(found.time.value)} ({found.what}) is"
         f" {'not below' if fine else 'below'} the {figures.duration(found.limit_s)} that the"
         " medium needs",

@@ -1,7 +1,7 @@
 """How much of the ceiling does a sustained stream reach?"""
 
 from fabricgauge.judge import causes, host
-from fabricgauge.judge.interface import Context
+from fabricgauge.judge.interface import Context, verdict_on
 from fabricgauge.judge.streams import (
     Stream,
     cannot_fill,
@@ -56,7 +56,7 @@ def judge(context: Context) -> tuple[Verdict, ...]:
 
 def _judge(context: Context, subject: Subject) -> tuple[Verdict, ...]:
     if isinstance(subject.ceiling, Skipped):
-        return (Verdict(ID, Outcome.SKIPPED, subject.name, subject.ceiling.reason),)
+        return (verdict_on(ID, Outcome.SKIPPED, subject.about, subject.ceiling.reason),)
     other = tuple(one for one in subject.series if unlike(subject, one))
     remarks = (_of_other_headers(subject, other),) if other else ()
     one_way = streams(context, subject, "bandwidth", "put_bandwidth", "get_bandwidth")
@@ -71,12 +71,12 @@ def _nothing(context: Context, subject: Subject) -> Verdict:
     size = figures.size(int(context.limit("fraction.from")))
     reason = f"no one-way stream of messages of at least {size} was measured"
     remedy = _IMPORT_STREAM if subject.imported else _AGAIN
-    return Verdict(ID, Outcome.INCONCLUSIVE, subject.name, reason, remedy=remedy)
+    return verdict_on(ID, Outcome.INCONCLUSIVE, subject.about, reason, remedy=remedy)
 
 
 def _of_other_headers(subject: Subject, other: tuple[Series, ...]) -> Verdict:
-    return Verdict(
-        ID, Outcome.SKIPPED, subject.name,
+    return verdict_on(
+        ID, Outcome.SKIPPED, subject.about,
         f"{sentences.counted(len(other), 'table')} of RDMA cannot be held against a"
         f" ceiling for TCP: {sentences.listed([one.name for one in other], 3)}",
         remedy='state what RDMA used it as, e.g. --network "100GbE roce", "10GbE iwarp" or "edr"',
@@ -104,10 +104,10 @@ def _verdict(context: Context, stream: Stream, all_streams: tuple[Stream, ...]) 
         signs, unseen = told.limiting, told.unseen
     if outcome is Outcome.FAIL:
         outcome = _softened(context, stream, all_streams, bool(signs or unseen))
-    return Verdict(
+    return verdict_on(
         rule=ID,
         outcome=outcome,
-        subject=stream.name,
+        about=stream.about,
         summary=stream.sentence + _of_hosts(signs, unseen),
         figure=Figure(
             stream.fraction, "share",

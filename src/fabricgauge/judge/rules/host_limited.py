@@ -1,7 +1,7 @@
 """Is a low figure the fault of a host and not of the network?"""
 
 from fabricgauge.judge import host
-from fabricgauge.judge.interface import Context
+from fabricgauge.judge.interface import Context, verdict_on
 from fabricgauge.judge.streams import STREAMS, Stream, decides, enough, plain_outcome, streams
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
@@ -29,15 +29,15 @@ def judge(context: Context) -> tuple[Verdict, ...]:
 
 def _judge(context: Context, subject: Subject) -> tuple[Verdict, ...]:
     if isinstance(subject.ceiling, Skipped):
-        return (Verdict(ID, Outcome.SKIPPED, subject.name, subject.ceiling.reason),)
+        return (verdict_on(ID, Outcome.SKIPPED, subject.about, subject.ceiling.reason),)
     if subject.imported:
         reason = "not known: the logs hold no word about the hosts' processors"
-        return (Verdict(ID, Outcome.SKIPPED, subject.name, reason),)
+        return (verdict_on(ID, Outcome.SKIPPED, subject.about, reason),)
     found = streams(context, subject, *STREAMS, "get_bandwidth")
     low = [one for one in found if one.fraction < context.limit(enough(one))]
     if not low:
         why = "no stream is below its ceiling" if found else "no stream was measured"
-        return (Verdict(ID, Outcome.SKIPPED, subject.name, f"{why}: nothing to explain"),)
+        return (verdict_on(ID, Outcome.SKIPPED, subject.about, f"{why}: nothing to explain"),)
     return tuple(_verdict(context, stream, found) for stream in low)
 
 
@@ -45,10 +45,10 @@ def _verdict(context: Context, stream: Stream, found: tuple[Stream, ...]) -> Ver
     signs = host.signs(context, stream)
     limited, unseen = bool(signs.limiting), bool(signs.unseen)
     figure = f"of the ceiling ({patterns.words_of(stream.series.pattern).sentence})"
-    return Verdict(
+    return verdict_on(
         rule=ID,
         outcome=_outcome(context, stream, found) if limited or unseen else Outcome.PASS,
-        subject=stream.name,
+        about=stream.about,
         summary=f"{stream.sentence}: " + _sentence(signs),
         figure=Figure(stream.fraction, "share", figure),
         threshold=context.thresholds.threshold(enough(stream), "at least"),

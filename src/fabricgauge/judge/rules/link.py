@@ -2,11 +2,11 @@
 
 import msgspec
 
-from fabricgauge.judge.interface import Context
+from fabricgauge.judge.interface import Context, verdict_on
 from fabricgauge.judge.subject import Subject, missing
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Fabric, Interface, Member, Network
-from fabricgauge.model.verdict import Outcome, Verdict
+from fabricgauge.model.verdict import Outcome, Verdict, VerdictSubject
 from fabricgauge.words import figures, sentences
 
 ID = "link"
@@ -76,8 +76,8 @@ def _changed(context: Context, subject: Subject) -> Verdict | None:
     kind = min(map(_kind, changes), key=lambda one: _ORDER.index(one.outcome))
     decisive = [change for change in changes if _kind(change) is kind]
     mended = not missing(subject)
-    return Verdict(
-        ID, Outcome.WARN if mended else kind.outcome, subject.name,
+    return verdict_on(
+        ID, Outcome.WARN if mended else kind.outcome, subject.about,
         f"while it was measured: {sentences.listed(decisive)}"
         + ("; the rest was measured later" if mended else ""),
         evidence=changes,
@@ -103,9 +103,12 @@ def _judge(fabric: Fabric, network: Network) -> Verdict:
     ]
     if len(live) < len(found) or not found:
         reason = f"{len(live)} of {len(found)} interfaces report a live link, the others nothing"
-        return Verdict(ID, Outcome.SKIPPED, network.name, reason)
-    return _unlike(network, found) or Verdict(
-        ID, Outcome.PASS, network.name, f"all {len(live)} interfaces have a live link"
+        return verdict_on(ID, Outcome.SKIPPED, VerdictSubject("network", network.name), reason)
+    return _unlike(network, found) or verdict_on(
+        ID,
+        Outcome.PASS,
+        VerdictSubject("network", network.name),
+        f"all {len(live)} interfaces have a live link",
     )
 
 
@@ -120,8 +123,8 @@ def _unlike(network: Network, found: list[tuple[Member, Interface | Skipped]]) -
     if not slow:
         return None
     said = tuple(f"{name}: {figures.link_rate(rate)}" for name, rate in sorted(rates.items()))
-    return Verdict(
-        ID, Outcome.WARN, network.name,
+    return verdict_on(
+        ID, Outcome.WARN, VerdictSubject("network", network.name),
         f"{sentences.listed(slow)} runs at a lower rate than the fastest port of the network",
         evidence=said,
         cause="the port fell back to a lower rate: a bad cable or module, a forced setting, or"
@@ -137,8 +140,9 @@ def _interface(fabric: Fabric, member: Member) -> Interface | Skipped:
 
 
 def _dead(network: Network, dead: list[str]) -> Verdict:
-    return Verdict(
-        ID, Outcome.FAIL, network.name, f"no carrier on {sentences.listed(dead)}",
+    return verdict_on(
+        ID, Outcome.FAIL, VerdictSubject("network", network.name),
+        f"no carrier on {sentences.listed(dead)}",
         evidence=tuple(f"the kernel reports no carrier on {name}" for name in dead),
         cause="the cable is not plugged in or broken, or the port at its other end is off",
         remedy="reseat or exchange the cable, switch the port on; on the node:"

@@ -3,11 +3,11 @@
 from collections import Counter
 
 from fabricgauge.evidence import traffic
-from fabricgauge.judge.interface import Context
+from fabricgauge.judge.interface import Context, verdict_on
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Member, Network
-from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict
+from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict, VerdictSubject
 from fabricgauge.words import sentences
 
 ID = "mtu"
@@ -42,10 +42,10 @@ def odd_members(network: Network) -> tuple[Member, ...]:
 def _mixed(network: Network, odd: tuple[Member, ...]) -> Verdict:
     usual = next(one.mtu_bytes for one in network.members if one not in odd)
     names = sentences.listed([f"{one.node}:{one.interface} ({one.mtu_bytes})" for one in odd])
-    return Verdict(
+    return verdict_on(
         rule=ID,
         outcome=Outcome.FAIL,
-        subject=network.name,
+        about=VerdictSubject("network", network.name),
         summary=f"MTU {usual} is not set everywhere: {names}; no larger packet than"
         f" {network.mtu_bytes} bytes can pass between them",
         figure=Figure(odd[0].mtu_bytes, "bytes", f"MTU of {odd[0].node}:{odd[0].interface}"),
@@ -73,7 +73,7 @@ def _segments(subject: Subject, network: Network) -> Verdict:
     sentence = f"every member has MTU {network.mtu_bytes}"
     if not used:
         reason = f"{sentence}; whether TCP uses it was not seen: no connection on it sent enough"
-        return Verdict(ID, Outcome.PASS, network.name, reason)
+        return verdict_on(ID, Outcome.PASS, VerdictSubject("network", network.name), reason)
     smallest, where = min(used)
     figure = Figure(smallest, "bytes", f"payload of a TCP segment of {where}")
     threshold = Threshold(
@@ -81,9 +81,11 @@ def _segments(subject: Subject, network: Network) -> Verdict:
     )
     if smallest >= expected:
         full = f"{sentence}, and TCP sends segments of {smallest} bytes"
-        return Verdict(ID, Outcome.PASS, network.name, full, figure, threshold)
-    return Verdict(
-        ID, Outcome.WARN, network.name,
+        return verdict_on(
+            ID, Outcome.PASS, VerdictSubject("network", network.name), full, figure, threshold
+        )
+    return verdict_on(
+        ID, Outcome.WARN, VerdictSubject("network", network.name),
         f"TCP on {where} sends segments of {smallest} bytes, though MTU {network.mtu_bytes}"
         f" allows {expected}",
         figure, threshold, tuple(sorted(f"{name}: {size} bytes" for size, name in used)),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from fabricgauge.judge import causes
-from fabricgauge.judge.interface import Context
+from fabricgauge.judge.interface import Context, verdict_on
 from fabricgauge.judge.slow_parts import (
     Confirmation,
     SlowPart,
@@ -15,7 +15,7 @@ from fabricgauge.judge.streams import Stream
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.pairs import LEAST_EFFECT, Finding, PairAnalysis, Suspect, called
-from fabricgauge.model.verdict import Figure, Outcome, Verdict
+from fabricgauge.model.verdict import Figure, Outcome, Verdict, VerdictSubject, finding_subject
 from fabricgauge.words import figures, sentences
 
 ID = "outliers"
@@ -71,10 +71,10 @@ def _fault(
     worst = look.finding
     outcome = Outcome.FAIL if look.confirmed else Outcome.INCONCLUSIVE
     likely = _likely(context, subject, worst, faults)
-    return Verdict(
+    return verdict_on(
         rule=ID,
         outcome=outcome,
-        subject=f"{subject.name}, {one.name}",
+        about=VerdictSubject(one.worst.part, subject.name, one.worst.names),
         summary=f"{_NAMED[outcome]}: {effect(worst)}",
         figure=Figure(worst.effect, "share", f"{worst.quantity} beside the other pairs'"),
         evidence=(
@@ -136,8 +136,8 @@ def _likely(
 
 
 def _property(subject: Subject, one: Finding) -> Verdict:
-    return Verdict(
-        ID, Outcome.WARN, subject.name,
+    return verdict_on(
+        ID, Outcome.WARN, finding_subject(subject.name, one),
         f"what crosses between groups has a {effect(one)}: an oversubscribed level, no defect",
         Figure(one.effect, "share", "between groups beside within them"), None, one.evidence,
         "fewer or slower links between the switches than below them",
@@ -160,8 +160,8 @@ def _suspects(subject: Subject, faults: tuple[SlowPart, ...]) -> tuple[Suspect, 
 def _suspected(subject: Subject, suspects: tuple[Suspect, ...]) -> Verdict:
     first = suspects[0]
     shown = [called(one.part, one.names) for one in suspects]
-    return Verdict(
-        ID, Outcome.WARN, subject.name,
+    return verdict_on(
+        ID, Outcome.WARN, subject.about,
         f"conspicuous, but not enough to name anybody: {sentences.listed(shown, MOST_SUSPECTS)}",
         Figure(first.effect, "share", f"{first.quantity} beside the other pairs'"), None,
         tuple(_why_not(one) for one in suspects[:MOST_SUSPECTS]),
@@ -179,8 +179,8 @@ def _why_not(one: Suspect) -> str:
 
 def _nobody(subject: Subject) -> Verdict:
     nodes = len(subject.pairs[0].matrix.nodes)
-    return Verdict(
-        ID, Outcome.PASS, subject.name,
+    return verdict_on(
+        ID, Outcome.PASS, subject.about,
         f"none of {nodes:,} nodes stands out",
         evidence=tuple(_matrix(one) for one in subject.pairs),
     )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from fabricgauge.judge.interface import Context
+from fabricgauge.judge.interface import Context, verdict_on
 from fabricgauge.judge.precedence import worst
 from fabricgauge.judge.proof import Finding, findings
 from fabricgauge.judge.subject import Subject
@@ -26,23 +26,23 @@ def judge(context: Context) -> tuple[Verdict, ...]:
 
 def _judge(context: Context, subject: Subject) -> Verdict:
     if subject.imported:
-        return Verdict(
-            ID, Outcome.SKIPPED, subject.name,
+        return verdict_on(
+            ID, Outcome.SKIPPED, subject.about,
             "not known: the logs hold no interface counters, so the figures alone must speak",
         )  # fmt: skip
     if context.run.fabric.simulated:
-        return Verdict(
-            ID, Outcome.SKIPPED, subject.name,
+        return verdict_on(
+            ID, Outcome.SKIPPED, subject.about,
             "simulated: no network carried anything, so there is no path to prove",
         )  # fmt: skip
     found = findings(context, subject)
     outcome = worst([finding.outcome for finding in found], empty=Outcome.INCONCLUSIVE)
     decisive = [finding for finding in found if finding.outcome is outcome]
     shares = [finding.share for finding in found if finding.share is not None]
-    return Verdict(
+    return verdict_on(
         rule=ID,
         outcome=outcome,
-        subject=subject.name,
+        about=subject.about,
         summary=decisive[0].summary if decisive else "no counters were read: the path is unproven",
         figure=_figure(min(shares)) if shares else None,
         threshold=context.thresholds.threshold("path.share", "at least") if shares else None,

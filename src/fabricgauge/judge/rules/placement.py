@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from fabricgauge.judge.interface import Context
+from fabricgauge.judge.interface import Context, verdict_on
 from fabricgauge.judge.precedence import worst
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
@@ -36,16 +36,16 @@ def _judge(context: Context, subject: Subject) -> Verdict:
         return _said(subject)
     measured = [launch for launch in subject.launches if launch.completed or launch.figures]
     if not measured:
-        return Verdict(
-            ID, Outcome.INCONCLUSIVE, subject.name, "no launch measured anything",
+        return verdict_on(
+            ID, Outcome.INCONCLUSIVE, subject.about, "no launch measured anything",
             remedy="see how the launches ended, and measure again",
         )  # fmt: skip
     findings = [finding for launch in measured for finding in _findings(context, launch)]
     outcome = worst([finding[0] for finding in findings], empty=Outcome.INCONCLUSIVE)
-    return Verdict(
+    return verdict_on(
         rule=ID,
         outcome=outcome,
-        subject=subject.name,
+        about=subject.about,
         summary=_summary(outcome, findings),
         evidence=tuple(dict.fromkeys(finding[1] for finding in findings)),
         cause=_cause(outcome, findings),
@@ -62,20 +62,20 @@ def _said(subject: Subject) -> Verdict:
         if lonely:
             where = f"{lonely[0].source}:{lonely[0].first_line}"
             said = f"{where}: the log itself names {lonely[0].hosts[0]} for both ends"
-        return Verdict(
-            ID, Outcome.INVALID if subject.claimed else Outcome.WARN, subject.name, said,
+        return verdict_on(
+            ID, Outcome.INVALID if subject.claimed else Outcome.WARN, subject.about, said,
             cause=_ONE_NODE, remedy=_REMEDY,
         )  # fmt: skip
     apart = [one for one in subject.curves if len(set(one.hosts)) > 1]
     if apart and len(apart) == len(subject.curves):
         hosts = sentences.listed(tuple(dict.fromkeys(host for one in apart for host in one.hosts)))
         summary = f"the logs name different hosts ({hosts}); they are believed, not proved"
-        return Verdict(ID, Outcome.PASS, subject.name, summary)
+        return verdict_on(ID, Outcome.PASS, subject.about, summary)
     if len(nodes) > 1:
         summary = f"stated when the logs were imported, not proved: {sentences.listed(nodes)}"
-        return Verdict(ID, Outcome.PASS, subject.name, summary)
-    return Verdict(
-        ID, Outcome.SKIPPED, subject.name,
+        return verdict_on(ID, Outcome.PASS, subject.about, summary)
+    return verdict_on(
+        ID, Outcome.SKIPPED, subject.about,
         "not known: the logs do not say on which hosts the ranks ran, and nobody stated it",
     )  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from fabricgauge.judge.interface import Context
+from fabricgauge.judge.interface import Context, verdict_on
 from fabricgauge.judge.precedence import worst
 from fabricgauge.judge.streams import streams
 from fabricgauge.judge.subject import Subject
@@ -32,22 +32,22 @@ def judge(context: Context) -> tuple[Verdict, ...]:
 def _judge(context: Context, subject: Subject) -> Verdict:
     if subject.imported:
         reason = "the logs have means only: how steady the figures were is not known"
-        return Verdict(ID, Outcome.SKIPPED, subject.name, reason)
+        return verdict_on(ID, Outcome.SKIPPED, subject.about, reason)
     deciding = [(one.series, one.best) for one in streams(context, subject)]
     smallest = [(one, one.points[0]) for one in subject.series if one.is_latency]
     if not deciding and not smallest:
-        return Verdict(ID, Outcome.SKIPPED, subject.name, "no deciding figure was measured")
+        return verdict_on(ID, Outcome.SKIPPED, subject.about, "no deciding figure was measured")
     points = [point for _, point in (*deciding, *smallest)]
     if all(not one.time.supported and one.time.launches == 1 for one in points) and not any(
         one.measurements for one in points
     ):
         reason = "one launch, and means only: nothing can be said; --profile standard has three"
-        return Verdict(ID, Outcome.SKIPPED, subject.name, reason)
+        return verdict_on(ID, Outcome.SKIPPED, subject.about, reason)
     findings = [finding for one in deciding for finding in _bandwidth(context, *one)]
     findings += [finding for one in smallest for finding in _latency(context, *one)]
     if not findings:
-        return Verdict(
-            ID, Outcome.PASS, subject.name,
+        return verdict_on(
+            ID, Outcome.PASS, subject.about,
             "intervals, launches and tails of the deciding figures are within their limits",
         )  # fmt: skip
     return _verdict(context, subject, findings)
@@ -57,10 +57,10 @@ def _verdict(context: Context, subject: Subject, findings: list[_Finding]) -> Ve
     outcome = worst((one.outcome for one in findings), empty=Outcome.PASS)
     first = next(one for one in findings if one.outcome is outcome)
     threshold = context.thresholds.threshold(first.threshold, "at most")
-    return Verdict(
+    return verdict_on(
         rule=ID,
         outcome=outcome,
-        subject=subject.name,
+        about=subject.about,
         summary=first.what,
         figure=Figure(first.value, threshold.unit, first.what),
         threshold=threshold,

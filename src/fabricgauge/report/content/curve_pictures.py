@@ -164,7 +164,7 @@ def _medium_floors_s(judged: Judged, network: str | None) -> set[float]:
     return {
         verdict.threshold.value
         for verdict in judged.verdicts
-        if verdict.subject == network and verdict.threshold
+        if verdict.about.kind == "network" and verdict.network == network and verdict.threshold
         and verdict.threshold.unit.split(" ")[0] == "s"
         and verdict.threshold.relation in ("at least", ">=", "≥") and verdict.threshold.value > 0
     }  # fmt: skip

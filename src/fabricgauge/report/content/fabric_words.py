@@ -5,16 +5,14 @@ from typing import Literal, NamedTuple
 
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.pairs import (
-    ENDS,
     LEAST_EFFECT,
     Finding,
     PairAnalysis,
     Part,
     Quantity,
     Suspect,
-    called,
 )
-from fabricgauge.model.verdict import Outcome
+from fabricgauge.model.verdict import Outcome, VerdictSubject
 from fabricgauge.words.figures import microseconds, of_unit, percent, size
 from fabricgauge.words.networks import named
 
@@ -97,11 +95,9 @@ def findings(judged: Judged) -> tuple[Named, ...]:
     return tuple(_named(analysis, one, doubted) for analysis, one in found)
 
 
-def unsure(judged: Judged) -> set[str]:
-    """The subjects of verdicts that confirm nothing."""
-    return {
-        verdict.subject for verdict in judged.verdicts if verdict.outcome is Outcome.INCONCLUSIVE
-    }
+def unsure(judged: Judged) -> set[VerdictSubject]:
+    """What verdicts are of that confirm nothing."""
+    return {one.about.thing for one in judged.verdicts if one.outcome is Outcome.INCONCLUSIVE}
 
 
 def heading(found: Sequence[Named]) -> str:
@@ -183,7 +179,7 @@ def who(part: Part, names: Sequence[str]) -> str:
     return _SLOW[part].format(*padded)
 
 
-def _named(analysis: PairAnalysis, one: Finding, doubted: Collection[str]) -> Named:
+def _named(analysis: PairAnalysis, one: Finding, doubted: Collection[VerdictSubject]) -> Named:
     low, high = sorted((one.low, one.high))
     pairs = "pair" if one.affected == 1 else "pairs"
     return Named(
@@ -200,16 +196,15 @@ def _named(analysis: PairAnalysis, one: Finding, doubted: Collection[str]) -> Na
 
 
 def kind(
-    analysis: PairAnalysis, one: Finding, doubted: Collection[str]
+    analysis: PairAnalysis, one: Finding, doubted: Collection[VerdictSubject]
 ) -> Literal["FAULT", "SUSPECTED", "PROPERTY"]:
-    """What a finding is, where ``doubted`` are the subjects whose verdicts confirm nothing."""
+    """What a finding is, where ``doubted`` is of what verdicts confirm nothing."""
     if one.explanation != "fault":
         return "PROPERTY"
     # A node's direction is judged together with what else that node does.
-    parts = ENDS if one.part in ENDS else (one.part,)
     network = named(analysis.matrix.network or None)
-    subjects = {f"{network}, {called(part, one.names)}" for part in parts}
-    return "SUSPECTED" if subjects & set(doubted) else "FAULT"
+    slow = VerdictSubject(one.part, network, one.names).thing
+    return "SUSPECTED" if slow in doubted else "FAULT"
 
 
 def _conspicuous(analysis: PairAnalysis, one: Suspect) -> Conspicuous:

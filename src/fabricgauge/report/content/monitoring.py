@@ -65,7 +65,7 @@ def _case(verdict: Verdict) -> TestCase:
     decided = element in ("failure", "error")
     return TestCase(
         place, f"{verdict.rule}: {verdict.subject}", tuple(_sentences(verdict)), element,
-        verdict.outcome.value if decided else "", verdict.summary,
+        verdict.outcome.value if decided else "", verdict.summary, verdict.id,
     )  # fmt: skip
 
 
@@ -119,6 +119,12 @@ def _verdicts(judged: Judged) -> Series:
         for outcome in Outcome:
             labels = {"network": network, "rule": rule, "outcome": outcome.value}
             yield labels, counts[network, rule, outcome]
+
+
+def _each_verdict(judged: Judged) -> Series:
+    for one in judged.verdicts:
+        labels = {"id": one.id, "network": one.network, "rule": one.rule}
+        yield {**labels, "outcome": one.outcome.value}, 1
 
 
 def _ceilings(judged: Judged) -> Series:
@@ -215,6 +221,7 @@ _GAUGES: tuple[tuple[str, str, Callable[[Judged], Series]], ...] = (
     ),
     ("outcome", "1 for the outcome of the run, 0 for all others.", _overall),
     ("verdicts", "How many verdicts a rule gave on a network, by outcome.", _verdicts),
+    ("verdict", "1 for each verdict; its id is the same in every run.", _each_verdict),
     (
         "ceiling_bytes_per_second",
         "The most payload that a network can carry per direction.",

@@ -20,15 +20,22 @@ from fabricgauge.model.pairs import (
 from fabricgauge.model.run import Run
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.topology import Group
-from fabricgauge.model.verdict import Outcome, Verdict
+from fabricgauge.model.verdict import Outcome, Verdict, distinct, finding_subject, identity
 from fabricgauge.report.content.conclusion import headline, is_simulated
 from fabricgauge.report.content.fabric_cases import Joint, joint
 from fabricgauge.report.interface import OneLine, Setting
+from fabricgauge.words.networks import named
 
-VERSION = "1.2"
+VERSION = "1.3"
 
 #: The file of the run directory that holds the matrices.
 MATRICES = "matrices.npz"
+
+
+class IdentifiedFinding(Finding, frozen=True):
+    """A finding with the id by which it is found again in other runs."""
+
+    id: str = ""
 
 
 class MatrixDocument(msgspec.Struct, frozen=True):
@@ -54,7 +61,7 @@ class MatrixDocument(msgspec.Struct, frozen=True):
     order: tuple[int, ...]
     ranking: tuple[NodeRank, ...]
     spectrum: Spectrum
-    findings: tuple[Finding, ...]
+    findings: tuple[IdentifiedFinding, ...]
     suspects: tuple[Suspect, ...]
 
 
@@ -133,8 +140,20 @@ def _matrix(one: PairAnalysis, key: str) -> MatrixDocument:
         order=one.order,
         ranking=one.ranking,
         spectrum=one.spectrum,
-        findings=one.findings,
+        findings=identified(one),
         suspects=one.suspects,
+    )
+
+
+def identified(one: PairAnalysis) -> tuple[IdentifiedFinding, ...]:
+    """Each finding with an id of its own, unique within the run."""
+    network = named(one.matrix.network or None)
+    ids = distinct(identity("outliers", finding_subject(network, each)) for each in one.findings)
+    return tuple(
+        IdentifiedFinding(
+            **{name: getattr(each, name) for name in Finding.__struct_fields__}, id=own
+        )
+        for each, own in zip(one.findings, ids, strict=True)
     )
 
 

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 
+import msgspec
+
 from fabricgauge.model.judged import Judged
-from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict
+from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict, VerdictSubject
 from fabricgauge.report.content.conclusion import next_steps, tally, worst_first
 from fabricgauge.report.content.omissions import omissions, unmeasured
 from fabricgauge.report.document import (
@@ -92,15 +94,22 @@ def _brief(ordered: tuple[Verdict, ...]) -> Table:
     shown = {Outcome.PASS: room, Outcome.SKIPPED: room and len(skipped) <= MOST_SKIPPED}
     apart = [one for one in ordered if _tells(one) or shown.get(one.outcome, True)]
     rows = [(_outcome(one.outcome), one.rule, one.subject, one.summary) for one in apart]
-    rules: dict[tuple[Outcome, str], list[str]] = {}
+    rules: dict[tuple[Outcome, VerdictSubject], list[Verdict]] = {}
     for one in ordered:
         if one not in apart:
-            rules.setdefault((one.outcome, one.subject), []).append(one.rule)
+            rules.setdefault((one.outcome, _of(one)), []).append(one)
     rows += [
-        (_outcome(outcome), "", subject, ", ".join(alike))
-        for (outcome, subject), alike in rules.items()
+        (_outcome(outcome), "", alike[0].subject, ", ".join(one.rule for one in alike))
+        for (outcome, _), alike in rules.items()
     ]
     return Table(columns, tuple(rows), on=SCREEN)
+
+
+def _of(one: Verdict) -> VerdictSubject:
+    """What verdicts in one row share: the nodes, whichever pattern showed it."""
+    bare = msgspec.structs.replace(one.about, series="")
+    both = one.about.kind == "directions"
+    return msgspec.structs.replace(bare, variant="", program="") if both else bare
 
 
 def _tells(verdict: Verdict) -> bool:

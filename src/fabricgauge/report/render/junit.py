@@ -40,6 +40,9 @@ def render(suite: TestSuite, _setting: Setting) -> str:
 def _add_case(suite: ET.Element, one: TestCase, named: dict[str, str]) -> None:
     timed = {"time": "0"} if one.told else {}
     case = ET.SubElement(suite, "testcase", {**named, **timed})
+    if one.id:
+        properties = ET.SubElement(case, "properties")
+        ET.SubElement(properties, "property", {"name": "id", "value": _text(one.id)})
     told = "\n".join(map(_text, one.told))
     if not one.element:
         ET.SubElement(case, "system-out").text = told
