@@ -9,7 +9,9 @@ from tests.judge import planted_fabric as many
 from tests.report import fabric_sample, sample
 
 from fabricgauge.judge.judging import exit_status, judge, overall
+from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.judged import Judged
+from fabricgauge.model.pairs import Part
 from fabricgauge.model.verdict import (
     Outcome,
     Verdict,
@@ -22,7 +24,7 @@ from fabricgauge.report.content.conclusion import headline
 from fabricgauge.report.formats import report
 from fabricgauge.words import sentences
 
-NODES = tuple(f"n{one}" for one in range(8))
+NODES = fabric_sample.names(8)
 
 
 def of_two(fraction: float = 0.995) -> tuple[Verdict, ...]:
@@ -55,7 +57,7 @@ def test_ids_are_the_same_in_a_run_with_other_outcomes() -> None:
 
 
 def test_a_node_is_one_thing_whichever_way_it_is_slow() -> None:
-    parts = ("node", "sender", "receiver")
+    parts: tuple[Part, ...] = ("node", "sender", "receiver")
     ids = {identity("outliers", VerdictSubject(one, "net1", ("c3",)).thing) for one in parts}
     assert ids == {"outliers/net1/node:c3"}
     turned = [VerdictSubject("pair", "net1", names) for names in (("a", "b"), ("b", "a"))]
@@ -72,6 +74,22 @@ def test_names_with_the_parting_signs_do_not_run_into_each_other() -> None:
         VerdictSubject("group", "net", ("a", "b")),
     ]
     assert len({identity("rule", one) for one in subjects}) == len(subjects)
+
+
+def test_a_pair_that_cannot_connect_is_known_by_its_nodes() -> None:
+    dead = Finding(
+        "connect", Severity.FAIL, "between c1:eth0 and c3:eth0", "nothing works", (), "", "",
+        ("c1", "c3"), "net1",
+    )  # fmt: skip
+    unplugged = Finding(
+        "link", Severity.FAIL, "c2:eth0", "no carrier", ("therefore connect: c2",), "", "",
+        ("c2",), "net1",
+    )  # fmt: skip
+    run = msgspec.structs.replace(planted.run(), preflight=(dead, unplugged))
+    given = [one for one in planted.verdicts(run) if one.rule == "connect"]
+    assert [one.id for one in given] == ["connect/net1/place:c1,c3", "connect/net1/place:c2/link"]
+    assert [one.subject for one in given] == ["net1, between c1:eth0 and c3:eth0", "net1, c2:eth0"]
+    assert {one.network for one in given} == {"net1"}
 
 
 def test_ids_that_occur_again_are_numbered() -> None:
@@ -115,7 +133,7 @@ def test_other_words_for_a_subject_change_no_verdict(monkeypatch: pytest.MonkeyP
 def suspected() -> Judged:
     """A fabric whose slow node a verdict doubts."""
     made = fabric_sample.judged(NODES)
-    found = made.fabric.analyses[0].findings[0]
+    found = next(one.findings[0] for one in made.fabric.analyses if one.findings)
     about = VerdictSubject(found.part, "net1", found.names)
     doubt = Verdict(
         "outliers", Outcome.INCONCLUSIVE, sentences.subject(about), "suspected", network="net1",
@@ -126,12 +144,11 @@ def suspected() -> Judged:
 
 def test_other_words_for_a_subject_change_no_grouping(monkeypatch: pytest.MonkeyPatch) -> None:
     run = planted.run(planted.sound_launches(0.0995))
-    limits = {"net1": planted.ceiling()}
 
     def told() -> tuple[str, list[str]]:
-        given = judge(run, limits)
+        given = judge(run, {"net1": planted.ceiling()})
         judged = msgspec.structs.replace(sample.judged(), verdicts=given, overall=overall(given))
-        kinds = [one.kind for one in fabric_words.findings(suspected())]
+        kinds: list[str] = [one.kind for one in fabric_words.findings(suspected())]
         first = next(one for one in given if one.outcome is judged.overall)
         assert headline(judged).startswith(f"{first.subject}: ")
         return headline(judged).removeprefix(first.subject), kinds

@@ -46,13 +46,14 @@ class VerdictSubject(msgspec.Struct, frozen=True):
     """What a verdict is of, in values: sentences are made of it, never it of a sentence.
 
     ``kind`` is the whole run, a network, a stream of one direction, both directions of a pair of
-    nodes, what crosses between groups, or the part of a fabric that is slow. ``names`` are a node,
-    two nodes (from, to), or groups, as in a finding. ``series`` is the pattern that was measured,
-    or a finding's quantity and message size; ``variant``, ``program`` and ``source`` tell series
-    of one pattern apart. ``pairs`` is over how many pairs of nodes a series is the median.
+    nodes, what crosses between groups, a place that a preflight finding names, or the part of a
+    fabric that is slow. ``names`` are a node, two nodes (from, to), groups, or a place's.
+    ``series`` is the pattern that was measured, a finding's quantity and message size, or its
+    check; ``variant``, ``program`` and ``source`` tell series of one pattern apart. ``pairs`` is
+    over how many pairs of nodes a series is the median; ``place`` is what the finding calls it.
     """
 
-    kind: Literal["run", "network", "stream", "directions", "crossing", Part] = "run"
+    kind: Literal["run", "network", "stream", "directions", "crossing", "place", Part] = "run"
     network: str = ""
     names: tuple[str, ...] = ()
     series: str = ""
@@ -60,6 +61,7 @@ class VerdictSubject(msgspec.Struct, frozen=True):
     program: str = ""
     source: str = ""
     pairs: int = 0
+    place: str = ""
 
     @property
     def thing(self) -> "VerdictSubject":

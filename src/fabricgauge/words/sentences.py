@@ -57,9 +57,11 @@ def subject(about: VerdictSubject) -> str:
         part = stream(about)
     elif about.kind == "directions":
         part = direction(about.names[0], about.names[1], both=True)
+    elif about.kind == "place":
+        part = about.place
     else:
         part = called(about.kind, about.names)
-    return f"{about.network}, {part}"
+    return f"{about.network}, {part}" if about.network else part
 
 
 def command(argv: Iterable[str]) -> str:

@@ -1,8 +1,8 @@
 """Could every node connect to every other before anything was measured?"""
 
-from fabricgauge.judge.interface import Context
+from fabricgauge.judge.interface import Context, verdict_on
 from fabricgauge.model.finding import THEREFORE, Finding
-from fabricgauge.model.verdict import Outcome, Verdict
+from fabricgauge.model.verdict import Outcome, Verdict, VerdictSubject
 
 ID = "connect"
 TITLE = "Every node can connect to every other"
@@ -22,8 +22,13 @@ def _stops_connections(one: Finding) -> bool:
 
 
 def _verdict(one: Finding) -> Verdict:
-    subject = one.network if one.where == one.network else f"{one.network}, {one.where}"
-    return Verdict(
-        ID, Outcome.FAIL, subject, f"{one.what}; the rest was measured without it",
+    of_network = one.where in ("", one.network)
+    about = VerdictSubject(
+        "network" if of_network else "place", one.network,
+        () if of_network else one.nodes or (one.where,), "" if one.check == ID else one.check,
+        place="" if of_network else one.where,
+    )  # fmt: skip
+    return verdict_on(
+        ID, Outcome.FAIL, about, f"{one.what}; the rest was measured without it",
         evidence=(*one.evidence, one.why), remedy=one.remedy,
     )  # fmt: skip
