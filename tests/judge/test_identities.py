@@ -22,7 +22,7 @@ from fabricgauge.model.verdict import (
 from fabricgauge.report.content import fabric_words
 from fabricgauge.report.content.conclusion import headline
 from fabricgauge.report.formats import report
-from fabricgauge.words import sentences
+from fabricgauge.words import subjects
 
 NODES = fabric_sample.names(8)
 
@@ -65,7 +65,7 @@ def test_a_node_is_one_thing_whichever_way_it_is_slow() -> None:
 
 
 def test_names_with_the_parting_signs_do_not_run_into_each_other() -> None:
-    subjects = [
+    given = [
         VerdictSubject("stream", "net/1", ("a", "b"), "bandwidth"),
         VerdictSubject("stream", "net", ("1/a", "b"), "bandwidth"),
         VerdictSubject("stream", "net", ("a>b", "c"), "bandwidth"),
@@ -73,7 +73,7 @@ def test_names_with_the_parting_signs_do_not_run_into_each_other() -> None:
         VerdictSubject("group", "net", ("a,b",)),
         VerdictSubject("group", "net", ("a", "b")),
     ]
-    assert len({identity("rule", one) for one in subjects}) == len(subjects)
+    assert len({identity("rule", one) for one in given}) == len(given)
 
 
 def test_a_pair_that_cannot_connect_is_known_by_its_nodes() -> None:
@@ -121,7 +121,7 @@ def unworded(given: tuple[Verdict, ...]) -> list[tuple[str, str, Outcome, str]]:
 
 def test_other_words_for_a_subject_change_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     before = of_two(), of_two(0.0995), of_many()
-    monkeypatch.setattr(sentences, "subject", reworded)
+    monkeypatch.setattr(subjects, "subject", reworded)
     after = of_two(), of_two(0.0995), of_many()
     for one, other in zip(before, after, strict=True):
         assert unworded(one) == unworded(other)
@@ -136,7 +136,7 @@ def suspected() -> Judged:
     found = next(one.findings[0] for one in made.fabric.analyses if one.findings)
     about = VerdictSubject(found.part, "net1", found.names)
     doubt = Verdict(
-        "outliers", Outcome.INCONCLUSIVE, sentences.subject(about), "suspected", network="net1",
+        "outliers", Outcome.INCONCLUSIVE, subjects.subject(about), "suspected", network="net1",
         about=about,
     )  # fmt: skip
     return msgspec.structs.replace(made, verdicts=(doubt,), overall=Outcome.INCONCLUSIVE)
@@ -156,5 +156,5 @@ def test_other_words_for_a_subject_change_no_grouping(monkeypatch: pytest.Monkey
     before = told()
     assert before[1] == ["SUSPECTED", *before[1][1:]]
     assert "FAULT" not in before[1]
-    monkeypatch.setattr(sentences, "subject", reworded)
+    monkeypatch.setattr(subjects, "subject", reworded)
     assert told() == before

@@ -19,7 +19,7 @@ from fabricgauge.model.verdict import (
     VerdictSubject,
     identity,
 )
-from fabricgauge.words import sentences
+from fabricgauge.words import subjects as in_words
 
 
 class Context(msgspec.Struct, frozen=True, dict=True):
@@ -54,7 +54,7 @@ def verdict_on(
 ) -> Verdict:
     """A verdict with its subject in words, its network and its id."""
     return Verdict(
-        rule, outcome, sentences.subject(about), summary, figure, threshold, evidence, cause,
+        rule, outcome, in_words.subject(about), summary, figure, threshold, evidence, cause,
         remedy, about.network, identity(rule, about.thing), about,
     )  # fmt: skip
 

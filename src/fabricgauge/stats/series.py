@@ -12,7 +12,7 @@ from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import VerdictSubject
 from fabricgauge.stats.foreign import observed_of, usable_curves, usable_points
 from fabricgauge.stats.launches import Observed, bandwidth_estimate, time_estimate, usable_of
-from fabricgauge.words import sentences
+from fabricgauge.words import subjects
 
 
 class Point(msgspec.Struct, frozen=True):
@@ -68,7 +68,7 @@ class Series(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        return sentences.stream(self.about)
+        return subjects.stream(self.about)
 
     def at_least(self, message_bytes: float) -> tuple[Point, ...]:
         return tuple(point for point in self.points if point.message_bytes >= message_bytes)

@@ -3,9 +3,7 @@
 import shlex
 from collections.abc import Iterable, Sequence
 
-from fabricgauge.model.pairs import called
 from fabricgauge.model.run import Run
-from fabricgauge.model.verdict import VerdictSubject
 
 #: Of more nodes than these a sentence has the first two, the last, and their number.
 MOST_NODES = 8
@@ -36,32 +34,6 @@ def between(nodes: Sequence[str]) -> str:
 def direction(origin: str, target: str, both: bool = False) -> str:
     """``c1 → c2``, or ``c1 ↔ c2`` where both send at once."""
     return f"{origin} {'↔' if both else '→'} {target}"
-
-
-def stream(about: VerdictSubject) -> str:
-    """What a person tells a series by: the table it is from, else the direction."""
-    way = direction(about.names[0], about.names[1])
-    if about.pairs:
-        return f"{way} (median of {about.pairs:,} pairs)"
-    told = about.program or about.variant
-    return about.source or f"{way}{f' ({told})' if told else ''}"
-
-
-def subject(about: VerdictSubject) -> str:
-    """What a verdict is of: ``run``, ``net1``, ``net1, c1 → c2``, ``net1, c2, sending``."""
-    if about.kind == "run":
-        return "run"
-    if about.kind == "network" or about.kind == "crossing":
-        return about.network
-    if about.kind == "stream":
-        part = stream(about)
-    elif about.kind == "directions":
-        part = direction(about.names[0], about.names[1], both=True)
-    elif about.kind == "place":
-        part = about.place
-    else:
-        part = called(about.kind, about.names)
-    return f"{about.network}, {part}" if about.network else part
 
 
 def command(argv: Iterable[str]) -> str:
