@@ -7,7 +7,7 @@ from fabricgauge.words import sentences
 
 #: Checks whose findings a rule sees in the run itself, and those that make no stream slow.
 NOT_A_CAUSE = frozenset(
-    {"rate", "reach", "names", "clocks", "limits", "thp", "firewall", "likeness"}
+    {"rate", "reach", "connect", "names", "clocks", "limits", "thp", "firewall", "likeness"}
 )
 
 #: Checks whose findings concern one interface: without a network it carries none of the traffic.

@@ -53,20 +53,21 @@ _HOW = (
 
 
 def faults(judged: Judged) -> Iterator[Section]:
-    """Who is named, who is conspicuous, and a line per matrix."""
+    """Who cannot connect, who is slow, who is suspected, and a line per matrix."""
     if not judged.fabric.analyses:
         return
     found = words.findings(judged)
+    apart = tuple(f"{one.subject}: {one.summary}" for one in words.unconnected(judged))
     more = "and {count} more; the HTML report lists them"
     lines = Items(tuple(words.summary(judged)), on=TRACKER | PAGE)
     told = tuple(_told(one) for one in found[:MOST_FINDINGS])
     rest = len(found) - MOST_FINDINGS
     cut = (Paragraph(more.replace("{count}", str(rest)), on=SCREEN),) if rest > 0 else ()
     shown = tuple(_finding(one, place < 5) for place, one in enumerate(found))
-    urgent = any(one.kind != "PROPERTY" for one in found)
-    blocks = (*told, *cut, *shown, *_suspects(judged), lines)
+    urgent = bool(apart) or any(one.kind != "PROPERTY" for one in found)
+    blocks = (*((Items(apart),) if apart else ()), *told, *cut, *shown, *_suspects(judged), lines)
     yield Section(
-        "fault", words.heading(found), blocks, nav="Who is at fault", urgent=urgent
+        "fault", words.heading(found, bool(apart)), blocks, nav="Who is at fault", urgent=urgent
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from fabricgauge.model.pairs import (
     Quantity,
     Suspect,
 )
-from fabricgauge.model.verdict import Outcome, VerdictSubject
+from fabricgauge.model.verdict import Outcome, Verdict, VerdictSubject
 from fabricgauge.words.figures import microseconds, of_unit, percent, size
 from fabricgauge.words.networks import named
 
@@ -100,10 +100,15 @@ def unsure(judged: Judged) -> set[VerdictSubject]:
     return {one.about.thing for one in judged.verdicts if one.outcome is Outcome.INCONCLUSIVE}
 
 
-def heading(found: Sequence[Named]) -> str:
+def unconnected(judged: Judged) -> tuple[Verdict, ...]:
+    """Verdicts on nodes and pairs that could not connect before anything was measured."""
+    return tuple(one for one in judged.verdicts if one.rule == "connect")
+
+
+def heading(found: Sequence[Named], unconnected: bool = False) -> str:
     """``Who is at fault``, and that it is nobody, or not sure."""
     kinds = {one.kind for one in found}
-    if "FAULT" in kinds:
+    if unconnected or "FAULT" in kinds:
         return "Who is at fault"
     return f"Who is at fault: {'suspected, but not confirmed' if 'SUSPECTED' in kinds else NOBODY}"
 
