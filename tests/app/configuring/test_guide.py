@@ -19,7 +19,7 @@ SNAPSHOTS = Path(__file__).parents[2] / "report" / "snapshots"
 def configure(
     cluster: Cluster, *words: str | Path, **env: str
 ) -> "subprocess.CompletedProcess[str]":
-    environment = {**os.environ, **cluster.env(**env)}
+    environment = {**os.environ, **cluster.env(**env), "COLUMNS": "100"}
     return subprocess.run(
         [PROGRAM, "configure", *words], capture_output=True, text=True, env=environment,
         check=False, timeout=120,
