@@ -156,6 +156,17 @@ def test_streams_in_both_directions_have_thresholds_of_their_own(
     assert one_way_outcomes(given_verdicts) == {Outcome.PASS}
 
 
+def test_a_wide_interval_of_both_directions_warns_and_leaves_the_decision_to_one_way() -> None:
+    wide = [
+        msgspec.structs.replace(one, width=0.2)
+        for one in planted.samples(0.73)
+        if one.pattern == "bidirectional_bandwidth"
+    ]
+    rest = [one for one in planted.samples() if one.pattern != "bidirectional_bandwidth"]
+    run = planted.run([planted.launch(map(planted.measurement, [*rest, *wide]))])
+    assert both_ways(planted.verdicts(run)).outcome is Outcome.WARN
+
+
 def test_acknowledgements_of_the_other_direction_lower_the_ceiling_of_both() -> None:
     counted = sockets(data_segments=1000, acknowledgements=500)
     verdict = both_ways(planted.verdicts(at(0.96, counted)))

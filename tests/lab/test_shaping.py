@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.lab.cabling import bucket, node_tbf, port_tbf
+from fabricgauge.lab.cabling import bucket, node_tbf, port_tbf, socket_queue_bytes
 
 rates = st.floats(min_value=1e6, max_value=400e9)
 mtus = st.integers(min_value=576, max_value=65535)
@@ -51,3 +51,8 @@ def test_gigabit_at_mtu_1500_is_what_the_documents_state() -> None:
         "qdisc replace dev eth0 root tbf rate 984395319bit burst 9475b limit 4194304b"
     )
     assert port_tbf("p1e0", shape).endswith("limit 1000000b")
+
+
+def test_a_socket_queues_a_millisecond_of_the_line_and_128_kib_at_least() -> None:
+    assert socket_queue_bytes(100e6) == socket_queue_bytes(1e9) == 128 * 1024
+    assert socket_queue_bytes(10e9) == 1_250_000

@@ -73,7 +73,11 @@ def settle(directory: Path) -> None:
         if setting.exists():  # else its housekeeping packets would stand in the counters
             setting.write_text("1")
     control = (directory / "congestion_control").read_text()
-    Path("/proc/sys/net/ipv4/tcp_congestion_control").write_text(control)
+    ipv4 = Path("/proc/sys/net/ipv4")
+    (ipv4 / "tcp_congestion_control").write_text(control)
+    limit = ipv4 / "tcp_limit_output_bytes"
+    if limit.exists():  # a namespace has its own since Linux 4.15
+        limit.write_text((directory / "limit_output_bytes").read_text())
 
 
 def mount(source: str, target: str, kind: str, flags: int, data: str = "") -> None:

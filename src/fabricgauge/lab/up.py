@@ -15,7 +15,7 @@ import msgspec
 
 from fabricgauge import process
 from fabricgauge.lab import cabling, holder, state, tools
-from fabricgauge.lab.cabling import write_hosts
+from fabricgauge.lab.cabling import socket_queue_bytes, write_hosts
 from fabricgauge.lab.holder import HOLDER_MARK, boot_id, identify, kill
 from fabricgauge.lab.slurm import cluster
 from fabricgauge.lab.spec import HEAD, LabSpec, checked, subnet
@@ -114,6 +114,8 @@ def _congestion_control() -> str:
 def _write_files(state: LabState, spec: LabSpec) -> None:
     directory = Path(state.directory)
     (directory / "congestion_control").write_text(state.congestion_control)
+    fastest = max(network.rate_bit_s for network in state.networks)
+    (directory / "limit_output_bytes").write_text(str(socket_queue_bytes(fastest)))
     nodes = (HEAD, *spec.nodes)
     write_hosts(directory, [network.name for network in spec.networks], nodes)
     (directory / "hostnames").mkdir()

@@ -102,8 +102,8 @@ def _verdict(context: Context, stream: Stream, all_streams: tuple[Stream, ...]) 
     if found and found[0] not in _NO_FAULT:
         told = host.signs(context, stream)
         signs, unseen = told.limiting, told.unseen
-    if outcome is Outcome.FAIL:
-        outcome = _softened(context, stream, all_streams, bool(signs or unseen))
+    if outcome in (Outcome.FAIL, Outcome.INCONCLUSIVE):
+        outcome = _softened(outcome, context, stream, all_streams, bool(signs or unseen))
     return verdict_on(
         rule=ID,
         outcome=outcome,
@@ -123,12 +123,16 @@ def _verdict(context: Context, stream: Stream, all_streams: tuple[Stream, ...]) 
 
 
 def _softened(
-    context: Context, stream: Stream, all_streams: tuple[Stream, ...], excused: bool
+    outcome: Outcome,
+    context: Context,
+    stream: Stream,
+    all_streams: tuple[Stream, ...],
+    excused: bool,
 ) -> Outcome:
-    """A low figure is not the network's failure where a host explains it."""
+    """A low figure is not the network's failure where a host explains it, or others decide."""
     if not decides(context, stream, all_streams):
         return Outcome.WARN
-    return Outcome.INCONCLUSIVE if excused else Outcome.FAIL
+    return Outcome.INCONCLUSIVE if excused else outcome
 
 
 def _causes(context: Context, stream: Stream) -> tuple[causes.Cause, ...]:
