@@ -1,5 +1,6 @@
 """The beginning of a run: discover and plan, or take up what an earlier program left."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -98,8 +99,12 @@ def _tried(
         return ()
     progress.stage("letting every node connect to every other")
 
+    rounds: Counter[str] = Counter()
+
     def keep(node: str, raw: str) -> None:
-        directory.keep_raw(CONNECTIONS, node, raw)
+        rounds[node] += 1
+        number = rounds[node]
+        directory.keep_raw(CONNECTIONS if number == 1 else f"{CONNECTIONS}-{number}", node, raw)
 
     made = connectivity(target.access, networks, keep)
     if isinstance(made, Skipped):
