@@ -124,14 +124,14 @@ def general(path: str) -> str:
     path = re.sub(r"^job-\d+/", "job-J/", path)
     path = re.sub(r"^(job-J/cases|job-J/out)-\d+", lambda at: _numbered[at[1]], path)
     path = re.sub(r"^raw/import-\d+/.*", "raw/import-NNN/FILE", path)
-    return re.sub(r"^raw/discover(-\d+)?/.*", _discover, path)
+    return re.sub(r"^raw/(discover|connect)(-\d+)?/.*", _of_nodes, path)
 
 
 _numbered = {"job-J/cases": "job-J/cases-L", "job-J/out": "job-J/out-N"}
 
 
-def _discover(found: "re.Match[str]") -> str:
-    return f"raw/discover{'-N' if found[1] else ''}/NODE.txt"
+def _of_nodes(found: "re.Match[str]") -> str:
+    return f"raw/{found[1]}{'-N' if found[2] else ''}/NODE.txt"
 
 
 @pytest.fixture

@@ -54,5 +54,6 @@ def test_gigabit_at_mtu_1500_is_what_the_documents_state() -> None:
 
 
 def test_a_socket_queues_a_millisecond_of_the_line_and_128_kib_at_least() -> None:
-    assert socket_queue_bytes(100e6) == socket_queue_bytes(1e9) == 128 * 1024
-    assert socket_queue_bytes(10e9) == 1_250_000
+    assert socket_queue_bytes(100e6, 1500) == socket_queue_bytes(1e9, 1500) == 128 * 1024
+    assert socket_queue_bytes(10e9, 1500) == 1_250_000
+    assert socket_queue_bytes(1e9, 9000) == 4 << 20  # the kernel's own

@@ -146,8 +146,15 @@ def bucket(line_rate_bit_s: float, mtu_bytes: int) -> Bucket:
 _SOCKET_QUEUE_S, _LEAST_SOCKET_QUEUE_BYTES = 1e-3, 131_072
 
 
-def socket_queue_bytes(line_rate_bit_s: float) -> int:
+#: With larger frames the limit costs rate: at MTU 9000 one direction carried 90 to 94 % with it,
+#: 95 to 96 % without.
+_LIMITED_MTU_BYTES = 1500
+
+
+def socket_queue_bytes(line_rate_bit_s: float, mtu_bytes: int) -> int:
     """What one socket of a node may have in its queue, ``net.ipv4.tcp_limit_output_bytes``."""
+    if mtu_bytes > _LIMITED_MTU_BYTES:
+        return _NODE_QUEUE_BYTES
     return max(_LEAST_SOCKET_QUEUE_BYTES, round(line_rate_bit_s / 8 * _SOCKET_QUEUE_S))
 
 

@@ -114,8 +114,8 @@ def _congestion_control() -> str:
 def _write_files(state: LabState, spec: LabSpec) -> None:
     directory = Path(state.directory)
     (directory / "congestion_control").write_text(state.congestion_control)
-    fastest = max(network.rate_bit_s for network in state.networks)
-    (directory / "limit_output_bytes").write_text(str(socket_queue_bytes(fastest)))
+    queues = (socket_queue_bytes(one.rate_bit_s, one.mtu_bytes) for one in state.networks)
+    (directory / "limit_output_bytes").write_text(str(max(queues)))
     nodes = (HEAD, *spec.nodes)
     write_hosts(directory, [network.name for network in spec.networks], nodes)
     (directory / "hostnames").mkdir()
