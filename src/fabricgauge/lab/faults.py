@@ -128,9 +128,8 @@ def _set(state: LabState, faults: tuple[Fault, ...]) -> LabState:
     for node, network in sorted(links):
         _apply_to_link(changed, changed.node(node), changed.network(network), state.faults)
     changed = _apply_to_nodes(changed)
-    # The kernel holds neighbours that it did not find to be unreachable for seconds.
     for lab_node in changed.nodes:
-        holder.batch(lab_node.holder, "ip", ["neigh flush all"])
+        holder.forget_neighbours(lab_node.holder)
     save(changed)
     return changed
 

@@ -142,16 +142,34 @@ def batch(holder: NodeHolder, tool: str, lines: Sequence[str]) -> None:
     Raises:
         LabError: a line was refused; the message has the program's own words.
     """
-    argv = [*network_prefix(holder), path_of(tool), "-batch", "-"]
-    done = process.run(
-        argv, timeout_s=_TIMEOUT_S, stdin="\n".join(lines) + "\n", env={"PATH": SEARCH_PATH}
-    )
+    done = _in_network(holder, tool, ["-batch", "-"], lines)
     if done.exit_code:
-        reason = "took too long" if done.timed_out else done.stderr.strip()
+        said = " ".join(f"{done.stdout}\n{done.stderr}".split())
+        reason = "took too long" if done.timed_out else said
         raise LabError(
             f"{tool} could not configure the lab's network: {reason}; "
             "see docs/reference/lab.md for what the kernel must offer"
         )
+
+
+def forget_neighbours(holder: NodeHolder) -> None:
+    """Let a node look for its neighbours anew: the kernel holds those it did not find for seconds.
+
+    A node that is sending finds some again while they are forgotten; ``ip`` then stops after
+    ten rounds with an exit status of 1. That is no failure: what it leaves is new.
+    """
+    _in_network(holder, "ip", ["neigh", "flush", "all"])
+
+
+def _in_network(
+    holder: NodeHolder, tool: str, words: Sequence[str], lines: Sequence[str] = ()
+) -> process.Completed:
+    return process.run(
+        [*network_prefix(holder), path_of(tool), *words],
+        timeout_s=_TIMEOUT_S,
+        stdin="".join(f"{line}\n" for line in lines),
+        env={"PATH": SEARCH_PATH},
+    )
 
 
 def network_prefix(holder: NodeHolder) -> list[str]:
