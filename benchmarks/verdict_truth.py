@@ -44,7 +44,7 @@ class Case(msgspec.Struct, frozen=True):
     """A fault, as words for ``fabricgauge lab``; ``{odd}`` is the odd node, ``{ip}`` its address.
 
     ``when`` says whether it is there before the check, comes in its first launch, or comes and
-    goes. ``pair`` says that the culprit is the pair of c1 and the odd node.
+    goes from then on. ``pair`` says that the culprit is the pair of c1 and the odd node.
     """
 
     name: str
@@ -77,9 +77,7 @@ _NO_SYN = (
 _OF_NODE = (
     'for p in /proc/[0-9]*; do test "$(readlink $p/ns/net)" = "$(readlink /proc/self/ns/net)"'
 )
-_STOP = (
-    f"{_OF_NODE} && grep -aq fabricgauge-engine $p/cmdline && kill -STOP ${{p#/proc/}}; done; true"
-)
+_STOP = f"{_OF_NODE} && grep -aq fabricgauge-engin[e] $p/cmdline && kill -STOP ${{p#/proc/}}; done; true"
 
 
 def _fault(words: str) -> tuple[str, ...]:
@@ -211,9 +209,10 @@ def _run(case: Case, nodes: int, busy: bool, repeat: int) -> Run:
         load, started = os.getloadavg()[0], time.monotonic()
         argv = (PROGRAM, "check", "--lab", lab, "-q", "-o", root)
         with subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as child:
-            if case.when == "in the first launch":
+            if case.when != "before":
                 _wait(child, lambda: any(Path(root).glob("*/raw/launch-*")))
                 time.sleep(BEGUN_S)
+            if case.when == "in the first launch":
                 _tell(lab, words)
             elif case.when == "on and off":
                 _flap(child, lab, words)
