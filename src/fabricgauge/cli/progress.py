@@ -24,7 +24,7 @@ class _Quiet(Console):
         self.quiet = True
 
 
-class Bar:
+class ProgressBar:
     """Shows stages and cases; in a pipe it prints one line per launch instead."""
 
     def __init__(self) -> None:
@@ -112,7 +112,7 @@ class Bar:
 @contextmanager
 def bar(quiet: bool) -> Iterator[Watcher]:
     """Who watches the work: a bar, or nobody."""
-    watcher: Watcher = Silent() if quiet else Bar()
+    watcher: Watcher = Silent() if quiet else ProgressBar()
     try:
         yield watcher
     finally:

@@ -30,7 +30,7 @@ def render(plan: Configuration, hosts: Mapping[str, Host]) -> str:
         KeyError: a node of the plan is no host.
         ValueError: a word holds a NUL, which no argv can carry.
     """
-    lines = _Lines(hosts)
+    lines = _ScriptLines(hosts)
     steps = [(number, step) for number, step in enumerate(plan.steps, 1) if not step.fulfilled]
     parts = [
         "#!/bin/sh",
@@ -91,7 +91,7 @@ def _programs(steps: list[tuple[int, Step]], hosts: Mapping[str, Host]) -> list[
     return sorted(name for name in names if name.replace("-", "").replace("_", "").isalnum())
 
 
-class _Lines:
+class _ScriptLines:
     """Commands as lines of the script."""
 
     def __init__(self, hosts: Mapping[str, Host]) -> None:

@@ -1,6 +1,6 @@
 """What a report consists of, whatever it is about: frozen values that know no format.
 
-A content module builds a ``Document``; each module of ``render`` writes any document in one
+A content module builds a ``Report``; each module of ``render`` writes any document in one
 format. Texts are as they came: renderers escape them, and no text is markup anywhere.
 """
 
@@ -35,7 +35,7 @@ SCREEN = Medium.SCREEN
 TRACKER = Medium.TRACKER
 
 
-class Limit(msgspec.Struct, frozen=True):
+class RowLimit(msgspec.Struct, frozen=True):
     """The most rows of each medium, and the sentence on the rest, which has ``{count}`` in it."""
 
     words: str
@@ -58,7 +58,7 @@ class Cell(msgspec.Struct, frozen=True):
 Said = str | Cell
 
 
-class Column(msgspec.Struct, frozen=True):
+class ColumnHead(msgspec.Struct, frozen=True):
     """The head of a column, in lines.
 
     ``right`` aligns figures. A cell of a ``whole`` column is never broken into lines, one of a
@@ -70,6 +70,13 @@ class Column(msgspec.Struct, frozen=True):
     on: Medium = ALL
     whole: bool = False
     loose: bool = False
+
+
+def heads(
+    *texts: str, right: bool = False, on: Medium = ALL, whole: bool = False, loose: bool = False
+) -> tuple[ColumnHead, ...]:
+    """A head for each text, all of them alike."""
+    return tuple(ColumnHead(one, right, on, whole, loose) for one in texts)
 
 
 class Paragraph(msgspec.Struct, frozen=True, tag=True):
@@ -86,11 +93,11 @@ class Items(msgspec.Struct, frozen=True, tag=True):
 
     items: tuple[Said | tuple[Said, ...], ...]
     ordered: bool = False
-    limit: Limit | None = None
+    limit: RowLimit | None = None
     on: Medium = ALL
 
 
-class Facts(msgspec.Struct, frozen=True, tag=True):
+class FactList(msgspec.Struct, frozen=True, tag=True):
     """What is known of one thing: labels, each with a text."""
 
     rows: tuple[tuple[str, str], ...]
@@ -104,12 +111,12 @@ class Table(msgspec.Struct, frozen=True, tag=True):
     ``tight`` is for many narrow columns.
     """
 
-    columns: tuple[Column, ...]
+    columns: tuple[ColumnHead, ...]
     rows: tuple[tuple[Said, ...], ...]
     total: bool = False
     marked: frozenset[int] = frozenset()
     tight: bool = False
-    limit: Limit | None = None
+    limit: RowLimit | None = None
     on: Medium = ALL
 
 
@@ -136,7 +143,7 @@ class Plots(msgspec.Struct, frozen=True, tag=True):
     on: Medium = PAGE
 
 
-class Bar(msgspec.Struct, frozen=True, tag=True):
+class ShareBar(msgspec.Struct, frozen=True, tag=True):
     """Shares of a whole: text and share of each part, and whether it is what it should be."""
 
     label: str
@@ -162,7 +169,7 @@ class Entry(msgspec.Struct, frozen=True):
     on: Medium = ALL
 
 
-class Finding(msgspec.Struct, frozen=True, tag=True):
+class Judgement(msgspec.Struct, frozen=True, tag=True):
     """Something that was found or judged: ``WORD mark: subject: summary``, and its reasons.
 
     ``mark`` is the check or rule that says so.
@@ -188,7 +195,8 @@ class Heading(msgspec.Struct, frozen=True, tag=True):
 
 
 Block = (
-    Paragraph | Items | Facts | Table | Lines | Plot | Plots | Bar | Fold | Finding | Heading
+    Paragraph | Items | FactList | Table | Lines | Plot | Plots | ShareBar | Fold | Judgement
+    | Heading
 )  # fmt: skip
 
 
@@ -218,7 +226,7 @@ class KeyFigure(msgspec.Struct, frozen=True):
     valid: bool = True
 
 
-class Document(msgspec.Struct, frozen=True):
+class Report(msgspec.Struct, frozen=True):
     """Is it good? ``word`` and ``headline``. What, where, what to do: the sections, in order.
 
     ``title`` is the window's, ``about`` names what was looked at. ``provisos`` are printed above
@@ -248,7 +256,7 @@ def parts_of(item: Said | tuple[Said, ...]) -> tuple[Said, ...]:
     return item if isinstance(item, tuple) else (item,)
 
 
-def shown_on(document: Document, medium: Medium) -> Document:
+def shown_on(document: Report, medium: Medium) -> Report:
     """The document with those parts that are meant for the medium, cut to its limits."""
     sections = (
         msgspec.structs.replace(one, blocks=blocks)
@@ -279,7 +287,7 @@ def _block(block: Block, medium: Medium) -> Iterator[Block]:
         yield replaced(block, blocks=_shown(block.blocks, medium))
     elif isinstance(block, Plots):
         yield replaced(block, beside=_shown(block.beside, medium))
-    elif isinstance(block, Finding):
+    elif isinstance(block, Judgement):
         entries = (
             replaced(entry, blocks=shown)
             for entry in _meant(block.entries, medium)
@@ -306,7 +314,7 @@ _Row = TypeVar("_Row")
 
 
 def _cut(
-    rows: tuple[_Row, ...], limit: Limit | None, medium: Medium
+    rows: tuple[_Row, ...], limit: RowLimit | None, medium: Medium
 ) -> tuple[tuple[_Row, ...], list[Block]]:
     most = limit.most.get(medium, len(rows)) if limit else len(rows)
     if limit is None or len(rows) <= most:

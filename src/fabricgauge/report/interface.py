@@ -7,7 +7,7 @@ from typing import Any, Generic, Literal, TypeVar
 import msgspec
 
 from fabricgauge.model.curve import Curve
-from fabricgauge.report.document import Document
+from fabricgauge.report.document import Report
 
 __all__ = [
     "Cell",
@@ -110,7 +110,7 @@ class Kind(Generic[Subject]):
     """
 
     name: str
-    document: Callable[[Subject, Setting], Document]
+    document: Callable[[Subject, Setting], Report]
     data: Callable[[Subject, Setting], object]
     records: Callable[[Subject, Setting], Records] | None = None
     suite: Callable[[Subject, Setting], TestSuite] | None = None

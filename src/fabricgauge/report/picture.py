@@ -16,7 +16,7 @@ EMPTY_MESSAGE_AT = -2.0
 Cells = NDArray[np.uint16]
 
 
-class Series(NamedTuple):
+class PlotCurve(NamedTuple):
     """One curve ready to draw: label, positions and values in the plot's unit, tooltips.
 
     ``tail`` is the 99th percentile, None where the plot shows rates. Keys of ``words``
@@ -52,7 +52,7 @@ class Picture(NamedTuple):
     title: str
     y_label: str
     log: bool
-    series: tuple[Series, ...]
+    series: tuple[PlotCurve, ...]
     lines: tuple[Line, ...]
     full_scale: float | None
     band: tuple[float, float] | None = None

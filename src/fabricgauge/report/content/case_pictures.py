@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from typing import NamedTuple
 
 from fabricgauge.report.content.fabric_cases import Joint
-from fabricgauge.report.picture import Picture, Series, canvas_text, position
+from fabricgauge.report.picture import Picture, PlotCurve, canvas_text, position
 from fabricgauge.words.figures import digits, duration, percent, size
 from fabricgauge.words.patterns import LOADS
 
@@ -19,7 +19,7 @@ Drawn = tuple[float, float, float, float | None]
 Place = Callable[[Joint], float]
 
 
-class Figure(NamedTuple):
+class Ordinate(NamedTuple):
     """What of a case stands along y, in which unit."""
 
     unit: str
@@ -64,14 +64,14 @@ def _overlap(case: Joint) -> Drawn:
     return share, share, share, None
 
 
-TIME = Figure("µs", _time_us)
-RATE = Figure("MB/s", _rate_mb)
-MESSAGES = Figure("M messages/s", _messages)
-OVERLAP = Figure("%", _overlap)
+TIME = Ordinate("µs", _time_us)
+RATE = Ordinate("MB/s", _rate_mb)
+MESSAGES = Ordinate("M messages/s", _messages)
+OVERLAP = Ordinate("%", _overlap)
 
 
 def curves(
-    cases: Sequence[Joint], title: str, y_label: str, axis: Axis, figure: Figure,
+    cases: Sequence[Joint], title: str, y_label: str, axis: Axis, figure: Ordinate,
     by: Callable[[Joint], Hashable], named: Callable[[Joint], str], log: bool = True,
     span: tuple[float, float] | None = None,
 ) -> Picture | None:  # fmt: skip
@@ -114,7 +114,7 @@ def ladder(cases: Sequence[Joint], title: str) -> Picture | None:
         y = [v * 1e6 for _, v in told]
         label = canvas_text(LOADS.get(case.load, case.load))
         columns = _words([case] * len(told), label, words)
-        drawn.append(Series(label, [x for x, _ in told], y, y, y, None, columns))
+        drawn.append(PlotCurve(label, [x for x, _ in told], y, y, y, None, columns))
     if len(drawn) < 2:
         return None
     ticks = dict(enumerate(steps))
@@ -124,12 +124,12 @@ def ladder(cases: Sequence[Joint], title: str) -> Picture | None:
     )  # fmt: skip
 
 
-def _series(group: Sequence[Joint], name: str, axis: Axis, figure: Figure) -> Series:
+def _series(group: Sequence[Joint], name: str, axis: Axis, figure: Ordinate) -> PlotCurve:
     label = canvas_text(name)
     found = [figure.of(one) for one in group]
     tails = [tail for *_, tail in found if tail is not None]
     words = [f"{digits(value)} {figure.unit}" for value, *_ in found]
-    return Series(
+    return PlotCurve(
         label=label,
         x=[axis.place(one) for one in group],
         y=[value for value, *_ in found],

@@ -7,34 +7,15 @@ import msgspec
 from fabricgauge.model.comparison import Comparison, Difference, Operand, Outcome, Pair
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.suite import LESS_IS_BETTER, UNITS
+from fabricgauge.report import document as doc
 from fabricgauge.report.content import differences as words
-from fabricgauge.report.document import (
-    ALL,
-    PAGE,
-    SCREEN,
-    TRACKER,
-    Block,
-    Cell,
-    Column,
-    Document,
-    Facts,
-    Fold,
-    Items,
-    Limit,
-    Paragraph,
-    Plot,
-    Plots,
-    Section,
-    Table,
-    Tone,
-)
 from fabricgauge.report.interface import Cell as Value
 from fabricgauge.report.interface import Kind, Records, Setting
 from fabricgauge.words.figures import digits
 
 VERSION = "1.0"
 
-TONES: dict[Outcome, Tone] = {
+TONES: dict[Outcome, doc.Tone] = {
     "regression": "fail",
     "no regression": "pass",
     "undecided": "inconclusive",
@@ -62,8 +43,8 @@ _BARE = (
 )
 #: Pairs beyond this have their tables but no plot: the file would grow past what mail takes.
 MOST_PLOTTED = 24
-_MOST_NOTES = {SCREEN: 8}
-_MOST_UNMATCHED = {SCREEN: 12, TRACKER: 60}
+_MOST_NOTES = {doc.SCREEN: 8}
+_MOST_UNMATCHED = {doc.SCREEN: 12, doc.TRACKER: 60}
 
 
 class ComparisonDocument(
@@ -127,17 +108,17 @@ def _change(difference: Difference) -> tuple[Value, ...]:
     return difference.change, difference.low - 1.0, difference.high - 1.0
 
 
-def document(comparison: Comparison, _setting: Setting) -> Document:
+def document(comparison: Comparison, _setting: Setting) -> doc.Report:
     """The outcome, both sides, the pairs in a table, then each pair size by size."""
     word = comparison.outcome.upper()
     a, b = _named(comparison.a), _named(comparison.b)
     tolerance = words.share(comparison.tolerance)
     beyond = len(comparison.pairs) > MOST_PLOTTED
-    return Document(
+    return doc.Report(
         word=word, tone=TONES[comparison.outcome], headline=headline(comparison),
         title="fabricgauge compare",
         about=f"fabricgauge · A: {a} · B: {b} · tolerance {tolerance}",
-        under=(Paragraph(f"{word} means: {MEANING[comparison.outcome]}.", on=PAGE),),
+        under=(doc.Paragraph(f"{word} means: {MEANING[comparison.outcome]}.", on=doc.PAGE),),
         sections=(
             _sides(comparison), *_overview(comparison), *_pairs(comparison),
             *_unmatched(comparison), *_how(comparison),
@@ -171,126 +152,130 @@ def _named(operand: Operand) -> str:
     return f"{operand.kind} {operand.name}"
 
 
-def _sides(comparison: Comparison) -> Section:
-    columns = (Column("side"), Column("what"), Column("known of it", loose=True))
+def _sides(comparison: Comparison) -> doc.Section:
+    columns = (*doc.heads("side", "what"), *doc.heads("known of it", loose=True))
     sides = (("A", comparison.a), ("B", comparison.b))
-    rows = tuple((Cell(side, strong=True), _named(one), _known(one)) for side, one in sides)
-    limit = Limit("and {count} more notes; the HTML report has them", _MOST_NOTES)
+    rows = tuple((doc.Cell(side, strong=True), _named(one), _known(one)) for side, one in sides)
+    limit = doc.RowLimit("and {count} more notes; the HTML report has them", _MOST_NOTES)
     notes = tuple(
-        Items(tuple(f"{side}: {note}" for note in one.notes), limit=limit)
+        doc.Items(tuple(f"{side}: {note}" for note in one.notes), limit=limit)
         for side, one in sides if one.notes
     )  # fmt: skip
-    return Section("sides", "A and B", (Table(columns, rows), *notes), nav="A and B")
+    return doc.Section("sides", "A and B", (doc.Table(columns, rows), *notes), nav="A and B")
 
 
 def _known(operand: Operand) -> str:
     return "; ".join(f"{key} {value}" for key, value in operand.facts.items())
 
 
-def _overview(comparison: Comparison) -> Iterator[Section]:
+def _overview(comparison: Comparison) -> Iterator[doc.Section]:
     if not comparison.pairs:
         return
     heads = ("from", "to", "B ÷ A", "worse", "better", "within", "not decided")
     columns = (
-        Column("result"), Column("curves"), Column("sizes", right=True),
-        Column("median change", right=True), *(Column(one, right=True, on=PAGE) for one in heads),
+        *doc.heads("result", "curves"), *doc.heads("sizes", "median change", right=True),
+        *doc.heads(*heads, right=True, on=doc.PAGE),
     )  # fmt: skip
     rows = tuple(_overview_row(number, one) for number, one in enumerate(comparison.pairs, 1))
     said = "Changes are shares of A. B ÷ A is the geometric mean over the sizes. The last four"
     said += f" columns count sizes: beyond ± {words.share(comparison.tolerance)}, within it, and"
     said += " those whose interval reaches across a limit."
-    blocks = (Table(columns, rows), Paragraph(said, on=PAGE))
-    on = ALL if len(comparison.pairs) > 1 else PAGE
-    yield Section("pairs", "Curves side by side", blocks, nav="Curves", on=on)
+    blocks = (doc.Table(columns, rows), doc.Paragraph(said, on=doc.PAGE))
+    on = doc.ALL if len(comparison.pairs) > 1 else doc.PAGE
+    yield doc.Section("pairs", "Curves side by side", blocks, nav="Curves", on=on)
 
 
-def _overview_row(number: int, pair: Pair) -> tuple[Cell | str, ...]:
+def _overview_row(number: int, pair: Pair) -> tuple[doc.Cell | str, ...]:
     one = pair.summary
     result = words.result(pair)
     return (
-        Cell(result, tone="fail") if pair.regression else result,
-        Cell(words.title(pair), link=f"pair-{number}"), str(one.sizes),
+        doc.Cell(result, tone="fail") if pair.regression else result,
+        doc.Cell(words.title(pair), link=f"pair-{number}"), str(one.sizes),
         words.change(one.median_change, pair.a.quantity), words.signed(one.least_change),
         words.signed(one.largest_change), digits(one.mean_ratio), str(one.worse),
         str(one.better), str(one.within), str(one.open),
     )  # fmt: skip
 
 
-def _pairs(comparison: Comparison) -> Iterator[Section]:
+def _pairs(comparison: Comparison) -> Iterator[doc.Section]:
     names = (comparison.a.name, comparison.b.name)
     for number, pair in enumerate(comparison.pairs, 1):
         drawn = words.pictures(pair, comparison.tolerance, names)
-        plots = (Plots(tuple(map(Plot, drawn))),) if drawn and number <= MOST_PLOTTED else ()
+        plots = (
+            (doc.Plots(tuple(map(doc.Plot, drawn))),) if drawn and number <= MOST_PLOTTED else ()
+        )
         blocks = (
             *_told(pair, comparison.tolerance),
             *plots,
             _sizes(pair, comparison.tolerance, not plots),
         )
         title = f"{words.result(pair)}: {words.title(pair)}"
-        yield Section(f"pair-{number}", title, (*blocks, _origins(pair)))
+        yield doc.Section(f"pair-{number}", title, (*blocks, _origins(pair)))
 
 
-def _told(pair: Pair, tolerance: float) -> Iterator[Block]:
+def _told(pair: Pair, tolerance: float) -> Iterator[doc.Block]:
     if pair.regression:
-        yield Paragraph(pair.regression, kind="strong")
+        yield doc.Paragraph(pair.regression, kind="strong")
     sentences = [words.summed_up(pair)]
     if pair.summary.sizes > 1:
         sentences.append(words.counted(pair, tolerance))
-    yield Items((*sentences, *words.crossings(pair)))
+    yield doc.Items((*sentences, *words.crossings(pair)))
     if pair.notes:
-        yield Items(pair.notes, limit=Limit("and {count} more notes", _MOST_NOTES))
+        yield doc.Items(pair.notes, limit=doc.RowLimit("and {count} more notes", _MOST_NOTES))
     for side, only in (("A", pair.only_a), ("B", pair.only_b)):
         if only:
-            yield Paragraph(f"only in {side}: {words.sizes(only)}")
+            yield doc.Paragraph(f"only in {side}: {words.sizes(only)}")
 
 
-def _sizes(pair: Pair, tolerance: float, is_open: bool) -> Block:
+def _sizes(pair: Pair, tolerance: float, is_open: bool) -> doc.Block:
     quantity = pair.a.quantity
     unit = words.unit(quantity)
-    columns = [Column(head, right=True) for head in ("size", f"A {unit}", f"B {unit}")]
-    columns.append(Column("B against A", right=True))
+    columns = doc.heads("size", f"A {unit}", f"B {unit}", "B against A", right=True)
     intervals = pair.basis != "means"
     if intervals:
-        columns += [Column("interval", right=True), Column(f"beyond ± {words.share(tolerance)}")]
+        beyond = f"beyond ± {words.share(tolerance)}"
+        columns = (*columns, *doc.heads("interval", right=True), *doc.heads(beyond))
     rows = tuple(_size(one, pair)[: len(columns)] for one in pair.differences)
     note = f"{len(rows)} sizes; {words.better_is(quantity)}"
-    return Fold("Figures", note, (Table(tuple(columns), rows),), open=is_open)
+    return doc.Fold("Figures", note, (doc.Table(columns, rows),), open=is_open)
 
 
-def _size(one: Difference, pair: Pair) -> tuple[Cell | str, ...]:
+def _size(one: Difference, pair: Pair) -> tuple[doc.Cell | str, ...]:
     quantity = pair.a.quantity
     bare = " (bare figures)" if one.low is None else ""
     return (
         words.size_or_none(one.message_bytes), words.figure(one.a, quantity),
-        words.figure(one.b, quantity), Cell(words.change(one.change, quantity), strong=True),
+        words.figure(one.b, quantity), doc.Cell(words.change(one.change, quantity), strong=True),
         words.change_interval(one), words.STANDINGS[one.standing] + bare,
     )  # fmt: skip
 
 
-def _origins(pair: Pair) -> Block:
-    return Facts((("A", words.origin(pair.a)), ("B", words.origin(pair.b))), on=ALL & ~SCREEN)
+def _origins(pair: Pair) -> doc.Block:
+    return doc.FactList(
+        (("A", words.origin(pair.a)), ("B", words.origin(pair.b))), on=doc.ALL & ~doc.SCREEN
+    )
 
 
-def _unmatched(comparison: Comparison) -> Iterator[Section]:
+def _unmatched(comparison: Comparison) -> Iterator[doc.Section]:
     if not comparison.unmatched:
         return
-    columns = (Column("side"), Column("curve"), Column("why"), Column("from", on=PAGE, loose=True))
+    columns = (*doc.heads("side", "curve", "why"), *doc.heads("from", on=doc.PAGE, loose=True))
     rows = tuple(
         (one.side, words.described(one.curve), one.reason, words.origin(one.curve))
         for one in comparison.unmatched
     )
-    limit = Limit("and {count} more; JSON and HTML list all", _MOST_UNMATCHED)
-    table = Table(columns, rows, limit=limit)
-    yield Section("alone", "Not compared", (table,), nav="Not compared")
+    limit = doc.RowLimit("and {count} more; JSON and HTML list all", _MOST_UNMATCHED)
+    table = doc.Table(columns, rows, limit=limit)
+    yield doc.Section("alone", "Not compared", (table,), nav="Not compared")
 
 
-def _how(comparison: Comparison) -> Iterator[Section]:
-    on = ALL if any(pair.basis != "means" for pair in comparison.pairs) else PAGE
+def _how(comparison: Comparison) -> Iterator[doc.Section]:
+    on = doc.ALL if any(pair.basis != "means" for pair in comparison.pairs) else doc.PAGE
     blocks = (
-        Paragraph(words.INTERVALS, kind="soft", on=ALL & ~PAGE),
-        Paragraph(words.INTERVALS + _BARE, on=PAGE), Paragraph(_TOSSED, on=PAGE),
+        doc.Paragraph(words.INTERVALS, kind="soft", on=doc.TEXT),
+        doc.Paragraph(words.INTERVALS + _BARE, on=doc.PAGE), doc.Paragraph(_TOSSED, on=doc.PAGE),
     )  # fmt: skip
-    yield Section("how", "How to read this", blocks, nav="How to read this", on=on)
+    yield doc.Section("how", "How to read this", blocks, nav="How to read this", on=on)
 
 
 KIND = Kind("comparison", document, data, records)

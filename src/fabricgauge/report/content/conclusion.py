@@ -27,7 +27,7 @@ MEANING: dict[Outcome, str] = {
 _RANK = {outcome: rank for rank, outcome in enumerate(Outcome)}
 
 
-class Peak(NamedTuple):
+class BestRate(NamedTuple):
     """The best assured bandwidth of a curve; ``limit_bytes_s`` is the ceiling if known."""
 
     curve: Curve
@@ -92,9 +92,9 @@ def _caveat(judged: Judged) -> str:
     return " Imported: the figures fit the network, the path is not proved." if imported else ""
 
 
-def one_way_peaks(judged: Judged) -> tuple[Peak, ...]:
+def one_way_peaks(judged: Judged) -> tuple[BestRate, ...]:
     """The best assured one-way bandwidth of each network, over both directions."""
-    best: dict[str | None, Peak] = {}
+    best: dict[str | None, BestRate] = {}
     for curve in judged.curves:
         one_way = curve.pattern == "bandwidth" and not is_loopback(curve.network)
         peak = _peak(judged, curve) if one_way else None
@@ -121,9 +121,9 @@ def next_steps(judged: Judged) -> tuple[Verdict, ...]:
     return tuple(steps.values())
 
 
-def _peak(judged: Judged, curve: Curve) -> Peak | None:
+def _peak(judged: Judged, curve: Curve) -> BestRate | None:
     carried = [
-        Peak(curve, point.message_bytes, point.bandwidth, None)
+        BestRate(curve, point.message_bytes, point.bandwidth, None)
         for point in curve.points
         if point.bandwidth
     ]
@@ -134,12 +134,12 @@ def _peak(judged: Judged, curve: Curve) -> Peak | None:
     return best._replace(limit_bytes_s=limit_bytes_s(judged, curve.network, curve.pattern))
 
 
-def _assured(peak: Peak) -> tuple[bool, float]:
+def _assured(peak: BestRate) -> tuple[bool, float]:
     """As the rule `fraction` chooses: the highest median may be the luckiest one."""
     return peak.bandwidth.supported, peak.bandwidth.low
 
 
-def _sentence(peak: Peak) -> str:
+def _sentence(peak: BestRate) -> str:
     limit = peak.limit_bytes_s or float("inf")
     return (
         f"{named(peak.curve.network)} carries {megabytes_per_s(peak.bandwidth.value)} MB/s"

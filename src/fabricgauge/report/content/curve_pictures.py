@@ -8,7 +8,7 @@ from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.judged import Judged
 from fabricgauge.report.content.conclusion import limit_bytes_s
 from fabricgauge.report.content.sweep import P99_SAMPLES, curves_of, direction
-from fabricgauge.report.picture import Line, Picture, Series, canvas_text, position
+from fabricgauge.report.picture import Line, Picture, PlotCurve, canvas_text, position
 from fabricgauge.words.figures import duration, megabytes_per_s, microseconds, percent, size
 from fabricgauge.words.patterns import ONE_WAY_BANDWIDTHS, PAIR_LATENCIES, PATTERNS
 
@@ -36,9 +36,9 @@ def _times(judged: Judged, network: str | None, pattern: str) -> Picture:
     return Picture(title, y_label, True, series, lines, None, patterns=(pattern,))
 
 
-def _time_series(curve: Curve) -> Series:
+def _time_series(curve: Curve) -> PlotCurve:
     scaled = [_scaled(point.time, 1e6) for point in curve.points]
-    return Series(
+    return PlotCurve(
         label=_label(curve),
         x=[position(point.message_bytes) for point in curve.points],
         y=[value for value, _, _ in scaled],
@@ -70,11 +70,11 @@ def _rates(judged: Judged, network: str | None, wanted: Iterable[str], which: st
     )
 
 
-def _rate_series(curve: Curve, limit: float | None) -> Series:
+def _rate_series(curve: Curve, limit: float | None) -> PlotCurve:
     carried = [(point, point.bandwidth) for point in curve.points if point.bandwidth]
     scaled = [_scaled(rate, 1e-6) for _, rate in carried]
     points = tuple(point for point, _ in carried)
-    return Series(
+    return PlotCurve(
         label=_label(curve),
         x=[position(point.message_bytes) for point in points],
         y=[value for value, _, _ in scaled],
@@ -128,7 +128,7 @@ def _rate_words(rate: Estimate, limit: float | None) -> tuple[str, str, str]:
     )
 
 
-def _ceiling(limit: float | None, which: str, series: tuple[Series, ...]) -> tuple[Line, ...]:
+def _ceiling(limit: float | None, which: str, series: tuple[PlotCurve, ...]) -> tuple[Line, ...]:
     ends = [x for one in series for x in one.x]
     if limit is None or not ends:
         return ()
@@ -136,7 +136,7 @@ def _ceiling(limit: float | None, which: str, series: tuple[Series, ...]) -> tup
     return (Line(label, [min(ends), max(ends)], [limit / 1e6] * 2),)
 
 
-def _floors(judged: Judged, network: str | None, series: tuple[Series, ...]) -> Iterator[Line]:
+def _floors(judged: Judged, network: str | None, series: tuple[PlotCurve, ...]) -> Iterator[Line]:
     """The medium's floor and the time that the wire needs, where they can be seen."""
     ends = [x for one in series for x in one.x]
     if not ends:

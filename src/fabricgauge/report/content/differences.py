@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from fabricgauge.model.comparison import Difference, Pair, Standing
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.suite import LESS_IS_BETTER, Quantity, SuiteCurve, SuitePoint
-from fabricgauge.report.picture import Line, Picture, Series, canvas_text, position
+from fabricgauge.report.picture import Line, Picture, PlotCurve, canvas_text, position
 from fabricgauge.words.figures import digits, megabytes_per_s, microseconds, size
 
 #: Unit in which a quantity is shown, and how many of it are one SI unit.
@@ -204,11 +204,11 @@ def _curves(pair: Pair, names: tuple[str, str]) -> Picture:
     return Picture("Both curves", label, log, series, (), None)
 
 
-def _series(curve: SuiteCurve, name: str) -> Series:
+def _series(curve: SuiteCurve, name: str) -> PlotCurve:
     points = [one for one in curve.points if one.message_bytes is not None]
     points = [one for one in points if one.estimate.value > 0]
     factor = SHOWN[curve.quantity][1]
-    return Series(
+    return PlotCurve(
         label=_short(name),
         x=[position(one.message_bytes or 0) for one in points],
         y=[one.estimate.value * factor for one in points],
@@ -250,7 +250,7 @@ def _count(point: SuitePoint) -> str:
 def _changes(pair: Pair, sized: Sequence[Difference], tolerance: float) -> Picture:
     x = [position(one.message_bytes or 0) for one in sized]
     span = _span(sized, tolerance)
-    series = Series(
+    series = PlotCurve(
         label="B against A",
         x=x,
         y=[_inside(one.change, span) for one in sized],

@@ -11,28 +11,11 @@ from fabricgauge.model.fabric import Network, Node, Unreached
 from fabricgauge.model.inventory import Inventory
 from fabricgauge.model.likeness import InterfaceNaming, LikeNodes, Oddity, PortClass, Split
 from fabricgauge.model.surveyed import Surveyed
+from fabricgauge.report import document as doc
 from fabricgauge.report.content import inventory as words
+from fabricgauge.report.content.ceilings import sum_of
 from fabricgauge.report.content.folded import shortened
 from fabricgauge.report.content.inventory import counted
-from fabricgauge.report.document import (
-    ALL,
-    PAGE,
-    SCREEN,
-    Block,
-    Cell,
-    Column,
-    Document,
-    Facts,
-    Fold,
-    Heading,
-    Items,
-    Medium,
-    Paragraph,
-    Said,
-    Section,
-    Table,
-    Tone,
-)
 from fabricgauge.report.interface import Kind, Setting
 
 VERSION = "1.0"
@@ -80,14 +63,14 @@ def data(surveyed: Surveyed, _setting: Setting) -> DiscoveryDocument:
     )
 
 
-def document(surveyed: Surveyed, setting: Setting) -> Document:
+def document(surveyed: Surveyed, setting: Setting) -> doc.Report:
     """Who did not answer, who is odd, what networks can carry, every node."""
     word, tone = _verdict(surveyed)
     networks = counted(len(surveyed.fabric.networks), "network")
     joins = f"{networks} join{'s' * (len(surveyed.fabric.networks) == 1)} these nodes."
-    return Document(
+    return doc.Report(
         word=word, tone=tone, headline=summary(surveyed), title="fabricgauge discover",
-        about="fabricgauge discover", under=(Paragraph(joins, on=PAGE),),
+        about="fabricgauge discover", under=(doc.Paragraph(joins, on=doc.PAGE),),
         provisos=(_VIRTUAL,) if surveyed.fabric.virtual else (),
         sections=(
             *_missing(surveyed), _classes(surveyed), *_near(surveyed), _networks(surveyed),
@@ -101,7 +84,7 @@ def document(surveyed: Surveyed, setting: Setting) -> Document:
 KIND = Kind("discovery", document, data)
 
 
-def _verdict(surveyed: Surveyed) -> tuple[str, Tone]:
+def _verdict(surveyed: Surveyed) -> tuple[str, doc.Tone]:
     odd = len(odd_nodes(surveyed))
     if surveyed.fabric.unreached or not surveyed.inventories:
         return "INCOMPLETE", "inconclusive"
@@ -125,56 +108,58 @@ def odd_nodes(surveyed: Surveyed) -> set[str]:
     return {node for one in surveyed.classes for oddity in one.oddities for node in oddity.nodes}
 
 
-def _missing(surveyed: Surveyed) -> Iterator[Section]:
+def _missing(surveyed: Surveyed) -> Iterator[doc.Section]:
     lost = {one.name for one in surveyed.fabric.unreached}
     reached = [one for one in surveyed.inventories if one.name not in lost]
-    told: tuple[Said | tuple[Said, ...], ...] = (
+    told: tuple[doc.Said | tuple[doc.Said, ...], ...] = (
         *(
-            (Cell(names, strong=True), f": not reached: {reason}")
+            (doc.Cell(names, strong=True), f": not reached: {reason}")
             for names, reason in unreached(surveyed.fabric.unreached)
         ),
         *troubles(reached),
         *(f"not joined: {sentence}" for sentence in surveyed.fabric.unjoined),
     )
     if told:
-        yield Section("missing", "Not read", (Items(told),), nav="Not read")
+        yield doc.Section("missing", "Not read", (doc.Items(told),), nav="Not read")
 
 
-def _classes(surveyed: Surveyed) -> Section:
+def _classes(surveyed: Surveyed) -> doc.Section:
     blocks = [
         block for number, one in enumerate(surveyed.classes, 1) for block in _class(number, one)
     ]
-    blocks = blocks or [Paragraph("No node said anything of itself.")]
-    return Section("classes", "Classes of like nodes", tuple(blocks), nav="Classes")
+    blocks = blocks or [doc.Paragraph("No node said anything of itself.")]
+    return doc.Section("classes", "Classes of like nodes", tuple(blocks), nav="Classes")
 
 
-def _class(number: int, like: LikeNodes) -> Iterator[Block]:
-    yield Heading(f"class {number}: {counted(len(like.nodes), 'node')}: {shortened(like.nodes)}")
+def _class(number: int, like: LikeNodes) -> Iterator[doc.Block]:
+    yield doc.Heading(
+        f"class {number}: {counted(len(like.nodes), 'node')}: {shortened(like.nodes)}"
+    )
     if like.oddities:
-        told = Items(tuple(map(_oddity, like.oddities)))
-        yield Fold("Odd ones out", "", (told,), on=ALL & ~PAGE)
-        yield Heading("Odd ones out", 2, on=PAGE)
+        told = doc.Items(tuple(map(_oddity, like.oddities)))
+        yield doc.Fold("Odd ones out", "", (told,), on=doc.TEXT)
+        yield doc.Heading("Odd ones out", 2, on=doc.PAGE)
         yield _oddities(like.oddities)
     if like.splits:
-        told = Items(tuple(map(_split, like.splits)))
-        yield Fold("They differ, and none has most of them on its side", "", (told,), open=True)
+        told = doc.Items(tuple(map(_split, like.splits)))
+        yield doc.Fold("They differ, and none has most of them on its side", "", (told,), open=True)
     namings = ((f"interface of {one.adapter}", _naming(one)) for one in like.namings)
-    yield Facts((*_features(like), *namings))
+    yield doc.FactList((*_features(like), *namings))
 
 
-def _oddities(oddities: Sequence[Oddity]) -> Table:
+def _oddities(oddities: Sequence[Oddity]) -> doc.Table:
     columns = (
-        Column("nodes"), Column("what"), Column("there"), Column("usual"),
-        Column("nodes with the usual", right=True),
+        *doc.heads("nodes", "what", "there", "usual"),
+        *doc.heads("nodes with the usual", right=True),
     )  # fmt: skip
     rows = tuple(
         (
-            Cell(shortened(one.nodes), strong=True), one.attribute, one.value or "missing",
+            doc.Cell(shortened(one.nodes), strong=True), one.attribute, one.value or "missing",
             one.usual or "none", f"{one.usual_count:,}",
         )
         for one in oddities
     )  # fmt: skip
-    return Table(columns, rows, on=PAGE)
+    return doc.Table(columns, rows, on=doc.PAGE)
 
 
 def _oddity(one: Oddity) -> str:
@@ -223,63 +208,63 @@ def _attributes(like: LikeNodes, adapter: str) -> Iterator[str]:
             yield f"{attribute.removesuffix(end)} {value}"
 
 
-def _near(surveyed: Surveyed) -> Iterator[Section]:
+def _near(surveyed: Surveyed) -> Iterator[doc.Section]:
     """One table for each class that has adapters, by its example."""
     by_name = {one.name: one for one in surveyed.inventories}
-    blocks: list[Block] = []
+    blocks: list[doc.Block] = []
     with_gpus = False
     for number, one in enumerate(surveyed.classes, 1):
         table = words.nearness(by_name[one.example])
         if table:
-            blocks += [Heading(f"class {number}, by {one.example}"), table]
+            blocks += [doc.Heading(f"class {number}, by {one.example}"), table]
             with_gpus |= bool(by_name[one.example].gpus)
     if with_gpus:
         ways = "; ".join(f"{word} is {meaning}" for word, meaning in words.DISTANCES.items())
-        blocks.append(Paragraph(f"Ways between adapter and GPU, nearest first: {ways}."))
+        blocks.append(doc.Paragraph(f"Ways between adapter and GPU, nearest first: {ways}."))
     if blocks:
         title = "Adapters, sockets" + " and GPUs" * with_gpus
         nav = "Adapters, sockets" + ", GPUs" * with_gpus
-        yield Section("near", title, tuple(blocks), nav=nav, on=PAGE)
+        yield doc.Section("near", title, tuple(blocks), nav=nav, on=doc.PAGE)
 
 
-def _networks(surveyed: Surveyed) -> Section:
-    blocks: list[Block] = []
+def _networks(surveyed: Surveyed) -> doc.Section:
+    blocks: list[doc.Block] = []
     for one in surveyed.fabric.networks:
         told = (("members", words.listed(one.members)), ("rate", one.rate_origin))
-        blocks += [Heading(f"network {words.titled(one)}"), Facts(told)]
-        blocks += words.sum_of(surveyed.ceilings[one.name])
-    blocks = blocks or [Paragraph("No network joins these nodes.")]
-    blocks += [Paragraph(one, kind="caution", on=PAGE) for one in surveyed.fabric.unjoined]
-    return Section("networks", "Networks and their ceilings", tuple(blocks), nav="Networks")
+        blocks += [doc.Heading(f"network {words.titled(one)}"), doc.FactList(told)]
+        blocks += sum_of(surveyed.ceilings[one.name])
+    blocks = blocks or [doc.Paragraph("No network joins these nodes.")]
+    blocks += [doc.Paragraph(one, kind="caution", on=doc.PAGE) for one in surveyed.fabric.unjoined]
+    return doc.Section("networks", "Networks and their ceilings", tuple(blocks), nav="Networks")
 
 
-def _ports(surveyed: Surveyed) -> Iterator[Section]:
+def _ports(surveyed: Surveyed) -> Iterator[doc.Section]:
     if not surveyed.ports:
         return
     said = "What one such port can carry. That ports are alike does not say that they are joined."
-    blocks: list[Block] = [Paragraph(said)]
+    blocks: list[doc.Block] = [doc.Paragraph(said)]
     for one in surveyed.ports:
         told = (("ports", words.listed(one.ports)), ("rate", one.network.rate_origin))
-        blocks += [Heading(one.network.name), Facts(told)]
-        blocks += words.sum_of(surveyed.ceilings[one.network.name])
-    yield Section("ports", "RDMA ports that are alike", tuple(blocks), nav="RDMA ports")
+        blocks += [doc.Heading(one.network.name), doc.FactList(told)]
+        blocks += sum_of(surveyed.ceilings[one.network.name])
+    yield doc.Section("ports", "RDMA ports that are alike", tuple(blocks), nav="RDMA ports")
 
 
-def _nodes(surveyed: Surveyed, verbose: bool) -> Iterator[Section]:
+def _nodes(surveyed: Surveyed, verbose: bool) -> Iterator[doc.Section]:
     shown = verbose or len(surveyed.inventories) <= FEW
-    on = ALL if shown else PAGE
-    blocks: list[Block] = [
-        _node(one, verbose, on if place < MOST_NODES else on & ~PAGE)
+    on = doc.ALL if shown else doc.PAGE
+    blocks: list[doc.Block] = [
+        _node(one, verbose, on if place < MOST_NODES else on & ~doc.PAGE)
         for place, one in enumerate(surveyed.inventories)
     ]
     more = len(surveyed.inventories) - MOST_NODES
     if more > 0:
         said = f"{more:,} more nodes are in the JSON report."
-        blocks.append(Paragraph(said, kind="caution", on=PAGE))
-    yield Section("nodes", "Nodes", tuple(blocks), nav="Nodes", on=on)
+        blocks.append(doc.Paragraph(said, kind="caution", on=doc.PAGE))
+    yield doc.Section("nodes", "Nodes", tuple(blocks), nav="Nodes", on=on)
 
 
-def _node(inventory: Inventory, verbose: bool, on: Medium) -> Fold:
+def _node(inventory: Inventory, verbose: bool, on: doc.Medium) -> doc.Fold:
     node = inventory.node
     parts = (
         *(words.adapter(one) for one in inventory.adapters),
@@ -289,7 +274,7 @@ def _node(inventory: Inventory, verbose: bool, on: Medium) -> Fold:
         *(f"{one.kind} {one.version} {one.path}".rstrip() for one in inventory.stacks),
         *inventory.troubles,
     )
-    blocks: list[Block] = [Items(parts)] if parts else []
+    blocks: list[doc.Block] = [doc.Items(parts)] if parts else []
     if isinstance(node, Node):
         note = f"{node.cpu_count} processors, Linux {node.kernel}"
         wired = frozenset(name for one in inventory.adapters for name in one.interfaces)
@@ -297,11 +282,11 @@ def _node(inventory: Inventory, verbose: bool, on: Medium) -> Fold:
         facts = {**inventory.facts, **node.facts}
     else:
         note, facts = node.reason, inventory.facts
-    blocks.append(Facts(_of_shown(facts, inventory), on=PAGE))
+    blocks.append(doc.FactList(_of_shown(facts, inventory), on=doc.PAGE))
     if verbose:
-        blocks.append(Facts(tuple(sorted(facts.items())), on=SCREEN))
-        blocks.append(Paragraph(f"from: {', '.join(inventory.sources) or 'nothing'}"))
-    return Fold(inventory.name, note, tuple(blocks), on=on)
+        blocks.append(doc.FactList(tuple(sorted(facts.items())), on=doc.SCREEN))
+        blocks.append(doc.Paragraph(f"from: {', '.join(inventory.sources) or 'nothing'}"))
+    return doc.Fold(inventory.name, note, tuple(blocks), on=on)
 
 
 def _of_shown(facts: dict[str, str], inventory: Inventory) -> tuple[tuple[str, str], ...]:

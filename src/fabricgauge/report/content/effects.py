@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from fabricgauge.model.suite import LESS_IS_BETTER, Quantity
 from fabricgauge.model.varied import CurveEffect, Effect, Factor, Varied
-from fabricgauge.report.picture import Line, Picture, Series, canvas_text, position
+from fabricgauge.report.picture import Line, Picture, PlotCurve, canvas_text, position
 from fabricgauge.words.figures import digits, percent, size
 
 #: Two values are a comparison, which the plots over sizes show.
@@ -22,7 +22,7 @@ def over_sizes(one: CurveEffect) -> Picture | None:
     if len(known) < 2:
         return None
     name = canvas_text(f"{one.level} against {one.base}")
-    series = Series(
+    series = PlotCurve(
         label=name,
         x=[position(each.message_bytes or 0) for each in known],
         y=[100.0 * each.change for each in known],
@@ -64,7 +64,7 @@ def _of_factor(varied: Varied, factor: Factor) -> Iterator[Picture]:
             yield _picture(f"{factor.name}: {title}", factor, series)
 
 
-def _picture(title: str, factor: Factor, series: tuple[Series, ...]) -> Picture:
+def _picture(title: str, factor: Factor, series: tuple[PlotCurve, ...]) -> Picture:
     farthest = 1.15 * max(1.0, *(abs(end) for one in series for end in (*one.low, *one.high)))
     last = float(len(factor.levels) - 1)
     ticks = {float(place): canvas_text(level) for place, level in enumerate(factor.levels)}
@@ -75,7 +75,7 @@ def _picture(title: str, factor: Factor, series: tuple[Series, ...]) -> Picture:
     )  # fmt: skip
 
 
-def _series(factor: Factor, effects: Sequence[CurveEffect]) -> Iterator[Series]:
+def _series(factor: Factor, effects: Sequence[CurveEffect]) -> Iterator[PlotCurve]:
     """All sizes together, then those whose effects are least likely chance."""
     yield from _line(factor, "all sizes", [one.whole for one in effects])
     by_size: dict[int | None, list[Effect]] = {}
@@ -91,7 +91,7 @@ def _least_chance(effects: Sequence[Effect]) -> float:
     return min((one.chance for one in effects if math.isfinite(one.chance)), default=math.inf)
 
 
-def _line(factor: Factor, label: str, effects: Sequence[Effect]) -> Iterator[Series]:
+def _line(factor: Factor, label: str, effects: Sequence[Effect]) -> Iterator[PlotCurve]:
     known = [
         (place, one)
         for place, one in enumerate(effects, start=1)
@@ -100,7 +100,7 @@ def _line(factor: Factor, label: str, effects: Sequence[Effect]) -> Iterator[Ser
     if not known:
         return
     places = (0, *(place for place, _ in known))
-    yield Series(
+    yield PlotCurve(
         label=label,
         x=[float(place) for place in places],
         y=[0.0, *(100.0 * one.change for _, one in known)],

@@ -6,31 +6,9 @@ import numpy as np
 
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.pairs import NodeRank, PairAnalysis
+from fabricgauge.report import document as doc
 from fabricgauge.report.content import fabric_words as words
 from fabricgauge.report.content.matrix_pictures import heat_map, histogram
-from fabricgauge.report.document import (
-    PAGE,
-    SCREEN,
-    TEXT,
-    TRACKER,
-    Block,
-    Cell,
-    Column,
-    Entry,
-    Finding,
-    Fold,
-    Heading,
-    Items,
-    KeyFigure,
-    Limit,
-    Lines,
-    Paragraph,
-    Plot,
-    Plots,
-    Section,
-    Table,
-    Tone,
-)
 from fabricgauge.report.picture import HeatMap
 from fabricgauge.words.figures import digits, percent, size
 from fabricgauge.words.networks import named
@@ -42,7 +20,7 @@ LONGEST_NAME = 10
 #: Nodes of a ranking in an issue tracker, those that stand open on a page, all that a page has.
 WORST_NODES, FIRST_NODES, MOST_NODES = 10, 30, 1024
 MOST_GROUPS = 24
-_TONES: dict[str, Tone] = {"FAULT": "fail", "SUSPECTED": "inconclusive", "PROPERTY": "warn"}
+_TONES: dict[str, doc.Tone] = {"FAULT": "fail", "SUSPECTED": "inconclusive", "PROPERTY": "warn"}
 _HEADS = ("node", "group", "sending", "receiving", "jitter", "typical", "worst partner")
 _RIGHT = ("#", "sending", "receiving", "jitter", "typical")
 _HOW = (
@@ -52,94 +30,103 @@ _HOW = (
 )
 
 
-def faults(judged: Judged) -> Iterator[Section]:
+def faults(judged: Judged) -> Iterator[doc.Section]:
     """Who cannot connect, who is slow, who is suspected, and a line per matrix."""
     if not judged.fabric.analyses:
         return
     found = words.findings(judged)
     apart = tuple(f"{one.subject}: {one.summary}" for one in words.unconnected(judged))
     more = "and {count} more; the HTML report lists them"
-    lines = Items(tuple(words.summary(judged)), on=TRACKER | PAGE)
+    lines = doc.Items(tuple(words.summary(judged)), on=doc.TRACKER | doc.PAGE)
     told = tuple(_told(one) for one in found[:MOST_FINDINGS])
     rest = len(found) - MOST_FINDINGS
-    cut = (Paragraph(more.replace("{count}", str(rest)), on=SCREEN),) if rest > 0 else ()
+    cut = (doc.Paragraph(more.replace("{count}", str(rest)), on=doc.SCREEN),) if rest > 0 else ()
     shown = tuple(_finding(one, place < 5) for place, one in enumerate(found))
     urgent = bool(apart) or any(one.kind != "PROPERTY" for one in found)
-    blocks = (*((Items(apart),) if apart else ()), *told, *cut, *shown, *_suspects(judged), lines)
-    yield Section(
+    blocks = (
+        *((doc.Items(apart),) if apart else ()),
+        *told,
+        *cut,
+        *shown,
+        *_suspects(judged),
+        lines,
+    )
+    yield doc.Section(
         "fault", words.heading(found, bool(apart)), blocks, nav="Who is at fault", urgent=urgent
     )  # fmt: skip
 
 
-def _told(one: words.Named) -> Block:
-    limit = Limit("and {count} more", {SCREEN: MOST_EVIDENCE})
-    blocks = (Items(one.evidence, limit=limit),) if one.evidence else ()
-    return Fold(one.sentence, "", blocks, on=SCREEN)
+def _told(one: words.Named) -> doc.Block:
+    limit = doc.RowLimit("and {count} more", {doc.SCREEN: MOST_EVIDENCE})
+    blocks = (doc.Items(one.evidence, limit=limit),) if one.evidence else ()
+    return doc.Fold(one.sentence, "", blocks, on=doc.SCREEN)
 
 
-def _finding(one: words.Named, is_open: bool) -> Finding:
+def _finding(one: words.Named, is_open: bool) -> doc.Judgement:
     entries = (
-        Entry("Effect", (Paragraph(f"{one.effect}; interval {one.interval}"),)),
-        Entry("How sure", (Paragraph(
+        doc.Entry("Effect", (doc.Paragraph(f"{one.effect}; interval {one.interval}"),)),
+        doc.Entry("How sure", (doc.Paragraph(
             f"{one.q} (false-discovery rate at which it is named); {one.affected}"),)),
-        *((Entry("Evidence", (Items(one.evidence),)),) if one.evidence else ()),
+        *((doc.Entry("Evidence", (doc.Items(one.evidence),)),) if one.evidence else ()),
     )  # fmt: skip
     said = f"{one.what} is {one.effect} than the others'{one.remark}"
-    return Finding(
+    return doc.Judgement(
         one.kind, _TONES[one.kind], one.network, one.who, said, entries, open=is_open,
-        on=TRACKER | PAGE,
+        on=doc.TRACKER | doc.PAGE,
     )  # fmt: skip
 
 
-def _suspects(judged: Judged) -> Iterator[Block]:
+def _suspects(judged: Judged) -> Iterator[doc.Block]:
     suspects = words.suspects(judged)
     if not suspects:
         return
-    limit = Limit("and {count} more; the HTML report lists them", {SCREEN: MOST_SUSPECTS})
+    limit = doc.RowLimit(
+        "and {count} more; the HTML report lists them", {doc.SCREEN: MOST_SUSPECTS}
+    )
     lines = tuple(
         f"suspect: {one.who}: {one.what} is {one.effect}, not named: {one.reason};"
         f" next: {one.next_test}"
         for one in suspects
     )
-    yield Items(lines, limit=limit, on=SCREEN)
-    yield Heading("Conspicuous, but not named", on=TRACKER | PAGE)
+    yield doc.Items(lines, limit=limit, on=doc.SCREEN)
+    yield doc.Heading("Conspicuous, but not named", on=doc.TRACKER | doc.PAGE)
     columns = (
-        Column("what"), Column("figure"), Column("effect", right=True),
-        Column("why it is not named"), Column("the test that would decide"),
+        *doc.heads("what", "figure"), *doc.heads("effect", right=True),
+        *doc.heads("why it is not named", "the test that would decide"),
     )  # fmt: skip
     rows = tuple(
         (
-            Cell(one.who, strong=True), f"{one.network}: {one.what}", one.effect, one.reason,
+            doc.Cell(one.who, strong=True), f"{one.network}: {one.what}", one.effect, one.reason,
             one.next_test,
         )
         for one in suspects
     )  # fmt: skip
-    yield Table(columns, rows, on=TRACKER | PAGE)
+    yield doc.Table(columns, rows, on=doc.TRACKER | doc.PAGE)
 
 
-def key_figures(judged: Judged) -> Iterator[tuple[str, KeyFigure]]:
+def key_figures(judged: Judged) -> Iterator[tuple[str, doc.KeyFigure]]:
     """What is typical of each matrix, with the network that it is of."""
     for one in judged.fabric.analyses:
         unit, factor = words.SHOWN[one.matrix.quantity]
         what = f"{words.title(one)}: typical of {words.coverage(one)}; {words.verdict(one)}"
-        yield one.matrix.network, KeyFigure(digits(one.typical * factor), unit, what)
+        yield one.matrix.network, doc.KeyFigure(digits(one.typical * factor), unit, what)
 
 
-def pairs(judged: Judged) -> Iterator[Section]:
+def pairs(judged: Judged) -> Iterator[doc.Section]:
     """What is typical and worst of each matrix; pages draw it, text has small ones as figures."""
     analyses = judged.fabric.analyses
     if not analyses:
         return
     count = max(len(one.matrix.nodes) for one in analyses)
-    blocks = [_overview(analyses), Paragraph(_HOW, on=PAGE)]
+    blocks = [_overview(analyses), doc.Paragraph(_HOW, on=doc.PAGE)]
     blocks += [block for one in analyses for block in _matrix(one)]
     title = f"All pairs of {count:,} nodes"
-    yield Section("pairs", title, tuple(blocks), nav="All pairs")
+    yield doc.Section("pairs", title, tuple(blocks), nav="All pairs")
 
 
-def _overview(analyses: Sequence[PairAnalysis]) -> Block:
-    columns = (Column("", whole=True), *map(Column, (
-        "typical", "worst node", "noise", "covered", "named", "suspects")))  # fmt: skip
+def _overview(analyses: Sequence[PairAnalysis]) -> doc.Block:
+    heads = ("typical", "worst node", "noise", "covered", "named", "suspects")
+    columns = (*doc.heads("", whole=True), *doc.heads(*heads))
     rows = tuple(
         (
             f"{named(one.matrix.network)} {one.matrix.quantity} {size(one.matrix.message_bytes)}",
@@ -148,7 +135,7 @@ def _overview(analyses: Sequence[PairAnalysis]) -> Block:
         )
         for one in analyses
     )  # fmt: skip
-    return Table(columns, rows, on=TEXT)
+    return doc.Table(columns, rows, on=doc.TEXT)
 
 
 def _worst(analysis: PairAnalysis) -> str:
@@ -158,35 +145,36 @@ def _worst(analysis: PairAnalysis) -> str:
     return f"{worst.node} {words.value(analysis.matrix.quantity, worst.typical)}"
 
 
-def _matrix(analysis: PairAnalysis) -> Iterator[Block]:
+def _matrix(analysis: PairAnalysis) -> Iterator[doc.Block]:
     title = words.title(analysis)
     if len(analysis.matrix.nodes) <= MOST_NODES_DRAWN:
         said = f"{title}, % of the typical; rows send, columns receive"
-        yield Fold(said, "", (_percentages(analysis),), on=SCREEN)
-    yield Heading(title, on=TRACKER | PAGE)
-    yield Paragraph(_summary(analysis), kind="soft", on=PAGE)
+        yield doc.Fold(said, "", (_percentages(analysis),), on=doc.SCREEN)
+    yield doc.Heading(title, on=doc.TRACKER | doc.PAGE)
+    yield doc.Paragraph(_summary(analysis), kind="soft", on=doc.PAGE)
     yield _pictures(analysis)
     rows = tuple(_rank(analysis, one) for one in analysis.ranking)
     if rows:
-        yield Heading("Nodes, worst first", 2, on=TRACKER | PAGE)
+        yield doc.Heading("Nodes, worst first", 2, on=doc.TRACKER | doc.PAGE)
         said = "Sending and receiving are relative to the typical node; jitter is the relative"
-        yield Paragraph(f"{said} spread of a pair's samples.", kind="soft", on=PAGE)
-        columns = tuple(Column(one, right=one in _RIGHT) for one in _HEADS)
-        yield Table(columns, rows[:WORST_NODES], on=TRACKER)
+        yield doc.Paragraph(f"{said} spread of a pair's samples.", kind="soft", on=doc.PAGE)
+        columns = tuple(doc.ColumnHead(one, right=one in _RIGHT) for one in _HEADS)
+        yield doc.Table(columns, rows[:WORST_NODES], on=doc.TRACKER)
         yield from _ranking(analysis, rows)
 
 
-def _percentages(analysis: PairAnalysis) -> Table:
+def _percentages(analysis: PairAnalysis) -> doc.Table:
     """Cells in percent of the typical, ``·`` where nothing was measured."""
     order = list(analysis.order) or list(range(len(analysis.matrix.nodes)))
     names = [_short(analysis.matrix.nodes[place]) for place in order]
     shares = 100 * analysis.matrix.values[np.ix_(order, order)] / analysis.typical
-    columns = (Column(""), *(Column(str(one), right=True) for one in range(1, len(names) + 1)))
+    numbers = map(str, range(1, len(names) + 1))
+    columns = (*doc.heads(""), *doc.heads(*numbers, right=True))
     rows = tuple(
         (f"{place} {name}", *("·" if share != share else f"{share:.0f}" for share in row))
         for place, (name, row) in enumerate(zip(names, shares.tolist(), strict=True), 1)
     )
-    return Table(columns, rows, tight=True)
+    return doc.Table(columns, rows, tight=True)
 
 
 def _short(name: str) -> str:
@@ -201,17 +189,17 @@ def _summary(analysis: PairAnalysis) -> str:
     )
 
 
-def _pictures(analysis: PairAnalysis) -> Block:
+def _pictures(analysis: PairAnalysis) -> doc.Block:
     heat, spectrum = heat_map(analysis), histogram(analysis)
     if heat is None:
-        return Paragraph("No pair was measured.", kind="caution", on=PAGE)
-    beside: list[Block] = []
+        return doc.Paragraph("No pair was measured.", kind="caution", on=doc.PAGE)
+    beside: list[doc.Block] = []
     if spectrum:
         levels = " · ".join(
             words.value(analysis.matrix.quantity, one) for one in analysis.spectrum.peaks
         )
-        beside.append(Plot(spectrum, f"Levels (dashed): {levels}" if levels else ""))
-    return Plots((Plot(heat, _note(heat)),), (*beside, *_between(analysis)))
+        beside.append(doc.Plot(spectrum, f"Levels (dashed): {levels}" if levels else ""))
+    return doc.Plots((doc.Plot(heat, _note(heat)),), (*beside, *_between(analysis)))
 
 
 def _note(heat: HeatMap) -> str:
@@ -231,18 +219,19 @@ def _note(heat: HeatMap) -> str:
     return " ".join(said)
 
 
-def _between(analysis: PairAnalysis) -> Iterator[Block]:
+def _between(analysis: PairAnalysis) -> Iterator[doc.Block]:
     """Medians from each group (row) to each; none for a single group."""
     if not 2 <= len(analysis.groups) <= MOST_GROUPS:
         return
     unit, factor = words.SHOWN[analysis.matrix.quantity]
-    yield Heading(f"From group (row) to group, median, {unit}", 2)
-    columns = (Column(""), *(Column(one.name, right=True) for one in analysis.groups))
+    yield doc.Heading(f"From group (row) to group, median, {unit}", 2)
+    names = (one.name for one in analysis.groups)
+    columns = (*doc.heads(""), *doc.heads(*names, right=True))
     rows = tuple(
         (group.name, *(digits(one * factor) if one == one else "–" for one in row))
         for group, row in zip(analysis.groups, analysis.between.tolist(), strict=True)
     )
-    yield Table(columns, rows, tight=True)
+    yield doc.Table(columns, rows, tight=True)
 
 
 def _rank(analysis: PairAnalysis, one: NodeRank) -> tuple[str, ...]:
@@ -252,20 +241,20 @@ def _rank(analysis: PairAnalysis, one: NodeRank) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def _ranking(analysis: PairAnalysis, rows: Sequence[tuple[str, ...]]) -> Iterator[Block]:
+def _ranking(analysis: PairAnalysis, rows: Sequence[tuple[str, ...]]) -> Iterator[doc.Block]:
     """The first as a table; a thousand rows of one would take longer to lay out than the rest."""
     names = {name for one in analysis.findings for name in one.names}
     placed = [(str(place), *row) for place, row in enumerate(rows[:MOST_NODES], 1)]
     first = placed[:FIRST_NODES]
     marked = frozenset(place for place, row in enumerate(first) if row[1] in names)
-    columns = tuple(Column(one, right=one in _RIGHT) for one in ("#", *_HEADS))
-    yield Table(columns, tuple(first), marked=marked, on=PAGE)
+    columns = tuple(doc.ColumnHead(one, right=one in _RIGHT) for one in ("#", *_HEADS))
+    yield doc.Table(columns, tuple(first), marked=marked, on=doc.PAGE)
     rest = placed[FIRST_NODES:]
     if rest:
         left = len(rows) - len(placed)
         note = f"and {left:,} more in the CSV and JSON reports" if left else ""
-        lines = Lines(tuple(_aligned((("#", *_HEADS), *rest))))
-        yield Fold(f"The other {len(rest):,}", note, (lines,), on=PAGE)
+        lines = doc.Lines(tuple(_aligned((("#", *_HEADS), *rest))))
+        yield doc.Fold(f"The other {len(rest):,}", note, (lines,), on=doc.PAGE)
 
 
 def _aligned(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:

@@ -3,23 +3,11 @@
 from collections.abc import Iterator
 
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.fabric import Interface, IpoibPort, Member, Network, Node
 from fabricgauge.model.inventory import Adapter, Gpu, Inventory, PcieLink, RdmaPort
+from fabricgauge.report import document as doc
 from fabricgauge.report.content.folded import shortened
-from fabricgauge.report.document import (
-    ALL,
-    PAGE,
-    Block,
-    Cell,
-    Column,
-    Facts,
-    Limit,
-    Paragraph,
-    Said,
-    Table,
-)
-from fabricgauge.words.figures import link_rate, of_unit
+from fabricgauge.words.figures import link_rate
 
 #: RoCE and iWARP have no subnet manager, and tools write 0.
 _WITH_LID = ("infiniband", "omni-path")
@@ -91,14 +79,16 @@ def gpu(one: Gpu) -> str:
     return f"GPU {one.index}: {one.product}, {one.bus or 'bus not known'}{numa}"
 
 
-def interfaces(node: Node, wired: frozenset[str] = frozenset()) -> Table:
+def interfaces(node: Node, wired: frozenset[str] = frozenset()) -> doc.Table:
     """A row for each; those of adapters (``wired``) and those with addresses come first."""
     columns = (
-        Column("interface"), Column("driver"), Column("state"), Column("rate", right=True),
-        Column("MTU", right=True), Column("addresses"),
+        *doc.heads("interface", "driver", "state"), *doc.heads("rate", "MTU", right=True),
+        *doc.heads("addresses"),
     )  # fmt: skip
-    limit = Limit("{count} more interfaces are in the JSON report", {PAGE: MOST_INTERFACES})
-    return Table(columns, tuple(map(_interface, ordered(node, wired))), limit=limit)
+    limit = doc.RowLimit(
+        "{count} more interfaces are in the JSON report", {doc.PAGE: MOST_INTERFACES}
+    )
+    return doc.Table(columns, tuple(map(_interface, ordered(node, wired))), limit=limit)
 
 
 def ordered(node: Node, wired: frozenset[str]) -> list[Interface]:
@@ -122,19 +112,6 @@ def _ipoib(one: Interface) -> Iterator[str]:
         yield f"IPoIB{mode}{link}"
 
 
-def sum_of(ceiling: Ceiling | Skipped) -> Iterator[Block]:
-    """How a ceiling is worked out, step by step, and what binds it."""
-    if isinstance(ceiling, Skipped):
-        yield Paragraph(f"Its ceiling is not known: {ceiling.reason}", kind="caution")
-        return
-    columns = (Column("step"), Column("how", loose=True), Column("result", right=True))
-    steps = [(one.label, one.expression, of_unit(one.value, one.unit)) for one in ceiling.steps]
-    yield Table(columns, tuple(steps), total=True, on=PAGE)
-    told = tuple((label, f"{expression} = {result}") for label, expression, result in steps)
-    yield Facts(told, on=ALL & ~PAGE)
-    yield Paragraph(f"It is bound by {ceiling.binding}.", on=PAGE)
-
-
 def titled(one: Network) -> str:
     """Name, subnet where that is not its name, technology."""
     subnet = f" ({one.subnet})" if one.subnet != one.name else ""
@@ -149,23 +126,21 @@ def listed(members: tuple[Member, ...]) -> str:
     return ", ".join(f"{shortened(names)}:{name}" for name, names in nodes.items())
 
 
-def nearness(inventory: Inventory) -> Table | None:
+def nearness(inventory: Inventory) -> doc.Table | None:
     """Adapters with their NUMA node and their way to each GPU; None without an adapter.
 
     Where no tool measured the way, equal or different NUMA nodes are all that is known.
     """
     told = {(near.adapter, near.gpu): near.distance for near in inventory.nearness}
-    gpus = (
-        Column(f"GPU {gpu.index}\nNUMA node {_number(gpu.numa_node)}") for gpu in inventory.gpus
-    )
-    rows: tuple[tuple[Said, ...], ...] = tuple(
+    gpus = (f"GPU {gpu.index}\nNUMA node {_number(gpu.numa_node)}" for gpu in inventory.gpus)
+    rows: tuple[tuple[doc.Said, ...], ...] = tuple(
         (
-            Cell(_called(one), strong=True), _number(one.numa_node),
+            doc.Cell(_called(one), strong=True), _number(one.numa_node),
             *(_way(one, gpu, told) for gpu in inventory.gpus),
         )
         for one in inventory.adapters
     )  # fmt: skip
-    return Table((Column("adapter"), Column("NUMA node"), *gpus), rows) if rows else None
+    return doc.Table(doc.heads("adapter", "NUMA node", *gpus), rows) if rows else None
 
 
 def _called(one: Adapter) -> str:

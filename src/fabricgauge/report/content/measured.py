@@ -7,6 +7,7 @@ import msgspec
 
 from fabricgauge.model.curve import Curve, CurvePoint
 from fabricgauge.model.judged import Judged
+from fabricgauge.report import document as doc
 from fabricgauge.report.content.conclusion import limit_bytes_s
 from fabricgauge.report.content.curve_pictures import pictures
 from fabricgauge.report.content.suite_pictures import with_references
@@ -19,23 +20,6 @@ from fabricgauge.report.content.sweep import (
     key_sizes,
     networks,
     pair_curves,
-)
-from fabricgauge.report.document import (
-    PAGE,
-    SCREEN,
-    TEXT,
-    TRACKER,
-    Block,
-    Cell,
-    Column,
-    Fold,
-    Heading,
-    Medium,
-    Paragraph,
-    Plot,
-    Plots,
-    Section,
-    Table,
 )
 from fabricgauge.words.figures import (
     digits,
@@ -60,7 +44,7 @@ _ON_SCREEN = ("latency", "bandwidth", "bidirectional_bandwidth")
 #: Part of the default set, so that they are left out beside what has columns.
 _USUAL = ("put_latency", "put_bandwidth")
 #: In the place of a percentile for which there are too few samples.
-TOO_FEW = Cell("–", hint="too few samples")
+TOO_FEW = doc.Cell("–", hint="too few samples")
 
 
 class OtherRow(NamedTuple):
@@ -72,52 +56,59 @@ class OtherRow(NamedTuple):
     median: str
 
 
-def figures(judged: Judged) -> Iterator[Section]:
+def figures(judged: Judged) -> Iterator[doc.Section]:
     """Of each network the usual sizes, and the ends of every other curve."""
     for network in networks(judged):
         if is_loopback(network):
             continue
         title = f"{named(network)}; medians, 95 % intervals, share of the ceiling"
-        columns: dict[Medium, tuple[str, ...]] = {SCREEN: _ON_SCREEN, TRACKER: tuple(_HEADS)}
+        columns: dict[doc.Medium, tuple[str, ...]] = {
+            doc.SCREEN: _ON_SCREEN,
+            doc.TRACKER: tuple(_HEADS),
+        }
         usual = tuple(
             _usual(judged, curves, medium)
             for medium, patterns in columns.items()
             if (curves := curves_of(judged, network, patterns))
         )
         if usual:
-            yield Section("figures", f"Measured: {title}", usual, on=TEXT)
+            yield doc.Section("figures", f"Measured: {title}", usual, on=doc.TEXT)
         rest = tuple(
-            Table(tuple(map(Column, ("pattern", "between", "size", "median"))), rows, on=medium)
+            doc.Table(
+                doc.heads("pattern", "between", "size", "median"),
+                rows,
+                on=medium,
+            )
             for medium, patterns in columns.items()
             if (rows := other_rows(judged, network, patterns))
         )
         if rest:
-            yield Section("others", f"Measured in other patterns: {title}", rest, on=TEXT)
+            yield doc.Section("others", f"Measured in other patterns: {title}", rest, on=doc.TEXT)
 
 
-def _usual(judged: Judged, curves: tuple[Curve, ...], medium: Medium) -> Table:
+def _usual(judged: Judged, curves: tuple[Curve, ...], medium: doc.Medium) -> doc.Table:
     heads = (f"{_HEADS[one.pattern]}\n{direction(one)}" for one in curves)
-    columns = tuple(Column(head, right=True) for head in ("size", *heads))
+    columns = doc.heads("size", *heads, right=True)
     rows = tuple(
         (size(length), *(_cell(judged, curve, length, medium) for curve in curves))
         for length in key_sizes(curves)
     )
-    return Table(columns, rows, on=medium)
+    return doc.Table(columns, rows, on=medium)
 
 
-def _cell(judged: Judged, curve: Curve, message_bytes: int, medium: Medium) -> str:
+def _cell(judged: Judged, curve: Curve, message_bytes: int, medium: doc.Medium) -> str:
     point = at(curve, message_bytes)
     if point is None:
-        return "·" if medium is SCREEN else "–"
+        return "·" if medium is doc.SCREEN else "–"
     if point.bandwidth is None:
         words, share = f"{microseconds(point.time.value)} {half_width(point.time)}", ""
     else:
         limit = limit_bytes_s(judged, curve.network, curve.pattern)
         share = percent(point.bandwidth.value / limit) if limit else ""
         rate = point.bandwidth.value
-        shown = digits(rate / 1e6) if medium is SCREEN else megabytes_per_s(rate)
+        shown = digits(rate / 1e6) if medium is doc.SCREEN else megabytes_per_s(rate)
         words = f"{shown} {half_width(point.bandwidth)}"
-    if medium is SCREEN:
+    if medium is doc.SCREEN:
         return f"{words}  {share}".rstrip().replace(" %", "%").replace("± ", "±")
     return f"{words}, {share}" if share else words
 
@@ -152,57 +143,61 @@ def _median(judged: Judged, curve: Curve, point: CurvePoint) -> str:
     return f"{megabytes_per_s(rate.value)} MB/s {half_width(rate)}{share}"
 
 
-def curves(judged: Judged) -> Section:
+def curves(judged: Judged) -> doc.Section:
     """A plot for each pattern of each network."""
     said = "Medians with their 95 % intervals (whiskers). The tint above a latency curve reaches to"
     said += " its 99th percentile. Point at a mark for its figures; a click on a legend entry hides"
-    blocks: list[Block] = []
+    blocks: list[doc.Block] = []
     for network in networks(judged):
-        drawn = tuple(Plot(with_references(judged, one)) for one in pictures(judged, network))
+        drawn = tuple(doc.Plot(with_references(judged, one)) for one in pictures(judged, network))
         if drawn:
-            blocks += [Heading(named(network)), Plots(drawn)]
-    blocks = blocks or [Paragraph("No curve was measured.")]
-    intro = Paragraph(f"{said} or shows it.")
-    return Section("curves", "Curves", (intro, *blocks), nav="Curves", on=PAGE)
+            blocks += [doc.Heading(named(network)), doc.Plots(drawn)]
+    blocks = blocks or [doc.Paragraph("No curve was measured.")]
+    intro = doc.Paragraph(f"{said} or shows it.")
+    return doc.Section("curves", "Curves", (intro, *blocks), nav="Curves", on=doc.PAGE)
 
 
-def cases(judged: Judged) -> Section:
+def cases(judged: Judged) -> doc.Section:
     """Every curve in figures."""
     said = "Times are µs per sample; p99.9 is that of the worst launch. The interval is that of the"
     said += " median. “–” stands for too few samples: fewer than 100 for p99, than 1,000 in every"
     said += " launch for p99.9. A batch is how many operations were timed at once."
     tables = tuple(_case_table(judged, curve) for curve in pair_curves(judged))
-    blocks = (Paragraph(said), *(tables or (Paragraph("No case was measured."),)))
-    return Section("cases", "Cases in figures", blocks, nav="Cases", on=PAGE)
+    blocks = (doc.Paragraph(said), *(tables or (doc.Paragraph("No case was measured."),)))
+    return doc.Section("cases", "Cases in figures", blocks, nav="Cases", on=doc.PAGE)
 
 
-def _case_table(judged: Judged, curve: Curve) -> Fold:
+def _case_table(judged: Judged, curve: Curve) -> doc.Fold:
     rated = any(point.bandwidth for point in curve.points)
     heads = (
         "size", "window", "median µs", "interval µs", "p99", "p99.9", "min", "max",
         *(("MB/s", "of ceiling") if rated else ()), "samples", "warm-up", "batch", "launches",
     )  # fmt: skip
-    columns = (*(Column(head, right=True) for head in heads), Column("stopped by"))
+    columns = (
+        *doc.heads(*heads, right=True),
+        *doc.heads("stopped by"),
+    )
     rows = tuple(_case_row(judged, curve, point, rated) for point in curve.points)
     note = (
         f"{named(curve.network)}, {len(rows)} sizes; a sample is {PATTERNS[curve.pattern].sample}"
     )
     title = f"{PATTERNS[curve.pattern].title} {direction(curve)}"
-    return Fold(title, note, (Table(columns, rows),))
+    return doc.Fold(title, note, (doc.Table(columns, rows),))
 
 
 def _case_row(
     judged: Judged, curve: Curve, point: CurvePoint, rated: bool
-) -> tuple[Cell | str, ...]:
+) -> tuple[doc.Cell | str, ...]:
     limit = limit_bytes_s(judged, curve.network, curve.pattern)
     known = facts(judged, curve, point.message_bytes)
     rate, time = point.bandwidth, point.time
     rates = (
-        Cell(f"{megabytes_per_s(rate.value)} {half_width(rate)}" if rate else "", strong=True),
+        doc.Cell(f"{megabytes_per_s(rate.value)} {half_width(rate)}" if rate else "", strong=True),
         percent(rate.value / limit) if rate and limit else "",
     )
     return (
-        size(point.message_bytes), str(point.window), Cell(microseconds(time.value), strong=True),
+        size(point.message_bytes), str(point.window),
+        doc.Cell(microseconds(time.value), strong=True),
         f"{microseconds(time.low)} to {microseconds(time.high)}",
         microseconds(point.p99_s) if time.samples >= P99_SAMPLES else TOO_FEW,
         microseconds(known.p999_s) if known.p999_s is not None else TOO_FEW,

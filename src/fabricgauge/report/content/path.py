@@ -5,17 +5,7 @@ from collections.abc import Iterator, Sequence
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import Crossing, NodeTraffic, Traffic
 from fabricgauge.model.judged import Judged
-from fabricgauge.report.document import (
-    PAGE,
-    SCREEN,
-    Bar,
-    Block,
-    Column,
-    Heading,
-    Paragraph,
-    Section,
-    Table,
-)
+from fabricgauge.report import document as doc
 from fabricgauge.words.figures import amount, percent, ratio
 from fabricgauge.words.networks import is_loopback, named
 
@@ -37,21 +27,21 @@ def least_shares(nodes: Sequence[NodeTraffic], most: int) -> Sequence[NodeTraffi
     return nodes if len(nodes) <= most else sorted(nodes, key=lambda one: one.pinned_share)[:most]
 
 
-def paths(judged: Judged) -> Iterator[Section]:
+def paths(judged: Judged) -> Iterator[doc.Section]:
     """On a screen what was sent; on a page everything that was counted."""
     groups = judged.traffic
     if groups:
         few = len(judged.run.fabric.nodes) > MOST_PATHS
         which = f", {MOST_PATHS} nodes with the least share" if few else ""
         title = f"Path: what each interface sent during the cases{which}"
-        yield Section("sent", title, (_sent(groups),), on=SCREEN)
+        yield doc.Section("sent", title, (_sent(groups),), on=doc.SCREEN)
     blocks = tuple(block for group in groups for block in _group(group))
-    blocks = blocks or (Paragraph("No counters were read."),)
-    yield Section("path", "Path proof", (Paragraph(_HOW), *blocks), nav="Path", on=PAGE)
+    blocks = blocks or (doc.Paragraph("No counters were read."),)
+    yield doc.Section("path", "Path proof", (doc.Paragraph(_HOW), *blocks), nav="Path", on=doc.PAGE)
 
 
-def _sent(groups: tuple[Traffic, ...]) -> Table:
-    columns = tuple(map(Column, ("pinned to", "node", "interface", "sent", "share")))
+def _sent(groups: tuple[Traffic, ...]) -> doc.Table:
+    columns = doc.heads("pinned to", "node", "interface", "sent", "share")
     rows = tuple(
         (
             named(group.network), node.node,
@@ -62,16 +52,16 @@ def _sent(groups: tuple[Traffic, ...]) -> Table:
         for node in least_shares(group.nodes, MOST_PATHS)
         for one in node.crossings
     )  # fmt: skip
-    return Table(columns, rows)
+    return doc.Table(columns, rows)
 
 
 def _share(one: Crossing) -> str:
     return one.share.reason if isinstance(one.share, Skipped) else percent(one.share)
 
 
-def _group(group: Traffic) -> Iterator[Block]:
+def _group(group: Traffic) -> Iterator[doc.Block]:
     launches = f"{group.launches} {'launch' if group.launches == 1 else 'launches'}"
-    yield Heading(f"Pinned to: {named(group.network)} ({launches})")
+    yield doc.Heading(f"Pinned to: {named(group.network)} ({launches})")
     shown = least_shares(group.nodes, MOST_NODES)
     for node in shown:
         parts = (
@@ -79,19 +69,17 @@ def _group(group: Traffic) -> Iterator[Block]:
             for one in node.crossings
             if not isinstance(one.share, Skipped) and one.share >= 0.001
         )
-        yield Bar(node.node, tuple(parts))
+        yield doc.ShareBar(node.node, tuple(parts))
     yield _counted(shown)
     if len(group.nodes) > MOST_NODES:
         said = f"The {MOST_NODES} of {len(group.nodes):,} nodes that sent least of their traffic"
         said += " over the pinned network; the others' counters are in results.jsonl."
-        yield Paragraph(said, kind="caution")
+        yield doc.Paragraph(said, kind="caution")
 
 
-def _counted(nodes: Sequence[NodeTraffic]) -> Table:
+def _counted(nodes: Sequence[NodeTraffic]) -> doc.Table:
     heads = ("sent", "received", "share of sent", "sent ÷ payload", "errors", "dropped")
-    columns = (
-        *map(Column, ("node", "interface", "network")), *(Column(one, right=True) for one in heads),
-    )  # fmt: skip
+    columns = (*doc.heads("node", "interface", "network"), *doc.heads(*heads, right=True))
     crossings = [(node, one) for node in nodes for one in node.crossings]
     rows = tuple(
         (
@@ -103,17 +91,17 @@ def _counted(nodes: Sequence[NodeTraffic]) -> Table:
         for node, one in crossings
     )  # fmt: skip
     marked = frozenset(place for place, (_, one) in enumerate(crossings) if one.pinned)
-    return Table(columns, rows, marked=marked)
+    return doc.Table(columns, rows, marked=marked)
 
 
-def placement(judged: Judged) -> Section:
+def placement(judged: Judged) -> doc.Section:
     """As each rank saw itself."""
-    right, left = {"launch", "rank", "on processor", "NUMA node", "pid"}, Column
+    right = {"launch", "rank", "on processor", "NUMA node", "pid"}
     heads = (
         "launch", "rank", "host", "processors allowed", "on processor", "NUMA node", "pid",
         "network namespace", "interface", "boot id",
     )  # fmt: skip
-    columns = tuple(left(head, right=head in right) for head in heads)
+    columns = tuple(doc.ColumnHead(one, right=one in right) for one in heads)
     rows = tuple(
         (
             str(launch.number), str(rank.rank), rank.host, rank.cpus_allowed, str(rank.cpu),
@@ -122,8 +110,8 @@ def placement(judged: Judged) -> Section:
         )
         for launch in judged.run.launches for rank in launch.placements[:MOST_NODES]
     )  # fmt: skip
-    blocks: list[Block] = [Paragraph("As each rank saw itself."), Table(columns, rows)]
+    blocks: list[doc.Block] = [doc.Paragraph("As each rank saw itself."), doc.Table(columns, rows)]
     if any(len(launch.placements) > MOST_NODES for launch in judged.run.launches):
         said = f"The first {MOST_NODES} ranks of each launch; all are in results.jsonl and in the"
-        blocks.append(Paragraph(f"{said} JSON report.", kind="caution"))
-    return Section("placement", "Placement", tuple(blocks), nav="Placement", on=PAGE)
+        blocks.append(doc.Paragraph(f"{said} JSON report.", kind="caution"))
+    return doc.Section("placement", "Placement", tuple(blocks), nav="Placement", on=doc.PAGE)

@@ -8,7 +8,7 @@ import msgspec
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import Configuration, Step, Verification, WantedNetwork
 from fabricgauge.model.finding import Command
-from fabricgauge.report.document import Block, Document, Facts, Fold, Items, Lines, Section
+from fabricgauge.report import document as doc
 from fabricgauge.report.interface import Kind, Setting
 from fabricgauge.words.figures import link_rate
 
@@ -16,12 +16,12 @@ from fabricgauge.words.figures import link_rate
 _SHOWN_LINES = 40
 
 
-def document(plan: Configuration, _setting: Setting) -> Document:
+def document(plan: Configuration, _setting: Setting) -> doc.Report:
     """Numbered steps with their commands, then what is so already, then notes."""
     todo = [(number, step) for number, step in enumerate(plan.steps, 1) if not step.fulfilled]
     done = [(number, step) for number, step in enumerate(plan.steps, 1) if step.fulfilled]
     steps = f"{len(todo)} step{'' if len(todo) == 1 else 's'} to make"
-    return Document(
+    return doc.Report(
         word="PLAN", tone="skipped", title="fabricgauge configure", about="fabricgauge configure",
         headline=f"Plan by {plan.backend}: {steps}, {len(done)} already so",
         sections=tuple(_sections(plan, todo, done)),
@@ -39,18 +39,18 @@ KIND = Kind("plan", document, data)
 _Numbered = list[tuple[int, Step]]
 
 
-def _sections(plan: Configuration, todo: _Numbered, done: _Numbered) -> Iterator[Section]:
-    wanted = tuple(Fold(_wanted(one), "", (_ports(one),), open=True) for one in plan.wanted)
+def _sections(plan: Configuration, todo: _Numbered, done: _Numbered) -> Iterator[doc.Section]:
+    wanted = tuple(doc.Fold(_wanted(one), "", (_ports(one),), open=True) for one in plan.wanted)
     if wanted:
-        yield Section("wanted", "Wanted", wanted, nav="Wanted")
+        yield doc.Section("wanted", "Wanted", wanted, nav="Wanted")
     if todo:
         steps = tuple(_step(number, step) for number, step in todo)
-        yield Section("steps", "To make", steps, nav="To make")
+        yield doc.Section("steps", "To make", steps, nav="To make")
     if done:
         told = tuple(f"{number}. {step.title}: {step.fulfilled}" for number, step in done)
-        yield Section("done", "Already so", (Items(told),), nav="Already so")
+        yield doc.Section("done", "Already so", (doc.Items(told),), nav="Already so")
     if plan.notes:
-        yield Section("notes", "Notes", (Items(plan.notes),), nav="Notes")
+        yield doc.Section("notes", "Notes", (doc.Items(plan.notes),), nav="Notes")
 
 
 def _wanted(wanted: WantedNetwork) -> str:
@@ -59,22 +59,25 @@ def _wanted(wanted: WantedNetwork) -> str:
     return f"{wanted.name}: {wanted.subnet}, {wanted.kind}{rate}{mtu}"
 
 
-def _ports(wanted: WantedNetwork) -> Items:
+def _ports(wanted: WantedNetwork) -> doc.Items:
     told = []
     for port in wanted.ports:
         ends = (("",) if wanted.plain else ()) + ((wanted.suffix,) if wanted.suffix else ())
         name = f"  named {', '.join(f'{port.node}{end}' for end in ends)}" if ends else ""
         told.append(f"{port.node}:{port.interface}  {port.ip}/{port.prefix_length}{name}")
-    return Items(tuple(told))
+    return doc.Items(tuple(told))
 
 
-def _step(number: int, step: Step) -> Fold:
+def _step(number: int, step: Step) -> doc.Fold:
     consent = f"only with --consent {step.consent}" if step.consent else ""
     lines = tuple(_lines(step))
-    blocks: list[Block] = [Facts((("why", step.reason),)), *((Lines(lines),) if lines else ())]
+    blocks: list[doc.Block] = [
+        doc.FactList((("why", step.reason),)),
+        *((doc.Lines(lines),) if lines else ()),
+    ]
     if step.undo_note:
-        blocks.append(Facts((("note" if step.undo else "undo", step.undo_note),)))
-    return Fold(f"{number}. {step.title}", consent, tuple(blocks), open=True)
+        blocks.append(doc.FactList((("note" if step.undo else "undo", step.undo_note),)))
+    return doc.Fold(f"{number}. {step.title}", consent, tuple(blocks), open=True)
 
 
 def _lines(step: Step) -> Iterator[str]:

@@ -4,21 +4,8 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator
 
-from fabricgauge.model.finding import THEREFORE, Checked, Command, Diagnosis, Severity
-from fabricgauge.model.finding import Finding as Found
-from fabricgauge.report.document import (
-    PAGE,
-    Block,
-    Document,
-    Entry,
-    Facts,
-    Finding,
-    Items,
-    Lines,
-    Paragraph,
-    Section,
-    Tone,
-)
+from fabricgauge.model.finding import THEREFORE, Checked, Command, Diagnosis, Finding, Severity
+from fabricgauge.report import document as doc
 from fabricgauge.report.interface import Kind, Setting
 
 #: The version of the JSON document; readers check it.
@@ -26,7 +13,7 @@ VERSION = 1
 #: Of more nodes the first and the last are named.
 MOST_NAMED = 16
 
-TONES: dict[Severity, Tone] = {
+TONES: dict[Severity, doc.Tone] = {
     Severity.FAIL: "fail",
     Severity.WARN: "warn",
     Severity.NOTE: "skipped",
@@ -41,12 +28,12 @@ _VIRTUAL = (
 )
 
 
-def document(diagnosis: Diagnosis, _setting: Setting) -> Document:
+def document(diagnosis: Diagnosis, _setting: Setting) -> doc.Report:
     """The worst severity, each finding with its remedy, what was sound, what was not looked at."""
     word, tone = _verdict(diagnosis)
-    return Document(
+    return doc.Report(
         word=word, tone=tone, headline=conclusion(diagnosis), title="fabricgauge doctor",
-        about="fabricgauge doctor", under=(Paragraph(looked_at(diagnosis)),),
+        about="fabricgauge doctor", under=(doc.Paragraph(looked_at(diagnosis)),),
         provisos=(_VIRTUAL,) if diagnosis.virtual else (),
         sections=(*_found(diagnosis), *_sound(diagnosis), *_missing(diagnosis)),
         closing="Nothing was changed on any node. Commands are those that need no choice; what is"
@@ -100,7 +87,7 @@ def looked_at(diagnosis: Diagnosis) -> str:
     return f"{nodes}; {networks}{watched}"
 
 
-def _verdict(diagnosis: Diagnosis) -> tuple[str, Tone]:
+def _verdict(diagnosis: Diagnosis) -> tuple[str, doc.Tone]:
     if all(one.skipped for one in diagnosis.checked):
         return "NOT CHECKED", "inconclusive"
     findings = diagnosis.findings
@@ -109,37 +96,37 @@ def _verdict(diagnosis: Diagnosis) -> tuple[str, Tone]:
     return findings[0].severity.value, TONES[findings[0].severity]
 
 
-def _found(diagnosis: Diagnosis) -> Iterator[Section]:
+def _found(diagnosis: Diagnosis) -> Iterator[doc.Section]:
     for severity in Severity:
         found = tuple(_finding(one) for one in diagnosis.findings if one.severity is severity)
         if found:
             word = severity.value
             title = f"{word}: {_MEANINGS[severity]}"
-            yield Section(word.lower(), title, found, nav=f"{word} ({len(found)})")
+            yield doc.Section(word.lower(), title, found, nav=f"{word} ({len(found)})")
 
 
-def _finding(one: Found) -> Finding:
+def _finding(one: Finding) -> doc.Judgement:
     place = f"{one.where} ({one.network})" if one.network else one.where
-    return Finding(
+    return doc.Judgement(
         one.severity.value, TONES[one.severity], one.check, place, one.what,
-        tuple(Entry(label, (block,)) for label, block in _reasons(one)),
+        tuple(doc.Entry(label, (block,)) for label, block in _reasons(one)),
     )  # fmt: skip
 
 
-def _reasons(one: Found) -> Iterator[tuple[str, Block]]:
+def _reasons(one: Finding) -> Iterator[tuple[str, doc.Block]]:
     own = tuple(line for line in one.evidence if not line.startswith(THEREFORE))
     if own:
-        yield "Evidence", Items(own)
+        yield "Evidence", doc.Items(own)
     follows = _follows(one)
     if follows:
-        yield "What follows", Items(follows)
-    yield "Why it matters", Paragraph(one.why)
-    yield "Remedy", Paragraph(one.remedy)
+        yield "What follows", doc.Items(follows)
+    yield "Why it matters", doc.Paragraph(one.why)
+    yield "Remedy", doc.Paragraph(one.remedy)
     if one.mends:
-        yield "Commands", Lines(tuple(_command(each) for each in one.mends))
+        yield "Commands", doc.Lines(tuple(_command(each) for each in one.mends))
 
 
-def _follows(one: Found) -> tuple[str, ...]:
+def _follows(one: Finding) -> tuple[str, ...]:
     """Findings of other checks that this one explains."""
     lines = (line for line in one.evidence if line.startswith(THEREFORE))
     return tuple(line.removeprefix(THEREFORE) for line in lines)
@@ -151,7 +138,7 @@ def _command(one: Command) -> str:
     return f"{where}{shlex.join(one.argv)}"
 
 
-def _sound(diagnosis: Diagnosis) -> Iterator[Section]:
+def _sound(diagnosis: Diagnosis) -> Iterator[doc.Section]:
     """Checks that looked and have no finding of their own."""
     silent = [one for one in diagnosis.checked if not one.skipped and not one.findings]
     if not silent:
@@ -160,10 +147,12 @@ def _sound(diagnosis: Diagnosis) -> Iterator[Section]:
     note = ": not so, but it follows from a finding above"
     rows = tuple((one.check, one.title + note * (one.check in elsewhere)) for one in silent)
     title = "Looked, and had nothing to say"
-    yield Section("sound", title, (Facts(rows),), nav=f"Nothing to say ({len(rows)})", on=PAGE)
+    yield doc.Section(
+        "sound", title, (doc.FactList(rows),), nav=f"Nothing to say ({len(rows)})", on=doc.PAGE
+    )
 
 
-def _missing(diagnosis: Diagnosis) -> Iterator[Section]:
+def _missing(diagnosis: Diagnosis) -> Iterator[doc.Section]:
     """Checks that could not look, and trials that could not be made, each with the reason.
 
     A trial is left out where a check says the same.
@@ -176,6 +165,6 @@ def _missing(diagnosis: Diagnosis) -> Iterator[Section]:
     }
     rows = tuple((reasons | untried).items())
     if rows:
-        said = Paragraph("What is not known is neither sound nor a finding.", on=PAGE)
+        said = doc.Paragraph("What is not known is neither sound nor a finding.", on=doc.PAGE)
         nav = f"Could not look ({len(rows)})"
-        yield Section("missing", "Could not look", (said, Facts(rows)), nav)
+        yield doc.Section("missing", "Could not look", (said, doc.FactList(rows)), nav)

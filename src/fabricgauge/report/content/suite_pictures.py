@@ -7,7 +7,7 @@ from fabricgauge.model.judged import Judged
 from fabricgauge.model.suite import UNITS, SuiteCurve, SuitePoint
 from fabricgauge.report.content import suites
 from fabricgauge.report.content.suites import Told
-from fabricgauge.report.picture import Line, Picture, Series, canvas_text, position
+from fabricgauge.report.picture import Line, Picture, PlotCurve, canvas_text, position
 from fabricgauge.words.figures import megabytes_per_s, of_unit, size
 
 #: A page with more could not be read, and would be slow to open; the tables have the rest.
@@ -82,20 +82,22 @@ def _picture(judged: Judged, group: Sequence[Told], beside: Sequence[SuiteCurve]
     )  # fmt: skip
 
 
-def _ceiling(drawn: Sequence[Series], limit: float | None, scale: float | None) -> tuple[Line, ...]:
+def _ceiling(
+    drawn: Sequence[PlotCurve], limit: float | None, scale: float | None
+) -> tuple[Line, ...]:
     ends = [x for one in drawn for x in one.x]
     if limit is None or scale is None or not ends:
         return ()
     return (Line(f"ceiling {megabytes_per_s(limit)} MB/s", [min(ends), max(ends)], [scale] * 2),)
 
 
-def _series(curve: SuiteCurve, factor: float) -> Series:
+def _series(curve: SuiteCurve, factor: float) -> PlotCurve:
     points = sorted(
         (one for one in curve.points if one.message_bytes is not None),
         key=lambda one: one.message_bytes or 0,
     )
     name = canvas_text(f"{curve.benchmark} ({curve.source}:{curve.first_line})")
-    return Series(
+    return PlotCurve(
         label=name,
         x=[position(one.message_bytes or 0) for one in points],
         y=[one.estimate.value * factor for one in points],

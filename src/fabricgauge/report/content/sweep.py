@@ -18,7 +18,7 @@ KEY_SIZES_BYTES = (0, 8, 1024, 16384, 65536, 1 << 20, 1 << 22)
 P99_SAMPLES, P999_SAMPLES = 100, 1000
 
 
-class Facts(NamedTuple):
+class LaunchFacts(NamedTuple):
     """What the launches add to a curve's point: the worst p99.9 and why each stopped.
 
     Launches with too few samples for a 99.9th percentile do not count for it.
@@ -74,7 +74,7 @@ def direction(curve: Curve) -> str:
     return f"{sentences.direction(curve.origin_node, curve.target_node, both)}{told}"
 
 
-def facts(judged: Judged, curve: Curve, message_bytes: int) -> Facts:
+def facts(judged: Judged, curve: Curve, message_bytes: int) -> LaunchFacts:
     """What the records of all launches say of one point of a curve."""
     found = [
         measurement
@@ -84,7 +84,7 @@ def facts(judged: Judged, curve: Curve, message_bytes: int) -> Facts:
         if measurement.message_bytes == message_bytes and _is_of(curve, launch, measurement)
     ]
     times = [one.times.p999_s for one in found if one.times and one.samples >= P999_SAMPLES]
-    return Facts(
+    return LaunchFacts(
         p999_s=max(times, default=None),
         stops=_counted([one.stop or one.status for one in found]),
         warmup_samples=sum(one.warmup_samples for one in found),

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from fabricgauge.model.judged import Judged
+from fabricgauge.report import document as doc
 from fabricgauge.report.content import case_pictures as series
 from fabricgauge.report.content import fabric_cases as words
 from fabricgauge.report.content.fabric_cases import (
@@ -14,20 +15,6 @@ from fabricgauge.report.content.fabric_cases import (
     joint,
     of_pattern,
     ratio,
-)
-from fabricgauge.report.document import (
-    PAGE,
-    SCREEN,
-    TRACKER,
-    Block,
-    Column,
-    Fold,
-    Limit,
-    Paragraph,
-    Plot,
-    Plots,
-    Section,
-    Table,
 )
 from fabricgauge.report.picture import Picture
 from fabricgauge.words import patterns
@@ -72,15 +59,19 @@ class _Room:
         self.left = MOST_PLOTS
 
 
-def together(judged: Judged) -> Iterator[Section]:
+def together(judged: Judged) -> Iterator[doc.Section]:
     """Text has the ends of each; a page has every case, with plots."""
     cases = joint(judged.run)
     found, loaded = collectives(cases), of_pattern(cases, "loaded_latency")
     yield from _told(found, loaded)
     room = _Room()
     if cases:
-        limit = Limit("and {count} more; the CSV report has them all", {TRACKER: MOST_CASES})
-        yield Section("together", "Many ranks together", (_tabled(cases, limit),), on=TRACKER)
+        limit = doc.RowLimit(
+            "and {count} more; the CSV report has them all", {doc.TRACKER: MOST_CASES}
+        )
+        yield doc.Section(
+            "together", "Many ranks together", (_tabled(cases, limit),), on=doc.TRACKER
+        )
     parts = (
         ("load", "Latency under load", "Load", _OF_LOADS, loaded, _loaded),
         ("crowds", "Many pairs at once", "Many pairs", _OF_CROWDS, of_pattern(cases, *CROWDS),
@@ -89,17 +80,17 @@ def together(judged: Judged) -> Iterator[Section]:
     )  # fmt: skip
     for ident, title, nav, said, some, make in parts:
         if some:
-            blocks: tuple[Block, ...] = (Paragraph(said), *_operations(some, make, room))
-            yield Section(ident, title, blocks, nav=nav, on=PAGE)
+            blocks: tuple[doc.Block, ...] = (doc.Paragraph(said), *_operations(some, make, room))
+            yield doc.Section(ident, title, blocks, nav=nav, on=doc.PAGE)
 
 
-def _told(found: Sequence[Joint], loaded: Sequence[Joint]) -> Iterator[Section]:
+def _told(found: Sequence[Joint], loaded: Sequence[Joint]) -> Iterator[doc.Section]:
     if found:
         title = "Collectives at most ranks; last exit - first start; by barrier: slowest rank"
-        yield Section("", title, (_collectives(_most_ranks(found)),), on=SCREEN)
+        yield doc.Section("", title, (_collectives(_most_ranks(found)),), on=doc.SCREEN)
     if loaded:
         title = "Latency under load; half round trip, and times as long as idle"
-        yield Section("", title, (_loads(loaded),), on=SCREEN)
+        yield doc.Section("", title, (_loads(loaded),), on=doc.SCREEN)
 
 
 def _most_ranks(cases: Sequence[Joint]) -> list[Joint]:
@@ -114,9 +105,11 @@ def _most_ranks(cases: Sequence[Joint]) -> list[Joint]:
     return [one for pair in ends for one in pair]
 
 
-def _collectives(cases: Sequence[Joint]) -> Table:
+def _collectives(cases: Sequence[Joint]) -> doc.Table:
     heads = ("operation", "size", "ranks", "median", "p99", "overlap", "clock")
-    limit = Limit("and {count} more; the HTML report lists them", {SCREEN: MOST_COLLECTIVES})
+    limit = doc.RowLimit(
+        "and {count} more; the HTML report lists them", {doc.SCREEN: MOST_COLLECTIVES}
+    )
     rows = tuple(
         (
             one.pattern, size(one.message_bytes), f"{one.ranks:,}", duration(one.median_s),
@@ -124,10 +117,10 @@ def _collectives(cases: Sequence[Joint]) -> Table:
         )
         for one in cases
     )  # fmt: skip
-    return Table(tuple(map(Column, heads)), rows, limit=limit)
+    return doc.Table(doc.heads(*heads), rows, limit=limit)
 
 
-def _loads(cases: Sequence[Joint]) -> Table:
+def _loads(cases: Sequence[Joint]) -> doc.Table:
     heads = ("load", "size", "pairs", "median", "p99", "p99.9", "× median", "× p99")
     rows = []
     for one in cases:
@@ -141,10 +134,10 @@ def _loads(cases: Sequence[Joint]) -> Table:
             duration(one.median_s), _tail(one.p99_s), _tail(one.p999_s),
             *("" if each is None else words.times(each) for each in longer),
         ))  # fmt: skip
-    return Table(tuple(map(Column, heads)), tuple(rows))
+    return doc.Table(doc.heads(*heads), tuple(rows))
 
 
-def _tabled(cases: Sequence[Joint], limit: Limit) -> Table:
+def _tabled(cases: Sequence[Joint], limit: doc.RowLimit) -> doc.Table:
     heads = ("pattern", "size", "ranks", "pairs", "load", "median", "p99", "p99.9", "MB/s, sum",
              "overlap", "clock")  # fmt: skip
     rows = tuple(
@@ -155,7 +148,7 @@ def _tabled(cases: Sequence[Joint], limit: Limit) -> Table:
         )
         for one in cases
     )  # fmt: skip
-    return Table(tuple(map(Column, heads)), rows, limit=limit)
+    return doc.Table(doc.heads(*heads), rows, limit=limit)
 
 
 def _tail(value_s: float | None) -> str:
@@ -170,29 +163,29 @@ class _Made(NamedTuple):
 
 def _operations(
     cases: Sequence[Joint], make: Callable[[Sequence[Joint]], _Made], room: _Room
-) -> Iterator[Fold]:
+) -> Iterator[doc.Fold]:
     groups: dict[tuple[str | None, str], list[Joint]] = {}
     for one in cases:
         groups.setdefault((one.network, one.pattern), []).append(one)
     for place, group in enumerate(groups.values()):
         blocks = tuple(_operation(group, make(group), room))
         note = f"{named(group[0].network)}, {len(group)} cases"
-        yield Fold(patterns.words_of(group[0].pattern).title, note, blocks, open=not place)
+        yield doc.Fold(patterns.words_of(group[0].pattern).title, note, blocks, open=not place)
 
 
-def _operation(group: Sequence[Joint], made: _Made, room: _Room) -> Iterator[Block]:
+def _operation(group: Sequence[Joint], made: _Made, room: _Room) -> Iterator[doc.Block]:
     if any(map(is_biased, group)):
-        yield Paragraph(_BIASED, kind="caution")
-    plots = tuple(Plot(one) for one in made.pictures if one is not None)
+        yield doc.Paragraph(_BIASED, kind="caution")
+    plots = tuple(doc.Plot(one) for one in made.pictures if one is not None)
     if plots and len(plots) <= room.left:
         room.left -= len(plots)
-        yield Plots(plots)
+        yield doc.Plots(plots)
     elif plots:
         said = f"Without plots: a page has at most {MOST_PLOTS}. The figures are all here."
-        yield Paragraph(said, kind="soft")
-    columns = tuple(Column(head, right=True) for head in made.heads)
-    limit = Limit("{count} more rows are in the CSV report.", {PAGE: MOST_ROWS})
-    yield Table(columns, made.rows, limit=limit)
+        yield doc.Paragraph(said, kind="soft")
+    columns = doc.heads(*made.heads, right=True)
+    limit = doc.RowLimit("{count} more rows are in the CSV report.", {doc.PAGE: MOST_ROWS})
+    yield doc.Table(columns, made.rows, limit=limit)
 
 
 def _collective(group: Sequence[Joint]) -> _Made:

@@ -7,6 +7,7 @@ import msgspec
 
 from fabricgauge.model.suite import LESS_IS_BETTER
 from fabricgauge.model.varied import CurveEffect, Effect, Finding, Varied
+from fabricgauge.report import document as doc
 from fabricgauge.report.content.effects import (
     at,
     chance,
@@ -18,29 +19,13 @@ from fabricgauge.report.content.effects import (
     spread,
     sweeps_of,
 )
-from fabricgauge.report.document import (
-    ALL,
-    PAGE,
-    SCREEN,
-    Cell,
-    Column,
-    Document,
-    Items,
-    Limit,
-    Paragraph,
-    Plot,
-    Plots,
-    Section,
-    Table,
-    Tone,
-)
 from fabricgauge.report.interface import Cell as Value
 from fabricgauge.report.interface import Kind, Records, Setting
 from fabricgauge.words.figures import percent
 
 VERSION = "1.0"
 
-TONES: dict[Finding, Tone] = {
+TONES: dict[Finding, doc.Tone] = {
     "worse": "fail",
     "different": "warn",
     "no difference": "pass",
@@ -114,15 +99,15 @@ def _records(varied: Varied) -> Iterator[tuple[Value, ...]]:
             )  # fmt: skip
 
 
-def document(varied: Varied, _setting: Setting) -> Document:
+def document(varied: Varied, _setting: Setting) -> doc.Report:
     """The finding, what makes it doubtful, every effect, then each curve over its sizes."""
     word = varied.finding.upper()
-    return Document(
+    return doc.Report(
         word=word, tone=TONES[varied.finding], headline=headline(varied),
         title="fabricgauge compare", about=f"fabricgauge · {design(varied)}",
         under=(
-            Paragraph(design(varied), on=ALL & ~PAGE),
-            Paragraph(f"{word} means: {MEANING[varied.finding]}.", on=PAGE),
+            doc.Paragraph(design(varied), on=doc.TEXT),
+            doc.Paragraph(f"{word} means: {MEANING[varied.finding]}.", on=doc.PAGE),
         ),
         sections=(*_notes(varied), _effects(varied), *_sweeps(varied), *_curves(varied),
                   _how(varied)),
@@ -130,55 +115,58 @@ def document(varied: Varied, _setting: Setting) -> Document:
     )  # fmt: skip
 
 
-def _notes(varied: Varied) -> Iterator[Section]:
+def _notes(varied: Varied) -> Iterator[doc.Section]:
     if varied.notes:
         notes = tuple(sorted(varied.notes, key=lambda note: "INVALID" not in note))
-        limit = Limit("and {count} more notes; the HTML report has them", {SCREEN: MOST_NOTES})
-        yield Section("notes", "Before you believe it", (Items(notes, limit=limit),))
+        limit = doc.RowLimit(
+            "and {count} more notes; the HTML report has them", {doc.SCREEN: MOST_NOTES}
+        )
+        yield doc.Section("notes", "Before you believe it", (doc.Items(notes, limit=limit),))
 
 
-def _effects(varied: Varied) -> Section:
-    ranked = (Paragraph(f"{RANKED}: {ranking(varied)}."),) if len(varied.ranking) > 1 else ()
+def _effects(varied: Varied) -> doc.Section:
+    ranked = (doc.Paragraph(f"{RANKED}: {ranking(varied)}."),) if len(varied.ranking) > 1 else ()
     columns = (
-        Column("curve"), Column("factor", on=PAGE), Column("level"), Column("against"),
-        Column("mean over sizes", right=True), Column("interval", right=True),
-        Column("least … largest", right=True), Column("chance", right=True),
-        Column("crossover", on=PAGE),
+        *doc.heads("curve"), *doc.heads("factor", on=doc.PAGE), *doc.heads("level", "against"),
+        *doc.heads("mean over sizes", "interval", "least … largest", "chance", right=True),
+        *doc.heads("crossover", on=doc.PAGE),
     )  # fmt: skip
     rows = tuple(
         (
-            Cell(one.title, link=f"curve-{number}"), one.factor, one.level, one.base,
-            Cell(signed(one.whole.change), strong=one.whole.clear), interval(one.whole),
+            doc.Cell(one.title, link=f"curve-{number}"), one.factor, one.level, one.base,
+            doc.Cell(signed(one.whole.change), strong=one.whole.clear), interval(one.whole),
             spread(one), chance(one.whole), crossings(one),
         )
         for number, one in enumerate(varied.effects, 1)
     )  # fmt: skip
-    return Section("curves", "Effects", (*ranked, Table(columns, rows)))
+    return doc.Section("curves", "Effects", (*ranked, doc.Table(columns, rows)))
 
 
-def _sweeps(varied: Varied) -> Iterator[Section]:
-    drawn = tuple(Plot(one) for one in sweeps_of(varied))
+def _sweeps(varied: Varied) -> Iterator[doc.Section]:
+    drawn = tuple(doc.Plot(one) for one in sweeps_of(varied))
     if drawn:
         said = "Each value against the first one, with its interval: all sizes together, and those"
         said += " sizes whose change is least likely chance."
-        yield Section("sweeps", "Over the values", (Paragraph(said), Plots(drawn)), on=PAGE)
+        yield doc.Section(
+            "sweeps", "Over the values", (doc.Paragraph(said), doc.Plots(drawn)), on=doc.PAGE
+        )
 
 
-def _curves(varied: Varied) -> Iterator[Section]:
+def _curves(varied: Varied) -> Iterator[doc.Section]:
     for number, one in enumerate(varied.effects, 1):
         drawn = over_sizes(one) if number <= MOST_PLOTTED else None
-        plots = (Plots((Plot(drawn),)),) if drawn else ()
-        crossed = Paragraph(f"crossover between {crossings(one)}", on=ALL & ~PAGE)
+        plots = (doc.Plots((doc.Plot(drawn),)),) if drawn else ()
+        crossed = doc.Paragraph(f"crossover between {crossings(one)}", on=doc.TEXT)
         title = f"{one.title}: {one.factor} {one.level} against {one.base}"
         blocks = (*plots, *((crossed,) if one.crossovers else ()), _sizes(one))
         clear = any(each.clear for each in one.sizes)
-        yield Section(f"curve-{number}", title, blocks, on=ALL if clear else PAGE)
+        yield doc.Section(f"curve-{number}", title, blocks, on=doc.ALL if clear else doc.PAGE)
 
 
-def _sizes(one: CurveEffect) -> Table:
+def _sizes(one: CurveEffect) -> doc.Table:
     columns = (
-        Column("size"), Column("change", right=True), Column("interval", right=True),
-        Column("said"), Column("blocks", right=True),
+        *doc.heads("size"), *doc.heads("change", "interval", right=True),
+        *doc.heads("said"), *doc.heads("blocks", right=True),
     )  # fmt: skip
     rows = tuple(
         (
@@ -187,14 +175,14 @@ def _sizes(one: CurveEffect) -> Table:
         )
         for each in one.sizes
     )  # fmt: skip
-    return Table(columns, rows)
+    return doc.Table(columns, rows)
 
 
-def _how(varied: Varied) -> Section:
+def _how(varied: Varied) -> doc.Section:
     why = " docs/explanation/varying.md gives the reasons and the rate of false alarms."
     said = f"{HOW} Confidence {varied.confidence:.1%}."
-    return Section("how", "How to read this", (
-        Paragraph(said, kind="soft", on=ALL & ~PAGE), Paragraph(said + why, on=PAGE),
+    return doc.Section("how", "How to read this", (
+        doc.Paragraph(said, kind="soft", on=doc.TEXT), doc.Paragraph(said + why, on=doc.PAGE),
     ))  # fmt: skip
 
 

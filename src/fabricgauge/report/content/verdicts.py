@@ -6,28 +6,12 @@ import msgspec
 
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict, VerdictSubject
+from fabricgauge.report import document as doc
 from fabricgauge.report.content.conclusion import next_steps, tally, worst_first
 from fabricgauge.report.content.omissions import omissions, unmeasured
-from fabricgauge.report.document import (
-    PAGE,
-    SCREEN,
-    TEXT,
-    TRACKER,
-    Block,
-    Cell,
-    Column,
-    Entry,
-    Finding,
-    Items,
-    Limit,
-    Paragraph,
-    Section,
-    Table,
-    Tone,
-)
 from fabricgauge.words.figures import of_unit
 
-TONES: dict[Outcome, Tone] = {
+TONES: dict[Outcome, doc.Tone] = {
     Outcome.INVALID: "invalid",
     Outcome.FAIL: "fail",
     Outcome.INCONCLUSIVE: "inconclusive",
@@ -47,16 +31,16 @@ CALM = frozenset({Outcome.PASS, Outcome.SKIPPED})
 TELLING = frozenset({"placement", "path", "fraction"})
 
 
-def to_do(judged: Judged) -> Iterator[Section]:
+def to_do(judged: Judged) -> Iterator[doc.Section]:
     """Each remedy once, by the worst verdict that asks for it."""
     steps = next_steps(judged)
     if steps:
-        told = Items(tuple(_step(one) for one in steps), ordered=True, on=TEXT)
-        shown = Items(tuple(_shown_step(one) for one in steps), ordered=True, on=PAGE)
-        yield Section("next", "What to do", (told, shown), nav="What to do", urgent=True)
+        told = doc.Items(tuple(_step(one) for one in steps), ordered=True, on=doc.TEXT)
+        shown = doc.Items(tuple(_shown_step(one) for one in steps), ordered=True, on=doc.PAGE)
+        yield doc.Section("next", "What to do", (told, shown), nav="What to do", urgent=True)
     elif judged.overall is not Outcome.PASS:
         said = "Read the evidence in the HTML report; no rule names a remedy."
-        yield Section("next", "What to do", (Paragraph(said),), on=SCREEN)
+        yield doc.Section("next", "What to do", (doc.Paragraph(said),), on=doc.SCREEN)
 
 
 def _step(one: Verdict) -> str:
@@ -64,31 +48,30 @@ def _step(one: Verdict) -> str:
     return f"{one.remedy} ({one.rule}, {one.subject}.{cause})"
 
 
-def _shown_step(one: Verdict) -> tuple[Cell | str, ...]:
+def _shown_step(one: Verdict) -> tuple[doc.Cell | str, ...]:
     cause = f": {one.cause}" if one.cause else ""
-    badge = Cell(one.outcome.value, tone=TONES[one.outcome])
-    return badge, " ", Cell(one.subject, strong=True), f"{cause}. {one.remedy}"
+    badge = doc.Cell(one.outcome.value, tone=TONES[one.outcome])
+    return badge, " ", doc.Cell(one.subject, strong=True), f"{cause}. {one.remedy}"
 
 
-def verdicts(judged: Judged) -> Section:
+def verdicts(judged: Judged) -> doc.Section:
     """Worst first: on a screen calm ones share a row when they are many, a page has all of each."""
     ordered = worst_first(judged.verdicts)
     title = f"Verdicts: {tally(ordered) or 'none'}"
     opened = "Worst first. Each opens to its figure, the threshold and where that comes from, and"
-    blocks: tuple[Block, ...] = (
+    blocks: tuple[doc.Block, ...] = (
         _brief(ordered),
         _tabled(ordered),
         *_evidence(ordered),
-        Paragraph(f"{opened} the evidence.", on=PAGE),
+        doc.Paragraph(f"{opened} the evidence.", on=doc.PAGE),
         *(_whole(judged, number, one) for number, one in enumerate(ordered, 1)),
     )
-    nothing = (Paragraph("No rule was applied."),)
-    return Section("verdicts", title, blocks if ordered else nothing, nav="Verdicts")
+    nothing = (doc.Paragraph("No rule was applied."),)
+    return doc.Section("verdicts", title, blocks if ordered else nothing, nav="Verdicts")
 
 
-def _brief(ordered: tuple[Verdict, ...]) -> Table:
-    columns = (Column("outcome", whole=True), Column("rule"), Column("subject"),
-               Column("what was found"))  # fmt: skip
+def _brief(ordered: tuple[Verdict, ...]) -> doc.Table:
+    columns = (*doc.heads("outcome", whole=True), *doc.heads("rule", "subject", "what was found"))
     skipped = [one for one in ordered if one.outcome is Outcome.SKIPPED]
     room = len(ordered) <= MOST_ROWS
     shown = {Outcome.PASS: room, Outcome.SKIPPED: room and len(skipped) <= MOST_SKIPPED}
@@ -102,7 +85,7 @@ def _brief(ordered: tuple[Verdict, ...]) -> Table:
         (_outcome(outcome), "", alike[0].subject, ", ".join(one.rule for one in alike))
         for (outcome, _), alike in rules.items()
     ]
-    return Table(columns, tuple(rows), on=SCREEN)
+    return doc.Table(columns, tuple(rows), on=doc.SCREEN)
 
 
 def _of(one: Verdict) -> VerdictSubject:
@@ -118,11 +101,11 @@ def _tells(verdict: Verdict) -> bool:
     return verdict.outcome not in CALM or verdict.rule in TELLING or skipped
 
 
-def _outcome(outcome: Outcome) -> Cell:
-    return Cell(outcome.value, tone=TONES[outcome])
+def _outcome(outcome: Outcome) -> doc.Cell:
+    return doc.Cell(outcome.value, tone=TONES[outcome])
 
 
-def _tabled(ordered: tuple[Verdict, ...]) -> Table:
+def _tabled(ordered: tuple[Verdict, ...]) -> doc.Table:
     heads = ("outcome", "rule", "subject", "figure", "threshold", "finding")
     rows = tuple(
         (
@@ -131,7 +114,7 @@ def _tabled(ordered: tuple[Verdict, ...]) -> Table:
         )
         for one in ordered
     )  # fmt: skip
-    return Table(tuple(map(Column, heads)), rows, on=TRACKER)
+    return doc.Table(doc.heads(*heads), rows, on=doc.TRACKER)
 
 
 def _figure(figure: Figure | None) -> str:
@@ -145,52 +128,54 @@ def _threshold(threshold: Threshold | None) -> str:
     return f"{threshold.relation} {limit} ({threshold.origin})"
 
 
-def _evidence(ordered: tuple[Verdict, ...]) -> Iterator[Finding]:
+def _evidence(ordered: tuple[Verdict, ...]) -> Iterator[doc.Judgement]:
     """The evidence of what is not well, in an issue tracker."""
-    limit = Limit("and {count} more", {TRACKER: MOST_EVIDENCE})
+    limit = doc.RowLimit("and {count} more", {doc.TRACKER: MOST_EVIDENCE})
     for one in ordered:
         if one.outcome not in CALM and one.evidence:
-            entry = Entry("Evidence", (Items(one.evidence, limit=limit),))
-            yield Finding(
+            entry = doc.Entry("Evidence", (doc.Items(one.evidence, limit=limit),))
+            yield doc.Judgement(
                 one.outcome.value, TONES[one.outcome], one.rule, one.subject, "", (entry,),
-                on=TRACKER,
+                on=doc.TRACKER,
             )  # fmt: skip
 
 
-def _whole(judged: Judged, number: int, one: Verdict) -> Finding:
-    return Finding(
+def _whole(judged: Judged, number: int, one: Verdict) -> doc.Judgement:
+    return doc.Judgement(
         one.outcome.value, TONES[one.outcome], one.rule, one.subject, one.summary,
-        tuple(Entry(label, (block,)) for label, block in _reasons(judged, one)),
-        open=one.outcome not in CALM, ident=f"verdict-{number}", on=PAGE,
+        tuple(doc.Entry(label, (block,)) for label, block in _reasons(judged, one)),
+        open=one.outcome not in CALM, ident=f"verdict-{number}", on=doc.PAGE,
     )  # fmt: skip
 
 
-def _reasons(judged: Judged, one: Verdict) -> Iterator[tuple[str, Block]]:
+def _reasons(judged: Judged, one: Verdict) -> Iterator[tuple[str, doc.Block]]:
     if one.figure is not None:
-        yield "Figure", Paragraph(f"{_figure(one.figure)}: {one.figure.what}")
+        yield "Figure", doc.Paragraph(f"{_figure(one.figure)}: {one.figure.what}")
     if one.threshold is not None:
         limit = of_unit(one.threshold.value, one.threshold.unit)
         said = f"{one.threshold.relation} {limit}; origin: {one.threshold.origin}"
-        yield "Threshold", Paragraph(said)
+        yield "Threshold", doc.Paragraph(said)
     if one.evidence:
-        yield "Evidence", Items(one.evidence)
+        yield "Evidence", doc.Items(one.evidence)
     if one.cause:
-        yield "Likely cause", Paragraph(one.cause)
+        yield "Likely cause", doc.Paragraph(one.cause)
     if one.remedy:
-        yield "Remedy", Paragraph(one.remedy, kind="remedy")
+        yield "Remedy", doc.Paragraph(one.remedy, kind="remedy")
     where = f"docs/reference/rules/{one.rule}.md"
-    yield "Rule", Paragraph(f"{one.rule}, rules {judged.rules_version}; described in {where}")
+    yield "Rule", doc.Paragraph(f"{one.rule}, rules {judged.rules_version}; described in {where}")
 
 
-def missing(judged: Judged) -> Iterator[Section]:
+def missing(judged: Judged) -> Iterator[doc.Section]:
     """What was not measured; on a page also which rules judged nothing."""
     lacking = unmeasured(judged)
     if lacking:
-        limit = Limit("and {count} more; the HTML report lists all", {SCREEN: MOST_OMISSIONS})
-        told = Items(tuple(f"{one.what}: {one.why}" for one in lacking), limit=limit)
-        yield Section("unmeasured", "Not measured", (told,), on=TEXT)
+        limit = doc.RowLimit(
+            "and {count} more; the HTML report lists all", {doc.SCREEN: MOST_OMISSIONS}
+        )
+        told = doc.Items(tuple(f"{one.what}: {one.why}" for one in lacking), limit=limit)
+        yield doc.Section("unmeasured", "Not measured", (told,), on=doc.TEXT)
     every = omissions(judged)
     if every:
-        table = Table((Column("what"), Column("why")), every)
+        table = doc.Table(doc.heads("what", "why"), every)
         title = "Not measured, not judged"
-        yield Section("omissions", title, (table,), nav="Not measured", on=PAGE)
+        yield doc.Section("omissions", title, (table,), nav="Not measured", on=doc.PAGE)

@@ -10,7 +10,7 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
-from fabricgauge.report.document import PAGE, Document, parts_of, shown_on
+from fabricgauge.report import document as doc
 from fabricgauge.report.interface import Setting
 from fabricgauge.report.visible import visible
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from fabricgauge.report.picture import Drawable
 
 
-def render(document: Document, _setting: Setting) -> str:
+def render(document: doc.Report, _setting: Setting) -> str:
     """The template filled with the document, its plots, the style and the scripts."""
-    shown = shown_on(document, PAGE)
+    shown = doc.shown_on(document, doc.PAGE)
     plots = _Plots()
     templates = _environment(plots)
     parts = templates.get_template("parts.html.j2").module
@@ -58,7 +58,7 @@ def _environment(plots: _Plots) -> Any:
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_finalized,
     )  # fmt: skip
     made.filters.update(
-        kind=lambda value: type(value).__name__, parts=parts_of, target=plots.target
+        kind=lambda value: type(value).__name__, parts=doc.parts_of, target=plots.target
     )
     return made
 

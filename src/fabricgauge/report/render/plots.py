@@ -8,7 +8,7 @@ from bokeh.embed import json_item
 from bokeh.plotting import figure
 from bokeh.resources import Resources
 
-from fabricgauge.report.picture import EMPTY_MESSAGE_AT, Line, Picture, Series
+from fabricgauge.report.picture import EMPTY_MESSAGE_AT, Line, Picture, PlotCurve
 from fabricgauge.report.render.palette import FLOOR, GRID, INK, LIMIT, PAPER, SERIES, SOFT
 from fabricgauge.words.figures import size
 
@@ -97,7 +97,7 @@ def _draw_line(plot: Any, line: Line) -> Any:
     return models.LegendItem(label={"value": line.label}, renderers=[drawn])
 
 
-def _draw_series(plot: Any, series: Series, place: int) -> Any:
+def _draw_series(plot: Any, series: PlotCurve, place: int) -> Any:
     colour = SERIES[place % len(SERIES)]
     marker = MARKERS[(place + place // len(SERIES)) % len(MARKERS)]
     columns = {"x": series.x, "y": series.y, "low": series.low, "high": series.high}

@@ -8,30 +8,11 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
-from fabricgauge.report.document import (
-    SCREEN,
-    Block,
-    Column,
-    Document,
-    Facts,
-    Finding,
-    Fold,
-    Heading,
-    Items,
-    Lines,
-    Paragraph,
-    Said,
-    Section,
-    Table,
-    Tone,
-    parts_of,
-    shown_on,
-    text_of,
-)
+from fabricgauge.report import document as doc
 from fabricgauge.report.interface import Setting
 from fabricgauge.report.visible import visible
 
-STYLES: dict[Tone, str] = {
+STYLES: dict[doc.Tone, str] = {
     "": "",
     "invalid": "bold white on magenta",
     "fail": "bold white on red",
@@ -45,7 +26,7 @@ _KINDS = {"plain": "", "strong": "bold", "soft": "dim", "caution": "", "remedy":
 STEP = 2
 
 
-def render(document: Document, setting: Setting) -> str:
+def render(document: doc.Report, setting: Setting) -> str:
     """Plain text unless the setting asks for colour; no line ends in blanks."""
     page = io.StringIO()
     console = Console(
@@ -53,7 +34,7 @@ def render(document: Document, setting: Setting) -> str:
         no_color=not setting.colour, color_system="standard" if setting.colour else None,
         markup=False, highlight=False, emoji=False, legacy_windows=False,
     )  # fmt: skip
-    for part in _parts(shown_on(document, SCREEN)):
+    for part in _parts(doc.shown_on(document, doc.SCREEN)):
         console.print(part, crop=False, soft_wrap=isinstance(part, _Whole))
     return "\n".join(line.rstrip() for line in page.getvalue().splitlines()) + "\n"
 
@@ -62,7 +43,7 @@ class _Whole(Text):
     """A line that is never broken: it can be copied from the terminal."""
 
 
-def _parts(document: Document) -> Iterator[RenderableType]:
+def _parts(document: doc.Report) -> Iterator[RenderableType]:
     word = _plain(f" {document.word} ", STYLES[document.tone])
     yield Text.assemble(word, " ", _plain(document.headline, "bold"))
     for proviso in document.provisos:
@@ -76,62 +57,62 @@ def _parts(document: Document) -> Iterator[RenderableType]:
         yield from _blocks(document.places, 0)
 
 
-def _section(section: Section) -> Iterator[RenderableType]:
+def _section(section: doc.Section) -> Iterator[RenderableType]:
     yield Text()
     if section.title:
         yield _plain(section.title, "bold")
-    wide = any(isinstance(one, Table | Finding) for one in section.blocks)
+    wide = any(isinstance(one, doc.Table | doc.Judgement) for one in section.blocks)
     yield from _blocks(section.blocks, 0 if wide or not section.title else STEP)
 
 
-def _blocks(blocks: Iterable[Block], indent: int) -> Iterator[RenderableType]:
+def _blocks(blocks: Iterable[doc.Block], indent: int) -> Iterator[RenderableType]:
     for place, block in enumerate(blocks):
-        if isinstance(block, Finding | Heading | Fold) and place:
+        if isinstance(block, doc.Judgement | doc.Heading | doc.Fold) and place:
             yield Text()
         yield from _block(block, indent)
 
 
-def _block(block: Block, indent: int) -> Iterator[RenderableType]:
-    if isinstance(block, Paragraph):
+def _block(block: doc.Block, indent: int) -> Iterator[RenderableType]:
+    if isinstance(block, doc.Paragraph):
         lead = _plain(f"{block.lead}: " if block.lead else "", "bold")
         yield _moved(Text.assemble(lead, _plain(block.text, _KINDS[block.kind])), indent)
-    elif isinstance(block, Items):
+    elif isinstance(block, doc.Items):
         for number, item in enumerate(block.items, 1):
-            text = "".join(map(text_of, parts_of(item)))
+            text = "".join(map(doc.text_of, doc.parts_of(item)))
             yield _moved(_plain(f"{number}. {text}" if block.ordered else text), indent)
-    elif isinstance(block, Facts):
+    elif isinstance(block, doc.FactList):
         for label, text in block.rows:
             yield _moved(_plain(f"{label}: {text}"), indent)
-    elif isinstance(block, Lines):
+    elif isinstance(block, doc.Lines):
         for line in block.lines:
             yield _Whole(f"{'': <{indent}}{visible(line)}")
-    elif isinstance(block, Table):
+    elif isinstance(block, doc.Table):
         yield _moved(_grid(block), indent)
-    elif isinstance(block, Heading):
+    elif isinstance(block, doc.Heading):
         yield _moved(_plain(block.text, "bold"), indent)
-    elif isinstance(block, Fold):
+    elif isinstance(block, doc.Fold):
         note = f": {block.note}" if block.note else ""
         yield _moved(Text.assemble(_plain(block.title, "bold"), _plain(note)), indent)
         yield from _blocks(block.blocks, indent + STEP)
-    elif isinstance(block, Finding):
+    elif isinstance(block, doc.Judgement):
         yield from _finding(block, indent)
 
 
-def _finding(finding: Finding, indent: int) -> Iterator[RenderableType]:
+def _finding(finding: doc.Judgement, indent: int) -> Iterator[RenderableType]:
     said = ": ".join(one for one in (finding.mark, finding.subject, finding.summary) if one)
     word = _plain(finding.word, STYLES[finding.tone])
     yield _moved(Text.assemble(word, " ", _plain(said)), indent)
     for entry in finding.entries:
         inner = indent + STEP
         only = entry.blocks[0]
-        if len(entry.blocks) == 1 and isinstance(only, Paragraph):
+        if len(entry.blocks) == 1 and isinstance(only, doc.Paragraph):
             yield _moved(_plain(f"{entry.label}: {only.text}"), inner)
         else:
             yield _moved(_plain(entry.label), inner)
             yield from _blocks(entry.blocks, inner + STEP)
 
 
-def _grid(table: Table) -> Grid:
+def _grid(table: doc.Table) -> Grid:
     gap = 1 if table.tight else 2
     heads = any(one.head for one in table.columns)
     grid = Grid(
@@ -147,11 +128,11 @@ def _grid(table: Table) -> Grid:
     return grid
 
 
-def _head(column: Column) -> Text:
+def _head(column: doc.ColumnHead) -> Text:
     return Text("\n").join(_plain(line) for line in column.head.split("\n"))
 
 
-def _cell(said: Said) -> Text:
+def _cell(said: doc.Said) -> Text:
     if isinstance(said, str):
         return _plain(said)
     return _plain(said.text, STYLES[said.tone] or "bold" * said.strong)
