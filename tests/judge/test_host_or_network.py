@@ -7,7 +7,7 @@ import pytest
 from tests.judge import planted
 from tests.judge.test_fraction import Change, at, sockets, unsteady
 
-from fabricgauge.evidence.traffic import lost_segments
+from fabricgauge.evidence.connections import lost_segments
 from fabricgauge.judge.judging import overall
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.measurement import Measurement

@@ -11,7 +11,7 @@ from fabricgauge.app.progress import Progress
 from fabricgauge.app.run_context import RunContext
 from fabricgauge.app.target import Target
 from fabricgauge.ceiling.technologies import ceilings
-from fabricgauge.judge.below_pass import below_pass
+from fabricgauge.judge.judging import below_pass
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.errors import StoreError, ToolMissing, UsageError

@@ -10,7 +10,7 @@ from fabricgauge.app.pairs import fabric_result
 from fabricgauge.app.progress import Progress
 from fabricgauge.app.run_context import RunContext
 from fabricgauge.ceiling.technologies import ceilings
-from fabricgauge.evidence.account import traffic
+from fabricgauge.evidence.gathering import evidence
 from fabricgauge.judge.judging import RULES_VERSION, deciding, judge, overall
 from fabricgauge.judge.thresholds import Thresholds
 from fabricgauge.model.errors import StoreError, UsageError
@@ -72,7 +72,8 @@ def conclude(
     """
     limits = ceilings(run.fabric.networks)
     fabric = fabric_result(run) if fabric is None else fabric
-    verdicts = judge(run, limits, thresholds, fabric)
+    known = evidence(run)
+    verdicts = judge(run, limits, thresholds, fabric, known)
     return Judged(
         run=run,
         ceilings=limits,
@@ -83,7 +84,7 @@ def conclude(
         rules_version=RULES_VERSION,
         against=against,
         fabric=fabric,
-        traffic=traffic(run),
+        evidence=known,
         sustained_bytes=thresholds.value("fraction.from"),
     )
 

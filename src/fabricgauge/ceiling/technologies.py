@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from fabricgauge.ceiling import binding, ethernet, infiniband, ipoib, omni_path, unframed
 from fabricgauge.ceiling.packet import unknown
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.ceiling import Ceiling, CeilingStep
+from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.fabric import Network
 
 CEILINGS: dict[str, Callable[[Network], Ceiling | Skipped]] = {
@@ -40,14 +40,3 @@ def ceiling(network: Network) -> Ceiling | Skipped:
 def ceilings(networks: Iterable[Network]) -> dict[str, Ceiling | Skipped]:
     """The ceiling of each network, by the network's name."""
     return {network.name: ceiling(network) for network in networks}
-
-
-def both_directions(of: Ceiling) -> CeilingStep:
-    """What both directions together may reach, in bytes/s: every link here is full duplex.
-
-    A figure that sums both directions is held against this; the ceiling is per direction.
-    """
-    return CeilingStep(
-        "both directions", f"2 × {of.payload_bytes_per_s / 1e6:.2f} MB/s (full duplex)",
-        2 * of.payload_bytes_per_s, "bytes/s in both directions together",
-    )  # fmt: skip

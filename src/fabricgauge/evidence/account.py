@@ -6,35 +6,31 @@ that end a path. Errors and drops are those of all cases.
 
 from collections.abc import Sequence
 
-from fabricgauge.evidence.traffic import Moved, Trouble, moved, path_ends, troubles
+from fabricgauge.evidence.traffic import path_ends
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.evidence import Crossing, NodeTraffic, Traffic
+from fabricgauge.model.evidence import Crossing, Moved, NodeTraffic, Traffic, Trouble
 from fabricgauge.model.fabric import Fabric
-from fabricgauge.model.run import Launch, Run
+from fabricgauge.model.run import Launch
 from fabricgauge.stats.series import node_of
 from fabricgauge.words.networks import is_loopback
 
 
-def traffic(run: Run) -> tuple[Traffic, ...]:
-    """One entry per network that launches were pinned to."""
-    networks = dict.fromkeys(one.network for one in run.launches if not one.imported)
-    return tuple(
-        _of_network(run.fabric, network, [one for one in run.launches if one.network == network])
-        for network in networks
-    )
-
-
-def _of_network(fabric: Fabric, network: str | None, launches: Sequence[Launch]) -> Traffic:
+def traffic(
+    fabric: Fabric,
+    network: str | None,
+    launches: Sequence[Launch],
+    carried_by: Sequence[Moved],
+    risen: Sequence[Trouble],
+) -> Traffic:
+    """The account of all launches that were pinned to one network, from what each of them moved."""
     read: dict[str, dict[str, int]] = {}
     for launch in launches:
         for counters in launch.all_counters:
             names = counters.before.keys() & counters.after.keys()
             read.setdefault(node_of(launch, counters.rank), {}).update(dict.fromkeys(names, 0))
     carried: dict[str, list[Moved]] = {name: [] for name in read}
-    for launch in launches:
-        for one in moved(launch, fabric):
-            carried[one.node].append(one)
-    risen = troubles(launches)
+    for one in carried_by:
+        carried[one.node].append(one)
     nodes = tuple(
         _node(fabric, network, name, read[name], carried[name], risen) for name in sorted(read)
     )

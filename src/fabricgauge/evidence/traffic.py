@@ -1,65 +1,16 @@
-"""What the nodes' interfaces and connections carried during a launch."""
+"""What the nodes' interfaces carried during a launch."""
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-import msgspec
-
+from fabricgauge.evidence.connections import CARRIED, address_of
 from fabricgauge.model.absence import Skipped
+from fabricgauge.model.evidence import Moved, Trouble
 from fabricgauge.model.fabric import Fabric, is_adapter_port
-from fabricgauge.model.measurement import InterfaceCounters, Measurement, NodeCounters, Socket
-from fabricgauge.model.pattern import PAIR_PATTERNS
+from fabricgauge.model.measurement import InterfaceCounters, Measurement, NodeCounters
 from fabricgauge.model.run import Launch
 from fabricgauge.stats.series import node_of
 
 _TROUBLE = ("rx_errors", "tx_errors", "rx_dropped", "tx_dropped")
-
-#: From this share of the payload on, TCP connections carried it and no other transport.
-CARRIED = 0.5
-
-
-class Moved(msgspec.Struct, frozen=True):
-    """One node over a launch's ok cases: payload of all its ranks, octets per interface.
-
-    ``rank`` read the counters. ``by_tcp`` is whether TCP carried the payload, ``by_address`` is
-    what the ranks' TCP connections sent, by local address. ``left_out`` says which counters could
-    not be used, and why.
-    """
-
-    node: str
-    rank: int
-    payload_bytes: int
-    sent_bytes: dict[str, int]
-    received_bytes: dict[str, int]
-    by_tcp: bool
-    by_address: dict[str, int]
-    left_out: tuple[str, ...]
-
-    @property
-    def total_bytes(self) -> int:
-        return sum(self.sent_bytes.values())
-
-
-class Trouble(msgspec.Struct, frozen=True):
-    """An error or drop counter that rose by ``count`` while ``frames`` passed that way."""
-
-    node: str
-    interface: str
-    counter: str
-    count: int
-    frames: int
-
-
-class Lost(msgspec.Struct, frozen=True):
-    """TCP segments of one direction: ``count`` of ``segments`` had to be sent again."""
-
-    origin: str
-    target: str
-    count: int
-    segments: float
-
-    @property
-    def share(self) -> float:
-        return self.count / self.segments if self.segments > 0 else 0.0
 
 
 def moved(launch: Launch, fabric: Fabric) -> tuple[Moved, ...]:
@@ -128,14 +79,6 @@ def _unread(where: str, counters: NodeCounters) -> Iterator[str]:
         yield f"{where}: the counters of {name} could not be read: {reason}"
 
 
-def over_tcp(launches: Iterable[Launch]) -> bool:
-    """Whether TCP connections carried the payload of the launches' ok cases."""
-    launches = tuple(launches)
-    payload = sum(sum(one.payload_sent_bytes) for launch in launches for one in launch.completed)
-    sent = sum(socket.sent_bytes for launch in launches for _, _, socket in sockets(launch))
-    return sent > 0 and sent >= CARRIED * payload
-
-
 def _octets(counters: NodeCounters, counter: str) -> dict[str, int]:
     """By how much a counter of octets rose, by interface."""
     return {
@@ -145,14 +88,6 @@ def _octets(counters: NodeCounters, counter: str) -> dict[str, int]:
     }
 
 
-def sockets(launch: Launch) -> Iterator[tuple[int, Measurement, Socket]]:
-    """Rank, case and connection of every connection in the launch's ok cases."""
-    for measurement in launch.completed:
-        for rank in range(len(measurement.sockets)):
-            for connection in measurement.sockets_of(rank):
-                yield rank, measurement, connection
-
-
 def _by_address(measurements: tuple[Measurement, ...], ranks: Sequence[int]) -> dict[str, int]:
     sent: dict[str, int] = {}
     for measurement in measurements:
@@ -160,12 +95,6 @@ def _by_address(measurements: tuple[Measurement, ...], ranks: Sequence[int]) -> 
             ip = address_of(socket.local)
             sent[ip] = sent.get(ip, 0) + max(0, socket.sent_bytes)
     return sent
-
-
-def address_of(endpoint: str) -> str:
-    """The IP address of ``10.77.0.11:4711`` or ``[fd00::1]:4711``, without scope."""
-    host = endpoint.rpartition(":")[0].strip("[]")
-    return host.removeprefix("::ffff:").partition("%")[0]
 
 
 def troubles(launches: Iterable[Launch]) -> tuple[Trouble, ...]:
@@ -192,36 +121,3 @@ def _rises(counters: NodeCounters) -> Iterator[tuple[str, str, int, int]]:
             passed = f"{counter[:2]}_packets"
             frames = getattr(after, passed) - getattr(before, passed)
             yield name, counter, max(0, rise), max(0, frames)
-
-
-def lost_segments(measurement: Measurement) -> tuple[int, float]:
-    """TCP segments that the origin of a case sent again, and about how many it sent."""
-    return _segments(measurement, measurement.origin)
-
-
-def retransmissions(launches: Iterable[Launch], ours: Container[str] | None) -> tuple[Lost, ...]:
-    """Per direction, over all ok cases of pairs; ``ours`` are the local addresses that count.
-
-    Which way segments were lost where many ranks worked at once, nothing tells.
-    """
-    total: dict[tuple[str, str], tuple[int, float]] = {}
-    for launch in launches:
-        for one in (case for case in launch.completed if case.pattern in PAIR_PATTERNS):
-            for rank in range(len(one.sockets)):
-                peer = one.target if rank == one.origin else one.origin
-                key = (node_of(launch, rank), node_of(launch, peer))
-                lost, segments = _segments(one, rank, ours)
-                before = total.get(key, (0, 0.0))
-                total[key] = (before[0] + lost, before[1] + segments)
-    return tuple(Lost(*key, *total[key]) for key in sorted(total))
-
-
-def _segments(
-    measurement: Measurement, rank: int, ours: Container[str] | None = None
-) -> tuple[int, float]:
-    lost, segments = 0, 0.0
-    for one in measurement.sockets_of(rank):
-        if one.segment_bytes > 0 and (ours is None or address_of(one.local) in ours):
-            lost += max(0, one.retransmitted_segments)
-            segments += max(0, one.sent_bytes) / one.segment_bytes
-    return lost, segments

@@ -1,17 +1,16 @@
 """Why a network may carry less than its ceiling: what the evidence points at."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 import msgspec
 import numpy as np
 
-from fabricgauge.evidence.traffic import lost_segments, troubles
-from fabricgauge.judge.foreseen import foreseen
+from fabricgauge.evidence.connections import lost_segments
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.streams import Stream, streams
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Interface, Member, Network, Shaper
-from fabricgauge.model.finding import Severity
+from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.words import figures, sentences
 
 #: Link rates of IEEE 802.3 in bit/s, as `ethtool` lists them.
@@ -24,6 +23,17 @@ NEAR = (0.93, 1.02)
 
 #: Frames as the kernel's token bucket counts them, and as they are on the wire, at MTU 1500.
 SHAPED_BYTES, WIRE_BYTES = 1514, 1538
+
+#: Checks whose findings a rule sees in the run itself, and those that make no stream slow.
+NOT_A_CAUSE = frozenset(
+    {"rate", "reach", "connect", "names", "clocks", "limits", "thp", "firewall", "likeness"}
+)
+
+#: Checks whose findings concern one interface: without a network it carries none of the traffic.
+OF_AN_INTERFACE = frozenset({"link", "addresses", "counters"})
+
+#: Commands, and lines of evidence, that stand in one sentence.
+MOST_MENDS, MOST_LINES = 4, 2
 
 
 class Cause(msgspec.Struct, frozen=True):
@@ -169,7 +179,7 @@ def _many_errors(low: _Low) -> Iterator[Cause]:
 
 def _errors_from(low: _Low, least: float, share: float) -> Iterator[Cause]:
     ours = {(member.node, member.interface) for member in low.network.members}
-    for one in troubles(low.stream.subject.launches):
+    for one in low.stream.subject.evidence.troubles:
         many = one.count >= least and one.count > share * one.frames
         if many and (one.node, one.interface) in ours:
             yield Cause(
@@ -213,17 +223,32 @@ def _losses_above(low: _Low, limit: float) -> Iterator[Cause]:
 
 
 def _broken(low: _Low) -> Iterator[Cause]:
-    return _foreseen(low, Severity.FAIL)
+    return _found_before(low, Severity.FAIL)
 
 
 def _doubtful(low: _Low) -> Iterator[Cause]:
-    return _foreseen(low, Severity.WARN)
+    return _found_before(low, Severity.WARN)
 
 
-def _foreseen(low: _Low, severity: Severity) -> Iterator[Cause]:
+def _found_before(low: _Low, severity: Severity) -> Iterator[Cause]:
     ends = (low.stream.series.origin, low.stream.series.target)
-    found = foreseen(low.context.run.preflight, severity, low.network.name, ends)
-    return (Cause(*one) for one in found)
+    return preflight_causes(low.context.run.preflight, severity, low.network.name, ends)
+
+
+def preflight_causes(
+    preflight: Sequence[Finding], severity: Severity, network: str, ends: Collection[str]
+) -> Iterator[Cause]:
+    """Each finding from before the measurement about the network or about one of its ends."""
+    for one in preflight:
+        of_node = not one.network and one.check not in OF_AN_INTERFACE
+        about = one.network == network or (of_node and set(ends) & set(one.nodes))
+        if about and one.severity is severity and one.check not in NOT_A_CAUSE:
+            mends = [f"on {do.node}: {sentences.command(do.argv)}" for do in one.mends[:MOST_MENDS]]
+            yield Cause(
+                f"{one.where} {one.what} (found before the measurement, check {one.check})",
+                "; ".join(mends) or one.remedy,
+                "; ".join(one.evidence[:MOST_LINES]),
+            )
 
 
 _Look = Callable[[_Low], Iterator[Cause]]

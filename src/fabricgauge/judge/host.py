@@ -1,29 +1,33 @@
-"""Signs that a host, and not the network, sets the pace of a stream.
+"""Signs that a host, and not the network, sets the pace of a stream; what that does to an outcome.
 
 MPI ranks poll, so a busy processor alone says nothing: ranks on a link that was
 negotiated down are as busy as ranks on a sound one. A sign counts only if it cannot
 come from polling, and only if it can account for as much as is missing.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 import numpy as np
 
+from fabricgauge.evidence.connections import held_by_receiver
+from fabricgauge.evidence.processors import unseen_waits, waits
 from fabricgauge.judge.causes import lower_rate, proved
-from fabricgauge.judge.host_around import crowded, nothing_idle
-from fabricgauge.judge.host_case import HostCase, delays, medians, ranks, unseen_delays
-from fabricgauge.judge.host_pairs import waiting_everywhere
+from fabricgauge.judge.host_case import HostCase, busy, is_slow_wire, is_wire, medians, ranks
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.streams import Stream
-from fabricgauge.judge.wire import busy, is_slow_wire, is_wire
 from fabricgauge.model.absence import Skipped
-from fabricgauge.stats.series import series_of
+from fabricgauge.model.verdict import Outcome
+from fabricgauge.stats.series import node_of, series_of
 from fabricgauge.stats.spread import relative_half_width
 from fabricgauge.words import figures
 
 #: How near the ceiling of a lower link rate a figure must be to be taken for it, whatever else.
 EXACTLY = (0.97, 1.01)
+
+#: What other work on a node leaves a program of its processors at the least, by our reckoning: a
+#: link that carries less is slow for another reason, though the node is busy as well.
+LEAST_SHARE = 0.25
 
 
 class Signs(msgspec.Struct, frozen=True):
@@ -37,13 +41,22 @@ class Signs(msgspec.Struct, frozen=True):
     unseen: str = ""
 
 
+def excused(outcome: Outcome, by_host: bool) -> Outcome:
+    """The one rule of what a host's limit does: a FAIL becomes INCONCLUSIVE, nothing else changes.
+
+    The figure says then how fast the host is, and nothing of the network. What could not fail
+    anyway, such as streams in both directions at once, stays the remark that it is.
+    """
+    return Outcome.INCONCLUSIVE if by_host and outcome is Outcome.FAIL else outcome
+
+
 def signs(context: Context, stream: Stream) -> Signs:
     """What the processors, the connections and the loopback reference say of one figure."""
     case = HostCase(context, stream)
     link = (*_proved(case), *_slower_link(case))
     every = (*case.measurements, *case.tournaments)
     limiting = () if link else tuple(sign for look in _LIMITING for sign in look(case))
-    unseen = "" if link or limiting or is_slow_wire(case) else unseen_delays(every)
+    unseen = "" if link or limiting or is_slow_wire(case) else unseen_waits(every)
     return Signs(limiting, (*link, *(sign for look in _OTHERS for sign in look(case))), unseen)
 
 
@@ -126,7 +139,7 @@ def _no_processor_left(case: HostCase) -> Iterable[str]:
 
 def _waiting_ranks(case: HostCase) -> Iterable[str]:
     for node, rank in ranks(case):
-        shares = delays(case.measurements, rank)
+        shares = waits(case.measurements, rank)
         delay = min(1.0, float(np.median(shares))) if shares else 0.0
         # Half as slow again as the lost time: a larger loss has another cause.
         accounts = case.stream.fraction >= 0.5 * (1.0 - delay)
@@ -148,14 +161,11 @@ def _idle_connection(case: HostCase) -> Iterable[str]:
 
 def _closed_window(case: HostCase) -> Iterable[str]:
     """No sign by itself: a deep queue in front of a slow link fills the window as well."""
-    for one in case.measurements[:1]:
-        connections = one.sockets_of(one.origin)
-        busy_s = sum(socket.busy_s for socket in connections)
-        limited_s = sum(socket.rwnd_limited_s for socket in connections)
-        if busy_s > 0 and limited_s / busy_s >= 0.3:
+    for share in map(held_by_receiver, case.measurements[:1]):
+        if share >= 0.3:
             yield (
                 f"the receiver's window held {case.stream.series.origin} back for"
-                f" {figures.percent(limited_s / busy_s)} of the time that data were waiting"
+                f" {figures.percent(share)} of the time that data were waiting"
             )
 
 
@@ -167,9 +177,120 @@ def _busy_processors(case: HostCase) -> Iterable[str]:
         )
 
 
+def _waiting_everywhere(case: HostCase) -> Iterable[str]:
+    """Half of the ranks waited for processors: so did about half of the pairs, or more."""
+    shares = waits(case.tournaments)
+    delay = min(1.0, float(np.median(shares))) if shares else 0.0
+    if delay < case.limit("delay") or is_slow_wire(case):
+        return
+    # Pairs of which both ends wait in turns lose more than the time, but not all alike.
+    unsteady = relative_half_width(case.stream.best.bandwidth) > case.context.limit(
+        "stability.interval"
+    )
+    if unsteady or case.stream.fraction >= 0.5 * (1.0 - delay):
+        yield (
+            "half of the ranks were ready to run but had to wait for a processor for"
+            f" {figures.percent(delay)} of the time or more (steal included)"
+        )
+
+
+def _nothing_idle(case: HostCase) -> Iterable[str]:
+    """Programs that sleep while they wait leave processors idle, unless these limit them."""
+    if not case.surrounded or any(around.polls for _, around in case.surrounded):
+        return
+    idles = medians(case, lambda use: use.node_idle_share)
+    steals = medians(case, lambda use: use.node_steal_share)
+    for (node, idle), (_, steal) in zip(idles, steals, strict=True):
+        accounts = case.stream.fraction >= LEAST_SHARE * (1.0 - steal)
+        if idle <= case.limit("idle") and accounts:
+            yield (
+                f"the processors of {node} were idle for {figures.percent(idle)} of the time,"
+                " although the program does not poll"
+            )
+
+
+def _crowded(case: HostCase) -> Iterable[str]:
+    """Some process of the node waited for a processor; the ranks' own delay is not known."""
+    for launch, around in case.surrounded:
+        for use in around.processors:
+            if isinstance(use.run_delay_s, Skipped) or isinstance(use.node_steal_share, Skipped):
+                continue
+            waited = use.run_delay_s / around.wall_s if around.wall_s > 0 else 0.0
+            steal = use.node_steal_share
+            delay = min(1.0, waited + steal)
+            least = max(LEAST_SHARE * (1.0 - steal), 0.5 * (1.0 - delay))
+            if delay >= case.limit("delay") and case.stream.fraction >= least:
+                yield (
+                    f"on {node_of(launch, use.rank)} some process was ready to run but had to wait"
+                    f" for a processor for {figures.percent(delay)} of the time (steal included)"
+                )
+
+
 _Look = Callable[[HostCase], Iterable[str]]
 _LIMITING: tuple[_Look, ...] = (
     _loopback, _bottom_halves, _no_processor_left, _waiting_ranks, _idle_connection,
-    waiting_everywhere, nothing_idle, crowded,
+    _waiting_everywhere, _nothing_idle, _crowded,
 )  # fmt: skip
 _OTHERS: tuple[_Look, ...] = (_closed_window, _busy_processors)
+
+
+def waiting_beside(own: Sequence[HostCase], good: Sequence[HostCase], left: float) -> Iterable[str]:
+    """Waiting for processors slowed at least half of the accused pairs ``own``.
+
+    ``left`` is how fast they are, a share of how fast the pairs ``good`` are, which wait as
+    well where all hosts are busy. A pair with a fault that shows by itself, or as steady as
+    only a wire is, is not excused.
+    """
+    usual = float(np.median([_longest(case)[0] for case in good])) if good else 0.0
+    excused = [case for case in own if _accounts(case, usual, left)]
+    if not excused or 2 * len(excused) < len(own):
+        yield from _unseen_beside(own)
+        return
+    share, node = max(map(_longest, excused))
+    yield (
+        f"a rank on {node} was ready to run but had to wait for a processor for"
+        f" {figures.percent(share)} of the time (steal included), those of good pairs for"
+        f" {figures.percent(usual)}"
+    )
+
+
+def _unseen_beside(own: Sequence[HostCase]) -> Iterable[str]:
+    """Waiting that cannot be seen may account for anything but what is shown otherwise."""
+    shown = [
+        case
+        for case in own
+        if _is_slow_stream(case) or any(proved(case.context, case.stream, True))
+    ]
+    unseen = unseen_waits(one for case in own for one in case.measurements)
+    if unseen and 2 * len(shown) < len(own):
+        yield unseen
+
+
+def _is_slow_stream(case: HostCase) -> bool:
+    return not case.stream.series.is_latency and is_slow_wire(case)
+
+
+def _accounts(case: HostCase, usual: float, left: float) -> bool:
+    if _is_slow_stream(case) or not accounts_beside(case.context, _longest(case)[0], usual, left):
+        return False
+    return not any(proved(case.context, case.stream, True))
+
+
+def accounts_beside(context: Context, delay: float, usual: float, left: float) -> bool:
+    """Whether waiting for ``delay`` of the time leaves no more than ``left`` of what good ones do.
+
+    These wait for ``usual``. Half as slow again as the lost time, as of a figure alone: more has
+    another cause.
+    """
+    expected = min(1.0, (1.0 - delay) / (1.0 - usual)) if usual < 1.0 else 1.0
+    return delay >= context.limit("host-limited.delay") and left >= 0.5 * expected
+
+
+def _longest(case: HostCase) -> tuple[float, str]:
+    """Share of the time that the end which waited longest did so, and its node."""
+    waited = [
+        (min(1.0, float(np.median(shares))), node)
+        for node, rank in ranks(case)
+        if (shares := waits(case.measurements, rank))
+    ]
+    return max(waited, default=(0.0, ""))

@@ -1,16 +1,27 @@
-"""One low figure with all that is known of the hosts behind it."""
+"""One low figure with all that is known of the hosts behind it, and whether a wire set its pace."""
 
 from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 import numpy as np
 
+from fabricgauge.evidence.connections import busy_share
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.streams import Stream
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.measurement import Measurement, ProcessorUse
 from fabricgauge.model.run import Around, Launch
 from fabricgauge.stats.series import node_of
+from fabricgauge.stats.spread import relative_half_width
+
+#: Share of the time with data under way at which a sender keeps a link full.
+WIRE_BUSY = 0.9
+
+#: A little above the share that the nearest standard rate below another has: 40 of 50 Gb/s.
+NEAREST_RATE = 0.85
+
+#: A wire carries large messages at least as well as smaller ones; a host's caches do not.
+HELD = 0.9
 
 
 class HostCase(msgspec.Struct, frozen=True):
@@ -81,43 +92,6 @@ def ranks(case: HostCase) -> Sequence[tuple[str, int]]:
     return sorted({(node, use.rank) for node, use in case.uses})
 
 
-def delays(measurements: Iterable[Measurement], rank: int | None = None) -> list[float]:
-    """Share of each case's time that a rank, or each of them, waited for a processor.
-
-    Of a rank with several threads it is their mean. Steal is counted as waiting as well:
-    nobody told the node's kernel of it. Where only one of the two was seen, it is the least
-    that a rank waited; a case in which neither was seen has no share.
-    """
-    return [
-        sum(shares)
-        for one in measurements
-        for use in one.processors
-        if rank in (None, use.rank) and one.wall_s > 0 and (shares := _waited(one, use))
-    ]
-
-
-def _waited(one: Measurement, use: ProcessorUse) -> list[float]:
-    own = use.run_delay_s
-    shares = [] if isinstance(own, Skipped) else [own / (one.wall_s * one.threads)]
-    steal = use.node_steal_share
-    return shares if isinstance(steal, Skipped) else [*shares, steal]
-
-
-def unseen_delays(measurements: Iterable[Measurement]) -> str:
-    """A sentence on ranks whose waiting for processors was not seen; empty if there are none."""
-    found = {
-        use.rank: use.run_delay_s.reason
-        for one in measurements
-        for use in one.processors
-        if isinstance(use.run_delay_s, Skipped)
-    }
-    if not found:
-        return ""
-    rank, reason = min(found.items())
-    others = f" (nor of {len(found) - 1} other ranks)" if len(found) > 1 else ""
-    return f"whether rank {rank} waited for a processor could not be seen{others}: {reason}"
-
-
 def medians(
     case: HostCase, share: Callable[[ProcessorUse], float | Skipped]
 ) -> Iterable[tuple[str, float]]:
@@ -126,3 +100,30 @@ def medians(
         each = [share(use) for _, use in case.uses if use.rank == rank]
         if seen := [one for one in each if not isinstance(one, Skipped)]:
             yield node, float(np.median(seen))
+
+
+def is_wire(case: HostCase) -> bool:
+    """As steady as only a wire is, with data under way all the time, whatever the size."""
+    steady = relative_half_width(case.stream.best.bandwidth) <= case.limit("steady")
+    return steady and busy(case) >= WIRE_BUSY and _is_held(case)
+
+
+def _is_held(case: HostCase) -> bool:
+    """Whether no larger message is surely slower than the figure."""
+    best = case.stream.best
+    return all(
+        point.bandwidth.high >= HELD * best.bandwidth.low
+        for point in case.stream.series.points
+        if point.message_bytes > best.message_bytes and point.sized
+    )
+
+
+def is_slow_wire(case: HostCase) -> bool:
+    """Whether a lower link rate may set the pace: steady, and not just below the ceiling."""
+    return case.stream.fraction < NEAREST_RATE and is_wire(case)
+
+
+def busy(case: HostCase) -> float:
+    """Share of the time with data under way from the sender; 1 where it is not known."""
+    shares = [share for one in case.measurements if (share := busy_share(one)) is not None]
+    return float(np.median(shares)) if shares else 1.0

@@ -1,14 +1,17 @@
 """What this stage takes and gives: a run with its ceilings in, verdicts out."""
 
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Protocol
 
 import msgspec
 
+from fabricgauge.evidence.gathering import evidence
 from fabricgauge.judge.subject import Subject, subjects
 from fabricgauge.judge.thresholds import DEFAULTS, Thresholds
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
+from fabricgauge.model.evidence import Evidence
 from fabricgauge.model.pairs import NO_PAIRS, FabricResult
 from fabricgauge.model.run import Run
 from fabricgauge.model.verdict import (
@@ -26,19 +29,33 @@ class Context(msgspec.Struct, frozen=True, dict=True):
     """Everything that a rule may look at; ``ceilings`` are by network name.
 
     ``fabric`` is what the matrices of all pairs say, where pairs of many nodes were measured.
+    ``known`` is the run's evidence, where it has been gathered already.
     """
 
     run: Run
     ceilings: dict[str, Ceiling | Skipped]
     thresholds: Thresholds = DEFAULTS
     fabric: FabricResult = NO_PAIRS
+    known: Evidence | None = None
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        return evidence(self.run) if self.known is None else self.known
 
     @cached_property
     def subjects(self) -> tuple[Subject, ...]:
-        return subjects(self.run, self.ceilings, self.fabric)
+        return subjects(self.run, self.ceilings, self.evidence, self.fabric)
 
     def limit(self, name: str) -> float:
         return self.thresholds.value(name)
+
+
+_PRECEDENCE = list(Outcome)
+
+
+def worst(outcomes: Iterable[Outcome], *, empty: Outcome) -> Outcome:
+    """The outcome that takes precedence (see ``Outcome``), ``empty`` if there is none."""
+    return min(outcomes, key=_PRECEDENCE.index, default=empty)
 
 
 def verdict_on(

@@ -4,23 +4,24 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from fabricgauge.judge.interface import Context, Rule, verdict_on
-from fabricgauge.judge.precedence import worst
+from fabricgauge.judge.interface import Context, Rule, verdict_on, worst
 from fabricgauge.judge.rules import (
     DECIDING,
     DECIDING_IMPORTED,
     DECIDING_SIMULATED,
     RULES,
 )
+from fabricgauge.judge.streams import streams
 from fabricgauge.judge.thresholds import DEFAULTS, Thresholds
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
+from fabricgauge.model.evidence import Evidence
 from fabricgauge.model.pairs import NO_PAIRS, FabricResult
 from fabricgauge.model.run import Run
 from fabricgauge.model.verdict import Outcome, Verdict, VerdictSubject, distinct
 
 #: Raised whenever a rule could judge the same run differently.
-RULES_VERSION = "8"
+RULES_VERSION = "9"
 
 _EXIT_STATUS = {Outcome.PASS: 0, Outcome.WARN: 0, Outcome.FAIL: 1}
 
@@ -30,9 +31,13 @@ def judge(
     ceilings: dict[str, Ceiling | Skipped],
     thresholds: Thresholds = DEFAULTS,
     fabric: FabricResult = NO_PAIRS,
+    evidence: Evidence | None = None,
 ) -> tuple[Verdict, ...]:
-    """Every rule's verdicts, in the rules' order; ``ceilings`` are by network name."""
-    context = Context(run, ceilings, thresholds, fabric)
+    """Every rule's verdicts, in the rules' order; ``ceilings`` are by network name.
+
+    ``evidence`` is the run's own, gathered here where it is not given.
+    """
+    context = Context(run, ceilings, thresholds, fabric, evidence)
     given = [one for rule in RULES for one in _apply(rule, context)]
     ids = distinct(one.id for one in given)
     return tuple(msgspec.structs.replace(one, id=own) for one, own in zip(given, ids, strict=True))
@@ -48,6 +53,22 @@ def _apply(rule: Rule, context: Context) -> Sequence[Verdict]:
             f"the rule could not be applied ({type(error).__name__}: {error})",
             cause="an error in the rule", remedy="report it with the run directory",
         ),)  # fmt: skip
+
+
+def below_pass(
+    run: Run,
+    ceilings: dict[str, Ceiling | Skipped],
+    thresholds: Thresholds,
+    fabric: FabricResult = NO_PAIRS,
+) -> tuple[str, ...]:
+    """Names of networks on which a two-sided stream stayed below the passing fraction."""
+    context = Context(run, ceilings, thresholds, fabric)
+    enough = context.limit("fraction.pass")
+    return tuple(
+        subject.name
+        for subject in context.subjects
+        if any(stream.fraction < enough for stream in streams(context, subject, "bandwidth"))
+    )
 
 
 def deciding(run: Run) -> tuple[str, ...]:

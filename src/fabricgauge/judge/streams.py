@@ -3,11 +3,12 @@
 import msgspec
 import numpy as np
 
+from fabricgauge.evidence.connections import acknowledged
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
-from fabricgauge.model.measurement import Measurement, Pattern
+from fabricgauge.model.measurement import Pattern
 from fabricgauge.model.verdict import Outcome, VerdictSubject
 from fabricgauge.stats.series import Point, Series
 from fabricgauge.words import figures, patterns
@@ -86,20 +87,6 @@ def _ceiling_of(ceiling: Ceiling, series: Series, best: Point) -> Ceiling:
         return ceiling
     counted = [share for one in best.measurements if (share := acknowledged(one)) is not None]
     return ceiling.beside_acknowledgements(float(np.median(counted))) if counted else ceiling
-
-
-def acknowledged(measurement: Measurement) -> float | None:
-    """Acknowledgements per segment with payload, over both ends; None where nothing counted them.
-
-    A record before format 2.1 does not, and another transport than TCP has none.
-    """
-    segments = acknowledgements = 0
-    for connections in measurement.sockets:
-        for one in () if isinstance(connections, Skipped) else connections:
-            if isinstance(one.data_segments, int) and isinstance(one.acknowledgements, int):
-                segments += one.data_segments
-                acknowledgements += one.acknowledgements
-    return acknowledgements / segments if segments else None
 
 
 def enough(stream: Stream) -> str:

@@ -8,6 +8,7 @@ import msgspec
 from fabricgauge.localise.typical import typical_series
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
+from fabricgauge.model.evidence import Evidence, NetworkEvidence
 from fabricgauge.model.fabric import Network
 from fabricgauge.model.measurement import Pattern
 from fabricgauge.model.pairs import NO_PAIRS, FabricResult, PairAnalysis
@@ -30,9 +31,10 @@ _UNSTATED = (
 class Subject(msgspec.Struct, frozen=True, dict=True):
     """A network (or MPI's own choice) with all that was planned and measured for it.
 
-    ``loopbacks`` are reference launches on single nodes of the subject; ``pairs`` is what the
-    matrices of all its pairs say. Where there are such, ``series`` are those of the pairs that
-    nobody named is part of; single pairs that were measured again are in ``again``.
+    ``evidence`` is what its launches' records show, ``loopbacks`` are reference launches on single
+    nodes of the subject; ``pairs`` is what the matrices of all its pairs say. Where there are such,
+    ``series`` are those of the pairs that nobody named is part of; single pairs that were measured
+    again are in ``again``.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
     planned: tuple[PlannedLaunch, ...]
     launches: tuple[Launch, ...]
     loopbacks: tuple[Launch, ...]
+    evidence: NetworkEvidence
     pairs: tuple[PairAnalysis, ...] = ()
 
     @property
@@ -127,16 +130,23 @@ def _done(subject: Subject, number: int) -> set[str]:
 
 
 def subjects(
-    run: Run, ceilings: dict[str, Ceiling | Skipped], fabric: FabricResult = NO_PAIRS
+    run: Run,
+    ceilings: dict[str, Ceiling | Skipped],
+    evidence: Evidence,
+    fabric: FabricResult = NO_PAIRS,
 ) -> tuple[Subject, ...]:
     """One subject per network that was planned or measured, in the plan's order."""
     everything: tuple[PlannedLaunch | Launch, ...] = (*run.plan.launches, *run.launches)
     names = dict.fromkeys(one.network for one in everything if not is_loopback(one.network))
-    return tuple(_subject(run, ceilings, fabric, name) for name in names)
+    return tuple(_subject(run, ceilings, evidence, fabric, name) for name in names)
 
 
 def _subject(
-    run: Run, ceilings: dict[str, Ceiling | Skipped], fabric: FabricResult, name: str | None
+    run: Run,
+    ceilings: dict[str, Ceiling | Skipped],
+    evidence: Evidence,
+    fabric: FabricResult,
+    name: str | None,
 ) -> Subject:
     launches = tuple(one for one in run.launches if one.network == name)
     planned = tuple(one for one in run.plan.launches if one.network == name)
@@ -150,6 +160,7 @@ def _subject(
         planned=planned,
         launches=launches,
         loopbacks=tuple(one for one in run.launches if _refers_to(one, name, nodes)),
+        evidence=evidence.of(name),
         pairs=tuple(one for one in fabric.analyses if one.matrix.network == (name or "")),
     )
 

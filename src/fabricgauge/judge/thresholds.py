@@ -70,6 +70,9 @@ BUILT_IN: dict[str, Limit] = {
         "bytes",
         "built-in: from 64 KiB on the wire and not the software sets the pace",
     ),
+    "pairs.once": Limit(
+        0.75, "share", "built-in: a single pass shows no fault that takes less than a quarter"
+    ),
     "asymmetry.warn": Limit(0.05, "share", "built-in: as wide as the margin of fraction.pass"),
     "asymmetry.fail": Limit(
         0.25, "share", "built-in: a step between link rates (40 to 25 Gb/s), no matter of tuning"

@@ -1,8 +1,78 @@
-"""What the interfaces of a run's nodes carried: the account that stands beside the path proof."""
+"""What a run's records say happened, as values: told once, read by the rules and every report."""
 
 import msgspec
 
 from fabricgauge.model.absence import Skipped
+from fabricgauge.model.measurement import Placement
+
+
+class Moved(msgspec.Struct, frozen=True):
+    """One node over a launch's ok cases: payload of all its ranks, octets per interface.
+
+    ``rank`` read the counters. ``by_tcp`` is whether TCP carried the payload, ``by_address`` is
+    what the ranks' TCP connections sent, by local address. ``left_out`` says which counters could
+    not be used, and why.
+    """
+
+    node: str
+    rank: int
+    payload_bytes: int
+    sent_bytes: dict[str, int]
+    received_bytes: dict[str, int]
+    by_tcp: bool
+    by_address: dict[str, int]
+    left_out: tuple[str, ...]
+
+    @property
+    def total_bytes(self) -> int:
+        return sum(self.sent_bytes.values())
+
+
+class Trouble(msgspec.Struct, frozen=True):
+    """An error or drop counter that rose by ``count`` while ``frames`` passed that way."""
+
+    node: str
+    interface: str
+    counter: str
+    count: int
+    frames: int
+
+
+class Lost(msgspec.Struct, frozen=True):
+    """TCP segments of one direction: ``count`` of ``segments`` had to be sent again."""
+
+    origin: str
+    target: str
+    count: int
+    segments: float
+
+    @property
+    def share(self) -> float:
+        return self.count / self.segments if self.segments > 0 else 0.0
+
+
+class Misplaced(msgspec.Struct, frozen=True):
+    """A rank that ran on another node than the one that it was meant for."""
+
+    rank: int
+    host: str
+    meant: str
+
+
+class Placed(msgspec.Struct, frozen=True):
+    """Where the ranks of a launch ran, by rank, and what that shows.
+
+    ``expected`` is how many ranks had to say where they ran. ``shared`` are the ranks of each
+    node on which several ran that were meant for several nodes, or all ranks on the only one.
+    ``machines`` are the first ranks of the nodes, by boot id: nodes of one machine stand together.
+    """
+
+    launch: int
+    ranks: tuple[Placement, ...]
+    expected: int
+    shared: tuple[tuple[Placement, ...], ...] = ()
+    machines: tuple[tuple[Placement, ...], ...] = ()
+    misplaced: tuple[Misplaced, ...] = ()
 
 
 class Crossing(msgspec.Struct, frozen=True):
@@ -43,3 +113,53 @@ class Traffic(msgspec.Struct, frozen=True):
     network: str | None
     launches: int
     nodes: tuple[NodeTraffic, ...]
+
+
+class LaunchEvidence(msgspec.Struct, frozen=True):
+    """What one launch's counters and ranks show; ``figures`` is whether anything was measured."""
+
+    launch: int
+    figures: bool
+    moved: tuple[Moved, ...]
+    placed: Placed
+
+
+class NetworkEvidence(msgspec.Struct, frozen=True):
+    """All launches that were pinned to the same network, or to none.
+
+    ``counted`` is whether interface counters were read at all. ``lost`` are the segments of the
+    network's own connections, of all connections where no network was meant.
+    ``largest_segments`` are the bytes of the largest segment of each member's busy connections, by
+    ``node:interface``. ``over_tcp`` is whether TCP carried the payload.
+    """
+
+    network: str | None
+    launches: tuple[LaunchEvidence, ...] = ()
+    traffic: Traffic | None = None
+    troubles: tuple[Trouble, ...] = ()
+    lost: tuple[Lost, ...] = ()
+    largest_segments: dict[str, int] = {}
+    counted: bool = False
+    over_tcp: bool = False
+
+
+class Evidence(msgspec.Struct, frozen=True):
+    """One entry per network that launches were pinned to, in the launches' order."""
+
+    networks: tuple[NetworkEvidence, ...] = ()
+
+    @property
+    def traffic(self) -> tuple[Traffic, ...]:
+        """What the interfaces carried, of all that we measured ourselves."""
+        return tuple(one.traffic for one in self.networks if one.traffic is not None)
+
+    @property
+    def placed(self) -> tuple[Placed, ...]:
+        """Where ranks ran, by launch."""
+        each = (launch.placed for one in self.networks for launch in one.launches)
+        return tuple(sorted(each, key=lambda one: one.launch))
+
+    def of(self, network: str | None) -> NetworkEvidence:
+        """That of one network; without any where nothing was started on it."""
+        found = (one for one in self.networks if one.network == network)
+        return next(found, NetworkEvidence(network))

@@ -5,7 +5,7 @@ import msgspec
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.curve import Curve
-from fabricgauge.model.evidence import Traffic
+from fabricgauge.model.evidence import Evidence
 from fabricgauge.model.pairs import NO_PAIRS, FabricResult
 from fabricgauge.model.pattern import SUSTAINED_BYTES
 from fabricgauge.model.run import Run
@@ -19,8 +19,8 @@ class Judged(msgspec.Struct, frozen=True):
     ``judged_utc`` is ISO 8601 with a trailing Z; ``rules_version`` names the set of
     rules, so that a later judging of the same run can be told from this one. ``against``
     are reference curves to stand beside the run's own. Messages of ``sustained_bytes`` and more
-    show what a stream sustains; the rule `fraction` was applied from there up. ``traffic`` is what
-    the nodes' interfaces carried, by the network that the launches were pinned to.
+    show what a stream sustains; the rule `fraction` was applied from there up. ``evidence`` is
+    what the records show, by the network that the launches were pinned to.
     """
 
     run: Run
@@ -33,4 +33,4 @@ class Judged(msgspec.Struct, frozen=True):
     against: tuple[SuiteCurve, ...] = ()
     fabric: FabricResult = NO_PAIRS
     sustained_bytes: float = SUSTAINED_BYTES
-    traffic: tuple[Traffic, ...] = ()
+    evidence: Evidence = Evidence()

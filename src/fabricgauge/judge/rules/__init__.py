@@ -1,4 +1,8 @@
-"""The rules, one row each, in the order in which their verdicts are given."""
+"""The rules, one row each, those nearest to a cause first.
+
+A node or link that is gone explains all that follows: missing cases, a path that was not proved,
+figures that are low. So the first verdict of the worst outcome is the headline.
+"""
 
 from fabricgauge.judge.interface import Rule
 from fabricgauge.judge.rules import (
@@ -17,6 +21,7 @@ from fabricgauge.judge.rules import (
     link,
     mtu,
     outliers,
+    pairs,
     path,
     placement,
     stability,
@@ -24,19 +29,20 @@ from fabricgauge.judge.rules import (
 
 RULES: tuple[Rule, ...] = (
     connect,
+    link,
+    coverage,
+    completeness,
     placement,
     path,
     floor,
     above_ceiling,
     cache_shape,
     data,
-    link,
-    completeness,
-    coverage,
-    fraction,
-    outliers,
-    host_limited,
     mtu,
+    outliers,
+    pairs,
+    fraction,
+    host_limited,
     asymmetry,
     stability,
     dips,

@@ -1,7 +1,7 @@
 """Has a bandwidth curve the shape of a cache instead of that of a medium?"""
 
 from fabricgauge.judge.interface import Context, verdict_on
-from fabricgauge.judge.proof import is_proved
+from fabricgauge.judge.rules.path import is_proved
 from fabricgauge.judge.streams import BURSTS
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped

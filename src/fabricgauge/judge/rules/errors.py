@@ -1,9 +1,9 @@
 """Did interfaces count errors or drops, or TCP lose segments, while the cases ran?"""
 
-from fabricgauge.evidence.traffic import Lost, Trouble, retransmissions, troubles
 from fabricgauge.judge.interface import Context, verdict_on
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
+from fabricgauge.model.evidence import Lost, Trouble
 from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict
 from fabricgauge.words import figures, sentences
 
@@ -16,26 +16,18 @@ def judge(context: Context) -> tuple[Verdict, ...]:
 
 
 def _judge(context: Context, subject: Subject) -> Verdict:
-    counted = any(launch.all_counters for launch in subject.launches)
-    found = tuple(one for one in troubles(subject.launches) if _is_ours(subject, one))
-    lost = tuple(one for one in _lost(subject) if _is_much(context, one))
+    seen = subject.evidence
+    found = tuple(one for one in seen.troubles if _is_ours(subject, one))
+    lost = tuple(one for one in seen.lost if _is_much(context, one))
     if found:
         return _verdict(subject, found, lost)
     if lost:
         return _losing(context, subject, lost)
-    if not counted:
+    if not seen.counted:
         return verdict_on(ID, Outcome.SKIPPED, subject.about, "no interface counters were read")
-    again = sum(one.count for one in _lost(subject))
+    again = sum(one.count for one in seen.lost)
     few = f"; TCP sent {again:,} segments again, which is few" if again else ""
     return verdict_on(ID, Outcome.PASS, subject.about, f"no error or drop counter rose{few}")
-
-
-def _lost(subject: Subject) -> tuple[Lost, ...]:
-    """Retransmissions of connections on the network; unpinned, of all connections."""
-    if isinstance(subject.network, Skipped):
-        return retransmissions(subject.launches, None)
-    ours = {member.ip for member in subject.network.members}
-    return retransmissions(subject.launches, ours)
 
 
 def _is_much(context: Context, lost: Lost) -> bool:

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 import msgspec
 
-from fabricgauge.evidence.traffic import over_tcp
 from fabricgauge.judge.interface import Context, verdict_on
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
@@ -131,7 +130,7 @@ def floor_name(subject: Subject, foreign: SuiteCurve | None) -> str:
     """
     through = medium(subject)
     if foreign is None:
-        if over_tcp(subject.launches):
+        if subject.evidence.over_tcp:
             return TCP
         return OTHERWISE if through == "tcp" else f"floor.{through}"
     if foreign.transport == "tcp":

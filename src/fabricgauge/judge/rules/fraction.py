@@ -108,7 +108,7 @@ def _verdict(context: Context, stream: Stream, all_streams: tuple[Stream, ...]) 
         rule=ID,
         outcome=outcome,
         about=stream.about,
-        summary=stream.sentence + _of_hosts(signs, unseen),
+        summary=stream.sentence + _of_hosts(outcome, signs, unseen),
         figure=Figure(
             stream.fraction, "share",
             "of the ceiling, per direction"
@@ -129,10 +129,10 @@ def _softened(
     all_streams: tuple[Stream, ...],
     excused: bool,
 ) -> Outcome:
-    """A low figure is not the network's failure where a host explains it, or others decide."""
+    """A low figure is a remark where others decide; where it decides, a host may excuse it."""
     if not decides(context, stream, all_streams):
         return Outcome.WARN
-    return Outcome.INCONCLUSIVE if excused else outcome
+    return host.excused(outcome, excused)
 
 
 def _causes(context: Context, stream: Stream) -> tuple[causes.Cause, ...]:
@@ -161,10 +161,13 @@ def _launches(stream: Stream) -> str:
     )
 
 
-def _of_hosts(signs: tuple[str, ...], unseen: str) -> str:
-    if signs:
-        return "; a host limits it, see host-limited"
-    return "; whether a host limits it could not be seen, see host-limited" if unseen else ""
+def _of_hosts(outcome: Outcome, signs: tuple[str, ...], unseen: str) -> str:
+    """What a host's limit makes of the figure; see the rule in ``host.excused``."""
+    what = "a host limits it" if signs else "whether a host limits it could not be seen"
+    if not signs and not unseen:
+        return ""
+    leaves = outcome is Outcome.INCONCLUSIVE
+    return f"; {what}, so it {'decides nothing' if leaves else 'is a remark'} (see host-limited)"
 
 
 def _cause(outcome: Outcome, likely: str, signs: tuple[str, ...]) -> str:

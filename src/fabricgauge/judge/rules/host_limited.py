@@ -65,6 +65,6 @@ def _sentence(signs: host.Signs) -> str:
 
 
 def _outcome(context: Context, stream: Stream, found: tuple[Stream, ...]) -> Outcome:
-    """Nothing can be decided where the network would fail otherwise; else it is a remark."""
-    would_fail = plain_outcome(context, stream) is Outcome.FAIL
-    return Outcome.INCONCLUSIVE if would_fail and decides(context, stream, found) else Outcome.WARN
+    """That of the figure itself, as `fraction` has it; else it is a remark."""
+    plain = plain_outcome(context, stream) if decides(context, stream, found) else Outcome.WARN
+    return Outcome.WARN if plain is not Outcome.FAIL else host.excused(plain, by_host=True)

@@ -2,7 +2,6 @@
 
 from collections import Counter
 
-from fabricgauge.evidence import traffic
 from fabricgauge.judge.interface import Context, verdict_on
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
@@ -14,9 +13,6 @@ ID = "mtu"
 TITLE = "All members have the same MTU, and TCP uses it"
 
 IPV4_BYTES, IPV6_BYTES, TCP_BYTES, TIMESTAMPS_BYTES = 20, 40, 20, 12
-
-#: A connection that moved less may not have sent a full segment yet.
-ENOUGH_BYTES = 1 << 20
 
 
 def judge(context: Context) -> tuple[Verdict, ...]:
@@ -69,12 +65,12 @@ def expected_segment_bytes(network: Network) -> int:
 
 
 def _segments(subject: Subject, network: Network) -> Verdict:
-    expected, used = expected_segment_bytes(network), _used(subject, network)
+    expected, used = expected_segment_bytes(network), subject.evidence.largest_segments
     sentence = f"every member has MTU {network.mtu_bytes}"
     if not used:
         reason = f"{sentence}; whether TCP uses it was not seen: no connection on it sent enough"
         return verdict_on(ID, Outcome.PASS, VerdictSubject("network", network.name), reason)
-    smallest, where = min(used)
+    smallest, where = min((size, name) for name, size in used.items())
     figure = Figure(smallest, "bytes", f"payload of a TCP segment of {where}")
     threshold = Threshold(
         expected, "bytes", "at least", f"MTU {network.mtu_bytes} less IP and TCP headers"
@@ -88,20 +84,8 @@ def _segments(subject: Subject, network: Network) -> Verdict:
         ID, Outcome.WARN, VerdictSubject("network", network.name),
         f"TCP on {where} sends segments of {smallest} bytes, though MTU {network.mtu_bytes}"
         f" allows {expected}",
-        figure, threshold, tuple(sorted(f"{name}: {size} bytes" for size, name in used)),
+        figure, threshold, tuple(sorted(f"{name}: {size} bytes" for name, size in used.items())),
         "the path MTU is smaller than the interfaces' own: a switch port or a route limits it",
         "raise the MTU of the switch's ports; look at `ip route get ADDRESS` and"
         " `ip route show cache`",
     )  # fmt: skip
-
-
-def _used(subject: Subject, network: Network) -> set[tuple[int, str]]:
-    """Largest segment of each member's busy connections, with node:interface."""
-    ours = {member.ip: f"{member.node}:{member.interface}" for member in network.members}
-    largest: dict[str, int] = {}
-    for launch in subject.launches:
-        for _rank, _case, socket in traffic.sockets(launch):
-            name = ours.get(traffic.address_of(socket.local))
-            if name and socket.sent_bytes >= ENOUGH_BYTES and socket.segment_bytes > 0:
-                largest[name] = max(largest.get(name, 0), socket.segment_bytes)
-    return {(size, name) for name, size in largest.items()}

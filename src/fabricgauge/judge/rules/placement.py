@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
-from fabricgauge.judge.interface import Context, verdict_on
-from fabricgauge.judge.precedence import worst
+import msgspec
+
+from fabricgauge.judge.interface import Context, verdict_on, worst
 from fabricgauge.judge.subject import Subject
-from fabricgauge.model.absence import Skipped
+from fabricgauge.model.evidence import Placed
 from fabricgauge.model.measurement import Placement
-from fabricgauge.model.run import Launch
 from fabricgauge.model.verdict import Outcome, Verdict
 from fabricgauge.words import sentences
 
@@ -19,12 +19,20 @@ _ONE_NODE = (
     " of another MPI, or a host list whose first host has two slots"
 )
 _OTHER_NODE = "the launcher did not keep the order or the choice of the nodes"
+_ONE_MACHINE = "the nodes are containers or namespaces of one machine"
+_CUT_SHORT = "the engine's output was cut short"
 _REMEDY = (
     "start one rank per node in the planned order: MPICH and Intel MPI: -hosts A,B -ppn 1;"
     " Open MPI: --host A:1,B:1 --map-by node; Slurm: srun -N 2 --ntasks-per-node=1"
 )
 
-_Finding = tuple[Outcome, str]
+
+class _Sign(msgspec.Struct, frozen=True):
+    """What one launch's ranks show, and the cause if it is no pass."""
+
+    outcome: Outcome
+    sentence: str
+    cause: str = ""
 
 
 def judge(context: Context) -> tuple[Verdict, ...]:
@@ -34,22 +42,26 @@ def judge(context: Context) -> tuple[Verdict, ...]:
 def _judge(context: Context, subject: Subject) -> Verdict:
     if subject.imported:
         return _said(subject)
-    measured = [launch for launch in subject.launches if launch.completed or launch.figures]
+    measured = [launch.placed for launch in subject.evidence.launches if launch.figures]
     if not measured:
         return verdict_on(
             ID, Outcome.INCONCLUSIVE, subject.about, "no launch measured anything",
             remedy="see how the launches ended, and measure again",
         )  # fmt: skip
-    findings = [finding for launch in measured for finding in _findings(context, launch)]
-    outcome = worst([finding[0] for finding in findings], empty=Outcome.INCONCLUSIVE)
+    virtual = context.run.fabric.virtual
+    signs = [sign for placed in measured for sign in _signs(placed, virtual=virtual)]
+    outcome = worst([sign.outcome for sign in signs], empty=Outcome.INCONCLUSIVE)
+    decisive = next((sign for sign in signs if sign.outcome is outcome), None)
+    fine = outcome is Outcome.PASS
+    said = "every rank ran on the node that it was meant for" if fine or not decisive else ""
     return verdict_on(
         rule=ID,
         outcome=outcome,
         about=subject.about,
-        summary=_summary(outcome, findings),
-        evidence=tuple(dict.fromkeys(finding[1] for finding in findings)),
-        cause=_cause(outcome, findings),
-        remedy="" if outcome is Outcome.PASS else _REMEDY,
+        summary=said or (decisive.sentence if decisive else ""),
+        evidence=tuple(dict.fromkeys(sign.sentence for sign in signs)),
+        cause=decisive.cause if decisive else "",
+        remedy="" if fine else _REMEDY,
     )
 
 
@@ -80,117 +92,39 @@ def _said(subject: Subject) -> Verdict:
     )  # fmt: skip
 
 
-def _summary(outcome: Outcome, findings: list[_Finding]) -> str:
-    if outcome is Outcome.PASS:
-        return "every rank ran on the node that it was meant for"
-    return next(sentence for found, sentence in findings if found is outcome)
+def _signs(placed: Placed, *, virtual: bool) -> Iterator[_Sign]:
+    at = f"launch {placed.launch}"
+    if len(placed.ranks) < placed.expected:
+        told = f"{at}: only {len(placed.ranks)} of {placed.expected} ranks said where they ran"
+        yield _Sign(Outcome.INCONCLUSIVE, told, _CUT_SHORT)
+        return
+    for ranks in placed.shared:
+        one, other = ranks[0], ranks[1]
+        more = f" ({len(ranks)} ranks in all)" if len(ranks) > 2 else ""
+        yield _Sign(
+            Outcome.INVALID,
+            f"{at}: ranks {one.rank} and {other.rank} both ran on {one.host}{more}: the same"
+            f" boot id {one.boot_id}, network namespaces {one.net_namespace} and"
+            f" {other.net_namespace}",
+            _ONE_NODE,
+        )
+    if len(placed.machines) > 1 and all(len(same) == 1 for same in placed.machines):
+        firsts = [same[0] for same in placed.machines]
+        yield _Sign(Outcome.PASS, f"{at}: {_told(firsts)}, with different boot ids")
+    for same in placed.machines:
+        if len(same) > 1:
+            yield _one_machine(f"{at}: {_told(same)}", same[0].boot_id, virtual=virtual)
+    for away in placed.misplaced:
+        told = f"{at}: rank {away.rank} ran on {away.host} but was meant for {away.meant}"
+        yield _Sign(Outcome.INVALID, told, _OTHER_NODE)
 
 
-def _cause(outcome: Outcome, findings: list[_Finding]) -> str:
-    if outcome is Outcome.INVALID:
-        summary = _summary(outcome, findings)
-        return _OTHER_NODE if "was meant for" in summary else _ONE_NODE
-    if outcome is Outcome.WARN:
-        return "the nodes are containers or namespaces of one machine"
-    return "" if outcome is Outcome.PASS else "the engine's output was cut short"
-
-
-def _findings(context: Context, launch: Launch) -> list[_Finding]:
-    at = f"launch {launch.number}"
-    if len(launch.placements) < max(2, len(launch.nodes)):
-        return [(
-            Outcome.INCONCLUSIVE,
-            f"{at}: only {len(launch.placements)} of {len(launch.nodes)} ranks said where they ran",
-        )]  # fmt: skip
-    nodes = by_node(launch.placements)
-    return [
-        *_shared(at, launch, nodes),
-        *_apart(context, at, [ranks[0] for ranks in nodes]),
-        *(one for placement in launch.placements for one in _place(context, at, launch, placement)),
-    ]
-
-
-def by_node(placements: Sequence[Placement]) -> tuple[tuple[Placement, ...], ...]:
-    """Ranks that ran on the same node, in rank order: one kernel, and in it one network stack
-    or one host name; where a boot id is not known, one host name.
-    """
-    node_of: dict[tuple[str, str, str], int] = {}
-    nodes: dict[int, list[Placement]] = {}
-    for one in sorted(placements, key=lambda one: one.rank):
-        signs = _signs(one)
-        known = [node_of[sign] for sign in signs if sign in node_of]
-        node = min(known, default=one.rank)
-        for other in set(known) - {node}:  # this rank shows that two nodes are one
-            nodes[node] += nodes.pop(other)
-            node_of = {sign: node if at == other else at for sign, at in node_of.items()}
-        node_of.update(dict.fromkeys(signs, node))
-        nodes.setdefault(node, []).append(one)
-    return tuple(tuple(ranks) for ranks in nodes.values())
-
-
-def _signs(one: Placement) -> tuple[tuple[str, str, str], ...]:
-    if not one.boot_id:
-        return (("host", "", one.host),)
-    return ("stack", one.boot_id, one.net_namespace), ("host", one.boot_id, one.host)
-
-
-def _shared(at: str, launch: Launch, nodes: Sequence[tuple[Placement, ...]]) -> Iterator[_Finding]:
-    """Ranks on one node that were meant for several, or all of them on the only one."""
-    for ranks in nodes:
-        meant = {launch.nodes[one.rank] for one in ranks if 0 <= one.rank < len(launch.nodes)}
-        if len(ranks) > 1 and (len(meant) > 1 or len(nodes) == 1):
-            one, other = ranks[0], ranks[1]
-            more = f" ({len(ranks)} ranks in all)" if len(ranks) > 2 else ""
-            yield (
-                Outcome.INVALID,
-                f"{at}: ranks {one.rank} and {other.rank} both ran on {one.host}{more}: the same"
-                f" boot id {one.boot_id}, network namespaces {one.net_namespace} and"
-                f" {other.net_namespace}",
-            )
-
-
-def _apart(context: Context, at: str, firsts: Sequence[Placement]) -> Iterator[_Finding]:
-    """Whether different nodes are different machines."""
-    machines: dict[str, list[Placement]] = {}
-    for one in firsts:
-        machines.setdefault(one.boot_id or f"unknown, {one.host}", []).append(one)
-    if len(machines) == len(firsts) > 1:
-        yield Outcome.PASS, f"{at}: {_told(firsts)}, with different boot ids"
-    for boot_id, same in machines.items():
-        if len(same) < 2:
-            continue
-        ranks = f"{at}: {_told(same)}"
-        if context.run.fabric.virtual:
-            yield Outcome.PASS, f"{ranks}, in network namespaces of one kernel: a virtual cluster"
-        else:
-            yield Outcome.WARN, f"{ranks}, but all have boot id {boot_id}: one kernel"
+def _one_machine(ranks: str, boot_id: str, *, virtual: bool) -> _Sign:
+    if virtual:
+        told = f"{ranks}, in network namespaces of one kernel: a virtual cluster"
+        return _Sign(Outcome.PASS, told)
+    return _Sign(Outcome.WARN, f"{ranks}, but all have boot id {boot_id}: one kernel", _ONE_MACHINE)
 
 
 def _told(placements: Sequence[Placement]) -> str:
     return sentences.listed([f"rank {one.rank} ran on {one.host}" for one in placements], 4)
-
-
-def _place(context: Context, at: str, launch: Launch, placement: Placement) -> tuple[_Finding, ...]:
-    if not 0 <= placement.rank < len(launch.nodes):
-        return ()
-    meant = launch.nodes[placement.rank]
-    if _is_on(context, placement, meant):
-        return ()
-    sentence = f"{at}: rank {placement.rank} ran on {placement.host} but was meant for {meant}"
-    return ((Outcome.INVALID, sentence),)
-
-
-def _is_on(context: Context, placement: Placement, meant: str) -> bool:
-    names = {meant}
-    node = context.run.fabric.node(meant)
-    if not isinstance(node, Skipped):
-        names |= {node.name, node.hostname}
-        here = (node.boot_id, node.net_namespace)
-        if all(here) and here == (placement.boot_id, placement.net_namespace):
-            return True
-    return _short(placement.host) in {_short(name) for name in names}
-
-
-def _short(name: str) -> str:
-    """A host name without its domain."""
-    return name.partition(".")[0]

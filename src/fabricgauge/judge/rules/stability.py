@@ -2,8 +2,7 @@
 
 import msgspec
 
-from fabricgauge.judge.interface import Context, verdict_on
-from fabricgauge.judge.precedence import worst
+from fabricgauge.judge.interface import Context, verdict_on, worst
 from fabricgauge.judge.streams import streams
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.verdict import Figure, Outcome, Verdict

@@ -27,6 +27,10 @@ MEANING: dict[Outcome, str] = {
 _RANK = {outcome: rank for rank, outcome in enumerate(Outcome)}
 
 
+#: Rules that find nodes, pairs and links which carry nothing.
+GONE = ("connect", "link")
+
+
 class BestRate(NamedTuple):
     """The best assured bandwidth of a curve; ``limit_bytes_s`` is the ceiling if known."""
 
@@ -69,13 +73,24 @@ def headline(judged: Judged) -> str:
         read = [one for one in judged.verdicts if one.rule == "fraction"]
         if read:
             return f"{read[0].subject}: {read[0].summary}.{_caveat(judged)}"
-    decisive = [one for one in judged.verdicts if one.outcome is judged.overall]
+    decisive = _gone(judged)
+    decisive = decisive or [one for one in judged.verdicts if one.outcome is judged.overall]
     decisive = decisive or _missing(judged)
     if not decisive:
         return f"{MEANING[judged.overall].capitalize()}."
     more = f" (and {len(decisive) - 1} more)" if len(decisive) > 1 else ""
     caveat = _caveat(judged) if judged.overall is Outcome.WARN else ""
     return f"{decisive[0].subject}: {decisive[0].summary}{more}{caveat and '.' + caveat}"
+
+
+def _gone(judged: Judged) -> list[Verdict]:
+    """Nodes and links that are gone come before all that follows from it, such as a lost path.
+
+    Verdicts stand in the order of the rules, those nearest to a cause first.
+    """
+    decided = (Outcome.FAIL, Outcome.INCONCLUSIVE)
+    gone = [one for one in judged.verdicts if one.rule in GONE and one.outcome in decided]
+    return sorted(gone, key=lambda one: _RANK[one.outcome])
 
 
 def _missing(judged: Judged) -> list[Verdict]:

@@ -29,7 +29,7 @@ def least_shares(nodes: Sequence[NodeTraffic], most: int) -> Sequence[NodeTraffi
 
 def paths(judged: Judged) -> Iterator[doc.Section]:
     """On a screen what was sent; on a page everything that was counted."""
-    groups = judged.traffic
+    groups = judged.evidence.traffic
     if groups:
         few = len(judged.run.fabric.nodes) > MOST_PATHS
         which = f", {MOST_PATHS} nodes with the least share" if few else ""
@@ -104,14 +104,14 @@ def placement(judged: Judged) -> doc.Section:
     columns = tuple(doc.ColumnHead(one, right=one in right) for one in heads)
     rows = tuple(
         (
-            str(launch.number), str(rank.rank), rank.host, rank.cpus_allowed, str(rank.cpu),
+            str(placed.launch), str(rank.rank), rank.host, rank.cpus_allowed, str(rank.cpu),
             str(rank.numa_node), str(rank.pid), rank.net_namespace, rank.interface or "not pinned",
             rank.boot_id,
         )
-        for launch in judged.run.launches for rank in launch.placements[:MOST_NODES]
+        for placed in judged.evidence.placed for rank in placed.ranks[:MOST_NODES]
     )  # fmt: skip
     blocks: list[doc.Block] = [doc.Paragraph("As each rank saw itself."), doc.Table(columns, rows)]
-    if any(len(launch.placements) > MOST_NODES for launch in judged.run.launches):
+    if any(len(placed.ranks) > MOST_NODES for placed in judged.evidence.placed):
         said = f"The first {MOST_NODES} ranks of each launch; all are in results.jsonl and in the"
         blocks.append(doc.Paragraph(f"{said} JSON report.", kind="caution"))
     return doc.Section("placement", "Placement", tuple(blocks), nav="Placement", on=doc.PAGE)

@@ -60,8 +60,8 @@ def _sections(judged: Judged, setting: Setting) -> Iterator[doc.Section]:
     if own:
         yield measured.curves(judged)
     yield from suite_tables.references(judged)
-    placed = any(launch.placements for launch in judged.run.launches)
-    if judged.traffic or own:
+    placed = any(one.ranks for one in judged.evidence.placed)
+    if judged.evidence.traffic or own:
         yield from paths(judged)
     if placed or own:
         yield placement(judged)
@@ -98,7 +98,7 @@ def _key_figures(judged: Judged) -> Iterator[doc.KeyFigure]:
 
 def _shares(judged: Judged) -> Iterator[doc.KeyFigure]:
     """The smallest share, over the nodes, that the pinned network's interfaces carried."""
-    for group in judged.traffic:
+    for group in judged.evidence.traffic:
         shares = [
             sum(
                 one.share for one in node.crossings

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from tests.judge.planted import by_rule, run, sound_launches, the, verdicts
 
-from fabricgauge.judge.foreseen import foreseen
+from fabricgauge.judge.causes import Cause, preflight_causes
 from fabricgauge.model.finding import Command, Finding, Severity
 from fabricgauge.model.verdict import Outcome
 
@@ -15,15 +15,15 @@ SUBNETS = Finding(
 )  # fmt: skip
 
 
-def quoted(*findings: Finding, network: str = "net1") -> list[tuple[str, str, str]]:
-    return list(foreseen(findings, Severity.FAIL, network, ("c1", "c2")))
+def quoted(*findings: Finding, network: str = "net1") -> list[Cause]:
+    return list(preflight_causes(findings, Severity.FAIL, network, ("c1", "c2")))
 
 
 def test_a_finding_about_an_end_is_quoted_with_its_command_and_evidence() -> None:
-    ((cause, remedy, evidence),) = quoted(SUBNETS)
-    assert cause.startswith("c2:eth0 has interfaces in overlapping subnets (found before")
-    assert remedy == "on c2: ip addr del 10.77.0.12/8 dev eth0"
-    assert evidence == "c2:eth0 10.77.0.12/8; c2:eth1 10.77.1.12/24"
+    (found,) = quoted(SUBNETS)
+    assert found.cause.startswith("c2:eth0 has interfaces in overlapping subnets (found before")
+    assert found.remedy == "on c2: ip addr del 10.77.0.12/8 dev eth0"
+    assert found.evidence == "c2:eth0 10.77.0.12/8; c2:eth1 10.77.1.12/24"
 
 
 @pytest.mark.parametrize(

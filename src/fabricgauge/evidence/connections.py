@@ -1,0 +1,119 @@
+"""What TCP connections of ranks did in the cases of a run, from the kernel's TCP_INFO."""
+
+from collections.abc import Container, Iterable, Iterator
+
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.evidence import Lost
+from fabricgauge.model.fabric import Network
+from fabricgauge.model.measurement import Measurement, Socket
+from fabricgauge.model.pattern import PAIR_PATTERNS
+from fabricgauge.model.run import Launch
+from fabricgauge.stats.series import node_of
+
+#: From this share of the payload on, TCP connections carried it and no other transport.
+CARRIED = 0.5
+
+
+#: A connection that moved less may not have sent a full segment yet.
+ENOUGH_BYTES = 1 << 20
+
+
+def over_tcp(launches: Iterable[Launch]) -> bool:
+    """Whether TCP connections carried the payload of the launches' ok cases."""
+    launches = tuple(launches)
+    payload = sum(sum(one.payload_sent_bytes) for launch in launches for one in launch.completed)
+    sent = sum(socket.sent_bytes for launch in launches for _, _, socket in sockets(launch))
+    return sent > 0 and sent >= CARRIED * payload
+
+
+def sockets(launch: Launch) -> Iterator[tuple[int, Measurement, Socket]]:
+    """Rank, case and connection of every connection in the launch's ok cases."""
+    for measurement in launch.completed:
+        for rank in range(len(measurement.sockets)):
+            for connection in measurement.sockets_of(rank):
+                yield rank, measurement, connection
+
+
+def address_of(endpoint: str) -> str:
+    """The IP address of ``10.77.0.11:4711`` or ``[fd00::1]:4711``, without scope."""
+    host = endpoint.rpartition(":")[0].strip("[]")
+    return host.removeprefix("::ffff:").partition("%")[0]
+
+
+def lost_segments(measurement: Measurement) -> tuple[int, float]:
+    """TCP segments that the origin of a case sent again, and about how many it sent."""
+    return _segments(measurement, measurement.origin)
+
+
+def retransmissions(launches: Iterable[Launch], ours: Container[str] | None) -> tuple[Lost, ...]:
+    """Per direction, over all ok cases of pairs; ``ours`` are the local addresses that count.
+
+    Which way segments were lost where many ranks worked at once, nothing tells.
+    """
+    total: dict[tuple[str, str], tuple[int, float]] = {}
+    for launch in launches:
+        for one in (case for case in launch.completed if case.pattern in PAIR_PATTERNS):
+            for rank in range(len(one.sockets)):
+                peer = one.target if rank == one.origin else one.origin
+                key = (node_of(launch, rank), node_of(launch, peer))
+                lost, segments = _segments(one, rank, ours)
+                before = total.get(key, (0, 0.0))
+                total[key] = (before[0] + lost, before[1] + segments)
+    return tuple(Lost(*key, *total[key]) for key in sorted(total))
+
+
+def _segments(
+    measurement: Measurement, rank: int, ours: Container[str] | None = None
+) -> tuple[int, float]:
+    lost, segments = 0, 0.0
+    for one in measurement.sockets_of(rank):
+        if one.segment_bytes > 0 and (ours is None or address_of(one.local) in ours):
+            lost += max(0, one.retransmitted_segments)
+            segments += max(0, one.sent_bytes) / one.segment_bytes
+    return lost, segments
+
+
+def largest_segments(launches: Iterable[Launch], network: Network | Skipped) -> dict[str, int]:
+    """Bytes of the largest segment of each member's busy connections, by ``node:interface``."""
+    members = () if isinstance(network, Skipped) else network.members
+    ours = {member.ip: f"{member.node}:{member.interface}" for member in members}
+    largest: dict[str, int] = {}
+    for launch in launches if ours else ():
+        for _rank, _case, socket in sockets(launch):
+            name = ours.get(address_of(socket.local))
+            if name and socket.sent_bytes >= ENOUGH_BYTES and socket.segment_bytes > 0:
+                largest[name] = max(largest.get(name, 0), socket.segment_bytes)
+    return largest
+
+
+def acknowledged(measurement: Measurement) -> float | None:
+    """Acknowledgements per segment with payload, over both ends; None where nothing counted them.
+
+    A record before format 2.1 does not, and another transport than TCP has none.
+    """
+    segments = acknowledgements = 0
+    for connections in measurement.sockets:
+        for one in () if isinstance(connections, Skipped) else connections:
+            if isinstance(one.data_segments, int) and isinstance(one.acknowledgements, int):
+                segments += one.data_segments
+                acknowledgements += one.acknowledgements
+    return acknowledgements / segments if segments else None
+
+
+def busy_share(measurement: Measurement) -> float | None:
+    """Share of the case's time with data under way from its sender; None where it tells nothing.
+
+    Filling and comparing data take time of their own.
+    """
+    connections = measurement.sockets_of(measurement.origin)
+    busy_s = sum(one.busy_s for one in connections if one.sent_bytes > 0)
+    if measurement.data_check.requested or busy_s <= 0 or measurement.wall_s <= 0:
+        return None
+    return busy_s / measurement.wall_s
+
+
+def held_by_receiver(measurement: Measurement) -> float:
+    """Share of the time with data waiting in which the receiver's window held the sender back."""
+    connections = measurement.sockets_of(measurement.origin)
+    busy_s = sum(one.busy_s for one in connections)
+    return sum(one.rwnd_limited_s for one in connections) / busy_s if busy_s > 0 else 0.0

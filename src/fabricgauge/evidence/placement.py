@@ -1,0 +1,85 @@
+"""Where the ranks of a launch ran: which nodes are one, and who ran elsewhere than meant."""
+
+from collections.abc import Iterator, Sequence
+
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.evidence import Misplaced, Placed
+from fabricgauge.model.fabric import Fabric
+from fabricgauge.model.measurement import Placement
+from fabricgauge.model.run import Launch
+
+
+def placed(launch: Launch, fabric: Fabric) -> Placed:
+    """What the ranks said; nothing is concluded where some of them did not say it."""
+    expected = max(2, len(launch.nodes))
+    if len(launch.placements) < expected:
+        return Placed(launch.number, launch.placements, expected)
+    nodes = by_node(launch.placements)
+    machines: dict[str, list[Placement]] = {}
+    for ranks in nodes:
+        first = ranks[0]
+        machines.setdefault(first.boot_id or f"unknown, {first.host}", []).append(first)
+    return Placed(
+        launch=launch.number,
+        ranks=launch.placements,
+        expected=expected,
+        shared=tuple(_shared(launch, nodes)),
+        machines=tuple(map(tuple, machines.values())),
+        misplaced=tuple(_misplaced(launch, fabric)),
+    )
+
+
+def by_node(placements: Sequence[Placement]) -> tuple[tuple[Placement, ...], ...]:
+    """Ranks that ran on the same node, in rank order: one kernel, and in it one network stack
+    or one host name; where a boot id is not known, one host name.
+    """
+    node_of: dict[tuple[str, str, str], int] = {}
+    nodes: dict[int, list[Placement]] = {}
+    for one in sorted(placements, key=lambda one: one.rank):
+        signs = _signs(one)
+        known = [node_of[sign] for sign in signs if sign in node_of]
+        node = min(known, default=one.rank)
+        for other in set(known) - {node}:  # this rank shows that two nodes are one
+            nodes[node] += nodes.pop(other)
+            node_of = {sign: node if at == other else at for sign, at in node_of.items()}
+        node_of.update(dict.fromkeys(signs, node))
+        nodes.setdefault(node, []).append(one)
+    return tuple(tuple(ranks) for ranks in nodes.values())
+
+
+def _signs(one: Placement) -> tuple[tuple[str, str, str], ...]:
+    if not one.boot_id:
+        return (("host", "", one.host),)
+    return ("stack", one.boot_id, one.net_namespace), ("host", one.boot_id, one.host)
+
+
+def _shared(
+    launch: Launch, nodes: Sequence[tuple[Placement, ...]]
+) -> Iterator[tuple[Placement, ...]]:
+    """Ranks on one node that were meant for several, or all of them on the only one."""
+    for ranks in nodes:
+        meant = {launch.nodes[one.rank] for one in ranks if 0 <= one.rank < len(launch.nodes)}
+        if len(ranks) > 1 and (len(meant) > 1 or len(nodes) == 1):
+            yield ranks
+
+
+def _misplaced(launch: Launch, fabric: Fabric) -> Iterator[Misplaced]:
+    for one in launch.placements:
+        if 0 <= one.rank < len(launch.nodes) and not _is_on(fabric, one, launch.nodes[one.rank]):
+            yield Misplaced(one.rank, one.host, launch.nodes[one.rank])
+
+
+def _is_on(fabric: Fabric, placement: Placement, meant: str) -> bool:
+    names = {meant}
+    node = fabric.node(meant)
+    if not isinstance(node, Skipped):
+        names |= {node.name, node.hostname}
+        here = (node.boot_id, node.net_namespace)
+        if all(here) and here == (placement.boot_id, placement.net_namespace):
+            return True
+    return _short(placement.host) in {_short(name) for name in names}
+
+
+def _short(name: str) -> str:
+    """A host name without its domain."""
+    return name.partition(".")[0]

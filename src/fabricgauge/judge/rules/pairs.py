@@ -1,0 +1,274 @@
+"""Does every pair of nodes reach the ceiling, and not only the median of all pairs?"""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from fabricgauge.evidence.processors import unseen_waits, waits
+from fabricgauge.judge.host import accounts_beside, excused
+from fabricgauge.judge.interface import Context, verdict_on
+from fabricgauge.judge.subject import Subject
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.pairs import Ends, PairAnalysis, Part, Rechecked, called
+from fabricgauge.model.verdict import Figure, Outcome, Verdict, VerdictSubject
+from fabricgauge.stats.series import node_of
+from fabricgauge.words import figures, sentences
+
+ID = "pairs"
+TITLE = "Every pair of nodes reaches the ceiling"
+
+#: As far below good pairs a node must be: as `outliers` has it for the least effect of a fault.
+APART = 0.9
+#: In a round robin of three nodes one pair measures at a time, and of three pairs one is good.
+THREE = 3
+#: Pairs that are told one by one; the others are counted.
+MOST_LINES = 6
+
+_CAUSE = "its link, adapter or port: all others carry the network's rate, with each other"
+_REMEDY = (
+    "compare its negotiated rate and its queues with the others' (ethtool NAME, tc qdisc show),"
+    " then error counters of both ends; exchange cable and switch port one at a time"
+)
+_BUSY = "other work on the nodes accounts for it"
+_QUIET = "end other work on the nodes, then measure again"
+_WAY = "the way between two nodes, or other load while they measured"
+_AGAIN = "measure these pairs again alone: fabricgauge check -w and their names"
+
+
+class _Pairs(msgspec.Struct, frozen=True, eq=False):
+    """The best that was seen of each directed pair, as a share of the ceiling, (N, N).
+
+    NaN where a pair was not measured, or where it crosses a level that is oversubscribed.
+    ``limit`` is the threshold from which a pair is fine: lower where one pass is all there is.
+    """
+
+    nodes: tuple[str, ...]
+    shares: NDArray[np.float64]
+    limit: str
+    message_bytes: int
+
+
+class _Slow(msgspec.Struct, frozen=True):
+    """A node of which all pairs are low, or a direction of it, with its share and the others'."""
+
+    part: Part
+    node: str
+    share: float
+    good: float
+    pairs: tuple[Ends, ...]
+
+
+def judge(context: Context) -> tuple[Verdict, ...]:
+    return tuple(
+        verdict
+        for subject in context.subjects
+        if subject.pairs and not isinstance(subject.ceiling, Skipped)
+        for verdict in _judge(context, subject, subject.ceiling.payload_bytes_per_s)
+    )
+
+
+def _judge(context: Context, subject: Subject, limit_bytes_s: float) -> Iterator[Verdict]:
+    pairs = _best(context, subject, limit_bytes_s)
+    if pairs is None:
+        reason = "no pairs were measured with large messages"
+        yield verdict_on(ID, Outcome.SKIPPED, subject.about, reason)
+        return
+    usable = context.limit(pairs.limit)
+    low = pairs.shares < usable
+    if low.sum() == np.isfinite(pairs.shares).sum():
+        reason = f"no pair reaches {figures.percent(usable)} of the ceiling: see fraction"
+        yield verdict_on(ID, Outcome.SKIPPED, subject.about, reason)
+        return
+    named = _told_by_outliers(subject, pairs)
+    slow = [one for one in _slow_nodes(pairs, low) if one.node not in named]
+    ways = [pair for pair in _left(pairs, low, slow) if not named & set(pair)]
+    if ways and slow:  # pairs that scatter have some nodes by chance of which all are low
+        slow, ways = [], [pair for pair in _left(pairs, low, ()) if not named & set(pair)]
+    for one in slow:
+        yield _verdict(context, subject, pairs, one)
+    if ways:
+        yield _ways(context, subject, pairs, ways)
+    elif not slow and low.any():
+        reason = "what is below the ceiling is told by outliers"
+        yield verdict_on(ID, Outcome.SKIPPED, subject.about, reason)
+    elif not slow:
+        yield _fine(context, subject, pairs)
+
+
+def _told_by_outliers(subject: Subject, pairs: _Pairs) -> set[str]:
+    """Whom a second measurement decides about; of three nodes there are no good pairs beside it."""
+    return {
+        name
+        for each in subject.pairs
+        for one in each.faults
+        if len(pairs.nodes) > THREE
+        or (isinstance(one.rechecked, Rechecked) and one.rechecked.confirmed)
+        for name in one.names
+    }
+
+
+def _is_alone(subject: Subject, pairs: _Pairs, node: str) -> bool:
+    """Whether the node's pairs were measured one at a time, as they are of three nodes anyway."""
+    again = (one for one in subject.again if one.pattern == "bandwidth")
+    return len(pairs.nodes) <= THREE or any(node in (one.origin, one.target) for one in again)
+
+
+def _best(context: Context, subject: Subject, limit_bytes_s: float) -> _Pairs | None:
+    """Load makes a pair slower and nothing makes it faster: its best figure is what it carries."""
+    least = context.limit("fraction.from")
+    large = [
+        one
+        for one in subject.pairs
+        if one.matrix.quantity == "bandwidth" and one.matrix.message_bytes >= least
+    ]
+    if not large or len(large[0].matrix.nodes) < THREE:
+        return None
+    nodes = large[0].matrix.nodes
+    of_nodes = [one for one in large if one.matrix.nodes == nodes]
+    layers = [layer for one in of_nodes for layer in one.matrix.repeats]
+    best = np.fmax.reduce(layers)
+    at = {node: place for place, node in enumerate(nodes)}
+    for series in subject.again:
+        point = series.best(least) if series.pattern == "bandwidth" else None
+        if point is not None and series.origin in at and series.target in at:
+            place = at[series.origin], at[series.target]
+            best[place] = np.fmax(best[place], point.bandwidth.value)
+    best[~_comparable(large)] = np.nan
+    if not np.isfinite(best).any():
+        return None
+    passes = min(len(one.matrix.repeats) for one in of_nodes)
+    size = max(one.matrix.message_bytes for one in of_nodes)
+    limit = "fraction.warn" if passes > 1 else "pairs.once"
+    return _Pairs(nodes, best / limit_bytes_s, limit, size)
+
+
+def _comparable(large: Sequence[PairAnalysis]) -> NDArray[np.bool_]:
+    """Which pairs have the ceiling to themselves: none that crosses an oversubscribed level."""
+    nodes = large[0].matrix.nodes
+    allowed = ~np.eye(len(nodes), dtype=bool)
+    for analysis in large:
+        if all(one.explanation == "fault" for one in analysis.findings):
+            continue
+        group_of = {node: group.name for group in analysis.groups for node in group.nodes}
+        names = np.array([group_of.get(node, node) for node in nodes])
+        allowed &= names[:, None] == names[None, :]
+    return allowed
+
+
+def _slow_nodes(pairs: _Pairs, low: NDArray[np.bool_]) -> Iterator[_Slow]:
+    """Nodes of which every pair is low, while the others reach the ceiling with each other.
+
+    A partner's fault is not a node's own: what meets only nodes that are slow both ways shows
+    nothing, so they are taken out first, those with most low pairs at the head.
+    """
+    known = np.isfinite(pairs.shares)
+    good = float(np.median(pairs.shares[known & ~low]))
+    left = low & (pairs.shares < APART * good)
+    for both in (True, False):
+        for place in np.argsort(-(left.sum(axis=0) + left.sum(axis=1)), kind="stable"):
+            sends = bool(known[place].sum() > 1 and (left | ~known)[place].all())
+            receives = bool(known[:, place].sum() > 1 and (left | ~known)[:, place].all())
+            if not (sends and receives if both else sends or receives):
+                continue
+            part: Part = "node" if sends and receives else "sender" if sends else "receiver"
+            own = np.zeros_like(left)
+            own[place], own[:, place] = sends, receives
+            own &= left & known
+            met = [(pairs.nodes[one], pairs.nodes[other]) for one, other in np.argwhere(own)]
+            share = float(np.median(pairs.shares[own]))
+            left[own], known[own] = False, False
+            yield _Slow(part, pairs.nodes[place], share, good, tuple(met))
+
+
+def _left(pairs: _Pairs, low: NDArray[np.bool_], slow: Sequence[_Slow]) -> list[Ends]:
+    """Low pairs that no slow node explains, the slowest first."""
+    explained = {pair for one in slow for pair in one.pairs}
+    found = [(float(pairs.shares[one, other]), (pairs.nodes[one], pairs.nodes[other]))
+             for one, other in np.argwhere(low)]  # fmt: skip
+    return [pair for _, pair in sorted(found) if pair not in explained]
+
+
+def _verdict(context: Context, subject: Subject, pairs: _Pairs, one: _Slow) -> Verdict:
+    excuse, alone = _excuse(context, subject, one), _is_alone(subject, pairs, one.node)
+    doubt = "" if alone else "; not measured again alone"
+    return verdict_on(
+        rule=ID,
+        outcome=excused(Outcome.FAIL if alone else Outcome.INCONCLUSIVE, bool(excuse)),
+        about=VerdictSubject(one.part, subject.name, (one.node,)),
+        summary=f"{figures.percent(one.share)} of the ceiling with each of its partners (median of"
+        f" {sentences.counted(len(one.pairs), 'pair')}); other pairs reach"
+        f" {figures.percent(one.good)}" + ("; its host may account for it" if excuse else doubt),
+        figure=Figure(one.share, "share", "of the ceiling, per direction, median of its pairs"),
+        threshold=context.thresholds.threshold(pairs.limit, "at least"),
+        evidence=(*_lines(pairs, one.pairs), *filter(None, (excuse,))),
+        cause=_BUSY if excuse else _CAUSE,
+        remedy=_QUIET if excuse else _REMEDY if alone else _AGAIN,
+    )
+
+
+def _excuse(context: Context, subject: Subject, one: _Slow) -> str:
+    """What shows that its host, and not its link, may be slow; or that this could not be seen."""
+    cases = [
+        (launch, case)
+        for launch in subject.launches
+        for case in launch.measurements
+        if case.pattern == "all_pairs_bandwidth"
+    ]
+    by_node: dict[str, list[float]] = {}
+    for launch, case in cases:
+        for use in case.processors:
+            shares = waits([case], use.rank)
+            by_node.setdefault(node_of(launch, use.rank), []).extend(shares)
+    medians = {node: min(1.0, float(np.median(each))) for node, each in by_node.items() if each}
+    if one.node not in medians:
+        return unseen_waits(case for _, case in cases)
+    own = medians.pop(one.node)
+    usual = float(np.median(list(medians.values()))) if medians else 0.0
+    if not accounts_beside(context, own, usual, one.share / one.good):
+        return ""
+    return (
+        f"the rank on {one.node} was ready to run but had to wait for a processor for"
+        f" {figures.percent(own)} of the time (steal included), those of the others for"
+        f" {figures.percent(usual)}"
+    )
+
+
+def _ways(context: Context, subject: Subject, pairs: _Pairs, ways: Sequence[Ends]) -> Verdict:
+    """Single pairs are a remark: whoever is slow with one partner only is told by outliers."""
+    share = _share(pairs, ways[0])
+    known = int(np.isfinite(pairs.shares).sum())
+    return verdict_on(
+        ID, Outcome.WARN, subject.about,
+        f"{len(ways)} of {sentences.counted(known, 'directed pair')} below"
+        f" {figures.percent(context.limit(pairs.limit))} of the ceiling in every pass:"
+        f" {sentences.listed([called('direction', pair) for pair in ways], 3)}",
+        Figure(share, "share", "of the ceiling, per direction, of the slowest pair"),
+        context.thresholds.threshold(pairs.limit, "at least"),
+        _lines(pairs, ways), _WAY, _AGAIN,
+    )  # fmt: skip
+
+
+def _fine(context: Context, subject: Subject, pairs: _Pairs) -> Verdict:
+    known = int(np.isfinite(pairs.shares).sum())
+    share = float(np.nanmin(pairs.shares))
+    return verdict_on(
+        ID, Outcome.PASS, subject.about,
+        f"each of {sentences.counted(known, 'directed pair')} reaches {figures.percent(share)} of"
+        f" the ceiling or more {figures.at(pairs.message_bytes)}",
+        Figure(share, "share", "of the ceiling, per direction, of the slowest pair"),
+        context.thresholds.threshold(pairs.limit, "at least"),
+    )  # fmt: skip
+
+
+def _lines(pairs: _Pairs, met: Sequence[Ends]) -> tuple[str, ...]:
+    at = figures.at(pairs.message_bytes)
+    shares = [(one, other, figures.percent(_share(pairs, (one, other)))) for one, other in met]
+    told = [f"{one} → {other}: at best {share} of the ceiling {at}" for one, other, share in shares]
+    more = (f"and {len(met) - MOST_LINES:,} more pairs",) if len(met) > MOST_LINES else ()
+    return (*told[:MOST_LINES], *more)
+
+
+def _share(pairs: _Pairs, ends: Ends) -> float:
+    return float(pairs.shares[pairs.nodes.index(ends[0]), pairs.nodes.index(ends[1])])

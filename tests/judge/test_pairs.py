@@ -1,0 +1,126 @@
+"""Every pair is held against the ceiling: of three nodes a slow one is named as of two or four."""
+
+import msgspec
+import pytest
+from tests.judge import planted
+from tests.judge import planted_fabric as many
+from tests.judge.test_many_hosts import scattered
+
+from fabricgauge.judge.judging import overall
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.measurement import Measurement
+from fabricgauge.model.verdict import Outcome, Verdict
+
+
+def judged(
+    count: int, shares: many.Pairs, passes: int = 1, waits: tuple[float | Skipped, ...] = ()
+) -> tuple[Verdict, ...]:
+    """``waits`` is the share of the time that each rank had no processor, as far as it was seen."""
+
+    def waiting(case: Measurement) -> Measurement:
+        uses = tuple(
+            msgspec.structs.replace(
+                planted.QUIET, rank=rank,
+                run_delay_s=one if isinstance(one, Skipped) else one * case.wall_s,
+                node_steal_share=one if isinstance(one, Skipped) else 0.0,
+            )
+            for rank, one in enumerate(waits)
+        )  # fmt: skip
+        return msgspec.structs.replace(case, processors=uses)
+
+    made = many.launch(count, many.rounds(count, shares))
+    busy = msgspec.structs.replace(made, measurements=tuple(map(waiting, made.measurements)))
+    each = (msgspec.structs.replace(busy, number=number) for number in range(1, passes + 1))
+    return many.verdicts(many.run(*each))
+
+
+def told(given: tuple[Verdict, ...]) -> dict[str, Outcome]:
+    return {one.subject: one.outcome for one in planted.by_rule(given, "pairs")}
+
+
+C3 = "net1, c3, in both directions"
+
+
+@pytest.mark.parametrize(
+    ("share", "passes"), [(0.05, 1), (0.1, 1), (0.5, 1), (0.7, 1), (0.1, 2), (0.8, 2), (0.88, 2)]
+)
+def test_one_slow_node_of_three_is_named_and_the_run_fails(share: float, passes: int) -> None:
+    given = judged(3, many.slow(2, share=share), passes)
+    assert told(given) == {C3: Outcome.FAIL}
+    assert overall(given) is Outcome.FAIL
+    (verdict,) = planted.by_rule(given, "pairs")
+    assert len(verdict.evidence) == 4
+    assert all("c3" in line for line in verdict.evidence)
+
+
+@pytest.mark.parametrize(("share", "passes"), [(0.8, 1), (0.95, 2), (1.0, 1), (1.0, 2)])
+def test_a_small_loss_of_a_single_pass_and_healthy_pairs_name_nobody(
+    share: float, passes: int
+) -> None:
+    assert told(judged(3, many.slow(2, share=share), passes)) == {"net1": Outcome.PASS}
+
+
+def test_one_direction_of_a_node_is_told_from_both() -> None:
+    sending = judged(3, lambda one, _: 0.3 if one == 2 else 0.99)
+    receiving = judged(3, lambda _, other: 0.3 if other == 2 else 0.99)
+    assert told(sending) == {"net1, c3, sending": Outcome.FAIL}
+    assert told(receiving) == {"net1, c3, receiving": Outcome.FAIL}
+
+
+def test_two_slow_nodes_of_four_are_both_named_once_they_were_measured_alone() -> None:
+    slow = many.slow(2, 3, share=0.1)
+    first = many.launch(4, many.rounds(4, slow))
+    once, again = many.run(first), many.run(first, many.again(4, [(2, 0), (3, 1), (0, 1)], slow))
+    c4 = "net1, c4, in both directions"
+    assert told(many.verdicts(once)) == {C3: Outcome.INCONCLUSIVE, c4: Outcome.INCONCLUSIVE}
+    assert told(many.verdicts(again)) == {C3: Outcome.FAIL, c4: Outcome.FAIL}
+
+
+def test_a_second_measurement_that_refutes_leaves_nobody_named() -> None:
+    first = many.launch(4, many.rounds(4, many.slow(2, 3, share=0.1)))
+    every = [(one, other) for one in range(4) for other in range(4) if one != other]
+    given = many.verdicts(many.run(first, many.again(4, every, many.sound)))
+    assert told(given) == {"net1": Outcome.PASS}
+
+
+@pytest.mark.parametrize("count", [3, 4])
+def test_a_network_that_is_slow_everywhere_is_left_to_fraction(count: int) -> None:
+    given = judged(count, lambda one, other: 0.4 * many.sound(one, other))
+    assert told(given) == {"net1": Outcome.SKIPPED}
+    assert planted.outcomes(given, "fraction") == {Outcome.FAIL}
+
+
+def test_a_single_slow_pair_is_a_remark_that_names_the_way() -> None:
+    given = judged(3, lambda one, other: 0.3 if (one, other) == (0, 1) else 0.99)
+    assert told(given) == {"net1": Outcome.WARN}
+    assert "the way from c1 to c2" in planted.by_rule(given, "pairs")[0].summary
+
+
+def test_pairs_that_scatter_name_nobody() -> None:
+    for share in (0.55, 0.7, 0.8):
+        found = told(judged(6, scattered(share)))
+        assert set(found) == {"net1"}
+        assert Outcome.FAIL not in found.values()
+
+
+@pytest.mark.parametrize(
+    ("share", "waits", "outcome"),
+    [
+        (0.6, (0.0, 0.0, 0.5), Outcome.INCONCLUSIVE),
+        (0.1, (0.0, 0.0, 0.5), Outcome.FAIL),  # half of the time does not cost nine tenths
+        (0.3, (0.5, 0.5, 0.5), Outcome.FAIL),  # all wait alike, and the others are fast
+        (0.3, (0.0, 0.0, 0.0), Outcome.FAIL),
+        (0.3, (Skipped("not shown"),) * 3, Outcome.INCONCLUSIVE),
+    ],
+)
+def test_a_node_that_waits_for_its_processor_is_not_blamed_for_its_link(
+    share: float, waits: tuple[float | Skipped, ...], outcome: Outcome
+) -> None:
+    given = judged(3, many.slow(2, share=share), waits=waits)
+    assert told(given) == {C3: outcome}
+    (verdict,) = planted.by_rule(given, "pairs")
+    assert any("wait" in line for line in verdict.evidence) is (outcome is Outcome.INCONCLUSIVE)
+
+
+def test_two_nodes_have_no_such_verdict() -> None:
+    assert planted.by_rule(planted.verdicts(planted.run()), "pairs") == ()
