@@ -174,3 +174,37 @@ def test_exchanging_a_and_b_inverts_the_ratio(values: dict[int, float], factor: 
     there, back = compared([a], [b]).pairs[0], compared([b], [a]).pairs[0]
     assert there.summary.mean_ratio == pytest.approx(1 / back.summary.mean_ratio)
     assert not (there.regression and back.regression)
+
+
+SIX = (8, 64, 512, 4096, 32768, 262144)
+
+
+@pytest.mark.parametrize(
+    ("times", "outcome"),
+    [
+        ((1, 1, 1, 1, 1, 100_000), "regression"),
+        ((1, 1, 100_000, 1, 1, 1), "regression"),
+        ((1, 20, 1, 1, 20, 1), "regression"),
+        ((1, 1, 1, 1, 20, 20), "regression"),
+        ((1, 1, 20, 1, 1, 1), "no regression"),  # a stall in one size of a suite's table
+        ((1, 1, 3, 1, 3, 1), "no regression"),
+    ],
+)
+def test_bare_figures_that_are_far_worse_at_few_sizes_are_a_regression(
+    times: tuple[float, ...], outcome: str
+) -> None:
+    a = means(dict.fromkeys(SIX, 1e-5))
+    b = means({size: 1e-5 * factor for size, factor in zip(SIX, times, strict=True)})
+    assert compared([a], [b]).outcome == outcome
+    assert compared([b], [a]).outcome == "no regression"
+
+
+def test_a_size_without_an_interval_counts_if_it_is_many_times_worse() -> None:
+    """A slow link leaves large messages too few samples for an interval."""
+    a = sure({8: (1e-5, 0.01), 1 << 20: (9e-3, 0.01)})
+    slow = SuitePoint(1 << 20, bare(9e-2), 0)
+    b = sure({8: (1.3e-5, 0.01)})
+    b = msgspec.structs.replace(b, points=(*b.points, slow))
+    assert compared([a], [b]).outcome == "regression"
+    assert compared([b], [a]).outcome == "no regression"
+    assert compared([a], [b], tolerance=0.9).pairs[0].regression.startswith("B is at least 2 times")

@@ -4,7 +4,8 @@ Among many sizes some differ by chance, and what differs from launch to launch i
 interval of a single launch. So one size beyond the tolerance is not enough. Either there are
 more worse sizes than better ones, or more of them in a row, than tossing coins explains:
 that holds however wide the noise is, if it is as likely to favour one side as the other. Or
-some size is so far beyond that Holm's correction for all sizes leaves it standing.
+some size is so far beyond that Holm's correction for all sizes leaves it standing; or some are
+many times worse, which no disturbed sample explains, whether they have an interval or not.
 """
 
 import math
@@ -184,7 +185,11 @@ def regression(
 ) -> str:
     """The reason for an alarm over one of ``pairs`` pairs of curves, empty if there is none."""
     if basis == "means":
-        return _by_median(summary, quantity, tolerance) or _by_run(differences, summary)
+        return (
+            _by_median(summary, quantity, tolerance)
+            or _by_run(differences, summary)
+            or _by_far(differences, quantity, tolerance)
+        )
     in_a_row = longest_run(differences)
     if chance_of_more(summary.worse, summary.better) <= FAMILY_ERROR / pairs:
         return (
@@ -193,10 +198,43 @@ def regression(
         )
     if chance_of_run(in_a_row, summary.sizes) <= FAMILY_ERROR / pairs:
         return f"beyond the tolerance and all intervals B is worse at {in_a_row} sizes in a row"
-    if summary.corrected >= _least_corrected(summary.sizes, basis):
-        sizes = "one size" if summary.corrected == 1 else f"{summary.corrected} sizes"
-        return f"B is worse beyond the tolerance at {sizes} even after Holm's correction for all"
-    return ""
+    bare = [one for one in differences if one.low is None]
+    gross = sum(_times_worse(one, quantity, tolerance) >= GROSS for one in bare)
+    if summary.corrected + gross >= _least_corrected(summary.sizes, basis):
+        sizes = _sizes(summary.corrected)
+        sure = f"B is worse beyond the tolerance at {sizes} even after Holm's correction for all"
+        if not gross:
+            return sure
+        far = f"at least {GROSS:g} times worse at {_sizes(gross)} without an interval"
+        return f"{sure}, and {far}" if summary.corrected else f"B is {far}"
+    return _by_far(differences, quantity, tolerance)
+
+
+def _sizes(count: int) -> str:
+    return "one size" if count == 1 else f"{count} sizes"
+
+
+#: At a size with too few samples for an interval: no median is worse by that much by chance.
+GROSS = 2.0
+#: As much worse at two sizes, or at a single one: no disturbed sample or launch accounts for it.
+#: A second's stall in a thousand messages of 10 µs makes their mean a hundred times worse.
+FAR, FAR_ALONE = 10.0, 1000.0
+
+
+def _times_worse(one: Difference, quantity: Quantity, tolerance: float) -> float:
+    """How many times as bad as the tolerance allows."""
+    if quantity in LESS_IS_BETTER:
+        return one.ratio / (1.0 + tolerance)
+    return (1.0 - tolerance) / one.ratio
+
+
+def _by_far(differences: Sequence[Difference], quantity: Quantity, tolerance: float) -> str:
+    """Few sizes, but so far off that no disturbed sample accounts for them."""
+    times = [_times_worse(one, quantity, tolerance) for one in differences]
+    far = sum(each >= FAR for each in times)
+    if far < 2 and max(times, default=0.0) < FAR_ALONE:
+        return ""
+    return f"B is up to {max(times):,.0f} times worse; at {_sizes(far)} at least {FAR:g} times"
 
 
 def _least_corrected(sizes: int, basis: Basis) -> int:

@@ -185,16 +185,10 @@ def _effect(found: Effects, level: int, index: int, message_bytes: int | None) -
     )
 
 
-def is_worse(effect: Effect, quantity: Quantity, tolerance: float) -> bool:
-    """Whether it is surely worse than the first level by more than the tolerance."""
-    return effect.low > tolerance if quantity in LESS_IS_BETTER else effect.high < -tolerance
-
-
 def _finding(effects: Sequence[CurveEffect], tolerance: float) -> Finding:
-    every = [(one, each) for one in effects for each in (one.whole, *one.sizes)]
-    if any(is_worse(each, one.quantity, tolerance) for one, each in every):
+    if any(one.surely_worse(tolerance) for one in effects):
         return "worse"
-    if any(each.clear for _, each in every):
+    if any(each.clear for one in effects for each in (one.whole, *one.sizes)):
         return "different"
     known = effects and all(_is_small(one, tolerance) for one in effects)
     return "no difference" if known else "undecided"

@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from fabricgauge.model.suite import Quantity
+from fabricgauge.model.suite import LESS_IS_BETTER, Quantity
 
 
 class Factor(msgspec.Struct, frozen=True):
@@ -69,6 +69,13 @@ class CurveEffect(msgspec.Struct, frozen=True):
     quantity: Quantity
     whole: Effect
     sizes: tuple[Effect, ...]
+
+    def surely_worse(self, tolerance: float) -> tuple[Effect, ...]:
+        """Where the level is surely worse than the base by more than a share, the worst first."""
+        every = (self.whole, *self.sizes)
+        if self.quantity in LESS_IS_BETTER:
+            return tuple(sorted((e for e in every if e.low > tolerance), key=lambda e: -e.change))
+        return tuple(sorted((e for e in every if e.high < -tolerance), key=lambda e: e.change))
 
     @property
     def crossovers(self) -> tuple[tuple[int, int], ...]:

@@ -48,6 +48,25 @@ def test_the_terminal_tells_the_finding_the_effects_and_the_crossover() -> None:
     assert "a note" in page
 
 
+def test_worse_is_told_with_what_is_worse_and_who_is_the_baseline() -> None:
+    """A level that is faster over the whole curve, and slower at one size, is worse there."""
+    faster = msgspec.structs.replace(CURVE, whole=effect(None, -0.02))
+    page = " ".join(FORMATS["terminal"](varied(effects=(faster,)), Setting(width=120)).split())
+    headline = page.partition("Effects")[0]
+    assert "mpi openmpi: 8.0 % slower than mpich" in headline
+    assert "at 1 MiB" in headline
+    assert "the first level is what the others are held against" in headline
+    assert "2.0 % faster" not in headline
+
+
+def test_of_rates_less_is_worse_and_within_the_tolerance_is_not() -> None:
+    rates = msgspec.structs.replace(
+        CURVE, quantity="bandwidth", whole=effect(None, 0.03), sizes=(effect(8, -0.2),)
+    )
+    assert [one.change for one in rates.surely_worse(0.1)] == [-0.2]
+    assert rates.surely_worse(0.2) == ()
+
+
 @pytest.mark.parametrize(
     ("share", "said"),
     [(0.12, "+12.0 %"), (-0.0003, "−0.03 %"), (0.0, "0 %"), (2e-7, "+0.00002 %"), (nan, "–")],

@@ -21,6 +21,7 @@ from fabricgauge.report.content.effects import (
 )
 from fabricgauge.report.interface import Cell as Value
 from fabricgauge.report.interface import Kind, Records, Setting
+from fabricgauge.words.figures import at as figure_at
 from fabricgauge.words.figures import percent
 
 VERSION = "1.0"
@@ -192,20 +193,33 @@ KIND = Kind("varied", document, data, records)
 def headline(varied: Varied) -> str:
     """The finding in one sentence."""
     names = " and ".join(one.name for one in varied.design.factors)
-    worst = _most_telling(varied)
-    told = f": {said(worst.whole, worst)}, {worst.title}" if worst else ""
+    of, effect = _worst(varied) or _most_telling(varied) or (None, None)
+    told = f": {said(effect, of)}, {of.title}" if of and effect else ""
+    if of and effect and effect.message_bytes is not None:
+        told += f" {figure_at(effect.message_bytes)}"
+    against = " (the first level is what the others are held against)" if told else ""
     return {
-        "worse": f"{names} matters, and not for the better{told}",
+        "worse": f"{names} matters, and not for the better{told}{against}",
         "different": f"{names} makes a difference{told}",
         "no difference": f"{names} makes no difference that could be seen",
         "undecided": f"whether {names} makes a difference was not decided",
     }[varied.finding]
 
 
-def _most_telling(varied: Varied) -> CurveEffect | None:
+def _worst(varied: Varied) -> tuple[CurveEffect, Effect] | None:
+    """What is surely worse than the first level: over a whole curve, or else at one size."""
+    found = [(one, each) for one in varied.effects for each in one.surely_worse(varied.tolerance)]
+    return min(
+        found,
+        key=lambda pair: (pair[1].message_bytes is not None, -abs(math.log1p(pair[1].change))),
+        default=None,
+    )
+
+
+def _most_telling(varied: Varied) -> tuple[CurveEffect, Effect] | None:
     """The largest clear effect on a whole curve."""
-    clear = [one for one in varied.effects if one.whole.clear]
-    return max(clear, key=lambda one: abs(one.whole.change), default=None)
+    clear = [(one, one.whole) for one in varied.effects if one.whole.clear]
+    return max(clear, key=lambda pair: abs(pair[1].change), default=None)
 
 
 def said(effect: Effect, of: CurveEffect) -> str:
