@@ -22,6 +22,7 @@ import msgspec
 from fabricgauge.model.measurement import Pattern
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.interface import Dialect, LogLine, Report
+from fabricgauge.parse.rows import Cell, add_row
 from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
 
 COMMAND = (
@@ -100,7 +101,7 @@ _MOST = 1e15
 
 
 class FabtestsRow(msgspec.Struct, frozen=True):
-    """One row as printed: MB = 10^6 bytes, µs, 10^6 transfers/s.
+    """One row: sizes in bytes, and as printed MB = 10^6 bytes, µs, 10^6 transfers/s.
 
     ``iterations`` and ``total_bytes`` are exact in YAML rows only; ``acknowledged`` is
     false where the other side acknowledged more or fewer messages than were sent.
@@ -110,9 +111,7 @@ class FabtestsRow(msgspec.Struct, frozen=True):
     size_bytes: int
     iterations: int
     total_bytes: int
-    megabytes: float
-    microseconds: float
-    rate: float
+    figures: tuple[float, ...]
     acknowledged: bool = True
 
     @property
@@ -152,11 +151,9 @@ def text_row(text: str, columns: int) -> FabtestsRow | None:
     if None in printed or None in numbers or not time.endswith("s"):
         return None
     bytes_, iterations, total_bytes = (value or 0 for value in printed)
-    rates = [value or 0.0 for value in numbers]
+    rates = tuple(value or 0.0 for value in numbers)
     name = " ".join(fields[:named])
-    return FabtestsRow(
-        name, bytes_, iterations, total_bytes, rates[0], rates[1], rates[2], ack == "="
-    )
+    return FabtestsRow(name, bytes_, iterations, total_bytes, rates, ack == "=")
 
 
 def yaml_row(text: str) -> FabtestsRow | None:
@@ -167,7 +164,7 @@ def yaml_row(text: str) -> FabtestsRow | None:
     if whole is None or figures is None or not all(0 <= value < _MOST for value in whole):
         return None
     size, count, total = (int(value) for value in whole)
-    return FabtestsRow("", size, count, total, figures[0], figures[1], figures[2])
+    return FabtestsRow("", size, count, total, tuple(figures))
 
 
 def cut_row(text: str) -> int | None:
@@ -204,6 +201,11 @@ _PROSE = re.compile(r"---|Starting (?:server|client)\.\.\.")
 #: What both programs go through unless told otherwise (``-S``).
 _DEFAULT_BYTES = (64, 256, 1024, 4096, 65536, 1048576)
 _MB = "MB = 10^6 bytes (fabtests)"
+#: Bandwidth, time and rate of transfers; the first and the last are the second once more.
+_CELLS = (
+    Cell("size"), Cell("samples"), Cell("figure", 1, rounded_by=3), Cell("figure", 0),
+    Cell("figure", 2, rounded_by=3),
+)  # fmt: skip
 _ROW = "a row of sizes, counts, time, MB/sec, usec/xfer and Mxfers/sec"
 _OTHER = "a part of fabtests' output"
 _LONGEST_COMMAND = 500
@@ -264,7 +266,11 @@ class FabtestsReader:
             self._table, self._name = self._begun(line, row), row.name
         if len(self._sizes) < _MOST_SIZES:
             self._sizes.append(row.size_bytes)
-        _add(self._table, line, row)
+        if row.acknowledged:
+            figures = (row.size_bytes, row.iterations, *row.figures)
+            add_row(self._table, _CELLS[: 2 + len(self._table.columns)], line, figures)
+        else:
+            self._table.failed(line, row.size_bytes, "other")
         return closed
 
     def _begun(self, line: LogLine, row: FabtestsRow) -> SuiteTable:
@@ -310,17 +316,6 @@ def _columns(program: FabtestsProgram, transfers: int) -> tuple[SuiteColumn, ...
         rate = SuiteColumn("message_rate", program.bandwidth, "mean", "10^6 transfers/s", 1e6)
         return time, bandwidth, rate
     return time, bandwidth
-
-
-def _add(table: SuiteTable, line: LogLine, row: FabtestsRow) -> None:
-    """MB/sec and Mxfers/sec of 0.00 beside a sound time are its rounding."""
-    if not row.acknowledged:
-        table.failed(line, row.size_bytes, "other")
-        return
-    values = [row.microseconds, row.megabytes, row.rate][: len(table.columns)]
-    sound = row.microseconds > 0
-    shown = [None if sound and value == 0 else value for value in values]
-    table.row(line, row.size_bytes, shown, samples=row.iterations)
 
 
 DIALECT = Dialect("fabtests", BEGINS, FabtestsReader)

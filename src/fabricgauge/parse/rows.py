@@ -2,16 +2,40 @@
 
 A row is taken for one only if it is plain: each cell is what its column declares, with blanks
 between. Whatever else may be a row (``nan``, a cell that is missing) is left to the table's
-own reading of single lines.
+own reading of single lines. Either way the columns' declaration says what goes where.
 """
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Literal
 
 import msgspec
 
+from fabricgauge.model.suite import Besides
 from fabricgauge.parse.interface import LogLine
+from fabricgauge.parse.table import SuiteTable
+
+#: What a printed column is for: the message size, the count of samples, a figure of a curve, a
+#: ``part`` of one (0.00 is none), one more figure of a curve, one that was ``sought`` only where
+#: it is above zero, the word on the data, or nothing.
+Use = Literal["size", "samples", "figure", "part", "besides", "sought", "check", "skipped"]
+#: No suite takes more samples; what is above is no count.
+_MOST_SAMPLES = 1e15
+
+
+class Cell(msgspec.Struct, frozen=True):
+    """One printed column. ``curve`` is the place of the table's column that it adds to.
+
+    ``rounded_by`` is the place in the row of a figure that, above zero, tells that a 0.00 here
+    is only what rounding left.
+    """
+
+    use: Use
+    curve: int = 0
+    besides: Besides | None = None
+    rounded_by: int = -1
+
 
 Kind = Literal["whole", "number", "check"]
 
@@ -64,3 +88,65 @@ class RowFinder:
         if match is None:
             return None
         return Rows(number, match[0], match[0].split(), self._width)
+
+
+@lru_cache(maxsize=64)
+def finder_of(cells: tuple[Cell, ...]) -> RowFinder:
+    return RowFinder([_KINDS.get(cell.use, "number") for cell in cells])
+
+
+_KINDS: dict[Use, Kind] = {"size": "whole", "samples": "whole", "check": "check"}
+
+
+def add_rows(table: SuiteTable, cells: Sequence[Cell], rows: Rows) -> bool:
+    """Add plain rows column by column; false, and nothing added, if they need a closer look."""
+    if rows.width != len(cells) or not rows.count:
+        return False
+    sizes: Sequence[int | None] = [None] * rows.count
+    samples: Sequence[int] = [0] * rows.count
+    values: list[Sequence[float]] = [()] * len(table.columns)
+    besides: list[dict[Besides, Sequence[float]]] = [{} for _ in table.columns]
+    for place, cell in enumerate(cells):
+        use = cell.use
+        if use in ("figure", "part"):
+            values[cell.curve] = rows.figures(place)
+        elif use == "size":
+            sizes = list(map(int, rows.column(place)))
+        elif use == "samples":
+            samples = list(map(int, rows.column(place)))
+        elif cell.besides is not None:
+            figures = rows.figures(place)
+            if use == "besides" or any(figures):
+                if use == "sought" and 0.0 in figures:
+                    return False
+                besides[cell.curve][cell.besides] = figures
+        elif use == "check" and "Fail" in rows.column(place):
+            return False
+    return table.fill(rows.number, sizes, values, besides, samples)
+
+
+def add_row(
+    table: SuiteTable,
+    cells: Sequence[Cell],
+    line: LogLine,
+    figures: Sequence[float],
+    message_bytes: int | None = None,
+) -> None:
+    """Add one row, which may have fewer figures than columns; the size may be known otherwise."""
+    samples = 0
+    values: list[float | None] = [None] * len(table.columns)
+    besides: list[dict[Besides, float]] = [{} for _ in table.columns]
+    for cell, figure in zip(cells, figures, strict=False):
+        use = cell.use
+        if use == "figure":
+            rounded = not figure and cell.rounded_by >= 0 and figures[cell.rounded_by] > 0
+            values[cell.curve] = None if rounded else figure
+        elif use == "part":
+            values[cell.curve] = figure or None
+        elif use == "size":
+            message_bytes = int(figure)
+        elif use == "samples":
+            samples = int(figure) if 0 <= figure < _MOST_SAMPLES else 0
+        elif cell.besides is not None and (use == "besides" or figure > 0):
+            besides[cell.curve][cell.besides] = figure
+    table.row(line, message_bytes, values, besides, samples)

@@ -20,6 +20,7 @@ import msgspec
 
 from fabricgauge.model.suite import Besides, SuiteCurve
 from fabricgauge.parse.interface import Dialect, LogLine, Report
+from fabricgauge.parse.rows import Cell, add_row
 from fabricgauge.parse.table import SuiteColumn, SuiteTable
 from fabricgauge.parse.ucx_tests import UcxRun, UcxTest
 
@@ -61,11 +62,7 @@ class UcxRow(msgspec.Struct, frozen=True):
     """Figures as printed: µs, 2^20 bytes/s, messages/s; a percentile below 0 is none."""
 
     name: str
-    iterations: float
-    percentile: float
-    overall_us: float
-    bandwidth: float
-    rate: float
+    figures: list[float]
 
 
 def names_of(text: str) -> UcxColumns | None:
@@ -92,16 +89,22 @@ def row_of(text: str, names: UcxColumns) -> UcxRow | None:
         figures = [float(figure) for figure in printed]
     except ValueError:
         return None
-    return _row((match["name"] or "").strip(","), figures)
+    return UcxRow((match["name"] or "").strip(","), figures) if len(figures) in (4, 8) else None
 
 
-def _row(name: str, figures: list[float]) -> UcxRow | None:
-    if len(figures) == 8:
-        iterations, percentile, _, overall, _, bandwidth, _, rate = figures
-        return UcxRow(name, iterations, percentile, overall, bandwidth, rate)
-    if len(figures) == 4:
-        return UcxRow(name, figures[0], -1.0, *figures[1:])
-    return None
+def cells_of(count: int, rank: Besides | None) -> tuple[Cell, ...]:
+    """What so many figures of a row are: a time, a bandwidth and a rate, after the iterations.
+
+    0.00 MB/s and 0 messages/s beside a sound time are a slow network's rounding.
+    """
+    overall = 3 if count == 8 else 1
+    shown = (
+        Cell("samples"), Cell("sought", besides=rank) if rank else Cell("skipped"),
+        Cell("skipped"), Cell("figure", 0),
+        Cell("skipped"), Cell("figure", 1, rounded_by=overall),
+        Cell("skipped"), Cell("figure", 2, rounded_by=overall),
+    )  # fmt: skip
+    return shown if count == 8 else (shown[0], *shown[3::2])
 
 
 BEGINS = {
@@ -128,7 +131,6 @@ _OTHER = "a part of ucx_perftest's output"
 _UNFINISHED = "no final line: cut off, or still running; this is the last line of progress"
 _EMPTY = "the table ends before its first figures"
 _LONGEST_COMMAND = 500
-_MOST_SAMPLES = 1e15
 
 
 class UcxReader:
@@ -226,7 +228,9 @@ class _Figures:
         test = context.test
         table = SuiteTable(context.heading(self._first.number), _columns(test))
         if last is not None:
-            _add(table, last[0], last[1], self.names.rank, context.message_bytes)
+            line, row = last
+            cells = cells_of(len(row.figures), self.names.rank)
+            add_row(table, cells, line, row.figures, context.message_bytes)
         origin = 1 if test.from_target else 0
         return tuple(
             msgspec.structs.replace(curve, origin=origin, target=1 - origin)
@@ -240,18 +244,6 @@ def _columns(test: UcxTest) -> tuple[SuiteColumn, ...]:
         SuiteColumn("bandwidth", test.bandwidth, "mean", _MB, 2.0**20, test.bandwidth_pattern),
         SuiteColumn("message_rate", test.bandwidth, "mean", "messages/s", 1.0),
     )
-
-
-def _add(
-    table: SuiteTable, line: LogLine, row: UcxRow, rank: Besides | None, size: int | None
-) -> None:
-    """0.00 MB/s and 0 messages/s beside a sound time are a slow network's rounding."""
-    sound = row.overall_us > 0
-    bandwidth = None if sound and row.bandwidth == 0 else row.bandwidth
-    rate = None if sound and row.rate == 0 else row.rate
-    more: dict[Besides, float] = {rank: row.percentile} if rank and row.percentile > 0 else {}
-    samples = int(row.iterations) if 0 <= row.iterations < _MOST_SAMPLES else 0
-    table.row(line, size, [row.overall_us, bandwidth, rate], [more], samples)
 
 
 DIALECT = Dialect("ucx_perftest", BEGINS, UcxReader)

@@ -4,13 +4,13 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
-from typing import Literal
 
 import msgspec
 
 from fabricgauge.model.measurement import LATENCY_PATTERNS, Pattern
 from fabricgauge.model.suite import Besides, Quantity
 from fabricgauge.parse.osu.titles import FAN, OsuBenchmark
+from fabricgauge.parse.rows import Cell, Use
 from fabricgauge.parse.table import SuiteColumn
 
 #: No program prints half as many; a row's expression is as deep as it has columns.
@@ -18,31 +18,19 @@ MOST_COLUMNS = 48
 MICROSECOND = "µs"
 MEGABYTE = "MB = 10^6 bytes (OSU)"
 
-#: What a printed column is for: its own curve, one more figure of the curve before it, …
-Use = Literal[
-    "size", "sent", "curve", "part", "besides", "samples", "check", "operation", "unknown"
-]  # fmt: skip
-
-
-class OsuColumn(msgspec.Struct, frozen=True):
-    """One printed column. ``curve`` is the place of the curve that it adds to."""
-
-    use: Use
-    text: str
-    curve: int = -1
-    besides: Besides | None = None
-
 
 class OsuLayout(msgspec.Struct, frozen=True):
-    """The printed columns from left to right, and the curves that come of them."""
+    """The printed columns from left to right, and the curves that come of them.
 
-    slots: tuple[OsuColumn, ...]
+    ``of_operations`` tells that each row is another operation; ``unknown`` are the printed names
+    of columns that nothing is known of.
+    """
+
+    cells: tuple[Cell, ...]
     columns: tuple[SuiteColumn, ...]
     benchmark: OsuBenchmark
-
-    @property
-    def unknown(self) -> str:
-        return ", ".join(slot.text for slot in self.slots if slot.use == "unknown")
+    of_operations: bool
+    unknown: str
 
 
 _SPLIT = re.compile(
@@ -86,9 +74,9 @@ _EXTREMES: dict[str, Besides] = {
     "Min Comm.": "minimum", "Max Comm.": "maximum",
 }  # fmt: skip
 _OTHERS: dict[str, Use] = {
-    "Size": "size", "Transmit Size": "sent", "Operation": "operation",
-    "Iterations": "samples", "Validation": "check",
+    "Size": "size", "Transmit Size": "size", "Iterations": "samples", "Validation": "check",
 }  # fmt: skip
+_OPERATION = "Operation"
 
 
 @lru_cache(maxsize=64)
@@ -98,9 +86,9 @@ def layout_of(text: str, benchmark: OsuBenchmark) -> OsuLayout | None:
         return None
     if benchmark.name == "osu_bw" and "Avg Latency" in text:
         text, benchmark = _as_bandwidths(text), FAN
-    slots = list(islice(_slots_of(text), MOST_COLUMNS + 1))
-    layout = _laid_out(slots, benchmark)
-    return layout if layout.columns and len(slots) <= MOST_COLUMNS else None
+    names = list(islice(_names_in(text), MOST_COLUMNS + 1))
+    layout = _laid_out(names, benchmark)
+    return layout if layout.columns and len(names) <= MOST_COLUMNS else None
 
 
 def headless_column(benchmark: OsuBenchmark, title: str) -> SuiteColumn:
@@ -113,41 +101,37 @@ def _as_bandwidths(text: str) -> str:
     return bandwidths.replace("Tail Lat(us)", "Tail BW(MB/s)")
 
 
-def _laid_out(slots: list[OsuColumn], benchmark: OsuBenchmark) -> OsuLayout:
+def _laid_out(names: list[str], benchmark: OsuBenchmark) -> OsuLayout:
     columns: list[SuiteColumn] = []
-    placed: list[OsuColumn] = []
-    latest = 0
-    for slot in slots:
-        if slot.use in ("curve", "part"):
-            columns.append(_column(slot.text, benchmark, first=not columns))
-            latest = len(columns) - 1
-        # The percentiles are those of the first figure (osu_iallreduce.c of 7.4: overall).
-        of_first = _TAIL.match(slot.text) is not None
-        placed.append(msgspec.structs.replace(slot, curve=0 if of_first else latest))
-    return OsuLayout(tuple(placed), tuple(columns), benchmark)
+    cells: list[Cell] = []
+    unknown: list[str] = []
+    for text in names:
+        name = text.partition("(")[0].rstrip()
+        latest = max(0, len(columns) - 1)
+        tail = _TAIL.match(text)
+        percentile = _PERCENTILES.get(tail["percent"]) if tail else None
+        if percentile is not None:
+            # The percentiles are those of the first figure (osu_iallreduce.c of 7.4: overall).
+            cells.append(Cell("besides", 0, percentile))
+        elif name in _EXTREMES:
+            cells.append(Cell("besides", latest, _EXTREMES[name]))
+        elif name in _CURVES or name in _PARTS:
+            cells.append(Cell("figure" if name in _CURVES else "part", len(columns)))
+            columns.append(_column(name, benchmark, first=not columns))
+        else:
+            cells.append(Cell(_OTHERS.get(name, "skipped")))
+            unknown += [] if name in (*_OTHERS, _OPERATION) else [text]
+    return OsuLayout(
+        tuple(cells), tuple(columns), benchmark, names[0].startswith(_OPERATION),
+        ", ".join(unknown),
+    )  # fmt: skip
 
 
-def _slots_of(text: str) -> Iterator[OsuColumn]:
-    return (_slot(match["name"]) for match in _split(text.lstrip().lstrip("#")))
-
-
-def _split(text: str) -> Iterator["re.Match[str]"]:
-    place = 0
+def _names_in(text: str) -> Iterator[str]:
+    text, place = text.lstrip().lstrip("#"), 0
     while match := _SPLIT.match(text, place):
-        yield match
+        yield match["name"]
         place = match.end()
-
-
-def _slot(text: str) -> OsuColumn:
-    name = text.partition("(")[0].rstrip()
-    if tail := _TAIL.match(text):
-        percentile = _PERCENTILES.get(tail["percent"])
-        return OsuColumn("besides" if percentile else "unknown", text, besides=percentile)
-    if name in _EXTREMES:
-        return OsuColumn("besides", text, besides=_EXTREMES[name])
-    if name in _CURVES or name in _PARTS:
-        return OsuColumn("curve" if name in _CURVES else "part", name)
-    return OsuColumn(_OTHERS.get(name, "unknown"), text)
 
 
 def _column(name: str, benchmark: OsuBenchmark, first: bool) -> SuiteColumn:

@@ -186,7 +186,7 @@ class OsuOutput:
         if layout.unknown:
             self._report(line, f"known columns of the OSU suite; left out: {layout.unknown}")
         self._given = True
-        if layout.slots[0].use == "operation":
+        if layout.of_operations:
             self._operations = layout
         else:
             self._table = OsuTable(self._heading(layout.benchmark.name), layout, self._until)

@@ -14,11 +14,11 @@ from operator import lt
 
 import msgspec
 
-from fabricgauge.model.suite import Besides, SuiteCurve
+from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.interface import LogLine
-from fabricgauge.parse.osu.layout import MEGABYTE, OsuLayout, Use
+from fabricgauge.parse.osu.layout import MEGABYTE, OsuLayout
 from fabricgauge.parse.osu.titles import OsuBenchmark
-from fabricgauge.parse.rows import Kind, RowFinder, Rows
+from fabricgauge.parse.rows import Rows, Use, add_row, add_rows, finder_of
 from fabricgauge.parse.table import MOST_ROWS, SuiteColumn, SuiteHeading, SuiteTable
 
 #: More digits than any size or count has; int() takes its time with very long ones.
@@ -65,7 +65,7 @@ def sign_of_end(last_bytes: int, rows: int, benchmark: OsuBenchmark, until: int)
 #: What nearly all figures look like stands first: an optional part takes much longer to match.
 _INTEGER = r"\d{1,18}"
 _NUMBER = r"(?:\d{1,30}\.\d{0,30}|-?(?:\d{1,30}(?:\.\d{0,30})?(?:e[-+]?\d{1,3})?|inf|nan))"
-_CELLS = {"size": _INTEGER, "sent": _INTEGER, "samples": _INTEGER, "check": "(?:Pass|Fail)"}
+_CELLS: dict[Use, str] = {"size": _INTEGER, "samples": _INTEGER, "check": "(?:Pass|Fail)"}
 
 
 class OsuTable:
@@ -80,11 +80,11 @@ class OsuTable:
         self._layout = layout
         self._until = until
         self._row = _row_of(layout)
-        self._sized = layout.slots[0].use == "size"
+        self._sized = layout.cells[0].use == "size"
         self._needed = 1 + max(
-            i for i, slot in enumerate(layout.slots) if slot.use in ("curve", "part")
+            place for place, cell in enumerate(layout.cells) if cell.use in ("figure", "part")
         )
-        self._finder = _finder_of(layout)
+        self._finder = finder_of(layout.cells)
         self._rows: list[Rows] = []
         self._count = 0
         self.last_bytes = NO_SIZE
@@ -123,7 +123,7 @@ class OsuTable:
         """The curves; ``ended`` says that the same program went on to its next table."""
         cut = None if ended or self._stopped else self._cut_row()
         for rows in self._rows:
-            if not self._fill(rows):
+            if not add_rows(self._table, self._layout.cells, rows):
                 for line, words in rows.single():
                     self._add(line, words)
         if cut is not None:
@@ -158,68 +158,21 @@ class OsuTable:
         self._rows[-1] = msgspec.structs.replace(rows, words=rows.words[: -rows.width])
         return rows.single()[-1]
 
-    def _fill(self, rows: Rows) -> bool:
-        """Add whole rows column by column; false if they have to be looked at one by one."""
-        layout = self._layout
-        if rows.width != len(layout.slots) or not rows.count:
-            return False
-        sizes: Sequence[int | None] = [None] * rows.count
-        samples: Sequence[int] = [0] * rows.count
-        values: list[list[float]] = []
-        besides: list[dict[Besides, list[float]]] = [{} for _ in layout.columns]
-        for place, slot in enumerate(layout.slots):
-            if slot.use in ("size", "sent"):
-                sizes = list(map(int, rows.column(place)))
-            elif slot.use in ("curve", "part"):
-                values.append(rows.figures(place))
-            elif slot.besides is not None:
-                besides[slot.curve][slot.besides] = rows.figures(place)
-            elif slot.use == "samples":
-                samples = list(map(int, rows.column(place)))
-            elif slot.use == "check" and "Fail" in rows.column(place):
-                return False
-        return self._table.fill(rows.number, sizes, values, besides, samples)
-
     def _add(self, line: LogLine, words: Sequence[str]) -> None:
-        size: int | None = int(words[0]) if self._sized else None
+        size = int(words[0]) if self._sized else None
         if len(words) < self._needed:
             self._table.failed(line, size, "other")
-            return
-        values: list[float | None] = []
-        besides: list[dict[Besides, float]] = [{} for _ in self._layout.columns]
-        samples = 0
-        for slot, word in zip(self._layout.slots, words, strict=False):
-            use = slot.use
-            if use == "curve":
-                values.append(float(word))
-            elif use == "part":
-                values.append(float(word) or None)
-            elif slot.besides is not None:
-                besides[slot.curve][slot.besides] = float(word)
-            elif use == "sent":
-                size = int(word)
-            elif use == "samples":
-                samples = int(word)
-            elif word == "Fail":
-                self._table.failed(line, size, "corrupt")
-                return
-        self._table.row(line, size, values, besides, samples)
-
-
-@lru_cache(maxsize=64)
-def _finder_of(layout: OsuLayout) -> RowFinder:
-    return RowFinder([_KINDS.get(slot.use, "number") for slot in layout.slots])
-
-
-_KINDS: dict[Use, Kind] = {
-    "size": "whole", "sent": "whole", "samples": "whole", "check": "check",
-}  # fmt: skip
+        elif "Fail" in words:
+            self._table.failed(line, size, "corrupt")
+        else:
+            figures = [0.0 if word == "Pass" else float(word) for word in words]
+            add_row(self._table, self._layout.cells, line, figures)
 
 
 @lru_cache(maxsize=64)
 def _row_of(layout: OsuLayout) -> "re.Pattern[str]":
     """A row: a whole one, or one of which columns are missing at the end."""
-    cells = [_CELLS.get(slot.use, _NUMBER) for slot in layout.slots]
+    cells = [_CELLS.get(cell.use, _NUMBER) for cell in layout.cells]
     row = ""
     for cell in reversed(cells[1:]):
         row = rf"(?:\s+{cell}{row})?"

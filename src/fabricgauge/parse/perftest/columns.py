@@ -8,6 +8,7 @@ import msgspec
 
 from fabricgauge.model.suite import Besides
 from fabricgauge.parse.perftest.programs import PerftestProgram
+from fabricgauge.parse.rows import Cell
 from fabricgauge.parse.table import SuiteColumn
 
 _CELL = re.compile(
@@ -27,9 +28,9 @@ _UNITS = {
     "Gb": ("Gb = 10^9 bits (perftest)", 1e9 / 8),
 }
 MEBIBYTES, GIGABITS = _UNITS["MiB"], _UNITS["Gb"]
-BESIDES: dict[str, Besides] = {
+_BESIDES: dict[str, Besides] = {
     "t_min": "minimum", "t_max": "maximum", "t_avg": "mean", "t_stdev": "deviation",
-    "p99": "p99", "p99.9": "p99.9", "peak": "peak",
+    "p99": "p99", "p99.9": "p99.9",
 }  # fmt: skip
 
 
@@ -104,3 +105,23 @@ def _of_bandwidth(layout: PerftestLayout, program: PerftestProgram) -> dict[str,
             port = f"{what}, by port {role[-1]}"
             columns[role] = SuiteColumn("bandwidth", port, "mean", rule, factor, None, both)
     return columns
+
+
+@lru_cache(maxsize=64)
+def cells_of(roles: tuple[str, ...], curves: tuple[str, ...]) -> tuple[Cell, ...]:
+    """What each role's figure is for, where those in ``curves`` become curves.
+
+    An average of 0.00 is only the rounding of a small bandwidth where the message rate is not.
+    """
+    rate = roles.index("rate") if "rate" in roles else -1
+    return tuple(_cell(role, curves, rate) for role in roles)
+
+
+def _cell(role: str, curves: tuple[str, ...], rate: int) -> Cell:
+    if role in curves:
+        return Cell("figure", curves.index(role), rounded_by=rate if role == "average" else -1)
+    if role in ("size", "iterations"):
+        return Cell("size" if role == "size" else "samples")
+    if role == "peak":
+        return Cell("sought", besides="peak")
+    return Cell("besides", besides=_BESIDES[role]) if role in _BESIDES else Cell("skipped")

@@ -10,10 +10,17 @@ from collections.abc import Iterable, Mapping
 
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.interface import LogLine, Report
-from fabricgauge.parse.perftest.columns import GIGABITS, MEBIBYTES, PerftestLayout, curve_columns
+from fabricgauge.parse.perftest.columns import (
+    GIGABITS,
+    MEBIBYTES,
+    PerftestLayout,
+    cells_of,
+    curve_columns,
+)
 from fabricgauge.parse.perftest.heading import setting_name, setting_value
 from fabricgauge.parse.perftest.programs import PerftestProgram, settled, titled
-from fabricgauge.parse.perftest.rows import number, row_values, samples_of, towards
+from fabricgauge.parse.perftest.rows import number, towards
+from fabricgauge.parse.rows import add_row
 from fabricgauge.parse.table import SuiteHeading, SuiteTable
 
 _PAIR = re.compile(
@@ -97,12 +104,10 @@ def _table(
     layout = PerftestLayout(tuple(found), *_unit(found))
     columns = curve_columns(layout, program)
     table = SuiteTable(heading, tuple(columns.values()))
-    values, besides = row_values(columns, found)
-    size = int(found["size"])
     if layout.factor:
-        table.row(row, size, values, besides, samples_of(found))
+        add_row(table, cells_of(layout.roles, tuple(columns)), row, tuple(found.values()))
     else:
-        table.failed(row, size, "other" if found["average"] > 0 else "not a number")
+        table.failed(row, int(found["size"]), "other" if found["average"] > 0 else "not a number")
     return table
 
 

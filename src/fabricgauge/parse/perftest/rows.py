@@ -7,21 +7,19 @@ perftest's rows under one heading, and tables of figures of several of its progr
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from fabricgauge.model.suite import Besides, SuiteCurve
+from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.interface import LogLine
-from fabricgauge.parse.perftest.columns import BESIDES, PerftestLayout, curve_columns
+from fabricgauge.parse.perftest.columns import PerftestLayout, cells_of, curve_columns
 from fabricgauge.parse.perftest.programs import PerftestProgram, named
-from fabricgauge.parse.rows import RowFinder, Rows
+from fabricgauge.parse.rows import add_row, add_rows, finder_of
 from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
 
 #: Larger than any message; a longer run of digits is no size.
 _WHOLE = re.compile(r"\d{1,15}")
-_MOST_SAMPLES = 1e15
 
 
 def number(field: str) -> float | None:
@@ -42,21 +40,17 @@ def _numbers(fields: Sequence[str]) -> list[float] | None:
         return known if len(known) == len(numbers) else None
 
 
-@lru_cache(maxsize=64)
-def _finder_of(layout: PerftestLayout) -> RowFinder:
-    whole = ("size", "iterations", "sl")
-    return RowFinder(["whole" if role in whole else "number" for role in layout.roles])
-
-
 class ResultRows:
     """The table under one ``#bytes #iterations`` heading."""
 
     def __init__(
         self, heading: SuiteHeading, program: PerftestProgram, layout: PerftestLayout, cycles: bool
     ) -> None:
-        self._layout, self._program, self._cycles = layout, program, cycles
-        self._columns = curve_columns(layout, program)
-        self._table = SuiteTable(heading, tuple(self._columns.values()))
+        self._layout, self._program = layout, program
+        self._in_cycles = cycles and layout.kind == "lat"
+        columns = curve_columns(layout, program)
+        self._cells = cells_of(layout.roles, tuple(columns))
+        self._table = SuiteTable(heading, tuple(columns.values()))
         self._last_bytes = 0
 
     @property
@@ -69,31 +63,14 @@ class ResultRows:
 
     def take(self, number: int, text: str, place: int) -> int:
         """Take the plain rows that begin at ``place``; where they end."""
-        rows = _finder_of(self._layout).at(number, text, place)
+        rows = finder_of(self._cells).at(number, text, place)
         if rows is None:
             return place
-        if not self._fill(rows):
+        if self._in_cycles or not add_rows(self._table, self._cells, rows):
             for line, _ in rows.single():
                 self.row(line)
         self._last_bytes = int(rows.column(0)[-1])
         return place + len(rows.text)
-
-    def _fill(self, rows: Rows) -> bool:
-        """Add rows column by column; false if a 0.00 or cycles have to be looked at."""
-        if self._cycles and self._layout.kind == "lat":
-            return False
-        figures = {role: rows.figures(place) for place, role in enumerate(self._layout.roles)}
-        roles = list(self._columns)
-        first = {
-            key: figures[role]
-            for role, key in BESIDES.items()
-            if role in figures and role != roles[0] and (role != "peak" or any(figures[role]))
-        }
-        if "peak" in first and 0.0 in first["peak"]:
-            return False
-        sizes, samples = (map(int, figures[role]) for role in ("size", "iterations"))
-        values = [figures[role] for role in roles]
-        return self._table.fill(rows.number, list(sizes), values, (first,), list(samples))
 
     def row(self, line: LogLine) -> bool:
         """Take a line if it is a row."""
@@ -103,19 +80,14 @@ class ResultRows:
         values = _numbers(fields)
         if values is None or len(values) > len(self._layout.roles):
             return False
-        found = dict(zip(self._layout.roles, values, strict=False))
         self._last_bytes = int(fields[0])
         if len(values) < len(self._layout.roles):
             self._table.failed(line, self._last_bytes, "cut off")
-        elif self._cycles and self._layout.kind == "lat":
+        elif self._in_cycles:
             self._table.failed(line, self._last_bytes, "other")
         else:
-            self._add(line, found)
+            add_row(self._table, self._cells, line, values)
         return True
-
-    def _add(self, line: LogLine, found: Mapping[str, float]) -> None:
-        values, besides = row_values(self._columns, found)
-        self._table.row(line, self._last_bytes, values, besides, samples_of(found))
 
     def curves(self, proper_end: bool) -> Iterable[SuiteCurve]:
         for curve in self._table.curves("" if proper_end else self._sign()):
@@ -134,32 +106,6 @@ def towards(curve: SuiteCurve, program: PerftestProgram) -> SuiteCurve:
     """The curve with its ends the way the program's bytes move."""
     ends = (1, 0) if program.from_server else (0, 1)
     return msgspec.structs.replace(curve, origin=ends[0], target=ends[1])
-
-
-def samples_of(found: Mapping[str, float]) -> int:
-    count = found["iterations"]
-    return int(count) if 0 <= count < _MOST_SAMPLES else 0
-
-
-def row_values(
-    columns: Iterable[str], found: Mapping[str, float]
-) -> tuple[list[float | None], list[dict[Besides, float]]]:
-    """A row's figures by the roles that become curves, and what belongs to the first of them.
-
-    There is no figure where 0.00 is only the rounding of a small bandwidth, as a message
-    rate above 0 shows.
-    """
-    roles = list(columns)
-    rounded = found.get("rate", 0.0) > 0
-    values = [None if role == "average" and rounded and not found[role] else found[role]
-              for role in roles]  # fmt: skip
-    besides: list[dict[Besides, float]] = [{} for _ in roles]
-    besides[0] = {
-        key: found[role]
-        for role, key in BESIDES.items()
-        if role in found and role != roles[0] and (role != "peak" or found[role] > 0)
-    }
-    return values, besides
 
 
 _HEADING = re.compile(r"\s*(?:#\s*)?bytes((?:\s+ib_\w+_(?:lat|bw))+)\s*", re.IGNORECASE)
