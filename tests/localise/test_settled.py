@@ -7,7 +7,7 @@ from tests.judge import planted_fabric as many
 from fabricgauge.localise.confirm import confirm
 from fabricgauge.localise.detect import analyse_all
 from fabricgauge.localise.matrices import matrices
-from fabricgauge.model.pairs import Finding, PairAnalysis, Suspect
+from fabricgauge.model.pairs import Finding, PairAnalysis, Part, Suspect
 from fabricgauge.model.topology import Group, Topology
 from fabricgauge.stats.series import Series, series_of
 
@@ -116,4 +116,14 @@ def test_nodes_of_a_named_group_are_not_named_for_it() -> None:
     pairs = [(one, other) for one in range(8) for other in range(8) if one != other]
     found = settled_one(given, series_of([many.again(8, pairs, crossing)]))
     assert [(one.part, one.names) for one in found.findings] == [("group", ("leaf1",))]
+    assert found.suspects == ()
+
+
+@pytest.mark.parametrize("part", ["node", "sender"])
+def test_a_node_that_is_named_already_is_not_named_twice(part: Part) -> None:
+    scatters = Suspect("node", ("c1",), "bandwidth", 0.0, "its samples scatter", "other work")
+    fault = Finding(part, ("c1",), "bandwidth", many.MIB, -0.7, -0.7, -0.7, 0.0, 6, "fault", ())
+    given = msgspec.structs.replace(bandwidth(scatters), findings=(fault,))
+    found = settled_one(given, series(many.slow(0)))
+    assert [(one.part, one.names) for one in found.findings] == [("node", ("c1",))]
     assert found.suspects == ()

@@ -265,7 +265,11 @@ def _promoted(first: Look, cleared: PairAnalysis) -> PairAnalysis:
     """
     analysis = _without_members(cleared)
     look = msgspec.structs.replace(first, analysis=analysis)
-    asked = (*analysis.suspects, *analysis.doubtful)
+    asked = [
+        one
+        for one in (*analysis.suspects, *analysis.doubtful)
+        if not any(_covers(fault, one) for fault in analysis.faults)
+    ]
     ends = [one for one in asked if one.part in ENDS]
     ways = [one for one in asked if one.part in WAYS]
     tests = len(ends) + len(ways)
@@ -277,9 +281,11 @@ def _promoted(first: Look, cleared: PairAnalysis) -> PairAnalysis:
     suspects = tuple(
         one
         for one in analysis.suspects
-        if not any(names <= set(one.names) for names in named) and not _answered(look, one)
+        if one in asked
+        and not any(names <= set(one.names) for names in named)
+        and not _answered(look, one)
     )
-    findings = (*analysis.findings, *_by_group(analysis, _joined(found)))
+    findings = _joined((*analysis.findings, *_by_group(analysis, _joined(found))))
     return msgspec.structs.replace(analysis, findings=findings, suspects=suspects)
 
 
@@ -337,13 +343,18 @@ def _answered(look: Look, one: Suspect) -> bool:
     return enough and not seen.reaches(look.limit, one.effect)
 
 
+def _covers(fault: Finding, one: Suspect) -> bool:
+    """Whether a suspect is named already, for the same or for more."""
+    return fault.names == one.names and fault.part in (one.part, "node")
+
+
 def _joined(found: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Both directions of one node are that node."""
+    """Each node once: both directions of one node are that node."""
     joined = []
     for name in dict.fromkeys(one.names for one in found):
         same = [one for one in found if one.names == name]
         worst = max(same, key=lambda one: abs(one.effect))
-        both = {one.part for one in same} >= {"sender", "receiver"}
+        both = len({one.part for one in same} & {*ENDS}) > 1
         joined.append(msgspec.structs.replace(worst, part="node") if both else worst)
     return tuple(joined)
 
