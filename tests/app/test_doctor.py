@@ -40,6 +40,7 @@ FAULTS = {
     "a wrong hosts entry": (("hosts", "c2", "net1", "c1=10.77.0.99"), "names", "c2"),
     "a wrong alias": (("hosts", "c2", "net2", "c3=10.77.1.99"), "names", "c2"),
     "lost pings": (("loss", "c2", "net2", "40"), "ping", "c2:eth1"),
+    "one frame of a hundred lost": (("loss", "c2", "net2", "1"), "ping", "c2:eth1"),
     "low memlock": (("memlock", "c2", "65536"), "limits", "c2"),
     "an address elsewhere": (("address", "c2", "net1", "10.99.0.12/24"), "members", "c2"),
     "rising drops": (("drops", "c2", "net2", "50"), "counters", "c2:eth1"),

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricgauge.discover.partners import (
-    AGAIN_COUNT,
     LARGE_BYTES,
+    MANY_COUNT,
     MOST_NAMES,
     SMALL_BYTES,
     second_trials,
@@ -80,6 +80,13 @@ def test_of_many_nodes_each_looks_up_itself_and_its_partners() -> None:
     assert trials(few, (net,))["c1"].names == ("c0", "c1", "c2")
 
 
+def test_enough_echoes_go_to_the_next_node_to_show_a_loss_of_one_percent() -> None:
+    found, net = fabric(4)
+    small = [e for e in trials(found, (net,))["c1"].echoes if not e.whole]
+    assert [(e.target, e.count) for e in small] == [("c2", 500), ("c0", 5), ("c3", 5)]
+    assert 0.99**MANY_COUNT < 0.01
+
+
 def test_addresses_and_options_are_not_looked_up_as_names() -> None:
     found, net = fabric(3)
     odd = tuple(node(name) for name in ("10.0.0.1", "-x", "c9"))
@@ -94,12 +101,12 @@ def test_large_echoes_go_round_once_and_lossy_ways_are_tried_again() -> None:
     large = [(e.source, e.target) for t in wanted.values() for e in t.echoes
              if e.payload_bytes == LARGE_BYTES]  # fmt: skip
     assert large == [("c0", "c1"), ("c1", "c2"), ("c2", "c3"), ("c3", "c0")]
-    again = [e for t in wanted.values() for e in t.echoes if e.count == AGAIN_COUNT]
+    again = [e for t in wanted.values() for e in t.echoes if e.count == MANY_COUNT]
     assert {frozenset((e.source, e.target)) for e in again} == {
         frozenset(pair.split()) for pair in ("c0 c1", "c0 c2", "c0 c3", "c1 c2", "c1 c3")
     }  # fmt: skip
     assert wanted["c3"].names == ("c1-net2",)
-    phases = [e.after_s for t in wanted.values() for e in t.echoes if e.count != AGAIN_COUNT]
+    phases = [e.after_s for t in wanted.values() for e in t.echoes if e.count != MANY_COUNT]
     assert len(set(phases)) == 4
 
 
@@ -117,7 +124,7 @@ def test_large_echoes_that_took_long_are_sent_again_and_more_of_them() -> None:
 def test_the_words_are_as_the_script_reads_them() -> None:
     found, net = fabric(2)
     assert trials(found, (net,))["c0"].words() == [
-        "ping", "5", "56", "0", "0", "10.0.0.1", "10.0.0.2",
-        "ping", "3", "1472", "1", "0", "10.0.0.1", "10.0.0.2",
+        "ping", "500", "0.01", "56", "0", "0", "10.0.0.1", "10.0.0.2",
+        "ping", "3", "0.2", "1472", "1", "0", "10.0.0.1", "10.0.0.2",
         "name", "c0", "name", "c1", "address", "10.0.0.1", "address", "10.0.0.2",
     ]  # fmt: skip

@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from benchmarks.planted import Fault, leaves
 from tests.localise.fabric import faults, measured, named
 
@@ -8,6 +9,12 @@ from fabricgauge.localise.detect import analyse
 def test_a_degraded_uplink_names_the_group_and_none_of_its_nodes() -> None:
     matrix = measured(64, Fault("group", (2,), 0.2))
     assert named(matrix, leaves(64)) == {("group", ("leaf2",))}
+
+
+@pytest.mark.parametrize("passes", [1, 3])
+def test_three_groups_are_enough_to_tell_whose_uplink_is_slow(passes: int) -> None:
+    matrix = measured(48, Fault("group", (1,), 0.25), passes=passes)
+    assert named(matrix, leaves(48)) == {("group", ("leaf1",))}
 
 
 def test_a_slow_node_beside_a_degraded_uplink_is_named_too() -> None:
@@ -41,3 +48,12 @@ def test_crossing_that_is_slow_for_all_is_no_fault() -> None:
 
 def test_two_groups_cannot_be_told_apart() -> None:
     assert named(measured(32, Fault("group", (1,), 0.5)), leaves(32)) == set()
+
+
+def test_a_node_slow_with_a_part_of_its_partners_is_suspected_rather_than_each_pair() -> None:
+    matrix = measured(32)
+    matrix.repeats[:, 9, 10:22] *= 0.5
+    matrix.values[9, 10:22] *= 0.5
+    (one,) = analyse(matrix, leaves(32)).suspects
+    assert (one.part, one.names) == ("node", ("n00009",))
+    assert one.reason == "slow with 12 of its partners and as fast as others with the rest"

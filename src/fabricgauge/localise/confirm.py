@@ -285,7 +285,7 @@ def _promoted(first: Look, cleared: PairAnalysis) -> PairAnalysis:
         and not any(names <= set(one.names) for names in named)
         and not _answered(look, one)
     )
-    findings = _joined((*analysis.findings, *_by_group(analysis, _joined(found))))
+    findings = _joined((*analysis.findings, *found))
     return msgspec.structs.replace(analysis, findings=findings, suspects=suspects)
 
 
@@ -357,28 +357,3 @@ def _joined(found: Sequence[Finding]) -> tuple[Finding, ...]:
         both = len({one.part for one in same} & {*ENDS}) > 1
         joined.append(msgspec.structs.replace(worst, part="node") if both else worst)
     return tuple(joined)
-
-
-def _by_group(analysis: PairAnalysis, found: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Where half of a group's nodes or more are slow with others, it is the group's way out."""
-    left = list(found)
-    for group in analysis.groups:
-        members = [one for one in left if one.part in ENDS and one.names[0] in group.nodes]
-        if len(members) < max(2, len(group.nodes) / 2):
-            continue
-        effects = sorted(one.effect for one in members)
-        whole = msgspec.structs.replace(
-            members[0],
-            part="group",
-            names=(group.name,),
-            effect=float(np.median(effects)),
-            low=effects[0],
-            high=effects[-1],
-            affected=sum(one.affected for one in members),
-            evidence=(
-                f"{len(members)} of its {len(group.nodes)} nodes are slow with nodes of other"
-                " groups, and were so again when measured alone",
-            ),
-        )
-        left = [one for one in left if one not in members] + [whole]
-    return tuple(left)

@@ -119,8 +119,8 @@ def _knowing(left: Left, ends: Iterable["End"]) -> Left:
 #: A slow end is slow with at least three quarters of its partners.
 QUARTER = 0.25
 
-#: The other direction of a slow end is slow as well at this p already, and this much of the limit.
-_ALSO, _ALSO_SHARE = 0.01, 0.75
+#: The other direction of a slow end is slow as well at this p already.
+_ALSO = 0.01
 
 #: A slow end that is not named is suspected at this p.
 _MAYBE = 0.02
@@ -284,8 +284,7 @@ def _ends(search: Search, both: Both) -> list[End]:
     q = false_discovery(np.concatenate((out.p, back.p)), out.tests + back.tests)
     reach = np.stack((out.reaches(limit), back.reaches(limit)))
     slow = (q.reshape(2, -1) <= rate) & reach
-    large = np.stack((out.excess, back.excess)) >= _ALSO_SHARE * limit
-    also = (reach | large) & (np.stack((out.p, back.p)) <= _ALSO)
+    also = reach & (np.stack((out.p, back.p)) <= _ALSO)
     return [
         _end(both, q.reshape(2, -1)[:, i], also[:, i], int(i))
         for i in np.flatnonzero(slow.any(axis=0))

@@ -25,6 +25,9 @@ AGAIN_PAIR = (
 )
 
 
+#: A node that so many of the scattered slow pairs have in common is suspected instead of them.
+_COMMON = 0.9
+
 _LITTLE = "slower than most, as chance makes some of so many"
 
 
@@ -94,22 +97,24 @@ class Naming(msgspec.Struct, frozen=True, eq=False):
         )  # fmt: skip
 
     def collisions(self, singles: Singles, count: int) -> Suspect:
-        """Many slow pairs with nothing in common: a property of routes, or links inside."""
+        """Many slow pairs of one node, or with nothing in common: a property of routes, or links
+        inside."""
+        worst = int(np.argmax(singles.level))
+        ends = np.bincount(np.concatenate((singles.rows, singles.columns)))
+        node = int(ends.argmax())
+        if ends[node] >= _COMMON * singles.rows.size:
+            reason = f"slow with {count} of its partners and as fast as others with the rest"
+            test = "measure it again: a link that comes and goes changes, a route stays"
+            return self.suspected_node("node", node, float(np.median(singles.level)), reason, test)
         reason = (
             f"{count} pairs are slow and no node accounts for them: routing collisions, or links "
             "between leaves that only some routes take; shown is the slowest"
         )
-        worst = int(np.argmax(singles.level))
         test = "measure these pairs one at a time: collisions vanish, a bad link stays"
         return Suspect(
             "pair", self._ends(singles, worst), self.slow.quantity,
             self._effect(float(singles.level[worst])), reason, test,
         )  # fmt: skip
-
-    def partly(self, index: int, level: float, slow: int, partners: int) -> Suspect:
-        reason = f"slow in {slow} of its {partners} pairs and as fast as others in the rest"
-        test = "measure it again: a link that comes and goes changes, a route stays"
-        return self.suspected_node("node", index, level, reason, test)
 
     def suspected_node(
         self, part: Part, index: int, level: float, reason: str, test: str = AGAIN
@@ -138,9 +143,8 @@ class Naming(msgspec.Struct, frozen=True, eq=False):
         return [self.pair(rest.singles, at, both=both) for at, both in rest.together]
 
     def suspected_ways(self, rest: Remaining) -> list[Suspect]:
-        found = [self.partly(*one) for one in rest.partly]
-        if rest.scattered_pairs:
-            found.append(self.collisions(rest.scattered, rest.scattered_pairs))
+        scattered = rest.scattered_pairs
+        found = [self.collisions(rest.scattered, scattered)] if scattered else []
         found += [self.suspected_pair(rest.singles, at, why) for at, why in rest.unsure]
         return found
 

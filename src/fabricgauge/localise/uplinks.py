@@ -95,7 +95,7 @@ def _standing(
     usable[several] = True
     levels = Levels(np.where(usable, found, np.nan).astype(float), partners)
     sigma = 2.0 * noise.pair / np.sqrt(float(np.median(sizes[several])))
-    return standing(levels, sigma, noise.freedom, usable, middle=False)
+    return standing(levels, sigma, noise.freedom, usable, middle=False, fewest=_FEWEST - 1)
 
 
 def _slow_groups(out: Standing, back: Standing, limit: float, rate: float) -> list[End]:

@@ -178,9 +178,6 @@ def _slow_in(
     return found
 
 
-#: A node with this share of its pairs slow, and so many, is suspected rather than each pair.
-_PARTLY, _SEVERAL = 0.15, 4
-
 #: More slow pairs than two, and than one for sixteen nodes, are no single links' fault.
 _FEW, _NODES_PER_PAIR = 2, 16
 
@@ -206,7 +203,6 @@ class Remaining(msgspec.Struct, frozen=True, eq=False):
     singles: Singles
     sigma: float
     together: tuple[tuple[int, bool], ...]
-    partly: tuple[tuple[int, float, int, int], ...]
     scattered: Singles
     scattered_pairs: int
     unsure: tuple[tuple[int, str], ...]
@@ -221,8 +217,7 @@ def remaining(
     limit = limits.slowness(left.slow.quantity)
     large = singles.level >= 0.9 * limit
     clear = (singles.q <= limits.rate) & large
-    partly = _partly(singles, clear, left)
-    elsewhere = _touches(singles, [*doubtful, *(one[0] for one in partly)])
+    elsewhere = np.isin(singles.rows, doubtful) | np.isin(singles.columns, doubtful)
     named = sure(singles, limit, limits.rate) & ~elsewhere
     named &= _otherwise_known(singles, left)
     scattered = clear & ~elsewhere
@@ -237,7 +232,7 @@ def remaining(
     little[told] = False
     little[_others(singles, [(at, False) for at, _ in unsure])] = False
     return Remaining(
-        singles, rest.sigma, tuple(together), tuple(partly), singles.only(scattered),
+        singles, rest.sigma, tuple(together), singles.only(scattered),
         _pairs(singles, scattered), unsure, _surest(singles, little, _MOST_DOUBTFUL),
     )  # fmt: skip
 
@@ -282,29 +277,6 @@ def _otherwise_known(singles: Singles, left: Left) -> NDArray[np.bool_]:
 def _key(singles: Singles, at: int) -> tuple[int, int]:
     one, other = int(singles.rows[at]), int(singles.columns[at])
     return (min(one, other), max(one, other))
-
-
-def _partly(
-    singles: Singles, clear: NDArray[np.bool_], left: Left
-) -> list[tuple[int, float, int, int]]:
-    """Nodes with a part of their pairs slow: index, typical slowness, slow and all partners."""
-    both = np.concatenate((singles.rows[clear], singles.columns[clear]))
-    level = np.tile(singles.level[clear], 2)
-    slow = np.bincount(both, minlength=left.slow.nodes)
-    found = []
-    for node in np.flatnonzero(slow >= _SEVERAL):
-        partners = int(np.isfinite(left.slow.values[node]).sum())
-        partners *= 1 if left.slow.adds_up else 2
-        if slow[node] >= _PARTLY * partners:
-            found.append(
-                (int(node), float(np.median(level[both == node])), int(slow[node]), partners)
-            )
-    return found
-
-
-def _touches(singles: Singles, nodes: list[int]) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = np.isin(singles.rows, nodes) | np.isin(singles.columns, nodes)
-    return found
 
 
 def _directions(
