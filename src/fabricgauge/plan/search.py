@@ -1,0 +1,76 @@
+"""Which nodes or pairs break a launch: groups of nodes are tried, O(log N) of them per culprit.
+
+A group breaks if it holds a node that breaks launches, or both nodes of such a pair. Every larger
+group with the same nodes breaks as well, so that the smallest one is found by bisection.
+"""
+
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+
+#: A node alone, or the two of a pair; also the nodes of a launch to try.
+Group = tuple[str, ...]
+
+#: More culprits than that are a fault of what they share, such as a switch or the MPI.
+MOST_CULPRITS = 2
+
+
+def culprits(
+    nodes: Sequence[str], most: int = MOST_CULPRITS
+) -> Generator[Group, bool, tuple[Group, ...]]:
+    """Yields each group to be launched, and is sent whether that broke; returns who breaks it.
+
+    A culprit is one node or two that form a pair. There is none where the launch of all ``nodes``
+    does not break. A node is told from a pair by launches with others, of which there must be two
+    to be sure.
+    """
+    found: list[Group] = []
+    while len(found) < most:
+        for group in without(nodes, found):
+            if len(group) > 1 and (yield group):
+                found.append((yield from _culprit(group)))
+                break
+        else:
+            break
+    return tuple(found)
+
+
+def without(nodes: Sequence[str], found: Collection[Group]) -> Iterator[Group]:
+    """The nodes without the culprits: of pairs once without the first ones, once the second.
+
+    So a node of a known pair is still tried with everybody else.
+    """
+    bad = {one[0] for one in found if len(one) == 1}
+    pairs = [one for one in found if len(one) == 2]
+    for place in (0, 1) if pairs else (0,):
+        out = bad | {pair[place] for pair in pairs}
+        yield tuple(node for node in nodes if node not in out)
+
+
+def _culprit(group: Group) -> Generator[Group, bool, Group]:
+    """One culprit of a group that breaks."""
+    count = yield from _smallest(2, len(group), lambda size: group[:size])
+    before, last = group[: count - 1], group[count - 1]
+    needed = yield from _smallest(1, len(before), lambda size: (*before[:size], last))
+    first = before[needed - 1]
+    if needed > 1:
+        return first, last
+    others = [node for node in group if node not in (first, last)][:2]
+    for suspect in (last, first) if others else ():
+        for other in others:
+            if not (yield suspect, other):
+                break
+        else:
+            return (suspect,)
+    return first, last
+
+
+def _smallest(
+    least: int, most: int, group_of: Callable[[int], Group]
+) -> Generator[Group, bool, int]:
+    """The smallest size whose group breaks; that of ``most`` is known to."""
+    while least < most:
+        middle = (least + most) // 2
+        if (yield group_of(middle)):
+            most = middle
+        else:
+            least = middle + 1
+    return most
