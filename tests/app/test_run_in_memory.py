@@ -87,14 +87,14 @@ def replay(run: Run, records: dict[int, list[bytes]], patch: pytest.MonkeyPatch)
         known = min(number, max(records))  # a second launch of suspects says what the first said
         return Replayed(records[known], ends[known])
 
-    patch.setattr(begin, "connectivity", lambda *_: ())  # those nodes are not here
+    patch.setattr(begin, "tried", lambda *_: ())  # those nodes are not here
     first = tuple(one for one in run.plan.launches if one.purpose == "measure")
     plan = msgspec.structs.replace(run.plan, launches=first)
     patch.setattr(measure, "start", start)
     patch.setattr(measure, "planned_command", lambda *_: LaunchCommand((), {}))
     patch.setattr(measure, "explained", lambda access, fabric, network, ended: ended)
     patch.setattr(begin, "discovered", lambda *_: run.fabric)
-    patch.setattr(begin, "plan", lambda *_, **__: plan)
+    patch.setattr(begin, "plan_without", lambda *_, **__: plan)
 
 
 def records_of(directory: RunDirectory) -> dict[int, list[bytes]]:

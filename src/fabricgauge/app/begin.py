@@ -1,28 +1,25 @@
 """The beginning of a run: discover and plan, or take up what an earlier program left."""
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
-from fabricgauge.app.connectivity import connectivity
+from fabricgauge.app.connectivity import tried
+from fabricgauge.app.groups import culprits_among, plan_without
 from fabricgauge.app.networks import targets, unjoined
 from fabricgauge.app.notes import note_preflight
 from fabricgauge.app.programs import Suite, engine_for, simulated_engine_for, suite_for
 from fabricgauge.app.progress import Progress
 from fabricgauge.app.run_context import RunContext
 from fabricgauge.app.target import Target, about, discovered
-from fabricgauge.doctor.reachability import dead, left_out, partner
+from fabricgauge.doctor.reachability import dead
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.ceiling import Ceiling
-from fabricgauge.model.connectivity import Connectivity
 from fabricgauge.model.errors import CannotRun, UsageError
 from fabricgauge.model.fabric import Fabric, Network
 from fabricgauge.model.plan import Plan
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.model.run import Run
-from fabricgauge.plan.plan import Targets, plan, tool_plan
+from fabricgauge.plan.plan import tool_plan
 from fabricgauge.plan.profiles import Profile
 from fabricgauge.process import end_marked_prefix
 from fabricgauge.run.tools.interface import Tool
@@ -32,8 +29,6 @@ from fabricgauge.words.figures import link_rate
 
 #: The folder of the nodes' first answers: a resumption keeps what the run was begun on.
 FIRST = "discover"
-#: The folder of what the nodes said of their connections.
-CONNECTIONS = "connect"
 
 
 def with_programs(target: Target, progress: Progress) -> Target:
@@ -52,11 +47,16 @@ def with_programs(target: Target, progress: Progress) -> Target:
 
 
 def begin(
-    target: Target, directory: RunDirectory, progress: Progress, profile: Profile | None = None
+    target: Target,
+    directory: RunDirectory,
+    progress: Progress,
+    profile: Profile | None = None,
+    dry_run: bool = False,
 ) -> RunContext:
     """Discover and plan; the run directory then holds all that a resumption needs.
 
-    ``profile`` replaces the one that was asked for.
+    ``profile`` replaces the one that was asked for. With ``dry_run`` nodes do not connect to each
+    other, and all of them are planned with.
 
     Raises:
         CannotRun: no network joins the nodes.
@@ -65,94 +65,30 @@ def begin(
     request, ranks = target.request, target.ranks
     found = discovered(target, directory, progress, FIRST)
     chosen = targets(request, found, ranks)
-    tried = _tried(target, chosen, directory, progress)
-    preflight = () if target.simulation else note_preflight(directory, found, tried, progress)
+    networks = [one for one, _ in chosen if one is not None and not dry_run]
+    made = tried(target, networks, directory, progress)
+    preflight = () if target.simulation else note_preflight(directory, found, made, progress)
     fabric = msgspec.structs.replace(
         found,
         unjoined=unjoined(request, target.declared, found, ranks),
         topology=target.topology,
     )
+    culprits = {one.network: dead(one) for one in made}
     if target.suite is None:
-        made = _planned(target, chosen, tried, profile)
+        planned = plan_without(target, ranks, chosen, culprits, profile)
     else:
         fabric = _as_used(fabric, target.suite.tool)
-        dead_networks = {one.network for one in tried if one.failures}
-        networks = tuple(
-            network for network, _ in chosen if network is None or network.name not in dead_networks
-        )
-        made = tool_plan(request, ranks, _starts(target.suite, progress), networks)
+        whole = [
+            each for each, _ in chosen if not each or not culprits_among(ranks, culprits, each)
+        ]
+        planned = tool_plan(request, ranks, _starts(target.suite, progress), whole)
     what = about(target)
-    write_beginning(directory, what, fabric, made)
+    write_beginning(directory, what, fabric, planned)
     run = Run(
-        directory.identity, what.started_utc, what.command, what.environment, fabric, made, (),
+        directory.identity, what.started_utc, what.command, what.environment, fabric, planned, (),
         complete=False, preflight=preflight,
     )  # fmt: skip
     return RunContext(target, directory, run)
-
-
-def _tried(
-    target: Target, chosen: Targets, directory: RunDirectory, progress: Progress
-) -> tuple[Connectivity, ...]:
-    """Who can connect to whom over the networks to be measured; nothing where nobody can try."""
-    networks = [one for one, _ in chosen if one is not None]
-    if target.simulation or len(target.access.hosts) < 2 or not networks:
-        return ()
-    progress.stage("letting every node connect to every other")
-
-    rounds: Counter[str] = Counter()
-
-    def keep(node: str, raw: str) -> None:
-        rounds[node] += 1
-        number = rounds[node]
-        directory.keep_raw(CONNECTIONS if number == 1 else f"{CONNECTIONS}-{number}", node, raw)
-
-    made = connectivity(target.access, networks, keep)
-    if isinstance(made, Skipped):
-        progress.stage(f"connections were not tried: {made.reason}")
-        return ()
-    return made
-
-
-def _planned(
-    target: Target, chosen: Targets, tried: Sequence[Connectivity], profile: Profile | None
-) -> Plan:
-    """The plan of those that can connect, and of the others with one good partner each.
-
-    A dead pair would stop a launch in which both of its nodes are.
-    """
-    request, virtual = target.request, target.access.virtual
-    plans = []
-    for ranks, networks in _measurable(target.ranks, chosen, tried):
-        plans.append(plan(request, ranks, networks, virtual=virtual, profile=profile))
-    if not plans:
-        empty = plan(request, target.ranks, chosen, virtual=virtual, profile=profile)
-        return msgspec.structs.replace(empty, launches=())
-    launches = [launch for one in plans for launch in one.launches]
-    numbered = (
-        msgspec.structs.replace(launch, number=number) for number, launch in enumerate(launches, 1)
-    )
-    return msgspec.structs.replace(plans[0], launches=tuple(numbered))
-
-
-def _measurable(
-    ranks: tuple[str, ...], chosen: Targets, tried: Sequence[Connectivity]
-) -> Iterator[tuple[tuple[str, ...], Targets]]:
-    """Ranks that can be measured together, with the networks on which they can.
-
-    First most of them; then each that was left out for a dead pair, with a partner of its own.
-    """
-    found = {one.network: dead(one) for one in tried}
-    nodes = tuple(dict.fromkeys(ranks))
-    together: dict[tuple[str, ...], list[tuple[Network | None, Ceiling | Skipped]]] = {}
-    for network, ceiling in chosen:
-        culprits = found.get(network.name, ()) if network else ()
-        out = left_out(nodes, culprits)
-        groups = [tuple(one for one in ranks if one not in out)]
-        groups += [(one, mate) for one in out if (mate := partner(one, nodes, culprits))]
-        for group in groups:
-            if len(set(group)) > 1 or len(nodes) == 1:
-                together.setdefault(group, []).append((network, ceiling))
-    yield from ((group, tuple(networks)) for group, networks in together.items())
 
 
 def _starts(suite: Suite, progress: Progress) -> tuple[str, ...]:

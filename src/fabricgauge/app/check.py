@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from fabricgauge.app.begin import begin, take_up, with_programs
 from fabricgauge.app.conclude import CheckOutcome, concluded
+from fabricgauge.app.groups import further, holds_culprit
 from fabricgauge.app.measure import measure, planned_command
 from fabricgauge.app.measure_tool import measure_with_tool, work_of
 from fabricgauge.app.pairs import rechecks
@@ -21,8 +22,13 @@ from fabricgauge.plan.plan import host_reference
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.words.networks import named
 
+#: How often those who are left are measured after a launch broke: as often as there are culprits.
+MOST_FURTHER = 3
 
-def prepared(target: Target, directory: RunDirectory, progress: Progress) -> RunContext:
+
+def prepared(
+    target: Target, directory: RunDirectory, progress: Progress, dry_run: bool = False
+) -> RunContext:
     """A run that is planned now, or taken up again; nothing is left of one that cannot begin.
 
     Raises:
@@ -32,7 +38,9 @@ def prepared(target: Target, directory: RunDirectory, progress: Progress) -> Run
     """
     try:
         ready = with_programs(target, progress)
-        return (take_up if target.request.resume else begin)(ready, directory, progress)
+        if target.request.resume:
+            return take_up(ready, directory, progress)
+        return begin(ready, directory, progress, dry_run=dry_run)
     except (KeyboardInterrupt, UsageError, ToolMissing):
         discard(target, directory)
         raise
@@ -79,7 +87,12 @@ def _measure(context: RunContext, progress: Progress) -> None:
     if context.target.suite is not None:
         measure_with_tool(context, context.left(), progress)
         return
-    measure(context, context.left(), progress)
+    launches = context.left()
+    for _ in range(1 + MOST_FURTHER):
+        measure(context, launches, progress)
+        launches = further(context, progress)
+        if not launches:
+            break
     _measure_suspects(context, progress)
     _explain_low_figures(context, progress)
 
@@ -88,12 +101,15 @@ def _measure_suspects(context: RunContext, progress: Progress) -> None:
     """Alone and with good partners, before anybody is named."""
     if (
         not context.run.launches
-        or context.left()
+        or any(one.number not in context.given_up for one in context.left())
         or any(one.purpose == "again" for one in context.plan.launches)
     ):
         return
     for one in rechecks(context.run, context.fabric_result()):
         where = named(one.network)
+        if not isinstance(one.launch, Skipped) and holds_culprit(one.launch, context.culprits):
+            progress.stage(f"{where}: nobody is measured again: a suspect broke a launch")
+            continue
         if isinstance(one.launch, Skipped):
             progress.stage(f"{where}: nobody is measured again: {one.launch.reason}")
             continue

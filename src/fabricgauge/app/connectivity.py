@@ -2,8 +2,11 @@
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from fabricgauge.app.progress import Progress
+from fabricgauge.app.target import Target
 from fabricgauge.connect.rounds import PORTS, connect
 from fabricgauge.engines.connect_program import connect_program
 from fabricgauge.model.absence import Skipped
@@ -11,6 +14,10 @@ from fabricgauge.model.connectivity import Connectivity
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.fabric import Network
 from fabricgauge.model.host_access import HostAccess
+from fabricgauge.store.run_directory import RunDirectory
+
+#: The folder of what the nodes said of their connections; further rounds have a number behind it.
+CONNECTIONS = "connect"
 
 Keep = Callable[[str, str], None]
 
@@ -57,4 +64,29 @@ def connectivity(
         if one.silent and len(one.silent) == len(one.tried):
             node, reason = next(iter(one.silent.items()))
             return Skipped(f"{node}: {reason}")
+    return made
+
+
+def tried(
+    target: Target, networks: Sequence[Network], directory: RunDirectory, progress: Progress
+) -> tuple[Connectivity, ...]:
+    """Who can connect to whom over ``networks``, each answer kept; nothing where nobody can try."""
+    if target.simulation or len(target.access.hosts) < 2 or not networks:
+        return ()
+    progress.stage("letting every node connect to every other")
+    rounds = Counter[str]()
+    before = sum(1 for _ in (directory.path / "raw").glob(f"{CONNECTIONS}*"))
+
+    def keep(node: str, raw: str) -> None:
+        rounds[node] += 1
+        number = before + rounds[node]
+        directory.keep_raw(CONNECTIONS if number == 1 else f"{CONNECTIONS}-{number}", node, raw)
+
+    made = connectivity(target.access, networks, keep)
+    if isinstance(made, Skipped):
+        progress.trouble(
+            f"connections were not tried: {made.reason}; two nodes that cannot connect are only"
+            " found when a launch breaks"
+        )
+        return ()
     return made

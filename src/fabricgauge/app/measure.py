@@ -2,12 +2,15 @@
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 import msgspec
 
+from fabricgauge.app.breakage import Broken, why
 from fabricgauge.app.notes import explained
 from fabricgauge.app.progress import Progress
 from fabricgauge.app.run_context import RunContext
+from fabricgauge.discover.ranks import lost_ranks
 from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.errors import StoreError
 from fabricgauge.model.measurement import Measurement
@@ -17,7 +20,9 @@ from fabricgauge.model.run import Ended
 from fabricgauge.model.together import Round
 from fabricgauge.parse.engine import NotUnderstood, parse_line
 from fabricgauge.plan.cases import threaded
-from fabricgauge.run.launch import case_lines, start
+from fabricgauge.plan.search import Group, search_cases
+from fabricgauge.process import MARKER
+from fabricgauge.run.launch import case_lines, printed, start
 from fabricgauge.run.mpi_impls.table import command
 from fabricgauge.sim.simulate import prepared
 
@@ -27,6 +32,10 @@ GRACE_S = 10.0
 START_S = 30.0
 #: The same for each rank: thousands of them take longer. An allowance, not a measured figure.
 START_PER_RANK_S = 0.05
+#: Beyond its longest case a launch is silent for so long before its ranks are looked at.
+QUIET_S = 4.0
+#: A short launch, of one that broke, is given up when it has not begun after so long.
+SEARCH_START_S = 15.0
 #: A simulator's figures vary by its noise alone; each sample costs this machine's time.
 SIMULATED_SAMPLES = 9
 
@@ -34,8 +43,9 @@ SIMULATED_SAMPLES = 9
 def measure(context: RunContext, launches: tuple[PlannedLaunch, ...], progress: Progress) -> None:
     """Make the launches in order; one that breaks does not end the others.
 
-    Once a network is found broken, its further launches are not started: each would
-    only wait for its time limit. They stay in the plan and ``--resume`` makes them.
+    Once a network is found broken, its further launches are not started: each would only wait
+    for its time limit. They stay in the plan and ``--resume`` makes them; ``context.culprits`` then
+    says who broke it, if that was found out.
     """
     progress.planned(context.plan, launches)
     broken: set[str | None] = set()
@@ -45,7 +55,8 @@ def measure(context: RunContext, launches: tuple[PlannedLaunch, ...], progress: 
         progress.launch(launch)
         ended = _one(context, launch, progress)
         if ended.status != "ok":
-            progress.trouble(ended.message)
+            for one in ended.culprits:
+                progress.trouble(f"{one.where}: {one.what}")
             broken.add(launch.network)
 
 
@@ -83,32 +94,109 @@ def _threads(launch: PlannedLaunch) -> tuple[str, ...]:
 
 def _one(context: RunContext, launch: PlannedLaunch, progress: Progress) -> Ended:
     name = context.name(launch)
+    watch = _Watch(context, launch, f"{context.directory.identity}/{name}")
     running = start(
         planned_command(context, launch),
         case_lines(launch.cases),
         context.directory.raw(name),
         silent_s=longest_silence_s(launch),
-        marker=f"{context.directory.identity}/{name}",
+        started_silent_s=longest_silence_s(launch) - START_S + GRACE_S,
+        marker=watch.mark,
+        look=watch.look,
     )
     strange: list[str] = []
     gave_up = ""
     try:
         for line in running:
             record = _keep(context, launch, line, strange.append, progress)
+            watch.started |= record is not None
             if isinstance(record, Measurement) and record.status == "timeout":
                 gave_up = f"{record.case}: {record.reason}"
                 break  # the engine has ended; its launcher may not notice for long
+        ended = given_up(running.ended(), gave_up)
+        if ended.status != "ok":
+            ended = _blamed(context, launch, ended, watch.lost, progress)
     except BaseException as error:
         with suppress(StoreError):  # a full disk may be what brought us here
             context.close(launch, broken_by(error, running.ended()), strange)
         raise
     finally:
         running.close()
-    ended = given_up(running.ended(), gave_up)
-    if context.target.simulation is None:
-        ended = explained(context.target.access, context.fabric, launch.network, ended)
     context.close(launch, ended, strange)
     return ended
+
+
+class _Watch:
+    """Looks at the ranks of a launch that says nothing; ``lost`` is what is wrong, by node.
+
+    In silence everybody waits for whoever does not go on. Before the first record a rank that is
+    not there may still be on its way.
+    """
+
+    def __init__(self, context: RunContext, launch: PlannedLaunch, mark: str) -> None:
+        self.mark, self.started = mark, False
+        self.lost: dict[str, str] = {}
+        self._access, self._nodes = context.target.access, launch.nodes
+        ranks = len(launch.nodes)
+        self._due_s = QUIET_S + max(case.round_s(ranks) for case in launch.cases)
+        self._asks = context.target.simulation is None and len(set(launch.nodes)) > 1
+
+    def look(self, silent_s: float) -> bool:
+        """Whether a rank is lost, so that waiting any longer is in vain."""
+        if self._asks and self.started and silent_s >= self._due_s:
+            self._due_s = silent_s + QUIET_S
+            self.lost = lost_ranks(self._access, self._nodes, f"{MARKER}={self.mark}")
+        return bool(self.lost)
+
+
+def _blamed(
+    context: RunContext,
+    launch: PlannedLaunch,
+    ended: Ended,
+    lost: dict[str, str],
+    progress: Progress,
+) -> Ended:
+    """The end of a launch that broke, with what changed since discovery and who broke it."""
+    if context.target.simulation is not None:
+        return ended
+    said = printed(context.directory.raw(context.name(launch)))
+    ended = explained(context.target.access, context.fabric, launch.network, ended)
+    progress.trouble(ended.message)
+    found = why(
+        context, Broken(launch, ended.exit_code, lost, said),
+        partial(_breaks, context, launch), progress,
+    )  # fmt: skip
+    if found.dead or not found.repeats:
+        context.culprits.setdefault(launch.network or "", []).extend(found.dead)
+        context.broken.add(launch.network)
+    if not found.findings:
+        return ended
+    told = (f"{one.where}: {one.what}" for one in found.findings)
+    message = "; ".join((*ended.changes, *told))
+    return msgspec.structs.replace(ended, message=message, culprits=found.findings)
+
+
+def _breaks(context: RunContext, of: PlannedLaunch, group: Group) -> bool:
+    """Whether a short launch of some nodes breaks, in which each meets each."""
+    context.searches += 1
+    nodes = tuple(node for node in dict.fromkeys(of.nodes) if node in group)
+    cases = search_cases(of, context.measured(of), context.target.access.virtual)
+    launch = msgspec.structs.replace(of, nodes=nodes, cases=cases)
+    name = f"search-{of.number:02}-{context.searches}"
+    allowance_s = START_PER_RANK_S * len(nodes)
+    running = start(
+        planned_command(context, launch),
+        case_lines(cases),
+        context.directory.raw(name),
+        silent_s=SEARCH_START_S + allowance_s,
+        started_silent_s=GRACE_S + allowance_s + max(case.round_s(len(nodes)) for case in cases),
+        marker=f"{context.directory.identity}/{name}",
+    )
+    for _ in running:
+        pass
+    ended = running.ended()
+    context.searched_s += ended.wall_s
+    return ended.status != "ok"
 
 
 def longest_silence_s(launch: PlannedLaunch) -> float:

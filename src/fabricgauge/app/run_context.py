@@ -6,9 +6,11 @@ import msgspec
 
 from fabricgauge.app.pairs import fabric_result
 from fabricgauge.app.target import Target
+from fabricgauge.doctor.reachability import Dead
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.fabric import Fabric
+from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.pairs import FabricResult
 from fabricgauge.model.plan import Plan, PlannedLaunch
 from fabricgauge.model.run import Ended, Run
@@ -30,11 +32,17 @@ class RunContext:
 
     The run directory gets every record first, for safety. It is read once, when a run is taken up
     again; everything that follows from the run is made of ``run``. ``attempt`` numbers the
-    programs that worked on it.
+    programs that worked on it. ``culprits`` broke launches, by network; ``broken`` are
+    networks on which one just broke and others can be made; ``given_up`` are launches whose rest
+    others measure instead. Looking for culprits took ``searches`` and ``searched_s``.
     """
 
     def __init__(self, target: Target, directory: RunDirectory, run: Run, attempt: int = 1) -> None:
         self.target, self.directory, self.run, self.attempt = target, directory, run, attempt
+        self.culprits: dict[str, list[Dead]] = {}
+        self.broken: set[str | None] = set()
+        self.given_up: set[int] = set()
+        self.searches, self.searched_s = 0, 0.0
         self._said: dict[int, list[Record]] = {}
         self._analysed: tuple[int, FabricResult] = (0, FabricResult())
 
@@ -80,6 +88,11 @@ class RunContext:
         plan = msgspec.structs.replace(self.plan, launches=(*self.plan.launches, launch))
         write_plan(self.directory, plan)
         self.run = msgspec.structs.replace(self.run, plan=plan)
+
+    def measured(self, launch: PlannedLaunch) -> set[str]:
+        """The cases of a launch under way that have a result."""
+        now = [one for one in self._said.get(launch.number, []) if isinstance(one, Measurement)]
+        return {one.case for one in now if one.status in ("ok", "skipped")}
 
     def left(self) -> tuple[PlannedLaunch, ...]:
         """The planned launches, or parts of them, that have no result yet."""

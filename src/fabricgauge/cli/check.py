@@ -99,7 +99,7 @@ def _print_plan(target: "Target", directory: "RunDirectory", quiet: bool) -> Non
     from fabricgauge.cli.progress import bar
 
     with bar(quiet) as progress:
-        context = app.prepared(target, directory, progress)
+        context = app.prepared(target, directory, progress, dry_run=True)
     for launch, commands in app.commands(context):
         program = f", {launch.program}" if launch.program else ""
         click.echo(f"# launch {launch.number}: {launch.network or 'unpinned'}{program}")

@@ -35,7 +35,10 @@ def connect_program() -> Path | Skipped:
         return place
     compiler = next((found for one in COMPILERS if (found := shutil.which(one))), None)
     if compiler is None:
-        return Skipped("there is no C++ compiler to build the connecting program with")
+        return Skipped(
+            f"this machine has no C++ compiler ({', '.join(COMPILERS)}) to build the connecting"
+            " program with; install one"
+        )
     return _built(compiler, units, folder / "include", place)
 
 

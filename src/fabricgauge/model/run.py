@@ -20,7 +20,8 @@ class Ended(msgspec.Struct, frozen=True):
     """How a launch ended. ``message`` is for a person when it did not end well.
 
     ``changes`` are what a broken launch's network was found to have lost since discovery:
-    one sentence each, naming node and interface.
+    one sentence each, naming node and interface. ``culprits`` are the nodes and pairs that were
+    found to break it.
     """
 
     status: str
@@ -29,6 +30,7 @@ class Ended(msgspec.Struct, frozen=True):
     argv: tuple[str, ...]
     wall_s: float
     changes: tuple[str, ...] = ()
+    culprits: tuple[Finding, ...] = ()
 
 
 class Around(msgspec.Struct, frozen=True, tag_field="record", tag="around"):

@@ -6,11 +6,38 @@ group with the same nodes breaks as well, so that the smallest one is found by b
 
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 
+import msgspec
+
+from fabricgauge.model.pattern import COLLECTIVE_PATTERNS
+from fabricgauge.model.plan import Case, PlannedLaunch
+
 #: A node alone, or the two of a pair; also the nodes of a launch to try.
 Group = tuple[str, ...]
 
 #: More culprits than that are a fault of what they share, such as a switch or the MPI.
 MOST_CULPRITS = 2
+
+#: Long enough for some messages of each pair; a launch that hangs takes much longer.
+CASE_S, STREAM_BYTES = 0.05, 65_536
+
+
+def search_cases(of: PlannedLaunch, measured: Collection[str], virtual: bool) -> tuple[Case, ...]:
+    """Every pair with small and with larger messages, and the collective in which ``of`` broke.
+
+    Pairs of a ``virtual`` cluster meet one after the other.
+    """
+    alone = int(virtual)
+    pairs = (
+        Case("all_pairs_latency/8", "all_pairs_latency", 8, 1, 0, 1, CASE_S, concurrent=alone),
+        Case(
+            f"all_pairs_bandwidth/{STREAM_BYTES}", "all_pairs_bandwidth", STREAM_BYTES, 8, 0, 1,
+            CASE_S, concurrent=alone,
+        ),
+    )  # fmt: skip
+    broke = next((case for case in of.cases if case.name not in measured), None)
+    if broke is None or broke.pattern not in COLLECTIVE_PATTERNS:
+        return pairs
+    return (*pairs, msgspec.structs.replace(broke, ranks=0, budget_s=CASE_S))
 
 
 def culprits(

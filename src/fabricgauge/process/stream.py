@@ -17,8 +17,9 @@ class ProgramStream:
 
     Iterating yields each line once it is safely in the file. ``silent_s`` bounds the
     time without a line: a program that says nothing for longer is ended, and
-    ``silent`` is then true. Once ``hopeless()`` is true, ``hopeless_s`` bounds it, if
-    that is less. ``silent_s`` is then what bounded it. After the loop ``exit_code`` is set.
+    ``silent`` is then true. In silence ``hopeless(seconds)`` is asked now and then, with how long
+    it has lasted; once it says so, ``hopeless_s`` bounds it, if that is less. ``silent_s`` is then
+    what bounded it. After the loop ``exit_code`` is set.
     """
 
     def __init__(
@@ -30,7 +31,7 @@ class ProgramStream:
         stderr: Path,
         silent_s: float,
         env: Mapping[str, str] | None = None,
-        hopeless: Callable[[], bool] = lambda: False,
+        hopeless: Callable[[float], bool] = lambda _silent_s: False,
         hopeless_s: float = 5.0,
     ) -> None:
         self.argv = tuple(argv)
@@ -65,7 +66,7 @@ class ProgramStream:
             except queue.Empty:
                 if self._child.poll() is not None:
                     return None
-                if self._hopeless():
+                if self._hopeless(time.monotonic() - began):
                     self.silent_s = min(self._hopeless_s, self.silent_s)
                 if time.monotonic() >= began + self.silent_s:
                     self.silent = True

@@ -1,10 +1,11 @@
 """One launch of the engine: raw files first, then each line to the reader, no orphans."""
 
 import json
+import math
 import re
 import signal
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -86,10 +87,16 @@ class Running:
     """
 
     def __init__(
-        self, command: LaunchCommand, stream: ProgramStream, raw_dir: Path, marker: str
+        self,
+        command: LaunchCommand,
+        stream: ProgramStream,
+        raw_dir: Path,
+        marker: str,
+        started_silent_s: float,
     ) -> None:
         self._command = command
         self._stream = stream
+        self._started_silent_s = started_silent_s
         self._stderr = raw_dir / "stderr.txt"
         self._marker = marker
         self._complete = False
@@ -99,6 +106,8 @@ class Running:
     def __iter__(self) -> Iterator[str]:
         try:
             for line in self._stream:
+                if line.startswith("{"):
+                    self._stream.silent_s = min(self._started_silent_s, self._stream.silent_s)
                 if line.startswith(FOOTER):
                     self._complete = True
                     self._stream.silent_s = min(FAREWELL_S, self._stream.silent_s)
@@ -124,13 +133,22 @@ class Running:
 
 
 def start(
-    command: LaunchCommand, cases_text: str, raw_dir: Path, *, silent_s: float, marker: str
+    command: LaunchCommand,
+    cases_text: str,
+    raw_dir: Path,
+    *,
+    silent_s: float,
+    marker: str,
+    started_silent_s: float = math.inf,
+    look: Callable[[float], bool] = lambda _silent_s: False,
 ) -> Running:
     """Start ``command`` with ``cases_text`` on its standard input.
 
     ``raw_dir`` gets command.json and stdin.txt before the start, stdout.jsonl and stderr.txt
     as they grow. After ``silent_s`` without a line on standard output the launch is
-    ended. ``marker``, unique to this launch, finds its processes again.
+    ended, once a record has come after ``started_silent_s``. In silence ``look(seconds)`` is asked
+    now and then whether there is no hope. ``marker``, unique to this launch, finds its processes
+    again.
 
     Raises:
         ToolMissing: the launcher does not exist or is not executable.
@@ -149,7 +167,7 @@ def start(
             stderr=raw_dir / "stderr.txt",
             silent_s=silent_s,
             env=env,
-            hopeless=lambda: engine_gave_up(tail(raw_dir / "stderr.txt")),
+            hopeless=lambda quiet_s: engine_gave_up(tail(raw_dir / "stderr.txt")) or look(quiet_s),
             hopeless_s=HOPELESS_S,
         )
     except OSError as error:
@@ -157,8 +175,11 @@ def start(
             f"cannot write {raw_dir}: {error.strerror or error}; free some space or choose "
             "another place with --output"
         ) from error
-    return Running(command, stream, raw_dir, marker)
+    return Running(command, stream, raw_dir, marker, started_silent_s)
 
+
+#: Where in their own sources Hydra's and MPICH's programs gave up: said after the reason.
+_SOURCE_LINE = re.compile(r"\(\S+\.c:\d+\): ")
 
 #: What MPIs say because we asked what carries their messages: see the stacks' ``tells``.
 _CHATTER = re.compile(
@@ -170,7 +191,7 @@ def tail(path: Path) -> tuple[str, ...]:
     """The telling lines of a file's end: the engine's own, then the last of the others.
 
     MPI's launchers say much after the engine has told the reason. Rulers, empty lines and
-    repetitions are left out.
+    repetitions are left out; lines of their source files stand only where there is nothing else.
     """
     try:
         with path.open("rb") as file:
@@ -185,8 +206,23 @@ def tail(path: Path) -> tuple[str, ...]:
     ]
     engines = [line for line in dict.fromkeys(telling) if line.startswith(ENGINE_SAYS)]
     others = [line for line in telling if not line.startswith(ENGINE_SAYS)]
+    others = [line for line in others if not _SOURCE_LINE.search(line)] or others
     room = max(0, QUOTED_LINES - len(engines))
     return (*engines[:QUOTED_LINES], *others[max(0, len(others) - room) :])
+
+
+def printed(raw_dir: Path) -> str:
+    """The end of what launcher and MPI printed, without the engine's records."""
+    texts = []
+    for name in ("stdout.jsonl", "stderr.txt"):
+        try:
+            with (raw_dir / name).open("rb") as file:
+                file.seek(max(0, (raw_dir / name).stat().st_size - TAIL_BYTES))
+                lines = file.read().decode(errors="replace").splitlines()
+        except OSError:
+            continue
+        texts += [line for line in lines if not line.startswith("{")]
+    return "\n".join(texts)
 
 
 def engine_gave_up(said: Sequence[str]) -> bool:

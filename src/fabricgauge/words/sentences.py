@@ -41,6 +41,30 @@ def command(argv: Iterable[str]) -> str:
     return shlex.join(argv)
 
 
+#: Options that say which nodes a check means, as ``doctor`` knows them too.
+_WHERE = ("-w", "--nodelist", "-x", "--exclude", "--lab", "--launcher", "--ssh-config")
+
+
+def doctor(run: Run) -> str:
+    """The command that looks for causes on the run's nodes, reached as the run reached them."""
+    said = [word for one in run.command[2:] for word in _parts(one)]
+    pairs = zip(said, [*said[1:], "-"], strict=True)
+    where = [
+        word
+        for name, value in pairs
+        if name in _WHERE and not value.startswith("-")
+        for word in (name, value)
+    ]
+    nodes = ("-w", ",".join(node.name for node in run.fabric.nodes))
+    return command(("fabricgauge", "doctor", *(where or nodes)))
+
+
+def _parts(word: str) -> tuple[str, ...]:
+    """``--lab=half`` as two words."""
+    name, equals, value = word.partition("=")
+    return (name, value) if equals and name in _WHERE else (word,)
+
+
 def resume(run: Run) -> str:
     """The command that measures what a run has left: its own verb's."""
     verb = "submit" if run.command[1:2] == ("submit",) else "check"

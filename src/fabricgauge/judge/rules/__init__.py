@@ -18,6 +18,7 @@ from fabricgauge.judge.rules import (
     floor,
     fraction,
     host_limited,
+    launch,
     link,
     mtu,
     outliers,
@@ -30,6 +31,7 @@ from fabricgauge.judge.rules import (
 RULES: tuple[Rule, ...] = (
     connect,
     link,
+    launch,
     coverage,
     completeness,
     placement,

@@ -3,7 +3,7 @@
 from fabricgauge.judge.interface import Context, verdict_on
 from fabricgauge.judge.subject import Subject, case_names, launches_of, missing
 from fabricgauge.model.measurement import Measurement
-from fabricgauge.model.run import Launch
+from fabricgauge.model.run import IMPORTED, Launch
 from fabricgauge.model.suite import UNREADABLE, SuiteCurve, UnparsedLine
 from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict
 from fabricgauge.words import sentences
@@ -38,8 +38,16 @@ def _judge(context: Context, subject: Subject) -> Verdict:
         + (f"; {ends[0]}" if ends else ""),
         figure, threshold, (*ends, *_reasons(subject)),
         ends[0] if ends else "the cases themselves failed",
-        f"mend what the launch says, then measure the rest: {sentences.resume(context.run)}",
+        f"{_mend(context, subject)}, then measure the rest: {sentences.resume(context.run)}",
     )  # fmt: skip
+
+
+def _mend(context: Context, subject: Subject) -> str:
+    """Where nobody knows why a launch broke, ``doctor`` looks at its nodes."""
+    broken = [one.ended for one in subject.launches if one.ended.status not in ("ok", IMPORTED)]
+    if not broken or any(one.culprits or one.changes for one in broken):
+        return "mend what the launch says"
+    return f"look for the cause with: {sentences.doctor(context.run)}; mend it"
 
 
 def _ends(subject: Subject) -> list[str]:

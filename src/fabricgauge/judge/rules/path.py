@@ -12,7 +12,7 @@ from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import Moved
 from fabricgauge.model.fabric import Network
-from fabricgauge.model.run import Launch
+from fabricgauge.model.run import IMPORTED, Launch
 from fabricgauge.model.verdict import Figure, Outcome, Verdict
 from fabricgauge.words import figures, sentences
 
@@ -96,7 +96,7 @@ def findings(context: Context, subject: Subject) -> tuple[PathFinding, ...]:
     """One finding per launch and node that sent enough payload to tell.
 
     A launch that sent too little leaves a doubt where others proved the path, else the question;
-    one that measured suspects again, pinned as those were, leaves none.
+    one that measured suspects again, pinned as those were, or that broke, leaves none.
     """
     found: list[PathFinding] = []
     unproved: list[tuple[Launch, tuple[Moved, ...]]] = []
@@ -112,7 +112,8 @@ def findings(context: Context, subject: Subject) -> tuple[PathFinding, ...]:
 
 
 def _too_little(launch: Launch, nodes: tuple[Moved, ...], *, others: bool) -> PathFinding:
-    doubt = Outcome.SKIPPED if launch.purpose == "again" else Outcome.WARN
+    broke = launch.ended.status not in ("ok", IMPORTED)
+    doubt = Outcome.SKIPPED if launch.purpose == "again" or broke else Outcome.WARN
     outcome = doubt if others else Outcome.INCONCLUSIVE
     left_out = tuple(line for node in nodes for line in node.left_out)
     why = "too little payload was sent" if nodes else "no interface counters were read"

@@ -1,0 +1,163 @@
+"""Why a launch broke: the node or pair that did it, from evidence or by further launches."""
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from fabricgauge.app.connectivity import tried
+from fabricgauge.app.notes import quick_findings
+from fabricgauge.app.progress import Progress
+from fabricgauge.app.run_context import RunContext
+from fabricgauge.doctor.reachability import Dead, DeadNode, DeadPair, dead
+from fabricgauge.model.finding import Finding, Severity
+from fabricgauge.model.plan import PlannedLaunch
+from fabricgauge.plan.outlook import estimated_s
+from fabricgauge.plan.search import Group, culprits
+from fabricgauge.run.launcher_words import blamed
+from fabricgauge.words.sentences import between, listed
+
+#: The check that these findings are of, and the rule that judges them.
+CHECK = "launch"
+_WHY = "A job over these nodes hangs or aborts in the same way."
+_OF_RANK = (
+    "on {0}: journalctl -k and dmesg (out of memory, machine check), who stopped or ended the"
+    " process, its free memory and disk; then measure again with it"
+)
+_OF_SEARCH = (
+    "fabricgauge doctor -w {0}; then look at the adapters, drivers and firewall rules of what is"
+    " named"
+)
+#: Statuses of a launch that never came to use its network: the program, not a node, is at fault.
+_NOT_BY_NETWORK = frozenset({64, 65, 126, 127})
+
+
+class Breakage(msgspec.Struct, frozen=True):
+    """Who broke a launch, for a reader and for the next plan; ``repeats`` if further ones break."""
+
+    findings: tuple[Finding, ...] = ()
+    dead: tuple[Dead, ...] = ()
+    repeats: bool = True
+
+
+class Broken(msgspec.Struct, frozen=True):
+    """A launch that broke; ``lost`` is what its silent nodes' ranks were found to be, by node.
+
+    ``said`` is what launcher and ranks printed.
+    """
+
+    launch: PlannedLaunch
+    exit_code: int | None
+    lost: dict[str, str]
+    said: str
+
+
+def why(
+    context: RunContext, broken: Broken, breaks: Callable[[Group], bool], progress: Progress
+) -> Breakage:
+    """The ranks' states, the launcher's words, connections, and then launches of fewer nodes.
+
+    ``breaks`` makes a short launch of some nodes and says whether it broke.
+    """
+    launch = broken.launch
+    if context.target.simulation or len(set(launch.nodes)) < 2:
+        return Breakage()
+    return (
+        _of_ranks(broken)
+        or _of_connections(context, broken, progress)
+        or _of_words(broken)
+        or _of_search(context, broken, breaks, progress)
+    )
+
+
+def _of_ranks(broken: Broken) -> Breakage | None:
+    found = [
+        _finding(broken.launch, (node,), what, (f"launch {broken.launch.number}: {node}: {what}",))
+        for node, what in broken.lost.items()
+    ]
+    return Breakage(tuple(found), tuple(map(_node, broken.lost))) if found else None
+
+
+def _of_words(broken: Broken) -> Breakage | None:
+    one = blamed(broken.said, broken.launch.nodes)
+    if one is None:
+        return None
+    evidence = (f"launch {broken.launch.number}: {one.said}",)
+    return Breakage((_finding(broken.launch, one.nodes, one.what, evidence),), (_dead(one.nodes),))
+
+
+def _of_connections(context: RunContext, broken: Broken, progress: Progress) -> Breakage | None:
+    """What nodes can no longer do to each other, by the round that was made before."""
+    launch = broken.launch
+    networks = [one for one in context.fabric.networks if one.name == launch.network]
+    made = tried(context.target, networks, context.directory, progress)
+    here = [one for each in made for one in dead(each)]
+    if not here:
+        return None
+    told = [
+        msgspec.structs.replace(
+            one, check=CHECK, what=f"{one.what} since launch {launch.number} broke"
+        )
+        for one in quick_findings(context.fabric, made)
+        if one.check == "connect"
+    ]
+    return Breakage(tuple(told), tuple(here))
+
+
+def _of_search(
+    context: RunContext, broken: Broken, breaks: Callable[[Group], bool], progress: Progress
+) -> Breakage:
+    """Launches of fewer and fewer nodes, while they last no longer than the plan itself."""
+    nodes = tuple(dict.fromkeys(broken.launch.nodes))
+    if len(nodes) < 3 or broken.exit_code in _NOT_BY_NETWORK:
+        return Breakage()
+    progress.stage(
+        f"launch {broken.launch.number} broke: trying fewer of its nodes to find out who"
+    )
+    deadline_s = estimated_s(context.plan)
+    search, answer = culprits(nodes), None
+    lines: list[str] = []
+    smallest = nodes
+    try:
+        group = next(search)
+        while context.searched_s < deadline_s:
+            answer = breaks(group)
+            lines.append(f"{'broke' if answer else 'went well'}: a launch of {between(group)}")
+            smallest = group if answer and len(group) < len(smallest) else smallest
+            group = search.send(answer)
+    except StopIteration as done:
+        named: tuple[Group, ...] = done.value
+        if not named:
+            return Breakage(repeats=False)
+        if len({node for one in named for node in one}) < len(nodes) - 1:
+            found = [_searched(broken.launch, one, lines) for one in named]
+            return Breakage(tuple(found), tuple(map(_dead, named)))
+    what = f"a launch breaks that holds {listed(smallest)}; there was no time to say which of them"
+    return (
+        Breakage((_finding(broken.launch, smallest, what, tuple(lines)),)) if lines else Breakage()
+    )
+
+
+def _searched(launch: PlannedLaunch, nodes: Group, lines: Sequence[str]) -> Finding:
+    told = tuple(line for line in lines if set(nodes) & set(line.replace(",", " ").split()))
+    if len(nodes) == 1:
+        return _finding(launch, nodes, "every launch in which it takes part breaks", told)
+    return _finding(launch, nodes, "every launch in which both take part breaks", told)
+
+
+def _finding(
+    launch: PlannedLaunch, nodes: Sequence[str], what: str, evidence: tuple[str, ...]
+) -> Finding:
+    where = nodes[0] if len(nodes) == 1 else f"between {listed(nodes)}"
+    remedy = (_OF_RANK if "rank" in what else _OF_SEARCH).format(",".join(nodes))
+    return Finding(
+        CHECK, Severity.FAIL, where, what, evidence, _WHY, remedy, tuple(nodes),
+        launch.network or "",
+    )  # fmt: skip
+
+
+def _node(node: str) -> DeadNode:
+    return DeadNode(node, "both ways", (), 0, ())
+
+
+def _dead(nodes: Group) -> Dead:
+    return _node(nodes[0]) if len(nodes) == 1 else DeadPair(nodes[0], nodes[1], True, ())
