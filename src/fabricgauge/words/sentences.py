@@ -48,7 +48,7 @@ _WHERE = ("-w", "--nodelist", "-x", "--exclude", "--lab", "--launcher", "--ssh-c
 def doctor(run: Run) -> str:
     """The command that looks for causes on the run's nodes, reached as the run reached them."""
     said = [word for one in run.command[2:] for word in _parts(one)]
-    pairs = zip(said, [*said[1:], "-"], strict=True)
+    pairs = zip(said, said[1:], strict=False)
     where = [
         word
         for name, value in pairs
