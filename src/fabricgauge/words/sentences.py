@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from fabricgauge.model.run import Run
 
@@ -48,10 +49,9 @@ _WHERE = ("-w", "--nodelist", "-x", "--exclude", "--lab", "--launcher", "--ssh-c
 def doctor(run: Run) -> str:
     """The command that looks for causes on the run's nodes, reached as the run reached them."""
     said = [word for one in run.command[2:] for word in _parts(one)]
-    pairs = zip(said, said[1:], strict=False)
     where = [
         word
-        for name, value in pairs
+        for name, value in pairwise(said)
         if name in _WHERE and not value.startswith("-")
         for word in (name, value)
     ]
