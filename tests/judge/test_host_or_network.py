@@ -8,7 +8,7 @@ from tests.judge import planted
 from tests.judge.test_fraction import Change, at, sockets, unsteady
 
 from fabricgauge.evidence.connections import lost_segments
-from fabricgauge.judge.judging import overall
+from fabricgauge.judge.judging import exit_status, overall
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.run import Launch, Run
@@ -239,3 +239,44 @@ def test_node_shares_that_could_not_be_seen_are_no_sign() -> None:
     given = planted.verdicts(told(planted.sound_launches(0.6), **hidden))
     assert planted.outcomes(given, "host-limited") == {Outcome.PASS}
     assert not any("idle" in line for one in given for line in one.evidence)
+
+
+@pytest.mark.parametrize(
+    ("fraction", "alone", "beside_a_host"),
+    [
+        (0.893, Outcome.FAIL, Outcome.INCONCLUSIVE),
+        (0.668, Outcome.FAIL, Outcome.INCONCLUSIVE),
+        (0.92, Outcome.WARN, Outcome.WARN),
+        (0.97, Outcome.PASS, Outcome.PASS),
+    ],
+)
+def test_a_hosts_limit_turns_a_failure_into_no_decision_and_changes_nothing_else(
+    fraction: float, alone: Outcome, beside_a_host: Outcome
+) -> None:
+    found = planted.verdicts(at(fraction, sockets(busy_s=0.49)))
+    limited = planted.verdicts(at(fraction, sockets(busy_s=0.2)))
+    for given, outcome in ((found, alone), (limited, beside_a_host)):
+        one_way = [
+            one for one in planted.by_rule(given, "fraction") if one.about.series == "bandwidth"
+        ]
+        assert {one.outcome for one in one_way} == {outcome}
+
+
+def test_streams_in_both_directions_that_a_host_limits_stay_a_remark() -> None:
+    samples = [
+        planted.Sample(one.pattern, one.message_bytes, one.origin, one.median_s * 1.49)
+        if one.pattern == "bidirectional_bandwidth"
+        else one
+        for one in planted.samples()
+    ]
+    launch = planted.launch([sockets(busy_s=0.2)(planted.measurement(one)) for one in samples])
+    given = planted.verdicts(planted.run([launch]))
+    (verdict,) = [
+        one
+        for one in planted.by_rule(given, "fraction")
+        if one.about.series == "bidirectional_bandwidth"
+    ]
+    assert verdict.outcome is Outcome.WARN
+    assert "66." in verdict.summary
+    assert verdict.summary.endswith("a host limits it, so it is a remark (see host-limited)")
+    assert exit_status(overall(given)) == 0

@@ -1,12 +1,16 @@
 """Every pair is held against the ceiling: of three nodes a slow one is named as of two or four."""
 
 import msgspec
+import numpy as np
 import pytest
 from tests.judge import planted
 from tests.judge import planted_fabric as many
 from tests.judge.test_many_hosts import scattered
 
+from fabricgauge.app.pairs import fabric_result
+from fabricgauge.judge.interface import Context
 from fabricgauge.judge.judging import overall
+from fabricgauge.judge.rules.pairs import judge as judge_pairs
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.verdict import Outcome, Verdict
@@ -124,3 +128,26 @@ def test_a_node_that_waits_for_its_processor_is_not_blamed_for_its_link(
 
 def test_two_nodes_have_no_such_verdict() -> None:
     assert planted.by_rule(planted.verdicts(planted.run()), "pairs") == ()
+
+
+@pytest.mark.parametrize(("count", "passes"), [(3, 1), (3, 2), (4, 1), (8, 1)])
+def test_healthy_pairs_of_which_some_were_disturbed_name_next_to_nobody(
+    count: int, passes: int
+) -> None:
+    """Each figure varies by 2 %, and each tenth one lost up to six tenths to other load."""
+    random = np.random.default_rng(20260101)
+
+    def disturbed(_one: int, _other: int) -> float:
+        share = 0.985 * (1 - abs(random.normal(0, 0.02)))
+        return share * (random.uniform(0.4, 1.0) if random.random() < 0.1 else 1.0)
+
+    named = 0
+    for _ in range(100):
+        launches = [
+            msgspec.structs.replace(many.launch(count, many.rounds(count, disturbed)), number=one)
+            for one in range(1, passes + 1)
+        ]
+        run = many.run(*launches)
+        found = judge_pairs(Context(run, {"net1": planted.ceiling()}, fabric=fabric_result(run)))
+        named += any(one.outcome in (Outcome.FAIL, Outcome.INCONCLUSIVE) for one in found)
+    assert named <= 2

@@ -1,5 +1,6 @@
 """Does every pair of nodes reach the ceiling, and not only the median of all pairs?"""
 
+import math
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -21,6 +22,13 @@ TITLE = "Every pair of nodes reaches the ceiling"
 
 #: As far below good pairs a node must be: as `outliers` has it for the least effect of a fault.
 APART = 0.9
+#: By how much the best pair of a slow node may be above its median: a link has one rate.
+LEVEL = 1.1
+#: Pairs that show a level, however far off it is.
+FEWEST = 3
+#: How far below low pairs that it does not explain a slow node has to be.
+FAR = 0.5
+ONCE = "pairs.once"
 #: In a round robin of three nodes one pair measures at a time, and of three pairs one is good.
 THREE = 3
 #: Pairs that are told one by one; the others are counted.
@@ -84,7 +92,9 @@ def _judge(context: Context, subject: Subject, limit_bytes_s: float) -> Iterator
     named = _told_by_outliers(subject, pairs)
     slow = [one for one in _slow_nodes(pairs, low) if one.node not in named]
     ways = [pair for pair in _left(pairs, low, slow) if not named & set(pair)]
-    if ways and slow:  # pairs that scatter have some nodes by chance of which all are low
+    left = min((_share(pairs, pair) for pair in ways), default=math.inf)
+    if not all(_is_level(context, pairs, one) and one.share < FAR * left for one in slow):
+        # Of pairs that scatter some nodes have low ones only, by chance.
         slow, ways = [], [pair for pair in _left(pairs, low, ()) if not named & set(pair)]
     for one in slow:
         yield _verdict(context, subject, pairs, one)
@@ -140,7 +150,7 @@ def _best(context: Context, subject: Subject, limit_bytes_s: float) -> _Pairs | 
         return None
     passes = min(len(one.matrix.repeats) for one in of_nodes)
     size = max(one.matrix.message_bytes for one in of_nodes)
-    limit = "fraction.warn" if passes > 1 else "pairs.once"
+    limit = "fraction.warn" if passes > 1 else ONCE
     return _Pairs(nodes, best / limit_bytes_s, limit, size)
 
 
@@ -180,6 +190,18 @@ def _slow_nodes(pairs: _Pairs, low: NDArray[np.bool_]) -> Iterator[_Slow]:
             share = float(np.median(pairs.shares[own]))
             left[own], known[own] = False, False
             yield _Slow(part, pairs.nodes[place], share, good, tuple(met))
+
+
+def _is_level(context: Context, pairs: _Pairs, one: _Slow) -> bool:
+    """Whether a link may set the pace: its pairs reach the same, where other load lets them.
+
+    Two pairs are alike by chance now and then, and have to be far off as well.
+    """
+    shares = [_share(pairs, pair) for pair in one.pairs]
+    passes = 2 if pairs.limit == ONCE else 1
+    far = one.share < context.limit(ONCE) ** passes * one.good
+    alike = max(shares) <= LEVEL * float(np.median(shares))
+    return alike and (far or len(shares) >= FEWEST)
 
 
 def _left(pairs: _Pairs, low: NDArray[np.bool_], slow: Sequence[_Slow]) -> list[Ends]:
