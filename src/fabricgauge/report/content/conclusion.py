@@ -27,8 +27,8 @@ MEANING: dict[Outcome, str] = {
 _RANK = {outcome: rank for rank, outcome in enumerate(Outcome)}
 
 
-#: Rules that find nodes, pairs and links which carry nothing.
-GONE = ("connect", "link")
+#: Rules that find nodes, pairs and links which carry nothing, or break what they take part in.
+GONE = ("connect", "link", "launch")
 
 
 class BestRate(NamedTuple):
