@@ -80,6 +80,23 @@ def test_of_two_nodes_the_right_one_is_named(
     assert named(found) == [(check, where)]
 
 
+@pytest.mark.parametrize("entry", ["c2=10.77.0.99", "c2=10.77.1.12", "c2=10.77.0.11"])
+def test_of_two_nodes_the_one_with_the_wrong_hosts_entry_is_named(
+    lab: Callable[..., str], fault: Callable[..., None], entry: str
+) -> None:
+    name = lab("--nodes", "2", *TWO_NETWORKS)
+    fault(name, "hosts", "c1", "net1", entry)
+    assert named(doctor(name, "--only", "names")[1]) == [("names", "c1")]
+
+
+def test_a_route_to_the_peer_over_another_network_fails(lab: Callable[..., str]) -> None:
+    name = lab("--nodes", "2", *TWO_NETWORKS)
+    route = ["ip", "route", "add", "10.77.0.12/32", "via", "10.77.1.12", "dev", "eth1"]
+    assert fabricgauge("lab", "exec", "--name", name, "c1", "--", *route).returncode == 0
+    status, found = doctor(name)
+    assert (status, named(found)) == (1, [("reverse-path", "c1:eth0")])
+
+
 @pytest.mark.parametrize(
     "words", [("mtu", "c2", "net2", "1500"), ("address", "c2", "net1", "10.77.0.12/8"),
               ("address", "c2", "net1", "10.77.0.11/24")]

@@ -26,6 +26,17 @@ def test_a_wrong_entry_is_that_of_the_node_that_has_it(count: int) -> None:
     assert found.what == "takes c1 for 10.1.0.99, which c1 does not have"
 
 
+def test_of_two_nodes_the_one_with_the_wrong_entry_is_named_whatever_it_says() -> None:
+    elsewhere = only(told(clean(2), "c1", "c2", "10.2.0.2"))
+    assert (elsewhere.where, elsewhere.severity) == ("c1", Severity.WARN)
+    assert elsewhere.what == "takes c2 for 10.2.0.2, the others for 10.1.0.2"
+    preflight = told(clean(2), "c1", "c2", "10.1.0.1")
+    aliases = (Lookup("c1", "c2-eth", ("10.1.0.1",)), Lookup("c2", "c2-eth", ("10.1.0.2",)))
+    preflight = msgspec.structs.replace(preflight, lookups=(*preflight.lookups, *aliases))
+    assert only(preflight).what == "takes c2 and c2-eth for 10.1.0.1, which c2 does not have"
+    assert only(preflight).where == "c1"
+
+
 def test_an_unknown_name_and_an_address_in_another_network_are_named() -> None:
     unknown = only(told(clean(), "c3", "c1"))
     assert (unknown.where, unknown.what) == ("c3", "does not know the name c1")

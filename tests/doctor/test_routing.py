@@ -180,6 +180,16 @@ def test_a_route_by_another_interface_is_named_and_fails_where_the_kernel_drops(
     assert only(strict).severity is Severity.FAIL
 
 
+def test_a_route_to_one_peer_over_another_network_fails_where_the_rules_are_known() -> None:
+    """Peers refuse connections from an address that they were not told: MPI does not start."""
+    wrong = routed(clean(), DIRECT, Route("10.2.0.4/32", "eth0", "10.1.0.4", "", 0), OTHER)
+    assert only(wrong).severity is Severity.WARN
+    ruled = with_inventory(wrong, "c2", lambda one: msgspec.structs.replace(one, rules=(MAIN,)))
+    found = only(ruled)
+    assert (found.check, found.where, found.severity) == ("reverse-path", "c2:ib0", Severity.FAIL)
+    assert "10.2.0.4 is reached by eth0" in found.evidence[0]
+
+
 def test_rails_that_get_answers_are_left_to_the_check_of_arp() -> None:
     preflight = two_rails(**RAILS)
     nodes = preflight.fabric.nodes

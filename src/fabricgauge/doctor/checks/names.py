@@ -117,14 +117,17 @@ def _look(name: str, asked: list[Lookup], having: AddressBook) -> Iterator[Wrong
 
 
 def _owner(name: str, known: list[Lookup], having: AddressBook) -> str:
-    """Whose name it is. A further name is of the node with the address that most take it for."""
+    """Whose name it is. A further name is of the node with the address that most take it for; of
+    two nodes that differ, of the one whose name it begins with (``c2-net1``)."""
     if name in having:
         return name
     answers = Counter(ip for one in known for ip in one.addresses)
     holders = [
-        (-count, node) for ip, count in answers.items() for node in having.holders.get(ip, ())
+        (-count, not name.startswith(node), node)
+        for ip, count in answers.items()
+        for node in having.holders.get(ip, ())
     ]
-    return min(holders)[1] if holders else ""
+    return min(holders)[-1] if holders else ""
 
 
 def _addresses(seen: KnownNode) -> dict[str, str]:
@@ -180,8 +183,13 @@ def _not_its_own(
 
 
 def _different(owner: str, right: list[Lookup]) -> Iterator[WrongName]:
-    """All are addresses of the node, but not all the same one; its own word may be longer."""
-    others = [one for one in right if one.node != owner] or right
+    """All are addresses of the node, but not all the same one; its own word may be longer.
+
+    One other node alone is no majority: the node's own word stands against it.
+    """
+    others = [one for one in right if one.node != owner]
+    if len(others) < 2:
+        others = [one for one in right if one.node == owner] or right
     common = usual(frozenset(one.addresses) for one in others)
     if isinstance(common, Skipped):
         common = frozenset(others[0].addresses) if others else frozenset()

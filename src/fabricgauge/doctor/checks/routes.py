@@ -138,20 +138,38 @@ def _reverse_path_findings(
 ) -> Iterator[Finding]:
     """Of rails in one subnet the main table prefers one. Where a node did not say its rules
     (``ip rule``), they may choose another table by the source: those that get answers pass."""
-    for member in end.network.members:
-        if member.node == end.seen.name or member.ip == end.ip:
-            continue
-        route = chosen_route(end.seen.inventory, end.ip, member.ip)
-        if route is not None and route.interface != end.interface.name:
+    told: set[str] = set()
+    for ip in _asked(end):
+        route = chosen_route(end.seen.inventory, end.ip, ip)
+        if route is not None and route.interface not in (end.interface.name, *told):
             tried = (end.seen.name, end.ip) in answered
             rail = (end.network.name, end.seen.name, route.interface) in rails
             if end.seen.inventory.rules or not (tried and rail):
-                yield _finding(end, member.ip, route, rail)
-        return  # one partner stands for the subnet
+                told.add(route.interface)
+                yield _finding(end, ip, route, rail)
+
+
+def _asked(end: MemberPort) -> Iterator[str]:
+    """One partner, which stands for the subnet, and those that a route to less of it leads to."""
+    others = [
+        one.ip for one in end.network.members if one.node != end.seen.name and one.ip != end.ip
+    ]
+    yield from others[:1]
+    whole = ipaddress.ip_network(end.network.subnet)
+    inventory = end.seen.inventory
+    every = {route.destination for route in (*inventory.routes, *inventory.tables)}
+    nets = (_network(destination, whole.version) for destination in every)
+    narrow = [net for net in nets if net is not None and net.prefixlen > whole.prefixlen]
+    if narrow:
+        yield from (
+            ip for ip in others[1:] if any(ipaddress.ip_address(ip) in net for net in narrow)
+        )
 
 
 def _finding(end: MemberPort, ip: str, route: Route, rail: bool) -> Finding:
-    """``rail``: the packets leave by another link into the same network."""
+    """``rail``: the packets leave by another link into the same network. By a link into another
+    one MPI cannot start: peers refuse what comes from an address that they were not told."""
+    known = bool(end.seen.inventory.rules)
     strict = setting(end.seen, end.interface.name, "rp_filter") == STRICT
     told = [f"{end.where} {end.ip} is in {end.network.name}; {ip} is reached by {route.interface}"]
     table = "" if route.table == "main" else f" table {route.table}"
@@ -159,7 +177,7 @@ def _finding(end: MemberPort, ip: str, route: Route, rail: bool) -> Finding:
     told += [f"{end.where}: rp_filter is strict (1)"] * strict
     whose = f"packets of {end.interface.name}" if rail else "packets"
     return fault(
-        Severity.FAIL if strict else Severity.WARN, end.where,
+        Severity.FAIL if strict or (known and not rail) else Severity.WARN, end.where,
         f"{whose} to {end.network.name} leave by {route.interface}", tuple(told),
         RULES if rail else ROUTES,
         (end.seen.name,), end.network.name, tuple(_own_table(end)) if rail else (),
