@@ -14,7 +14,14 @@ from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 from fabricgauge.parse.dialects import DIALECTS, JSON_DIALECTS, begins_at_start, dialect_begun
 from fabricgauge.parse.interface import LogLine, RowReader, SuiteReader
 from fabricgauge.parse.json_text import Collector
-from fabricgauge.parse.lines import LONGEST_BYTES, is_certain, split_host, split_label, text_of
+from fabricgauge.parse.lines import (
+    LONGEST_BYTES,
+    is_certain,
+    remembered,
+    split_host,
+    split_label,
+    text_of,
+)
 from fabricgauge.parse.table import SHOWN_CHARACTERS
 
 #: Outputs of more ranks or hosts in one file are read as if they were one's.
@@ -82,17 +89,23 @@ def _opened(label: str, streams: "dict[str, LogStream]") -> "LogStream":
 
 def _label_of(text: str, streams: "dict[str, LogStream]") -> tuple[str, str]:
     """Many lines look labelled; a label counts once a suite's output began behind it."""
+    label, rest, certain, is_host = _label_in(text)
+    # An object's bare key (perftest 4.5 writes ``test_info: {``) is no host's label.
+    if not label or not (certain or label in streams) or (is_host and streams[""].in_object):
+        return "", text
+    return label, rest
+
+
+@remembered
+def _label_in(text: str) -> tuple[str, str, bool, bool]:
+    """What may be a label and the text behind it; whether it is one, and whether a host's."""
     label, rest = split_label(text)
     if label:
-        certain = label in streams or is_certain(label) or _begins(rest)
-        return (label, rest) if certain else ("", text)
+        return label, rest, is_certain(label) or _begins(rest), False
     host, rest = split_host(text)
-    # An object's bare key (perftest 4.5 writes ``test_info: {``) is no host's label.
-    if not host or streams[""].in_object:
-        return "", text
-    if (host in streams or _begins(rest)) and not begins_at_start(text):
-        return host, rest
-    return "", text
+    if not host or begins_at_start(text):
+        return "", text, False, True
+    return host, rest, _begins(rest), True
 
 
 def _begins(text: str) -> bool:
@@ -102,6 +115,17 @@ def _begins(text: str) -> bool:
 def is_decoration(text: str) -> bool:
     """Whether a line between suites' outputs tells nothing: blank, a ruler, a code fence."""
     return _DECORATION.fullmatch(text) is not None
+
+
+#: A line that may begin an object, or that is our own.
+_TO_LOOK_AT = -2
+
+
+@remembered
+def _begun_in(text: str) -> int:
+    """As ``dialect_begun``, unless there is more to look at."""
+    more = "{" in text or "[" in text or text.startswith(OUR_REMARK)
+    return _TO_LOOK_AT if more else dialect_begun(text)
 
 
 class UnparsedRun:
@@ -182,12 +206,15 @@ class LogStream:
 
         A line of numbers alone begins nothing and needs no search.
         """
-        text = line.text
+        text, reader = line.text, self._reader
         if self._object is not None:
             return self._in_object(line, self._object)
-        first = text[:1]
-        if first != "#" and not first.isalpha() and self._reader and _NUMBERS.fullmatch(text):
-            return self._hand_over(self._reader, line)
+        if reader is not None:
+            first = text[:1]
+            if first != "#" and not first.isalpha() and _NUMBERS.fullmatch(text):
+                return self._hand_over(reader, line)
+            if _begun_in(text) in (-1, self._place):
+                return self._hand_over(reader, line)
         if "{" in text or "[" in text:
             self._object = Collector.begun_by(line)
             if self._object is not None:

@@ -8,7 +8,6 @@ import re
 import msgspec
 
 from fabricgauge.parse.interface import LogLine
-from fabricgauge.parse.lines import remembered
 from fabricgauge.parse.perftest.programs import PerftestProgram, named, settled, titled
 from fabricgauge.parse.table import SuiteHeading
 
@@ -26,7 +25,6 @@ def setting_value(printed: str) -> str:
     return printed.removesuffix("[B]")
 
 
-@remembered
 def settings_of(text: str) -> dict[str, str] | None:
     """The settings of a line such as `` Number of qps   : 1  Transport type : IB``.
 

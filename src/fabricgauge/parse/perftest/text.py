@@ -1,15 +1,17 @@
 """perftest's text output, line by line."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
 
 import msgspec
 
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.interface import LogLine, Report
+from fabricgauge.parse.lines import remembered
 from fabricgauge.parse.perftest.columns import PerftestLayout, layout_of
 from fabricgauge.parse.perftest.heading import PerftestBlock, settings_of
-from fabricgauge.parse.perftest.programs import NAME, titled
+from fabricgauge.parse.perftest.programs import NAME, PerftestProgram, titled
 from fabricgauge.parse.perftest.rows import ResultRows, SummaryRows, programs_of
 
 #: A table's ruler has 87 dashes, with ``--report-per-port`` 163. Command lines count,
@@ -56,6 +58,35 @@ _NO_TABLE = (
 _NO_CLIENT = "a test after this: no client came, or the run failed or was cut off"
 
 
+Form = Literal[
+    "blank", "ruler", "title", "waiting", "heading", "command", "side", "setting", "other"
+]  # fmt: skip
+
+
+@remembered
+def _form_of(line: str) -> tuple[Form, Any]:
+    """What a line is by itself, and what it says; prose says as much as a blank one."""
+    text = line.strip()
+    if text in ("", "#"):
+        return "blank", None
+    if _RULER.fullmatch(text):
+        return "ruler", None
+    if titled(text):
+        return "title", None
+    if text.startswith(_WAITING):
+        return "waiting", None
+    if text[0] == "#":
+        return "heading", (_LISTING.fullmatch(text), layout_of(text), programs_of(text))
+    if "_" in text and NAME.search(text):
+        return "command", text
+    if side := _SIDE.match(text):
+        return "side", side[1]
+    settings = None if _PROSE.match(text) else settings_of(text)
+    if settings is None:
+        return "blank" if _PROSE.match(text) else "other", None
+    return "setting", settings
+
+
 class PerftestReader:
     """Reads one or more programs' outputs, client's or server's."""
 
@@ -66,15 +97,28 @@ class PerftestReader:
         self._listing = False
 
     def line(self, line: LogLine) -> Iterable[SuiteCurve]:
-        text = line.text.strip()
-        if _RULER.fullmatch(text):
-            return self._close(proper_end=True)
-        if isinstance(self._rows, SummaryRows):
-            taken = self._rows.row(line)
-            return () if taken else (*self._close(proper_end=True), *self.line(line))
-        if text in ("", "#") or self._is_row(line, text):
+        if line.text.lstrip()[:1].isdecimal() and self._is_row(line):
             return ()
-        return self._beginning(line, text)
+        form, said = _form_of(line.text)
+        if isinstance(self._rows, SummaryRows):
+            return (*self._close(proper_end=True), *self.line(line))
+        if form == "setting" and self._is_in_heading:
+            self._block = self._block.with_settings(said)
+        elif form in ("setting", "other"):
+            self._report(line, self._expected(line.text.strip()))
+        elif form == "ruler":
+            return self._close(proper_end=True)
+        elif form == "heading":
+            return self._table_heading(line, *said)
+        elif form == "title":
+            return self._begin(self._block.titled(line))
+        elif form == "waiting":
+            return self._begin(self._block.waiting(line))
+        elif form == "command":
+            return self._begin(self._block.commanded(said))
+        elif form == "side":
+            self._block = msgspec.structs.replace(self._block, side=said)
+        return ()
 
     def rows(self, number: int, text: str, place: int) -> int:
         plain = isinstance(self._rows, ResultRows) and not self._listing
@@ -83,23 +127,15 @@ class PerftestReader:
     def end(self) -> Iterable[SuiteCurve]:
         yield from self._begin(PerftestBlock())
 
-    def _is_row(self, line: LogLine, text: str) -> bool:
-        if self._listing and _SAMPLE.fullmatch(text):
+    def _is_row(self, line: LogLine) -> bool:
+        if self._listing and _SAMPLE.fullmatch(line.text.strip()):
             return True
         return self._rows is not None and self._rows.row(line)
 
-    def _beginning(self, line: LogLine, text: str) -> Iterable[SuiteCurve]:
-        """What begins a program's output or its table."""
-        if titled(text):
-            return self._begin(self._block.titled(line))
-        if text.startswith(_WAITING):
-            return self._begin(self._block.waiting(line))
-        if text.startswith("#"):
-            return self._table_heading(line, text)
-        if "_" in text and NAME.search(text):
-            return self._begin(self._block.commanded(text))
-        self._between(line, text)
-        return ()
+    @property
+    def _is_in_heading(self) -> bool:
+        block = self._block
+        return self._rows is None and block.title is not None and not block.finished
 
     def _begin(self, block: PerftestBlock) -> Iterable[SuiteCurve]:
         closed = self._close(proper_end=False)
@@ -110,8 +146,13 @@ class PerftestReader:
             self._report(old.waits, _NO_CLIENT)
         return closed
 
-    def _table_heading(self, line: LogLine, text: str) -> Iterable[SuiteCurve]:
-        listing, found, programs = _LISTING.fullmatch(text), layout_of(text), programs_of(text)
+    def _table_heading(
+        self,
+        line: LogLine,
+        listing: "re.Match[str] | None",
+        found: tuple[PerftestLayout, str] | None,
+        programs: Sequence[PerftestProgram],
+    ) -> Iterable[SuiteCurve]:
         if not found and not programs:
             self._list(line, listing)
             return ()
@@ -142,22 +183,6 @@ class PerftestReader:
             return ()
         self._block = msgspec.structs.replace(self._block, finished=True)
         return tuple(rows.curves(proper_end))
-
-    def _between(self, line: LogLine, text: str) -> None:
-        """Prose and settings, and what gets into the midst of a table."""
-        if side := _SIDE.match(text):
-            self._block = msgspec.structs.replace(self._block, side=side[1])
-        elif not _PROSE.match(text) and not self._is_setting(text):
-            self._report(line, self._expected(text))
-
-    def _is_setting(self, text: str) -> bool:
-        block = self._block
-        if self._rows is not None or block.title is None or block.finished:
-            return False
-        found = settings_of(text)
-        if found is not None:
-            self._block = block.with_settings(found)
-        return found is not None
 
     def _expected(self, text: str) -> str:
         if _CLOCK.match(text):
