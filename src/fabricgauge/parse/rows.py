@@ -65,6 +65,11 @@ class Rows(msgspec.Struct, frozen=True, gc=False):
     def figures(self, place: int) -> list[float]:
         return list(map(float, self.words[place :: self.width]))
 
+    @property
+    def last(self) -> LogLine:
+        text = self.text.rstrip("\n")
+        return LogLine(self.number + self.count - 1, text[text.rfind("\n") + 1 :])
+
     def single(self) -> list[tuple[LogLine, Sequence[str]]]:
         """Each row by itself: its line and its words."""
         texts = self.text.split("\n")

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Literal
 
 import msgspec
@@ -120,22 +121,25 @@ class SuiteTable:
         False, and nothing is added, if one of them is no plain figure: ``row`` tells why.
         """
         count = len(sizes)
-        factors = [column.factor for column in self.columns]
-        scaled = [
-            [value * factor for value in one] for one, factor in zip(values, factors, strict=True)
-        ]
         more: list[Mapping[Besides, Sequence[float]]] = [
-            {key: [value * factor for value in one] for key, one in said.items()}
-            for said, factor in zip(besides, factors, strict=False)
+            {key: [value * column.factor for value in one] for key, one in said.items()}
+            for said, column in zip(besides, self.columns, strict=False)
         ]
-        plain = all(min(one) > 0.0 and max(one) < math.inf for one in scaled)
-        plain = plain and all(max(one) < math.inf for said in more for one in said.values())
+        more += [{}] * (len(values) - len(more))
+        scaled: list[tuple[int, list[float]]] = []
+        for column, one in zip(self.columns, values, strict=True):
+            begin = int(one[0] == 0.0 and _says_nothing(column, sizes[0]))
+            factor = column.factor
+            figures = [value * factor for value in one[begin:]]
+            if figures and not (min(figures) > 0.0 and max(figures) < math.inf):
+                return False
+            scaled.append((begin, figures))
+        plain = all(max(one) < math.inf for said in more for one in said.values())
         plain = plain and max(*samples, *filter(None, sizes), 0) < _MOST
         if not plain or self._given + count > MOST_ROWS:
             return False
-        more += [{}] * (len(scaled) - len(more))
-        for points, one, said in zip(self._points, scaled, more, strict=True):
-            points += _points(number, sizes, one, said, samples)
+        for points, (begin, one), said in zip(self._points, scaled, more, strict=True):
+            points += _points(number, sizes, one, said, samples, begin)
         self._given += count
         self._last_line = number + count - 1
         return True
@@ -186,9 +190,13 @@ def _points(
     values: Sequence[float],
     besides: Mapping[Besides, Sequence[float]],
     samples: Sequence[int],
+    begin: int,
 ) -> Iterator[SuitePoint]:
-    said = (dict(zip(besides, row, strict=True)) for row in zip(*besides.values(), strict=True))
-    for line, (size, value, count) in enumerate(zip(sizes, values, samples, strict=True), number):
+    """One point for each value; the first one is that of the row at ``begin``."""
+    told = (dict(zip(besides, row, strict=True)) for row in zip(*besides.values(), strict=True))
+    said = islice(told, begin, None)
+    rows = zip(sizes[begin:], values, samples[begin:], strict=True)
+    for line, (size, value, count) in enumerate(rows, number + begin):
         estimate = Estimate(value, value, value, 0.0, 1, count)
         yield SuitePoint(size, estimate, line, next(said) if besides else {})
 

@@ -8,7 +8,9 @@ MT_benchmark.h, MT_suite.cpp and P2P/imb_p2p.c of 2021.11.
 
 import re
 from collections.abc import Iterable
-from typing import Literal
+from typing import Any, Literal
+
+import msgspec
 
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.imb.heading import (
@@ -113,6 +115,21 @@ def _taken_apart(text: str) -> tuple[list[str], ImbLayout | None, str]:
     return words, layout_of(words), " ".join(words[:_MOST_WORDS])[:_MOST_CHARACTERS]
 
 
+@remembered
+def _form_of(text: str) -> tuple[Literal["output", "block", "last", "ruler", "refusal", ""], Any]:
+    """What a comment is by itself, and what it says; most depend on where they stand."""
+    if output := output_of(text):
+        return "output", output
+    if block := block_of(text, 0):
+        return "block", block
+    if is_last_line(text):
+        return "last", None
+    if _RULER.fullmatch(text):
+        return "ruler", None
+    refusal = refusal_in(text)
+    return ("refusal", refusal) if refusal else ("", "")
+
+
 class ImbReader:
     """Keeps what stands above, and the table that is open."""
 
@@ -145,29 +162,30 @@ class ImbReader:
         rows = None if self._table is None else self._table.rows(number, text, place)
         if rows is None:
             return place
-        self._last = rows.single()[-1][0]
+        self._last = rows.last
         return place + len(rows.text)
 
     def end(self) -> Iterable[SuiteCurve]:
         return self._end_output()
 
     def _comment(self, line: LogLine, text: str) -> Iterable[SuiteCurve]:
-        output = output_of(text)
-        if output is not None:
-            return self._begin(output)
-        block = block_of(text, line.number)
-        if block is not None:
+        form, said = _form_of(text)
+        if form == "output":
+            return self._begin(said)
+        if form == "block":
             curves = self._close("went on")
-            self._block, self._zone = block, "block"
+            self._block, self._zone = msgspec.structs.replace(said, line=line.number), "block"
             if len(self._measured) < MOST_LISTED:
-                self._measured.add(block.name.removeprefix("Multi-").lower())
+                self._measured.add(said.name.removeprefix("Multi-").lower())
             return curves
-        if is_last_line(text):
+        if form == "last":
             curves = self._close("went on")
             self._forget()
             return curves
-        if not self._fact(text):
-            self._report(line, refusal_in(text) or self._expected())
+        if form == "ruler":
+            self._zone = "head" if self._zone in ("command", "list") else self._zone
+        elif form == "refusal" or not self._fact(text):
+            self._report(line, said or self._expected())
         return ()
 
     def _begin(self, output: ImbOutput) -> Iterable[SuiteCurve]:
@@ -177,11 +195,6 @@ class ImbReader:
 
     def _fact(self, text: str) -> bool:
         """Learn what a line says of what follows; whether it is one of IMB's."""
-        if text[-1] == "-" and _RULER.fullmatch(text):
-            self._zone = "head" if self._zone in ("command", "list") else self._zone
-            return True
-        if refusal_in(text):
-            return False
         if self._zone == "block":
             block = with_line(self._block, text)
             self._block = block or self._block

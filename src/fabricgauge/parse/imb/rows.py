@@ -11,9 +11,9 @@ from typing import Literal
 
 import msgspec
 
-from fabricgauge.model.suite import Trouble
+from fabricgauge.model.suite import Besides, Trouble
 from fabricgauge.parse.interface import LogLine
-from fabricgauge.parse.rows import RowFinder, Rows
+from fabricgauge.parse.rows import Cell, RowFinder, Rows
 
 Role = Literal[
     "group", "size", "repetitions", "time", "least", "most", "mean", "overlapped", "pure",
@@ -110,6 +110,19 @@ def row_of(line: LogLine, layout: ImbLayout) -> ImbRow | None:
 @lru_cache(maxsize=64)
 def finder_of(roles: tuple[Role, ...]) -> RowFinder:
     return RowFinder(["whole" if role in WHOLE else "number" for role in roles])
+
+
+@lru_cache(maxsize=64)
+def cells_of(roles: tuple[Role, ...]) -> tuple[Cell, ...]:
+    """What each printed column is for. Extremes belong to the mean, if both are printed."""
+    curves = [role for role in _CURVES if role in roles]
+    extremes: dict[Role, Besides] = {"least": "minimum", "most": "maximum"}
+    if not {"least", "most", "mean"} <= set(roles):
+        extremes = {}
+    cells: dict[Role, Cell] = {role: Cell("figure", place) for place, role in enumerate(curves)}
+    cells |= {role: Cell("besides", curves.index("mean"), key) for role, key in extremes.items()}
+    cells |= {"size": Cell("size"), "repetitions": Cell("samples")}
+    return tuple(cells.get(role, Cell("skipped")) for role in roles)
 
 
 def plain_rows(rows: Rows, roles: tuple[Role, ...]) -> list[ImbRow]:

@@ -6,6 +6,7 @@ How to tell that a table was cut off.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import compress
 from typing import Literal
 
 import msgspec
@@ -18,14 +19,22 @@ from fabricgauge.parse.imb.rows import (
     ImbRow,
     Role,
     begun_row,
+    cells_of,
     finder_of,
     is_begun,
     plain_rows,
     row_of,
 )
-from fabricgauge.parse.imb.units import BINARY, DECIMAL, Megabyte, evidence_of, megabyte_of
+from fabricgauge.parse.imb.units import (
+    BINARY,
+    DECIMAL,
+    Megabyte,
+    evidence_in,
+    evidence_of,
+    megabyte_of,
+)
 from fabricgauge.parse.interface import LogLine, Report
-from fabricgauge.parse.rows import Rows
+from fabricgauge.parse.rows import Rows, add_rows
 from fabricgauge.parse.table import MOST_ROWS, SuiteColumn, SuiteHeading, SuiteTable
 
 _TIMES: Mapping[Role, str] = {
@@ -147,6 +156,7 @@ class ImbTable:
         self._headline, self._report = headline, report
         self._benchmark = meaning_of(block.name.removeprefix("Multi-"), part, block.mode)
         self._roles = layout.curves
+        self._plain: list[Rows] = []
         self._rows: list[ImbRow] = []
         self._torn: ImbRow | None = None
 
@@ -156,12 +166,21 @@ class ImbTable:
             return None
         rows = finder_of(self._layout.roles).at(number, text, place)
         if rows is not None:
-            self._rows += plain_rows(rows, self._layout.roles)[: MOST_ROWS - len(self._rows)]
+            self._plain.append(rows)
+            if self._rows or sum(each.count for each in self._plain) > MOST_ROWS:
+                self._take_apart()
         return rows
+
+    def _take_apart(self) -> None:
+        """Make single rows of those that were taken many at a time: something is odd."""
+        for rows in self._plain:
+            self._rows += plain_rows(rows, self._layout.roles)[: MOST_ROWS - len(self._rows)]
+        self._plain = []
 
     def take(self, line: LogLine, words: Sequence[str]) -> bool:
         """Take a row; whether the line is one, whole or the beginning of one."""
         self._interrupted()
+        self._take_apart()
         row = row_of(line, self._layout)
         if row is not None:
             if len(self._rows) < MOST_ROWS:
@@ -173,6 +192,8 @@ class ImbTable:
 
     def close(self, ending: TableEnd) -> Iterator[SuiteCurve]:
         """The curves, by group where there are groups."""
+        if not self._is_plain(ending):
+            self._take_apart()
         if ending != "stopped":
             self._interrupted()
         elif self._torn is None and self._rows and self._is_short():
@@ -187,6 +208,11 @@ class ImbTable:
         if self._torn is not None:
             self._report(self._torn.line, _EXPECTED)
             self._torn = None
+
+    def _is_plain(self, ending: TableEnd) -> bool:
+        """Whether the rows can be taken column by column."""
+        odd = {"group", "defects"} & set(self._layout.roles)
+        return ending != "stopped" and not odd and self._block.threads == 1
 
     def _groups(self) -> dict[int | None, list[ImbRow]]:
         found: dict[int | None, list[ImbRow]] = {}
@@ -205,16 +231,27 @@ class ImbTable:
         table = SuiteTable(
             heading, columns_of(self._layout, self._benchmark, megabyte, company, ranks)
         )
+        sizes = [size for each in self._plain for size in self._fill(table, each)]
         for row in rows:
             self._add(table, row)
         torn = self._torn
         ran = Ran(
-            [row.size for row in rows], bool(rows) and rows[-1].trouble is not None,
+            [*sizes, *(row.size for row in rows)], bool(rows) and rows[-1].trouble is not None,
             torn.line.number if torn is not None else None,
         )  # fmt: skip
         if torn is not None and group in (None, torn.group):
             table.failed(torn.line, self._message_bytes(torn), "cut off")
         yield from table.curves(sign_of_end(self._output, self._benchmark, ending, ran))
+
+    def _fill(self, table: SuiteTable, rows: Rows) -> Sequence[int | None]:
+        """Add plain rows; their sizes."""
+        roles = self._layout.roles
+        if not add_rows(table, cells_of(roles), rows):
+            for row in plain_rows(rows, roles):
+                self._add(table, row)
+        if "size" not in roles:
+            return [None] * rows.count
+        return list(map(int, rows.column(roles.index("size"))))
 
     def _add(self, table: SuiteTable, row: ImbRow) -> None:
         size = self._message_bytes(row)
@@ -276,13 +313,18 @@ class ImbTable:
         version, part = self._output.version, self._output.part
         if "bandwidth" not in self._layout.roles:
             return megabyte_of(version, part, ())
-        told = [(row, evidence_of(row, self._benchmark, part)) for row in self._rows]
-        rows = [(row, found) for row, found in told if found is not None]
-        megabyte = megabyte_of(version, part, [found for _, found in rows])
+        told = [
+            *(one for each in self._plain
+              for one in evidence_in(each, self._layout.roles, self._benchmark, part)),
+            *(evidence_of(row, self._benchmark, part) for row in self._rows),
+        ]  # fmt: skip
+        megabyte = megabyte_of(version, part, filter(None, told))
         if megabyte.against:
             self._report(self._headline, megabyte.against)
-        for row, found in rows if megabyte.by_rows else ():
-            if not found.allows(megabyte.bytes):
+        against = [one is not None and not one.allows(megabyte.bytes) for one in told]
+        if megabyte.by_rows and any(against):
+            self._take_apart()
+            for row in compress(self._rows, against):
                 self._report(row.line, "Mbytes/sec that follow from the row's other figures")
         return megabyte
 

@@ -9,12 +9,13 @@ What one row tells of its unit: bandwidth beside the time or the message rate.
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from fabricgauge.parse.imb.benchmarks import ImbBenchmark
 from fabricgauge.parse.imb.rows import ImbRow, Role
+from fabricgauge.parse.rows import Rows
 
 _SMALLEST_TIME_US = 1e-9
 
@@ -32,21 +33,49 @@ class Evidence(msgspec.Struct, frozen=True, gc=False):
 
 
 def evidence_of(row: ImbRow, benchmark: ImbBenchmark, part: str) -> Evidence | None:
-    """What the row tells; None if nothing.
+    """What the row tells; None if nothing."""
+    words, figures = row.words, row.figures
+    by = _telling(tuple(figures), benchmark, part)
+    if by is None or not row.size or not _is_figure(figures["bandwidth"]):
+        return None
+    known = _is_figure(figures[by]) and (by == "rate" or figures[by] != 0.0)
+    return _told(words["bandwidth"], row.size, by, words[by], benchmark) if known else None
+
+
+def evidence_in(
+    rows: Rows, roles: tuple[Role, ...], benchmark: ImbBenchmark, part: str
+) -> list[Evidence | None]:
+    """What each of many plain rows tells."""
+    by = _telling(roles, benchmark, part)
+    if by is None or "size" not in roles:
+        return [None] * rows.count
+    columns = (rows.column(roles.index(role)) for role in ("size", "bandwidth", by))
+    return [
+        _told(bandwidth, int(size), by, word, benchmark)
+        if size != "0" and (by == "rate" or float(word))
+        else None
+        for size, bandwidth, word in zip(*columns, strict=True)
+    ]
+
+
+def _telling(roles: Sequence[Role], benchmark: ImbBenchmark, part: str) -> Role | None:
+    """The column that tells the unit beside the bandwidth's.
 
     The message rate goes before the time: IMB-P2P's bandwidth is over the slowest rank's
     time and its time the mean. IMB-MT has the message rate over the mean instead.
     """
-    words, figures = row.words, row.figures
-    if not row.size or not _is_figure(figures.get("bandwidth", -1.0)):
+    if "bandwidth" not in roles or ("rate" in roles and part == "MT"):
         return None
-    if "rate" in figures:
-        known = part != "MT" and _is_figure(figures["rate"])
-        return of_rate(words["bandwidth"], row.size, words["rate"]) if known else None
-    time: Role = "time" if "time" in figures else "most"
-    if not benchmark.counted or figures.get(time) == 0.0 or not _is_figure(figures.get(time, -1.0)):
-        return None
-    return of_time(words["bandwidth"], benchmark.counted * row.size, words[time])
+    if "rate" in roles:
+        return "rate"
+    by: Role = "time" if "time" in roles else "most"
+    return by if benchmark.counted and by in roles else None
+
+
+def _told(bandwidth: str, size: int, by: Role, word: str, benchmark: ImbBenchmark) -> Evidence:
+    if by == "rate":
+        return of_rate(bandwidth, size, word)
+    return of_time(bandwidth, benchmark.counted * size, word)
 
 
 def _is_figure(value: float) -> bool:
