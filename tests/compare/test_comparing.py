@@ -6,11 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.compare.simulated import bare, curve, operand
 
-from fabricgauge.compare.comparing import EXIT_STATUS, compare
+from fabricgauge.compare.comparing import AS_OF_A_RUN, compare
 from fabricgauge.model.comparison import Comparison
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.measurement import Pattern
 from fabricgauge.model.suite import Failure, Quantity, SuiteCurve, SuitePoint
+from fabricgauge.model.verdict import exit_status
 
 
 def means(
@@ -120,7 +121,7 @@ def test_a_zero_has_no_ratio_and_counts_as_not_measured() -> None:
 
 def test_nothing_in_common_has_its_own_exit_status() -> None:
     found = compared([means({8: 1.0})], [means({16: 1.0})])
-    assert (found.outcome, EXIT_STATUS[found.outcome]) == ("nothing comparable", 3)
+    assert (found.outcome, exit_status(AS_OF_A_RUN[found.outcome])) == ("nothing comparable", 3)
     assert {one.reason for one in found.unmatched} == {"the two have no message size in common"}
 
 

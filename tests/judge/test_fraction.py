@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.judge import planted
 
-from fabricgauge.judge.judging import exit_status, overall
+from fabricgauge.judge.judging import overall
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Shaper
 from fabricgauge.model.measurement import Measurement, ProcessorUse
 from fabricgauge.model.run import Run
-from fabricgauge.model.verdict import Outcome, Verdict
+from fabricgauge.model.verdict import Outcome, Verdict, exit_status
 
 Change = Callable[[Measurement], Measurement]
 

@@ -8,7 +8,7 @@ from tests.judge import planted
 from tests.judge import planted_fabric as many
 from tests.report import fabric_sample, sample
 
-from fabricgauge.judge.judging import exit_status, judge, overall
+from fabricgauge.judge.judging import judge, overall
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.pairs import Part
@@ -17,6 +17,7 @@ from fabricgauge.model.verdict import (
     Verdict,
     VerdictSubject,
     distinct,
+    exit_status,
     identity,
 )
 from fabricgauge.report.content import fabric_words

@@ -7,10 +7,10 @@ import pytest
 from tests.judge import planted
 from tests.judge import planted_fabric as many
 
-from fabricgauge.judge.judging import exit_status, overall
+from fabricgauge.judge.judging import overall
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.run import Launch
-from fabricgauge.model.verdict import Outcome
+from fabricgauge.model.verdict import Outcome, exit_status
 
 
 def everybody(count: int) -> list[tuple[int, int]]:

@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.judge import planted
 
-from fabricgauge.judge.judging import exit_status, overall
+from fabricgauge.judge.judging import overall
 from fabricgauge.model.measurement import Measurement, NodeCounters, Placement
 from fabricgauge.model.run import Launch, Run
-from fabricgauge.model.verdict import Outcome
+from fabricgauge.model.verdict import Outcome, exit_status
 
 
 def with_placements(*placements: Placement, virtual: bool = False) -> Run:

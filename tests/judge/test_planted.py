@@ -2,9 +2,9 @@
 
 from tests.judge import planted
 
-from fabricgauge.judge.judging import exit_status, overall
+from fabricgauge.judge.judging import overall
 from fabricgauge.judge.rules import RULES, connect, launch, outliers, pairs
-from fabricgauge.model.verdict import Outcome
+from fabricgauge.model.verdict import Outcome, exit_status
 
 
 def test_sound_run_passes_overall() -> None:

@@ -1,13 +1,15 @@
 from xml.etree import ElementTree as ET
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.report import sample, sample_verdicts
 
 from fabricgauge.model.judged import Judged
-from fabricgauge.model.verdict import Outcome
+from fabricgauge.model.verdict import Outcome, Strictness
 from fabricgauge.report.formats import report
+from fabricgauge.report.interface import Setting
 
 NODES = ("c1", "c2")
 
@@ -52,6 +54,29 @@ def test_a_warning_passes_and_a_skipped_rule_is_skipped() -> None:
     found = cases(sample.judged(verdicts=sample_verdicts.failing(NODES)))
     assert [one.tag for one in found["instability: c2 → c1"]] == ["properties", "system-out"]
     assert [one.tag for one in found["host-limited: net1"]] == ["properties", "skipped"]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "fail_on", "element"),
+    [
+        (Outcome.WARN, (), "system-out"),
+        (Outcome.WARN, ("inconclusive",), "system-out"),
+        (Outcome.WARN, ("warn",), "failure"),
+        (Outcome.INCONCLUSIVE, ("warn",), "error"),
+        (Outcome.INCONCLUSIVE, ("inconclusive",), "failure"),
+        (Outcome.INVALID, ("inconclusive",), "failure"),
+        (Outcome.SKIPPED, ("warn", "inconclusive"), "skipped"),
+    ],
+)
+def test_what_counts_as_a_failure_is_one(
+    outcome: Outcome, fail_on: tuple[Strictness, ...], element: str
+) -> None:
+    first, *rest = sample_verdicts.passing(NODES)
+    judged = sample.judged(verdicts=(msgspec.structs.replace(first, outcome=outcome), *rest))
+    text = report(judged, "junit", Setting(fail_on=fail_on))
+    found = ET.fromstring(text).find("testsuite/testcase")  # noqa: S314
+    assert found is not None
+    assert found.find(element) is not None
 
 
 def test_a_case_has_the_id_of_its_verdict_as_a_property() -> None:

@@ -12,6 +12,7 @@ from fabricgauge.cli.options import Printing
 if TYPE_CHECKING:
     from fabricgauge.app.target import Target
     from fabricgauge.model.suite import SuiteCurve
+    from fabricgauge.model.verdict import Strictness
     from fabricgauge.store.run_directory import RunDirectory
 
     Curves = tuple[SuiteCurve, ...]
@@ -31,13 +32,13 @@ if TYPE_CHECKING:
               help="How many nodes a lab made for this check has.  [default: 2]")  # fmt: skip
 @of.fabric_options
 @of.sim_options
-@click.option("--against", metavar="NAME", help="A reference whose curves stand beside yours.")
+@of.against_option
 @click.option("--resume", metavar="RUN", help="Finish a run that was broken off.")
-@click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
-              help="Where runs are kept; default: $XDG_DATA_HOME/fabricgauge/runs.")  # fmt: skip
-@click.option("--format", default="terminal", show_default=True, help="What to print.")
+@of.output_option()
+@of.format_option()
+@of.fail_on_option
 @click.option("--dry-run", is_flag=True, help="Discover and plan, print the commands, stop.")
-@click.option("-q", "--quiet", is_flag=True, help="Print the report only, no progress.")
+@of.quiet_option()
 @click.pass_context
 def check(
     ctx: click.Context,
@@ -46,6 +47,7 @@ def check(
     output: Path | None,
     format: str,
     dry_run: bool,
+    fail_on: "tuple[Strictness, ...]",
     quiet: bool,
     **asked: Any,
 ) -> None:
@@ -74,7 +76,7 @@ def check(
         if dry_run:
             _print_plan(target, directory, quiet)
             return
-        ctx.exit(_check(target, directory, Printing(format, quiet), curves))
+        ctx.exit(_check(target, directory, Printing(format, quiet, fail_on), curves))
 
 
 def _check(
@@ -83,15 +85,14 @@ def _check(
     from fabricgauge.app import check as app
     from fabricgauge.cli.progress import bar
     from fabricgauge.cli.show import show
-    from fabricgauge.judge.judging import exit_status
 
     with bar(printing.quiet) as progress:
         outcome = app.finish(app.prepared(target, directory, progress), progress, curves)
-    show(outcome.judged, outcome.path, printing.format)
+    status = show(outcome.judged, outcome.path, printing)
     if not outcome.judged.run.complete:
         command = shlex.join(["fabricgauge", "check", "--resume", str(outcome.path)])
         click.echo(f"What was measured is kept. Measure the rest with: {command}", err=True)
-    return 130 if outcome.interrupted else exit_status(outcome.judged.overall)
+    return 130 if outcome.interrupted else status
 
 
 def _print_plan(target: "Target", directory: "RunDirectory", quiet: bool) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fabricgauge.cli import options as of
 from fabricgauge.cli.options import Decorated, Printing, added
 from fabricgauge.model.errors import CannotRun, UsageError
 from fabricgauge.model.request import OWN_LAB
@@ -20,12 +21,12 @@ if TYPE_CHECKING:
 MOST_NAMED = 10
 
 _WHERE = (
-    click.option(
-        "-o", "--output", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
-        help="Where runs are kept, seen by the nodes; default: $XDG_DATA_HOME/fabricgauge/runs.",
+    of.output_option(
+        "Where runs are kept, seen by the nodes; default: $XDG_DATA_HOME/fabricgauge/runs."
     ),
-    click.option("--format", default="terminal", show_default=True, help="What to print."),
-    click.option("-q", "--quiet", is_flag=True, help="Print the report only, no progress."),
+    of.format_option(),
+    of.fail_on_option,
+    of.quiet_option(),
 )  # fmt: skip
 
 
@@ -40,7 +41,7 @@ def where_options(command: Decorated) -> Decorated:
 @where_options
 @click.pass_context
 def collect(
-    ctx: click.Context, /, run: str, lab: str | None, output: Path | None, format: str, quiet: bool
+    ctx: click.Context, /, run: str, lab: str | None, output: Path | None, **printing: Any
 ) -> None:
     """Take what the jobs of a submitted run left, judge it and report.
 
@@ -52,7 +53,7 @@ def collect(
     from fabricgauge.cli.show import require_format
     from fabricgauge.store.run_directory import find
 
-    require_format(format)
+    require_format(printing["format"])
     if lab is not None:
         ctx.exit(on_head(lab, said_again(ctx)))
     directory = find(output or settings.run_root(), run)
@@ -60,7 +61,7 @@ def collect(
         raise UsageError(
             f"{directory.identity} is complete: see fabricgauge report {directory.path}"
         )
-    ctx.exit(followed(directory, Printing(format, quiet), most_jobs=0))
+    ctx.exit(followed(directory, Printing(**printing), most_jobs=0))
 
 
 def said_again(ctx: click.Context) -> tuple[str, ...]:
@@ -157,12 +158,11 @@ def interrupted(directory: "RunDirectory") -> int:
 def shown(outcome: "CheckOutcome", printing: Printing) -> int:
     """Print the report; returns the exit status."""
     from fabricgauge.cli.show import show
-    from fabricgauge.judge.judging import exit_status
 
-    show(outcome.judged, outcome.path, printing.format)
+    status = show(outcome.judged, outcome.path, printing)
     if not outcome.judged.run.complete:
         say_how_to_go_on(outcome.path)
-    return exit_status(outcome.judged.overall)
+    return status
 
 
 def say_how_to_go_on(run: Path) -> None:

@@ -1,18 +1,15 @@
 """``fabricgauge compare``: one set of curves against another."""
 
 import re
-import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from fabricgauge.cli.options import from_files, request_of
+from fabricgauge.cli import options as of
+from fabricgauge.cli.options import Printing
 from fabricgauge.cli.vary import Comparing, vary, vary_options
 from fabricgauge.model.errors import UsageError
-
-if TYPE_CHECKING:
-    from fabricgauge.model.comparison import Comparison
+from fabricgauge.model.verdict import exit_status
 
 _PERCENT = re.compile(r"(\d{1,2}(?:\.\d+)?)\s*%")
 
@@ -27,19 +24,10 @@ _PERCENT = re.compile(r"(\d{1,2}(?:\.\d+)?)\s*%")
 )
 @click.option("--only", default="", metavar="PATTERN|BENCHMARK",
               help="Compare these curves alone, e.g. latency or osu_allreduce.")  # fmt: skip
-@click.option("--format", "format_", envvar="FABRICGAUGE_COMPARE_FORMAT", default="terminal",
-              show_default=True, help="terminal, html, json, csv or markdown.")  # fmt: skip
-@click.option("--to", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Write to FILE instead of the terminal.")  # fmt: skip
-@click.option(
-    "-o",
-    "--output",
-    "root",
-    envvar="FABRICGAUGE_COMPARE_OUTPUT",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="Where runs are kept; default: $XDG_DATA_HOME/fabricgauge/runs.",
-)
+@of.format_option("terminal, html, json, csv or markdown.")
+@of.fail_on_option
+@of.to_option
+@of.output_option()
 @vary_options
 @click.pass_context
 def compare(ctx: click.Context, /, a: str, b: str, **options: Any) -> None:
@@ -57,7 +45,9 @@ def compare(ctx: click.Context, /, a: str, b: str, **options: Any) -> None:
     """
     from fabricgauge import settings
     from fabricgauge.app.compare import compared
-    from fabricgauge.compare.comparing import EXIT_STATUS
+    from fabricgauge.cli.show import printer
+    from fabricgauge.compare.comparing import AS_OF_A_RUN
+    from fabricgauge.report.content.comparison import KIND
 
     measured = bool(options["vary"] or options["resume"])
     tolerance = _share(options["tolerance"] or ("0%" if measured else "5%"))
@@ -66,19 +56,19 @@ def compare(ctx: click.Context, /, a: str, b: str, **options: Any) -> None:
             raise UsageError("--vary measures what it compares; leave A and B out")
         if options["only"]:
             raise UsageError("--only narrows a comparison of A and B; with --vary use --patterns")
-        root = options["root"] or settings.run_root()
+        printing = Printing(options["format"], options["quiet"], options["fail_on"], options["to"])
         how = Comparing(
-            options["vary"], options["seed"], options["resume"], root, tolerance,
-            options["format_"], options["to"], options["quiet"],
+            options["vary"], options["seed"], options["resume"],
+            options["output"] or settings.run_root(), tolerance, printing,
         )  # fmt: skip
-        request = request_of({**options, "resume": None})
-        ctx.exit(vary(request, from_files(ctx), how))
+        request = of.request_of({**options, "resume": None})
+        ctx.exit(vary(request, of.from_files(ctx), how))
     if not a or not b:
         raise UsageError("compare needs A and B, or --vary; see fabricgauge compare --help")
-    _require_format(options["format_"])
-    found = compared(a, b, options["root"] or settings.run_root(), tolerance, options["only"])
-    _show(found, options["format_"], options["to"])
-    ctx.exit(EXIT_STATUS[found.outcome])
+    print_report = printer(KIND, options["format"], options["to"])
+    found = compared(a, b, options["output"] or settings.run_root(), tolerance, options["only"])
+    print_report(found)
+    ctx.exit(exit_status(AS_OF_A_RUN[found.outcome], options["fail_on"]))
 
 
 def _share(text: str) -> float:
@@ -87,22 +77,3 @@ def _share(text: str) -> float:
     if not match:
         raise UsageError(f"{text!r} is not a tolerance; write e.g. 5% or 2.5%, below 100%")
     return float(match[1]) / 100.0
-
-
-def _require_format(name: str) -> None:
-    from fabricgauge.report.content.comparison import KIND
-    from fabricgauge.report.formats import formats_of
-
-    formats = formats_of(KIND)
-    if name not in formats:
-        raise UsageError(f"no comparison format {name!r}; there is {', '.join(formats)}")
-
-
-def _show(comparison: "Comparison", format_: str, to: Path | None) -> None:
-    from fabricgauge.cli.show import deliver, width
-    from fabricgauge.report.content.comparison import KIND
-    from fabricgauge.report.formats import formats_of
-    from fabricgauge.report.interface import Setting
-
-    setting = Setting(width=width(), colour=to is None and sys.stdout.isatty())
-    deliver(formats_of(KIND)[format_](comparison, setting), to)

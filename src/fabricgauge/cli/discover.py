@@ -1,6 +1,5 @@
 """``fabricgauge discover``: what the nodes are, who is like whom, what their networks can carry."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,16 +24,12 @@ if TYPE_CHECKING:
 @of.exclude_option
 @of.lab_option("A lab's nodes.")
 @of.launcher_option
-@click.option("--from", "bundle", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
-              help="Read a bundle instead of asking nodes.")  # fmt: skip
-@click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
-              help="Keep every answer in a new directory, to be read with --from.")  # fmt: skip
+@of.bundle_option
+@of.output_option("Keep every answer in a new directory, to be read with --from.")
 @click.option("--timeout", type=click.FloatRange(0.1, 3600), default=30.0, show_default=True,
               metavar="SECONDS", help="How long a node may take.")  # fmt: skip
-@click.option("--format", "format_", type=click.Choice(["terminal", "html", "json"]),
-              default="terminal", show_default=True, help="What to print.")  # fmt: skip
-@click.option("--to", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Write to FILE instead of the terminal.")  # fmt: skip
+@of.format_option("terminal, html, json or markdown.")
+@of.to_option
 @click.option("-v", "--verbose", is_flag=True, help="Every node with all its facts.")
 @click.pass_context
 def discover(ctx: click.Context, /, **options: Any) -> None:
@@ -48,11 +43,10 @@ def discover(ctx: click.Context, /, **options: Any) -> None:
     """
     from fabricgauge import settings
     from fabricgauge.app.survey import concluded, read_bundle
-    from fabricgauge.cli.show import deliver, width
+    from fabricgauge.cli.show import printer
     from fabricgauge.report.content.discovery import KIND
-    from fabricgauge.report.formats import formats_of
-    from fabricgauge.report.interface import Setting
 
+    print_report = printer(KIND, options["format"], options["to"])
     request, networks = of.request_of(options), settings.load().networks
     bundle, output = options["bundle"], options["output"]
     if bundle is None:
@@ -60,10 +54,7 @@ def discover(ctx: click.Context, /, **options: Any) -> None:
     else:
         of.require_alone(request, output=output)
         inventories, fabric, left = (*read_bundle(bundle, networks), 0)
-    surveyed = concluded(inventories, fabric)
-    colour = options["to"] is None and sys.stdout.isatty()
-    setting = Setting(width=width(), colour=colour, verbose=options["verbose"])
-    deliver(formats_of(KIND)[options["format_"]](surveyed, setting), options["to"])
+    print_report(concluded(inventories, fabric), verbose=options["verbose"])
     ctx.exit(INTERRUPTED if left else 3 if fabric.unreached or not inventories else 0)
 
 

@@ -1,13 +1,11 @@
 """``fabricgauge doctor``: what is wrong with the network, before anything is measured."""
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from fabricgauge.cli import options as of
-from fabricgauge.model.errors import UsageError
 
 if TYPE_CHECKING:
     from fabricgauge.model.finding import Diagnosis
@@ -23,8 +21,7 @@ SECONDS = 2.0
 @of.lab_option("A lab's nodes.")
 @of.launcher_option
 @of.ssh_config_option
-@click.option("--from", "bundle", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
-              help="Look at a bundle of discover -o instead; nothing is tried.")  # fmt: skip
+@of.bundle_option
 @click.option("--network", "networks", multiple=True, metavar="NAME|SUBNET",
               help="Try these networks alone. May be repeated.  [default: all]")  # fmt: skip
 @click.option("--head", is_flag=True,
@@ -34,11 +31,9 @@ SECONDS = 2.0
 @click.option("--list", "show", is_flag=True, help="Show the checks.")
 @click.option("--seconds", type=click.FloatRange(1, 300), default=SECONDS, show_default=True,
               help="How long to watch the counters.")  # fmt: skip
-@click.option("--format", "format_", envvar="FABRICGAUGE_DOCTOR_FORMAT", default="terminal",
-              show_default=True, help="terminal, html, json or markdown.")  # fmt: skip
-@click.option("--to", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Write to FILE instead of the terminal.")  # fmt: skip
-@click.option("-q", "--quiet", is_flag=True, help="Print the findings only, no progress.")
+@of.format_option("terminal, html, json or markdown.")
+@of.to_option
+@of.quiet_option("Print the findings only, no progress.")
 @click.pass_context
 def doctor(ctx: click.Context, /, **options: Any) -> None:
     """Say what is wrong with nodes and networks, with evidence, reason and remedy.
@@ -48,21 +43,17 @@ def doctor(ctx: click.Context, /, **options: Any) -> None:
 
     Exit status: 0 without a FAIL, 1 with one, 3 if nothing could be checked.
     """
+    from fabricgauge.cli.show import printer
     from fabricgauge.doctor.examining import chosen
-    from fabricgauge.report.content import preflight
-    from fabricgauge.report.formats import formats_of
+    from fabricgauge.report.content.preflight import KIND
 
     if options["show"]:
         click.echo(_table())
         return
     checks = chosen(_words(options["only"]), _words(options["skip"]))
-    formats = formats_of(preflight.KIND)
-    if options["format_"] not in formats:
-        raise UsageError(
-            f"no format {options['format_']!r} of findings; there is {', '.join(formats)}"
-        )
+    print_report = printer(KIND, options["format"], options["to"])
     found = _diagnosed(options, checks)
-    _show(found, options["format_"], options["to"])
+    print_report(found)
     ctx.exit(exit_status(found))
 
 
@@ -118,13 +109,3 @@ def _table() -> str:
 
     width = max(len(check.id) for check in CHECKS)
     return "\n".join(f"{check.id:{width}}  {check.title}" for check in CHECKS)
-
-
-def _show(found: "Diagnosis", format_: str, to: Path | None) -> None:
-    from fabricgauge.cli.show import deliver, width
-    from fabricgauge.report.content import preflight
-    from fabricgauge.report.formats import formats_of
-    from fabricgauge.report.interface import Setting
-
-    setting = Setting(width=width(), colour=to is None and sys.stdout.isatty())
-    deliver(formats_of(preflight.KIND)[format_](found, setting), to)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fabricgauge.cli import options as of
+from fabricgauge.cli.options import Printing
 from fabricgauge.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,12 +20,11 @@ if TYPE_CHECKING:
 @click.option("--network", metavar="TEXT",
               help='What they were measured on, e.g. "25GbE mtu=9000", opa100, edr.')  # fmt: skip
 @click.option("--hosts", metavar="NODES", help="Where the ranks ran, in their order, e.g. c[1-2].")
-@click.option("--against", metavar="NAME", help="A reference whose curves stand beside yours.")
-@click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
-              help="Where runs are kept; default: $XDG_DATA_HOME/fabricgauge/runs.")  # fmt: skip
-@click.option("--format", default="terminal", show_default=True, help="What to print.")
-@click.option("--to", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Write to FILE instead of the terminal.")  # fmt: skip
+@of.against_option
+@of.output_option()
+@of.format_option()
+@of.fail_on_option
+@of.to_option
 @click.pass_context
 def import_(ctx: click.Context, /, logs: tuple[str, ...], **options: Any) -> None:
     """Read what other suites measured into a run, judge it and report.
@@ -38,7 +39,6 @@ def import_(ctx: click.Context, /, logs: tuple[str, ...], **options: Any) -> Non
     from fabricgauge.app.import_logs import import_logs, judge
     from fabricgauge.app.progress import Silent
     from fabricgauge.cli.show import require_format, show
-    from fabricgauge.judge.judging import exit_status
     from fabricgauge.judge.thresholds import thresholds_from
     from fabricgauge.run.launchers.nodes import expand
     from fabricgauge.store.run_directory import RunDirectory
@@ -56,8 +56,8 @@ def import_(ctx: click.Context, /, logs: tuple[str, ...], **options: Any) -> Non
         directory.discard(copies=True)
         raise
     judged = judge(directory, thresholds, against)
-    show(judged, directory.path, options["format"], options["to"])
-    ctx.exit(exit_status(judged.overall))
+    printing = Printing(options["format"], fail_on=options["fail_on"], to=options["to"])
+    ctx.exit(show(judged, directory.path, printing))
 
 
 def _reference(name: str) -> "Reference":

@@ -1,13 +1,15 @@
 """Options that several verbs have, and how they become one typed request."""
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from pathlib import Path
+from typing import Any, get_args
 
 import click
 import msgspec
 
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.request import OWN_LAB, MeasurementRequest
+from fabricgauge.model.verdict import Strictness
 
 Decorated = Callable[..., None]
 
@@ -108,10 +110,12 @@ def require_alone(request: MeasurementRequest, **others: object) -> None:
 
 
 class Printing(msgspec.Struct, frozen=True):
-    """How a verb tells what it does."""
+    """How a verb tells what it does, and what its exit status counts as a failure."""
 
     format: str = "terminal"
     quiet: bool = False
+    fail_on: tuple[Strictness, ...] = ()
+    to: Path | None = None
 
 
 def lab_option(text: str) -> Callable[[Decorated], Decorated]:
@@ -119,6 +123,38 @@ def lab_option(text: str) -> Callable[[Decorated], Decorated]:
     return click.option("--lab", is_flag=False, flag_value=OWN_LAB, metavar="[NAME]", help=text)
 
 
+def format_option(text: str = "What to print.") -> Callable[[Decorated], Decorated]:
+    return click.option("--format", default="terminal", show_default=True, help=text)
+
+
+def output_option(
+    text: str = "Where runs are kept; default: $XDG_DATA_HOME/fabricgauge/runs.",
+) -> Callable[[Decorated], Decorated]:
+    kind = click.Path(path_type=Path, file_okay=False)
+    return click.option("-o", "--output", type=kind, metavar="DIR", help=text)
+
+
+def quiet_option(
+    text: str = "Print the report only, no progress.",
+) -> Callable[[Decorated], Decorated]:
+    return click.option("-q", "--quiet", is_flag=True, help=text)
+
+
+to_option = click.option(
+    "--to", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+    help="Write to FILE instead of the terminal.",
+)  # fmt: skip
+against_option = click.option(
+    "--against", metavar="NAME", help="A reference whose curves stand beside yours."
+)
+fail_on_option = click.option(
+    "--fail-on", multiple=True, type=click.Choice(get_args(Strictness)),
+    help="Exit with 1 also on a warning, or when nothing was decided; may be repeated.",
+)  # fmt: skip
+bundle_option = click.option(
+    "--from", "bundle", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+    help="Read a bundle of discover -o instead; no node is asked.",
+)  # fmt: skip
 nodelist_option = click.option(
     "-w", "--nodelist", metavar="NODES", help="Nodes, e.g. c[1-2], @group or ^FILE."
 )

@@ -1,49 +1,71 @@
-"""Prints a judged run in the format that was asked for."""
+"""Prints a report in the format that was asked for; the exit status of a judged run."""
 
 import os
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from fabricgauge.cli.options import Printing
 from fabricgauge.model.errors import UsageError
+from fabricgauge.model.verdict import exit_status
 
 if TYPE_CHECKING:
     from fabricgauge.model.judged import Judged
+    from fabricgauge.report.interface import Kind, Subject
+
+    Writer = Callable[..., None]
+
+
+def printer(kind: "Kind[Subject]", name: str, to: Path | None = None) -> "Writer":
+    """What prints a subject of that kind, to the terminal or to the file ``to``.
+
+    Further arguments are those of a ``Setting``. It raises a UsageError if it cannot write.
+
+    Raises:
+        UsageError: the kind has no such format; the message lists those that it has.
+    """
+    from fabricgauge.report.formats import formats_of
+    from fabricgauge.report.interface import Setting
+
+    formats = formats_of(kind)
+    if name not in formats:
+        raise UsageError(f"no report format {name!r}; there is {', '.join(formats)}")
+
+    def deliver_report(subject: "Subject", **setting: Any) -> None:
+        colour = to is None and sys.stdout.isatty()
+        where = Setting(width=width(), colour=colour, **setting)
+        deliver(formats[name](subject, where), to)
+
+    return deliver_report
 
 
 def require_format(name: str) -> None:
-    """Refuse an unknown format before anything is measured.
+    """Refuse an unknown format of a run before anything is measured.
 
     Raises:
         UsageError: the message lists the formats that there are.
     """
-    from fabricgauge.report.formats import FORMATS
+    from fabricgauge.report.content.run import KIND
 
-    if name not in FORMATS:
-        raise UsageError(f"no report format {name!r}; there is {', '.join(FORMATS)}")
+    printer(KIND, name)
 
 
-def show(
-    judged: "Judged", run: Path, format_: str, to: Path | None = None, pattern: str = ""
-) -> None:
-    """To the terminal, or to the file ``to``; ``pattern`` narrows the suites' layouts.
+def show(judged: "Judged", run: Path, printing: Printing, pattern: str = "") -> int:
+    """Print a judged run; returns the exit status. ``pattern`` narrows the suites' layouts.
 
     Raises:
         UsageError: the file cannot be written.
     """
-    from fabricgauge.report.formats import report
-    from fabricgauge.report.interface import Setting
+    from fabricgauge.report.content.run import KIND
 
     html = run / "report.html"
-    setting = Setting(
-        width=width(),
-        colour=to is None and sys.stdout.isatty(),
-        run_directory=str(run),
-        html_file=str(html) if html.exists() else "",
-        pattern=pattern,
-    )
-    deliver(report(judged, format_, setting), to)
+    printer(KIND, printing.format, printing.to)(
+        judged, run_directory=str(run), html_file=str(html) if html.exists() else "",
+        pattern=pattern, fail_on=printing.fail_on,
+    )  # fmt: skip
+    return exit_status(judged.overall, printing.fail_on)
 
 
 def width() -> int:
@@ -54,20 +76,17 @@ def width() -> int:
 def deliver(text: str, to: Path | None) -> None:
     """Write a text to standard output, or to the file ``to``.
 
+    A reader of standard output that goes away early does not change the exit status.
+
     Raises:
         UsageError: the file cannot be written.
     """
-    if to is None:
-        _print(text)
+    if to is not None:
+        try:
+            to.write_text(text, "utf-8", "backslashreplace")
+        except OSError as error:
+            raise UsageError(f"cannot write {to}: {error.strerror}") from error
         return
-    try:
-        to.write_text(text, "utf-8", "backslashreplace")
-    except OSError as error:
-        raise UsageError(f"cannot write {to}: {error.strerror}") from error
-
-
-def _print(text: str) -> None:
-    """To standard output; a reader that goes away early does not change the exit status."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()

@@ -20,6 +20,7 @@ from fabricgauge.run.batch.options import further
 if TYPE_CHECKING:
     from fabricgauge.app.batch.job import Written
     from fabricgauge.app.batch.pair_queue import PairQueue
+    from fabricgauge.model.engine import Engine
     from fabricgauge.model.request import MeasurementRequest
     from fabricgauge.store.run_directory import RunDirectory
 
@@ -40,12 +41,9 @@ def submit(
     /,
     lab: str | None,
     output: Path | None,
-    format: str,
-    quiet: bool,
     dry_run: bool,
     no_wait: bool,
     resume: str | None,
-    nodes: int | None,
     **asked: Any,
 ) -> None:
     """Have Slurm run a check: write its job, submit, wait, judge.
@@ -59,21 +57,19 @@ def submit(
     from fabricgauge.cli.show import require_format
     from fabricgauge.store.run_directory import find
 
-    require_format(format)
+    require_format(asked["format"])
+    nodes = asked["nodes"] or 0
     if lab is not None:
-        ctx.exit(on_head(lab, said_again(ctx), nodes or 0, no_wait))
+        ctx.exit(on_head(lab, said_again(ctx), nodes, no_wait))
     root = (output or settings.run_root()).absolute()
-    printing = Printing(format, quiet)
+    printing = Printing(asked["format"], asked["quiet"], asked["fail_on"])
     if resume:
         _require_of_resumption(ctx)
         directory = find(root, resume)
         ctx.exit(_resumed(directory, asked["time"], asked["at_once"] or 0, printing, no_wait))
-    request = of.request_of({**asked, "launcher": None})
-    job = Request(
-        nodes=nodes or 0,
-        further=further(asked["sbatch"]),
-        **{name: asked[name] for name in _SAID_TO_SLURM},
-    )
+    request = of.request_of({**asked, "nodes": None, "launcher": None})
+    said = {name: asked[name] for name in _SAID_TO_SLURM}
+    job = Request(nodes=nodes, further=further(asked["sbatch"]), **said)
     batch = batch_of(request, job, asked["launcher"], settings.load())
     batch = msgspec.structs.replace(batch, at_once=at_once(asked["at_once"] or 0, batch))
     ctx.exit(_submitted(request, batch, asked["pair_jobs"], root, printing, dry_run, no_wait))
@@ -87,6 +83,7 @@ _SAID_TO_SLURM = (
 #: What may be said anew when a run is resumed; the run knows everything else.
 _ANEW = frozenset({
     "resume", "time", "lab", "no_wait", "dry_run", "at_once", "output", "format", "quiet",
+    "fail_on",
 })  # fmt: skip
 
 
@@ -104,22 +101,15 @@ def _require_of_resumption(ctx: click.Context) -> None:
 
 
 def _submitted(
-    request: "MeasurementRequest",
-    batch: Batch,
-    partners: int | None,
-    root: Path,
-    printing: Printing,
-    dry_run: bool,
-    no_wait: bool,
-) -> int:
+    request: "MeasurementRequest", batch: Batch, partners: int | None, root: Path,
+    printing: Printing, dry_run: bool, no_wait: bool,
+) -> int:  # fmt: skip
     """Begin a run of one job, or of one for each pair; returns the exit status."""
     from fabricgauge.app.batch.job import Maker
     from fabricgauge.app.batch.pair_queue import PairQueue
     from fabricgauge.app.batch.request import plan_of_job, plan_of_pairs, target_of_jobs
     from fabricgauge.app.batch.submit import hand_over
-    from fabricgauge.app.programs import engine_for
     from fabricgauge.app.target import about
-    from fabricgauge.cli.progress import bar
     from fabricgauge.store.run_directory import RunDirectory
     from fabricgauge.store.run_files import write_batch
 
@@ -128,8 +118,7 @@ def _submitted(
     else:
         plan = plan_of_pairs(request, batch, partners)
         batch = msgspec.structs.replace(batch, pairs=plan)
-    with bar(printing.quiet) as progress:
-        engine = engine_for(batch.mpi, progress)
+    engine = _engine(batch, printing)
     target = target_of_jobs(batch, settings.load(), engine)
     directory = RunDirectory.create(root)
     with begun(directory):
@@ -151,6 +140,14 @@ def _submitted(
     return _awaited(directory, job, printing, no_wait)
 
 
+def _engine(batch: Batch, printing: Printing) -> "Engine":
+    from fabricgauge.app.programs import engine_for
+    from fabricgauge.cli.progress import bar
+
+    with bar(printing.quiet) as progress:
+        return engine_for(batch.mpi, progress)
+
+
 def _resumed(
     directory: "RunDirectory", time: str, at_once: int, printing: Printing, no_wait: bool
 ) -> int:
@@ -158,7 +155,6 @@ def _resumed(
     from fabricgauge.app.batch.pair_queue import PairQueue
     from fabricgauge.app.batch.request import target_of_jobs
     from fabricgauge.app.batch.submit import hand_over, left_of_pairs, rest_of, unfinished
-    from fabricgauge.app.programs import engine_for
     from fabricgauge.cli.progress import bar
     from fabricgauge.store.run_files import read_batch
 
@@ -169,12 +165,12 @@ def _resumed(
                 f"job {number} of this run is not over, it is {state}: wait for it with"
                 f" fabricgauge collect {directory.path}, or end it with scancel {number}"
             )
-    with bar(printing.quiet) as progress:
-        engine = engine_for(batch.mpi, progress)
-        if batch.pairs is None:
-            target = target_of_jobs(batch, settings.load())
-            job = hand_over(rest_of(directory, target, batch, engine, progress, time), directory)
-            return _awaited(directory, job, printing, no_wait)
+    engine = _engine(batch, printing)
+    if batch.pairs is None:
+        target = target_of_jobs(batch, settings.load())
+        with bar(printing.quiet) as progress:
+            rest = rest_of(directory, target, batch, engine, progress, time)
+        return _awaited(directory, hand_over(rest, directory), printing, no_wait)
     changed = msgspec.structs.replace(batch, at_once=at_once or batch.at_once)
     queue = PairQueue(directory, changed, left_of_pairs(directory, batch), engine)
     _counted(directory, queue, queue.fill)

@@ -10,9 +10,10 @@ import click
 import msgspec
 
 from fabricgauge.cli import options as of
-from fabricgauge.cli.options import Decorated, added, measure_options, network_options
+from fabricgauge.cli.options import Decorated, Printing, added, measure_options, network_options
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.request import MeasurementRequest
+from fabricgauge.model.verdict import exit_status
 
 if TYPE_CHECKING:
     from fabricgauge.app.target import Target
@@ -44,7 +45,7 @@ _WHERE = (
         help="Seed of the order of launches.",
     ),
     click.option("--resume", metavar="DIR", help="Finish a comparison that was broken off."),
-    click.option("-q", "--quiet", is_flag=True, help="Print the result only, no progress."),
+    of.quiet_option("Print the result only, no progress."),
 )  # fmt: skip
 
 
@@ -61,17 +62,17 @@ class Comparing(msgspec.Struct, frozen=True):
     resume: str | None
     root: Path
     tolerance: float
-    format: str
-    to: Path | None
-    quiet: bool
+    printing: Printing
 
 
 def vary(request: MeasurementRequest, from_files: Collection[str], how: Comparing) -> int:
     """Measure all combinations in turns and show what differs; returns the exit status."""
     from fabricgauge import settings
     from fabricgauge.app.reaching import located
+    from fabricgauge.cli.show import printer
+    from fabricgauge.report.content.varied import KIND
 
-    _require_format(how.format)
+    printer(KIND, how.printing.format)
     with located(request, settings.load(), from_files) as target:
         return _measured(target, how)
 
@@ -79,10 +80,10 @@ def vary(request: MeasurementRequest, from_files: Collection[str], how: Comparin
 def _measured(target: "Target", how: Comparing) -> int:
     from fabricgauge.app import vary as app
     from fabricgauge.cli.progress import bar
-    from fabricgauge.compare.varying import EXIT_STATUS
+    from fabricgauge.compare.varying import AS_OF_A_RUN
     from fabricgauge.store.run_directory import RunDirectory, find
 
-    with bar(how.quiet) as progress:
+    with bar(how.printing.quiet) as progress:
         if how.resume:
             directory = find(how.root, how.resume)
             design, arms = app.take_up(target, directory, progress)
@@ -95,12 +96,12 @@ def _measured(target: "Target", how: Comparing) -> int:
                 directory.discard(copies=True)
                 raise
         found, path, interrupted = app.run(design, arms, directory, how.tolerance, progress)
-    _show(found, path, how)
+    _show(found, path, how.printing)
     if interrupted:
         rest = () if how.resume else ("--resume", str(path))
         again = shlex.join(("fabricgauge", *sys.argv[1:], *rest))
         click.echo(f"What was measured is kept. Measure the rest with: {again}", err=True)
-    return 130 if interrupted else EXIT_STATUS[found.finding]
+    return 130 if interrupted else exit_status(AS_OF_A_RUN[found.finding], how.printing.fail_on)
 
 
 def _design(how: Comparing, launches: int) -> "Design":
@@ -119,27 +120,15 @@ def _design(how: Comparing, launches: int) -> "Design":
     return design(factors, blocks, how.seed)
 
 
-def _require_format(name: str) -> None:
+def _show(found: "Varied", path: Path, printing: Printing) -> None:
+    from fabricgauge.cli.show import printer
     from fabricgauge.report.content.varied import KIND
-    from fabricgauge.report.formats import formats_of
 
-    formats = formats_of(KIND)
-    if name not in formats:
-        raise UsageError(f"no format {name!r} for --vary; there is {', '.join(formats)}")
-
-
-def _show(found: "Varied", path: Path, how: Comparing) -> None:
-    from fabricgauge.cli.show import deliver, width
-    from fabricgauge.report.content.varied import KIND
-    from fabricgauge.report.formats import formats_of
-    from fabricgauge.report.interface import Setting
-
-    setting = Setting(width=width(), colour=how.to is None and sys.stdout.isatty())
-    deliver(formats_of(KIND)[how.format](found, setting), how.to)
+    printer(KIND, printing.format, printing.to)(found)
     page = path / "report.html"
     told = str(page)
     try:
-        page.write_text(formats_of(KIND)["html"](found, setting), "utf-8")
-    except OSError as error:
-        told = f"none: cannot write {page}: {error.strerror or error}"
+        printer(KIND, "html", page)(found)
+    except UsageError as error:
+        told = f"none: {error}"
     click.echo(f"Comparison   {path}\nHTML report  {told}", err=True)

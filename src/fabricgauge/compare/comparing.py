@@ -8,6 +8,7 @@ import numpy as np
 
 from fabricgauge.compare.differences import Compared, compared, holm, regression
 from fabricgauge.compare.matching import as_times, match
+from fabricgauge.model import verdict
 from fabricgauge.model.comparison import (
     Basis,
     Comparison,
@@ -158,12 +159,12 @@ def _of_side(side: Side, curve: SuiteCurve) -> Iterator[str]:
         yield f"{side} has no figure{where} (line {failure.line}): {failure.trouble}"
 
 
-#: docs/reference/cli.md: 3 is "nothing decided".
-EXIT_STATUS: dict[Outcome, int] = {
-    "regression": 1,
-    "no regression": 0,
-    "undecided": 3,
-    "nothing comparable": 3,
+#: What each outcome is among those of a run; the exit status follows from that.
+AS_OF_A_RUN: dict[Outcome, verdict.Outcome] = {
+    "regression": verdict.Outcome.FAIL,
+    "no regression": verdict.Outcome.PASS,
+    "undecided": verdict.Outcome.INCONCLUSIVE,
+    "nothing comparable": verdict.Outcome.INCONCLUSIVE,
 }
 
 _NO_FIGURE = "it has no usable figure"

@@ -11,6 +11,7 @@ from fabricgauge.compare.permuted import FEWEST_BLOCKS, Effects, effects_of
 from fabricgauge.model.run import Run
 from fabricgauge.model.suite import LESS_IS_BETTER, Quantity
 from fabricgauge.model.varied import CurveEffect, Design, Effect, Factor, Finding, Varied
+from fabricgauge.model.verdict import Outcome
 from fabricgauge.stats.suite_curves import suite_curves
 
 #: Of a whole comparison, shared among its factors: a stack against itself differs in 2 % of them.
@@ -18,7 +19,13 @@ FAMILY_ERROR = 0.02
 #: A whole curve's effect that is known no better than that supports no word about it.
 WIDEST = 0.10
 
-EXIT_STATUS: dict[Finding, int] = {"worse": 1, "different": 0, "no difference": 0, "undecided": 3}
+#: What each finding is among the outcomes of a run; the exit status follows from that.
+AS_OF_A_RUN: dict[Finding, Outcome] = {
+    "worse": Outcome.FAIL,
+    "different": Outcome.WARN,
+    "no difference": Outcome.PASS,
+    "undecided": Outcome.INCONCLUSIVE,
+}
 
 Floats = NDArray[np.float64]
 

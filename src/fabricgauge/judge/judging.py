@@ -1,4 +1,4 @@
-"""All rules over one run, the overall outcome, and the exit status that follows."""
+"""All rules over one run, and the overall outcome."""
 
 from collections.abc import Iterable, Sequence
 
@@ -22,8 +22,6 @@ from fabricgauge.model.verdict import Outcome, Verdict, VerdictSubject, distinct
 
 #: Raised whenever a rule could judge the same run differently.
 RULES_VERSION = "9"
-
-_EXIT_STATUS = {Outcome.PASS: 0, Outcome.WARN: 0, Outcome.FAIL: 1}
 
 
 def judge(
@@ -102,8 +100,3 @@ def overall(verdicts: Iterable[Verdict], deciding: Sequence[str] = DECIDING) -> 
 def _decided(rule: str, verdicts: tuple[Verdict, ...]) -> bool:
     outcomes = [one.outcome for one in verdicts if one.rule == rule]
     return bool(outcomes) and Outcome.SKIPPED not in outcomes
-
-
-def exit_status(outcome: Outcome) -> int:
-    """0 passed (or with warnings), 1 failed, 3 nothing decided."""
-    return _EXIT_STATUS.get(outcome, 3)

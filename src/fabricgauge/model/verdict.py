@@ -1,7 +1,7 @@
 """Judgement: what a rule says of a figure, and why."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from enum import Enum
 from typing import Literal
 
@@ -19,6 +19,20 @@ class Outcome(str, Enum):
     WARN = "WARN"
     PASS = "PASS"  # noqa: S105
     SKIPPED = "SKIPPED"
+
+
+#: What ``--fail-on`` takes: a warning, or that nothing was decided, shall count as a failure.
+Strictness = Literal["warn", "inconclusive"]
+
+
+def exit_status(outcome: Outcome, fail_on: Collection[Strictness] = ()) -> int:
+    """0 passed, 1 failed, 3 nothing decided; a warning passes.
+
+    ``fail_on`` makes 1 of a warning, or of what decided nothing.
+    """
+    if outcome in (Outcome.PASS, Outcome.WARN):
+        return int(outcome is Outcome.WARN and "warn" in fail_on)
+    return 1 if outcome is Outcome.FAIL or "inconclusive" in fail_on else 3
 
 
 class Figure(msgspec.Struct, frozen=True):

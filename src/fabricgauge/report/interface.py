@@ -7,6 +7,7 @@ from typing import Any, Generic, Literal, TypeVar
 import msgspec
 
 from fabricgauge.model.curve import Curve
+from fabricgauge.model.verdict import Strictness
 from fabricgauge.report.document import Report
 
 __all__ = [
@@ -33,6 +34,7 @@ class Setting(msgspec.Struct, frozen=True):
     ``width`` is in columns. ``verbose`` asks for every node in detail. ``run_directory`` and
     ``html_file`` are paths to mention; empty when there is nothing to mention. ``pattern`` narrows
     the suites' layouts to the tables of one pattern, for readers that take the first row that fits.
+    ``fail_on`` is what counts as a failure beside a FAIL.
     """
 
     width: int = 80
@@ -41,6 +43,7 @@ class Setting(msgspec.Struct, frozen=True):
     html_file: str = ""
     pattern: str = ""
     verbose: bool = False
+    fail_on: tuple[Strictness, ...] = ()
 
 
 class Records(msgspec.Struct, frozen=True):

@@ -1,8 +1,8 @@
 """What CI systems and collectors are told of a run: a test case per verdict, key gauges.
 
-FAIL is a failure; INVALID and INCONCLUSIVE are errors, since nothing was decided; WARN passes
-with its words. A run that decided nothing has a test case that says so as an error: a CI system
-must not read an empty suite as a pass.
+As with the exit status, FAIL is a failure, INVALID and INCONCLUSIVE are errors, since nothing was
+decided, WARN passes with its words; ``--fail-on`` makes failures of them. A run that decided
+nothing has a test case that says so: a CI system must not read an empty suite as a pass.
 """
 
 from collections import Counter
@@ -15,7 +15,7 @@ from fabricgauge.model.curve import Curve
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.measurement import LATENCY_PATTERNS
 from fabricgauge.model.pairs import PairAnalysis, Part
-from fabricgauge.model.verdict import Outcome, Verdict
+from fabricgauge.model.verdict import Outcome, Verdict, exit_status
 from fabricgauge.report.content.conclusion import headline, is_simulated, limit_bytes_s
 from fabricgauge.report.content.fabric_words import kind, unsure
 from fabricgauge.report.content.sweep import pair_curves
@@ -29,15 +29,11 @@ MOST_NODES = 1024
 Labels = dict[str, str]
 Series = Iterator[tuple[Labels, float]]
 
-_ELEMENT: dict[Outcome, Literal["", "failure", "error", "skipped"]] = {
-    Outcome.FAIL: "failure",
-    Outcome.INVALID: "error",
-    Outcome.INCONCLUSIVE: "error",
-    Outcome.SKIPPED: "skipped",
-}
+#: By the exit status that an outcome has.
+_ELEMENT: dict[int, Literal["", "failure", "error"]] = {0: "", 1: "failure", 3: "error"}
 
 
-def suite(judged: Judged, _setting: Setting) -> TestSuite:
+def suite(judged: Judged, setting: Setting) -> TestSuite:
     """One test case per verdict, with the run's identity as properties."""
     run = judged.run
     properties = {
@@ -50,22 +46,24 @@ def suite(judged: Judged, _setting: Setting) -> TestSuite:
         "fabricgauge": run.environment.get("fabricgauge", ""),
         "MPI": run.environment.get("MPI", ""),
     }  # fmt: skip
+    element = _ELEMENT[exit_status(judged.overall, setting.fail_on)]
     undecided = TestCase(
-        "fabricgauge", "overall", element="error", kind="SKIPPED", message=headline(judged)
+        "fabricgauge", "overall", element=element, kind="SKIPPED", message=headline(judged)
     )
     cases = (undecided,) if judged.overall is Outcome.SKIPPED else ()
     wall_s = sum(launch.ended.wall_s for launch in run.launches)
-    all_cases = (*cases, *map(_case, judged.verdicts))
+    all_cases = (*cases, *(_case(one, setting) for one in judged.verdicts))
     return TestSuite(run.identity, wall_s, run.started_utc, properties, all_cases)
 
 
-def _case(verdict: Verdict) -> TestCase:
+def _case(verdict: Verdict, setting: Setting) -> TestCase:
     place = f"fabricgauge.{(verdict.network and named(verdict.network)) or 'run'}"
-    element = _ELEMENT.get(verdict.outcome, "")
-    decided = element in ("failure", "error")
+    skipped = verdict.outcome is Outcome.SKIPPED
+    element = _ELEMENT[exit_status(verdict.outcome, setting.fail_on)]
     return TestCase(
-        place, f"{verdict.rule}: {verdict.subject}", tuple(_sentences(verdict)), element,
-        verdict.outcome.value if decided else "", verdict.summary, verdict.id,
+        place, f"{verdict.rule}: {verdict.subject}", tuple(_sentences(verdict)),
+        "skipped" if skipped else element,
+        verdict.outcome.value if element and not skipped else "", verdict.summary, verdict.id,
     )  # fmt: skip
 
 
