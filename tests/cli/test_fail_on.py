@@ -8,8 +8,9 @@ from click.testing import CliRunner
 
 from fabricgauge.cli.verbs import cli
 from fabricgauge.compare import comparing, varying
-from fabricgauge.model.verdict import Outcome, exit_status
+from fabricgauge.model.verdict import Outcome, Strictness, exit_status
 
+STRICT: tuple[Strictness, ...] = ("warn", "inconclusive")
 RUNS = Path(__file__).parents[1] / "fixtures" / "runs"
 WARNS, UNDECIDED, FAILS, PASSES = (
     str(next((RUNS / f"0.1.0--{case}").iterdir()))
@@ -67,8 +68,8 @@ def test_a_comparison_that_decides_nothing_can_fail(tmp_path: Path) -> None:
         both = ["compare", str(tmp_path / "a.out"), str(tmp_path / "b.out"), *words]
         assert CliRunner().invoke(cli, both).exit_code == status
     assert exit_status(comparing.AS_OF_A_RUN["undecided"]) == 3
-    assert exit_status(comparing.AS_OF_A_RUN["undecided"], ("inconclusive",)) == 1
-    assert exit_status(varying.AS_OF_A_RUN["different"], ("warn",)) == 1
+    assert exit_status(comparing.AS_OF_A_RUN["undecided"], STRICT) == 1
+    assert exit_status(varying.AS_OF_A_RUN["different"], STRICT) == 1
     assert exit_status(varying.AS_OF_A_RUN["different"]) == 0
 
 

@@ -8,7 +8,8 @@ from tests.judge import planted
 from tests.judge.test_fraction import Change, at, sockets, unsteady
 
 from fabricgauge.evidence.connections import lost_segments
-from fabricgauge.judge.judging import exit_status, overall
+from fabricgauge.judge.judging import overall
+from fabricgauge.model.verdict import exit_status
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.run import Launch, Run

@@ -4,6 +4,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +36,7 @@ def printer(kind: "Kind[Subject]", name: str, to: Path | None = None) -> "Writer
 
     def deliver_report(subject: "Subject", **setting: Any) -> None:
         colour = to is None and sys.stdout.isatty()
-        where = Setting(width=width(), colour=colour, **setting)
+        where = Setting(**{"width": width(), "colour": colour, "printed": _printed(), **setting})
         deliver(formats[name](subject, where), to)
 
     return deliver_report
@@ -63,9 +64,16 @@ def show(judged: "Judged", run: Path, printing: Printing, pattern: str = "") -> 
     html = run / "report.html"
     printer(KIND, printing.format, printing.to)(
         judged, run_directory=str(run), html_file=str(html) if html.exists() else "",
-        pattern=pattern, fail_on=printing.fail_on,
+        pattern=pattern, fail_on=printing.fail_on, printed="",
     )  # fmt: skip
     return exit_status(judged.overall, printing.fail_on)
+
+
+def _printed() -> str:
+    """Program and time, for reports that have no day of their own."""
+    from fabricgauge import __version__
+
+    return f"fabricgauge {__version__} · {datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def width() -> int:

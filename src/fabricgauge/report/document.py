@@ -4,7 +4,7 @@ A content module builds a ``Report``; each module of ``render`` writes any docum
 format. Texts are as they came: renderers escape them, and no text is markup anywhere.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Flag, auto
 from typing import TYPE_CHECKING, Literal, TypeVar
 
@@ -161,6 +161,13 @@ class Fold(msgspec.Struct, frozen=True, tag=True):
     on: Medium = ALL
 
 
+class Deferred(msgspec.Struct, frozen=True, tag=True):
+    """Blocks that are made only where they are shown: pictures take time."""
+
+    make: Callable[[], Iterable["Block"]]
+    on: Medium = PAGE
+
+
 class Entry(msgspec.Struct, frozen=True):
     """A label and what stands behind it, as part of a finding."""
 
@@ -196,7 +203,7 @@ class Heading(msgspec.Struct, frozen=True, tag=True):
 
 Block = (
     Paragraph | Items | FactList | Table | Lines | Plot | Plots | ShareBar | Fold | Judgement
-    | Heading
+    | Heading | Deferred
 )  # fmt: skip
 
 
@@ -283,7 +290,9 @@ def _shown(blocks: Iterable[Block], medium: Medium) -> tuple[Block, ...]:
 def _block(block: Block, medium: Medium) -> Iterator[Block]:
     """The block as the medium shows it, and a sentence on what was cut off."""
     replaced = msgspec.structs.replace
-    if isinstance(block, Fold):
+    if isinstance(block, Deferred):
+        yield from _shown(block.make(), medium)
+    elif isinstance(block, Fold):
         yield replaced(block, blocks=_shown(block.blocks, medium))
     elif isinstance(block, Plots):
         yield replaced(block, beside=_shown(block.beside, medium))

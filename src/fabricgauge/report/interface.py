@@ -34,7 +34,8 @@ class Setting(msgspec.Struct, frozen=True):
     ``width`` is in columns. ``verbose`` asks for every node in detail. ``run_directory`` and
     ``html_file`` are paths to mention; empty when there is nothing to mention. ``pattern`` narrows
     the suites' layouts to the tables of one pattern, for readers that take the first row that fits.
-    ``fail_on`` is what counts as a failure beside a FAIL.
+    ``fail_on`` is what counts as a failure beside a FAIL. ``printed`` is program and day, for
+    reports whose subject does not have them.
     """
 
     width: int = 80
@@ -44,6 +45,7 @@ class Setting(msgspec.Struct, frozen=True):
     pattern: str = ""
     verbose: bool = False
     fail_on: tuple[Strictness, ...] = ()
+    printed: str = ""
 
 
 class Records(msgspec.Struct, frozen=True):

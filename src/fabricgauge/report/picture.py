@@ -75,8 +75,8 @@ class HeatMap(NamedTuple):
 
     The value of a cell of code ``c`` > 0 is ``best + (c - 1) * step``, in ``unit``; ``step``
     is below 0 where more is better. ``whole`` are larger blocks for the whole picture, or the cells
-    themselves; ``block`` is how many nodes a cell holds per side. ``good`` and ``bad``
-    are the ends of the colours; ``named`` are the cells of nodes in a finding.
+    themselves; ``block`` is how many nodes a cell holds per side. ``good`` is where the first
+    colour ends, ``bad`` where the last begins; ``named`` are the cells of nodes in a finding.
     """
 
     title: str

@@ -1,10 +1,14 @@
 """Text from outside made safe to show: what a terminal or browser would obey is spelled out."""
 
+import re
 import unicodedata
 
 # Control, format (bidirectional overrides, zero-width joiners), surrogate, line and
 # paragraph separators: none of them may act on the page that shows a hostname.
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+
+#: A command within prose; split by it, every second part is one.
+COMMAND = re.compile(r"`([^`]+)`")
 
 
 def visible(text: str) -> str:

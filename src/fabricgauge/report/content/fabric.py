@@ -24,9 +24,10 @@ _TONES: dict[str, doc.Tone] = {"FAULT": "fail", "SUSPECTED": "inconclusive", "PR
 _HEADS = ("node", "group", "sending", "receiving", "jitter", "typical", "worst partner")
 _RIGHT = ("#", "sending", "receiving", "jitter", "typical")
 _HOW = (
-    "Rows send, columns receive, nodes stand group by group. Colours reach from the best to the"
-    " worst pair, at most to twice the typical time or half the typical rate; what is worse has the"
-    " last colour, what was not measured is grey. Point at a cell for its nodes and value."
+    "Rows send, columns receive, nodes stand group by group. Colours mean the same in every report:"
+    " the first is what the noise explains, the last is twice the typical time or half the typical"
+    " rate, and whatever is worse; what was not measured is grey. Point at a cell for its nodes and"
+    " value."
 )
 
 
@@ -118,6 +119,7 @@ def pairs(judged: Judged) -> Iterator[doc.Section]:
     if not analyses:
         return
     count = max(len(one.matrix.nodes) for one in analyses)
+    analyses = sorted(analyses, key=lambda one: not one.findings)
     blocks = [_overview(analyses), doc.Paragraph(_HOW, on=doc.PAGE)]
     blocks += [block for one in analyses for block in _matrix(one)]
     title = f"All pairs of {count:,} nodes"
@@ -139,10 +141,13 @@ def _overview(analyses: Sequence[PairAnalysis]) -> doc.Block:
 
 
 def _worst(analysis: PairAnalysis) -> str:
+    """The node that stands worst, by its worse direction: a median over both would hide one."""
     if not analysis.ranking:
         return "none"
-    worst = analysis.ranking[0]
-    return f"{worst.node} {words.value(analysis.matrix.quantity, worst.typical)}"
+    worst, less_is_better = analysis.ranking[0], analysis.matrix.quantity == "latency"
+    ways = ((worst.sending, "sending"), (worst.receiving, "receiving"))
+    effect, way = max(ways) if less_is_better else min(ways)
+    return f"{worst.node} {way} {words.change(effect)}"
 
 
 def _matrix(analysis: PairAnalysis) -> Iterator[doc.Block]:
@@ -152,7 +157,7 @@ def _matrix(analysis: PairAnalysis) -> Iterator[doc.Block]:
         yield doc.Fold(said, "", (_percentages(analysis),), on=doc.SCREEN)
     yield doc.Heading(title, on=doc.TRACKER | doc.PAGE)
     yield doc.Paragraph(_summary(analysis), kind="soft", on=doc.PAGE)
-    yield _pictures(analysis)
+    yield doc.Deferred(lambda: (_pictures(analysis),))
     rows = tuple(_rank(analysis, one) for one in analysis.ranking)
     if rows:
         yield doc.Heading("Nodes, worst first", 2, on=doc.TRACKER | doc.PAGE)

@@ -22,10 +22,11 @@ MOST_IN_WHOLE = 384
 #: Cells are told apart to this share of the typical value, as far as 16 bits reach.
 QUANTUM = 1e-4
 CODES = 65535
-#: Colours reach from the best 0.1 % of the pairs to the worst, but not past this many times
-#: the typical time (or to that part of the typical rate); at least to the second.
-MOST_SPAN, LEAST_SPAN = 2.0, 1.1
-BEST_QUANTILE = 0.001
+#: The last colour is that of this many times the typical time, or of that part of the rate.
+WORST_SHOWN = 2.0
+#: The first colour reaches from the best to so many times the noise beyond the typical figure;
+#: at least and at most to these shares of it.
+NOISES, LEAST_BAND, MOST_BAND = 3.0, 0.02, 0.25
 
 Values = NDArray[np.float64]
 
@@ -43,7 +44,10 @@ def heat_map(analysis: PairAnalysis) -> HeatMap | None:
     typical = analysis.typical * factor
     best, step = _scale(values, typical, less_is_better)
     cells = blocked(_codes(values, best, step), block)
-    good, bad = _colour_ends(values, typical, less_is_better)
+    band = min(max(NOISES * analysis.noise, LEAST_BAND), MOST_BAND)
+    good, bad = typical * (1 + band), typical * WORST_SHOWN
+    if not less_is_better:
+        good, bad = typical / (1 + band), typical / WORST_SHOWN
     nodes = [matrix.nodes[place] for place in order]
     return HeatMap(
         title=f"{title(analysis)}, {unit}", cells=cells,
@@ -79,17 +83,6 @@ def _codes(values: Values, best: float, step: float) -> Cells:
     np.divide(values - best, step, out=steps, where=measured)
     codes = np.where(measured, np.clip(np.rint(steps) + 1, 1, CODES), 0)
     return codes.astype(np.uint16)
-
-
-def _colour_ends(values: Values, typical: float, less_is_better: bool) -> tuple[float, float]:
-    finite = values[np.isfinite(values)]
-    if less_is_better:
-        bad = min(float(finite.max()), MOST_SPAN * typical)
-        good = min(float(np.quantile(finite, BEST_QUANTILE)), typical)
-        return good, max(bad, LEAST_SPAN * typical)
-    bad = max(float(finite.min()), typical / MOST_SPAN)
-    good = max(float(np.quantile(finite, 1 - BEST_QUANTILE)), typical)
-    return good, min(bad, typical / LEAST_SPAN)
 
 
 def _labels(nodes: Sequence[str], block: int) -> tuple[str, ...]:

@@ -147,14 +147,17 @@ def curves(judged: Judged) -> doc.Section:
     """A plot for each pattern of each network."""
     said = "Medians with their 95 % intervals (whiskers). The tint above a latency curve reaches to"
     said += " its 99th percentile. Point at a mark for its figures; a click on a legend entry hides"
+    blocks = (doc.Paragraph(f"{said} or shows it."), doc.Deferred(lambda: _plots(judged)))
+    return doc.Section("curves", "Curves", blocks, nav="Curves", on=doc.PAGE)
+
+
+def _plots(judged: Judged) -> list[doc.Block]:
     blocks: list[doc.Block] = []
     for network in networks(judged):
         drawn = tuple(doc.Plot(with_references(judged, one)) for one in pictures(judged, network))
         if drawn:
             blocks += [doc.Heading(named(network)), doc.Plots(drawn)]
-    blocks = blocks or [doc.Paragraph("No curve was measured.")]
-    intro = doc.Paragraph(f"{said} or shows it.")
-    return doc.Section("curves", "Curves", (intro, *blocks), nav="Curves", on=doc.PAGE)
+    return blocks or [doc.Paragraph("No curve was measured.")]
 
 
 def cases(judged: Judged) -> doc.Section:

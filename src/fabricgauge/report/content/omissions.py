@@ -1,6 +1,6 @@
 """What was not measured or not judged, and why."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import NamedTuple
 
 from fabricgauge.model.absence import Skipped
@@ -59,8 +59,10 @@ def _of_launch(run: Run, planned: PlannedLaunch) -> Iterator[Omission]:
     if not done:
         yield Omission(f"launch {planned.number}", "it was never started")
         return
+    sound = {one.case for launch in done for one in launch.completed}
+    whole = sound >= {case.name for case in planned.cases}
     for launch in done:
-        yield from _of_ended(launch)
+        yield from _of_ended(launch, sound, made_up_for=whole and launch is not done[-1])
     measured = {one.case for launch in done for one in launch.measurements}
     missing = [case.name for case in planned.cases if case.name not in measured]
     if missing:
@@ -70,13 +72,14 @@ def _of_launch(run: Run, planned: PlannedLaunch) -> Iterator[Omission]:
         )
 
 
-def _of_ended(launch: Launch) -> Iterator[Omission]:
-    if launch.ended.exit_code != 0:
+def _of_ended(launch: Launch, sound: Set[str], made_up_for: bool) -> Iterator[Omission]:
+    """What an attempt lacks that no other one of the same launch has: ``sound`` are their cases."""
+    if launch.ended.exit_code != 0 and not made_up_for:
         status = launch.ended.message or f"ended with status {launch.ended.status}"
         yield Omission(f"launch {launch.number} did not end well", status)
     reasons: dict[str, list[str]] = {}
     for one in launch.measurements:
-        if one.status != "ok":
+        if one.status != "ok" and one.case not in sound:
             reasons.setdefault(f"{one.status}: {one.reason}", []).append(one.case)
     for reason, names in reasons.items():
         yield Omission(f"launch {launch.number}: {_some(names)}", reason)

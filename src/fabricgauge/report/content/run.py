@@ -1,6 +1,8 @@
 """A judged run: the verdict, what to do, what it rests on, and under what it was measured."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import msgspec
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Node
@@ -10,6 +12,7 @@ from fabricgauge.model.verdict import Outcome
 from fabricgauge.report import document as doc
 from fabricgauge.report.content import ceilings, fabric, measured, suite_tables, suites, verdicts
 from fabricgauge.report.content.conclusion import MEANING, headline, one_way_peaks, provisos, tally
+from fabricgauge.report.content.folded import shortened
 from fabricgauge.report.content.inventory import interfaces
 from fabricgauge.report.content.layouts import layout
 from fabricgauge.report.content.monitoring import gauges, suite
@@ -37,7 +40,7 @@ def document(judged: Judged, setting: Setting) -> doc.Report:
     return doc.Report(
         word=word, tone=verdicts.TONES[judged.overall], headline=headline(judged),
         title=f"fabricgauge {run.identity}",
-        about=f"fabricgauge · run {run.identity} · started {run.started_utc}",
+        about=_about(judged),
         under=(doc.Paragraph(meaning, on=doc.PAGE),), provisos=provisos(judged),
         figures=tuple(_key_figures(judged)), sections=tuple(_sections(judged, setting)),
         closing=f"Judged {judged.judged_utc} by rules {judged.rules_version}. MB is 10⁶ bytes, KiB"
@@ -46,23 +49,36 @@ def document(judged: Judged, setting: Setting) -> doc.Report:
     )  # fmt: skip
 
 
+def _about(judged: Judged) -> str:
+    """Program, run, nodes and day, as they stand on every printed page."""
+    run = judged.run
+    program = f"fabricgauge {run.environment.get('fabricgauge', '')}".strip()
+    nodes = shortened([one.name for one in run.fabric.nodes]) or "no node"
+    return f"{program} · run {run.identity} · {nodes} · started {run.started_utc}"
+
+
 def _sections(judged: Judged, setting: Setting) -> Iterator[doc.Section]:
     own = bool(pair_curves(judged)) or not suites.told(judged)
+    shown: dict[str, Sequence[doc.Section]] = {
+        "pairs": tuple(fabric.pairs(judged)),
+        "curves": (measured.curves(judged),) if own else (),
+        "path": tuple(paths(judged)) if judged.evidence.traffic or own else (),
+    }
+    pictured = _pictured(judged, shown)
     yield from fabric.faults(judged)
     yield from verdicts.to_do(judged)
+    yield from pictured
     yield ceilings.in_lines(judged)
     yield verdicts.verdicts(judged)
     yield from ceilings.sums(judged)
     yield from measured.figures(judged)
-    yield from fabric.pairs(judged)
+    yield from _less(shown["pairs"], pictured)
     yield from together(judged)
     yield from suite_tables.sections(judged)
-    if own:
-        yield measured.curves(judged)
+    yield from _less(shown["curves"], pictured)
     yield from suite_tables.references(judged)
     placed = any(one.ranks for one in judged.evidence.placed)
-    if judged.evidence.traffic or own:
-        yield from paths(judged)
+    yield from _less(shown["path"], pictured)
     if placed or own:
         yield placement(judged)
     if own:
@@ -71,6 +87,27 @@ def _sections(judged: Judged, setting: Setting) -> Iterator[doc.Section]:
     yield _launches(judged)
     yield from verdicts.missing(judged)
     yield _check(judged, setting)
+
+
+def _pictured(judged: Judged, shown: Mapping[str, Sequence[doc.Section]]) -> Sequence[doc.Section]:
+    """What shows the worst verdict stands on a page before everything that only tells it."""
+    worst = verdicts.worst_first(judged.verdicts)[:1]
+    which = "pairs" if judged.fabric.analyses else "curves"
+    if any(one.rule in ("path", "placement") for one in worst):
+        which = "path"
+    on_page = (one for one in shown[which] if doc.PAGE in one.on)
+    return tuple(msgspec.structs.replace(one, on=doc.PAGE) for one in on_page)
+
+
+def _less(
+    sections: Iterable[doc.Section], pictured: Sequence[doc.Section]
+) -> Iterator[doc.Section]:
+    """The sections without those of a page that were shown already."""
+    there = {one.ident for one in pictured}
+    for one in sections:
+        rest = one.on & ~doc.PAGE if one.ident in there else one.on
+        if rest:
+            yield msgspec.structs.replace(one, on=rest)
 
 
 def _key_figures(judged: Judged) -> Iterator[doc.KeyFigure]:

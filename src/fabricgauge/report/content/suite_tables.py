@@ -24,7 +24,8 @@ def sections(judged: Judged) -> Iterator[doc.Section]:
     count = f"{len(found)} {'curve' if len(found) == 1 else 'curves'}"
     rules = dict.fromkeys(one.curve.unit_rule for one in found)
     yield doc.Section("suites", f"{what}: {count}", (
-        doc.Paragraph(_HOW, on=doc.PAGE), *_drawn(judged), _curves(judged, found),
+        doc.Paragraph(_HOW, on=doc.PAGE), doc.Deferred(lambda: _drawn(judged)),
+        _curves(judged, found),
         doc.Paragraph(f"units read as: {'; '.join(rules)}", on=doc.SCREEN),
         *(_table(one.curve, suites.row(judged, one)) for one in found[: MOST_CURVES[doc.PAGE]]),
         *_unparsed(judged),

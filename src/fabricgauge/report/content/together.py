@@ -1,6 +1,7 @@
 """What many ranks measured together: collectives, latency under load, many pairs at once."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from fabricgauge.model.judged import Judged
@@ -80,7 +81,8 @@ def together(judged: Judged) -> Iterator[doc.Section]:
     )  # fmt: skip
     for ident, title, nav, said, some, make in parts:
         if some:
-            blocks: tuple[doc.Block, ...] = (doc.Paragraph(said), *_operations(some, make, room))
+            made = doc.Deferred(partial(_operations, some, make, room))
+            blocks: tuple[doc.Block, ...] = (doc.Paragraph(said), made)
             yield doc.Section(ident, title, blocks, nav=nav, on=doc.PAGE)
 
 
@@ -169,8 +171,11 @@ def _operations(
         groups.setdefault((one.network, one.pattern), []).append(one)
     for place, group in enumerate(groups.values()):
         blocks = tuple(_operation(group, make(group), room))
+        drawn = any(isinstance(one, doc.Plots) for one in blocks)
         note = f"{named(group[0].network)}, {len(group)} cases"
-        yield doc.Fold(patterns.words_of(group[0].pattern).title, note, blocks, open=not place)
+        yield doc.Fold(
+            patterns.words_of(group[0].pattern).title, note, blocks, open=drawn or not place
+        )
 
 
 def _operation(group: Sequence[Joint], made: _Made, room: _Room) -> Iterator[doc.Block]:

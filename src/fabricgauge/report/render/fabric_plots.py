@@ -8,7 +8,7 @@ import bokeh.models
 from bokeh.plotting import figure
 
 from fabricgauge.report.picture import Drawable, HeatMap, Histogram
-from fabricgauge.report.render.palette import HEAT, LIMIT, SERIES, SOFT, UNMEASURED
+from fabricgauge.report.render.palette import HEAT, LIMIT, SERIES, SOFT, STEEP, UNMEASURED
 from fabricgauge.report.render.plots import curve_plot, document, style
 
 #: Untyped: the types that Bokeh ships leave out models that it re-exports.
@@ -92,13 +92,13 @@ def _colours(heat: HeatMap) -> tuple[Any, Any]:
     """A scale over codes for the cells, and one over values for the bar."""
     first = max((heat.good - heat.best) / heat.step + 1, 1.0)
     last = max((heat.bad - heat.best) / heat.step + 1, first + 1)
-    padding = min(round(len(HEAT) * (first - 1) / (last - first)), MOST_PADDING * len(HEAT))
+    padding = min(round(len(STEEP) * (first - 1) / (last - first)), MOST_PADDING * len(STEEP))
     coded = models.LinearColorMapper(
-        palette=[HEAT[0]] * padding + list(HEAT), low=1, high=last, low_color=UNMEASURED
+        palette=[HEAT[0]] * padding + list(STEEP), low=1, high=last, low_color=UNMEASURED
     )
     rising = heat.step > 0
     shown = models.LinearColorMapper(
-        palette=list(HEAT if rising else reversed(HEAT)),
+        palette=list(STEEP if rising else reversed(STEEP)),
         low=min(heat.good, heat.bad), high=max(heat.good, heat.bad),
     )  # fmt: skip
     return coded, shown

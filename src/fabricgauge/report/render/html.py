@@ -8,17 +8,21 @@ document without plots has no script at all.
 import base64
 import hashlib
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from fabricgauge.report import document as doc
 from fabricgauge.report.interface import Setting
-from fabricgauge.report.visible import visible
+from fabricgauge.report.visible import COMMAND, visible
+
+#: CSS Syntax Module Level 3, 4.3.7: an escape is up to six hexadecimal digits and one blank.
+_NOT_PLAIN = re.compile(r"[^A-Za-z0-9 .,:()+-]")
 
 if TYPE_CHECKING:
     from fabricgauge.report.picture import Drawable
 
 
-def render(document: doc.Report, _setting: Setting) -> str:
+def render(document: doc.Report, setting: Setting) -> str:
     """The template filled with the document, its plots, the style and the scripts."""
     shown = doc.shown_on(document, doc.PAGE)
     plots = _Plots()
@@ -27,8 +31,10 @@ def render(document: doc.Report, _setting: Setting) -> str:
     # Sections come first: only then is known which plots there are.
     sections = [str(parts.section(one)) for one in shown.sections]
     scripts = _scripts(templates) if plots.drawn else []
+    about = " · ".join(one for one in (shown.about, setting.printed) if one)
     filled: str = templates.get_template("page.html.j2").render(
-        document=shown, sections=sections, style=_source(templates, "style.css"),
+        document=shown, about=about, page_head=_css_string(about),
+        sections=sections, style=_source(templates, "style.css"),
         scripts=scripts, hashes=[_hash(one) for one in scripts], plots=_embedded(plots.drawn),
     )  # fmt: skip
     return filled
@@ -58,13 +64,30 @@ def _environment(plots: _Plots) -> Any:
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_finalized,
     )  # fmt: skip
     made.filters.update(
-        kind=lambda value: type(value).__name__, parts=doc.parts_of, target=plots.target
-    )
+        kind=lambda value: type(value).__name__, parts=doc.parts_of, target=plots.target,
+        prose=_prose,
+    )  # fmt: skip
     return made
 
 
 def _finalized(value: Any) -> Any:
     return visible(value) if type(value) is str else value
+
+
+def _prose(text: str) -> Any:
+    """Escaped text in which what stands between two backticks is a command."""
+    from markupsafe import Markup
+
+    parts = (
+        Markup("<code>{}</code>" if place % 2 else "{}").format(one)  # noqa: S704
+        for place, one in enumerate(COMMAND.split(visible(text)))
+    )
+    return Markup().join(parts)
+
+
+def _css_string(text: str) -> str:
+    """Text for a style sheet: whatever is no plain sign is escaped, so that nothing ends it."""
+    return f'"{_NOT_PLAIN.sub(lambda one: f"{chr(92)}{ord(one[0]):x} ", visible(text))}"'
 
 
 def _scripts(templates: Any) -> list[str]:

@@ -10,7 +10,7 @@ Source: GitHub Flavored Markdown 0.29, sections 4.10 (tables), 6.3 (code spans),
 
 import re
 
-from fabricgauge.report.visible import visible
+from fabricgauge.report.visible import COMMAND, visible
 
 _HARMLESS = re.compile(r"[(±≥≤×→←↔·–\"']*(?:\w|[%,.;:()/→←↔×±≥≤·–µ'\"=-])*")
 #: Addresses, emphasis, and what trackers take for an issue, a milestone or a commit.
@@ -24,8 +24,16 @@ _SPELLED = {ord("`"): "\\x60", ord("|"): "\\x7c"}
 
 def inert(text: str) -> str:
     """The text in one line, to be put anywhere in a page but at the start of a line."""
-    words = visible(text).split(" ")
-    return " ".join(_word(word, first=not place) for place, word in enumerate(words))
+    parts = COMMAND.split(visible(text))
+    return "".join(
+        code(one) if place % 2 else _words(one, begins=not place)
+        for place, one in enumerate(parts)
+    )  # fmt: skip
+
+
+def _words(text: str, begins: bool) -> str:
+    words = text.split(" ")
+    return " ".join(_word(one, first=begins and not place) for place, one in enumerate(words))
 
 
 def code(text: str) -> str:

@@ -33,6 +33,9 @@ def _heat() -> tuple[str, ...]:
 
 
 HEAT = _heat()
+#: The same with the first steps near each other: a tenth of the span takes a third of the colours.
+_LAST = HEAT_STEPS - 1
+STEEP = tuple(HEAT[round(_LAST * (step / _LAST) ** 0.5)] for step in range(HEAT_STEPS))
 
 #: What boot.js puts in the place of each colour when the reader prefers dark pages.
 DARK: dict[str, str] = {

@@ -82,21 +82,8 @@
     });
   };
 
-  // The first plots at once; the others when they come near the view, so that a page opens soon.
-  const first = shown.some((item) => item.heat) ? 1 : 8;
-  const waiting = new Map(shown.slice(first).map((item) => [item.target_id, item]));
-  const watch = new IntersectionObserver((seen) => {
-    for (const one of seen) if (one.isIntersecting) now(one.target.id);
-  }, { rootMargin: "400px" });
-  const now = (target) => {
-    const item = waiting.get(target);
-    if (!item) return;
-    waiting.delete(target);
-    watch.unobserve(document.getElementById(target));
-    draw(item);
-  };
-  for (const item of shown.slice(0, first)) draw(item);
-  for (const target of waiting.keys()) watch.observe(document.getElementById(target));
+  // All of them, as they stand on the page: print, screenshots and PDFs wait for no scrolling.
+  for (const item of shown) draw(item);
 
   const open = () => {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
@@ -105,7 +92,6 @@
   addEventListener("hashchange", open);
   addEventListener("beforeprint", () => {
     for (const part of document.querySelectorAll("details")) part.open = true;
-    for (const target of [...waiting.keys()]) now(target);
   });
   open();
 })();
