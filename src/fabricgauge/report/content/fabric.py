@@ -115,11 +115,10 @@ def key_figures(judged: Judged) -> Iterator[tuple[str, doc.KeyFigure]]:
 
 def pairs(judged: Judged) -> Iterator[doc.Section]:
     """What is typical and worst of each matrix; pages draw it, text has small ones as figures."""
-    analyses = judged.fabric.analyses
+    analyses = sorted(judged.fabric.analyses, key=lambda one: not one.findings)
     if not analyses:
         return
     count = max(len(one.matrix.nodes) for one in analyses)
-    analyses = sorted(analyses, key=lambda one: not one.findings)
     blocks = [_overview(analyses), doc.Paragraph(_HOW, on=doc.PAGE)]
     blocks += [block for one in analyses for block in _matrix(one)]
     title = f"All pairs of {count:,} nodes"
@@ -145,9 +144,9 @@ def _worst(analysis: PairAnalysis) -> str:
     if not analysis.ranking:
         return "none"
     worst, less_is_better = analysis.ranking[0], analysis.matrix.quantity == "latency"
-    ways = ((worst.sending, "sending"), (worst.receiving, "receiving"))
+    ways = ((worst.sending, f"{worst.node} →"), (worst.receiving, f"→ {worst.node}"))
     effect, way = max(ways) if less_is_better else min(ways)
-    return f"{worst.node} {way} {words.change(effect)}"
+    return f"{way} {words.change(effect)}"
 
 
 def _matrix(analysis: PairAnalysis) -> Iterator[doc.Block]:

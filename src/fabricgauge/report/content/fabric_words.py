@@ -191,7 +191,7 @@ def _named(analysis: PairAnalysis, one: Finding, doubted: Collection[VerdictSubj
         network=named(analysis.matrix.network),
         who=who(one.part, one.names) if one.explanation == "fault" else _CROSSING,
         what=f"{one.quantity} at {size(one.message_bytes)}",
-        effect=_compared(one.effect),
+        effect=compared(one.effect),
         interval=f"{change(low)} to {change(high)}",
         q=f"q < {_LEAST_Q:g}" if one.q < _LEAST_Q else f"q = {one.q:.2g}",
         affected=f"explains {one.affected:,} {pairs}",
@@ -217,13 +217,14 @@ def _conspicuous(analysis: PairAnalysis, one: Suspect) -> Conspicuous:
         network=named(analysis.matrix.network),
         who=who(one.part, one.names),
         what=f"{one.quantity} at {size(analysis.matrix.message_bytes)}",
-        effect=_compared(one.effect),
+        effect=compared(one.effect),
         reason=one.reason,
         next_test=one.next_test,
     )
 
 
-def _compared(effect: float) -> str:
+def compared(effect: float) -> str:
+    """``75.0 % lower``."""
     if abs(effect) < LEAST_EFFECT:
         return "like the others'"
     return f"{percent(abs(effect))} {'lower' if effect < 0 else 'higher'}"

@@ -11,7 +11,14 @@ from fabricgauge.model.run import Launch
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.report import document as doc
 from fabricgauge.report.content import ceilings, fabric, measured, suite_tables, suites, verdicts
-from fabricgauge.report.content.conclusion import MEANING, headline, one_way_peaks, provisos, tally
+from fabricgauge.report.content.conclusion import (
+    MEANING,
+    headline,
+    one_way_peaks,
+    provisos,
+    tally,
+    worst_first,
+)
 from fabricgauge.report.content.folded import shortened
 from fabricgauge.report.content.inventory import interfaces
 from fabricgauge.report.content.layouts import layout
@@ -19,6 +26,7 @@ from fabricgauge.report.content.monitoring import gauges, suite
 from fabricgauge.report.content.path import MOST_NODES, paths, placement
 from fabricgauge.report.content.run_data import data
 from fabricgauge.report.content.run_records import records
+from fabricgauge.report.content.scheduler import drained
 from fabricgauge.report.content.sweep import direction, pair_curves
 from fabricgauge.report.content.together import together
 from fabricgauge.report.interface import Kind, Setting
@@ -36,7 +44,8 @@ from fabricgauge.words.sentences import between
 def document(judged: Judged, setting: Setting) -> doc.Report:
     """At most about 60 lines of a terminal for two nodes; a page has all that is known."""
     run, word = judged.run, judged.overall.value
-    meaning = f"{word} means: {MEANING[judged.overall]}. {tally(judged.verdicts)}."
+    counts = tally(judged.verdicts)
+    meaning = f"{word} means: {MEANING[judged.overall]}.{counts and f' {counts}.'}"
     return doc.Report(
         word=word, tone=verdicts.TONES[judged.overall], headline=headline(judged),
         title=f"fabricgauge {run.identity}",
@@ -67,6 +76,7 @@ def _sections(judged: Judged, setting: Setting) -> Iterator[doc.Section]:
     pictured = _pictured(judged, shown)
     yield from fabric.faults(judged)
     yield from verdicts.to_do(judged)
+    yield from drained(judged)
     yield from pictured
     yield ceilings.in_lines(judged)
     yield verdicts.verdicts(judged)
@@ -91,7 +101,7 @@ def _sections(judged: Judged, setting: Setting) -> Iterator[doc.Section]:
 
 def _pictured(judged: Judged, shown: Mapping[str, Sequence[doc.Section]]) -> Sequence[doc.Section]:
     """What shows the worst verdict stands on a page before everything that only tells it."""
-    worst = verdicts.worst_first(judged.verdicts)[:1]
+    worst = worst_first(judged.verdicts)[:1]
     which = "pairs" if judged.fabric.analyses else "curves"
     if any(one.rule in ("path", "placement") for one in worst):
         which = "path"
