@@ -9,11 +9,10 @@ from tests.judge.test_fraction import Change, at, sockets, unsteady
 
 from fabricgauge.evidence.connections import lost_segments
 from fabricgauge.judge.judging import overall
-from fabricgauge.model.verdict import exit_status
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.run import Launch, Run
-from fabricgauge.model.verdict import Outcome
+from fabricgauge.model.verdict import Outcome, exit_status
 
 
 def with_loopback(fraction: float, loopback_bytes_per_s: float) -> Run:
