@@ -75,7 +75,10 @@ _NO_SYN = (
 _OF_NODE = (
     'for p in /proc/[0-9]*; do test "$(readlink $p/ns/net)" = "$(readlink /proc/self/ns/net)"'
 )
-_STOP = f"{_OF_NODE} && grep -aq fabricgauge-engin[e] $p/cmdline && kill -STOP ${{p#/proc/}}; done; true"
+_STOP = (
+    f"{_OF_NODE} && grep -aq fabricgauge-engin[e] $p/cmdline && kill -STOP ${{p#/proc/}}; done;"
+    " true"
+)
 
 
 def _fault(words: str) -> tuple[str, ...]:
