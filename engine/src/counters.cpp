@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -42,7 +43,13 @@ InterfaceCounters read_port(const fs::path& counters) {
     port.tx_errors = Absent{"a port keeps no such counter"};
     port.rx_dropped = Absent{"a port keeps no such counter"};
     port.tx_dropped = number_in(counters / "port_xmit_discards");
+    port.link = read_port_link(counters.parent_path());
     return port;
+}
+
+double utc_s() {
+    using std::chrono::duration, std::chrono::system_clock;
+    return duration<double>(system_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace
@@ -60,7 +67,7 @@ NodeCounters parse_net_dev(std::istream& text) {
         for (std::int64_t& value : column) columns >> value;
         if (columns)
             found.interfaces[name] = {column[0], column[8],  column[1], column[9],
-                                      column[2], column[10], column[3], column[11]};
+                                      column[2], column[10], column[3], column[11], std::nullopt};
         else
             found.absent[name] = "its line in /proc/self/net/dev is not understood";
     }
@@ -91,11 +98,14 @@ NodeCounters read_net_dev(const std::string& net_dev) {
     errno = 0;
     std::ifstream file(net_dev);
     if (file) return parse_net_dev(file);
-    return {{}, {{net_dev, cannot_read(net_dev).reason}}};
+    return {{}, {{net_dev, cannot_read(net_dev).reason}}, 0.0};
 }
 
 NodeCounters read_counters() {
     NodeCounters found = read_net_dev("/proc/self/net/dev");
+    found.read_utc_s = utc_s();
+    for (auto& [name, seen] : found.interfaces)
+        if (name != "lo") seen.link = read_link("/sys/class/net/" + name);
     NodeCounters ports = read_infiniband("/sys/class/infiniband");
     found.interfaces.merge(ports.interfaces);
     found.absent.merge(ports.absent);
@@ -112,6 +122,7 @@ void write_counters(JsonWriter& json, const NodeCounters& counters) {
         write_seen(json.key("tx_errors"), seen.tx_errors);
         write_seen(json.key("rx_dropped"), seen.rx_dropped);
         write_seen(json.key("tx_dropped"), seen.tx_dropped);
+        if (seen.link) write_link(json.key("link"), *seen.link);
         json.end_object();
     }
     json.end_object();

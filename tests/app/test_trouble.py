@@ -72,6 +72,20 @@ def test_a_link_cut_in_mid_run_is_named_and_the_rest_can_be_resumed(
     assert resumed.returncode in (0, 3)
 
 
+def test_a_link_that_goes_and_comes_back_fails_whatever_the_figures(
+    lab: Lab, start: Start, fault: Callable[..., None], tmp_path: Path
+) -> None:
+    name = lab()
+    child = start("--lab", name, *SHORT)
+    until(lambda: measured(tmp_path) >= 1, 60, "a case")
+    fault(name, "link-down", "c2", "net1")
+    fabricgauge("lab", "heal", "--name", name)
+    out, err = child.communicate(timeout=200)
+    assert child.returncode == 1, out + err
+    headline, _, _ = out.partition("What to do")
+    assert "c2:eth0 lost its link or got it back 2 times between" in " ".join(headline.split())
+
+
 def test_an_interrupt_keeps_what_was_measured_and_says_how_to_go_on(
     lab: Lab, start: Start, tmp_path: Path
 ) -> None:

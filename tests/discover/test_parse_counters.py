@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from fabricgauge.discover.counters import parse_counters, shares
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import ProbeError
+from fabricgauge.model.measurement import Link
 
 RAW = """\
-net eth0 10 20 3 4 0 0 1 2
-port mlx5_0:1 100 200 5 6 0 0 0 0
+net eth0 10 20 3 4 0 0 1 2 up -1 4
+port mlx5_0:1 100 200 5 6 0 0 0 0 ACTIVE 100 0 -
 cpu  100 0 50 800 20 0 30 0 0 0
 cpu0 60 0 20 400 10 0 10 0 0 0
 cpu1 40 0 30 400 10 0 20 0 0 0
@@ -49,6 +50,15 @@ def test_adapter_ports_count_words_of_four_octets() -> None:
     assert found.interfaces["eth0"].tx_dropped == 2
 
 
+def test_a_line_tells_the_link_s_state_rate_and_how_often_it_went() -> None:
+    found = parse_counters("c1", RAW).interfaces
+    assert found["eth0"].link == Link("up", Skipped("it tells no rate"), {"carrier_changes": 4})
+    port = found["mlx5_0:1"].link
+    assert isinstance(port, Link)
+    assert (port.state, port.speed_bit_s, port.counts["link_downed"]) == ("ACTIVE", 100e9, 0)
+    assert isinstance(port.counts["link_error_recovery"], Skipped)
+
+
 def test_the_busiest_processor_is_not_hidden_by_the_mean() -> None:
     did = shares(parse_counters("c1", RAW), parse_counters("c1", LATER))
     assert did.idle == pytest.approx(0.1)
@@ -69,7 +79,7 @@ def test_what_the_script_cannot_read_is_absent_and_no_0() -> None:
 
 
 def test_a_node_that_tells_of_no_processor_has_no_shares() -> None:
-    found = parse_counters("c1", "net eth0 1 2 3 4 5 6 7 8\nuptime 3\nend\n")
+    found = parse_counters("c1", "net eth0 1 2 3 4 5 6 7 8 up 10 0\nuptime 3\nend\n")
     assert isinstance(shares(found, found).idle, Skipped)
 
 

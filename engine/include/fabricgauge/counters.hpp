@@ -4,14 +4,16 @@
 #include <cstdint>
 #include <istream>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "fabricgauge/json.hpp"
+#include "fabricgauge/links.hpp"
 #include "fabricgauge/seen.hpp"
 
 namespace fabricgauge {
 
-// Errors and drops are not kept by every port.
+// Errors and drops are not kept by every port. Without a cable, as loopback is, there is no link.
 struct InterfaceCounters {
     std::int64_t rx_bytes = 0;
     std::int64_t tx_bytes = 0;
@@ -21,6 +23,7 @@ struct InterfaceCounters {
     Seen<std::int64_t> tx_errors = std::int64_t{0};
     Seen<std::int64_t> rx_dropped = std::int64_t{0};
     Seen<std::int64_t> tx_dropped = std::int64_t{0};
+    std::optional<Link> link = std::nullopt;
 };
 
 // An InfiniBand or Omni-Path port is named like mlx5_0:1.
@@ -28,6 +31,8 @@ struct NodeCounters {
     std::map<std::string, InterfaceCounters> interfaces;
     // What should have been there but could not be read: the reason, by interface or file.
     std::map<std::string, std::string> absent;
+    // When they were read, in seconds since 1970 (UTC), by this node's clock.
+    double read_utc_s = 0.0;
 };
 
 // The text of /proc/net/dev; a line that is not understood is absent.

@@ -179,6 +179,7 @@ def _around(
                 before[node].interfaces,
                 after[node].interfaces,
                 before[node].absent | after[node].absent,
+                (before[node].read_utc_s, after[node].read_utc_s),
             )
             for rank, node in ranks
         ),

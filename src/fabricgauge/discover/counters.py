@@ -5,6 +5,7 @@ of 4 octets (InfiniBand Architecture Specification, PortCounters); as the engine
 are handed on as octets.
 """
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 
@@ -14,7 +15,7 @@ from fabricgauge.discover.probe import answers
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import CannotRun, ProbeError
 from fabricgauge.model.host_access import HostAccess
-from fabricgauge.model.measurement import InterfaceCounters
+from fabricgauge.model.measurement import NO_LINK, InterfaceCounters, Link
 
 TIMEOUT_S = 15.0
 
@@ -30,7 +31,8 @@ class Counted(msgspec.Struct, frozen=True):
 
     ``waited_s`` is how long some process has waited for a processor since boot (pressure
     stall information, Linux 4.20 and later), ``uptime_s`` the time since boot. ``absent`` are
-    interfaces whose counters could not be read, with the reason.
+    interfaces whose counters could not be read, with the reason. ``read_utc_s`` is when the
+    answer came, in seconds since 1970 by this machine's clock.
     """
 
     interfaces: dict[str, InterfaceCounters]
@@ -38,6 +40,7 @@ class Counted(msgspec.Struct, frozen=True):
     processors: tuple[ProcessorTimes, ...]
     waited_s: float | Skipped
     uptime_s: float
+    read_utc_s: float = 0.0
 
 
 def counters(access: HostAccess, nodes: tuple[str, ...]) -> dict[str, Counted]:
@@ -53,7 +56,8 @@ def counters(access: HostAccess, nodes: tuple[str, ...]) -> dict[str, Counted]:
         for answer in arriving:
             if answer.trouble:
                 raise CannotRun(f"no counters, so no path proof: {answer.trouble}")
-            found[answer.node] = parse_counters(answer.node, answer.raw)
+            parsed = parse_counters(answer.node, answer.raw)
+            found[answer.node] = msgspec.structs.replace(parsed, read_utc_s=time.time())
     return found
 
 
@@ -63,6 +67,9 @@ NO_COUNTER = Skipped("the kernel keeps no such counter here")
 NO_TICKS = Skipped("/proc/stat told of no processor")
 #: What counters.sh prints for a counter that it cannot read.
 _UNREAD = "-"
+#: What counters.sh prints after the counters of a line: state, rate, and these counts.
+_LINKS = {"net": ("carrier_changes",), "port": ("link_downed", "link_error_recovery")}
+_RATE_UNITS = {"net": 1e6, "port": 1e9}
 _USER, _IDLE, _IOWAIT, _SOFTIRQ, _STEAL = 0, 3, 4, 6, 7
 _FIELDS = 8
 
@@ -117,11 +124,28 @@ def parse_counters(node: str, raw: str) -> Counted:
 
 
 def _interface(words: Sequence[str]) -> InterfaceCounters:
-    moved = [int(word) for word in words[2:6]]
-    troubles = [NO_COUNTER if word == _UNREAD else int(word) for word in words[6:]]
-    if words[0] == "port":
-        moved[:2] = [moved[0] * WORD_BYTES, moved[1] * WORD_BYTES]
-    return InterfaceCounters(*moved, *troubles)
+    kind, name, *figures = words
+    rx_bytes, tx_bytes, rx_packets, tx_packets = map(int, figures[:4])
+    if kind == "port":
+        rx_bytes, tx_bytes = rx_bytes * WORD_BYTES, tx_bytes * WORD_BYTES
+    troubles = map(_counter, figures[4:8])
+    link = NO_LINK if name == "lo" else _link(kind, figures[8:])
+    return InterfaceCounters(rx_bytes, tx_bytes, rx_packets, tx_packets, *troubles, link=link)
+
+
+def _counter(word: str) -> int | Skipped:
+    return NO_COUNTER if word == _UNREAD else int(word)
+
+
+def _link(kind: str, words: Sequence[str]) -> Link:
+    """A rate of -1 is one that the driver does not know (sysfs-class-net)."""
+    state, rate, *counts = words
+    known = rate != _UNREAD and float(rate) > 0
+    return Link(
+        state=NO_COUNTER if state == _UNREAD else state,
+        speed_bit_s=float(rate) * _RATE_UNITS[kind] if known else Skipped("it tells no rate"),
+        counts=dict(zip(_LINKS[kind], map(_counter, counts), strict=True)),
+    )
 
 
 def shares(before: Counted, after: Counted) -> Shares:

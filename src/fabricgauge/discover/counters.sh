@@ -1,5 +1,5 @@
 #!/bin/sh
-# Prints the octets, packets, errors and drops of every interface and adapter port, and
+# Prints the octets, packets, errors, drops and link of every interface and adapter port, and
 # the processors' times, for parse_counters.py. Reads only; needs a POSIX shell.
 counters() {
     for path in /sys/class/net/*; do
@@ -9,6 +9,11 @@ counters() {
             value=-
             { IFS= read -r value <"$path/statistics/$key"; } 2>/dev/null
             printf ' %s' "$value"
+        done
+        for key in operstate speed carrier_changes; do
+            value=-
+            { IFS= read -r value <"$path/$key"; } 2>/dev/null
+            printf ' %s' "${value:--}"
         done
         printf '\n'
     done
@@ -21,6 +26,13 @@ counters() {
             value=-
             { IFS= read -r value <"$path/counters/$key"; } 2>/dev/null
             printf ' %s' "$value"
+        done
+        for key in state rate counters/link_downed counters/link_error_recovery; do
+            value=-
+            { IFS= read -r value <"$path/$key"; } 2>/dev/null
+            # "4: ACTIVE", "100 Gb/sec (4X EDR)"
+            case $key in state) value=${value#*: } ;; rate) value=${value%% *} ;; esac
+            printf ' %s' "${value:--}"
         done
         printf '\n'
     done

@@ -14,9 +14,10 @@ from fabricgauge.model.pattern import Epoch, Load, variant
 from fabricgauge.model.pattern import Pattern as Pattern
 from fabricgauge.model.together import Round, Together
 
-FORMAT_VERSION = "2.1"
+FORMAT_VERSION = "2.2"
 
 NO_SEGMENTS = Skipped("records before format 2.1 do not count segments")
+NO_LINK = Skipped("loopback has no link, and records before format 2.2 tell of none")
 
 
 class Timer(msgspec.Struct, frozen=True):
@@ -65,7 +66,20 @@ class Placement(msgspec.Struct, frozen=True, tag_field="record", tag="placement"
     interface: str
 
 
-class InterfaceCounters(msgspec.Struct, frozen=True):
+class Link(msgspec.Struct, frozen=True, tag="link"):
+    """The link behind an interface or an adapter's port, as the kernel tells of it.
+
+    ``counts`` are since boot, by the kernel's names: ``carrier_changes`` of a netdev, which
+    counts losses and returns alike; ``link_downed`` and ``link_error_recovery`` (retraining) of
+    an InfiniBand port.
+    """
+
+    state: str | Skipped
+    speed_bit_s: float | Skipped
+    counts: dict[str, int | Skipped]
+
+
+class InterfaceCounters(msgspec.Struct, frozen=True, omit_defaults=True):
     """Counters of one interface, in octets and packets, since boot.
 
     Not every adapter's port keeps errors and drops.
@@ -79,13 +93,15 @@ class InterfaceCounters(msgspec.Struct, frozen=True):
     tx_errors: int | Skipped
     rx_dropped: int | Skipped
     tx_dropped: int | Skipped
+    link: Link | Skipped = NO_LINK
 
 
 class NodeCounters(msgspec.Struct, frozen=True):
     """All interfaces of one node before and after a case; keys are interface names.
 
     ``absent`` are interfaces, or the kernel's table of them, that could not be read, each
-    with the reason.
+    with the reason. ``read_utc_s`` is when both were read, in seconds since 1970 by the node's
+    clock; empty in records before format 2.2.
     """
 
     rank: int
@@ -93,6 +109,7 @@ class NodeCounters(msgspec.Struct, frozen=True):
     before: dict[str, InterfaceCounters]
     after: dict[str, InterfaceCounters]
     absent: dict[str, str] = {}
+    read_utc_s: tuple[float, ...] = ()
 
     @property
     def went_backwards(self) -> str:

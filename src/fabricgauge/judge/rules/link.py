@@ -1,11 +1,15 @@
-"""Has every interface of the network a live link?"""
+"""Has every interface of the network a live link, and had it one all the time?"""
+
+from collections.abc import Sequence
+from datetime import datetime, timezone
 
 import msgspec
 
+from fabricgauge.evidence.links import LinkEvent, link_events
 from fabricgauge.judge.interface import Context, verdict_on
 from fabricgauge.judge.subject import Subject, missing
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.fabric import Fabric, Interface, Member, Network
+from fabricgauge.model.fabric import Fabric, Interface, Member, Network, is_adapter_port
 from fabricgauge.model.verdict import Outcome, Verdict, VerdictSubject
 from fabricgauge.words import figures, sentences
 
@@ -15,7 +19,9 @@ TITLE = "Every interface has a live link"
 
 def judge(context: Context) -> tuple[Verdict, ...]:
     return tuple(
-        _changed(context, subject) or _judge(context.run.fabric, subject.network)
+        _changed(context, subject)
+        or _went(context, subject.network)
+        or _judge(context.run.fabric, subject.network)
         for subject in context.subjects
         if not isinstance(subject.network, Skipped) and not subject.imported
     )
@@ -85,6 +91,66 @@ def _changed(context: Context, subject: Subject) -> Verdict | None:
         remedy=kind.remedy
         + ("" if mended else f"; then measure the rest: {sentences.resume(context.run)}"),
     )  # fmt: skip
+
+
+#: Events that stand in the evidence one by one.
+MOST_EVENTS = 12
+
+
+def _went(context: Context, network: Network) -> Verdict | None:
+    """Links that went away or came back while anything was measured, else those that retrained."""
+    events = [one for one in link_events(context.run.launches) if _is_ours(network, one)]
+    away = [one for one in events if one.away]
+    decisive = away or events
+    if not decisive:
+        return None
+    by_port: dict[str, list[LinkEvent]] = {}
+    for one in decisive:
+        by_port.setdefault(f"{one.node}:{one.interface}", []).append(one)
+    said = [_went_sentence(port, each) for port, each in by_port.items()]
+    more = len(events) - MOST_EVENTS
+    return verdict_on(
+        ID, Outcome.FAIL if away else Outcome.WARN, VerdictSubject("network", network.name),
+        f"while it was measured, {sentences.listed(said)}",
+        evidence=(
+            *map(_event, events[:MOST_EVENTS]),
+            *((f"and {sentences.counted(more, 'more event')} of this kind",) if more > 0 else ()),
+        ),
+        cause="a loose or bad cable or module, or a port that fails or was switched off and on:"
+        " figures that were measured meanwhile say nothing else of the network",
+        remedy="reseat or exchange the cable and the module, look at the switch port's log; then"
+        " measure again",
+    )  # fmt: skip
+
+
+def _is_ours(network: Network, event: LinkEvent) -> bool:
+    """Whether it is a member's; an adapter's port is, where the network is one of adapters."""
+    member = network.member(event.node)
+    if isinstance(member, Skipped):
+        return False
+    if is_adapter_port(event.interface):
+        return network.technology != "ethernet"
+    return event.interface == member.interface
+
+
+def _went_sentence(port: str, events: Sequence[LinkEvent]) -> str:
+    """``c3:eth0 lost its link or got it back 12 times, 18:31:02 to 18:31:40 UTC``."""
+    what = "lost its link or got it back" if events[0].away else "retrained its link"
+    times = sentences.counted(sum(one.count for one in events), "time")
+    began, ended = _clock(events[0].began_utc_s), _clock(events[-1].ended_utc_s)
+    return f"{port} {what} {times} between {began} and {ended} UTC"
+
+
+def _event(one: LinkEvent) -> str:
+    during = f"while {one.case} ran" if one.case else "between two cases"
+    return (
+        f"{one.counter} of {one.node}:{one.interface} rose by {one.count:,} between"
+        f" {_clock(one.began_utc_s)} and {_clock(one.ended_utc_s)} UTC, {during}"
+    )
+
+
+def _clock(utc_s: float) -> str:
+    return datetime.fromtimestamp(utc_s, timezone.utc).strftime("%H:%M:%S")
 
 
 def _judge(fabric: Fabric, network: Network) -> Verdict:

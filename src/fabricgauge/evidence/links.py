@@ -1,0 +1,104 @@
+"""Which links went away, came back or retrained while a run was measured, and when."""
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.measurement import NodeCounters
+from fabricgauge.model.run import Launch
+from fabricgauge.stats.series import node_of
+
+#: A carrier that changed and a port that was downed: nothing crosses meanwhile. The other one,
+#: ``link_error_recovery``, is a link that retrained and stayed.
+AWAY = ("carrier_changes", "link_downed")
+
+#: Two readings further apart are not of one measurement: a resumed run begins anew.
+MOST_GAP_S = 300.0
+
+
+class LinkEvent(msgspec.Struct, frozen=True):
+    """A counter of a link that rose by ``count`` between two readings.
+
+    ``began_utc_s`` and ``ended_utc_s`` are their times by the node's clock, since 1970. ``case``
+    ran in between; it is empty between two cases.
+    """
+
+    node: str
+    interface: str
+    counter: str
+    count: int
+    began_utc_s: float
+    ended_utc_s: float
+    case: str
+
+    @property
+    def away(self) -> bool:
+        """Whether the link was gone, not only retrained."""
+        return self.counter in AWAY
+
+
+class _Reading(msgspec.Struct, frozen=True):
+    at_utc_s: float
+    count: int
+
+
+def link_events(launches: Iterable[Launch]) -> tuple[LinkEvent, ...]:
+    """In the order of their readings: within cases, between them and between launches.
+
+    What changed after a launch broke is in its ``changes``; the next launch begins anew then.
+    """
+    last: _Last = {}
+    found: list[LinkEvent] = []
+    for launch in launches:
+        kernels = {one.rank: (one.boot_id, one.net_namespace) for one in launch.placements}
+        for case, counters in _counted(launch):
+            node, kernel = node_of(launch, counters.rank), kernels.get(counters.rank, ())
+            found += _between(last, node, kernel, _read(counters, 0), "")
+            found += _between(last, node, kernel, _read(counters, 1), case)
+        if launch.ended.changes:
+            last.clear()
+    return tuple(found)
+
+
+def _counted(launch: Launch) -> Iterator[tuple[str, NodeCounters]]:
+    """Case and counters of all readings of a launch that have a time, in order."""
+    for one in launch.measurements:
+        for counters in one.counters:
+            if len(counters.read_utc_s) == 2:
+                yield one.case, counters
+    for counters in launch.around.counters if launch.around else ():
+        if len(counters.read_utc_s) == 2:
+            yield launch.program, counters
+
+
+#: By node, what tells one kernel and network namespace from the next, interface and counter.
+_Last = dict[tuple[str, tuple[str, ...], str, str], _Reading]
+_Named = Iterator[tuple[str, str, _Reading]]
+
+
+def _read(counters: NodeCounters, moment: int) -> _Named:
+    """Interface, counter and its reading, before a case or after it (``moment`` 0 or 1)."""
+    interfaces = (counters.before, counters.after)[moment]
+    for name, one in sorted(interfaces.items()):
+        if not isinstance(one.link, Skipped):
+            for counter, count in one.link.counts.items():
+                if not isinstance(count, Skipped):
+                    yield name, counter, _Reading(counters.read_utc_s[moment], count)
+
+
+def _between(
+    last: _Last, node: str, kernel: tuple[str, ...], now: _Named, case: str
+) -> Iterator[LinkEvent]:
+    """A counter that fell was reset: the interface was made anew."""
+    for interface, counter, reading in now:
+        key = (node, kernel, interface, counter)
+        before = last.get(key)
+        last[key] = reading
+        if before is None or (not case and reading.at_utc_s - before.at_utc_s > MOST_GAP_S):
+            continue
+        if reading.count > before.count:
+            yield LinkEvent(
+                node, interface, counter, reading.count - before.count,
+                before.at_utc_s, reading.at_utc_s, case,
+            )  # fmt: skip

@@ -1,0 +1,159 @@
+"""Which links went away while a run was measured, from the readings of each case."""
+
+from collections.abc import Sequence
+
+import msgspec
+import pytest
+from tests.judge import planted
+
+from fabricgauge.evidence.links import LinkEvent, link_events
+from fabricgauge.judge.judging import overall
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.measurement import InterfaceCounters, Link, Measurement
+from fabricgauge.model.run import Around, Launch, Run
+from fabricgauge.model.verdict import Outcome
+
+BEGAN = 1_795_458_600.0
+
+
+def counted(count: int | Skipped, counter: str = "carrier_changes") -> InterfaceCounters:
+    link = Link("up", 1e9, {counter: count})
+    return msgspec.structs.replace(planted.NO_TRAFFIC, link=link)
+
+
+def with_link(
+    one: Measurement,
+    before: int | Skipped,
+    after: int | Skipped,
+    at_s: float,
+    *,
+    name: str = "eth0",
+    counter: str = "carrier_changes",
+) -> Measurement:
+    """The case ran for 0.5 s from ``at_s``; c2 read these counts before and after it."""
+    counters = list(one.counters)
+    counters[1] = msgspec.structs.replace(
+        counters[1],
+        before={**counters[1].before, name: counted(before, counter)},
+        after={**counters[1].after, name: counted(after, counter)},
+        read_utc_s=(BEGAN + at_s, BEGAN + at_s + 0.5),
+    )
+    return msgspec.structs.replace(one, counters=tuple(counters))
+
+
+def launched(
+    readings: Sequence[tuple[int | Skipped, int | Skipped, float]],
+    number: int = 1,
+    counter: str = "carrier_changes",
+) -> Launch:
+    """A launch of as many cases as there are readings before and after one, with their times."""
+    cases = (planted.measurement(one) for one in planted.samples())
+    return planted.launch(
+        (
+            with_link(case, *reading, counter=counter)
+            for case, reading in zip(cases, readings, strict=False)
+        ),
+        number,
+    )
+
+
+def test_a_link_that_changed_while_a_case_ran_is_told_with_node_port_case_and_time() -> None:
+    launch = launched([(2, 2, 0.0), (2, 4, 1.0), (4, 4, 2.0)])
+    case = launch.measurements[1].case
+    assert link_events([launch]) == (
+        LinkEvent("c2", "eth0", "carrier_changes", 2, BEGAN + 1.0, BEGAN + 1.5, case),
+    )
+
+
+def test_a_change_between_two_cases_and_between_two_launches_is_told() -> None:
+    first = launched([(2, 2, 0.0), (3, 3, 1.0)])
+    second = launched([(4, 4, 9.0)], 2)
+    assert [(one.count, one.case) for one in link_events([first, second])] == [(1, ""), (1, "")]
+
+
+def test_a_steady_link_and_one_that_is_not_counted_have_no_events() -> None:
+    assert not link_events([launched([(2, 2, 0.0), (2, 2, 1.0)])])
+    assert not link_events([launched([(Skipped("an old kernel"), 4, 0.0), (4, 4, 1.0)])])
+    assert not link_events(planted.sound_launches())
+
+
+def test_what_fell_long_ago_or_on_another_kernel_is_no_event() -> None:
+    assert not link_events([launched([(7, 7, 0.0), (0, 0, 1.0)])])
+    first, late = launched([(2, 2, 0.0)]), launched([(4, 4, 86_400.0)], 2)
+    assert not link_events([first, late])
+    other = msgspec.structs.replace(
+        launched([(4, 4, 9.0)], 2),
+        placements=tuple(
+            msgspec.structs.replace(one, boot_id="another") for one in first.placements
+        ),
+    )
+    assert not link_events([first, other])
+
+
+def test_what_a_broken_launch_was_seen_to_lose_is_not_told_twice() -> None:
+    broken = launched([(2, 2, 0.0)])
+    ended = msgspec.structs.replace(broken.ended, changes=("c2:eth0 has lost its carrier",))
+    lost = msgspec.structs.replace(broken, ended=ended)
+    assert not link_events([lost, launched([(4, 4, 9.0)], 2)])
+
+
+def test_around_another_suite_s_program_links_are_told_too() -> None:
+    counters = with_link(planted.measurement(planted.samples()[0]), 2, 4, 0.0).counters
+    launch = msgspec.structs.replace(
+        launched([]), around=Around(counters, (1, 1)), program="osu_bw"
+    )
+    (event,) = link_events([launch])
+    assert (event.node, event.count, event.case) == ("c2", 2, "osu_bw")
+
+
+def run_of(*launches: Launch) -> Run:
+    """Whole launches, of which the given cases replace the first ones."""
+    whole = (
+        msgspec.structs.replace(
+            one,
+            measurements=(*short.measurements, *one.measurements[len(short.measurements) :]),
+        )
+        for one, short in zip(planted.sound_launches(), launches, strict=False)
+    )
+    return planted.run(whole)
+
+
+def test_link_fails_when_it_went_and_came_back_whatever_the_figures() -> None:
+    run = run_of(launched([(12, 14, 0.0), (14, 14, 3.0), (24, 24, 30.0)]))
+    given = planted.verdicts(run)
+    verdict = planted.the(given, "link", Outcome.FAIL)
+    assert verdict.summary == (
+        "while it was measured, c2:eth0 lost its link or got it back 12 times between 18:30:00"
+        " and 18:30:30 UTC"
+    )
+    case = run.launches[0].measurements[0].case
+    assert verdict.evidence[0] == (
+        f"carrier_changes of c2:eth0 rose by 2 between 18:30:00 and 18:30:00 UTC, while {case} ran"
+    )
+    assert overall(given) is Outcome.FAIL
+
+
+@pytest.mark.parametrize("times", [40])
+def test_of_many_events_the_evidence_has_some_and_says_how_many_more(times: int) -> None:
+    readings = [(n, n + 1, float(n)) for n in range(times)]
+    verdict = planted.the(planted.verdicts(run_of(launched(readings))), "link", Outcome.FAIL)
+    told = min(times, len(planted.samples()))
+    assert verdict.evidence[-1] == f"and {told - 12} more events of this kind"
+
+
+def test_an_interface_of_another_network_is_not_held_against_this_one() -> None:
+    cases = [planted.measurement(one) for one in planted.samples()]
+    cases[0] = with_link(cases[0], 0, 2, 0.0, name="eth1")
+    run = planted.run([planted.launch(cases)])
+    assert planted.outcomes(planted.verdicts(run), "link") == {Outcome.PASS}
+
+
+def test_a_port_that_retrained_warns_where_ports_are_the_network() -> None:
+    cases = [planted.measurement(one) for one in planted.samples()]
+    cases[0] = with_link(cases[0], 3, 4, 0.0, name="mlx5_0:1", counter="link_error_recovery")
+    bare = planted.fabric()
+    ported = msgspec.structs.replace(bare.networks[0], technology="ipoib")
+    of = msgspec.structs.replace(bare, networks=(ported,))
+    run = planted.run([planted.launch(cases)], of=of)
+    verdict = planted.the(planted.verdicts(run), "link", Outcome.WARN)
+    assert "c2:mlx5_0:1 retrained its link 1 time" in verdict.summary
