@@ -128,9 +128,11 @@ def _interface(words: Sequence[str]) -> InterfaceCounters:
     rx_bytes, tx_bytes, rx_packets, tx_packets = map(int, figures[:4])
     if kind == "port":
         rx_bytes, tx_bytes = rx_bytes * WORD_BYTES, tx_bytes * WORD_BYTES
-    troubles = map(_counter, figures[4:8])
-    link = NO_LINK if name == "lo" else _link(kind, figures[8:])
-    return InterfaceCounters(rx_bytes, tx_bytes, rx_packets, tx_packets, *troubles, link=link)
+    rx_errors, tx_errors, rx_dropped, tx_dropped = map(_counter, figures[4:8])
+    return InterfaceCounters(
+        rx_bytes, tx_bytes, rx_packets, tx_packets, rx_errors, tx_errors, rx_dropped, tx_dropped,
+        NO_LINK if name == "lo" else _link(kind, figures[8:]),
+    )  # fmt: skip
 
 
 def _counter(word: str) -> int | Skipped:
