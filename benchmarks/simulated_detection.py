@@ -19,7 +19,7 @@ from benchmarks.detection import EFFECTS, NOISES, Draw, Named, Outcome, compared
 from benchmarks.planted import Element, Fault, Scenario
 from benchmarks.tables import heading
 
-from fabricgauge.model.pairs import Finding, Quantity
+from fabricgauge.model.pairs import PairFinding, Quantity
 
 #: Of the larger cluster fewer are drawn: one takes half a minute of a processor.
 NOISES_OF = {32: NOISES, 128: NOISES[2:]}
@@ -106,7 +106,7 @@ def outcome(scenario: Scenario) -> Outcome:
     return found
 
 
-def _findings(report: dict[str, list[dict[str, object]]]) -> Iterator[Finding]:
+def _findings(report: dict[str, list[dict[str, object]]]) -> Iterator[PairFinding]:
     """Those that a verdict fails for: a suspicion that was not confirmed names nobody."""
     failed = [
         str(one["subject"])
@@ -114,7 +114,7 @@ def _findings(report: dict[str, list[dict[str, object]]]) -> Iterator[Finding]:
         if one["rule"] == "outliers" and one["outcome"] == "FAIL"
     ]
     for matrix in report["matrices"]:
-        for one in msgspec.convert(matrix["findings"], tuple[Finding, ...]):
+        for one in msgspec.convert(matrix["findings"], tuple[PairFinding, ...]):
             told = any(all(name in subject for name in one.names) for subject in failed)
             if one.explanation == "fault" and told:
                 yield one

@@ -13,18 +13,18 @@ from fabricgauge.doctor.reachability import (
     dead,
     left_out,
 )
-from fabricgauge.model.connectivity import Connectivity, Failure
+from fabricgauge.model.connectivity import Connectivity, FailedConnection
 
 
-def failure(source: str, target: str) -> Failure:
-    return Failure(source, target, f"ip-{source}", f"ip-{target}", "no answer")
+def failure(source: str, target: str) -> FailedConnection:
+    return FailedConnection(source, target, f"ip-{source}", f"ip-{target}", "no answer")
 
 
-def round_of(nodes: list[str], *failures: Failure) -> Connectivity:
+def round_of(nodes: list[str], *failures: FailedConnection) -> Connectivity:
     return Connectivity("net1", dict.fromkeys(nodes, len(nodes) - 1), failures)
 
 
-def of_nodes(nodes: list[str], gone: set[str]) -> list[Failure]:
+def of_nodes(nodes: list[str], gone: set[str]) -> list[FailedConnection]:
     return [failure(a, b) for a, b in permutations(nodes, 2) if {a, b} & gone]
 
 
@@ -62,7 +62,7 @@ def test_where_no_pair_works_no_node_is_accused() -> None:
 
 
 def test_a_taken_address_names_both_holders_and_no_pair() -> None:
-    other = Failure("c1", "c3", "ip-c1", "ip-c3", "other node", answered_by="c4")
+    other = FailedConnection("c1", "c3", "ip-c1", "ip-c3", "other node", answered_by="c4")
     (found,) = dead(round_of(NODES, other, failure("c2", "c3")))
     assert isinstance(found, TakenAddress)
     assert left_out(NODES, (found,)) == ("c3", "c4")

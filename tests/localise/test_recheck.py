@@ -7,7 +7,7 @@ from tests.plan.asked import GBE_BYTES_PER_S, network
 from fabricgauge.localise.limits import CONTROLS, MOST_SUSPECTS, PARTNERS
 from fabricgauge.localise.recheck import meetings
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.pairs import Finding, Part, Recheck, Suspect
+from fabricgauge.model.pairs import PairFinding, Part, Recheck, Suspect
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.topology import Group, Topology
 from fabricgauge.plan.recheck import recheck_launch
@@ -16,8 +16,10 @@ NODES = tuple(f"c{number}" for number in range(12))
 LEAVES = Topology((Group("leaf1", NODES[:4]), Group("leaf2", NODES[4:8])), "written")
 
 
-def finding(part: Part, *names: str, effect: float = -0.5, message_bytes: int = 2**20) -> Finding:
-    return Finding(
+def finding(
+    part: Part, *names: str, effect: float = -0.5, message_bytes: int = 2**20
+) -> PairFinding:
+    return PairFinding(
         part, names, "bandwidth", message_bytes, effect, -0.6, -0.4, 0.01, 7, "fault", ()
     )
 
@@ -25,7 +27,7 @@ def finding(part: Part, *names: str, effect: float = -0.5, message_bytes: int = 
 NOWHERE = Topology()
 
 
-def asked(*accused: Finding | Suspect, healthy: tuple[str, ...] = NODES) -> Recheck:
+def asked(*accused: PairFinding | Suspect, healthy: tuple[str, ...] = NODES) -> Recheck:
     return meetings("net1", accused, (), healthy, LEAVES)
 
 
@@ -34,7 +36,7 @@ def launch_of(made: Recheck) -> PlannedLaunch:
     return recheck_launch(7, network("net1"), made.meetings, made.nodes, GBE_BYTES_PER_S)
 
 
-def planned(*accused: Finding | Suspect, healthy: tuple[str, ...] = NODES) -> PlannedLaunch:
+def planned(*accused: PairFinding | Suspect, healthy: tuple[str, ...] = NODES) -> PlannedLaunch:
     return launch_of(asked(*accused, healthy=healthy))
 
 

@@ -7,7 +7,7 @@ from tests.judge import planted_fabric as many
 from fabricgauge.localise.confirm import confirm
 from fabricgauge.localise.detect import analyse_all
 from fabricgauge.localise.matrices import matrices
-from fabricgauge.model.pairs import Finding, PairAnalysis, Part, Suspect
+from fabricgauge.model.pairs import PairAnalysis, PairFinding, Part, Suspect
 from fabricgauge.model.topology import Group, Topology
 from fabricgauge.stats.series import Series, series_of
 
@@ -43,7 +43,7 @@ def settled_one(given: PairAnalysis, seen: tuple[Series, ...]) -> PairAnalysis:
     return found
 
 
-def said(of: PairAnalysis) -> tuple[tuple[Finding, ...], tuple[Suspect, ...]]:
+def said(of: PairAnalysis) -> tuple[tuple[PairFinding, ...], tuple[Suspect, ...]]:
     return of.findings, of.suspects
 
 
@@ -105,7 +105,7 @@ def test_nodes_of_a_named_group_are_not_named_for_it() -> None:
     leaf = Group("leaf1", ("c1", "c2", "c3", "c4"))
     suspect = Suspect("node", ("c2",), "bandwidth", -0.1, "slow in 12 of its 62 pairs", "again")
     given = msgspec.structs.replace(bandwidth(suspect), groups=(leaf,))
-    uplink = Finding(
+    uplink = PairFinding(
         "group", ("leaf1",), "bandwidth", many.MIB, -0.1, -0.1, -0.1, 0.0, 192, "fault", ()
     )
     given = msgspec.structs.replace(given, findings=(uplink,))
@@ -122,7 +122,7 @@ def test_nodes_of_a_named_group_are_not_named_for_it() -> None:
 @pytest.mark.parametrize("part", ["node", "sender"])
 def test_a_node_that_is_named_already_is_not_named_twice(part: Part) -> None:
     scatters = Suspect("node", ("c1",), "bandwidth", 0.0, "its samples scatter", "other work")
-    fault = Finding(part, ("c1",), "bandwidth", many.MIB, -0.7, -0.7, -0.7, 0.0, 6, "fault", ())
+    fault = PairFinding(part, ("c1",), "bandwidth", many.MIB, -0.7, -0.7, -0.7, 0.0, 6, "fault", ())
     given = msgspec.structs.replace(bandwidth(scatters), findings=(fault,))
     found = settled_one(given, series(many.slow(0)))
     assert [(one.part, one.names) for one in found.findings] == [("node", ("c1",))]

@@ -13,9 +13,9 @@ from fabricgauge.model.judged import Judged
 from fabricgauge.model.measurement import Measurement, Pattern, Times
 from fabricgauge.model.pairs import (
     FabricResult,
-    Finding,
     NodeRank,
     PairAnalysis,
+    PairFinding,
     PairMatrix,
     Quantity,
     Spectrum,
@@ -117,8 +117,8 @@ def ranking(found: PairMatrix, typical: float) -> tuple[NodeRank, ...]:
     return tuple(sorted(ranks, key=lambda one: sign * (one.sending + one.receiving)))
 
 
-def finding(node: str, count: int) -> Finding:
-    return Finding(
+def finding(node: str, count: int) -> PairFinding:
+    return PairFinding(
         "node", (node,), "bandwidth", 1 << 20, QUARTER - 1, -0.754, -0.746, 1e-9, 2 * (count - 1),
         "fault", (f"alone with two known-good partners {node} sends 3.02 GB/s, they 12.1 GB/s",),
     )  # fmt: skip

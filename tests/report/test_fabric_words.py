@@ -2,7 +2,7 @@ import msgspec
 import pytest
 from tests.report import fabric_sample
 
-from fabricgauge.model.pairs import FabricResult, Finding
+from fabricgauge.model.pairs import FabricResult, PairFinding
 from fabricgauge.model.verdict import Outcome, Verdict, VerdictSubject
 from fabricgauge.report.content import fabric_words
 
@@ -20,7 +20,7 @@ def test_a_finding_says_who_what_how_much_and_how_sure() -> None:
 
 def test_faults_come_before_oversubscription() -> None:
     fault = fabric_sample.finding("n3", 8)
-    crossing: Finding = msgspec.structs.replace(
+    crossing: PairFinding = msgspec.structs.replace(
         fault, part="group", names=("leaf-2",), effect=-0.9, explanation="oversubscription"
     )
     analysis = msgspec.structs.replace(
@@ -69,7 +69,7 @@ def test_nobody_is_named_when_nobody_is() -> None:
 )
 def test_every_part_is_told_apart(part: str, names: tuple[str, ...], said: str) -> None:
     finding = msgspec.convert({**msgspec.to_builtins(fabric_sample.finding("a", 8)), "part": part},
-                              Finding)  # fmt: skip
+                              PairFinding)  # fmt: skip
     assert fabric_words.who(finding.part, names) == said
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from fabricgauge.model.connectivity import Failure, How
+from fabricgauge.model.connectivity import FailedConnection, How
 from fabricgauge.model.errors import ProbeError
 
 FORMAT, MAJOR_VERSION = "fabricgauge-connect", "1"
@@ -42,7 +42,7 @@ class Answer(msgspec.Struct, frozen=True):
     """
 
     tried: int
-    failures: tuple[Failure, ...]
+    failures: tuple[FailedConnection, ...]
     port_taken: bool
 
 
@@ -59,7 +59,9 @@ def parsed(node: str, text: str, names: Mapping[int, str]) -> Answer:
         raise ProbeError(f"{node} stopped before the connectivity round was over")
     ours = [one for one in lines if one.to >= 0]
     failures = tuple(
-        Failure(node, names[one.to], one.source, one.target, how, one.error, _other(one, names))
+        FailedConnection(
+            node, names[one.to], one.source, one.target, how, one.error, _other(one, names)
+        )
         for one in ours
         if (how := _how(one)) is not None
     )

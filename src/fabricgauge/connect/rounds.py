@@ -9,7 +9,7 @@ import msgspec
 
 from fabricgauge import process
 from fabricgauge.connect.answers import Answer, parsed
-from fabricgauge.model.connectivity import Connectivity, Failure
+from fabricgauge.model.connectivity import Connectivity, FailedConnection
 from fabricgauge.model.errors import ProbeError, ToolMissing
 from fabricgauge.model.fabric import Member, Network
 from fabricgauge.model.host_access import Host, HostAccess
@@ -43,7 +43,7 @@ def connect(
         {one.node: one for one in reversed(network.members) if one.node in hosts}.values()
     )
     members.reverse()  # a node with several addresses connects from the first
-    failures: list[Failure] = []
+    failures: list[FailedConnection] = []
     silent: dict[str, str] = {}
     tried = dict.fromkeys((one.node for one in members), 0)
     for group in _groups(members):

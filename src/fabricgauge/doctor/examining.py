@@ -48,10 +48,16 @@ def chosen(only: Iterable[str], skip: Iterable[str]) -> tuple[str, ...]:
 
 
 def _look(check: Check, preflight: Preflight) -> Checked:
-    found = check.look(preflight)
+    shared = check.shared and preflight.fabric.virtual
+    found = Skipped(check.shared) if shared else check.look(preflight)
     if isinstance(found, Skipped):
         return Checked(check.id, check.title, (), found)
-    own = (msgspec.structs.replace(one, check=check.id, why=one.why or check.why) for one in found)
+    own = (
+        msgspec.structs.replace(
+            one, check=check.id, why=one.why or check.why, remedy=one.remedy or check.remedy
+        )
+        for one in found
+    )
     return Checked(check.id, check.title, tuple(own))
 
 

@@ -2,7 +2,7 @@
 
 import ipaddress
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -12,6 +12,7 @@ from fabricgauge.model.fabric import Interface, Network, Node
 from fabricgauge.model.finding import Command, Finding, Severity
 from fabricgauge.model.inventory import Adapter, Inventory, RdmaPort
 from fabricgauge.model.preflight import Preflight
+from fabricgauge.words.sentences import listed
 
 
 class Check(msgspec.Struct, frozen=True):
@@ -20,12 +21,16 @@ class Check(msgspec.Struct, frozen=True):
     ``title`` says what is so on a sound cluster, ``why`` what it does to the figures where it
     isn't. ``look`` gives one finding for each place that is not as it should be; places that
     share a sentence are put together later. ``Skipped`` where there was nothing to look at.
+    ``remedy`` is that of findings without one of their own. ``shared`` says why nodes of a lab are
+    not looked at: what they share on their one machine.
     """
 
     id: str
     title: str
     why: str
     look: Callable[[Preflight], tuple[Finding, ...] | Skipped]
+    remedy: str = ""
+    shared: str = ""
 
 
 def fault(
@@ -33,14 +38,14 @@ def fault(
     where: str,
     what: str,
     evidence: tuple[str, ...],
-    remedy: str,
+    remedy: str = "",
     nodes: tuple[str, ...] = (),
     network: str = "",
     mends: tuple[Command, ...] = (),
     affects: tuple[str, ...] = (),
     why: str = "",
 ) -> Finding:
-    """A finding of the check that looks; ``why`` where it is not the check's own."""
+    """A finding of the check that looks; ``why`` and ``remedy`` where they are not its own."""
     return Finding("", severity, where, what, evidence, why, remedy, nodes, network, mends, affects)
 
 
@@ -64,6 +69,10 @@ class KnownNode(msgspec.Struct, frozen=True):
     node: Node
     inventory: Inventory
     facts: dict[str, str]
+
+    @property
+    def where(self) -> str:
+        return self.name
 
     @property
     def has_rdma(self) -> bool:
@@ -187,6 +196,17 @@ def ends(preflight: Preflight) -> Iterator[MemberPort]:
                 yield MemberPort(seen, interface, network, member.ip)
 
 
+def placing(preflight: Preflight) -> Callable[[str, Sequence[str]], str]:
+    """What to call nodes in a network, by name: ``c2:eth0``; ``between c1:eth0 and c3:eth0``."""
+    known = {(end.network.name, end.seen.name): end.where for end in ends(preflight)}
+
+    def where(network: str, who: Sequence[str]) -> str:
+        names = listed([known.get((network, node), node) for node in who])
+        return names if len(who) == 1 else f"between {names}"
+
+    return where
+
+
 def by_network(every: Iterable[MemberPort]) -> list[list[MemberPort]]:
     """The ends of each network, in the order of its first one."""
     found: dict[str, list[MemberPort]] = {}
@@ -218,6 +238,21 @@ def memberships(preflight: Preflight) -> dict[tuple[str, str], str]:
         for network in reversed(preflight.fabric.networks)
         for member in network.members
     }
+
+
+def found(
+    severity: Severity,
+    place: KnownNode | MemberPort | Port,
+    what: str,
+    *evidence: str,
+    remedy: str = "",
+    mends: tuple[Command, ...] = (),
+) -> Finding:
+    """A finding at a node or a port; its remedy is the check's own where none is given."""
+    node = place.name if isinstance(place, KnownNode) else place.seen.name
+    network = "" if isinstance(place, KnownNode) else place.network
+    name = network if isinstance(network, str) else network.name
+    return fault(severity, place.where, what, evidence, remedy, (node,), name, mends)
 
 
 def usual(values: Iterable[_V]) -> _V | Skipped:

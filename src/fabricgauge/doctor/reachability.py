@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from fabricgauge.model.connectivity import Connectivity, Failure
+from fabricgauge.model.connectivity import Connectivity, FailedConnection
 
 #: A node is named when it fails with more than this share of its partners. Of three nodes a dead
 #: pair fails with one of two each, so exactly half names the pair.
@@ -22,7 +22,7 @@ class DeadNode(msgspec.Struct, frozen=True, tag="node"):
     way: Way
     failing: tuple[str, ...]
     partners: int
-    evidence: tuple[Failure, ...]
+    evidence: tuple[FailedConnection, ...]
 
 
 class DeadPair(msgspec.Struct, frozen=True, tag="pair"):
@@ -34,7 +34,7 @@ class DeadPair(msgspec.Struct, frozen=True, tag="pair"):
     source: str
     target: str
     both_ways: bool
-    evidence: tuple[Failure, ...]
+    evidence: tuple[FailedConnection, ...]
 
 
 class TakenAddress(msgspec.Struct, frozen=True, tag="address"):
@@ -43,14 +43,14 @@ class TakenAddress(msgspec.Struct, frozen=True, tag="address"):
     node: str
     ip: str
     answered_by: str
-    evidence: tuple[Failure, ...]
+    evidence: tuple[FailedConnection, ...]
 
 
 class DeadNetwork(msgspec.Struct, frozen=True, tag="network"):
     """No pair of three or more nodes works: no node is more at fault than another."""
 
     nodes: tuple[str, ...]
-    evidence: tuple[Failure, ...]
+    evidence: tuple[FailedConnection, ...]
 
 
 Dead = DeadNode | DeadPair | TakenAddress | DeadNetwork
@@ -76,15 +76,17 @@ def dead(of: Connectivity) -> tuple[Dead, ...]:
     return (*taken, *nodes, *_pairs(rest))
 
 
-def _taken(failures: Iterable[Failure]) -> tuple[TakenAddress, ...]:
-    by: dict[tuple[str, str, str], list[Failure]] = defaultdict(list)
+def _taken(failures: Iterable[FailedConnection]) -> tuple[TakenAddress, ...]:
+    by: dict[tuple[str, str, str], list[FailedConnection]] = defaultdict(list)
     for one in failures:
         if one.how == "other node":
             by[one.target, one.target_ip, one.answered_by].append(one)
     return tuple(TakenAddress(*key, tuple(same)) for key, same in sorted(by.items()))
 
 
-def _worst(of: Connectivity, failures: list[Failure], named: Collection[str]) -> DeadNode | None:
+def _worst(
+    of: Connectivity, failures: list[FailedConnection], named: Collection[str]
+) -> DeadNode | None:
     """The node that fails with the largest share of partners that are not named, if with most."""
     partners: dict[str, set[str]] = defaultdict(set)
     for one in failures:
@@ -101,15 +103,15 @@ def _worst(of: Connectivity, failures: list[Failure], named: Collection[str]) ->
     return DeadNode(node, _way(node, own), tuple(sorted(partners[node])), left[node], own)
 
 
-def _way(node: str, failures: Collection[Failure]) -> Way:
+def _way(node: str, failures: Collection[FailedConnection]) -> Way:
     away = sum(one.source == node for one in failures)
     if away == 0:
         return "to it"
     return "from it" if away == len(failures) else "both ways"
 
 
-def _pairs(failures: Iterable[Failure]) -> tuple[DeadPair, ...]:
-    by: dict[tuple[str, str], list[Failure]] = defaultdict(list)
+def _pairs(failures: Iterable[FailedConnection]) -> tuple[DeadPair, ...]:
+    by: dict[tuple[str, str], list[FailedConnection]] = defaultdict(list)
     for one in failures:
         by[min(one.source, one.target), max(one.source, one.target)].append(one)
     return tuple(

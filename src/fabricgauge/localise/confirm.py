@@ -29,8 +29,8 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.pairs import (
     ENDS,
     WAYS,
-    Finding,
     PairAnalysis,
+    PairFinding,
     Part,
     Rechecked,
     Suspect,
@@ -211,7 +211,7 @@ def _looks(analyses: Sequence[PairAnalysis], series: Sequence[Series]) -> list[L
     ]
 
 
-def _rechecked(look: Look, finding: Finding) -> Rechecked | Skipped:
+def _rechecked(look: Look, finding: PairFinding) -> Rechecked | Skipped:
     """What the pairs that were measured again say of a finding."""
     seen = look.beside(finding.part, finding.names)
     if not seen.own:
@@ -310,7 +310,7 @@ def _shown(
     return seen if sure else None
 
 
-def _shown_fault(look: Look, one: Suspect, tests: int) -> Finding | None:
+def _shown_fault(look: Look, one: Suspect, tests: int) -> PairFinding | None:
     """The suspect as a fault, None where it was not shown to be one."""
     seen = _shown(look, one.part, one.names, one, tests)
     if seen is None:
@@ -325,7 +325,7 @@ def _shown_fault(look: Look, one: Suspect, tests: int) -> Finding | None:
         f" {len(seen.good)} good ones",
     )
     low, high = (seen.effect + side * INTERVAL * seen.error for side in (-1, 1))
-    return Finding(
+    return PairFinding(
         part, one.names, one.quantity, look.analysis.matrix.message_bytes, seen.effect, low, high,
         min(1.0, seen.chance * tests), 2 if part == "pair" else pairs, "fault", evidence,
     )  # fmt: skip
@@ -343,12 +343,12 @@ def _answered(look: Look, one: Suspect) -> bool:
     return enough and not seen.reaches(look.limit, one.effect)
 
 
-def _covers(fault: Finding, one: Suspect) -> bool:
+def _covers(fault: PairFinding, one: Suspect) -> bool:
     """Whether a suspect is named already, for the same or for more."""
     return fault.names == one.names and fault.part in (one.part, "node")
 
 
-def _joined(found: Sequence[Finding]) -> tuple[Finding, ...]:
+def _joined(found: Sequence[PairFinding]) -> tuple[PairFinding, ...]:
     """Each node once: both directions of one node are that node."""
     joined = []
     for name in dict.fromkeys(one.names for one in found):

@@ -22,9 +22,9 @@ from fabricgauge.localise.naming import Naming
 from fabricgauge.localise.noise import Noise, noise
 from fabricgauge.localise.slowness import F64, Slowness, slowness
 from fabricgauge.localise.unsteady import changing, jitter, ranking, restless
-from fabricgauge.localise.uplinks import Crossing, find_uplinks, oversubscription, slow_blocks
+from fabricgauge.localise.uplinks import SlowCrossing, find_uplinks, oversubscription, slow_blocks
 from fabricgauge.localise.ways import Remaining, find_singles, remaining, residual
-from fabricgauge.model.pairs import Finding, PairAnalysis, PairMatrix, Spectrum
+from fabricgauge.model.pairs import PairAnalysis, PairFinding, PairMatrix, Spectrum
 from fabricgauge.model.topology import Topology
 
 _NOWHERE = Topology()
@@ -41,7 +41,7 @@ class Solved(msgspec.Struct, frozen=True, eq=False):
     blocks: Blocks
     noise: Noise
     expected: F64
-    crossing: Crossing | None
+    crossing: SlowCrossing | None
     uplinks: list[End]
     ends: SlowEnds
 
@@ -143,7 +143,7 @@ def _of_network(matrices: Sequence[PairMatrix], network: str) -> Topology:
 
 def _findings(
     naming: Naming, solved: Solved, rest: Remaining, limits: Limits
-) -> tuple[Finding, ...]:
+) -> tuple[PairFinding, ...]:
     found = [naming.group(end) for end in solved.uplinks]
     found += [naming.node(end) for end in solved.ends.named]
     found += naming.slow_ways(rest)

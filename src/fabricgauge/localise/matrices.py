@@ -48,7 +48,7 @@ def _node_of_host(launch: Launch) -> dict[str, str]:
 _PICOSECOND_S = 1e-12
 
 
-class _Key(msgspec.Struct, frozen=True):
+class _Case(msgspec.Struct, frozen=True):
     network: str
     quantity: Quantity
     message_bytes: int
@@ -72,7 +72,7 @@ def matrices(launches: Sequence[Launch], nodes: Sequence[str] = ()) -> tuple[Pai
     pairs of ranks on one node are left out.
     """
     names = tuple(nodes) or _nodes(launches)
-    passes: dict[_Key, list[_Entries]] = {}
+    passes: dict[_Case, list[_Entries]] = {}
     for launch in launches:
         for key, rounds in _passes(launch):
             passes.setdefault(key, []).append(_entries(launch, names, key.quantity, rounds))
@@ -85,7 +85,7 @@ def _nodes(launches: Sequence[Launch]) -> tuple[str, ...]:
     )
 
 
-def _passes(launch: Launch) -> Iterator[tuple[_Key, list[Round]]]:
+def _passes(launch: Launch) -> Iterator[tuple[_Case, list[Round]]]:
     """The launch's rounds, a list for each case and each time that it was made."""
     found: dict[tuple[str, int], list[Round]] = {}
     times: dict[tuple[str, int], int] = {}
@@ -96,7 +96,7 @@ def _passes(launch: Launch) -> Iterator[tuple[_Key, list[Round]]]:
     for (case, _), rounds in found.items():
         latency = "latency" in patterns.get(case, case)
         quantity: Quantity = "latency" if latency else "bandwidth"
-        yield _Key(launch.network or "", quantity, rounds[0].message_bytes), rounds
+        yield _Case(launch.network or "", quantity, rounds[0].message_bytes), rounds
 
 
 def _entries(
@@ -155,7 +155,7 @@ def _medians(at: NDArray[np.intp], values: NDArray[np.float64], count: int) -> N
     return middle
 
 
-def _matrix(key: _Key, names: tuple[str, ...], passes: Sequence[_Entries]) -> PairMatrix:
+def _matrix(key: _Case, names: tuple[str, ...], passes: Sequence[_Entries]) -> PairMatrix:
     count = len(names)
     layers: list[NDArray[np.float64]] = []
     spreads: list[NDArray[np.float32]] = []

@@ -14,9 +14,9 @@ from fabricgauge.localise.groups import (
 from fabricgauge.localise.noise import INTERVAL
 from fabricgauge.localise.slowness import ALL, F32, F64, Slowness, effect
 from fabricgauge.localise.unsteady import Changing
-from fabricgauge.localise.uplinks import Crossing
+from fabricgauge.localise.uplinks import SlowCrossing
 from fabricgauge.localise.ways import Remaining, Singles
-from fabricgauge.model.pairs import Finding, PairMatrix, Part, Suspect
+from fabricgauge.model.pairs import PairFinding, PairMatrix, Part, Suspect
 
 #: Tests that a second look at single pairs makes.
 AGAIN = "measure it again with nodes that are known to be good, one pair at a time"
@@ -39,7 +39,7 @@ class Naming(msgspec.Struct, frozen=True, eq=False):
     grouping: Grouping
     usual: float = 1.0
 
-    def node(self, end: End) -> Finding:
+    def node(self, end: End) -> PairFinding:
         """A slow node, sender or receiver."""
         strips = self._strips(end)
         measured = sum(int(np.isfinite(strip).sum()) for strip in strips)
@@ -51,7 +51,7 @@ class Naming(msgspec.Struct, frozen=True, eq=False):
             end.part, (self.matrix.nodes[end.index],), end, measured, tuple(evidence)
         )
 
-    def group(self, end: End) -> Finding:
+    def group(self, end: End) -> PairFinding:
         """A group whose way to the others is slow."""
         inside = self.grouping.members[end.index]
         across = 2 if end.part == "node" else 1
@@ -64,17 +64,17 @@ class Naming(msgspec.Struct, frozen=True, eq=False):
         )
         return self._finding("group", (group.name,), end, pairs, evidence)
 
-    def oversubscription(self, crossing: Crossing, pairs: int) -> Finding:
+    def oversubscription(self, crossing: SlowCrossing, pairs: int) -> PairFinding:
         """All crossing is slower than what stays within groups."""
         names = tuple(group.name for group in self.grouping.groups)
         low, high = sorted(self._effect(x) for x in (crossing.low, crossing.high))
         evidence = (f"what crosses between the {len(names)} groups is slower for all alike",)
-        return Finding(
+        return PairFinding(
             "group", names, self.slow.quantity, self.matrix.message_bytes,
             self._effect(crossing.level), low, high, 0.0, pairs, "oversubscription", evidence,
         )  # fmt: skip
 
-    def pair(self, singles: Singles, at: int, *, both: bool) -> Finding:
+    def pair(self, singles: Singles, at: int, *, both: bool) -> PairFinding:
         """A pair, or one direction of it, of which neither end is slow elsewhere."""
         names = self._ends(singles, at)
         level, error = float(singles.level[at]), float(singles.error[at])
@@ -84,7 +84,7 @@ class Naming(msgspec.Struct, frozen=True, eq=False):
         )
         low, high = sorted(self._effect(level + s * INTERVAL * error) for s in (-1, 1))
         part: Part = "pair" if both or self.slow.adds_up else "direction"
-        return Finding(
+        return PairFinding(
             part, names, self.slow.quantity, self.matrix.message_bytes, self._effect(level),
             low, high, float(singles.q[at]), 2 if both else 1, "fault", evidence,
         )  # fmt: skip
@@ -139,7 +139,7 @@ class Naming(msgspec.Struct, frozen=True, eq=False):
         test = "look for other work on the node and for its link's error counters"
         return self.suspected_node("node", index, 0.0, reason, test)
 
-    def slow_ways(self, rest: Remaining) -> list[Finding]:
+    def slow_ways(self, rest: Remaining) -> list[PairFinding]:
         return [self.pair(rest.singles, at, both=both) for at, both in rest.together]
 
     def suspected_ways(self, rest: Remaining) -> list[Suspect]:
@@ -154,9 +154,9 @@ class Naming(msgspec.Struct, frozen=True, eq=False):
 
     def _finding(
         self, part: Part, names: tuple[str, ...], end: End, pairs: int, evidence: tuple[str, ...]
-    ) -> Finding:
+    ) -> PairFinding:
         low, high = sorted(self._effect(end.level + s * INTERVAL * end.error) for s in (-1, 1))
-        return Finding(
+        return PairFinding(
             part, names, self.slow.quantity, self.matrix.message_bytes, self._effect(end.level),
             low, high, end.q, pairs, "fault", evidence,
         )  # fmt: skip

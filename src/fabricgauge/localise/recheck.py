@@ -23,9 +23,9 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.pairs import (
     WAYS,
     Ends,
-    Finding,
     Meeting,
     PairAnalysis,
+    PairFinding,
     Quantity,
     Recheck,
     Suspect,
@@ -33,7 +33,7 @@ from fabricgauge.model.pairs import (
 from fabricgauge.model.topology import Topology
 
 _Size = tuple[Quantity, int]
-_Claim = Finding | Suspect
+_Claim = PairFinding | Suspect
 _Meetings = dict[Ends, dict[_Size, None]]
 
 
@@ -119,7 +119,7 @@ def _asked(
     """
     controls = tuple(combinations(good[:CONTROLS], 2))
     for one in chosen:
-        claimed = ((one.quantity, one.message_bytes),) if isinstance(one, Finding) else ()
+        claimed = ((one.quantity, one.message_bytes),) if isinstance(one, PairFinding) else ()
         for pair in (*_partnered(one, good, within), *controls):
             yield pair, (*RECHECKED, *claimed)
     for one in doubtful:

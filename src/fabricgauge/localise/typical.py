@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from fabricgauge.model.pairs import Finding, PairAnalysis
+from fabricgauge.model.pairs import PairAnalysis, PairFinding
 from fabricgauge.stats.launches import Observed
 from fabricgauge.stats.series import Series, point
 
@@ -32,7 +32,9 @@ def typical_series(analyses: Iterable[PairAnalysis]) -> tuple[Series, ...]:
     return tuple(one for one in found if one.points)
 
 
-def _series(quantity: str, analyses: Sequence[PairAnalysis], named: Sequence[Finding]) -> Series:
+def _series(
+    quantity: str, analyses: Sequence[PairAnalysis], named: Sequence[PairFinding]
+) -> Series:
     points, pairs = [], 0
     for analysis in sorted(analyses, key=lambda one: one.matrix.message_bytes):
         sound = _sound(analysis, named)
@@ -45,7 +47,7 @@ def _series(quantity: str, analyses: Sequence[PairAnalysis], named: Sequence[Fin
     return Series("bandwidth", "any node", "any other", tuple(points), of_pairs=pairs)
 
 
-def _sound(analysis: PairAnalysis, named: Sequence[Finding]) -> NDArray[np.bool_]:
+def _sound(analysis: PairAnalysis, named: Sequence[PairFinding]) -> NDArray[np.bool_]:
     """Which pairs no fault touches, (N, N)."""
     matrix = analysis.matrix
     sound = ~np.eye(len(matrix.nodes), dtype=bool)
@@ -68,7 +70,7 @@ def _within(count: int, groups: dict[str, list[int]]) -> NDArray[np.bool_]:
 
 
 def _strike(
-    sound: NDArray[np.bool_], one: Finding, at: dict[str, int], groups: dict[str, list[int]]
+    sound: NDArray[np.bool_], one: PairFinding, at: dict[str, int], groups: dict[str, list[int]]
 ) -> None:
     """Take what a finding explains out of the sound pairs, in place."""
     if one.part == "group":

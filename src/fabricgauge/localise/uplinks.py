@@ -17,7 +17,7 @@ _SHOWN = 0.8
 _FEWEST = 3
 
 
-class Crossing(msgspec.Struct, frozen=True):
+class SlowCrossing(msgspec.Struct, frozen=True):
     """All crossing is slower than what stays within a group, by this slowness."""
 
     level: float
@@ -61,7 +61,7 @@ def slow_blocks(ends: list[End], grouping: Grouping) -> NDArray[np.bool_]:
     return table
 
 
-def oversubscription(expected: F64, grouping: Grouping, noise: Noise) -> Crossing | None:
+def oversubscription(expected: F64, grouping: Grouping, noise: Noise) -> SlowCrossing | None:
     """How much slower all crossing is; None without groups, or without both kinds of pairs."""
     sizes = np.array([one.size for one in grouping.members])
     pairs = np.outer(sizes, sizes).astype(float)
@@ -74,7 +74,7 @@ def oversubscription(expected: F64, grouping: Grouping, noise: Noise) -> Crossin
         return None
     level = float(np.median(expected[outside]) - np.median(expected[inside]))
     error = noise.pair * np.sqrt(1.0 / pairs[inside].sum() + 1.0 / pairs[outside].sum())
-    return Crossing(level, level - 2 * error, level + 2 * error)
+    return SlowCrossing(level, level - 2 * error, level + 2 * error)
 
 
 def _by_distance(table: F64, grouping: Grouping) -> F64:

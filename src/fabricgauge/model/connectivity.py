@@ -10,7 +10,7 @@ import msgspec
 How = Literal["no answer", "refused", "error", "other node", "no data"]
 
 
-class Failure(msgspec.Struct, frozen=True):
+class FailedConnection(msgspec.Struct, frozen=True):
     """A connection from ``source`` to ``target`` that carried nothing.
 
     ``said`` is the kernel's error, if there was one. ``answered_by`` is the node that answered
@@ -35,5 +35,5 @@ class Connectivity(msgspec.Struct, frozen=True):
 
     network: str
     tried: dict[str, int]
-    failures: tuple[Failure, ...]
+    failures: tuple[FailedConnection, ...]
     silent: dict[str, str] = {}

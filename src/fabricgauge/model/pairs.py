@@ -77,7 +77,7 @@ Ends = tuple[str, str]
 class Rechecked(msgspec.Struct, frozen=True, tag="rechecked"):
     """What a finding's pairs did in a second measurement, one pair at a time.
 
-    ``effect`` is as in :class:`Finding`, relative to good pairs of the same launch; ``own`` and
+    ``effect`` is as in :class:`PairFinding`, relative to good pairs of the same launch; ``own`` and
     ``good`` are the medians over both kinds in the quantity's unit, of a latency those of the
     fastest messages, at the usual distance. ``partners`` are those whom the finding's nodes met.
     """
@@ -94,7 +94,7 @@ class Rechecked(msgspec.Struct, frozen=True, tag="rechecked"):
 _NOT_YET = Skipped("it was not measured again")
 
 
-class Finding(msgspec.Struct, frozen=True):
+class PairFinding(msgspec.Struct, frozen=True):
     """One named fault. ``names`` are a node, two nodes (from, to), or a group.
 
     ``effect`` is relative to what the others have: -0.75 for a bandwidth at a quarter, 0.05 for
@@ -138,7 +138,7 @@ class Suspect(msgspec.Struct, frozen=True):
 class NodeRank(msgspec.Struct, frozen=True):
     """One node's standing: effects relative to the typical node, jitter as relative spread.
 
-    Effects are as in :class:`Finding`; NaN-free: a node that was not measured is left out.
+    Effects are as in :class:`PairFinding`; NaN-free: a node that was not measured is left out.
     """
 
     node: str
@@ -182,17 +182,17 @@ class PairAnalysis(msgspec.Struct, frozen=True, eq=False):
     order: tuple[int, ...]
     ranking: tuple[NodeRank, ...]
     spectrum: Spectrum
-    findings: tuple[Finding, ...]
+    findings: tuple[PairFinding, ...]
     suspects: tuple[Suspect, ...]
     doubtful: tuple[Suspect, ...] = ()
 
     @property
-    def faults(self) -> tuple[Finding, ...]:
+    def faults(self) -> tuple[PairFinding, ...]:
         """The findings that are no property of the fabric."""
         return tuple(one for one in self.findings if one.explanation == "fault")
 
     @property
-    def claims(self) -> "tuple[Finding | Suspect, ...]":
+    def claims(self) -> "tuple[PairFinding | Suspect, ...]":
         """Faults and suspects: what a second measurement is to decide about."""
         return (*self.faults, *self.suspects)
 
@@ -236,7 +236,7 @@ class FabricResult(msgspec.Struct, frozen=True, eq=False):
     rechecks: tuple[Recheck, ...] = ()
 
     @property
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self) -> tuple[PairFinding, ...]:
         return tuple(one for analysis in self.analyses for one in analysis.findings)
 
 

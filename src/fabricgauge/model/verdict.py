@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from fabricgauge.model.pairs import ENDS, Finding, Part
+from fabricgauge.model.pairs import ENDS, PairFinding, Part
 
 
 class Outcome(str, Enum):
@@ -108,7 +108,7 @@ def identity(rule: str, about: VerdictSubject) -> str:
     return "/".join(filter(None, parts))
 
 
-def finding_subject(network: str, one: Finding) -> VerdictSubject:
+def finding_subject(network: str, one: PairFinding) -> VerdictSubject:
     """A finding as the subject of its verdict, with the series that shows it."""
     crossing = one.explanation == "oversubscription"
     names = () if crossing else one.names

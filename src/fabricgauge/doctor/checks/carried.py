@@ -7,13 +7,12 @@ great excess counts.
 """
 
 from fabricgauge.doctor.checks.echoes import Pair, blamed, concerns, pair
-from fabricgauge.doctor.places import Check, MemberPort, ends, fault
+from fabricgauge.doctor.places import Check, fault, placing
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Network
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.preflight import Ping, Preflight
 from fabricgauge.words.figures import duration, link_rate
-from fabricgauge.words.sentences import listed
 
 #: Below this share of the rate, and of what the best pair shows, a pair is too slow.
 SHARE = 0.5
@@ -29,7 +28,7 @@ IP_BYTES, FRAME_BYTES = 20, 38
 def look_at_carried(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
     if not preflight.pings:
         return Skipped(preflight.untried.get("ping", "no echo was sent"))
-    places = {(end.network.name, end.seen.name): end for end in ends(preflight)}
+    where = placing(preflight)
     found: list[Finding] = []
     seen = False
     for network in preflight.fabric.networks:
@@ -40,7 +39,7 @@ def look_at_carried(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
         seen = True
         slow = _slow(network, network.rate_bit_s, excess)
         found += [
-            _finding(network, network.rate_bit_s, who, slow, places)
+            _finding(network, network.rate_bit_s, who, where(network.name, who), slow)
             for who in blamed({name: name in slow for name in excess})
         ]
     return tuple(found) if seen else Skipped("no network of known rate answered large echoes")
@@ -93,8 +92,8 @@ def _finding(
     network: Network,
     rate_bit_s: float,
     who: tuple[str, ...],
+    where: str,
     slow: dict[Pair, tuple[float, int]],
-    places: dict[tuple[str, str], MemberPort],
 ) -> Finding:
     own = {name: one for name, one in slow.items() if concerns(who, name)}
     worst = min(size * 8 / time_s for time_s, size in own.values())
@@ -103,15 +102,10 @@ def _finding(
         f" {link_rate(rate_bit_s)} would need {duration(size * 8 / rate_bit_s)}"
         for (a, b), (time_s, size) in sorted(own.items())
     ]
-    names = [places[network.name, node].where for node in who if (network.name, node) in places]
-    where = listed(names) if len(who) == 1 else f"between {listed(names)}"
     return fault(
         Severity.WARN, where,
         f"carries about {link_rate(worst)} of {link_rate(rate_bit_s)}, by the time of large echoes",
-        tuple(evidence),
-        "compare the rates of both ends and of the switch's ports, look for policers there, and"
-        " exchange the cable; measure it: fabricgauge check",
-        who, network.name,
+        tuple(evidence), nodes=who, network=network.name,
     )  # fmt: skip
 
 
@@ -120,4 +114,6 @@ CARRIED = Check(
     "Large echoes take no longer than the network's rate explains",
     "Something on the way carries less than its ends: bandwidth stays below the ceiling.",
     look_at_carried,
+    "compare the rates of both ends and of the switch's ports, look for policers there, and"
+    " exchange the cable; measure it: fabricgauge check",
 )

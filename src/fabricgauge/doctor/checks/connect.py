@@ -1,11 +1,11 @@
 """Can every node open TCP connections to every other, and do bytes arrive?"""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 
-from fabricgauge.doctor.places import Check, ends, fault
+from fabricgauge.doctor.places import Check, fault, placing
 from fabricgauge.doctor.reachability import Dead, DeadNetwork, DeadNode, TakenAddress, dead
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.connectivity import Connectivity, Failure
+from fabricgauge.model.connectivity import Connectivity, FailedConnection
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.preflight import Preflight
 
@@ -32,24 +32,23 @@ _TAKEN = "give each node an address of its own; look for a second node with this
 def look_at_connections(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
     if not preflight.connectivity:
         return Skipped(preflight.untried.get("connect", "no connection was tried"))
-    places = {(end.network.name, end.seen.name): end.where for end in ends(preflight)}
-    return tuple(_finding(of, one, places) for of in preflight.connectivity for one in dead(of))
+    where = placing(preflight)
+    return tuple(_finding(of, one, where) for of in preflight.connectivity for one in dead(of))
 
 
-def _finding(of: Connectivity, one: Dead, places: dict[tuple[str, str], str]) -> Finding:
-    where, what, nodes = _told(of.network, one, places)
-    remedy = _TAKEN if isinstance(one, TakenAddress) else _remedy(one.evidence)
-    return fault(Severity.FAIL, where, what, _lines(one.evidence), remedy, nodes, of.network)
+def _finding(of: Connectivity, one: Dead, where: Callable[[str, Sequence[str]], str]) -> Finding:
+    what, nodes = _told(one)
+    place = of.network if isinstance(one, DeadNetwork) else where(of.network, nodes)
+    if isinstance(one, TakenAddress):
+        place = where(of.network, nodes[:1])
+    remedy = _TAKEN if isinstance(one, TakenAddress) else _LOST
+    if all(each.how == "no data" for each in one.evidence):
+        remedy = _NO_DATA
+    return fault(Severity.FAIL, place, what, _lines(one.evidence), remedy, nodes, of.network)
 
 
-def _told(
-    network: str, one: Dead, places: dict[tuple[str, str], str]
-) -> tuple[str, str, tuple[str, ...]]:
-    """Where, what, and the nodes to touch."""
-
-    def place(node: str) -> str:
-        return places.get((network, node), node)
-
+def _told(one: Dead) -> tuple[str, tuple[str, ...]]:
+    """What is wrong, and the nodes to touch."""
     if isinstance(one, DeadNode):
         failing = f"{len(one.failing)} of {one.partners} nodes"
         what = {
@@ -57,27 +56,18 @@ def _told(
             "to it": f"{failing} cannot connect to it; it can connect to them",
             "from it": f"it cannot connect to {failing}; they can connect to it",
         }[one.way]
-        return place(one.node), what, (one.node,)
+        return what, (one.node,)
     if isinstance(one, TakenAddress):
-        return (
-            place(one.node), f"{one.answered_by} answers at its address {one.ip}",
-            (one.node, one.answered_by),
-        )  # fmt: skip
+        return f"{one.answered_by} answers at its address {one.ip}", (one.node, one.answered_by)
     if isinstance(one, DeadNetwork):
-        return network, "no TCP connection works between any two nodes", one.nodes
-    pair = (one.source, one.target)
+        return "no TCP connection works between any two nodes", one.nodes
+    what = f"{one.source} cannot connect to {one.target}; the other way works"
     if one.both_ways:
         what = "no TCP connection works between them"
-    else:
-        what = f"{one.source} cannot connect to {one.target}; the other way works"
-    return f"between {place(pair[0])} and {place(pair[1])}", what, pair
+    return what, (one.source, one.target)
 
 
-def _remedy(evidence: Iterable[Failure]) -> str:
-    return _NO_DATA if all(one.how == "no data" for one in evidence) else _LOST
-
-
-def _lines(evidence: tuple[Failure, ...]) -> tuple[str, ...]:
+def _lines(evidence: tuple[FailedConnection, ...]) -> tuple[str, ...]:
     lines = [
         f"{one.source} ({one.source_ip}) → {one.target} ({one.target_ip}): {_how(one)}"
         for one in evidence[:MOST_LINES]
@@ -86,7 +76,7 @@ def _lines(evidence: tuple[Failure, ...]) -> tuple[str, ...]:
     return (*lines, f"and {more:,} more") if more > 0 else tuple(lines)
 
 
-def _how(one: Failure) -> str:
+def _how(one: FailedConnection) -> str:
     if one.how == "other node":
         return f"{one.answered_by} answered"
     return one.said if one.how == "error" else _HOW[one.how]

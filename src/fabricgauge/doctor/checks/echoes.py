@@ -1,14 +1,14 @@
 """Do echoes come back: small and whole ones, from everybody, in time? pure."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-from fabricgauge.doctor.places import Check, MemberPort, by_network, ends, fault
+from fabricgauge.doctor.places import Check, MemberPort, by_network, ends, fault, placing
 from fabricgauge.model.absence import Skipped
+from fabricgauge.model.fabric import Network
 from fabricgauge.model.finding import Command, Finding, Severity
 from fabricgauge.model.preflight import Ping, Preflight
 from fabricgauge.words.figures import duration
-from fabricgauge.words.sentences import listed
 
 #: Echoes of at most this many bytes count; larger ones are for other checks.
 SMALL_BYTES = 1000
@@ -40,11 +40,10 @@ def look_at_ping(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
     small = [ping for ping in preflight.pings if _counts(ping)]
     if not small:
         return Skipped(preflight.untried.get("ping", "no echo was sent"))
-    places = {(end.network.name, end.seen.name): end.where for end in ends(preflight)}
+    where = placing(preflight)
     found: list[Finding] = []
     for network in dict.fromkeys(ping.network for ping in small):
         own = [ping for ping in small if ping.network == network]
-        where = {node: place for (name, node), place in places.items() if name == network}
         found += [*_ping_lost(network, own, where), *_late(network, own, where)]
     return tuple(found)
 
@@ -54,6 +53,7 @@ def _counts(ping: Ping) -> bool:
 
 
 Pair = tuple[str, str]
+Placing = Callable[[str, Sequence[str]], str]
 
 
 def _by_pair(pings: list[Ping]) -> dict[Pair, list[Ping]]:
@@ -63,7 +63,7 @@ def _by_pair(pings: list[Ping]) -> dict[Pair, list[Ping]]:
     return found
 
 
-def _ping_lost(network: str, pings: list[Ping], where: dict[str, str]) -> Iterator[Finding]:
+def _ping_lost(network: str, pings: list[Ping], where: Placing) -> Iterator[Finding]:
     pairs = _by_pair(pings)
     failed = {name: any(p.received < p.sent for p in own) for name, own in pairs.items()}
     for who in blamed(failed, twins(pings)):
@@ -76,16 +76,16 @@ def _ping_lost(network: str, pings: list[Ping], where: dict[str, str]) -> Iterat
         yield _loss(network, who, own, where)
 
 
-def _loss(network: str, who: tuple[str, ...], own: list[Ping], where: dict[str, str]) -> Finding:
+def _loss(network: str, who: tuple[str, ...], own: list[Ping], where: Placing) -> Finding:
     sent, back = sum(p.sent for p in own), sum(p.received for p in own)
     told = (f"{back} of {sent} echoes came back", *(_told(ping) for ping in own))
-    place = _where(who, where)
+    place = where(network, who)
     if all(p.heard for p in own if p.received < p.sent):
         what = "answers no echo, though its link answers"
         return fault(Severity.WARN, place, what, told, FILTERED, who, network, why=FILTERED_WHY)
     what = "loses echoes" if back else "answers no echo"
     severity = Severity.WARN if sent - back == 1 else Severity.FAIL
-    return fault(severity, place, what, told, REMEDY, who, network)
+    return fault(severity, place, what, told, nodes=who, network=network)
 
 
 def _told(ping: Ping) -> str:
@@ -97,12 +97,7 @@ def _told(ping: Ping) -> str:
     )
 
 
-def _where(who: tuple[str, ...], where: dict[str, str]) -> str:
-    names = listed([where.get(node, node) for node in who])
-    return names if len(who) == 1 else f"between {names}"
-
-
-def _late(network: str, pings: list[Ping], where: dict[str, str]) -> Iterator[Finding]:
+def _late(network: str, pings: list[Ping], where: Placing) -> Iterator[Finding]:
     times: dict[Pair, float] = {}
     for name, own in _by_pair(pings).items():
         known = [ping.rtt_s for ping in own if not isinstance(ping.rtt_s, Skipped)]
@@ -116,7 +111,7 @@ def _late(network: str, pings: list[Ping], where: dict[str, str]) -> Iterator[Fi
         own_times = {n: t for n, t in times.items() if late[n] and concerns(who, n)}
         told = [f"{a} ↔ {b}: round trip {duration(t)}" for (a, b), t in own_times.items()]
         yield fault(
-            Severity.WARN, _where(who, where), "echoes take far longer than the others'",
+            Severity.WARN, where(network, who), "echoes take far longer than the others'",
             (f"usual round trip in {network}: {duration(usual)}", *told),
             "look for a longer way (a switch too many, a router, a tunnel), for power saving and"
             " interrupt moderation (ethtool -c), and for other load on the node",
@@ -129,6 +124,7 @@ PING = Check(
     "Small echoes come back over each network, none lost, none late",
     "Each lost packet costs TCP milliseconds at least; where all are lost, MPI cannot start.",
     look_at_ping,
+    REMEDY,
 )
 
 
@@ -136,7 +132,7 @@ def look_at_mtu(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
     every = tuple(ends(preflight))
     if not every:
         return Skipped("no network joins these nodes")
-    return (*_different(every), *_mtu_lost(preflight, every))
+    return (*_different(every), *_mtu_lost(preflight))
 
 
 def _different(every: tuple[MemberPort, ...]) -> Iterator[Finding]:
@@ -161,13 +157,13 @@ def _odd(end: MemberPort, usual: int, other: MemberPort) -> Finding:
     )  # fmt: skip
 
 
-def _mtu_lost(preflight: Preflight, every: tuple[MemberPort, ...]) -> Iterator[Finding]:
+def _mtu_lost(preflight: Preflight) -> Iterator[Finding]:
     """Whole echoes of the full MTU that all vanish where no small one does.
 
     Of two nodes with one address, whichever a neighbour remembers gets the answers: they
     prove nothing.
     """
-    places = {(end.network.name, end.seen.name): end.where for end in every}
+    where = placing(preflight)
     for network in preflight.fabric.networks:
         pings = [ping for ping in preflight.pings if ping.network == network.name]
         small, twice = _small(pings), twins(pings)
@@ -185,8 +181,7 @@ def _mtu_lost(preflight: Preflight, every: tuple[MemberPort, ...]) -> Iterator[F
                 p for p in whole
                 if not p.received and concerns(who, pair(p.source, p.target))
             ]  # fmt: skip
-            names = [places.get((network.name, node), node) for node in who]
-            yield _not_whole(network.name, network.mtu_bytes, who, names, lost)
+            yield _not_whole(network, who, where(network.name, who), lost)
 
 
 def _small(pings: list[Ping]) -> dict[Pair, bool]:
@@ -200,9 +195,7 @@ def _small(pings: list[Ping]) -> dict[Pair, bool]:
     return found
 
 
-def _not_whole(
-    network: str, mtu_bytes: int, who: tuple[str, ...], names: list[str], lost: list[Ping]
-) -> Finding:
+def _not_whole(network: Network, who: tuple[str, ...], where: str, lost: list[Ping]) -> Finding:
     evidence = [
         f"{p.source} → {p.target} ({p.target_ip}): {p.received} of {p.sent} whole echoes of"
         f" {p.payload_bytes} bytes came back, all small ones did"
@@ -210,12 +203,12 @@ def _not_whole(
         for p in lost
     ]
     return fault(
-        Severity.FAIL, listed(names) if len(who) == 1 else f"between {listed(names)}",
-        f"packets of the full MTU ({mtu_bytes}) do not pass",
+        Severity.FAIL, where,
+        f"packets of the full MTU ({network.mtu_bytes}) do not pass",
         tuple(evidence),
         "raise the MTU of the switch's ports on the way (jumbo frames), or lower that of all"
         " members to what passes: ping -M do -s BYTES finds it",
-        who, network,
+        who, network.name,
     )  # fmt: skip
 
 

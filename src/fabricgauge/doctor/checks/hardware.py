@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from fabricgauge.doctor.places import Check, KnownNode, fault, like, nodes, usual
+from fabricgauge.doctor.places import Check, KnownNode, fault, found, like, nodes, usual
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Command, Finding, Severity
 from fabricgauge.model.inventory import Adapter, PcieLink
@@ -32,8 +32,8 @@ def look_at_driver(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
     every = nodes(preflight)
     if not any(seen.adapters for seen in every):
         return Skipped("no adapter is known")
-    found = [one for group in like(preflight) for one in _of_group(group)]
-    return (*found, *(one for seen in every for one in _verbs(seen)))
+    groups = (one for group in like(preflight) for one in _of_group(group))
+    return (*groups, *(one for seen in every for one in _verbs(seen)))
 
 
 def _of_group(group: tuple[KnownNode, ...]) -> Iterator[Finding]:
@@ -55,7 +55,7 @@ def _driver_findings(
         if not adapter.interfaces and not adapter.rdma_devices:
             meant = driven or adapter.kind in RDMA_KINDS
             severity = Severity.FAIL if meant else Severity.WARN
-            yield _driver_finding(seen, severity, f"{what} has no driver", told)
+            yield found(severity, seen, f"{what} has no driver", told)
         return
     driver = f"{told}, driver {adapter.driver}"
     if adapter.driver in HANDED_ON:
@@ -63,10 +63,10 @@ def _driver_findings(
     if adapter.kind in RDMA_KINDS and not adapter.rdma_devices:
         module = RDMA_MODULES.get(adapter.driver, "")
         mends = (Command(seen.name, ("modprobe", module)),) if module else ()
-        yield _driver_finding(seen, Severity.FAIL, f"{what} has no RDMA device", driver, mends)
+        yield found(Severity.FAIL, seen, f"{what} has no RDMA device", driver, mends=mends)
     elif not adapter.interfaces and not adapter.rdma_devices:
         severity = Severity.WARN if used else Severity.NOTE
-        yield _driver_finding(seen, severity, f"{what} has a driver and no interface", driver)
+        yield found(severity, seen, f"{what} has a driver and no interface", driver)
 
 
 def _verbs(seen: KnownNode) -> Iterator[Finding]:
@@ -75,18 +75,7 @@ def _verbs(seen: KnownNode) -> Iterator[Finding]:
     if seen.has_rdma and CORE_MODULE in modules and VERBS_MODULE not in modules:
         mends = (Command(seen.name, ("modprobe", VERBS_MODULE)),)
         told = f"{seen.name} has RDMA devices, and {VERBS_MODULE} is not among its modules"
-        yield _driver_finding(seen, Severity.FAIL, f"lacks the module {VERBS_MODULE}", told, mends)
-
-
-def _driver_finding(
-    seen: KnownNode, severity: Severity, what: str, told: str, mends: tuple[Command, ...] = ()
-) -> Finding:
-    return fault(
-        severity, seen.name, what, (told,),
-        "load the module or install the driver's package, into the nodes' image as well; dmesg says"
-        " why a driver refused",
-        (seen.name,), "", mends,
-    )  # fmt: skip
+        yield found(Severity.FAIL, seen, f"lacks the module {VERBS_MODULE}", told, mends=mends)
 
 
 DRIVER = Check(
@@ -94,6 +83,8 @@ DRIVER = Check(
     "Every adapter has a driver, and RDMA adapters their RDMA device",
     "Without it the adapter is not there for MPI, which then takes a slower network in silence.",
     look_at_driver,
+    "load the module or install the driver's package, into the nodes' image as well; dmesg says why"
+    " a driver refused",
 )
 
 #: Share of a link's data rate that payload gets behind packet headers and flow control
@@ -107,9 +98,9 @@ def look_at_pcie(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
         return Skipped("no adapter's PCI Express link is known")
     common = _usual(every)
     return tuple(
-        found
+        one
         for seen, adapter in every
-        for found in _pcie_findings(seen, adapter, common.get(seen.product(adapter)))
+        for one in _pcie_findings(seen, adapter, common.get(seen.product(adapter)))
     )
 
 
@@ -139,13 +130,8 @@ def _pcie_findings(seen: KnownNode, adapter: Adapter, common: PcieLink | None) -
         what = f"runs at {_pcie_name(now)}, capable of {_pcie_name(capable)}"
         yield _pcie_finding(seen, adapter, now, what, odd)
     elif odd and common is not None:
-        yield _pcie_finding(
-            seen,
-            adapter,
-            now,
-            f"runs at {_pcie_name(now)}, the others at {_pcie_name(common)}",
-            odd,
-        )
+        what = f"runs at {_pcie_name(now)}, the others at {_pcie_name(common)}"
+        yield _pcie_finding(seen, adapter, now, what, odd)
 
 
 def _in_use(seen: KnownNode, adapter: Adapter) -> bool:
@@ -171,16 +157,10 @@ def _port_bit_s(seen: KnownNode, adapter: Adapter) -> float:
     )
 
 
-def _severity(binds: bool, odd: bool, unknown: bool) -> Severity:
-    """A slot that suffices, and is no less than those of like adapters, was bought so."""
-    if binds:
-        return Severity.FAIL
-    return Severity.WARN if odd or unknown else Severity.NOTE
-
-
 def _pcie_finding(
     seen: KnownNode, adapter: Adapter, now: PcieLink, what: str, odd: bool
 ) -> Finding:
+    """A slot that suffices, and is no less than those of like adapters, was bought so."""
     carried, port = PAYLOAD_SHARE * data_bit_s(now), _port_bit_s(seen, adapter)
     unknown = not port and _in_use(seen, adapter)
     bus = adapter.bus if isinstance(adapter.bus, str) else "adapter"
@@ -188,12 +168,10 @@ def _pcie_finding(
     limit = f"{_pcie_name(now)} carries about {link_rate(carried)} of payload"
     against = f", its port {link_rate(port)}" if port else ""
     product = adapter.product if isinstance(adapter.product, str) else adapter.kind
+    severity = Severity.WARN if odd or unknown else Severity.NOTE
     return fault(
-        _severity(0 < carried < port, odd, unknown), where, what,
-        (f"{seen.name}: {bus} {product}", limit + against),
-        "put the adapter into a slot with all its lanes, reseat it, look at the firmware's settings"
-        " for the slot (speed, bifurcation) and at dmesg for PCIe errors",
-        (seen.name,),
+        Severity.FAIL if 0 < carried < port else severity, where, what,
+        (f"{seen.name}: {bus} {product}", limit + against), nodes=(seen.name,),
     )  # fmt: skip
 
 
@@ -202,6 +180,8 @@ PCIE = Check(
     "Every adapter has its whole PCI Express link",
     "A slot that is narrower or slower than the adapter may carry less than its port.",
     look_at_pcie,
+    "put the adapter into a slot with all its lanes, reseat it, look at the firmware's settings for"
+    " the slot (speed, bifurcation) and at dmesg for PCIe errors",
 )
 
 #: nvidia-smi's words for ways that leave the socket (nvidia-smi topo -m, legend).
@@ -218,7 +198,7 @@ def look_at_numa(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
     if not known:
         return Skipped("no adapter in use says which socket it hangs on")
     return tuple(
-        found for seen, adapter in known for found in (*_far(seen, adapter), *_gpus(seen, adapter))
+        one for seen, adapter in known for one in (*_far(seen, adapter), *_gpus(seen, adapter))
     )
 
 
@@ -281,17 +261,12 @@ def look_at_acs(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
     known = [seen for seen in concerned if FACT in seen.facts]
     if not known:
         return Skipped("no node could say what its PCI bridges do (lspci -vv needs root)")
-    return tuple(_acs_finding(seen) for seen in known if seen.facts[FACT].split())
-
-
-def _acs_finding(seen: KnownNode) -> Finding:
-    return fault(
-        Severity.WARN, seen.name, "its PCI bridges redirect what GPUs and adapters exchange",
-        (f"{seen.name}: ACS redirects requests on {seen.facts[FACT]}",),
-        "switch ACS off in the firmware, or for these bridges: setpci -s BRIDGE ECAP_ACS+6.w=0000"
-        " (not where virtual machines are given devices)",
-        (seen.name,),
-    )  # fmt: skip
+    what = "its PCI bridges redirect what GPUs and adapters exchange"
+    return tuple(
+        found(Severity.WARN, seen, what, f"{seen.name}: ACS redirects requests on {on}")
+        for seen in known
+        if (on := seen.facts[FACT]).split()
+    )
 
 
 ACS = Check(
@@ -300,4 +275,6 @@ ACS = Check(
     "Access Control Services send what a GPU and an adapter say to each other through the root"
     " complex: GPUDirect falls to a fraction.",
     look_at_acs,
+    "switch ACS off in the firmware, or for these bridges: setpci -s BRIDGE ECAP_ACS+6.w=0000"
+    " (not where virtual machines are given devices)",
 )

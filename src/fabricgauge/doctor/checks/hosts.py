@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from fabricgauge.doctor.places import Check, KnownNode, fault, like, nodes, rate, unusual
+from fabricgauge.doctor.places import Check, KnownNode, fault, found, like, nodes, rate, unusual
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Interface
 from fabricgauge.model.finding import Command, Finding, Severity
@@ -68,12 +68,12 @@ def look_at_limits(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
     if all(isinstance(seen.number(fact), Skipped) for seen in every for fact in (MEMLOCK, SHM)):
         return Skipped("no node says its limits")
     virtual = preflight.fabric.virtual
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for group in like(preflight):
         memlock, files = _most(group, MEMLOCK), _most(group, FILES)
         for seen in group:
-            found += (*_memlock(seen, memlock, virtual), *_files(seen, files), *_shm(seen))
-    return tuple(found)
+            findings += (*_memlock(seen, memlock, virtual), *_files(seen, files), *_shm(seen))
+    return tuple(findings)
 
 
 def _most(group: tuple[KnownNode, ...], fact: str) -> float:
@@ -93,13 +93,13 @@ def _memlock(seen: KnownNode, most: float, virtual: bool) -> Iterator[Finding]:
         what = f"may lock only {figures.memory(limit)} of memory, and has RDMA"
         told += " (root's)" * root
         severity, remedy = (Severity.WARN, AS_USER) if root else (Severity.FAIL, LIMITS_FILE)
-        yield _limits_finding(seen, severity, what, told, remedy)
+        yield found(severity, seen, what, told, remedy=remedy)
     elif limit < most:
         what = f"may lock only {figures.memory(limit)} of memory, like nodes {figures.memory(most)}"
-        yield _limits_finding(seen, Severity.WARN, what, told, LIMITS_FILE)
+        yield found(Severity.WARN, seen, what, told)
     elif limit < LEAST_MEMLOCK_BYTES and not virtual:
         what = f"may lock only {figures.memory(limit)} of memory"
-        yield _limits_finding(seen, Severity.WARN, what, told, LIMITS_FILE)
+        yield found(Severity.WARN, seen, what, told)
 
 
 def _files(seen: KnownNode, most: float) -> Iterator[Finding]:
@@ -108,7 +108,7 @@ def _files(seen: KnownNode, most: float) -> Iterator[Finding]:
         return
     told = f"{seen.name}: max open files {limit:,.0f}; like nodes {most:,.0f}"
     remedy = "raise nofile in /etc/security/limits.conf and LimitNOFILE of sshd and slurmd"
-    yield _limits_finding(seen, Severity.WARN, f"may open only {limit:,.0f} files", told, remedy)
+    yield found(Severity.WARN, seen, f"may open only {limit:,.0f} files", told, remedy=remedy)
 
 
 def _shm(seen: KnownNode) -> Iterator[Finding]:
@@ -120,15 +120,8 @@ def _shm(seen: KnownNode) -> Iterator[Finding]:
         of = "" if isinstance(memory, Skipped) else f" of {figures.memory(memory)} of memory"
         told = f"{seen.name}: /dev/shm has {figures.memory(size)}{of}"
         remedy = "mount -o remount,size=50% /dev/shm, and the same in /etc/fstab of the image"
-        yield _limits_finding(
-            seen, Severity.WARN, f"has only {figures.memory(size)} in /dev/shm", told, remedy
-        )
-
-
-def _limits_finding(
-    seen: KnownNode, severity: Severity, what: str, told: str, remedy: str
-) -> Finding:
-    return fault(severity, seen.name, what, (told,), remedy, (seen.name,))
+        what = f"has only {figures.memory(size)} in /dev/shm"
+        yield found(Severity.WARN, seen, what, told, remedy=remedy)
 
 
 LIMITS = Check(
@@ -137,6 +130,7 @@ LIMITS = Check(
     "RDMA and shared-memory transports lock and share memory; where they may not, MPI fails or"
     " falls back to something slower.",
     look_at_limits,
+    LIMITS_FILE,
 )
 
 #: Governors that lower the frequency of a processor that waits (Linux,
@@ -145,22 +139,16 @@ SAVING = frozenset({"powersave", "ondemand", "conservative", "schedutil", "users
 
 
 def look_at_governor(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
-    if preflight.fabric.virtual:
-        return Skipped("the nodes share one machine's processors")
-    known = [(seen, seen.facts["cpu governor"].strip()) for seen in nodes(preflight)
-             if seen.facts.get("cpu governor", "").strip()]  # fmt: skip
-    if not known:
+    told = [(seen, seen.facts.get("cpu governor", "").strip()) for seen in nodes(preflight)]
+    if not any(governor for _, governor in told):
         return Skipped("no node says its governor: virtual machines have none")
     argv = ("cpupower", "frequency-set", "-g", "performance")
     return tuple(
-        fault(
-            Severity.WARN, seen.name, f"its governor is {governor}",
-            (f"{seen.name}: scaling_governor {governor}",),
-            "set it to performance, at each start as well (tuned-adm profile network-latency or"
-            " hpc-compute)",
-            (seen.name,), "", (Command(seen.name, argv),),
+        found(
+            Severity.WARN, seen, f"its governor is {governor}",
+            f"{seen.name}: scaling_governor {governor}", mends=(Command(seen.name, argv),),
         )
-        for seen, governor in known
+        for seen, governor in told
         if governor in SAVING
     )  # fmt: skip
 
@@ -170,17 +158,18 @@ GOVERNOR = Check(
     "The processors' frequency governor is performance",
     "A processor that slows down between messages adds microseconds to latency, and they vary.",
     look_at_governor,
+    "set it to performance, at each start as well (tuned-adm profile network-latency or"
+    " hpc-compute)",
+    "the nodes share one machine's processors",
 )
 
 FACT = "transparent hugepages"
 
 
 def look_at_thp(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
-    if preflight.fabric.virtual:
-        return Skipped("the nodes share one kernel")
     if not any(_mode(seen) for seen in nodes(preflight)):
         return Skipped("no node says whether it has transparent huge pages")
-    return tuple(found for group in like(preflight) for found in _thp_findings(group))
+    return tuple(one for group in like(preflight) for one in _thp_findings(group))
 
 
 def _mode(seen: KnownNode) -> str:
@@ -189,25 +178,14 @@ def _mode(seen: KnownNode) -> str:
 
 
 def _thp_findings(group: tuple[KnownNode, ...]) -> Iterator[Finding]:
-    modes = {seen.name: mode for seen in group if (mode := _mode(seen))}
-    common, odd = unusual(modes)
-    for node, mode in modes.items():
-        told = f"{node}: {FACT}: {mode}"
-        if node in odd and isinstance(common, str):
-            yield _thp_finding(
-                Severity.WARN, node, f"has huge pages {mode}, like nodes {common}", told
-            )
+    common, odd = unusual({seen.name: mode for seen in group if (mode := _mode(seen))})
+    for seen in group:
+        mode = _mode(seen)
+        told = f"{seen.name}: {FACT}: {mode}"
+        if seen.name in odd and isinstance(common, str):
+            yield found(Severity.WARN, seen, f"has huge pages {mode}, like nodes {common}", told)
         elif mode == "never":
-            yield _thp_finding(Severity.NOTE, node, "has transparent huge pages switched off", told)
-
-
-def _thp_finding(severity: Severity, node: str, what: str, told: str) -> Finding:
-    return fault(
-        severity, node, what, (told,),
-        "write madvise or always to /sys/kernel/mm/transparent_hugepage/enabled, at each start as"
-        " well (kernel command line: transparent_hugepage=madvise)",
-        (node,),
-    )  # fmt: skip
+            yield found(Severity.NOTE, seen, "has transparent huge pages switched off", told)
 
 
 THP = Check(
@@ -215,6 +193,9 @@ THP = Check(
     "Transparent huge pages are not off, and the same on like nodes",
     "Large buffers in small pages cost registration time and TLB misses; nodes then differ.",
     look_at_thp,
+    "write madvise or always to /sys/kernel/mm/transparent_hugepage/enabled, at each start as"
+    " well (kernel command line: transparent_hugepage=madvise)",
+    "the nodes share one kernel",
 )
 
 #: Linux, Documentation/admin-guide/kernel-parameters.txt: what switches translation on, what
@@ -232,12 +213,10 @@ IOMMU_FAST_BIT_S = 10e9
 
 
 def look_at_iommu(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
-    if preflight.fabric.virtual:
-        return Skipped("the nodes share one kernel")
     known = [seen for seen in nodes(preflight) if COMMAND_LINE in seen.facts or _types(seen)]
     if not known:
         return Skipped("no node says its IOMMU's groups or its kernel's command line")
-    return tuple(found for seen in known for found in _iommu_findings(seen))
+    return tuple(one for seen in known for one in _iommu_findings(seen))
 
 
 def _iommu_findings(seen: KnownNode) -> Iterator[Finding]:
@@ -246,12 +225,8 @@ def _iommu_findings(seen: KnownNode) -> Iterator[Finding]:
     types = _types(seen)
     told = _translated(seen, types) if types else _asked(seen)
     if told:
-        yield fault(
-            Severity.WARN, seen.name, "its IOMMU translates for the kernel's own devices",
-            told, "put iommu=pt onto the kernel's command line (grubby, or the image's boot"
-            " parameters) and start the node again",
-            (seen.name,),
-        )  # fmt: skip
+        what = "its IOMMU translates for the kernel's own devices"
+        yield found(Severity.WARN, seen, what, *told)
 
 
 def _types(seen: KnownNode) -> dict[str, str]:
@@ -293,6 +268,9 @@ IOMMU = Check(
     "No IOMMU translates the addresses of fast adapters",
     "Translating each buffer costs processors and bandwidth; strict mode does so at each packet.",
     look_at_iommu,
+    "put iommu=pt onto the kernel's command line (grubby, or the image's boot parameters) and start"
+    " the node again",
+    "the nodes share one kernel",
 )
 
 #: From this rate on one processor is the limit; a node needs this many to spread over.
@@ -302,8 +280,6 @@ _SPREAD = re.compile(r"(\d{1,6}) on (\d{1,6}) processors?")
 
 
 def look_at_irqs(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
-    if preflight.fabric.virtual:
-        return Skipped("the nodes share one kernel")
     known = [
         (seen, one, spread)
         for seen in nodes(preflight)
@@ -313,27 +289,22 @@ def look_at_irqs(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
     if not known:
         return Skipped("no node says where the interrupts of its ports go")
     return tuple(
-        found
+        _irqs_finding(seen, one, spread.group(1))
         for seen, one, spread in known
-        for found in _irqs_findings(seen, one, int(spread.group(1)), int(spread.group(2)))
+        if rate(one) >= IRQS_FAST_BIT_S
+        and int(spread.group(1)) > 1 >= int(spread.group(2))
+        and seen.node.cpu_count >= LEAST_PROCESSORS
     )
 
 
-def _irqs_findings(
-    seen: KnownNode, one: Interface, irqs: int, processors: int
-) -> Iterator[Finding]:
-    fast = not isinstance(one.speed_bit_s, Skipped) and one.speed_bit_s >= IRQS_FAST_BIT_S
-    if not fast or irqs < 2 or processors > 1 or seen.node.cpu_count < LEAST_PROCESSORS:
-        return
-    rate = "" if isinstance(one.speed_bit_s, Skipped) else f" at {link_rate(one.speed_bit_s)}"
-    told = f"{seen.name}:{one.name}{rate}: {irqs} interrupts on {processors} processor"
-    yield fault(
-        Severity.WARN, f"{seen.name}:{one.name}", "has all its interrupts on one processor",
-        (told, f"{seen.name} has {seen.node.cpu_count} processors",
+def _irqs_finding(seen: KnownNode, one: Interface, irqs: str) -> Finding:
+    where = f"{seen.name}:{one.name}"
+    return fault(
+        Severity.WARN, where, "has all its interrupts on one processor",
+        (f"{where} at {link_rate(rate(one))}: {irqs} interrupts on 1 processor",
+         f"{seen.name} has {seen.node.cpu_count} processors",
          f"service irqbalance: {seen.facts.get('service irqbalance', 'not told')}"),
-        "let irqbalance run (systemctl enable --now irqbalance), or set the affinity by the"
-        " driver's own script (set_irq_affinity)",
-        (seen.name,),
+        nodes=(seen.name,),
     )  # fmt: skip
 
 
@@ -342,4 +313,7 @@ IRQS = Check(
     "A fast port's interrupts are spread over several processors",
     "One processor handles some 10 to 20 Gb/s of TCP; the port cannot carry more than it does.",
     look_at_irqs,
+    "let irqbalance run (systemctl enable --now irqbalance), or set the affinity by the driver's"
+    " own script (set_irq_affinity)",
+    "the nodes share one kernel",
 )

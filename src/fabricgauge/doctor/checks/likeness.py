@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from statistics import median
 
-from fabricgauge.doctor.places import Check, KnownNode, fault, like, nodes, unusual
+from fabricgauge.doctor.places import Check, KnownNode, fault, found, like, nodes, unusual
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Node
 from fabricgauge.model.finding import Finding, Severity
@@ -16,10 +16,10 @@ def look_at_likeness(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
     if len(nodes(preflight)) < 2:
         return Skipped("fewer than two nodes answered")
     return tuple(
-        found
+        one
         for group in like(preflight)
         for name, value in COMPARED.items()
-        for found in _likeness_findings(group, name, value)
+        for one in _likeness_findings(group, name, value)
     )
 
 
@@ -28,29 +28,16 @@ def _likeness_findings(
 ) -> Iterator[Finding]:
     values = {seen.name: text for seen in group if (text := value(seen))}
     common, odd = unusual(values)
-    for node, text in odd.items():
-        if isinstance(common, str):
-            yield _finding(name, node, f"{name} is {text}, like nodes have {common}", values)
-    if isinstance(common, Skipped) and len(set(values.values())) > 1:
-        told = listed(sorted(set(values.values())))
-        for node in values:
-            yield _finding(name, node, f"{name} differs between like nodes: {told}", values)
-
-
-def _finding(name: str, node: str, what: str, values: dict[str, str]) -> Finding:
-    return fault(
-        Severity.WARN, node, what, (f"{node}: {name} {values[node]}",),
-        "bring the nodes to one version: the same image, the same packages, the same firmware",
-        (node,),
-    )  # fmt: skip
-
-
-def _firmware(seen: KnownNode) -> str:
-    return _of_adapters(seen, "firmware")
-
-
-def _driver(seen: KnownNode) -> str:
-    return _of_adapters(seen, "driver_version")
+    several = sorted(set(values.values()))
+    if len(several) < 2:
+        return
+    for seen in group:
+        if seen.name in odd:
+            own = odd[seen.name]
+            what = f"{name} is {own}, like nodes have {common}"
+            if isinstance(common, Skipped):
+                what = f"{name} differs between like nodes: {listed(several)}"
+            yield found(Severity.WARN, seen, what, f"{seen.name}: {name} {own}")
 
 
 def _of_adapters(seen: KnownNode, field: str) -> str:
@@ -58,12 +45,12 @@ def _of_adapters(seen: KnownNode, field: str) -> str:
 
     A driver of the kernel itself has the kernel's version, which is compared anyway.
     """
-    found = {
+    known = {
         f"{seen.product(one)} {value}"
         for one in seen.adapters
         if isinstance(value := getattr(one, field), str) and value not in ("", seen.node.kernel)
     }
-    return "; ".join(sorted(found))
+    return "; ".join(sorted(known))
 
 
 def _mpi(seen: KnownNode) -> str:
@@ -76,8 +63,8 @@ def _mpi(seen: KnownNode) -> str:
 
 #: What is compared, and where it is found; an empty text is not known.
 COMPARED: dict[str, Callable[[KnownNode], str]] = {
-    "firmware": _firmware,
-    "driver": _driver,
+    "firmware": lambda seen: _of_adapters(seen, "firmware"),
+    "driver": lambda seen: _of_adapters(seen, "driver_version"),
     "kernel": lambda seen: seen.node.kernel,
     "system": lambda seen: seen.facts.get("os release", ""),
     "MPI": _mpi,
@@ -90,6 +77,7 @@ LIKENESS = Check(
     "What differs between nodes makes their figures differ, and some versions do not work"
     " together.",
     look_at_likeness,
+    "bring the nodes to one version: the same image, the same packages, the same firmware",
 )
 
 #: NTP keeps nodes within milliseconds; a second off means that it does not run.
@@ -105,15 +93,12 @@ REMEDY = (
 
 
 def look_at_clocks(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
-    if preflight.fabric.virtual:
-        return Skipped("the nodes are one machine's and have its clock")
     if not preflight.clocks:
         return Skipped(preflight.untried.get("clocks", "no clock was read"))
     shift_s = _heads(preflight.clocks)
-    found = [] if shift_s == 0 else [_head(shift_s, len(preflight.clocks))]
-    for clock in preflight.clocks:
-        found += _clocks_findings(clock, shift_s)
-    return tuple(found)
+    head = () if shift_s == 0 else (_head(shift_s, len(preflight.clocks)),)
+    every = (one for clock in preflight.clocks for one in _clocks_findings(clock, shift_s))
+    return (*head, *every)
 
 
 def _heads(clocks: tuple[Clock, ...]) -> float:
@@ -144,7 +129,7 @@ def _head(shift_s: float, count: int) -> Finding:
     return fault(
         _severity(shift_s), "the head",
         f"its clock is {duration(abs(shift_s))} {way} the nodes'",
-        (f"most of {count:,} nodes agree with each other, and not with the head",), REMEDY,
+        (f"most of {count:,} nodes agree with each other, and not with the head",),
     )  # fmt: skip
 
 
@@ -158,9 +143,7 @@ def _clocks_findings(clock: Clock, shift_s: float) -> Iterator[Finding]:
     way = "ahead of" if off_s > 0 else "behind"
     told = f"{clock.node}: between {clock.low_s:+.3f} s and {clock.high_s:+.3f} s against {against}"
     what = f"its clock is at least {duration(abs(off_s))} {way} {whose}"
-    yield fault(
-        _severity(off_s), clock.node, what, (told,), REMEDY, (clock.node,)
-    )  # fmt: skip
+    yield fault(_severity(off_s), clock.node, what, (told,), nodes=(clock.node,))
 
 
 CLOCKS = Check(
@@ -169,4 +152,6 @@ CLOCKS = Check(
     "Batch systems refuse credentials of another time (munge after 5 minutes), files get times from"
     " the future, and logs cannot be laid side by side.",
     look_at_clocks,
+    REMEDY,
+    "the nodes are one machine's and have its clock",
 )

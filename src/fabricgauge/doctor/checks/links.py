@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 
-import msgspec
-
 from fabricgauge.doctor.places import (
     Check,
     KnownNode,
@@ -12,6 +10,7 @@ from fabricgauge.doctor.places import (
     by_network,
     ends,
     fault,
+    found,
     has_cable,
     leads_out,
     like,
@@ -53,16 +52,12 @@ def _link_findings(
         if isinstance(interface.carrier, Skipped):
             yield _switched_off(seen.name, interface, network)
         elif not interface.carrier or interface.operstate in STATES_DOWN:
-            yield _dead(seen, interface, network)
+            yield fault(
+                Severity.FAIL, f"{seen.name}:{interface.name}", NO_CARRIER,
+                (_link_told(seen, interface),), nodes=(seen.name,), network=network,
+            )  # fmt: skip
     elif interface.carrier is False and not isinstance(seen.adapter_of(interface.name), Skipped):
         yield _spare(seen, interface, group)
-
-
-def _dead(seen: KnownNode, interface: Interface, network: str) -> Finding:
-    return fault(
-        Severity.FAIL, f"{seen.name}:{interface.name}", NO_CARRIER, (_link_told(seen, interface),),
-        PLUG_IN, (seen.name,), network,
-    )  # fmt: skip
 
 
 def _spare(seen: KnownNode, interface: Interface, group: tuple[KnownNode, ...]) -> Finding:
@@ -76,7 +71,7 @@ def _spare(seen: KnownNode, interface: Interface, group: tuple[KnownNode, ...]) 
     told = [f"{name}:{interface.name} has a carrier" for name in plugged[:2]]
     where, evidence = f"{seen.name}:{interface.name}", (_link_told(seen, interface), *told)
     if plugged and 2 * len(plugged) >= len(others):
-        what, severity, remedy = NO_CARRIER, Severity.WARN, PLUG_IN
+        what, severity, remedy = NO_CARRIER, Severity.WARN, ""
     else:
         what, severity = "is up and has no carrier", Severity.NOTE
         remedy = f"none, if nothing is meant to be plugged in; else {PLUG_IN}"
@@ -85,12 +80,8 @@ def _spare(seen: KnownNode, interface: Interface, group: tuple[KnownNode, ...]) 
 
 def _link_told(seen: KnownNode, interface: Interface) -> str:
     addresses = "".join(f" {one.ip}/{one.prefix_length}" for one in interface.addresses)
-    where = f"{seen.name}:{interface.name}{addresses}"
-    return f"{where} is {interface.operstate}, carrier {_link_word(interface)}"
-
-
-def _link_word(interface: Interface) -> str:
-    return "yes" if interface.carrier is True else "no"
+    carrier = "yes" if interface.carrier is True else "no"
+    return f"{seen.name}:{interface.name}{addresses} is {interface.operstate}, carrier {carrier}"
 
 
 def _switched_off(node: str, interface: Interface, network: str) -> Finding:
@@ -108,6 +99,7 @@ LINK = Check(
     "Every port with an address is up and has a carrier",
     "Nothing crosses a link without a carrier: MPI hangs, or takes another network.",
     look_at_link,
+    PLUG_IN,
 )
 
 #: By protocol, the units that number the ports: opensm(8), which MLNX_OFED calls opensmd; opafm of
@@ -121,7 +113,7 @@ def look_at_port(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
         return Skipped("no RDMA port is known")
     services = tuple(seen for seen in nodes(preflight) if _has_manager(seen))
     managed = {one.port.protocol for one in every if one.port.state == "ACTIVE" and one.port.lid}
-    return tuple(found for one in every for found in _port_findings(one, managed, services))
+    return tuple(told for one in every for told in _port_findings(one, managed, services))
 
 
 def _has_manager(seen: KnownNode) -> bool:
@@ -170,18 +162,19 @@ def _down(one: Port) -> Finding:
         if physical in ("Polling", "Down", "Sleep")
         else "enable the port (ibportstate, opaportconfig), then see its cable and its other end"
     )
-    if idle:
-        return _port_finding(one, Severity.NOTE, what, f"none, if it is not in use; else {remedy}")
-    return _port_finding(one, Severity.FAIL, what, remedy)
+    severity = Severity.NOTE if idle else Severity.FAIL
+    remedy = f"none, if it is not in use; else {remedy}" if idle else remedy
+    return found(severity, one, what, _port_told(one), remedy=remedy)
 
 
 def _left_out(one: Port) -> Finding:
     """A manager is there, since it looks after other ports."""
     kind = _kind(one)
-    return _port_finding(
-        one, Severity.FAIL, f"has a link, and the {kind} manager has not made it active",
-        f"look for the port's GUID in the {kind} manager's log (duplicate GUID, partition, link"
-        " errors), exchange the cable, and see whether it is in the same fabric as the others",
+    return found(
+        Severity.FAIL, one, f"has a link, and the {kind} manager has not made it active",
+        _port_told(one),
+        remedy=f"look for the port's GUID in the {kind} manager's log (duplicate GUID, partition,"
+        " link errors), exchange the cable, and see whether it is in the same fabric as the others",
     )  # fmt: skip
 
 
@@ -203,10 +196,10 @@ def _unmanaged(one: Port, services: tuple[KnownNode, ...]) -> Finding:
         f" systemctl enable --now {manager}"
     )
     told = tuple(f"{name}: service {units[name]}: {state[name]}" for name in stopped)
-    found = _port_finding(one, Severity.FAIL, what, remedy)
-    return msgspec.structs.replace(
-        found, evidence=(_port_told(one), *told), mends=mends if len(mends) == 1 else ()
-    )
+    return found(
+        Severity.FAIL, one, what, _port_told(one), *told, remedy=remedy,
+        mends=mends if len(mends) == 1 else (),
+    )  # fmt: skip
 
 
 def _kind(one: Port) -> str:
@@ -224,12 +217,6 @@ def _port_told(one: Port) -> str:
 
 def _port_word(value: str | Skipped) -> str:
     return value if isinstance(value, str) else "not told"
-
-
-def _port_finding(one: Port, severity: Severity, what: str, remedy: str) -> Finding:
-    return fault(
-        severity, one.where, what, (_port_told(one),), remedy, (one.seen.name,), one.network
-    )
 
 
 PORT = Check(
@@ -250,7 +237,7 @@ def look_at_ipoib(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
     known = [end for end in ends(preflight) if _mode(end)]
     if not known:
         return Skipped("no IP interface of an InfiniBand or Omni-Path port is known")
-    return tuple(found for members in by_network(known) for found in _ipoib_findings(members))
+    return tuple(one for members in by_network(known) for one in _ipoib_findings(members))
 
 
 def _mode(end: MemberPort) -> str:
@@ -264,28 +251,15 @@ def _ipoib_findings(members: list[MemberPort]) -> Iterator[Finding]:
         mode = _mode(end)
         mtu = end.interface.mtu_bytes
         told = f"{end.where}: {mode} mode, MTU {mtu}"
+        on = ("ip", "link", "set", "dev", end.interface.name)
         if mode != wanted:
             what = f"is in {mode} mode, the others are in {wanted} mode"
-            yield _ipoib_finding(end, Severity.FAIL, what, told, _set_mode(end, wanted))
+            mend = Command(end.seen.name, (*on, "type", "ipoib", "mode", wanted))
+            yield found(Severity.FAIL, end, what, told, mends=(mend,))
         elif mode == "connected" and mtu <= DATAGRAM_MTU_BYTES:
-            argv = ("ip", "link", "set", "dev", end.interface.name, "mtu", str(CONNECTED_MTU_BYTES))
+            mend = Command(end.seen.name, (*on, "mtu", str(CONNECTED_MTU_BYTES)))
             what = f"is in connected mode with the MTU of datagram mode ({mtu})"
-            yield _ipoib_finding(end, Severity.WARN, what, told, (Command(end.seen.name, argv),))
-
-
-def _set_mode(end: MemberPort, mode: str) -> tuple[Command, ...]:
-    argv = ("ip", "link", "set", "dev", end.interface.name, "type", "ipoib", "mode", mode)
-    return (Command(end.seen.name, argv),)
-
-
-def _ipoib_finding(
-    end: MemberPort, severity: Severity, what: str, told: str, mends: tuple[Command, ...]
-) -> Finding:
-    return fault(
-        severity, end.where, what, (told,),
-        "set mode and MTU alike on all nodes, where the interface is configured as well",
-        (end.seen.name,), end.network.name, mends,
-    )  # fmt: skip
+            yield found(Severity.WARN, end, what, told, mends=(mend,))
 
 
 IPOIB = Check(
@@ -293,4 +267,5 @@ IPOIB = Check(
     "IP over InfiniBand has one mode in a network, and the MTU of that mode",
     "In datagram mode packets are small, and a node in another mode cannot be sent large ones.",
     look_at_ipoib,
+    "set mode and MTU alike on all nodes, where the interface is configured as well",
 )

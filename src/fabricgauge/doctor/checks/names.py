@@ -21,11 +21,6 @@ from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.preflight import Lookup, Preflight
 from fabricgauge.words.sentences import listed
 
-REMEDY = (
-    "make /etc/hosts (or the name server) say the same on all nodes and in their image: the node's"
-    " address in the network that it is to be reached by"
-)
-
 #: Nodes whose hosts files should be one and the same: fewer cannot tell who is odd.
 LEAST_FILES = 3
 
@@ -87,7 +82,7 @@ def _finding(group: list[WrongName]) -> Finding:
     names = listed([one.name for one in group])
     return fault(
         first.severity, first.node, first.sentence.replace(OPEN, names),
-        tuple(one.told for one in group), REMEDY, (first.node,),
+        tuple(one.told for one in group), nodes=(first.node,),
         affects=tuple(dict.fromkeys(one.owner for one in group if one.owner)),
     )  # fmt: skip
 
@@ -220,10 +215,8 @@ def _odd_files(preflight: Preflight, named: set[str]) -> Iterator[Finding]:
     for name, sum_ in odd.items():
         if name not in named:
             told = f"{name}: /etc/hosts has checksum and length {sum_}, most have {common}"
-            yield fault(
-                Severity.NOTE, name, "has another /etc/hosts than the others", (told,),
-                REMEDY, (name,),
-            )  # fmt: skip
+            what = "has another /etc/hosts than the others"
+            yield fault(Severity.NOTE, name, what, (told,), nodes=(name,))
 
 
 NAMES = Check(
@@ -232,4 +225,6 @@ NAMES = Check(
     "MPI's launcher connects nodes by their names: a wrong one makes it hang, or takes another"
     " network than you think.",
     look_at_names,
+    "make /etc/hosts (or the name server) say the same on all nodes and in their image: the node's"
+    " address in the network that it is to be reached by",
 )

@@ -11,7 +11,7 @@ from fabricgauge.doctor.places import (
     Port,
     by_network,
     ends,
-    fault,
+    found,
     ports,
     usual,
 )
@@ -38,13 +38,13 @@ def look_at_rate(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
         return Skipped("no network joins these nodes")
     if all(isinstance(own_rate(end), Skipped) and _rate_modes(end) is None for end in every):
         return Skipped("no driver and no declaration gives a rate")
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for members in by_network(every):
         reference = _reference(members)
         fast = _products(members, reference)
         for end in members:
-            found += _rate_findings(end, reference, fast)
-    return tuple(found)
+            findings += _rate_findings(end, reference, fast)
+    return tuple(findings)
 
 
 def _reference(members: list[MemberPort]) -> float | Skipped:
@@ -83,9 +83,9 @@ def _products_of(end: MemberPort) -> tuple[str, ...]:
 
 def own_rate(end: MemberPort) -> tuple[float, str] | Skipped:
     """What the node itself says that the port carries in bit/s, and how it says so."""
-    interface, found = end.interface, []
+    interface, known = end.interface, []
     if not isinstance(interface.speed_bit_s, Skipped):
-        found.append(
+        known.append(
             (interface.speed_bit_s, f"{end.where} reports {link_rate(interface.speed_bit_s)}")
         )
     if isinstance(interface.shaper, Shaper):
@@ -93,8 +93,8 @@ def own_rate(end: MemberPort) -> tuple[float, str] | Skipped:
         mtu = interface.mtu_bytes
         wire = bucket * (mtu + WIRE_BYTES) / (mtu + COUNTED_BYTES)
         told = f"{end.where} has a token bucket of {link_rate(bucket)}: {link_rate(wire)} of wire"
-        found.append((wire, told))
-    return min(found) if found else Skipped(f"{end.where} gives no rate")
+        known.append((wire, told))
+    return min(known) if known else Skipped(f"{end.where} gives no rate")
 
 
 def _rate_findings(end: MemberPort, nominal: float | Skipped, fast: set[str]) -> Iterator[Finding]:
@@ -107,9 +107,9 @@ def _rate_findings(end: MemberPort, nominal: float | Skipped, fast: set[str]) ->
     rate, told = own
     if not isinstance(nominal, Skipped) and rate < RATE_NEAR * nominal:
         what = f"runs at {link_rate(rate)} instead of {link_rate(nominal)}"
-        found = _rate_finding(end, what, told, f"{end.network.name}: {end.network.rate_origin}")
+        slow = _rate_finding(end, what, told, f"{end.network.name}: {end.network.rate_origin}")
         made = no_more(end, rate, RATE_NEAR * nominal) or _other_product(end, nominal, fast)
-        yield _as_made(found, *made) if made else found
+        yield _as_made(slow, *made) if made else slow
     elif modes is not None and rate < RATE_NEAR * (best := _both(modes)):
         what = f"runs at {link_rate(rate)}, though both ends support {link_rate(best)}"
         yield _rate_finding(end, what, told, f"{end.where}: link partner offers {link_rate(best)}")
@@ -127,10 +127,10 @@ def _other_product(end: MemberPort, nominal: float, fast: set[str]) -> tuple[Sev
     return Severity.NOTE, f"{told}: {listed(own)}"
 
 
-def _as_made(found: Finding, severity: Severity, reason: str) -> Finding:
+def _as_made(slow: Finding, severity: Severity, reason: str) -> Finding:
     """A node of another generation is no fault; a pair with it is slower all the same."""
     return msgspec.structs.replace(
-        found, severity=severity, evidence=(*found.evidence, reason),
+        slow, severity=severity, evidence=(*slow.evidence, reason),
         remedy="none; compare pairs of like nodes, or declare networks of their own",
     )  # fmt: skip
 
@@ -147,26 +147,19 @@ def _both(modes: LinkModes) -> float:
 
 
 def _rate_finding(end: MemberPort, what: str, *evidence: str) -> Finding:
-    return fault(
-        Severity.FAIL, end.where, what, evidence, _remedy(end), (end.seen.name,),
-        end.network.name,
-    )  # fmt: skip
+    remedy = SHAPED if isinstance(end.interface.shaper, Shaper) else ""
+    return found(Severity.FAIL, end, what, *evidence, remedy=remedy)
 
 
-def _remedy(end: MemberPort) -> str:
-    if isinstance(end.interface.shaper, Shaper):
-        return "look at tc qdisc show on the node; remove the token bucket or set it to the rate"
-    return (
-        "let both ends negotiate (ethtool INTERFACE shows what they offer), reseat or exchange the"
-        " cable and the transceiver, then the port; see how the switch's port is set"
-    )
-
+SHAPED = "look at tc qdisc show on the node; remove the token bucket or set it to the rate"
 
 RATE = Check(
     "rate",
     "Every port runs at its network's rate, full duplex",
     "No figure of a pair can be above the rate of its slower port.",
     look_at_rate,
+    "let both ends negotiate (ethtool INTERFACE shows what they offer), reseat or exchange the"
+    " cable and the transceiver, then the port; see how the switch's port is set",
 )
 
 #: Lanes, and the rate of each in bit/s.
@@ -187,7 +180,7 @@ def look_at_rdma_rate(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
         return Skipped("no RDMA port is known")
     same = {id(one.same): one.same for one in every}
     common = {key: _usual(some) for key, some in same.items()}
-    return tuple(found for one in every for found in _rdma_rate_findings(one, common[id(one.same)]))
+    return tuple(bad for one in every for bad in _rdma_rate_findings(one, common[id(one.same)]))
 
 
 def _rdma_rate_findings(one: Port, others: Width | None) -> Iterator[Finding]:
@@ -195,10 +188,9 @@ def _rdma_rate_findings(one: Port, others: Width | None) -> Iterator[Finding]:
         return  # the check of ports has it
     own = width(one.port)
     if own is not None and others is not None and _width_rate(own) < NEAR * _width_rate(others):
-        yield _rdma_rate_finding(
-            one, Severity.FAIL, f"runs at {_name(own)}, like ports at {_name(others)}",
-            f"{one.where}: {_name(own)}{_supported_lanes(one.port)}",
-        )  # fmt: skip
+        what = f"runs at {_name(own)}, like ports at {_name(others)}"
+        told = f"{one.where}: {_name(own)}{_supported_lanes(one.port)}"
+        yield found(Severity.FAIL, one, what, told)
     else:
         yield from _below_own(one)
 
@@ -213,7 +205,7 @@ def width(port: RdmaPort) -> Width | None:
 def _usual(same: tuple[RdmaPort, ...]) -> Width | None:
     """That of most like ports that are up; the best where there is no usual one."""
     up = (port for port in same if port.state == "ACTIVE")
-    known = [found for found in map(width, up) if found is not None]
+    known = [one for one in map(width, up) if one is not None]
     common = usual(known)
     return max(known, key=_width_rate, default=None) if isinstance(common, Skipped) else common
 
@@ -245,17 +237,12 @@ def _below_own(one: Port) -> Iterator[Finding]:
     most = max(port.lanes_supported, default=0)
     if isinstance(port.lanes, int) and 0 < port.lanes < most:
         told = f"{one.where}: {port.lanes} lanes{_supported_lanes(port)}"
-        yield _rdma_rate_finding(one, severity, f"has {port.lanes} of {most} lanes", told)
+        yield found(severity, one, f"has {port.lanes} of {most} lanes", told)
     best = max(port.lane_bit_s_supported, default=0.0)
     if not isinstance(port.lane_bit_s, Skipped) and 0 < port.lane_bit_s < NEAR * best:
         what = f"has lanes of {link_rate(port.lane_bit_s)}, supports {link_rate(best)}"
-        yield _rdma_rate_finding(
-            one, Severity.NOTE, what, f"{one.where}: {link_rate(port.lane_bit_s)} a lane"
-        )
-
-
-def _rdma_rate_finding(one: Port, severity: Severity, what: str, told: str) -> Finding:
-    return fault(severity, one.where, what, (told,), CABLE, (one.seen.name,), one.network)
+        told = f"{one.where}: {link_rate(port.lane_bit_s)} a lane"
+        yield found(Severity.NOTE, one, what, told)
 
 
 RDMA_RATE = Check(
@@ -263,6 +250,7 @@ RDMA_RATE = Check(
     "Every RDMA port has all its lanes, at the speed that it supports",
     "Each lane that is missing takes its share of the bandwidth; a slower lane takes it of all.",
     look_at_rdma_rate,
+    CABLE,
 )
 
 #: Drivers of what is on other interfaces, as ethtool and ip name them. Linux 6.12,
@@ -319,8 +307,8 @@ def _all_ports(end: MemberPort, rate_bit_s: float) -> tuple[Severity, str] | Non
 
 
 def _adapter(seen: KnownNode, port: Interface) -> Adapter | None:
-    found = seen.adapter_of(port.name)
-    return None if isinstance(found, Skipped) else found
+    known = seen.adapter_of(port.name)
+    return None if isinstance(known, Skipped) else known
 
 
 def _reserves_modes(adapter: Adapter | None) -> LinkModes | None:

@@ -198,11 +198,6 @@ SUBNETS = Check(
     look_at_subnets,
 )
 
-REMEDY = (
-    "give the adapter that is cabled to it the node's address in the network, where it is"
-    " configured as well: fabricgauge configure plans the commands"
-)
-
 
 def look_at_members(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
     if not preflight.inventories:
@@ -227,7 +222,7 @@ def _members_findings(network: Network, group: tuple[KnownNode, ...]) -> Iterato
         severity = Severity.FAIL if len(missing) == 1 else Severity.WARN
         yield fault(
             severity, seen.name, "has no address in this network, like nodes have",
-            tuple(_told(network, seen, there)), REMEDY, (seen.name,), network.name,
+            tuple(_told(network, seen, there)), nodes=(seen.name,), network=network.name,
         )  # fmt: skip
 
 
@@ -254,4 +249,6 @@ MEMBERS = Check(
     "Like nodes are in the same networks",
     "A rank there cannot use the network: MPI hangs, or takes another network for all.",
     look_at_members,
+    "give the adapter that is cabled to it the node's address in the network, where it is"
+    " configured as well: fabricgauge configure plans the commands",
 )

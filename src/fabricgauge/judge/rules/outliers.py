@@ -17,8 +17,8 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.pairs import (
     LEAST_EFFECT,
     Ends,
-    Finding,
     PairAnalysis,
+    PairFinding,
     Rechecked,
     Suspect,
     called,
@@ -49,17 +49,17 @@ _QUIET = "end other work on the nodes, then make a new check of those that are n
 class SlowPart(msgspec.Struct, frozen=True):
     """All findings about the same part, the largest effect first."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[PairFinding, ...]
 
     @property
-    def worst(self) -> Finding:
+    def worst(self) -> PairFinding:
         return self.findings[0]
 
 
 class Confirmation(msgspec.Struct, frozen=True):
     """One finding beside what was seen again, and what the hosts did that accounts for that."""
 
-    finding: Finding
+    finding: PairFinding
     excuse: tuple[str, ...]
 
     @property
@@ -104,7 +104,7 @@ def _judge(context: Context, subject: Subject) -> Iterator[Verdict]:
         yield _nobody(subject)
 
 
-def _is_property(one: Finding) -> bool:
+def _is_property(one: PairFinding) -> bool:
     return one.explanation == "oversubscription"
 
 
@@ -148,20 +148,20 @@ _NAMED = {
 }
 
 
-def _nodes(subject: Subject, one: Finding) -> tuple[str, ...]:
+def _nodes(subject: Subject, one: PairFinding) -> tuple[str, ...]:
     return next(
         (nodes for each in subject.pairs if (nodes := each.nodes_of(one.part, one.names))), ()
     )
 
 
-def _cause(worst: Finding) -> str:
+def _cause(worst: PairFinding) -> str:
     if worst.part == "group":
         return "the group's way to the others carries less than that of its peers"
     return "its link, adapter or port, or something that keeps the node busy"
 
 
 def _likely(
-    context: Context, subject: Subject, one: Finding, faults: tuple[SlowPart, ...]
+    context: Context, subject: Subject, one: PairFinding, faults: tuple[SlowPart, ...]
 ) -> tuple[causes.Cause, ...]:
     """What the evidence of one of its pairs points at, where that is more than a guess."""
     if isinstance(subject.ceiling, Skipped) or one.quantity != "bandwidth":
@@ -179,7 +179,7 @@ def _likely(
     return ()
 
 
-def _property(subject: Subject, one: Finding) -> Verdict:
+def _property(subject: Subject, one: PairFinding) -> Verdict:
     return verdict_on(
         ID, Outcome.WARN, finding_subject(subject.name, one),
         f"what crosses between groups has a {_effect(one)}: an oversubscribed level, no defect",
@@ -244,7 +244,7 @@ def _slow_parts(subject: Subject) -> tuple[SlowPart, ...]:
     """The faults of a subject; a node that is slow in one quantity one way and in another both
     ways is one fault.
     """
-    by_part: dict[VerdictSubject, list[Finding]] = {}
+    by_part: dict[VerdictSubject, list[PairFinding]] = {}
     for analysis in subject.pairs:
         for one in analysis.faults:
             part = VerdictSubject(one.part, subject.name, one.names).thing
@@ -254,7 +254,7 @@ def _slow_parts(subject: Subject) -> tuple[SlowPart, ...]:
     return tuple(sorted(joined, key=lambda one: (-abs(one.worst.effect), one.worst.names)))
 
 
-def _effect(one: Finding) -> str:
+def _effect(one: PairFinding) -> str:
     """``bandwidth at 1 MiB 75.1 % lower than the others' (74.8 % to 75.3 %)``."""
     ends = sorted((abs(one.low), abs(one.high)))
     word = "lower" if one.effect < 0 else "higher"
@@ -272,7 +272,7 @@ def _confirmation(context: Context, subject: Subject, one: SlowPart) -> Confirma
     return next((one for one in each if one.confirmed), each[0])
 
 
-def _excuse(context: Context, subject: Subject, one: Finding) -> tuple[str, ...]:
+def _excuse(context: Context, subject: Subject, one: PairFinding) -> tuple[str, ...]:
     """Two ranks that take turns on one processor delay even the fastest messages of a latency."""
     seen = one.rechecked
     if isinstance(seen, Skipped) or not seen.confirmed:
@@ -285,7 +285,7 @@ def _excuse(context: Context, subject: Subject, one: Finding) -> tuple[str, ...]
 
 
 def _cases(
-    context: Context, subject: Subject, one: Finding, pairs: tuple[Ends, ...]
+    context: Context, subject: Subject, one: PairFinding, pairs: tuple[Ends, ...]
 ) -> list[HostCase]:
     if isinstance(subject.ceiling, Skipped):
         return []

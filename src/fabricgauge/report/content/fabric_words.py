@@ -6,8 +6,8 @@ from typing import Literal, NamedTuple
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.pairs import (
     LEAST_EFFECT,
-    Finding,
     PairAnalysis,
+    PairFinding,
     Part,
     Quantity,
     Suspect,
@@ -184,7 +184,7 @@ def who(part: Part, names: Sequence[str]) -> str:
     return _SLOW[part].format(*padded)
 
 
-def _named(analysis: PairAnalysis, one: Finding, doubted: Collection[VerdictSubject]) -> Named:
+def _named(analysis: PairAnalysis, one: PairFinding, doubted: Collection[VerdictSubject]) -> Named:
     low, high = sorted((one.low, one.high))
     pairs = "pair" if one.affected == 1 else "pairs"
     return Named(
@@ -201,7 +201,7 @@ def _named(analysis: PairAnalysis, one: Finding, doubted: Collection[VerdictSubj
 
 
 def kind(
-    analysis: PairAnalysis, one: Finding, doubted: Collection[VerdictSubject]
+    analysis: PairAnalysis, one: PairFinding, doubted: Collection[VerdictSubject]
 ) -> Literal["FAULT", "SUSPECTED", "PROPERTY"]:
     """What a finding is, where ``doubted`` is of what verdicts confirm nothing."""
     if one.explanation != "fault":

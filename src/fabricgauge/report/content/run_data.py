@@ -9,9 +9,9 @@ from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.curve import Curve
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.pairs import (
-    Finding,
     NodeRank,
     PairAnalysis,
+    PairFinding,
     Quantity,
     Spectrum,
     Suspect,
@@ -32,7 +32,7 @@ VERSION = "1.3"
 MATRICES = "matrices.npz"
 
 
-class IdentifiedFinding(Finding, frozen=True):
+class IdentifiedFinding(PairFinding, frozen=True):
     """A finding with the id by which it is found again in other runs."""
 
     id: str = ""
@@ -151,7 +151,7 @@ def identified(one: PairAnalysis) -> tuple[IdentifiedFinding, ...]:
     ids = distinct(identity("outliers", finding_subject(network, each)) for each in one.findings)
     return tuple(
         IdentifiedFinding(
-            **{name: getattr(each, name) for name in Finding.__struct_fields__}, id=own
+            **{name: getattr(each, name) for name in PairFinding.__struct_fields__}, id=own
         )
         for each, own in zip(one.findings, ids, strict=True)
     )
