@@ -1,7 +1,7 @@
 """Starts the program on all nodes at once and puts their answers together."""
 
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -66,6 +66,21 @@ def _groups(members: Sequence[Member]) -> Iterator[Sequence[Member]]:
     size = -(-len(members) // count)
     yield from (members[at : at + size] for at in range(0, len(members), size))
     yield from (members[at::count] for at in range(count))
+
+
+def gathered(network: str, names: Mapping[int, str], said: Mapping[str, str]) -> Connectivity:
+    """A round that others played, from what each node printed; ``names`` are by number."""
+    answers: dict[str, Answer | str] = {}
+    for node, raw in said.items():
+        try:
+            answers[node] = parsed(node, raw, names)
+        except ProbeError as error:
+            answers[node] = str(error)
+    lost = {node: one for node, one in answers.items() if isinstance(one, str)}
+    told = {node: one for node, one in answers.items() if not isinstance(one, str)}
+    failures = [one for each in told.values() for one in each.failures if one.target not in lost]
+    tried = {node: told[node].tried - len(lost) if node in told else 0 for node in said}
+    return Connectivity(network, tried, tuple(failures), lost)
 
 
 class _Place(msgspec.Struct, frozen=True):

@@ -4,6 +4,7 @@ import msgspec
 
 from fabricgauge.model.fabric import DeclaredNetwork
 from fabricgauge.model.plan import Plan, PlannedLaunch, Stopping
+from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.model.topology import Topology
 
 #: Stands for the subnet of a launch that a job makes on each subnet that it finds.
@@ -38,6 +39,7 @@ class Batch(msgspec.Struct, frozen=True):
     ``starter`` is who starts the ranks, ``mpi`` what was said of the MPI; the others are as in
     the wiring's ``Target``. ``pairs`` is the whole plan where each pair of nodes has a job, with
     the nodes' names and subnets for networks; at most ``at_once`` such jobs are in the queue.
+    ``asked`` is what is to be measured; runs of earlier versions do not say it.
     """
 
     request: Request
@@ -50,6 +52,7 @@ class Batch(msgspec.Struct, frozen=True):
     topology: Topology
     pairs: Plan | None = None
     at_once: int = 0
+    asked: MeasurementRequest | None = None
 
 
 class BatchJob(msgspec.Struct, frozen=True):

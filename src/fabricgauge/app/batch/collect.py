@@ -10,10 +10,13 @@ from fabricgauge.app.batch.attempts import Attempt, attempts
 from fabricgauge.app.batch.gather_pairs import gather_pairs
 from fabricgauge.app.batch.numbers import by_folder
 from fabricgauge.app.batch.taking import UNKNOWN, Taken, pinned_to
-from fabricgauge.app.networks import unjoined
+from fabricgauge.app.groups import Culprits, holds_culprit, plan_without
+from fabricgauge.app.networks import targets, unjoined
 from fabricgauge.app.notes import quick_findings
 from fabricgauge.app.target import Target
+from fabricgauge.connect.rounds import gathered
 from fabricgauge.discover.interface import fabric_of
+from fabricgauge.doctor.reachability import dead
 from fabricgauge.model.batch import EACH_SUBNET, BatchJob
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.fabric import Fabric
@@ -96,13 +99,36 @@ def _begin(
         unjoined=unjoined(target.request, target.declared, fabric, last.nodes),
         topology=target.topology,
     )
+    made = tuple(
+        gathered(network, names, said)
+        for subnet, names, said in last.connected()
+        if (network := _network_at(subnet, last.nodes[0], fabric)) is not None
+    )
     launches = tuple(_planned(job.launches, last, fabric))
     if all(is_loopback(one.network) for one in launches):
         raise CannotRun(f"no network that was to be measured joins the nodes: {_seen(fabric)}")
+    launches = _without_culprits(target, fabric, launches, {one.network: dead(one) for one in made})
     plan = Plan(job.profile, job.stopping, job.check_data, launches)
     write_found(directory, fabric, plan)
     write_facts(directory, last.facts())
-    write_preflight(directory, quick_findings(fabric))
+    write_preflight(directory, quick_findings(fabric, made))
+
+
+def _without_culprits(
+    target: Target, fabric: Fabric, launches: tuple[PlannedLaunch, ...], culprits: Culprits
+) -> tuple[PlannedLaunch, ...]:
+    """The launches, and for each that a job did not make others for the nodes that can connect."""
+    bad = [one for one in launches if holds_culprit(one, culprits)]
+    number = max(one.number for one in launches)
+    instead: list[PlannedLaunch] = []
+    for network, ranks in dict.fromkeys((one.network, one.nodes) for one in bad):
+        every = targets(target.request, fabric, ranks)
+        chosen = tuple(one for one in every if one[0] is not None and one[0].name == network)
+        instead += plan_without(target, ranks, chosen, culprits).launches
+    return (
+        *(one for one in launches if one not in bad),
+        *(msgspec.structs.replace(one, number=number + at) for at, one in enumerate(instead, 1)),
+    )
 
 
 def _seen(fabric: Fabric) -> str:

@@ -1,14 +1,18 @@
 """What a job is to do, and the files that it needs."""
 
 import math
+import os
 from datetime import datetime, timezone
 from pathlib import Path
 
 import msgspec
 
 from fabricgauge.app.batch.request import NETWORKS
+from fabricgauge.app.connectivity import mpi_ports
 from fabricgauge.app.measure import GRACE_S, START_PER_RANK_S, START_S, launch_options
 from fabricgauge.discover.probe import probe_script
+from fabricgauge.engines.connect_program import connect_program
+from fabricgauge.model.absence import Skipped
 from fabricgauge.model.batch import EACH_SUBNET, BatchJob, Request
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import StoreError
@@ -59,7 +63,7 @@ class Maker(msgspec.Struct, frozen=True):
         options = options_of(self.request, _minutes(starts), place)
         script = text(Script(
             self.directory.identity, str(self.directory.path), folder, options,
-            {MARKER: f"{self.directory.identity}/{folder}"}, starts,
+            {MARKER: f"{self.directory.identity}/{folder}"}, starts, self._connecting(launches),
         ))  # fmt: skip
         try:
             place.mkdir()
@@ -72,6 +76,15 @@ class Maker(msgspec.Struct, frozen=True):
         now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
         job = BatchJob("", folder, now, launches, made.profile, made.stopping, made.check_data)
         return Written(job, place / "job.sh", options)
+
+    def _connecting(self, launches: tuple[PlannedLaunch, ...]) -> tuple[str, ...]:
+        """Nodes that are not known yet try their connections, in IPv4 as subnets are found."""
+        v4 = all(":" not in (one.subnet or "") for one in launches)
+        program = Skipped("") if self.access.hosts or not v4 else connect_program()
+        if isinstance(program, Skipped):
+            return ()
+        ports = mpi_ports(os.environ)
+        return str(program), str(ports.start), str(len(ports))
 
     def _start(self, folder: str, made: Plan, launch: PlannedLaunch) -> ScriptLaunch:
         alone = is_loopback(launch.network)

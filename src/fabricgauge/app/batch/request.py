@@ -54,6 +54,7 @@ def batch_of(request: MeasurementRequest, job: Request, starter: str, settings: 
         networks=request.network,
         unpinned=request.unpinned,
         topology=stated_topology(request),
+        asked=msgspec.structs.replace(request, nodelist="", exclude=""),
     )
 
 
@@ -61,7 +62,7 @@ def target_of_jobs(batch: Batch, settings: Settings, engine: Engine | None = Non
     """Where the jobs of a batch measure: no node is known before they run."""
     return Target(
         access=HostAccess(batch.starter, (), virtual=batch.virtual),
-        request=MeasurementRequest(network=batch.networks, unpinned=batch.unpinned),
+        request=batch.asked or MeasurementRequest(network=batch.networks, unpinned=batch.unpinned),
         thresholds=thresholds_from(settings.thresholds, settings.thresholds_origin),
         command=tuple(sys.argv),
         declared=batch.declared,

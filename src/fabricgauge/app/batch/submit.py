@@ -22,6 +22,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.batch import Batch, BatchJob
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import CannotRun, StoreError, UsageError
+from fabricgauge.model.finding import Severity
 from fabricgauge.model.plan import Plan, PlannedLaunch, Stopping
 from fabricgauge.run.batch import slurm
 from fabricgauge.run.batch.job_state import FORGOTTEN, JobState
@@ -33,8 +34,9 @@ from fabricgauge.store.run_files import append_job, jobs, load, read_batch
 #: NFS shows a new file a minute late at the most, by its usual settings.
 LOOK_S, MOST_LOOKS = 2.0, 35
 
-#: Jobs that follow from what others found, without anybody asking for them.
-MOST_FOLLOWING = 2
+#: Jobs that follow from what others found, without anybody asking for them: for nodes that can
+#: connect where others cannot, and twice for suspects.
+MOST_FOLLOWING = 3
 
 
 def hand_over(written: Written, directory: RunDirectory) -> BatchJob:
@@ -87,13 +89,13 @@ def collected(
     target = target_of_jobs(batch, settings)
     outcome, context = _collect(directory, target, progress)
     for _ in range(MOST_FOLLOWING if most_jobs is None else most_jobs):
-        if directory.complete or not suspects(context):
+        if directory.complete or not (suspects(context) or _unsubmitted(context)):
             break
         try:
             engine = engine_for(batch.mpi, progress)
             hand_over(next_job(context, batch, engine), directory)
         except CannotRun as error:  # what was measured is shown all the same
-            progress.trouble(f"suspects were not measured again: {error}")
+            progress.trouble(f"what follows was not submitted: {error}")
             break
         outcome, context = _collect(directory, target, progress)
     return outcome
@@ -153,6 +155,15 @@ def suspects(context: RunContext) -> tuple[PlannedLaunch, ...]:
         return ()
     found = (one.launch for one in rechecks(run, context.fabric_result()))
     return tuple(one for one in found if not isinstance(one, Skipped))
+
+
+def _unsubmitted(context: RunContext) -> tuple[PlannedLaunch, ...]:
+    """Launches that no job was to make: those of nodes that can connect, where others cannot."""
+    given = {one.number for job in jobs(context.directory)[1:] for one in job.launches}
+    dead = {one.network for one in context.run.preflight if one.severity is Severity.FAIL}
+    made = {launch.number for launch in context.run.launches}
+    fresh = (one for one in context.left() if one.number not in given | made)
+    return tuple(one for one in fresh if one.network in dead)
 
 
 def left_of_pairs(directory: RunDirectory, batch: Batch) -> Plan:

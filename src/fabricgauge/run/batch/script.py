@@ -30,7 +30,11 @@ class ScriptLaunch(msgspec.Struct, frozen=True):
 
 
 class Script(msgspec.Struct, frozen=True):
-    """All that a job script says. ``options`` are sbatch's, ``--name`` or ``--name=value``."""
+    """All that a job script says. ``options`` are sbatch's, ``--name`` or ``--name=value``.
+
+    ``connect`` is the connecting program, the first port that it may use and their number; empty
+    where the nodes do not connect to each other first.
+    """
 
     identity: str
     run_dir: str
@@ -38,6 +42,7 @@ class Script(msgspec.Struct, frozen=True):
     options: tuple[str, ...]
     environment: Mapping[str, str]
     launches: tuple[ScriptLaunch, ...]
+    connect: tuple[str, ...] = ()
 
 
 def text(of: Script) -> str:
@@ -57,10 +62,23 @@ def text(of: Script) -> str:
         f"begin {shlex.quote(of.folder)}",
         f"discover {DISCOVERY_S} {shlex.quote(f'{of.folder}/probe.sh')}",
         *(("find_subnets",) if any(one.subnet == EACH_SUBNET for one in of.launches) else ()),
+        *(_connect(of) if of.connect else ()),
         *(line for one in of.launches for line in _launch(one)),
         "finish",
         "",
     ))  # fmt: skip
+
+
+def _connect(of: Script) -> Iterator[str]:
+    """The nodes try their connections on each subnet before the first launch there."""
+    call = " ".join(("connect", *map(shlex.quote, of.connect)))
+    for subnet in dict.fromkeys(one.subnet for one in of.launches if one.subnet):
+        if subnet == EACH_SUBNET:
+            # The step must not read the other subnets from the loop's input.
+            yield f'while read -r subnet; do {call} </dev/null; done <"$here/subnets"'
+        else:
+            yield f"subnet={shlex.quote(subnet)}"
+            yield call
 
 
 def is_plain(option: str) -> bool:

@@ -43,6 +43,56 @@ find_subnets() {
         done >"$here/subnets"
 }
 
+# connect PROGRAM FIRST COUNT: on this $subnet every node connects to every other, by one of COUNT
+# ports from FIRST on. A subnet on which one of them cannot is "dead": no launch is made there.
+connect() {
+    round=$((${round:-0} + 1))
+    place=$here/connect-$round
+    mkdir "$place" || return
+    printf '%s\n' "$subnet" >"$place/subnet"
+    [ -e "$here/addresses" ] || # one line for each: node, address/prefix
+        timeout --kill-after=10 30 srun --kill-on-bad-exit=0 --mpi=none --ntasks-per-node=1 \
+            --ntasks="$(wc -l <"$here/nodes")" sh -c '
+                PATH=$PATH:/usr/sbin:/sbin
+                ip -o -4 address show up scope global | while read -r _ _ _ address _; do
+                    printf "%s %s\n" "$SLURMD_NODENAME" "${address%%[!0-9./]*}"
+                done' >"$here/addresses" 2>"$here/addresses.err"
+    # Nodes with their first address in the subnet, in the order of the job's nodes.
+    awk -v subnet="$subnet" '
+        function part(address, of) {
+            split(address, of, /[.\/]/)
+            return int((((of[1] * 256 + of[2]) * 256 + of[3]) * 256 + of[4]) / size)
+        }
+        BEGIN { split(subnet, whole, "/"); size = 2 ^ (32 - whole[2]); own = part(subnet) }
+        FNR == NR { nodes[++count] = $1; next }
+        !($1 in ip) && part($2) == own { split($2, pieces, "/"); ip[$1] = pieces[1] }
+        END { for (i = 1; i <= count; i++) if (nodes[i] in ip) print nodes[i], ip[nodes[i]] }
+    ' "$here/nodes" "$here/addresses" >"$place/members"
+    [ "$(wc -l <"$place/members")" -gt 1 ] || return
+    timeout --kill-after=10 60 srun --kill-on-bad-exit=0 --mpi=none --ntasks-per-node=1 \
+        --ntasks="$(wc -l <"$here/nodes")" sh -c '
+            # Partners begin with the next node, so that at each moment all send to different ones.
+            set -- "$@" $(awk -v me="$SLURMD_NODENAME" "
+                { node[NR] = \$1; ip[NR] = \$2; if (\$1 == me) own = NR }
+                END {
+                    if (!own) exit
+                    printf \"%d listen %s\", own, ip[own]
+                    for (i = 1; i < NR; i++) {
+                        to = (own - 1 + i) % NR + 1
+                        printf \" to %d %s %s\", to, ip[own], ip[to]
+                    }
+                }" "$1/members")
+            [ $# -gt 5 ] || exit 0
+            place=$1 program=$2 token=$3 port=$4 count=$5 own=$6
+            shift 6
+            "$program" "$token" "$own" "$port" 65536 "$((count - 1))" "$@" \
+                >"$place/$SLURMD_NODENAME.txt" 2>"$place/$SLURMD_NODENAME.err"
+        ' sh "$place" "$1" "$(date +%s)$$" "$(($2 + ($$ + round) % $3))" \
+        "$(wc -l <"$place/members")" >"$place/step" 2>&1
+    cat "$place"/*.txt 2>/dev/null | grep '"to":' | grep -vq '"phase":"done"' &&
+        printf '%s\n' "$subnet" >>"$here/dead"
+}
+
 # Whether this launch ended well in an earlier start of this job, on the same nodes.
 made() {
     for folder in "raw/launch-$1"-*; do
@@ -58,6 +108,7 @@ made() {
 launch() {
     cases=$1 limit=$2
     shift 2
+    [ -z "${subnet:-}" ] || ! grep -qsxF -- "$subnet" "$here/dead" || return 0
     padded=$(printf '%02d' "$number")
     made "$padded" && return
     folder=raw/launch-$padded-$attempt
