@@ -55,3 +55,13 @@ def test_a_port_in_use_is_told() -> None:
 def test_an_answer_that_is_none_or_breaks_off_is_refused(text: str) -> None:
     with pytest.raises(ProbeError, match="c1"):
         parsed("c1", text, NAMES)
+
+
+def test_a_round_that_others_played_is_read_as_our_own() -> None:
+    from fabricgauge.connect.rounds import gathered
+
+    said = {"c1": "", "c2": ""}
+    of = gathered("net1", {1: "c1", 2: "c2"}, said)
+    assert of.network == "net1"
+    assert set(of.silent) == {"c1", "c2"}
+    assert of.failures == ()

@@ -89,8 +89,8 @@ def _groups(ranks: tuple[str, ...], chosen: Targets, culprits: Culprits) -> list
         found = culprits.get(network.name, ()) if network else ()
         out = left_out(nodes, found)
         groups = [(tuple(one for one in ranks if one not in out), False)]
-        mates = ((one, partner(one, nodes, found)) for one in out)
-        groups += [(pair, True) for pair in mates if pair[1]]
+        mates = ({one, partner(one, nodes, found)} for one in out)
+        groups += [(tuple(one for one in nodes if one in pair), True) for pair in mates]
         for group in groups:
             if len(set(group[0])) > 1 or len(nodes) == 1:
                 together.setdefault(group, []).append((network, ceiling))

@@ -99,7 +99,7 @@ def _begin(
         unjoined=unjoined(target.request, target.declared, fabric, last.nodes),
         topology=target.topology,
     )
-    made = tuple(
+    rounds = tuple(
         gathered(network, names, said)
         for subnet, names, said in last.connected()
         if (network := _network_at(subnet, last.nodes[0], fabric)) is not None
@@ -107,11 +107,11 @@ def _begin(
     launches = tuple(_planned(job.launches, last, fabric))
     if all(is_loopback(one.network) for one in launches):
         raise CannotRun(f"no network that was to be measured joins the nodes: {_seen(fabric)}")
-    launches = _without_culprits(target, fabric, launches, {one.network: dead(one) for one in made})
+    launches = _without_culprits(target, fabric, launches, {one.network: dead(one) for one in rounds})
     plan = Plan(job.profile, job.stopping, job.check_data, launches)
     write_found(directory, fabric, plan)
     write_facts(directory, last.facts())
-    write_preflight(directory, quick_findings(fabric, made))
+    write_preflight(directory, quick_findings(fabric, rounds))
 
 
 def _without_culprits(
