@@ -1,6 +1,6 @@
 """Why a launch broke: the node or pair that did it, from evidence or by further launches."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -64,7 +64,7 @@ def why(
     return (
         _of_ranks(broken)
         or _of_connections(context, broken, progress)
-        or _of_words(broken)
+        or of_words(broken)
         or _of_search(context, broken, breaks, progress)
     )
 
@@ -77,7 +77,8 @@ def _of_ranks(broken: Broken) -> Breakage | None:
     return Breakage(tuple(found), tuple(map(_node, broken.lost))) if found else None
 
 
-def _of_words(broken: Broken) -> Breakage | None:
+def of_words(broken: Broken) -> Breakage | None:
+    """Whom the launcher's own words name, if anybody."""
     one = blamed(broken.said, broken.launch.nodes)
     if one is None:
         return None
@@ -153,6 +154,11 @@ def _finding(
         CHECK, Severity.FAIL, where, what, evidence, _WHY, remedy, tuple(nodes),
         launch.network or "",
     )  # fmt: skip
+
+
+def culprits_of(findings: Iterable[Finding]) -> Iterator[Dead]:
+    """The nodes and pairs that findings of a stored launch name."""
+    yield from (_dead(one.nodes) for one in findings if 0 < len(one.nodes) < 3)
 
 
 def _node(node: str) -> DeadNode:

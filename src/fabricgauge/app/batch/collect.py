@@ -107,7 +107,9 @@ def _begin(
     launches = tuple(_planned(job.launches, last, fabric))
     if all(is_loopback(one.network) for one in launches):
         raise CannotRun(f"no network that was to be measured joins the nodes: {_seen(fabric)}")
-    launches = _without_culprits(target, fabric, launches, {one.network: dead(one) for one in rounds})
+    launches = _without_culprits(
+        target, fabric, launches, {one.network: dead(one) for one in rounds}
+    )
     plan = Plan(job.profile, job.stopping, job.check_data, launches)
     write_found(directory, fabric, plan)
     write_facts(directory, last.facts())

@@ -12,7 +12,9 @@ from fabricgauge.app.batch.job import Maker, Written
 from fabricgauge.app.batch.numbers import await_lost, cluster, find_lost, numbers
 from fabricgauge.app.batch.request import target_of_jobs
 from fabricgauge.app.batch.waiting import wait
+from fabricgauge.app.breakage import culprits_of
 from fabricgauge.app.conclude import CheckOutcome, concluded
+from fabricgauge.app.groups import further
 from fabricgauge.app.pairs import rechecks
 from fabricgauge.app.programs import engine_for
 from fabricgauge.app.progress import Progress
@@ -89,7 +91,8 @@ def collected(
     target = target_of_jobs(batch, settings)
     outcome, context = _collect(directory, target, progress)
     for _ in range(MOST_FOLLOWING if most_jobs is None else most_jobs):
-        if directory.complete or not (suspects(context) or _unsubmitted(context)):
+        follows = suspects(context) or _unsubmitted(context) or _without_culprits(context, progress)
+        if directory.complete or not follows:
             break
         try:
             engine = engine_for(batch.mpi, progress)
@@ -166,6 +169,20 @@ def _unsubmitted(context: RunContext) -> tuple[PlannedLaunch, ...]:
     return tuple(one for one in fresh if one.network in dead)
 
 
+def _without_culprits(context: RunContext, progress: Progress) -> tuple[PlannedLaunch, ...]:
+    """Launches of the others where one broke and its culprits are known; they join the plan once."""
+    for one in context.run.launches:
+        nodes = {node for finding in one.ended.culprits for node in finding.nodes}
+        later = (each for each in context.plan.launches if each.number > one.number)
+        if any(each.network == one.network and not nodes <= set(each.nodes) for each in later):
+            continue
+        found = list(culprits_of(one.ended.culprits))
+        if found and read_batch(context.directory).pairs is None:
+            context.culprits.setdefault(one.network or "", []).extend(found)
+            context.broken.add(one.network)
+    return further(context, progress)
+
+
 def left_of_pairs(directory: RunDirectory, batch: Batch) -> Plan:
     """The plan of a run whose pairs are jobs, with those launches that have no result.
 
@@ -217,7 +234,7 @@ def next_job(context: RunContext, batch: Batch, engine: Engine, time_limit: str 
     Raises:
         UsageError: nothing is left.
     """
-    launches = context.left()
+    launches = tuple(one for one in context.left() if one.number not in context.given_up)
     if not launches:
         launches = suspects(context)
         for one in launches:

@@ -7,8 +7,10 @@ from pathlib import Path
 import msgspec
 
 from fabricgauge.app.batch.attempts import ended
+from fabricgauge.app.breakage import Breakage, Broken, of_words
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.parse.engine import NotUnderstood, parse_line
+from fabricgauge.run.launch import printed
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import ResultLine, Started, append_launch, append_records
 
@@ -73,6 +75,10 @@ def _take(
             strange.append(f"{record.text} ({record.reason})")
     append_records(directory, found[there:])
     end = ended(folder, why)
+    if end.status != "ok":
+        said = f"{printed(folder)}\n{why}"
+        found = of_words(Broken(launch, end.exit_code, {}, said)) or Breakage()
+        end = msgspec.structs.replace(end, culprits=found.findings)
     append_launch(
         directory,
         Started(launch.number, attempt, launch.network, launch.nodes, end, tuple(strange)),
