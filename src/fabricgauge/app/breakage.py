@@ -11,6 +11,7 @@ from fabricgauge.app.run_context import RunContext
 from fabricgauge.doctor.reachability import Dead, DeadNode, DeadPair, dead
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.plan import PlannedLaunch
+from fabricgauge.model.run import Ended
 from fabricgauge.plan.outlook import estimated_s
 from fabricgauge.plan.search import Group, culprits
 from fabricgauge.run.launcher_words import blamed
@@ -94,14 +95,14 @@ def _of_connections(context: RunContext, broken: Broken, progress: Progress) -> 
     here = [one for each in made for one in dead(each)]
     if not here:
         return None
-    told = [
+    findings = [
         msgspec.structs.replace(
             one, check=CHECK, what=f"{one.what} since launch {launch.number} broke"
         )
         for one in quick_findings(context.fabric, made)
         if one.check == "connect"
     ]
-    return Breakage(tuple(told), tuple(here))
+    return Breakage(tuple(findings), tuple(here))
 
 
 def _of_search(
@@ -139,10 +140,10 @@ def _of_search(
 
 
 def _searched(launch: PlannedLaunch, nodes: Group, lines: Sequence[str]) -> Finding:
-    told = tuple(line for line in lines if set(nodes) & set(line.replace(",", " ").split()))
+    evidence = tuple(line for line in lines if set(nodes) & set(line.replace(",", " ").split()))
     if len(nodes) == 1:
-        return _finding(launch, nodes, "every launch in which it takes part breaks", told)
-    return _finding(launch, nodes, "every launch in which both take part breaks", told)
+        return _finding(launch, nodes, "every launch in which it takes part breaks", evidence)
+    return _finding(launch, nodes, "every launch in which both take part breaks", evidence)
 
 
 def _finding(
@@ -154,6 +155,14 @@ def _finding(
         CHECK, Severity.FAIL, where, what, evidence, _WHY, remedy, tuple(nodes),
         launch.network or "",
     )  # fmt: skip
+
+
+def told(ended: Ended, found: Breakage) -> Ended:
+    """The end of a launch with who broke it instead of what launchers say besides."""
+    if not found.findings:
+        return ended
+    message = "; ".join((*ended.changes, *(f"{one.where}: {one.what}" for one in found.findings)))
+    return msgspec.structs.replace(ended, message=message, culprits=found.findings)
 
 
 def culprits_of(findings: Iterable[Finding]) -> Iterator[Dead]:

@@ -6,7 +6,7 @@ from functools import partial
 
 import msgspec
 
-from fabricgauge.app.breakage import Broken, why
+from fabricgauge.app.breakage import Broken, told, why
 from fabricgauge.app.notes import explained
 from fabricgauge.app.progress import Progress
 from fabricgauge.app.run_context import RunContext
@@ -169,11 +169,7 @@ def _blamed(
     if found.dead or not found.repeats:
         context.culprits.setdefault(launch.network or "", []).extend(found.dead)
         context.broken.add(launch.network)
-    if not found.findings:
-        return ended
-    told = (f"{one.where}: {one.what}" for one in found.findings)
-    message = "; ".join((*ended.changes, *told))
-    return msgspec.structs.replace(ended, message=message, culprits=found.findings)
+    return told(ended, found)
 
 
 def _breaks(context: RunContext, of: PlannedLaunch, group: Group) -> bool:

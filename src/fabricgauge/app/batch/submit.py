@@ -170,7 +170,7 @@ def _unsubmitted(context: RunContext) -> tuple[PlannedLaunch, ...]:
 
 
 def _without_culprits(context: RunContext, progress: Progress) -> tuple[PlannedLaunch, ...]:
-    """Launches of the others where one broke and its culprits are known; they join the plan once."""
+    """Launches of the others where one broke and who broke it is known; they join the plan."""
     for one in context.run.launches:
         nodes = {node for finding in one.ended.culprits for node in finding.nodes}
         later = (each for each in context.plan.launches if each.number > one.number)

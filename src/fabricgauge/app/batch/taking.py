@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from fabricgauge.app.batch.attempts import ended
-from fabricgauge.app.breakage import Breakage, Broken, of_words
+from fabricgauge.app.breakage import Breakage, Broken, of_words, told
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.parse.engine import NotUnderstood, parse_line
 from fabricgauge.run.launch import printed
@@ -77,8 +77,7 @@ def _take(
     end = ended(folder, why)
     if end.status != "ok":
         said = f"{printed(folder)}\n{why}"
-        found = of_words(Broken(launch, end.exit_code, {}, said)) or Breakage()
-        end = msgspec.structs.replace(end, culprits=found.findings)
+        end = told(end, of_words(Broken(launch, end.exit_code, {}, said)) or Breakage())
     append_launch(
         directory,
         Started(launch.number, attempt, launch.network, launch.nodes, end, tuple(strange)),
