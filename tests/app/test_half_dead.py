@@ -1,9 +1,11 @@
 """A dead node or pair is named, and everything else is measured in the same command."""
 
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.app.commands import Checked, Lab, fabricgauge
+from tests.app.commands import Checked, Lab, fabricgauge, until
 
 pytestmark = [pytest.mark.lab, pytest.mark.engine]
 
@@ -51,3 +53,58 @@ def test_two_nodes_that_cannot_connect_are_named_without_a_launch(lab: Lab, tmp_
     assert run.status == 1, run.text
     assert run.outcomes("connect") == {"FAIL"}
     assert not list(run.path.glob("raw/launch-*"))
+
+
+#: Sends a signal to the rank of a node: nodes of a lab share /proc, but not the network namespace.
+SIGNAL_RANK = (
+    'here=$(readlink /proc/self/ns/net); for p in /proc/[0-9]*; do'
+    ' read -r name 2>/dev/null <$p/comm || continue; [ "$name" = fabricgauge-eng ] &&'
+    ' [ "$(readlink $p/ns/net)" = "$here" ] && kill -$1 ${p#/proc/}; done; true'
+)  # fmt: skip
+
+
+def records(root: Path) -> int:
+    """How many rounds and cases are safely in the run's results."""
+    lines = [line for file in root.glob("2*/results.jsonl") for line in file.open()]
+    return sum(kind in line for line in lines for kind in ('"round"', '"case"'))
+
+
+@pytest.mark.parametrize(
+    ("planted", "named"),
+    [
+        (("c3", "sh", "-c", SIGNAL_RANK, "signal", "KILL"), "c3: its rank was ended by SIGKILL"),
+        pytest.param(
+            ("c3", "sh", "-c", SIGNAL_RANK, "signal", "STOP"), "its rank is stopped by a signal",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            ("c2", *DEAD_PAIR), "no TCP connection works between them since launch 1 broke",
+            marks=pytest.mark.slow,
+        ),
+    ],
+)  # fmt: skip
+def test_who_breaks_a_launch_in_mid_run_is_named_and_the_others_measure_the_rest(
+    lab: Lab,
+    start: Callable[..., "subprocess.Popen[str]"],
+    tmp_path: Path,
+    planted: tuple[str, ...],
+    named: str,
+) -> None:
+    name = lab("--nodes", "4")
+    child = start("--lab", name)
+    until(lambda: records(tmp_path) >= 2, 60, "two records")
+    fabricgauge("lab", "exec", "--name", name, planted[0], "--", *planted[1:])
+    out, err = child.communicate(timeout=240)
+    done = subprocess.CompletedProcess((), child.returncode, out, err)
+    run = Checked(done, tmp_path)
+    assert run.status == 1, run.text
+    assert run.outcomes("launch") == {"FAIL"}
+    assert named in f"{run.words('launch')} {run.words('completeness')}"
+    assert run.outcomes("path") == {"PASS"}
+    assert "FAIL" in out.splitlines()[0]
+    assert "c3" in " ".join(out.splitlines()[:2])
+    launches = (run.path / "launches.jsonl").read_text().splitlines()
+    assert len(launches) > 1
+    assert (
+        "c3" not in launches[1].split('"ended"')[0] or "c2" not in launches[1].split('"ended"')[0]
+    )

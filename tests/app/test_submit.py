@@ -305,3 +305,18 @@ def test_a_node_that_dies_leaves_what_was_measured(tmp_path: Path) -> None:
         assert "latency/8/0>1" in (checked.path / "results.jsonl").read_text(), checked.text
         assert "submit --resume" in checked.text
         until_nothing_is_left(state, tmp_path)
+
+
+def test_a_dead_pair_is_named_and_the_nodes_that_can_connect_are_measured(
+    slurm: LabState, tmp_path: Path
+) -> None:
+    route = ("blackhole", "10.77.0.13")
+    lab(slurm, "exec", "c2", "--", "ip", "route", "add", *route)
+    try:
+        run = submit(slurm, tmp_path, "-N", "3")
+    finally:
+        lab(slurm, "exec", "c2", "--", "ip", "route", "del", *route)
+    assert run.status == 1, run.text
+    assert "between c2:eth0 and c3:eth0" in run.words("connect")
+    assert run.outcomes("coverage") == {"PASS"}
+    assert len(jobs(RunDirectory(run.path))) == 2

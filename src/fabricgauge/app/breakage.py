@@ -128,15 +128,16 @@ def _of_search(
             group = search.send(answer)
     except StopIteration as done:
         named: tuple[Group, ...] = done.value
-        if not named:
-            return Breakage(repeats=False)
-        if len({node for one in named for node in one}) < len(nodes) - 1:
+        if named == (nodes,):
+            return Breakage()  # nearly every launch breaks: the MPI is at fault, or what all share
+        if named:
             found = [_searched(broken.launch, one, lines) for one in named]
             return Breakage(tuple(found), tuple(map(_dead, named)))
-    what = f"a launch breaks that holds {listed(smallest)}; there was no time to say which of them"
-    return (
-        Breakage((_finding(broken.launch, smallest, what, tuple(lines)),)) if lines else Breakage()
-    )
+        return Breakage(repeats=False)
+    if len(smallest) == len(nodes):
+        return Breakage()
+    what = f"launches of {between(smallest)} break; which of them is at fault is not known"
+    return Breakage((_finding(broken.launch, smallest, what, tuple(lines)),))
 
 
 def _searched(launch: PlannedLaunch, nodes: Group, lines: Sequence[str]) -> Finding:

@@ -46,18 +46,19 @@ def culprits(
     """Yields each group to be launched, and is sent whether that broke; returns who breaks it.
 
     A culprit is one node or two that form a pair. There is none where the launch of all ``nodes``
-    does not break. A node is told from a pair by launches with others, of which there must be two
-    to be sure.
+    does not break, and one of all nodes where more than ``most`` would be needed. A node is told
+    from a pair by launches with others, of which there must be two to be sure.
     """
     found: list[Group] = []
-    while len(found) < most:
+    while True:
         for group in without(nodes, found):
             if len(group) > 1 and (yield group):
-                found.append((yield from _culprit(group)))
                 break
         else:
-            break
-    return tuple(found)
+            return tuple(found)
+        if len(found) == most:
+            return (tuple(nodes),)
+        found.append((yield from _culprit(group)))
 
 
 def without(nodes: Sequence[str], found: Collection[Group]) -> Iterator[Group]:

@@ -1,0 +1,110 @@
+"""Who broke a launch: evidence first, then launches of fewer nodes."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from tests.judge import planted
+
+from fabricgauge.app import breakage
+from fabricgauge.app.breakage import Breakage, Broken, culprits_of, why
+from fabricgauge.app.progress import Silent
+from fabricgauge.app.run_context import RunContext
+from fabricgauge.app.target import Target
+from fabricgauge.doctor.reachability import DeadNode, DeadPair
+from fabricgauge.judge.thresholds import DEFAULTS
+from fabricgauge.model.host_access import Host, HostAccess
+from fabricgauge.model.plan import PlannedLaunch
+from fabricgauge.model.request import MeasurementRequest
+from fabricgauge.plan.search import Group
+from fabricgauge.store.run_directory import RunDirectory
+
+NODES = ("c1", "c2", "c3", "c4", "c5")
+LAUNCH = PlannedLaunch(1, "net1", "10.77.0.0/24", NODES, ())
+
+
+@pytest.fixture
+def context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunContext:
+    hosts = HostAccess("local", tuple(Host(node, ()) for node in NODES))
+    target = Target(hosts, MeasurementRequest(), DEFAULTS, ())
+    monkeypatch.setattr(breakage, "tried", lambda *_: ())
+    return RunContext(target, RunDirectory.create(tmp_path), planted.run())
+
+
+def broken(**changes: Any) -> Broken:
+    return msgspec.structs.replace(Broken(LAUNCH, None, {}, ""), **changes)
+
+
+def never(_: Group) -> bool:
+    raise AssertionError("no launch is needed")
+
+
+def asked(context: RunContext, of: Broken, *culprits: Group) -> Breakage:
+    def breaks(group: Group) -> bool:
+        return any(set(one) <= set(group) for one in culprits)
+
+    return why(context, of, breaks, Silent())
+
+
+def test_a_lost_rank_is_named_without_a_launch(context: RunContext) -> None:
+    found = why(context, broken(lost={"c3": "its rank is gone"}), never, Silent())
+    assert [one.where for one in found.findings] == ["c3"]
+    assert "rank" in found.findings[0].what
+    assert [one.node for one in found.dead if isinstance(one, DeadNode)] == ["c3"]
+
+
+def test_the_launchers_word_is_taken(context: RunContext) -> None:
+    found = why(context, broken(said="srun: error: c2: task 1: Killed"), never, Silent())
+    assert [one.nodes for one in found.findings] == [("c2",)]
+
+
+def test_a_pair_that_hangs_is_found_by_launches(context: RunContext) -> None:
+    found = asked(context, broken(), ("c2", "c5"))
+    assert [set(one.nodes) for one in found.findings] == [{"c2", "c5"}]
+    assert isinstance(found.dead[0], DeadPair)
+    assert any("broke" in line for line in found.findings[0].evidence)
+    assert set(culprits_of(found.findings)) == set(found.dead)
+
+
+def test_two_culprits_are_found_by_launches(context: RunContext) -> None:
+    found = asked(context, broken(), ("c4",), ("c1", "c3"))
+    assert {frozenset(one.nodes) for one in found.findings} == {
+        frozenset({"c4"}), frozenset({"c1", "c3"})
+    }  # fmt: skip
+
+
+def test_what_does_not_repeat_names_nobody(context: RunContext) -> None:
+    assert asked(context, broken()) == Breakage(repeats=False)
+
+
+def test_nobody_is_named_where_every_launch_breaks(context: RunContext) -> None:
+    found = asked(context, broken(), *[(one,) for one in NODES])
+    assert found == Breakage()
+
+
+@pytest.mark.parametrize("launches", [1, 2, 3])
+def test_the_search_ends_with_the_time_of_the_plan(context: RunContext, launches: int) -> None:
+    limit_s = breakage.estimated_s(context.plan)
+    groups = []
+
+    def breaks(group: Group) -> bool:
+        context.searched_s += limit_s / launches
+        groups.append(group)
+        return {"c1", "c2"} <= set(group)
+
+    found = why(context, broken(), breaks, Silent())
+    assert len(groups) == launches
+    assert found.dead == ()
+    told = [one.nodes for one in found.findings]
+    assert told == ([] if launches == 1 else [groups[-1]])
+
+
+@pytest.mark.parametrize("code", [64, 65, 126, 127])
+def test_a_program_that_cannot_start_is_no_nodes_fault(context: RunContext, code: int) -> None:
+    assert why(context, broken(exit_code=code), never, Silent()) == Breakage()
+
+
+def test_two_nodes_are_not_searched(context: RunContext) -> None:
+    two = msgspec.structs.replace(LAUNCH, nodes=("c1", "c2"))
+    assert why(context, broken(launch=two), never, Silent()) == Breakage()
