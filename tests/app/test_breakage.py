@@ -17,6 +17,7 @@ from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.request import MeasurementRequest
+from fabricgauge.plan.outlook import estimated_s
 from fabricgauge.plan.search import Group
 from fabricgauge.store.run_directory import RunDirectory
 
@@ -85,7 +86,7 @@ def test_nobody_is_named_where_every_launch_breaks(context: RunContext) -> None:
 
 @pytest.mark.parametrize("launches", [1, 2, 3])
 def test_the_search_ends_with_the_time_of_the_plan(context: RunContext, launches: int) -> None:
-    limit_s = breakage.estimated_s(context.plan)
+    limit_s = estimated_s(context.plan)
     groups = []
 
     def breaks(group: Group) -> bool:
