@@ -88,7 +88,9 @@ def begin(
         directory.identity, what.started_utc, what.command, what.environment, fabric, planned, (),
         complete=False, preflight=preflight,
     )  # fmt: skip
-    return RunContext(target, directory, run)
+    context = RunContext(target, directory, run)
+    context.culprits = {network: list(found) for network, found in culprits.items()}
+    return context
 
 
 def _starts(suite: Suite, progress: Progress) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from fabricgauge.app.connectivity import tried
 from fabricgauge.app.notes import quick_findings
 from fabricgauge.app.progress import Progress
 from fabricgauge.app.run_context import RunContext
-from fabricgauge.doctor.reachability import Dead, DeadNode, DeadPair, dead
+from fabricgauge.doctor.reachability import Dead, DeadNetwork, DeadNode, DeadPair, dead
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.run import Ended
@@ -92,7 +92,8 @@ def _of_connections(context: RunContext, broken: Broken, progress: Progress) -> 
     launch = broken.launch
     networks = [one for one in context.fabric.networks if one.name == launch.network]
     made = tried(context.target, networks, context.directory, progress)
-    here = [one for each in made for one in dead(each)]
+    known = {_names(one) for one in context.culprits.get(launch.network or "", ())}
+    here = [one for each in made for one in dead(each) if _names(one) not in known]
     if not here:
         return None
     findings = [
@@ -169,6 +170,12 @@ def told(ended: Ended, found: Breakage) -> Ended:
 def culprits_of(findings: Iterable[Finding]) -> Iterator[Dead]:
     """The nodes and pairs that findings of a stored launch name."""
     yield from (_dead(one.nodes) for one in findings if 0 < len(one.nodes) < 3)
+
+
+def _names(one: Dead) -> frozenset[str]:
+    if isinstance(one, DeadPair):
+        return frozenset((one.source, one.target))
+    return frozenset(one.nodes if isinstance(one, DeadNetwork) else (one.node,))
 
 
 def _node(node: str) -> DeadNode:

@@ -114,7 +114,7 @@ def further(context: RunContext, progress: Progress) -> tuple[PlannedLaunch, ...
             made += _instead(context, network, ranks)
         except UsageError as error:
             progress.trouble(f"{listed(ranks)} were not measured without culprits: {error}")
-    first = 1 + max(launch.number for launch in context.plan.launches)
+    first = 1 + max((launch.number for launch in context.plan.launches), default=0)
     launches = [
         msgspec.structs.replace(launch, number=number) for number, launch in enumerate(made, first)
     ]
