@@ -24,7 +24,7 @@ from fabricgauge.localise.slowness import F64, Slowness, slowness
 from fabricgauge.localise.unsteady import changing, jitter, ranking, restless
 from fabricgauge.localise.uplinks import SlowCrossing, find_uplinks, oversubscription, slow_blocks
 from fabricgauge.localise.ways import Remaining, find_singles, remaining, residual
-from fabricgauge.model.pairs import PairAnalysis, PairFinding, PairMatrix, Spectrum
+from fabricgauge.model.pairs import PairAnalysis, PairFinding, PairMatrix, Spectrum, Suspect
 from fabricgauge.model.topology import Topology
 
 _NOWHERE = Topology()
@@ -74,30 +74,39 @@ def analyse(
     jitters = jitter(matrix, start.partners)
     naming = Naming(matrix, solved.slow, groups, _usual(matrix, solved))
     findings = _findings(naming, solved, rest, limits)
-    changed = changing(
-        matrix, solved.slow, solved.noise, limits.slowness(matrix.quantity), limits.rate
-    )
-    slow = [
-        *(naming.suspected_end(end) for end in solved.ends.doubtful),
-        *naming.suspected_ways(rest),
-    ]
-    # Where ranks fall on processors moves a launch's latencies far more than its own samples
-    # scatter: before a second pass nobody is suspected, only measured again.
-    unknown = matrix.quantity == "latency" and solved.noise.passes < 2
-    suspects = [
-        *(() if unknown else slow),
-        *(naming.changed(one) for one in changed),
-        *(naming.restless(int(i), jitters) for i in restless(jitters)),
-    ]
-    doubtful = (*(slow if unknown else ()), *naming.doubtful_ways(rest))
+    suspects, doubtful = _suspects(naming, solved, rest, jitters, limits)
     return PairAnalysis(
         matrix, groups.groups, groups.by, start.typical, rest.sigma,
         in_unit(start, solved.blocks.middle[:-1, :-1]), in_unit(start, solved.expected),
         order(groups),
         ranking(matrix, solved.slow, groups, solved.ends.both, jitters),
-        spectrum(matrix.values, rest.sigma, twice=start.adds_up), findings, tuple(suspects),
-        doubtful,
+        spectrum(matrix.values, rest.sigma, twice=start.adds_up), findings, suspects, doubtful,
     )  # fmt: skip
+
+
+def _suspects(
+    naming: Naming, solved: Solved, rest: Remaining, jitters: F64, limits: Limits
+) -> tuple[tuple[Suspect, ...], tuple[Suspect, ...]]:
+    """Who is suspected, and what is only measured again.
+
+    Where ranks fall on processors moves a launch's latencies far more than its own samples
+    scatter: before a second pass nobody is suspected, only measured again.
+    """
+    limit = limits.slowness(solved.slow.quantity)
+    slow = (
+        *(naming.suspected_end(end) for end in solved.ends.doubtful),
+        *naming.suspected_ways(rest),
+    )
+    unsteady = (
+        *map(
+            naming.changed, changing(naming.matrix, solved.slow, solved.noise, limit, limits.rate)
+        ),
+        *(naming.restless(int(i), jitters) for i in restless(jitters)),
+    )
+    doubtful = tuple(naming.doubtful_ways(rest))
+    if solved.slow.adds_up and solved.noise.passes < 2:
+        return unsteady, (*slow, *doubtful)
+    return (*slow, *unsteady), doubtful
 
 
 def solve(matrix: PairMatrix, start: Slowness, groups: Grouping, limits: Limits) -> Solved:

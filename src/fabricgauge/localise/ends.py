@@ -93,27 +93,30 @@ def left_of(slow: Slowness, grouping: Grouping, uplinks: Sequence["End"]) -> Lef
     """All that slow ways of groups leave."""
     nodes = slow.nodes
     index = np.where(grouping.index < grouping.count - 1, grouping.index, -1 - np.arange(nodes))
-    outward, inward = np.zeros((2, nodes), dtype=np.float32)
-    for end in uplinks:
-        members = grouping.members[end.index]
-        if end.part != "receiver":
-            outward[members] = max(end.sending, 0.0)
-        if end.part != "sender":
-            inward[members] = max(end.receiving, 0.0)
+    outward, inward = _excesses(uplinks, nodes, grouping.members)
     nobody = np.zeros(nodes, dtype=np.float32)
     return Left(slow, Known(nobody, nobody, outward, inward), index)
 
 
 def _knowing(left: Left, ends: Iterable["End"]) -> Left:
     """The same where these ends are known to be slow, and no others."""
-    sending, receiving = np.zeros((2, left.slow.nodes), dtype=np.float32)
-    for end in ends:
-        if end.part != "receiver":
-            sending[end.index] = max(end.sending, 0.0)
-        if end.part != "sender":
-            receiving[end.index] = max(end.receiving, 0.0)
+    nodes = left.slow.nodes
+    sending, receiving = _excesses(ends, nodes, np.arange(nodes)[:, None])
     known = msgspec.structs.replace(left.known, sending=sending, receiving=receiving)
     return msgspec.structs.replace(left, known=known)
+
+
+def _excesses(
+    ends: Iterable["End"], nodes: int, members: Sequence[NDArray[np.int64]] | NDArray[np.int64]
+) -> tuple[F32, F32]:
+    """What each node's end, or its group's, is slow by: going out, and coming in."""
+    out, back = np.zeros((2, nodes), dtype=np.float32)
+    for end in ends:
+        if end.part != "receiver":
+            out[members[end.index]] = max(end.sending, 0.0)
+        if end.part != "sender":
+            back[members[end.index]] = max(end.receiving, 0.0)
+    return out, back
 
 
 #: A slow end is slow with at least three quarters of its partners.
@@ -263,32 +266,29 @@ def _worse(every: Standing, inside: Standing) -> Standing:
 
 def _next(search: Search, named: dict[int, End]) -> list[End]:
     both = stand(search, QUARTER, _all_but(search, named))
-    found = [end for end in _ends(search, both) if end.index not in named]
+    every = standing_out(both, search.limit, search.rate)
+    found = [end for end in every if end.index not in named]
     if not found or search.nodes > _ONE_BY_ONE:
         return found
     worst = max(end.level for end in found)
     return [end for end in found if end.level == worst]
 
 
-def _ends(search: Search, both: Both) -> list[End]:
-    """All that stand out now."""
-    limit, rate = search.limit, search.rate
+def standing_out(both: Both, limit: float, rate: float) -> list[End]:
+    """All that stand out now; the other direction of one is slow at a weaker test already."""
     out, back = both.sending, both.receiving
-    if search.symmetric:
+    if out is back:
         q = false_discovery(out.p, out.tests)
         slow = (q <= rate) & out.reaches(limit)
         return [
             End(int(i), "node", out.excess[i], out.error[i], q[i], out.excess[i], out.excess[i])
             for i in np.flatnonzero(slow)
         ]
-    q = false_discovery(np.concatenate((out.p, back.p)), out.tests + back.tests)
+    q = false_discovery(np.concatenate((out.p, back.p)), out.tests + back.tests).reshape(2, -1)
     reach = np.stack((out.reaches(limit), back.reaches(limit)))
-    slow = (q.reshape(2, -1) <= rate) & reach
     also = reach & (np.stack((out.p, back.p)) <= _ALSO)
-    return [
-        _end(both, q.reshape(2, -1)[:, i], also[:, i], int(i))
-        for i in np.flatnonzero(slow.any(axis=0))
-    ]
+    slow = reach & (q <= rate)
+    return [_end(both, q[:, i], also[:, i], int(i)) for i in np.flatnonzero(slow.any(axis=0))]
 
 
 def _end(both: Both, q: NDArray[np.float64], slow: NDArray[np.bool_], index: int) -> End:

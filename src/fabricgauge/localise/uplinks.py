@@ -4,10 +4,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from fabricgauge.localise.ends import QUARTER, End, Ending
+from fabricgauge.localise.ends import QUARTER, Both, End, standing_out
 from fabricgauge.localise.groups import FAR, NEAR, WITHIN, Grouping
 from fabricgauge.localise.limits import Limits
-from fabricgauge.localise.noise import Noise, Standing, false_discovery, standing
+from fabricgauge.localise.noise import Noise, Standing, standing
 from fabricgauge.localise.slowness import ALL, F64, Levels, Slowness, quantile
 
 #: So many of a group's nodes must show what is said of the group.
@@ -40,13 +40,9 @@ def find_uplinks(
     table = medians[:-1, :-1].copy()
     np.fill_diagonal(table, np.nan)
     table -= _by_distance(table, grouping)
-    sending = _standing(table, sizes, several, noise)
-    receiving = _standing(table.T, sizes, several, noise)
-    return [
-        end
-        for end in _slow_groups(sending, receiving, limits.slowness(slow.quantity), limits.rate)
-        if _shown(slow, grouping, end)
-    ]
+    both = Both(*(_standing(way, sizes, several, noise) for way in (table, table.T)))
+    ends = standing_out(both, limits.slowness(slow.quantity), limits.rate)
+    return [end for end in ends if _shown(slow, grouping, end)]
 
 
 def slow_blocks(ends: list[End], grouping: Grouping) -> NDArray[np.bool_]:
@@ -96,22 +92,6 @@ def _standing(
     levels = Levels(np.where(usable, found, np.nan).astype(float), partners)
     sigma = 2.0 * noise.pair / np.sqrt(float(np.median(sizes[several])))
     return standing(levels, sigma, noise.freedom, usable, middle=False, fewest=_FEWEST - 1)
-
-
-def _slow_groups(out: Standing, back: Standing, limit: float, rate: float) -> list[End]:
-    q = false_discovery(np.concatenate((out.p, back.p)), out.tests + back.tests).reshape(2, -1)
-    slow = (q <= rate) & np.stack((out.reaches(limit), back.reaches(limit)))
-    ends = []
-    for i in np.flatnonzero(slow.any(axis=0)):
-        excess = np.array([out.excess[i], back.excess[i]])
-        error = np.array([out.error[i], back.error[i]])
-        part: Ending = "node" if slow[:, i].all() else "sender" if slow[0, i] else "receiver"
-        here = slow[:, i]
-        ends.append(End(
-            int(i), part, float(excess[here].mean()), float(error[here].max()),
-            float(q[:, i].min()), float(excess[0]), float(excess[1]),
-        ))  # fmt: skip
-    return ends
 
 
 def _shown(slow: Slowness, grouping: Grouping, end: End) -> bool:

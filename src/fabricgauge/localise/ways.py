@@ -12,7 +12,6 @@ from fabricgauge.localise.noise import Noise, false_discovery, scale, tail
 from fabricgauge.localise.slowness import (
     F32,
     F64,
-    Slowness,
     partners_met,
     relative,
     sampled_rows,
@@ -49,6 +48,11 @@ class Singles(msgspec.Struct, frozen=True, eq=False):
     q: F64
     passes: NDArray[np.int64]
     slow_in: NDArray[np.int64]
+
+    @property
+    def pairs(self) -> NDArray[np.int64]:
+        """A number for each one's two nodes, whichever is which."""
+        return (np.minimum(self.rows, self.columns) << 32) | np.maximum(self.rows, self.columns)
 
     def only(self, chosen: NDArray[np.generic]) -> "Singles":
         fields = (getattr(self, name)[chosen] for name in self.__struct_fields__)
@@ -102,17 +106,21 @@ def _own(left: Left, both: Both, nodes: int) -> tuple[F32, F32]:
 def find_singles(matrix: PairMatrix, rest: Residual, noise: Noise, limit: float) -> Singles:
     """All conspicuous pairs."""
     slow = rest.left.slow
-    usual = Noise(rest.sigma, noise.single, noise.passes, noise.freedom)
+    noise = Noise(rest.sigma, noise.single, noise.passes, noise.freedom)
     rows, columns, values, tests = _conspicuous(rest, limit)
-    passes = _passes(matrix, rows, columns)
+    passes = matrix.repeats[:, rows, columns]
     number = np.isfinite(passes).sum(axis=0)
-    error = usual.of_pair(number.astype(float))
+    error = noise.of_pair(number.astype(float))
     p = np.ones(values.size)
     for each in np.unique(number):
-        here = number == each
+        alike = number == each
         freedom = min(_TAILS * ((int(each) + 1) // 2), max(2, noise.freedom))
-        p[here] = tail(values[here] / error[here], freedom)
-    slow_in = _slow_in(passes, matrix, slow, rest, rows, columns, values)
+        p[alike] = tail(values[alike] / error[alike], freedom)
+    # In how many passes a pair was slow by half of what it is slow in all.
+    usual = relative(matrix.values[rows, columns], slow.typical, slow.quantity) - values
+    with np.errstate(invalid="ignore"):
+        here = relative(passes, slow.typical, slow.quantity) - usual >= 0.5 * values
+    slow_in: NDArray[np.int64] = here.sum(axis=0)
     found = Singles(rows, columns, values, error, p, false_discovery(p, tests), number, slow_in)
     return found.only(np.lexsort((columns, rows, -values, p)))
 
@@ -153,29 +161,6 @@ def _conspicuous(
         columns.append(j)
         values.append(strip[i, j].astype(float))
     return np.concatenate(rows), np.concatenate(columns), np.concatenate(values), tests
-
-
-def _passes(matrix: PairMatrix, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> F64:
-    if len(matrix.repeats) == 1:
-        return matrix.values[rows, columns][None, :]
-    return matrix.repeats[:, rows, columns]
-
-
-def _slow_in(
-    passes: F64,
-    matrix: PairMatrix,
-    slow: Slowness,
-    rest: Residual,
-    rows: NDArray[np.int64],
-    columns: NDArray[np.int64],
-    values: F64,
-) -> NDArray[np.int64]:
-    """In how many passes a pair was slow by half of what it is slow in all."""
-    here = relative(passes, slow.typical, slow.quantity)
-    usual = relative(matrix.values[rows, columns], slow.typical, slow.quantity) - values
-    with np.errstate(invalid="ignore"):
-        found: NDArray[np.int64] = (here - usual >= 0.5 * values).sum(axis=0)
-    return found
 
 
 #: More slow pairs than two, and than one for sixteen nodes, are no single links' fault.
@@ -221,27 +206,19 @@ def remaining(
     named = sure(singles, limit, limits.rate) & ~elsewhere
     named &= _otherwise_known(singles, left)
     scattered = clear & ~elsewhere
-    if _pairs(singles, scattered) <= max(_FEW, left.slow.nodes // _NODES_PER_PAIR):
-        scattered = np.zeros_like(scattered)
+    count = np.unique(singles.pairs[scattered]).size
+    if count <= max(_FEW, left.slow.nodes // _NODES_PER_PAIR):
+        count, scattered = 0, np.zeros_like(scattered)
     together = _directions(singles, named & ~scattered, singles.p <= 1e-3)
     loose = (singles.q <= _LOOSE_RATE) & large & ~scattered & ~elsewhere
-    told = _others(singles, together)
-    loose[told] = False
+    loose &= _not_of(singles, together)
     unsure = tuple(_unsure(singles, loose, left, limits))
     little = large_enough(singles, limit) & ~scattered & ~elsewhere
-    little[told] = False
-    little[_others(singles, [(at, False) for at, _ in unsure])] = False
+    little &= _not_of(singles, (*together, *unsure))
     return Remaining(
-        singles, rest.sigma, tuple(together), singles.only(scattered),
-        _pairs(singles, scattered), unsure, _surest(singles, little, _MOST_DOUBTFUL),
+        singles, rest.sigma, together, singles.only(scattered), count, unsure,
+        _surest(singles, little, _MOST_DOUBTFUL),
     )  # fmt: skip
-
-
-def _pairs(singles: Singles, chosen: NDArray[np.bool_]) -> int:
-    """How many different pairs of nodes are chosen."""
-    one, other = singles.rows[chosen], singles.columns[chosen]
-    both = np.stack((np.minimum(one, other), np.maximum(one, other)))
-    return int(np.unique(both, axis=1).shape[1])
 
 
 def _unsure(
@@ -255,14 +232,13 @@ def _unsure(
     ]
 
 
-def _surest(singles: Singles, chosen: NDArray[np.bool_], most: int) -> tuple[int, ...]:
+def _surest(
+    singles: Singles, chosen: NDArray[np.bool_], most: int | None = None
+) -> tuple[int, ...]:
     """Each pair once, by its surer direction; the surest of them."""
-    once: dict[tuple[int, int], int] = {}
-    for at in map(int, np.flatnonzero(chosen)):
-        if len(once) == most:
-            break
-        once.setdefault(_key(singles, at), at)
-    return tuple(once.values())
+    places = np.flatnonzero(chosen)
+    _, first = np.unique(singles.pairs[places], return_index=True)
+    return tuple(map(int, places[np.sort(first)][:most]))
 
 
 def _otherwise_known(singles: Singles, left: Left) -> NDArray[np.bool_]:
@@ -274,33 +250,23 @@ def _otherwise_known(singles: Singles, left: Left) -> NDArray[np.bool_]:
     return known
 
 
-def _key(singles: Singles, at: int) -> tuple[int, int]:
-    one, other = int(singles.rows[at]), int(singles.columns[at])
-    return (min(one, other), max(one, other))
-
-
 def _directions(
     singles: Singles, named: NDArray[np.bool_], also: NDArray[np.bool_]
-) -> list[tuple[int, bool]]:
+) -> tuple[tuple[int, bool], ...]:
     """One entry for each pair: its surer direction, and whether the other one is slow as well."""
-    found: dict[tuple[int, int], tuple[int, bool]] = {}
-    for i in map(int, np.flatnonzero(named)):
-        back = also | named
-        back &= (singles.rows == singles.columns[i]) & (singles.columns == singles.rows[i])
-        alike = bool((singles.level[back] >= 0.5 * singles.level[i]).any())
-        found.setdefault(_key(singles, i), (i, alike))
-    return list(found.values())
+    found = []
+    for i in _surest(singles, named):
+        back = (also | named) & (singles.pairs == singles.pairs[i])
+        back &= singles.rows == singles.columns[i]
+        found.append((i, bool((singles.level[back] >= 0.5 * singles.level[i]).any())))
+    return tuple(found)
 
 
-def _others(singles: Singles, together: list[tuple[int, bool]]) -> NDArray[np.bool_]:
-    """Both directions of pairs that are named."""
-    told = np.zeros(singles.rows.size, dtype=bool)
-    for at, _ in together:
-        one, other = _key(singles, at)
-        told |= (np.minimum(singles.rows, singles.columns) == one) & (
-            np.maximum(singles.rows, singles.columns) == other
-        )
-    return told
+def _not_of(singles: Singles, told: Sequence[tuple[int, object]]) -> NDArray[np.bool_]:
+    """All but both directions of the pairs that are told of already."""
+    places = np.array([at for at, _ in told], dtype=np.int64)
+    others: NDArray[np.bool_] = ~np.isin(singles.pairs, singles.pairs[places])
+    return others
 
 
 def _why(singles: Singles, at: int, limits: Limits) -> str:
