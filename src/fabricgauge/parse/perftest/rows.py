@@ -15,19 +15,11 @@ from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.interface import LogLine
 from fabricgauge.parse.perftest.columns import PerftestLayout, cells_of, curve_columns
 from fabricgauge.parse.perftest.programs import PerftestProgram, named
-from fabricgauge.parse.rows import add_row, add_rows, finder_of
+from fabricgauge.parse.rows import add_row, add_rows, finder_of, number_of
 from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
 
 #: Larger than any message; a longer run of digits is no size.
 _WHOLE = re.compile(r"\d{1,15}")
-
-
-def number(field: str) -> float | None:
-    """A printed number, also ``inf`` and ``-nan``; a slide's ``3.45...`` is 3.45."""
-    try:
-        return float(field.rstrip("."))
-    except ValueError:
-        return None
 
 
 def _numbers(fields: Sequence[str]) -> list[float] | None:
@@ -35,7 +27,7 @@ def _numbers(fields: Sequence[str]) -> list[float] | None:
     try:
         return list(map(float, fields))
     except ValueError:
-        numbers = [number(field) for field in fields]
+        numbers = [number_of(field) for field in fields]
         known = [value for value in numbers if value is not None]
         return known if len(known) == len(numbers) else None
 
@@ -142,7 +134,7 @@ class SummaryRows:
         fields = line.text.split(None, len(self._tables) + 1)
         if len(fields) < 2 or not _SIZE.fullmatch(fields[0]):
             return False
-        values = [number(field) for field in fields[1:]]
+        values = [number_of(field) for field in fields[1:]]
         if None in values or len(values) > len(self._tables):
             return False
         for place, table in enumerate(self._tables):
