@@ -12,7 +12,8 @@ import msgspec
 
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.interface import Dialect, LogLine, Report
-from fabricgauge.parse.rows import Cell, add_row, add_rows, finder_of, number_of
+from fabricgauge.parse.lines import number_of
+from fabricgauge.parse.rows import Cell, add_row, add_rows, finder_of
 from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
 
 #: No output has more settings; what follows is not kept, so that memory stays bounded.

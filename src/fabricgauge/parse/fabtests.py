@@ -22,6 +22,7 @@ import msgspec
 from fabricgauge.model.measurement import Pattern
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.interface import Dialect, LogLine, Report
+from fabricgauge.parse.lines import number_of
 from fabricgauge.parse.rows import Cell, add_row
 from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
 
@@ -147,7 +148,7 @@ def text_row(text: str, columns: int) -> FabtestsRow | None:
     ack = rest.pop(0)[0] if columns == 8 else "="
     total, time, *figures = rest
     printed = (size_of(size), count_of(count), size_of(total))
-    numbers = [_number(figure) for figure in figures]
+    numbers = [number_of(figure) for figure in figures]
     if None in printed or None in numbers or not time.endswith("s"):
         return None
     bytes_, iterations, total_bytes = (value or 0 for value in printed)
@@ -174,15 +175,8 @@ def cut_row(text: str) -> int | None:
 
 
 def _numbers(pairs: Mapping[str, str], keys: tuple[str, ...]) -> list[float] | None:
-    found = [_number(pairs.get(key, "")) for key in keys]
+    found = [number_of(pairs.get(key, "")) for key in keys]
     return None if None in found else [value or 0.0 for value in found]
-
-
-def _number(printed: str) -> float | None:
-    try:
-        return float(printed)
-    except ValueError:
-        return None
 
 
 BEGINS = {

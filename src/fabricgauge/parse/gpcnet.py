@@ -12,6 +12,7 @@ import msgspec
 
 from fabricgauge.model.suite import Besides, SuiteCurve
 from fabricgauge.parse.interface import Dialect, LogLine, Report
+from fabricgauge.parse.lines import figure_of
 from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
 
 #: Title of a box, the name that a curve gets from it, and the program's own count of rows.
@@ -163,8 +164,8 @@ class GpcnetReader:
             self._report(row.line, "a unit of GPCNeT (usec, MiB/s/rank)")
             return
         table = SuiteTable(self._heading_of(row, factor), [_column(row, named["Units"], factor)])
-        besides = {key: _number(named[name]) for name, key in _BESIDES.items() if name in named}
-        table.row(row.line, row.cells.message_bytes, [_number(named.get("Avg", ""))], [besides])
+        besides = {key: figure_of(named[name]) for name, key in _BESIDES.items() if name in named}
+        table.row(row.line, row.cells.message_bytes, [figure_of(named.get("Avg", ""))], [besides])
         yield from table.curves(cut_off)
 
     def _heading_of(self, row: _Row, factor: float) -> SuiteHeading:
@@ -205,13 +206,6 @@ def _column(row: _Row, unit: str, factor: float) -> SuiteColumn:
     if unit == "usec":
         return SuiteColumn("time", what, "mean", "usec (GPCNeT)", factor)
     return SuiteColumn("bandwidth", what, "mean", "MiB = 2^20 bytes, per rank (GPCNeT)", factor)
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return float("nan")
 
 
 _KINDS = (ISOLATED, CONGESTORS, CONGESTED)

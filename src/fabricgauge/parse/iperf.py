@@ -16,6 +16,7 @@ import msgspec
 from fabricgauge.model.measurement import Pattern
 from fabricgauge.model.suite import Besides, SuiteCurve
 from fabricgauge.parse.interface import LogLine
+from fabricgauge.parse.lines import figure_of
 from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
 
 RateUnit = Literal["bits", "bytes"]
@@ -72,10 +73,7 @@ def row_of(text: str) -> IperfRow | None:
 
 
 def _rate(number: str, prefix: str, unit: str) -> float:
-    try:
-        value = float(number)
-    except ValueError:
-        return float("nan")
+    value = figure_of(number)
     power = _PREFIXES.index(prefix or " ")
     return value * 1000.0**power / 8 if unit == "bits" else value * 1024.0**power
 

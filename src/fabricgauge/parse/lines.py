@@ -4,6 +4,7 @@ Labels: Open MPI's ``--tag-output`` (``[1,0]<stdout>:``), Hydra's ``-prepend-ran
 Intel MPI's ``-l`` (``[0] ``), ``srun --label`` (``0: ``), pdsh and clush (``c1: ``).
 """
 
+import math
 import re
 from collections.abc import Callable
 from functools import lru_cache, wraps
@@ -90,3 +91,17 @@ def split_host(text: str) -> tuple[str, str]:
     """
     match = _HOST.match(text) if text[:1].isalpha() else None
     return (match["host"], text[match.end() :]) if match else ("", text)
+
+
+def number_of(word: str) -> float | None:
+    """A printed number, also ``inf`` and ``-nan``; None for another word."""
+    try:
+        return float(word)
+    except ValueError:
+        return None
+
+
+def figure_of(word: str) -> float:
+    """A printed number; not a number for another word."""
+    number = number_of(word)
+    return math.nan if number is None else number

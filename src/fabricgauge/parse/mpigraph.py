@@ -17,7 +17,7 @@ from collections.abc import Iterable
 
 from fabricgauge.model.suite import Besides, SuiteCurve
 from fabricgauge.parse.interface import Dialect, LogLine, Report
-from fabricgauge.parse.lines import LONGEST_BYTES
+from fabricgauge.parse.lines import LONGEST_BYTES, figure_of
 from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
 
 #: So many figures are kept as they are; a table of 1024 ranks has that many.
@@ -99,7 +99,7 @@ class PairTable:
     def row(self, line: LogLine, rank: int, peer: int, printed: str) -> None:
         """One figure; a rank's own place holds zero."""
         self._last = line
-        value = _number(printed)
+        value = figure_of(printed)
         if value == 0 and peer == rank:
             return
         if not (math.isfinite(value) and value > 0):
@@ -159,13 +159,6 @@ def _with(heading: SuiteHeading, line: LogLine, settings: dict[str, str]) -> Sui
         heading.suite, heading.version, heading.benchmark, heading.title, line.number,
         ranks=heading.ranks, settings=settings, hosts=heading.hosts,
     )  # fmt: skip
-
-
-def _number(printed: str) -> float:
-    try:
-        return float(printed)
-    except ValueError:
-        return math.nan
 
 
 BEGINS = {"START mpiGraph": r"^START mpiGraph\b"}

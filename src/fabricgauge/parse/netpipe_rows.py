@@ -12,6 +12,8 @@ from collections.abc import Sequence
 
 import msgspec
 
+from fabricgauge.parse.lines import figure_of
+
 _SIZE = r"(?P<size>\d[\d.]{0,15}) *(?P<size_unit>bytes|[KMGT]?B)"
 _TIMES = r"(?P<repeats>\d{1,12}) times -->"
 _FIGURE = (
@@ -90,18 +92,11 @@ def _with_figures(bare: NetPipeRow, figures: "re.Match[str]") -> NetPipeRow:
     scale, seconds = _MEGA[figures["rate_unit"]], _SECONDS[figures["time_unit"]]
     return msgspec.structs.replace(
         bare,
-        mbps=_number(figures["rate"]) * scale,
-        time_s=_number(figures["time"]) * seconds,
+        mbps=figure_of(figures["rate"]) * scale,
+        time_s=figure_of(figures["time"]) * seconds,
         time_step_s=_step(figures["time"]) * seconds,
         rate_step=_step(figures["rate"]) * scale,
     )
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return float("nan")
 
 
 def _step(text: str) -> float:

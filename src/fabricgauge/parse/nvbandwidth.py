@@ -19,6 +19,7 @@ from statistics import median
 
 from fabricgauge.model.suite import SuiteCurve, Trouble
 from fabricgauge.parse.interface import Dialect, LogLine, Report
+from fabricgauge.parse.lines import figure_of
 from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
 
 SUITE = "nvbandwidth"
@@ -76,12 +77,7 @@ def column(description: str) -> SuiteColumn:
 
 def cell(token: str) -> float | None:
     """A cell as printed: None for ``N/A``, not a number for what is neither."""
-    if token == "N/A":  # noqa: S105
-        return None
-    try:
-        return float(token)
-    except ValueError:
-        return math.nan
+    return None if token == "N/A" else figure_of(token)  # noqa: S105
 
 
 _VERSION = re.compile(r"nvbandwidth Version: (?P<version>\S+)")

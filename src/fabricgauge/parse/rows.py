@@ -95,14 +95,6 @@ class RowFinder:
         return Rows(number, match[0], match[0].split(), self._width)
 
 
-def number_of(word: str) -> float | None:
-    """A printed number, also ``inf`` and ``-nan``; a slide's ``3.45...`` is 3.45."""
-    try:
-        return float(word.rstrip("."))
-    except ValueError:
-        return None
-
-
 @lru_cache(maxsize=64)
 def finder_of(cells: tuple[Cell, ...]) -> RowFinder:
     return RowFinder([_KINDS.get(cell.use, "number") for cell in cells])

@@ -21,6 +21,7 @@ import msgspec
 
 from fabricgauge.model.suite import Besides, SuiteCurve, Trouble
 from fabricgauge.parse.interface import LogLine
+from fabricgauge.parse.lines import number_of
 from fabricgauge.parse.nccl.facts import NcclFacts
 from fabricgauge.parse.table import SuiteColumn, SuiteTable
 
@@ -197,7 +198,7 @@ class NcclLayout(msgspec.Struct, frozen=True):
         return settings
 
     def _cells(self, tokens: Sequence[str]) -> NcclFigures | None:
-        numbers = [_number(token) for token in tokens[:3]]
+        numbers = [number_of(token) for token in tokens[:3]]
         if any(number is None for number in numbers) or not _is_error(tokens[3]):
             return None
         time, algorithm, bus = (number or 0.0 for number in numbers)
@@ -205,7 +206,7 @@ class NcclLayout(msgspec.Struct, frozen=True):
         besides = {
             _BESIDES[name]: number
             for name, token in more.items()
-            if name in _BESIDES and (number := _number(token)) is not None
+            if name in _BESIDES and (number := number_of(token)) is not None
         }
         return NcclFigures(time, algorithm, bus, self._wrong(tokens[3]), besides)
 
@@ -213,7 +214,7 @@ class NcclLayout(msgspec.Struct, frozen=True):
         """Wrong elements; older versions print the largest deviation, starred if too large."""
         if token in _NONE:
             return None
-        number = _number(token.rstrip("*"))
+        number = number_of(token.rstrip("*"))
         if token.endswith("*") or number != number:
             return 1.0
         return number if self.group[3] == "#wrong" else 0.0
@@ -255,11 +256,4 @@ def _is_count(token: str) -> bool:
 
 
 def _is_error(token: str) -> bool:
-    return token in _NONE or _number(token.rstrip("*")) is not None
-
-
-def _number(token: str) -> float | None:
-    try:
-        return float(token)
-    except ValueError:
-        return None
+    return token in _NONE or number_of(token.rstrip("*")) is not None

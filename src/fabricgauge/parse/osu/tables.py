@@ -16,6 +16,7 @@ import msgspec
 
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.interface import LogLine
+from fabricgauge.parse.lines import number_of
 from fabricgauge.parse.osu.layout import MEGABYTE, OsuLayout
 from fabricgauge.parse.osu.titles import OsuBenchmark
 from fabricgauge.parse.rows import Rows, Use, add_row, add_rows, finder_of
@@ -26,12 +27,8 @@ MOST_DIGITS = 18
 
 
 def is_number(word: str) -> bool:
-    """Whether ``float`` reads the word; ``inf`` and ``-nan`` are numbers to printf as well."""
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return "_" not in word
+    """Whether printf writes such a word, which may be ``inf`` and ``-nan``."""
+    return number_of(word) is not None and "_" not in word
 
 
 def decimals(word: str) -> int:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.interface import LogLine, Report
+from fabricgauge.parse.lines import number_of
 from fabricgauge.parse.perftest.columns import (
     GIGABITS,
     MEBIBYTES,
@@ -20,7 +21,7 @@ from fabricgauge.parse.perftest.columns import (
 from fabricgauge.parse.perftest.heading import setting_name, setting_value
 from fabricgauge.parse.perftest.programs import PerftestProgram, settled, titled
 from fabricgauge.parse.perftest.rows import towards
-from fabricgauge.parse.rows import add_row, number_of
+from fabricgauge.parse.rows import add_row
 from fabricgauge.parse.table import SuiteHeading, SuiteTable
 
 _PAIR = re.compile(
@@ -92,7 +93,9 @@ def _pairs(text: str) -> dict[str, str]:
 
 
 def _row(pairs: Mapping[str, str]) -> dict[str, float]:
-    numbers = {role: number_of(pairs[key]) for key, role in _ROLES.items() if key in pairs}
+    numbers = {
+        role: number_of(pairs[key].rstrip(".")) for key, role in _ROLES.items() if key in pairs
+    }
     if not 0 <= (numbers.get("size") or 0.0) < _LARGEST:
         return {}
     return {role: value for role, value in numbers.items() if value is not None}

@@ -13,9 +13,10 @@ import msgspec
 
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.interface import LogLine
+from fabricgauge.parse.lines import number_of
 from fabricgauge.parse.perftest.columns import PerftestLayout, cells_of, curve_columns
 from fabricgauge.parse.perftest.programs import PerftestProgram, named
-from fabricgauge.parse.rows import add_row, add_rows, finder_of, number_of
+from fabricgauge.parse.rows import add_row, add_rows, finder_of
 from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
 
 #: Larger than any message; a longer run of digits is no size.
@@ -27,7 +28,7 @@ def _numbers(fields: Sequence[str]) -> list[float] | None:
     try:
         return list(map(float, fields))
     except ValueError:
-        numbers = [number_of(field) for field in fields]
+        numbers = [number_of(field.rstrip(".")) for field in fields]
         known = [value for value in numbers if value is not None]
         return known if len(known) == len(numbers) else None
 
@@ -134,7 +135,7 @@ class SummaryRows:
         fields = line.text.split(None, len(self._tables) + 1)
         if len(fields) < 2 or not _SIZE.fullmatch(fields[0]):
             return False
-        values = [number_of(field) for field in fields[1:]]
+        values = [number_of(field.rstrip(".")) for field in fields[1:]]
         if None in values or len(values) > len(self._tables):
             return False
         for place, table in enumerate(self._tables):
