@@ -225,24 +225,21 @@ class _Figures:
 
     def _curves(self, context: UcxRun, cut_off: str) -> Iterable[SuiteCurve]:
         last, self._last, self._given = self._last, None, True
-        test = context.test
-        table = SuiteTable(context.heading(self._first.number), _columns(test))
+        table = SuiteTable(context.heading(self._first.number), _columns(context.test))
         if last is not None:
             line, row = last
             cells = cells_of(len(row.figures), self.names.rank)
             add_row(table, cells, line, row.figures, context.message_bytes)
-        origin = 1 if test.from_target else 0
-        return tuple(
-            msgspec.structs.replace(curve, origin=origin, target=1 - origin)
-            for curve in table.curves(cut_off)
-        )
+        return table.curves(cut_off)
 
 
 def _columns(test: UcxTest) -> tuple[SuiteColumn, ...]:
+    ends = (1, 0) if test.from_target else (0, 1)
+    what = test.bandwidth
     return (
-        SuiteColumn("time", test.time, "mean", "µs", 1e-6, test.latency_pattern),
-        SuiteColumn("bandwidth", test.bandwidth, "mean", _MB, 2.0**20, test.bandwidth_pattern),
-        SuiteColumn("message_rate", test.bandwidth, "mean", "messages/s", 1.0),
+        SuiteColumn("time", test.time, "mean", "µs", 1e-6, test.latency_pattern, 1, *ends),
+        SuiteColumn("bandwidth", what, "mean", _MB, 2.0**20, test.bandwidth_pattern, 1, *ends),
+        SuiteColumn("message_rate", what, "mean", "messages/s", 1.0, None, 1, *ends),
     )
 
 

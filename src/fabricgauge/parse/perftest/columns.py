@@ -77,9 +77,15 @@ def _role(cell: "re.Match[str]") -> str:
 
 def curve_columns(layout: PerftestLayout, program: PerftestProgram) -> dict[str, SuiteColumn]:
     """The columns that become curves, by role."""
-    if layout.kind == "lat":
-        return _of_latency(layout.roles, program)
-    return _of_bandwidth(layout, program)
+    of_latency = layout.kind == "lat"
+    columns = _of_latency(layout.roles, program) if of_latency else _of_bandwidth(layout, program)
+    return {role: towards(column, program) for role, column in columns.items()}
+
+
+def towards(column: SuiteColumn, program: PerftestProgram) -> SuiteColumn:
+    """The column with its ends the way the program's bytes move."""
+    origin = int(program.from_server)
+    return msgspec.structs.replace(column, origin=origin, target=1 - origin)
 
 
 def _of_latency(roles: Sequence[str], program: PerftestProgram) -> dict[str, SuiteColumn]:

@@ -20,7 +20,6 @@ from fabricgauge.parse.perftest.columns import (
 )
 from fabricgauge.parse.perftest.heading import setting_name, setting_value
 from fabricgauge.parse.perftest.programs import PerftestProgram, settled, titled
-from fabricgauge.parse.perftest.rows import towards
 from fabricgauge.parse.rows import add_row
 from fabricgauge.parse.table import SuiteHeading, SuiteTable
 
@@ -83,8 +82,7 @@ def _run(text: str, line: LogLine, report: Report) -> Iterable[SuiteCurve]:
         suite="perftest", version="", benchmark=program.name, title=title,
         first_line=line.number, transport="" if program.raw else "rdma", settings=settings,
     )  # fmt: skip
-    for curve in _table(heading, program, row, found).curves():
-        yield towards(curve, program)
+    yield from _table(heading, program, row, found).curves()
 
 
 def _pairs(text: str) -> dict[str, str]:

@@ -9,12 +9,10 @@ perftest's rows under one heading, and tables of figures of several of its progr
 import re
 from collections.abc import Iterable, Sequence
 
-import msgspec
-
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.interface import LogLine
 from fabricgauge.parse.lines import number_of
-from fabricgauge.parse.perftest.columns import PerftestLayout, cells_of, curve_columns
+from fabricgauge.parse.perftest.columns import PerftestLayout, cells_of, curve_columns, towards
 from fabricgauge.parse.perftest.programs import PerftestProgram, named
 from fabricgauge.parse.rows import add_row, add_rows, finder_of
 from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
@@ -39,7 +37,7 @@ class ResultRows:
     def __init__(
         self, heading: SuiteHeading, program: PerftestProgram, layout: PerftestLayout, cycles: bool
     ) -> None:
-        self._layout, self._program = layout, program
+        self._layout = layout
         self._in_cycles = cycles and layout.kind == "lat"
         columns = curve_columns(layout, program)
         self._cells = cells_of(layout.roles, tuple(columns))
@@ -83,8 +81,7 @@ class ResultRows:
         return True
 
     def curves(self, proper_end: bool) -> Iterable[SuiteCurve]:
-        for curve in self._table.curves("" if proper_end else self._sign()):
-            yield towards(curve, self._program)
+        return self._table.curves("" if proper_end else self._sign())
 
     def _sign(self) -> str:
         if not self._table.rows:
@@ -93,12 +90,6 @@ class ResultRows:
             f"no ruler after the last row ({self._last_bytes} bytes): cut off, or not the"
             " whole output"
         )
-
-
-def towards(curve: SuiteCurve, program: PerftestProgram) -> SuiteCurve:
-    """The curve with its ends the way the program's bytes move."""
-    ends = (1, 0) if program.from_server else (0, 1)
-    return msgspec.structs.replace(curve, origin=ends[0], target=ends[1])
 
 
 _HEADING = re.compile(r"\s*(?:#\s*)?bytes((?:\s+ib_\w+_(?:lat|bw))+)\s*", re.IGNORECASE)
@@ -119,7 +110,6 @@ class SummaryRows:
     """The rows under such a heading: one table of one column for each program."""
 
     def __init__(self, line: LogLine, programs: Sequence[PerftestProgram]) -> None:
-        self._programs = programs
         self._tables = [_table(line, program) for program in programs]
 
     @property
@@ -148,15 +138,14 @@ class SummaryRows:
     def curves(self, proper_end: bool) -> Iterable[SuiteCurve]:
         """The curves; nothing ends such a table, so that no sign of a cut can be had."""
         del proper_end
-        for table, program in zip(self._tables, self._programs, strict=True):
-            for curve in table.curves():
-                yield towards(curve, program)
+        for table in self._tables:
+            yield from table.curves()
 
 
 def _table(line: LogLine, program: PerftestProgram) -> SuiteTable:
     title = " ".join(line.text.split())
     heading = SuiteHeading("perftest", "", program.name, title, line.number, transport="rdma")
-    return SuiteTable(heading, (_column(program),))
+    return SuiteTable(heading, (towards(_column(program), program),))
 
 
 def _column(program: PerftestProgram) -> SuiteColumn:
