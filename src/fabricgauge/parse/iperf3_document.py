@@ -15,6 +15,7 @@ from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.interface import JsonDialect, LogLine, Report
 from fabricgauge.parse.iperf import curves
 from fabricgauge.parse.iperf3_json import Iperf3Document, Iperf3End, test_of
+from fabricgauge.parse.json_text import converted
 
 #: Strings, and the brackets outside of them.
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]')
@@ -105,7 +106,7 @@ def _pieces(text: str) -> Iterator[Piece | tuple[int, int]]:
 
 
 def _of_piece(text: str, found: Piece, line: int, report: Report) -> Iterator[SuiteCurve]:
-    document = _document(found.value)
+    document = converted(found.value, Iperf3Document)
     if document is None:
         _tell(text, found.offset, found.end, line, report, "fields as iperf 3 writes them")
         return
@@ -115,13 +116,6 @@ def _of_piece(text: str, found: Piece, line: int, report: Report) -> Iterator[Su
     if rest >= 0:
         number = line + text.count("\n", found.offset, rest)
         _tell(text, rest, found.end, number, report, "more of a broken iperf3 -J output")
-
-
-def _document(value: object) -> Iperf3Document | None:
-    try:
-        return msgspec.convert(value, Iperf3Document, strict=False)
-    except (msgspec.ValidationError, RecursionError, OverflowError):
-        return None
 
 
 def _figure_line(text: str, found: Piece, line: int) -> int:
@@ -155,10 +149,8 @@ def _of_event(text: str, event: str, line: int, report: Report) -> Iterator[Suit
 def _end_of_stream(event: str, data: object) -> Iperf3Document | None:
     if event == "error":
         return Iperf3Document(error=str(data)[:_SHOWN])
-    try:
-        return Iperf3Document(end=msgspec.convert(data, Iperf3End, strict=False))
-    except (msgspec.ValidationError, RecursionError, OverflowError):
-        return None
+    end = converted(data, Iperf3End)
+    return None if end is None else Iperf3Document(end=end)
 
 
 JSON_DIALECT = JsonDialect("iperf3", recognised, read)

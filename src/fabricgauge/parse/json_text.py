@@ -6,7 +6,9 @@ A JSON object in the midst of lines: where it ends, and its text.
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
+
+import msgspec
 
 from fabricgauge.parse.interface import LogLine
 from fabricgauge.parse.lines import LONGEST_BYTES
@@ -17,6 +19,7 @@ MOST_LINES = 1 << 20
 #: Launchers' lines that may stand in an object before it is taken for broken.
 MOST_ALIENS = 64
 
+Schema = TypeVar("Schema", bound=msgspec.Struct)
 ObjectState = Literal["open", "whole", "alien", "broken"]
 
 #: Every escape in a string; in the group half a character of UTF-16, which no text that is
@@ -149,6 +152,14 @@ def value(text: str, name: str) -> Any:
     start = re.search(rf'(?<!\\)"{re.escape(name)}"\s*:\s*', text)
     found = _decoded(text, start.end()) if start else None
     return found[0] if found else None
+
+
+def converted(found: Any, schema: type[Schema]) -> Schema | None:
+    """A decoded value as the schema has it, numbers in strings too; None if it does not fit."""
+    try:
+        return msgspec.convert(found, schema, strict=False)
+    except (msgspec.ValidationError, RecursionError, OverflowError):
+        return None
 
 
 def joined(text: str) -> str:

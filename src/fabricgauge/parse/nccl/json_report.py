@@ -4,12 +4,14 @@ Source: nccl-tests v2.19.6, src/util.cu; before v2.17.9 two names were misspelt
 (``average_bus_bandwidith``, ``bandwidith``). ``nan`` is written as a string, ``inf`` bare.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import msgspec
 
 from fabricgauge.model.suite import Besides, SuiteCurve
 from fabricgauge.parse.interface import JsonDialect, LogLine, Report
-from fabricgauge.parse.json_text import Element, Elements, joined, value
+from fabricgauge.parse.json_text import Element, Elements, converted, joined, value
 from fabricgauge.parse.nccl.facts import PROGRAM, NcclFacts, library_version
 from fabricgauge.parse.nccl.rows import NcclFigures, NcclRow, NcclTables
 
@@ -17,7 +19,65 @@ _BESIDES: dict[str, Besides] = {
     "min_us": "minimum", "max_us": "maximum", "p50_us": "p50", "p95_us": "p95",
     "p99_us": "p99", "stdev_us": "deviation",
 }  # fmt: skip
-_MEANING = {"out_of_place": "out-of-place", "in_place": "in-place"}
+
+
+class JsonFigures(msgspec.Struct, frozen=True):
+    """One placement's figures; ``cpu_time`` stands for ``time`` where CPU time was asked for."""
+
+    alg_bw: float
+    bus_bw: float
+    time: float | None = None
+    cpu_time: float | None = None
+    nwrong: float | None = None
+
+    def with_times(self, times: dict[str, float | None] | None) -> NcclFigures | None:
+        """The figures with those of the single iterations; None without a time."""
+        time = self.cpu_time if self.time is None else self.time
+        if time is None:
+            return None
+        besides = {
+            ours: number
+            for name, ours in _BESIDES.items()
+            if (number := (times or {}).get(name)) is not None
+        }
+        return NcclFigures(time, self.alg_bw, self.bus_bw, self.nwrong, besides)
+
+
+class JsonRow(msgspec.Struct, frozen=True):
+    """One message size; either placement may be missing."""
+
+    size: Annotated[int, msgspec.Meta(ge=0, lt=10**18)]
+    type: str = ""
+    redop: str = "none"
+    root: str | int = -1
+    out_of_place: JsonFigures | None = None
+    in_place: JsonFigures | None = None
+    out_of_place_per_iter: dict[str, float | None] | None = None
+    in_place_per_iter: dict[str, float | None] | None = None
+
+    @property
+    def settings(self) -> dict[str, str]:
+        root = str(self.root).strip()
+        operation = {} if self.redop == "none" else {"operation": self.redop}
+        return {"datatype": self.type, **operation, **({} if root == "-1" else {"root": root})}
+
+    @property
+    def cells(self) -> dict[str, NcclFigures | None]:
+        printed = (
+            ("out-of-place", self.out_of_place, self.out_of_place_per_iter),
+            ("in-place", self.in_place, self.in_place_per_iter),
+        )
+        return {
+            placement: cells
+            for placement, figures, times in printed
+            if figures is not None and (cells := figures.with_times(times)) is not None
+        }
+
+
+class JsonDevice(msgspec.Struct, frozen=True):
+    hostname: str = ""
+    device_info: str = ""
+    group: str | int = ""
 
 
 def recognised(text: str) -> bool:
@@ -62,54 +122,16 @@ def _facts(text: str, first_line: int) -> NcclFacts:
     iterations = value(text, "iterations")
     facts.iterations = iterations if isinstance(iterations, int) else 0
     for element in Elements(text, "devices"):
-        _add_rank(facts, element.value)
+        device = converted(element.value, JsonDevice)
+        if device is not None:
+            facts.add_rank(device.hostname, device.device_info, str(device.group))
     return facts
 
 
-def _add_rank(facts: NcclFacts, device: Any) -> None:
-    if isinstance(device, dict):
-        words = {name: str(device.get(name, "")) for name in ("hostname", "device_info", "group")}
-        facts.add_rank(words["hostname"], words["device_info"], words["group"])
-
-
 def _row(found: Any) -> NcclRow | None:
-    size = found.get("size") if isinstance(found, dict) else None
-    if not isinstance(size, int) or not 0 <= size < 10**18:
-        return None
-    cells = {
-        placement: cell
-        for name, placement in _MEANING.items()
-        if (cell := _cells(found.get(name), found.get(f"{name}_per_iter"))) is not None
-    }
-    return NcclRow(size, _settings(found), dict(cells)) if cells else None
-
-
-def _settings(found: Mapping[str, Any]) -> dict[str, str]:
-    settings = {"datatype": str(found.get("type", ""))}
-    operation = str(found.get("redop", "none"))
-    if operation != "none":
-        settings["operation"] = operation
-    root = str(found.get("root", "-1")).strip()
-    if root != "-1":
-        settings["root"] = root
-    return settings
-
-
-def _cells(found: Any, per_iteration: Any) -> NcclFigures | None:
-    if not isinstance(found, dict):
-        return None
-    time = _number(found.get("time", found.get("cpu_time")))
-    figures = (time, _number(found.get("alg_bw")), _number(found.get("bus_bw")))
-    if any(figure is None for figure in figures):
-        return None
-    times = per_iteration if isinstance(per_iteration, dict) else {}
-    besides = {
-        ours: number
-        for name, ours in _BESIDES.items()
-        if (number := _number(times.get(name))) is not None
-    }
-    time, algorithm, bus = (figure or 0.0 for figure in figures)
-    return NcclFigures(time, algorithm, bus, _number(found.get("nwrong")), besides)
+    row = converted(found, JsonRow)
+    cells = row.cells if row is not None else {}
+    return NcclRow(row.size, row.settings, cells) if row is not None and cells else None
 
 
 def _average(text: str) -> dict[str, str]:
