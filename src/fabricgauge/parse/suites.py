@@ -58,7 +58,7 @@ def _read(blocks: Iterable[bytes]) -> Iterator[Found]:
         lines = text_of(block)
         place = 0
         while place < len(lines):
-            if lines[place] in _ROW_BEGINS:
+            if _ROW_BEGINS(lines, place):
                 end = main.rows(number + 1, lines, place)
                 if end > place:
                     number += lines.count("\n", place, end)
@@ -79,7 +79,7 @@ def _read(blocks: Iterable[bytes]) -> Iterator[Found]:
         yield from stream.end()
 
 
-_ROW_BEGINS = frozenset(" 0123456789")
+_ROW_BEGINS = re.compile(r"[ \t]*[0-9]").match
 
 
 def _opened(label: str, streams: "dict[str, LogStream]") -> "LogStream":
