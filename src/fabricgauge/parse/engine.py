@@ -46,11 +46,7 @@ def parse_line(line: str) -> EngineRecord | NotUnderstood:
         return NotUnderstood(text[:200], f"expected an engine record: {error}")
     except RecursionError:
         return NotUnderstood(text[:200], "expected an engine record: nested too deeply")
-    if isinstance(record, Header) and _major(record.version) not in MAJOR_VERSIONS:
+    if isinstance(record, Header) and record.version.split(".", 1)[0] not in MAJOR_VERSIONS:
         known = f"{FORMAT_VERSION} and 1.x"
         return NotUnderstood(text[:200], f"format version {record.version}; {known} can be read")
     return record
-
-
-def _major(version: str) -> str:
-    return version.split(".", 1)[0]

@@ -182,17 +182,15 @@ class Iperf2Test:
         whole = together if together and not two_way else None
         single = next(iter(own.values())) if len(own) == 1 else ConnectionRows()
         chosen = whole if whole and whole.rate else single
-        rate = (whole.rate if whole else None) or (sum(each) if self._all_ended(own) else None)
+        all_ended = own and all(one.ended for one in own.values())
+        rate = (whole.rate if whole else None) or (sum(each) if all_ended else None)
         if self.received and direction == "client to server":
             rate = self.received.rate
         return Flow(
             direction, chosen.line or self._last, rate, self._counted_by(direction, rate),
             max(1, len(own), self._count), tuple(each),
-            (whole or single).parts, self._lost(),
+            (whole or single).parts, {"lost": self.received_lost} if self.received_lost else {},
         )  # fmt: skip
-
-    def _all_ended(self, streams: dict[str, ConnectionRows]) -> bool:
-        return bool(streams) and all(one.ended for one in streams.values())
 
     def _counted_by(self, direction: FlowDirection, rate: float | None) -> CountedBy:
         if rate is None or not self.side:
@@ -200,6 +198,3 @@ class Iperf2Test:
         if self.received and direction == "client to server":
             return "receiver"
         return "sender" if direction.startswith(self.side) else "receiver"
-
-    def _lost(self) -> dict[str, str]:
-        return {"lost": self.received_lost} if self.received_lost else {}

@@ -131,16 +131,14 @@ class TextTest:
         summary = self._sums.get(role, EndRows())
         by_receiver = any(summary.received.values())
         rates = summary.received if by_receiver else summary.sent
+        seen = sum(key[0] == role and key[1] != "SUM" for key in self._intervals)
         each = tuple(rate for stream, rate in rates.items() if stream != "SUM")
         together = rates.get("SUM", sum(each))
         return Flow(
             self._direction(role), summary.line or self._last, together or None,
             "receiver" if by_receiver else "sender" if together else "",
-            max(1, len(each), self._seen(role)), each, self._of_all(role), summary.settings,
+            max(1, len(each), seen), each, self._of_all(role), summary.settings,
         )  # fmt: skip
-
-    def _seen(self, role: str) -> int:
-        return sum(key[0] == role and key[1] != "SUM" for key in self._intervals)
 
     def _of_all(self, role: str) -> tuple[Interval, ...]:
         """The row of all connections, or the only one's."""
@@ -223,7 +221,9 @@ class TextReader:
         elif "Server listening on" in text or text.startswith(("iperf Done", "Server output:")):
             yield from self._finish(done=text.startswith("iperf Done"))
         elif text.startswith("iperf3: "):
-            yield from self._failed(line)
+            # Errors are not buffered and so may come before the test that they ended.
+            yield from self._lonely_error()
+            self._error = line
         else:
             self._within(line)
 
@@ -250,11 +250,6 @@ class TextReader:
             self._error = None
         self._told = True
         yield from curves(test.result())
-
-    def _failed(self, line: LogLine) -> Iterable[SuiteCurve]:
-        """Errors are not buffered and so may come before the test that they ended."""
-        yield from self._lonely_error()
-        self._error = line
 
     def _lonely_error(self) -> Iterable[SuiteCurve]:
         error, self._error = self._error, None

@@ -150,17 +150,14 @@ def _side(start: Iperf3Start) -> str:
 
 def _flows(document: Iperf3Document, figure: LogLine) -> tuple[Flow, ...]:
     end, test = document.end, document.start.test_start or TestStart()
-    both = test.bidir or end.sum_received_bidir_reverse or _has_reverse(document)
+    reverse = any(one.sum_bidir_reverse for one in document.intervals[:1])
+    both = test.bidir or end.sum_received_bidir_reverse or reverse
     first: FlowDirection = "server to client" if test.reverse and not both else "client to server"
     flows = [_flow(document, figure, first, end.sum_sent or end.sum, end.sum_received, False)]
     if both:
         sent, received = end.sum_sent_bidir_reverse, end.sum_received_bidir_reverse
         flows.append(_flow(document, figure, "server to client", sent, received, True))
     return tuple(flows)
-
-
-def _has_reverse(document: Iperf3Document) -> bool:
-    return any(one.sum_bidir_reverse for one in document.intervals[:1])
 
 
 def _flow(

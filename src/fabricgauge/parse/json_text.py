@@ -136,7 +136,8 @@ class Elements:
     def __iter__(self) -> Iterator[Element]:
         place, line = 0, self._first_line
         while True:
-            after = _skip(self._rest, place)
+            between = _BETWEEN.match(self._rest, place)
+            after = between.end() if between else place
             line += self._rest.count("\n", place, after)
             self.complete = self._rest.startswith("]", after)
             found = None if self.complete else _decoded(self._rest, after)
@@ -166,11 +167,6 @@ def joined(text: str) -> str:
     """One long line of JSON that was handed on in pieces, undivided again."""
     divided = len(text.partition("\n")[0]) > LONGEST_BYTES // 2
     return text.replace("\n", "") if divided else text
-
-
-def _skip(text: str, place: int) -> int:
-    match = _BETWEEN.match(text, place)
-    return match.end() if match else place
 
 
 def _decoded(text: str, place: int) -> tuple[Any, int] | None:

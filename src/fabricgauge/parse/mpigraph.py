@@ -252,15 +252,11 @@ class MpiGraphReader:
         *cells, rest = text.split("\t")
         for cell in cells:
             if self._in_header:
-                self._named(part, cell)
+                part.hosts += [cell.strip()] if len(part.hosts) < MOST_RANKS else []
             elif cell.strip():
                 part.row(line, self._rank, self._peer, cell.strip())
             self._peer += not self._in_header
         self._open_cell = rest if len(line.text) > _LONG else None
-
-    def _named(self, part: PairTable, cell: str) -> None:
-        if len(part.hosts) < MOST_RANKS:
-            part.hosts.append(cell.strip())
 
     def _close(self, cut_off: str) -> Iterable[SuiteCurve]:
         part, self._part = self._part, None

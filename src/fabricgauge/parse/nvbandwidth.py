@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterator, Sequence
 from statistics import median
 
-from fabricgauge.model.suite import SuiteCurve, Trouble
+from fabricgauge.model.suite import Besides, SuiteCurve, Trouble
 from fabricgauge.parse.interface import Dialect, LogLine, Report
 from fabricgauge.parse.lines import figure_of
 from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
@@ -53,11 +53,8 @@ class CopyTest:
         elif not all(math.isfinite(value) and value > 0 for value in measured):
             self._table.failed(line, None, "not a number")
         else:
-            self._fill(line, measured)
-
-    def _fill(self, line: LogLine, measured: Sequence[float]) -> None:
-        extremes = {"minimum": min(measured), "maximum": max(measured)}
-        self._table.row(line, None, (median(measured),), (extremes,))  # type: ignore[arg-type]
+            extremes: dict[Besides, float] = {"minimum": min(measured), "maximum": max(measured)}
+            self._table.row(line, None, (median(measured),), (extremes,))
 
     def curves(self, cut_off: str = "") -> tuple[SuiteCurve, ...]:
         return self._table.curves(cut_off)

@@ -148,12 +148,10 @@ class SuiteTable:
         """Add a row (or the part of one) that has no usable figure."""
         self._last_line = line.number
         text = line.text.strip()[:SHOWN_CHARACTERS]
-        if self.rows < MOST_ROWS and not self._is_told(line.number):
-            size = message_bytes if _is_size(message_bytes) else None
+        is_told = bool(self._failures) and self._failures[-1].line == line.number
+        if self.rows < MOST_ROWS and not is_told:
+            size = message_bytes if 0 <= (message_bytes or 0) < _MOST else None
             self._failures.append(Failure(size, line.number, trouble, text))
-
-    def _is_told(self, line: int) -> bool:
-        return bool(self._failures) and self._failures[-1].line == line
 
     def curves(self, cut_off: str = "") -> tuple[SuiteCurve, ...]:
         """The table's curves; a column without any point gives none, unless none has one.
@@ -199,10 +197,6 @@ def _points(
     for line, (size, value, count) in enumerate(rows, number + begin):
         estimate = Estimate(value, value, value, 0.0, 1, count)
         yield SuitePoint(size, estimate, line, next(said) if besides else {})
-
-
-def _is_size(message_bytes: int | None) -> bool:
-    return message_bytes is None or 0 <= message_bytes < _MOST
 
 
 def _says_nothing(column: SuiteColumn, message_bytes: int | None) -> bool:

@@ -71,7 +71,12 @@ class MrateReader:
         self._title = None
         tables, self._tables = self._tables, []
         named = zip(tables, self._providers, strict=False)
-        return [curve for table, provider in named if provider for curve in _ended(table)]
+        return [
+            curve
+            for table, provider in named
+            if provider
+            for curve in table.curves("" if table.rows else "no row follows the headline")
+        ]
 
     def _open(self, line: LogLine) -> bool:
         """Whether the line is a headline; columns stand in it in the order of the rows."""
@@ -131,10 +136,6 @@ def _table(title: _Title, provider: str) -> SuiteTable:
         settings=settings,
     )  # fmt: skip
     return SuiteTable(heading, (_column(meaning_of(title.name, "MPI-1", "")),))
-
-
-def _ended(table: SuiteTable) -> Iterable[SuiteCurve]:
-    return table.curves("" if table.rows else "no row follows the headline")
 
 
 def _cells(text: str) -> list[str]:

@@ -121,6 +121,8 @@ def _too_small(last: int, output: ImbOutput) -> str:
 
 def is_short(rows: Sequence[ImbRow], benchmark: ImbBenchmark, part: str) -> bool:
     """Whether the last row looks as if its last number lacks digits."""
+    if not rows:
+        return False
     last = rows[-1]
     role, word = list(last.words.items())[-1] if last.trouble is None else ("unknown", "")
     if role == "unknown" or not word.lstrip("+-")[:1].isdecimal():
@@ -196,7 +198,7 @@ class ImbTable:
             self._take_apart()
         if ending != "stopped":
             self._interrupted()
-        elif self._torn is None and self._rows and self._is_short():
+        elif self._torn is None and is_short(self._rows, self._benchmark, self._output.part):
             line = self._rows.pop().line
             self._torn = begun_row(line, line.text.split(), self._layout)
         megabyte = self._megabyte()
@@ -292,9 +294,6 @@ class ImbTable:
             return f"{block.threads} threads per rank together"
         several = self._output.part == "MT" and not self._benchmark.every_pair
         return f"{block.ranks} ranks at once" if several and (block.ranks or 0) > 2 else ""
-
-    def _is_short(self) -> bool:
-        return is_short(self._rows, self._benchmark, self._output.part)
 
     def _heading(self, group: int | None) -> SuiteHeading:
         block = self._block

@@ -11,7 +11,7 @@ import msgspec
 
 from fabricgauge.model.suite import Besides, SuiteCurve
 from fabricgauge.parse.interface import JsonDialect, LogLine, Report
-from fabricgauge.parse.json_text import Element, Elements, converted, joined, value
+from fabricgauge.parse.json_text import Elements, converted, joined, value
 from fabricgauge.parse.nccl.facts import PROGRAM, NcclFacts, library_version
 from fabricgauge.parse.nccl.rows import NcclFigures, NcclRow, NcclTables
 
@@ -91,7 +91,7 @@ def read(text: str, first_line: int, report: Report) -> Iterator[SuiteCurve]:
     tables = NcclTables(facts)
     results = Elements(text, "results")
     for element in results:
-        line = LogLine(first_line + element.line, _words(element))
+        line = LogLine(first_line + element.line, str(element.value)[:200])
         row = _row(element.value)
         if row is None:
             report(line, "a row of nccl-tests' JSON report")
@@ -157,10 +157,6 @@ def _number(found: Any) -> float | None:
         return float(found)
     except (ValueError, OverflowError):
         return None
-
-
-def _words(element: Element) -> str:
-    return str(element.value)[:200]
 
 
 JSON_DIALECT = JsonDialect("nccl-tests", recognised, read)

@@ -1,7 +1,7 @@
 """OSU Micro-Benchmarks 5.x-7.x: MPI, OpenSHMEM, UPC, NCCL and RCCL programs of the suite."""
 
 from fabricgauge.parse.interface import Dialect
-from fabricgauge.parse.osu.reader import OsuReader
+from fabricgauge.parse.osu.output import OsuReader
 
 #: A title, or what some programs print above it: latency_mt and latency_mp their threads
 #: and processes, the neighbourhood collectives their topology (sources of OSU 7.4).

@@ -192,9 +192,17 @@ class WindowMatrix:
         rates: bool,
         until: int,
     ) -> None:
-        column = _rate(benchmark) if rates else _bandwidth(benchmark)
+        what = benchmark.what
+        column = SuiteColumn(
+            "bandwidth", what, "mean", MEGABYTE, 1e6, benchmark.pattern, benchmark.directions
+        )
+        if rates:
+            column = SuiteColumn("message_rate", what, "mean", "messages/s", 1.0)
         self._tables = [
-            SuiteTable(_with_window(heading, window), (column,))
+            SuiteTable(
+                msgspec.structs.replace(heading, settings={**heading.settings, "window": window}),
+                (column,),
+            )
             for window in windows[:MOST_WINDOWS]
         ]
         self._benchmark = benchmark
@@ -241,17 +249,3 @@ class WindowMatrix:
         for table in missing:
             table.failed(line, size, "cut off")
         return f"line {line.number} ends in the middle of its row" if missing else ""
-
-
-def _with_window(heading: SuiteHeading, window: str) -> SuiteHeading:
-    return msgspec.structs.replace(heading, settings={**heading.settings, "window": window})
-
-
-def _bandwidth(benchmark: OsuBenchmark) -> SuiteColumn:
-    return SuiteColumn(
-        "bandwidth", benchmark.what, "mean", MEGABYTE, 1e6, benchmark.pattern, benchmark.directions
-    )
-
-
-def _rate(benchmark: OsuBenchmark) -> SuiteColumn:
-    return SuiteColumn("message_rate", benchmark.what, "mean", "messages/s", 1.0)
