@@ -135,7 +135,7 @@ class SuiteTable:
                 return False
             scaled.append((begin, figures))
         plain = all(max(one) < math.inf for said in more for one in said.values())
-        plain = plain and max(*samples, *filter(None, sizes), 0) < _MOST
+        plain = plain and max(samples) < _MOST and max(filter(None, sizes), default=0) < _MOST
         if not plain or self._given + count > MOST_ROWS:
             return False
         for points, (begin, one), said in zip(self._points, scaled, more, strict=True):

@@ -10,7 +10,6 @@ The usual table: a message size and its figures, or figures alone where there is
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from operator import lt
 
 import msgspec
 
@@ -105,7 +104,7 @@ class OsuTable:
             return False
         if self._sized:
             sizes = [self.last_bytes, *map(int, rows.column(0))]
-            if not all(map(lt, sizes, sizes[1:])):
+            if sorted(set(sizes)) != sizes:
                 return False
             self.last_bytes = sizes[-1]
         self._rows.append(rows)
