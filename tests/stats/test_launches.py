@@ -6,18 +6,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.judge import planted
 
-from fabricgauge.stats.asymmetry import asymmetry
 from fabricgauge.stats.curves import curves
 from fabricgauge.stats.launches import (
     Observed,
     bandwidth_estimate,
     launch_medians,
+    launch_spread,
+    relative_half_width,
     time_estimate,
     usable,
 )
 from fabricgauge.stats.series import Series, point, series_of
-from fabricgauge.stats.shape import bandwidth_falls, cache_peak, time_falls
-from fabricgauge.stats.spread import launch_spread, relative_half_width
+from fabricgauge.stats.shape import asymmetry, bandwidth_falls, cache_peak, time_falls
 
 WINDOW_BYTES = planted.WINDOW * 65536
 

@@ -25,7 +25,7 @@ from fabricgauge.run.mpi_impls.table import mpi_impl_of
 from fabricgauge.run.tools.interface import CLIENT, SERVER
 from fabricgauge.run.tools.rank import telling
 from fabricgauge.run.tools.running import Work, listens, run_work
-from fabricgauge.stats.accounted import accounted_bytes
+from fabricgauge.stats.foreign import accounted_bytes
 
 #: How long a program may say nothing: some print only at their end.
 SILENT_S = 60.0

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from fabricgauge.evidence.traffic import path_ends
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.evidence import Crossing, Moved, NodeTraffic, Traffic, Trouble
+from fabricgauge.model.evidence import InterfaceTraffic, Moved, NodeTraffic, Traffic, Trouble
 from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.run import Launch
 from fabricgauge.stats.series import node_of
@@ -58,7 +58,7 @@ def _node(
     crossings = []
     for interface, count in sent.items():
         serves = _serves(fabric, name, interface)
-        crossings.append(Crossing(
+        crossings.append(InterfaceTraffic(
             interface=interface,
             serves=serves,
             pinned=network in serves or (is_loopback(network) and interface == "lo"),

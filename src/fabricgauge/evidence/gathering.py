@@ -7,15 +7,15 @@ from fabricgauge.evidence.account import traffic
 from fabricgauge.evidence.placement import placed
 from fabricgauge.evidence.traffic import moved, troubles
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.evidence import Evidence, LaunchEvidence, NetworkEvidence
+from fabricgauge.model.evidence import LaunchEvidence, NetworkEvidence, RunEvidence
 from fabricgauge.model.fabric import Fabric, Network
 from fabricgauge.model.run import Launch, Run
 
 
-def evidence(run: Run) -> Evidence:
+def evidence(run: Run) -> RunEvidence:
     """What the run's own launches show, and that others' logs show nothing of the kind."""
     networks = dict.fromkeys(one.network for one in run.launches)
-    return Evidence(
+    return RunEvidence(
         tuple(
             _of_network(run.fabric, name, [one for one in run.launches if one.network == name])
             for name in networks

@@ -18,8 +18,8 @@ from fabricgauge.judge.interface import Context
 from fabricgauge.judge.streams import Stream
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.verdict import Outcome
+from fabricgauge.stats.launches import relative_half_width
 from fabricgauge.stats.series import node_of, series_of
-from fabricgauge.stats.spread import relative_half_width
 from fabricgauge.words import figures
 
 #: How near the ceiling of a lower link rate a figure must be to be taken for it, whatever else.

@@ -11,8 +11,8 @@ from fabricgauge.judge.streams import Stream
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.measurement import Measurement, ProcessorUse
 from fabricgauge.model.run import Around, Launch
+from fabricgauge.stats.launches import relative_half_width
 from fabricgauge.stats.series import node_of
-from fabricgauge.stats.spread import relative_half_width
 
 #: Share of the time with data under way at which a sender keeps a link full.
 WIRE_BUSY = 0.9

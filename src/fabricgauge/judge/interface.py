@@ -11,7 +11,7 @@ from fabricgauge.judge.subject import Subject, subjects
 from fabricgauge.judge.thresholds import DEFAULTS, Thresholds
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
-from fabricgauge.model.evidence import Evidence
+from fabricgauge.model.evidence import RunEvidence
 from fabricgauge.model.pairs import NO_PAIRS, FabricResult
 from fabricgauge.model.run import Run
 from fabricgauge.model.verdict import (
@@ -36,10 +36,10 @@ class Context(msgspec.Struct, frozen=True, dict=True):
     ceilings: dict[str, Ceiling | Skipped]
     thresholds: Thresholds = DEFAULTS
     fabric: FabricResult = NO_PAIRS
-    known: Evidence | None = None
+    known: RunEvidence | None = None
 
     @cached_property
-    def evidence(self) -> Evidence:
+    def evidence(self) -> RunEvidence:
         return evidence(self.run) if self.known is None else self.known
 
     @cached_property

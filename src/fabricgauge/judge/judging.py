@@ -15,7 +15,7 @@ from fabricgauge.judge.streams import streams
 from fabricgauge.judge.thresholds import DEFAULTS, Thresholds
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
-from fabricgauge.model.evidence import Evidence
+from fabricgauge.model.evidence import RunEvidence
 from fabricgauge.model.pairs import NO_PAIRS, FabricResult
 from fabricgauge.model.run import Run
 from fabricgauge.model.verdict import Outcome, Verdict, VerdictSubject, distinct
@@ -29,7 +29,7 @@ def judge(
     ceilings: dict[str, Ceiling | Skipped],
     thresholds: Thresholds = DEFAULTS,
     fabric: FabricResult = NO_PAIRS,
-    evidence: Evidence | None = None,
+    evidence: RunEvidence | None = None,
 ) -> tuple[Verdict, ...]:
     """Every rule's verdicts, in the rules' order; ``ceilings`` are by network name.
 

@@ -8,7 +8,7 @@ import msgspec
 from fabricgauge.localise.typical import typical_series
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
-from fabricgauge.model.evidence import Evidence, NetworkEvidence
+from fabricgauge.model.evidence import NetworkEvidence, RunEvidence
 from fabricgauge.model.fabric import Network
 from fabricgauge.model.measurement import Pattern
 from fabricgauge.model.pairs import NO_PAIRS, FabricResult, PairAnalysis
@@ -132,7 +132,7 @@ def _done(subject: Subject, number: int) -> set[str]:
 def subjects(
     run: Run,
     ceilings: dict[str, Ceiling | Skipped],
-    evidence: Evidence,
+    evidence: RunEvidence,
     fabric: FabricResult = NO_PAIRS,
 ) -> tuple[Subject, ...]:
     """One subject per network that was planned or measured, in the plan's order."""
@@ -144,7 +144,7 @@ def subjects(
 def _subject(
     run: Run,
     ceilings: dict[str, Ceiling | Skipped],
-    evidence: Evidence,
+    evidence: RunEvidence,
     fabric: FabricResult,
     name: str | None,
 ) -> Subject:

@@ -75,7 +75,7 @@ class Placed(msgspec.Struct, frozen=True):
     misplaced: tuple[Misplaced, ...] = ()
 
 
-class Crossing(msgspec.Struct, frozen=True):
+class InterfaceTraffic(msgspec.Struct, frozen=True):
     """One interface's traffic during the cases, in octets as the interface counts them.
 
     ``share`` is that of everything the node sent, over all its interfaces. ``serves``
@@ -98,7 +98,7 @@ class NodeTraffic(msgspec.Struct, frozen=True):
 
     node: str
     payload_bytes: int
-    crossings: tuple[Crossing, ...]
+    crossings: tuple[InterfaceTraffic, ...]
 
     @property
     def pinned_share(self) -> float:
@@ -143,7 +143,7 @@ class NetworkEvidence(msgspec.Struct, frozen=True):
     over_tcp: bool = False
 
 
-class Evidence(msgspec.Struct, frozen=True):
+class RunEvidence(msgspec.Struct, frozen=True):
     """One entry per network that launches were pinned to, in the launches' order."""
 
     networks: tuple[NetworkEvidence, ...] = ()

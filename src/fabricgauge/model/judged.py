@@ -5,7 +5,7 @@ import msgspec
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.curve import Curve
-from fabricgauge.model.evidence import Evidence
+from fabricgauge.model.evidence import RunEvidence
 from fabricgauge.model.pairs import NO_PAIRS, FabricResult
 from fabricgauge.model.pattern import SUSTAINED_BYTES
 from fabricgauge.model.run import Run
@@ -33,4 +33,4 @@ class Judged(msgspec.Struct, frozen=True):
     against: tuple[SuiteCurve, ...] = ()
     fabric: FabricResult = NO_PAIRS
     sustained_bytes: float = SUSTAINED_BYTES
-    evidence: Evidence = Evidence()
+    evidence: RunEvidence = RunEvidence()

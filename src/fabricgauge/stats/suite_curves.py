@@ -1,17 +1,26 @@
-"""A run's own curves in the form that other suites' results have."""
+"""A run's own curves, of pairs and of many ranks, in the form that other suites' results have."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import msgspec
 
 from fabricgauge.model.curve import Curve, CurvePoint
+from fabricgauge.model.estimate import Estimate
+from fabricgauge.model.measurement import Measurement, Pattern
+from fabricgauge.model.pattern import COLLECTIVE_PATTERNS, CROWD_PATTERNS
 from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.suite import Besides, Quantity, SuiteCurve, SuitePoint
-from fabricgauge.stats.crowd_curves import SUITE, UNIT_RULE, crowd_curves
 from fabricgauge.stats.curves import curves
+from fabricgauge.stats.launches import Observed, bandwidth_estimate, time_estimate, usable_of
 from fabricgauge.words import sentences
 from fabricgauge.words.networks import OWN_CHOICE, is_loopback
 from fabricgauge.words.patterns import words_of
+
+SUITE = "fabricgauge"
+UNIT_RULE = "seconds and bytes, as the engine writes them"
+
+_WITHOUT_SIZE = frozenset({"barrier", "ibarrier"})
 
 
 def suite_curves(run: Run) -> tuple[SuiteCurve, ...]:
@@ -84,3 +93,72 @@ def _settings(curve: Curve) -> dict[str, str]:
     windows = {point.window for point in curve.points}
     window = {"window": str(*windows)} if len(windows) == 1 and windows != {1} else {}
     return {"network": curve.network or OWN_CHOICE, **window}
+
+
+class _Together(NamedTuple):
+    network: str | None
+    pattern: Pattern
+    ranks: int
+    pairs: int
+    load: str
+
+
+def crowd_curves(run: Run) -> Iterator[SuiteCurve]:
+    """One curve per network, pattern, number of ranks and of pairs, and load.
+
+    Times are those of one operation, the slowest rank's; of streams the payload of one pair in
+    one direction.
+    """
+    found: dict[_Together, dict[int, list[Observed]]] = {}
+    for launch in run.launches:
+        for one in usable_of(launch.number, launch.measurements):
+            if one.measurement is not None and launch.purpose == "measure":
+                key = _key(launch.network, one.measurement)
+                if key is not None:
+                    size = found.setdefault(key, {}).setdefault(one.measurement.message_bytes, [])
+                    size.append(one)
+    for key, sizes in found.items():
+        yield _crowd_curve(key, sizes, run.identity)
+
+
+def _key(network: str | None, case: Measurement) -> _Together | None:
+    if case.together is None or case.pattern not in (*COLLECTIVE_PATTERNS, *CROWD_PATTERNS):
+        return None
+    return _Together(network, case.pattern, case.together.ranks, case.together.pairs, case.load)
+
+
+def _crowd_curve(key: _Together, sizes: dict[int, list[Observed]], source: str) -> SuiteCurve:
+    words = words_of(key.pattern)
+    what, quantity = words.sentence, words.quantity
+    load = {} if key.load == "none" else {"load": key.load}
+    told = f", {key.load.replace('_', ' ')}" if load else ""
+    return SuiteCurve(
+        suite=SUITE,
+        version="",
+        benchmark=key.pattern,
+        title=f"{what}, {key.ranks} ranks{told}",
+        what=what,
+        quantity=quantity,
+        statistic="median",
+        unit_rule=UNIT_RULE,
+        first_line=0,
+        last_line=0,
+        points=tuple(_crowd_points(key, quantity, sizes)),
+        pattern=key.pattern,
+        pairs=key.pairs or 1,
+        ranks=key.ranks,
+        settings={"network": key.network or OWN_CHOICE, **load},
+        source=source,
+    )
+
+
+def _crowd_points(
+    key: _Together, quantity: Quantity, sizes: dict[int, list[Observed]]
+) -> Iterator[SuitePoint]:
+    for size in sorted(sizes):
+        known = None if key.pattern in _WITHOUT_SIZE else size
+        yield SuitePoint(known, _estimate(quantity, sizes[size]), 0)
+
+
+def _estimate(quantity: Quantity, observed: Sequence[Observed]) -> Estimate:
+    return time_estimate(observed) if quantity == "time" else bandwidth_estimate(observed)

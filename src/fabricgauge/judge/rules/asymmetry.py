@@ -8,8 +8,8 @@ from fabricgauge.judge.streams import streams
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.plan import BACK
 from fabricgauge.model.verdict import Figure, Outcome, Verdict, VerdictSubject
-from fabricgauge.stats.asymmetry import Asymmetry, asymmetry
 from fabricgauge.stats.series import Series
+from fabricgauge.stats.shape import Asymmetry, asymmetry
 from fabricgauge.words import figures, patterns, sentences
 
 ID = "asymmetry"

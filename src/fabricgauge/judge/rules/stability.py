@@ -6,8 +6,8 @@ from fabricgauge.judge.interface import Context, verdict_on, worst
 from fabricgauge.judge.streams import streams
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.verdict import Figure, Outcome, Verdict
+from fabricgauge.stats.launches import launch_spread, relative_half_width, tail_ratio
 from fabricgauge.stats.series import Point, Series
-from fabricgauge.stats.spread import launch_spread, relative_half_width, tail_ratio
 from fabricgauge.words import figures, patterns
 
 ID = "stability"

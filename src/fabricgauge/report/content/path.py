@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.evidence import Crossing, NodeTraffic, Traffic
+from fabricgauge.model.evidence import InterfaceTraffic, NodeTraffic, Traffic
 from fabricgauge.model.judged import Judged
 from fabricgauge.report import document as doc
 from fabricgauge.words.figures import amount, percent, ratio
@@ -55,7 +55,7 @@ def _sent(groups: tuple[Traffic, ...]) -> doc.Table:
     return doc.Table(columns, rows)
 
 
-def _share(one: Crossing) -> str:
+def _share(one: InterfaceTraffic) -> str:
     return one.share.reason if isinstance(one.share, Skipped) else percent(one.share)
 
 
