@@ -61,9 +61,14 @@ def test_each_stored_run_says_where_it_is_from_and_what_was_found_then() -> None
 @pytest.mark.parametrize("case", JUDGED)
 def test_a_stored_run_is_judged_as_on_its_day(case: str) -> None:
     status, report = document("report", str(stored(case)))
-    verdicts = [[one["rule"], one["subject"], one["outcome"]] for one in report["verdicts"]]
-    found = {"exit": status, "overall": report["overall"], "verdicts": verdicts}
-    assert found == expected(case)
+    then = expected(case)
+    spoke = {rule for rule, _, _ in then["verdicts"]}
+    verdicts = [
+        [one["rule"], one["subject"], one["outcome"]]
+        for one in report["verdicts"]
+        if one["rule"] in spoke  # a newer rule may add verdicts, but not another outcome
+    ]
+    assert {"exit": status, "overall": report["overall"], "verdicts": verdicts} == then
 
 
 @pytest.mark.parametrize("case", JUDGED)

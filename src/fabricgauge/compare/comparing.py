@@ -1,6 +1,7 @@
 """B against A: pairs of curves in a few figures, what makes these doubtful, and the outcome."""
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
@@ -18,7 +19,6 @@ from fabricgauge.model.comparison import (
     Outcome,
     Pair,
     Side,
-    Standing,
     Summary,
     Unmatched,
 )
@@ -29,22 +29,19 @@ from fabricgauge.stats.repeats import merged
 def summary(differences: Sequence[Difference], corrected: int) -> Summary:
     """Over at least one difference; ``corrected`` as in ``Summary``."""
     changes = [one.change for one in differences]
+    standings = Counter(one.standing for one in differences)
     return Summary(
         sizes=len(differences),
         median_change=float(np.median(changes)),
         least_change=min(changes),
         largest_change=max(changes),
         mean_ratio=math.exp(float(np.mean([math.log(one.ratio) for one in differences]))),
-        worse=_number(differences, "worse"),
-        better=_number(differences, "better"),
-        within=_number(differences, "within"),
-        open=_number(differences, "open"),
+        worse=standings["worse"],
+        better=standings["better"],
+        within=standings["within"],
+        open=standings["open"],
         corrected=corrected,
     )
-
-
-def _number(differences: Sequence[Difference], standing: Standing) -> int:
-    return sum(one.standing == standing for one in differences)
 
 
 def crossovers(
@@ -59,7 +56,8 @@ def crossovers(
     sure = [one for one in sized if _sure(one, basis, tolerance)]
     found = list(_turns(sure, less_is_better, significant=True))
     for turn in _turns(sized, less_is_better, significant=False):
-        if not any(_overlap(turn, other) for other in found if other.significant):
+        sure_ones = [other for other in found if other.significant]
+        if all(o.to_bytes <= turn.from_bytes or turn.to_bytes <= o.from_bytes for o in sure_ones):
             found.append(turn)
     return tuple(sorted(found, key=lambda one: one.from_bytes))
 
@@ -67,11 +65,8 @@ def crossovers(
 def _sure(difference: Difference, basis: Basis, tolerance: float) -> bool:
     if basis == "means":
         return abs(difference.change) > tolerance
-    return difference.low is not None and (difference.low > 1.0 or _high(difference) < 1.0)
-
-
-def _high(difference: Difference) -> float:
-    return difference.high if difference.high is not None else math.inf
+    low, high = difference.low, difference.high
+    return low is not None and (low > 1.0 or (high is not None and high < 1.0))
 
 
 def _turns(
@@ -86,10 +81,6 @@ def _turns(
                 "worse" if worse else "better",
                 significant,
             )
-
-
-def _overlap(one: Crossover, other: Crossover) -> bool:
-    return one.from_bytes < other.to_bytes and other.from_bytes < one.to_bytes
 
 
 _ONE_LAUNCH = (
@@ -188,13 +179,13 @@ def compare(
     looked_at = [compared(one, other, tolerance) for one, other in matched]
     pairs = _pairs([one for one in looked_at if one.differences], tolerance)
     nothing = [one for one in looked_at if not one.differences]
-    apart = [Unmatched(side, curve, _NO_SIZE) for one in nothing for side, curve in _sides(one)]
+    apart = [
+        left_out
+        for one in nothing
+        for left_out in (Unmatched("A", one.a, _NO_SIZE), Unmatched("B", one.b, _NO_SIZE))
+    ]
     left = (*alone, *more, *unmatched, *apart)
     return Comparison(a, b, tolerance, _outcome(pairs), pairs, left)
-
-
-def _sides(pair: Compared) -> tuple[tuple[Side, SuiteCurve], ...]:
-    return ("A", pair.a), ("B", pair.b)
 
 
 def _usable(side: Side, curves: Sequence[SuiteCurve]) -> tuple[list[SuiteCurve], list[Unmatched]]:

@@ -73,12 +73,8 @@ def _standard_error(estimate: Estimate) -> float:
     confidence = estimate.confidence
     if launches > 1:
         confidence = min(confidence, 1.0 - 2.0 ** (1 - launches))
-    return math.hypot(half / _deviates(confidence), LAUNCH_ALLOWANCE / launches)
-
-
-def _deviates(confidence: float) -> float:
-    """Half width of an interval of the normal distribution, in standard deviations."""
-    return _NORMAL.inv_cdf(0.5 + min(confidence, 0.9999) / 2.0)
+    deviates = _NORMAL.inv_cdf(0.5 + min(confidence, 0.9999) / 2.0)  # half width, normal
+    return math.hypot(half / deviates, LAUNCH_ALLOWANCE / launches)
 
 
 def holm(p_values: Sequence[float], error: float = FAMILY_ERROR) -> tuple[bool, ...]:
@@ -117,12 +113,14 @@ def compared(a: SuiteCurve, b: SuiteCurve, tolerance: float) -> Compared:
     common = [size for size in of_a if size in of_b]
     differences = tuple(_difference(of_a[size], of_b[size], a, tolerance) for size in common)
     basis = _basis(differences)
+    less = a.quantity in LESS_IS_BETTER
+    sure = (one for one in differences if one.low is not None)
     return Compared(
         a=a,
         b=b,
         basis=basis,
         differences=differences if basis == "means" else tuple(map(_open, differences)),
-        p_values=tuple(_p_value(one, a, tolerance) for one in differences if one.low is not None),
+        p_values=tuple(chance_of_no_loss(one.a, one.b, tolerance, less) for one in sure),
         only_a=tuple(size for size in of_a if size not in of_b),
         only_b=tuple(size for size in of_b if size not in of_a),
     )
@@ -158,17 +156,8 @@ def _basis(differences: tuple[Difference, ...]) -> Basis:
     sure = [one for one in differences if one.low is not None]
     if 2 * len(sure) < len(differences) or not sure:
         return "means"
-    several = all(_launches(one.a, one.b) >= SEVERAL_LAUNCHES for one in sure)
-    return "launches" if several else "intervals"
-
-
-def _launches(a: Estimate, b: Estimate) -> int:
-    return min(a.launches, b.launches)
-
-
-def _p_value(difference: Difference, curve: SuiteCurve, tolerance: float) -> float:
-    less = curve.quantity in LESS_IS_BETTER
-    return chance_of_no_loss(difference.a, difference.b, tolerance, less)
+    fewest = min(min(one.a.launches, one.b.launches) for one in sure)
+    return "launches" if fewest >= SEVERAL_LAUNCHES else "intervals"
 
 
 #: In a single launch one size in so many may have been disturbed as a whole.

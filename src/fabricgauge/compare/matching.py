@@ -14,6 +14,7 @@ import msgspec
 from fabricgauge.model.comparison import Side, Unmatched
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.suite import SuiteCurve, SuitePoint
+from fabricgauge.words.sentences import counted
 
 #: How ``what`` begins for a column that is worked out of the half round trip, and for that of
 #: them which is message size over half round trip.
@@ -119,28 +120,16 @@ def _in_both(
     return found
 
 
-def _hosts(curve: SuiteCurve) -> str:
-    return " → ".join(curve.hosts) if len(curve.hosts) > 1 else ""
-
-
-def _benchmark(curve: SuiteCurve) -> str:
-    return curve.benchmark
-
-
 def _settings(curve: SuiteCurve) -> str:
     rest = {key: value for key, value in curve.settings.items() if key != "network"}
     return ", ".join(f"{key} {value}" for key, value in sorted(rest.items()))
 
 
-def _ranks(curve: SuiteCurve) -> str:
-    return f"{curve.ranks} ranks" if curve.ranks is not None else ""
-
-
 TRAITS: tuple[tuple[str, Trait], ...] = (
     ("network", lambda curve: curve.settings.get("network", "")),
-    ("direction", _hosts),
-    ("benchmark", _benchmark),
-    ("number of ranks", _ranks),
+    ("direction", lambda curve: " → ".join(curve.hosts) if len(curve.hosts) > 1 else ""),
+    ("benchmark", lambda curve: curve.benchmark),
+    ("number of ranks", lambda curve: "" if curve.ranks is None else f"{curve.ranks} ranks"),
     ("settings", _settings),
 )
 
@@ -219,12 +208,9 @@ def _missing(curve: SuiteCurve, others: Sequence[SuiteCurve], other: Side) -> st
     if not same_quantity:
         there = ", ".join(sorted({one.quantity.replace("_", " ") for one in same}))
         return f"{other} has {there} of it, no {curve.quantity.replace('_', ' ')}"
-    one = same_quantity[0]
-    return (
-        f"{other}'s sums up {_count(one.pairs, 'pair')} and {_count(one.directions, 'direction')},"
-        f" this one {_count(curve.pairs, 'pair')} and {_count(curve.directions, 'direction')}"
-    )
+    theirs, ours = map(_sum, (same_quantity[0], curve))
+    return f"{other}'s sums up {theirs}, this one {ours}"
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+def _sum(curve: SuiteCurve) -> str:
+    return f"{counted(curve.pairs, 'pair')} and {counted(curve.directions, 'direction')}"
