@@ -1,6 +1,7 @@
 """Why a network may carry less than its ceiling: what the evidence points at."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 
 import msgspec
 import numpy as np
@@ -82,7 +83,8 @@ def proved(context: Context, stream: Stream, slow_hosts: bool) -> tuple[Cause, .
     Hosts that can't keep up (``slow_hosts``) drop segments from their own queues and answer so
     late that some are sent again; beside them only many lost segments are the network's.
     """
-    return _seen(context, stream, (*_PROVING, _heavy_losses if slow_hosts else _retransmissions))
+    losses = partial(_losses, above="host-limited.lost_segments" if slow_hosts else "errors.share")
+    return _seen(context, stream, (*_PROVING, losses))
 
 
 def _seen(context: Context, stream: Stream, looks: "tuple[_Look, ...]") -> tuple[Cause, ...]:
@@ -157,7 +159,10 @@ def _same_way(low: _Low) -> tuple[Stream, ...]:
 def _link_at(low: _Low, rate: float, shown: Stream) -> Cause:
     figure = "the figure" if shown.series == low.stream.series else f"that of {shown.series.name}"
     carried_bit_s = shown.fraction * low.rate_bit_s
-    names = [sentences.command(("ethtool", name)) for name in _interface_names(low)]
+    names = [
+        sentences.command(("ethtool", name))
+        for name in sorted({member.interface for member in low.network.members})
+    ]
     return Cause(
         f"a link on the way runs at {figures.link_rate(rate)} instead of"
         f" {figures.link_rate(low.rate_bit_s)}",
@@ -168,20 +173,14 @@ def _link_at(low: _Low, rate: float, shown: Stream) -> Cause:
     )
 
 
-def _errors(low: _Low) -> Iterator[Cause]:
-    return _errors_from(low, least=0, share=0.0)
-
-
-def _many_errors(low: _Low) -> Iterator[Cause]:
-    limit = low.context.limit
-    return _errors_from(low, limit("errors.least"), limit("errors.share"))
-
-
-def _errors_from(low: _Low, least: float, share: float) -> Iterator[Cause]:
+def _errors(low: _Low, many: bool) -> Iterator[Cause]:
+    """Counters that rose, or only those that rose by more than `errors` allows."""
+    least = low.context.limit("errors.least") if many else 0.0
+    share = low.context.limit("errors.share") if many else 0.0
     ours = {(member.node, member.interface) for member in low.network.members}
     for one in low.stream.subject.evidence.troubles:
-        many = one.count >= least and one.count > share * one.frames
-        if many and (one.node, one.interface) in ours:
+        enough = one.count >= least and one.count > share * one.frames
+        if enough and (one.node, one.interface) in ours:
             yield Cause(
                 f"{one.node}:{one.interface} loses frames ({one.counter})",
                 f"exchange the cable and the transceiver of {one.node}:{one.interface}, then its"
@@ -191,16 +190,8 @@ def _errors_from(low: _Low, least: float, share: float) -> Iterator[Cause]:
             )
 
 
-def _retransmissions(low: _Low) -> Iterator[Cause]:
-    return _losses_above(low, low.context.limit("errors.share"))
-
-
-def _heavy_losses(low: _Low) -> Iterator[Cause]:
-    return _losses_above(low, low.context.limit("host-limited.lost_segments"))
-
-
-def _losses_above(low: _Low, limit: float) -> Iterator[Cause]:
-    """Losses in most of the stream's cases: a queue that fills as a stream begins is but one."""
+def _losses(low: _Low, above: str) -> Iterator[Cause]:
+    """Losses above a threshold in most cases: a queue that fills as a stream begins is but one."""
     series = low.stream.series
     cases = [
         lost_segments(one)
@@ -212,7 +203,7 @@ def _losses_above(low: _Low, limit: float) -> Iterator[Cause]:
     if not shares or count < low.context.limit("errors.least"):
         return
     share = float(np.median(shares))
-    if share > limit:
+    if share > low.context.limit(above):
         yield Cause(
             f"segments from {series.origin} to {series.target} are lost on the way",
             "look at error and drop counters of both ends and of the switch ports between them;"
@@ -220,14 +211,6 @@ def _losses_above(low: _Low, limit: float) -> Iterator[Cause]:
             f"{series.origin} sent {count:,} TCP segments to {series.target} again,"
             f" {figures.percent(share)} of those of a case (median)",
         )
-
-
-def _broken(low: _Low) -> Iterator[Cause]:
-    return _found_before(low, Severity.FAIL)
-
-
-def _doubtful(low: _Low) -> Iterator[Cause]:
-    return _found_before(low, Severity.WARN)
 
 
 def _found_before(low: _Low, severity: Severity) -> Iterator[Cause]:
@@ -253,9 +236,15 @@ def preflight_causes(
 
 _Look = Callable[[_Low], Iterator[Cause]]
 _LOOKS: tuple[_Look, ...] = (
-    _slow_port, _shaper, _broken, _lower_rate, _errors, _retransmissions, _doubtful,
-)  # fmt: skip
-_PROVING: tuple[_Look, ...] = (_slow_port, _shaper, _many_errors)
+    _slow_port,
+    _shaper,
+    partial(_found_before, severity=Severity.FAIL),
+    _lower_rate,
+    partial(_errors, many=False),
+    partial(_losses, above="errors.share"),
+    partial(_found_before, severity=Severity.WARN),
+)
+_PROVING: tuple[_Look, ...] = (_slow_port, _shaper, partial(_errors, many=True))
 
 
 def _members(low: _Low) -> Iterator[tuple[Member, Interface]]:
@@ -264,7 +253,3 @@ def _members(low: _Low) -> Iterator[tuple[Member, Interface]]:
         interface = node if isinstance(node, Skipped) else node.interface(member.interface)
         if not isinstance(interface, Skipped):
             yield member, interface
-
-
-def _interface_names(low: _Low) -> list[str]:
-    return sorted({member.interface for member in low.network.members})

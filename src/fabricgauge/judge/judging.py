@@ -92,11 +92,8 @@ def overall(verdicts: Iterable[Verdict], deciding: Sequence[str] = DECIDING) -> 
     outcomes = {worst(same, empty=Outcome.INCONCLUSIVE) for same in by_network.values()}
     if Outcome.FAIL in outcomes:
         return Outcome.FAIL
-    if not all(_decided(rule, given) for rule in deciding):
-        outcomes.add(Outcome.INCONCLUSIVE)
+    for rule in deciding:
+        said = {one.outcome for one in given if one.rule == rule}
+        if not said or Outcome.SKIPPED in said:
+            outcomes.add(Outcome.INCONCLUSIVE)
     return worst(outcomes, empty=Outcome.INCONCLUSIVE)
-
-
-def _decided(rule: str, verdicts: tuple[Verdict, ...]) -> bool:
-    outcomes = [one.outcome for one in verdicts if one.rule == rule]
-    return bool(outcomes) and Outcome.SKIPPED not in outcomes

@@ -8,7 +8,6 @@ from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict
-from fabricgauge.stats.launches import Observed
 from fabricgauge.stats.series import Point, Series
 from fabricgauge.words import figures, patterns
 
@@ -38,7 +37,8 @@ class _Excess(msgspec.Struct, frozen=True):
     @property
     def share(self) -> float:
         """By the slow end of the fastest launch's own interval: one launch too fast is enough."""
-        return self.least_s / min(_slow_end_s(one) for one in self.point.observed) - 1.0
+        slow_ends_s = (max(one.high_s, one.median_s) for one in self.point.observed)
+        return self.least_s / min(slow_ends_s) - 1.0
 
     @property
     def of_median(self) -> float:
@@ -72,10 +72,6 @@ def _judge(context: Context, subject: Subject) -> Verdict:
         " per direction"
         + (" (bursts of the token bucket allowed for)" if subject.ceiling.burst_bytes else ""),
     )  # fmt: skip
-
-
-def _slow_end_s(observed: Observed) -> float:
-    return max(observed.high_s, observed.median_s)
 
 
 def least_s(context: Context, ceiling: Ceiling, point: Point) -> float:

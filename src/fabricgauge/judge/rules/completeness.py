@@ -2,7 +2,6 @@
 
 from fabricgauge.judge.interface import Context, verdict_on
 from fabricgauge.judge.subject import Subject, case_names, launches_of, missing
-from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.run import IMPORTED, Launch
 from fabricgauge.model.suite import UNREADABLE, SuiteCurve, UnparsedLine
 from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict
@@ -66,22 +65,19 @@ def _ends(subject: Subject) -> list[str]:
 
 
 def _reasons(subject: Subject) -> list[str]:
-    return [_sentence(launch, one) for launch in subject.launches for one in _not_ok(launch)]
-
-
-def _not_ok(launch: Launch) -> list[Measurement]:
-    fine = {id(one) for one in launch.completed}
-    return [one for one in launch.measurements if id(one) not in fine]
-
-
-def _sentence(launch: Launch, measurement: Measurement) -> str:
-    reason = measurement.reason or "no reason given"
-    return f"launch {launch.number} {measurement.case}: {measurement.status}, {reason}"
+    return [
+        f"launch {launch.number} {one.case}: {one.status}, {one.reason or 'no reason given'}"
+        for launch in subject.launches
+        for one in launch.measurements
+        if one.status != "ok"
+    ]
 
 
 def _judge_logs(subject: Subject) -> Verdict:
     """A warning that names all that is missing; what was read is not the worse for it."""
-    missing = (*_unread(subject), *_broken(subject), *_cut_off(subject), *_failed_rows(subject))
+    unread = (_nothing(launch) for launch in subject.launches if not launch.curves)
+    cut_off = dict.fromkeys(f"{_where(o)}: {o.cut_off}" for o in subject.curves if o.cut_off)
+    missing = (*unread, *_broken(subject), *cut_off, *_failed_rows(subject))
     unparsed = _unparsed(subject)
     tables = {(one.source, one.first_line) for one in subject.curves}
     figure = Figure(len(tables), "", "tables were read")
@@ -96,10 +92,6 @@ def _judge_logs(subject: Subject) -> Verdict:
         ID, Outcome.WARN, subject.about, f"{read}, but {sentences.listed(missing, 3)}",
         figure, evidence=(*missing, *unparsed[1:]), cause=_OF_LOGS, remedy=_WHOLE_LOGS,
     )  # fmt: skip
-
-
-def _unread(subject: Subject) -> tuple[str, ...]:
-    return tuple(_nothing(launch) for launch in subject.launches if not launch.curves)
 
 
 def _nothing(launch: Launch) -> str:
@@ -119,11 +111,6 @@ def _broken(subject: Subject) -> tuple[str, ...]:
         for one in launch.unparsed
         if one.reason.startswith(UNREADABLE)
     )
-
-
-def _cut_off(subject: Subject) -> tuple[str, ...]:
-    told = (f"{_where(one)}: {one.cut_off}" for one in subject.curves if one.cut_off)
-    return tuple(dict.fromkeys(told))
 
 
 def _failed_rows(subject: Subject) -> tuple[str, ...]:

@@ -13,12 +13,12 @@ def judge(context: Context) -> tuple[Verdict, ...]:
 
     Where a more basic fault explains what could not connect, such as a pulled cable, it is named.
     """
-    return tuple(_verdict(one) for one in context.run.preflight if _stops_connections(one))
-
-
-def _stops_connections(one: Finding) -> bool:
-    follows = any(line.startswith(f"{THEREFORE}{ID}:") for line in one.evidence)
-    return one.check == ID or follows
+    follows = f"{THEREFORE}{ID}:"
+    return tuple(
+        _verdict(one)
+        for one in context.run.preflight
+        if one.check == ID or any(line.startswith(follows) for line in one.evidence)
+    )
 
 
 def _verdict(one: Finding) -> Verdict:

@@ -4,7 +4,6 @@ from fabricgauge.judge.interface import Context, verdict_on
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.measurement import DataCheck, Measurement
 from fabricgauge.model.run import Launch
-from fabricgauge.model.suite import Failure, SuiteCurve
 from fabricgauge.model.verdict import Outcome, Verdict
 from fabricgauge.words import figures
 
@@ -31,9 +30,14 @@ def _judge(subject: Subject) -> Verdict:
     ]
     if bad:
         return _failed(subject, tuple(_sentence(*one) for one in bad))
-    corrupt = tuple(_told(curve, one) for curve in subject.curves for one in _corrupt(curve))
+    corrupt = dict.fromkeys(
+        f"{curve.source}:{one.line}: {curve.benchmark} itself found wrong data: {one.text}"
+        for curve in subject.curves
+        for one in curve.failures
+        if one.trouble == "corrupt"
+    )
     if corrupt:
-        return _failed(subject, tuple(dict.fromkeys(corrupt)))
+        return _failed(subject, tuple(corrupt))
     if not checked:
         return verdict_on(ID, Outcome.SKIPPED, subject.about, "the data check was not asked for")
     summary = f"every byte of {len(checked)} cases arrived as it was sent"
@@ -44,16 +48,6 @@ def _unread(measurement: Measurement) -> bool:
     """A case that never came to its check has found nothing wrong."""
     check: DataCheck = measurement.data_check
     return measurement.status != "ok" and check.first_bad_offset_bytes is None
-
-
-def _corrupt(curve: SuiteCurve) -> list[Failure]:
-    return [one for one in curve.failures if one.trouble == "corrupt"]
-
-
-def _told(curve: SuiteCurve, failure: Failure) -> str:
-    return (
-        f"{curve.source}:{failure.line}: {curve.benchmark} itself found wrong data: {failure.text}"
-    )
 
 
 def _failed(subject: Subject, sentences: tuple[str, ...]) -> Verdict:

@@ -30,7 +30,7 @@ def _judge(context: Context, subject: Subject) -> Verdict:
     found = [(one, fall) for one in subject.series for fall in falls(context, subject, one)]
     if not found:
         return verdict_on(ID, Outcome.PASS, subject.about, "no curve dips beyond its intervals")
-    if not any(_has_intervals(series) for series, _ in found):
+    if not any(point.time.supported for series, _ in found for point in series.points):
         return _named_only(subject, found)
     series, fall = max(found, key=lambda one: one[1].share)
     name = threshold_name(context, series, fall)
@@ -45,10 +45,6 @@ def _judge(context: Context, subject: Subject) -> Verdict:
         cause=_CAUSE,
         remedy=_REMEDY,
     )
-
-
-def _has_intervals(series: Series) -> bool:
-    return any(point.time.supported for point in series.points)
 
 
 def _named_only(subject: Subject, found: list[tuple[Series, Fall]]) -> Verdict:

@@ -18,7 +18,8 @@ def judge(context: Context) -> tuple[Verdict, ...]:
 def _judge(context: Context, subject: Subject) -> Verdict:
     seen = subject.evidence
     found = tuple(one for one in seen.troubles if _is_ours(subject, one))
-    lost = tuple(one for one in seen.lost if _is_much(context, one))
+    least, share = context.limit("errors.least"), context.limit("errors.share")
+    lost = tuple(one for one in seen.lost if one.count >= least and one.share > share)
     if found:
         return _verdict(subject, found, lost)
     if lost:
@@ -28,11 +29,6 @@ def _judge(context: Context, subject: Subject) -> Verdict:
     again = sum(one.count for one in seen.lost)
     few = f"; TCP sent {again:,} segments again, which is few" if again else ""
     return verdict_on(ID, Outcome.PASS, subject.about, f"no error or drop counter rose{few}")
-
-
-def _is_much(context: Context, lost: Lost) -> bool:
-    least, share = context.limit("errors.least"), context.limit("errors.share")
-    return lost.count >= least and lost.share > share
 
 
 def _is_ours(subject: Subject, trouble: Trouble) -> bool:

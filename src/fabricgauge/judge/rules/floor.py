@@ -85,11 +85,6 @@ def _collectives(context: Context, subject: Subject) -> Iterator[_Time]:
             yield _Time(who, what, point.estimate, limit, context.limit(limit))
 
 
-def _below(subject: Subject) -> Outcome:
-    """Of figures that nobody takes for a network's it is but a remark."""
-    return Outcome.INVALID if subject.claimed else Outcome.WARN
-
-
 def crosses(series: Series, point: Point) -> bool:
     """Whether a sample has to cross the network: an MPI_Put of nothing need not."""
     return series.pattern not in _MAY_BE_EMPTY or point.message_bytes > 0
@@ -100,7 +95,8 @@ def _verdict(context: Context, subject: Subject, found: _Time) -> Verdict:
     told_by = f"{found.who}: " if subject.imported else ""
     return verdict_on(
         rule=ID,
-        outcome=Outcome.PASS if fine else _below(subject),
+        # Of figures that nobody takes for a network's it is but a remark.
+        outcome=Outcome.PASS if fine else Outcome.INVALID if subject.claimed else Outcome.WARN,
         about=subject.about,
         summary=f"{told_by}{figures.duration(found.time.value)} ({found.what}) is"
         f" {'not below' if fine else 'below'} the {figures.duration(found.limit_s)} that the"

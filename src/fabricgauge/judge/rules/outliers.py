@@ -96,16 +96,13 @@ def _judge(context: Context, subject: Subject) -> Iterator[Verdict]:
     for one in faults:
         yield _fault(context, subject, one, faults)
     for analysis in subject.pairs:
-        yield from (_property(subject, one) for one in analysis.findings if _is_property(one))
+        crossing = (one for one in analysis.findings if one.explanation == "oversubscription")
+        yield from (_property(subject, one) for one in crossing)
     suspects = _suspects(subject, faults)
     if suspects:
         yield _suspected(subject, suspects)
     if not faults and not suspects:
         yield _nobody(subject)
-
-
-def _is_property(one: PairFinding) -> bool:
-    return one.explanation == "oversubscription"
 
 
 def _fault(

@@ -30,6 +30,7 @@ _PIN = (
 #: Below this share of the payload the counters "did not move": it went through memory.
 MOVED_AT_ALL = 0.5
 
+_CROSSED = "of the sent bytes crossed the interface that was meant"
 _MEMORY = "the ranks share a node, or the MPI used shared memory between them"
 _OTHER = (
     "MPI was not bound to the interface (a setting that this MPI does not know or that another"
@@ -71,7 +72,7 @@ def _judge(context: Context, subject: Subject) -> Verdict:
         outcome=outcome,
         about=subject.about,
         summary=decisive[0].summary if decisive else "no counters were read: the path is unproven",
-        figure=_figure(min(shares)) if shares else None,
+        figure=Figure(min(shares), "share", _CROSSED) if shares else None,
         threshold=context.thresholds.threshold("path.share", "at least") if shares else None,
         evidence=_evidence(decisive, found),
         cause=next((finding.cause for finding in decisive), ""),
@@ -86,10 +87,6 @@ def _evidence(decisive: Sequence[PathFinding], found: Sequence[PathFinding]) -> 
         return lines
     left = f"{len(lines) - MOST_LINES:,} more such lines follow from the counters in results.jsonl"
     return (*lines[:MOST_LINES], left)
-
-
-def _figure(share: float) -> Figure:
-    return Figure(share, "share", "of the sent bytes crossed the interface that was meant")
 
 
 def findings(context: Context, subject: Subject) -> tuple[PathFinding, ...]:
