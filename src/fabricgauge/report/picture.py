@@ -1,7 +1,7 @@
 """What each plot shows, as columns of numbers and of text: frozen values that know no plotting."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -30,6 +30,40 @@ class PlotCurve(NamedTuple):
     high: list[float]
     tail: list[float] | None
     words: dict[str, list[str]]
+
+
+class Mark(NamedTuple):
+    """One point of a curve in the plot's unit, and what pointing at it says.
+
+    ``place`` is x in words, ``median`` and ``interval`` are y, ``count`` its samples. ``tail`` is
+    None where there is none.
+    """
+
+    x: float
+    y: float
+    low: float
+    high: float
+    place: str
+    median: str
+    interval: str
+    also: str
+    count: str
+    tail: float | None = None
+
+
+def plot_curve(label: str, marks: Sequence[Mark], along: str = "size") -> PlotCurve:
+    """The marks as columns; ``along`` is the name of the tooltip's column for x."""
+    tails = [one.tail for one in marks if one.tail is not None]
+    words = {
+        along: [one.place for one in marks],
+        "curve": [label] * len(marks),
+        "median": [one.median for one in marks],
+        "interval": [one.interval for one in marks],
+        "also": [one.also for one in marks],
+        "count": [one.count for one in marks],
+    }
+    x, y, low, high = ([one[place] for one in marks] for place in range(4))
+    return PlotCurve(label, x, y, low, high, tails if len(tails) == len(marks) else None, words)
 
 
 class Line(NamedTuple):
@@ -117,6 +151,12 @@ class Histogram(NamedTuple):
 
 
 Drawable = Picture | HeatMap | Histogram
+
+
+def level(label: str, drawn: Sequence[PlotCurve], at: float) -> tuple[Line, ...]:
+    """A line at one height over all that is drawn; none where nothing is."""
+    ends = [x for one in drawn for x in one.x]
+    return (Line(label, [min(ends), max(ends)], [at, at]),) if ends else ()
 
 
 def position(message_bytes: float) -> float:

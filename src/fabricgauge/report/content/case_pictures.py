@@ -1,11 +1,11 @@
 """Curves of cases of many ranks: over message size, over ranks, over pairs, under load."""
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from fabricgauge.report.content.fabric_cases import Joint
-from fabricgauge.report.picture import Picture, PlotCurve, canvas_text, position
+from fabricgauge.report.picture import Mark, Picture, PlotCurve, canvas_text, plot_curve, position
 from fabricgauge.words.figures import digits, duration, percent, size
 from fabricgauge.words.patterns import LOADS
 
@@ -109,12 +109,12 @@ def ladder(cases: Sequence[Joint], title: str) -> Picture | None:
     drawn = []
     for case in cases:
         values = (case.median_s, case.p90_s, case.p99_s, case.p999_s)
-        told = [(float(x), v) for x, v in enumerate(values) if v is not None]
-        words = [f"{steps[int(x)]} {duration(v)}" for x, v in told]
-        y = [v * 1e6 for _, v in told]
-        label = canvas_text(LOADS.get(case.load, case.load))
-        columns = _words([case] * len(told), label, words)
-        drawn.append(PlotCurve(label, [x for x, _ in told], y, y, y, None, columns))
+        marks = [
+            _mark(case, float(place), (v * 1e6, v * 1e6, v * 1e6, None),
+                  f"{steps[place]} {duration(v)}")
+            for place, v in enumerate(values) if v is not None
+        ]  # fmt: skip
+        drawn.append(plot_curve(canvas_text(LOADS.get(case.load, case.load)), marks))
     if len(drawn) < 2:
         return None
     ticks = dict(enumerate(steps))
@@ -125,30 +125,21 @@ def ladder(cases: Sequence[Joint], title: str) -> Picture | None:
 
 
 def _series(group: Sequence[Joint], name: str, axis: Axis, figure: Ordinate) -> PlotCurve:
-    label = canvas_text(name)
-    found = [figure.of(one) for one in group]
-    tails = [tail for *_, tail in found if tail is not None]
-    words = [f"{digits(value)} {figure.unit}" for value, *_ in found]
-    return PlotCurve(
-        label=label,
-        x=[axis.place(one) for one in group],
-        y=[value for value, *_ in found],
-        low=[low for _, low, _, _ in found],
-        high=[high for _, _, high, _ in found],
-        tail=tails if len(tails) == len(found) else None,
-        words=_words(group, label, words),
-    )
+    found = ((one, figure.of(one)) for one in group)
+    marks = [
+        _mark(one, axis.place(one), drawn, f"{digits(drawn[0])} {figure.unit}")
+        for one, drawn in found
+    ]
+    return plot_curve(canvas_text(name), marks)
 
 
-def _words(cases: Sequence[Joint], label: str, medians: Iterable[str]) -> dict[str, list[str]]:
-    return {
-        "size": [", ".join(_where(one)) for one in cases],
-        "curve": [label] * len(cases),
-        "median": list(medians),
-        "interval": [f"{duration(one.low_s)} to {duration(one.high_s)}" for one in cases],
-        "also": [_also(one) for one in cases],
-        "count": [f"{one.samples:,} in {one.launches} launches" for one in cases],
-    }
+def _mark(case: Joint, x: float, drawn: Drawn, median: str) -> Mark:
+    y, low, high, tail = drawn
+    return Mark(
+        x, y, low, high, ", ".join(_where(case)), median,
+        f"{duration(case.low_s)} to {duration(case.high_s)}", _also(case),
+        f"{case.samples:,} in {case.launches} launches", tail,
+    )  # fmt: skip
 
 
 def _where(case: Joint) -> Iterator[str]:

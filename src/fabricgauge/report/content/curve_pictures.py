@@ -1,6 +1,6 @@
 """What each plot shows, as columns of numbers and of text; knows nothing of Bokeh."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.curve import Curve, CurvePoint
@@ -8,7 +8,16 @@ from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.judged import Judged
 from fabricgauge.report.content.conclusion import limit_bytes_s
 from fabricgauge.report.content.sweep import P99_SAMPLES, curves_of, direction
-from fabricgauge.report.picture import Line, Picture, PlotCurve, canvas_text, position
+from fabricgauge.report.picture import (
+    Line,
+    Mark,
+    Picture,
+    PlotCurve,
+    canvas_text,
+    level,
+    plot_curve,
+    position,
+)
 from fabricgauge.words.figures import duration, megabytes_per_s, microseconds, percent, size
 from fabricgauge.words.patterns import ONE_WAY_BANDWIDTHS, PAIR_LATENCIES, PATTERNS
 
@@ -37,21 +46,21 @@ def _times(judged: Judged, network: str | None, pattern: str) -> Picture:
 
 
 def _time_series(curve: Curve) -> PlotCurve:
-    scaled = [_scaled(point.time, 1e6) for point in curve.points]
-    return PlotCurve(
-        label=_label(curve),
-        x=[position(point.message_bytes) for point in curve.points],
-        y=[value for value, _, _ in scaled],
-        low=[low for _, low, _ in scaled],
-        high=[high for _, _, high in scaled],
-        tail=[_tail_s(point) * 1e6 for point in curve.points],
-        words=_words(curve, curve.points, [_time_words(point) for point in curve.points]),
-    )
+    return plot_curve(_label(curve), [_time_mark(point) for point in curve.points])
 
 
-def _tail_s(point: CurvePoint) -> float:
-    """The 99th percentile; with too few samples for one, the interval's end: no tint."""
-    return point.p99_s if point.time.samples >= P99_SAMPLES else point.time.high
+def _time_mark(point: CurvePoint) -> Mark:
+    """The tail is the 99th percentile; with too few samples for one, the interval's end."""
+    time = point.time
+    enough = time.samples >= P99_SAMPLES
+    p99 = f"p99 {microseconds(point.p99_s)} µs" if enough else "too few samples for a p99"
+    return Mark(
+        position(point.message_bytes), *_scaled(time, 1e6), size(point.message_bytes),
+        f"{microseconds(time.value)} µs",
+        f"{microseconds(time.low)} to {microseconds(time.high)} µs",
+        f"{p99}, least {microseconds(point.minimum_s)} µs", _count(point),
+        (point.p99_s if enough else time.high) * 1e6,
+    )  # fmt: skip
 
 
 def _rates(judged: Judged, network: str | None, wanted: Iterable[str], which: str) -> Picture:
@@ -64,29 +73,39 @@ def _rates(judged: Judged, network: str | None, wanted: Iterable[str], which: st
         y_label=f"MB/s, {which}",
         log=False,
         series=tuple(one for one in series if one.x),
-        lines=_ceiling(limit, which, series),
+        lines=ceiling_line(limit, series),
         full_scale=limit / 1e6 if limit else None,
         patterns=patterns,
     )
 
 
 def _rate_series(curve: Curve, limit: float | None) -> PlotCurve:
-    carried = [(point, point.bandwidth) for point in curve.points if point.bandwidth]
-    scaled = [_scaled(rate, 1e-6) for _, rate in carried]
-    points = tuple(point for point, _ in carried)
-    return PlotCurve(
-        label=_label(curve),
-        x=[position(point.message_bytes) for point in points],
-        y=[value for value, _, _ in scaled],
-        low=[low for _, low, _ in scaled],
-        high=[high for _, _, high in scaled],
-        tail=None,
-        words=_words(curve, points, [_rate_words(rate, limit) for _, rate in carried]),
-    )
+    carried = ((point, point.bandwidth) for point in curve.points)
+    marks = [_rate_mark(point, rate, limit) for point, rate in carried if rate]
+    return plot_curve(_label(curve), marks)
+
+
+def _rate_mark(point: CurvePoint, rate: Estimate, limit: float | None) -> Mark:
+    return Mark(
+        position(point.message_bytes), *_scaled(rate, 1e-6), size(point.message_bytes),
+        f"{megabytes_per_s(rate.value)} MB/s",
+        f"{megabytes_per_s(rate.low)} to {megabytes_per_s(rate.high)} MB/s",
+        f"{percent(rate.value / limit)} of the ceiling" if limit else "no ceiling known",
+        _count(point),
+    )  # fmt: skip
+
+
+def _count(point: CurvePoint) -> str:
+    return f"{point.time.samples:,} in {point.time.launches} launches"
 
 
 def _scaled(estimate: Estimate, factor: float) -> tuple[float, float, float]:
     return estimate.value * factor, estimate.low * factor, estimate.high * factor
+
+
+def ceiling_line(limit: float | None, series: Sequence[PlotCurve]) -> tuple[Line, ...]:
+    """The ceiling in MB/s, where one is known."""
+    return level(f"ceiling {megabytes_per_s(limit)} MB/s", series, limit / 1e6) if limit else ()
 
 
 def _label(curve: Curve) -> str:
@@ -96,54 +115,13 @@ def _label(curve: Curve) -> str:
     return text if len(text) <= LONGEST_LABEL else f"{text[: LONGEST_LABEL - 1]}…"
 
 
-def _words(
-    curve: Curve, points: tuple[CurvePoint, ...], values: list[tuple[str, str, str]]
-) -> dict[str, list[str]]:
-    return {
-        "size": [size(point.message_bytes) for point in points],
-        "curve": [_label(curve)] * len(points),
-        "median": [value for value, _, _ in values],
-        "interval": [interval for _, interval, _ in values],
-        "also": [also for _, _, also in values],
-        "count": [f"{point.time.samples:,} in {point.time.launches} launches" for point in points],
-    }
-
-
-def _time_words(point: CurvePoint) -> tuple[str, str, str]:
-    time = point.time
-    enough = time.samples >= P99_SAMPLES
-    p99 = f"p99 {microseconds(point.p99_s)} µs" if enough else "too few samples for a p99"
-    return (
-        f"{microseconds(time.value)} µs",
-        f"{microseconds(time.low)} to {microseconds(time.high)} µs",
-        f"{p99}, least {microseconds(point.minimum_s)} µs",
-    )
-
-
-def _rate_words(rate: Estimate, limit: float | None) -> tuple[str, str, str]:
-    return (
-        f"{megabytes_per_s(rate.value)} MB/s",
-        f"{megabytes_per_s(rate.low)} to {megabytes_per_s(rate.high)} MB/s",
-        f"{percent(rate.value / limit)} of the ceiling" if limit else "no ceiling known",
-    )
-
-
-def _ceiling(limit: float | None, which: str, series: tuple[PlotCurve, ...]) -> tuple[Line, ...]:
-    ends = [x for one in series for x in one.x]
-    if limit is None or not ends:
-        return ()
-    label = f"ceiling {megabytes_per_s(limit)} MB/s"
-    return (Line(label, [min(ends), max(ends)], [limit / 1e6] * 2),)
-
-
 def _floors(judged: Judged, network: str | None, series: tuple[PlotCurve, ...]) -> Iterator[Line]:
     """The medium's floor and the time that the wire needs, where they can be seen."""
     ends = [x for one in series for x in one.x]
     if not ends:
         return
     for floor_s in sorted(_medium_floors_s(judged, network)):
-        line = [floor_s * 1e6] * 2
-        yield Line(f"floor of the medium {duration(floor_s)}", [min(ends), max(ends)], line)
+        yield from level(f"floor of the medium {duration(floor_s)}", series, floor_s * 1e6)
     ceiling = judged.ceilings.get(network) if network is not None else None
     if isinstance(ceiling, Ceiling):
         yield from _wire_floor(ceiling, max(ends), min(y for one in series for y in one.y))

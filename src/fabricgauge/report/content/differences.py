@@ -5,7 +5,15 @@ from collections.abc import Sequence
 from fabricgauge.model.comparison import Difference, Pair, Standing
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.suite import LESS_IS_BETTER, Quantity, SuiteCurve, SuitePoint
-from fabricgauge.report.picture import Line, Picture, PlotCurve, canvas_text, position
+from fabricgauge.report.picture import (
+    Mark,
+    Picture,
+    PlotCurve,
+    canvas_text,
+    level,
+    plot_curve,
+    position,
+)
 from fabricgauge.words.figures import digits, megabytes_per_s, microseconds, size
 
 #: Unit in which a quantity is shown, and how many of it are one SI unit.
@@ -206,31 +214,18 @@ def _curves(pair: Pair, names: tuple[str, str]) -> Picture:
 
 def _series(curve: SuiteCurve, name: str) -> PlotCurve:
     points = [one for one in curve.points if one.message_bytes is not None]
-    points = [one for one in points if one.estimate.value > 0]
-    factor = SHOWN[curve.quantity][1]
-    return PlotCurve(
-        label=_short(name),
-        x=[position(one.message_bytes or 0) for one in points],
-        y=[one.estimate.value * factor for one in points],
-        low=[one.estimate.low * factor for one in points],
-        high=[one.estimate.high * factor for one in points],
-        tail=None,
-        words=_tips(curve, points, _short(name)),
-    )
+    marks = [_mark(curve, one) for one in points if one.estimate.value > 0]
+    return plot_curve(_short(name), marks)
 
 
-def _tips(curve: SuiteCurve, points: Sequence[SuitePoint], name: str) -> dict[str, list[str]]:
-    shown = unit(curve.quantity)
-    return {
-        "size": [size(one.message_bytes or 0) for one in points],
-        "curve": [name] * len(points),
-        "median": [
-            f"{figure(one.estimate, curve.quantity)} {shown} ({curve.statistic})" for one in points
-        ],
-        "interval": [_interval(curve, one) for one in points],
-        "also": [f"line {one.line}" if one.line else "" for one in points],
-        "count": [_count(one) for one in points],
-    }
+def _mark(curve: SuiteCurve, one: SuitePoint) -> Mark:
+    shown, factor = SHOWN[curve.quantity]
+    found, length = one.estimate, one.message_bytes or 0
+    return Mark(
+        position(length), found.value * factor, found.low * factor, found.high * factor,
+        size(length), f"{figure(found, curve.quantity)} {shown} ({curve.statistic})",
+        _interval(curve, one), f"line {one.line}" if one.line else "", _count(one),
+    )  # fmt: skip
 
 
 def _interval(curve: SuiteCurve, point: SuitePoint) -> str:
@@ -248,29 +243,23 @@ def _count(point: SuitePoint) -> str:
 
 
 def _changes(pair: Pair, sized: Sequence[Difference], tolerance: float) -> Picture:
-    x = [position(one.message_bytes or 0) for one in sized]
     span = _span(sized, tolerance)
-    series = PlotCurve(
-        label="B against A",
-        x=x,
-        y=[_inside(one.change, span) for one in sized],
-        low=[_inside((one.low or one.ratio) - 1.0, span) for one in sized],
-        high=[_inside((one.high or one.ratio) - 1.0, span) for one in sized],
-        tail=None,
-        words={
-            "size": [size(one.message_bytes or 0) for one in sized],
-            "curve": ["B against A"] * len(sized),
-            "median": [change(one.change, pair.a.quantity) for one in sized],
-            "interval": [change_interval(one) for one in sized],
-            "also": [STANDINGS[one.standing] for one in sized],
-            "count": [f"A {_samples(one.a.samples)}, B {_samples(one.b.samples)}" for one in sized],
-        },
-    )
-    equal = Line("equal", [min(x), max(x)], [0.0, 0.0])
+    marks = [
+        Mark(
+            position(one.message_bytes or 0), _inside(one.change, span),
+            _inside((one.low or one.ratio) - 1.0, span),
+            _inside((one.high or one.ratio) - 1.0, span), size(one.message_bytes or 0),
+            change(one.change, pair.a.quantity), change_interval(one), STANDINGS[one.standing],
+            f"A {_samples(one.a.samples)}, B {_samples(one.b.samples)}",
+        )
+        for one in sized
+    ]  # fmt: skip
+    series = (plot_curve("B against A", marks),)
     band = (-100.0 * tolerance, 100.0 * tolerance)
     label = f"B against A, %, {better_is(pair.a.quantity)}"
     title = f"B against A; tinted: ± {share(tolerance)}"
-    return Picture(title, label, False, (series,), (equal,), None, band=band, span=(-span, span))
+    equal = level("equal", series, 0.0)
+    return Picture(title, label, False, series, equal, None, band=band, span=(-span, span))
 
 
 def _samples(number: int) -> str:

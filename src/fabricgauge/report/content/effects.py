@@ -2,10 +2,19 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from fabricgauge.model.suite import LESS_IS_BETTER, Quantity
 from fabricgauge.model.varied import CurveEffect, Effect, Factor, Varied
-from fabricgauge.report.picture import Line, Picture, PlotCurve, canvas_text, position
+from fabricgauge.report.picture import (
+    Mark,
+    Picture,
+    PlotCurve,
+    canvas_text,
+    level,
+    plot_curve,
+    position,
+)
 from fabricgauge.words.figures import digits, percent, size
 
 #: Two values are a comparison, which the plots over sizes show.
@@ -22,28 +31,27 @@ def over_sizes(one: CurveEffect) -> Picture | None:
     if len(known) < 2:
         return None
     name = canvas_text(f"{one.level} against {one.base}")
-    series = PlotCurve(
-        label=name,
-        x=[position(each.message_bytes or 0) for each in known],
-        y=[100.0 * each.change for each in known],
-        low=[100.0 * each.low for each in known],
-        high=[100.0 * each.high for each in known],
-        tail=None,
-        words={
-            "size": [size(each.message_bytes or 0) for each in known],
-            "curve": [name] * len(known),
-            "median": [signed(each.change) for each in known],
-            "interval": [interval(each) for each in known],
-            "also": ["clear" if each.clear else "may be chance" for each in known],
-            "count": [f"{each.blocks} blocks" for each in known],
-        },
+    marks = [
+        _mark(each, position(each.message_bytes or 0), size(each.message_bytes or 0))
+        for each in known
+    ]
+    return _changes(f"{one.factor}: {name}", "change, %", (plot_curve(name, marks),))
+
+
+def _mark(effect: Effect, x: float, place: str) -> Mark:
+    ends = (100.0 * one for one in (effect.change, effect.low, effect.high))
+    clear = "clear" if effect.clear else "may be chance"
+    return Mark(
+        x, *ends, place, signed(effect.change), interval(effect), clear, f"{effect.blocks} blocks"
     )
-    equal = Line("equal", [min(series.x), max(series.x)], [0.0, 0.0])
-    farthest = 1.15 * max(1.0, *(max(abs(e.low), abs(e.high)) * 100.0 for e in known))
-    return Picture(
-        f"{one.factor}: {name}", "change, %", False, (series,), (equal,), None,
-        span=(-farthest, farthest),
-    )  # fmt: skip
+
+
+def _changes(title: str, y_label: str, series: tuple[PlotCurve, ...], **also: Any) -> Picture:
+    """Changes in percent, with no change in the middle."""
+    farthest = 1.15 * max(1.0, *(abs(end) for one in series for end in (*one.low, *one.high)))
+    equal = level("equal", series, 0.0)
+    span = (-farthest, farthest)
+    return Picture(title, y_label, False, series, equal, None, span=span, **also)
 
 
 def sweeps_of(varied: Varied) -> tuple[Picture, ...]:
@@ -65,14 +73,10 @@ def _of_factor(varied: Varied, factor: Factor) -> Iterator[Picture]:
 
 
 def _picture(title: str, factor: Factor, series: tuple[PlotCurve, ...]) -> Picture:
-    farthest = 1.15 * max(1.0, *(abs(end) for one in series for end in (*one.low, *one.high)))
-    last = float(len(factor.levels) - 1)
-    ticks = {float(place): canvas_text(level) for place, level in enumerate(factor.levels)}
-    return Picture(
-        canvas_text(title), f"change against {canvas_text(factor.levels[0])}, %", False, series,
-        (Line("equal", [0.0, last], [0.0, 0.0]),), None, span=(-farthest, farthest),
-        x_label=canvas_text(factor.name), ticks=ticks,
-    )  # fmt: skip
+    ticks = {float(place): canvas_text(one) for place, one in enumerate(factor.levels)}
+    against = f"change against {canvas_text(factor.levels[0])}, %"
+    name = canvas_text(factor.name)
+    return _changes(canvas_text(title), against, series, x_label=name, ticks=ticks)
 
 
 def _series(factor: Factor, effects: Sequence[CurveEffect]) -> Iterator[PlotCurve]:
@@ -99,25 +103,10 @@ def _line(factor: Factor, label: str, effects: Sequence[Effect]) -> Iterator[Plo
     ]
     if not known:
         return
-    places = (0, *(place for place, _ in known))
-    yield PlotCurve(
-        label=label,
-        x=[float(place) for place in places],
-        y=[0.0, *(100.0 * one.change for _, one in known)],
-        low=[0.0, *(100.0 * one.low for _, one in known)],
-        high=[0.0, *(100.0 * one.high for _, one in known)],
-        tail=None,
-        words={
-            factor.name: [
-                canvas_text(factor.levels[place]) for place in (0, *(p for p, _ in known))
-            ],
-            "curve": [label] * len(places),
-            "median": ["the first", *(signed(one.change) for _, one in known)],
-            "interval": ["–", *(interval(one) for _, one in known)],
-            "also": ["", *("clear" if one.clear else "may be chance" for _, one in known)],
-            "count": ["", *(f"{one.blocks} blocks" for _, one in known)],
-        },
-    )
+    words = [canvas_text(one) for one in factor.levels]
+    first = Mark(0.0, 0.0, 0.0, 0.0, words[0], "the first", "–", "", "")
+    marks = [_mark(one, float(place), words[place]) for place, one in known]
+    yield plot_curve(label, [first, *marks], factor.name)
 
 
 def compared(effect: Effect, quantity: Quantity) -> str:

@@ -6,9 +6,10 @@ from itertools import islice
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.suite import UNITS, SuiteCurve, SuitePoint
 from fabricgauge.report.content import suites
+from fabricgauge.report.content.curve_pictures import ceiling_line
 from fabricgauge.report.content.suites import Told
-from fabricgauge.report.picture import Line, Picture, PlotCurve, canvas_text, position
-from fabricgauge.words.figures import megabytes_per_s, of_unit, size
+from fabricgauge.report.picture import Mark, Picture, PlotCurve, canvas_text, plot_curve, position
+from fabricgauge.words.figures import of_unit, size
 
 #: A page with more could not be read, and would be slow to open; the tables have the rest.
 MOST_PICTURES = 24
@@ -78,46 +79,27 @@ def _picture(judged: Judged, group: Sequence[Told], beside: Sequence[SuiteCurve]
     return Picture(
         title=f"{first.what}, {first.quantity.replace('_', ' ')}{network}",
         y_label=f"{unit}", log=first.quantity != "bandwidth", series=drawn,
-        lines=_ceiling(drawn, limit, scale), full_scale=scale,
+        lines=ceiling_line(limit, drawn), full_scale=scale,
     )  # fmt: skip
 
 
-def _ceiling(
-    drawn: Sequence[PlotCurve], limit: float | None, scale: float | None
-) -> tuple[Line, ...]:
-    ends = [x for one in drawn for x in one.x]
-    if limit is None or scale is None or not ends:
-        return ()
-    return (Line(f"ceiling {megabytes_per_s(limit)} MB/s", [min(ends), max(ends)], [scale] * 2),)
-
-
 def _series(curve: SuiteCurve, factor: float) -> PlotCurve:
-    points = sorted(
-        (one for one in curve.points if one.message_bytes is not None),
-        key=lambda one: one.message_bytes or 0,
-    )
+    sized = [(one.message_bytes, one) for one in curve.points if one.message_bytes is not None]
     name = canvas_text(f"{curve.benchmark} ({curve.source}:{curve.first_line})")
-    return PlotCurve(
-        label=name,
-        x=[position(one.message_bytes or 0) for one in points],
-        y=[one.estimate.value * factor for one in points],
-        low=[one.estimate.low * factor for one in points],
-        high=[one.estimate.high * factor for one in points],
-        tail=None,
-        words=_words(curve, name, points),
-    )
+    marks = [
+        _mark(curve, one, length, factor) for length, one in sorted(sized, key=lambda two: two[0])
+    ]
+    return plot_curve(name, marks)
 
 
-def _words(curve: SuiteCurve, name: str, points: Sequence[SuitePoint]) -> dict[str, list[str]]:
-    statistic = suites.STATISTICS[curve.statistic]
-    return {
-        "size": [size(one.message_bytes or 0) for one in points],
-        "curve": [name] * len(points),
-        "median": [f"{suites.value(curve, one)} ({statistic})" for one in points],
-        "interval": [_interval(curve, one) for one in points],
-        "also": [canvas_text(f"line {one.line}; {curve.unit_rule}") for one in points],
-        "count": [f"{one.estimate.samples:,}" if one.estimate.samples else "?" for one in points],
-    }
+def _mark(curve: SuiteCurve, one: SuitePoint, length: int, factor: float) -> Mark:
+    figure = one.estimate
+    return Mark(
+        position(length), figure.value * factor, figure.low * factor, figure.high * factor,
+        size(length), f"{suites.value(curve, one)} ({suites.STATISTICS[curve.statistic]})",
+        _interval(curve, one), canvas_text(f"line {one.line}; {curve.unit_rule}"),
+        f"{figure.samples:,}" if figure.samples else "?",
+    )  # fmt: skip
 
 
 def _interval(curve: SuiteCurve, one: SuitePoint) -> str:
