@@ -24,7 +24,7 @@ _PERCENT = re.compile(r"(\d{1,2}(?:\.\d+)?)\s*%")
 )
 @click.option("--only", default="", metavar="PATTERN|BENCHMARK",
               help="Compare these curves alone, e.g. latency or osu_allreduce.")  # fmt: skip
-@of.format_option("terminal, html, json, csv or markdown.")
+@of.format_option("comparison")
 @of.fail_on_option
 @of.to_option
 @of.output_option()

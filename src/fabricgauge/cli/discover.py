@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @of.output_option("Keep every answer in a new directory, to be read with --from.")
 @click.option("--timeout", type=click.FloatRange(0.1, 3600), default=30.0, show_default=True,
               metavar="SECONDS", help="How long a node may take.")  # fmt: skip
-@of.format_option("terminal, html, json or markdown.")
+@of.format_option("discovery")
 @of.to_option
 @click.option("-v", "--verbose", is_flag=True, help="Every node with all its facts.")
 @click.pass_context

@@ -31,7 +31,7 @@ SECONDS = 2.0
 @click.option("--list", "show", is_flag=True, help="Show the checks.")
 @click.option("--seconds", type=click.FloatRange(1, 300), default=SECONDS, show_default=True,
               help="How long to watch the counters.")  # fmt: skip
-@of.format_option("terminal, html, json or markdown.")
+@of.format_option("preflight")
 @of.to_option
 @of.quiet_option("Print the findings only, no progress.")
 @click.pass_context

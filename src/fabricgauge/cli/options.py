@@ -1,5 +1,6 @@
 """Options that several verbs have, and how they become one typed request."""
 
+import importlib
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, get_args
@@ -77,6 +78,21 @@ class Renamed(click.Option):
         return old.resolve_envvar_value(ctx)
 
 
+class Formats(click.Option):
+    """An option whose help names the formats that a kind of report has; nothing else loads them."""
+
+    def __init__(self, words: list[str], kind: str, **rest: Any) -> None:
+        super().__init__(words, **rest)
+        self._kind = kind
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        from fabricgauge.report.formats import formats_of
+
+        content = importlib.import_module(f"fabricgauge.report.content.{self._kind}")
+        self.help = f"What to print: {', '.join(formats_of(content.KIND))}."
+        return super().get_help_record(ctx)
+
+
 def added(command: Decorated, options: tuple[Callable[[Decorated], Decorated], ...]) -> Decorated:
     """The command with these options, in this order."""
     for option in reversed(options):
@@ -123,8 +139,11 @@ def lab_option(text: str) -> Callable[[Decorated], Decorated]:
     return click.option("--lab", is_flag=False, flag_value=OWN_LAB, metavar="[NAME]", help=text)
 
 
-def format_option(text: str = "What to print.") -> Callable[[Decorated], Decorated]:
-    return click.option("--format", default="terminal", show_default=True, help=text)
+def format_option(kind: str = "run") -> Callable[[Decorated], Decorated]:
+    """``--format`` of a verb that prints that kind of report, a module of ``report.content``."""
+    return click.option(
+        "--format", cls=Formats, kind=kind, default="terminal", show_default=True, metavar="NAME"
+    )
 
 
 def output_option(

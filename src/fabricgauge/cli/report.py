@@ -12,7 +12,7 @@ from fabricgauge.cli.options import Printing
 @click.command()
 @click.argument("run", default="latest")
 @of.output_option()
-@of.format_option("terminal, html, json, csv, markdown, junit, prometheus, osu or imb.")
+@of.format_option()
 @click.option("--pattern", default="", metavar="PATTERN",
               help="Only its tables, in the formats osu and imb.")  # fmt: skip
 @of.against_option

@@ -35,8 +35,7 @@ class PlotCurve(NamedTuple):
 class Mark(NamedTuple):
     """One point of a curve in the plot's unit, and what pointing at it says.
 
-    ``place`` is x in words, ``median`` and ``interval`` are y, ``count`` its samples. ``tail`` is
-    None where there is none.
+    ``place`` is x in words, ``median`` and ``interval`` are y; ``tail`` is None without one.
     """
 
     x: float
@@ -47,7 +46,7 @@ class Mark(NamedTuple):
     median: str
     interval: str
     also: str
-    count: str
+    samples: str
     tail: float | None = None
 
 
@@ -60,10 +59,17 @@ def plot_curve(label: str, marks: Sequence[Mark], along: str = "size") -> PlotCu
         "median": [one.median for one in marks],
         "interval": [one.interval for one in marks],
         "also": [one.also for one in marks],
-        "count": [one.count for one in marks],
+        "count": [one.samples for one in marks],
     }
-    x, y, low, high = ([one[place] for one in marks] for place in range(4))
-    return PlotCurve(label, x, y, low, high, tails if len(tails) == len(marks) else None, words)
+    return PlotCurve(
+        label,
+        x=[one.x for one in marks],
+        y=[one.y for one in marks],
+        low=[one.low for one in marks],
+        high=[one.high for one in marks],
+        tail=tails if len(tails) == len(marks) else None,
+        words=words,
+    )
 
 
 class Line(NamedTuple):

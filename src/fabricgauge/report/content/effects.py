@@ -39,11 +39,11 @@ def over_sizes(one: CurveEffect) -> Picture | None:
 
 
 def _mark(effect: Effect, x: float, place: str) -> Mark:
-    ends = (100.0 * one for one in (effect.change, effect.low, effect.high))
-    clear = "clear" if effect.clear else "may be chance"
     return Mark(
-        x, *ends, place, signed(effect.change), interval(effect), clear, f"{effect.blocks} blocks"
-    )
+        x, 100.0 * effect.change, 100.0 * effect.low, 100.0 * effect.high, place,
+        signed(effect.change), interval(effect), "clear" if effect.clear else "may be chance",
+        f"{effect.blocks} blocks",
+    )  # fmt: skip
 
 
 def _changes(title: str, y_label: str, series: tuple[PlotCurve, ...], **also: Any) -> Picture:
