@@ -6,6 +6,7 @@ How to tell that a table was cut off.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import compress
 from typing import Literal
 
@@ -43,6 +44,7 @@ _TIMES: Mapping[Role, str] = {
 }  # fmt: skip
 
 
+@lru_cache(maxsize=64)
 def columns_of(
     layout: ImbLayout, benchmark: ImbBenchmark, megabyte: Megabyte, company: str, ranks: int | None
 ) -> tuple[SuiteColumn, ...]:
