@@ -134,7 +134,7 @@ class SuiteTable:
             if figures and not (min(figures) > 0.0 and max(figures) < math.inf):
                 return False
             scaled.append((begin, figures))
-        plain = all(max(one) < math.inf for said in more for one in said.values())
+        plain = all(all(map(math.isfinite, one)) for said in more for one in said.values())
         plain = plain and max(samples) < _MOST and max(filter(None, sizes), default=0) < _MOST
         if not plain or self._given + count > MOST_ROWS:
             return False

@@ -131,3 +131,12 @@ def test_a_line_of_anything_in_mid_table_is_read_or_reported(
     lines = WHOLE[name].splitlines(keepends=True)
     lines.insert(min(place, len(lines)), text.encode("utf-8", "replace") + b"\n")
     curves_and_strange(b"".join(lines))
+
+
+@pytest.mark.parametrize("word", [b"-inf", b"inf", b"-nan"])
+def test_what_stands_beside_a_figure_is_left_out_if_it_is_no_number(word: bytes) -> None:
+    heading = (
+        b"# OSU MPI Latency Test v7.4\n# Size  Latency (us)  P50 Tail Lat(us)  P90 Tail Lat(us)\n"
+    )
+    (curve,), _ = curves_and_strange(heading + b"1  0.45  0.40  " + word + b"\n")
+    assert curve.points[0].besides == {"p50": pytest.approx(0.4e-6)}
