@@ -1,6 +1,6 @@
 """Scenarios of planted faults, and how often they are found and somebody healthy is named."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -92,15 +92,22 @@ class Draw(msgspec.Struct, frozen=True):
     def _fault(self, rng: np.random.Generator, element: Element, effect: float) -> Fault:
         if element == "group":
             return Fault(element, (int(rng.integers(self.nodes // self.leaf)),), effect)
-        at = rng.choice(self.nodes, 2 if element == "pair" else 1, replace=False)
-        return Fault(element, tuple(int(one) for one in sorted(at)), effect)
+        at = rng.choice(self.nodes, 2 if element in ("pair", "direction") else 1, replace=False)
+        if element != "direction":
+            at = np.sort(at)
+        return Fault(element, tuple(int(one) for one in at), effect)
 
 
-def scenarios(nodes: Sequence[int], repeats: int, passes: int) -> Iterator[Scenario]:
+def scenarios(
+    nodes: Sequence[int],
+    repeats: int,
+    passes: int,
+    planted: Mapping[Quantity, tuple[Element, ...]] = ELEMENTS,
+) -> Iterator[Scenario]:
     """Every combination of size, quantity and noise, each with its own draw."""
     seed = 0
     for count in nodes:
-        for quantity, elements in ELEMENTS.items():
+        for quantity, elements in planted.items():
             draw = Draw(quantity, count, LEAF, elements, EFFECTS[quantity])
             for noise in NOISES:
                 for faults in draw.plans(repeats, seed):

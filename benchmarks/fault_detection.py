@@ -73,7 +73,7 @@ def looked_at_again(scenario: Scenario, found: PairAnalysis, passes: int) -> Pai
 def planted_as(fault: Fault) -> Named:
     if fault.element == "group":
         return "group", (f"leaf{fault.at[0]}",)
-    return fault.element, tuple(names(fault.at[-1] + 1)[one] for one in fault.at)
+    return fault.element, tuple(sorted(names(max(fault.at) + 1)[one] for one in fault.at))
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:

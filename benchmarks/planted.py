@@ -18,7 +18,8 @@ from fabricgauge.stats.series import Point, Series
 
 F64 = NDArray[np.float64]
 
-Element = Literal["node", "sender", "receiver", "pair", "group"]
+#: A ``direction`` is the way from the first node to the second.
+Element = Literal["node", "sender", "receiver", "pair", "direction", "group"]
 
 #: A 100 Gb/s network with 98.5 Gb/s of payload and 0.93 µs, as the Omni-Path evaluation's.
 LINK_BYTES_S, LATENCY_S = 98.5e9 / 8, 0.93e-6
@@ -150,10 +151,11 @@ def _bottlenecks(scenario: Scenario, sameness: F64) -> F64:
     collided = rng.random(exact.shape) < scenario.collided
     exact = np.where((leaf[:, None] != leaf[None, :]) & collided, 0.5 * exact, exact)
     for fault in scenario.faults:
-        if fault.element == "pair":
+        if fault.element in ("pair", "direction"):
             one, other = fault.at
             exact[one, other] *= 1.0 - fault.effect
-            exact[other, one] *= 1.0 - fault.effect
+            if fault.element == "pair":
+                exact[other, one] *= 1.0 - fault.effect
     whole: F64 = exact
     return whole
 

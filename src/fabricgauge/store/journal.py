@@ -21,7 +21,7 @@ import msgspec
 from fabricgauge.model.configuration import Configuration
 from fabricgauge.model.errors import StoreError
 from fabricgauge.model.host_access import HostAccess
-from fabricgauge.store.run_directory import cannot
+from fabricgauge.store.run_directory import cannot, write_whole
 
 PLAN, LINES = "plan.json", "journal.jsonl"
 
@@ -147,12 +147,9 @@ def begin(planned: Planned, under: Path) -> Journal:
     stamp = datetime.now(timezone.utc).strftime("%Y-%m-%d-%H%M%S")
     try:
         path = _fresh(under, f"{stamp}-{planned.configuration.backend}")
-        with (path / PLAN).open("wb") as file:
-            file.write(msgspec.json.format(msgspec.json.encode(planned), indent=1))
-            file.flush()
-            os.fsync(file.fileno())
     except OSError as error:
         raise cannot("make a journal in", under, error) from error
+    write_whole(path / PLAN, msgspec.json.format(msgspec.json.encode(planned), indent=1))
     return Journal(path)
 
 

@@ -1,6 +1,7 @@
 """Which value is in which file of a run directory."""
 
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 import msgspec
 
@@ -15,6 +16,8 @@ from fabricgauge.model.run import Around, Ended, Launch, Run
 from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 from fabricgauge.model.together import Round
 from fabricgauge.store.run_directory import RunDirectory
+
+_T = TypeVar("_T")
 
 
 class About(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -142,42 +145,30 @@ def load(directory: RunDirectory) -> Run:
         identity=directory.identity,
         started_utc=about.started_utc,
         command=about.command,
-        environment={**about.environment, **_ways(directory), **_libraries(directory)},
+        environment={
+            **about.environment,
+            **_way_facts(_if_there(directory, _WAYS, dict[str, str], {})),
+            **_library_facts(_if_there(directory, _LIBRARIES, dict[str, str], {})),
+        },
         fabric=directory.read("fabric.json", Fabric),
         plan=plan,
         launches=_launches(plan, entries, started),
         complete=directory.complete,
         notes=tuple(bad_results + bad_launches),
-        preflight=_preflight(directory),
+        preflight=_if_there(directory, _PREFLIGHT, tuple[Finding, ...], ()),
     )
 
 
 _LIBRARIES, _PREFLIGHT, _WAYS = "libraries.json", "preflight.json", "transports.json"
 
 
-def _preflight(directory: RunDirectory) -> tuple[Finding, ...]:
-    """Runs of earlier versions have none, nor have imported ones."""
-    if not (directory.path / _PREFLIGHT).exists():
-        return ()
-    return directory.read(_PREFLIGHT, tuple[Finding, ...])
-
-
-def _ways(directory: RunDirectory) -> dict[str, str]:
-    """As facts of the environment; runs of earlier versions have none."""
-    if not (directory.path / _WAYS).exists():
-        return {}
-    return _way_facts(directory.read(_WAYS, dict[str, str]))
+def _if_there(directory: RunDirectory, name: str, kind: type[_T], missing: _T) -> _T:
+    """What runs of earlier versions, and imported ones, may not have."""
+    return directory.read(name, kind) if (directory.path / name).exists() else missing
 
 
 def _way_facts(ways: dict[str, str]) -> dict[str, str]:
     return {f"carried by, over {network}": said for network, said in ways.items()}
-
-
-def _libraries(directory: RunDirectory) -> dict[str, str]:
-    """As facts of the environment; runs of earlier versions have none."""
-    if not (directory.path / _LIBRARIES).exists():
-        return {}
-    return _library_facts(directory.read(_LIBRARIES, dict[str, str]))
 
 
 def _library_facts(hashes: dict[str, str]) -> dict[str, str]:
