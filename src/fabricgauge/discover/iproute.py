@@ -6,7 +6,8 @@ from typing import Annotated
 
 import msgspec
 
-from fabricgauge.discover.sections import LARGEST_NUMBER, AnswerSection
+from fabricgauge.discover.printouts.lines import LARGEST_NUMBER
+from fabricgauge.discover.sections import AnswerSection
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Address, Shaper
 

@@ -8,6 +8,7 @@ from collections.abc import Collection
 
 import msgspec
 
+from fabricgauge.discover.printouts.lines import LARGEST_NUMBER
 from fabricgauge.discover.printouts.lines import lines as cut_in_lines
 from fabricgauge.model.errors import ProbeError
 
@@ -15,9 +16,6 @@ _ESCAPED = {code: f"\\u{code:04x}" for code in range(32) if chr(code) not in "\t
 
 PROBE_FIRST = "fabricgauge-probe 1"
 PROBE_LAST = "end"
-
-#: A rate, size or index above this is not a fact about a machine (10^15 bit/s is 1 Pb/s).
-LARGEST_NUMBER = 10**15
 
 
 class AnswerSection(msgspec.Struct, frozen=True):
@@ -149,16 +147,6 @@ def cut(raw: str) -> CutAnswer:
 
 def _before_stderr(lines: list[str], start: int) -> int:
     return lines.index(STDERR, start) if STDERR in lines[start:] else len(lines)
-
-
-def pairs(text: str, separator: str = ": ") -> dict[str, str]:
-    """``KEY separator VALUE`` lines; the first of two equal keys counts, other lines do not."""
-    found: dict[str, str] = {}
-    for line in text.split("\n"):
-        key, middle, value = line.partition(separator)
-        if middle:
-            found.setdefault(key.strip(), value.strip())
-    return found
 
 
 def every(text: str, key: str) -> tuple[str, ...]:

@@ -3,7 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.discover.sections import cut, every, pairs
+from fabricgauge.discover.printouts.lines import pairs
+from fabricgauge.discover.sections import cut, every
 
 RAW = """== fabricgauge-probe 1
 == hostname

@@ -2,7 +2,7 @@
 
 import re
 
-from fabricgauge.discover.sections import LARGEST_NUMBER
+from fabricgauge.discover.printouts.lines import LARGEST_NUMBER
 from fabricgauge.model.absence import Skipped
 
 _WHOLE = re.compile(r"[0-9]{1,16}")

@@ -1,25 +1,34 @@
-"""``ibstat``, ``ibstatus``, ``ibv_devinfo`` → RDMA ports and their devices; pure.
+"""``ibstat``, ``ibstatus``, ``ibv_devinfo``, ``rdma`` → RDMA ports and their devices; pure.
 
 As infiniband-diags and rdma-core 44 print them. ``ibstat`` knows the devices that have management
 datagrams: not iWARP's. ``ibstatus`` reads sysfs. A speed of ``ibv_devinfo``
 (libibverbs/examples/devinfo.c) is one lane's, as the standard names it: 14.0 is
-FDR's 14.0625 Gb/s.
+FDR's 14.0625 Gb/s. ``rdma link`` and ``rdma dev`` are those of iproute2 6.1, as text or with
+``-j``, ``-d``: LIDs are of InfiniBand and Omni-Path only, and an interface of what lies over
+Ethernet; RoCE and iWARP are told apart by ``rdma dev``.
 """
 
 import ipaddress
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import msgspec
 
 from fabricgauge.discover.printouts import figures, verbs
-from fabricgauge.discover.printouts.lines import lines, pair, unrecognised
-from fabricgauge.discover.printouts.parts import Parts, blank_adapter, blank_port, said
+from fabricgauge.discover.printouts.lines import (
+    blocks,
+    entries,
+    lines,
+    pair,
+    pairs,
+    table,
+    unrecognised,
+)
+from fabricgauge.discover.printouts.parts import Parts, said
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.inventory import Adapter, RdmaPort
 
-_IBSTAT, _IBSTATUS, _DEVINFO = "ibstat", "ibstatus", "ibv_devinfo"
+_IBSTAT, _IBSTATUS, _DEVINFO, _RDMA = "ibstat", "ibstatus", "ibv_devinfo", "rdma"
 
 #: What a block begins with: a device, one of its ports, or both at once.
 _IBSTAT_HEAD = re.compile(r"CA '(?P<device>.*)'|Port (?P<number>[0-9]{1,3}).")
@@ -56,16 +65,12 @@ class _Block(msgspec.Struct):
 
 def _blocks(text: str, head: re.Pattern[str]) -> list[_Block]:
     found: list[_Block] = []
-    for line in lines(text):
-        begins, (key, value) = head.fullmatch(line.strip()), pair(line)
-        device, number = (begins["device"], begins["number"]) if begins else (None, None)
+    for begins, body in blocks(text, lambda line: head.fullmatch(line.strip())):
+        device, number, values = begins["device"], begins["number"] or "", pairs(body, ":")
         if device is not None:
-            own: dict[str, str] = {}
-            found.append(_Block(device, number or "", own, own))
-        elif number and found:
-            found.append(_Block(found[-1].device, number, {}, found[-1].of))
-        elif found and key:
-            found[-1].values.setdefault(key, value)
+            found.append(_Block(device, number, values, values))
+        elif found:
+            found.append(_Block(found[-1].device, number, values, found[-1].of))
     return found
 
 
@@ -73,11 +78,7 @@ def _listed(names: Iterable[str]) -> list[_Block]:
     return [_Block(name, "", {}, {}) for name in names]
 
 
-def _port(tool: str, block: _Block, protocol: str, layer: str, **known: Any) -> RdmaPort:
-    return blank_port(
-        tool, block.device, int(block.number), protocol=protocol,
-        link_layer=verbs.layer(protocol, layer), **known,
-    )  # fmt: skip
+_IBSTAT_PORT = verbs.PortLabels(_IBSTAT, "State", "Physical state", "Base lid", "SM lid")
 
 
 def ibstat(text: str, argument: str = "") -> Parts:
@@ -88,32 +89,34 @@ def ibstat(text: str, argument: str = "") -> Parts:
     """
     is_list = argument.split()[:1] in _LISTING
     names = (line for line in lines(text) if _NAME.fullmatch(line))
-    blocks = _listed(names) if is_list else _blocks(text, _IBSTAT_HEAD)
-    ports = tuple(_ibstat_port(one) for one in blocks if one.number)
-    kinds = {one.device: verbs.KIND_OF.get(one.protocol, "") for one in ports}
-    adapters = tuple(_ibstat_adapter(one, kinds) for one in blocks if not one.number)
-    return Parts(adapters=adapters, rdma_ports=ports, troubles=unrecognised(_IBSTAT, text, blocks))
+    found = _listed(names) if is_list else _blocks(text, _IBSTAT_HEAD)
+    ports = tuple(_ibstat_port(one) for one in found if one.number)
+    protocols = {one.device: one.protocol for one in ports}
+    adapters = (
+        verbs.adapter(
+            _IBSTAT, one.device, protocols.get(one.device, ""),
+            product=said(_IBSTAT, one.get("CA type")),
+            firmware=said(_IBSTAT, one.get("Firmware version")),
+        )
+        for one in found if not one.number
+    )  # fmt: skip
+    troubles = unrecognised(_IBSTAT, text, found)
+    return Parts(adapters=tuple(adapters), rdma_ports=ports, troubles=troubles)
 
 
 def _ibstat_port(block: _Block) -> RdmaPort:
     layer = block.get("Link layer")
-    return _port(
-        _IBSTAT, block, verbs.protocol(block.device, layer, ethernet="roce"), layer,
-        state=verbs.state(block.get("State"), _IBSTAT),
-        physical=verbs.physical(block.get("Physical state"), _IBSTAT),
+    protocol = verbs.protocol(block.device, layer, ethernet="roce")
+    return verbs.port(
+        _IBSTAT_PORT, block.device, int(block.number), block.values, protocol, layer,
         rate_bit_s=figures.number(block.get("Rate").partition(" ")[0], "the rate", 1e9),
-        lid=figures.whole(block.get("Base lid"), "the LID"),
-        sm_lid=figures.whole(block.get("SM lid"), "the subnet manager's LID"),
         guid=figures.identifier(block.get("Port GUID"), "the port's GUID"),
     )  # fmt: skip
 
 
-def _ibstat_adapter(block: _Block, kinds: dict[str, str]) -> Adapter:
-    return blank_adapter(
-        _IBSTAT, kinds.get(block.device, ""), rdma_devices=(block.device,),
-        product=said(_IBSTAT, block.get("CA type")),
-        firmware=said(_IBSTAT, block.get("Firmware version")),
-    )  # fmt: skip
+_IBSTATUS_PORT = verbs.PortLabels(
+    _IBSTATUS, "state", "phys state", "base lid", "sm lid", figures.hexadecimal
+)
 
 
 def ibstatus(text: str, argument: str = "") -> Parts:
@@ -134,13 +137,9 @@ def _ibstatus_port(block: _Block) -> RdmaPort:
     lanes = int(rate[2]) if rate else 0
     rate_bit_s = figures.number(rate[1], "the rate", 1e9) if rate else unread
     lane = rate_bit_s / lanes if lanes and isinstance(rate_bit_s, float) else unread
-    return _port(
-        _IBSTATUS, block, protocol, layer,
-        state=verbs.state(block.get("state"), _IBSTATUS),
-        physical=verbs.physical(block.get("phys state"), _IBSTATUS),
+    return verbs.port(
+        _IBSTATUS_PORT, block.device, int(block.number), block.values, protocol, layer,
         rate_bit_s=rate_bit_s, lane_bit_s=lane, lanes=lanes or unread,
-        lid=figures.hexadecimal(block.get("base lid"), "the LID"),
-        sm_lid=figures.hexadecimal(block.get("sm lid"), "the subnet manager's LID"),
         guid=_guid_of_gid(gid, protocol),
     )  # fmt: skip
 
@@ -158,21 +157,24 @@ def _guid_of_gid(gid: str, protocol: str) -> str | Skipped:
     return figures.identifier(gid[-19:], "the port's GUID")
 
 
+_DEVINFO_PORT = verbs.PortLabels(_DEVINFO, "state", "phys_state", "port_lid", "sm_lid")
+
+
 def ibv_devinfo(text: str, argument: str = "") -> Parts:
     """Ports with state, MTU, LIDs and, with ``-v``, width and speed; adapters by RDMA device."""
-    blocks = _blocks(text, _DEVINFO_HEAD) or _listed(_counted(text))
-    layers = {one.device: one.get("link_layer") for one in reversed(blocks) if one.number}
+    found = _blocks(text, _DEVINFO_HEAD) or _listed(_counted(text))
+    layers = {one.device: one.get("link_layer") for one in reversed(found) if one.number}
     adapters = (
-        blank_adapter(
-            _DEVINFO, verbs.KIND_OF.get(_protocol(one, layers.get(one.device, "")), ""),
-            rdma_devices=(one.device,), firmware=_firmware(one.get("fw_ver")),
+        verbs.adapter(
+            _DEVINFO, one.device, _protocol(one, layers.get(one.device, "")),
+            firmware=_firmware(one.get("fw_ver")),
         )
-        for one in blocks if not one.number
+        for one in found if not one.number
     )  # fmt: skip
     return Parts(
         adapters=tuple(adapters),
-        rdma_ports=tuple(_devinfo_port(one) for one in blocks if one.number),
-        troubles=unrecognised(_DEVINFO, text, blocks),
+        rdma_ports=tuple(_devinfo_port(one) for one in found if one.number),
+        troubles=unrecognised(_DEVINFO, text, found),
     )
 
 
@@ -203,16 +205,13 @@ def _firmware(text: str) -> str | Skipped:
 
 def _devinfo_port(block: _Block) -> RdmaPort:
     layer = block.get("link_layer")
+    protocol = _protocol(block, layer)
     lanes = _figure(block, "active_width", "X")
     lane = figures.number(block.get("active_speed").partition(" ")[0], "the speed", 1e9)
-    return _port(
-        _DEVINFO, block, _protocol(block, layer), layer,
-        state=verbs.state(block.get("state"), _DEVINFO),
-        physical=verbs.physical(block.get("phys_state"), _DEVINFO),
+    return verbs.port(
+        _DEVINFO_PORT, block.device, int(block.number), block.values, protocol, layer,
         rate_bit_s=figures.product(lane, lanes),
         lane_bit_s=lane, lanes=lanes, mtu_bytes=_figure(block, "active_mtu", " "),
-        lid=figures.whole(block.get("port_lid"), "the LID"),
-        sm_lid=figures.whole(block.get("sm_lid"), "the subnet manager's LID"),
         guid=_guid_of_ipv6(block.get("GID[  0]")),
     )  # fmt: skip
 
@@ -230,3 +229,54 @@ def _guid_of_ipv6(gid: str) -> str | Skipped:
     except ValueError:
         return figures.unread(gid, "the first GID")
     return f"0x{whole & (1 << 64) - 1:016x}"
+
+
+#: ``rdma dev``'s node types; an ``rnic`` speaks iWARP (Linux, rdma/ib_verbs.h).
+_NODE_TYPES = {"rnic": "iwarp"}
+_RDMA_PORT = verbs.PortLabels(_RDMA, "state", "physical_state", "lid", "sm_lid")
+
+
+def rdma(text: str, argument: str = "") -> Parts:
+    """Ports of ``rdma link``, adapters by RDMA device of ``rdma dev``; it shows which it is.
+
+    Fact ``rdma protocol of DEVICE``: ``iwarp``, where ``rdma dev`` tells it.
+    """
+    found, troubles = entries(_RDMA, text, lambda entry: [table(entry)], _rdma_entries)
+    devices = [entry for entry in found if "node_type" in entry]
+    spoken = [(one.get("ifname", ""), _NODE_TYPES.get(one["node_type"])) for one in devices]
+    return Parts(
+        adapters=tuple(map(_rdma_adapter, devices)),
+        rdma_ports=tuple(
+            _rdma_port(one) for one in found if verbs.PORT.fullmatch(one.get("port", ""))
+        ),
+        facts={f"rdma protocol of {name}": protocol for name, protocol in spoken if protocol},
+        troubles=troubles,
+    )
+
+
+def _rdma_entries(text: str) -> Iterator[dict[str, str]]:
+    """``link mlx5_0/1 state …`` (old: ``1/1: mlx5_0/1: state …``) and ``0: mlx5_0: …``."""
+    for line in lines(text):
+        words = line.split()
+        if len(words) < 4:
+            continue
+        name = words[1].removesuffix(":")
+        if words[0] == "link" or (words[0].endswith(":") and name != words[1]):
+            device, middle, number = name.rpartition("/")
+            known = {"ifname": device, "port": number} if middle else {"ifname": name}
+            yield {**dict(zip(words[2::2], words[3::2], strict=False)), **known}
+
+
+def _rdma_port(entry: dict[str, str]) -> RdmaPort:
+    device = entry.get("ifname", "")
+    layer = "InfiniBand" if "lid" in entry else "Ethernet" if "netdev" in entry else ""
+    return verbs.port(
+        _RDMA_PORT, device, int(entry["port"]), entry, verbs.protocol(device, layer), layer,
+        interface=said(_RDMA, entry.get("netdev", "")),
+    )  # fmt: skip
+
+
+def _rdma_adapter(entry: dict[str, str]) -> Adapter:
+    device = entry.get("ifname", "")
+    protocol = _NODE_TYPES.get(entry["node_type"]) or verbs.protocol(device, "")
+    return verbs.adapter(_RDMA, device, protocol, firmware=said(_RDMA, entry.get("fw", "")))

@@ -1,10 +1,16 @@
-"""A printout's lines or JSON, and what is said when they are not understood."""
+"""A printout's lines, blocks, pairs or JSON, and what is said when they are not understood."""
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
 import msgspec
+
+_T = TypeVar("_T")
+
+#: A rate, size or index above this is not a fact about a machine (10^15 bit/s is 1 Pb/s).
+LARGEST_NUMBER = 10**15
 
 #: A printout that is not the tool's at all would else be quoted line by line.
 MOST_TROUBLES = 20
@@ -23,6 +29,27 @@ def pair(line: str) -> tuple[str, str]:
     return (key.strip(), value.strip()) if middle else ("", line.strip())
 
 
+def pairs(text: str, separator: str = ": ") -> dict[str, str]:
+    """``KEY separator VALUE`` lines; the first of two equal keys counts, other lines do not."""
+    found: dict[str, str] = {}
+    for line in text.split("\n"):
+        key, middle, value = line.partition(separator)
+        if middle:
+            found.setdefault(key.strip(), value.strip())
+    return found
+
+
+def blocks(text: str, begins: Callable[[str], _T | None]) -> list[tuple[_T, str]]:
+    """What ``begins`` makes of each line that begins a block, with the lines below it."""
+    found: list[tuple[_T, list[str]]] = []
+    for line in lines(text):
+        if head := begins(line):
+            found.append((head, []))
+        elif found:
+            found[-1][1].append(line)
+    return [(head, "\n".join(body)) for head, body in found]
+
+
 def trouble(tool: str, number: int, what: str, line: str) -> str:
     """A sentence on line ``number`` of what a tool printed."""
     return f"{tool}: line {number}: {what}: {line.strip()[:_QUOTED]!r}"
@@ -34,11 +61,6 @@ def unrecognised(tool: str, text: str, known: object) -> tuple[str, ...]:
         return ()
     first = next(_filled(text), None)
     return () if first is None else (trouble(tool, first[0], "not what it prints", first[1]),)
-
-
-def broken_off(tool: str, whole: bool) -> tuple[str, ...]:
-    """One trouble where the JSON of a tool has no end."""
-    return () if whole else (f"{tool}: its JSON breaks off; what stood before that was read",)
 
 
 def _filled(text: str) -> Iterator[tuple[int, str]]:
@@ -72,8 +94,21 @@ def objects(text: str) -> Objects:
     return Objects(tuple(found), whole=True)
 
 
-def is_json(text: str) -> bool:
-    return text.lstrip()[:1] in ("[", "{")
+def entries(
+    tool: str,
+    text: str,
+    of_object: Callable[[dict[str, object]], Iterable[_T]],
+    of_text: Callable[[str], Iterable[_T]],
+) -> tuple[list[_T], tuple[str, ...]]:
+    """What a tool told as JSON or as text, and a trouble where it broke off or told nothing."""
+    if text.lstrip()[:1] not in ("[", "{"):
+        told = list(of_text(text))
+        return told, unrecognised(tool, text, told)
+    read = objects(text)
+    broken = (
+        () if read.whole else (f"{tool}: its JSON breaks off; what stood before that was read",)
+    )
+    return [one for entry in read.found for one in of_object(entry)], broken
 
 
 def word(value: object) -> str:

@@ -9,20 +9,12 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from fabricgauge.discover.printouts import figures, pci
-from fabricgauge.discover.printouts.lines import (
-    broken_off,
-    is_json,
-    lines,
-    objects,
-    pair,
-    table,
-    unrecognised,
-    word,
-    words,
-)
+from fabricgauge.discover.printouts.lines import blocks, entries, pair, table, word, words
 from fabricgauge.discover.printouts.parts import Parts, blank_adapter, said
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.inventory import Adapter
+
+TOOL = "lshw"
 
 KEYS = frozenset(
     {"description", "product", "vendor", "physical id", "bus info", "logical name", "version",
@@ -36,12 +28,12 @@ def parse(text: str, argument: str = "") -> Parts:
 
     Facts: ``speed of IFACE`` in bit/s, ``link of IFACE`` (``yes``), ``ip of IFACE``.
     """
-    if is_json(text):
-        read = objects(text)
-        troubles = broken_off(TOOL, read.whole)
-        return msgspec.structs.replace(_parts(_json_devices(read.found)), troubles=troubles)
-    devices = list(_text_devices(text))
-    return msgspec.structs.replace(_parts(devices), troubles=unrecognised(TOOL, text, devices))
+    devices, troubles = entries(TOOL, text, _json_devices, _text_devices)
+    real = [device for device in _joined(devices) if device.bus or device.product]  # not virtual
+    facts: dict[str, str] = {}
+    for device in real:
+        facts.update(_facts(device))
+    return Parts(adapters=tuple(map(_adapter, real)), facts=facts, troubles=troubles)
 
 
 class _Device(msgspec.Struct, frozen=True):
@@ -56,9 +48,8 @@ class _Device(msgspec.Struct, frozen=True):
     settings: dict[str, str]
 
 
-def _json_devices(read: Iterable[dict[str, object]]) -> Iterator[_Device]:
-    left: list[object] = []
-    left += reversed(tuple(read))
+def _json_devices(entry: dict[str, object]) -> Iterator[_Device]:
+    left: list[object] = [entry]
     while left:
         value = left.pop()
         if not isinstance(value, dict):
@@ -66,71 +57,56 @@ def _json_devices(read: Iterable[dict[str, object]]) -> Iterator[_Device]:
         children = value.get("children")
         left += reversed(children) if isinstance(children, list) else []
         if value.get("class") == "network":
+            size = word(value.get("size"))
+            bus, of, product, vendor = (word(value.get(key)) for key in ("businfo", *_NAMES))
             yield _Device(
-                bus=word(value.get("businfo")), description=word(value.get("description")),
-                product=word(value.get("product")), vendor=word(value.get("vendor")),
-                interfaces=tuple(words(value.get("logicalname"))),
-                size=_size(value), settings=table(value.get("configuration")),
+                bus, of, product, vendor, tuple(words(value.get("logicalname"))),
+                f"{size}bit/s" if size and value.get("units") == "bit/s" else "",
+                table(value.get("configuration")),
             )  # fmt: skip
 
 
-def _size(value: dict[str, object]) -> str:
-    size = word(value.get("size"))
-    return f"{size}bit/s" if size and value.get("units") == "bit/s" else ""
-
-
-class _Entry(msgspec.Struct):
-    """The lines below one ``*-NAME``; ``depth`` is its indentation."""
-
-    depth: int
-    name: str
-    values: list[tuple[str, list[str]]] = []
-
-    def all(self, key: str) -> list[str]:
-        return [" ".join(pieces) for known, pieces in self.values if known == key]
-
-    def value(self, key: str) -> str:
-        return next(iter(self.all(key)), "")
+_NAMES = ("description", "product", "vendor")
 
 
 def _text_devices(text: str) -> Iterator[_Device]:
-    parent: _Entry | None = None
-    for block in _blocks(text):
-        if parent is not None and block.depth <= parent.depth:
+    parent: int | None = None
+    for (depth, name), body in blocks(text, _entry):
+        if parent is not None and depth <= parent:
             parent = None
-        if block.name.startswith("network") and parent is None:
-            parent = block
-        if parent is not None or _is_interface(block):
-            yield _Device(
-                bus=block.value("bus info"), description=block.value("description"),
-                product=block.value("product"), vendor=block.value("vendor"),
-                interfaces=tuple(block.all("logical name")), size=block.value("size"),
-                settings=settings(block.value("configuration")),
-            )  # fmt: skip
+        if name.startswith("network") and parent is None:
+            parent = depth
+        values = _values(body)
+        first = {key: found[0] for key, found in values.items()}
+        interfaces = tuple(values.get("logical name", ()))
+        is_interface = interfaces and first.get("description", "").endswith(" interface")
+        if parent is not None or is_interface:
+            bus, of, product, vendor = (first.get(key, "") for key in ("bus info", *_NAMES))
+            known = settings(first.get("configuration", ""))
+            yield _Device(bus, of, product, vendor, interfaces, first.get("size", ""), known)
 
 
-def _is_interface(block: _Entry) -> bool:
-    return bool(block.all("logical name")) and block.value("description").endswith(" interface")
+def _entry(line: str) -> tuple[int, str] | None:
+    """Indentation and name of ``*-network:0``."""
+    bare = line.strip()
+    if not bare.startswith("*-"):
+        return None
+    return len(line) - len(line.lstrip()), bare[2:].partition(" ")[0]
 
 
-def _blocks(text: str) -> list[_Entry]:
-    found: list[_Entry] = []
-    for line in lines(text):
-        bare = line.strip()
-        if bare.startswith("*-"):
-            depth = len(line) - len(line.lstrip())
-            found.append(_Entry(depth, bare[2:].partition(" ")[0]))
-        elif found and bare:
-            _add(found[-1].values, bare)
+def _values(body: str) -> dict[str, list[str]]:
+    """By key every value; a line without a known key goes on with the one before it."""
+    pieces: list[tuple[str, list[str]]] = []
+    for line in filter(None, map(str.strip, body.split("\n"))):
+        key, value = pair(line)
+        if key in KEYS:
+            pieces.append((key, [value]))
+        elif pieces:
+            pieces[-1][1].append(line)
+    found: dict[str, list[str]] = {}
+    for key, told in pieces:
+        found.setdefault(key, []).append(" ".join(told))
     return found
-
-
-def _add(values: list[tuple[str, list[str]]], line: str) -> None:
-    key, value = pair(line)
-    if key in KEYS:
-        values.append((key, [value]))
-    elif values:
-        values[-1][1].append(line)
 
 
 def settings(configuration: str) -> dict[str, str]:
@@ -145,18 +121,6 @@ def settings(configuration: str) -> dict[str, str]:
         elif key:
             found[key].append(piece)
     return {name: " ".join(pieces) for name, pieces in found.items()}
-
-
-TOOL = "lshw"
-
-
-def _parts(devices: Iterable[_Device]) -> Parts:
-    """Adapters and what is said of their interfaces; virtual devices are left out."""
-    real = [device for device in _joined(devices) if device.bus or device.product]
-    facts: dict[str, str] = {}
-    for device in real:
-        facts.update(_facts(device))
-    return Parts(adapters=tuple(map(_adapter, real)), facts=facts)
 
 
 def _joined(devices: Iterable[_Device]) -> list[_Device]:

@@ -5,19 +5,19 @@ link. GPUs are nvidia-smi's to tell.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 import msgspec
 
 from fabricgauge.discover.printouts import figures, pci
-from fabricgauge.discover.printouts.lines import lines, pair, unrecognised
+from fabricgauge.discover.printouts.lines import blocks, pairs, unrecognised
 from fabricgauge.discover.printouts.parts import Parts, blank_adapter, said
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.inventory import Adapter, PcieLink
 
 TOOL = "lspci"
 DENIED = "<access denied>"
-_SLOT = re.compile(r"(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7] ")
+_SLOT = re.compile(r"((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) (.*)", re.DOTALL)
 
 
 def parse(text: str, argument: str = "") -> Parts:
@@ -28,11 +28,12 @@ def parse(text: str, argument: str = "") -> Parts:
     capabilities were not shown.
     """
     if text.lstrip().startswith("Slot:"):
-        return Parts(adapters=_records(text))
-    blocks = list(_functions(text))
-    adapters = tuple(_adapter(one) for one in blocks if one.names.is_network)
-    troubles = unrecognised(TOOL, text, blocks)
-    return Parts(adapters=adapters, facts=_redirecting(blocks), troubles=troubles)
+        records = map(_record, re.split(r"\n[^\S\n]*(?=\n)", text.replace("\r\n", "\n")))
+        return Parts(adapters=_adapters(records))
+    functions = [_function(head[1], head[2], body) for head, body in blocks(text, _SLOT.match)]
+    facts = _redirecting(functions)
+    troubles = unrecognised(TOOL, text, functions)
+    return Parts(adapters=_adapters(functions), facts=facts, troubles=troubles)
 
 
 class DeviceNames(msgspec.Struct, frozen=True):
@@ -59,54 +60,53 @@ class DeviceNames(msgspec.Struct, frozen=True):
 
 
 class _Function(msgspec.Struct, frozen=True):
-    """One function: its line, and what ``-v`` prints below it, by the line's first word."""
+    """One function: its line, and what ``-v`` prints below it, by the line's first word.
+
+    ``bus`` is empty where a record gives none.
+    """
 
     bus: str
     names: DeviceNames
+    driver: str
+    numa_node: str
+    links: tuple[PcieLink | Skipped, ...]
     values: dict[str, str]
-    denied: bool
+    denied: bool = False
 
 
-def _functions(text: str) -> Iterator[_Function]:
-    head, body = "", list[str]()
-    for line in [*lines(text), "00:00.0 "]:
-        if _SLOT.match(line):
-            if head:
-                yield _function(head, body)
-            head, body = line, []
-        elif line[:1].isspace():
-            body.append(line)
-
-
-def _function(head: str, body: list[str]) -> _Function:
-    slot, _, rest = head.partition(" ")
-    values: dict[str, str] = {}
-    for line in body:
-        key, value = pair(line)
-        values.setdefault(key, value)
-    denied = any(DENIED in line[:80] for line in body)
-    return _Function(pci.address(slot) or slot, named(rest), values, denied)
-
-
-def _adapter(block: _Function) -> Adapter:
-    values = block.values
-    driver = values.get("Kernel driver in use", "")
-    node = values.get("NUMA node", "")
-    kind = pci.kind_of(block.names.device_class, block.names.product, driver)
-    return blank_adapter(
-        TOOL, kind, bus=block.bus, vendor=block.names.vendor,
-        product=said(TOOL, block.names.product), driver=said(TOOL, driver),
-        numa_node=figures.whole(node, "the NUMA node") if node else Skipped("lspci names none"),
-        pcie_now=_link(block, "LnkSta"), pcie_capable=_link(block, "LnkCap"),
+def _function(slot: str, rest: str, body: str) -> _Function:
+    inside = [line for line in body.split("\n") if line[:1].isspace()]
+    values = pairs("\n".join(inside), ":")
+    denied = any(DENIED in line[:80] for line in inside)
+    bus = pci.address(slot) or slot
+    links = tuple(_link(values, one, bus, denied) for one in ("LnkSta", "LnkCap"))
+    return _Function(
+        bus, named(rest), values.get("Kernel driver in use", ""), values.get("NUMA node", ""),
+        links, values, denied,
     )  # fmt: skip
 
 
-def _link(block: _Function, register: str) -> PcieLink | Skipped:
-    if register in block.values:
-        return pci.link(block.values[register], register)
-    if block.denied:
-        return Skipped(f"lspci was not run as root: {register} of {block.bus} is denied")
-    return Skipped(f"lspci shows no {register} of {block.bus}")
+def _adapters(functions: Iterable[_Function]) -> tuple[Adapter, ...]:
+    return tuple(_adapter(one) for one in functions if one.bus and one.names.is_network)
+
+
+def _adapter(one: _Function) -> Adapter:
+    names, node = one.names, one.numa_node
+    return blank_adapter(
+        TOOL, pci.kind_of(names.device_class, names.product, one.driver),
+        bus=one.bus, vendor=names.vendor, product=said(TOOL, names.product),
+        driver=said(TOOL, one.driver),
+        numa_node=figures.whole(node, "the NUMA node") if node else Skipped("lspci names none"),
+        **dict(zip(("pcie_now", "pcie_capable"), one.links, strict=False)),
+    )  # fmt: skip
+
+
+def _link(values: dict[str, str], register: str, bus: str, denied: bool) -> PcieLink | Skipped:
+    if register in values:
+        return pci.link(values[register], register)
+    if denied:
+        return Skipped(f"lspci was not run as root: {register} of {bus} is denied")
+    return Skipped(f"lspci shows no {register} of {bus}")
 
 
 def _redirecting(blocks: list[_Function]) -> dict[str, str]:
@@ -121,38 +121,13 @@ def _redirecting(blocks: list[_Function]) -> dict[str, str]:
     return {"acs redirect": " ".join(buses)}
 
 
-_RTOOL = "lspci"
-
-
-def _records(text: str) -> tuple[Adapter, ...]:
-    """The network adapters; ``Driver`` and ``NUMANode`` come with ``-k`` and ``-v``."""
-    found = (_record(values) for values in _record_blocks(text))
-    return tuple(one for one in found if one is not None)
-
-
-def _record_blocks(text: str) -> Iterator[dict[str, str]]:
-    values: dict[str, str] = {}
-    for line in [*lines(text), ""]:
-        key, value = pair(line)
-        if key:
-            values.setdefault(key, value)
-        elif not line.strip() and values:
-            yield values
-            values = {}
-
-
-def _record(values: dict[str, str]) -> Adapter | None:
-    bus = pci.address(values.get("Slot", ""))
-    names = _names(values)
-    if bus is None or not names.is_network:
-        return None
+def _record(text: str) -> _Function:
+    """``Driver`` and ``NUMANode`` come with ``-k`` and ``-v``."""
+    values = pairs(text, ":")
     driver, node = values.get("Driver", ""), values.get("NUMANode", "")
-    return blank_adapter(
-        _RTOOL, pci.kind_of(names.device_class, names.product, driver),
-        bus=bus, vendor=names.vendor, product=said(_RTOOL, names.product),
-        driver=said(_RTOOL, driver),
-        numa_node=figures.whole(node, "the NUMA node") if node else Skipped("lspci names none"),
-    )  # fmt: skip
+    return _Function(
+        pci.address(values.get("Slot", "")) or "", _names(values), driver, node, (), {}
+    )
 
 
 def _names(values: dict[str, str]) -> DeviceNames:
@@ -160,7 +135,7 @@ def _names(values: dict[str, str]) -> DeviceNames:
     vendor, product = values.get("Vendor", ""), values.get("Device", "")
     numbers = f"{_code(vendor)}:{_code(product)}" if _code(vendor) and _code(product) else ""
     product = product_of(pci.without_numbers(product), numbers)
-    return DeviceNames(device_class, said(_RTOOL, pci.without_numbers(vendor)), product)
+    return DeviceNames(device_class, said(TOOL, pci.without_numbers(vendor)), product)
 
 
 def _code(name: str) -> str:

@@ -9,7 +9,7 @@ of Open MPI 4.1 and 5.0; ``ucx_info -d`` and ``-v`` of UCX 1.13, the version as 
 import re
 from collections.abc import Iterator
 
-from fabricgauge.discover.printouts.lines import lines, pair, unrecognised
+from fabricgauge.discover.printouts.lines import blocks, lines, pair, pairs, unrecognised
 from fabricgauge.discover.printouts.parts import Parts
 from fabricgauge.model.inventory import Stack
 
@@ -54,11 +54,15 @@ def _rows(text: str) -> Iterator[Stack]:
 
 def _prefix(text: str) -> str:
     """The last ``--prefix=`` that it was configured with: later ones count."""
-    for line in lines(text):
-        if line.startswith("MPICH configure:"):
-            words = [word for word in line.split() if word.startswith("--prefix=")]
-            return words[-1].removeprefix("--prefix=") if words else ""
-    return ""
+    words = _after(text, "MPICH configure:").split()
+    found = [word for word in words if word.startswith("--prefix=")]
+    return found[-1].removeprefix("--prefix=") if found else ""
+
+
+def _after(text: str, *starts: str) -> str:
+    """What stands behind one of these at a line's beginning: the first that is not empty."""
+    rests = (line[len(one) :] for line in lines(text) for one in starts if line.startswith(one))
+    return next(filter(None, map(str.strip, rests)), "")
 
 
 _OMPI_INFO = "ompi_info"
@@ -72,22 +76,13 @@ def ompi_info(text: str, argument: str = "") -> Parts:
 
     Fact ``openmpi components``: those of four frameworks, ``pml:ucx btl:tcp``, sorted.
     """
-    version, prefix = "", ""
-    components: set[str] = set()
-    for line in lines(text):
-        key, value = pair(line)
-        if key == "Open MPI":
-            version = version or value
-        elif line.startswith("ompi:version:full:"):
-            version = version or line.partition("full:")[2]
-        elif key == "Prefix":
-            prefix = prefix or value
-        elif line.startswith("path:prefix:"):
-            prefix = prefix or line.removeprefix("path:prefix:")
-        components.update(_components(line))
+    bare = "\n".join(map(str.lstrip, lines(text)))
+    version = _after(bare, "Open MPI:", "ompi:version:full:")
     if not version:
         return Parts(troubles=unrecognised(_OMPI_INFO, text, known=False))
+    components = {one for line in lines(bare) for one in _components(line)}
     facts = {"openmpi components": " ".join(sorted(components))} if components else {}
+    prefix = _after(bare, "Prefix:", "path:prefix:")
     return Parts(stacks=(Stack("openmpi", version, prefix),), facts=facts)
 
 
@@ -102,8 +97,6 @@ def _components(line: str) -> Iterator[str]:
 
 
 _UCX_INFO = "ucx_info"
-_VERSIONS = ("# Version ", "# Library version: ")
-_PATH = "# Library path: "
 
 
 def ucx_info(text: str, argument: str = "") -> Parts:
@@ -111,22 +104,19 @@ def ucx_info(text: str, argument: str = "") -> Parts:
 
     A transport's ``path`` is its devices, space separated.
     """
-    version, path = "", ""
-    transport = ""
+    version = _after(text, "# Version ", "# Library version: ")
+    known = [Stack("ucx", version, _after(text, "# Library path: "))] if version else []
     devices: dict[str, dict[str, None]] = {}
+    transport = ""
     for line in lines(text):
-        for head in _VERSIONS:
-            version = version or (line.removeprefix(head).strip() if line.startswith(head) else "")
-        path = line.removeprefix(_PATH).strip() if line.startswith(_PATH) else path
         key, value = pair(line.lstrip("# "))
         if key == "Transport":
             transport = value
             devices.setdefault(transport, {})
         elif key == "Device" and transport:
             devices[transport][value] = None
-    known = (Stack("ucx", version, path),) if version else ()
-    rows = tuple(Stack(f"ucx {name}", version, " ".join(of)) for name, of in devices.items())
-    return Parts(stacks=known + rows, troubles=unrecognised(_UCX_INFO, text, known + rows))
+    known += [Stack(f"ucx {name}", version, " ".join(of)) for name, of in devices.items()]
+    return Parts(stacks=tuple(known), troubles=unrecognised(_UCX_INFO, text, known))
 
 
 _FI_INFO = "fi_info"
@@ -138,28 +128,24 @@ def fi_info(text: str, argument: str = "") -> Parts:
     A provider's ``path`` is the domains that it found, space separated; none with ``-l``,
     which lists what was built, whether a device is there or not.
     """
-    known = _version(text) or (_verbose(text) if "prov_name:" in text else _brief(text))
+    version = pairs("\n".join(lines(text)[:10]), ":").get("libfabric", "")
+    own = (Stack("libfabric", version, ""),) if version else ()
+    known = own or (_verbose(text) if "prov_name:" in text else _brief(text))
     return Parts(stacks=known, troubles=unrecognised(_FI_INFO, text, known))
-
-
-def _version(text: str) -> tuple[Stack, ...]:
-    values = dict(pair(line) for line in lines(text)[:10])
-    version = values.get("libfabric", "")
-    return (Stack("libfabric", version, ""),) if version else ()
 
 
 def _brief(text: str) -> tuple[Stack, ...]:
     """``provider: NAME`` with its domain and version below; of ``-l``, ``NAME:``."""
-    found: list[dict[str, str]] = []
-    for line in lines(text):
-        key, value = pair(line)
-        if key == "provider":
-            found.append({"name": value})
-        elif line[:1].strip() and key and not value:
-            found.append({"name": key})
-        elif found:
-            found[-1].setdefault(key, value)
-    return _providers([one for one in found if "version" in one], "name", "domain", "version")
+    found = [(name, pairs(body, ":")) for (name,), body in blocks(text, _provider)]
+    known = [{**of, "name": name} for name, of in found if "version" in of]
+    return _providers(known, "name", "domain", "version")
+
+
+def _provider(line: str) -> tuple[str] | None:
+    key, value = pair(line)
+    if key == "provider":
+        return (value,)
+    return (key,) if line[:1].strip() and key and not value else None
 
 
 def _verbose(text: str) -> tuple[Stack, ...]:

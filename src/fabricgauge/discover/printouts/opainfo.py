@@ -10,7 +10,7 @@ import msgspec
 
 from fabricgauge.discover.printouts import figures, verbs
 from fabricgauge.discover.printouts.lines import MOST_TROUBLES, lines, trouble, unrecognised
-from fabricgauge.discover.printouts.parts import Parts, blank_port
+from fabricgauge.discover.printouts.parts import Parts
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.inventory import RdmaPort
 
@@ -55,12 +55,13 @@ def parse(text: str, argument: str = "") -> Parts:
                 troubles.append(trouble(TOOL, number, f"{head[1]} is read as {device}", line))
             found.append(_Port(device, int(head[2]), head[3], {}))
         elif found and line:
-            for label, value in _fields(line[:_LONGEST]).items():
-                found[-1].values.setdefault(label, value)
+            found[-1].values = {**_fields(line[:_LONGEST]), **found[-1].values}
+    quality = [(f"{one.device}:{one.number}", one.values.get("Link Quality")) for one in found]
     return Parts(
-        rdma_ports=tuple(map(_port, found)), facts=_facts(found),
+        rdma_ports=tuple(map(_port, found)),
+        facts={f"link quality {name}": told for name, told in quality if told},
         troubles=(*troubles[:MOST_TROUBLES], *unrecognised(TOOL, text, found)),
-    )  # fmt: skip
+    )
 
 
 def _fields(line: str) -> dict[str, str]:
@@ -74,36 +75,30 @@ def _fields(line: str) -> dict[str, str]:
     }
 
 
+_LABELS = verbs.PortLabels(TOOL, "PortState", "PhysicalState", "LID", "SM LID", figures.hexadecimal)
+
+
 def _port(port: _Port) -> RdmaPort:
-    values = port.values
+    values = {**port.values, "LID": port.values.get("LID", "").partition("-")[0]}
     lane = figures.bit_rate(values.get("LinkSpeed Act", ""), "the speed")
     lanes = _narrowest(values)
-    return blank_port(
-        TOOL, port.device, port.number, link_layer="Omni-Path", protocol="omni-path",
-        state=_state(values), physical=_physical(values),
+    known: dict[str, str | Skipped]
+    known = {} if "PhysicalState" in values else {"physical": _NO_PHYSICAL}
+    if "PortState" not in values and values.get("PhysicalState") not in (None, "", "LinkUp"):
+        known["state"] = "DOWN"  # a port whose physical state is shown instead
+    return verbs.port(
+        _LABELS, port.device, port.number, values, "omni-path", "",
         reason=values.get("OfflineDisabledReason", ""),
         rate_bit_s=figures.product(lane, lanes),
         lane_bit_s=lane, lane_bit_s_enabled=_speeds(values.get("LinkSpeed En", "")),
         lane_bit_s_supported=_speeds(values.get("LinkSpeed Sup", "")), lanes=lanes,
         lanes_enabled=_widths(values.get("LinkWidth En", "")),
         lanes_supported=_widths(values.get("LinkWidth Sup", "")),
-        lid=figures.hexadecimal(values.get("LID", "").partition("-")[0], "the LID"),
-        sm_lid=figures.hexadecimal(values.get("SM LID", ""), "the subnet manager's LID"),
-        guid=figures.identifier(port.guid.rpartition(":")[2], "the port's GUID"),
+        guid=figures.identifier(port.guid.rpartition(":")[2], "the port's GUID"), **known,
     )  # fmt: skip
 
 
-def _state(values: dict[str, str]) -> str | Skipped:
-    """A port whose physical state is shown instead is down."""
-    if "PortState" not in values and values.get("PhysicalState") not in (None, "", "LinkUp"):
-        return "DOWN"
-    return verbs.state(values.get("PortState", ""), TOOL)
-
-
-def _physical(values: dict[str, str]) -> str | Skipped:
-    if "PhysicalState" in values:
-        return verbs.physical(values["PhysicalState"], TOOL)
-    return Skipped("opainfo gives the physical state of ports that are down only")
+_NO_PHYSICAL = Skipped("opainfo gives the physical state of ports that are down only")
 
 
 def _narrowest(values: dict[str, str]) -> int | Skipped:
@@ -120,11 +115,3 @@ def _widths(text: str) -> tuple[int, ...]:
 def _speeds(text: str) -> tuple[float, ...]:
     found = (figures.bit_rate(word.strip(), "a speed") for word in text.split(","))
     return tuple(sorted({rate for rate in found if isinstance(rate, float)}))
-
-
-def _facts(ports: list[_Port]) -> dict[str, str]:
-    return {
-        f"link quality {port.device}:{port.number}": port.values["Link Quality"]
-        for port in ports
-        if port.values.get("Link Quality")
-    }

@@ -9,15 +9,7 @@ table is left out: what a program sends by itself has none of these.
 from collections.abc import Iterable, Iterator
 
 from fabricgauge.discover.printouts import figures
-from fabricgauge.discover.printouts.lines import (
-    broken_off,
-    is_json,
-    lines,
-    objects,
-    table,
-    unrecognised,
-    word,
-)
+from fabricgauge.discover.printouts.lines import entries, lines, table, word
 from fabricgauge.discover.printouts.parts import Parts
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.inventory import Route, RoutingRule
@@ -39,27 +31,25 @@ _ALONE = frozenset(
 
 def routes(text: str, argument: str = "") -> Parts:
     """Routes in the order of the table; a metric that is not shown is 0."""
-    if is_json(text):
-        read = objects(text)
-        found = [route for entry in read.found for route in _json_routes(entry)]
-        return _route_parts(found, broken_off(_IP_ROUTE, read.whole))
-    entries = list(_text_routes(text))
-    found = [route for entry, hops in entries for route in _routes(entry, hops)]
-    return _route_parts(found, unrecognised(_IP_ROUTE, text, entries))
+    told, troubles = entries(_IP_ROUTE, text, _json_route, _text_routes)
+    found = [route for entry, hops in told for route in _routes(entry, hops)]
+    return Parts(
+        routes=tuple(route for route in found if route.table == "main"),
+        tables=tuple(route for route in found if route.table != "main"),
+        troubles=troubles,
+    )
 
 
-def _route_parts(found: list[Route], troubles: tuple[str, ...]) -> Parts:
-    main = tuple(route for route in found if route.table == "main")
-    others = tuple(route for route in found if route.table != "main")
-    return Parts(routes=main, tables=others, troubles=troubles)
+_Words = dict[str, str]
 
 
-def _json_routes(entry: dict[str, object]) -> Iterator[Route]:
-    hops = entry.get("nexthops")
-    known = [table(hop) for hop in hops] if isinstance(hops, list) else []
-    via = entry.get("via")
-    words = {**table(entry), **({"gateway": table(via).get("host", "")} if via else {})}
-    return _routes(words, known)
+def _json_route(entry: dict[str, object]) -> Iterator[tuple[_Words, list[_Words]]]:
+    hops, via = entry.get("nexthops"), entry.get("via")
+    gateway = {"gateway": table(via).get("host", "")} if via else {}
+    yield (
+        {**table(entry), **gateway},
+        [table(hop) for hop in hops] if isinstance(hops, list) else [],
+    )
 
 
 def _routes(entry: dict[str, str], hops: Iterable[dict[str, str]]) -> Iterator[Route]:
@@ -76,8 +66,8 @@ def _routes(entry: dict[str, str], hops: Iterable[dict[str, str]]) -> Iterator[R
             )  # fmt: skip
 
 
-def _text_routes(text: str) -> Iterator[tuple[dict[str, str], list[dict[str, str]]]]:
-    last: tuple[dict[str, str], list[dict[str, str]]] | None = None
+def _text_routes(text: str) -> Iterator[tuple[_Words, list[_Words]]]:
+    last: tuple[_Words, list[_Words]] | None = None
     for line in lines(text):
         words = line.split()
         if last and words[:1] == ["nexthop"]:
@@ -127,43 +117,32 @@ _ALL = "all"
 
 def rules(text: str, argument: str = "") -> Parts:
     """Rules in the order in which they are asked."""
-    if is_json(text):
-        read = objects(text)
-        found = [rule for entry in read.found for rule in _json_rule(entry)]
-        return Parts(rules=_ordered(found), troubles=broken_off(_IP_RULE, read.whole))
-    entries = [(number, rest) for line in lines(text) for number, rest in _text_rule(line)]
-    found = [rule for number, rest in entries for rule in _rule_of_words(number, rest)]
-    return Parts(rules=_ordered(found), troubles=unrecognised(_IP_RULE, text, entries))
+    told, troubles = entries(_IP_RULE, text, _json_rule, _text_rules)
+    found = sorted((rule for one in told for rule in one), key=lambda rule: rule.priority)
+    return Parts(rules=tuple(found), troubles=troubles)
 
 
-def _ordered(rules: list[RoutingRule]) -> tuple[RoutingRule, ...]:
-    return tuple(sorted(rules, key=lambda rule: rule.priority))
-
-
-def _json_rule(entry: dict[str, object]) -> Iterator[RoutingRule]:
+def _json_rule(entry: dict[str, object]) -> Iterator[Iterable[RoutingRule]]:
     values = table(entry)
     if set(map(word, entry)) <= _JSON_KEYS:
-        source, destination = (_subnet(values, key) for key in ("src", "dst"))
-        yield from _rule(values.get("priority", ""), source, destination, values.get("table", ""))
+        lengths = {key: values.get(f"{key}len", "") for key in ("src", "dst")}
+        source, destination = (
+            values.get(key, _ALL) + (f"/{n}" if n else "") for key, n in lengths.items()
+        )
+        yield _rule(values.get("priority", ""), source, destination, values.get("table", ""))
 
 
-def _subnet(values: dict[str, str], key: str) -> str:
-    length = values.get(f"{key}len", "")
-    return values.get(key, _ALL) + (f"/{length}" if length else "")
-
-
-def _text_rule(line: str) -> Iterator[tuple[str, list[str]]]:
+def _text_rules(text: str) -> Iterator[Iterable[RoutingRule]]:
     """``32766:	from all lookup main``; anything else is no rule."""
-    number, colon, rest = line.partition(":")
-    if colon and number.isascii() and number.isdigit():
-        yield number, rest.split()
-
-
-def _rule_of_words(number: str, words: list[str]) -> Iterator[RoutingRule]:
-    values = dict(zip(words[::2], words[1::2], strict=False))
-    if len(words) % 2 == 0 and set(values) <= _WORDS:
+    for line in lines(text):
+        number, colon, rest = line.partition(":")
+        words = rest.split()
+        values = dict(zip(words[::2], words[1::2], strict=False))
+        if not colon or not number.isascii() or not number.isdigit():
+            continue
+        known = len(words) % 2 == 0 and set(values) <= _WORDS
         source, destination = values.get("from", _ALL), values.get("to", _ALL)
-        yield from _rule(number, source, destination, values.get("lookup", ""))
+        yield _rule(number, source, destination, values.get("lookup", "")) if known else ()
 
 
 def _rule(priority: str, source: str, destination: str, name: str) -> Iterator[RoutingRule]:

@@ -15,7 +15,6 @@ from fabricgauge.discover.printouts import (
     nvidia_smi,
     opainfo,
     qcu,
-    rdma,
     routing,
 )
 from fabricgauge.discover.printouts.parts import Parts
@@ -41,8 +40,8 @@ PARSERS: dict[str, Parser] = {
     "ompi_info": mpi.ompi_info,
     "opainfo": opainfo.parse,
     "qcu64e": qcu.parse,
-    "rdma dev": rdma.parse,
-    "rdma link": rdma.parse,
+    "rdma dev": infiniband.rdma,
+    "rdma link": infiniband.rdma,
     "ucx_info": mpi.ucx_info,
 }
 

@@ -1,9 +1,15 @@
 """Words that the tools of InfiniBand, RoCE, iWARP and Omni-Path use for one and the same."""
 
 import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
 
 from fabricgauge.discover.printouts import figures
+from fabricgauge.discover.printouts.parts import blank_adapter, blank_port
 from fabricgauge.model.absence import Skipped
+from fabricgauge.model.inventory import Adapter, RdmaPort
 
 #: Logical states: ibstat's, ibstatus', ibv_devinfo's, rdma's and opainfo's words (rdma-core 44,
 #: iproute2 6.1, opa-ff 10.11), in lower case.
@@ -71,6 +77,39 @@ def protocol(device: str, link_layer: str, ethernet: str = "") -> str:
 def layer(protocol_name: str, link_layer: str) -> str:
     """An Omni-Path port calls its layer InfiniBand: the protocol goes first."""
     return LAYER_OF.get(protocol_name) or LAYERS.get(link_layer.lower(), "")
+
+
+class PortLabels(msgspec.Struct, frozen=True):
+    """What a tool calls the states of a port and its LIDs, and how it writes a LID."""
+
+    tool: str
+    state: str
+    physical: str
+    lid: str
+    sm_lid: str
+    read_lid: Callable[[str, str], int | Skipped] = figures.whole
+
+
+def port(
+    labels: PortLabels, device: str, number: int, values: Mapping[str, str],
+    protocol_name: str, link_layer: str, **known: Any,
+) -> RdmaPort:  # fmt: skip
+    """A port of which a tool printed ``values``; ``known`` is what it says in a way of its own."""
+    tool = labels.tool
+    told: dict[str, Any] = {
+        "link_layer": layer(protocol_name, link_layer),
+        "protocol": protocol_name,
+        "state": state(values.get(labels.state, ""), tool),
+        "physical": physical(values.get(labels.physical, ""), tool),
+        "lid": labels.read_lid(values.get(labels.lid, ""), "the LID"),
+        "sm_lid": labels.read_lid(values.get(labels.sm_lid, ""), "the subnet manager's LID"),
+    }
+    return blank_port(tool, device, number, **{**told, **known})
+
+
+def adapter(tool: str, device: str, protocol_name: str, **known: Any) -> Adapter:
+    """One that is known by its RDMA device."""
+    return blank_adapter(tool, KIND_OF.get(protocol_name, ""), rdma_devices=(device,), **known)
 
 
 def _bare(text: str) -> str:

@@ -14,9 +14,10 @@ from collections.abc import Mapping
 import msgspec
 
 from fabricgauge.discover.printouts import pci, verbs
+from fabricgauge.discover.printouts.lines import pairs
 from fabricgauge.discover.printouts.parts import Parts, blank_adapter, blank_port
 from fabricgauge.discover.printouts.pci import DRIVERS, kind_of
-from fabricgauge.discover.sections import every, pairs
+from fabricgauge.discover.sections import every
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.inventory import Adapter, Gpu, PcieLink, RdmaPort
 

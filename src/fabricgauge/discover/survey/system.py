@@ -3,8 +3,8 @@
 import re
 from collections.abc import Callable, Iterator
 
+from fabricgauge.discover.printouts.lines import pairs
 from fabricgauge.discover.printouts.parts import Parts
-from fabricgauge.discover.sections import pairs
 from fabricgauge.discover.survey.firewall import firewall
 
 #: Sites have thousands; a report needs to know of the MPIs among them.

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from fabricgauge.discover.parse_probe import Sections, node_of
+from fabricgauge.discover.printouts.lines import pairs
 from fabricgauge.discover.printouts.parts import Parts
-from fabricgauge.discover.sections import CutAnswer, cut, pairs, sections
+from fabricgauge.discover.sections import CutAnswer, cut, sections
 from fabricgauge.discover.survey.same import VAGUE, SourcedPart, adapters, gpus, rdma_ports
 from fabricgauge.discover.survey.sysfs import pci_parts, rdma_parts, virtual_functions
 from fabricgauge.discover.survey.system import system_parts
