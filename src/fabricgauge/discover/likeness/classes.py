@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from fabricgauge.discover.likeness.traits import Detail, Traits, ends, identity, traits
+from fabricgauge.discover.likeness.traits import Traits, ends, identity, traits
 from fabricgauge.discover.survey.same import NUMBERS
 from fabricgauge.model.fabric import Network
 from fabricgauge.model.inventory import Inventory
@@ -27,6 +27,9 @@ FEW = 2
 
 #: It has at least this share of its features in common with it.
 LIKE = 0.5
+
+#: In this order their differences are told.
+_KINDS = ("shape", "part", "end", "detail")
 
 Shape = frozenset[tuple[str, str]]
 
@@ -109,7 +112,8 @@ def _place(pair: tuple[tuple[bool, Shape], list[Traits]]) -> tuple[bool, int]:
 
 
 def _shape(one: Traits) -> Shape:
-    return frozenset((*one.shape.items(), *one.parts.items()))
+    kinds = ("shape", "part")
+    return frozenset((key, of.value) for key, of in one.told.items() if of.kind in kinds)
 
 
 def _home(found: Sequence[_Class], shape: Shape, count: int, whole: bool) -> _Class | None:
@@ -167,31 +171,25 @@ def _voted(members: Sequence[Traits]) -> tuple[dict[str, str], list[Oddity], lis
 
 
 def _ballots(members: Sequence[Traits]) -> Iterator[tuple[str, dict[str, str]]]:
-    """By attribute the value of each node that knows it; empty for a part that it lacks."""
-    shape: dict[str, dict[str, str]] = {}
-    parts: dict[str, dict[str, str]] = {}
-    details: dict[str, dict[str, Detail]] = {}
-    joined: dict[str, dict[str, str]] = {}
+    """By attribute the value of each node that knows it; empty for a part that it lacks.
+
+    What only some have is no difference: an end in a network, or a detail of a part, counts where
+    more than half have it.
+    """
+    told: dict[str, dict[str, dict[str, str]]] = {kind: {} for kind in _KINDS}
+    parts: dict[str, str] = {}
     for one in members:
-        for attribute, value in one.ends.items():
-            joined.setdefault(attribute, {})[one.name] = value
-        for attribute, value in one.shape.items():
-            shape.setdefault(attribute, {})[one.name] = value
-        for attribute, value in one.parts.items():
-            parts.setdefault(attribute, {})[one.name] = value
-        for attribute, detail in one.details.items():
-            details.setdefault(attribute, {})[one.name] = detail
-    yield from shape.items()
+        for attribute, trait in one.told.items():
+            told[trait.kind].setdefault(attribute, {})[one.name] = trait.value
+            parts.setdefault(attribute, trait.part)
     lacking = {one.name: "" for one in members if one.whole}
-    for attribute, ballots in parts.items():
-        yield attribute, {**lacking, **ballots}
-    for attribute, ballots in joined.items():
-        if 2 * len(ballots) > len(members):
-            yield attribute, {**lacking, **ballots}
-    for attribute, known in details.items():
-        part = next(iter(known.values())).part
-        if not part or 2 * len(parts[part]) > len(members):
-            yield attribute, {name: detail.value for name, detail in known.items()}
+    for kind in _KINDS:
+        for attribute, ballots in told[kind].items():
+            part = parts[attribute]
+            holders = told["part"].get(part, {}) if part else ballots
+            if (part or kind == "end") and 2 * len(holders) <= len(members):
+                continue
+            yield attribute, {**lacking, **ballots} if kind in ("part", "end") else ballots
 
 
 def _names(members: Sequence[Traits], voted: dict[str, str]) -> Iterator[InterfaceNaming]:

@@ -45,29 +45,30 @@ _FACTS = {
 CUT_OFF = "answer"
 
 
-class Detail(msgspec.Struct, frozen=True):
-    """An attribute's value and the part that it belongs to; empty for the node itself."""
+class Trait(msgspec.Struct, frozen=True):
+    """A value, its kind, and the part that it belongs to; empty for the node itself.
 
-    part: str
+    ``shape`` and ``part`` make a node what it is; a part that is missing is a difference. A trait
+    of ``shape`` or ``detail`` that is missing is not known, which is none. ``end`` is where the
+    node stands in a network; one that most have is missed.
+    """
+
+    kind: str
     value: str
+    part: str = ""
 
 
 class Traits(msgspec.Struct, frozen=True):
-    """``shape`` and ``parts`` make a node what it is; a part that is missing is a difference.
+    """One node's, by attribute.
 
-    An attribute of ``shape`` or ``details`` that is missing is not known, which is none.
     ``whole`` is false for an answer that was cut off: what is missing may be there.
     ``interfaces`` are the kernel's names of a part's interfaces, else of its RDMA devices.
-    ``ends`` is where the node stands in each network; one that most have is missed.
     """
 
     name: str
-    shape: dict[str, str]
-    parts: dict[str, str]
-    details: dict[str, Detail]
+    told: dict[str, Trait]
     interfaces: dict[str, str]
     whole: bool
-    ends: dict[str, str]
 
 
 #: A node's members by the network's name.
@@ -82,31 +83,25 @@ def traits(
     ``own`` are the node's members of networks.
     """
     node = inventory.node
-    labelled = _labelled(inventory, products)
-    found = dict(_shape(inventory, memory))
-    stacks = {f"{one.kind}": one.version for one in sorted(inventory.stacks, key=lambda s: s.kind)}
-    details = {key: Detail("", value) for key, value in _node_details(inventory)}
-    for label, adapter in labelled.items():
-        details.update(
-            (f"{what} of {label}", Detail(f"adapter {label}", value))
+    labelled = {f"adapter {label}": one for label, one in _labelled(inventory, products).items()}
+    told = {key: Trait("shape", value) for key, value in _shape(inventory, memory)}
+    told |= {part: Trait("part", adapter.kind) for part, adapter in labelled.items()}
+    stacks = sorted(inventory.stacks, key=lambda one: one.kind)
+    told |= {one.kind: Trait("part", one.version) for one in stacks}
+    if isinstance(node, Node):
+        told |= {key: Trait("end", value) for key, value in end_traits(node, own, labelled).items()}
+    told |= {key: Trait("detail", value) for key, value in _node_details(inventory)}
+    for part, adapter in labelled.items():
+        label = part.removeprefix("adapter ")
+        told |= {
+            f"{what} of {label}": Trait("detail", value, part)
             for what, value in _details(inventory, adapter)
-        )
+        }
+    names = {part: one.interfaces or one.rdma_devices for part, one in labelled.items()}
     return Traits(
-        name=inventory.name,
-        shape=found,
-        parts={
-            **{f"adapter {label}": adapter.kind for label, adapter in labelled.items()},
-            **stacks,
-        },
-        details=details,
-        interfaces={
-            f"adapter {label}": ", ".join(adapter.interfaces or adapter.rdma_devices)
-            for label, adapter in labelled.items()
-            if adapter.interfaces or adapter.rdma_devices
-        },
-        whole=isinstance(node, Node) and CUT_OFF not in inventory.facts,
-        ends=end_traits(node, own, labelled) if isinstance(node, Node) else {},
-    )
+        inventory.name, told, {part: ", ".join(some) for part, some in names.items() if some},
+        isinstance(node, Node) and CUT_OFF not in inventory.facts,
+    )  # fmt: skip
 
 
 def identity(inventory: Inventory, adapter: Adapter) -> str:
@@ -256,8 +251,8 @@ def ends(networks: Iterable[Network]) -> dict[str, Ends]:
 
 
 def end_traits(node: Node, own: Ends, adapters: Mapping[str, Adapter]) -> dict[str, str]:
-    """``adapters`` by the label that like nodes have in common."""
-    on = {name: label for label, one in adapters.items() for name in one.interfaces}
+    """``adapters`` by the part's name that like nodes have in common."""
+    on = {name: part for part, one in adapters.items() for name in one.interfaces}
     return {
         f"end in {network}": "; ".join(_end(node, member, on) for member in members)
         for network, members in own.items()
@@ -267,7 +262,7 @@ def end_traits(node: Node, own: Ends, adapters: Mapping[str, Adapter]) -> dict[s
 def _end(node: Node, member: Member, on: Mapping[str, str]) -> str:
     """Link and MTU of an adapter's interface are compared with the adapter."""
     if member.interface in on:
-        return f"on {on[member.interface]}"
+        return f"on {on[member.interface].removeprefix('adapter ')}"
     interface = node.interface(member.interface)
     state = f"{link(interface)}, " if isinstance(interface, Interface) else ""
     return f"{state}MTU {member.mtu_bytes}"

@@ -11,11 +11,9 @@ Assignment 1.16.
 import re
 from collections.abc import Mapping
 
-import msgspec
-
 from fabricgauge.discover.printouts import pci, verbs
 from fabricgauge.discover.printouts.lines import pairs
-from fabricgauge.discover.printouts.parts import Parts, blank_adapter, blank_port
+from fabricgauge.discover.printouts.parts import Parts, blank_adapter, blank_port, said
 from fabricgauge.discover.printouts.pci import DRIVERS, kind_of
 from fabricgauge.discover.sections import every
 from fabricgauge.model.absence import Skipped
@@ -44,7 +42,9 @@ def pci_parts(sections: dict[str, str]) -> Parts:
         address, values = name.removeprefix("pci "), pairs(sections[name])
         bus = pci.address(address) or address
         if is_gpu(_hex(values, "vendor", 4), _hex(values, "class", 6)):
-            gpus.append(_gpu(len(gpus), bus, values))
+            vendor, device = _hex(values, "vendor", 4), _hex(values, "device", 4)
+            product = f"{GPU_VENDORS.get(vendor, '')} {vendor}:{device}".strip()
+            gpus.append(Gpu(len(gpus), product, bus, numa_node(values, bus), ()))
         elif values.get("class", "").startswith(("0x02", "0x0c06")):
             adapter = _adapter(bus, values, sections[name])
             adapters.append(adapter)
@@ -78,13 +78,6 @@ def _adapter(bus: str, values: dict[str, str], text: str) -> Adapter:
         interfaces=every(text, "net"),
         rdma_devices=every(text, "infiniband"),
     )
-
-
-def _gpu(index: int, bus: str, values: dict[str, str]) -> Gpu:
-    vendor, device = _hex(values, "vendor", 4), _hex(values, "device", 4)
-    named = GPU_VENDORS.get(vendor, "")
-    product = f"{named} {vendor}:{device}".strip()
-    return Gpu(index, product, bus, numa_node(values, bus), ())
 
 
 def _product(bus: str, values: dict[str, str]) -> str | Skipped:
@@ -122,7 +115,6 @@ LANE_BIT_S: dict[str, float] = {
 }  # fmt: skip
 
 _SYS = "/sys"
-_LID = re.compile(r"0x([0-9a-f]{1,8})")
 
 
 def rdma_parts(sections: dict[str, str]) -> Parts:
@@ -149,15 +141,12 @@ def rdma_parts(sections: dict[str, str]) -> Parts:
 
 def _rdma_adapter(device: str, values: dict[str, str]) -> Adapter:
     driver = values.get("driver", "")
-    blank = blank_adapter(_SYS, kind_of("", driver=driver))
-    return msgspec.structs.replace(
-        blank,
+    return blank_adapter(
+        _SYS, kind_of("", driver=driver),
         bus=pci.address(values.get("bus", "")) or Skipped(f"{device} is on no PCI bus"),
-        driver=driver or blank.driver,
-        firmware=values.get("fw_ver") or blank.firmware,
-        numa_node=numa_node(values, device),
-        rdma_devices=(device,),
-    )
+        driver=said(_SYS, driver), firmware=said(_SYS, values.get("fw_ver", "")),
+        numa_node=numa_node(values, device), rdma_devices=(device,),
+    )  # fmt: skip
 
 
 def _port(device: str, number: int, of: dict[str, str], text: str) -> RdmaPort:
@@ -167,21 +156,18 @@ def _port(device: str, number: int, of: dict[str, str], text: str) -> RdmaPort:
     protocol = protocol_of(device, of.get("driver", ""), of.get("node_type", ""), link_layer)
     layer = verbs.layer(protocol, link_layer)
     rate = verbs.RATE.fullmatch(values.get("rate", ""))
-    blank = blank_port(_SYS, device, number)
-    return msgspec.structs.replace(
-        blank,
-        link_layer=layer,
-        protocol=protocol,
+    unsaid = said(_SYS, "")
+    return blank_port(
+        _SYS, device, number, link_layer=layer, protocol=protocol,
         state=verbs.state(values.get("state", ""), where),
         physical=verbs.physical(values.get("phys_state", ""), where),
-        rate_bit_s=float(rate[1]) * 1e9 if rate else blank.rate_bit_s,
+        rate_bit_s=float(rate[1]) * 1e9 if rate else unsaid,
         lane_bit_s=_lane(rate, layer, where),
-        lanes=int(rate[2]) if rate and rate[2] else blank.lanes,
-        lid=_lid(values, "lid", layer, where),
-        sm_lid=_lid(values, "sm_lid", layer, where),
+        lanes=int(rate[2]) if rate and rate[2] else unsaid,
+        lid=_lid(values, "lid", layer, where), sm_lid=_lid(values, "sm_lid", layer, where),
         guid=_guid(values, where),
         interface=values.get("netdev") or Skipped(f"no interface belongs to {where}"),
-    )
+    )  # fmt: skip
 
 
 def _lane(rate: re.Match[str] | None, layer: str, where: str) -> float | Skipped:
@@ -193,7 +179,7 @@ def _lane(rate: re.Match[str] | None, layer: str, where: str) -> float | Skipped
 
 def _lid(values: dict[str, str], key: str, layer: str, where: str) -> int | Skipped:
     """0 is a port without one, which is wrong on a running fabric; Ethernet knows none."""
-    found = _LID.fullmatch(values.get(key, ""))
+    found = _HEX.fullmatch(values.get(key, ""))
     if layer == "Ethernet" or not found:
         return Skipped(f"{where} has no {key.replace('_', ' ')}")
     return int(found[1], 16)

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Callable, Iterator
 
+import msgspec
+
 from fabricgauge.discover.printouts.lines import pairs
 from fabricgauge.discover.printouts.parts import Parts
 from fabricgauge.discover.survey.firewall import firewall
@@ -12,16 +14,53 @@ MOST_MODULES = 2000
 
 Facts = dict[str, str]
 
-_SETTING = re.compile(r"\./([^/\s]+)/(rp_filter|arp_ignore|arp_announce|arp_filter):(-?\d{1,4})")
-_IOMMU_TYPE = re.compile(r"\./(?:net|infiniband)/([^/\s]+)/device/iommu_group/type:([\w-]{1,20})")
-_MODE = re.compile(r"\./([^/\s]+)/mode:(datagram|connected)")
-_SHM = "/dev/shm"  # noqa: S108 what is measured, not where something is written
+
+class FactPattern(msgspec.Struct, frozen=True):
+    """What is looked for in a section, and the fact's name and value as templates of ``re``.
+
+    ``unit_bytes`` is what a figure of the section counts, where the fact is in bytes.
+    """
+
+    section: str
+    pattern: re.Pattern[str]
+    name: str
+    value: str = r"\1"
+    unit_bytes: int = 0
+
+
+def _row(section: str, pattern: str, name: str, value: str = r"\1", unit: int = 0) -> FactPattern:
+    return FactPattern(section, re.compile(pattern, re.MULTILINE), name, value, unit)
+
+
+#: df -kP: blocks of 1024 bytes in the second column (POSIX.1-2017, df). os-release(5): values may
+#: stand in quotes. Of each interface's and RDMA device's IOMMU group; their names are never the
+#: same.
+_PATTERNS = (
+    _row("limits", r"^Max open files +(\d{1,19}|unlimited) ", "max open files"),
+    _row("memory", r"^MemTotal: +(\d{1,15}) kB$", "memory bytes", unit=1024),
+    _row("shm", r"^\S+ +([0-9]{1,15})(?: +\S+){3,9} +(/dev/shm)\Z", r"\2 bytes", unit=1024),
+    _row("os-release", r"^PRETTY_NAME=[\"']*([^\"'\n]+)", "os release"),
+    _row("hosts", r"\A\s*(\S+)\s+(\S+)", "hosts file", r"\1 \2"),
+    _row("iommu-types", r"\./(?:net|infiniband)/([^/\s]+)/device/iommu_group/type:([\w-]{1,20})",
+         r"iommu type of \1", r"\2"),
+    _row("user", r"\A([0-9]{1,10})\Z", "user id"),
+    _row("interface-settings",
+         r"\./([^/\s]+)/(rp_filter|arp_ignore|arp_announce|arp_filter):(-?\d{1,4})",
+         r"net.ipv4.conf.\1.\2", r"\3"),
+    _row("ipoib", r"\./([^/\s]+)/mode:(datagram|connected)", r"ipoib mode \1", r"\2"),
+)  # fmt: skip
+
 _SERVICE = re.compile(r"([A-Za-z0-9@_-]+)\.service")
 
 
 def system_parts(sections: dict[str, str]) -> Parts:
     """Facts of every section that is there, and the loaded modules."""
     facts: Facts = {}
+    for row in _PATTERNS:
+        for found in row.pattern.finditer(sections.get(row.section, "")):
+            value = found.expand(row.value)
+            known = str(int(value) * row.unit_bytes) if row.unit_bytes else value
+            facts.setdefault(found.expand(row.name), known)
     for name, text in sections.items():
         if name in _READERS:
             facts.update(_READERS[name](text))
@@ -35,84 +74,26 @@ def system_parts(sections: dict[str, str]) -> Parts:
     return Parts(facts=facts, modules=_modules(sections.get("lsmod", "")))
 
 
-def _limits(text: str) -> Facts:
-    found = re.search(r"^Max open files +(\d{1,19}|unlimited) ", text, re.MULTILINE)
-    return {"max open files": found[1]} if found else {}
-
-
-def _memory(text: str) -> Facts:
-    found = re.search(r"^MemTotal: +(\d{1,15}) kB$", text, re.MULTILINE)
-    return {"memory bytes": str(int(found[1]) * 1024)} if found else {}
-
-
-def _shm(text: str) -> Facts:
-    """df -kP: blocks of 1024 bytes in the second column (POSIX.1-2017, df)."""
-    last = text.split("\n")[-1].split()
-    if len(last) >= 6 and re.fullmatch(r"[0-9]{1,15}", last[1]) and last[-1] == _SHM:
-        return {f"{_SHM} bytes": str(int(last[1]) * 1024)}
-    return {}
-
-
-def _command_line(text: str) -> Facts:
-    return {"kernel command line": " ".join(text.split())}
-
-
-def _release(text: str) -> Facts:
-    """os-release(5): values may stand in quotes."""
-    name = pairs(text, "=").get("PRETTY_NAME", "").strip("\"'")
-    return {"os release": name} if name else {}
-
-
-def _hosts(text: str) -> Facts:
-    words = text.split()
-    return {"hosts file": " ".join(words[:2])} if len(words) >= 2 else {}
-
-
-def _iommu(text: str) -> Facts:
-    return {"iommu groups": str(len(text.split()))}
-
-
-def _iommu_types(text: str) -> Facts:
-    """Of each interface's and RDMA device's group, whose names are never the same."""
-    return {f"iommu type of {found[1]}": found[2] for found in _IOMMU_TYPE.finditer(text)}
-
-
-def _user(text: str) -> Facts:
-    return {"user id": text} if re.fullmatch(r"[0-9]{1,10}", text) else {}
-
-
 def _machine(text: str) -> Facts:
     """systemd-detect-virt(1) prints ``none`` on bare metal."""
     word = text.strip()
     return {"virtual machine": word} if word and word != "none" else {}
 
 
-def _settings(text: str) -> Facts:
-    return {f"net.ipv4.conf.{m[1]}.{m[2]}": m[3] for m in _SETTING.finditer(text)}
-
-
-def _modes(text: str) -> Facts:
-    return {f"ipoib mode {found[1]}": found[2] for found in _MODE.finditer(text)}
-
-
 def _services(text: str) -> Facts:
-    """Blocks of ``systemctl show``: a unit that is not installed has no fact."""
-    return dict(_service(pairs(block, "=")) for block in text.split("\n\n") if _known(block))
+    """Blocks of ``systemctl show``: a unit that is not installed has no fact.
 
-
-def _known(block: str) -> bool:
-    values = pairs(block, "=")
-    return values.get("LoadState") not in (None, "not-found") and bool(
-        _SERVICE.fullmatch(values.get("Id", ""))
-    )
-
-
-def _service(values: Facts) -> tuple[str, str]:
-    """What runs is ``active`` however it was started; what does not may be meant to."""
-    state = values.get("ActiveState", "unknown")
-    enabled = state != "active" and values.get("UnitFileState", "").startswith("enabled")
-    name = values["Id"].removesuffix(".service")
-    return f"service {name}", f"enabled {state}" if enabled else state
+    What runs is ``active`` however it was started; what does not may be meant to.
+    """
+    facts: Facts = {}
+    for values in (pairs(block, "=") for block in text.split("\n\n")):
+        unit = _SERVICE.fullmatch(values.get("Id", ""))
+        if unit is None or values.get("LoadState") in (None, "not-found"):
+            continue
+        state = values.get("ActiveState", "unknown")
+        enabled = state != "active" and values.get("UnitFileState", "").startswith("enabled")
+        facts[f"service {unit[1]}"] = f"enabled {state}" if enabled else state
+    return facts
 
 
 def _interrupts(interface: str, text: str) -> Facts:
@@ -145,17 +126,8 @@ def _modules(text: str) -> tuple[str, ...]:
 
 
 _READERS: dict[str, Callable[[str], Facts]] = {
-    "limits": _limits,
-    "memory": _memory,
-    "shm": _shm,
-    "command-line": _command_line,
-    "os-release": _release,
-    "hosts": _hosts,
-    "iommu": _iommu,
-    "iommu-types": _iommu_types,
+    "command-line": lambda text: {"kernel command line": " ".join(text.split())},
+    "iommu": lambda text: {"iommu groups": str(len(text.split()))},
     "machine": _machine,
-    "user": _user,
-    "interface-settings": _settings,
-    "ipoib": _modes,
     "module -t avail": _environment,
 }
