@@ -6,11 +6,11 @@ import msgspec
 
 from fabricgauge.ceiling.infiniband import ib_link
 from fabricgauge.ceiling.technologies import ceilings
+from fabricgauge.discover.interface import SURVEY_TIMEOUT_S, Keep, survey, surveyed_fabric
 from fabricgauge.discover.likeness.classes import classes
 from fabricgauge.discover.printouts.parts import Parts
 from fabricgauge.discover.printouts.table import parse_named
 from fabricgauge.discover.sections import by_node
-from fabricgauge.discover.survey.interface import TIMEOUT_S, Keep, fabric_of, survey
 from fabricgauge.discover.survey.ports import port_classes, with_host_links
 from fabricgauge.discover.survey.understand import ANSWER, understood
 from fabricgauge.model.absence import Skipped
@@ -27,7 +27,7 @@ def surveyed(
     access: HostAccess,
     declared: tuple[DeclaredNetwork, ...],
     *,
-    timeout_s: float = TIMEOUT_S,
+    timeout_s: float = SURVEY_TIMEOUT_S,
     keep: Keep = lambda node, raw, trouble: None,
     partial: bool = False,
 ) -> tuple[tuple[Inventory, ...], Fabric]:
@@ -98,7 +98,7 @@ def _says(name: str, text: str) -> bool:
 def _fabric(
     inventories: tuple[Inventory, ...], declared: tuple[DeclaredNetwork, ...], virtual: bool
 ) -> Fabric:
-    fabric = fabric_of(inventories, declared, virtual)
+    fabric = surveyed_fabric(inventories, declared, virtual)
     return msgspec.structs.replace(fabric, networks=with_host_links(fabric.networks, inventories))
 
 

@@ -4,8 +4,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 
 from fabricgauge.discover.parse_probe import parse_probe
-from fabricgauge.discover.probe import NodeAnswer, answers
+from fabricgauge.discover.probe import SURVEY, NodeAnswer, answers
 from fabricgauge.discover.subnets import networks
+from fabricgauge.discover.survey import understand
+from fabricgauge.discover.survey.understand import ANSWER, Parse, not_asked
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import ProbeError
 from fabricgauge.model.fabric import (
@@ -19,10 +21,14 @@ from fabricgauge.model.fabric import (
     Unreached,
 )
 from fabricgauge.model.host_access import HostAccess
+from fabricgauge.model.inventory import Inventory
 from fabricgauge.words.figures import link_rate
 
 #: A node that answers at all answers in well under a second; ssh's own limit is 5 s.
 TIMEOUT_S = 20.0
+
+#: Of a survey: each tool on a node is ended after seconds.
+SURVEY_TIMEOUT_S = 30.0
 
 #: After a broken launch: long enough for a loaded node, short enough to wait for.
 RECHECK_TIMEOUT_S = 8.0
@@ -63,13 +69,8 @@ def fabric_of(
     Raises:
         UsageError: a declared subnet is none.
     """
-    silent = "it gave no answer"
-    answered = [
-        understood(
-            NodeAnswer(node, raw.get(node, ""), "" if raw.get(node) else f"{node}: {silent}")
-        )
-        for node in nodes
-    ]
+    silent = {node: "" if raw.get(node) else f"{node}: it gave no answer" for node in nodes}
+    answered = [understood(NodeAnswer(one, raw.get(one, ""), why)) for one, why in silent.items()]
     return _fabric(answered, declared, virtual)
 
 
@@ -93,6 +94,61 @@ def understood(answer: NodeAnswer) -> Node | Unreached:
         return parse_probe(answer.node, answer.raw)
     except ProbeError as error:
         return Unreached(answer.node, str(error))
+
+
+#: Handed each answer as it came: node, raw text, and what was wrong with it or nothing.
+Keep = Callable[[str, str, str], None]
+
+
+def survey(
+    access: HostAccess, *, timeout_s: float, keep: Keep, parse: Parse, partial: bool = False
+) -> tuple[Inventory, ...]:
+    """Ask every node of ``access`` for all that it can say; one inventory for each, in order.
+
+    ``keep`` is called before an answer is parsed, always from the calling thread. What a node
+    printed before ``timeout_s`` is used; the inventory's troubles say what is missing. With
+    ``partial`` an interrupt ends the asking and not the program.
+    """
+    arrived: dict[str, NodeAnswer] = {}
+    found: dict[str, Inventory] = {}
+    try:
+        with closing(answers(access.hosts, timeout_s, SURVEY)) as arriving:
+            for answer in arriving:
+                arrived[answer.node] = answer
+                keep(answer.node, answer.raw, answer.trouble)
+                found[answer.node] = _inventory(answer, parse)
+                del arrived[answer.node]
+    except KeyboardInterrupt:
+        if not partial:
+            raise
+    for node, answer in arrived.items():  # the interrupt came while it was parsed
+        found[node] = _inventory(answer, parse)
+    return tuple(found.get(name) or _silent(name) for name in access.nodes)
+
+
+def _inventory(answer: NodeAnswer, parse: Parse) -> Inventory:
+    return understand.understood(answer.node, {ANSWER: answer.raw}, answer.trouble, parse)
+
+
+def _silent(node: str) -> Inventory:
+    why = f"{node} had not answered when it was interrupted"
+    return understand.understood(node, {}, why, lambda *_: None)
+
+
+def surveyed_fabric(
+    inventories: Sequence[Inventory], declared: tuple[DeclaredNetwork, ...], virtual: bool
+) -> Fabric:
+    """The nodes that described themselves, joined to networks; the others with the reason.
+
+    Raises:
+        UsageError: a declared subnet is none.
+    """
+    asked = [one for one in inventories if one.node != not_asked(one.name)]
+    answered = [
+        Unreached(one.name, one.node.reason) if isinstance(one.node, Skipped) else one.node
+        for one in asked
+    ]
+    return _fabric(answered, declared, virtual)
 
 
 def link_states(
@@ -134,37 +190,22 @@ def changes(
     if isinstance(here, Skipped):
         yield f"{where} is gone since discovery"
         return
-    yield from _link(where, here)
-    yield from _address(where, member, here)
-    if isinstance(then, Interface):
-        yield from _settings(where, then, here)
-
-
-def _link(where: str, here: Interface) -> Iterator[str]:
-    """The state now counts, whatever discovery saw: it is why a launch broke."""
-    if isinstance(here.carrier, Skipped):
+    if isinstance(here.carrier, Skipped):  # whatever discovery saw: it is why a launch broke
         yield f"{where} is down: it was switched off"
     elif not here.carrier:
         yield f"{where} has lost its carrier: the cable or the other end is gone"
     elif here.operstate in ("down", "lowerlayerdown"):
         yield f"{where} is down (operstate {here.operstate})"
-
-
-def _address(where: str, member: Member, here: Interface) -> Iterator[str]:
     if all(address.ip != member.ip for address in here.addresses):
         yield f"{where} has lost its address {member.ip}"
-
-
-def _settings(where: str, then: Interface, here: Interface) -> Iterator[str]:
+    if isinstance(then, Skipped):
+        return
     if then.mtu_bytes != here.mtu_bytes:
         yield f"{where} has MTU {here.mtu_bytes} now, discovery found {then.mtu_bytes}"
-    if _rate(then.speed_bit_s) != _rate(here.speed_bit_s):
-        yield (
-            f"{where} reports {_rate(here.speed_bit_s)} now, "
-            f"discovery found {_rate(then.speed_bit_s)}"
-        )
-    if _shaped(then) != _shaped(here):
-        yield f"{where} is {_shaped(here)} now, discovery found it {_shaped(then)}"
+    if (was := _rate(then.speed_bit_s)) != (rate := _rate(here.speed_bit_s)):
+        yield f"{where} reports {rate} now, discovery found {was}"
+    if (was := _shaped(then)) != (shape := _shaped(here)):
+        yield f"{where} is {shape} now, discovery found it {was}"
 
 
 def _rate(speed_bit_s: float | Skipped) -> str:

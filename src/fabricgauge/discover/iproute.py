@@ -14,76 +14,64 @@ from fabricgauge.model.fabric import Address, Shaper
 Number = Annotated[int, msgspec.Meta(ge=0, le=LARGEST_NUMBER)]
 
 
-class IpLink(msgspec.Struct, frozen=True):
-    """An interface as ``ip`` shows it.
-
-    ``kind`` is the virtual driver's name or empty, ``medium`` the kind of link: ``ether``,
-    ``infiniband``, ``loopback``. ``master`` and ``parent`` are as in ``Interface``.
-    """
-
-    name: str
-    index: int
-    flags: tuple[str, ...]
-    mtu_bytes: int
-    operstate: str
-    mac: str
-    kind: str
-    addresses: tuple[Address, ...]
-    medium: str
-    master: str = ""
-    parent: str = ""
-
-
-class _JsonAddress(msgspec.Struct):
+class IpAddress(msgspec.Struct, frozen=True):
     family: str = ""
     local: str = ""
     prefixlen: Number = 0
 
 
-class _JsonKind(msgspec.Struct):
+class _Kind(msgspec.Struct, frozen=True):
     info_kind: str = ""
 
 
-class _JsonLink(msgspec.Struct):
-    """Fields of iproute2's ``ip -d -j addr``; old versions print empty objects as well."""
+_FIELDS = {
+    "name": "ifname", "index": "ifindex", "mtu_bytes": "mtu", "mac": "address",
+    "medium": "link_type", "parent": "link", "held": "addr_info", "info": "linkinfo",
+}  # fmt: skip
 
-    ifname: str = ""
-    ifindex: Number = 0
+
+class IpLink(msgspec.Struct, frozen=True, rename=_FIELDS):
+    """An interface as iproute2's ``ip -d -j addr`` shows it; old versions print empty objects too.
+
+    ``operstate`` is in capital letters, ``medium`` the kind of link: ``ether``, ``infiniband``,
+    ``loopback``. ``master`` and ``parent`` are as in ``Interface``.
+    """
+
+    name: str = ""
+    index: Number = 0
     flags: tuple[str, ...] = ()
-    mtu: Number = 0
+    mtu_bytes: Number = 0
     operstate: str = "UNKNOWN"
-    address: str = ""
-    link_type: str = ""
-    master: str | None = None
-    link: str | None = None
-    linkinfo: _JsonKind = msgspec.field(default_factory=_JsonKind)
-    addr_info: tuple[_JsonAddress, ...] = ()
+    mac: str = ""
+    held: tuple[IpAddress, ...] = ()
+    medium: str = ""
+    master: str = ""
+    parent: str = ""
+    info: _Kind = _Kind()
+
+    def addresses(self, section: AnswerSection) -> tuple[Address, ...]:
+        """Those of IP.
+
+        Raises:
+            ProbeError: one is none.
+        """
+        ours = [one for one in self.held if one.family in ("inet", "inet6")]
+        return tuple(_address(section, one.local, one.prefixlen) for one in ours)
 
 
 def links_from_json(section: AnswerSection) -> tuple[IpLink, ...]:
-    """Links in the order of ``ip -d -j addr``.
+    """Links in the order of ``ip -d -j addr``; what is null is as if it were left out.
 
     Raises:
         ProbeError: not the JSON that ip prints.
     """
     try:
-        found = msgspec.json.decode(section.json, type=tuple[_JsonLink, ...])
+        raw = msgspec.json.decode(section.json, type=tuple[dict[str, object], ...])
+        told = [{key: value for key, value in one.items() if value is not None} for one in raw]
+        found = msgspec.convert(told, tuple[IpLink, ...])
     except (msgspec.DecodeError, UnicodeEncodeError) as error:
         raise section.error(f"not what ip -j prints: {error}") from error
-    return tuple(
-        IpLink(
-            link.ifname, link.ifindex, link.flags, link.mtu, link.operstate.lower(),
-            link.address, link.linkinfo.info_kind,
-            tuple(
-                _address(section, entry.local, entry.prefixlen)
-                for entry in link.addr_info
-                if entry.family in ("inet", "inet6")
-            ),
-            link.link_type, link.master or "", link.link or "",
-        )
-        for link in found
-        if link.ifname
-    )  # fmt: skip
+    return tuple(link for link in found if link.name)
 
 
 _HEAD = re.compile(r"(\d{1,9}): ([^\s:@]+)(?:@(\S+))?: <([^>]*)> mtu (\d{1,9})")
@@ -114,24 +102,16 @@ def _text_link(section: AnswerSection, head: str, body: tuple[str, ...]) -> IpLi
     match = _HEAD.match(head)
     if match is None:
         raise section.error(f"no interface line: {head!r:.80}")
+    index, name, parent, flags, mtu = match.groups()
     state, master = _STATE.search(head), _MASTER.search(head)
     medium, mac = next((found.groups() for found in map(_MAC.match, body) if found), ("", ""))
     inets = [found for found in map(_INET.match, (f"{line} " for line in body)) if found]
+    unnamed = parent is None or _UNNAMED.fullmatch(parent)  # what is in another namespace
     return IpLink(
-        match.group(2), int(match.group(1)), tuple(match.group(4).split(",")), int(match.group(5)),
-        state.group(1).lower() if state else "unknown", mac, "",
-        tuple(_address(section, ip, _prefix(ip, length)) for ip, length in map(_groups, inets)),
-        medium, master.group(1) if master else "", _parent(match.group(3)),
+        name, int(index), tuple(flags.split(",")), int(mtu), state[1] if state else "UNKNOWN", mac,
+        tuple(IpAddress("inet", found[1], _prefix(found[1], found[2])) for found in inets),
+        medium, master[1] if master else "", "" if unnamed else parent,
     )  # fmt: skip
-
-
-def _parent(told: str | None) -> str:
-    """``eth0`` of ``eth0.7@eth0``; what is in another namespace has a number alone."""
-    return "" if told is None or _UNNAMED.fullmatch(told) else told
-
-
-def _groups(match: "re.Match[str]") -> tuple[str, str | None]:
-    return match.group(1), match.group(2)
 
 
 def _prefix(ip: str, length: str | None) -> int:

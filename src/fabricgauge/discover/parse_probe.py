@@ -21,7 +21,7 @@ from fabricgauge.discover.printouts.verbs import RATE
 from fabricgauge.discover.sections import AnswerSection, sections
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import ProbeError
-from fabricgauge.model.fabric import NO_IPOIB, Interface, IpoibPort, Node, Shaper
+from fabricgauge.model.fabric import NO_IPOIB, Address, Interface, IpoibPort, Node, Shaper
 
 Sections = dict[str, AnswerSection]
 Shapers = dict[str, Shaper | Skipped] | Skipped
@@ -84,19 +84,16 @@ def _facts(found: Sections) -> dict[str, str]:
 
 
 def _interfaces(node: str, found: Sections) -> tuple[Interface, ...]:
+    section = found.get("ip_json") or found.get("ip_text")
+    if section is None:
+        raise ProbeError(
+            f"{node}: the node has no working ip program, so its addresses are not known; "
+            "install iproute2 there"
+        )
+    links = links_from_json(section) if section.name == "ip_json" else links_from_text(section)
     shapers = _shapers(node, found)
-    return tuple(_interface(node, found, link, shapers) for link in _links(node, found))
-
-
-def _links(node: str, found: Sections) -> tuple[IpLink, ...]:
-    if "ip_json" in found:
-        return links_from_json(found["ip_json"])
-    if "ip_text" in found:
-        return links_from_text(found["ip_text"])
-    raise ProbeError(
-        f"{node}: the node has no working ip program, so its addresses are not known; "
-        "install iproute2 there"
-    )
+    held = [(link, link.addresses(section)) for link in links]
+    return tuple(_interface(node, found, link, addresses, shapers) for link, addresses in held)
 
 
 def _shapers(node: str, found: Sections) -> Shapers:
@@ -107,22 +104,32 @@ def _shapers(node: str, found: Sections) -> Shapers:
     return Skipped(f"{node} has no working tc program")
 
 
-def _interface(node: str, found: Sections, link: IpLink, shapers: Shapers) -> Interface:
+def _interface(
+    node: str, found: Sections, link: IpLink, addresses: tuple[Address, ...], shapers: Shapers
+) -> Interface:
+    where = f"{node}:{link.name}"
     system = _system(node, found, link)
     driver = _driver(node, found, link, system)
     behind = _behind(found, link, system)
+    operstate, numa_node = link.operstate.lower(), _number(found, link, system, "numa_node")
+    if operstate == "unknown" and isinstance(system, dict):  # the ip of busybox does not print it
+        operstate = system.get("operstate", operstate)
+    if isinstance(numa_node, int) and numa_node < 0:  # the firmware names none
+        numa_node = Skipped(f"{where} belongs to no particular NUMA node")
+    off = Skipped(f"{where} is switched off (ip link set {link.name} up)")
+    unshaped = Skipped(f"{where} has no token bucket")
     return Interface(
         name=link.name,
         driver=driver,
-        operstate=_operstate(link, system),
-        carrier=_carrier(node, link),
+        operstate=operstate,
+        carrier="LOWER_UP" in link.flags if "UP" in link.flags else off,
         speed_bit_s=_speed(node, link, driver, _number(found, link, system, "speed"), behind),
         mtu_bytes=link.mtu_bytes,
         mac=link.mac,
-        addresses=link.addresses,
-        shaper=_shaper(node, link, shapers),
-        numa_node=_numa_node(node, link, _number(found, link, system, "numa_node")),
-        ipoib=ipoib_port(f"{node}:{link.name}", behind) if link.medium == MEDIUM else NO_IPOIB,
+        addresses=addresses,
+        shaper=shapers if isinstance(shapers, Skipped) else shapers.get(link.name) or unshaped,
+        numa_node=numa_node,
+        ipoib=ipoib_port(where, behind) if link.medium == MEDIUM else NO_IPOIB,
         master=link.master,
         parent=link.parent,
     )
@@ -177,38 +184,12 @@ def _driver(
     lines = ethtool.lines if ethtool else ()
     named = [line.removeprefix("driver: ") for line in lines if line.startswith("driver: ")]
     linked = system.get("driver", "") if isinstance(system, dict) else ""
-    for name in (*named[:1], linked, link.kind):
+    for name in (*named[:1], linked, link.info.info_kind):
         if name.strip():
             return name.strip()
     if "LOOPBACK" in link.flags:
         return "loopback"
     return Skipped(f"{node}:{link.name}: neither ethtool, /sys nor ip names its driver")
-
-
-def _operstate(link: IpLink, system: dict[str, str] | Skipped) -> str:
-    """The ip of busybox does not print it."""
-    if link.operstate == "unknown" and isinstance(system, dict):
-        return system.get("operstate", link.operstate)
-    return link.operstate
-
-
-def _carrier(node: str, link: IpLink) -> bool | Skipped:
-    if "UP" not in link.flags:
-        return Skipped(f"{node}:{link.name} is switched off (ip link set {link.name} up)")
-    return "LOWER_UP" in link.flags
-
-
-def _shaper(node: str, link: IpLink, shapers: Shapers) -> Shaper | Skipped:
-    if isinstance(shapers, Skipped):
-        return shapers
-    return shapers.get(link.name) or Skipped(f"{node}:{link.name} has no token bucket")
-
-
-def _numa_node(node: str, link: IpLink, number: int | Skipped) -> int | Skipped:
-    """The kernel writes -1 where the firmware names no node."""
-    if isinstance(number, int) and number < 0:
-        return Skipped(f"{node}:{link.name} belongs to no particular NUMA node")
-    return number
 
 
 #: Drivers without a wire: they report a fixed or inherited figure, or none. Linux 6.12:

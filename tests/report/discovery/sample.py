@@ -3,8 +3,8 @@
 import msgspec
 
 from fabricgauge.ceiling.technologies import ceilings
+from fabricgauge.discover.interface import surveyed_fabric
 from fabricgauge.discover.likeness.classes import classes
-from fabricgauge.discover.survey.interface import fabric_of
 from fabricgauge.discover.survey.ports import port_classes, with_host_links
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Address, Interface, Node
@@ -73,7 +73,7 @@ def surveyed(hostile: bool = False) -> Surveyed:
 
 
 def concluded(inventories: tuple[Inventory, ...]) -> Surveyed:
-    fabric = fabric_of(inventories, (), virtual=False)
+    fabric = surveyed_fabric(inventories, (), virtual=False)
     networks = with_host_links(fabric.networks, inventories)
     ports = port_classes(inventories)
     return Surveyed(
