@@ -13,7 +13,7 @@ from fabricgauge.model.errors import UsageError
 from fabricgauge.model.request import MeasurementRequest
 
 if TYPE_CHECKING:
-    from fabricgauge.app.configuring.description_file import DescriptionFile
+    from fabricgauge.app.configuring.read_description import DescriptionFile
     from fabricgauge.configure.description import Description
     from fabricgauge.model.configuration import Configuration
     from fabricgauge.model.host_access import HostAccess
@@ -121,7 +121,7 @@ def _wanted(
 ) -> "tuple[Description, tuple[Inventory, ...], HostAccess]":
     """What is wanted, of which nodes, and how these are reached."""
     from fabricgauge.app.configuring import planning
-    from fabricgauge.app.configuring.description_file import read_file
+    from fabricgauge.app.configuring.read_description import read_file
     from fabricgauge.app.reaching import reached
     from fabricgauge.model.request import applicable
 

@@ -2,14 +2,36 @@
 
 Everything is checked where it is read (``app/configuring/read_description.py``); rates are in
 bit/s per direction, sizes in bytes. An empty text means that the description leaves it open.
-``Head``, ``Image`` and ``Mount`` are tables of the file just as they are here.
+``Head``, ``Image`` and ``Mount`` are tables of the file just as they are here; ``EXPECTED`` says of
+each form of a text in such a table what it stands for.
 """
 
+from typing import Annotated
+
 import msgspec
+from msgspec import Meta
 
 from fabricgauge.model.absence import Skipped
 
-_OPEN = Skipped("the description leaves it open")
+OPEN = Skipped("the description leaves it open")
+
+_WORD = r"^[A-Za-z0-9_@*/.][^\s\x00]*\Z"
+_WORD_IF_ANY = r"^([A-Za-z0-9_@*/.][^\s\x00]*)?\Z"
+_MEMLOCK = r"^(unlimited|[0-9]+)?\Z"
+_PATH = r"^/[^\x00]*\Z"
+_SOURCE = r"^[^\x00-][^\x00]*\Z"
+
+EXPECTED = {
+    _WORD: "one word that does not begin with a hyphen",
+    _WORD_IF_ANY: "one word that does not begin with a hyphen",
+    _MEMLOCK: "unlimited, or a number of KiB",
+    _PATH: "an absolute path",
+    _SOURCE: "SERVER:/PATH or a device",
+}
+
+Word = Annotated[str, Meta(pattern=_WORD)]
+Memlock = Annotated[str, Meta(pattern=_MEMLOCK)]
+AbsolutePath = Annotated[str, Meta(pattern=_PATH)]
 
 
 class Match(msgspec.Struct, frozen=True):
@@ -23,7 +45,7 @@ class Match(msgspec.Struct, frozen=True):
     driver: str = ""
     kind: str = ""
     bus: str = ""
-    rate_bit_s: float | Skipped = _OPEN
+    rate_bit_s: float | Skipped = OPEN
 
 
 class NetworkDescription(msgspec.Struct, frozen=True):
@@ -40,8 +62,8 @@ class NetworkDescription(msgspec.Struct, frozen=True):
     nodes: tuple[str, ...]
     interfaces: dict[str, str] = {}
     match: Match = Match()
-    rate_bit_s: float | Skipped = _OPEN
-    mtu_bytes: int | Skipped = _OPEN
+    rate_bit_s: float | Skipped = OPEN
+    mtu_bytes: int | Skipped = OPEN
     suffix: str = ""
     first: str = ""
     addresses: dict[str, str] = {}
@@ -54,28 +76,28 @@ class NetworkDescription(msgspec.Struct, frozen=True):
 class Mount(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"kind": "type"}):
     """A line of an image's fstab."""
 
-    source: str
-    target: str
-    kind: str = "nfs"
-    options: str = "nfsvers=3,nodev,nosuid"
+    source: Annotated[str, Meta(pattern=_SOURCE)]
+    target: AbsolutePath
+    kind: Word = "nfs"
+    options: Word = "nfsvers=3,nodev,nosuid"
 
 
 class Image(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The nodes' image: ``root`` is its directory on the head, ``osimage`` its name."""
 
-    root: str
-    osimage: str = ""
-    packages: tuple[str, ...] = ()
-    memlock: str = ""
+    root: AbsolutePath
+    osimage: Annotated[str, Meta(pattern=_WORD_IF_ANY)] = ""
+    packages: tuple[Word, ...] = ()
+    memlock: Memlock = ""
     mounts: tuple[Mount, ...] = ()
-    services: tuple[str, ...] = ()
+    services: tuple[Word, ...] = ()
 
 
 class Head(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the head itself needs."""
 
-    packages: tuple[str, ...] = ()
-    memlock: str = ""
+    packages: tuple[Word, ...] = ()
+    memlock: Memlock = ""
 
 
 class Export(msgspec.Struct, frozen=True):

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from tests.app.configuring import guide
 from tests.docs.pages import ROOT, fences
 
-from fabricgauge.app.configuring.description_file import MOST_BYTES, read_file
-from fabricgauge.app.configuring.read_description import description_of
+from fabricgauge.app.configuring.read_description import MOST_BYTES, description_of, read_file
 from fabricgauge.configure.description import Description, Match
 from fabricgauge.configure.ports import addresses_of
 from fabricgauge.model.absence import Skipped
@@ -67,24 +66,24 @@ def test_values_may_be_by_node_or_node_set(tmp_path: Path) -> None:
             SHORT + "[export]\npath = '/o'\nfsid = 'x'",
             "export.fsid is a text in quotes; expected a",
         ),
-        (SHORT + "mtu = 100", "network n.mtu is 100; expected 576 to 65520 bytes"),
+        (SHORT + "mtu = 100", "network 1 (n).mtu is 100; expected 576 to 65520 bytes"),
         (SHORT + "rate = 'fast'", "network n.rate: 'fast' is not a link rate"),
         (SHORT + "kind = 'token-ring'", "expected ethernet, infiniband, omni-path"),
-        (SHORT + "suffix = ' x'", "network n.suffix is ' x'; expected letters"),
+        (SHORT + "suffix = ' x'", "network 1 (n).suffix is ' x'; expected letters"),
         (SHORT + "interface = 'a/b'", "expected an interface's name"),
         (SHORT + "lane_mode = '40'", "expected 1x40 or 4x10"),
         (SHORT + "nodes = 'c[1-'", "network n.nodes: "),
         (SHORT + SHORT, "two networks are named n"),
-        (SHORT.replace('"n"', '"../n"'), "network.name is '../n'"),
+        (SHORT.replace('"n"', '"../n"'), "network 1 (../n).name is '../n'"),
         (SHORT + "[image]\nroot = 'img'", "image.root is 'img'; expected an absolute path"),
         (SHORT + "[image]\nroot = '/'", "image.root is '/'; expected an image's directory"),
         (SHORT + "[image]\nroot = '/./'", "image.root is '/./'"),
         (SHORT + "[image]\nroot = '/i/../..'", "image.root is '/i/../..'"),
-        (SHORT + "[image]\nroot = '/i'\npackages = ['-x']", "image.packages is '-x'"),
+        (SHORT + "[image]\nroot = '/i'\npackages = ['-x']", "image.packages 1 is '-x'"),
         (SHORT + "[head]\nmemlock = 'lots'", "expected unlimited, or a number of KiB"),
         (SHORT + "[export]\npath = '/o'\nfsid = 0", "export.fsid is 0; expected a number from 1"),
         (SHORT + "[export]\npath = '/o'\noptions = ['ro, rw']", "expected one word"),
-        (SHORT + "[[services]]\nenable = ['a b']", "services.enable is 'a b'"),
+        (SHORT + "[[services]]\nenable = ['a b']", "services 1.enable 1 is 'a b'"),
         ("management = 'x'\n" + SHORT, "management: "),
     ],
 )

@@ -1,44 +1,225 @@
-"""The tables of a description file → ``Description``, every value checked as it was written."""
+"""A description file: TOML → its tables, every value checked as it was written → ``Description``.
 
+What the keys mean, with examples, is in docs/reference/network-description.md. ``None`` stands for
+a key that is not there, and nowhere else. What the plan takes just as it is written is a table of
+``configure/description.py``.
+"""
+
+import difflib
 import ipaddress
 import re
+import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
 
 import msgspec
+from msgspec import Meta
 
 from fabricgauge import settings
-from fabricgauge.app.configuring import description_file as tables
+from fabricgauge.configure import description
 from fabricgauge.configure.description import (
+    OPEN,
+    AbsolutePath,
     Description,
     Export,
     Head,
     Image,
     Match,
+    Mount,
     NetworkDescription,
     Services,
+    Word,
 )
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
 from fabricgauge.run.launchers.nodes import checked, expand
 
-KINDS = ("ethernet", "infiniband", "omni-path")
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
-_OPEN = Skipped("the description leaves it open")
-_WORD = re.compile(r"[A-Za-z0-9_@*/.][^\s\x00]*")
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}")
-_SUFFIX = re.compile(r"[A-Za-z0-9.-]{0,62}[A-Za-z0-9]")
-_MEMLOCK = re.compile(r"(unlimited|[0-9]+)?")
-_LANES = re.compile(r"[1-9]x[1-9][0-9]{0,2}")
-_INTERFACE = re.compile(r"[^\s/\x00]{1,15}")
 
-#: What IPv4 needs (RFC 791), and the largest of InfiniBand's connected mode and of jumbo frames.
-_MTU = (576, 65520)
+#: Addresses of 100,000 nodes, one by one; what is larger is no description.
+MOST_BYTES = 4 * 1024**2
+
+_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,31}\Z"
+_SUFFIX = r"^([A-Za-z0-9.-]{0,62}[A-Za-z0-9])?\Z"
+_LANES = r"^([1-9]x[1-9][0-9]{0,2})?\Z"
+_INTERFACE, _INTERFACE_IF_ANY = (rf"^[^\s/\x00]{{{least},15}}\Z" for least in (1, 0))
+
+Kind = Literal["ethernet", "infiniband", "omni-path"]
+
+#: What was expected, by the form of a text or by msgspec's own words. An MTU is what IPv4 needs
+#: (RFC 791), up to the largest of InfiniBand's connected mode and of jumbo frames.
+_EXPECTED = {
+    **{f"Expected `str` matching regex {form!r}": expected for form, expected in (
+        *description.EXPECTED.items(),
+        (_NAME, "letters, digits, dots, underscores, hyphens"),
+        (_SUFFIX, "letters, digits and hyphens, e.g. -eth40"),
+        (_LANES, "1x40 or 4x10"),
+        (_INTERFACE, "an interface's name"),
+        (_INTERFACE_IF_ANY, "an interface's name"),
+    )},
+    "Expected `int` >= 576": "576 to 65520 bytes",
+    "Expected `int` <= 65520": "576 to 65520 bytes",
+    "Expected `int` >= 1": "a number from 1",
+}  # fmt: skip
+
+
+class AdapterTable(msgspec.Struct, forbid_unknown_fields=True):
+    product: str = ""
+    driver: str = ""
+    kind: Kind | Literal[""] = ""
+    bus: str = ""
+    rate: str = ""
+
+
+class NetworkTable(msgspec.Struct, forbid_unknown_fields=True):
+    name: Annotated[str, Meta(pattern=_NAME)]
+    subnet: str
+    kind: Kind = "ethernet"
+    nodes: str = ""
+    interface: (
+        Annotated[str, Meta(pattern=_INTERFACE_IF_ANY)]
+        | dict[str, Annotated[str, Meta(pattern=_INTERFACE)]]
+    ) = ""
+    adapter: AdapterTable = msgspec.field(default_factory=AdapterTable)
+    rate: str = ""
+    mtu: Annotated[int, Meta(ge=576, le=65520)] | None = None
+    suffix: Annotated[str, Meta(pattern=_SUFFIX)] = ""
+    first: str = ""
+    addresses: dict[str, str] = {}
+    lane_mode: Annotated[str, Meta(pattern=_LANES)] = ""
+    plain: bool = False
+    exclusive: bool = False
+
+
+class ExportTable(msgspec.Struct, forbid_unknown_fields=True):
+    path: AbsolutePath
+    client: Word = "*"
+    options: tuple[Word, ...] = ("ro", "no_subtree_check")
+    file: AbsolutePath = "/etc/exports"
+    fsid: Annotated[int, Meta(ge=1)] | None = None
+
+
+class ServicesTable(msgspec.Struct, forbid_unknown_fields=True):
+    enable: tuple[Word, ...]
+    node: str = "head"
+
+
+class DescriptionFile(msgspec.Struct, forbid_unknown_fields=True):
+    network: tuple[NetworkTable, ...] = ()
+    backend: str = ""
+    nodes: str = ""
+    management: str = ""
+    qcu: str = "qcu64e"
+    head: Head = Head()
+    image: Image | None = None
+    export: ExportTable | None = None
+    services: tuple[ServicesTable, ...] = ()
+
+
+#: The keys of each table that a file may have.
+_KEYS: dict[str, type[msgspec.Struct]] = {
+    "": DescriptionFile, "network": NetworkTable, "network.adapter": AdapterTable,
+    "head": Head, "image": Image, "image.mounts": Mount,
+    "export": ExportTable, "services": ServicesTable,
+}  # fmt: skip
+
+
+def read_file(path: Path) -> DescriptionFile:
+    """The tables of a description file.
+
+    Raises:
+        UsageError: no such file, no TOML, or a key or type that is not expected.
+    """
+    content = _content(path)
+    try:
+        return msgspec.convert(content, DescriptionFile)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{path}: {_sentence(str(error), content)}") from error
+
+
+def _content(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as file:
+            raw = file.read(MOST_BYTES + 1)
+        if len(raw) > MOST_BYTES:
+            raise UsageError(
+                f"{path} is longer than {MOST_BYTES // 1024**2} MiB: no description of networks"
+            )
+        content: dict[str, Any] = tomllib.loads(raw.decode("utf-8"))
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UsageError(f"{path} is not TOML: {error}") from error
+    return content
+
+
+#: What msgspec 0.18 and later say of a value that does not fit, and where.
+_PLACE = re.compile(r"(.*?)(?: - at `\$\.?(.*)`)?", re.DOTALL)
+_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
+_MISSING = re.compile(r"Object missing required field `(.*)`", re.DOTALL)
+_KINDS = re.compile(r"Expected `(.*)`, got `(.*)`", re.DOTALL)
+
+_WORDS = {"int": "a whole number", "str": "a text in quotes", "array": "a list",
+          "object": "a table", "bool": "true or false", "float": "a number"}  # fmt: skip
+
+
+def _sentence(said: str, content: dict[str, Any]) -> str:
+    """What msgspec says of a value, in the words of the file."""
+    found = _PLACE.fullmatch(said)
+    what, place = (found[1], found[2] or "") if found else (said, "")
+    table = re.sub(r"\[[^\]]*\]", "", place)
+    where, value = _where(place, content)
+    fitting = ", ".join(get_args(Kind)) if what.startswith("Invalid enum") else _EXPECTED.get(what)
+    if fitting:
+        return f"{where} is {value!r:.200}; expected {fitting}"
+    if unknown := _UNKNOWN.fullmatch(what):
+        return f"{where} has an unknown key {unknown[1]:.80}; {_known(table, unknown[1])}"
+    if missing := _MISSING.fullmatch(what):
+        return f"{where} has no {missing[1]}, which is required"
+    if expected := _KINDS.fullmatch(what):
+        kinds = (kind for kind in expected[1].split(" | ") if kind != "null")
+        wanted = " or ".join(_WORDS.get(kind, kind) for kind in kinds)
+        return f"{where} is {_WORDS.get(expected[2], expected[2])}; expected {wanted}"
+    return f"{where}: {what}"
+
+
+def _where(place: str, content: Any) -> tuple[str, Any]:
+    """``network[0].mtu`` as ``network 1 (net40).mtu``: people count from 1, and know it by name;
+    and what stands there, where that can be told."""
+    said = ""
+    for word, index in re.findall(r"([^.\[\]]+)|\[(\d+)\]", place):
+        content = _inside(content, word or int(index))
+        name = content.get("name") if index and isinstance(content, dict) else None
+        if word:
+            said += f".{word}" if said else word
+        else:
+            said += f" {int(index) + 1}" + (f" ({name:.40})" if isinstance(name, str) else "")
+    return said or "the file", content
+
+
+def _inside(content: Any, key: str | int) -> Any:
+    try:
+        return content[key]
+    except (KeyError, IndexError, TypeError):
+        return None
+
+
+def _known(table: str, wrong: str) -> str:
+    """The key that was meant, or all that there are."""
+    names = sorted(field.encode_name for field in msgspec.structs.fields(_KEYS[table]))
+    close = difflib.get_close_matches(wrong, names, 1)
+    return f"is {close[0]} meant?" if close else f"there is {', '.join(names)}"
 
 
 def description_of(
     origin: str,
-    found: tables.DescriptionFile,
+    found: DescriptionFile,
     nodes: tuple[str, ...] = (),
     *,
     backend: str = "",
@@ -60,15 +241,14 @@ def description_of(
     if not networks:
         raise UsageError(f"{origin}: no network is described; write [[network]] with name, subnet")
     _distinct(origin, (one.name for one in networks))
-    _checked_head(origin, found.head)
     return Description(
         origin=origin,
         backend=backend or found.backend,
         networks=networks,
         head=found.head,
-        image=_OPEN if found.image is None else _image(origin, found.image),
-        export=_OPEN if found.export is None else _export(origin, found.export),
-        services=tuple(_services(origin, one) for one in found.services),
+        image=OPEN if found.image is None else _image(origin, found.image),
+        export=OPEN if found.export is None else _export(found.export),
+        services=tuple(_services(one) for one in found.services),
         management=_management(origin, found.management),
         qcu=found.qcu,
     )
@@ -94,71 +274,46 @@ class Places(msgspec.Struct, frozen=True):
 
 
 def _network(
-    origin: str, one: tables.NetworkTable, places: Places, without: Collection[str]
+    origin: str, one: NetworkTable, places: Places, without: Collection[str]
 ) -> NetworkDescription:
-    own = _nodes(origin, f"network {one.name}.nodes", one.nodes)
+    where = f"network {one.name}"
+    own = _nodes(origin, f"{where}.nodes", one.nodes)
     nodes = tuple(node for node in places.of(own) if node not in without)
     if not nodes:
         none = f"is of {one.nodes:.200}, of which none is left" if own else "has no nodes"
-        raise UsageError(f'{origin}: network {one.name} {none}; write nodes = "c[1-2]", or use -w')
-    where = f"network {one.name}"
-    _fits(origin, "network.name", one.name, _NAME, "letters, digits, dots, underscores, hyphens")
-    _one_of(origin, f"{where}.kind", one.kind, KINDS)
-    interfaces = _by_node(origin, f"{where}.interface", one.interface, nodes)
-    for name in interfaces.values():
-        _fits(origin, f"{where}.interface", name, _INTERFACE, "an interface's name")
+        raise UsageError(f'{origin}: {where} {none}; write nodes = "c[1-2]", or use -w')
+    match = one.adapter
+    rate = _rate(origin, f"{where}.adapter", match.rate)
     return NetworkDescription(
-        name=one.name, subnet=one.subnet, kind=one.kind, nodes=nodes, interfaces=interfaces,
-        match=_match(origin, where, one.adapter), rate_bit_s=_rate(origin, where, one.rate),
-        mtu_bytes=_mtu(origin, where, one.mtu), first=one.first,
-        suffix=one.suffix and _fits(origin, f"{where}.suffix", one.suffix, _SUFFIX,
-                                    "letters, digits and hyphens, e.g. -eth40"),
+        name=one.name, subnet=one.subnet, kind=one.kind, nodes=nodes,
+        interfaces=_by_node(origin, f"{where}.interface", one.interface, nodes),
+        match=Match(match.product, match.driver, match.kind, match.bus, rate),
+        rate_bit_s=_rate(origin, where, one.rate),
+        mtu_bytes=OPEN if one.mtu is None else one.mtu, first=one.first, suffix=one.suffix,
         addresses=_by_node(origin, f"{where}.addresses", one.addresses, nodes),
-        lane_mode=one.lane_mode and _fits(origin, f"{where}.lane_mode", one.lane_mode, _LANES,
-                                          "1x40 or 4x10"),
-        plain=one.plain, exclusive=one.exclusive, counted=places.counted(own),
+        lane_mode=one.lane_mode, plain=one.plain, exclusive=one.exclusive,
+        counted=places.counted(own),
     )  # fmt: skip
-
-
-def _match(origin: str, where: str, one: tables.AdapterTable) -> Match:
-    if one.kind:
-        _one_of(origin, f"{where}.adapter.kind", one.kind, KINDS)
-    rate = _rate(origin, f"{where}.adapter", one.rate)
-    return Match(one.product, one.driver, one.kind, one.bus, rate)
-
-
-def _checked_head(origin: str, one: Head) -> None:
-    _words(origin, "head.packages", one.packages)
-    _memlock(origin, "head.memlock", one.memlock)
 
 
 def _image(origin: str, one: Image) -> Image:
-    for mount in one.mounts:
-        _text(origin, "image.mounts.source", mount.source)
-        _path(origin, "image.mounts.target", mount.target)
-        _word(origin, "image.mounts.type", mount.kind)
-        _word(origin, "image.mounts.options", mount.options)
-    if one.osimage:
-        _word(origin, "image.osimage", one.osimage)
-    _words(origin, "image.packages", one.packages)
-    _words(origin, "image.services", one.services)
-    _memlock(origin, "image.memlock", one.memlock)
-    return msgspec.structs.replace(one, root=_root(origin, one.root))
+    """Without its last slash; the head's own root is no image, nor is what leads out of one."""
+    root = one.root.rstrip("/")
+    if not root.strip("/.") or ".." in root.split("/"):
+        raise UsageError(
+            f"{origin}: image.root is {one.root!r:.200}; expected an image's directory"
+        )
+    return msgspec.structs.replace(one, root=root)
 
 
-def _export(origin: str, one: tables.ExportTable) -> Export:
-    if one.fsid is not None and one.fsid < 1:
-        raise UsageError(f"{origin}: export.fsid is {one.fsid}; expected a number from 1")
-    return Export(
-        _path(origin, "export.path", one.path), _word(origin, "export.client", one.client),
-        _words(origin, "export.options", one.options), _path(origin, "export.file", one.file),
-        _OPEN if one.fsid is None else one.fsid,
-    )  # fmt: skip
+def _export(one: ExportTable) -> Export:
+    fsid = OPEN if one.fsid is None else one.fsid
+    return Export(one.path, one.client, one.options, one.file, fsid)
 
 
-def _services(origin: str, one: tables.ServicesTable) -> Services:
+def _services(one: ServicesTable) -> Services:
     node = "" if one.node in ("", "head") else checked((one.node,))[0]
-    return Services(node, _words(origin, "services.enable", one.enable))
+    return Services(node, one.enable)
 
 
 def _management(origin: str, text: str) -> str:
@@ -186,63 +341,11 @@ def _by_node(
 
 def _rate(origin: str, where: str, text: str) -> float | Skipped:
     if not text:
-        return _OPEN
+        return OPEN
     try:
         return settings.rate_bit_s(text)
     except UsageError as error:
         raise UsageError(f"{origin}: {where}.rate: {error}") from error
-
-
-def _mtu(origin: str, where: str, value: int | None) -> int | Skipped:
-    if value is None:
-        return _OPEN
-    low, high = _MTU
-    if not low <= value <= high:
-        raise UsageError(f"{origin}: {where}.mtu is {value}; expected {low} to {high} bytes")
-    return value
-
-
-def _memlock(origin: str, key: str, text: str) -> str:
-    return _fits(origin, key, text, _MEMLOCK, "unlimited, or a number of KiB")
-
-
-def _path(origin: str, key: str, text: str) -> str:
-    if not text.startswith("/") or "\0" in text:
-        raise UsageError(f"{origin}: {key} is {text!r:.200}; expected an absolute path")
-    return text
-
-
-def _root(origin: str, text: str) -> str:
-    """Without its last slash; the head's own root is no image, nor is what leads out of one."""
-    path = _path(origin, "image.root", text).rstrip("/")
-    if not path.strip("/.") or ".." in path.split("/"):
-        raise UsageError(f"{origin}: image.root is {text!r:.200}; expected an image's directory")
-    return path
-
-
-def _text(origin: str, key: str, text: str) -> str:
-    if not text or "\0" in text or text.startswith("-"):
-        raise UsageError(f"{origin}: {key} is {text!r:.200}; expected SERVER:/PATH or a device")
-    return text
-
-
-def _word(origin: str, key: str, text: str) -> str:
-    return _fits(origin, key, text, _WORD, "one word that does not begin with a hyphen")
-
-
-def _words(origin: str, key: str, texts: Iterable[str]) -> tuple[str, ...]:
-    return tuple(_word(origin, key, text) for text in texts)
-
-
-def _fits(origin: str, key: str, text: str, form: "re.Pattern[str]", expected: str) -> str:
-    if not form.fullmatch(text):
-        raise UsageError(f"{origin}: {key} is {text!r:.200}; expected {expected}")
-    return text
-
-
-def _one_of(origin: str, key: str, text: str, known: tuple[str, ...]) -> None:
-    if text not in known:
-        raise UsageError(f"{origin}: {key} is {text!r:.80}; expected {', '.join(known)}")
 
 
 def _distinct(origin: str, names: Iterable[str]) -> None:
