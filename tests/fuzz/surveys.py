@@ -16,8 +16,8 @@ import msgspec
 from tests.fuzz.mutations import FIXTURES, Lines, broken
 
 from fabricgauge.app.survey import concluded
+from fabricgauge.discover.interface import surveyed_fabric
 from fabricgauge.discover.printouts.table import parse_named
-from fabricgauge.discover.survey.interface import fabric_of
 from fabricgauge.discover.survey.understand import ANSWER, understood
 from fabricgauge.model.inventory import Inventory
 from fabricgauge.report.content.discovery import KIND
@@ -58,7 +58,7 @@ def complaints(text: str) -> Iterator[str]:
         if _decode(msgspec.json.encode(found)) != found:
             yield "the inventory changes when it is written and read"
         nodes = (found, *sound())
-        surveyed = concluded(nodes, fabric_of(nodes, (), virtual=False))
+        surveyed = concluded(nodes, surveyed_fabric(nodes, (), virtual=False))
         page = formats_of(KIND)["terminal"](surveyed, Setting(verbose=True))
         if not page.replace("\n", "").isprintable():
             yield "the page holds a sign that a terminal obeys"

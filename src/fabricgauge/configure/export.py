@@ -66,7 +66,7 @@ def steps(job: PlanInput, export: Export) -> Iterator[Step]:
         yield Step(title, reason, (), (), (), fulfilled=evidence)
     else:
         change = (
-            extended(HEAD, export.file, (line,), "fabricgauge")
+            extended(HEAD, export.file, (line,))
             if isinstance(held, Skipped)
             else written(HEAD, export.file, joined((*_ended(old), line)), held)
         )

@@ -90,15 +90,14 @@ def written(node: str, path: str, text: str, held: Content, mode: str = "0644") 
     )
 
 
-def extended(node: str, path: str, lines: Sequence[str], mark: str) -> Change:
+def extended(node: str, path: str, lines: Sequence[str]) -> Change:
     """Lines are put behind a file that could not be read; a copy of it is kept for the undoing."""
-    copy = f"{path}.before-{mark}"
-    text = "\n" + joined(lines)
+    copy = f"{path}.before-fabricgauge"
     return Change(
         (),
         (
             Command(node, ("cp", "-p", "--", path, copy)),
-            Command(node, ("tee", "-a", "--", path), text),
+            Command(node, ("tee", "-a", "--", path), "\n" + joined(lines)),
         ),
         (lines_in(node, path, lines),),
         (Command(node, ("cp", "-p", "--", copy, path)), Command(node, ("rm", "-f", "--", copy))),
@@ -111,31 +110,23 @@ def edited(
     path: str,
     edit: Callable[[str], str],
     lines: Sequence[str],
-    mark: str,
-) -> Change | Skipped:
-    """A change of a file that others write too; ``Skipped`` with the evidence if there is none.
+    title: str,
+    reason: str,
+) -> Step:
+    """A change of a file that others write too, fulfilled where nothing is to be edited.
 
-    ``edit`` makes the new text of the old one; ``lines`` are what is put behind a file that
-    could not be read.
+    ``edit`` makes the new text of the old one; ``lines`` are what it adds, and what is put behind
+    a file that could not be read.
     """
     held = content(job, node, path)
     if isinstance(held, Skipped):
-        return extended(node, path, lines, mark)
+        return extended(node, path, lines).step(title, reason)
     old = held if isinstance(held, str) else ""
     new = edit(old)
-    if new == old:
-        return Skipped(f"{path} of {on(node)} has it: {'; '.join(lines[:3])}")
-    return written(node, path, new, held)
-
-
-def step_of(
-    changed: Change | Skipped, node: str, path: str, title: str, reason: str, lines: Sequence[str]
-) -> Step:
-    """A step for an edited file, fulfilled where nothing is to be edited."""
-    if isinstance(changed, Skipped):
-        check = lines_in(node, path, lines)
-        return Step(title, reason, (), (check,), (), fulfilled=changed.reason)
-    return changed.step(title, reason)
+    if new != old:
+        return written(node, path, new, held).step(title, reason)
+    evidence = f"{path} of {on(node)} has it: {'; '.join(lines[:3])}"
+    return Step(title, reason, (), (lines_in(node, path, lines),), (), fulfilled=evidence)
 
 
 _WHITE = re.compile(r"[ \t\r\v\f]+")

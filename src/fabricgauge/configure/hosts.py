@@ -7,7 +7,7 @@ import ipaddress
 from collections.abc import Iterator, Mapping
 from functools import cache
 
-from fabricgauge.configure.files import edited, fields, joined, questions, split, step_of
+from fabricgauge.configure.files import edited, fields, joined, questions, split
 from fabricgauge.configure.job import HEAD, PlanInput, on
 from fabricgauge.model.configuration import Step
 from fabricgauge.model.finding import Command
@@ -42,12 +42,10 @@ def steps(job: PlanInput) -> Iterator[Step]:
     lines = list(_lines(wanted))
     edit = cache(lambda text: corrected(text, wanted))  # most nodes have the same file
     for node in (HEAD, *job.nodes):
-        changed = edited(job, node, PATH, edit, lines, "fabricgauge")
-        yield step_of(
-            changed, node, PATH,
+        yield edited(
+            job, node, PATH, edit, lines,
             f"Name the ends of {', '.join(one.name for one in job.wanted)} in {PATH} of {on(node)}",
             "a name that means another address, or none, sends traffic over another network",
-            lines,
         )  # fmt: skip
 
 

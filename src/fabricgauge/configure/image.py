@@ -9,16 +9,7 @@ octal escapes.
 from collections.abc import Iterator, Sequence
 
 from fabricgauge.configure.description import Image, Mount
-from fabricgauge.configure.files import (
-    edited,
-    fields,
-    joined,
-    lines_in,
-    octal,
-    questions,
-    split,
-    step_of,
-)
+from fabricgauge.configure.files import edited, fields, joined, lines_in, octal, questions, split
 from fabricgauge.configure.job import HEAD, PlanInput, on
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import Step, Verification
@@ -31,7 +22,7 @@ def asks(image: Image) -> Iterator[Command]:
     if image.memlock:
         yield from limits_asks(HEAD, image.root)
     if image.mounts:
-        yield from mounts_asks(image.root)
+        yield from questions(HEAD, fstab_path(image.root))
 
 
 def steps(job: PlanInput, image: Image) -> Iterator[Step]:
@@ -102,27 +93,23 @@ def packages_steps(job: PlanInput, root: str, packages: Sequence[str]) -> Iterat
         if isinstance(reply, Skipped) or reply.exit_code != 0
     )
     where = f"the image {root}" if root != "/" else "the head"
-    evidence = "" if missing else f"rpm knows {', '.join(packages)} in {where}"
+    rooted = () if root == "/" else (f"--installroot={root}",)
     chosen = missing or tuple(packages)
     asked = not any(isinstance(reply, Skipped) for reply in replies.values())
     yield Step(
         f"Install {', '.join(chosen)} in {where}",
         "the drivers, libraries and programs that the networks and their MPI need",
-        (Command(HEAD, ("dnf", "-y", *_rooted(root), "install", *chosen)),),
+        (Command(HEAD, ("dnf", "-y", *rooted, "install", *chosen)),),
         (Verification(_query(root, chosen), ""),),
-        (Command(HEAD, ("dnf", "-y", *_rooted(root), "remove", *chosen)),),
+        (Command(HEAD, ("dnf", "-y", *rooted, "remove", *chosen)),),
         undo_note="" if asked else "removes them also if they were there before",
-        fulfilled=evidence,
+        fulfilled="" if missing else f"rpm knows {', '.join(packages)} in {where}",
     )
 
 
 def _query(root: str, packages: Sequence[str]) -> Command:
     below = () if root == "/" else ("--root", root)
     return Command(HEAD, ("rpm", *below, "-q", "--", *packages))
-
-
-def _rooted(root: str) -> tuple[str, ...]:
-    return () if root == "/" else (f"--installroot={root}",)
 
 
 LIMITS_FILE = "etc/security/limits.conf"
@@ -170,14 +157,10 @@ def limits_steps(job: PlanInput, node: str, root: str, value: str) -> Iterator[S
     """One step, for the head's own file or for an image's."""
     file = limits_path(root)
     where = on(node) if root == "/" else f"the image {root}"
-    changed = edited(
-        job, node, file, lambda text: with_memlock(text, value), memlock_lines(value), "fabricgauge"
-    )
-    yield step_of(
-        changed, node, file,
+    yield edited(
+        job, node, file, lambda text: with_memlock(text, value), memlock_lines(value),
         f"Let processes lock memory ({value}) in {where}",
         "RDMA registers its buffers by locking them; the usual limit is too small for MPI",
-        memlock_lines(value),
     )  # fmt: skip
 
 
@@ -207,10 +190,6 @@ def fstab_line(mount: Mount) -> str:
     return " ".join((*map(octal, fields), "0", "0"))
 
 
-def mounts_asks(root: str) -> Iterator[Command]:
-    yield from questions(HEAD, fstab_path(root))
-
-
 def mounts_steps(job: PlanInput, root: str, mounts: Sequence[Mount]) -> Iterator[Step]:
     """One step for all mounts of the image.
 
@@ -218,14 +197,10 @@ def mounts_steps(job: PlanInput, root: str, mounts: Sequence[Mount]) -> Iterator
         UsageError: something else is mounted there already.
     """
     file, wanted = fstab_path(root), [fstab_line(mount) for mount in mounts]
-    changed = edited(
-        job, HEAD, file, lambda text: with_mounts(text, mounts, file), wanted, "fabricgauge"
-    )
-    yield step_of(
-        changed, HEAD, file,
+    yield edited(
+        job, HEAD, file, lambda text: with_mounts(text, mounts, file), wanted,
         f"Mount {', '.join(mount.target for mount in mounts)} in the image {root}",
         "what is shared by NFS takes no memory of a node without disks",
-        wanted,
     )  # fmt: skip
 
 

@@ -13,14 +13,8 @@ from fabricgauge.configure import clashes, export, image, lifeline, pings, resta
 from fabricgauge.configure.backends import BACKENDS, ip_addresses
 from fabricgauge.configure.backends.kind import Backend
 from fabricgauge.configure.description import Description, Export, Image
-from fabricgauge.configure.image import (
-    limits_asks,
-    limits_notes,
-    limits_steps,
-    packages_asks,
-    packages_steps,
-)
-from fabricgauge.configure.job import HEAD, PlanInput, Reply, settled, to_make
+from fabricgauge.configure.image import limits_notes, limits_steps, packages_asks, packages_steps
+from fabricgauge.configure.job import HEAD, PlanInput, Reply, settled
 from fabricgauge.configure.ports import ports_of
 from fabricgauge.configure.subnets import subnet_notes
 from fabricgauge.model.absence import Skipped
@@ -69,16 +63,10 @@ def _refuse(description: Description, troubles: tuple[str, ...]) -> None:
 
 def backend_of(description: Description) -> Backend:
     """Raises UsageError where none is named, or one that there is not."""
-    if not description.backend:
-        raise UsageError(
-            f'{description.origin}: no backend is named; write backend = "ip" at its top, or use'
-            f" --backend; there is {', '.join(BACKENDS)}"
-        )
     if description.backend not in BACKENDS:
-        raise UsageError(
-            f"{description.origin}: no backend {description.backend!r:.80};"
-            f" there is {', '.join(BACKENDS)}"
-        )
+        unnamed = 'no backend is named; write backend = "ip" at its top, or use --backend'
+        wrong = f"no backend {description.backend!r:.80}" if description.backend else unnamed
+        raise UsageError(f"{description.origin}: {wrong}; there is {', '.join(BACKENDS)}")
     return BACKENDS[description.backend]
 
 
@@ -92,7 +80,7 @@ def _questions(job: Draft) -> Iterator[Command]:
     if isinstance(description.image, Image):
         yield from image.asks(description.image)
     if description.head.memlock:
-        yield from limits_asks(HEAD, "/")
+        yield from image.limits_asks(HEAD, "/")
     yield from packages_asks("/", description.head.packages)
     if isinstance(description.export, Export):
         yield from export.asks(description.export)
@@ -136,8 +124,9 @@ def plan(job: Draft) -> Configuration:
     _refuse(job.description, (*made_of, *clashes.clashes(job)))
     packed = _image_steps(job, backend)
     around = settled((*_head_steps(job), *restart.lanes_steps(job)), job.replies)
-    again = _restarts(job, backend, to_make(packed) != (), _lanes_due(job, around))
-    early = again if backend.at_boot or job.doubts or _lanes_due(job, around) else ()
+    lanes_due = _lanes_due(job, around)
+    again = _restarts(job, backend, any(not step.fulfilled for step in packed), lanes_due)
+    early = again if backend.at_boot or job.doubts or lanes_due else ()
     steps = (
         *packed, *around,
         *settled((*backend.define(job), *early, *backend.activate(job), *pings.steps(job)),
@@ -169,7 +158,7 @@ def _head_steps(job: Draft) -> Iterator[Step]:
 
 def _lanes_due(job: Draft, steps: tuple[Step, ...]) -> bool:
     titles = {step.title for step in restart.lanes_steps(job)}
-    return any(step.title in titles for step in to_make(steps))
+    return any(step.title in titles and not step.fulfilled for step in steps)
 
 
 def _restarts(job: Draft, backend: Backend, image_due: bool, lanes_due: bool) -> tuple[Step, ...]:

@@ -83,10 +83,6 @@ def holds(check: Verification, reply: Reply) -> bool:
     return reply.exit_code == 0 and found != check.absent
 
 
-def to_make(steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    return tuple(step for step in steps if not step.fulfilled)
-
-
 #: Evidence is quoted in a line of a report.
 _EVIDENCE_SIGNS = 160
 

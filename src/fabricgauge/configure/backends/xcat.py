@@ -8,7 +8,7 @@ from the validation guide that it follows: Interconnect Performance Validation, 
 
 import ipaddress
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import PurePosixPath
 
@@ -27,14 +27,15 @@ _TYPES = {"ethernet": "Ethernet", "infiniband": "InfiniBand", "omni-path": "Infi
 _NIC_ATTRIBUTES = ("nicips", "nicnetworks", "nictypes", "nichostnamesuffixes")
 _POSTSCRIPT = "confignetwork"
 _NETWORKS = Command(HEAD, ("lsdef", "-t", "network", "-l"))
+_HOSTS = "/etc/hosts"
 
 
 def questions(job: PlanInput) -> Iterator[Command]:
     """What the tables say already; of all nodes in one command each."""
     yield _NETWORKS
-    yield _nics(",".join(job.nodes))
-    yield _postscripts(",".join(job.nodes))
-    yield from _names_asks()
+    yield _nics(job.nodes)
+    yield _lsdef("node", job.nodes, "postscripts")
+    yield from files.questions(HEAD, _HOSTS)
 
 
 def define(job: PlanInput) -> Iterator[Step]:
@@ -43,7 +44,8 @@ def define(job: PlanInput) -> Iterator[Step]:
         yield _network(job, wanted)
     yield _makenetworks()
     yield from (_nic(job, wanted, port) for wanted, port in job.ports)
-    yield from _names_steps(job)
+    yield _makehosts(job)  # the name server's zones are made of the hosts file
+    yield _makedns(job)
     yield from _confignetwork(job)
 
 
@@ -103,17 +105,38 @@ def _network(job: PlanInput, wanted: WantedNetwork) -> Step:
             f"{job.description.origin}: xCAT has a network {name} of {held['net']} already, not of"
             f" {values['net']}; give this one another name, or remove that one"
         )
-    shown = Command(HEAD, ("lsdef", "-t", "network", "-o", name, "-i", ",".join(values)))
-    return Step(
+    remove = Command(HEAD, ("rmdef", "-t", "network", "-o", name))
+    return _defined(
+        job, ("network", name), values, _NETWORKS, _lsdef("network", (name,), *values),
         f"Define the network {name} ({subnet})",
         "nics and names refer to it, and makedns leaves out what is in no defined network",
-        (_chdef("network", name, values),),
+        () if held else (remove,),
+    )  # fmt: skip
+
+
+def _defined(
+    job: PlanInput,
+    named: tuple[str, str],
+    values: dict[str, str],
+    asked: Command,
+    shown: Command,
+    title: str,
+    reason: str,
+    undo: tuple[Command, ...] = (),
+) -> Step:
+    """An object, by its kind and name, that has these values; the undoing gives it those back that
+    ``asked`` told of. ``shown`` prints them."""
+    kind, name = named
+    held = _held(job, asked, name)
+    evidence = f"xCAT has of {name}: " + " ".join(f"{key}={held.get(key)}" for key in values)
+    return Step(
+        title,
+        reason,
+        (_chdef(kind, name, values),),
         tuple(Verification(shown, f"{key}={value}\n") for key, value in values.items()),
-        (_chdef("network", name, {key: held.get(key, "") for key in values}),)
-        if held
-        else (Command(HEAD, ("rmdef", "-t", "network", "-o", name)),),
-        undo_note=_unknown(job, _NETWORKS),
-        fulfilled=_evidence(name, held, values),
+        undo or (_chdef(kind, name, {key: held.get(key, "") for key in values}),),
+        undo_note=_unknown(job, asked),
+        fulfilled=evidence if held.items() >= values.items() else "",
     )
 
 
@@ -142,19 +165,13 @@ def _nic(job: PlanInput, wanted: WantedNetwork, port: WantedPort) -> Step:
         for attribute, value in zip(_NIC_ATTRIBUTES, said, strict=True)
         if value
     }
-    asked = _nics(",".join(job.nodes))
-    held = _held(job, asked, node)
-    shown = _nics(node)
+    held = _held(job, _nics(job.nodes), node)
     lifeline.require_own(job, port, "xCAT")
-    step = Step(
+    step = _defined(
+        job, ("node", node), values, _nics(job.nodes), _nics((node,)),
         f"Give {node} the address {port.ip} on {interface} in {wanted.name}",
         f"{interface} is the name that {node} itself has for the adapter{_instead(held, values)}",
-        (_chdef("node", node, values),),
-        tuple(Verification(shown, f"{key}={value}\n") for key, value in values.items()),
-        (_chdef("node", node, {key: held.get(key, "") for key in values}),),
-        undo_note=_unknown(job, asked),
-        fulfilled=_evidence(node, held, values),
-    )
+    )  # fmt: skip
     return lifeline.asking(job, port, step)
 
 
@@ -166,7 +183,7 @@ def _instead(held: dict[str, str], values: dict[str, str]) -> str:
 
 def _confignetwork(job: PlanInput) -> Iterator[Step]:
     """For the nodes that do not have the postscript yet; -p puts it behind the others."""
-    asked = _postscripts(",".join(job.nodes))
+    asked = _lsdef("node", job.nodes, "postscripts")
     held = {node: _held(job, asked, node).get("postscripts", "") for node in job.nodes}
     have = {node for node, scripts in held.items() if _has_postscript(scripts)}
     lacking = ",".join(node for node in job.nodes if node not in have)
@@ -176,7 +193,10 @@ def _confignetwork(job: PlanInput) -> Iterator[Step]:
         "Have nodes configure these interfaces at every start",
         f"the postscript {_POSTSCRIPT} does it",
         (Command(HEAD, ("chdef", "-t", "node", "-o", chosen, "-p", value)),),
-        tuple(Verification(_postscripts(node), _POSTSCRIPT) for node in chosen.split(",")),
+        tuple(
+            Verification(_lsdef("node", (node,), "postscripts"), _POSTSCRIPT)
+            for node in chosen.split(",")
+        ),
         (Command(HEAD, ("chdef", "-t", "node", "-o", chosen, "-m", value)),),
         undo_note=_unknown(job, asked),
         fulfilled="" if lacking else f"{chosen} have {_POSTSCRIPT} among their postscripts",
@@ -188,12 +208,12 @@ def _has_postscript(scripts: str) -> bool:
     return any(one.split()[:1] == [_POSTSCRIPT] for one in scripts.split(","))
 
 
-def _nics(nodes: str) -> Command:
-    return Command(HEAD, ("lsdef", "-t", "node", "-o", nodes, "-i", ",".join(_NIC_ATTRIBUTES)))
+def _lsdef(kind: str, names: Sequence[str], *attributes: str) -> Command:
+    return Command(HEAD, ("lsdef", "-t", kind, "-o", ",".join(names), "-i", ",".join(attributes)))
 
 
-def _postscripts(nodes: str) -> Command:
-    return Command(HEAD, ("lsdef", "-t", "node", "-o", nodes, "-i", "postscripts"))
+def _nics(nodes: Sequence[str]) -> Command:
+    return _lsdef("node", nodes, *_NIC_ATTRIBUTES)
 
 
 def _chdef(kind: str, name: str, values: dict[str, str]) -> Command:
@@ -213,12 +233,6 @@ def _unknown(job: PlanInput, question: Command) -> str:
     return ""
 
 
-def _evidence(name: str, held: dict[str, str], values: dict[str, str]) -> str:
-    if any(held.get(key) != value for key, value in values.items()):
-        return ""
-    return f"xCAT has of {name}: " + " ".join(f"{key}={value}" for key, value in values.items())
-
-
 def _notes(job: PlanInput) -> Iterator[str]:
     kinds = {"", *(wanted.kind for wanted in job.wanted)}
     yield from (f"mended: {text}" for kind, text in _MENDED if kind in kinds)
@@ -230,20 +244,8 @@ def _notes(job: PlanInput) -> Iterator[str]:
 
 XCAT = Backend("xcat", "xCAT 2.16", questions, define, activate, _notes, pack, from_head=True)
 
-_HOSTS = "/etc/hosts"
-
 #: Copies of it: as it was, where it could not be read for the plan, and as makehosts left it.
 _BEFORE, _WRITTEN = f"{_HOSTS}.before-fabricgauge", f"{_HOSTS}.by-fabricgauge"
-
-
-def _names_asks() -> Iterator[Command]:
-    yield from files.questions(HEAD, _HOSTS)
-
-
-def _names_steps(job: PlanInput) -> Iterator[Step]:
-    """The hosts file first: the name server's zones are made of it."""
-    yield _makehosts(job)
-    yield _makedns(job)
 
 
 def _ends(job: PlanInput) -> list[tuple[str, str]]:
