@@ -11,6 +11,7 @@ from fabricgauge.app.progress import Progress
 from fabricgauge.app.run_context import RunContext
 from fabricgauge.ceiling.technologies import ceilings
 from fabricgauge.evidence.gathering import evidence
+from fabricgauge.evidence.ledger import ledgers
 from fabricgauge.judge.judging import RULES_VERSION, deciding, judge, overall
 from fabricgauge.judge.thresholds import Thresholds
 from fabricgauge.model.errors import StoreError, UsageError
@@ -85,6 +86,7 @@ def conclude(
         against=against,
         fabric=fabric,
         evidence=known,
+        ledgers=ledgers(run, limits),
         sustained_bytes=thresholds.value("fraction.from"),
     )
 

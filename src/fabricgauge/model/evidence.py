@@ -115,6 +115,38 @@ class Traffic(msgspec.Struct, frozen=True):
     nodes: tuple[NodeTraffic, ...]
 
 
+class WireShares(msgspec.Struct, frozen=True):
+    """What one direction of a link was used for, as shares of its line rate; the sum is 1.
+
+    ``mpi`` is what MPI adds to the payload: envelopes and its own messages. ``other`` is what the
+    interface counted beyond all that.
+    """
+
+    payload: float
+    headers: float
+    acknowledgements: float
+    resent: float
+    mpi: float
+    other: float
+    idle: float
+
+
+class WireLedger(msgspec.Struct, frozen=True):
+    """Where the time of the wire that leaves ``sender`` went in a stream, over ``cases`` cases.
+
+    It is that of whole cases, warm-up, agreements between blocks and control included.
+    """
+
+    network: str
+    pattern: str
+    message_bytes: int
+    origin: str
+    target: str
+    sender: str
+    cases: int
+    shares: WireShares
+
+
 class LaunchEvidence(msgspec.Struct, frozen=True):
     """What one launch's counters and ranks show; ``figures`` is whether anything was measured."""
 

@@ -5,7 +5,7 @@ import msgspec
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.curve import Curve
-from fabricgauge.model.evidence import RunEvidence
+from fabricgauge.model.evidence import RunEvidence, WireLedger
 from fabricgauge.model.pairs import NO_PAIRS, FabricResult
 from fabricgauge.model.pattern import SUSTAINED_BYTES
 from fabricgauge.model.run import Run
@@ -20,7 +20,8 @@ class Judged(msgspec.Struct, frozen=True):
     rules, so that a later judging of the same run can be told from this one. ``against``
     are reference curves to stand beside the run's own. Messages of ``sustained_bytes`` and more
     show what a stream sustains; the rule `fraction` was applied from there up. ``evidence`` is
-    what the records show, by the network that the launches were pinned to.
+    what the records show, by the network that the launches were pinned to; ``ledgers`` are where
+    the time of its links went.
     """
 
     run: Run
@@ -34,3 +35,4 @@ class Judged(msgspec.Struct, frozen=True):
     fabric: FabricResult = NO_PAIRS
     sustained_bytes: float = SUSTAINED_BYTES
     evidence: RunEvidence = RunEvidence()
+    ledgers: tuple[WireLedger, ...] = ()

@@ -2,17 +2,22 @@
 
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import astuple
+
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import InterfaceTraffic, NodeTraffic, Traffic
 from fabricgauge.model.judged import Judged
 from fabricgauge.report import document as doc
-from fabricgauge.words.figures import amount, percent, ratio
+from fabricgauge.words.figures import amount, percent, ratio, size
 from fabricgauge.words.networks import is_loopback, named
+from fabricgauge.words.patterns import words_of
 
 #: A page with a row for each of more nodes is slow to open, and nobody reads it.
 MOST_NODES = 64
 #: Of more nodes a terminal shows only those whose path proof is weakest.
 MOST_PATHS = 16
+#: Lines of the wire's account on a page.
+MOST_WIRES = 64
 
 _HOW = (
     "What each interface counted before and after every case that came to its proper end, added up,"
@@ -92,6 +97,44 @@ def _counted(nodes: Sequence[NodeTraffic]) -> doc.Table:
     )  # fmt: skip
     marked = frozenset(place for place, (_, one) in enumerate(crossings) if one.pinned)
     return doc.Table(columns, rows, marked=marked)
+
+
+#: Smaller messages are bound by the hosts, not by the wire.
+WIRE_FROM_BYTES = 64 * 1024
+#: A direction with less payload carries the acknowledgements of the other one.
+WIRE_LEAST = 0.01
+
+_WIRE = (
+    "Shares of the line rate in the direction of the stream, over whole cases, with warm-up and the"
+    " agreements between blocks. Estimates: headers and acknowledgements are TCP's segments times"
+    " the bytes of a frame without payload, preamble and gap included; MPI's own bytes are what TCP"
+    " sent beyond the payload; other is what the interface counted beyond all that."
+)
+
+
+def wire(judged: Judged) -> Iterator[doc.Section]:
+    """Where the wire's time went, one line for each stream of large messages that TCP carried."""
+    shown = [
+        one
+        for one in judged.ledgers
+        if one.message_bytes >= WIRE_FROM_BYTES and one.shares.payload >= WIRE_LEAST
+    ]
+    if not shown:
+        return
+    parts = ("payload", "headers", "acknowledgements", "resent", "MPI's own", "other", "idle")
+    columns = (*doc.heads("network", "stream", "from"), *doc.heads("size", *parts, right=True))
+    rows = tuple(
+        (
+            named(one.network), words_of(one.pattern).sentence, one.sender,
+            size(one.message_bytes), *map(percent, astuple(one.shares)),
+        )
+        for one in shown[:MOST_WIRES]
+    )  # fmt: skip
+    blocks: list[doc.Block] = [doc.Paragraph(_WIRE), doc.Table(columns, rows)]
+    if len(shown) > MOST_WIRES:
+        said = f"The first {MOST_WIRES} of {len(shown):,}; all are in the JSON report (wire)."
+        blocks.append(doc.Paragraph(said, kind="caution"))
+    yield doc.Section("wire", "Where the wire's time went", tuple(blocks), on=doc.PAGE)
 
 
 def placement(judged: Judged) -> doc.Section:

@@ -23,7 +23,7 @@ from fabricgauge.report.content.folded import shortened
 from fabricgauge.report.content.inventory import interfaces
 from fabricgauge.report.content.layouts import layout
 from fabricgauge.report.content.monitoring import gauges, suite
-from fabricgauge.report.content.path import MOST_NODES, paths, placement
+from fabricgauge.report.content.path import MOST_NODES, paths, placement, wire
 from fabricgauge.report.content.run_data import data
 from fabricgauge.report.content.run_records import records
 from fabricgauge.report.content.scheduler import drained
@@ -88,6 +88,7 @@ def _sections(judged: Judged, setting: Setting) -> Iterator[doc.Section]:
     yield from _less(shown["curves"], pictured)
     yield from suite_tables.references(judged)
     placed = any(one.ranks for one in judged.evidence.placed)
+    yield from wire(judged)
     yield from _less(shown["path"], pictured)
     if placed or own:
         yield placement(judged)

@@ -7,6 +7,7 @@ import msgspec
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.curve import Curve
+from fabricgauge.model.evidence import WireLedger
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.pairs import (
     NodeRank,
@@ -26,7 +27,7 @@ from fabricgauge.report.content.fabric_cases import Joint, joint
 from fabricgauge.report.interface import OneLine, Setting
 from fabricgauge.words.networks import named
 
-VERSION = "1.3"
+VERSION = "1.4"
 
 #: The file of the run directory that holds the matrices.
 MATRICES = "matrices.npz"
@@ -86,6 +87,7 @@ class RunDocument(msgspec.Struct, frozen=True, tag_field="format", tag="fabricga
     simulated: bool = False
     matrices: tuple[MatrixDocument, ...] = ()
     together: tuple[Joint, ...] = ()
+    wire: tuple[WireLedger, ...] = ()
 
 
 def data(judged: Judged, _setting: Setting) -> OneLine:
@@ -105,6 +107,7 @@ def data(judged: Judged, _setting: Setting) -> OneLine:
         simulated=is_simulated(judged),
         matrices=matrices(judged),
         together=joint(judged.run),
+        wire=judged.ledgers,
     )
     return OneLine(document)
 
