@@ -21,7 +21,8 @@ from fabricgauge.plan.plan import Targets, plan
 from fabricgauge.plan.profiles import Profile
 from fabricgauge.words.sentences import listed
 
-#: What is measured of a pair whose node was left out of the launch of all: what all pairs are.
+#: What is measured of a pair of more nodes, without those that it cannot be measured with: what all
+#: pairs would be. Two nodes that are alone from the beginning are measured in more detail.
 _OF_A_PAIR = ("all_pairs_latency", "all_pairs_bandwidth")
 
 Culprits = Mapping[str, Sequence[Dead]]
@@ -57,7 +58,10 @@ def plan_without(
     shares = sum(len(one.targets) for one in mains)
     plans = [
         plan(
-            msgspec.structs.replace(request, budget=left_s * len(one.targets) / shares),
+            msgspec.structs.replace(
+                of_pairs if len(one.ranks) == 2 < len(ranks) else request,
+                budget=left_s * len(one.targets) / shares,
+            ),
             one.ranks, one.targets, virtual=virtual, profile=profile,
         )
         for one in mains
