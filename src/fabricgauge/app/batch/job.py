@@ -78,9 +78,13 @@ class Maker(msgspec.Struct, frozen=True):
         return Written(job, place / "job.sh", options)
 
     def _connecting(self, launches: tuple[PlannedLaunch, ...]) -> tuple[str, ...]:
-        """Nodes that are not known yet try their connections, in IPv4 as subnets are found."""
+        """Nodes that are not known yet try their connections, in IPv4 as subnets are found.
+
+        A job of a single pair does not: its launch tells as much.
+        """
+        known = self.access.hosts or self.numbered
         v4 = all(":" not in (one.subnet or "") for one in launches)
-        program = Skipped("") if self.access.hosts or not v4 else connect_program()
+        program = connect_program() if v4 and not known else Skipped("nothing is to be tried")
         if isinstance(program, Skipped):
             return ()
         ports = mpi_ports(os.environ)
