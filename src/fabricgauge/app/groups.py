@@ -21,8 +21,7 @@ from fabricgauge.plan.plan import Targets, plan
 from fabricgauge.plan.profiles import Profile
 from fabricgauge.words.sentences import listed
 
-#: What is measured of a pair of more nodes, without those that it cannot be measured with: what all
-#: pairs would be. Two nodes that are alone from the beginning are measured in more detail.
+#: What is measured of a pair whose node was left out of the launch of all: what all pairs are.
 _OF_A_PAIR = ("all_pairs_latency", "all_pairs_bandwidth")
 
 Culprits = Mapping[str, Sequence[Dead]]
@@ -40,10 +39,12 @@ def plan_without(
     chosen: Targets,
     culprits: Culprits,
     profile: Profile | None = None,
+    in_mid_run: bool = False,
 ) -> Plan:
     """The plan of those that work together, and of the others with one good partner each.
 
-    A culprit would stop a launch in which it is. A time budget is for all of them together.
+    A culprit would stop a launch in which it is. A time budget is for all of them together. Two
+    nodes that are left ``in_mid_run`` are measured as all pairs were until then.
     """
     request, virtual = target.request, target.access.virtual
     groups = _groups(ranks, chosen, culprits)
@@ -59,7 +60,7 @@ def plan_without(
     plans = [
         plan(
             msgspec.structs.replace(
-                of_pairs if len(one.ranks) == 2 < len(ranks) else request,
+                of_pairs if in_mid_run and len(one.ranks) == 2 else request,
                 budget=left_s * len(one.targets) / shares,
             ),
             one.ranks, one.targets, virtual=virtual, profile=profile,
@@ -144,7 +145,9 @@ def _instead(
     budget_s = target.request.budget and max(1.0, target.request.budget - spent_s)
     request = msgspec.structs.replace(target.request, budget=budget_s)
     own = msgspec.structs.replace(target, request=request)
-    return _unmeasured(plan_without(own, ranks, chosen, context.culprits), context.run)
+    return _unmeasured(
+        plan_without(own, ranks, chosen, context.culprits, in_mid_run=True), context.run
+    )
 
 
 def _unmeasured(made: Plan, run: Run) -> Iterator[PlannedLaunch]:
