@@ -95,7 +95,7 @@ def _settings(curve: Curve) -> dict[str, str]:
     return {"network": curve.network or OWN_CHOICE, **window}
 
 
-class _Together(NamedTuple):
+class _CrowdKey(NamedTuple):
     network: str | None
     pattern: Pattern
     ranks: int
@@ -109,7 +109,7 @@ def crowd_curves(run: Run) -> Iterator[SuiteCurve]:
     Times are those of one operation, the slowest rank's; of streams the payload of one pair in
     one direction.
     """
-    found: dict[_Together, dict[int, list[Observed]]] = {}
+    found: dict[_CrowdKey, dict[int, list[Observed]]] = {}
     for launch in run.launches:
         for one in usable_of(launch.number, launch.measurements):
             if one.measurement is not None and launch.purpose == "measure":
@@ -121,13 +121,13 @@ def crowd_curves(run: Run) -> Iterator[SuiteCurve]:
         yield _crowd_curve(key, sizes, run.identity)
 
 
-def _key(network: str | None, case: Measurement) -> _Together | None:
+def _key(network: str | None, case: Measurement) -> _CrowdKey | None:
     if case.together is None or case.pattern not in (*COLLECTIVE_PATTERNS, *CROWD_PATTERNS):
         return None
-    return _Together(network, case.pattern, case.together.ranks, case.together.pairs, case.load)
+    return _CrowdKey(network, case.pattern, case.together.ranks, case.together.pairs, case.load)
 
 
-def _crowd_curve(key: _Together, sizes: dict[int, list[Observed]], source: str) -> SuiteCurve:
+def _crowd_curve(key: _CrowdKey, sizes: dict[int, list[Observed]], source: str) -> SuiteCurve:
     words = words_of(key.pattern)
     what, quantity = words.sentence, words.quantity
     load = {} if key.load == "none" else {"load": key.load}
@@ -153,7 +153,7 @@ def _crowd_curve(key: _Together, sizes: dict[int, list[Observed]], source: str) 
 
 
 def _crowd_points(
-    key: _Together, quantity: Quantity, sizes: dict[int, list[Observed]]
+    key: _CrowdKey, quantity: Quantity, sizes: dict[int, list[Observed]]
 ) -> Iterator[SuitePoint]:
     for size in sorted(sizes):
         known = None if key.pattern in _WITHOUT_SIZE else size
