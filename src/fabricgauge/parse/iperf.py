@@ -9,6 +9,7 @@ units.c of iperf 3.12, ``byte_snprintf`` in stdio.c of iperf 2.0.13), and print 
 import math
 import re
 import statistics
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -58,7 +59,9 @@ def row_of(text: str) -> IperfRow | None:
     match = _ROW.search(text) if "sec" in text else None
     if match is None:
         return None
-    star, stream, count, role, start, end, _, rate, prefix, unit, rest = match.groups()
+    star, stream, count, role, start, end, _, printed, prefix, unit, rest = match.groups()
+    power, rate = _PREFIXES.index(prefix or " "), figure_of(printed)
+    in_bits = unit == "bits"
     return IperfRow(
         stream="SUM" if stream.startswith("SUM") else stream,
         starred=star is not None,
@@ -66,16 +69,10 @@ def row_of(text: str) -> IperfRow | None:
         role=role or "",
         start=float(start),
         end=float(end),
-        rate=_rate(rate, prefix, unit),
-        unit="bits" if unit == "bits" else "bytes",
+        rate=rate * 1000.0**power / 8 if in_bits else rate * 1024.0**power,
+        unit="bits" if in_bits else "bytes",
         rest=rest,
     )
-
-
-def _rate(number: str, prefix: str, unit: str) -> float:
-    value = figure_of(number)
-    power = _PREFIXES.index(prefix or " ")
-    return value * 1000.0**power / 8 if unit == "bits" else value * 1024.0**power
 
 
 FlowDirection = Literal["client to server", "server to client"]
@@ -85,6 +82,8 @@ CountedBy = Literal["receiver", "sender", ""]
 MOST_INTERVALS = 100_000
 #: Those of all connections together.
 MOST_OF_ALL = 1_000_000
+#: iperf 3 itself refuses more than 128 connections.
+MOST_STREAMS = 4096
 #: The rest of a second that closes a test says nothing of the rate.
 _SHORT = 0.5
 
@@ -124,67 +123,85 @@ class IperfTest(msgspec.Struct, frozen=True):
     cut_off: str = ""
 
 
+class IperfLog:
+    """A test that grows row by row; ``side`` is whose log it is, empty where that is not known.
+
+    Intervals are kept by what tells a direction apart, and by connection (``SUM`` is all).
+    """
+
+    def __init__(self, line: LogLine, side: str, protocol: str = "", version: str = "") -> None:
+        self.first = self.last = line
+        self.side = side
+        self.protocol = protocol
+        self.unit_rule = UNIT_RULES["bits"]
+        self.error = ""
+        self.settings: dict[str, str] = {"log of": side} if side else {}
+        self.hosts: tuple[str, ...] = ()
+        self._version = version
+        self._intervals: dict[tuple[str, str], list[Interval]] = {}
+        self._kept = 0
+
+    def _keep(self, way: str, row: IperfRow) -> None:
+        if (way, row.stream) in self._intervals or len(self._intervals) < MOST_STREAMS:
+            kept = self._intervals.setdefault((way, row.stream), [])
+            if len(kept) < MOST_INTERVALS and self._kept < MOST_OF_ALL:
+                self._kept += 1
+                kept.append(Interval(row.end - row.start, row.rate))
+
+    def _of_all(self, way: str, with_sum: bool = True) -> tuple[Interval, ...]:
+        """The intervals of the row of all connections, or the only one's."""
+        own = {stream: kept for (of, stream), kept in self._intervals.items() if of == way}
+        together = own.pop("SUM", None)
+        single = next(iter(own.values())) if len(own) == 1 else []
+        return tuple(together if with_sum and together is not None else single)
+
+    def _test(self, suite: str, program: str, flows: tuple[Flow, ...], cut_off: str) -> IperfTest:
+        heading = SuiteHeading(
+            suite, self._version, program, self.first.text.strip()[:200], self.first.number,
+            transport="tcp" if self.protocol == "TCP" else "",
+            settings=self.settings, hosts=self.hosts,
+        )  # fmt: skip
+        return IperfTest(heading, self.protocol, self.unit_rule, flows, self.error, cut_off)
+
+
 def curves(test: IperfTest) -> tuple[SuiteCurve, ...]:
     """The aggregate of each direction and, of several connections, the mean of one.
 
     A test without any figure gives a curve without points that tells why.
     """
-    found: list[SuiteCurve] = []
-    for flow in test.flows:
-        found += _of_flow(test, flow, two_way=len(test.flows) > 1)
-    return tuple(found)
-
-
-def mean_rate(intervals: tuple[Interval, ...]) -> float | None:
-    """The rate over all intervals, each weighed by its length; None if there is none."""
-    seconds = sum(one.seconds for one in intervals)
-    return sum(one.seconds * one.rate for one in intervals) / seconds if seconds > 0 else None
+    two_way = len(test.flows) > 1
+    return tuple(curve for flow in test.flows for curve in _of_flow(test, flow, two_way))
 
 
 def _of_flow(test: IperfTest, flow: Flow, two_way: bool) -> tuple[SuiteCurve, ...]:
-    rate = flow.rate if flow.rate else mean_rate(flow.intervals)
-    columns = [_column(test, flow, two_way)]
-    values: list[float | None] = [rate]
-    besides = [_spread([one.rate for one in _whole(_comparable(test, flow))])]
-    if flow.count > 1:
-        columns.append(_mean_column(test, flow, two_way))
-        values.append(rate / flow.count if rate is not None else None)
-        besides.append(_spread(flow.connections))
-    table = SuiteTable(
-        msgspec.structs.replace(test.heading, settings=_settings(test, flow)), columns
-    )
+    seconds = sum(one.seconds for one in flow.intervals)
+    rate = flow.rate or None
+    if rate is None and seconds > 0:
+        rate = sum(one.seconds * one.rate for one in flow.intervals) / seconds
+    column = _column(test, flow, two_way)
+    each = msgspec.structs.replace(column, what=f"{column.what}, mean per connection", pattern=None)
+    columns = (column, each) if flow.count > 1 else (column,)
+    heading = msgspec.structs.replace(test.heading, settings=_settings(test, flow))
+    table = SuiteTable(heading, columns)
     if rate is None:
         line = LogLine(flow.line.number, test.error or flow.line.text or test.cut_off)
         table.failed(line, None, "other" if test.error else "cut off")
     else:
+        besides = (_spread(_comparable(test, flow)), _spread(flow.connections))
+        values = (rate, rate / flow.count)[: len(columns)]
         table.row(flow.line, None, values, besides, samples=len(flow.intervals))
     return table.curves(test.cut_off)
 
 
 def _column(test: IperfTest, flow: Flow, two_way: bool) -> SuiteColumn:
-    pattern: Pattern | None = "bandwidth" if test.protocol == "TCP" and not two_way else None
-    return SuiteColumn(
-        "bandwidth", _what(test, flow, two_way), "mean", test.unit_rule, 1.0, pattern=pattern,
-        origin=_origin(flow), target=1 - _origin(flow),
-    )  # fmt: skip
-
-
-def _mean_column(test: IperfTest, flow: Flow, two_way: bool) -> SuiteColumn:
-    what = f"{_what(test, flow, two_way)}, mean per connection"
-    return SuiteColumn(
-        "bandwidth", what, "mean", test.unit_rule, 1.0,
-        origin=_origin(flow), target=1 - _origin(flow),
-    )  # fmt: skip
-
-
-def _origin(flow: Flow) -> int:
-    """The client is end 0, its server end 1."""
-    return 1 if flow.direction == "server to client" else 0
-
-
-def _what(test: IperfTest, flow: Flow, two_way: bool) -> str:
+    """What the rate of all connections is; the client is end 0, its server end 1."""
     kind = "stream" if test.protocol in ("TCP", "") else f"{test.protocol} stream"
-    return f"{kind} {flow.direction} while both send" if two_way else f"one-way {kind}"
+    what = f"{kind} {flow.direction} while both send" if two_way else f"one-way {kind}"
+    pattern: Pattern | None = "bandwidth" if test.protocol == "TCP" and not two_way else None
+    origin = int(flow.direction == "server to client")
+    return SuiteColumn(
+        "bandwidth", what, "mean", test.unit_rule, 1.0, pattern, origin=origin, target=1 - origin
+    )
 
 
 def _settings(test: IperfTest, flow: Flow) -> dict[str, str]:
@@ -197,20 +214,17 @@ def _settings(test: IperfTest, flow: Flow) -> dict[str, str]:
     return {key: text for key, text in own.items() if text} | test.heading.settings | flow.settings
 
 
-def _comparable(test: IperfTest, flow: Flow) -> tuple[Interval, ...]:
-    """The intervals, unless a sender counted datagrams that never arrived."""
+def _comparable(test: IperfTest, flow: Flow) -> list[float]:
+    """The whole intervals' rates, unless a sender counted datagrams that never arrived."""
     side = test.heading.settings.get("log of", "")
     sent_here = side == flow.direction.partition(" ")[0]
-    lossy = test.protocol != "TCP" and flow.counted_by == "receiver" and sent_here
-    return () if lossy else flow.intervals
+    if test.protocol != "TCP" and flow.counted_by == "receiver" and sent_here:
+        return []
+    longest = max((one.seconds for one in flow.intervals), default=0.0)
+    return [one.rate for one in flow.intervals if one.seconds >= _SHORT * longest]
 
 
-def _whole(intervals: tuple[Interval, ...]) -> list[Interval]:
-    longest = max((one.seconds for one in intervals), default=0.0)
-    return [one for one in intervals if one.seconds >= _SHORT * longest]
-
-
-def _spread(rates: "list[float] | tuple[float, ...]") -> dict[Besides, float]:
+def _spread(rates: Sequence[float]) -> dict[Besides, float]:
     known = [rate for rate in rates if math.isfinite(rate)]
     if len(known) < 2:
         return {}

@@ -1,33 +1,42 @@
 """iperf 2 (2.0.x and 2.1.x): its text and its CSV (``-y C``), on either side of a test.
 
-What iperf 2 prints: headings, connections, rows (Locale.c of 2.0.13, runs of 2.1.8).
+Headings, connections and rows are those of Locale.c of 2.0.13 and of runs of 2.1.8. The CSV
+has no heading and exact numbers: ``time,local,port,remote,port,id,from-to,bytes,bit/s`` and for
+datagrams five more: jitter, lost, all, share, out of order (``CSV_stats`` in ReportCSV.c, iperf
+2.0.13). The row of all connections has the id -1. iperf 2.1.8 may print a time of 1970.
 """
 
 import re
 from collections.abc import Iterable
 
+import msgspec
+
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.interface import Dialect, LogLine, Report
-from fabricgauge.parse.iperf import UNIT_RULES, IperfRow, curves, row_of
-from fabricgauge.parse.iperf2_rows import (
-    CSV_BEGINS,
-    CSV_UNIT_RULE,
-    CsvRow,
-    Iperf2Test,
-    csv_row,
+from fabricgauge.parse.iperf import (
+    UNIT_RULES,
+    CountedBy,
+    Flow,
+    FlowDirection,
+    IperfLog,
+    IperfRow,
+    IperfTest,
+    curves,
+    row_of,
 )
 
 BEGINS = {
     "Client connecting to ": r"^Client connecting to \S+, (?:TCP|UDP) port \d+",
     "Server listening on ": r"^Server listening on (?:TCP|UDP) port \d+",
     " connected with ": r"^\[ *\*?\d+\] local \S+ port \d+ connected with \S+ port \d+",
-    ",": CSV_BEGINS,
+    ",": r"^\d{14}(?:\.\d{3})?,[\da-fA-F.:%\w]*,\d*,[\da-fA-F.:%\w]*,\d*,-?\d+,"
+    r"\d+\.\d+-\d+\.\d+,\d+,",
 }
 
-_CLIENT = re.compile(
-    r"^Client connecting to (?P<host>\S+), (?P<protocol>TCP|UDP) port (?P<port>\d+)"
+_HEADING = re.compile(
+    r"^(?P<side>Client connecting to \S+,|Server listening on) (?P<protocol>TCP|UDP)"
+    r" port (?P<port>\d+)"
 )
-_SERVER = re.compile(r"^Server listening on (?P<protocol>TCP|UDP) port (?P<port>\d+)")
 _CONNECTED = re.compile(
     r"^\[ *(?:(?P<star>\*) *)?(?P<id>\d+)\] local (?P<local>\S+) port (?P<own>\d+) "
     r"connected with (?P<remote>\S+) port (?P<port>\d+)(?P<rest>.*)"
@@ -44,6 +53,122 @@ _KNOWN = re.compile(
 )
 
 
+_CSV = re.compile(
+    r"^\d{14}(?:\.\d{3})?,(?P<local>[^,]*),(?P<port>\d*),(?P<remote>[^,]*),(?P<to>\d*),(?P<id>-?\d+),"
+    r"(?P<start>\d+\.\d+)-(?P<end>\d+\.\d+),(?P<bytes>\d{1,25}),(?P<rate>-?\d{1,25})(?P<more>,.*)?$"
+)
+_CSV_UNIT_RULE = "bits per second / 8 (iperf 2 CSV)"
+#: Rows print ends with one to four digits.
+_SAME = 0.06
+
+
+class WholeRow(msgspec.Struct):
+    """The last row of a connection, or of all, that begins at zero."""
+
+    row: IperfRow | None = None
+    line: LogLine | None = None
+    last_end: float = 0.0
+
+    @property
+    def ended(self) -> bool:
+        """Whether the whole is there: it reaches as far as any other row."""
+        return self.row is not None and self.row.end >= self.last_end - _SAME
+
+    @property
+    def rate(self) -> float | None:
+        return self.row.rate if self.row and self.ended else None
+
+
+class Iperf2Test(IperfLog):
+    """Earlier rows from zero were the first interval; a CSV's connection is its id and port."""
+
+    def __init__(self, line: LogLine, side: str, protocol: str) -> None:
+        super().__init__(line, side, protocol)
+        self.reversed: set[str] = set()
+        self.received: IperfRow | None = None
+        self.lost: dict[str, str] = {}
+        self._wholes: dict[tuple[FlowDirection, str], WholeRow] = {}
+        self._count = 0
+
+    @property
+    def measured(self) -> bool:
+        return bool(self._wholes)
+
+    @property
+    def ended(self) -> bool:
+        """Whether every connection that began has its last row."""
+        return self.measured and all(whole.ended for whole in self._wholes.values())
+
+    def precedes(self, row: IperfRow) -> bool:
+        """Whether a row of CSV is another test's: from zero, of a known id or after the sum."""
+        if row.start != 0 or not self.ended:
+            return False
+        streams = {stream for _, stream in self._wholes}
+        ids = {stream.partition(":")[0] for stream in streams}
+        is_new = row.stream not in streams and row.stream.partition(":")[0] in ids
+        return "SUM" in streams or is_new
+
+    def stopped(self, line: LogLine, error: str) -> None:
+        """Take the tool's own word that something went wrong; the first one counts."""
+        self.error = self.error or error
+        if not self.measured:
+            self.last = line
+
+    def lose(self, share: str, lost: str, sent: str) -> None:
+        self.lost = {"lost": f"{share} % ({lost} of {sent} datagrams)"}
+
+    def row(self, line: LogLine, row: IperfRow) -> None:
+        self.last = line
+        self._count = max(self._count, row.count)
+        back = row.starred or row.stream in self.reversed
+        way: FlowDirection = "server to client" if back else "client to server"
+        self._keep(way, row)
+        if (way, row.stream) in self._intervals:
+            whole = self._wholes.setdefault((way, row.stream), WholeRow())
+            if row.start == 0:
+                whole.row, whole.line = row, line
+            whole.last_end = max(whole.last_end, row.end)
+
+    def result(self) -> IperfTest:
+        """The test as far as it went."""
+        directions: list[FlowDirection] = sorted({key[0] for key in self._wholes})
+        flows = tuple(self._flow(one, len(directions) > 1) for one in directions)
+        nothing = Flow("client to server", self.last, None, "")
+        return self._test("iperf2", "iperf", flows or (nothing,), self._cut_off())
+
+    def _cut_off(self) -> str:
+        if self.error and self.measured:
+            return f"iperf stopped: {self.error}"
+        if self.ended or self.error:
+            return ""
+        return "no row of the whole test: the output ends among the intervals, or before them"
+
+    def _flow(self, direction: FlowDirection, two_way: bool) -> Flow:
+        """The row of all connections is not used where it sums both directions up."""
+        own = {name: one for (way, name), one in self._wholes.items() if way == direction}
+        together = own.pop("SUM", None)
+        each = [one.rate for one in own.values() if one.rate]
+        whole = None if two_way else together
+        single = next(iter(own.values())) if len(own) == 1 else WholeRow()
+        all_ended = own and all(one.ended for one in own.values())
+        rate = (whole.rate if whole else None) or (sum(each) if all_ended else None)
+        by_server = self.received if direction == "client to server" else None
+        if by_server:
+            rate = by_server.rate
+        counted_by: CountedBy = ""
+        if rate is not None and self.side:
+            sent_here = direction.startswith(self.side) and not by_server
+            counted_by = "sender" if sent_here else "receiver"
+        intervals = self._of_all(direction, not two_way)
+        if len(intervals) != 1 and (whole or single).ended:
+            intervals = intervals[:-1]
+        chosen = whole if whole and whole.rate else single
+        return Flow(
+            direction, chosen.line or self.last, rate, counted_by,
+            max(1, len(own), self._count), tuple(each), intervals, self.lost,
+        )  # fmt: skip
+
+
 class Iperf2Reader:
     """One test after the other; the figures of the last one are all that is kept."""
 
@@ -52,7 +177,7 @@ class Iperf2Reader:
         self._test: Iperf2Test | None = None
         self._side = ""
         self._protocol = ""
-        self._ports: dict[str, str] = {}
+        self._server_port = ""
         self._window = ""
         self._from_server = False
         self._connections = 0
@@ -62,18 +187,15 @@ class Iperf2Reader:
     def line(self, line: LogLine) -> Iterable[SuiteCurve]:
         text = line.text
         self._first = self._first or line
-        client, server = _CLIENT.match(text), _SERVER.match(text)
-        connected, row, error = _CONNECTED.match(text), row_of(text), _ERROR.search(text)
-        of_csv = csv_row(text)
-        if client or server:
-            yield from self._heading(line, client, server)
-        elif connected:
+        if heading := _HEADING.match(text):
+            yield from self._heading(line, heading)
+        elif connected := _CONNECTED.match(text):
             yield from self._connected(line, connected)
-        elif of_csv:
+        elif of_csv := _CSV.match(text):
             yield from self._csv(line, of_csv)
-        elif row:
+        elif row := row_of(text):
             self._row(line, row)
-        elif error:
+        elif error := _ERROR.search(text):
             self._open(line).stopped(line, error["text"])
         else:
             self._remark(line)
@@ -89,28 +211,22 @@ class Iperf2Reader:
             self._told = True
             yield from curves(test.result())
 
-    def _heading(
-        self, line: LogLine, client: "re.Match[str] | None", server: "re.Match[str] | None"
-    ) -> Iterable[SuiteCurve]:
+    def _heading(self, line: LogLine, heading: "re.Match[str]") -> Iterable[SuiteCurve]:
         """A client that also listens (``-d``, ``-r``) names the server's port first."""
         if self._test is not None and self._test.measured:
             yield from self._finish()
         self._window = ""
-        for name, heading in (("client", client), ("server", server)):
-            if heading:
-                self._protocol, self._ports[name] = heading["protocol"], heading["port"]
-        if client and not (self._side == "server" and self._connections):
+        self._protocol = heading["protocol"]
+        if heading["side"].startswith("Server"):
+            self._server_port = heading["port"]
+            self._side = self._side or "server"
+        elif not (self._side == "server" and self._connections):
             self._side = "client"
-            self._take_heading(line)
-        elif server and self._side != "client":
-            self._side = "server"
-
-    def _take_heading(self, line: LogLine) -> None:
-        """The connections may have been told of before (2.1.8)."""
-        test = self._open(line)
-        if line.number < test.first.number or not test.side:
-            test.side, test.protocol = self._side, self._protocol
-            test.settings["log of"] = self._side
+            test = self._open(line)
+            # The connections may have been told of before (2.1.8).
+            if not test.side:
+                test.side, test.protocol = self._side, self._protocol
+                test.settings["log of"] = self._side
 
     def _connected(self, line: LogLine, match: "re.Match[str]") -> Iterable[SuiteCurve]:
         """A connection after the last row of a test begins the next one."""
@@ -120,13 +236,13 @@ class Iperf2Reader:
         self._connections += 1
         local = match["local"].partition("%")[0]
         test.hosts = test.hosts or (local, match["remote"])
-        listens_too = self._side == "client" and match["own"] == self._ports.get("server")
+        listens_too = self._side == "client" and match["own"] == self._server_port
         if match["star"] or "(reverse)" in match["rest"] or listens_too:
             test.reversed.add(match["id"])
 
     def _open(self, line: LogLine) -> Iperf2Test:
         if self._test is None:
-            self._test = Iperf2Test(line, self._side, self._protocol or "TCP", UNIT_RULES["bits"])
+            self._test = Iperf2Test(line, self._side, self._protocol or "TCP")
             if self._window:
                 self._test.settings["TCP window"] = self._window
             self._from_server = False
@@ -135,32 +251,31 @@ class Iperf2Reader:
     def _row(self, line: LogLine, row: IperfRow) -> None:
         test = self._open(line)
         test.unit_rule = UNIT_RULES[row.unit]
-        lost = _LOST.search(row.rest)
-        if lost:
+        if lost := _LOST.search(row.rest):
             test.protocol = "UDP"
-            test.received_lost = f"{lost['share']} % ({lost['lost']} of {lost['all']} datagrams)"
+            test.lose(lost["share"], lost["lost"], lost["all"])
         if self._from_server:
             test.received, self._from_server = row, False
         else:
             test.row(line, row)
 
-    def _csv(self, line: LogLine, found: CsvRow) -> Iterable[SuiteCurve]:
-        """A new test begins at zero with an id that the last test had, or after its sum."""
-        row, test = found.row, self._test
-        if test and row.start == 0 and test.ended and self._starts_anew(test, row):
+    def _csv(self, line: LogLine, match: "re.Match[str]") -> Iterable[SuiteCurve]:
+        more = (match["more"] or "").split(",")
+        row = IperfRow(
+            stream="SUM" if match["id"] == "-1" else f"{match['id']}:{match['port']}",
+            starred=False, count=0, role="", start=float(match["start"]), end=float(match["end"]),
+            rate=int(match["rate"]) / 8, unit="bits", rest="",
+        )  # fmt: skip
+        if self._test is not None and self._test.precedes(row):
             yield from self._finish()
-        self._protocol = found.protocol
+        self._protocol = "UDP" if len(more) > 1 else "TCP"
         test = self._open(line)
-        test.unit_rule = CSV_UNIT_RULE
-        test.hosts = test.hosts or (found.hosts if all(found.hosts) else ())
-        test.received_lost = found.lost or test.received_lost
+        test.unit_rule = _CSV_UNIT_RULE
+        if match["local"] and match["remote"]:
+            test.hosts = test.hosts or (match["local"], match["remote"])
+        if len(more) > 4 and more[3].isdigit():
+            test.lose(more[4], more[2], more[3])
         test.row(line, row)
-
-    def _starts_anew(self, test: Iperf2Test, row: IperfRow) -> bool:
-        ident = row.stream.partition(":")[0]
-        return test.knows("SUM") or (
-            not test.knows(row.stream) and test.knows_id(ident) and row.stream != "SUM"
-        )
 
     def _remark(self, line: LogLine) -> None:
         window = _WINDOW.match(line.text)

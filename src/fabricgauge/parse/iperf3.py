@@ -11,22 +11,16 @@ import msgspec
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.interface import Dialect, LogLine, Report
 from fabricgauge.parse.iperf import (
-    MOST_INTERVALS,
-    MOST_OF_ALL,
+    MOST_STREAMS,
     UNIT_RULES,
     Flow,
     FlowDirection,
-    Interval,
+    IperfLog,
     IperfRow,
     IperfTest,
-    RateUnit,
     curves,
     row_of,
 )
-from fabricgauge.parse.table import SuiteHeading
-
-#: iperf 3 itself refuses more than 128 connections.
-MOST_STREAMS = 1024
 
 _RETRANSMITS = re.compile(r"^ +(?P<count>\d+) +sender")
 _LOST = re.compile(r"(?<!\d)(?P<lost>\d+)/(?P<all>\d+) \((?P<share>[-+.\w]+)%\)")
@@ -41,28 +35,15 @@ class EndRows(msgspec.Struct):
     settings: dict[str, str] = {}
 
 
-class TextTest:
-    """Grows row by row; ``side`` is whose log it is, empty where that is not known."""
+class TextTest(IperfLog):
+    """Directions are told apart by the role that their rows name, if there are two."""
 
     def __init__(self, line: LogLine, version: str, peer: str, side: str) -> None:
-        self.protocol = ""
+        super().__init__(line, side, version=version)
         self.reverse = False
-        self.error = ""
-        self.settings: dict[str, str] = {"log of": side} if side else {}
-        self._line = line
-        self._version = version
         self._peer = peer
-        self._side = side
-        self._hosts: tuple[str, ...] = ()
         self._headers = 0
-        self._unit: RateUnit = "bits"
         self._sums: dict[str, EndRows] = {}
-        self._intervals: dict[tuple[str, str], list[Interval]] = {}
-        self._last = line
-        self._kept = 0
-
-    def connected(self, local: str, remote: str) -> None:
-        self._hosts = self._hosts or (local, remote)
 
     def header(self, text: str) -> None:
         self._headers += 1
@@ -71,21 +52,12 @@ class TextTest:
 
     def row(self, line: LogLine, row: IperfRow) -> None:
         """Rows after the second heading, or that name an end, are the summary."""
-        self._unit = row.unit
-        self._last = line
+        self.unit_rule = UNIT_RULES[row.unit]
+        self.last = line
         if row.rest.rstrip().endswith(("sender", "receiver")) or self._headers > 1:
             self._summary(line, row)
         elif "(omitted)" not in row.rest:
-            self._interval(row)
-
-    def _interval(self, row: IperfRow) -> None:
-        key = (row.role, row.stream)
-        if key not in self._intervals and len(self._intervals) >= MOST_STREAMS:
-            return
-        kept = self._intervals.setdefault(key, [])
-        if len(kept) < MOST_INTERVALS and self._kept < MOST_OF_ALL:
-            self._kept += 1
-            kept.append(Interval(row.end - row.start, row.rate))
+            self._keep(row.role, row)
 
     def _summary(self, line: LogLine, row: IperfRow) -> None:
         summary = self._sums.setdefault(row.role, EndRows())
@@ -95,30 +67,20 @@ class TextTest:
             rates[row.stream] = row.rate
         if summary.line is None or not by_sender:
             summary.line = line
-        self._loss(summary, row)
-
-    def _loss(self, summary: EndRows, row: IperfRow) -> None:
-        """A single connection's, or in the row of all (it comes last) that of all."""
-        retransmits, lost = _RETRANSMITS.search(row.rest), _LOST.search(row.rest)
-        if retransmits:
+        # A single connection's, or in the row of all (it comes last) that of all.
+        if retransmits := _RETRANSMITS.search(row.rest):
             summary.settings["retransmits"] = retransmits["count"]
-        if lost:
+        if lost := _LOST.search(row.rest):
             counts = f"{lost['lost']} of {lost['all']} datagrams"
             summary.settings["lost"] = f"{lost['share']} % ({counts})"
 
     def result(self) -> IperfTest:
         """The test as far as it went."""
-        protocol = self.protocol or ("TCP" if self._hosts else "")
+        self.protocol = self.protocol or ("TCP" if self.hosts else "")
+        self.hosts = self.hosts or ((self._peer,) if self._peer else ())
         roles = sorted({role for role, _ in self._intervals} | set(self._sums)) or [""]
         flows = tuple(sorted(map(self._flow, roles), key=lambda flow: flow.direction))
-        hosts = self._hosts or ((self._peer,) if self._peer else ())
-        heading = SuiteHeading(
-            "iperf3", self._version, "iperf3", self._line.text.strip()[:200], self._line.number,
-            transport="tcp" if protocol == "TCP" else "", settings=self.settings, hosts=hosts,
-        )  # fmt: skip
-        return IperfTest(
-            heading, protocol, UNIT_RULES[self._unit], flows, self.error, self._cut_off()
-        )
+        return self._test("iperf3", "iperf3", flows, self._cut_off())
 
     def _cut_off(self) -> str:
         if self.error:
@@ -135,18 +97,10 @@ class TextTest:
         each = tuple(rate for stream, rate in rates.items() if stream != "SUM")
         together = rates.get("SUM", sum(each))
         return Flow(
-            self._direction(role), summary.line or self._last, together or None,
+            self._direction(role), summary.line or self.last, together or None,
             "receiver" if by_receiver else "sender" if together else "",
             max(1, len(each), seen), each, self._of_all(role), summary.settings,
         )  # fmt: skip
-
-    def _of_all(self, role: str) -> tuple[Interval, ...]:
-        """The row of all connections, or the only one's."""
-        together = self._intervals.get((role, "SUM"))
-        if together is None:
-            single = [kept for key, kept in self._intervals.items() if key[0] == role]
-            together = single[0] if len(single) == 1 else []
-        return tuple(together)
 
     def _direction(self, role: str) -> FlowDirection:
         """A server's log does not say that a test is reversed, but has only a sender then."""
@@ -154,7 +108,7 @@ class TextTest:
         sends = summary is not None and bool(summary.sent) and not summary.received
         if role:
             return "client to server" if role in ("TX-C", "RX-S") else "server to client"
-        if self.reverse or (self._side == "server" and sends):
+        if self.reverse or (self.side == "server" and sends):
             return "server to client"
         return "client to server"
 
@@ -280,7 +234,7 @@ def _heading(test: TextTest, text: str) -> bool:
     elif "Reverse mode, remote" in text:
         test.reverse = True
     elif connected:
-        test.connected(connected["local"], connected["remote"])
+        test.hosts = test.hosts or (connected["local"], connected["remote"])
     elif verbose:
         test.protocol = verbose["protocol"]
         test.settings["block size"] = f"{verbose['size']} bytes"

@@ -9,8 +9,14 @@ All may be missing: an output that an error ended has only some of them.
 import msgspec
 
 from fabricgauge.parse.interface import LogLine
-from fabricgauge.parse.iperf import MOST_INTERVALS, Flow, FlowDirection, Interval, IperfTest
-from fabricgauge.parse.iperf3 import MOST_STREAMS
+from fabricgauge.parse.iperf import (
+    MOST_INTERVALS,
+    MOST_STREAMS,
+    Flow,
+    FlowDirection,
+    Interval,
+    IperfTest,
+)
 from fabricgauge.parse.table import SuiteHeading
 
 
