@@ -1,6 +1,9 @@
 """``iperf3 -J``: one JSON object per test, and the events of ``--json-stream`` (3.17 on).
 
-JSON whose writer was ended in the middle: what stands there up to the last whole object.
+The fields that count here bear the tool's own names, as seen in outputs of 3.12; later versions
+add fields. Rates are in bit/s, times in seconds. All may be missing: an output that an error
+ended has only some of them. Where the writer was ended in the middle, what stands there up to
+the last whole object is read.
 """
 
 import json
@@ -13,9 +16,202 @@ import msgspec
 
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.interface import JsonDialect, LogLine, Report
-from fabricgauge.parse.iperf import curves
-from fabricgauge.parse.iperf3_json import Iperf3Document, Iperf3End, test_of
+from fabricgauge.parse.iperf import (
+    MOST_INTERVALS,
+    MOST_STREAMS,
+    Flow,
+    FlowDirection,
+    Interval,
+    IperfTest,
+    curves,
+)
 from fabricgauge.parse.json_text import converted
+from fabricgauge.parse.table import SuiteHeading
+
+_UNIT_RULE = "bits_per_second / 8 (iperf3 JSON)"
+
+
+class Connection(msgspec.Struct, frozen=True):
+    local_host: str = ""
+    remote_host: str = ""
+
+
+class TestStart(msgspec.Struct, frozen=True):
+    protocol: str = ""
+    num_streams: int = 0
+    blksize: int | None = None
+    omit: float | None = None
+    duration: float | None = None
+    reverse: int = 0
+    bidir: int = 0
+    target_bitrate: float | None = None
+
+
+class Iperf3Start(msgspec.Struct, frozen=True):
+    connected: tuple[Connection, ...] = ()
+    version: str = ""
+    tcp_mss: int | None = None
+    tcp_mss_default: int | None = None
+    accepted_connection: dict[str, object] | None = None
+    test_start: TestStart = TestStart()
+
+
+class Iperf3Sum(msgspec.Struct, frozen=True):
+    seconds: float | None = None
+    bits_per_second: float | None = None
+    retransmits: int | None = None
+    lost_packets: int | None = None
+    packets: int | None = None
+    lost_percent: float | None = None
+    omitted: bool = False
+    sender: bool | None = None
+
+
+class IntervalRecord(msgspec.Struct, frozen=True):
+    sum: Iperf3Sum | None = None
+    sum_bidir_reverse: Iperf3Sum | None = None
+
+
+class StreamEnd(msgspec.Struct, frozen=True):
+    sender: Iperf3Sum | None = None
+    receiver: Iperf3Sum | None = None
+
+
+class Iperf3End(msgspec.Struct, frozen=True):
+    streams: tuple[StreamEnd, ...] = ()
+    sum: Iperf3Sum | None = None
+    sum_sent: Iperf3Sum | None = None
+    sum_received: Iperf3Sum | None = None
+    sum_sent_bidir_reverse: Iperf3Sum | None = None
+    sum_received_bidir_reverse: Iperf3Sum | None = None
+    sender_tcp_congestion: str = ""
+
+
+class Iperf3Document(msgspec.Struct, frozen=True):
+    start: Iperf3Start = Iperf3Start()
+    intervals: tuple[IntervalRecord, ...] = ()
+    end: Iperf3End = Iperf3End()
+    error: str = ""
+
+
+def _test_of(
+    document: Iperf3Document, first_line: int, figure_line: int, broken: bool
+) -> IperfTest:
+    """The test; its flows carry the receiver's rate, or the sender's where that is all."""
+    start = document.start
+    protocol = _protocol(document)
+    hosts = [(one.local_host, one.remote_host) for one in start.connected[:1]]
+    heading = SuiteHeading(
+        "iperf3", start.version.removeprefix("iperf").strip(), "iperf3",
+        f"{start.version or 'iperf3'} {protocol} test", first_line,
+        transport="tcp" if protocol == "TCP" else "",
+        settings=_settings(document), hosts=hosts[0] if hosts else (),
+    )  # fmt: skip
+    flows = _flows(document, LogLine(figure_line, ""))
+    ended = any(flow.rate for flow in flows)
+    cut_off = "" if ended or document.error else "the document has no end result"
+    if broken:
+        cut_off = "the JSON text ends before its last bracket"
+    elif document.error and (document.intervals or ended):
+        cut_off = f"iperf3 stopped: {document.error}"
+    return IperfTest(heading, protocol, _UNIT_RULE, flows, document.error, cut_off)
+
+
+def _protocol(document: Iperf3Document) -> str:
+    if stated := document.start.test_start.protocol:
+        return stated.upper()
+    sums = [one for one in (document.end.sum, document.end.sum_received) if one]
+    if not sums:
+        return ""
+    return "UDP" if any(one.packets is not None for one in sums) else "TCP"
+
+
+def _settings(document: Iperf3Document) -> dict[str, str]:
+    start, test = document.start, document.start.test_start
+    mss = start.tcp_mss or start.tcp_mss_default
+    side = "client" if start.version else ""
+    stated = {
+        "block size": f"{test.blksize} bytes" if test.blksize else "",
+        "duration": f"{test.duration:g} s" if test.duration else "",
+        "omitted": f"first {test.omit:g} s" if test.omit else "",
+        "target rate": f"{test.target_bitrate:g} bit/s" if test.target_bitrate else "",
+        "mss": f"{mss} bytes" if mss else "",
+        "congestion control": document.end.sender_tcp_congestion,
+        "log of": side if start.accepted_connection is None else "server",
+    }
+    return {key: value for key, value in stated.items() if value}
+
+
+def _flows(document: Iperf3Document, figure: LogLine) -> tuple[Flow, ...]:
+    end, test = document.end, document.start.test_start
+    reverse = any(one.sum_bidir_reverse for one in document.intervals[:1])
+    both = test.bidir or end.sum_received_bidir_reverse or reverse
+    first: FlowDirection = "server to client" if test.reverse and not both else "client to server"
+    flows = [_flow(document, figure, first, end.sum_sent or end.sum, end.sum_received, False)]
+    if both:
+        sent, received = end.sum_sent_bidir_reverse, end.sum_received_bidir_reverse
+        flows.append(_flow(document, figure, "server to client", sent, received, True))
+    return tuple(flows)
+
+
+def _flow(
+    document: Iperf3Document,
+    figure: LogLine,
+    direction: FlowDirection,
+    sent: Iperf3Sum | None,
+    received: Iperf3Sum | None,
+    reverse: bool,
+) -> Flow:
+    """The receiver's rate counts; a side that learnt nothing of the other writes 0."""
+    by_receiver = bool(received and received.bits_per_second)
+    counted = received if by_receiver else sent
+    rate = counted.bits_per_second if counted else None
+    connections = _connections(document, direction)
+    asked = document.start.test_start.num_streams
+    return Flow(
+        direction, figure, rate / 8 if rate else None,
+        "receiver" if by_receiver else "sender" if rate else "",
+        asked if 1 <= asked <= MOST_STREAMS else max(1, len(connections)), connections,
+        _intervals(document, reverse), _loss(sent, received),
+    )  # fmt: skip
+
+
+def _connections(document: Iperf3Document, direction: FlowDirection) -> tuple[float, ...]:
+    """The receiver's rate of each connection that moved bytes in that direction."""
+    server = document.start.accepted_connection is not None
+    both = document.end.sum_received_bidir_reverse is not None
+    sends_here = (direction == "client to server") != server
+    found: list[float] = []
+    for stream in document.end.streams:
+        if both and not (stream.receiver and stream.receiver.sender == sends_here):
+            continue
+        told = (one.bits_per_second for one in (stream.receiver, stream.sender) if one)
+        found += (rate / 8 for rate in islice(filter(None, told), 1))
+    return tuple(found)
+
+
+def _intervals(document: Iperf3Document, reverse: bool) -> tuple[Interval, ...]:
+    sums = [
+        one.sum_bidir_reverse if reverse else one.sum for one in document.intervals[:MOST_INTERVALS]
+    ]
+    return tuple(
+        Interval(one.seconds, one.bits_per_second / 8)
+        for one in sums
+        if one and not one.omitted and one.seconds and one.bits_per_second is not None
+    )
+
+
+def _loss(sent: Iperf3Sum | None, received: Iperf3Sum | None) -> dict[str, str]:
+    told: dict[str, str] = {}
+    if sent and sent.retransmits is not None:
+        told["retransmits"] = str(sent.retransmits)
+    lost = received if received and received.lost_percent is not None else sent
+    if lost and lost.lost_percent is not None:
+        share = f"{lost.lost_percent:.3g} %"
+        counts = f" ({lost.lost_packets} of {lost.packets} datagrams)" if lost.packets else ""
+        told["lost"] = share + counts
+    return told
+
 
 #: Strings, and the brackets outside of them.
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]')
@@ -111,7 +307,7 @@ def _of_piece(text: str, found: Piece, line: int, report: Report) -> Iterator[Su
         _tell(text, found.offset, found.end, line, report, "fields as iperf 3 writes them")
         return
     mark = _figure_line(text, found, line)
-    yield from curves(test_of(document, line, mark, cut_off=found.is_broken))
+    yield from curves(_test_of(document, line, mark, found.is_broken))
     rest = text.find("\n", found.rest, found.end) if found.is_broken else -1
     if rest >= 0:
         number = line + text.count("\n", found.offset, rest)
@@ -143,7 +339,7 @@ def _of_event(text: str, event: str, line: int, report: Report) -> Iterator[Suit
     if document is None:
         report(LogLine(line, text[:_SHOWN]), "the end event of iperf3 --json-stream")
         return
-    yield from curves(test_of(document, line, line, cut_off=found is None or found.is_broken))
+    yield from curves(_test_of(document, line, line, found is None or found.is_broken))
 
 
 def _end_of_stream(event: str, data: object) -> Iperf3Document | None:
