@@ -1,21 +1,158 @@
 """NetPIPE 3 to 5: its console lines and the files that it writes (``np.out``).
 
-One NetPIPE run: its rows, and the curves that they make.
-
-One NetPIPE run after the other, from the console or from its files.
+Formats after netpipe.c of 3.7.1 and of 5.x. Version 3 prints the least time of its trials,
+version 5 the mean; both print half of a round trip. Version 5 prints sizes from 1 MB on
+with three digits behind the point only. What a ``Mbps`` is, size, time and rate of the rows tell.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import msgspec
 
 from fabricgauge.model.measurement import Pattern
-from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.model.suite import Statistic, SuiteCurve
 from fabricgauge.parse.interface import Dialect, LogLine, Report
-from fabricgauge.parse.netpipe_rows import BEGINS, NetPipeRow, console_row, file_row, rule_of
+from fabricgauge.parse.lines import figure_of
 from fabricgauge.parse.table import MOST_ROWS, SuiteColumn, SuiteHeading, SuiteTable
+
+_SIZE = r"(?P<size>\d[\d.]{0,15}) *(?P<size_unit>bytes|[KMGT]?B)"
+_TIMES = r"(?P<repeats>\d{1,12}) times -->"
+_FIGURE = (
+    r"(?P<rate>[-+.\w]+) *(?P<rate_unit>[KMGT]?bps) +in +"
+    r"(?P<time>[-+.\w]+) *(?P<time_unit>[num]?secs?)\b"
+)
+_CONSOLE = re.compile(rf"^ *(?P<index>\d{{1,6}}): +{_SIZE} +{_TIMES} *(?P<figure>.*)$")
+_FIGURES = re.compile(rf"^{_FIGURE}")
+
+#: np.out of version 3: ``%8d %lf %12.8lf``, of version 5: ``%9d`` and four times ``%9.3lf``.
+_FILE_3 = r"^ {0,7}\d{1,10} \d+\.\d{6} +\d+\.\d{8} *$"
+_FILE_5 = r"^ {0,8}\d{1,10}(?: +\d+\.\d{3}){3} +\d+\.\d{2} *$"
+_IS_FILE_3, _IS_FILE_5 = re.compile(_FILE_3), re.compile(_FILE_5)
+
+BEGINS = {
+    " times -->": r"^ *\d{1,6}: +\d[\d.]* *(?:bytes|[KMGT]?B) +\d+ times -->",
+    "Now starting the main loop": r"^Now starting the main loop\s*$",
+    "ing output to ": r"^(?:Send|Sav)ing output to \S+\s*$",
+    "Start testing with ": r"^Start testing with \d+ trials for each message size",
+    "Send and receive buffers are ": r"^Send and receive buffers are \d+ and \d+ bytes",
+    "Using no perturbations": r"^Using no perturbations\s*$",
+    ".": f"{_FILE_3}|{_FILE_5}",
+}
+
+_SECONDS = {"sec": 1.0, "secs": 1.0, "msecs": 1e-3, "usec": 1e-6, "usecs": 1e-6, "nsecs": 1e-9}
+#: Printed bit rates in units of ``Mbps``, whatever a ``Mbps`` is.
+_MEGA = {"bps": 1e-6, "Kbps": 1e-3, "Mbps": 1.0, "Gbps": 1e3, "Tbps": 1e6}
+_BYTES = {"bytes": 1, "B": 1, "KB": 1000, "MB": 1000**2, "GB": 1000**3, "TB": 1000**4}
+
+
+class NetPipeRow(msgspec.Struct, frozen=True):
+    """One message size: ``mbps`` as printed, ``time_s`` in seconds.
+
+    ``time_step_s`` and ``rate_step`` are the last printed digits' worth. Figures may be
+    anything that a float can be; both are None in a row that stops before them.
+    """
+
+    index: int
+    message_bytes: int
+    repeats: int
+    mbps: float | None
+    time_s: float | None
+    time_step_s: float = 0.0
+    rate_step: float = 0.0
+    form: str = "3"
+    passed: bool = False
+
+
+def console_row(text: str) -> NetPipeRow | None:
+    """A row as printed on the console."""
+    match = _CONSOLE.match(text) if "times" in text else None
+    if match is None:
+        return None
+    form = "3" if match["size_unit"] == "bytes" else "5"
+    size = _size(match["size"], _BYTES[match["size_unit"]])
+    bare = NetPipeRow(int(match["index"]), size, int(match["repeats"]), None, None, form=form)
+    figures = _FIGURES.match(match["figure"])
+    if figures is None or figures["time_unit"] not in _SECONDS:
+        checked = "Integrity check passed" in text or re.search(r"\b0 failures", text)
+        return msgspec.structs.replace(bare, passed=bool(checked))
+    scale, seconds = _MEGA[figures["rate_unit"]], _SECONDS[figures["time_unit"]]
+    return msgspec.structs.replace(
+        bare,
+        mbps=figure_of(figures["rate"]) * scale,
+        time_s=figure_of(figures["time"]) * seconds,
+        time_step_s=_step(figures["time"]) * seconds,
+        rate_step=_step(figures["rate"]) * scale,
+    )
+
+
+def file_row(text: str) -> NetPipeRow | None:
+    """A row of a file that NetPIPE wrote."""
+    if _IS_FILE_3.match(text):
+        size, mbps, time = text.split()
+        return NetPipeRow(-1, int(size), 0, float(mbps), float(time), 1e-8, 1e-6)
+    if _IS_FILE_5.match(text):
+        size, gbps, _least, _most, time = text.split()
+        return NetPipeRow(-1, int(size), 0, float(gbps) * 1e3, float(time) * 1e-6, 1e-8, 1.0, "5")
+    return None
+
+
+def _step(text: str) -> float:
+    return 10.0 ** -min(len(text.partition(".")[2]), 12)
+
+
+def _size(text: str, unit: int) -> int:
+    """The size meant: of rounded ones the power of two, or three times one, that fits."""
+    try:
+        printed = float(text) * unit
+    except ValueError:
+        return 0
+    if "." not in text or unit <= 1000:
+        return round(printed)
+    half_step, bits = _step(text) * unit / 2, int(printed).bit_length()
+    powers = (1 << max(0, bits - 1), 1 << bits)
+    meant = (size for power in powers for size in (power, power * 3 // 4))
+    return next((size for size in meant if abs(size - printed) <= half_step), round(printed))
+
+
+_RULES = {2**20: "Mbps = 2^20 bit/s", 10**6: "Mbps = 10^6 bit/s"}
+
+
+class MbpsRule(msgspec.Struct, frozen=True):
+    """Bit/s in one ``Mbps``, and the words for it."""
+
+    bits: int
+    text: str
+
+
+def rule_of(rows: Sequence[NetPipeRow], directions: int, form: str) -> MbpsRule:
+    """The factor that more rows agree with; version 3 counts 2^20, version 5 10^6.
+
+    A row decides only if its printed digits leave one of the two.
+    """
+    votes = dict.fromkeys(_RULES, 0)
+    for row in rows:
+        fits = [bits for bits in _RULES if _fits(row, directions, bits)]
+        if len(fits) == 1:
+            votes[fits[0]] += 1
+    usual = 2**20 if form == "3" else 10**6
+    other = 10**6 if form == "3" else 2**20
+    bits = other if votes[other] > votes[usual] else usual
+    asked = f"size / time agrees in {votes[bits]} of {sum(votes.values())} rows that tell"
+    told = asked if sum(votes.values()) else "as its source has it; no row is exact enough to tell"
+    return MbpsRule(bits, f"{_RULES[bits]} (NetPIPE {form}; {told})")
+
+
+def _fits(row: NetPipeRow, directions: int, bits: int) -> bool:
+    if not row.mbps or not row.time_s or row.time_s <= row.time_step_s:
+        return False
+    moved = 8.0 * row.message_bytes * directions
+    half_time, half_rate = row.time_step_s / 2, row.rate_step / 2
+    least = moved / (row.time_s + half_time) / bits - half_rate
+    most = moved / (row.time_s - half_time) / bits + half_rate
+    return least * (1 - 1e-9) <= row.mbps <= most * (1 + 1e-9)
+
 
 #: NetPIPE ends when one message takes this long, if no upper size is set (netpipe.h 3.7.1).
 STOP_S = 1.0
@@ -59,39 +196,39 @@ class NetPipeRun:
         """Time and bandwidth over the sizes."""
         self._halve()
         form = self.rows[0][1].form if self.rows else ""
-        rule = rule_of([row for _, row in self.rows], self._directions, form or "3")
-        table = SuiteTable(self._heading(form), self._columns(form, rule.bits, rule.text))
+        directions = 2 if self.mode == "both" else 1
+        rule = rule_of([row for _, row in self.rows], directions, form or "3")
+        time, bandwidth = _WHAT[self.mode]
+        pattern: Pattern | None = "latency" if self.mode == "ping-pong" else None
+        kind: Statistic = "mean" if form == "5" else "minimum"
+        columns = (
+            SuiteColumn("time", time, kind, "µs", 1.0, pattern, directions),
+            SuiteColumn("bandwidth", bandwidth, kind, rule.text, rule.bits / 8, None, directions),
+        )
+        table = SuiteTable(self._heading(form), columns)
         for line, row in self.rows:
-            self._add_to(table, line, row)
+            if row.mbps is not None:
+                rounded_off = row.mbps == 0 and bool(row.time_s)
+                mbps = None if rounded_off else row.mbps
+                table.row(line, row.message_bytes, [row.time_s, mbps], samples=row.repeats)
+            elif not row.passed:
+                corrupt = self.checks and "fail" in line.text.lower()
+                table.failed(line, row.message_bytes, "corrupt" if corrupt else "cut off")
         return table.curves(self._cut_off())
-
-    def _add_to(self, table: SuiteTable, line: LogLine, row: NetPipeRow) -> None:
-        if row.mbps is not None:
-            rounded_off = row.mbps == 0 and bool(row.time_s)
-            mbps = None if rounded_off else row.mbps
-            table.row(line, row.message_bytes, [row.time_s, mbps], samples=row.repeats)
-        elif not row.passed:
-            corrupt = self.checks and "fail" in line.text.lower()
-            table.failed(line, row.message_bytes, "corrupt" if corrupt else "cut off")
 
     def _halve(self) -> None:
         """Files have the sizes of a two-way run doubled: 2, 4, 6 for 1, 2, 3 bytes."""
-        if not (self._of_file and [row.message_bytes for _, row in self.rows[:3]] == [2, 4, 6]):
-            return
-        self.mode = "both"
-        self.settings["sizes"] = "half of those in the file, which adds both ways up"
-        self.rows = [
-            (line, msgspec.structs.replace(row, message_bytes=row.message_bytes // 2))
-            for line, row in self.rows
-        ]
+        if self._of_file and [row.message_bytes for _, row in self.rows[:3]] == [2, 4, 6]:
+            self.mode = "both"
+            self.settings["sizes"] = "half of those in the file, which adds both ways up"
+            self.rows = [
+                (line, msgspec.structs.replace(row, message_bytes=row.message_bytes // 2))
+                for line, row in self.rows
+            ]
 
     @property
     def _of_file(self) -> bool:
         return bool(self.rows) and self.rows[0][1].index < 0
-
-    @property
-    def _directions(self) -> int:
-        return 2 if self.mode == "both" else 1
 
     def _heading(self, form: str) -> SuiteHeading:
         tcp = "socket buffers" in self.settings
@@ -102,16 +239,6 @@ class NetPipeRun:
             pairs=max(1, self.pairs), ranks=len(hosts) or None, transport="tcp" if tcp else "",
             settings=self.settings, hosts=hosts,
         )  # fmt: skip
-
-    def _columns(self, form: str, bits: int, rule: str) -> tuple[SuiteColumn, SuiteColumn]:
-        time, bandwidth = _WHAT[self.mode]
-        pattern: Pattern | None = "latency" if self.mode == "ping-pong" else None
-        directions = self._directions
-        statistic: Literal["mean", "minimum"] = "mean" if form == "5" else "minimum"
-        return (
-            SuiteColumn("time", time, statistic, "µs", 1.0, pattern, directions),
-            SuiteColumn("bandwidth", bandwidth, statistic, rule, bits / 8, None, directions),
-        )
 
     def _cut_off(self) -> str:
         if not self.rows:
@@ -191,17 +318,13 @@ class NetPipeReader:
             yield from found
 
     def _open(self, line: LogLine) -> NetPipeRun:
-        if self._run is None:
-            self._run = NetPipeRun(line)
+        self._run = self._run or NetPipeRun(line)
         return self._run
 
     def _row(self, line: LogLine, row: NetPipeRow) -> Iterable[SuiteCurve]:
         """Rows are numbered from 0 or 1; in files sizes grow."""
-        run = self._open(line)
-        if run.follows(row):
-            run.add(line, row)
-            return
-        yield from self.end()
+        if not self._open(line).follows(row):
+            yield from self.end()
         self._open(line).add(line, row)
 
     def _heading(self, line: LogLine) -> bool:
@@ -216,8 +339,7 @@ class NetPipeReader:
         run = self._open(line)
         if host:
             run.hosts[int(host["rank"])] = host["host"]
-        for name, match in found:
-            run.settings[name] = next(value for value in match.groups() if value)
+        run.settings.update((name, next(filter(None, match.groups()))) for name, match in found)
         run.pairs = int(pairs["pairs"]) if pairs else run.pairs
         run.mode = "both" if both or pairs else "stream" if streams else run.mode
         run.checks = run.checks or checks

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.parse.reading import FIXTURES, curves_of, found, raw, values
 
-from fabricgauge.parse.netpipe_rows import console_row, rule_of
+from fabricgauge.parse.netpipe import console_row, rule_of
 
 FILES = sorted(path.stem for path in (FIXTURES / "netpipe").glob("*.out"))
 
