@@ -1,12 +1,11 @@
 """GPCNeT: ``network_test`` and ``network_load_test`` with their boxes, plain and verbose.
 
-The boxes that GPCNeT draws, and what their titles and names mean (utils.c, 1.1 to 1.3).
-
-GPCNeT's output: each row of a box is one test, and becomes one curve with one point.
+Each row of a box is one test, and becomes one curve with one point. What the boxes' titles and
+names mean is from utils.c, 1.1 to 1.3.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -26,12 +25,18 @@ _TITLES = (
 _NAME = re.compile(r"^(?P<name>.*\S) \( *(?P<bytes>\d{1,12}) B\)$")
 
 
-class BoxRow(msgspec.Struct, frozen=True):
-    """One row of a box: its name without the size, the size, and the other cells."""
+class BoxRow(msgspec.Struct):
+    """One row of a box: its name without the size, the other cells by their columns' names.
 
+    ``impact`` are the words on the congestion impact factor, empty where none is told.
+    """
+
+    line: LogLine
+    kind: str
     name: str
     message_bytes: int | None
-    values: tuple[str, ...]
+    cells: dict[str, str]
+    impact: str = ""
 
 
 def title_of(text: str) -> str | None:
@@ -41,15 +46,12 @@ def title_of(text: str) -> str | None:
     return next((kind for title, kind in _TITLES if title in text), None)
 
 
-def cells_of(text: str) -> BoxRow | None:
-    """The row in a line; None for rulers, titles, and broken rows."""
+def cells_of(text: str) -> list[str]:
+    """The cells of the row in a line; none in rulers, titles, and broken rows."""
     stripped = text.strip()
     if not stripped.startswith("|") or not stripped.endswith("|") or stripped.count("|") < 3:
-        return None
-    name, *values = [cell.strip() for cell in stripped[1:-1].split("|")]
-    match = _NAME.match(name)
-    size = int(match["bytes"]) if match else None
-    return BoxRow(match["name"] if match else name, size, tuple(values))
+        return []
+    return [cell.strip() for cell in stripped[1:-1].split("|")]
 
 
 #: What the names mean; ``RR`` is the random ring, ``Nat`` the natural one. In a ring each
@@ -64,7 +66,6 @@ WHAT = {
     "Multiple Allreduce": "Allreduce, many at once",
     "Multiple Alltoall": "Alltoall bandwidth per rank, many at once",
 }
-
 
 BEGINS = {"Tests v": r"^Network ?(?:Load)? ?Tests v\d"}
 #: The tool itself has at most 8 tests and 6 congestors.
@@ -81,14 +82,6 @@ _BESIDES: dict[str, Besides] = {"Min": "minimum", "Max": "maximum", "99%": "p99"
 _PERCENTILE = "in p99 and p99.9: the rate that so many of the samples reach"
 
 
-class _Row:
-    """One test's row, with the line and the box that it stands in."""
-
-    def __init__(self, line: LogLine, kind: str, names: tuple[str, ...], cells: BoxRow) -> None:
-        self.line, self.kind, self.names, self.cells = line, kind, names, cells
-        self.impact = ""
-
-
 class GpcnetReader:
     """Keeps the few rows of one output: the impact factors come last."""
 
@@ -101,10 +94,10 @@ class GpcnetReader:
         self._program = ""
         self._version = ""
         self._kind = ""
-        self._names: tuple[str, ...] = ()
+        self._names: list[str] = []
         self._ranks: int | None = None
         self._settings: dict[str, str] = {}
-        self._rows: list[_Row] = []
+        self._rows: list[BoxRow] = []
         self._impacts = 0
 
     def line(self, line: LogLine) -> Iterable[SuiteCurve]:
@@ -115,9 +108,9 @@ class GpcnetReader:
             self._start = line
             self._program, self._version = start["program"], start["version"]
         elif kind:
-            self._kind, self._names = kind, ()
+            self._kind, self._names = kind, []
         elif cells and self._kind:
-            self._row(line, cells)
+            self._row(line, *cells)
         elif not (self._heading(text) or _REMARK.match(text)):
             self._report(line, "a box of GPCNeT")
 
@@ -127,7 +120,9 @@ class GpcnetReader:
             for row in self._rows:
                 yield from self._curve(row, cut_off if row is self._rows[-1] else "")
             if not self._rows:
-                yield from self._empty(self._start, cut_off)
+                heading = self._heading_of("GPCNeT", self._start, {})
+                column = SuiteColumn("time", "latency", "mean", "usec (GPCNeT)", 1e-6)
+                yield from SuiteTable(heading, [column]).curves(cut_off)
         self._clear()
 
     def _heading(self, text: str) -> bool:
@@ -139,68 +134,65 @@ class GpcnetReader:
             self._settings[f"nodes of {nodes['kind']} Tests"] = nodes["count"]
         return bool(ranks or nodes)
 
-    def _row(self, line: LogLine, cells: BoxRow) -> None:
-        if cells.name in ("Name", ""):
-            self._names = cells.values if cells.name == "Name" else self._names
+    def _row(self, line: LogLine, named: str, *values: str) -> None:
+        sized = _NAME.match(named)
+        name = sized["name"] if sized else named
+        if name in ("Name", ""):
+            self._names = list(values) if name else self._names
         elif self._kind == IMPACT:
-            self._impact(line, cells)
-        elif len(cells.values) != len(self._names):
+            self._impact(line, name, values)
+        elif len(values) != len(self._names):
             self._report(line, f"{len(self._names)} columns, as in the heading of the box")
         elif len(self._rows) < MOST_ROWS:
-            self._rows.append(_Row(line, self._kind, self._names, cells))
+            size = int(sized["bytes"]) if sized else None
+            cells = dict(zip(self._names, values, strict=True))
+            self._rows.append(BoxRow(line, self._kind, name, size, cells))
 
-    def _impact(self, line: LogLine, cells: BoxRow) -> None:
+    def _impact(self, line: LogLine, name: str, values: Sequence[str]) -> None:
         self._impacts += 1
         for row in self._rows:
-            if row.kind == CONGESTED and row.cells.name == cells.name and len(cells.values) == 2:
-                row.impact = "{} in the mean, {} at 99 %".format(*cells.values)
+            if row.kind == CONGESTED and row.name == name and len(values) == 2:
+                row.impact = "{} in the mean, {} at 99 %".format(*values)
                 return
         self._report(line, "an impact factor of a test that ran with congestors")
 
-    def _curve(self, row: _Row, cut_off: str) -> Iterable[SuiteCurve]:
-        named = dict(zip(row.names, row.cells.values, strict=True))
-        factor = _UNITS.get(named.get("Units", ""))
+    def _curve(self, row: BoxRow, cut_off: str) -> Iterable[SuiteCurve]:
+        unit = row.cells.get("Units", "")
+        factor = _UNITS.get(unit)
         if factor is None:
             self._report(row.line, "a unit of GPCNeT (usec, MiB/s/rank)")
             return
-        table = SuiteTable(self._heading_of(row, factor), [_column(row, named["Units"], factor)])
-        besides = {key: figure_of(named[name]) for name, key in _BESIDES.items() if name in named}
-        table.row(row.line, row.cells.message_bytes, [figure_of(named.get("Avg", ""))], [besides])
-        yield from table.curves(cut_off)
-
-    def _heading_of(self, row: _Row, factor: float) -> SuiteHeading:
         told = {"test": row.kind}
         if row.impact:
             told["congestion impact factor"] = row.impact
         if factor > 1:
             told["percentiles"] = _PERCENTILE
+        heading = self._heading_of(row.name, row.line, self._settings | told)
+        table = SuiteTable(heading, [_column(row, unit, factor)])
+        besides = {
+            key: figure_of(row.cells[name]) for name, key in _BESIDES.items() if name in row.cells
+        }
+        table.row(row.line, row.message_bytes, [figure_of(row.cells.get("Avg", ""))], [besides])
+        yield from table.curves(cut_off)
+
+    def _heading_of(self, name: str, line: LogLine, settings: dict[str, str]) -> SuiteHeading:
         title = f"{self._program} v{self._version}"
         return SuiteHeading(
-            "gpcnet", self._version, row.cells.name, title, row.line.number,
-            ranks=self._ranks, settings=self._settings | told,
-        )  # fmt: skip
-
-    def _empty(self, start: LogLine, cut_off: str) -> Iterable[SuiteCurve]:
-        title = f"{self._program} v{self._version}"
-        heading = SuiteHeading(
-            "gpcnet", self._version, "GPCNeT", title, start.number, ranks=self._ranks
+            "gpcnet", self._version, name, title, line.number, ranks=self._ranks, settings=settings
         )
-        column = SuiteColumn("time", "latency", "mean", "usec (GPCNeT)", 1e-6)
-        yield from SuiteTable(heading, [column]).curves(cut_off)
 
     def _cut_off(self) -> str:
         """The output has no last line: its boxes are counted."""
-        counts = {kind: sum(row.kind == kind for row in self._rows) for kind in _KINDS}
+        done = sum(row.kind == ISOLATED for row in self._rows)
         if "Load" not in self._program:
-            done = counts[ISOLATED]
             return "" if done >= _TESTS else f"ends after {done} of {_TESTS} tests"
-        if counts[ISOLATED] and self._impacts >= counts[ISOLATED]:
+        if done and self._impacts >= done:
             return ""
-        return f"ends after {self._impacts} of {counts[ISOLATED] or 'the'} impact factors"
+        return f"ends after {self._impacts} of {done or 'the'} impact factors"
 
 
-def _column(row: _Row, unit: str, factor: float) -> SuiteColumn:
-    what = WHAT.get(row.cells.name, row.cells.name)
+def _column(row: BoxRow, unit: str, factor: float) -> SuiteColumn:
+    what = WHAT.get(row.name, row.name)
     what += ", with congestors running" if row.kind == CONGESTED else ""
     what = f"congestor: {what}" if row.kind == CONGESTORS else what
     if unit == "usec":
@@ -208,7 +200,6 @@ def _column(row: _Row, unit: str, factor: float) -> SuiteColumn:
     return SuiteColumn("bandwidth", what, "mean", "MiB = 2^20 bytes, per rank (GPCNeT)", factor)
 
 
-_KINDS = (ISOLATED, CONGESTORS, CONGESTED)
 #: ``NUM_NETWORK_TESTS`` of network_test.c, the same in 1.0 to 1.3.
 _TESTS = 8
 
