@@ -5,16 +5,10 @@ v1.6-2.6): MB is 10^6 bytes; sizes are cut to ``k``, ``m``, ``g`` = 2^10, 2^20, 
 decimal below ten, counts to 10^3, 10^6; usec/xfer is elapsed time by iterations by transfers
 per iteration, which are two in a ping-pong: half a round trip. MB/sec and Mxfers/sec are the
 same figure once more, rounded to two places, so that a slow test's 0.00 is no failure.
-
-fi_pingpong and fabtests' programs: what each measures.
-
-Rows of fabtests' tables: sizes and counts with suffixes, and the figures.
-
-fi_pingpong's and fabtests' output, line by line.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
@@ -30,6 +24,7 @@ COMMAND = (
     r"fi_(?:pingpong|(?:rdm|msg|dgram|rma)(?:_\w{1,24})?_(?:pingpong|bw|bw_mt"
     r"|tx_completion))(?=[\s'\"`]|$)"
 )
+_MB = "MB = 10^6 bytes (fabtests)"
 _NAME = re.compile(r"fi_\w+")
 _PROVIDER = re.compile(r"\s-p\s*[\"']?([\w;]+)")
 _READ = re.compile(r"\s-o\s*read(?=\s|$)")
@@ -37,52 +32,40 @@ _TCP = ("tcp", "sockets", "net")
 _RDMA = ("verbs", "efa", "psm2", "psm3", "opx", "cxi", "ucx")
 
 
-class FabtestsProgram(msgspec.Struct, frozen=True):
-    """A measuring program and what its figures are."""
+def name_of(command: str, pingpong: bool, transfers: int) -> str:
+    """The program of a table: by its heading, its command line or its counts.
 
-    name: str
-    time: str
-    bandwidth: str
-    latency_pattern: Pattern | None = None
-    bandwidth_pattern: Pattern | None = None
-    transport: Literal["tcp", "rdma", ""] = ""
-
-
-#: A text table of fabtests names no program.
-UNNAMED = FabtestsProgram(
-    "fabtests",
-    "time per transfer: the log does not name the program",
-    "bytes of all transfers per time: the log does not name the program",
-)
-
-
-def program_of(command: str, pingpong: bool, transfers: int) -> FabtestsProgram:
-    """The program of a table: by its command line, else by its heading or its counts.
-
-    ``transfers`` per iteration are two in a ping-pong only.
+    ``transfers`` per iteration are two in a ping-pong only. A text table of fabtests names none.
     """
+    if pingpong:
+        return "fi_pingpong"
     name = _NAME.search(command)
-    printed = name[0] if name else ""
-    if pingpong or (not printed and transfers == 2):
-        printed = "fi_pingpong" if pingpong else "fabtests (ping-pong)"
-    return msgspec.structs.replace(_program(printed, command), transport=_transport(command))
+    if name is None:
+        return "fabtests (ping-pong)" if transfers == 2 else "fabtests"
+    return name[0]
 
 
-def _program(name: str, command: str) -> FabtestsProgram:
+def columns_of(name: str, command: str, transfers: int) -> tuple[SuiteColumn, ...]:
+    """What a program's times and rates are."""
+    time = "time per transfer: the log does not name the program"
+    rate = "bytes of all transfers per time: the log does not name the program"
+    latency: Pattern | None = None
+    stream: Pattern | None = None
     if "pingpong" in name or "ping-pong" in name:
-        bandwidth = "ping-pong bandwidth (size / half round trip)"
-        return FabtestsProgram(name, "half round trip", bandwidth, "latency")
-    if "_bw" in name:
-        return FabtestsProgram(name, "sender's time per message", *_stream(name, command))
-    return msgspec.structs.replace(UNNAMED, name=name) if name else UNNAMED
-
-
-def _stream(name: str, command: str) -> tuple[str, None, Pattern | None]:
-    if "rma" not in name:
-        return "one-way stream", None, "bandwidth"
-    if _READ.search(command):
-        return "one-way stream of reads", None, None
-    return "one-way stream of writes", None, "put_bandwidth"
+        time, rate = "half round trip", "ping-pong bandwidth (size / half round trip)"
+        latency = "latency"
+    elif "_bw" in name:
+        time, rate, stream = "sender's time per message", "one-way stream", "bandwidth"
+        if "rma" in name:
+            reads = _READ.search(command)
+            rate += " of reads" if reads else " of writes"
+            stream = None if reads else "put_bandwidth"
+    columns = (
+        SuiteColumn("time", time, "mean", "µs", 1e-6, latency),
+        SuiteColumn("bandwidth", rate, "mean", _MB, 1e6, stream),
+        SuiteColumn("message_rate", rate, "mean", "10^6 transfers/s", 1e6),
+    )
+    return columns if transfers == 1 else columns[:2]
 
 
 def _transport(command: str) -> Literal["tcp", "rdma", ""]:
@@ -98,6 +81,7 @@ _COUNT = re.compile(r"(\d{1,15})([kmb]?)")
 _SIZES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _COUNTS = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9}
 _PAIR = re.compile(r"(?<![\w/])([\w/]+): ([-\w.+]+)")
+_KEYS = ("xfer_size", "iterations", "total", "MB/sec", "usec/xfer", "Mxfers/sec")
 _MOST = 1e15
 
 
@@ -141,7 +125,7 @@ def count_of(printed: str) -> int | None:
 def text_row(text: str, columns: int) -> FabtestsRow | None:
     """A row of a text table of so many columns, which may begin with a name of some words."""
     fields = text.split()
-    named = len(fields) - (7 + (columns == 8))
+    named = len(fields) - columns
     if named < 0 or len(fields) > 24:
         return None
     size, count, *rest = fields[named:]
@@ -160,23 +144,19 @@ def text_row(text: str, columns: int) -> FabtestsRow | None:
 def yaml_row(text: str) -> FabtestsRow | None:
     """A row ``- { xfer_size: 64, iterations: 1000, … }``."""
     pairs = dict(_PAIR.findall(text))
-    whole = _numbers(pairs, ("xfer_size", "iterations", "total"))
-    figures = _numbers(pairs, ("MB/sec", "usec/xfer", "Mxfers/sec"))
-    if whole is None or figures is None or not all(0 <= value < _MOST for value in whole):
+    found = [number_of(pairs.get(key, "")) for key in _KEYS]
+    if None in found:
         return None
-    size, count, total = (int(value) for value in whole)
-    return FabtestsRow("", size, count, total, tuple(figures))
+    size, count, total, *figures = (value or 0.0 for value in found)
+    if not all(0 <= value < _MOST for value in (size, count, total)):
+        return None
+    return FabtestsRow("", int(size), int(count), int(total), tuple(figures))
 
 
 def cut_row(text: str) -> int | None:
     """The size that a row of too few columns begins with."""
     fields = text.split(None, 3)
     return size_of(fields[0]) if len(fields) > 2 and count_of(fields[1]) is not None else None
-
-
-def _numbers(pairs: Mapping[str, str], keys: tuple[str, ...]) -> list[float] | None:
-    found = [number_of(pairs.get(key, "")) for key in keys]
-    return None if None in found else [value or 0.0 for value in found]
 
 
 BEGINS = {
@@ -194,7 +174,6 @@ _OWN_SIZES = re.compile(r"\s-S(?=\s|\d)")
 _PROSE = re.compile(r"---|Starting (?:server|client)\.\.\.")
 #: What both programs go through unless told otherwise (``-S``).
 _DEFAULT_BYTES = (64, 256, 1024, 4096, 65536, 1048576)
-_MB = "MB = 10^6 bytes (fabtests)"
 #: Bandwidth, time and rate of transfers; the first and the last are the second once more.
 _CELLS = (
     Cell("size"), Cell("samples"), Cell("figure", 1, rounded_by=3), Cell("figure", 0),
@@ -268,15 +247,15 @@ class FabtestsReader:
         return closed
 
     def _begun(self, line: LogLine, row: FabtestsRow) -> SuiteTable:
-        program = program_of(self._command, self._columns == 8, row.transfers)
+        name = name_of(self._command, self._columns == 8, row.transfers)
         settings = {"command": self._command} if self._command else {}
         settings.update({"name": row.name} if row.name else {})
         heading = SuiteHeading(
-            suite="fabtests", version="", benchmark=program.name, title=row.name,
-            first_line=(self._heading or line).number, transport=program.transport,
+            suite="fabtests", version="", benchmark=name, title=row.name,
+            first_line=(self._heading or line).number, transport=_transport(self._command),
             settings=settings,
         )  # fmt: skip
-        return SuiteTable(heading, _columns(program, row.transfers))
+        return SuiteTable(heading, columns_of(name, self._command, row.transfers))
 
     def _close(self) -> tuple[SuiteCurve, ...]:
         table, self._table = self._table, None
@@ -299,17 +278,6 @@ def _sign(sizes: tuple[int, ...]) -> str:
         f"ends at {sizes[-1]} bytes, where the default goes on to {_DEFAULT_BYTES[-1]}:"
         " cut off, or run with other sizes"
     )
-
-
-def _columns(program: FabtestsProgram, transfers: int) -> tuple[SuiteColumn, ...]:
-    time = SuiteColumn("time", program.time, "mean", "µs", 1e-6, program.latency_pattern)
-    bandwidth = SuiteColumn(
-        "bandwidth", program.bandwidth, "mean", _MB, 1e6, program.bandwidth_pattern
-    )
-    if program is UNNAMED or transfers == 1:
-        rate = SuiteColumn("message_rate", program.bandwidth, "mean", "10^6 transfers/s", 1e6)
-        return time, bandwidth, rate
-    return time, bandwidth
 
 
 DIALECT = Dialect("fabtests", BEGINS, FabtestsReader)
