@@ -7,10 +7,6 @@ Facts are from UCX's sources (``src/tools/perf/perftest*.c``, ``lib/libperf.c``,
   figures of a curve are the overall ones. A percentile (or ``typical``, the median) is of
   the last samples only.
 - The server prints the test's name and the message size, the client prints the figures.
-
-ucx_perftest's headings of columns, and its rows of figures.
-
-ucx_perftest's output, line by line.
 """
 
 import re
@@ -66,15 +62,12 @@ class UcxRow(msgspec.Struct, frozen=True):
 
 
 def names_of(text: str) -> UcxColumns | None:
-    match = _NAMES.match(text)
-    if match is not None:
-        return UcxColumns(_place(match), match["stage"] is not None, csv=False)
-    match = _CSV_NAMES.match(text)
-    return None if match is None else UcxColumns(_place(match), staged=False, csv=True)
-
-
-def _place(match: "re.Match[str]") -> Besides | None:
-    return "typical" if match["typical"] else _PLACES.get(float(match["percentile"]))
+    match = _NAMES.match(text) or _CSV_NAMES.match(text)
+    if match is None:
+        return None
+    rank = "typical" if match["typical"] else _PLACES.get(float(match["percentile"]))
+    staged = match.groupdict().get("stage") is not None
+    return UcxColumns(rank, staged, csv=match.re is _CSV_NAMES)
 
 
 def row_of(text: str, names: UcxColumns) -> UcxRow | None:
@@ -234,12 +227,12 @@ class _Figures:
 
 
 def _columns(test: UcxTest) -> tuple[SuiteColumn, ...]:
-    ends = (1, 0) if test.from_target else (0, 1)
-    what = test.bandwidth
+    time, rate = test.what
+    ends = (1, 0) if test.name in ("get", "get_bw", "ucp_get") else (0, 1)
     return (
-        SuiteColumn("time", test.time, "mean", "µs", 1e-6, test.latency_pattern, 1, *ends),
-        SuiteColumn("bandwidth", what, "mean", _MB, 2.0**20, test.bandwidth_pattern, 1, *ends),
-        SuiteColumn("message_rate", what, "mean", "messages/s", 1.0, None, 1, *ends),
+        SuiteColumn("time", time, "mean", "µs", 1e-6, test.latency_pattern, 1, *ends),
+        SuiteColumn("bandwidth", rate, "mean", _MB, 2.0**20, test.bandwidth_pattern, 1, *ends),
+        SuiteColumn("message_rate", rate, "mean", "messages/s", 1.0, None, 1, *ends),
     )
 
 

@@ -12,9 +12,17 @@ from fabricgauge.model.measurement import Pattern
 from fabricgauge.parse.interface import LogLine
 from fabricgauge.parse.table import SuiteHeading
 
+_OPERATIONS = "bytes of all operations per time"
+_WHAT = {
+    "ping-pong": ("half round trip", "ping-pong bandwidth (size / half round trip)"),
+    "stream": ("sender's time per message", "one-way stream"),
+    "operation": ("one operation, as its origin sees it", _OPERATIONS),
+    "": ("time per message or operation: the log does not name the test", _OPERATIONS),
+}
+
 
 class UcxTest(msgspec.Struct, frozen=True):
-    """One test. ``kind`` is ``ping-pong``, ``stream`` or ``operation`` (get and atomics)."""
+    """``kind`` is ``ping-pong``, ``stream``, ``operation`` (get, atomics), or not known."""
 
     name: str
     kind: str
@@ -22,24 +30,9 @@ class UcxTest(msgspec.Struct, frozen=True):
     bandwidth_pattern: Pattern | None = None
 
     @property
-    def time(self) -> str:
-        if self.kind == "ping-pong":
-            return "half round trip"
-        if self.kind == "stream":
-            return "sender's time per message"
-        if self.kind == "operation":
-            return "one operation, as its origin sees it"
-        return "time per message or operation: the log does not name the test"
-
-    @property
-    def bandwidth(self) -> str:
-        if self.kind == "ping-pong":
-            return "ping-pong bandwidth (size / half round trip)"
-        return "one-way stream" if self.kind == "stream" else "bytes of all operations per time"
-
-    @property
-    def from_target(self) -> bool:
-        return self.name in ("get", "get_bw", "ucp_get")
+    def what(self) -> tuple[str, str]:
+        """What its times and its rates are."""
+        return _WHAT[self.kind]
 
 
 #: The test of a log that does not name it.
@@ -84,18 +77,8 @@ def described(description: str, api: str) -> UcxTest:
     """The test that a box describes under a layer (``protocol layer``, ``transport layer``)."""
     layer = "UCT" if "transport" in api else "UCP"
     words = description.removeprefix("UCP ").strip()
-    fitting = [test for test, of, begin in _TESTS if of == layer and words.startswith(begin)]
-    return fitting[0] if fitting else UNNAMED
-
-
-def named(name: str) -> UcxTest:
-    return _BY_NAME.get(name, UNNAMED)
-
-
-def commanded(command: str) -> UcxTest:
-    """The test that a command line asks for."""
-    option = _OPTION.search(command)
-    return named(option[1]) if option else UNNAMED
+    fitting = (test for test, of, begin in _TESTS if of == layer and words.startswith(begin))
+    return next(fitting, UNNAMED)
 
 
 BOX = re.compile(r"\| (?P<name>[A-Z][\w ]{2,30}): +(?P<value>[^|]{0,60}?) *\|")
@@ -129,8 +112,10 @@ class UcxRun(msgspec.Struct, frozen=True):
     @property
     def test(self) -> UcxTest:
         by_box = described(self.box.get("Test", ""), self.box.get("API", ""))
-        by_name = named(self.batch.split("/")[0])
-        told = (test for test in (by_box, commanded(self.command), by_name) if test != UNNAMED)
+        option = _OPTION.search(self.command)
+        names = (option[1] if option else "", self.batch.split("/")[0])
+        by_name = (_BY_NAME.get(name, UNNAMED) for name in names)
+        told = (test for test in (by_box, *by_name) if test != UNNAMED)
         return next(told, UNNAMED_STREAM if self.overhead else UNNAMED)
 
     @property
@@ -152,8 +137,7 @@ class UcxRun(msgspec.Struct, frozen=True):
 
 def _transport(command: str) -> Literal["tcp", "rdma", ""]:
     option = _TRANSPORT.search(command)
-    if option is None:
-        return ""
-    if option[1] == "tcp":
+    name = option[1] if option else ""
+    if name == "tcp":
         return "tcp"
-    return "rdma" if _VERBS.match(option[1]) else ""
+    return "rdma" if _VERBS.match(name) else ""
