@@ -3,10 +3,9 @@
 Source: nvbandwidth v0.1 to v0.8 (nvbandwidth.cpp, output.cpp, inline_common.h: the printed
 lines); v0.10 adds ``COEFFICIENT_OF_VARIATION``, as seen in published outputs.
 
-One matrix of nvbandwidth becomes one curve: the median of its cells, with their extremes.
-
-The ``SUM`` that nvbandwidth prints adds up cells that were measured one after another in
-most of its tests; it is no rate that anything reached, so it is kept as a setting only.
+One matrix becomes one curve: the median of its cells, with their extremes. The ``SUM`` that
+nvbandwidth prints adds up cells that were measured one after another in most of its tests; it
+is no rate that anything reached, so it is kept as a setting only.
 
 Source: nvbandwidth v0.8, testcases_ce.cpp, testcases_sm.cpp, memcpy.cpp (a cell is bytes/s
 times 1e-9, the median of 3 samples), inline_common.h; v0.4, common.h.
@@ -30,34 +29,39 @@ _GB = "GB = 10^9 bytes (nvbandwidth)"
 Matrix = Sequence[Sequence[float | None]]
 
 
-class CopyTest:
-    """One test while its matrix is being read; ``description`` is the matrix's own heading."""
+def curves(
+    heading: SuiteHeading,
+    description: str,
+    line: LogLine | None,
+    cells: Matrix | Trouble,
+    cut_off: str = "",
+) -> tuple[SuiteCurve, ...]:
+    """One test's curve: the figure of its whole matrix, or a failure.
 
-    def __init__(self, heading: SuiteHeading, description: str) -> None:
-        self._table = SuiteTable(heading, (column(description),))
-        self._is_square = description.count("GPU(") == 2
-
-    def failed(self, line: LogLine, trouble: Trouble) -> None:
-        self._table.failed(line, None, trouble)
-
-    def fill(self, line: LogLine, cells: Matrix) -> None:
-        """The figure of a whole matrix; a cell that is no measurement makes it a failure."""
-        measured = [
-            value
-            for row, values in enumerate(cells)
-            for place, value in enumerate(values)
-            if value is not None and not (self._is_square and row == place and value == 0)
-        ]
-        if not measured:
-            self._table.failed(line, None, "other")
-        elif not all(math.isfinite(value) and value > 0 for value in measured):
-            self._table.failed(line, None, "not a number")
-        else:
-            extremes: dict[Besides, float] = {"minimum": min(measured), "maximum": max(measured)}
-            self._table.row(line, None, (median(measured),), (extremes,))
-
-    def curves(self, cut_off: str = "") -> tuple[SuiteCurve, ...]:
-        return self._table.curves(cut_off)
+    ``description`` is the matrix's own heading, ``line`` is where the figure or the trouble
+    stands, None without either. A cell that is no measurement makes the matrix a failure.
+    """
+    table = SuiteTable(heading, (column(description),))
+    if line is None:
+        return table.curves(cut_off)
+    if isinstance(cells, str):
+        table.failed(line, None, cells)
+        return table.curves(cut_off)
+    is_square = description.count("GPU(") == 2
+    measured = [
+        value
+        for row, values in enumerate(cells)
+        for place, value in enumerate(values)
+        if value is not None and not (is_square and row == place and value == 0)
+    ]
+    if not measured:
+        table.failed(line, None, "other")
+    elif not all(math.isfinite(value) and value > 0 for value in measured):
+        table.failed(line, None, "not a number")
+    else:
+        extremes: dict[Besides, float] = {"minimum": min(measured), "maximum": max(measured)}
+        table.row(line, None, (median(measured),), (extremes,))
+    return table.curves(cut_off)
 
 
 def column(description: str) -> SuiteColumn:
@@ -133,7 +137,7 @@ class NvbandwidthReader:
             yield from self._of_matrix(line, text)
 
     def end(self) -> Iterator[SuiteCurve]:
-        missing = self._is_open or (self._name and not self._done)
+        missing = self._description or (self._name and not self._done)
         yield from self._end_test("ends before the SUM of this test" if missing else "")
 
     def _begin_output(self, version: str) -> None:
@@ -153,10 +157,6 @@ class NvbandwidthReader:
         self._rows: list[list[float | None]] = []
         self._last: LogLine | None = None
 
-    @property
-    def _is_open(self) -> bool:
-        return bool(self._description)
-
     def _is_fact(self, text: str) -> bool:
         if match := _SETTING.match(text):
             name = "nvbandwidth build" if match["name"].startswith("Built") else match["name"]
@@ -168,17 +168,16 @@ class NvbandwidthReader:
             self._devices.setdefault(match["device"])
             if match["host"]:
                 self._hosts.setdefault(match["host"])
-        elif not self._is_host(text):
+        elif self._is_above_devices and re.fullmatch(r"[A-Za-z0-9][\w.-]*", text):
+            self._hosts.setdefault(text)
+        else:
             return False
         return True
 
-    def _is_host(self, text: str) -> bool:
-        """From v0.6 on the host's name stands alone above its devices."""
-        above = "Driver Version" in self._settings and not (self._devices or self._name)
-        if above and re.fullmatch(r"[A-Za-z0-9][\w.-]*", text):
-            self._hosts.setdefault(text)
-            return True
-        return False
+    @property
+    def _is_above_devices(self) -> bool:
+        """From v0.6 on the host's name stands alone there."""
+        return "Driver Version" in self._settings and not (self._devices or self._name)
 
     def _of_matrix(self, line: LogLine, text: str) -> Iterator[SuiteCurve]:
         if _DESCRIPTION.match(text):
@@ -186,9 +185,9 @@ class NvbandwidthReader:
             self._begin_matrix(text, line.number)
         elif match := _SUMMED.match(text):
             yield from self._summed(line, match)
-        elif self._is_open and not self._columns:
+        elif self._description and not self._columns:
             self._columns = len(text.split())
-        elif not (self._is_open and self._is_row(line, text.split())):
+        elif not (self._description and self._is_row(line, text.split())):
             self._report(line, _EXPECTED)
 
     def _is_row(self, line: LogLine, tokens: list[str]) -> bool:
@@ -203,7 +202,7 @@ class NvbandwidthReader:
         if not match[0].startswith(("SUM", "&&&&")):
             return
         self._name = self._name or match["name"]
-        if not self._is_open:
+        if not self._description:
             self._begin_matrix("memory copy (GB/s)", line.number)
             self._rows, self._last = [[cell(match["value"])]], line
         yield from self._end_matrix("", match["value"])
@@ -219,28 +218,23 @@ class NvbandwidthReader:
         yield from self._failure(line, name, trouble)
 
     def _failure(self, line: LogLine, name: str, trouble: Trouble) -> Iterator[SuiteCurve]:
-        test = CopyTest(self._heading(name, "", line.number), "")
-        test.failed(line, trouble)
-        yield from test.curves()
+        yield from curves(self._heading(name, "", line.number), "", line, trouble)
         self._done = True
 
     def _end_test(self, cut_off: str) -> Iterator[SuiteCurve]:
         yield from self._end_matrix(cut_off)
         if cut_off and self._name and not self._done:
             heading = self._heading(self._name, "", self._named_at)
-            yield from CopyTest(heading, "").curves(cut_off)
+            yield from curves(heading, "", None, (), cut_off)
         self._begin_test()
 
     def _end_matrix(self, cut_off: str, summed: str = "") -> Iterator[SuiteCurve]:
-        if not self._is_open:
+        if not self._description:
             return
         heading = self._heading(self._name, self._description, self._described_at, summed)
-        test = CopyTest(heading, self._description)
-        if self._corrupt:
-            test.failed(self._corrupt, "corrupt")
-        elif self._last:
-            test.fill(self._last, self._rows)
-        yield from test.curves(cut_off)
+        line = self._corrupt or self._last
+        cells: Matrix | Trouble = "corrupt" if self._corrupt else self._rows
+        yield from curves(heading, self._description, line, cells, cut_off)
         self._done = True
         self._begin_matrix("", 0)
 

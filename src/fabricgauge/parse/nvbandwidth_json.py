@@ -6,13 +6,13 @@ description are the total's, so only that one is read.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.model.suite import SuiteCurve, Trouble
 from fabricgauge.parse.interface import JsonDialect, LogLine, Report
 from fabricgauge.parse.json_text import Element, Elements, joined, value
-from fabricgauge.parse.nvbandwidth import SUITE, UNNAMED, CopyTest, Matrix, cell
+from fabricgauge.parse.nvbandwidth import SUITE, UNNAMED, Matrix, cell, curves
 from fabricgauge.parse.table import SuiteHeading
 
 _BEGINS = re.compile(r'\s*\{\s*"nvbandwidth"\s*:')
@@ -37,17 +37,12 @@ def read(text: str, first_line: int, report: Report) -> Iterator[SuiteCurve]:
         else:
             report(line, "a test of nvbandwidth")
     error = value(text, "error")
-    if not tests.complete or isinstance(error, str):
-        yield from _broken(facts, first_line, error)
+    if isinstance(error, str):
+        yield from curves(facts, "", LogLine(first_line, error), "other")
+    elif not tests.complete:
+        yield from curves(facts, "", None, (), "the list of tests breaks off")
     elif element is None:
         report(LogLine(first_line, "testcases"), "at least one test of nvbandwidth")
-
-
-def _broken(facts: SuiteHeading, first_line: int, error: Any) -> Iterator[SuiteCurve]:
-    test = CopyTest(facts, "")
-    if isinstance(error, str):
-        test.failed(LogLine(first_line, error), "other")
-    yield from test.curves("" if isinstance(error, str) else "the list of tests breaks off")
 
 
 def _heading(text: str, first_line: int) -> SuiteHeading:
@@ -69,18 +64,16 @@ def _heading(text: str, first_line: int) -> SuiteHeading:
     )  # fmt: skip
 
 
-def _curves(facts: SuiteHeading, line: LogLine, element: Element) -> Iterator[SuiteCurve]:
+def _curves(facts: SuiteHeading, line: LogLine, element: Element) -> Iterable[SuiteCurve]:
     found: Mapping[str, Any] = element.value
     description = str(found.get("bandwidth_description", "")).strip()
     cells = _cells(found.get("bandwidth_matrix"), "Total" in description)
-    test = CopyTest(_of_test(facts, line, found, cells), description)
+    heading = _of_test(facts, line, found, cells)
     if cells and "error" not in found:
-        test.fill(line, cells)
-    else:
-        words = f"{found.get('status', 'no status')} {found.get('error', '')}"
-        trouble = "corrupt" if "pattern" in words else "other"
-        test.failed(LogLine(line.number, words), trouble)  # type: ignore[arg-type]
-    yield from test.curves()
+        return curves(heading, description, line, cells)
+    words = f"{found.get('status', 'no status')} {found.get('error', '')}"
+    trouble: Trouble = "corrupt" if "pattern" in words else "other"
+    return curves(heading, description, LogLine(line.number, words), trouble)
 
 
 def _of_test(
