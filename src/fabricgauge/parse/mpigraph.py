@@ -1,19 +1,17 @@
 """mpiGraph (LLNL): bandwidth between all pairs of ranks, as a summary of each of its tables.
 
-Order statistics of very many figures in bounded memory.
-
-One of mpiGraph's two tables, taken figure by figure and kept as a summary.
-
-mpiGraph's output: settings, progress, and two tables of all pairs with tabs between.
-
-After mpiGraph.c 1.5. A row of many ranks may be handed on in several pieces, since longer
-lines are cut: the last figure of a piece and the first of the next are one.
+The output, after mpiGraph.c 1.5: settings, progress, and two tables of all pairs with tabs
+between. Of each table's very many figures, order statistics are kept in bounded memory. A row
+of many ranks may be handed on in several pieces, since longer lines are cut: the last figure
+of a piece and the first of the next are one.
 """
 
 import math
 import re
 from array import array
 from collections.abc import Iterable
+
+import msgspec
 
 from fabricgauge.model.suite import Besides, SuiteCurve
 from fabricgauge.parse.interface import Dialect, LogLine, Report
@@ -49,14 +47,11 @@ class Spread:
 
     def quantiles(self, shares: tuple[float, ...]) -> list[float]:
         """The value below or at which each share lies; there must be a figure."""
-        weighted = sorted([(value, 1) for value in self._exact] + self._middles())
-        wanted = [share * (self.count - 1) for share in shares]
-        return [_between(weighted, place) for place in wanted]
-
-    def _middles(self) -> list[tuple[float, int]]:
-        return [
+        middles = [
             (math.exp((place + 0.5) * RESOLUTION), count) for place, count in self._classes.items()
         ]
+        weighted = sorted([(value, 1) for value in self._exact] + middles)
+        return [_between(weighted, share * (self.count - 1)) for share in shares]
 
 
 def _between(weighted: list[tuple[float, int]], place: float) -> float:
@@ -73,12 +68,11 @@ def _between(weighted: list[tuple[float, int]], place: float) -> float:
 
 _UNIT_RULE = "MB = 2^20 bytes (mpiGraph)"
 _MB = 2.0**20
-_WHAT = {
-    "Send": "bandwidth to each peer while every rank sends to one and receives from another, "
-    "median over all pairs",
-    "Recv": "bandwidth from each peer while every rank sends to one and receives from another, "
-    "median over all pairs",
-}
+_BESIDES: tuple[Besides, ...] = ("minimum", "maximum", "p75", "p90", "p95", "p99")
+_WHAT = (
+    "bandwidth {} each peer while every rank sends to one and receives from another, "
+    "median over all pairs"
+)
 
 
 class PairTable:
@@ -122,43 +116,31 @@ class PairTable:
 
     def curves(
         self, heading: SuiteHeading, settings: dict[str, str], cut_off: str
-    ) -> list[SuiteCurve]:
+    ) -> tuple[SuiteCurve, ...]:
         """One curve with one point: the median pair, and what lies around it."""
-        column = SuiteColumn("bandwidth", _WHAT[self.name], "median", _UNIT_RULE, _MB)
-        table = SuiteTable(_with(heading, self._line, settings | self._settings()), [column])
-        for line, text in self._bad:
-            table.failed(LogLine(line.number, text), self._bytes, "not a number")
-        if self._spread.count:
-            median, besides = self._quantiles()
-            table.row(self._last, self._bytes, [median], [besides], self._spread.count)
-        return list(table.curves(cut_off))
-
-    def _quantiles(self) -> tuple[float, dict[Besides, float]]:
-        median, p75, p90, p95, p99 = self._spread.quantiles((0.5, 0.75, 0.9, 0.95, 0.99))
-        ends: dict[Besides, float] = {"minimum": self._least[0], "maximum": self._most[0]}
-        return median, {**ends, "p75": p75, "p90": p90, "p95": p95, "p99": p99}
-
-    def _settings(self) -> dict[str, str]:
-        told = {"part": self.name}
-        if self._spread.count:
-            low, median = self._spread.quantiles((0.01, 0.5))
+        told, spread = settings | {"part": self.name}, self._spread
+        median, besides = math.nan, dict[Besides, float]()
+        if spread.count:
+            low, median, *high = spread.quantiles((0.01, 0.5, 0.75, 0.9, 0.95, 0.99))
             told["slowest pair"] = _shown(self._least[1], self._least[0], median)
             told["fastest pair"] = _shown(self._most[1], self._most[0], median)
             told["slowest hundredth"] = f"below {low:.6g} MiB/s"
-        if not self._spread.is_exact:
+            ends = (self._least[0], self._most[0])
+            besides = dict(zip(_BESIDES, (*ends, *high), strict=True))
+        if not spread.is_exact:
             told["quantiles"] = f"within {RESOLUTION:.1%}"
-        return told
+        heading = msgspec.structs.replace(heading, first_line=self._line.number, settings=told)
+        what = _WHAT.format("to" if self.name == "Send" else "from")
+        table = SuiteTable(heading, [SuiteColumn("bandwidth", what, "median", _UNIT_RULE, _MB)])
+        for line, text in self._bad:
+            table.failed(LogLine(line.number, text), self._bytes, "not a number")
+        if spread.count:
+            table.row(self._last, self._bytes, [median], [besides], spread.count)
+        return table.curves(cut_off)
 
 
 def _shown(pair: str, value: float, median: float) -> str:
     return f"{pair}: {value:.6g} MiB/s ({value / median:.0%} of the median)"
-
-
-def _with(heading: SuiteHeading, line: LogLine, settings: dict[str, str]) -> SuiteHeading:
-    return SuiteHeading(
-        heading.suite, heading.version, heading.benchmark, heading.title, line.number,
-        ranks=heading.ranks, settings=settings, hosts=heading.hosts,
-    )  # fmt: skip
 
 
 BEGINS = {"START mpiGraph": r"^START mpiGraph\b"}
@@ -180,10 +162,10 @@ class MpiGraphReader:
 
     def __init__(self, report: Report) -> None:
         self._report = report
-        self._start: LogLine | None = None
         self._clear()
 
     def _clear(self) -> None:
+        self._start: LogLine | None = None
         self._version = ""
         self._numbers: dict[str, int] = {}
         self._summaries: dict[str, str] = {}
@@ -196,23 +178,28 @@ class MpiGraphReader:
 
     def line(self, line: LogLine) -> Iterable[SuiteCurve]:
         text = line.text
-        start, header, row = _START.match(text), _HEADER.match(text), _ROW.match(text)
-        if start:
+        if start := _START.match(text):
             yield from self.end()
             self._start, self._version = line, start["version"] or ""
-        elif header:
+        elif header := _HEADER.match(text):
             yield from self._close("")
-            self._begin(line, header)
-        elif row and self._part is not None:
-            self._begin_row(line, row, self._part)
+            part = self._part = PairTable(header["name"], line, self._numbers.get("MsgSize"))
+            self._in_header = True
+            self._cells(line, text[header.end() :], part)
+        elif self._part is not None and (row := _ROW.match(text)):
+            self._in_header = False
+            self._rank, self._peer = int(row["rank"]), 0
+            self._part.rows += 1
+            self._cells(line, text[row.end() :], self._part)
         elif text.startswith("END mpiGraph"):
             yield from self._close("")
             if not self._told:
                 self._report(line, "two tables in front of the end of mpiGraph")
-            self._start = None
             self._clear()
-        elif self._setting(text):
-            return
+        elif setting := _SETTING.match(text):
+            self._numbers[setting["name"]] = int(setting["value"])
+        elif summary := _SUMMARY.match(text):
+            self._summaries[summary["name"]] = f"{summary['value']} MiB/s"
         elif self._open_cell is not None and self._part is not None and "\t" in text:
             self._cells(line, self._open_cell + text, self._part)
         elif not _REMARK.match(text):
@@ -222,30 +209,10 @@ class MpiGraphReader:
         if self._start is not None:
             yield from self._close("ends without the line 'END mpiGraph'")
             if not self._told:
-                yield from PairTable("Send", self._start, self._numbers.get("MsgSize")).curves(
-                    self._heading(self._start), {}, "ends before the first table"
-                )
-        self._start = None
+                nothing = PairTable("Send", self._start, self._numbers.get("MsgSize"))
+                heading = self._heading(self._start, [])
+                yield from nothing.curves(heading, {}, "ends before the first table")
         self._clear()
-
-    def _setting(self, text: str) -> bool:
-        setting, summary = _SETTING.match(text), _SUMMARY.match(text)
-        if setting:
-            self._numbers[setting["name"]] = int(setting["value"])
-        elif summary:
-            self._summaries[summary["name"]] = f"{summary['value']} MiB/s"
-        return bool(setting or summary)
-
-    def _begin(self, line: LogLine, match: "re.Match[str]") -> None:
-        part = self._part = PairTable(match["name"], line, self._numbers.get("MsgSize"))
-        self._in_header = True
-        self._cells(line, line.text[match.end() :], part)
-
-    def _begin_row(self, line: LogLine, match: "re.Match[str]", part: PairTable) -> None:
-        self._in_header = False
-        self._rank, self._peer = int(match["rank"]), 0
-        part.rows += 1
-        self._cells(line, line.text[match.end() :], part)
 
     def _cells(self, line: LogLine, text: str, part: PairTable) -> None:
         """Each cell ends with a tab; behind the last one is what the next piece goes on with."""
@@ -269,23 +236,16 @@ class MpiGraphReader:
             cut_off = f"the {part.name} table has {part.rows} of {ranks} rows"
         elif part.name == "Recv" and self._peer < ranks:
             cut_off = f"the last row of the {part.name} table has {self._peer} of {ranks} figures"
-        yield from part.curves(
-            self._heading(self._start, part.hosts), self._settings(part), cut_off
-        )
+        told = {name: str(self._numbers[key]) for name, key in _COUNTS if key in self._numbers}
+        own = (name for name in self._summaries if name.startswith(part.name))
+        told |= {f"its own {name[5:]}": self._summaries[name] for name in own}
+        yield from part.curves(self._heading(self._start, part.hosts), told, cut_off)
 
-    def _settings(self, part: PairTable) -> dict[str, str]:
-        counts = {name: str(self._numbers[key]) for name, key in _COUNTS if key in self._numbers}
-        return counts | {
-            f"its own {name[5:]}": value
-            for name, value in self._summaries.items()
-            if name.startswith(part.name)
-        }
-
-    def _heading(self, line: LogLine, names: "list[str] | None" = None) -> SuiteHeading:
-        hosts = [name.rpartition(":")[0] for name in names or []]
+    def _heading(self, line: LogLine, names: list[str]) -> SuiteHeading:
+        hosts = tuple(name.rpartition(":")[0] for name in names)
         return SuiteHeading(
             "mpigraph", self._version, "mpiGraph", line.text.strip(), line.number,
-            ranks=self._numbers.get("Procs"), hosts=tuple(hosts),
+            ranks=self._numbers.get("Procs"), hosts=hosts,
         )  # fmt: skip
 
 
