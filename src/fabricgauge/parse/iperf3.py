@@ -1,7 +1,4 @@
-"""What ``iperf3`` prints without ``-J``, on the client's or the server's side.
-
-The rows of one iperf 3 test as text, and what they come to.
-"""
+"""What ``iperf3`` prints without ``-J``, on the client's or the server's side."""
 
 import re
 from collections.abc import Iterable
@@ -104,13 +101,13 @@ class TextTest(IperfLog):
 
     def _direction(self, role: str) -> FlowDirection:
         """A server's log does not say that a test is reversed, but has only a sender then."""
-        summary = self._sums.get("")
-        sends = summary is not None and bool(summary.sent) and not summary.received
         if role:
-            return "client to server" if role in ("TX-C", "RX-S") else "server to client"
-        if self.reverse or (self.side == "server" and sends):
-            return "server to client"
-        return "client to server"
+            back = role not in ("TX-C", "RX-S")
+        else:
+            summary = self._sums.get("", EndRows())
+            sends = bool(summary.sent) and not summary.received
+            back = self.reverse or (self.side == "server" and sends)
+        return "server to client" if back else "client to server"
 
 
 #: What ``--timestamps`` puts in front by itself (``%c``), or one word with a time of day.
@@ -200,7 +197,7 @@ class TextReader:
         if done or self._error is None:
             yield from self._lonely_error()
         else:
-            test.error = str(_word(self._error))
+            test.error = _word(self._error)
             self._error = None
         self._told = True
         yield from curves(test.result())
@@ -214,8 +211,7 @@ class TextReader:
 
     def _within(self, line: LogLine) -> None:
         text = line.text
-        version = _VERSION.match(text)
-        if version:
+        if version := _VERSION.match(text):
             self._version = version["version"]
             return
         if self._test is None and _CONNECTED.search(text):
@@ -226,19 +222,16 @@ class TextReader:
 
 def _heading(test: TextTest, text: str) -> bool:
     """Take what stands around the rows; false if nothing of it is in the line."""
-    connected = _CONNECTED.search(text)
-    verbose = _VERBOSE.search(text)
-    congestion = _CONGESTION.search(text)
     if "[ ID]" in text:
         test.header(text)
     elif "Reverse mode, remote" in text:
         test.reverse = True
-    elif connected:
+    elif connected := _CONNECTED.search(text):
         test.hosts = test.hosts or (connected["local"], connected["remote"])
-    elif verbose:
+    elif verbose := _VERBOSE.search(text):
         test.protocol = verbose["protocol"]
         test.settings["block size"] = f"{verbose['size']} bytes"
-    elif congestion:
+    elif congestion := _CONGESTION.search(text):
         test.settings["congestion control"] = congestion["name"]
     else:
         return False

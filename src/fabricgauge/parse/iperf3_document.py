@@ -38,7 +38,7 @@ class Connection(msgspec.Struct, frozen=True):
 
 class TestStart(msgspec.Struct, frozen=True):
     protocol: str = ""
-    num_streams: int = 0
+    num_streams: int = 1
     blksize: int | None = None
     omit: float | None = None
     duration: float | None = None
@@ -53,7 +53,7 @@ class Iperf3Start(msgspec.Struct, frozen=True):
     tcp_mss: int | None = None
     tcp_mss_default: int | None = None
     accepted_connection: dict[str, object] | None = None
-    test_start: TestStart = TestStart()
+    test_start: TestStart = TestStart(num_streams=0)
 
 
 class Iperf3Sum(msgspec.Struct, frozen=True):
