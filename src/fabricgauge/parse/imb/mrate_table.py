@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from fabricgauge.model.suite import SuiteCurve
-from fabricgauge.parse.imb.benchmarks import ImbBenchmark, meaning_of
+from fabricgauge.parse.imb.benchmarks import meaning_of
 from fabricgauge.parse.interface import Dialect, LogLine, Report
 from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
 
@@ -35,29 +35,20 @@ class _Difference(msgspec.Struct, frozen=True):
     to: int
 
 
-class _Title(msgspec.Struct, frozen=True):
-    text: str
-    line: int
-    name: str
-    ranks_per_node: int
-    mpi: str
-
-
 class MrateReader:
     """Keeps the title and one table per provider."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
-        self._title: _Title | None = None
+        self._title: SuiteHeading | None = None
         self._tables: list[SuiteTable] = []
         self._providers: list[str] = []
         self._differences: list[_Difference] = []
 
     def line(self, line: LogLine) -> Iterable[SuiteCurve]:
-        title = _title_of(line)
-        if title is not None:
+        if match := _TITLE.match(line.text):
             curves = self.end()
-            self._title = title
+            self._title = _heading(line, match)
             return curves
         if self._tables and _ROW.fullmatch(line.text) and self._row(line, line.text.split()):
             return ()
@@ -117,25 +108,25 @@ class MrateReader:
             self._report(line, f"{follows:.{decimals}f} %, which follows from its two rates")
 
 
-def _title_of(line: LogLine) -> _Title | None:
-    match = _TITLE.match(line.text)
-    if match is None:
-        return None
-    mpi = (match["mpi"] or "").strip()
-    return _Title(line.text.strip(), line.number, match["name"], int(match["ppn"]), mpi)
-
-
-def _table(title: _Title, provider: str) -> SuiteTable:
+def _heading(line: LogLine, match: "re.Match[str]") -> SuiteHeading:
     """The run is taken for one of two nodes: what each rank of one does with one of the other."""
-    settings = {"provider": provider, "processes per node": str(title.ranks_per_node)}
-    if title.mpi:
-        settings["MPI"] = title.mpi
-    heading = SuiteHeading(
-        "imb", "", title.name, title.text, title.line,
-        pairs=max(1, title.ranks_per_node), ranks=2 * title.ranks_per_node or None,
-        settings=settings,
+    ranks_per_node = int(match["ppn"])
+    settings = {"processes per node": str(ranks_per_node)}
+    if mpi := (match["mpi"] or "").strip():
+        settings["MPI"] = mpi
+    return SuiteHeading(
+        "imb", "", match["name"], line.text.strip(), line.number,
+        pairs=max(1, ranks_per_node), ranks=2 * ranks_per_node or None, settings=settings,
     )  # fmt: skip
-    return SuiteTable(heading, (_column(meaning_of(title.name, "MPI-1", "")),))
+
+
+def _table(title: SuiteHeading, provider: str) -> SuiteTable:
+    of = meaning_of(title.benchmark, "MPI-1", "")
+    column = SuiteColumn(
+        "message_rate", of.bandwidth, "mean", "messages/s", 1.0, of.stream, of.directions
+    )
+    settings = {"provider": provider, **title.settings}
+    return SuiteTable(msgspec.structs.replace(title, settings=settings), (column,))
 
 
 def _cells(text: str) -> list[str]:
@@ -154,13 +145,6 @@ def _differences(cells: Sequence[str], providers: Sequence[str]) -> Iterable[_Di
         match = _DIFFERENCE.fullmatch(cell)
         if match and match["of"] in providers and match["to"] in providers:
             yield _Difference(column, providers.index(match["of"]), providers.index(match["to"]))
-
-
-def _column(benchmark: ImbBenchmark) -> SuiteColumn:
-    return SuiteColumn(
-        "message_rate", benchmark.bandwidth, "mean", "messages/s", 1.0, benchmark.stream,
-        benchmark.directions,
-    )  # fmt: skip
 
 
 DIALECT = Dialect(suite="imb", begins=_BEGINS, reader=MrateReader)
