@@ -27,6 +27,7 @@ def state(monkeypatch: pytest.MonkeyPatch) -> LabState:
     monkeypatch.setattr(faults, "_apply_to_nodes", lambda state: state)
     monkeypatch.setattr(faults, "save", lambda _: None)
     monkeypatch.setattr(holder, "batch", lambda *_: None)
+    monkeypatch.setattr(holder, "forget_neighbours", lambda _: None)
     return LabState(
         "t-lab-pure", "/nowhere", "feed", "boot", "now", False, True, "reno", HOLDER, (1,),
         (LabNode("head", 0, HOLDER), LabNode("c1", 1, HOLDER), LabNode("c2", 2, HOLDER)),
