@@ -114,6 +114,7 @@ def test_the_commands_of_a_finding_mend_it(
     assert doctor(name) == (0, [])
 
 
+@pytest.mark.slow
 def test_the_head_is_looked_at_where_that_was_asked_for(
     lab: Callable[..., str], fault: Callable[..., None]
 ) -> None:
@@ -134,6 +135,7 @@ def in_one_subnet(name: str, node: str, ip: str) -> None:
         assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_rails_of_one_subnet_are_mended_by_tables_of_their_own(lab: Callable[..., str]) -> None:
     """They are on different switches here, so nothing but routes is looked at."""
     name = lab("--nodes", "3", *TWO_NETWORKS)

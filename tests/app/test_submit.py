@@ -143,6 +143,7 @@ def test_collect_does_what_nobody_waited_for(slurm: LabState, tmp_path: Path) ->
     assert "is complete" in again.stderr
 
 
+@pytest.mark.slow
 def test_a_cancelled_job_is_told_kept_and_resumed(slurm: LabState, tmp_path: Path) -> None:
     run, job = submitted(slurm, tmp_path, *LONG)
     measuring(run)
@@ -307,6 +308,7 @@ def test_a_node_that_dies_leaves_what_was_measured(tmp_path: Path) -> None:
         until_nothing_is_left(state, tmp_path)
 
 
+@pytest.mark.slow
 def test_a_dead_pair_is_named_and_the_nodes_that_can_connect_are_measured(
     slurm: LabState, tmp_path: Path
 ) -> None:

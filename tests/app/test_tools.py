@@ -60,6 +60,7 @@ def test_netpipe_s_ping_pong_is_read_and_proved(check: Callable[..., Checked]) -
     assert checked.outcomes("above-ceiling") == {"PASS"}
 
 
+@pytest.mark.slow
 def test_the_guide_s_ping_pong_with_intel_mpi_crosses_the_network(
     check: Callable[..., Checked],
 ) -> None:
@@ -94,6 +95,7 @@ def test_a_program_that_breaks_off_is_told_with_its_own_words(
     assert checked.path.name.endswith(".partial")
 
 
+@pytest.mark.slow
 def test_a_cable_pulled_while_iperf3_streams_is_named_and_the_rest_resumed(
     lab: Callable[..., str], start: Callable[..., object], fault: Callable[..., None],
     tmp_path: Path,

@@ -45,6 +45,7 @@ def command(pid: int) -> str:
     return Path(f"/proc/{pid}/comm").read_text()
 
 
+@pytest.mark.slow
 def test_a_link_cut_in_mid_run_is_named_and_the_rest_can_be_resumed(
     lab: Lab, start: Start, fault: Callable[..., None], tmp_path: Path
 ) -> None:

@@ -138,6 +138,7 @@ def test_a_missing_route_of_the_subnet_is_put_back(two: str, tmp_path: Path) -> 
     assert on(two, "c1", "ip", "route") == before
 
 
+@pytest.mark.slow
 def test_a_cable_that_is_out_fails_the_check_and_is_noted(two: str, tmp_path: Path) -> None:
     fabricgauge("lab", "fault", "--name", two, "link-down", "c2", "net2")
     on(two, "c1", "ip", "link", "set", "eth0", "mtu", "1400")
