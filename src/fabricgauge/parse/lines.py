@@ -6,9 +6,10 @@ Intel MPI's ``-l`` (``[0] ``), ``srun --label`` (``0: ``), pdsh and clush (``c1:
 
 import math
 import re
-from collections.abc import Callable
-from functools import lru_cache, wraps
+from collections.abc import Callable, Sequence
 from typing import TypeVar
+
+import msgspec
 
 #: A longer line is cut, unless it is JSON: no suite writes one, and memory stays bounded.
 LONGEST_BYTES = 65536
@@ -16,7 +17,8 @@ LONGEST_BYTES = 65536
 #: More than a label has characters.
 _LONGEST_BEGINNING = 200
 #: Longer than what a suite prints between two rows.
-_REMEMBERED = 200
+_LONGEST_REMEMBERED = 200
+_MOST_REMEMBERED = 2048
 
 Said = TypeVar("Said")
 _JSON = re.compile(r"\s*(?:\[\s*)?\{")
@@ -49,19 +51,28 @@ def text_of(block: bytes) -> str:
     return text if text.endswith("\n") else f"{text}\n"
 
 
-def remembered(function: Callable[[str], Said]) -> Callable[[str], Said]:
-    """The same function of a line's text, which works once on what comes again and again.
+class Remembered(dict[str, Said]):
+    """What a function says of lines' texts; it works once on what comes again and again.
 
     Headings, rulers and settings are most of what stands between rows, and alike in every
     table. Long texts are not remembered: memory stays bounded.
     """
-    known = lru_cache(maxsize=2048)(function)
 
-    @wraps(function)
-    def told(text: str) -> Said:
-        return known(text) if len(text) <= _REMEMBERED else function(text)
+    def __init__(self, function: Callable[[str], Said]) -> None:
+        self._function = function
 
-    return told
+    def __missing__(self, text: str) -> Said:
+        said = self._function(text)
+        if len(text) <= _LONGEST_REMEMBERED:
+            if len(self) >= _MOST_REMEMBERED:
+                self.clear()
+            self[text] = said
+        return said
+
+
+def remembered(function: Callable[[str], Said]) -> Callable[[str], Said]:
+    """The same function, which remembers; to ask it costs no more than a look into a table."""
+    return Remembered(function).__getitem__
 
 
 def may_be_json(raw: bytes) -> bool:
@@ -91,6 +102,28 @@ def split_host(text: str) -> tuple[str, str]:
     """
     match = _HOST.match(text) if text[:1].isalpha() else None
     return (match["host"], text[match.end() :]) if match else ("", text)
+
+
+_NUMBERS, _COUNTS = msgspec.json.Decoder(list[float]), msgspec.json.Decoder(list[int])
+
+
+def numbers_of(words: Sequence[str]) -> list[float]:
+    """Many printed numbers at once: JSON's reader is several times as fast, and as exact.
+
+    What JSON writes otherwise (``5.``, ``007``, ``inf``) is read as a single one is.
+    """
+    try:
+        return _NUMBERS.decode(f"[{','.join(words)}]")
+    except msgspec.DecodeError:
+        return list(map(float, words))
+
+
+def counts_of(words: Sequence[str]) -> list[int]:
+    """Many whole numbers at once."""
+    try:
+        return _COUNTS.decode(f"[{','.join(words)}]")
+    except msgspec.DecodeError:
+        return list(map(int, words))
 
 
 def number_of(word: str) -> float | None:

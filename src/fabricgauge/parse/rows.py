@@ -14,6 +14,7 @@ import msgspec
 
 from fabricgauge.model.suite import Besides
 from fabricgauge.parse.interface import LogLine
+from fabricgauge.parse.lines import counts_of, numbers_of
 from fabricgauge.parse.table import SuiteTable
 
 #: What a printed column is for: the message size, the count of samples, a figure of a curve, a
@@ -39,10 +40,11 @@ class Cell(msgspec.Struct, frozen=True):
 
 Kind = Literal["whole", "number", "check"]
 
-#: A size or a count, a figure, and the word on whether the data were right.
+#: A size or a count, a figure, and the word on whether the data were right. Nothing is tried
+#: twice (``+`` behind a count): what is no row by its first reading is none.
 _CELLS: dict[Kind, str] = {
-    "whole": "[0-9]{1,15}",
-    "number": r"[0-9]{1,30}(?:\.[0-9]{0,30})?",
+    "whole": "[0-9]{1,15}+",
+    "number": r"[0-9]{1,30}+(?:\.[0-9]{0,30}+)?+",
     "check": "Pass",
 }
 
@@ -63,7 +65,10 @@ class Rows(msgspec.Struct, frozen=True, gc=False):
         return self.words[place :: self.width]
 
     def figures(self, place: int) -> list[float]:
-        return list(map(float, self.words[place :: self.width]))
+        return numbers_of(self.words[place :: self.width])
+
+    def counts(self, place: int) -> list[int]:
+        return counts_of(self.words[place :: self.width])
 
     @property
     def last(self) -> LogLine:
@@ -83,9 +88,9 @@ class RowFinder:
     """Finds plain rows of a table with these columns."""
 
     def __init__(self, columns: Sequence[Kind]) -> None:
-        cells = r"[ \t]+".join(_CELLS[kind] for kind in columns)
+        cells = r"[ \t]++".join(_CELLS[kind] for kind in columns)
         self._width = len(columns)
-        self._rows = re.compile(rf"(?:[ \t]*{cells}[ \t]*\n)+")
+        self._rows = re.compile(rf"(?:[ \t]*+{cells}[ \t]*+\n)++")
 
     def at(self, number: int, text: str, place: int) -> Rows | None:
         """The rows from ``place`` in a text of whole lines on; None if there is none."""
@@ -109,25 +114,37 @@ def add_rows(table: SuiteTable, cells: Sequence[Cell], rows: Rows) -> bool:
         return False
     sizes: Sequence[int | None] = [None] * rows.count
     samples: Sequence[int] = [0] * rows.count
-    values: list[Sequence[float]] = [()] * len(table.columns)
-    besides: list[dict[Besides, Sequence[float]]] = [{} for _ in table.columns]
+    values: list[Sequence[float | None]] = [()] * len(table.columns)
+    besides: list[dict[Besides, Sequence[float | None]]] = [{} for _ in table.columns]
     for place, cell in enumerate(cells):
         use = cell.use
-        if use in ("figure", "part"):
-            values[cell.curve] = rows.figures(place)
-        elif use == "size":
-            sizes = list(map(int, rows.column(place)))
+        if use == "size":
+            sizes = rows.counts(place)
         elif use == "samples":
-            samples = list(map(int, rows.column(place)))
-        elif cell.besides is not None:
-            figures = rows.figures(place)
-            if use == "besides" or any(figures):
-                if use == "sought" and 0.0 in figures:
-                    return False
+            samples = rows.counts(place)
+        elif use == "check":
+            if "Fail" in rows.column(place):
+                return False
+        elif use != "skipped":
+            figures = _figures(cell, rows, place)
+            if cell.besides is None:
+                values[cell.curve] = figures
+            elif figures.count(None) < rows.count:
                 besides[cell.curve][cell.besides] = figures
-        elif use == "check" and "Fail" in rows.column(place):
-            return False
     return table.fill(rows.number, sizes, values, besides, samples)
+
+
+def _figures(cell: Cell, rows: Rows, place: int) -> Sequence[float | None]:
+    """A column; None where a 0.00 is no figure, as in ``add_row``."""
+    figures = rows.figures(place)
+    if 0.0 not in figures:
+        return figures
+    if cell.use in ("part", "sought"):
+        return [figure or None for figure in figures]
+    if cell.rounded_by < 0:
+        return figures
+    others = zip(figures, rows.figures(cell.rounded_by), strict=True)
+    return [None if not figure and other > 0 else figure for figure, other in others]
 
 
 def add_row(

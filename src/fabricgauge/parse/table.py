@@ -1,9 +1,9 @@
 """A table that grows row by row and becomes one curve per quantity."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
-from typing import Literal
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import compress, repeat
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -112,36 +112,29 @@ class SuiteTable:
         self,
         number: int,
         sizes: Sequence[int | None],
-        values: Sequence[Sequence[float]],
-        besides: Sequence[Mapping[Besides, Sequence[float]]],
+        values: Sequence[Sequence[float | None]],
+        besides: Sequence[Mapping[Besides, Sequence[float | None]]],
         samples: Sequence[int],
     ) -> bool:
-        """Add rows on consecutive lines from ``number`` on, column by column, each value given.
+        """Add rows on consecutive lines from ``number`` on, column by column; None as in ``row``.
 
         False, and nothing is added, if one of them is no plain figure: ``row`` tells why.
         """
         count = len(sizes)
-        more: list[Mapping[Besides, Sequence[float]]] = [
-            {key: [value * column.factor for value in one] for key, one in said.items()}
-            for said, column in zip(besides, self.columns, strict=False)
-        ]
-        more += [{}] * (len(values) - len(more))
-        scaled: list[tuple[int, list[float]]] = []
-        for column, one in zip(self.columns, values, strict=True):
-            begin = int(one[0] == 0.0 and _says_nothing(column, sizes[0]))
-            factor = column.factor
-            figures = [value * factor for value in one[begin:]]
-            if figures and not (min(figures) > 0.0 and max(figures) < math.inf):
-                return False
-            scaled.append((begin, figures))
-        plain = all(all(map(math.isfinite, one)) for said in more for one in said.values())
-        plain = plain and max(samples) < _MOST and max(filter(None, sizes), default=0) < _MOST
-        if not plain or self._given + count > MOST_ROWS:
+        few = self._given + count <= MOST_ROWS
+        if not few or max(samples) >= _MOST or max(filter(None, sizes), default=0) >= _MOST:
             return False
-        for points, (begin, one), said in zip(self._points, scaled, more, strict=True):
-            points += _points(number, sizes, one, said, samples, begin)
+        lines = range(number, number + count)
+        found = [
+            _points(column, _Figures(lines, sizes, samples, printed, said))
+            for column, printed, said in zip(self.columns, values, besides, strict=True)
+        ]
+        if None in found:
+            return False
+        for points, more in zip(self._points, found, strict=True):
+            points += more or ()
         self._given += count
-        self._last_line = number + count - 1
+        self._last_line = lines[-1]
         return True
 
     def failed(self, line: LogLine, message_bytes: int | None, trouble: Trouble) -> None:
@@ -182,21 +175,53 @@ class SuiteTable:
         )  # fmt: skip
 
 
-def _points(
-    number: int,
-    sizes: Sequence[int | None],
-    values: Sequence[float],
-    besides: Mapping[Besides, Sequence[float]],
-    samples: Sequence[int],
-    begin: int,
-) -> Iterator[SuitePoint]:
-    """One point for each value; the first one is that of the row at ``begin``."""
-    told = (dict(zip(besides, row, strict=True)) for row in zip(*besides.values(), strict=True))
-    said = islice(told, begin, None)
-    rows = zip(sizes[begin:], values, samples[begin:], strict=True)
-    for line, (size, value, count) in enumerate(rows, number + begin):
-        estimate = Estimate(value, value, value, 0.0, 1, count)
-        yield SuitePoint(size, estimate, line, next(said) if besides else {})
+class _Figures(NamedTuple):
+    """One column of many rows, as printed; None is a value that a row has not."""
+
+    lines: Sequence[int]
+    sizes: Sequence[int | None]
+    samples: Sequence[int]
+    values: Sequence[float | None]
+    besides: Mapping[Besides, Sequence[float | None]]
+
+    def only(self, chosen: Sequence[bool]) -> "_Figures":
+        """Those of some rows."""
+        return _Figures(
+            [*compress(self.lines, chosen)], [*compress(self.sizes, chosen)],
+            [*compress(self.samples, chosen)], [*compress(self.values, chosen)],
+            {key: [*compress(one, chosen)] for key, one in self.besides.items()},
+        )  # fmt: skip
+
+
+def _points(column: SuiteColumn, one: _Figures) -> Iterable[SuitePoint] | None:
+    """The points of a column; None if a figure is not plain."""
+    if 0.0 in one.values or None in one.values:
+        values = zip(one.values, one.sizes, strict=True)
+        one = one.only([bool(v) or (v == 0 and not _says_nothing(column, n)) for v, n in values])
+    factor = column.factor
+    figures = [value * factor for value in one.values if value is not None]
+    if not figures:
+        return ()
+    least = min(figures)
+    if not (least > 0.0 or (least == 0.0 and column.quantity == "overlap")):
+        return None
+    besides = [_scaled(each, factor) for each in one.besides.values()]
+    if not (max(figures) < math.inf and all(map(_are_finite, besides))):
+        return None
+    estimates = map(Estimate, figures, figures, figures, repeat(0.0), repeat(1), one.samples)
+    if not besides:
+        return map(SuitePoint, one.sizes, estimates, one.lines)
+    rows = (zip(one.besides, row, strict=True) for row in zip(*besides, strict=True))
+    told = ({key: value for key, value in row if value is not None} for row in rows)
+    return map(SuitePoint, one.sizes, estimates, one.lines, told)
+
+
+def _scaled(values: Sequence[float | None], factor: float) -> list[float | None]:
+    return [None if value is None else value * factor for value in values]
+
+
+def _are_finite(values: Iterable[float | None]) -> bool:
+    return all(map(math.isfinite, filter(None, values)))
 
 
 def _says_nothing(column: SuiteColumn, message_bytes: int | None) -> bool:

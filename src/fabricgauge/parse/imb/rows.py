@@ -129,7 +129,7 @@ def plain_rows(rows: Rows, roles: tuple[Role, ...]) -> list[ImbRow]:
     """Whole rows of a layout without unknown columns."""
     sizes: Iterable[int | None] = repeat(None)
     if "size" in roles:
-        sizes = map(int, rows.column(roles.index("size")))
+        sizes = rows.counts(roles.index("size"))
     return [
         ImbRow(line, dict(zip(roles, words, strict=True)), size,
                dict(zip(roles, map(float, words), strict=True)))

@@ -255,7 +255,7 @@ class ImbTable:
                 self._add(table, row)
         if "size" not in roles:
             return [None] * rows.count
-        return list(map(int, rows.column(roles.index("size"))))
+        return rows.counts(roles.index("size"))
 
     def _add(self, table: SuiteTable, row: ImbRow) -> None:
         size = self._message_bytes(row)

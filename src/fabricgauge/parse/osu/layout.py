@@ -19,11 +19,11 @@ MICROSECOND = "µs"
 MEGABYTE = "MB = 10^6 bytes (OSU)"
 
 
-class OsuLayout(msgspec.Struct, frozen=True):
+class OsuLayout(msgspec.Struct, frozen=True, eq=False):
     """The printed columns from left to right, and the curves that come of them.
 
     ``of_operations`` tells that each row is another operation; ``unknown`` are the printed names
-    of columns that nothing is known of.
+    of columns that nothing is known of. Each heading has one layout, known by identity.
     """
 
     cells: tuple[Cell, ...]

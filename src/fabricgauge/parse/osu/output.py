@@ -12,6 +12,7 @@ import msgspec
 
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.interface import LogLine, Report
+from fabricgauge.parse.lines import remembered
 from fabricgauge.parse.osu.layout import OsuLayout, headless_column, layout_of
 from fabricgauge.parse.osu.tables import NO_SIZE, OsuTable, WindowMatrix
 from fabricgauge.parse.osu.titles import Title, title_of
@@ -249,10 +250,10 @@ class OsuReader:
 
     def line(self, line: LogLine) -> Iterable[SuiteCurve]:
         output = self._output
-        if output is not None and output.takes_row(line):
+        if output is not None and line.text[:1] != "#" and output.takes_row(line):
             return ()
-        words = line.text.split()
-        return self._between_rows(line, words) if words else ()
+        form = _form_of(line.text)
+        return self._between_rows(line, form) if form.words else ()
 
     def rows(self, number: int, text: str, place: int) -> int:
         return place if self._output is None else self._output.rows(number, text, place)
@@ -261,20 +262,34 @@ class OsuReader:
         output, self._output = self._output, None
         return output.close() if output is not None else ()
 
-    def _between_rows(self, line: LogLine, words: list[str]) -> Iterable[SuiteCurve]:
-        title = title_of(line.text, "topology creation" in self._above)
+    def _between_rows(self, line: LogLine, form: "_Form") -> Iterable[SuiteCurve]:
+        title = title_of(line.text, "topology creation" in self._above) if form.is_title else None
         if title is not None:
             curves = self.end()
             self._output, self._above = OsuOutput(line, title, self._above, self._report), {}
             return curves
-        facts = facts_in(line.text)
+        facts = form.facts
         if facts and (self._output is None or ABOVE_TITLE & facts.keys()):
             curves = self.end()
             self._above = {**self._above, **facts}
             return curves
-        if words[0].startswith("```"):
+        if form.words[0].startswith("```"):
             return self.end()
-        found = None if self._output is None else self._output.line(line, words, facts)
-        if found is None and not is_prose(line.text):
+        found = None if self._output is None else self._output.line(line, form.words, facts)
+        if found is None and not form.is_prose:
             self._report(line, _IN_OUTPUT if self._output is not None else _BETWEEN_OUTPUTS)
         return found or ()
+
+
+class _Form(msgspec.Struct, frozen=True):
+    """What a line between rows is by itself."""
+
+    words: list[str]
+    is_title: bool
+    facts: dict[str, str]
+    is_prose: bool
+
+
+@remembered
+def _form_of(text: str) -> _Form:
+    return _Form(text.split(), title_of(text) is not None, facts_in(text), is_prose(text))

@@ -18,7 +18,7 @@ from fabricgauge.parse.interface import LogLine
 from fabricgauge.parse.lines import number_of
 from fabricgauge.parse.osu.layout import MEGABYTE, OsuLayout
 from fabricgauge.parse.osu.titles import OsuBenchmark
-from fabricgauge.parse.rows import Rows, Use, add_row, add_rows, finder_of
+from fabricgauge.parse.rows import RowFinder, Rows, Use, add_row, add_rows, finder_of
 from fabricgauge.parse.table import MOST_ROWS, SuiteColumn, SuiteHeading, SuiteTable
 
 #: More digits than any size or count has; int() takes its time with very long ones.
@@ -75,12 +75,8 @@ class OsuTable:
         self._table = SuiteTable(heading, layout.columns)
         self._layout = layout
         self._until = until
-        self._row = _row_of(layout)
+        self._row, self._finder, self._needed = _forms_of(layout)
         self._sized = layout.cells[0].use == "size"
-        self._needed = 1 + max(
-            place for place, cell in enumerate(layout.cells) if cell.use in ("figure", "part")
-        )
-        self._finder = finder_of(layout.cells)
         self._rows: list[Rows] = []
         self._count = 0
         self.last_bytes = NO_SIZE
@@ -103,7 +99,7 @@ class OsuTable:
         if self._count + rows.count > (MOST_ROWS if self._sized else 1):
             return False
         if self._sized:
-            sizes = [self.last_bytes, *map(int, rows.column(0))]
+            sizes = [self.last_bytes, *rows.counts(0)]
             if sorted(set(sizes)) != sizes:
                 return False
             self.last_bytes = sizes[-1]
@@ -166,14 +162,16 @@ class OsuTable:
 
 
 @lru_cache(maxsize=64)
-def _row_of(layout: OsuLayout) -> "re.Pattern[str]":
-    """A row: a whole one, or one of which columns are missing at the end."""
+def _forms_of(layout: OsuLayout) -> tuple["re.Pattern[str]", RowFinder, int]:
+    """A row, be it one of which columns are missing at the end; whole rows; words that it needs."""
+    figures = (at for at, cell in enumerate(layout.cells) if cell.use in ("figure", "part"))
     cells = [_CELLS.get(cell.use, _NUMBER) for cell in layout.cells]
     row = ""
     for cell in reversed(cells[1:]):
         row = rf"(?:\s+{cell}{row})?"
     whole = r"\s+".join(cells)
-    return re.compile(rf"\s*(?:{whole}|{cells[0]}{row})\s*")
+    either = re.compile(rf"\s*(?:{whole}|{cells[0]}{row})\s*")
+    return either, finder_of(layout.cells), 1 + max(figures)
 
 
 #: WINDOW_SIZES of osu_mbw_mr has 8 of them.

@@ -20,7 +20,7 @@ PAIR_LAST_BYTES = 4 * MIB
 COLLECTIVE_LAST_BYTES = MIB
 
 
-class OsuBenchmark(msgspec.Struct, frozen=True):
+class OsuBenchmark(msgspec.Struct, frozen=True, eq=False):
     """A program: its name, what one figure is, and the last message size of a default run.
 
     ``pattern`` holds for the column of times or of bandwidths, whichever the pattern is of.
