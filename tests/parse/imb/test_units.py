@@ -5,10 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricgauge.model.suite import SuiteCurve, UnparsedLine
-from fabricgauge.parse.imb.units import BINARY, DECIMAL, megabyte_of, of_time
+from fabricgauge.parse.imb.benchmarks import meaning_of
+from fabricgauge.parse.imb.rows import Role, finder_of
+from fabricgauge.parse.imb.units import BINARY, DECIMAL, evidence_in, megabyte_of
 from fabricgauge.parse.suites import read
 
 COLUMNS = "#bytes #repetitions t[usec] Mbytes/sec"
+ROLES: tuple[Role, ...] = ("size", "repetitions", "time", "bandwidth")
 PING_PONG = ["# Benchmarking PingPong", "# #processes = 2", COLUMNS]
 
 
@@ -98,11 +101,13 @@ times = st.floats(min_value=10.0, max_value=1e6)
 def test_the_unit_that_was_printed_is_found_whatever_the_figures(
     printed: list[tuple[int, float]], megabyte: float
 ) -> None:
-    rows = [row(size, time_us, megabyte).split() for size, time_us in printed]
-    evidence = [of_time(words[3], int(words[0]), words[2]) for words in rows]
-    assert all(one.allows(megabyte) for one in evidence)
+    text = "".join(f"{row(size, time_us, megabyte)}\n" for size, time_us in printed)
+    rows = finder_of(ROLES).at(1, text, 0)
+    assert rows is not None
+    evidence = evidence_in(rows, ROLES, meaning_of("PingPong", "MPI-1", ""), "MPI-1")
+    assert all(one is None or megabyte in one for one in evidence)
     assert megabyte_of("", "", evidence).by_rows in (
-        any(not one.allows(DECIMAL) or not one.allows(BINARY) for one in evidence),
+        any(one is not None and len(one) < 2 for one in evidence),
         False,
     )
     found = megabyte_of("", "", evidence)

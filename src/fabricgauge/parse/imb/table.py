@@ -27,7 +27,6 @@ from fabricgauge.parse.imb.rows import (
     row_of,
 )
 from fabricgauge.parse.imb.units import (
-    BINARY,
     DECIMAL,
     Megabyte,
     evidence_in,
@@ -133,7 +132,7 @@ def is_short(rows: Sequence[ImbRow], benchmark: ImbBenchmark, part: str) -> bool
         before = rows[-2].words.get(role, "") if len(rows) > 1 else ""
         return _decimals(word) < (_decimals(before) if before else _DECIMALS)
     found = evidence_of(last, benchmark, part)
-    return found is not None and not found.allows(DECIMAL) and not found.allows(BINARY)
+    return found is not None and not found
 
 
 def _decimals(word: str) -> int:
@@ -278,7 +277,7 @@ class ImbTable:
             return value
         if role == "bandwidth":
             found = evidence_of(row, self._benchmark, self._output.part)
-            return None if found is not None and found.allows(DECIMAL) else value
+            return None if found is not None and DECIMAL in found else value
         # Benchmarks without computation, and empty messages, have none.
         return None if role == "computation" else value
 
@@ -319,10 +318,10 @@ class ImbTable:
               for one in evidence_in(each, self._layout.roles, self._benchmark, part)),
             *(evidence_of(row, self._benchmark, part) for row in self._rows),
         ]  # fmt: skip
-        megabyte = megabyte_of(version, part, filter(None, told))
+        megabyte = megabyte_of(version, part, told)
         if megabyte.against:
             self._report(self._headline, megabyte.against)
-        against = [one is not None and not one.allows(megabyte.bytes) for one in told]
+        against = [one is not None and megabyte.bytes not in one for one in told]
         if megabyte.by_rows and any(against):
             self._take_apart()
             for row in compress(self._rows, against):

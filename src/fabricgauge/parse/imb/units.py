@@ -9,7 +9,7 @@ What one row tells of its unit: bandwidth beside the time or the message rate.
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -20,41 +20,47 @@ from fabricgauge.parse.rows import Rows
 _SMALLEST_TIME_US = 1e-9
 
 
-class Evidence(msgspec.Struct, frozen=True, gc=False):
-    """Least and most of the bandwidth as printed, and of the bytes/s that its row tells."""
+#: What MB may stand for by one row; rounding alone can explain the difference.
+Allowed = frozenset[float]
 
-    printed: tuple[float, float]
-    told: tuple[float, float]
-
-    def allows(self, megabyte: float) -> bool:
-        """Whether rounding alone can explain the difference."""
-        low, high = self.printed
-        return low * megabyte <= self.told[1] and self.told[0] <= high * megabyte
+DECIMAL = 1e6
+BINARY = float(1 << 20)
+_NEITHER: Allowed = frozenset()
+_BOTH = frozenset({DECIMAL, BINARY})
+_ONLY_DECIMAL, _ONLY_BINARY = frozenset({DECIMAL}), frozenset({BINARY})
 
 
-def evidence_of(row: ImbRow, benchmark: ImbBenchmark, part: str) -> Evidence | None:
+def evidence_of(row: ImbRow, benchmark: ImbBenchmark, part: str) -> Allowed | None:
     """What the row tells; None if nothing."""
     words, figures = row.words, row.figures
     by = _telling(tuple(figures), benchmark, part)
     if by is None or not row.size or not _is_figure(figures["bandwidth"]):
         return None
-    known = _is_figure(figures[by]) and (by == "rate" or figures[by] != 0.0)
-    return _told(words["bandwidth"], row.size, by, words[by], benchmark) if known else None
+    if not _is_figure(figures[by]) or (by != "rate" and figures[by] == 0.0):
+        return None
+    return _allowed(
+        row.size, figures["bandwidth"], _half(words["bandwidth"]), figures[by], _half(words[by]),
+        0 if by == "rate" else benchmark.counted,
+    )  # fmt: skip
 
 
 def evidence_in(
     rows: Rows, roles: tuple[Role, ...], benchmark: ImbBenchmark, part: str
-) -> list[Evidence | None]:
+) -> list[Allowed | None]:
     """What each of many plain rows tells."""
     by = _telling(roles, benchmark, part)
     if by is None or "size" not in roles:
         return [None] * rows.count
-    columns = (rows.column(roles.index(role)) for role in ("size", "bandwidth", by))
+    counted = 0 if by == "rate" else benchmark.counted
+    bandwidth, other = roles.index("bandwidth"), roles.index(by)
+    columns = (
+        rows.counts(roles.index("size")),
+        rows.figures(bandwidth), map(_half, rows.column(bandwidth)),
+        rows.figures(other), map(_half, rows.column(other)),
+    )  # fmt: skip
     return [
-        _told(bandwidth, int(size), by, word, benchmark)
-        if size != "0" and (by == "rate" or float(word))
-        else None
-        for size, bandwidth, word in zip(*columns, strict=True)
+        _allowed(*row, counted) if row[0] and (not counted or row[3]) else None
+        for row in zip(*columns, strict=True)
     ]
 
 
@@ -72,42 +78,39 @@ def _telling(roles: Sequence[Role], benchmark: ImbBenchmark, part: str) -> Role 
     return by if benchmark.counted and by in roles else None
 
 
-def _told(bandwidth: str, size: int, by: Role, word: str, benchmark: ImbBenchmark) -> Evidence:
-    if by == "rate":
-        return of_rate(bandwidth, size, word)
-    return of_time(bandwidth, benchmark.counted * size, word)
-
-
 def _is_figure(value: float) -> bool:
     return 0.0 <= value < math.inf
 
 
-def of_time(bandwidth: str, counted_bytes: int, time_us: str) -> Evidence:
-    """Evidence of a time in which that many bytes moved."""
-    low, high = _span(time_us)
-    micro = counted_bytes * 1e6
-    told = (micro / max(high, _SMALLEST_TIME_US), micro / max(low, _SMALLEST_TIME_US))
-    return Evidence(_span(bandwidth), told)
+def _allowed(
+    size: int, bandwidth: float, half: float, other: float, other_half: float, counted: int
+) -> Allowed:
+    """What MB may be where ``other`` is a time in µs in which ``counted`` messages moved.
+
+    It is a message rate where ``counted`` is 0. Each figure may have been up to ``half`` of its
+    last digit more or less before it was rounded.
+    """
+    least, most = other - other_half, other + other_half
+    if counted:
+        micro = counted * size * 1e6
+        least, most = micro / max(most, _SMALLEST_TIME_US), micro / max(least, _SMALLEST_TIME_US)
+    else:
+        least, most = least * size, most * size
+    low, high = bandwidth - half, bandwidth + half
+    if low * DECIMAL <= most and least <= high * DECIMAL:
+        return _BOTH if low * BINARY <= most and least <= high * BINARY else _ONLY_DECIMAL
+    return _ONLY_BINARY if low * BINARY <= most and least <= high * BINARY else _NEITHER
 
 
-def of_rate(bandwidth: str, message_bytes: int, rate: str) -> Evidence:
-    """Evidence of a message rate."""
-    low, high = _span(rate)
-    return Evidence(_span(bandwidth), (low * message_bytes, high * message_bytes))
+def _half(printed: str) -> float:
+    """Half of the last digit's worth."""
+    return _HALVES[len(printed.partition(".")[2])]
 
 
-def _span(printed: str) -> tuple[float, float]:
-    """What a number may have been before it was rounded to its printed decimals."""
-    value, half = float(printed), _HALVES[len(printed.partition(".")[2])]
-    return value - half, value + half
-
-
-#: Half of the last digit's worth, by the number of decimals.
+#: By the number of decimals.
 _HALVES = tuple(0.5 * 0.1**decimals for decimals in range(64))
 
 
-DECIMAL = 1e6
-BINARY = float(1 << 20)
 _FIRST_DECIMAL = 2018
 _YOUNG_PARTS = frozenset({"P2P", "MT"})
 _YEAR = re.compile(r"\d{1,4}", re.ASCII)
@@ -125,7 +128,7 @@ class Megabyte(msgspec.Struct, frozen=True):
     by_rows: bool = False
 
 
-def megabyte_of(version: str, part: str, rows: Iterable[Evidence]) -> Megabyte:
+def megabyte_of(version: str, part: str, rows: Sequence[Allowed | None]) -> Megabyte:
     """The unit by the rows' own arithmetic if they tell, else by version, else 10^6."""
     told, by = _of_version(version, part)
     found = _of_rows(rows)
@@ -158,14 +161,10 @@ def _of_version(version: str, part: str) -> tuple[float | None, str]:
     return None, ""
 
 
-def _of_rows(rows: Iterable[Evidence]) -> float | None:
+def _of_rows(rows: Sequence[Allowed | None]) -> float | None:
     """The unit that more than half of the rows which tell at all agree on."""
-    decimal = binary = neither = 0
-    for row in rows:
-        is_decimal, is_binary = row.allows(DECIMAL), row.allows(BINARY)
-        decimal += is_decimal and not is_binary
-        binary += is_binary and not is_decimal
-        neither += not is_binary and not is_decimal
+    decimal, binary = rows.count(_ONLY_DECIMAL), rows.count(_ONLY_BINARY)
+    neither = rows.count(_NEITHER)
     if decimal > binary + neither:
         return DECIMAL
     return BINARY if binary > decimal + neither else None
