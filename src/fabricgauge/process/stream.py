@@ -4,7 +4,7 @@ import queue
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
@@ -31,6 +31,7 @@ class ProgramStream:
         stderr: Path,
         silent_s: float,
         env: Mapping[str, str] | None = None,
+        without: Collection[str] = (),
         hopeless: Callable[[float], bool] = lambda _silent_s: False,
         hopeless_s: float = 5.0,
     ) -> None:
@@ -41,7 +42,7 @@ class ProgramStream:
         self._hopeless, self._hopeless_s = hopeless, hopeless_s
         self._stdout = stdout
         with stderr.open("wb") as errors:
-            self._child = spawn(argv, env, None, subprocess.PIPE, errors)
+            self._child = spawn(argv, env, None, subprocess.PIPE, errors, without)
         self._lines: queue.SimpleQueue[bytes | OSError | None] = queue.SimpleQueue()
         threading.Thread(target=self._feed, args=(stdin.encode(),), daemon=True).start()
         threading.Thread(target=self._drain, daemon=True).start()

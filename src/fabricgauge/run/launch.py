@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import re
 import signal
 import time
@@ -14,6 +15,7 @@ from fabricgauge.model.errors import StoreError
 from fabricgauge.model.plan import Case
 from fabricgauge.model.run import Ended
 from fabricgauge.process import MARKER, ProgramStream, end_marked
+from fabricgauge.run.environment import kept_back
 
 #: The engine's exit statuses, docs/reference/engine-output.md.
 TIMEOUT_STATUS = 75
@@ -167,6 +169,7 @@ def start(
             stderr=raw_dir / "stderr.txt",
             silent_s=silent_s,
             env=env,
+            without=kept_back(os.environ),
             hopeless=lambda quiet_s: engine_gave_up(tail(raw_dir / "stderr.txt")) or look(quiet_s),
             hopeless_s=HOPELESS_S,
         )

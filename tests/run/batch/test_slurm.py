@@ -79,12 +79,14 @@ def test_a_job_inherits_nothing_of_the_job_that_submits_it(
 ) -> None:
     fake("sbatch")
     (tmp_path / "sbatch").write_text(f"#!/bin/sh\nenv >{tmp_path}/seen\necho 12\n")
-    for name in ("SLURM_JOB_ID", "SLURM_MEM_PER_CPU", "PMIX_RANK", "SLURM_CONF", "SBATCH_WAIT"):
+    for name in ("SLURM_JOB_ID", "SLURM_MEM_PER_CPU", "PMIX_RANK", "SLURM_CONF", "SBATCH_WAIT",
+                 "AWS_SECRET_ACCESS_KEY"):  # fmt: skip
         monkeypatch.setenv(name, "1")
     slurm.submit((), Path("job.sh"))
     seen = {line.partition("=")[0] for line in (tmp_path / "seen").read_text().splitlines()}
     assert seen >= {"SLURM_CONF", "PATH"}
     assert not seen & {"SLURM_JOB_ID", "SLURM_MEM_PER_CPU", "PMIX_RANK", "SBATCH_WAIT"}
+    assert "AWS_SECRET_ACCESS_KEY" not in seen  # it would be in the job's environment on the nodes
 
 
 def test_outside_an_allocation_a_users_own_settings_of_slurm_stay() -> None:

@@ -76,7 +76,8 @@ def test_ssh_never_asks_and_gives_up_soon() -> None:
     access = ssh.access(("c1", "c2"), ("-p", "2222"))
     assert access.agent == "ssh"
     assert access.hosts[1].through(["sh", "-s"]) == [
-        "ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=5", "-p", "2222", "--", "c2", "sh -s",
+        "ssh", "-a", "-x", "-o", "BatchMode=yes", "-o", "ConnectTimeout=5", "-p", "2222", "--",
+        "c2", "sh -s",
     ]  # fmt: skip
     assert access.agent_options == access.hosts[0].prefix[1:-2]
 

@@ -42,7 +42,7 @@ LAUNCHES = {
     "back": PlannedLaunch(1, "net1", "10.77.0.0/24", ("c2", "c1"), ()),
     "onenode": PlannedLaunch(1, "net1", "10.77.0.0/24", ("c1", "c1"), ()),
 }
-SSH = "ssh -o BatchMode=yes -o ConnectTimeout=5 -p 2222"
+SSH = "ssh -a -x -o BatchMode=yes -o ConnectTimeout=5 -p 2222"
 MPICH_PIN = "--pin 10.77.0.0/24 --interface-env UCX_NET_DEVICES --interface-env FI_TCP_IFACE"
 BTL = "--mca pml ob1 --mca btl tcp,self,{} --mca btl_tcp_if_include 10.77.0.0/24"
 LO = "--mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include lo"

@@ -3,12 +3,14 @@
 Source: srun(1) and salloc(1) of Slurm 22.05. ``--overlap`` needs 20.11.
 """
 
+import os
 from collections.abc import Mapping
 
 import msgspec
 
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.host_access import Host, HostAccess
+from fabricgauge.run.environment import handed_on
 from fabricgauge.run.launchers.nodes import expand
 
 
@@ -50,4 +52,5 @@ def _step_on(of: Allocation, node: str) -> tuple[str, ...]:
     return (
         "srun", f"--jobid={of.job}", "--overlap", "--nodes=1", "--ntasks=1",
         f"--nodelist={node}", "--mpi=none", "--cpu-bind=none", "--quiet",
+        f"--export={','.join(handed_on(os.environ))}",
     )  # fmt: skip

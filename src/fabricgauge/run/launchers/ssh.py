@@ -6,8 +6,9 @@ from fabricgauge.model.errors import UsageError
 from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.run.launchers.nodes import checked
 
+#: No agent and no display are lent to a node, whatever the user's configuration says (ssh(1)).
 #: Never ask for a password: nobody would see the question. Give up on a dead node soon.
-OPTIONS = ("-o", "BatchMode=yes", "-o", "ConnectTimeout=5")
+OPTIONS = ("-a", "-x", "-o", "BatchMode=yes", "-o", "ConnectTimeout=5")
 
 
 def access(nodes: tuple[str, ...], ssh_options: Sequence[str] = ()) -> HostAccess:

@@ -1,6 +1,7 @@
 """One start of a suite's program: raw output first, then its lines, no orphans."""
 
 import json
+import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.errors import CannotRun, StoreError
 from fabricgauge.model.run import RANK_SAYS, Ended
 from fabricgauge.process import MARKER, ProgramStream, end_marked
+from fabricgauge.run.environment import kept_back
 from fabricgauge.run.launch import tail
 
 READY_S = 15.0
@@ -88,7 +90,7 @@ def _stream(
 ) -> ProgramStream:
     return ProgramStream(
         command.argv, stdin="", stdout=raw_dir / stdout, stderr=raw_dir / stderr,
-        silent_s=silent_s, env={**command.env, MARKER: marker},
+        silent_s=silent_s, env={**command.env, MARKER: marker}, without=kept_back(os.environ),
     )  # fmt: skip
 
 
