@@ -18,9 +18,10 @@ from tests.configure.sample import (
 
 from fabricgauge.configure.description import Export, Head, Image, Mount, Services
 from fabricgauge.configure.interface import checks, plan, questions
-from fabricgauge.configure.job import Reply
+from fabricgauge.configure.job import Reply, holds
 from fabricgauge.model.configuration import Configuration
 from fabricgauge.model.errors import UsageError
+from fabricgauge.model.finding import Command
 
 EVERYTHING = {
     "head": Head(("librdmacm",), "unlimited"),
@@ -79,6 +80,19 @@ def test_the_image_is_packed_when_it_changes_and_only_then() -> None:
     same[pack.verify[0].command] = Reply(0, "")
     made = plan(msgspec.structs.replace(job, replies=same))
     assert "Pack the image compute" in titles(made, todo=True)
+
+
+def test_only_packages_that_were_missing_are_removed_again_and_nothing_along_with_them() -> None:
+    job = drafted(wish("ip", head=Head(packages=("there", "missing"))))
+    asked = {one: Reply(int(one.argv[-1] == "missing"), "") for one in questions(job)
+             if one.argv[0] == "rpm"}  # fmt: skip
+    (step, *_) = plan(msgspec.structs.replace(job, replies=asked)).steps
+    assert [one.argv for one in step.undo] == [("rpm", "-e", "--", "missing")]
+    (nobody_installed_it_since,) = step.before
+    assert holds(nobody_installed_it_since, Reply(0, ""))
+    assert not holds(nobody_installed_it_since, Reply(0, "there: missing\n"))
+    (unasked, *_) = plan(job).steps
+    assert unasked.undo == () and "none is removed" in unasked.undo_note
 
 
 def test_lanes_that_hide_the_port_are_planned_alone() -> None:
@@ -158,6 +172,11 @@ def test_a_service_that_runs_and_is_enabled_is_left() -> None:
     assert made.steps[1].commands[0].argv == ("systemctl", "enable", "--now", "rdma")
 
 
+def put(command: Command) -> str:
+    """The file that a command writes whole, if it does."""
+    return command.argv[5] if command.argv[4:5] == ("put",) else ""
+
+
 @given(
     st.dictionaries(
         st.tuples(st.sampled_from(["", "c1", "c2"]),
@@ -179,12 +198,14 @@ def test_what_was_written_is_fulfilled_in_the_next_plan(
     after = dict(files)
     for step in first.steps:
         for command in step.commands:
-            if command.argv[:2] == ("tee", "--"):
-                after[command.node, command.argv[2]] = command.stdin
+            if path := put(command):
+                after[command.node, path] = command.stdin
     second = plan(answered(job, after))
-    written = [step for step in second.steps if not step.fulfilled
-               and any(one.argv[:2] == ("tee", "--") for one in step.commands)
-               and not any("/etc/net" in one.argv[-1] or "/etc/Net" in one.argv[-1]
-                           or "/etc/systemd" in one.argv[-1] for one in step.commands
-                           if one.argv[0] == "tee")]  # fmt: skip
+    written = [
+        step for step in second.steps
+        if not step.fulfilled and any(
+            path and not path.startswith(("/etc/net", "/etc/Net", "/etc/systemd"))
+            for path in map(put, step.commands)
+        )
+    ]  # fmt: skip
     assert written == []

@@ -65,6 +65,13 @@ def test_a_suffix_that_makehosts_refuses_is_refused() -> None:
         plan(answered({}, suffix=".eth40"))
 
 
+def test_each_plan_has_copies_of_the_hosts_file_of_its_own() -> None:
+    """Of two plans the first to be undone must not put back what the second found."""
+    copies = [step(plan(answered({}, suffix)), "Write the names").undo[0].argv[-2:]
+              for suffix in ("-eth40", "-other")]  # fmt: skip
+    assert len({name for pair in copies for name in pair}) == 4
+
+
 def test_names_are_verified_with_their_whole_address() -> None:
     made = plan(answered({}))
     getent, *_ = step(made, "Write the names").verify

@@ -1,14 +1,17 @@
 """How a plan says that a file of a node shall have exactly this content, line by line; pure.
 
-The content is the standard input of ``tee``, which writes into the file that is there (so that
-its mode, owner and links stay, and a bind-mounted /etc/hosts can be written); ``cmp`` holds it
-against the same content. No shell sees it, here or on the node. Lines and fields are those that
-the C programs see that read the file, not Unicode's.
+``edit_file.sh`` writes a draft beside the file and renames it over it, so that a write that is
+broken off leaves the file as it was; mode, owner and SELinux context stay. Where no rename can be
+(a bind-mounted /etc/hosts), it writes in place and says so. Its undoings take exactly those lines
+back that the plan added, whatever else was written since. No shell sees a content. Lines and fields
+are those that the C programs see that read the file, not Unicode's.
 """
 
+import difflib
 import re
-from collections.abc import Callable, Iterable, Sequence
-from pathlib import PurePosixPath
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache, lru_cache
+from importlib import resources
 
 import msgspec
 
@@ -71,37 +74,66 @@ def lines_in(node: str, path: str, lines: Sequence[str]) -> Verification:
 def written(node: str, path: str, text: str, held: Content, mode: str = "0644") -> Change:
     """The file gets this content.
 
-    What was read is put back by the undoing, if the file has not changed since. A file
-    of which nothing is known is taken to be absent; one that is there after all stops the step.
+    The undoing takes the change back; what others wrote since stays. A file of which nothing is
+    known is taken to be absent; one that is there after all stops the step.
     """
-    tee = Command(node, ("tee", "--", path), text)
+    put = _edit(node, "put", path, text, mode)
     if isinstance(held, str):
-        guard = same(node, path, text).command
-        undo = (guard, Command(node, ("tee", "--", path), held))
-        return Change((same(node, path, held),), (tee,), (same(node, path, text),), undo)
-    made = (
-        Command(node, ("mkdir", "-p", "--", str(PurePosixPath(path).parent))),
-        Command(node, ("install", "-m", mode, "--", "/dev/null", path)),
-        tee,
-    )
+        undo = _edit(node, "undo", path, marked(held, text))
+        return Change((same(node, path, held),), (put,), (same(node, path, text),), (undo,))
     absent = Verification(Command(node, ("test", "!", "-e", path)), "")
-    return Change(
-        (absent,), made, (same(node, path, text),), (Command(node, ("rm", "-f", "--", path)),)
-    )
+    undo = _edit(node, "drop", path, text)
+    return Change((absent,), (put,), (same(node, path, text),), (undo,))
 
 
 def extended(node: str, path: str, lines: Sequence[str]) -> Change:
-    """Lines are put behind a file that could not be read; a copy of it is kept for the undoing."""
-    copy = f"{path}.before-fabricgauge"
-    return Change(
-        (),
-        (
-            Command(node, ("cp", "-p", "--", path, copy)),
-            Command(node, ("tee", "-a", "--", path), "\n" + joined(lines)),
-        ),
-        (lines_in(node, path, lines),),
-        (Command(node, ("cp", "-p", "--", copy, path)), Command(node, ("rm", "-f", "--", copy))),
-    )
+    """Lines are put behind a file that could not be read, and taken from it by the undoing."""
+    add, cut = (_edit(node, what, path, joined(lines)) for what in ("add", "cut"))
+    return Change((), (add,), (lines_in(node, path, lines),), (cut,))
+
+
+def taken_back(node: str, path: str, before: str, after: str) -> Command:
+    """Undoes the difference of two copies of the file; nothing where there is no copy before."""
+    return Command(node, ("sh", "-c", _script(), _NAME, "since", path, before, after))
+
+
+_NAME = "edit_file"
+
+
+@cache
+def _script() -> str:
+    return resources.files(__package__).joinpath("edit_file.sh").read_text("utf-8")
+
+
+def _edit(node: str, what: str, path: str, text: str, *more: str) -> Command:
+    """``text`` is checked to have come whole: where a connection breaks, the input just ends."""
+    words = (what, path, str(len(text.encode())), *more)
+    return Command(node, ("sh", "-c", _script(), _NAME, *words), text)
+
+
+@lru_cache(maxsize=16)  # most nodes have the same file
+def marked(old: str, new: str) -> str:
+    """Every line of both texts, marked as ``diff -U`` does: "-" gone, "+" new, " " in both."""
+    return "".join(_marked(_lines(old), _lines(new)))
+
+
+def _marked(old: list[str], new: list[str]) -> Iterator[str]:
+    blocks = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    for kind, begin, end, other_begin, other_end in blocks:
+        both = kind == "equal"
+        yield from (_line(" " if both else "-", line) for line in old[begin:end])
+        yield from (_line("+", line) for line in new[other_begin:other_end] if not both)
+
+
+def _lines(text: str) -> list[str]:
+    """Each with its newline; the last may have none."""
+    *whole, last = text.split("\n")
+    return [*(f"{line}\n" for line in whole), *([last] if last else [])]
+
+
+def _line(sign: str, line: str) -> str:
+    ended = line.endswith("\n")
+    return f"{sign}{line}" if ended else f"{sign}{line}\n\\ No newline at end of file\n"
 
 
 def edited(

@@ -101,15 +101,36 @@ def packages_steps(job: PlanInput, root: str, packages: Sequence[str]) -> Iterat
         "the drivers, libraries and programs that the networks and their MPI need",
         (Command(HEAD, ("dnf", "-y", *rooted, "install", *chosen)),),
         (Verification(_query(root, chosen), ""),),
-        (Command(HEAD, ("dnf", "-y", *rooted, "remove", *chosen)),),
-        undo_note="" if asked else "removes them also if they were there before",
+        (_rpm(root, "-e", "--", *chosen),) if asked else (),
+        undo_note=_KEPT if asked else _UNKNOWN,
         fulfilled="" if missing else f"rpm knows {', '.join(packages)} in {where}",
+        before=(_none_of(root, chosen),) if asked else (),
     )
 
 
+#: rpm removes what it is told alone, and nothing on which another package depends (rpm(8)).
+_KEPT = (
+    "packages that came along stay (`dnf autoremove` takes them), and one that others have come to"
+    " need is not removed"
+)
+_UNKNOWN = (
+    "which of them were there before was not asked, so that none is removed; `dnf history undo`"
+    " takes back what was installed"
+)
+
+
+def _none_of(root: str, packages: Sequence[str]) -> Verification:
+    """None has been installed since the plan was made: it would be removed by the undoing."""
+    asked = _rpm(root, "-qa", "--qf", "there: %{NAME}\\n", "--", *packages)
+    return Verification(asked, "\nthere: ", absent=True)
+
+
 def _query(root: str, packages: Sequence[str]) -> Command:
-    below = () if root == "/" else ("--root", root)
-    return Command(HEAD, ("rpm", *below, "-q", "--", *packages))
+    return _rpm(root, "-q", "--", *packages)
+
+
+def _rpm(root: str, *words: str) -> Command:
+    return Command(HEAD, ("rpm", *(() if root == "/" else ("--root", root)), *words))
 
 
 LIMITS_FILE = "etc/security/limits.conf"

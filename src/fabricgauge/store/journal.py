@@ -176,7 +176,8 @@ def read(path: Path) -> tuple[Planned, tuple[JournalEntry, ...]]:
         )
     try:
         planned = msgspec.json.decode((path / PLAN).read_bytes(), type=Planned)
-        raw = (path / LINES).read_bytes()
+        lines = path / LINES  # not there yet where the process ended before it began
+        raw = lines.read_bytes() if lines.exists() else b""
     except OSError as error:
         raise cannot("read", path, error) from error
     except msgspec.MsgspecError as error:

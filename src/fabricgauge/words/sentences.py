@@ -42,6 +42,11 @@ def command(argv: Iterable[str]) -> str:
     return shlex.join(argv)
 
 
+def brief(argv: Iterable[str]) -> str:
+    """The same for reading: of a word of several lines, such as a script, its first line."""
+    return shlex.join(f"{word.partition(chr(10))[0]} …" if "\n" in word else word for word in argv)
+
+
 #: Options that say which nodes a check means, as ``doctor`` knows them too.
 _WHERE = ("-w", "--nodelist", "-x", "--exclude", "--lab", "--launcher", "--ssh-config")
 

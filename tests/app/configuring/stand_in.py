@@ -19,7 +19,9 @@ say = print
 HOME = Path(os.environ["STAND_IN"])
 NODE = os.environ.get("STAND_IN_NODE", "head")
 FAIL = os.environ.get("STAND_IN_FAIL", "")
-REAL = ("cat", "tee", "cmp", "awk", "test", "cp", "rm", "find", "install", "mkdir", "sh")
+REAL = ("cat", "cmp", "awk", "test", "cp", "rm", "find", "sh")
+#: A script of this name gets real programs: its paths lead into the node's directory already.
+EDIT = "edit_file"
 
 
 class State:
@@ -53,6 +55,8 @@ def main() -> None:
     if name in REAL:
         home = str(root(NODE))
         there = [home + w if w.startswith("/") and w != "/dev/null" else w for w in words]
+        if EDIT in words:
+            os.environ["PATH"] = "/usr/bin:/bin"
         os.execv(shutil.which(name, path="/usr/bin:/bin") or name, [name, *there])  # noqa: S606
     with State() as state:
         status = globals()[f"do_{name.replace('-', '_')}"](state, words)
@@ -235,16 +239,22 @@ def do_exportfs(state: Held, words: list[str]) -> None:
 
 def do_rpm(state: Held, words: list[str]) -> int:
     place = words[words.index("--root") + 1] if "--root" in words else "/"
-    installed = objects(state, "packages").get(place, [])
-    return int(not set(words[words.index("--") + 1 :]) <= set(installed))
+    installed = objects(state, "packages").setdefault(place, [])
+    names = words[words.index("--") + 1 :]
+    if "-qa" in words:
+        for name in installed:
+            if name in names:
+                say(f"there: {name}")
+        return 0
+    if "-e" in words:
+        installed[:] = [one for one in installed if one not in names]
+        return 0
+    return int(not set(names) <= set(installed))
 
 
 def do_dnf(state: Held, words: list[str]) -> None:
     place = next((w.partition("=")[2] for w in words if w.startswith("--installroot=")), "/")
-    held = objects(state, "packages").setdefault(place, [])
-    verb = "install" if "install" in words else "remove"
-    names = words[words.index(verb) + 1 :]
-    held[:] = [*held, *names] if verb == "install" else [one for one in held if one not in names]
+    objects(state, "packages").setdefault(place, []).extend(words[words.index("install") + 1 :])
 
 
 if __name__ == "__main__":

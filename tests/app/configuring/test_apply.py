@@ -72,7 +72,7 @@ def test_undoing_spares_what_somebody_changed_and_undoes_the_rest(tmp_path: Path
     told = Told()
     assert unmake(journal, told) == 1
     assert (one.read_text(), two.read_text()) == ("old\n", "somebody's\n")
-    assert any(line.startswith("not undone: step 2 (write two): 'cmp") for line in told)
+    assert any(line.startswith("not undone: step 2 (write two): 'sh") for line in told)
     two.write_text("new\n")  # it was put right: undoing once more does what is left
     told = Told()
     assert unmake(journal, told) == 0
@@ -229,10 +229,11 @@ def test_undoing_says_what_somebody_changed_since(tmp_path: Path) -> None:
     file.write_text("another's\n")
     told = Told()
     assert unmake(journal, told) == 0 and file.read_text() == "old\n"
-    assert f"it has changed since it was made: 'cat {file}' on the head shows" in told[1]
-    assert "another's" in told[1]
+    (changed,) = [one for one in told if "it has changed since it was made" in one]
+    assert f"'cat {file}' on the head shows" in changed and "another's" in changed
     _, _, journal = made(tmp_path, step)
-    assert unmake(journal, told := Told()) == 0 and not any("has changed" in one for one in told)
+    told = Told()
+    assert unmake(journal, told) == 0 and not any("has changed" in one for one in told)
 
 
 def test_verifications_of_many_nodes_do_not_wait_for_each_other(tmp_path: Path) -> None:

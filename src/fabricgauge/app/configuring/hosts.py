@@ -12,6 +12,7 @@ from fabricgauge.model.errors import ToolMissing, UsageError
 from fabricgauge.model.finding import Command
 from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.process import Completed
+from fabricgauge.words.sentences import brief
 
 #: A question reads a file or a table; ssh's own limit is 5 s.
 QUESTION_S = 30.0
@@ -43,6 +44,14 @@ class PlanHosts:
             return process.run(argv, timeout_s=timeout_s, stdin=command.stdin, group=group)
         except (ToolMissing, OSError, ValueError) as error:
             return Completed(tuple(argv), NOT_THERE, "", str(error), 0.0)
+
+    def shown(self, command: Command) -> str:
+        """The command as it is started, with what leads to its node in front.
+
+        Raises:
+            UsageError: there is no way to the command's node.
+        """
+        return brief((*self._host(command.node).prefix, *command.argv))
 
     def _host(self, node: str) -> Host:
         if node not in self._hosts:
@@ -104,7 +113,7 @@ def failing(hosts: PlanHosts, checks: Sequence[Verification], record: Record) ->
 
 def named(command: Command) -> str:
     """A command for a sentence."""
-    return f"'{' '.join(command.argv)}' on {on(command.node)}"
+    return f"'{brief(command.argv)}' on {on(command.node)}"
 
 
 def ended(done: Completed) -> str:

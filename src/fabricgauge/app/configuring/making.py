@@ -2,8 +2,9 @@
 
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -93,24 +94,40 @@ def _told(applied: Applied, journal: Journal, tell: Tell) -> int:
 def unmake(path: Path, tell: Tell) -> int:
     """Undo a journal; 0 if everything that was begun is undone, else 1.
 
+    What is about to be run, and where, is told first.
+
     Raises:
-        StoreError: the directory holds no journal, or one that is being written.
+        StoreError: the directory holds no journal, one that is being written, or one that somebody
+            else could have written.
     """
     read(path)  # so that nothing is written where no journal is
     with closing(Journal(path)) as journal:
         planned, entries = read(path)
-        undone = undo(
-            planned.configuration.steps, entries, PlanHosts(planned.access), journal, tell
-        )
+        hosts = PlanHosts(planned.access)
+        for line in _undoing(planned.configuration.steps, entries, hosts):
+            tell(line)
+        undone = undo(planned.configuration.steps, entries, hosts, journal, tell)
     for trouble in undone.troubles:
         tell(f"not undone: {trouble}")
     tell(f"steps undone: {', '.join(map(str, undone.steps)) or 'none'}")
     return FAILED if undone.troubles else DONE
 
 
+def _undoing(
+    steps: tuple[Step, ...], entries: Iterable[JournalEntry], hosts: PlanHosts
+) -> Iterator[str]:
+    """The commands that an undoing will run, with what leads to their nodes in front."""
+    for number in begun(entries):
+        yield f"to undo step {number} ({steps[number - 1].title}):"
+        yield from (f"  {hosts.shown(command)}" for command in steps[number - 1].undo)
+
+
 #: On the head packages are fetched and images packed within it; what runs on a node takes
 #: seconds, and a connection that died must not hold everything up for an hour.
 HEAD_S, NODE_S = 3600.0, 300.0
+
+#: Begins what a command of ours says that a person should know though it ended well.
+OUR_REMARK = "fabricgauge: "
 
 #: Between two looks at something that takes its time.
 LOOK_AGAIN_S = 0.5
@@ -133,7 +150,7 @@ def apply(
     what it rests on still holds, and left alone if its verifications hold already. Everything is
     in ``journal`` before the next thing happens.
     """
-    work = _Work(hosts, journal)
+    work = _Work(hosts, journal, tell)
     made: list[int] = []
     already: list[int] = []
     for number, step in enumerate(configuration.steps, 1):
@@ -161,63 +178,72 @@ def apply(
 
 
 class _Work:
-    """One step at a time."""
+    """One step at a time, made or undone; every command and what it printed is in the journal."""
 
-    def __init__(self, hosts: PlanHosts, journal: Journal) -> None:
+    def __init__(self, hosts: PlanHosts, journal: Journal, tell: Tell) -> None:
         self.step = 0
-        self._hosts, self._journal = hosts, journal
+        self.hosts = hosts
+        self._journal, self._tell = journal, tell
 
     def note(self, event: str, note: str = "") -> None:
         self._journal.write(JournalEntry(event, self.step, note=note))
+
+    def run(self, command: Command, event: str) -> None:
+        """Run a command that changes something.
+
+        Raises:
+            _StopError: it did not end well.
+        """
+        self._journal.write(
+            JournalEntry("starting", self.step, node=command.node, argv=command.argv)
+        )
+        done = self.hosts.run(command, HEAD_S if command.node == HEAD else NODE_S)
+        self._record(event, command, done)
+        if done.exit_code != 0:
+            raise _StopError(f"{named(command)} {ended(done)}")
+        for line in done.stderr.splitlines():
+            if line.startswith(OUR_REMARK):
+                self._tell(f"  {on(command.node)}: {line.removeprefix(OUR_REMARK)}")
+
+    def failing(self, checks: Sequence[Verification]) -> Failing | None:
+        return failing(self.hosts, checks, partial(self._record, "check"))
+
+    def _record(self, event: str, command: Command, done: Completed) -> None:
+        self._journal.write(JournalEntry(
+            event, self.step, node=command.node, argv=command.argv, stdin=command.stdin,
+            exit_code=done.exit_code, stdout=done.stdout, stderr=done.stderr, wall_s=done.wall_s,
+            timed_out=done.timed_out,
+        ))  # fmt: skip
 
     def holds_already(self, step: Step, made: Collection[int]) -> bool:
         """Whether there is nothing to do; what only follows others is due once one was made."""
         if not step.verify or not step.commands or (step.follows and made):
             return False
-        return self._failing(step.verify) is None
+        return self.failing(step.verify) is None
 
     def make(self, step: Step) -> None:
-        if failing := self._failing(step.before):
+        if failing := self.failing(step.before):
             raise _StopError(f"it has changed since the plan was made: {failing.told}")
         if step.commands:
             self.note("begun")
         for command in step.commands:
-            self._journal.write(
-                JournalEntry("starting", self.step, node=command.node, argv=command.argv)
-            )
-            done = self._hosts.run(command, limit_s(command))
-            self._journal.write(entry("command", self.step, command, done))
-            if done.exit_code != 0:
-                raise _StopError(f"{named(command)} {ended(done)}")
+            self.run(command, "command")
         self._await(step.verify)
 
     def _await(self, checks: Sequence[Verification]) -> None:
         """Until all hold, or one has had the time that it may take."""
         began = time.monotonic()
-        while failing := self._failing(checks):
+        while failing := self.failing(checks):
             if time.monotonic() >= began + failing.check.patience_s:
                 raise _StopError(f"it does not hold: {failing.told}")
             time.sleep(LOOK_AGAIN_S)
 
-    def _failing(self, checks: Sequence[Verification]) -> Failing | None:
-        def record(command: Command, done: Completed) -> None:
-            self._journal.write(entry("check", self.step, command, done))
-
-        return failing(self._hosts, checks, record)
-
-
-def limit_s(command: Command) -> float:
-    """Within which a command that changes something must end."""
-    return HEAD_S if command.node == HEAD else NODE_S
-
-
-def entry(event: str, step: int, command: Command, done: Completed) -> JournalEntry:
-    """A command's line in the journal."""
-    return JournalEntry(
-        event, step, node=command.node, argv=command.argv, stdin=command.stdin,
-        exit_code=done.exit_code, stdout=done.stdout, stderr=done.stderr, wall_s=done.wall_s,
-        timed_out=done.timed_out,
-    )  # fmt: skip
+    def undo(self, step: Step) -> None:
+        """Raises _StopError; what cannot be undone at all is no trouble."""
+        for command in step.undo:
+            if cut := _cut_off(command, self.hosts):
+                raise _StopError(cut)
+            self.run(command, "undo")
 
 
 class Undone(msgspec.Struct, frozen=True):
@@ -251,32 +277,25 @@ def undo(
     """
     entries = tuple(entries)
     whole = {one.step for one in entries if one.event == "made"}
+    work = _Work(hosts, journal, tell)
     done: list[int] = []
     troubles: list[str] = []
     for number in begun(entries):
-        step = steps[number - 1]
+        work.step, step = number, steps[number - 1]
         tell(f"undoing step {number}: {step.title}")
         if not step.undo or step.undo_note:
             tell(f"  {step.undo_note or 'there is no undoing of it'}")
-        if step.undo and number in whole and (changed := _changed(number, step, hosts, journal)):
-            tell(f"  it has changed since it was made: {changed}")
-        trouble = _undo(number, step, hosts, journal)
-        journal.write(JournalEntry("undone", number, note=trouble))
-        if trouble:
-            troubles.append(f"step {number} ({step.title}): {trouble}")
+        if step.undo and number in whole and (changed := work.failing(step.verify)):
+            tell(f"  it has changed since it was made: {changed.told}")
+        try:
+            work.undo(step)
+        except _StopError as stop:
+            work.note("undone", str(stop))
+            troubles.append(f"step {number} ({step.title}): {stop}")
         else:
+            work.note("undone")
             done.append(number)
     return Undone(tuple(done), tuple(troubles))
-
-
-def _changed(number: int, step: Step, hosts: PlanHosts, journal: Journal) -> str:
-    """What no longer holds of a step that once held; empty if everything does."""
-
-    def record(command: Command, seen: Completed) -> None:
-        journal.write(entry("check", number, command, seen))
-
-    found = failing(hosts, step.verify, record)
-    return found.told if found else ""
 
 
 def _cut_off(command: Command, hosts: PlanHosts) -> str:
@@ -291,15 +310,3 @@ def _cut_off(command: Command, hosts: PlanHosts) -> str:
         f"{on(command.node)} is reached by {address} now, and {named(command)} would cut it off;"
         " reach it by another way, and undo once more"
     )
-
-
-def _undo(number: int, step: Step, hosts: PlanHosts, journal: Journal) -> str:
-    """Empty, or what went wrong; what cannot be undone at all is no trouble."""
-    for command in step.undo:
-        if cut := _cut_off(command, hosts):
-            return cut
-        result = hosts.run(command, limit_s(command))
-        journal.write(entry("undo", number, command, result))
-        if result.exit_code != 0:
-            return f"{named(command)} {ended(result)}"
-    return ""

@@ -6,6 +6,7 @@ from the validation guide that it follows: Interconnect Performance Validation, 
 (November 2021), sections High-Speed Ethernet and Omni-path, Configuration.
 """
 
+import hashlib
 import ipaddress
 import re
 from collections.abc import Iterator, Sequence
@@ -244,46 +245,41 @@ def _notes(job: PlanInput) -> Iterator[str]:
 
 XCAT = Backend("xcat", "xCAT 2.16", questions, define, activate, _notes, pack, from_head=True)
 
-#: Copies of it: as it was, where it could not be read for the plan, and as makehosts left it.
-_BEFORE, _WRITTEN = f"{_HOSTS}.before-fabricgauge", f"{_HOSTS}.by-fabricgauge"
-
 
 def _ends(job: PlanInput) -> list[tuple[str, str]]:
     """Names and addresses of the ends whose suffix is known."""
     return [(f"{port.node}{wanted.suffix}", port.ip) for wanted, port in job.ports if wanted.suffix]
 
 
+def _copies(job: PlanInput, held: files.Content) -> tuple[str, str]:
+    """Names of copies of the file as it was and as makehosts left it; each plan has its own."""
+    told = repr((held, _ends(job), job.nodes)).encode(errors="replace")
+    name = f"{_HOSTS}.fabricgauge-{hashlib.sha256(told).hexdigest()[:8]}"
+    return f"{name}-before", f"{name}-after"
+
+
 def _makehosts(job: PlanInput) -> Step:
-    """What makehosts writes is not known beforehand; a copy shows whether it is still all there."""
+    """What makehosts writes is not known beforehand; two copies show it to the undoing."""
     held = files.content(job, HEAD, _HOSTS)
-    keep = () if isinstance(held, str) else (_copied(_HOSTS, _BEFORE),)
-    back = (
-        Command(HEAD, ("tee", "--", _HOSTS), held)
-        if isinstance(held, str)
-        else _copied(_BEFORE, _HOSTS)
-    )
-    copies = (_WRITTEN,) if isinstance(held, str) else (_WRITTEN, _BEFORE)
+    before, after = _copies(job, held)
     return Step(
         f"Write the names of all ends into {_HOSTS} of the head",
         "they are made of a node's name and the network's suffix",
         (
-            *keep,
-            _copied(_HOSTS, _WRITTEN),
+            _copied(_HOSTS, before),
             Command(HEAD, ("makehosts", ",".join(job.nodes))),
-            _copied(_HOSTS, _WRITTEN),
+            _copied(_HOSTS, after),
         ),
         tuple(
             Verification(Command(HEAD, ("getent", "ahostsv4", name)), f"\n{ip} ")
             for name, ip in _ends(job)
         ),
         (
-            Command(HEAD, ("cmp", "--", _HOSTS, _WRITTEN)),
-            back,
-            _copied(_HOSTS, _WRITTEN),  # so that undoing once more can go on from here
+            files.taken_back(HEAD, _HOSTS, before, after),
+            Command(HEAD, ("rm", "-f", "--", before, after)),
             Command(HEAD, ("makedns", "-n")),
-            Command(HEAD, ("rm", "-f", "--", *copies)),
         ),
-        undo_note="the file is put back as it was, if nobody has written into it since",
+        undo_note="what makehosts wrote is taken back; lines that were written since stay",
         before=(files.same(HEAD, _HOSTS, held),) if isinstance(held, str) else (),
         follows=True,
     )

@@ -1,6 +1,5 @@
 """A configuration plan for a reviewer: what is wanted, each step with its commands, what is so."""
 
-import shlex
 from collections.abc import Iterator
 
 import msgspec
@@ -11,6 +10,7 @@ from fabricgauge.model.finding import Command
 from fabricgauge.report import document as doc
 from fabricgauge.report.interface import Kind, Setting
 from fabricgauge.words.figures import link_rate
+from fabricgauge.words.sentences import brief
 
 #: Of a long file a reviewer sees this many lines; JSON and script have it whole.
 _SHOWN_LINES = 40
@@ -96,7 +96,7 @@ def _commands(
 ) -> Iterator[str]:
     """Commands, with what they read unless it is ``shown`` already."""
     for number, command in enumerate(commands):
-        words = shlex.join(command.argv)
+        words = brief(command.argv)
         where = command.node or "head"
         yield f"{label if number == 0 else '':6} {where}$ {words}{behind}"
         if command.stdin in shown:
