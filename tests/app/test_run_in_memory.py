@@ -132,6 +132,40 @@ def test_a_check_reads_nothing_back_and_analyses_once_and_after_a_recheck(
     assert len(read.launches) >= len(run.launches)
 
 
+def test_the_sizes_around_a_dip_are_measured_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = stored("0.1.0--healthy")
+    run = load(of)
+    series = sorted(
+        (one for one in run.launches[0].measurements if one.pattern == "latency"),
+        key=lambda one: one.message_bytes,
+    )
+    slow, after = series[-2:]
+    records = {
+        number: [_slower(line, slow.case, 3.0 * after.times.median_s) for line in lines]
+        for number, lines in records_of(of).items()
+        if after.times
+    }
+    replay(run, records, monkeypatch)
+    context = begin.begin(target_of(run), RunDirectory.create(tmp_path), Silent())
+    check.finish(context, Silent())
+    (again,) = (one for one in context.plan.launches if one.purpose == "again")
+    assert {slow.case, after.case} <= {case.name for case in again.cases}
+
+
+def _slower(line: bytes, case: str, median_s: float) -> bytes:
+    """The record, with another median if it is of that case."""
+    record = msgspec.json.decode(line)
+    if record.get("case") == case:
+        factor = median_s / record["times"]["median_s"]
+        record["times"] = {
+            key: value * (1 if key == "confidence" else factor)
+            for key, value in record["times"].items()
+        }
+    return msgspec.json.encode(record)
+
+
 def test_many_nodes_of_whom_nobody_is_suspected_are_analysed_once(
     tmp_path: Path, counted: Counted, monkeypatch: pytest.MonkeyPatch
 ) -> None:

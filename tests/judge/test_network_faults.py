@@ -3,7 +3,8 @@
 import msgspec
 from tests.judge import planted
 
-from fabricgauge.judge.judging import overall
+from fabricgauge.judge.judging import doubtful, overall
+from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.model.fabric import Fabric, Network
 from fabricgauge.model.measurement import InterfaceCounters, Measurement
 from fabricgauge.model.run import Run
@@ -157,6 +158,37 @@ def test_dips_warn_when_bandwidth_falls_and_name_the_sizes() -> None:
     ]
     verdict = planted.the(planted.verdicts(samples_run(*samples)), "dips", Outcome.WARN)
     assert "from 16 KiB to 64 KiB" in verdict.summary
+
+
+def _dip_and_second_look(second_s: float) -> Run:
+    """A dip from 128 B to 256 B, and the second time that 128 B take when measured again."""
+    first = samples_run(
+        planted.Sample("latency", 64, 0, 60e-6), planted.Sample("latency", 128, 0, 88.67e-6),
+        planted.Sample("latency", 256, 0, 63.22e-6),
+    )  # fmt: skip
+    second = planted.launch([
+        planted.measurement(planted.Sample("latency", 128, 0, second_s)),
+        planted.measurement(planted.Sample("latency", 256, 0, 63.22e-6)),
+    ], 2)  # fmt: skip
+    again = msgspec.structs.replace(second, purpose="again")
+    return msgspec.structs.replace(first, launches=(*first.launches, again))
+
+
+def test_a_dip_counts_only_if_a_second_measurement_shows_it() -> None:
+    gone = planted.the(planted.verdicts(_dip_and_second_look(61e-6)), "dips", Outcome.PASS)
+    assert "1 dip did not come back" in gone.summary
+    assert "from 128 B to 256 B" in gone.evidence[0]
+    stays = planted.verdicts(_dip_and_second_look(88e-6))
+    assert "from 128 B to 256 B" in planted.the(stays, "dips", Outcome.WARN).summary
+
+
+def test_only_the_sizes_around_a_dip_are_measured_again_and_only_once() -> None:
+    run = _dip_and_second_look(88e-6)
+    first = msgspec.structs.replace(run, launches=run.launches[:1])
+    (launch,) = doubtful(first, {"net1": planted.ceiling()}, DEFAULTS)
+    assert [case.message_bytes for case in launch.cases] == [128, 256]
+    assert (launch.purpose, launch.number) == ("again", 2)
+    assert doubtful(run, {"net1": planted.ceiling()}, DEFAULTS) == ()
 
 
 def test_dips_of_ten_percent_count_for_large_messages_only() -> None:

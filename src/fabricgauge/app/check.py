@@ -12,7 +12,7 @@ from fabricgauge.app.progress import Progress
 from fabricgauge.app.run_context import RunContext
 from fabricgauge.app.target import Target
 from fabricgauge.ceiling.technologies import ceilings
-from fabricgauge.judge.judging import below_pass
+from fabricgauge.judge.judging import below_pass, doubtful
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.errors import StoreError, ToolMissing, UsageError
@@ -20,6 +20,7 @@ from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.plan.plan import host_reference
 from fabricgauge.store.run_directory import RunDirectory
+from fabricgauge.words import sentences
 from fabricgauge.words.networks import named
 
 #: How often those who are left are measured after a launch broke: as often as there are culprits.
@@ -94,6 +95,7 @@ def _measure(context: RunContext, progress: Progress) -> None:
         if not launches:
             break
     _measure_suspects(context, progress)
+    _measure_dips(context, progress)
     _explain_low_figures(context, progress)
 
 
@@ -116,6 +118,18 @@ def _measure_suspects(context: RunContext, progress: Progress) -> None:
         progress.stage(f"{where}: measuring suspects again, one pair at a time")
         context.plan_further(one.launch)
         measure(context, (one.launch,), progress)
+
+
+def _measure_dips(context: RunContext, progress: Progress) -> None:
+    """Once more before one is believed: what disturbed a single case does not come back."""
+    if context.left() or context.run.fabric.simulated:
+        return
+    limits = ceilings(context.fabric.networks)
+    for launch in doubtful(context.run, limits, context.target.thresholds):
+        many = sentences.counted(len(launch.cases), "case")
+        progress.stage(f"{named(launch.network)}: a curve dips: measuring {many} around it again")
+        context.plan_further(launch)
+        measure(context, (launch,), progress)
 
 
 def _explain_low_figures(context: RunContext, progress: Progress) -> None:

@@ -10,6 +10,7 @@ from fabricgauge.judge.rules import (
     DECIDING_IMPORTED,
     DECIDING_SIMULATED,
     RULES,
+    dips,
 )
 from fabricgauge.judge.streams import streams
 from fabricgauge.judge.thresholds import DEFAULTS, Thresholds
@@ -17,11 +18,12 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.evidence import RunEvidence
 from fabricgauge.model.pairs import NO_PAIRS, FabricResult
+from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.run import Run
 from fabricgauge.model.verdict import Outcome, Verdict, VerdictSubject, distinct
 
 #: Raised whenever a rule could judge the same run differently.
-RULES_VERSION = "9"
+RULES_VERSION = "10"
 
 
 def judge(
@@ -66,6 +68,19 @@ def below_pass(
         subject.name
         for subject in context.subjects
         if any(stream.fraction < enough for stream in streams(context, subject, "bandwidth"))
+    )
+
+
+def doubtful(
+    run: Run, ceilings: dict[str, Ceiling | Skipped], thresholds: Thresholds
+) -> tuple[PlannedLaunch, ...]:
+    """What one pair should measure once more before a dip is believed, numbered after the plan."""
+    context = Context(run, ceilings, thresholds)
+    number = max(launch.number for launch in run.plan.launches)
+    launches = (one for subject in context.subjects for one in dips.again(context, subject))
+    return tuple(
+        msgspec.structs.replace(one, number=number + place)
+        for place, one in enumerate(launches, start=1)
     )
 
 

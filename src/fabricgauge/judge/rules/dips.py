@@ -1,7 +1,12 @@
 """Is there a size where a larger message takes less time, or bandwidth falls?"""
 
+from collections.abc import Iterator
+
+import msgspec
+
 from fabricgauge.judge.interface import Context, verdict_on
 from fabricgauge.judge.subject import Subject
+from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.verdict import Figure, Outcome, Verdict
 from fabricgauge.stats.series import Series
 from fabricgauge.stats.shape import Fall, bandwidth_falls, time_falls
@@ -27,9 +32,10 @@ def judge(context: Context) -> tuple[Verdict, ...]:
 def _judge(context: Context, subject: Subject) -> Verdict:
     if not subject.series:
         return verdict_on(ID, Outcome.SKIPPED, subject.about, "nothing was measured")
-    found = [(one, fall) for one in subject.series for fall in falls(context, subject, one)]
+    seen = [(one, fall) for one in subject.series for fall in falls(context, subject, one)]
+    found = [one for one in seen if _came_back(context, subject, *one)]
     if not found:
-        return verdict_on(ID, Outcome.PASS, subject.about, "no curve dips beyond its intervals")
+        return _passed(subject, seen)
     if not any(point.time.supported for series, _ in found for point in series.points):
         return _named_only(subject, found)
     series, fall = max(found, key=lambda one: one[1].share)
@@ -45,6 +51,45 @@ def _judge(context: Context, subject: Subject) -> Verdict:
         cause=_CAUSE,
         remedy=_REMEDY,
     )
+
+
+def _came_back(context: Context, subject: Subject, series: Series, fall: Fall) -> bool:
+    """Whether a second measurement shows the dip as well, or there is none."""
+    second = next((one for one in subject.again if one.about == series.about), None)
+    return second is None or any(
+        (one.smaller_bytes, one.larger_bytes) == (fall.smaller_bytes, fall.larger_bytes)
+        for one in falls(context, subject, second)
+    )
+
+
+def _passed(subject: Subject, gone: list[tuple[Series, Fall]]) -> Verdict:
+    said = "no curve dips beyond its intervals"
+    if gone:
+        said = f"measured again, {sentences.counted(len(gone), 'dip')} did not come back"
+    told = tuple(f"once: {_sentence(*one)}" for one in gone)
+    return verdict_on(ID, Outcome.PASS, subject.about, said, evidence=told)
+
+
+def again(context: Context, subject: Subject) -> Iterator[PlannedLaunch]:
+    """Launches that measure the sizes around each dip of a pair once more.
+
+    A single case tells a property of the network from a disturbance by its return only.
+    """
+    if subject.pairs or subject.again:
+        return
+    doubtful = {
+        case.case
+        for series in subject.series
+        for fall in falls(context, subject, series)
+        for point in series.points
+        if point.message_bytes in (fall.smaller_bytes, fall.larger_bytes)
+        for case in point.measurements
+    }
+    for launch in subject.planned:
+        cases = tuple(case for case in launch.cases if case.name in doubtful)
+        doubtful -= {case.name for case in cases}
+        if cases:
+            yield msgspec.structs.replace(launch, cases=cases, purpose="again")
 
 
 def _named_only(subject: Subject, found: list[tuple[Series, Fall]]) -> Verdict:
