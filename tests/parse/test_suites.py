@@ -160,3 +160,53 @@ def test_an_output_cut_anywhere_is_whole_or_told_of(cut: int) -> None:
 
 def test_a_stream_keeps_nothing_of_what_it_has_told() -> None:
     assert list(LogStream().end()) == []
+
+
+LABELS = [
+    "[rank 1] ", "[rank1]: ", "[default0]:", "rank 1: ", "Rank 0: ", "c1 0: ", "c1  | ",
+    "[STDOUT] ", "[1,0]<stdout>:", "Mon Nov 23 21:39:27 2026[1,0]<stdout>:",
+    "Mon Nov 23 21:39:27 2026<stdout>:", "[prterun-c1-44@1,0]<stdout>: ", "0: ", "[0] ", "c1: ",
+    "> ", ">> ", "> > ", "> [1,0]<stdout>: ",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_labels_and_quotes_before_each_line_change_nothing(label: str) -> None:
+    labelled = b"".join(label.encode() + line for line in LATENCY.splitlines(keepends=True))
+    curves, strange = found(labelled)
+    assert strange == []
+    assert curves == found(LATENCY)[0]
+
+
+def test_two_ranks_under_labels_are_told_apart() -> None:
+    turns = [f"[rank {i}] ".encode() + line for line in LATENCY.splitlines(True) for i in (0, 1)]
+    curves, strange = found(b"".join(turns))
+    assert strange == []
+    assert [values(one) for one in curves] == [values(found(LATENCY)[0][0])] * 2
+
+
+@pytest.mark.parametrize("text", [b"\xef\xbb\xbf" + LATENCY, LATENCY + b"\xef\xbb\xbf" + LATENCY])
+def test_a_byte_order_mark_changes_nothing(text: bytes) -> None:
+    assert {one.benchmark for one in found(text)[0]} == {"osu_latency"}
+    assert found(text)[1] == []
+
+
+@pytest.mark.parametrize("fence", ["```", "~~~", "```text", '```console title="a log"'])
+def test_fences_of_a_document_end_an_output_and_are_no_lines_of_it(fence: str) -> None:
+    block = f"{fence}\n".encode() + LATENCY + f"{fence[:3]}\n".encode()
+    curves, strange = found(block + b"Then:\n" + block + PERFTEST)
+    assert [one.benchmark for one in curves] == ["osu_latency"] * 2 + benchmarks(PERFTEST)
+    assert [one.text for one in strange] == ["Then:"]
+
+
+def test_a_fence_ends_an_object_that_is_cut_off() -> None:
+    assert benchmarks(b'{\n "start": {\n```\n' + LATENCY) == ["osu_latency"]
+
+
+@pytest.mark.parametrize(("text", "is_told"), [
+    (b"1 2,00\n", True), (b"65536 11744,88\n", True), (b"1,024 2.00\n", False),
+    (b"a line [1,0] of others\n", False),
+])  # fmt: skip
+def test_a_decimal_comma_is_named(text: bytes, is_told: bool) -> None:
+    _, (line,) = found(b"# OSU MPI Latency Test v7.4\n# Size Avg Latency(us)\n" + text)
+    assert (line.line, "decimal comma" in line.reason) == (3, is_told)

@@ -62,6 +62,40 @@ class Failure(msgspec.Struct, frozen=True):
     text: str
 
 
+class VerbsEnd(msgspec.Struct, frozen=True):
+    """One end of an RDMA connection as perftest prints it.
+
+    ``lid`` is its port's, 0 over Ethernet; ``gid`` is 16 numbers with colons between, or empty.
+    """
+
+    lid: int
+    gid: str = ""
+
+
+class LogEvidence(msgspec.Struct, frozen=True):
+    """What a log itself says of where it was measured, and over what; empty where it is silent.
+
+    ``rank_hosts`` are the hosts of all ranks by rank, two or more and not one left out: a name
+    that stands twice is one node (Intel MPI's start-up table, Open MPI's bindings, NetPIPE,
+    nccl-tests). ``addresses`` are the IP addresses of the own end and of the other one (iperf).
+    ``verbs_ends`` are the local and the remote end (perftest): equal ones are one port.
+    ``link_type`` is ``Ethernet`` or ``IB``, ``mtu_bytes`` the RDMA connection's, ``devices``
+    adapters or accelerators by name, ``provider`` libfabric's or NCCL's name of the transport,
+    ``library`` the MPI or NCCL with its version. ``data_checked`` tells that the suite compared
+    what arrived with what was sent; wrong data are failures.
+    """
+
+    rank_hosts: tuple[str, ...] = ()
+    addresses: tuple[str, ...] = ()
+    verbs_ends: tuple[VerbsEnd, ...] = ()
+    link_type: str = ""
+    mtu_bytes: int | None = None
+    devices: tuple[str, ...] = ()
+    provider: str = ""
+    library: str = ""
+    data_checked: bool = False
+
+
 class SuiteCurve(msgspec.Struct, frozen=True, tag_field="record", tag="suite_curve"):
     """One quantity of one benchmark over message sizes, as one output tells it.
 
@@ -78,6 +112,7 @@ class SuiteCurve(msgspec.Struct, frozen=True, tag_field="record", tag="suite_cur
     ``origin`` and ``target`` are the ends (ranks; 0 for a client, 1 for its server) between
     which bytes moved. ``cut_off`` is empty for a table that came to its proper end, else
     the sign that it did not. ``source`` is the file or the reference that it is from.
+    ``evidence`` is what the log says of nodes and network, for the rules.
     """
 
     suite: str
@@ -103,6 +138,7 @@ class SuiteCurve(msgspec.Struct, frozen=True, tag_field="record", tag="suite_cur
     failures: tuple[Failure, ...] = ()
     cut_off: str = ""
     source: str = ""
+    evidence: LogEvidence = LogEvidence()
 
 
 #: How the reason begins where a file could not be read on: broken, gone, or forbidden.

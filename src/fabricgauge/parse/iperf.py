@@ -15,7 +15,7 @@ from typing import Literal
 import msgspec
 
 from fabricgauge.model.measurement import Pattern
-from fabricgauge.model.suite import Besides, SuiteCurve
+from fabricgauge.model.suite import Besides, LogEvidence, SuiteCurve
 from fabricgauge.parse.interface import LogLine
 from fabricgauge.parse.lines import figure_of
 from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
@@ -74,6 +74,14 @@ def row_of(text: str) -> IperfRow | None:
         rest=rest,
     )
 
+
+#: Two processes that write one log number their connections alike.
+MIXED = (
+    "two connections at the same time are both numbered [{}]: their rows cannot be told apart;"
+    " write each iperf's output to a file of its own"
+)
+#: Rows print times with one to four digits.
+SAME_S = 0.06
 
 FlowDirection = Literal["client to server", "server to client"]
 CountedBy = Literal["receiver", "sender", ""]
@@ -160,6 +168,7 @@ class IperfLog:
             suite, self._version, program, self.first.text.strip()[:200], self.first.number,
             transport="tcp" if self.protocol == "TCP" else "",
             settings=self.settings, hosts=self.hosts,
+            evidence=LogEvidence(addresses=self.hosts if len(self.hosts) == 2 else ()),
         )  # fmt: skip
         return IperfTest(heading, self.protocol, self.unit_rule, flows, self.error, cut_off)
 

@@ -14,6 +14,8 @@ import msgspec
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.interface import Dialect, LogLine, Report
 from fabricgauge.parse.iperf import (
+    MIXED,
+    SAME_S,
     UNIT_RULES,
     CountedBy,
     Flow,
@@ -24,6 +26,7 @@ from fabricgauge.parse.iperf import (
     curves,
     row_of,
 )
+from fabricgauge.parse.table import SuiteHeading
 
 BEGINS = {
     "Client connecting to ": r"^Client connecting to \S+, (?:TCP|UDP) port \d+",
@@ -58,8 +61,6 @@ _CSV = re.compile(
     r"(?P<start>\d+\.\d+)-(?P<end>\d+\.\d+),(?P<bytes>\d{1,25}),(?P<rate>-?\d{1,25})(?P<more>,.*)?$"
 )
 _CSV_UNIT_RULE = "bits per second / 8 (iperf 2 CSV)"
-#: Rows print ends with one to four digits.
-_SAME = 0.06
 
 
 class WholeRow(msgspec.Struct):
@@ -72,7 +73,7 @@ class WholeRow(msgspec.Struct):
     @property
     def ended(self) -> bool:
         """Whether the whole is there: it reaches as far as any other row."""
-        return self.row is not None and self.row.end >= self.last_end - _SAME
+        return self.row is not None and self.row.end >= self.last_end - SAME_S
 
     @property
     def rate(self) -> float | None:
@@ -87,6 +88,8 @@ class Iperf2Test(IperfLog):
         self.reversed: set[str] = set()
         self.received: IperfRow | None = None
         self.lost: dict[str, str] = {}
+        self.mixed = ""
+        self._remotes: dict[str, str] = {}
         self._wholes: dict[tuple[FlowDirection, str], WholeRow] = {}
         self._count = 0
 
@@ -107,6 +110,18 @@ class Iperf2Test(IperfLog):
         ids = {stream.partition(":")[0] for stream in streams}
         is_new = row.stream not in streams and row.stream.partition(":")[0] in ids
         return "SUM" in streams or is_new
+
+    def connects(self, number: str, local: str, remote: str) -> None:
+        """A connection of this test begins. Two processes in one log number theirs alike."""
+        if number in self._remotes:
+            self.mixed = number
+        self._remotes[number] = remote
+        self.hosts = (local, *dict.fromkeys(self._remotes.values()))
+
+    def continues(self, row: IperfRow) -> bool:
+        """Whether an interval begins where the last one of its connection ended."""
+        own = [one for (_, stream), one in self._wholes.items() if stream == row.stream]
+        return any(abs(row.start - one.last_end) <= SAME_S for one in own)
 
     def stopped(self, line: LogLine, error: str) -> None:
         """Take the tool's own word that something went wrong; the first one counts."""
@@ -131,10 +146,18 @@ class Iperf2Test(IperfLog):
 
     def result(self) -> IperfTest:
         """The test as far as it went."""
+        nothing = Flow("client to server", self.last, None, "")
+        if self.mixed:
+            self.error, self.hosts = MIXED.format(self.mixed), ()
+            return self._test("iperf2", "iperf", (nothing,), "")
         directions: list[FlowDirection] = sorted({key[0] for key in self._wholes})
         flows = tuple(self._flow(one, len(directions) > 1) for one in directions)
-        nothing = Flow("client to server", self.last, None, "")
-        return self._test("iperf2", "iperf", flows or (nothing,), self._cut_off())
+        test = self._test("iperf2", "iperf", flows or (nothing,), self._cut_off())
+        return msgspec.structs.replace(test, heading=self._of_pairs(test.heading))
+
+    def _of_pairs(self, heading: SuiteHeading) -> SuiteHeading:
+        """Connections of several hosts sum up over pairs."""
+        return msgspec.structs.replace(heading, pairs=max(1, len(self.hosts) - 1))
 
     def _cut_off(self) -> str:
         if self.error and self.measured:
@@ -170,11 +193,16 @@ class Iperf2Test(IperfLog):
 
 
 class Iperf2Reader:
-    """One test after the other; the figures of the last one are all that is kept."""
+    """One test after the other; the figures of the last two are all that is kept.
+
+    A test that seems over waits for the next one's end: where two processes write one log, its
+    rows may go on.
+    """
 
     def __init__(self, report: Report) -> None:
         self._report = report
         self._test: Iperf2Test | None = None
+        self._before: Iperf2Test | None = None
         self._side = ""
         self._protocol = ""
         self._server_port = ""
@@ -202,14 +230,16 @@ class Iperf2Reader:
 
     def end(self) -> Iterable[SuiteCurve]:
         yield from self._finish()
+        yield from self._finish()
         if self._first is not None and not self._told:
             self._report(self._first, "a test; this output of iperf 2 has none")
 
     def _finish(self) -> Iterable[SuiteCurve]:
-        test, self._test = self._test, None
-        if test is not None:
+        """The open test seems over; the one before it is."""
+        over, self._before, self._test = self._before, self._test, None
+        if over is not None:
             self._told = True
-            yield from curves(test.result())
+            yield from curves(over.result())
 
     def _heading(self, line: LogLine, heading: "re.Match[str]") -> Iterable[SuiteCurve]:
         """A client that also listens (``-d``, ``-r``) names the server's port first."""
@@ -235,7 +265,7 @@ class Iperf2Reader:
         test = self._open(line)
         self._connections += 1
         local = match["local"].partition("%")[0]
-        test.hosts = test.hosts or (local, match["remote"])
+        test.connects(f"{match['star'] or ''}{match['id']}", local, match["remote"])
         listens_too = self._side == "client" and match["own"] == self._server_port
         if match["star"] or "(reverse)" in match["rest"] or listens_too:
             test.reversed.add(match["id"])
@@ -254,6 +284,9 @@ class Iperf2Reader:
         if lost := _LOST.search(row.rest):
             test.protocol = "UDP"
             test.lose(lost["share"], lost["lost"], lost["all"])
+        before = self._before
+        if row.start and before and before.continues(row) and not test.continues(row):
+            before.mixed = test.mixed = row.stream
         if self._from_server:
             test.received, self._from_server = row, False
         else:

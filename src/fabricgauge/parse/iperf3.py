@@ -8,7 +8,9 @@ import msgspec
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.interface import Dialect, LogLine, Report
 from fabricgauge.parse.iperf import (
+    MIXED,
     MOST_STREAMS,
+    SAME_S,
     UNIT_RULES,
     Flow,
     FlowDirection,
@@ -38,12 +40,25 @@ class TextTest(IperfLog):
     def __init__(self, line: LogLine, version: str, peer: str, side: str) -> None:
         super().__init__(line, side, version=version)
         self.reverse = False
+        self.retries = False
         self._peer = peer
         self._headers = 0
         self._sums: dict[str, EndRows] = {}
+        self._last: dict[tuple[str, str], IperfRow] = {}
+        self._mixed = ""
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether nothing but rows is known: closing rows alone, without the ends' names."""
+        return not (self.side or self.hosts)
+
+    def precedes(self, row: IperfRow | None) -> bool:
+        """Whether a closing row, or a heading, is the next test's: this one has such rows."""
+        return self.is_bare and (row.stream in self._rates(row) if row else bool(self._sums))
 
     def header(self, text: str) -> None:
         self._headers += 1
+        self.retries = self.retries or "Retr" in text
         if "Datagrams" in text:
             self.protocol = self.protocol or "UDP"
 
@@ -55,11 +70,21 @@ class TextTest(IperfLog):
             self._summary(line, row)
         elif "(omitted)" not in row.rest:
             self._keep(row.role, row)
+            last = self._last.get((row.role, row.stream))
+            # A server that is interrupted prints its last interval again.
+            if last is not None and row.start < last.end - SAME_S and row != last:
+                self._mixed = row.stream
+            self._last[row.role, row.stream] = row
+
+    def _rates(self, row: IperfRow) -> dict[str, float]:
+        summary = self._sums.get(row.role, EndRows())
+        return summary.sent if row.rest.rstrip().endswith("sender") else summary.received
 
     def _summary(self, line: LogLine, row: IperfRow) -> None:
         summary = self._sums.setdefault(row.role, EndRows())
-        by_sender = row.rest.rstrip().endswith("sender")
-        rates = summary.sent if by_sender else summary.received
+        by_sender, rates = row.rest.rstrip().endswith("sender"), self._rates(row)
+        if row.stream in rates:
+            self._mixed = row.stream
         if len(rates) < MOST_STREAMS:
             rates[row.stream] = row.rate
         if summary.line is None or not by_sender:
@@ -73,8 +98,14 @@ class TextTest(IperfLog):
 
     def result(self) -> IperfTest:
         """The test as far as it went."""
-        self.protocol = self.protocol or ("TCP" if self.hosts else "")
+        self.protocol = self.protocol or ("TCP" if self.hosts or self.retries else "")
         self.hosts = self.hosts or ((self._peer,) if self._peer else ())
+        if self._mixed:
+            self.error, nothing = (
+                MIXED.format(self._mixed),
+                Flow("client to server", self.last, None, ""),
+            )
+            return self._test("iperf3", "iperf3", (nothing,), "")
         roles = sorted({role for role, _ in self._intervals} | set(self._sums)) or [""]
         flows = tuple(sorted(map(self._flow, roles), key=lambda flow: flow.direction))
         return self._test("iperf3", "iperf3", flows, self._cut_off())
@@ -96,8 +127,13 @@ class TextTest(IperfLog):
         return Flow(
             self._direction(role), summary.line or self.last, together or None,
             "receiver" if by_receiver else "sender" if together else "",
-            max(1, len(each), seen), each, self._of_all(role), summary.settings,
+            max(1, len(each), seen), each, self._of_all(role), summary.settings | self._which_way,
         )  # fmt: skip
+
+    @property
+    def _which_way(self) -> dict[str, str]:
+        """The closing rows alone do not say which end is the client."""
+        return {"direction": "sender to receiver"} if self.is_bare else {}
 
     def _direction(self, role: str) -> FlowDirection:
         """A server's log does not say that a test is reversed, but has only a sender then."""
@@ -117,6 +153,8 @@ BEGINS = {
     " port ": _STAMP + r"(?:Connecting to host \S+,|Accepted connection from \S+,"
     r"|\[ *\d+\] local \S+ port \d+ connected to \S+) port \d+",
     "Server listening on ": _STAMP + r"Server listening on \d+",
+    "[ ID]": _STAMP + r"\[ ID\](?:\[Role\])? Interval +Transfer +(?:Bitrate|Bandwidth +Retr)",
+    " sec ": _STAMP + r"\[ *(?:\d+|SUM)\](?:\[[TR]X-[CS]\])? +\d.* sec .*\b(?:send|receiv)er\s*$",
     "iperf 3.": r"^iperf 3\.\d",
     "iperf3: ": r"^iperf3: ",
 }
@@ -156,9 +194,18 @@ class TextReader:
         """Rows of intervals, most of a long test, complete nothing."""
         row = row_of(line.text) if self._test is not None and not self._hidden else None
         if row is not None and self._test is not None:
+            over = self._before_next(line, row)
             self._test.row(line, row)
-            return ()
+            return over
         return self._between_rows(line)
+
+    def _before_next(self, line: LogLine, row: IperfRow | None) -> Iterable[SuiteCurve]:
+        """The curves of closing rows alone, once the next ones come."""
+        if self._test is None or not self._test.precedes(row):
+            return ()
+        over = tuple(self._finish(done=False))
+        self._test = TextTest(line, self._version, "", "")
+        return over
 
     def _between_rows(self, line: LogLine) -> Iterable[SuiteCurve]:
         text = line.text
@@ -176,6 +223,8 @@ class TextReader:
             yield from self._lonely_error()
             self._error = line
         else:
+            if "[ ID] " in text:
+                yield from self._before_next(line, None)
             self._within(line)
 
     def end(self) -> Iterable[SuiteCurve]:
@@ -214,9 +263,12 @@ class TextReader:
         if version := _VERSION.match(text):
             self._version = version["version"]
             return
-        if self._test is None and _CONNECTED.search(text):
+        row = row_of(text)
+        if self._test is None and ("[ ID] " in text or _CONNECTED.search(text) or row):
             self._test = TextTest(line, self._version, "", "")
-        if not (self._test is not None and _heading(self._test, text)) and not _known(text):
+        if row is not None and self._test is not None:
+            self._test.row(line, row)
+        elif not (self._test is not None and _heading(self._test, text)) and not _known(text):
             self._report(line, "a row, a heading or a remark of iperf3")
 
 

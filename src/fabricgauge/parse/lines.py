@@ -1,7 +1,9 @@
 """Lines as launchers hand them on, made plain: decoded, without label, colours and CR.
 
 Labels: Open MPI's ``--tag-output`` (``[1,0]<stdout>:``), Hydra's ``-prepend-rank`` and
-Intel MPI's ``-l`` (``[0] ``), ``srun --label`` (``0: ``), pdsh and clush (``c1: ``).
+Intel MPI's ``-l`` (``[0] ``), ``srun --label`` (``0: ``), pdsh and clush (``c1: ``), and the
+like of others (``[rank 1] ``, ``[default0]:``, ``rank 1: ``, ``c1 0: ``, ``c1  | ``). A mail's
+quotes (``> ``) and a byte-order mark are taken off before.
 """
 
 import math
@@ -25,19 +27,30 @@ _JSON = re.compile(r"\s*(?:\[\s*)?\{")
 _COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 #: iperf writes ``[  5]`` and ``[100]`` in front of its own rows, NetPIPE ``  0: 1 bytes``.
 _LABEL = re.compile(
-    r"\[(?P<job>\d+,\d+)\]<std(?:out|err|diag)>: ?"
-    r"|\[(?P<rank>\d+)\] (?! *\d+\.\d+ *- *\d| *local )"
-    r"| {0,6}(?P<task>\d+): (?! *\d+ bytes +\d+ times)"
+    r"(?:\w{3} \w{3} [ \d]\d [\d:]{8} \d{4})?"
+    r"(?P<out>(?:\[[\w.@-]+,\d+\](?:\[[\w.-]+:\d+\])?)?<std(?:out|err|diag)>:) ?"
+    r"|(?P<word>\[[A-Za-z][^\[\]]{0,63}\]:?) ?"
+    r"|(?P<rank>\[\d+\]) (?! *\d+\.\d+ *- *\d| *local )"
+    r"| {0,6}(?P<task>\d+:) (?! *\d+ bytes +\d+ times)"
 )
-_HOST = re.compile(r"(?P<host>[A-Za-z][A-Za-z0-9._-]{0,62}): ?")
+_HOST = re.compile(r"(?P<host>[A-Za-z][A-Za-z0-9._-]{0,62}(?: \d{1,7})?)(?:: ?| *\| )")
+_QUOTES = re.compile(r"^(?:> ?)+", re.MULTILINE)
 
 
 def plain(raw: bytes) -> str:
     """One line's text; what is not UTF-8 becomes the replacement character."""
     if len(raw) > LONGEST_BYTES and not may_be_json(raw):
         raw = raw[:LONGEST_BYTES]
-    text = raw.decode("utf-8", "replace").rstrip("\r\n")
-    return _COLOURS.sub("", text) if "\x1b" in text else text
+    return _bare(raw.decode("utf-8", "replace").rstrip("\r\n"))
+
+
+def _bare(text: str) -> str:
+    """Lines without terminal colours, byte-order mark and a mail's quotes."""
+    if "\x1b" in text:
+        text = _COLOURS.sub("", text)
+    if text[:1] == ">" or "\n>" in text:
+        text = _QUOTES.sub("", text)
+    return text.replace("\ufeff", "")
 
 
 def text_of(block: bytes) -> str:
@@ -45,9 +58,7 @@ def text_of(block: bytes) -> str:
     if len(block) > LONGEST_BYTES or b"\r" in block:
         raw_lines = block.removesuffix(b"\n").split(b"\n")
         return "".join(f"{plain(raw)}\n" for raw in raw_lines)
-    text = block.decode("utf-8", "replace")
-    if "\x1b" in text:
-        text = _COLOURS.sub("", text)
+    text = _bare(block.decode("utf-8", "replace"))
     return text if text.endswith("\n") else f"{text}\n"
 
 
@@ -84,10 +95,10 @@ def may_be_json(raw: bytes) -> bool:
 
 def split_label(text: str) -> tuple[str, str]:
     """A launcher's label (empty if there is none) and what stands behind it."""
-    match = _LABEL.match(text) if text[:1] in "[ 0123456789" else None
-    if match is None:
+    match = _LABEL.match(text) if text[:1] in "[ 0123456789" or "<std" in text else None
+    if match is None or match.lastgroup is None:
         return "", text
-    return match[0].strip(), text[match.end() :]
+    return match[match.lastgroup], text[match.end() :]
 
 
 def is_certain(label: str) -> bool:

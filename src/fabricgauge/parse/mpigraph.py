@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from fabricgauge.model.suite import Besides, SuiteCurve
+from fabricgauge.model.suite import Besides, LogEvidence, SuiteCurve
 from fabricgauge.parse.interface import Dialect, LogLine, Report
 from fabricgauge.parse.lines import LONGEST_BYTES, figure_of
 from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
@@ -246,6 +246,7 @@ class MpiGraphReader:
         return SuiteHeading(
             "mpigraph", self._version, "mpiGraph", line.text.strip(), line.number,
             ranks=self._numbers.get("Procs"), hosts=hosts,
+            evidence=LogEvidence(rank_hosts=hosts if len(hosts) > 1 else ()),
         )  # fmt: skip
 
 

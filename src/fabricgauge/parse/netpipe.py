@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 
 from fabricgauge.model.measurement import Pattern
-from fabricgauge.model.suite import Statistic, SuiteCurve
+from fabricgauge.model.suite import LogEvidence, Statistic, SuiteCurve
 from fabricgauge.parse.interface import Dialect, LogLine, Report
 from fabricgauge.parse.lines import figure_of
 from fabricgauge.parse.table import MOST_ROWS, SuiteColumn, SuiteHeading, SuiteTable
@@ -233,11 +233,13 @@ class NetPipeRun:
     def _heading(self, form: str) -> SuiteHeading:
         tcp = "socket buffers" in self.settings
         hosts = tuple(self.hosts[rank] for rank in sorted(self.hosts))
+        known = len(hosts) > 1 and sorted(self.hosts) == [*range(len(hosts))]
         return SuiteHeading(
             "netpipe", form, "NPtcp" if tcp else "NetPIPE",
             "np.out" if self._of_file else self.first.text.strip()[:200], self.first.number,
             pairs=max(1, self.pairs), ranks=len(hosts) or None, transport="tcp" if tcp else "",
             settings=self.settings, hosts=hosts,
+            evidence=LogEvidence(rank_hosts=hosts if known else (), data_checked=self.checks),
         )  # fmt: skip
 
     def _cut_off(self) -> str:

@@ -6,7 +6,7 @@ other, and each other line is asked which suite it begins.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -14,6 +14,7 @@ from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 from fabricgauge.parse.dialects import DIALECTS, JSON_DIALECTS, begins_at_start, dialect_begun
 from fabricgauge.parse.interface import LogLine, RowReader, SuiteReader
 from fabricgauge.parse.json_text import Collector
+from fabricgauge.parse.launch import Launch
 from fabricgauge.parse.lines import (
     LONGEST_BYTES,
     is_certain,
@@ -32,9 +33,12 @@ OUR_REMARK = "# fabricgauge: "
 Found = SuiteCurve | UnparsedLine
 
 _NUMBERS = re.compile(r"[\s\d.]*")
-#: Several suites' outputs begin with a ruler, in documents with a code fence; neither tells
-#: anything that could be lost.
-_DECORATION = re.compile(r"[-=*#~_\s]*|`{3,}\w*\s*")
+#: Several suites' outputs begin with a ruler, which tells nothing that could be lost.
+_DECORATION = re.compile(r"[-=*#~_\s]*")
+_FENCE = re.compile(r"\s*(?:`{3,}|~{3,})[^`]*")
+#: A figure with a decimal comma. Three digits behind it may be thousands; CSV has more commas.
+_COMMA = re.compile(r"(?<![\d.,\[{(:=-])\d+,(?!\d{3}(?!\d))\d+(?![\d.,])")
+_POINT = "a decimal point; this line has a decimal comma (run the program with LC_ALL=C)"
 _FOREIGN = "no output of a known suite"
 
 
@@ -69,7 +73,7 @@ def _read(blocks: Iterable[bytes]) -> Iterator[Found]:
             place = end + 1
             number += 1
             stream = main
-            if ":" in text or text[:1] == "[":
+            if ":" in text or "|" in text or text[:1] == "[":
                 label, text = _label_of(text, streams)
                 stream = streams[label] if label in streams else _opened(label, streams)
             found = stream.line(LogLine(number, text))
@@ -84,7 +88,7 @@ _ROW_BEGINS = re.compile(r"[ \t]*[0-9]").match
 
 def _opened(label: str, streams: "dict[str, LogStream]") -> "LogStream":
     few = len(streams) < MOST_LABELS
-    return streams.setdefault(label if few else "", LogStream())
+    return streams.setdefault(label if few else "", LogStream(streams[""].launch.copy()))
 
 
 def _label_of(text: str, streams: "dict[str, LogStream]") -> tuple[str, str]:
@@ -113,23 +117,30 @@ def _begins(text: str) -> bool:
 
 
 def is_decoration(text: str) -> bool:
-    """Whether a line between suites' outputs tells nothing: blank, a ruler, a code fence."""
-    return _DECORATION.fullmatch(text) is not None
+    """Whether a line between suites' outputs tells nothing: blank, or a ruler; be it labelled."""
+    host, behind = split_host(text)
+    rest = behind if any(map(str.isdecimal, host)) else split_label(text)[1]
+    return _DECORATION.fullmatch(rest) is not None
 
 
-#: A line that may begin an object, or that is our own.
+def is_fence(text: str) -> bool:
+    """Whether a line begins or ends a code block of a Markdown document, and so any output."""
+    return ("```" in text or "~~~" in text) and _FENCE.fullmatch(text) is not None
+
+
+#: A line that may begin an object, that is our own, or a document's fence.
 _TO_LOOK_AT = -2
 
 
 @remembered
 def _begun_in(text: str) -> int:
     """As ``dialect_begun``, unless there is more to look at."""
-    more = "{" in text or "[" in text or text.startswith(OUR_REMARK)
+    more = "{" in text or "[" in text or text.startswith(OUR_REMARK) or is_fence(text)
     return _TO_LOOK_AT if more else dialect_begun(text)
 
 
 class UnparsedRun:
-    """Unparsed lines that follow each other; blank lines and code fences do not end a run.
+    """Unparsed lines that follow each other; blank lines do not end a run.
 
     ``busy`` is false while there is neither an open run nor one to tell of.
     """
@@ -143,7 +154,11 @@ class UnparsedRun:
         self._done: list[UnparsedLine] = []
 
     def report(self, line: LogLine, reason: str) -> None:
-        """Add a line, with what was expected there."""
+        """Add a line, with what was expected there; a document's fence is no line of a log."""
+        if is_fence(line.text):
+            return
+        if reason != _FOREIGN and _COMMA.search(line.text):
+            reason = _POINT
         if self._first is None or reason != self._reason:
             self._close()
             self._first, self._reason, self._count = line, reason, 0
@@ -153,10 +168,8 @@ class UnparsedRun:
 
     def understood(self, line: LogLine) -> None:
         """A reader has seen this line; if it did not report it, the open run is over."""
-        if self._first is not None and self._last != line.number:
-            text = line.text.strip()
-            if text and not text.startswith("```"):
-                self._close()
+        if self._first is not None and self._last != line.number and line.text.strip():
+            self._close()
 
     def told(self) -> Sequence[UnparsedLine]:
         """The runs that are over since the last call."""
@@ -184,7 +197,8 @@ class LogStream:
     Lines come in their order; each goes to the reader of the suite that began last.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, launch: Launch | None = None) -> None:
+        self.launch = launch or Launch()
         self._place = -1
         self._reader: SuiteReader | None = None
         self._object: Collector | None = None
@@ -231,6 +245,12 @@ class LogStream:
     def _plain_line(self, line: LogLine) -> Sequence[Found]:
         if line.text.startswith(OUR_REMARK):
             return self._unparsed.told()
+        facts = self.launch.take(line.text)
+        if facts is not None:
+            return self._starts(facts)
+        if is_fence(line.text):
+            over = () if self._reader is None else self._hand_over(self._reader, line)
+            return (*over, *self._close())
         place = dialect_begun(line.text)
         if place not in (-1, self._place):
             closed = self._close()
@@ -243,9 +263,25 @@ class LogStream:
             self._unparsed.report(line, _FOREIGN)
         return self._unparsed.told()
 
-    def _hand_over(self, reader: SuiteReader, line: LogLine) -> Sequence[Found]:
-        found = reader.line(line)
+    def _starts(self, facts: Mapping[str, str]) -> Sequence[Found]:
+        """A line of an MPI's start; another start ends what was read before."""
+        over = self.launch.is_over(facts)
+        closed = self._close() if over else self._unparsed.told()
+        if over:
+            self.launch = Launch()
+        self.launch.learn(facts)
+        return closed
+
+    def _told(self, found: Iterable[SuiteCurve]) -> Sequence[SuiteCurve]:
+        """Curves, with what is known of the start of their program."""
         curves = found if found.__class__ is tuple else tuple(found)
+        if curves and self.launch:
+            for curve in curves:
+                self.launch.add_to(curve)
+        return curves
+
+    def _hand_over(self, reader: SuiteReader, line: LogLine) -> Sequence[Found]:
+        curves = self._told(reader.line(line))
         if not self._unparsed.busy:
             return curves
         self._unparsed.understood(line)
@@ -255,12 +291,12 @@ class LogStream:
     def _close(self) -> Sequence[Found]:
         """Another suite's first line ends what was read before."""
         reader, self._reader, self._of_rows, self._place = self._reader, None, None, -1
-        curves = tuple(reader.end()) if reader is not None else ()
+        curves = self._told(reader.end()) if reader is not None else ()
         return (*self._unparsed.told(), *curves)
 
     def _in_object(self, line: LogLine, collector: Collector) -> Sequence[Found]:
         state = collector.add(line)
-        if state == "alien" and dialect_begun(line.text) >= 0:
+        if state == "alien" and (dialect_begun(line.text) >= 0 or is_fence(line.text)):
             state = "broken"
         if state == "alien":
             self._unparsed.report(line, "a line of the JSON object around it")

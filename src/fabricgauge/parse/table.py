@@ -12,6 +12,7 @@ from fabricgauge.model.measurement import Pattern
 from fabricgauge.model.suite import (
     Besides,
     Failure,
+    LogEvidence,
     Quantity,
     Statistic,
     SuiteCurve,
@@ -40,6 +41,7 @@ class SuiteHeading(msgspec.Struct, frozen=True):
     transport: Literal["tcp", "rdma", ""] = ""
     settings: dict[str, str] = {}
     hosts: tuple[str, ...] = ()
+    evidence: LogEvidence = LogEvidence()
 
 
 class SuiteColumn(msgspec.Struct, frozen=True):
@@ -172,6 +174,7 @@ class SuiteTable:
             target=column.target, pairs=heading.pairs,
             ranks=heading.ranks, transport=heading.transport, settings=heading.settings,
             hosts=heading.hosts, failures=tuple(self._failures), cut_off=cut_off,
+            evidence=heading.evidence,
         )  # fmt: skip
 
 

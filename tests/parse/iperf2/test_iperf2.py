@@ -122,3 +122,56 @@ def test_an_output_without_any_test_is_told_of() -> None:
 def test_rows_in_any_order_never_raise(lines: list[bytes]) -> None:
     for curve in found(b"".join(lines))[0]:
         assert all(point.estimate.value > 0 for point in curve.points)
+
+
+def _client(server: str, own: str) -> str:
+    ruler = "-" * 60
+    return (
+        f"{ruler}\nClient connecting to {server}, TCP port 5001\n"
+        f"TCP window size: 85.0 KByte (default)\n{ruler}\n"
+        f"[  1] local 10.0.0.1 port {own} connected with {server} port 5001\n"
+    )
+
+
+def _row(begin: float, end: float, rate: str) -> str:
+    return f"[  1] {begin:.4f}-{end:.4f} sec  1.00 GBytes  {rate} Gbits/sec\n"
+
+
+WHOLE_A, WHOLE_B = _row(0, 10, "1.00"), _row(0, 10.01, "9.00")
+
+
+@pytest.mark.parametrize("log", [
+    raw("iperf2", "2.1.8--text-two-clients").decode(),
+    _client("10.0.0.2", "4000") + _client("10.0.0.3", "4002") + WHOLE_A + WHOLE_B,
+    _client("10.0.0.2", "4000") + _client("10.0.0.2", "4002") + WHOLE_A + WHOLE_B,
+    _client("10.0.0.2", "4000") + _client("10.0.0.3", "4002") + _row(0, 1, "1.00")
+    + _row(0, 1, "9.00") + _row(1, 2, "1.00") + _row(1, 2, "9.00") + WHOLE_A + WHOLE_B,
+    _client("10.0.0.2", "4000") + _row(0, 1, "1.00") + _client("10.0.0.3", "4002")
+    + _row(1, 2, "1.00") + _row(0, 1, "9.00") + _row(0, 2, "1.00") + _row(0, 2, "9.00"),
+])  # fmt: skip
+def test_two_clients_that_number_their_connections_alike_get_no_figure(log: str) -> None:
+    curves, strange = found(log.encode())
+    assert strange == []
+    assert [one.points for one in curves] == [()] * len(curves)
+    for one in curves:
+        assert one.hosts == ()
+        assert "both numbered [1]" in one.failures[0].text
+
+
+def test_two_clients_one_after_the_other_keep_their_figures() -> None:
+    log = _client("10.0.0.2", "4000") + WHOLE_A + _client("10.0.0.3", "4002") + WHOLE_B
+    curves, _ = found(log.encode())
+    assert [one.hosts for one in curves] == [("10.0.0.1", "10.0.0.2"), ("10.0.0.1", "10.0.0.3")]
+    assert [one.points[0].estimate.value * 8 for one in curves] == pytest.approx([1e9, 9e9])
+    assert curves[0].evidence.addresses == ("10.0.0.1", "10.0.0.2")
+
+
+def test_a_servers_sum_over_two_hosts_is_of_two_pairs() -> None:
+    begun = "".join(
+        f"[  {i}] local 10.0.0.1 port 5001 connected with 10.0.0.{i + 1} port 4000\n"
+        for i in (1, 2)
+    )
+    rows = WHOLE_A + WHOLE_B.replace("[  1]", "[  2]")
+    together, _ = found((f"Server listening on TCP port 5001\n{begun}{rows}").encode())[0]
+    assert (together.pairs, together.hosts) == (2, ("10.0.0.1", "10.0.0.2", "10.0.0.3"))
+    assert together.evidence.addresses == ()

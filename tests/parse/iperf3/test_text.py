@@ -115,3 +115,33 @@ def test_an_output_without_any_test_is_told_of() -> None:
 def test_rows_in_any_order_never_raise(lines: list[bytes]) -> None:
     for curve in found(b"".join(lines))[0]:
         assert all(point.estimate.value > 0 for point in curve.points)
+
+
+SUMMARY = raw("iperf3", "3.12--text-summary-alone").decode()
+
+
+def test_the_summary_alone_is_read_without_its_ends() -> None:
+    (curve,) = curves_of("iperf3", "3.12--text-summary-alone")
+    assert curve.points[0].estimate.value == pytest.approx(17.1e9 / 8)
+    assert (curve.pattern, curve.transport, curve.cut_off) == ("bandwidth", "tcp", "")
+    assert (curve.settings["direction"], curve.hosts) == ("sender to receiver", ())
+
+
+@pytest.mark.parametrize("log", [
+    SUMMARY * 2, SUMMARY.partition("iperf Done")[0] * 2,
+    "".join(SUMMARY.splitlines(keepends=True)[1:3]) * 2,
+])  # fmt: skip
+def test_summaries_in_a_row_are_tests_of_their_own(log: str) -> None:
+    curves, _ = found(log.encode())
+    assert [len(one.points) for one in curves] == [1, 1]
+
+
+def test_two_clients_that_number_their_connections_alike_get_no_figure() -> None:
+    begun = "".join(
+        f"Connecting to host 10.0.0.{i}, port 5201\n"
+        f"[  5] local 10.0.0.1 port 400{i} connected to 10.0.0.{i} port 5201\n"
+        for i in (2, 3)
+    )
+    curves, _ = found((begun + SUMMARY.partition("iperf Done")[0] * 2).encode())
+    assert [one.points for one in curves] == [(), ()]
+    assert "both numbered [5]" in curves[1].failures[0].text

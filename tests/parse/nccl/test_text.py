@@ -237,3 +237,22 @@ def test_no_mixture_of_lines_makes_it_raise(lines: list[bytes], cut: int) -> Non
     text = b"\n".join(lines)
     for curve in found(text[: max(0, len(text) - cut)])[0]:
         assert all(point.estimate.value > 0 for point in curve.points)
+
+
+def test_a_blank_operation_shifts_no_column() -> None:
+    blank, named = curves("2.13.10--alltoall-blank-redop"), curves("2.13.10--alltoall")
+    assert [one.points for one in blank] == [one.points for one in named]
+    assert blank[0].settings == named[0].settings
+
+
+def test_a_row_without_heading_and_without_operation_is_refused() -> None:
+    text = b"# Using devices\n1024 32 float 31.01 0.03 0.03 0 30.71 0.03 0.03 0\n"
+    assert not any(one.points for one in found(text)[0])
+    assert [one.line for one in found(text)[1]] == [2]
+
+
+def test_hosts_of_all_ranks_and_checks_are_evidence() -> None:
+    evidence = curves(NEWEST)[0].evidence
+    assert len(evidence.rank_hosts) == curves(NEWEST)[0].ranks
+    assert set(evidence.rank_hosts) == set(curves(NEWEST)[0].hosts)
+    assert evidence.data_checked

@@ -151,3 +151,8 @@ def test_the_rule_is_found_from_one_exact_row(size: int, seconds: float, bits: i
 def test_lines_in_any_order_never_raise(lines: list[bytes]) -> None:
     for curve in found(b"".join(lines))[0]:
         assert all(point.estimate.value > 0 for point in curve.points)
+
+
+def test_hosts_of_both_ranks_are_evidence() -> None:
+    evidence = {one.evidence for one in curves_of("netpipe", "3.7.2--mpich-quick")}
+    assert [one.rank_hosts for one in evidence] == [("c1", "c1")]

@@ -26,6 +26,8 @@ def test_each_output_gives_curves_of_its_program(name: str) -> None:
 #: First and last message size and value in SI units, as one reads them off the file.
 FIRST_AND_LAST = {
     "5.8--put-bw-1gbe": (1, 0.2e6, 4194304, 116.96e6),
+    "5.6.3--latency-mp-written": (0, 0.24e-6, 4194304, 839.11e-6),
+    "5.6.3--ibarrier-written": (None, 9.12e-6, None, 9.12e-6),
     "7.4--latency-default": (1, 1.77e-6, 65536, 88.89e-6),
     "7.4--latency-percentiles": (1, 0.45e-6, 4096, 58.42e-6),
     "7.4--latency-validate-types": (1, 0.67e-6, 1024, 17.22e-6),
@@ -224,3 +226,21 @@ def test_atomics_are_a_curve_per_operation_and_inf_is_none() -> None:
     assert values(curves[0])[None] == pytest.approx(1.25e6)
     assert curves[-1].points == ()
     assert curves[-1].failures[0].trouble == "not a number"
+
+
+def test_processes_below_the_title_belong_to_the_table() -> None:
+    (curve,) = curves_of("5.6.3--latency-mp-written")
+    assert curve.settings["sender processes"] == "2"
+    assert curve.cut_off == ""
+
+
+def test_a_heading_without_its_sign_has_all_its_columns() -> None:
+    curves = curves_of("5.6.3--ibarrier-written")
+    assert [curve.quantity for curve in curves] == ["time", "time", "time", "overlap"]
+    assert values(curves[-1]) == {None: pytest.approx(0.0929)}
+
+
+def test_a_validation_column_is_evidence_of_checked_data() -> None:
+    checked = {n: curves_of(n)[0].evidence.data_checked for n in ("7.4--latency-default",
+               "7.4--latency-validate-types")}  # fmt: skip
+    assert list(checked.values()) == [False, True]

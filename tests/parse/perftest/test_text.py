@@ -298,3 +298,45 @@ def test_the_reader_survives_any_lines(lines: list[str]) -> None:
         assert 1 <= one.first_line <= one.last_line <= len(lines)
         assert all(point.estimate.value > 0 for point in one.points)
     assert all(1 <= number <= len(lines) for number in told)
+
+
+def test_figures_that_run_into_each_other_are_told_apart_by_their_digits() -> None:
+    glued, strange = found(raw("4.5--write-bw-glued"))
+    assert strange == []
+    plain = found(raw("4.5--write-bw-all-sizes"))[0]
+    assert [one.points for one in glued] == [one.points for one in plain]
+    assert [one.failures for one in glued] == [one.failures for one in plain]
+
+
+@pytest.mark.parametrize("row", [
+    " 65536 100011744.8811743.610.187898", " 2 1000 1.2345671.2345670.123456",
+])  # fmt: skip
+def test_figures_that_cannot_be_told_apart_are_a_failure(row: str) -> None:
+    lines = raw("4.5--write-bw-glued").splitlines()
+    heading = next(i for i, line in enumerate(lines) if "#bytes" in line)
+    curves, _ = found("\n".join([*lines[: heading + 1], row, "-" * 87]))
+    assert curves[0].points == ()
+    assert "run into each other" in curves[0].failures[0].text
+
+
+def test_ends_link_and_mtu_are_evidence() -> None:
+    evidence = curve("4.5--send-bw-client", "bandwidth").evidence
+    local, remote = evidence.verbs_ends
+    assert (local.lid, remote.lid) == (0, 0)
+    assert local.gid.endswith(":255:255:10:08:00:01")
+    assert remote.gid.endswith(":255:255:10:08:00:02")
+    assert (evidence.link_type, evidence.mtu_bytes, evidence.devices) == (
+        "Ethernet",
+        256,
+        ("rxea",),
+    )
+
+
+def test_lids_are_hexadecimal() -> None:
+    text = raw("4.5--send-bw-client").replace("LID 0000", "LID 0x1a")
+    assert [end.lid for end in found(text)[0][0].evidence.verbs_ends] == [26, 26]
+
+
+def test_json_says_link_and_mtu_alike() -> None:
+    evidence = curve("24.01--json-write-bw", "bandwidth").evidence
+    assert (evidence.link_type, evidence.mtu_bytes, evidence.verbs_ends) == ("IB", 4096, ())

@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from fabricgauge.model.suite import Besides, SuiteCurve
+from fabricgauge.model.suite import Besides, LogEvidence, SuiteCurve
 from fabricgauge.parse.imb.benchmarks import ImbBenchmark, meaning_of
 from fabricgauge.parse.imb.heading import MOST_GROUPS, ImbBlock, ImbOutput, settings_of
 from fabricgauge.parse.imb.rows import (
@@ -307,6 +307,7 @@ class ImbTable:
             block.line or self._headline.number,
             pairs=max(1, (block.ranks or 0) // 2) if every_pair else 1, ranks=ranks,
             settings=settings_of(self._output, block, group, "size" in self._layout.roles),
+            evidence=LogEvidence(data_checked="defects" in self._layout.roles),
         )  # fmt: skip
 
     def _megabyte(self) -> Megabyte:

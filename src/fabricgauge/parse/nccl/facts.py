@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
+from fabricgauge.model.suite import LogEvidence
 from fabricgauge.parse.interface import LogLine
 from fabricgauge.parse.table import SuiteHeading
 
@@ -54,7 +55,7 @@ class NcclFacts:
     iterations: int = 0
     ranks: int = 0
     groups: set[str] = field(default_factory=set)
-    hosts: dict[str, None] = field(default_factory=dict)
+    rank_hosts: list[str] = field(default_factory=list)
     devices: dict[str, None] = field(default_factory=dict)
     settings: dict[str, str] = field(default_factory=dict)
     carrier: str = ""
@@ -81,18 +82,28 @@ class NcclFacts:
             title=self.title or f"output of {self.suite}", first_line=self.first_line,
             ranks=self.ranks or None,
             transport=_CARRIERS.get(self.carrier, ""), settings={**self._settings(), **more},
-            hosts=tuple(self.hosts),
+            hosts=tuple(dict.fromkeys(self.rank_hosts)), evidence=self._evidence(),
         )  # fmt: skip
 
     def add_rank(self, host: str, device: str, group: str | None) -> None:
         self.ranks += 1
         if self.ranks > MOST_RANKS:
             return
-        self.hosts.setdefault(host)
+        self.rank_hosts.append(host)
         if device:
             self.devices.setdefault(device)
         if group is not None:
             self.groups.add(group)
+
+    def _evidence(self) -> LogEvidence:
+        library = next((name for name in ("nccl", "rccl") if name in self.settings), "")
+        return LogEvidence(
+            rank_hosts=tuple(self.rank_hosts) if 1 < self.ranks <= MOST_RANKS else (),
+            devices=tuple(self.devices),
+            provider=self.carrier,
+            library=f"{library.upper()} {self.settings[library]}" if library else "",
+            data_checked=self.settings.get("validation") == "on",
+        )
 
     def _settings(self) -> dict[str, str]:
         settings = dict(self.settings)

@@ -167,8 +167,9 @@ class NcclLayout(msgspec.Struct, frozen=True):
 
     def row(self, tokens: Sequence[str]) -> NcclRow | None:
         """The row of these tokens, None if they are none; a group that is missing is None."""
+        tokens = self._filled(tokens)
         front, figures = tokens[: len(self.front)], tokens[len(self.front) :]
-        if not _begins_row(front, len(self.front)):
+        if not _begins_row(front, len(self.front)) or self._number_of_operation(front):
             return None
         cells: dict[str, NcclFigures | None] = {}
         for number, placement in enumerate(self.placements):
@@ -183,7 +184,20 @@ class NcclLayout(msgspec.Struct, frozen=True):
 
     def begins(self, tokens: Sequence[str]) -> bool:
         """Whether these are a row's first columns, whatever follows."""
-        return _begins_row(tokens[: len(self.front)], len(self.front))
+        return _begins_row(self._filled(tokens)[: len(self.front)], len(self.front))
+
+    def _number_of_operation(self, front: Sequence[str]) -> bool:
+        """Whether a number stands where the operation's name belongs: another layout's row."""
+        return "redop" in self.front and number_of(front[self.front.index("redop")]) is not None
+
+    def _filled(self, tokens: Sequence[str]) -> Sequence[str]:
+        """alltoall has no operation, and leaves its column blank: one word less, and no word."""
+        place = self.front.index("redop") if "redop" in self.front else len(tokens)
+        figures = len(tokens) + 1 - len(self.front)
+        blank = place < len(tokens) and number_of(tokens[place]) is not None
+        if blank and figures > 0 and figures % len(self.group) == 0:
+            return (*tokens[:place], "none", *tokens[place:])
+        return tokens
 
     def _settings(self, front: Sequence[str]) -> dict[str, str]:
         named = dict(zip(self.front, front, strict=True))

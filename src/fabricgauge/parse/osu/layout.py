@@ -41,8 +41,10 @@ _SPLIT = re.compile(
     r"|Overlap ?\(%\)|Transmit Size|Size|Operation|Iterations|Validation"
     r"|\S+(?: \S+)*)"
 )
+#: osu_ibarrier of 5.x prints its heading without ``#``.
 _HEADING = re.compile(
     r"\s*#\s*(?:Size\b|Operation\s|Avg Latency|Overall\s?\(|Bandwidth \(MB/s\)|MB/s)"
+    r"|\s+Overall\s?\(us\)\s"
 )
 _TAIL = re.compile(r"P(?P<percent>[\d.]+) Tail")
 _PERCENTILES: dict[str, Besides] = {

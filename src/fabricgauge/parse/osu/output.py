@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.model.suite import LogEvidence, SuiteCurve
 from fabricgauge.parse.interface import LogLine, Report
 from fabricgauge.parse.lines import remembered
 from fabricgauge.parse.osu.layout import OsuLayout, headless_column, layout_of
@@ -82,12 +82,12 @@ def facts_in(text: str) -> dict[str, str]:
 _PROSE = re.compile(
     r"# Overall = Coll\. Init \+ Compute \+ MPI_Test \+ MPI_Wait\s*"
     r"|# Uni-directional Bandwidth \(MB/sec\)\s*|# Message Rate Profile\s*"
-    r"|#Using \w?CCL\s*|This is a test with \d+ processes\s*|`{3,}\w*\s*|#\s*"
+    r"|#Using \w?CCL\s*|This is a test with \d+ processes\s*|#\s*"
 )
 
 
 def is_prose(text: str) -> bool:
-    """Lines that the suite prints and that say nothing more of the figures, or code fences."""
+    """Lines that the suite prints and that say nothing more of the figures."""
     return _PROSE.fullmatch(text) is not None
 
 
@@ -135,6 +135,11 @@ class OsuOutput:
         self._until = NO_SIZE
         self._given = False
 
+    @property
+    def given(self) -> bool:
+        """Whether anything of its results was printed."""
+        return self._given
+
     def rows(self, number: int, text: str, place: int) -> int:
         table = self._table
         return table.rows(number, text, place) if isinstance(table, OsuTable) else place
@@ -149,7 +154,7 @@ class OsuOutput:
         """The curves that a line completes; None if it is none of the suite's."""
         if facts:
             return self._learn(line, facts)
-        if words[0].startswith("#"):
+        if words[0].startswith(("#", "Overall")):
             return self._head(line, words)
         corrupt, size = wrong_data(line.text)
         if corrupt and self._table is not None:
@@ -190,7 +195,9 @@ class OsuOutput:
         if layout.of_operations:
             self._operations = layout
         else:
-            self._table = OsuTable(self._heading(layout.benchmark.name), layout, self._until)
+            checked = any(cell.use == "check" for cell in layout.cells)
+            heading = self._heading(layout.benchmark.name, checked)
+            self._table = OsuTable(heading, layout, self._until)
         return curves
 
     def _turn_to_rates(self, line: LogLine) -> Iterable[SuiteCurve]:
@@ -227,12 +234,13 @@ class OsuOutput:
         table, self._table = self._table, None
         return tuple(table.close(ended)) if table is not None else ()
 
-    def _heading(self, benchmark: str) -> SuiteHeading:
+    def _heading(self, benchmark: str, checked: bool = False) -> SuiteHeading:
         settings = dict(self._settings)
         pairs = max(1, int(settings.pop("pairs", "1")))
         return SuiteHeading(
             suite="osu", version=self._title.version, benchmark=benchmark,
             title=self._title.text, first_line=self._first_line, pairs=pairs, settings=settings,
+            evidence=LogEvidence(data_checked=checked),
         )  # fmt: skip
 
 
@@ -268,16 +276,15 @@ class OsuReader:
             curves = self.end()
             self._output, self._above = OsuOutput(line, title, self._above, self._report), {}
             return curves
-        facts = form.facts
-        if facts and (self._output is None or ABOVE_TITLE & facts.keys()):
+        facts, output = form.facts, self._output
+        # Up to 5.7 osu_latency_mp tells of its processes below the title.
+        if facts and (output is None or (output.given and ABOVE_TITLE & facts.keys())):
             curves = self.end()
             self._above = {**self._above, **facts}
             return curves
-        if form.words[0].startswith("```"):
-            return self.end()
-        found = None if self._output is None else self._output.line(line, form.words, facts)
+        found = None if output is None else output.line(line, form.words, facts)
         if found is None and not form.is_prose:
-            self._report(line, _IN_OUTPUT if self._output is not None else _BETWEEN_OUTPUTS)
+            self._report(line, _IN_OUTPUT if output is not None else _BETWEEN_OUTPUTS)
         return found or ()
 
 

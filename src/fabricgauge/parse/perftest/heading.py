@@ -4,15 +4,19 @@ The settings between perftest's title and its table.
 """
 
 import re
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from fabricgauge.model.suite import LogEvidence, VerbsEnd
 from fabricgauge.parse.interface import LogLine
 from fabricgauge.parse.perftest.programs import PerftestProgram, named, settled, titled
 from fabricgauge.parse.table import SuiteHeading
 
 _NAME = re.compile(r"[A-Za-z][\w .*/-]{0,48}")
-_ADDRESS = re.compile(r"(?:local|remote) address:|GID:")
+_ADDRESS = re.compile(r"(?P<end>local|remote) address: LID (?P<lid>0x[\da-fA-F]{1,8}|\d{1,9})\b")
+_GID = re.compile(r"GID: (?P<gid>[\da-fA-F:]{3,64})\s*$")
+_OTHER_ADDRESS = re.compile(r"(?:local|remote) address:|GID:")
 
 
 def setting_name(printed: str) -> str:
@@ -31,7 +35,7 @@ def settings_of(text: str) -> dict[str, str] | None:
     None if the line is none; addresses have no settings, but are perftest's.
     """
     text = text.strip()
-    if _ADDRESS.match(text):
+    if _OTHER_ADDRESS.match(text):
         return {}
     parts = text.split(": ")
     if not 2 <= len(parts) <= 4:
@@ -45,6 +49,31 @@ def settings_of(text: str) -> dict[str, str] | None:
         found[setting_name(name)] = setting_value(words[0])
         name = words[1] if len(words) > 1 else ""
     return found if not name else None
+
+
+def with_end(ends: Sequence[VerbsEnd], text: str) -> tuple[VerbsEnd, ...] | None:
+    """The local and the remote end, with what a line adds; None if it adds nothing.
+
+    Of several connections only the first one's are kept: all are of the same ports.
+    """
+    text = text.strip()
+    address, gid = _ADDRESS.match(text), _GID.match(text)
+    if address and len(ends) == ("local", "remote").index(address["end"]):
+        return (*ends, VerbsEnd(int(address["lid"], 16)))
+    if gid and ends and not ends[-1].gid:
+        return (*ends[:-1], VerbsEnd(ends[-1].lid, gid["gid"]))
+    return None
+
+
+def evidence_in(settings: Mapping[str, str], ends: Sequence[VerbsEnd] = ()) -> LogEvidence:
+    """What perftest says of device, link and MTU, in text and JSON alike."""
+    mtu, device = settings.get("mtu", ""), settings.get("device", "")
+    return LogEvidence(
+        verbs_ends=tuple(ends) if len(ends) == 2 else (),
+        link_type=settings.get("link type", ""),
+        mtu_bytes=int(mtu) if mtu.isdecimal() and len(mtu) < 7 else None,
+        devices=(device,) if device else (),
+    )
 
 
 _LONGEST_COMMAND = 500
@@ -64,6 +93,7 @@ class PerftestBlock(msgspec.Struct, frozen=True):
 
     title: LogLine | None = None
     settings: dict[str, str] = {}
+    ends: tuple[VerbsEnd, ...] = ()
     command: str = ""
     waits: LogLine | None = None
     side: str = ""
@@ -75,7 +105,7 @@ class PerftestBlock(msgspec.Struct, frozen=True):
         """A command line or a server's waiting belong to the next title only."""
         if self.title is not None or self.finished:
             return PerftestBlock(title)
-        return msgspec.structs.replace(self, title=title, settings={}, shown=False)
+        return msgspec.structs.replace(self, title=title, settings={}, ends=(), shown=False)
 
     def waiting(self, line: LogLine) -> "PerftestBlock":
         command = "" if self.title is not None or self.finished else self.command
@@ -123,6 +153,7 @@ class PerftestBlock(msgspec.Struct, frozen=True):
         return SuiteHeading(
             suite="perftest", version="", benchmark=program.name, title=title, first_line=first,
             transport="" if program.raw else "rdma", settings=settings,
+            evidence=evidence_in(self.settings, self.ends),
         )  # fmt: skip
 
 

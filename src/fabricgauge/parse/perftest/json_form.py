@@ -18,7 +18,7 @@ from fabricgauge.parse.perftest.columns import (
     cells_of,
     curve_columns,
 )
-from fabricgauge.parse.perftest.heading import setting_name, setting_value
+from fabricgauge.parse.perftest.heading import evidence_in, setting_name, setting_value
 from fabricgauge.parse.perftest.programs import PerftestProgram, settled, titled
 from fabricgauge.parse.rows import add_row
 from fabricgauge.parse.table import SuiteHeading, SuiteTable
@@ -81,6 +81,7 @@ def _run(text: str, line: LogLine, report: Report) -> Iterable[SuiteCurve]:
     heading = SuiteHeading(
         suite="perftest", version="", benchmark=program.name, title=title,
         first_line=line.number, transport="" if program.raw else "rdma", settings=settings,
+        evidence=evidence_in(settings),
     )  # fmt: skip
     yield from _table(heading, program, row, found).curves()
 

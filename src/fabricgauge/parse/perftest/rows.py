@@ -8,6 +8,7 @@ perftest's rows under one heading, and tables of figures of several of its progr
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.interface import LogLine
@@ -19,6 +20,7 @@ from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
 
 #: Larger than any message; a longer run of digits is no size.
 _WHOLE = re.compile(r"\d{1,15}")
+_DIGITS = re.compile(r"[\d.\s]+")
 
 
 def _numbers(fields: Sequence[str]) -> list[float] | None:
@@ -66,9 +68,15 @@ class ResultRows:
     def row(self, line: LogLine) -> bool:
         """Take a line if it is a row."""
         fields = line.text.split(None, len(self._layout.roles))
+        if len(fields) < len(self._layout.roles):
+            fields = self._apart(line.text) or fields
         if len(fields) < 2 or not _WHOLE.fullmatch(fields[0]):
             return False
         values = _numbers(fields)
+        if values is None and _DIGITS.fullmatch(line.text):
+            text = f"columns that run into each other: {line.text.strip()}"
+            self._table.failed(LogLine(line.number, text), int(fields[0]), "other")
+            return True
         if values is None or len(values) > len(self._layout.roles):
             return False
         self._last_bytes = int(fields[0])
@@ -80,6 +88,14 @@ class ResultRows:
             add_row(self._table, self._cells, line, values)
         return True
 
+    def _apart(self, text: str) -> list[str] | None:
+        """A row whose figures run into each other, by their fixed digits behind the point.
+
+        None where that has no answer, or two.
+        """
+        found = [match for row in _glued(self._layout.roles) if (match := row.fullmatch(text))]
+        return list(found[0].groups()) if len(found) == 1 else None
+
     def curves(self, proper_end: bool) -> Iterable[SuiteCurve]:
         return self._table.curves("" if proper_end else self._sign())
 
@@ -90,6 +106,27 @@ class ResultRows:
             f"no ruler after the last row ({self._last_bytes} bytes): cut off, or not the"
             " whole output"
         )
+
+
+@lru_cache(maxsize=64)
+def _glued(roles: tuple[str, ...]) -> "tuple[re.Pattern[str], ...]":
+    """Rows with two digits behind the point, or six for bandwidths; rates have six always.
+
+    ``REPORT_FMT`` and ``REPORT_FMT_EXT`` in perftest_parameters.h. A whole number ends at a
+    blank: what runs into it cannot be told from it.
+    """
+    return tuple(
+        re.compile(r"\s*" + "".join(_glued_cell(role, digits) for role in roles) + r"\s*")
+        for digits in ((2, 6) if "average" in roles else (2,))
+    )
+
+
+def _glued_cell(role: str, digits: int) -> str:
+    if role in ("size", "sl", "iterations"):
+        return r"(\d{1,15})\s+"
+    of_bandwidth = role == "average" or role == "peak" or role.startswith("Port")
+    count = 6 if role.startswith("rate") else digits if of_bandwidth else 2
+    return rf"(\d{{1,15}}\.\d{{{count}}})\s*"
 
 
 _HEADING = re.compile(r"\s*(?:#\s*)?bytes((?:\s+ib_\w+_(?:lat|bw))+)\s*", re.IGNORECASE)

@@ -10,7 +10,7 @@ from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.interface import LogLine, Report
 from fabricgauge.parse.lines import remembered
 from fabricgauge.parse.perftest.columns import PerftestLayout, layout_of
-from fabricgauge.parse.perftest.heading import PerftestBlock, settings_of
+from fabricgauge.parse.perftest.heading import PerftestBlock, settings_of, with_end
 from fabricgauge.parse.perftest.programs import NAME, PerftestProgram, titled
 from fabricgauge.parse.perftest.rows import ResultRows, SummaryRows, programs_of
 
@@ -21,8 +21,8 @@ BEGINS = {
     "********************": r"^\*{36}$",
     "* Waiting for client": r"^\* Waiting for client to connect\.\.\. \*",
     " Test": r"^\s*(?:Send|RDMA_Write|RDMA_Read|Atomic)[\w ]* Test\s*$",
-    "#iterations": r"#bytes\s+(?:percentile\[usec\]\s+)?(?:#sl\s+)?#iterations"
-    r"\s+(?:BW peak\[|t_min\[|t_avg\[)",
+    "#iterations": r"#bytes\s*(?:percentile\[usec\]\s+)?(?:#sl\s*)?#iterations"
+    r"\s*(?:BW peak\[|t_min\[|t_avg\[)",
     "ytes": r"^\s*#\s?[Bb]ytes\s+ib_\w+_(?:lat|bw)\b",
     "Correlation coefficient r^2:": r"^Correlation coefficient r\^2:",
     "Unable to ": r"^ ?Unable to (?:find the Infiniband|set up my IB|init the socket)",
@@ -103,6 +103,9 @@ class PerftestReader:
         if isinstance(self._rows, SummaryRows):
             return (*self._close(proper_end=True), *self.line(line))
         if form == "setting" and self._is_in_heading:
+            ends = with_end(self._block.ends, line.text)
+            if ends is not None:
+                self._block = msgspec.structs.replace(self._block, ends=ends)
             self._block = self._block.with_settings(said)
         elif form in ("setting", "other"):
             self._report(line, self._expected(line.text.strip()))

@@ -1,0 +1,105 @@
+"""What MPI's start tells in front of any suite's output: where each rank runs, over what.
+
+Intel MPI with ``I_MPI_DEBUG`` (``[0] MPI startup(): Rank    Pid      Node name       Pin cpu`` and
+a row for each rank), Open MPI 3 to 5 with ``--report-bindings`` (``[c1:4711] MCW rank 0 bound to``,
+``[c1:4711] Rank 0 bound to``). Formats after recorded outputs of Intel MPI 2018 to 2021 and
+rtc_hwloc.c of Open MPI 4.1.
+"""
+
+import re
+from collections.abc import Mapping
+
+import msgspec
+
+from fabricgauge.model.suite import SuiteCurve
+
+#: What is told of more ranks is not kept.
+MOST_RANKS = 1 << 16
+_INTEL = "MPI startup(): "
+_SAYS = r"\[\d+\] MPI startup\(\): "
+#: The label of a rank whose lines are not yet known for labelled ones.
+_LABEL = r"(?:\[\d+\] | *\d+: )?"
+_FACTS = tuple(
+    (literal, re.compile(_LABEL + expression))
+    for literal, expression in (
+        (_INTEL, _SAYS + r"(?P<rank>\d{1,7}) +\d+ +(?P<host>[A-Za-z][\w.-]*)(?: +[\d{+].*)?$"),
+        (_INTEL, _SAYS + r"Intel\(R\) MPI Library, Version (?P<library>.{1,60}?) *(?:Build|\(|$)"),
+        (_INTEL, _SAYS + r"libfabric provider: (?P<provider>\S{1,60})"),
+        (
+            "ank ",
+            r"\[(?P<host>[A-Za-z][\w.-]*):\d+\] (?:MCW r|R)ank (?P<rank>\d{1,7}) .*\bbound\b",
+        ),
+    )
+)
+#: Suites whose programs an MPI's launcher starts.
+_SUITES = {"osu", "imb", "netpipe", "mpigraph", "gpcnet", "nccl-tests", "rccl-tests", "hpcc"}
+#: The rest of a list of processors that was too long for one line.
+_REST = re.compile(r"(?:\[\d+\])?\s+\d[\d,-]*\}?\s*$")
+
+
+def facts_in(text: str) -> Mapping[str, str] | None:
+    """What a line tells: a rank's host by its number, ``library`` or ``provider``.
+
+    Empty for other lines of the start; None for a line of something else.
+    """
+    for literal, expression in _FACTS:
+        if literal in text and (match := expression.match(text)):
+            said = match.groupdict()
+            if "library" in said:
+                return {"library": f"Intel MPI {said['library']}"}
+            return {said["rank"]: said["host"]} if "rank" in said else said
+    return {} if _INTEL in text else None
+
+
+class Launch:
+    """The facts of one start, by name."""
+
+    def __init__(self) -> None:
+        self._facts: dict[str, str] = {}
+        self._begun = False
+
+    def copy(self) -> "Launch":
+        """The same facts for a rank's own lines, which then may tell of another start."""
+        other = Launch()
+        other.learn(self._facts)
+        return other
+
+    def __bool__(self) -> bool:
+        return bool(self._facts)
+
+    def take(self, text: str) -> Mapping[str, str] | None:
+        """As ``facts_in``; lists of processors go on over lines."""
+        facts = facts_in(text)
+        if facts is None and self._begun and _REST.match(text):
+            return {}
+        self._begun = facts is not None
+        return facts
+
+    def is_over(self, facts: Mapping[str, str]) -> bool:
+        """Whether these are another start's: something is told anew."""
+        return not self._facts.keys().isdisjoint(facts)
+
+    def learn(self, facts: Mapping[str, str]) -> None:
+        if len(self._facts) < MOST_RANKS:
+            self._facts.update(facts)
+
+    def add_to(self, curve: SuiteCurve) -> None:
+        """Let a new curve of this start tell its facts; what its own output says stays.
+
+        Of more ranks than took part the first ones did.
+        """
+        if curve.suite not in _SUITES:
+            return
+        hosts = [self._facts.get(str(rank), "") for rank in range(len(self._facts))]
+        hosts = hosts[: hosts.index("")] if "" in hosts else hosts
+        own, ranks = curve.evidence, [name for name in self._facts if name.isdecimal()]
+        known = len(hosts) > 1 and len(hosts) == len(ranks)
+        evidence = msgspec.structs.replace(
+            own,
+            rank_hosts=own.rank_hosts or (tuple(hosts[: curve.ranks]) if known else ()),
+            library=own.library or self._facts.get("library", ""),
+            provider=own.provider or self._facts.get("provider", ""),
+        )
+        msgspec.structs.force_setattr(curve, "evidence", evidence)
+        if not curve.hosts:
+            msgspec.structs.force_setattr(curve, "hosts", evidence.rank_hosts)
