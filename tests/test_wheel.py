@@ -1,0 +1,90 @@
+"""What `pip wheel` makes runs far from the repository, at the oldest and newest dependencies."""
+
+import os
+import re
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+#: Variables by which a test's own surroundings would reach the installed program.
+FOREIGN = ("FABRICGAUGE_", "PYTHON", "VIRTUAL_ENV", "XDG_")
+
+
+def run(*words: str | Path, cwd: Path, **env: str) -> "subprocess.CompletedProcess[str]":
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
+    return subprocess.run(
+        [str(word) for word in words], cwd=cwd, env={**kept, **env}, capture_output=True,
+        text=True, check=False, timeout=900,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    made = run(
+        sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, ROOT,
+        cwd=folder,
+    )  # fmt: skip
+    assert made.returncode == 0, made.stderr
+    (file,) = folder.glob("fabricgauge-*.whl")
+    return file
+
+
+def test_the_wheel_has_all_that_the_program_reads(wheel: Path, tmp_path: Path) -> None:
+    """Run from the unpacked wheel, with the dependencies that are here."""
+    with zipfile.ZipFile(wheel) as packed:
+        packed.extractall(tmp_path)
+    source = ROOT / "src" / "fabricgauge"
+    for file in source.rglob("*"):
+        if file.is_file() and file.suffix != ".pyc":
+            assert (tmp_path / "fabricgauge" / file.relative_to(source)).is_file(), file
+    code = (
+        "import sys, fabricgauge, fabricgauge.cli.main as m;"
+        "from fabricgauge.engines import sources;"
+        "print(fabricgauge.__file__, sources.INSTALLED.is_dir());"
+        "sys.argv = ['fabricgauge', '--help']; m.main()"
+    )
+    said = run(sys.executable, "-P", "-c", code, cwd=tmp_path, PYTHONPATH=str(tmp_path))
+    assert said.returncode == 0, said.stderr
+    first, _, help_ = said.stdout.partition("\n")
+    assert first == f"{tmp_path}/fabricgauge/__init__.py True" and "check" in help_
+
+
+def lowest() -> list[str]:
+    """The dependencies at the oldest versions that pyproject.toml allows."""
+    text = (ROOT / "pyproject.toml").read_text()
+    block = re.search(r"^dependencies = \[(.*?)^\]", text, re.DOTALL | re.MULTILINE)
+    assert block
+    pairs = re.findall(r'"([\w-]+)>=([\d.]+)"', block[1])
+    assert len(pairs) >= 7
+    return [f"{name}=={version}" for name, version in pairs]
+
+
+@pytest.mark.slow
+@pytest.mark.alone
+@pytest.mark.lab
+@pytest.mark.engine
+@pytest.mark.parametrize("versions", ["lowest", "newest"])
+def test_a_lab_passes_with_what_was_installed_from_the_wheel(
+    wheel: Path, tmp_path: Path, versions: str
+) -> None:
+    venv.create(tmp_path / "env", with_pip=True)
+    program = tmp_path / "env" / "bin"
+    pinned = lowest() if versions == "lowest" else ["--upgrade"]
+    installed = run(program / "python", "-m", "pip", "install", "--quiet",
+                    f"fabricgauge[mpi] @ {wheel.as_uri()}", *pinned, cwd=tmp_path)  # fmt: skip
+    assert installed.returncode == 0, installed.stderr
+    home = tmp_path / "home"
+    home.mkdir()
+    done = run(
+        program / "fabricgauge", "check", "--lab", "-o", home / "runs",
+        cwd=home, HOME=str(home), XDG_CACHE_HOME=str(home / "cache"),
+    )  # fmt: skip
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    assert "PASS" in done.stdout.splitlines()[0]
+    assert list((home / "cache").rglob("fabricgauge-engine"))
