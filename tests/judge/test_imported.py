@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.judge.judging import deciding, judge, overall
+from fabricgauge.judge.judging import judge, judgement, overall
 from fabricgauge.judge.rules import RULES
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
@@ -61,9 +61,9 @@ def run(*curves: SuiteCurve, network: Network | None = GIGABIT, **more: Any) -> 
 
 
 def outcomes(of: Run, ceiling: Ceiling | Skipped = CEILING) -> dict[str, Outcome]:
-    verdicts = judge(of, {"1GbE": ceiling})
-    found = {one.rule: one.outcome for one in verdicts}
-    return {**found, "overall": overall(verdicts, deciding(of))}
+    judged = judgement(of, {"1GbE": ceiling})
+    found = {one.rule: one.outcome for one in judged.verdicts}
+    return {**found, "overall": judged.overall}
 
 
 STREAM = {65536: 116e6, 1048576: 0.994 * LIMIT}
@@ -282,3 +282,106 @@ def test_a_good_pair_of_hosts_excuses_no_bad_one() -> None:
 def test_many_networks_are_summed_up_in_time_that_grows_with_them() -> None:
     verdicts = judge(run(*(curve(STREAM) for _ in range(300))), {"1GbE": CEILING})
     assert overall(tuple(verdicts) * 20, ("fraction",)) is Outcome.PASS
+
+
+FALLING = {65536: 10.9e9, 1 << 20: 5e9, 4 << 20: 1.2e9}
+QUICK = {0: 0.3e-6, 65536: 6.5e-6, 4 << 20: 4e-3}
+
+
+@pytest.mark.parametrize(
+    ("of", "hosts", "outcome"),
+    [
+        (curve(FALLING), ("c1", "c2"), Outcome.WARN),
+        (curve(FALLING, hosts=("c1", "c2")), (), Outcome.WARN),
+        (curve(FALLING), (), Outcome.INCONCLUSIVE),
+        (curve(FALLING), ("c1",), Outcome.INVALID),
+        (curve(FALLING), ("c1", "c1", "c2", "c2"), Outcome.INVALID),
+        (curve(FALLING, pairs=4), (), Outcome.PASS),
+        (curve(QUICK, "latency", "time"), (), Outcome.INVALID),
+    ],
+)
+def test_a_curve_s_shape_alone_is_no_memory(
+    of: SuiteCurve, hosts: tuple[str, ...], outcome: Outcome
+) -> None:
+    found = outcomes(run(of, network=network("infiniband"), nodes=hosts), FAST)
+    assert found["cache-shape"] is outcome
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "size", "outcome"),
+    [
+        ("Allgather", 0, Outcome.SKIPPED),
+        ("osu_allreduce", 0, Outcome.SKIPPED),
+        ("Allgather", 4, Outcome.INVALID),
+        ("Barrier", None, Outcome.INVALID),
+        ("Barrier", 0, Outcome.INVALID),
+    ],
+)
+def test_a_collective_of_nothing_has_no_floor_but_a_barrier_has(
+    benchmark: str, size: int | None, outcome: Outcome
+) -> None:
+    of = curve({size: 50e-9}, None, "time", benchmark=benchmark, ranks=2)
+    assert outcomes(run(of, network=network("infiniband")), FAST)["floor"] is outcome
+
+
+def test_rdma_between_stated_hosts_is_not_called_memory() -> None:
+    quick = run(curve({0: 1.5e-6}, "latency", "time"), nodes=("c1", "c2"))
+    verdict = next(one for one in judge(quick, {"1GbE": CEILING}) if one.rule == "floor")
+    assert verdict.outcome is Outcome.INCONCLUSIVE
+    assert "roce" in verdict.remedy
+    memory = run(curve({0: 0.4e-6}, "latency", "time"), nodes=("c1", "c2"))
+    assert outcomes(memory)["floor"] is Outcome.INVALID
+
+
+@pytest.mark.parametrize(
+    ("share", "hosts", "outcome"),
+    [
+        (0.99, ("c1", "c2"), Outcome.PASS),
+        (0.5, ("c1", "c2"), Outcome.FAIL),
+        (1.5, ("c1", "c2"), Outcome.INVALID),
+        (3.9, tuple(f"c{i}" for i in range(8)), Outcome.PASS),
+        (3.9, (), Outcome.INCONCLUSIVE),
+    ],
+)
+def test_pairs_between_two_hosts_share_one_link(
+    share: float, hosts: tuple[str, ...], outcome: Outcome
+) -> None:
+    many = curve({1 << 20: share * LIMIT}, pairs=4)
+    assert outcomes(run(many, nodes=hosts))["overall"] is outcome
+
+
+def files(*curves: SuiteCurve, **more: Any) -> Run:
+    """A file for each curve, and one that holds nothing."""
+    of = run(**more)
+    (launch,) = of.launches
+    replaced = msgspec.structs.replace
+    launches = [
+        replaced(launch, number=i, curves=(replaced(one, source=f"{i}.out"),),
+                 ended=Ended(IMPORTED, 0, "", (f"{i}.out",), 0.0))
+        for i, one in enumerate(curves, 1)
+    ]  # fmt: skip
+    return replaced(of, launches=(*launches, replaced(launch, number=len(curves) + 1)))
+
+
+def test_each_table_is_judged_by_itself() -> None:
+    tables = {
+        "good": (curve(STREAM), Outcome.PASS),
+        "slow": (curve({1 << 20: 0.4 * LIMIT}), Outcome.FAIL),
+        "memory": (curve({0: 0.3e-6}, "latency", "time"), Outcome.INVALID),
+        "ping-pong": (curve({0: 30e-6}, "latency", "time"), Outcome.SKIPPED),
+        "torn": (curve(STREAM, cut_off="torn"), Outcome.WARN),
+        "collective": (curve({8: 30e-6}, None, "time", benchmark="Bcast"), Outcome.SKIPPED),
+    }
+    judged = judgement(files(*(one for one, _ in tables.values())), {"1GbE": CEILING})
+    wanted = [*(outcome for _, outcome in tables.values()), Outcome.WARN]
+    assert [one.outcome for one in judged.tables] == wanted
+    assert judged.overall is Outcome.INVALID
+    invalid = [one for one in judged.verdicts if one.outcome is Outcome.INVALID]
+    assert [one.about.source for one in invalid] == ["3.out:1 osu_bw"]
+    assert "holds nothing" in judged.tables[-1].summary
+
+
+def test_a_directory_without_a_table_that_can_pass_decides_nothing() -> None:
+    of = files(curve({0: 30e-6}, "latency", "time"), curve({8: 3e-5}, None, "time"))
+    assert judgement(of, {"1GbE": CEILING}).overall is Outcome.INCONCLUSIVE
+    assert judgement(files(curve(STREAM)), {"1GbE": CEILING}).overall is Outcome.WARN

@@ -12,7 +12,7 @@ from fabricgauge.app.run_context import RunContext
 from fabricgauge.ceiling.technologies import ceilings
 from fabricgauge.evidence.gathering import evidence
 from fabricgauge.evidence.ledger import ledgers
-from fabricgauge.judge.judging import RULES_VERSION, deciding, judge, overall
+from fabricgauge.judge.judging import RULES_VERSION, judgement
 from fabricgauge.judge.thresholds import Thresholds
 from fabricgauge.model.errors import StoreError, UsageError
 from fabricgauge.model.judged import Judged
@@ -27,6 +27,10 @@ from fabricgauge.store.run_directory import RunDirectory
 
 #: Formats that every run directory gets, as ``report.html`` and so on.
 KEPT_FORMATS = ("html", "json")
+
+
+#: Of several tables of others' logs there is a list as well: ``tables.csv``.
+_KEPT_AS = {"tables": "tables"}
 
 
 class CheckOutcome(msgspec.Struct, frozen=True):
@@ -74,13 +78,13 @@ def conclude(
     limits = ceilings(run.fabric.networks)
     fabric = fabric_result(run) if fabric is None else fabric
     known = evidence(run)
-    verdicts = judge(run, limits, thresholds, fabric, known)
+    found = judgement(run, limits, thresholds, fabric, known)
     return Judged(
         run=run,
         ceilings=limits,
         curves=curves(run),
-        verdicts=verdicts,
-        overall=overall(verdicts, deciding(run)),
+        verdicts=found.verdicts,
+        overall=found.overall,
         judged_utc=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
         rules_version=RULES_VERSION,
         against=against,
@@ -88,6 +92,7 @@ def conclude(
         evidence=known,
         ledgers=ledgers(run, limits),
         sustained_bytes=thresholds.value("fraction.from"),
+        tables=found.tables,
     )
 
 
@@ -96,8 +101,10 @@ def write_reports(directory: RunDirectory, judged: Judged) -> None:
     directory.write("verdicts.json", judged.verdicts)
     if judged.fabric.analyses:
         write_matrices(directory, [one.matrix for one in judged.fabric.analyses])
-    for name in KEPT_FORMATS:
-        directory.write_bytes(f"report{FORMATS[name].suffix}", report(judged, name).encode())
+    for name in (*KEPT_FORMATS, *(("tables",) if len(judged.tables) > 1 else ())):
+        directory.write_bytes(
+            f"{_KEPT_AS.get(name, 'report')}{FORMATS[name].suffix}", report(judged, name).encode()
+        )
 
 
 def reference_curves(name: str | None) -> tuple[SuiteCurve, ...]:

@@ -58,6 +58,19 @@ def worst(outcomes: Iterable[Outcome], *, empty: Outcome) -> Outcome:
     return min(outcomes, key=_PRECEDENCE.index, default=empty)
 
 
+def by_network(said: Iterable[tuple[str, Outcome]]) -> set[Outcome]:
+    """The worst outcome of each network, or FAIL alone where one network has it.
+
+    On one network INVALID outranks FAIL: figures of another path condemn nobody. Among
+    networks FAIL comes first: one that was proved to be bad is bad whatever the others are.
+    """
+    found: dict[str, list[Outcome]] = {}
+    for network, outcome in said:
+        found.setdefault(network, []).append(outcome)
+    outcomes = {worst(same, empty=Outcome.INCONCLUSIVE) for same in found.values()}
+    return {Outcome.FAIL} if Outcome.FAIL in outcomes else outcomes
+
+
 def verdict_on(
     rule: str,
     outcome: Outcome,

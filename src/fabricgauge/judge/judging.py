@@ -4,19 +4,23 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from fabricgauge.judge.interface import Context, Rule, verdict_on, worst
+from fabricgauge.judge.interface import Context, Rule, by_network, verdict_on, worst
 from fabricgauge.judge.rules import (
     DECIDING,
     DECIDING_IMPORTED,
     DECIDING_SIMULATED,
     RULES,
+    completeness,
     dips,
 )
 from fabricgauge.judge.streams import streams
+from fabricgauge.judge.tables import overall as overall_of
+from fabricgauge.judge.tables import parts, table_verdict, together
 from fabricgauge.judge.thresholds import DEFAULTS, Thresholds
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.evidence import RunEvidence
+from fabricgauge.model.judged import Judgement
 from fabricgauge.model.pairs import NO_PAIRS, FabricResult
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.run import Run
@@ -33,12 +37,50 @@ def judge(
     fabric: FabricResult = NO_PAIRS,
     evidence: RunEvidence | None = None,
 ) -> tuple[Verdict, ...]:
-    """Every rule's verdicts, in the rules' order; ``ceilings`` are by network name.
+    """Every rule's verdicts, in the rules' order; see ``judgement``."""
+    return judgement(run, ceilings, thresholds, fabric, evidence).verdicts
 
-    ``evidence`` is the run's own, gathered here where it is not given.
+
+def judgement(
+    run: Run,
+    ceilings: dict[str, Ceiling | Skipped],
+    thresholds: Thresholds = DEFAULTS,
+    fabric: FabricResult = NO_PAIRS,
+    evidence: RunEvidence | None = None,
+) -> Judgement:
+    """All rules over a run, and what they amount to; ``ceilings`` are by network name.
+
+    ``evidence`` is the run's own, gathered here where it is not given. Others' logs are judged
+    table by table: what one holds excuses or condemns no other.
     """
+    if imported(run):
+        return _of_logs(run, ceilings, thresholds)
     context = Context(run, ceilings, thresholds, fabric, evidence)
-    given = [one for rule in RULES for one in _apply(rule, context)]
+    verdicts = _identified(one for rule in RULES for one in _apply(rule, context))
+    return Judgement(verdicts, overall(verdicts, deciding(run)))
+
+
+def imported(run: Run) -> bool:
+    """Whether all of it was read from others' logs."""
+    return bool(run.launches) and all(launch.imported for launch in run.launches)
+
+
+def _of_logs(run: Run, ceilings: dict[str, Ceiling | Skipped], thresholds: Thresholds) -> Judgement:
+    judged = []
+    for part in parts(run):
+        context = Context(part, ceilings, thresholds)
+        verdicts = [one for rule in RULES for one in _apply(rule, context)]
+        table = table_verdict(part, verdicts, overall(verdicts, DECIDING_IMPORTED))
+        judged.append((table, [one for one in verdicts if one.rule != completeness.ID]))
+    whole = _apply(completeness, Context(run, ceilings, thresholds))
+    order = {rule.ID: place for place, rule in enumerate(RULES)}
+    ordered = sorted((*together(judged), *whole), key=lambda one: order[one.rule])
+    tables = tuple(table for table, _ in judged)
+    return Judgement(_identified(ordered), overall_of(tables), tables)
+
+
+def _identified(verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:
+    given = tuple(verdicts)
     ids = distinct(one.id for one in given)
     return tuple(msgspec.structs.replace(one, id=own) for one, own in zip(given, ids, strict=True))
 
@@ -88,24 +130,18 @@ def deciding(run: Run) -> tuple[str, ...]:
     """The rules without whose pass (or warning) nothing was shown."""
     if run.fabric.simulated:
         return DECIDING_SIMULATED
-    read = run.launches and all(launch.imported for launch in run.launches)
-    return DECIDING_IMPORTED if read else DECIDING
+    return DECIDING_IMPORTED if imported(run) else DECIDING
 
 
 def overall(verdicts: Iterable[Verdict], deciding: Sequence[str] = DECIDING) -> Outcome:
     """What the whole run amounts to, never a pass unless the deciding rules gave one.
 
-    On one network INVALID outranks FAIL: figures of another path condemn nobody. Among
-    networks FAIL comes first: one that was proved to be bad is bad whatever the others are.
     A deciding rule that said nothing, or skipped a subject, leaves the run inconclusive.
     """
     given = tuple(verdicts)
-    by_network: dict[str, list[Outcome]] = {}
-    for one in given:
-        by_network.setdefault(one.network, []).append(one.outcome)
     # The worst of a network stands for all that belongs to it, or to the run as a whole.
-    outcomes = {worst(same, empty=Outcome.INCONCLUSIVE) for same in by_network.values()}
-    if Outcome.FAIL in outcomes:
+    outcomes = by_network((one.network, one.outcome) for one in given)
+    if outcomes == {Outcome.FAIL}:
         return Outcome.FAIL
     for rule in deciding:
         said = {one.outcome for one in given if one.rule == rule}

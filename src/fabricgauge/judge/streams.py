@@ -100,8 +100,8 @@ def least(stream: Stream) -> str:
 
 
 def shared(series: Series) -> bool:
-    """Whether several pairs made the figure together: its part of a link is not known."""
-    return series.foreign is not None and series.foreign.pairs > 1
+    """Whether several pairs made the figure together, over nobody knows how many links."""
+    return not series.links_known
 
 
 def unlike(subject: Subject, series: Series) -> bool:

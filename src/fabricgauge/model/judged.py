@@ -13,6 +13,47 @@ from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import Outcome, Verdict
 
 
+class TableVerdict(msgspec.Struct, frozen=True):
+    """What one table of others' logs is worth by itself, or a file that holds none.
+
+    ``rule`` and ``summary`` are of the verdict that made it so. ``line`` is where the table begins,
+    0 for a file without one. ``decides`` is whether it has what can pass or fail; ``share`` is
+    the share of the ceiling that its stream reaches, None where it has none.
+    SKIPPED: nothing in it can pass or fail, as in a table of collectives.
+    """
+
+    outcome: Outcome
+    source: str
+    line: int
+    suite: str
+    benchmark: str
+    network: str
+    hosts: tuple[str, ...]
+    decides: bool
+    rule: str
+    summary: str
+    cause: str
+    remedy: str
+    share: float | None
+
+    @property
+    def decided(self) -> bool:
+        return self.decides and self.outcome is not Outcome.INCONCLUSIVE
+
+    @property
+    def where(self) -> str:
+        """``put.out:1 osu_put_bw``"""
+        return f"{self.source}:{self.line} {self.benchmark}" if self.line else self.source
+
+
+class Judgement(msgspec.Struct, frozen=True):
+    """What the rules say of a run; ``tables`` are others' logs, each by itself."""
+
+    verdicts: tuple[Verdict, ...]
+    overall: Outcome
+    tables: tuple[TableVerdict, ...] = ()
+
+
 class Judged(msgspec.Struct, frozen=True):
     """One run, its ceilings by network name, its curves, and the verdicts.
 
@@ -21,7 +62,7 @@ class Judged(msgspec.Struct, frozen=True):
     are reference curves to stand beside the run's own. Messages of ``sustained_bytes`` and more
     show what a stream sustains; the rule `fraction` was applied from there up. ``evidence`` is
     what the records show, by the network that the launches were pinned to; ``ledgers`` are where
-    the time of its links went.
+    the time of its links went. ``tables`` are verdicts on others' logs, in the order of reading.
     """
 
     run: Run
@@ -36,3 +77,4 @@ class Judged(msgspec.Struct, frozen=True):
     sustained_bytes: float = SUSTAINED_BYTES
     evidence: RunEvidence = RunEvidence()
     ledgers: tuple[WireLedger, ...] = ()
+    tables: tuple[TableVerdict, ...] = ()

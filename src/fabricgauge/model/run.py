@@ -110,6 +110,12 @@ class Launch(msgspec.Struct, frozen=True):
         """Whether others measured it: nothing is known but what their log says."""
         return self.ended.status == IMPORTED
 
+    def hosts_of(self, curve: SuiteCurve) -> tuple[str, ...]:
+        """Hosts of an imported curve's ranks, as its log or its importer names them."""
+        if len(curve.hosts) > 1:
+            return curve.hosts
+        return self.nodes if self.imported else ()
+
 
 class Run(msgspec.Struct, frozen=True):
     """Everything that judging and reporting need to know of one run.

@@ -5,6 +5,7 @@ and one of bandwidths becomes two curves; columns that say more about the same f
 (minimum, percentiles) stay with it.
 """
 
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -139,6 +140,14 @@ class SuiteCurve(msgspec.Struct, frozen=True, tag_field="record", tag="suite_cur
     cut_off: str = ""
     source: str = ""
     evidence: LogEvidence = LogEvidence()
+
+    def most_links(self, hosts: Sequence[str]) -> int:
+        """How many links its pairs can have had at the most, between those hosts.
+
+        Two hosts have one, however many pairs use it. Where nobody names hosts, each pair counts
+        as if it had one of its own.
+        """
+        return min(self.pairs, max(1, len(set(hosts)) // 2)) if hosts else self.pairs
 
 
 #: How the reason begins where a file could not be read on: broken, gone, or forbidden.

@@ -108,7 +108,8 @@ class Table(msgspec.Struct, frozen=True, tag=True):
     """Rows of as many cells as there are columns.
 
     ``total`` draws a line above the last row, ``marked`` are the places of rows that stand out,
-    ``tight`` is for many narrow columns.
+    ``tight`` is for many narrow columns. A ``filtered`` table can be narrowed on a page, by the
+    first column and by words.
     """
 
     columns: tuple[ColumnHead, ...]
@@ -116,6 +117,7 @@ class Table(msgspec.Struct, frozen=True, tag=True):
     total: bool = False
     marked: frozenset[int] = frozenset()
     tight: bool = False
+    filtered: bool = False
     limit: RowLimit | None = None
     on: Medium = ALL
 

@@ -15,6 +15,7 @@ FORMATS: dict[str, Format] = {
         Format("html", ".html", "a file with curves that opens offline", "document", html.render),
         Format("json", ".json", "everything, for other programs", "data", data.json),
         Format("csv", ".csv", "every figure, one row each", "records", data.table),
+        Format("tables", ".csv", "a row for each table of an import", "tables", data.table),
         Format("markdown", ".md", "a page for an issue tracker", "document", markdown.render),
         Format("junit", ".xml", "a test case per verdict, for CI systems", "suite", junit.render),
         Format("prometheus", ".prom", "for the textfile collector", "gauges", prometheus.render),

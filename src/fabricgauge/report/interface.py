@@ -11,6 +11,7 @@ from fabricgauge.model.verdict import Strictness
 from fabricgauge.report.document import Report
 
 __all__ = [
+    "ELEMENTS",
     "Cell",
     "Format",
     "Gauge",
@@ -59,6 +60,10 @@ class OneLine(msgspec.Struct, frozen=True):
     """A JSON document too large for a line per number."""
 
     document: object
+
+
+#: What JUnit calls an outcome, by the exit status that it has.
+ELEMENTS: dict[int, Literal["", "failure", "error"]] = {0: "", 1: "failure", 3: "error"}
 
 
 class TestCase(msgspec.Struct, frozen=True):
@@ -111,7 +116,7 @@ class Kind(Generic[Subject]):
 
     ``document`` is for people; ``data`` is the whole of it for the JSON format, ``records`` are
     the rows of the CSV format, ``suite`` is for CI systems, ``gauges`` for a collector, ``layout``
-    for programs that read other suites.
+    for programs that read other suites, ``tables`` are rows on each table of others' logs.
     """
 
     name: str
@@ -121,6 +126,7 @@ class Kind(Generic[Subject]):
     suite: Callable[[Subject, Setting], TestSuite] | None = None
     gauges: Callable[[Subject, Setting], Iterable[Gauge]] | None = None
     layout: Callable[[Subject, Setting], Layout] | None = None
+    tables: Callable[[Subject, Setting], Records] | None = None
 
 
 class Format(msgspec.Struct, frozen=True):

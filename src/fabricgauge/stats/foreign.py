@@ -31,11 +31,13 @@ def usable_points(curve: SuiteCurve) -> Iterator[SuitePoint]:
             yield one
 
 
-def observed_of(launch: int, curve: SuiteCurve, one: SuitePoint) -> tuple[int, bool, Observed]:
+def observed_of(
+    launch: int, curve: SuiteCurve, one: SuitePoint, links: int
+) -> tuple[int, bool, Observed]:
     """Message size, whether the log tells it, and the figure.
 
-    Bandwidth becomes the time that one message takes, per direction. Several pairs at once
-    share a link in ways that a log does not tell: each counts as if it had one of its own.
+    Bandwidth becomes the time that one message takes, per direction and link; ``links`` is over
+    how many of them the figure is a sum.
     """
     is_time = curve.quantity == "time"
     sized = one.message_bytes is not None
@@ -44,7 +46,7 @@ def observed_of(launch: int, curve: SuiteCurve, one: SuitePoint) -> tuple[int, b
     found = one.estimate
     ends = (found.value, found.low, found.high)
     if not is_time:
-        value, low, high = (curve.directions * curve.pairs * message_bytes / rate for rate in ends)
+        value, low, high = (curve.directions * links * message_bytes / rate for rate in ends)
         ends = (value, high, low)
     tail_s = one.besides.get("p99") if is_time else None
     return (

@@ -41,7 +41,8 @@ class Series(msgspec.Struct, frozen=True):
     ``program`` what measured it, for one of another suite that we started; ``foreign`` is
     the first of the curves behind a series of another suite. ``variant`` is what tells it from
     others of its pattern: ``fence``, ``4 threads``. ``of_pairs`` is over how many
-    pairs of nodes each point is the median, 0 for a series of one pair.
+    pairs of nodes each point is the median, 0 for a series of one pair. ``hosts`` are those of an
+    imported curve's ranks, empty where nobody says them.
     """
 
     pattern: Pattern
@@ -53,6 +54,23 @@ class Series(msgspec.Struct, frozen=True):
     foreign: SuiteCurve | None = None
     of_pairs: int = 0
     variant: str = ""
+    hosts: tuple[str, ...] = ()
+
+    @property
+    def apart(self) -> bool | None:
+        """Whether its ends are said to be on different hosts; None where nobody says it."""
+        if not self.hosts or self.foreign is None:
+            return None
+        ends = self.foreign.origin, self.foreign.target
+        named = self.foreign.pairs == 1 and max(ends) < len(self.hosts)
+        return len({self.hosts[one] for one in ends} if named else set(self.hosts)) > 1
+
+    @property
+    def links_known(self) -> bool:
+        """Whether it is known over how many links a figure of several pairs is a sum."""
+        pairs = self.foreign.pairs if self.foreign else 1
+        hosts = len(set(self.hosts))
+        return pairs == 1 or hosts == 2 or hosts >= 2 * pairs
 
     @property
     def is_latency(self) -> bool:
@@ -84,6 +102,7 @@ class Series(msgspec.Struct, frozen=True):
 
 #: Pattern, origin, target, source, program, variant: what is measured alike is one series.
 _Key = tuple[Pattern, str, str, str, str, str]
+_Sizes = dict[tuple[int, bool], list[Observed]]
 
 
 def _assured(point: Point) -> tuple[bool, float]:
@@ -102,21 +121,23 @@ def series_of(launches: Sequence[Launch]) -> tuple[Series, ...]:
     Ranks are named by the node that the launch put them on; a measurement without
     usable times is left out.
     """
-    found: dict[_Key, dict[tuple[int, bool], list[Observed]]] = {}
-    foreign: dict[_Key, SuiteCurve] = {}
+    found: dict[_Key, _Sizes] = {}
+    foreign: dict[_Key, tuple[SuiteCurve, tuple[str, ...]]] = {}
     for launch in launches:
         for key, message_bytes, sized, one, curve in (*_measured(launch), *_read(launch)):
             sizes = found.setdefault(key, {})
             sizes.setdefault((message_bytes, sized), []).append(one)
             if curve is not None:
-                foreign.setdefault(key, curve)
-    return tuple(
-        Series(*key[:3], _points(found[key]), *key[3:5], foreign.get(key), variant=key[5])
-        for key in sorted(found)
-    )
+                foreign.setdefault(key, (curve, launch.hosts_of(curve)))
+    return tuple(_series(key, found[key], *foreign.get(key, (None, ()))) for key in sorted(found))
 
 
-def _points(sizes: dict[tuple[int, bool], list[Observed]]) -> tuple[Point, ...]:
+def _series(key: _Key, sizes: _Sizes, curve: SuiteCurve | None, hosts: tuple[str, ...]) -> Series:
+    points = _points(sizes)
+    return Series(*key[:3], points, *key[3:5], curve, variant=key[5], hosts=hosts)
+
+
+def _points(sizes: _Sizes) -> tuple[Point, ...]:
     return tuple(point(size[0], sizes[size], size[1]) for size in sorted(sizes))
 
 
@@ -138,8 +159,9 @@ def _read(launch: Launch) -> Iterator[_Row]:
     for curve, pattern in usable_curves(launch.curves):
         ends = node_of(launch, curve.origin), node_of(launch, curve.target)
         source = f"{curve.source}:{curve.first_line} {curve.benchmark}" if launch.imported else ""
+        links = curve.most_links(launch.hosts_of(curve))
         for one in usable_points(curve):
-            message_bytes, sized, observed = observed_of(launch.number, curve, one)
+            message_bytes, sized, observed = observed_of(launch.number, curve, one, links)
             key = (pattern, *ends, source, launch.program, "")
             yield key, message_bytes, sized, observed, curve
 

@@ -22,7 +22,7 @@ def subject(about: VerdictSubject) -> str:
     if about.kind == "run":
         return "run"
     if about.kind == "network" or about.kind == "crossing":
-        return about.network
+        return ", ".join(filter(None, (about.network, about.source)))
     if about.kind == "stream":
         part = stream(about)
     elif about.kind == "directions":

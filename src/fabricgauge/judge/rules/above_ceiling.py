@@ -52,12 +52,7 @@ def judge(context: Context) -> tuple[Verdict, ...]:
 def _judge(context: Context, subject: Subject) -> Verdict:
     if isinstance(subject.ceiling, Skipped):
         return verdict_on(ID, Outcome.SKIPPED, subject.about, subject.ceiling.reason)
-    excesses = [
-        _Excess(series, point, least_s(context, subject.ceiling, point))
-        for series in subject.series
-        if not unlike(subject, series)
-        for point in series.points
-    ]
+    excesses = _excesses(context, subject, subject.ceiling)
     if not excesses:
         return verdict_on(ID, Outcome.SKIPPED, subject.about, "nothing was measured")
     above = sorted((one for one in excesses if one.share > 0), key=lambda one: -one.share)
@@ -72,6 +67,23 @@ def _judge(context: Context, subject: Subject) -> Verdict:
         " per direction"
         + (" (bursts of the token bucket allowed for)" if subject.ceiling.burst_bytes else ""),
     )  # fmt: skip
+
+
+def exceeds(context: Context, subject: Subject) -> bool:
+    """Whether a figure is surely more than the network can carry."""
+    ceiling = subject.ceiling
+    if isinstance(ceiling, Skipped):
+        return False
+    return any(one.share > 0 for one in _excesses(context, subject, ceiling))
+
+
+def _excesses(context: Context, subject: Subject, ceiling: Ceiling) -> list[_Excess]:
+    return [
+        _Excess(series, point, least_s(context, ceiling, point))
+        for series in subject.series
+        if not unlike(subject, series)
+        for point in series.points
+    ]
 
 
 def least_s(context: Context, ceiling: Ceiling, point: Point) -> float:

@@ -27,6 +27,8 @@ _MAY_BE_EMPTY = ("put_latency", "get_latency", "accumulate_latency")
 
 _CAUSE = "the ranks exchanged messages through shared memory: they ran on one node"
 _REMEDY = "look at placement and path; start one rank per node and measure again"
+_PAST_KERNEL = "RDMA, or TCP that passes the kernel by: its ends are on different hosts"
+_STATE_RDMA = 'state what RDMA used it as, e.g. --network "100GbE roce" or "10GbE iwarp"'
 
 #: Collectives that no rank can leave before it has heard of all others (MPI 4.1, chapter 6).
 _ALL = re.compile(r"(osu_)?(all(reduce|gatherv?|toall[vw]?)|barrier)")
@@ -40,6 +42,7 @@ class _Time(msgspec.Struct, frozen=True):
     time: Estimate
     limit: str
     limit_s: float
+    apart: bool = False
 
     @property
     def margin(self) -> float:
@@ -55,10 +58,20 @@ def _judge(context: Context, subject: Subject) -> Verdict:
     if medium(subject) == "memory":
         reason = "the medium joins memories: no floor of latency is known for it"
         return verdict_on(ID, Outcome.SKIPPED, subject.about, reason)
-    found = (*_ping_pongs(context, subject), *_collectives(context, subject))
+    found = _times(context, subject)
     if not found:
         return verdict_on(ID, Outcome.SKIPPED, subject.about, "no latency was measured")
     return _verdict(context, subject, min(found, key=lambda one: one.margin))
+
+
+def too_quick(context: Context, subject: Subject) -> bool:
+    """Whether a latency is below what any network needs."""
+    least_s = context.limit(OTHERWISE)
+    return any(one.time.high < least_s for one in _times(context, subject))
+
+
+def _times(context: Context, subject: Subject) -> tuple[_Time, ...]:
+    return (*_ping_pongs(context, subject), *_collectives(context, subject))
 
 
 def _ping_pongs(context: Context, subject: Subject) -> Iterator[_Time]:
@@ -68,7 +81,8 @@ def _ping_pongs(context: Context, subject: Subject) -> Iterator[_Time]:
             if crosses(series, point):
                 at = figures.at(point.message_bytes, point.sized)
                 what = f"{patterns.sentence(series.pattern)} {at}"
-                yield _Time(series.name, what, point.time, limit, context.limit(limit))
+                apart = subject.imported and series.apart is True
+                yield _Time(series.name, what, point.time, limit, context.limit(limit), apart)
 
 
 def _collectives(context: Context, subject: Subject) -> Iterator[_Time]:
@@ -81,6 +95,8 @@ def _collectives(context: Context, subject: Subject) -> Iterator[_Time]:
         who = f"{curve.source}:{curve.first_line} {curve.benchmark}"
         for point in curve.points:
             size = point.message_bytes
+            if size == 0 and "barrier" not in name:
+                continue  # a collective of nothing sends nothing; a barrier always does
             what = curve.what if size is None else f"{curve.what} {figures.at(size)}"
             yield _Time(who, what, point.estimate, limit, context.limit(limit))
 
@@ -93,10 +109,13 @@ def crosses(series: Series, point: Point) -> bool:
 def _verdict(context: Context, subject: Subject, found: _Time) -> Verdict:
     fine = found.margin >= 1.0
     told_by = f"{found.who}: " if subject.imported else ""
+    by_rdma = found.apart and found.limit == TCP and found.time.high >= context.limit(OTHERWISE)
+    bad = Outcome.INCONCLUSIVE if by_rdma else Outcome.INVALID
+    cause, remedy = (_PAST_KERNEL, _STATE_RDMA) if by_rdma else (_CAUSE, _REMEDY)
     return verdict_on(
         rule=ID,
         # Of figures that nobody takes for a network's it is but a remark.
-        outcome=Outcome.PASS if fine else Outcome.INVALID if subject.claimed else Outcome.WARN,
+        outcome=Outcome.PASS if fine else bad if subject.claimed else Outcome.WARN,
         about=subject.about,
         summary=f"{told_by}{figures.duration(found.time.value)} ({found.what}) is"
         f" {'not below' if fine else 'below'} the {figures.duration(found.limit_s)} that the"
@@ -107,8 +126,8 @@ def _verdict(context: Context, subject: Subject, found: _Time) -> Verdict:
             f"{found.who}: {figures.duration(found.time.value)}, {_interval(found.time)},"
             f" {found.time.samples:,} samples in {found.time.launches} launches",
         ),
-        cause="" if fine else _CAUSE,
-        remedy="" if fine else _REMEDY,
+        cause="" if fine else cause,
+        remedy="" if fine else remedy,
     )
 
 

@@ -66,6 +66,8 @@ def tally(verdicts: tuple[Verdict, ...]) -> str:
 
 def headline(judged: Judged) -> str:
     """The reason for the overall outcome in one sentence."""
+    if len(judged.tables) > 1:
+        return _of_tables(judged)
     if judged.overall is Outcome.PASS:
         peaks = [peak for peak in one_way_peaks(judged) if peak.limit_bytes_s]
         if peaks:
@@ -81,6 +83,18 @@ def headline(judged: Judged) -> str:
     more = f" (and {len(decisive) - 1} more)" if len(decisive) > 1 else ""
     caveat = _caveat(judged) if judged.overall is Outcome.WARN else ""
     return f"{decisive[0].subject}: {decisive[0].summary}{more}{caveat and '.' + caveat}"
+
+
+def _of_tables(judged: Judged) -> str:
+    """The first table of the worst outcome, and how many there are like it."""
+    alike = [one for one in judged.tables if one.outcome is judged.overall]
+    if not alike:
+        return "No table holds what can pass or fail: a one-way stream and a stated network."
+    count = f"{len(alike):,} of {len(judged.tables):,} tables"
+    first = alike[0]
+    fine = judged.overall in (Outcome.PASS, Outcome.WARN)
+    caveat = _caveat(judged) if fine else ""
+    return f"{count}, first {first.where}: {first.summary}{caveat and '.' + caveat}"
 
 
 def _gone(judged: Judged) -> list[Verdict]:

@@ -8,7 +8,7 @@ nothing has a test case that says so: a CI system must not read an empty suite a
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
-from typing import Literal, get_args
+from typing import get_args
 
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.curve import Curve
@@ -19,7 +19,8 @@ from fabricgauge.model.verdict import Outcome, Verdict, exit_status
 from fabricgauge.report.content.conclusion import headline, is_simulated, limit_bytes_s
 from fabricgauge.report.content.fabric_words import kind, unsure
 from fabricgauge.report.content.sweep import pair_curves
-from fabricgauge.report.interface import Gauge, Setting, TestCase, TestSuite
+from fabricgauge.report.content.tables import several, test_cases
+from fabricgauge.report.interface import ELEMENTS, Gauge, Setting, TestCase, TestSuite
 from fabricgauge.words.figures import of_unit
 from fabricgauge.words.networks import is_loopback, named
 
@@ -29,12 +30,12 @@ MOST_NODES = 1024
 Labels = dict[str, str]
 Series = Iterator[tuple[Labels, float]]
 
-#: By the exit status that an outcome has.
-_ELEMENT: dict[int, Literal["", "failure", "error"]] = {0: "", 1: "failure", 3: "error"}
-
 
 def suite(judged: Judged, setting: Setting) -> TestSuite:
-    """One test case per verdict, with the run's identity as properties."""
+    """One test case per verdict, with the run's identity as properties.
+
+    Of several tables of others' logs it is one per table.
+    """
     run = judged.run
     properties = {
         "run": run.identity, "overall": judged.overall.value, "headline": headline(judged),
@@ -46,20 +47,21 @@ def suite(judged: Judged, setting: Setting) -> TestSuite:
         "fabricgauge": run.environment.get("fabricgauge", ""),
         "MPI": run.environment.get("MPI", ""),
     }  # fmt: skip
-    element = _ELEMENT[exit_status(judged.overall, setting.fail_on)]
+    element = ELEMENTS[exit_status(judged.overall, setting.fail_on)]
     undecided = TestCase(
         "fabricgauge", "overall", element=element, kind="SKIPPED", message=headline(judged)
     )
     cases = (undecided,) if judged.overall is Outcome.SKIPPED else ()
     wall_s = sum(launch.ended.wall_s for launch in run.launches)
-    all_cases = (*cases, *(_case(one, setting) for one in judged.verdicts))
+    each = (_case(one, setting) for one in judged.verdicts)
+    all_cases = (*cases, *(test_cases(judged, setting) if several(judged) else each))
     return TestSuite(run.identity, wall_s, run.started_utc, properties, all_cases)
 
 
 def _case(verdict: Verdict, setting: Setting) -> TestCase:
     place = f"fabricgauge.{(verdict.network and named(verdict.network)) or 'run'}"
     skipped = verdict.outcome is Outcome.SKIPPED
-    element = _ELEMENT[exit_status(verdict.outcome, setting.fail_on)]
+    element = ELEMENTS[exit_status(verdict.outcome, setting.fail_on)]
     return TestCase(
         place, f"{verdict.rule}: {verdict.subject}", tuple(_sentences(verdict)),
         "skipped" if skipped else element,

@@ -10,7 +10,15 @@ from fabricgauge.model.judged import Judged
 from fabricgauge.model.run import Launch
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.report import document as doc
-from fabricgauge.report.content import ceilings, fabric, measured, suite_tables, suites, verdicts
+from fabricgauge.report.content import (
+    ceilings,
+    fabric,
+    measured,
+    suite_tables,
+    suites,
+    tables,
+    verdicts,
+)
 from fabricgauge.report.content.conclusion import (
     MEANING,
     headline,
@@ -78,8 +86,9 @@ def _sections(judged: Judged, setting: Setting) -> Iterator[doc.Section]:
     yield from verdicts.to_do(judged)
     yield from drained(judged)
     yield from pictured
+    yield from tables.sections(judged)
     yield ceilings.in_lines(judged)
-    yield verdicts.verdicts(judged)
+    yield verdicts.verdicts(judged, doc.PAGE if tables.several(judged) else doc.ALL)
     yield from ceilings.sums(judged)
     yield from measured.figures(judged)
     yield from _less(shown["pairs"], pictured)
@@ -258,4 +267,4 @@ def _places(judged: Judged, setting: Setting) -> Iterator[doc.Block]:
         yield doc.FactList(raw, on=doc.TRACKER)
 
 
-KIND = Kind("run", document, data, records, suite, gauges, layout)
+KIND = Kind("run", document, data, records, suite, gauges, layout, tables.records)

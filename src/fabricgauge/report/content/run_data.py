@@ -8,7 +8,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.curve import Curve
 from fabricgauge.model.evidence import WireLedger
-from fabricgauge.model.judged import Judged
+from fabricgauge.model.judged import Judged, TableVerdict
 from fabricgauge.model.pairs import (
     NodeRank,
     PairAnalysis,
@@ -27,7 +27,7 @@ from fabricgauge.report.content.fabric_cases import Joint, joint
 from fabricgauge.report.interface import OneLine, Setting
 from fabricgauge.words.networks import named
 
-VERSION = "1.4"
+VERSION = "1.5"
 
 #: The file of the run directory that holds the matrices.
 MATRICES = "matrices.npz"
@@ -88,6 +88,7 @@ class RunDocument(msgspec.Struct, frozen=True, tag_field="format", tag="fabricga
     matrices: tuple[MatrixDocument, ...] = ()
     together: tuple[Joint, ...] = ()
     wire: tuple[WireLedger, ...] = ()
+    tables: tuple[TableVerdict, ...] = ()
 
 
 def data(judged: Judged, _setting: Setting) -> OneLine:
@@ -108,6 +109,7 @@ def data(judged: Judged, _setting: Setting) -> OneLine:
         matrices=matrices(judged),
         together=joint(judged.run),
         wire=judged.ledgers,
+        tables=judged.tables,
     )
     return OneLine(document)
 

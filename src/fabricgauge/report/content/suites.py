@@ -16,6 +16,10 @@ STATISTICS = {
 }  # fmt: skip
 
 
+#: How ``what`` begins for the bandwidth column beside a ping-pong's times, which are judged.
+_PING_PONG = "ping-pong bandwidth"
+
+
 class Told(NamedTuple):
     """A curve and the launch (for imported ones: the file) that it is of."""
 
@@ -95,12 +99,18 @@ def sizes(curve: SuiteCurve) -> str:
 
 
 def ceiling_of(judged: Judged, one: Told) -> float | None:
-    """What the stated network allows for a bandwidth curve, bytes/s; None where none is known."""
-    network = one.launch.network
+    """What the stated network allows for a bandwidth curve, bytes/s; None where none is known.
+
+    Bytes that move in ways that no rule knows are held against nothing.
+    """
+    network, curve = one.launch.network, one.curve
     ceiling = judged.ceilings.get(network) if network is not None else None
-    if not isinstance(ceiling, Ceiling) or one.curve.quantity != "bandwidth":
+    if not isinstance(ceiling, Ceiling) or curve.quantity != "bandwidth":
         return None
-    return ceiling.payload_bytes_per_s * one.curve.directions
+    if curve.pattern is None and not curve.what.startswith(_PING_PONG):
+        return None
+    links = curve.most_links(one.launch.hosts_of(curve))
+    return ceiling.payload_bytes_per_s * curve.directions * links
 
 
 def _above(best: SuitePoint | None, limit: float | None) -> Iterator[str]:

@@ -24,6 +24,8 @@ TONES: dict[Outcome, doc.Tone] = {
 MOST_ROWS = 16
 #: More skipped rules than this share a row.
 MOST_SKIPPED = 3
+#: Verdicts that a page shows whole.
+MOST_WHOLE = 500
 MOST_EVIDENCE = 8
 MOST_OMISSIONS = 6
 CALM = frozenset({Outcome.PASS, Outcome.SKIPPED})
@@ -54,20 +56,26 @@ def _shown_step(one: Verdict) -> tuple[doc.Cell | str, ...]:
     return badge, " ", doc.Cell(one.subject, strong=True), f"{cause}. {one.remedy}"
 
 
-def verdicts(judged: Judged) -> doc.Section:
-    """Worst first: on a screen calm ones share a row when they are many, a page has all of each."""
+def verdicts(judged: Judged, on: doc.Medium = doc.ALL) -> doc.Section:
+    """Worst first: on a screen calm ones share a row when they are many, a page has all of each.
+
+    A page with thousands would take seconds to open: what does not fit is in the JSON report.
+    """
     ordered = worst_first(judged.verdicts)
     title = f"Verdicts: {tally(ordered) or 'none'}"
     opened = "Worst first. Each opens to its figure, the threshold and where that comes from, and"
+    more = len(ordered) - MOST_WHOLE
+    rest = f"and {more:,} more; the JSON report has them all"
     blocks: tuple[doc.Block, ...] = (
         _brief(ordered),
         _tabled(ordered),
         *_evidence(ordered),
         doc.Paragraph(f"{opened} the evidence.", on=doc.PAGE),
-        *(_whole(judged, number, one) for number, one in enumerate(ordered, 1)),
+        *(_whole(judged, number, one) for number, one in enumerate(ordered[:MOST_WHOLE], 1)),
+        *((doc.Paragraph(rest, kind="caution", on=doc.PAGE),) if more > 0 else ()),
     )
     nothing = (doc.Paragraph("No rule was applied."),)
-    return doc.Section("verdicts", title, blocks if ordered else nothing, nav="Verdicts")
+    return doc.Section("verdicts", title, blocks if ordered else nothing, nav="Verdicts", on=on)
 
 
 def _brief(ordered: tuple[Verdict, ...]) -> doc.Table:

@@ -2,7 +2,7 @@
 
 All text is escaped by the template. The content security policy names the hash of each script,
 so that a script which came in with the data would not run even if it were not escaped. A
-document without plots has no script at all.
+document without plots and tables to narrow has no script at all.
 """
 
 import base64
@@ -31,6 +31,8 @@ def render(document: doc.Report, setting: Setting) -> str:
     # Sections come first: only then is known which plots there are.
     sections = [str(parts.section(one)) for one in shown.sections]
     scripts = _scripts(templates) if plots.drawn else []
+    if any('<table class="filtered">' in one for one in sections):
+        scripts.append(_source(templates, "filter.js"))
     about = " · ".join(one for one in (shown.about, setting.printed) if one)
     filled: str = templates.get_template("page.html.j2").render(
         document=shown, about=about, page_head=_css_string(about),

@@ -1,0 +1,90 @@
+"""Others' logs, a row for each table or file: worst first, one verdict each."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from fabricgauge.model.judged import Judged, TableVerdict
+from fabricgauge.model.verdict import Outcome, exit_status
+from fabricgauge.report import document as doc
+from fabricgauge.report.content.verdicts import TONES
+from fabricgauge.report.interface import ELEMENTS, Records, Setting, TestCase
+from fabricgauge.words.figures import percent
+from fabricgauge.words.sentences import counted
+
+#: Rows of each medium; a page with more takes seconds to open.
+MOST_ROWS = {doc.SCREEN: 40, doc.TRACKER: 100, doc.PAGE: 5000}
+
+_ORDER = list(Outcome)
+
+COLUMNS = (
+    "outcome", "source", "line", "suite", "benchmark", "network", "hosts", "share_of_ceiling",
+    "rule", "summary", "cause", "remedy",
+)  # fmt: skip
+
+
+def several(judged: Judged) -> bool:
+    """Whether there is more than one table or file: each has its row then."""
+    return len(judged.tables) > 1
+
+
+def ordered(judged: Judged) -> list[TableVerdict]:
+    """Worst first, otherwise in the order of reading."""
+    return sorted(judged.tables, key=lambda one: _ORDER.index(one.outcome))
+
+
+def summary(judged: Judged) -> str:
+    """``12 tables of 9 files: 1 FAIL, 11 PASS``."""
+    counts = Counter(one.outcome for one in judged.tables)
+    told = ", ".join(f"{counts[one]:,} {one.value}" for one in Outcome if counts[one])
+    tables = sum(one.line > 0 for one in judged.tables)
+    files = len({one.source for one in judged.tables})
+    return f"{counted(tables, 'table')} of {counted(files, 'file')}: {told}"
+
+
+def sections(judged: Judged) -> Iterator[doc.Section]:
+    """The table of tables, where there are several."""
+    if not several(judged):
+        return
+    heads = (
+        *doc.heads("outcome", whole=True), *doc.heads("where", loose=True), *doc.heads("network"),
+        *doc.heads("of ceiling", right=True), *doc.heads("rule", "what was found"),
+    )  # fmt: skip
+    rows = tuple(map(_row, ordered(judged)))
+    limit = doc.RowLimit("and {count} more; `--format tables` writes them all", MOST_ROWS)
+    meaning = "Each table is judged by itself. SKIPPED: nothing in it can pass or fail."
+    blocks = (doc.Paragraph(meaning), doc.Table(heads, rows, limit=limit, filtered=True))
+    yield doc.Section("tables", summary(judged), blocks, nav="Each table")
+
+
+def _row(one: TableVerdict) -> tuple[doc.Said, ...]:
+    share = "" if one.share is None else percent(one.share)
+    badge = doc.Cell(one.outcome.value, tone=TONES[one.outcome])
+    return badge, one.where, one.network or "not stated", share, one.rule, one.summary
+
+
+def records(judged: Judged, _setting: Setting) -> Records:
+    """The same for other programs: a row each."""
+    rows = (
+        (
+            one.outcome.value, one.source, one.line or None, one.suite, one.benchmark,
+            one.network or None, " ".join(one.hosts), one.share, one.rule, one.summary, one.cause,
+            one.remedy,
+        )
+        for one in ordered(judged)
+    )  # fmt: skip
+    return Records(COLUMNS, rows)
+
+
+def test_cases(judged: Judged, setting: Setting) -> Iterator[TestCase]:
+    """A test case each, worst first."""
+    for one in ordered(judged):
+        skipped = one.outcome is Outcome.SKIPPED
+        element = ELEMENTS[exit_status(one.outcome, setting.fail_on)]
+        told = [f"{one.outcome.value}: {one.rule}: {one.summary}"]
+        told += [f"likely cause: {one.cause}"] if one.cause else []
+        told += [f"next step: {one.remedy}"] if one.remedy else []
+        yield TestCase(
+            f"fabricgauge.{one.network or 'not stated'}", one.where, tuple(told),
+            "skipped" if skipped else element,
+            one.outcome.value if element and not skipped else "", one.summary,
+        )  # fmt: skip
