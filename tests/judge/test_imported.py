@@ -385,3 +385,25 @@ def test_a_directory_without_a_table_that_can_pass_decides_nothing() -> None:
     of = files(curve({0: 30e-6}, "latency", "time"), curve({8: 3e-5}, None, "time"))
     assert judgement(of, {"1GbE": CEILING}).overall is Outcome.INCONCLUSIVE
     assert judgement(files(curve(STREAM)), {"1GbE": CEILING}).overall is Outcome.WARN
+
+
+@pytest.mark.parametrize(
+    ("rate", "said", "outcome"),
+    [
+        (11.57e9, "", Outcome.INCONCLUSIVE),
+        (11.57e9, "1024", Outcome.PASS),
+        (11.57e9, "4096", Outcome.WARN),
+        (12.2e9, "", Outcome.PASS),
+        (6e9, "", Outcome.FAIL),
+    ],
+)
+def test_an_assumed_rdma_mtu_decides_no_verdict(rate: float, said: str, outcome: Outcome) -> None:
+    by_mtu = {1024: 11.57e9, 2048: 12.02e9, 4096: 12.25e9}
+    limit = Ceiling("1GbE", 12.25e9, 4096, 4178, 0, "line rate", (), by_mtu)
+    of = run(
+        curve({1 << 20: rate}, settings={"mtu": said} if said else {}, transport="rdma"),
+        network=network("roce-v2"),
+    )
+    verdict = next(one for one in judge(of, {"1GbE": limit}) if one.rule == "fraction")
+    assert verdict.outcome is outcome
+    assert (outcome is Outcome.INCONCLUSIVE) is ("mtu=1024" in verdict.remedy)

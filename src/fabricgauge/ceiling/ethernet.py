@@ -18,6 +18,8 @@ section 4 (MPA: length, padding to 4 bytes, CRC; markers are optional); RFC 5041
 tagged) and RFC 5040 section 4 (RDMAP's byte in it).
 """
 
+import re
+
 from fabricgauge.ceiling.binding import ceiling_of
 from fabricgauge.ceiling.infiniband import BTH_BYTES, ICRC_BYTES, MTUS
 from fabricgauge.ceiling.packet import (
@@ -27,6 +29,7 @@ from fabricgauge.ceiling.packet import (
     mtu_step,
     named,
     payload_step,
+    same_rate,
     wire_step,
 )
 from fabricgauge.model.absence import Skipped
@@ -50,6 +53,23 @@ RATES: dict[str, float] = {
     "25GbE": 25e9, "40GbE": 40e9, "50GbE": 50e9, "100GbE": 100e9, "200GbE": 200e9,
     "400GbE": 400e9, "800GbE": 800e9,
 }  # fmt: skip
+
+_RATE = re.compile(r"([0-9.]+)([MGT])bE")
+_FACTORS = {"M": 1e6, "G": 1e9, "T": 1e12}
+
+
+def rate_name(rate_bit_s: float) -> str:
+    """``100GbE``; a rate that no standard has is called likewise: ``12.5GbE``."""
+    known = next((name for name, one in RATES.items() if same_rate(one, rate_bit_s)), "")
+    unit = "G" if rate_bit_s >= 1e9 else "M"
+    return known or f"{rate_bit_s / _FACTORS[unit]:.10g}{unit}bE"
+
+
+def rate_of(name: str) -> float:
+    """The rate in bit/s that such a name tells."""
+    found = _RATE.fullmatch(name)
+    return float(found[1]) * _FACTORS[found[2]] if found else RATES[name]
+
 
 #: RFC 894: the largest IP packet in an Ethernet frame that is no jumbo frame.
 USUAL_MTU = 1500

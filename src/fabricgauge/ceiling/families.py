@@ -39,7 +39,7 @@ def _ethernet(text: str, facts: Told) -> StatedFamily:
         technology=technology,
         link=facts["rate"],
         name=facts["rate"] + label,
-        rate_bit_s=ethernet.RATES[facts["rate"]],
+        rate_bit_s=ethernet.rate_of(facts["rate"]),
         usual_mtu=infiniband.MTUS[-1] if rdma else ethernet.USUAL_MTU,
         uses=("rate", "transport", *uses, *_ADAPTER),
         least_mtu=ethernet.LEAST_MTU if rdma else 256,
@@ -81,14 +81,19 @@ def _slingshot(text: str, facts: Told) -> StatedFamily:
     name = facts["slingshot"]
     return StatedFamily(
         "slingshot", name, name, slingshots.SLINGSHOTS[name], slingshots.SLINGSHOT_MTU[name],
-        ("slingshot", *_ADAPTER), least_mtu=ethernet.LEAST_MTU,
+        ("slingshot", "family", *_ADAPTER), least_mtu=ethernet.LEAST_MTU,
     )  # fmt: skip
 
 
 def _efa(text: str, facts: Told) -> StatedFamily:
     name = facts["efa"]
     return StatedFamily(
-        "efa", name, name, unframed.EFA_CARDS[name], unframed.EFA_MTU, ("efa", *_ADAPTER)
+        "efa",
+        name,
+        name,
+        unframed.EFA_CARDS[name],
+        unframed.EFA_MTU,
+        ("efa", "family", *_ADAPTER),
     )
 
 
@@ -122,6 +127,62 @@ def _lanes(text: str, facts: Told, known: tuple[int, ...]) -> int:
         widths = ", ".join(f"x{one}" for one in known)
         raise UsageError(f"network {text!r} needs a width, one of {widths}")
     return lanes
+
+
+#: What families are called by their rates in Gb/s alone, and what these rates tell.
+BY_RATE: dict[str, dict[float, Told]] = {
+    "infiniband": {
+        10: {"speed": "SDR"}, 20: {"speed": "DDR"}, 40: {"speed": "QDR"}, 56: {"speed": "FDR"},
+        100: {"speed": "EDR"}, 200: {"speed": "HDR"}, 400: {"speed": "NDR"}, 800: {"speed": "XDR"},
+    },
+    "omni-path": {100: {"omni-path": "OPA100"}, 400: {"omni-path": "CN5000"}},
+    "slingshot": {
+        100: {"slingshot": "Slingshot-10"}, 200: {"slingshot": "Slingshot-11"},
+    },
+    "efa": {
+        rate / 1e9: {"efa": name} for name, rate in unframed.EFA_CARDS.items()
+    },
+}  # fmt: skip
+
+#: How far a name's rounded rate may be from the link's own: FDR, "56 Gb/s", carries 54.5.
+ROUNDED = 0.04
+
+
+def settled(text: str, facts: Told) -> Told:
+    """The facts, with a rate beside another family made what it tells of that.
+
+    Raises:
+        UsageError: the family has no such rate, or another one was named; the message offers some.
+    """
+    family = facts.get("family", "")
+    others = [key for key in FAMILY_OF if key in facts and key not in ("rate", "pcie-link")]
+    if "rate" not in facts or (family not in BY_RATE and len(others) != 1):
+        return facts
+    rate_bit_s = ethernet.rate_of(facts["rate"])
+    rest = {key: value for key, value in facts.items() if key != "rate"}
+    if others:
+        link = FAMILY_OF[others[0]](text, rest)
+        nominal = BY_RATE.get(link.technology, {}).get(rate_bit_s / 1e9, {})
+        agrees = nominal and nominal.items() <= rest.items() and rest.get("width", "4") == "4"
+        if agrees or abs(rate_bit_s / link.rate_bit_s - 1.0) < ROUNDED:
+            return rest
+        raise UsageError(
+            f"network {text!r} names {link.name} and {facts['rate']}; state one network"
+        )
+    told = BY_RATE[family].get(rate_bit_s / 1e9)
+    if told is None:
+        raise UsageError(f"network {text!r}: {offered(family)}")
+    return rest | told
+
+
+def offered(family: str) -> str:
+    """The usual rates of a family that was named without one."""
+    if family not in BY_RATE:
+        return "add a rate, such as 25GbE or 100 Gb/s"
+    rates = BY_RATE[family]
+    return f"{family} needs one of its rates, e.g. {family} {max(rates):g}: " + ", ".join(
+        f"{rate:g} ({next(iter(told.values()))})" for rate, told in sorted(rates.items())
+    )
 
 
 #: By the fact that tells the family.

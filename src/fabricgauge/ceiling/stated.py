@@ -3,8 +3,8 @@
 import re
 
 from fabricgauge.ceiling import ethernet, infiniband, pcie
-from fabricgauge.ceiling.families import FAMILY_OF, TCP, StatedFamily
-from fabricgauge.ceiling.words import Told, expected, known_names, told
+from fabricgauge.ceiling.families import FAMILY_OF, TCP, StatedFamily, offered, settled
+from fabricgauge.ceiling.words import EXPECTED, Told, known_names, told
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import Network
 
@@ -23,7 +23,7 @@ def stated_network(text: str) -> Network:
     Raises:
         UsageError: with what was not understood, what was expected and what is known.
     """
-    facts = told(text)
+    facts = settled(text, told(text))
     stated = FAMILY_OF[_family(text, facts)](text, facts)
     _refuse_unused(text, facts, stated)
     return Network(
@@ -48,7 +48,8 @@ def _family(text: str, facts: Told) -> str:
     if len(present) == 2 and present[1] == "pcie-link" and present[0] not in ("nvlink", "cxl"):
         return present[0]
     if not present:
-        raise UsageError(f"network {text!r} names no network of a known rate; {expected()}")
+        lacking = offered(facts.get("family", "")) if facts else EXPECTED
+        raise UsageError(f"network {text!r} names no network of a known rate; {lacking}")
     if len(present) > 1:
         both = " and ".join(facts[key] for key in present)
         raise UsageError(f"network {text!r} names {both}; state one network")
@@ -132,6 +133,9 @@ def _host_link(text: str, facts: Told, stated: StatedFamily) -> str:
 
 
 def _count(text: str, key: str, said: str, most: int = 1 << 20) -> int:
+    if found := re.fullmatch(r"([1-9][0-9]?)k", said):  # 4k of RDMA is 4096, 9k of frames 9000
+        binary = int(found[1]) * 1024
+        said = str(binary if binary in infiniband.MTUS else int(found[1]) * 1000)
     if not re.fullmatch(r"[0-9]{1,7}", said) or not 1 <= int(said) <= most:
         raise UsageError(f"network {text!r}: {key}={said}; expected a whole number, 1 to {most}")
     return int(said)

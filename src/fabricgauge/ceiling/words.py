@@ -6,10 +6,10 @@ A word is a row of ``WORDS``. Words come in any order and in any case; blanks wi
 
 import re
 from collections.abc import Callable, Collection, Iterator
+from difflib import get_close_matches
 
 from fabricgauge.ceiling import ethernet, infiniband, omni_path, pcie, unframed
 from fabricgauge.ceiling import unframed as slingshots
-from fabricgauge.ceiling.packet import same_rate
 from fabricgauge.model.errors import UsageError
 
 #: Facts by name (``rate``, ``speed``, ``mtu``), each as text.
@@ -26,6 +26,9 @@ OPTIONS: dict[str, str] = {
     "mps": "largest PCIe payload in bytes: 128, 256, 512, 1024, 2048 or 4096",
     "name": "what reports call the network, without blanks",
 }
+
+#: What may stand between two words.
+_BETWEEN = " ,/;+\t\r\n"
 
 _Tells = Callable[[re.Match[str]], Told | None]
 
@@ -46,12 +49,15 @@ def known_names() -> tuple[str, ...]:
     )
 
 
-def expected() -> str:
-    """What a statement may consist of."""
-    return (
-        "expected a network and options, such as '25GbE mtu=9000'; networks:"
-        f" {', '.join(known_names())}; options: {', '.join(f'{key}=' for key in OPTIONS)}"
-    )
+EXPECTED = "expected e.g. '25GbE mtu=9000', '100GbE roce', edr, hdr100, opa100 or efa-200"
+
+
+def _meant(strange: str) -> str:
+    """The known words that a strange one is like, or a few examples."""
+    known = (*known_names(), *(f"{key}=" for key in OPTIONS), "infiniband", "ethernet", "iwarp")
+    word = re.sub(r"=.*", "=", strange.lower())
+    near = get_close_matches(word, [one.lower() for one in known], n=3, cutoff=0.6)
+    return f"did you mean {' or '.join(near)}?" if near else EXPECTED
 
 
 def told(text: str) -> Told:
@@ -72,11 +78,11 @@ def told(text: str) -> Told:
 
 
 def _words(text: str) -> Iterator[tuple[str, Told]]:
-    rest = text.strip(" ,\t\r\n")
+    rest = text.strip(_BETWEEN)
     while rest:
         word, facts = _first(rest, text)
         yield word, facts
-        rest = rest[len(word) :].lstrip(" ,\t\r\n")
+        rest = rest[len(word) :].lstrip(_BETWEEN)
 
 
 def _first(rest: str, text: str) -> tuple[str, Told]:
@@ -85,8 +91,8 @@ def _first(rest: str, text: str) -> tuple[str, Told]:
         facts = tells(match) if match else None
         if match and facts is not None:
             return match[0], facts
-    strange = re.split(r"[\s,]", rest, maxsplit=1)[0]
-    raise UsageError(f"network {text!r}: {strange!r} is not understood; {expected()}")
+    strange = re.split(r"[\s,/;+]", rest, maxsplit=1)[0]
+    raise UsageError(f"network {text!r}: {strange!r} is not understood; {_meant(strange)}")
 
 
 def _option(match: re.Match[str]) -> Told | None:
@@ -95,11 +101,9 @@ def _option(match: re.Match[str]) -> Told | None:
 
 
 def _rate(match: re.Match[str]) -> Told | None:
-    stated_bit_s = float(match[1]) * {"m": 1e6, "g": 1e9, "t": 1e12}[match[2].lower()]
-    for name, rate_bit_s in ethernet.RATES.items():
-        if same_rate(rate_bit_s, stated_bit_s):
-            return {"rate": name}
-    return None
+    unit = (match[2] or "g").lower()
+    stated_bit_s = float(match[1]) * {"m": 1e6, "g": 1e9, "t": 1e12}[unit]
+    return {"rate": ethernet.rate_name(stated_bit_s)} if stated_bit_s >= 1e6 else None
 
 
 def _speed(match: re.Match[str]) -> Told:
@@ -143,37 +147,47 @@ def _revision(key: str, known: Collection[str]) -> _Tells:
     return tells
 
 
+_NUMBER = r"(\d{1,4}(?:\.\d{1,3})?)"
+_UNIT = r"b?e|ige|igabit(?:/s)?|b(?:its?)?(?:/s(?:ec)?|ps)?|"
 _SPEED = "|".join(sorted(infiniband.SPEEDS, key=len, reverse=True))
 _REVISION = r"[\s-]*(?:gen\s*)?(\d)(?:\.(\d))?(?:\s*x\s*(\d{1,3}))?"
 
 #: What a word looks like, and what it tells; None where its number is none of the known.
 _ROWS: tuple[tuple[str, _Tells], ...] = (
-    (r"([a-z]+)=([^\s,]+)", _option),
-    (r"(\d{1,4}(?:\.\d)?)\s*([mgt])(?:b?e|ige|b(?:it)?(?:/s|ps)?)?(?:\s*ethernet)?", _rate),
-    (r"ethernet|tcp", _said(transport="ethernet")),
+    (r"([a-z]+)\s*[=:]\s*([^\s,]+)", _option),
+    (r"mtu\s*(\d{3,5}|\d{1,2}k)", lambda match: {"mtu": match[1].lower()}),
+    (r"jumbo(?:\s*frames?)?", _said(mtu="9000")),
+    (rf"{_NUMBER}\s*([mgt])(?:{_UNIT})(?:\s*ethernet)?", _rate),
+    (r"ethernet|eth|tcp(?:/ip)?", _said(transport="ethernet")),
     (r"roce[\s-]*v?1", _said(transport="roce-v1")),
     (r"roce(?:[\s-]*v?2)?", _said(transport="roce-v2")),
     (r"iwarp", _said(transport="iwarp")),
     (r"ipoib", _said(transport="ipoib")),
     (r"(datagram|connected)", lambda match: {"mode": match[1].lower()}),
     (r"infiniband|ib", _said(family="infiniband")),
-    (rf"({_SPEED})[\s-]?(\d{{2,4}})", _speed_at_rate),
+    (rf"({_SPEED})[\s-]?(\d{{2,4}})(?:\s*g(?:{_UNIT}))?", _speed_at_rate),
     (rf"(?:(\d{{1,2}})x[\s-]?)?({_SPEED})", _speed),
     (r"(\d{1,2})x", _number("width")),
     (r"x(\d{1,3})", _number("lanes")),
-    (r"(?:omni-?path[\s-]*|opa[\s-]*)(100)", _name("omni-path", "OPA", omni_path.GENERATIONS)),
-    (r"omni-?path|opx", _said(family="omni-path")),
+    (
+        rf"(?:omni[\s-]?path[\s-]*|opa[\s-]*)(100)(?:\s*g(?:{_UNIT}))?",
+        _name("omni-path", "OPA", omni_path.GENERATIONS),
+    ),
+    (r"omni[\s-]?path|opx|opa", _said(family="omni-path")),
     (r"cn(\d{4})", _name("omni-path", "CN", omni_path.GENERATIONS)),
     (
         r"(?:slingshot|ss)[\s-]*(\d{2})",
         _name("slingshot", "Slingshot-", slingshots.SLINGSHOTS),
     ),
-    (r"efa[\s-]*(\d{2,4})g?", _name("efa", "EFA-", unframed.EFA_CARDS)),
+    (r"slingshot|ss", _said(family="slingshot")),
+    (rf"efa[\s-]*(\d{{2,4}})(?:\s*g(?:{_UNIT}))?", _name("efa", "EFA-", unframed.EFA_CARDS)),
+    (r"efa", _said(family="efa")),
     (r"nvlink[\s-]*(\d)(?:\.0)?", _name("nvlink", "NVLink ", unframed.NVLINKS)),
     (rf"pci(?:e|-e|\s?express){_REVISION}", _revision("pcie-link", pcie.GENERATIONS)),
     (rf"cxl{_REVISION}", _revision("cxl", unframed.CXLS)),
+    (r"(\d{2,3})()", _rate),
 )
 
 WORDS = tuple(
-    (re.compile(rf"(?:{pattern})(?=[\s,]|$)", re.IGNORECASE), tells) for pattern, tells in _ROWS
+    (re.compile(rf"(?:{pattern})(?=[\s,/;+]|$)", re.IGNORECASE), tells) for pattern, tells in _ROWS
 )

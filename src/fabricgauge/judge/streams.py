@@ -7,7 +7,7 @@ from fabricgauge.evidence.connections import acknowledged
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.ceiling import Ceiling
+from fabricgauge.model.ceiling import Ceiling, CeilingStep
 from fabricgauge.model.measurement import Pattern
 from fabricgauge.model.verdict import Outcome, VerdictSubject
 from fabricgauge.stats.series import Point, Series
@@ -82,7 +82,16 @@ def streams(context: Context, subject: Subject, *patterns: Pattern) -> tuple[Str
 
 
 def _ceiling_of(ceiling: Ceiling, series: Series, best: Point) -> Ceiling:
-    """That of the network; less what acknowledgements take where both directions are under way."""
+    """That of the network, by the RDMA MTU that the log says where nobody stated one.
+
+    It is less what acknowledgements take where both directions are under way.
+    """
+    said = series.foreign.settings.get("mtu", "") if series.foreign else ""
+    for mtu, limit in ceiling.by_mtu.items():
+        if said == str(mtu):
+            step = CeilingStep("by the log's own MTU", said, limit, "bytes/s per direction")
+            steps = (*ceiling.steps, step)
+            ceiling = msgspec.structs.replace(ceiling, payload_bytes_per_s=limit, steps=steps)
     if series.pattern != "bidirectional_bandwidth":
         return ceiling
     counted = [share for one in best.measurements if (share := acknowledged(one)) is not None]

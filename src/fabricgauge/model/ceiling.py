@@ -17,7 +17,8 @@ class Ceiling(msgspec.Struct, frozen=True, tag="ceiling"):
 
     ``payload_bytes_per_s`` is the limit for a long stream. ``burst_bytes`` may pass
     above it at once, so a transfer of n bytes takes at least
-    ``(n - burst_bytes) / payload_bytes_per_s``. ``binding`` names what limits.
+    ``(n - burst_bytes) / payload_bytes_per_s``. ``binding`` names what limits. ``by_mtu`` are the
+    limits with each MTU that may be in force where one was assumed, in bytes/s.
     """
 
     network: str
@@ -27,6 +28,7 @@ class Ceiling(msgspec.Struct, frozen=True, tag="ceiling"):
     burst_bytes: int
     binding: str
     steps: tuple[CeilingStep, ...]
+    by_mtu: dict[int, float] = {}
 
     def beside_acknowledgements(self, share: float) -> "Ceiling":
         """The limit for streams in both directions at once.

@@ -1,5 +1,7 @@
 """How much of the ceiling does a sustained stream reach?"""
 
+import msgspec
+
 from fabricgauge.judge import causes, host
 from fabricgauge.judge.interface import Context, verdict_on
 from fabricgauge.judge.streams import (
@@ -40,7 +42,12 @@ _ABOVE = causes.Cause(
     "look at above-ceiling, placement and path before anything is made of this figure",
     "",
 )
-_SINGLE = (_PING_PONG, _ONE_CONNECTION)
+_RDMA_MTU = causes.Cause(
+    "nobody said the RDMA MTU, and with another one the verdict is another",
+    'state it, e.g. --network "100GbE roce mtu=1024"; ibv_devinfo prints it as active_mtu',
+    "",
+)
+_SINGLE = (_PING_PONG, _ONE_CONNECTION, _RDMA_MTU)
 #: Nothing that a host could be the reason of.
 _NO_FAULT = (*_SINGLE, _ABOVE, causes.UNSTEADY)
 
@@ -95,6 +102,10 @@ def _verdict(context: Context, stream: Stream, all_streams: tuple[Stream, ...]) 
     unseen = ""
     if stream.series.is_latency and outcome is not Outcome.PASS:
         outcome, found = Outcome.INCONCLUSIVE, (_PING_PONG,)
+    by_mtu = _by_mtu(context, stream)
+    if len(set(by_mtu.values())) > 1:
+        outcome, found = Outcome.INCONCLUSIVE, (_RDMA_MTU,)
+        evidence = (*evidence, *(_with_mtu(stream, *one) for one in by_mtu.items()))
     if outcome is Outcome.FAIL and cannot_fill(stream):
         excused = not decides(context, stream, all_streams)
         outcome = Outcome.WARN if excused else Outcome.INCONCLUSIVE
@@ -120,6 +131,27 @@ def _verdict(context: Context, stream: Stream, all_streams: tuple[Stream, ...]) 
         cause=_cause(outcome, found[0].cause if found else "", signs),
         remedy=_remedy(outcome, found[0].remedy if found else "", signs),
     )  # fmt: skip
+
+
+def _by_mtu(context: Context, stream: Stream) -> dict[int, Outcome]:
+    """What the figure says with each MTU that may be in force; none that it is too fast for."""
+    most = 1.0 + context.limit("above-ceiling.tolerance")
+    if stream.series.is_latency or stream.ceiling is not stream.subject.ceiling:
+        return {}
+    found = {}
+    for mtu, limit in stream.ceiling.by_mtu.items():
+        ceiling = msgspec.structs.replace(stream.ceiling, payload_bytes_per_s=limit)
+        one = msgspec.structs.replace(stream, ceiling=ceiling)
+        if one.fraction <= most:
+            found[mtu] = plain_outcome(context, one)
+    return found
+
+
+def _with_mtu(stream: Stream, mtu: int, outcome: Outcome) -> str:
+    share = stream.best.bandwidth.value / stream.subject.ceiling_by_mtu[mtu]
+    return (
+        f"with an RDMA MTU of {mtu} it is {figures.percent(share)} of the ceiling: {outcome.value}"
+    )
 
 
 def _softened(
@@ -149,7 +181,8 @@ def _ceiling(stream: Stream) -> tuple[str, ...]:
         return ()
     step = stream.ceiling.steps[-1]
     told = f"ceiling {step.label}: {figures.rate(step.value)} = {step.expression}"
-    return (f"{told} (acknowledgements per segment counted in the cases)",)
+    counted = " (acknowledgements per segment counted in the cases)"
+    return (f"{told}{counted if stream.directions == 2 else ''}",)
 
 
 def _launches(stream: Stream) -> str:
