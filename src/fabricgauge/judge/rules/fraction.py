@@ -93,19 +93,19 @@ def _of_other_headers(subject: Subject, other: tuple[Series, ...]) -> Verdict:
 def _verdict(context: Context, stream: Stream, all_streams: tuple[Stream, ...]) -> Verdict:
     outcome = plain_outcome(context, stream)
     found = () if outcome is Outcome.PASS else _causes(context, stream)
+    by_mtu = _by_mtu(context, stream)
     evidence = (
         _launches(stream),
         *_ceiling(stream),
         *(cause.evidence for cause in found if cause.evidence),
+        *(_with_mtu(stream, *one) for one in by_mtu.items()),
     )
     signs: tuple[str, ...] = ()
     unseen = ""
     if stream.series.is_latency and outcome is not Outcome.PASS:
         outcome, found = Outcome.INCONCLUSIVE, (_PING_PONG,)
-    by_mtu = _by_mtu(context, stream)
-    if len(set(by_mtu.values())) > 1:
+    if by_mtu:
         outcome, found = Outcome.INCONCLUSIVE, (_RDMA_MTU,)
-        evidence = (*evidence, *(_with_mtu(stream, *one) for one in by_mtu.items()))
     if outcome is Outcome.FAIL and cannot_fill(stream):
         excused = not decides(context, stream, all_streams)
         outcome = Outcome.WARN if excused else Outcome.INCONCLUSIVE
@@ -134,7 +134,10 @@ def _verdict(context: Context, stream: Stream, all_streams: tuple[Stream, ...]) 
 
 
 def _by_mtu(context: Context, stream: Stream) -> dict[int, Outcome]:
-    """What the figure says with each MTU that may be in force; none that it is too fast for."""
+    """What the figure says with each MTU that may be in force; empty where it says the same.
+
+    One that the figure is too fast for is not in force.
+    """
     most = 1.0 + context.limit("above-ceiling.tolerance")
     if stream.series.is_latency or stream.ceiling is not stream.subject.ceiling:
         return {}
@@ -144,14 +147,12 @@ def _by_mtu(context: Context, stream: Stream) -> dict[int, Outcome]:
         one = msgspec.structs.replace(stream, ceiling=ceiling)
         if one.fraction <= most:
             found[mtu] = plain_outcome(context, one)
-    return found
+    return found if len(set(found.values())) > 1 else {}
 
 
 def _with_mtu(stream: Stream, mtu: int, outcome: Outcome) -> str:
-    share = stream.best.bandwidth.value / stream.subject.ceiling_by_mtu[mtu]
-    return (
-        f"with an RDMA MTU of {mtu} it is {figures.percent(share)} of the ceiling: {outcome.value}"
-    )
+    share = figures.percent(stream.best.bandwidth.value / stream.ceiling.by_mtu[mtu])
+    return f"with an RDMA MTU of {mtu} it is {share} of the ceiling: {outcome.value}"
 
 
 def _softened(
