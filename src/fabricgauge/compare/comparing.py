@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from fabricgauge.compare.differences import Compared, compared, holm, regression
+from fabricgauge.compare.differences import Compared, compared, doubt, holm, regression
 from fabricgauge.compare.matching import as_times, match
 from fabricgauge.model import verdict
 from fabricgauge.model.comparison import (
@@ -22,7 +22,7 @@ from fabricgauge.model.comparison import (
     Summary,
     Unmatched,
 )
-from fabricgauge.model.suite import LESS_IS_BETTER, SuiteCurve
+from fabricgauge.model.suite import LESS_IS_BETTER, RESULTS, SuiteCurve
 from fabricgauge.stats.repeats import merged
 
 
@@ -130,7 +130,7 @@ def _of_basis(pair: Compared) -> str:
 
 def _settings(a: SuiteCurve, b: SuiteCurve) -> Iterator[str]:
     for key in sorted(a.settings.keys() & b.settings.keys()):
-        if a.settings[key] != b.settings[key]:
+        if key not in RESULTS and a.settings[key] != b.settings[key]:
             yield f"{key} is {a.settings[key]} in A, {b.settings[key]} in B"
     if a.ranks is not None and b.ranks is not None and a.ranks != b.ranks:
         yield f"A ran on {a.ranks} ranks, B on {b.ranks}"
@@ -208,6 +208,8 @@ def _pairs(looked_at: Sequence[Compared], tolerance: float) -> tuple[Pair, ...]:
 def _pair(one: Compared, corrected: int, tolerance: float, pairs: int) -> Pair:
     together = summary(one.differences, corrected)
     less = one.a.quantity in LESS_IS_BETTER
+    worse = regression(one.differences, together, one.basis, one.a.quantity, tolerance, pairs)
+    unsure = "" if worse else doubt(one.differences, one.basis, one.a.quantity, tolerance)
     return Pair(
         a=one.a,
         b=one.b,
@@ -217,10 +219,9 @@ def _pair(one: Compared, corrected: int, tolerance: float, pairs: int) -> Pair:
         crossovers=crossovers(one.differences, one.basis, tolerance, less),
         only_a=one.only_a,
         only_b=one.only_b,
-        regression=regression(
-            one.differences, together, one.basis, one.a.quantity, tolerance, pairs
-        ),
+        regression=worse,
         notes=cautions(one),
+        doubt=unsure,
     )
 
 
@@ -229,6 +230,6 @@ def _outcome(pairs: Sequence[Pair]) -> Outcome:
         return "nothing comparable"
     if any(pair.regression for pair in pairs):
         return "regression"
-    if all(pair.summary.undecided for pair in pairs):
+    if any(pair.doubt for pair in pairs) or all(pair.summary.undecided for pair in pairs):
         return "undecided"
     return "no regression"

@@ -199,6 +199,28 @@ def regression(
     return _by_far(differences, quantity, tolerance)
 
 
+def doubt(
+    differences: Sequence[Difference], basis: Basis, quantity: Quantity, tolerance: float
+) -> str:
+    """Why a pair that is no regression is not shown to be none either; empty where it is.
+
+    Bare figures cannot be told from chance, so each of them has to be within the tolerance. Where
+    intervals are known, one size that is many times worse is no chance that they allow for.
+    """
+    least = 1.0 if basis == "means" else GROSS
+    worse = [
+        times
+        for one in differences
+        for times in [_times_worse(one, quantity, tolerance)]
+        if times > least and (one.standing == "worse" or one.low is None)
+    ]
+    if not worse:
+        return ""
+    sure = "by the bare figures " if basis == "means" else ""
+    at = f"{sure}B is worse beyond the tolerance at {len(worse)} of {len(differences)} sizes"
+    return f"{at}, up to {max(worse):,.3g} times; measure these again"
+
+
 def _sizes(count: int) -> str:
     return "one size" if count == 1 else f"{count} sizes"
 

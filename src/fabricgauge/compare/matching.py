@@ -13,7 +13,7 @@ import msgspec
 
 from fabricgauge.model.comparison import Side, Unmatched
 from fabricgauge.model.estimate import Estimate
-from fabricgauge.model.suite import SuiteCurve, SuitePoint
+from fabricgauge.model.suite import RESULTS, SuiteCurve, SuitePoint
 from fabricgauge.words.sentences import counted
 
 #: How ``what`` begins for a column that is worked out of the half round trip, and for that of
@@ -120,24 +120,37 @@ def _in_both(
     return found
 
 
-def _settings(curve: SuiteCurve) -> str:
-    rest = {key: value for key, value in curve.settings.items() if key != "network"}
-    return ", ".join(f"{key} {value}" for key, value in sorted(rest.items()))
+def _settings(a: Sequence[SuiteCurve], b: Sequence[SuiteCurve]) -> Trait:
+    """The settings by which curves of one side differ: what a side has in common tells nothing.
+
+    What was measured is no setting.
+    """
+    keys = {key for one in (*a, *b) for key in one.settings} - RESULTS - {"network"}
+    telling = sorted(key for key in keys if max(_values(a, key), _values(b, key)) > 1)
+
+    def told(curve: SuiteCurve) -> str:
+        return ", ".join(f"{key} {curve.settings[key]}" for key in telling if key in curve.settings)
+
+    return told
 
 
-TRAITS: tuple[tuple[str, Trait], ...] = (
+def _values(curves: Sequence[SuiteCurve], key: str) -> int:
+    return len({one.settings.get(key) for one in curves})
+
+
+TRAITS: tuple[tuple[str, Trait | None], ...] = (
     ("network", lambda curve: curve.settings.get("network", "")),
     ("direction", lambda curve: " → ".join(curve.hosts) if len(curve.hosts) > 1 else ""),
     ("benchmark", lambda curve: curve.benchmark),
     ("number of ranks", lambda curve: "" if curve.ranks is None else f"{curve.ranks} ranks"),
-    ("settings", _settings),
+    ("settings", None),
 )
 
 
 def _tell_apart(
     a: list[SuiteCurve],
     b: list[SuiteCurve],
-    traits: Sequence[tuple[str, Trait]],
+    traits: Sequence[tuple[str, Trait | None]],
     matched: Matched,
     alone: list[Unmatched],
 ) -> None:
@@ -145,7 +158,8 @@ def _tell_apart(
     if not traits:
         _in_order(a, b, matched, alone)
         return
-    (name, trait), *rest = traits
+    (name, given), *rest = traits
+    trait = given or _settings(a, b)
     of_a, of_b = _split(a, trait), _split(b, trait)
     if _one_stands_for_all(of_a, of_b) and not (name == "benchmark" and _may_not_mix(a, b)):
         for ours in of_a.values():

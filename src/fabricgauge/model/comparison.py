@@ -97,7 +97,8 @@ class Pair(msgspec.Struct, frozen=True):
     """Two curves of the same kind. ``only_a`` and ``only_b`` are sizes that one side has.
 
     ``regression`` is the reason for calling B worse than A, empty if there is none.
-    ``notes`` name what besides the two sides differs (suite, statistic, settings).
+    ``doubt`` is the reason for not calling it no worse either, where some size is far beyond the
+    tolerance. ``notes`` name what besides the two sides differs (suite, statistic, settings).
     """
 
     a: SuiteCurve
@@ -110,6 +111,7 @@ class Pair(msgspec.Struct, frozen=True):
     only_b: tuple[int | None, ...]
     regression: str
     notes: tuple[str, ...]
+    doubt: str = ""
 
 
 class Unmatched(msgspec.Struct, frozen=True):

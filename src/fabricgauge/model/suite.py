@@ -40,6 +40,12 @@ Besides = Literal[
 Trouble = Literal["corrupt", "timeout", "memory", "not a number", "cut off", "other"]
 
 
+#: Facts beside a table that were measured: no setting tells two runs by them.
+RESULTS = frozenset({
+    "avg bus bandwidth", "out of bounds values",
+})  # fmt: skip
+
+
 class SuitePoint(msgspec.Struct, frozen=True, gc=False):
     """One row: the figure at one message size, and the line of the file that says so.
 

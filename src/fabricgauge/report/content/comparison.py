@@ -13,7 +13,7 @@ from fabricgauge.report.interface import Cell as Value
 from fabricgauge.report.interface import Kind, Records, Setting
 from fabricgauge.words.figures import digits
 
-VERSION = "1.0"
+VERSION = "1.1"
 
 TONES: dict[Outcome, doc.Tone] = {
     "regression": "fail",
@@ -25,8 +25,9 @@ MEANING = {
     "regression": "B is worse than A by more than the tolerance, more surely than chance explains",
     "no regression": "no curve of B is surely worse than A's by more than the tolerance;"
     " smaller differences are not denied",
-    "undecided": "in every pair the intervals leave more sizes open than they decide;"
-    " measure longer or on a quieter machine, or allow more",
+    "undecided": "some sizes are worse by more than the tolerance and chance may explain it, or the"
+    " intervals leave more sizes open than they decide; measure longer or on a quieter machine, or"
+    " allow more",
     "nothing comparable": "the two have no curve of one kind at a common size",
 }
 
@@ -38,8 +39,8 @@ _TOSSED = (
 )
 _BARE = (
     " A figure without an interval is a mean or a single value that its suite printed: it cannot be"
-    " told from chance, and such a pair is a regression only when the median over its sizes is"
-    " beyond the tolerance."
+    " told from chance. Such a pair is a regression when the median over its sizes is beyond the"
+    " tolerance, or some sizes are by far; it is none only when every size is within."
 )
 #: Pairs beyond this have their tables but no plot: the file would grow past what mail takes.
 MOST_PLOTTED = 24
@@ -135,9 +136,15 @@ def headline(comparison: Comparison) -> str:
     if comparison.outcome == "regression":
         bad = [pair for pair in comparison.pairs if pair.regression]
         bare = " (means only)" if all(_are_means(pair) for pair in bad) else ""
-        return f"B is worse than A by more than {allowed} in {len(bad)} of {total}{bare}"
+        told = f"B is worse than A by more than {allowed} in {len(bad)} of {total}{bare}"
+        return f"{told}: {words.loss(bad)}"
     if comparison.outcome == "no regression":
-        return f"B is not shown to be worse than A by more than {allowed} in {total}"
+        told = f"B is not shown to be worse than A by more than {allowed} in {total}"
+        return f"{told}: {words.direction(comparison.pairs)}"
+    doubtful = [pair for pair in comparison.pairs if pair.doubt]
+    if doubtful:
+        told = f"Nothing is decided in {len(doubtful)} of {total}"
+        return f"{told}: {words.loss(doubtful)}, and chance may explain it"
     if comparison.outcome == "undecided":
         return f"The intervals are too wide to tell a difference of {allowed} in {total}"
     return "A and B have no curve in common"
@@ -216,6 +223,8 @@ def _pairs(comparison: Comparison) -> Iterator[doc.Section]:
 def _told(pair: Pair, tolerance: float) -> Iterator[doc.Block]:
     if pair.regression:
         yield doc.Paragraph(pair.regression, kind="strong")
+    elif pair.doubt:
+        yield doc.Paragraph(pair.doubt, kind="strong")
     sentences = [words.summed_up(pair)]
     if pair.summary.sizes > 1:
         sentences.append(words.counted(pair, tolerance))

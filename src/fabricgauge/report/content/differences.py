@@ -1,6 +1,7 @@
 """Two curves side by side, in words and in pictures: changes with their direction."""
 
 from collections.abc import Sequence
+from statistics import median
 
 from fabricgauge.model.comparison import Difference, Pair, Standing
 from fabricgauge.model.estimate import Estimate
@@ -113,6 +114,34 @@ def signed(value: float) -> str:
     return f"{sign}{abs(rounded):,.1f} %"
 
 
+def direction(pairs: Sequence[Pair]) -> str:
+    """``B is 2.0 % faster``: the median over the curves of each one's median over its sizes."""
+    speeds = [_speed(1.0 + one.summary.median_change, one.a.quantity) for one in pairs]
+    return f"B is {_faster(median(speeds))}"
+
+
+def loss(pairs: Sequence[Pair]) -> str:
+    """How much slower B is, over all sizes, or at its worst size where the others hide it."""
+    each = ((_speed(two.ratio, one.a.quantity), two) for one in pairs for two in one.differences)
+    speed, worst = min(each, key=lambda found: found[0])
+    if all(_speed(1.0 + one.summary.median_change, one.a.quantity) < 0.995 for one in pairs):
+        return direction(pairs)
+    at = "" if worst.message_bytes is None else f"at {size(worst.message_bytes)} "
+    return f"{at}B is {_faster(speed)}"
+
+
+def _speed(ratio: float, quantity: Quantity) -> float:
+    """How many times as fast as A."""
+    return 1.0 / ratio if quantity in LESS_IS_BETTER else ratio
+
+
+def _faster(speed: float) -> str:
+    if abs(speed - 1.0) < 0.0005:
+        return "as fast as A"
+    word, times = ("faster", speed) if speed > 1.0 else ("slower", 1.0 / speed)
+    return f"{times:,.3g} times {word}" if times >= 2.0 else f"{(times - 1.0) * 100:.1f} % {word}"
+
+
 def change_interval(difference: Difference) -> str:
     """``−1.2 to +3.4 %``."""
     if difference.low is None or difference.high is None:
@@ -176,7 +205,7 @@ def result(pair: Pair) -> str:
     together = pair.summary
     if pair.regression:
         return "REGRESSION"
-    if together.undecided:
+    if together.undecided or pair.doubt:
         return "undecided"
     if together.better and not together.worse:
         return "better" if 2 * together.better > together.sizes else "better in parts"
