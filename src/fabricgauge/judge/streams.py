@@ -86,7 +86,7 @@ def _ceiling_of(ceiling: Ceiling, series: Series, best: Point) -> Ceiling:
 
     It is less what acknowledgements take where both directions are under way.
     """
-    said = series.foreign.settings.get("mtu", "") if series.foreign else ""
+    said = series.foreign.settings.get("mtu", "").rstrip("B") if series.foreign else ""
     for mtu, limit in ceiling.by_mtu.items():
         if said == str(mtu):
             step = CeilingStep("by the log's own MTU", said, limit, "bytes/s per direction")

@@ -86,18 +86,6 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
             return math.inf
         return self.ceiling.payload_bytes_per_s
 
-    def apart(self, series: Series) -> bool | None:
-        """Whether the ends of a series were on different hosts; None where nobody knows.
-
-        Of our own launches the ranks' boot ids show it, of others' logs it is what is said.
-        """
-        if self.imported:
-            return series.apart
-        placed = [one.placed for one in self.evidence.launches if one.figures]
-        if any(one.shared for one in placed):
-            return False
-        return True if placed and all(len(one.machines) > 1 for one in placed) else None
-
     def of(self, *patterns: Pattern) -> tuple[Series, ...]:
         """Series of these patterns in their plain form, not under a fence or with threads."""
         return tuple(one for one in self.series if one.pattern in patterns and not one.variant)

@@ -76,7 +76,7 @@ def _meaning(context: Context, subject: Subject, series: Series) -> tuple[Outcom
     """
     if is_proved(context, subject):
         return Outcome.WARN, "", _CAUSE, _REMEDY
-    apart = subject.apart(series)
+    apart = series.apart if subject.imported else False
     if apart:
         return Outcome.WARN, "; its ends are on different hosts", _FALLS, _LARGE
     known = apart is False or too_quick(context, subject) or exceeds(context, subject)
