@@ -1,10 +1,8 @@
 """Which nodes a request means, and how they are reached."""
 
 import os
-import platform
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import msgspec
 
@@ -23,8 +21,9 @@ from fabricgauge.model.request import (
     resumed,
     without,
 )
-from fabricgauge.run.launchers import local, slurm, ssh
-from fabricgauge.run.launchers.nodes import expand
+from fabricgauge.run.launchers import LAUNCHERS, launcher_of
+from fabricgauge.run.launchers.interface import Asked
+from fabricgauge.run.launchers.nodes import chosen
 from fabricgauge.settings import Settings
 
 _OWN_LAB_PREFIX = "check-"
@@ -90,7 +89,7 @@ def _simulated(request: MeasurementRequest) -> HostAccess:
     """Nodes that are no hosts: nothing but the simulator reaches them."""
     simulation = simulation_of(request)
     there = simulation.platform.nodes if simulation else ()
-    nodes = _named(request, there)
+    nodes = chosen(request.nodelist, request.exclude, there)
     unknown = [node for node in nodes if node not in there]
     if unknown:
         raise UsageError(
@@ -100,54 +99,23 @@ def _simulated(request: MeasurementRequest) -> HostAccess:
 
 
 def _without_lab(request: MeasurementRequest) -> HostAccess:
-    nodes = _named(request)
-    allocated = slurm.allocation(os.environ)
-    launcher = request.launcher or _usual(nodes, allocated)
-    if launcher in ("slurm", "srun"):
-        if allocated is None:
-            raise UsageError(
-                f"--launcher {launcher} needs a Slurm allocation; start it in one (salloc,"
-                " sbatch), or let it ask for its own: fabricgauge submit"
-            )
-        return slurm.access(allocated, _named(request, allocated.nodes), launcher)
-    if launcher == "local":
-        return local.access(nodes or (platform.node(),))
-    if not nodes:
-        raise UsageError("--launcher ssh needs nodes; name them with -w, e.g. -w c[1-2]")
-    config = request.ssh_config
-    return ssh.access(nodes, ("-F", str(Path(config).resolve())) if config else ())
-
-
-def _usual(nodes: tuple[str, ...], allocated: slurm.Allocation | None) -> str:
-    """Slurm for nodes of our own allocation, ssh for others, this machine for none."""
-    if allocated is not None and set(nodes) <= set(allocated.nodes):
-        return "slurm"
-    return "ssh" if nodes else "local"
-
-
-def _named(request: MeasurementRequest, everybody: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """The nodes of ``-w``, or everybody, without those of ``-x``; empty where none are named.
-
-    Raises:
-        UsageError: no node is left.
-    """
-    if request.nodelist:
-        return expand(request.nodelist, request.exclude)
-    if not everybody or not request.exclude:
-        return everybody
-    return expand(",".join(everybody), request.exclude)
+    asked = Asked(request.nodelist, request.exclude, request.ssh_config, os.environ)
+    if request.launcher:
+        return launcher_of(request.launcher).reach(asked)
+    launchers = map(launcher_of, reversed(LAUNCHERS))
+    return next(one for one in launchers if one.is_usual(asked)).reach(asked)
 
 
 def _in_lab(name: str, request: MeasurementRequest) -> Reached:
     state = load_complete(name)
     there = access(state)
-    names = _named(request, there.nodes)
+    names = chosen(request.nodelist, request.exclude, there.nodes)
     unknown = [node for node in names if node not in there.nodes]
     if unknown:
         raise UsageError(f"lab {name} has no node {unknown[0]!r}; it has {', '.join(there.nodes)}")
     by_name = {host.node: host for host in there.hosts}
-    chosen = tuple(by_name[one] for one in names)
-    return msgspec.structs.replace(there, hosts=chosen), declared_networks(state)
+    hosts = tuple(by_name[one] for one in names)
+    return msgspec.structs.replace(there, hosts=hosts), declared_networks(state)
 
 
 @contextmanager

@@ -11,11 +11,9 @@ import msgspec
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.request import OWN_LAB, MeasurementRequest
 from fabricgauge.model.verdict import Strictness
+from fabricgauge.run.launchers import LAUNCHERS
 
 Decorated = Callable[..., None]
-
-#: In a Slurm allocation MPI's own launcher starts the ranks (slurm), or srun does.
-LAUNCHERS = ("ssh", "local", "slurm", "srun")
 
 
 class Parsed(click.ParamType):  # type: ignore[type-arg]

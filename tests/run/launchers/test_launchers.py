@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricgauge.model.errors import UsageError
-from fabricgauge.run.launchers import local, nodes, slurm, ssh
+from fabricgauge.run.launchers import LAUNCHERS, launcher_of, local, nodes, slurm, ssh
+from fabricgauge.run.launchers.interface import Asked
 
 HOSTILE = ["-oProxyCommand=touch /x", "a;b", "$(id)", "a b", "a|b", "c1:2", "a/b", "é", "a\nb", ""]
 
@@ -118,3 +119,30 @@ def test_a_door_of_an_allocation_is_a_step_on_that_node() -> None:
     assert not host.remote_shell
     with pytest.raises(UsageError, match="job 12 has no node 'c3'"):
         slurm.access(allocation, ("c3",), "srun")
+
+
+ALLOCATION = {"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "c[1-3]"}
+
+
+def usual(nodelist: str, environment: dict[str, str]) -> list[str]:
+    asked = Asked(nodelist, "", "", environment)
+    return [name for name in LAUNCHERS if launcher_of(name).is_usual(asked)]
+
+
+def test_the_last_launcher_that_fits_is_the_usual_one() -> None:
+    assert usual("", {}) == ["local"]
+    assert usual("c1", {}) == ["ssh"]
+    assert usual("c1", ALLOCATION)[-1] == "slurm" == usual("", ALLOCATION)[-1]
+    assert usual("d1", ALLOCATION) == ["ssh"]
+
+
+@pytest.mark.parametrize("name", LAUNCHERS)
+def test_a_launcher_reaches_hosts_under_its_own_name(name: str) -> None:
+    access = launcher_of(name).reach(Asked("c[1-2]", "c2", "", ALLOCATION))
+    assert (access.launcher, access.nodes) == (name, ("c1",))
+
+
+def test_each_launchers_module_is_in_the_list_once() -> None:
+    launchers = Path(slurm.__file__).parent.glob("*.py")
+    modules = [one.stem for one in launchers if "\nLAUNCHER = " in one.read_text()]
+    assert sorted(modules) == sorted(LAUNCHERS)

@@ -1,6 +1,9 @@
 """The local launcher: every rank on this machine, nothing in front of a command."""
 
+import platform
+
 from fabricgauge.model.host_access import Host, HostAccess
+from fabricgauge.run.launchers.interface import Asked, Launcher
 from fabricgauge.run.launchers.nodes import checked
 
 
@@ -11,3 +14,10 @@ def access(nodes: tuple[str, ...]) -> HostAccess:
         UsageError: a name that no host can have.
     """
     return HostAccess("local", tuple(Host(node, ()) for node in checked(nodes)))
+
+
+def _reach(asked: Asked) -> HostAccess:
+    return access(asked.nodes() or (platform.node(),))
+
+
+LAUNCHER = Launcher(_reach, lambda asked: not asked.nodes())

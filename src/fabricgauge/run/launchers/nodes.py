@@ -49,6 +49,19 @@ def expand(nodelist: str, exclude: str = "") -> tuple[str, ...]:
     return checked(str(name) for name in chosen)
 
 
+def chosen(nodelist: str, exclude: str, everybody: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """The nodes of ``nodelist``, or everybody, without those of ``exclude``; empty if both are.
+
+    Raises:
+        UsageError: as of ``expand``.
+    """
+    if nodelist:
+        return expand(nodelist, exclude)
+    if not everybody or not exclude:
+        return everybody
+    return expand(",".join(everybody), exclude)
+
+
 def _said(text: str) -> str:
     """``text``, or what the file of ``^FILE`` says: of each line the first word, without slots."""
     if not text.startswith("^"):

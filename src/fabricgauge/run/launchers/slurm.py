@@ -11,7 +11,12 @@ import msgspec
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.run.environment import handed_on
+from fabricgauge.run.launchers.interface import Asked, Launcher
 from fabricgauge.run.launchers.nodes import expand
+
+#: For whoever sits in a step of the job, ``srun --pty bash``, whose processors a further step
+#: would wait for (srun(1), ``SLURM_OVERLAP``).
+BESIDE_STEPS = {"SLURM_OVERLAP": "1"}
 
 
 class Allocation(msgspec.Struct, frozen=True):
@@ -54,3 +59,27 @@ def _step_on(of: Allocation, node: str) -> tuple[str, ...]:
         f"--nodelist={node}", "--mpi=none", "--cpu-bind=none", "--quiet",
         f"--export={','.join(handed_on(os.environ))}",
     )  # fmt: skip
+
+
+def reach(asked: Asked, starter: str = "slurm") -> HostAccess:
+    """As ``access``, of the allocation that this program runs in.
+
+    Raises:
+        UsageError: there is none, or it does not have a node.
+    """
+    there = allocation(asked.environment)
+    if there is None:
+        raise UsageError(
+            f"--launcher {starter} needs a Slurm allocation; start it in one (salloc,"
+            " sbatch), or let it ask for its own: fabricgauge submit"
+        )
+    return access(there, asked.nodes(there.nodes), starter)
+
+
+def _is_usual(asked: Asked) -> bool:
+    """Nodes of another than our own allocation are reached by ssh."""
+    there = allocation(asked.environment)
+    return there is not None and set(asked.nodes()) <= set(there.nodes)
+
+
+LAUNCHER = Launcher(reach, _is_usual, environment=BESIDE_STEPS)

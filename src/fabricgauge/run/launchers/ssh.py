@@ -1,9 +1,11 @@
 """The ssh launcher: nodes that this machine's user can reach without a password."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.host_access import Host, HostAccess
+from fabricgauge.run.launchers.interface import Asked, Launcher
 from fabricgauge.run.launchers.nodes import checked
 
 #: No agent and no display are lent to a node, whatever the user's configuration says (ssh(1)).
@@ -31,3 +33,13 @@ def access(nodes: tuple[str, ...], ssh_options: Sequence[str] = ()) -> HostAcces
         Host(node, ("ssh", *options, "--", node), remote_shell=True) for node in checked(nodes)
     )
     return HostAccess("ssh", hosts, agent="ssh", agent_options=options)
+
+
+def _reach(asked: Asked) -> HostAccess:
+    nodes, config = asked.nodes(), asked.ssh_config
+    if not nodes:
+        raise UsageError("--launcher ssh needs nodes; name them with -w, e.g. -w c[1-2]")
+    return access(nodes, ("-F", str(Path(config).resolve())) if config else ())
+
+
+LAUNCHER = Launcher(_reach, lambda asked: bool(asked.nodes()))

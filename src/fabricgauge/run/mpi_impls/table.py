@@ -10,7 +10,8 @@ from fabricgauge.model.engine import Engine, Mpi
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.plan import PlannedLaunch
-from fabricgauge.run.mpi_impls import intelmpi, mpich, openmpi, srun
+from fabricgauge.run.launchers import LAUNCHERS, launcher_of
+from fabricgauge.run.mpi_impls import intelmpi, mpich, openmpi
 from fabricgauge.run.mpi_impls.interface import MpiImplementation, is_pinned
 
 #: Each rank says some ten lines: thousands would fill logs.
@@ -59,17 +60,11 @@ def command(
         *_pin(mpi_impl, launch),
         *engine_options,
     )
-    if access.launcher == "srun":
-        return _beside_steps(srun.command(mpi_impl, mpi, launch, access, program))
-    made = mpi_impl.command(mpi, launch, access, program)
-    return _beside_steps(made) if access.launcher == "slurm" else made
-
-
-def _beside_steps(made: LaunchCommand) -> LaunchCommand:
-    """The same for whoever sits in a step of the job, ``srun --pty bash``, whose processors a
-    further step would wait for (srun(1), ``SLURM_OVERLAP``).
-    """
-    return msgspec.structs.replace(made, env={**made.env, "SLURM_OVERLAP": "1"})
+    if access.launcher not in LAUNCHERS:  # a lab's
+        return mpi_impl.command(mpi, launch, access, program)
+    launcher = launcher_of(access.launcher)
+    made = launcher.starts(mpi_impl, mpi, launch, access, program)
+    return msgspec.structs.replace(made, env={**made.env, **launcher.environment})
 
 
 def _contrary(mpi_impl: MpiImplementation, launch: PlannedLaunch) -> tuple[str, ...]:
