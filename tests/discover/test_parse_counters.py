@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from fabricgauge.discover.counters import parse_counters, shares
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import ProbeError
-from fabricgauge.model.measurement import Link
+from fabricgauge.model.measurement import LinkReading
 
 RAW = """\
 net eth0 10 20 3 4 0 0 1 2 up -1 4
@@ -52,9 +52,11 @@ def test_adapter_ports_count_words_of_four_octets() -> None:
 
 def test_a_line_tells_the_link_s_state_rate_and_how_often_it_went() -> None:
     found = parse_counters("c1", RAW).interfaces
-    assert found["eth0"].link == Link("up", Skipped("it tells no rate"), {"carrier_changes": 4})
+    assert found["eth0"].link == LinkReading(
+        "up", Skipped("it tells no rate"), {"carrier_changes": 4}
+    )
     port = found["mlx5_0:1"].link
-    assert isinstance(port, Link)
+    assert isinstance(port, LinkReading)
     assert (port.state, port.speed_bit_s, port.counts["link_downed"]) == ("ACTIVE", 100e9, 0)
     assert isinstance(port.counts["link_error_recovery"], Skipped)
 

@@ -9,7 +9,7 @@ from tests.judge import planted
 from fabricgauge.evidence.links import LinkEvent, link_events
 from fabricgauge.judge.judging import overall
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.measurement import InterfaceCounters, Link, Measurement
+from fabricgauge.model.measurement import InterfaceCounters, LinkReading, Measurement
 from fabricgauge.model.run import Around, Launch, Run
 from fabricgauge.model.verdict import Outcome
 
@@ -17,7 +17,7 @@ BEGAN = 1_795_458_600.0
 
 
 def counted(count: int | Skipped, counter: str = "carrier_changes") -> InterfaceCounters:
-    link = Link("up", 1e9, {counter: count})
+    link = LinkReading("up", 1e9, {counter: count})
     return msgspec.structs.replace(planted.NO_TRAFFIC, link=link)
 
 

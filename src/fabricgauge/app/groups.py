@@ -77,7 +77,7 @@ def plan_without(
     return msgspec.structs.replace((*plans, *beside)[0], launches=tuple(numbered))
 
 
-class _Together(msgspec.Struct, frozen=True):
+class _JointRanks(msgspec.Struct, frozen=True):
     """Ranks that can be measured together on some networks; ``beside`` the launch of most."""
 
     ranks: tuple[str, ...]
@@ -85,7 +85,7 @@ class _Together(msgspec.Struct, frozen=True):
     beside: bool
 
 
-def _groups(ranks: tuple[str, ...], chosen: Targets, culprits: Culprits) -> list[_Together]:
+def _groups(ranks: tuple[str, ...], chosen: Targets, culprits: Culprits) -> list[_JointRanks]:
     """First most of them; then each that was left out for a pair, with a partner of its own."""
     nodes = tuple(dict.fromkeys(ranks))
     together: dict[tuple[tuple[str, ...], bool], list[tuple[Network | None, Ceiling | Skipped]]]
@@ -99,7 +99,7 @@ def _groups(ranks: tuple[str, ...], chosen: Targets, culprits: Culprits) -> list
         for group in groups:
             if len(set(group[0])) > 1 or len(nodes) == 1:
                 together.setdefault(group, []).append((network, ceiling))
-    return [_Together(group, tuple(of), beside) for (group, beside), of in together.items()]
+    return [_JointRanks(group, tuple(of), beside) for (group, beside), of in together.items()]
 
 
 def further(context: RunContext, progress: Progress) -> tuple[PlannedLaunch, ...]:

@@ -22,7 +22,7 @@ from fabricgauge.model.request import (
     without,
 )
 from fabricgauge.run.launchers import LAUNCHERS, launcher_of
-from fabricgauge.run.launchers.interface import Asked
+from fabricgauge.run.launchers.interface import NodesAsked
 from fabricgauge.run.launchers.nodes import chosen
 from fabricgauge.settings import Settings
 
@@ -99,7 +99,7 @@ def _simulated(request: MeasurementRequest) -> HostAccess:
 
 
 def _without_lab(request: MeasurementRequest) -> HostAccess:
-    asked = Asked(request.nodelist, request.exclude, request.ssh_config, os.environ)
+    asked = NodesAsked(request.nodelist, request.exclude, request.ssh_config, os.environ)
     if request.launcher:
         return launcher_of(request.launcher).reach(asked)
     launchers = map(launcher_of, reversed(LAUNCHERS))

@@ -15,7 +15,7 @@ from fabricgauge.discover.probe import answers
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import CannotRun, ProbeError
 from fabricgauge.model.host_access import HostAccess
-from fabricgauge.model.measurement import NO_LINK, InterfaceCounters, Link
+from fabricgauge.model.measurement import NO_LINK, InterfaceCounters, LinkReading
 
 TIMEOUT_S = 15.0
 
@@ -139,11 +139,11 @@ def _counter(word: str) -> int | Skipped:
     return NO_COUNTER if word == _UNREAD else int(word)
 
 
-def _link(kind: str, words: Sequence[str]) -> Link:
+def _link(kind: str, words: Sequence[str]) -> LinkReading:
     """A rate of -1 is one that the driver does not know (sysfs-class-net)."""
     state, rate, *counts = words
     known = rate != _UNREAD and float(rate) > 0
-    return Link(
+    return LinkReading(
         state=NO_COUNTER if state == _UNREAD else state,
         speed_bit_s=float(rate) * _RATE_UNITS[kind] if known else Skipped("it tells no rate"),
         counts=dict(zip(_LINKS[kind], map(_counter, counts), strict=True)),

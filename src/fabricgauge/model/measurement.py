@@ -66,7 +66,7 @@ class Placement(msgspec.Struct, frozen=True, tag_field="record", tag="placement"
     interface: str
 
 
-class Link(msgspec.Struct, frozen=True, tag="link"):
+class LinkReading(msgspec.Struct, frozen=True, tag="link"):
     """The link behind an interface or an adapter's port, as the kernel tells of it.
 
     ``counts`` are since boot, by the kernel's names: ``carrier_changes`` of a netdev, which
@@ -93,7 +93,7 @@ class InterfaceCounters(msgspec.Struct, frozen=True, omit_defaults=True):
     tx_errors: int | Skipped
     rx_dropped: int | Skipped
     tx_dropped: int | Skipped
-    link: Link | Skipped = NO_LINK
+    link: LinkReading | Skipped = NO_LINK
 
 
 class NodeCounters(msgspec.Struct, frozen=True):

@@ -17,7 +17,7 @@ from fabricgauge.model.measurement import Pattern
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.interface import Dialect, LogLine, Report
 from fabricgauge.parse.lines import number_of
-from fabricgauge.parse.rows import Cell, add_row
+from fabricgauge.parse.rows import ColumnUse, add_row
 from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
 
 COMMAND = (
@@ -176,8 +176,8 @@ _PROSE = re.compile(r"---|Starting (?:server|client)\.\.\.")
 _DEFAULT_BYTES = (64, 256, 1024, 4096, 65536, 1048576)
 #: Bandwidth, time and rate of transfers; the first and the last are the second once more.
 _CELLS = (
-    Cell("size"), Cell("samples"), Cell("figure", 1, rounded_by=3), Cell("figure", 0),
-    Cell("figure", 2, rounded_by=3),
+    ColumnUse("size"), ColumnUse("samples"), ColumnUse("figure", 1, rounded_by=3),
+    ColumnUse("figure", 0), ColumnUse("figure", 2, rounded_by=3),
 )  # fmt: skip
 _ROW = "a row of sizes, counts, time, MB/sec, usec/xfer and Mxfers/sec"
 _OTHER = "a part of fabtests' output"

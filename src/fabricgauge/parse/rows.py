@@ -25,7 +25,7 @@ Use = Literal["size", "samples", "figure", "part", "besides", "sought", "check",
 _MOST_SAMPLES = 1e15
 
 
-class Cell(msgspec.Struct, frozen=True):
+class ColumnUse(msgspec.Struct, frozen=True):
     """One printed column. ``curve`` is the place of the table's column that it adds to.
 
     ``rounded_by`` is the place in the row of a figure that, above zero, tells that a 0.00 here
@@ -101,14 +101,14 @@ class RowFinder:
 
 
 @lru_cache(maxsize=64)
-def finder_of(cells: tuple[Cell, ...]) -> RowFinder:
+def finder_of(cells: tuple[ColumnUse, ...]) -> RowFinder:
     return RowFinder([_KINDS.get(cell.use, "number") for cell in cells])
 
 
 _KINDS: dict[Use, Kind] = {"size": "whole", "samples": "whole", "check": "check"}
 
 
-def add_rows(table: SuiteTable, cells: Sequence[Cell], rows: Rows) -> bool:
+def add_rows(table: SuiteTable, cells: Sequence[ColumnUse], rows: Rows) -> bool:
     """Add plain rows column by column; false, and nothing added, if they need a closer look."""
     if rows.width != len(cells) or not rows.count:
         return False
@@ -134,7 +134,7 @@ def add_rows(table: SuiteTable, cells: Sequence[Cell], rows: Rows) -> bool:
     return table.fill(rows.number, sizes, values, besides, samples)
 
 
-def _figures(cell: Cell, rows: Rows, place: int) -> Sequence[float | None]:
+def _figures(cell: ColumnUse, rows: Rows, place: int) -> Sequence[float | None]:
     """A column; None where a 0.00 is no figure, as in ``add_row``."""
     figures = rows.figures(place)
     if 0.0 not in figures:
@@ -149,7 +149,7 @@ def _figures(cell: Cell, rows: Rows, place: int) -> Sequence[float | None]:
 
 def add_row(
     table: SuiteTable,
-    cells: Sequence[Cell],
+    cells: Sequence[ColumnUse],
     line: LogLine,
     figures: Sequence[float],
     message_bytes: int | None = None,

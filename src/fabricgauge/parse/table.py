@@ -128,7 +128,7 @@ class SuiteTable:
             return False
         lines = range(number, number + count)
         found = [
-            _points(column, _Figures(lines, sizes, samples, printed, said))
+            _points(column, _Column(lines, sizes, samples, printed, said))
             for column, printed, said in zip(self.columns, values, besides, strict=True)
         ]
         if None in found:
@@ -178,7 +178,7 @@ class SuiteTable:
         )  # fmt: skip
 
 
-class _Figures(NamedTuple):
+class _Column(NamedTuple):
     """One column of many rows, as printed; None is a value that a row has not."""
 
     lines: Sequence[int]
@@ -187,16 +187,16 @@ class _Figures(NamedTuple):
     values: Sequence[float | None]
     besides: Mapping[Besides, Sequence[float | None]]
 
-    def only(self, chosen: Sequence[bool]) -> "_Figures":
+    def only(self, chosen: Sequence[bool]) -> "_Column":
         """Those of some rows."""
-        return _Figures(
+        return _Column(
             [*compress(self.lines, chosen)], [*compress(self.sizes, chosen)],
             [*compress(self.samples, chosen)], [*compress(self.values, chosen)],
             {key: [*compress(one, chosen)] for key, one in self.besides.items()},
         )  # fmt: skip
 
 
-def _points(column: SuiteColumn, one: _Figures) -> Iterable[SuitePoint] | None:
+def _points(column: SuiteColumn, one: _Column) -> Iterable[SuitePoint] | None:
     """The points of a column; None if a figure is not plain."""
     if 0.0 in one.values or None in one.values:
         values = zip(one.values, one.sizes, strict=True)

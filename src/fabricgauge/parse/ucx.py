@@ -16,7 +16,7 @@ import msgspec
 
 from fabricgauge.model.suite import Besides, SuiteCurve
 from fabricgauge.parse.interface import Dialect, LogLine, Report
-from fabricgauge.parse.rows import Cell, add_row
+from fabricgauge.parse.rows import ColumnUse, add_row
 from fabricgauge.parse.table import SuiteColumn, SuiteTable
 from fabricgauge.parse.ucx_tests import UcxRun, UcxTest
 
@@ -85,17 +85,17 @@ def row_of(text: str, names: UcxColumns) -> UcxRow | None:
     return UcxRow((match["name"] or "").strip(","), figures) if len(figures) in (4, 8) else None
 
 
-def cells_of(count: int, rank: Besides | None) -> tuple[Cell, ...]:
+def cells_of(count: int, rank: Besides | None) -> tuple[ColumnUse, ...]:
     """What so many figures of a row are: a time, a bandwidth and a rate, after the iterations.
 
     0.00 MB/s and 0 messages/s beside a sound time are a slow network's rounding.
     """
     overall = 3 if count == 8 else 1
     shown = (
-        Cell("samples"), Cell("sought", besides=rank) if rank else Cell("skipped"),
-        Cell("skipped"), Cell("figure", 0),
-        Cell("skipped"), Cell("figure", 1, rounded_by=overall),
-        Cell("skipped"), Cell("figure", 2, rounded_by=overall),
+        ColumnUse("samples"), ColumnUse("sought", besides=rank) if rank else ColumnUse("skipped"),
+        ColumnUse("skipped"), ColumnUse("figure", 0),
+        ColumnUse("skipped"), ColumnUse("figure", 1, rounded_by=overall),
+        ColumnUse("skipped"), ColumnUse("figure", 2, rounded_by=overall),
     )  # fmt: skip
     return shown if count == 8 else (shown[0], *shown[3::2])
 

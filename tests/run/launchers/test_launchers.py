@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from fabricgauge.model.errors import UsageError
 from fabricgauge.run.launchers import LAUNCHERS, launcher_of, local, nodes, slurm, ssh
-from fabricgauge.run.launchers.interface import Asked
+from fabricgauge.run.launchers.interface import NodesAsked
 
 HOSTILE = ["-oProxyCommand=touch /x", "a;b", "$(id)", "a b", "a|b", "c1:2", "a/b", "é", "a\nb", ""]
 
@@ -125,7 +125,7 @@ ALLOCATION = {"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "c[1-3]"}
 
 
 def usual(nodelist: str, environment: dict[str, str]) -> list[str]:
-    asked = Asked(nodelist, "", "", environment)
+    asked = NodesAsked(nodelist, "", "", environment)
     return [name for name in LAUNCHERS if launcher_of(name).is_usual(asked)]
 
 
@@ -138,7 +138,7 @@ def test_the_last_launcher_that_fits_is_the_usual_one() -> None:
 
 @pytest.mark.parametrize("name", LAUNCHERS)
 def test_a_launcher_reaches_hosts_under_its_own_name(name: str) -> None:
-    access = launcher_of(name).reach(Asked("c[1-2]", "c2", "", ALLOCATION))
+    access = launcher_of(name).reach(NodesAsked("c[1-2]", "c2", "", ALLOCATION))
     assert (access.launcher, access.nodes) == (name, ("c1",))
 
 

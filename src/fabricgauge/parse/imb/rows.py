@@ -13,7 +13,7 @@ import msgspec
 
 from fabricgauge.model.suite import Besides, Trouble
 from fabricgauge.parse.interface import LogLine
-from fabricgauge.parse.rows import Cell, RowFinder, Rows
+from fabricgauge.parse.rows import ColumnUse, RowFinder, Rows
 
 Role = Literal[
     "group", "size", "repetitions", "time", "least", "most", "mean", "overlapped", "pure",
@@ -113,16 +113,18 @@ def finder_of(roles: tuple[Role, ...]) -> RowFinder:
 
 
 @lru_cache(maxsize=64)
-def cells_of(roles: tuple[Role, ...]) -> tuple[Cell, ...]:
+def cells_of(roles: tuple[Role, ...]) -> tuple[ColumnUse, ...]:
     """What each printed column is for. Extremes belong to the mean, if both are printed."""
     curves = [role for role in _CURVES if role in roles]
     extremes: dict[Role, Besides] = {"least": "minimum", "most": "maximum"}
     if not {"least", "most", "mean"} <= set(roles):
         extremes = {}
-    cells: dict[Role, Cell] = {role: Cell("figure", place) for place, role in enumerate(curves)}
-    cells |= {role: Cell("besides", curves.index("mean"), key) for role, key in extremes.items()}
-    cells |= {"size": Cell("size"), "repetitions": Cell("samples")}
-    return tuple(cells.get(role, Cell("skipped")) for role in roles)
+    uses: dict[Role, ColumnUse] = {
+        "size": ColumnUse("size"), "repetitions": ColumnUse("samples"),
+        **{role: ColumnUse("figure", place) for place, role in enumerate(curves)},
+        **{role: ColumnUse("besides", curves.index("mean"), of) for role, of in extremes.items()},
+    }  # fmt: skip
+    return tuple(uses.get(role, ColumnUse("skipped")) for role in roles)
 
 
 def plain_rows(rows: Rows, roles: tuple[Role, ...]) -> list[ImbRow]:

@@ -10,7 +10,7 @@ import msgspec
 from fabricgauge.model.measurement import LATENCY_PATTERNS, Pattern
 from fabricgauge.model.suite import Besides, Quantity
 from fabricgauge.parse.osu.titles import FAN, OsuBenchmark
-from fabricgauge.parse.rows import Cell, Use
+from fabricgauge.parse.rows import ColumnUse, Use
 from fabricgauge.parse.table import SuiteColumn
 
 #: No program prints half as many; a row's expression is as deep as it has columns.
@@ -26,7 +26,7 @@ class OsuLayout(msgspec.Struct, frozen=True, eq=False):
     of columns that nothing is known of. Each heading has one layout, known by identity.
     """
 
-    cells: tuple[Cell, ...]
+    cells: tuple[ColumnUse, ...]
     columns: tuple[SuiteColumn, ...]
     benchmark: OsuBenchmark
     of_operations: bool
@@ -105,7 +105,7 @@ def _as_bandwidths(text: str) -> str:
 
 def _laid_out(names: list[str], benchmark: OsuBenchmark) -> OsuLayout:
     columns: list[SuiteColumn] = []
-    cells: list[Cell] = []
+    cells: list[ColumnUse] = []
     unknown: list[str] = []
     for text in names:
         name = text.partition("(")[0].rstrip()
@@ -114,14 +114,14 @@ def _laid_out(names: list[str], benchmark: OsuBenchmark) -> OsuLayout:
         percentile = _PERCENTILES.get(tail["percent"]) if tail else None
         if percentile is not None:
             # The percentiles are those of the first figure (osu_iallreduce.c of 7.4: overall).
-            cells.append(Cell("besides", 0, percentile))
+            cells.append(ColumnUse("besides", 0, percentile))
         elif name in _EXTREMES:
-            cells.append(Cell("besides", latest, _EXTREMES[name]))
+            cells.append(ColumnUse("besides", latest, _EXTREMES[name]))
         elif name in _CURVES or name in _PARTS:
-            cells.append(Cell("figure" if name in _CURVES else "part", len(columns)))
+            cells.append(ColumnUse("figure" if name in _CURVES else "part", len(columns)))
             columns.append(_column(name, benchmark, first=not columns))
         else:
-            cells.append(Cell(_OTHERS.get(name, "skipped")))
+            cells.append(ColumnUse(_OTHERS.get(name, "skipped")))
             unknown += [] if name in (*_OTHERS, _OPERATION) else [text]
     return OsuLayout(
         tuple(cells), tuple(columns), benchmark, names[0].startswith(_OPERATION),

@@ -8,7 +8,7 @@ import msgspec
 
 from fabricgauge.model.suite import Besides
 from fabricgauge.parse.perftest.programs import PerftestProgram
-from fabricgauge.parse.rows import Cell
+from fabricgauge.parse.rows import ColumnUse
 from fabricgauge.parse.table import SuiteColumn
 
 _CELL = re.compile(
@@ -114,7 +114,7 @@ def _of_bandwidth(layout: PerftestLayout, program: PerftestProgram) -> dict[str,
 
 
 @lru_cache(maxsize=64)
-def cells_of(roles: tuple[str, ...], curves: tuple[str, ...]) -> tuple[Cell, ...]:
+def cells_of(roles: tuple[str, ...], curves: tuple[str, ...]) -> tuple[ColumnUse, ...]:
     """What each role's figure is for, where those in ``curves`` become curves.
 
     An average of 0.00 is only the rounding of a small bandwidth where the message rate is not.
@@ -123,11 +123,12 @@ def cells_of(roles: tuple[str, ...], curves: tuple[str, ...]) -> tuple[Cell, ...
     return tuple(_cell(role, curves, rate) for role in roles)
 
 
-def _cell(role: str, curves: tuple[str, ...], rate: int) -> Cell:
+def _cell(role: str, curves: tuple[str, ...], rate: int) -> ColumnUse:
     if role in curves:
-        return Cell("figure", curves.index(role), rounded_by=rate if role == "average" else -1)
+        return ColumnUse("figure", curves.index(role), rounded_by=rate if role == "average" else -1)
     if role in ("size", "iterations"):
-        return Cell("size" if role == "size" else "samples")
+        return ColumnUse("size" if role == "size" else "samples")
     if role == "peak":
-        return Cell("sought", besides="peak")
-    return Cell("besides", besides=_BESIDES[role]) if role in _BESIDES else Cell("skipped")
+        return ColumnUse("sought", besides="peak")
+    said = _BESIDES.get(role)
+    return ColumnUse("besides" if said else "skipped", besides=said)

@@ -13,7 +13,7 @@ from fabricgauge.run.launchers.nodes import chosen
 from fabricgauge.run.mpi_impls.interface import MpiImplementation
 
 
-class Asked(msgspec.Struct, frozen=True):
+class NodesAsked(msgspec.Struct, frozen=True):
     """The nodes that the user names, ssh's configuration file, and this program's environment."""
 
     nodelist: str
@@ -53,7 +53,7 @@ class Launcher(msgspec.Struct, frozen=True):
     none is asked for. ``starts`` makes the command that starts ranks, in this ``environment``.
     """
 
-    reach: Callable[[Asked], HostAccess]
-    is_usual: Callable[[Asked], bool]
+    reach: Callable[[NodesAsked], HostAccess]
+    is_usual: Callable[[NodesAsked], bool]
     starts: Starting = by_mpi
     environment: Mapping[str, str] = MappingProxyType({})

@@ -3,7 +3,7 @@
 import platform
 
 from fabricgauge.model.host_access import Host, HostAccess
-from fabricgauge.run.launchers.interface import Asked, Launcher
+from fabricgauge.run.launchers.interface import Launcher, NodesAsked
 from fabricgauge.run.launchers.nodes import checked
 
 
@@ -16,7 +16,7 @@ def access(nodes: tuple[str, ...]) -> HostAccess:
     return HostAccess("local", tuple(Host(node, ()) for node in checked(nodes)))
 
 
-def _reach(asked: Asked) -> HostAccess:
+def _reach(asked: NodesAsked) -> HostAccess:
     return access(asked.nodes() or (platform.node(),))
 
 

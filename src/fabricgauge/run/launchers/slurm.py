@@ -11,7 +11,7 @@ import msgspec
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.run.environment import handed_on
-from fabricgauge.run.launchers.interface import Asked, Launcher
+from fabricgauge.run.launchers.interface import Launcher, NodesAsked
 from fabricgauge.run.launchers.nodes import expand
 
 #: For whoever sits in a step of the job, ``srun --pty bash``, whose processors a further step
@@ -61,7 +61,7 @@ def _step_on(of: Allocation, node: str) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def reach(asked: Asked, starter: str = "slurm") -> HostAccess:
+def reach(asked: NodesAsked, starter: str = "slurm") -> HostAccess:
     """As ``access``, of the allocation that this program runs in.
 
     Raises:
@@ -76,7 +76,7 @@ def reach(asked: Asked, starter: str = "slurm") -> HostAccess:
     return access(there, asked.nodes(there.nodes), starter)
 
 
-def _is_usual(asked: Asked) -> bool:
+def _is_usual(asked: NodesAsked) -> bool:
     """Nodes of another than our own allocation are reached by ssh."""
     there = allocation(asked.environment)
     return there is not None and set(asked.nodes()) <= set(there.nodes)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.host_access import Host, HostAccess
-from fabricgauge.run.launchers.interface import Asked, Launcher
+from fabricgauge.run.launchers.interface import Launcher, NodesAsked
 from fabricgauge.run.launchers.nodes import checked
 
 #: No agent and no display are lent to a node, whatever the user's configuration says (ssh(1)).
@@ -35,7 +35,7 @@ def access(nodes: tuple[str, ...], ssh_options: Sequence[str] = ()) -> HostAcces
     return HostAccess("ssh", hosts, agent="ssh", agent_options=options)
 
 
-def _reach(asked: Asked) -> HostAccess:
+def _reach(asked: NodesAsked) -> HostAccess:
     nodes, config = asked.nodes(), asked.ssh_config
     if not nodes:
         raise UsageError("--launcher ssh needs nodes; name them with -w, e.g. -w c[1-2]")
