@@ -16,6 +16,9 @@ from typing import Any
 
 import msgspec
 
+from fabricgauge.files.ownership import not_own
+from fabricgauge.files.places import place
+from fabricgauge.files.reading import read_bytes
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import DeclaredNetwork
 
@@ -27,6 +30,9 @@ else:
 SITE_FILE = Path("/etc/fabricgauge/config.toml")
 #: Names another one, as a lab does for what is started inside it.
 SITE_FILE_VARIABLE = "FABRICGAUGE_SITE_FILE"
+
+#: A configuration file has some hundred lines.
+MOST_BYTES = 1 << 20
 
 _PREFIXES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
 _RATE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:bit/s|b/s|bps|be|bit)?", re.IGNORECASE)
@@ -57,14 +63,12 @@ def site_file() -> Path:
 
 
 def user_file() -> Path:
-    home = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
-    return Path(home) / "fabricgauge" / "config.toml"
+    return place("XDG_CONFIG_HOME") / "config.toml"
 
 
 def run_root() -> Path:
     """Where runs are kept unless ``--output`` says otherwise."""
-    home = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
-    return Path(home) / "fabricgauge" / "runs"
+    return place("XDG_DATA_HOME") / "runs"
 
 
 def load(files: tuple[Path, ...] | None = None) -> Settings:
@@ -126,12 +130,18 @@ def seconds(text: str) -> float:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        content: dict[str, Any] = tomllib.loads(path.read_text())
+        raw = read_bytes(path, most_bytes=MOST_BYTES)
+        if foreign := not_own(path, or_roots=True):
+            raise UsageError(
+                f"{path} is not obeyed, since others can change it: {foreign}; give it to"
+                " yourself or root alone"
+            )
+        content: dict[str, Any] = tomllib.loads(raw.decode("utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{path} is not TOML: {error}") from error
     known = (*VERBS, "thresholds", "network")
     unknown = sorted(set(content) - set(known))

@@ -98,7 +98,7 @@ def test_a_link_that_leads_out_of_the_bundle_is_refused(tmp_path: Path, place: s
     link = tmp_path / "b" / place
     link.parent.mkdir(parents=True)
     link.symlink_to(secret if place == "c1" else secret / "lshw.txt")
-    with pytest.raises(StoreError, match="leads out of the bundle"):
+    with pytest.raises(StoreError, match="leads out of"):
         Bundle(tmp_path / "b").of("c1")
 
 

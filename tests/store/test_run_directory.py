@@ -1,3 +1,4 @@
+import errno
 from pathlib import Path
 
 import pytest
@@ -119,9 +120,13 @@ def test_a_root_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
         RunDirectory.create(tmp_path / "file" / "runs")
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
-def test_a_full_disk_is_a_clear_error(directory: RunDirectory) -> None:
-    (directory.path / "results.jsonl").symlink_to("/dev/full")
+def test_a_full_disk_is_a_clear_error(
+    directory: RunDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("fabricgauge.files.writing.os.write", full)
     with pytest.raises(StoreError, match="No space left on device"):
         append_records(directory, (ResultLine(1, 1, Footer(1, 0.5)),))
 

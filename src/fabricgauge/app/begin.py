@@ -1,5 +1,6 @@
 """The beginning of a run: discover and plan, or take up what an earlier program left."""
 
+import shlex
 from pathlib import Path
 
 import msgspec
@@ -17,7 +18,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import CannotRun, UsageError
 from fabricgauge.model.fabric import Fabric, Network
 from fabricgauge.model.plan import Plan
-from fabricgauge.model.request import MeasurementRequest
+from fabricgauge.model.request import MeasurementRequest, place_words
 from fabricgauge.model.run import Run
 from fabricgauge.plan.plan import tool_plan
 from fabricgauge.plan.profiles import Profile
@@ -116,20 +117,28 @@ def _as_used(fabric: Fabric, tool: Tool) -> Fabric:
     return msgspec.structs.replace(fabric, networks=networks)
 
 
-def stored_run(root: Path, name: str) -> tuple[RunDirectory, MeasurementRequest]:
-    """The run that ``name`` means, and what it was asked to measure.
+def stored_run(root: Path, said: MeasurementRequest) -> tuple[RunDirectory, MeasurementRequest]:
+    """The run that ``said`` resumes, and what it was asked to measure.
 
     Raises:
         StoreError: there is none.
-        UsageError: Slurm's jobs make that run.
+        UsageError: Slurm's jobs make that run; or others can have changed what it says of
+            programs and nodes, and ``said`` says nothing of them.
     """
-    directory = find(root, name)
+    directory = find(root, said.resume)
     if jobs(directory):
         raise UsageError(
             f"{directory.identity} was submitted to Slurm: measure what it has left with"
             f" fabricgauge submit --resume {directory.path}"
         )
-    return directory, stored_request(directory)
+    stored = stored_request(directory)
+    words = place_words(stored)
+    if words and not place_words(said) and (why := directory.foreign):
+        raise UsageError(
+            f"{directory.path} may have been changed by others ({why}): say nodes and programs"
+            f" yourself. It names {shlex.join(words)}"
+        )
+    return directory, stored
 
 
 def take_up(target: Target, directory: RunDirectory, progress: Progress) -> RunContext:
@@ -145,7 +154,8 @@ def take_up(target: Target, directory: RunDirectory, progress: Progress) -> RunC
     if directory.complete:
         raise UsageError(f"{directory.identity} is complete; there is nothing to resume")
     run = load(directory)
-    end_marked_prefix(directory.identity)  # what a killed check may have left running
+    if not directory.foreign:
+        end_marked_prefix(directory.identity)  # what a killed check may have left running
     attempt = 1 + sum(1 for folder in (directory.path / "raw").glob("discover*"))
     now = discovered(target, directory, progress, f"discover-{attempt}")
     changes = differences(run.plan, run.fabric, now)

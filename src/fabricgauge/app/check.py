@@ -42,8 +42,9 @@ def prepared(
         if target.request.resume:
             return take_up(ready, directory, progress)
         return begin(ready, directory, progress, dry_run=dry_run)
-    except (KeyboardInterrupt, UsageError, ToolMissing):
-        discard(target, directory)
+    except BaseException as error:
+        if directory.empty or isinstance(error, KeyboardInterrupt | UsageError | ToolMissing):
+            discard(target, directory)
         raise
 
 

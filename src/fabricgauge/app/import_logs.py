@@ -13,6 +13,7 @@ from fabricgauge import __version__
 from fabricgauge.app.conclude import conclude, write_reports
 from fabricgauge.app.progress import Progress
 from fabricgauge.app.read_files import found_in
+from fabricgauge.files.reading import shown
 from fabricgauge.judge.thresholds import Thresholds
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.fabric import Fabric, Network
@@ -44,36 +45,39 @@ class Source(msgspec.Struct, frozen=True):
     """Something to import: where it is from, and what is stated about it.
 
     ``network`` is None where nobody says what it was measured on; ``path`` where it is
-    no file.
+    no file. No link leads out of ``within``, the directory that was named, if one was.
     """
 
     name: str
     found: Iterable[Found]
     network: Network | None = None
     path: Path | None = None
+    within: Path | None = None
 
 
 def sources_of(path: Path, network: Network | None) -> tuple[Source, ...]:
     """A file itself, or all files in a directory and below, by name.
 
-    Of a directory only regular files are taken: a pipe in it would wait for a writer. They
-    are called by their place in it, which is as much as a table has room for.
+    Of a directory only regular files are taken, and links that stay inside. Files are called by
+    their place in it, which is as much as a table has room for.
     """
     if not path.is_dir():
-        return (_source(path, str(path), network),)
-    parent = path.resolve().parent
-    return tuple(_source(one, str(one.relative_to(parent)), network) for one in _within(path))
+        return (_source(path, str(path), network, None),)
+    top = path.resolve()
+    return tuple(
+        _source(one, str(one.relative_to(top.parent)), network, top) for one in _files_below(top)
+    )
 
 
-def _within(path: Path) -> Iterator[Path]:
-    for folder, folders, names in os.walk(path.resolve()):
+def _files_below(top: Path) -> Iterator[Path]:
+    for folder, folders, names in os.walk(top):
         folders.sort()
         inside = (Path(folder, name) for name in sorted(names))
         yield from (path for path in inside if path.is_file())
 
 
-def _source(path: Path, name: str, network: Network | None) -> Source:
-    return Source(name, found_in(path, name), network, path)
+def _source(path: Path, name: str, network: Network | None, within: Path | None) -> Source:
+    return Source(shown(name), found_in(path, shown(name), within), network, path, within)
 
 
 def import_logs(
@@ -135,8 +139,9 @@ def _about(command: tuple[str, ...]) -> About:
 
 def _one(number: int, source: Source, hosts: tuple[str, ...], directory: RunDirectory) -> int:
     """Read one source into the run; how many figures it had."""
-    if source.path is not None and _is_small(source.path):
-        directory.copy_raw(f"import-{number:03}", source.path)
+    if source.path is not None:
+        folder = f"import-{number:03}"
+        directory.copy_raw(folder, source.path, source.within, LARGEST_COPY_BYTES)
     counts: dict[type, int] = {SuiteCurve: 0, UnparsedLine: 0}
     figures = 0
     kept = _kept(source.found, counts)
@@ -166,10 +171,3 @@ def _dropped(name: str, counts: dict[type, int]) -> Iterator[UnparsedLine]:
     if counts[UnparsedLine] > MOST_UNPARSED:
         reason = f"only the first {MOST_UNPARSED:,} places that were not understood are kept"
         yield UnparsedLine(0, "", reason, counts[UnparsedLine] - MOST_UNPARSED, name)
-
-
-def _is_small(path: Path) -> bool:
-    try:
-        return path.is_file() and path.stat().st_size <= LARGEST_COPY_BYTES
-    except OSError:
-        return False

@@ -10,6 +10,8 @@ import msgspec
 from fabricgauge.app.progress import Progress
 from fabricgauge.discover.interface import link_states
 from fabricgauge.doctor.examining import examine
+from fabricgauge.files.ownership import not_own
+from fabricgauge.files.reading import opened, read_bytes
 from fabricgauge.model.connectivity import Connectivity
 from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.finding import Finding, Severity
@@ -71,8 +73,8 @@ def note_libraries(directory: RunDirectory, run: Run) -> dict[str, str]:
     A file that this machine does not have, or cannot read, has no hash.
     """
     paths = sorted({path for one in run.launches if one.header for path in one.header.libraries})
-    if not paths or directory.complete:
-        return {}
+    if not paths or directory.complete or not_own(directory.path):
+        return {}  # a run that others can change must not name files to be read
     return write_libraries(directory, {path: _hash(path) for path in paths if carries(path)})
 
 
@@ -83,10 +85,8 @@ def carries(path: str) -> bool:
 
 def _hash(path: str) -> str:
     """The beginning of its SHA-256, empty where it cannot be read."""
-    library = Path(path)
     try:
-        # A node said the name: what is no plain file here might never end.
-        return hashlib.sha256(library.read_bytes()).hexdigest()[:16] if library.is_file() else ""
+        return hashlib.sha256(read_bytes(Path(path))).hexdigest()[:16]
     except OSError:
         return ""
 
@@ -111,14 +111,14 @@ def _ways(folder: Path, mpi: str) -> Iterator[str]:
     if mpi_impl is None:
         return
     for name in ("stderr.txt", "stdout.jsonl"):
-        for line in _beginning(folder / name).splitlines():
+        for line in _beginning(folder / name, folder.parents[1]).splitlines():
             if not line.startswith("{"):
                 yield from mpi_impl.ways(line)
 
 
-def _beginning(path: Path) -> str:
+def _beginning(path: Path, run: Path) -> str:
     try:
-        with path.open("rb") as file:
+        with opened(path, run) as file:
             return file.read(MOST_BYTES).decode(errors="replace")
     except OSError:
         return ""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fabricgauge.app.unpack import GZIP, Unpacked
+from fabricgauge.files.reading import opened
 from fabricgauge.model.suite import UNREADABLE, UnparsedLine
 from fabricgauge.parse.json_text import MOST_CHARACTERS
 from fabricgauge.parse.lines import LONGEST_BYTES, may_be_json
@@ -19,14 +20,16 @@ _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _PACKED: dict[bytes, Callable[..., Any]] = {b"\xfd7zXZ": lzma.LZMAFile, b"BZh": bz2.BZ2File}
 
 
-def found_in(path: Path, name: str = "") -> Iterator[Found]:
+def found_in(path: Path, name: str = "", within: Path | None = None) -> Iterator[Found]:
     """Curves and unparsed lines of one file, which ``name`` stands for in messages.
+
+    No link may lead out of ``within``.
 
     What cannot be read (no such file, no permission, a broken archive) becomes a
     ``UnparsedLine`` with the reason, after all that stood before: one bad file does not end the
     reading of the others.
     """
-    lines = _Lines(path)
+    lines = _Lines(path, within)
     yield from read(lines, name or str(path))
     if lines.trouble:
         reason = f"{UNREADABLE}: {lines.trouble}"
@@ -36,20 +39,21 @@ def found_in(path: Path, name: str = "") -> Iterator[Found]:
 class _Lines:
     """Raw lines in blocks, up to the file's end or to where it cannot be read further."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, within: Path | None) -> None:
+        self._path, self._within = path, within
         self.count = 0
         self.trouble = ""
 
     def __iter__(self) -> Iterator[bytes]:
         try:
-            with self._path.open("rb") as file:
+            with opened(self._path, self._within) as file:
                 yield from self._of(file)
         except OSError as error:
             self.trouble = str(error.strerror or error)
 
     def _of(self, file: io.BufferedReader) -> Iterator[bytes]:
-        head = file.peek(6)[:6]
+        head = file.read(6)
+        file.seek(0)
         if head.startswith(GZIP):
             unpacked = Unpacked(file)
             yield from self._split(io.BufferedReader(unpacked, _BUFFER_BYTES))

@@ -1,6 +1,7 @@
 """A comparison by measuring: the arms of a design take turns, block by block."""
 
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 
 import msgspec
@@ -19,7 +20,7 @@ from fabricgauge.model.errors import CannotRun, StoreError, UsageError
 from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.pattern import THREADED_PATTERNS, TOURNAMENT_PATTERNS
 from fabricgauge.model.run import Run
-from fabricgauge.model.varied import Design, Varied
+from fabricgauge.model.varied import Design, Factor, Varied
 from fabricgauge.plan.asked import ALL_PATTERNS
 from fabricgauge.plan.design import AS_IT_IS, ENVIRONMENT
 from fabricgauge.plan.plan import is_pair
@@ -87,18 +88,19 @@ def _of_blocks(target: Target, blocks: int) -> tuple[Target, Profile]:
 
 
 def take_up(
-    target: Target, directory: RunDirectory, progress: Progress
+    target: Target, directory: RunDirectory, progress: Progress, said: tuple[Factor, ...] = ()
 ) -> tuple[Design, tuple[RunContext, ...]]:
-    """The arms of a comparison that was broken off.
+    """The arms of a comparison that was broken off; ``said`` is what was named to be varied.
 
     Raises:
         StoreError: the directory holds none.
-        UsageError: it is complete, or was begun with other engines.
+        UsageError: it is complete, or was begun with other engines; or others can have changed
+            what is varied, and ``said`` is not the same.
         CannotRun: the nodes are not what they were.
     """
     if directory.complete:
         raise UsageError(f"{directory.identity} is complete; there is nothing to resume")
-    design = directory.read(_DESIGN, Design)
+    design = _design(directory, said)
     arms = []
     for arm, folder in zip(design.arms, design.folders, strict=True):
         own = _target_of(design, arm, target, progress)
@@ -109,6 +111,21 @@ def take_up(
         _require_same(run, own)
         arms.append(take_up_run(own, run, progress))
     return design, tuple(arms)
+
+
+def _design(directory: RunDirectory, said: tuple[Factor, ...]) -> Design:
+    """What is varied names programs and variables."""
+    design = directory.read(_DESIGN, Design)
+    combined = set(product(*(one.levels for one in design.factors)))
+    if not set(design.arms) <= combined:
+        raise StoreError(f"{directory.path / _DESIGN} is damaged: an arm has an unknown level")
+    if said != design.factors and (why := directory.foreign):
+        names = ", ".join(f"{one.name}={','.join(one.levels)}" for one in design.factors)
+        raise UsageError(
+            f"{directory.path} may have been changed by others ({why}): say yourself with --vary"
+            f" what is varied. It names {names}"
+        )
+    return design
 
 
 def _arm(directory: RunDirectory, folder: str) -> RunDirectory:

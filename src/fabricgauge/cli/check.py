@@ -10,6 +10,7 @@ from fabricgauge.cli import options as of
 from fabricgauge.cli.options import Printing
 
 if TYPE_CHECKING:
+    from fabricgauge.app.run_context import RunContext
     from fabricgauge.app.target import Target
     from fabricgauge.model.suite import SuiteCurve
     from fabricgauge.model.verdict import Strictness
@@ -63,6 +64,8 @@ def check(
     from fabricgauge.app.conclude import reference_curves
     from fabricgauge.app.reaching import located
     from fabricgauge.cli.show import require_format
+    from fabricgauge.model.request import without
+    from fabricgauge.store.holding import held
     from fabricgauge.store.run_directory import RunDirectory
 
     said = settings.load()
@@ -70,13 +73,16 @@ def check(
     require_format(format)
     curves = reference_curves(against)
     root = output or settings.run_root()
-    run, stored = stored_run(root, request.resume) if request.resume else (None, None)
-    with located(request, said, of.from_files(ctx), stored) as target:
+    files = of.from_files(ctx)
+    alone = without(request, files)
+    run, stored = stored_run(root, alone) if request.resume else (None, None)
+    with located(request, said, files, stored) as target:
         directory = run or RunDirectory.create(root)
-        if dry_run:
-            _print_plan(target, directory, quiet)
-            return
-        ctx.exit(_check(target, directory, Printing(format, quiet, fail_on), curves))
+        with held(directory):
+            if dry_run:
+                _print_plan(target, directory, quiet)
+                return
+            ctx.exit(_check(target, directory, Printing(format, quiet, fail_on), curves))
 
 
 def _check(
@@ -96,11 +102,21 @@ def _check(
 
 
 def _print_plan(target: "Target", directory: "RunDirectory", quiet: bool) -> None:
+    """A run that is only planned leaves nothing, however that ends."""
     from fabricgauge.app import check as app
     from fabricgauge.cli.progress import bar
 
-    with bar(quiet) as progress:
-        context = app.prepared(target, directory, progress, dry_run=True)
+    try:
+        with bar(quiet) as progress:
+            context = app.prepared(target, directory, progress, dry_run=True)
+        _print_commands(context)
+    finally:
+        app.discard(target, directory)
+
+
+def _print_commands(context: "RunContext") -> None:
+    from fabricgauge.app import check as app
+
     for launch, commands in app.commands(context):
         program = f", {launch.program}" if launch.program else ""
         click.echo(f"# launch {launch.number}: {launch.network or 'unpinned'}{program}")
@@ -111,4 +127,3 @@ def _print_plan(target: "Target", directory: "RunDirectory", quiet: bool) -> Non
             click.echo(f"#   {case.name} window={case.window} budget={case.budget_s:.2f} s")
     if context.plan.tool == "engine":
         click.echo(f"# at most {context.plan.budget_s:.0f} s of measuring")
-    app.discard(target, directory)

@@ -51,6 +51,7 @@ def collect(
     from fabricgauge import settings
     from fabricgauge.app.batch.on_head import on_head
     from fabricgauge.cli.show import require_format
+    from fabricgauge.store.holding import held
     from fabricgauge.store.run_directory import find
 
     require_format(printing["format"])
@@ -61,7 +62,8 @@ def collect(
         raise UsageError(
             f"{directory.identity} is complete: see fabricgauge report {directory.path}"
         )
-    ctx.exit(followed(directory, Printing(**printing), most_jobs=0))
+    with held(directory):
+        ctx.exit(followed(directory, Printing(**printing), most_jobs=0))
 
 
 def said_again(ctx: click.Context) -> tuple[str, ...]:

@@ -42,6 +42,14 @@ def printer(kind: "Kind[Subject]", name: str, to: Path | None = None) -> "Writer
     return deliver_report
 
 
+def page(kind: "Kind[Subject]", subject: "Subject") -> str:
+    """The subject as a page of HTML, for the directory that it was kept in."""
+    from fabricgauge.report.formats import formats_of
+    from fabricgauge.report.interface import Setting
+
+    return formats_of(kind)["html"](subject, Setting(width=width(), printed=_printed()))
+
+
 def require_format(name: str) -> None:
     """Refuse an unknown format of a run before anything is measured.
 

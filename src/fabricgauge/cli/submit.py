@@ -55,6 +55,7 @@ def submit(
     from fabricgauge.app.batch.on_head import on_head
     from fabricgauge.app.batch.request import at_once, batch_of
     from fabricgauge.cli.show import require_format
+    from fabricgauge.store.holding import held
     from fabricgauge.store.run_directory import find
 
     require_format(asked["format"])
@@ -66,7 +67,8 @@ def submit(
     if resume:
         _require_of_resumption(ctx)
         directory = find(root, resume)
-        ctx.exit(_resumed(directory, asked["time"], asked["at_once"] or 0, printing, no_wait))
+        with held(directory):
+            ctx.exit(_resumed(directory, asked["time"], asked["at_once"] or 0, printing, no_wait))
     request = of.request_of({**asked, "nodes": None, "launcher": None})
     said = {name: asked[name] for name in _SAID_TO_SLURM}
     job = Request(nodes=nodes, further=further(asked["sbatch"]), **said)
@@ -159,6 +161,11 @@ def _resumed(
     from fabricgauge.store.run_files import read_batch
 
     batch = read_batch(directory)
+    if why := directory.foreign:
+        raise UsageError(
+            f"{directory.path} may have been changed by others ({why}), so nothing is submitted"
+            " from it: begin a new run, with --output in a directory of your own"
+        )
     if batch.pairs is None:
         for number, state in unfinished(directory).items():
             raise UsageError(

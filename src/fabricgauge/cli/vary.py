@@ -11,13 +11,14 @@ import msgspec
 
 from fabricgauge.cli import options as of
 from fabricgauge.cli.options import Decorated, Printing, added, measure_options, network_options
-from fabricgauge.model.errors import UsageError
+from fabricgauge.model.errors import StoreError
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.model.verdict import exit_status
 
 if TYPE_CHECKING:
     from fabricgauge.app.target import Target
     from fabricgauge.model.varied import Design, Varied
+    from fabricgauge.store.run_directory import RunDirectory
 
 #: Enough to tell 3 % from chance where launches differ by 2 %.
 USUAL_BLOCKS = 10
@@ -81,22 +82,24 @@ def _measured(target: "Target", how: Comparing) -> int:
     from fabricgauge.app import vary as app
     from fabricgauge.cli.progress import bar
     from fabricgauge.compare.varying import AS_OF_A_RUN
+    from fabricgauge.plan.design import factor
+    from fabricgauge.store.holding import held
     from fabricgauge.store.run_directory import RunDirectory, find
 
-    with bar(how.printing.quiet) as progress:
-        if how.resume:
-            directory = find(how.root, how.resume)
-            design, arms = app.take_up(target, directory, progress)
+    made = None if how.resume else _design(how, target.request.launches)
+    directory = find(how.root, how.resume) if how.resume else RunDirectory.create(how.root)
+    with bar(how.printing.quiet) as progress, held(directory):
+        if made is None:
+            said = tuple(factor(one) for one in how.vary)
+            design, arms = app.take_up(target, directory, progress, said)
         else:
-            made = _design(how, target.request.launches)
-            directory = RunDirectory.create(how.root)
             try:
                 design, arms = app.begin(made, target, directory, progress)
             except BaseException:
                 directory.discard(copies=True)
                 raise
         found, path, interrupted = app.run(design, arms, directory, how.tolerance, progress)
-    _show(found, path, how.printing)
+        _show(found, directory, how.printing)
     if interrupted:
         rest = () if how.resume else ("--resume", str(path))
         again = shlex.join(("fabricgauge", *sys.argv[1:], *rest))
@@ -120,15 +123,14 @@ def _design(how: Comparing, launches: int) -> "Design":
     return design(factors, blocks, how.seed)
 
 
-def _show(found: "Varied", path: Path, printing: Printing) -> None:
-    from fabricgauge.cli.show import printer
+def _show(found: "Varied", directory: "RunDirectory", printing: Printing) -> None:
+    from fabricgauge.cli.show import page, printer
     from fabricgauge.report.content.varied import KIND
 
     printer(KIND, printing.format, printing.to)(found)
-    page = path / "report.html"
-    told = str(page)
+    told = str(directory.path / "report.html")
     try:
-        printer(KIND, "html", page)(found)
-    except UsageError as error:
+        directory.write_bytes("report.html", page(KIND, found).encode())
+    except StoreError as error:
         told = f"none: {error}"
-    click.echo(f"Comparison   {path}\nHTML report  {told}", err=True)
+    click.echo(f"Comparison   {directory.path}\nHTML report  {told}", err=True)

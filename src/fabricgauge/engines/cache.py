@@ -9,6 +9,8 @@ from pathlib import Path
 
 import msgspec
 
+from fabricgauge.files.ownership import not_own
+from fabricgauge.files.places import place
 from fabricgauge.model.engine import Engine
 
 PROGRAM = "fabricgauge-engine"
@@ -16,19 +18,15 @@ DESCRIPTION = "engine.json"
 
 
 def cache_folder() -> Path:
-    """``$XDG_CACHE_HOME/fabricgauge/engines``, by default below ~/.cache.
-
-    The XDG Base Directory Specification says to ignore a relative path.
-    """
-    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    if not base.is_absolute():
-        base = Path.home() / ".cache"
-    return base / "fabricgauge" / "engines"
+    """``$XDG_CACHE_HOME/fabricgauge/engines``, by default below ~/.cache."""
+    return place("XDG_CACHE_HOME") / "engines"
 
 
 def kept(identity: str) -> Engine | None:
-    """The build of that identity, if it is there and whole."""
+    """The build of that identity, if it is there, whole, and nobody else can have changed it."""
     folder = cache_folder() / identity
+    if not_own(folder / PROGRAM, or_roots=True) or not_own(folder / DESCRIPTION, or_roots=True):
+        return None
     try:
         engine = msgspec.json.decode(
             (folder / DESCRIPTION).read_bytes(), type=Engine, dec_hook=_path

@@ -1,5 +1,7 @@
 """Jobs that a batch system runs without supervision."""
 
+from typing import Annotated
+
 import msgspec
 
 from fabricgauge.model.fabric import DeclaredNetwork
@@ -64,11 +66,11 @@ class BatchJob(msgspec.Struct, frozen=True):
     ``cluster`` has the job, empty where that is the cluster it was submitted from.
     """
 
-    number: str
-    folder: str
+    number: Annotated[str, msgspec.Meta(pattern=r"^[0-9]*\Z")]
+    folder: Annotated[str, msgspec.Meta(pattern=r"^job-[0-9]+\Z")]
     submitted_utc: str
     launches: tuple[PlannedLaunch, ...]
     profile: str
     stopping: Stopping
     check_data: bool
-    cluster: str = ""
+    cluster: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_.-]*\Z")] = ""

@@ -177,6 +177,16 @@ def resumed(said: MeasurementRequest, stored: MeasurementRequest) -> Measurement
     return msgspec.structs.replace(stored, **again)
 
 
+def place_words(request: MeasurementRequest) -> tuple[str, ...]:
+    """What the request says of the place and the programs, as words of a command line."""
+    said = ((field, getattr(request, field)) for field in WHERE if asks_for(request, field))
+    return tuple(
+        word
+        for field, value in said
+        for word in (option(field), ",".join(value) if isinstance(value, tuple) else value)
+    )
+
+
 #: Options of earlier versions by the names that they had.
 _FORMERLY = {"place": "rank_order", "streams": "parallel"}
 

@@ -1,7 +1,7 @@
 """Stacks and settings measured in turns: what was varied, and what difference it made."""
 
 from itertools import pairwise
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -26,7 +26,7 @@ class Design(msgspec.Struct, frozen=True):
 
     factors: tuple[Factor, ...]
     arms: tuple[tuple[str, ...], ...]
-    folders: tuple[str, ...]
+    folders: tuple[Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9-]+\Z")], ...]
     order: tuple[tuple[int, ...], ...]
     seed: int
 

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
+from fabricgauge.files import writing
 from fabricgauge.process.children import TERM_GRACE_S, end, spawn
 
 
@@ -40,9 +41,13 @@ class ProgramStream:
         self.silent = False
         self.exit_code: int | None = None
         self._hopeless, self._hopeless_s = hopeless, hopeless_s
-        self._stdout = stdout
-        with stderr.open("wb") as errors:
-            self._child = spawn(argv, env, None, subprocess.PIPE, errors, without)
+        self._kept = writing.stream(stdout, anew=False)
+        try:
+            with writing.stream(stderr, anew=True) as errors:
+                self._child = spawn(argv, env, None, subprocess.PIPE, errors, without)
+        except BaseException:
+            self._kept.close()
+            raise
         self._lines: queue.SimpleQueue[bytes | OSError | None] = queue.SimpleQueue()
         threading.Thread(target=self._feed, args=(stdin.encode(),), daemon=True).start()
         threading.Thread(target=self._drain, daemon=True).start()
@@ -106,7 +111,7 @@ class ProgramStream:
         if not pipe:
             return
         try:
-            with pipe, self._stdout.open("ab", buffering=0) as kept:
+            with pipe, self._kept as kept:
                 for line in pipe:
                     kept.write(line)
                     self._lines.put(line)

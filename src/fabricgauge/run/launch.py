@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
+from fabricgauge.files import writing
+from fabricgauge.files.reading import read_end
 from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.errors import StoreError
 from fabricgauge.model.plan import Case
@@ -159,9 +161,9 @@ def start(
     env = {**command.env, MARKER: marker}
     described = json.dumps({"argv": command.argv, "env": env}, indent=2, ensure_ascii=False)
     try:
-        raw_dir.mkdir(parents=True, exist_ok=True)
-        (raw_dir / "command.json").write_text(described + "\n", "utf-8")
-        (raw_dir / "stdin.txt").write_text(cases_text, "utf-8")
+        writing.make_folder(raw_dir)
+        writing.write_whole(raw_dir / "command.json", f"{described}\n".encode())
+        writing.write_whole(raw_dir / "stdin.txt", cases_text.encode())
         stream = ProgramStream(
             command.argv,
             stdin=cases_text,
@@ -190,16 +192,14 @@ _CHATTER = re.compile(
 )
 
 
-def tail(path: Path) -> tuple[str, ...]:
+def tail(path: Path, within: Path | None = None) -> tuple[str, ...]:
     """The telling lines of a file's end: the engine's own, then the last of the others.
 
     MPI's launchers say much after the engine has told the reason. Rulers, empty lines and
     repetitions are left out; lines of their source files stand only where there is nothing else.
     """
     try:
-        with path.open("rb") as file:
-            file.seek(max(0, path.stat().st_size - TAIL_BYTES))
-            lines = file.read().decode(errors="replace").split("\n")
+        lines = read_end(path, TAIL_BYTES, within).decode(errors="replace").split("\n")
     except OSError as error:
         return (f"{path.name} cannot be read: {error.strerror}",)
     telling = [
@@ -214,14 +214,13 @@ def tail(path: Path) -> tuple[str, ...]:
     return (*engines[:QUOTED_LINES], *others[max(0, len(others) - room) :])
 
 
-def printed(raw_dir: Path) -> str:
+def printed(raw_dir: Path, within: Path | None = None) -> str:
     """The end of what launcher and MPI printed, without the engine's records."""
     texts = []
     for name in ("stdout.jsonl", "stderr.txt"):
         try:
-            with (raw_dir / name).open("rb") as file:
-                file.seek(max(0, (raw_dir / name).stat().st_size - TAIL_BYTES))
-                lines = file.read().decode(errors="replace").splitlines()
+            end = read_end(raw_dir / name, TAIL_BYTES, within)
+            lines = end.decode(errors="replace").splitlines()
         except OSError:
             continue
         texts += [line for line in lines if not line.startswith("{")]

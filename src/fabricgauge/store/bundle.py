@@ -21,6 +21,8 @@ from urllib.parse import quote, unquote
 
 import msgspec
 
+from fabricgauge.files.reading import opened, read_bytes, shown
+from fabricgauge.files.writing import make_folder
 from fabricgauge.model.bundle import BundleIndex
 from fabricgauge.model.errors import StoreError
 from fabricgauge.store.run_directory import cannot, write_whole
@@ -46,7 +48,7 @@ class BundleWriter:
         self._index = index
         self._troubles: dict[str, str] = {}
         try:
-            path.mkdir(parents=True, exist_ok=True)
+            make_folder(path)
             if any(path.iterdir()):
                 raise StoreError(f"{path} is not empty; name a new directory with --output")
         except OSError as error:
@@ -58,10 +60,11 @@ class BundleWriter:
         if trouble:
             self._troubles[node] = trouble
         try:
-            folder.mkdir(exist_ok=True)
+            make_folder(folder, self.path)
         except OSError as error:
             raise cannot("write", folder, error) from error
-        write_whole(folder / f"{ANSWER}{SUFFIX}", raw.encode(errors="replace"), sync=False)
+        content = raw.encode(errors="replace")
+        write_whole(folder / f"{ANSWER}{SUFFIX}", content, self.path, sync=False)
 
     def close(self, missing: str = "") -> None:
         """Write the index; ``missing`` is what is said of each node that gave no answer."""
@@ -71,7 +74,8 @@ class BundleWriter:
             if missing and not (self.path / folder_name(node)).exists()
         }
         index = msgspec.structs.replace(self._index, troubles={**self._troubles, **silent})
-        write_whole(self.path / INDEX, msgspec.json.format(msgspec.json.encode(index), indent=1))
+        content = msgspec.json.format(msgspec.json.encode(index), indent=1)
+        write_whole(self.path / INDEX, content, self.path)
 
 
 class Bundle:
@@ -80,7 +84,6 @@ class Bundle:
     def __init__(self, path: Path) -> None:
         """Raises StoreError: no directory, a damaged index, or a link that leads out of it."""
         self.path = path
-        self._root = path.resolve()
         self.index = _index(path)
         self._folders = _by_node(_folders(path), self.index.nodes)
         self.shared = self._texts(path)
@@ -97,8 +100,8 @@ class Bundle:
     def _texts(self, folder: Path) -> dict[str, str]:
         found: dict[str, str] = {}
         for one in _files(folder):
-            name = _shown(one.stem)
-            found[_shown(one.name) if name in found else name] = _text(one, self._root)
+            name = shown(one.stem)
+            found[shown(one.name) if name in found else name] = _text(one, self.path)
         return found
 
 
@@ -116,25 +119,24 @@ def folder_name(node: str) -> str:
 def _by_node(folders: list[Path], nodes: tuple[str, ...]) -> dict[str, Path]:
     """Each folder by its node; a second one that reads the same keeps the name that it has."""
     ours = {folder_name(node): node for node in nodes}
-    plain = {_shown(one.name) for one in folders}
+    plain = {shown(one.name) for one in folders}
     found: dict[str, Path] = {}
     for one in folders:
-        name = ours.get(one.name) or unquote(_shown(one.name))
+        name = ours.get(one.name) or unquote(shown(one.name))
         is_taken = name in found or (name in plain and one.name not in ours)
-        found[_shown(one.name) if is_taken else name] = one
+        found[shown(one.name) if is_taken else name] = one
     return found
-
-
-def _shown(name: str) -> str:
-    """A file's name as text that UTF-8 can hold: what is none of it is spelled out."""
-    return os.fsencode(name).decode(errors="backslashreplace")
 
 
 def _folders(path: Path) -> list[Path]:
     try:
         inside = sorted(one for one in path.iterdir() if one.is_dir())
+        root = path.resolve()
+        out = next((one for one in inside if not one.resolve().is_relative_to(root)), None)
     except OSError as error:
         raise cannot("read", path, error) from error
+    if out is not None:
+        raise StoreError(f"{out} leads out of the bundle; put a copy of the folder there")
     return [one for one in inside if not one.name.startswith(".") and _files(one)]
 
 
@@ -155,13 +157,13 @@ def _files(folder: Path) -> list[Path]:
 
 def _index(path: Path) -> BundleIndex:
     file = path / INDEX
-    if not file.exists():
+    if not os.path.lexists(file):
         return BundleIndex()
     try:
-        found = msgspec.json.decode(file.read_bytes(), type=BundleIndex)
+        found = msgspec.json.decode(read_bytes(file, path, MOST_BYTES), type=BundleIndex)
     except OSError as error:
         raise cannot("read", file, error) from error
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise StoreError(
             f"{file} is damaged: {error}; the answers can be read without it"
         ) from error
@@ -172,9 +174,7 @@ def _index(path: Path) -> BundleIndex:
 
 def _text(file: Path, root: Path) -> str:
     try:
-        if not file.resolve(strict=True).is_relative_to(root):
-            raise StoreError(f"{file} leads out of the bundle; put a copy of the file there")
-        with file.open("rb") as opened:
-            return opened.read(MOST_BYTES).decode(errors="replace")
+        with opened(file, root) as answer:
+            return answer.read(MOST_BYTES).decode(errors="replace")
     except OSError as error:
-        raise cannot("read", file, error) from error
+        raise cannot("read", file, error, "a bundle holds copies, no links") from error

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import msgspec
 
+from fabricgauge.files.places import place
 from fabricgauge.model.configuration import Configuration
 from fabricgauge.model.errors import StoreError
 from fabricgauge.model.host_access import HostAccess
@@ -134,8 +135,7 @@ def _lock(file: int, path: Path) -> None:
 
 def root() -> Path:
     """Where journals are kept by default."""
-    home = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
-    return Path(home) / "fabricgauge" / "configure"
+    return place("XDG_STATE_HOME") / "configure"
 
 
 def begin(planned: Planned, under: Path) -> Journal:
@@ -149,7 +149,7 @@ def begin(planned: Planned, under: Path) -> Journal:
         path = _fresh(under, f"{stamp}-{planned.configuration.backend}")
     except OSError as error:
         raise cannot("make a journal in", under, error) from error
-    write_whole(path / PLAN, msgspec.json.format(msgspec.json.encode(planned), indent=1))
+    write_whole(path / PLAN, msgspec.json.format(msgspec.json.encode(planned), indent=1), path)
     return Journal(path)
 
 

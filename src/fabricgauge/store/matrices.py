@@ -5,17 +5,15 @@ size in bytes), ``KEY.nodes``, and as float32 ``KEY.values``, ``KEY.spread`` and
 launch, ``KEY.repeats``. What is not known is NaN. The unit is the second or the byte per second.
 """
 
-import os
 import zipfile
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fabricgauge.model.errors import StoreError
 from fabricgauge.model.pairs import PairMatrix, matrix_keys
-from fabricgauge.store.run_directory import RunDirectory
+from fabricgauge.store.run_directory import RunDirectory, write_whole
 
 NAME = "matrices.npz"
 #: Coverage, 0 to 1, below which a matrix is worth the time that compressing takes.
@@ -29,20 +27,15 @@ def write_matrices(directory: RunDirectory, matrices: Sequence[PairMatrix]) -> N
     Raises:
         StoreError: the file cannot be written, with the reason.
     """
-    path = directory.path / NAME
-    draft = path.with_name(f".{NAME}.new")
     keys = matrix_keys(matrices)
-    try:
-        with draft.open("wb") as file:
-            with zipfile.ZipFile(file, "w") as archive:
-                _put(archive, _KEYS, np.array(keys, dtype=np.str_))
-                for key, matrix in zip(keys, matrices, strict=True):
-                    _put_matrix(archive, key, matrix)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    except OSError as error:
-        raise StoreError(f"cannot write {path}: {error.strerror or error}") from error
+
+    def fill(file: BinaryIO) -> None:
+        with zipfile.ZipFile(file, "w") as archive:
+            _put(archive, _KEYS, np.array(keys, dtype=np.str_))
+            for key, matrix in zip(keys, matrices, strict=True):
+                _put_matrix(archive, key, matrix)
+
+    write_whole(directory.path / NAME, fill, directory.path)
 
 
 def _put_matrix(archive: zipfile.ZipFile, key: str, matrix: PairMatrix) -> None:

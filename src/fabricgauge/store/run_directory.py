@@ -12,13 +12,18 @@ import shutil
 from collections.abc import Callable, Iterable
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
+from fabricgauge.files import reading, writing
+from fabricgauge.files.ownership import not_own
 from fabricgauge.model.errors import StoreError
 
 PARTIAL = ".partial"
+
+#: What of a run says where and with which programs the rest is to be measured.
+DECIDING = ("run.json", "plan.json", "fabric.json", "batch.json", "jobs.jsonl", "design.json")
 
 _T = TypeVar("_T")
 
@@ -39,7 +44,9 @@ class RunDirectory:
         stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
         path = root / f"{stamp}-{secrets.token_hex(3)}{PARTIAL}"
         try:
-            (path / "raw").mkdir(parents=True)
+            root.mkdir(parents=True, exist_ok=True)
+            path.mkdir(writing.FOLDER_MODE)
+            (path / "raw").mkdir(writing.FOLDER_MODE)
         except OSError as error:
             raise cannot("create", path, error, "choose another place with --output") from error
         return cls(path)
@@ -52,23 +59,49 @@ class RunDirectory:
     def complete(self) -> bool:
         return not self.path.name.endswith(PARTIAL)
 
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing in it that a reader could want."""
+        return all(one.is_dir() or one.name.startswith(".") for one in self.path.rglob("*"))
+
+    @property
+    def foreign(self) -> str:
+        """Why it is not provably this user's own, empty where it is.
+
+        One that is not is data: no program, option or node is taken from it.
+        """
+        deciding = (self.path / name for name in DECIDING)
+        there = (one for one in deciding if os.path.lexists(one))
+        return next(filter(None, map(not_own, (self.path, *there))), "")
+
     def raw(self, name: str) -> Path:
         """The folder ``raw/<name>``, made if need be; ``name`` is ours, never a host's."""
         folder = self.path / "raw" / name
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            writing.make_folder(folder, self.path)
         except OSError as error:
             raise cannot("create", folder, error) from error
         return folder
 
     def keep_raw(self, folder: str, name: str, text: str) -> None:
         """Keep a tool's raw output; characters of ``name`` that a file cannot have become _."""
-        write_whole(self.raw(folder) / f"{_file_name(name)}.txt", text.encode(errors="replace"))
+        content = text.encode(errors="replace")
+        write_whole(self.raw(folder) / f"{_file_name(name)}.txt", content, self.path)
 
-    def copy_raw(self, folder: str, source: Path) -> None:
-        """Keep a copy of a file that was read, under its own name."""
+    def copy_raw(self, folder: str, source: Path, within: Path | None, most_bytes: int) -> None:
+        """Keep a copy of a file that was read, under its own name and with its own mode.
+
+        A longer one than ``most_bytes`` is not copied, nor one that cannot be read: whoever reads
+        it says so. No link may lead out of ``within``.
+        """
+        place = self.raw(folder) / _file_name(source.name)
         try:
-            shutil.copyfile(source, self.raw(folder) / _file_name(source.name))
+            content = reading.read_bytes(source, within, most_bytes)
+            mode = source.stat().st_mode & 0o777
+        except OSError:
+            return
+        try:
+            writing.write_whole(place, content, self.path, mode=mode)
         except OSError as error:
             raise cannot("copy", source, error) from error
 
@@ -77,7 +110,7 @@ class RunDirectory:
         self.write_bytes(name, msgspec.json.format(msgspec.json.encode(value), indent=1))
 
     def write_bytes(self, name: str, data: bytes) -> None:
-        write_whole(self.path / name, data)
+        write_whole(self.path / name, data, self.path)
 
     def append(self, name: str, value: Any) -> None:
         """Append one line of JSON Lines; it is on disk when this returns."""
@@ -85,13 +118,9 @@ class RunDirectory:
 
     def append_all(self, name: str, values: Iterable[Any]) -> None:
         """Append a line for each value; all are on disk when this returns."""
+        lines = b"".join(msgspec.json.encode(value) + b"\n" for value in values)
         try:
-            with (self.path / name).open("a+b") as lines:
-                lines.write(b"\n" * _ends_in_mid_line(lines))
-                for value in values:
-                    lines.write(msgspec.json.encode(value) + b"\n")
-                lines.flush()
-                os.fsync(lines.fileno())
+            writing.append(self.path / name, lines, self.path)
         except OSError as error:
             raise cannot("write", self.path / name, error) from error
 
@@ -103,10 +132,11 @@ class RunDirectory:
         """
         path = self.path / name
         try:
-            return msgspec.json.decode(path.read_bytes(), type=kind)
+            content = reading.read_bytes(path, self.path)
+            return msgspec.json.decode(content, type=kind)
         except OSError as error:
             raise cannot("read", path, error, "is this a run directory?") from error
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise StoreError(f"{path} is damaged: {error}") from error
 
     def read_lines(self, name: str, decode: Callable[[bytes], _T]) -> tuple[list[_T], list[str]]:
@@ -115,13 +145,15 @@ class RunDirectory:
         values: list[_T] = []
         damaged: list[str] = []
         try:
-            lines = path.read_bytes().splitlines() if path.exists() else []
+            lines = reading.read_bytes(path, self.path).splitlines()
+        except FileNotFoundError:
+            lines = []
         except OSError as error:
             raise cannot("read", path, error) from error
         for number, line in enumerate(lines, start=1):
             try:
                 values.append(decode(line))
-            except (msgspec.MsgspecError, RecursionError) as error:
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
                 damaged.append(f"{path.name} line {number} was not understood: {error}")
         return values, damaged
 
@@ -142,30 +174,16 @@ class RunDirectory:
         self.path = final
 
 
-def write_whole(path: Path, data: bytes, *, sync: bool = True) -> None:
-    """Write a file whole or not at all; with ``sync`` it is on disk when this returns.
+def write_whole(path: Path, content: writing.Content, within: Path, *, sync: bool = True) -> None:
+    """Write a file below ``within`` whole or not at all, through no link.
 
     Raises:
         StoreError: it cannot be written, with the reason.
     """
-    draft = path.with_name(f".{path.name}.new")
     try:
-        with draft.open("wb") as file:
-            file.write(data)
-            if sync:
-                file.flush()
-                os.fsync(file.fileno())
-        draft.replace(path)
+        writing.write_whole(path, content, within, sync=sync)
     except OSError as error:
         raise cannot("write", path, error) from error
-
-
-def _ends_in_mid_line(lines: IO[bytes]) -> bool:
-    """Whether a kill or a full disk cut the last line off; the next must not be glued to it."""
-    if not lines.seek(0, os.SEEK_END):
-        return False
-    lines.seek(-1, os.SEEK_END)
-    return lines.read(1) != b"\n"
 
 
 def find(root: Path, wanted: str) -> RunDirectory:

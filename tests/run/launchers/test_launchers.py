@@ -44,6 +44,39 @@ def test_a_file_may_name_the_nodes(tmp_path: Path) -> None:
         nodes.expand(f"^{file}")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "c[1-9999999]", "c[0-99999999999999999999]", "c[1-1000]n[1-1000]", "c1,d[1-999999]",
+        "c[1-9,1-9999999]", "x!c[1-9999999]", "c[1-9999999]&c1",
+    ],
+)  # fmt: skip
+def test_a_range_of_millions_is_refused_before_it_is_spelled_out(text: str) -> None:
+    with pytest.raises(UsageError, match="stands for more than 131,072 nodes"):
+        nodes.expand(text)
+
+
+def test_a_large_cluster_and_what_only_looks_large_are_expanded() -> None:
+    assert len(nodes.expand("r[1-100]n[1-1000]")) == 100_000
+    assert nodes.expand("c[1-9,20-22/2],d1") == (
+        *(f"c{i}" for i in range(1, 10)),
+        "c20",
+        "c22",
+        "d1",
+    )
+
+
+@pytest.mark.parametrize("file", ["/dev/zero", "/dev/stdin", "PIPE", "LONG"])
+def test_a_file_of_nodes_that_never_ends_is_refused(file: str, tmp_path: Path) -> None:
+    import os
+
+    os.mkfifo(tmp_path / "PIPE")
+    with (tmp_path / "LONG").open("wb") as long:
+        long.truncate(1 << 40)
+    with pytest.raises(UsageError, match="cannot read the nodes"):
+        nodes.expand(f"^{tmp_path / file}")
+
+
 def test_blanks_around_operators_are_nothing() -> None:
     assert nodes.expand(" c[1-3] ! c2 , d1 ") == ("c1", "c3", "d1")
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from fabricgauge.files.reading import read_text
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.run import Ended
 from fabricgauge.parse.tasks import by_task
@@ -102,7 +103,7 @@ def ended(folder: Path, why: str) -> Ended:
         message = f"the job ended before this launch did ({why})"
         return Ended("broken", None, message, argv, 0.0)
     complete = any(line.startswith(FOOTER) for line in _read(folder / "stdout.jsonl").splitlines())
-    said = tail(folder / "stderr.txt")
+    said = tail(folder / "stderr.txt", run_of(folder))
     status, message = outcome(int(code), said, silent_s=None, complete=complete)
     return Ended(status, int(code), message, argv, max(0.0, wall_s))
 
@@ -112,8 +113,13 @@ def _seconds(path: Path) -> float:
     return float(said) if said.isdecimal() else 0.0
 
 
+def run_of(path: Path) -> Path:
+    """The run directory that a file of a job is in: no link leads out of it."""
+    return next((one.parent for one in path.parents if one.name == "raw"), path.parent)
+
+
 def _read(path: Path) -> str:
     try:
-        return path.read_text("utf-8", errors="replace")
+        return read_text(path, run_of(path))
     except OSError:
         return ""

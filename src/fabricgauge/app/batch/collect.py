@@ -151,7 +151,7 @@ def nothing(directory: RunDirectory, made: Sequence[BatchJob], states: dict[str,
         for one in made
     )
     printed = (directory.path / one.folder / f"out-{numbers[one.folder]}.txt" for one in made)
-    said = [line for file in printed if file.exists() for line in tail(file)]
+    said = [line for file in printed if file.is_file() for line in tail(file, directory.path)]
     last = f"; it said: {' | '.join(said[-2:])}" if said else ""
     mute = not said and any(one.state in _BROKEN for one in states.values())
     if mute and not any((directory.path / "raw").glob("attempt-*")):

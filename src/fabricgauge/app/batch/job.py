@@ -12,6 +12,7 @@ from fabricgauge.app.connectivity import mpi_ports
 from fabricgauge.app.measure import GRACE_S, START_PER_RANK_S, START_S, launch_options
 from fabricgauge.discover.probe import probe_script
 from fabricgauge.engines.connect_program import connect_program
+from fabricgauge.files import writing
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.batch import EACH_SUBNET, BatchJob, Request
 from fabricgauge.model.engine import Engine
@@ -66,11 +67,10 @@ class Maker(msgspec.Struct, frozen=True):
             {MARKER: f"{self.directory.identity}/{folder}"}, starts, self._connecting(launches),
         ))  # fmt: skip
         try:
-            place.mkdir()
-            for one in launches:
-                (place / f"cases-{one.number}.txt").write_text(case_lines(one.cases))
-            (place / "probe.sh").write_text(probe_script())
-            (place / "job.sh").write_text(script)
+            place.mkdir(writing.FOLDER_MODE)
+            files = {f"cases-{one.number}.txt": case_lines(one.cases) for one in launches}
+            for name, content in {**files, "probe.sh": probe_script(), "job.sh": script}.items():
+                writing.write_whole(place / name, content.encode(), self.directory.path)
         except OSError as error:
             raise StoreError(f"cannot write {place}: {error.strerror or error}") from error
         now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import msgspec
 
-from fabricgauge.app.batch.attempts import ended
+from fabricgauge.app.batch.attempts import ended, run_of
 from fabricgauge.app.breakage import Breakage, Broken, of_words, told
+from fabricgauge.files.reading import read_text
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.parse.engine import NotUnderstood, parse_line
 from fabricgauge.run.launch import printed
@@ -21,8 +22,8 @@ UNKNOWN = "?"
 def pinned_to(folder: Path) -> str | None:
     """The subnet that a launch was pinned to, None for none, UNKNOWN where no file says it."""
     try:
-        return (folder / "subnet").read_text("utf-8").strip() or None
-    except (OSError, UnicodeDecodeError):
+        return read_text(folder / "subnet", run_of(folder)).strip() or None
+    except OSError:
         return UNKNOWN
 
 
@@ -64,7 +65,7 @@ def _take(
     """``there`` is how many of its records were taken before."""
     found, strange = [], []
     try:
-        lines = (folder / "stdout.jsonl").read_text("utf-8", errors="replace").splitlines()
+        lines = read_text(folder / "stdout.jsonl", run_of(folder)).splitlines()
     except OSError:
         lines = []
     for line in lines:
@@ -76,7 +77,7 @@ def _take(
     append_records(directory, found[there:])
     end = ended(folder, why)
     if end.status != "ok":
-        said = f"{printed(folder)}\n{why}"
+        said = f"{printed(folder, run_of(folder))}\n{why}"
         end = told(end, of_words(Broken(launch, end.exit_code, {}, said)) or Breakage())
     append_launch(
         directory,

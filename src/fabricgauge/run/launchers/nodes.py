@@ -1,15 +1,17 @@
 """Node sets as ClusterShell writes them: ``c[1-4]``, ``@group``, ``rack[1-2]n[01-16]``."""
 
+import math
 import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from ClusterShell.NodeSet import NodeSet, NodeSetException
+from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
 from ClusterShell.NodeUtils import GroupResolverError, GroupSourceError
 from ClusterShell.RangeSet import RangeSetException
 
+from fabricgauge.files.reading import read_bytes
 from fabricgauge.model.errors import UsageError
-from fabricgauge.run.launchers.slurm_groups import add_sources
+from fabricgauge.run.launchers.groups import resolver
 
 #: All that a bad node set or a broken group configuration raises in ClusterShell 1.9.
 _NOT_UNDERSTOOD = (
@@ -25,6 +27,16 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,252}")
 #: group into a command of the site's that a shell runs (groups.conf(5), ``map``), so that nothing
 #: else may be in it; an operator never is, since brackets hold digits alone.
 _SET = re.compile(r"(?:[A-Za-z0-9_.@:*?-]|\[[0-9,/-]*\]|[,!&^])*")
+_RANGES = re.compile(r"\[([^\]]*)\]")
+#: Commas and operators outside of brackets.
+_BETWEEN = re.compile(r"[,!&^](?![^\[]*\])")
+
+#: The largest clusters have some ten thousand nodes; a range of millions is a slip of the hand.
+MOST_NODES = 1 << 17
+_MOST_DIGITS = 18
+#: A file of so many nodes, each with a comment.
+MOST_BYTES = 16 << 20
+
 _SLOTS = re.compile(r":[0-9]+$|,$")
 _AROUND_OPERATORS = re.compile(r" *([,!&^]) *")
 #: A group's name that the command would take for an option.
@@ -67,7 +79,7 @@ def _said(text: str) -> str:
     if not text.startswith("^"):
         return text
     try:
-        lines = Path(text[1:]).read_text("utf-8").splitlines()
+        lines = read_bytes(Path(text[1:]), most_bytes=MOST_BYTES).decode("utf-8").splitlines()
     except (OSError, ValueError) as error:
         raise UsageError(f"cannot read the nodes in {text[1:]!r:.300}: {error}") from error
     words = (line.partition("#")[0].split() for line in lines)
@@ -90,6 +102,29 @@ def checked(names: Iterable[str]) -> tuple[str, ...]:
     return kept
 
 
+def _require_few(text: str, option: str) -> None:
+    """Raises:
+    UsageError: ranges that stand for more nodes than there are anywhere.
+    """
+    count = 0
+    for name in _BETWEEN.split(text):
+        ranges = _RANGES.findall(name)
+        each = (sum(map(_length, one.split(","))) for one in ranges)
+        count += math.prod(min(one, MOST_NODES + 1) for one in each)
+    if count > MOST_NODES:
+        raise UsageError(
+            f"{option} {text!r:.300} stands for more than {MOST_NODES:,} nodes; name fewer"
+        )
+
+
+def _length(part: str) -> int:
+    """How many numbers ``1-9/2`` stands for; what is no range is ClusterShell's to refuse."""
+    low, _, high = part.partition("/")[0].partition("-")
+    if len(low) > _MOST_DIGITS or len(high) > _MOST_DIGITS:
+        return MOST_NODES + 1
+    return max(1, int(high) - int(low) + 1) if low.isdecimal() and high.isdecimal() else 1
+
+
 def _parse(text: str, option: str) -> NodeSet:
     text = _AROUND_OPERATORS.sub(r"\1", text.strip())
     if not _SET.fullmatch(text) or _OPTION.search(text):
@@ -97,10 +132,9 @@ def _parse(text: str, option: str) -> NodeSet:
             f"{option} {text!r:.300}: names of hosts and groups hold letters, digits, '.', '_'"
             " and '-' alone; write it as c[1-4] or @rack1, for example"
         )
-    if "@" in text:
-        add_sources()
+    _require_few(text, option)
     try:
-        return NodeSet(text)
+        return NodeSet(text, resolver=resolver() if "@" in text else RESOLVER_NOGROUP)
     except _NOT_UNDERSTOOD as error:
         raise UsageError(
             f"{option} {text!r:.300}: {error}; write it as c[1-4] or @rack1, for example"

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from fabricgauge import process
+from fabricgauge.files import writing
 from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.errors import CannotRun, StoreError
 from fabricgauge.model.run import RANK_SAYS, Ended
@@ -82,7 +83,7 @@ def _keep_commands(work: Work, raw_dir: Path) -> None:
     commands = {"client": work.client, "server": work.server}
     described = {name: {"argv": one.argv, "env": one.env} for name, one in commands.items() if one}
     text = json.dumps(described, indent=2, ensure_ascii=False)
-    (raw_dir / "command.json").write_text(text + "\n", "utf-8")
+    writing.write_whole(raw_dir / "command.json", f"{text}\n".encode())
 
 
 def _stream(

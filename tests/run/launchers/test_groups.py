@@ -1,14 +1,51 @@
-"""Groups that Slurm knows, from a program that stands in for sinfo."""
+"""Groups of files, and those that Slurm knows, from a program that stands in for sinfo."""
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from fabricgauge.model.errors import UsageError
+from fabricgauge.run.launchers import groups
 from fabricgauge.run.launchers.nodes import expand
 
 Sinfo = Callable[..., Path]
+
+
+@pytest.fixture(autouse=True)
+def own_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The user's groups.conf; there are no others of a site's."""
+    monkeypatch.setattr(groups, "SITE", tmp_path / "none")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    groups.resolver.cache_clear()
+    yield tmp_path / "config" / "clustershell" / "groups.conf"
+    groups.resolver.cache_clear()
+
+
+def test_the_sample_that_pip_installs_beside_clustershell_is_no_cluster() -> None:
+    sample = Path(sys.prefix) / "etc" / "clustershell" / "groups.d" / "local.cfg"
+    assert "example" in sample.read_text()
+    with pytest.raises(UsageError, match="compute"):
+        expand("@compute")
+
+
+def write_groups(file: Path) -> None:
+    file.parent.mkdir(parents=True)
+    file.write_text(
+        f"[Main]\ndefault: mine\n[mine]\nmap: touch {file}.ran && echo c[1-2]\nlist: echo x\n"
+    )
+
+
+def test_the_users_own_groups_are_obeyed_unless_others_can_change_them(own_groups: Path) -> None:
+    write_groups(own_groups)
+    assert expand("@x") == ("c1", "c2")
+    Path(f"{own_groups}.ran").unlink()
+    own_groups.chmod(0o666)
+    groups.resolver.cache_clear()
+    with pytest.raises(UsageError, match=r"groups\.conf holds commands, and others can change it"):
+        expand("@x")
+    assert not Path(f"{own_groups}.ran").exists()
 
 
 @pytest.fixture

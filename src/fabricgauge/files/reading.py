@@ -1,0 +1,92 @@
+"""Reading files that anybody may have named: regular ones only, bounded, inside what was named."""
+
+import errno
+import os
+import stat
+from io import BufferedReader
+from pathlib import Path
+
+#: As much as a file of a run directory may have: the records of 1,000 nodes have a third of it.
+MOST_BYTES = 1 << 29
+
+_KINDS = {
+    stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device", stat.S_IFDIR: "a directory",
+}  # fmt: skip
+
+
+def opened(path: Path, within: Path | None = None) -> BufferedReader:
+    """A regular file, to be read.
+
+    ``within`` is a folder out of which no link may lead. Nothing else is opened: a pipe would be
+    waited for, and a device may do things when it is opened.
+
+    Raises:
+        OSError: it is not there, no regular file, or out of ``within``; ``strerror`` says which.
+    """
+    real = path if within is None else _inside(path, within)
+    _require_regular(real.stat().st_mode)
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+    file = os.open(real, flags | (os.O_NOFOLLOW if within is not None else 0))
+    try:
+        _require_regular(os.fstat(file).st_mode)
+        # Somebody may have put a link into the way between the two looks.
+        if within is not None and Path(f"/proc/self/fd/{file}").readlink() != real:
+            raise OSError(errno.ELOOP, f"it is a link that leads out of {within}")
+        return os.fdopen(file, "rb")
+    except BaseException:
+        os.close(file)
+        raise
+
+
+def read_bytes(path: Path, within: Path | None = None, most_bytes: int = MOST_BYTES) -> bytes:
+    """The whole of a regular file.
+
+    Raises:
+        OSError: as ``opened``, or it is longer than ``most_bytes``.
+    """
+    with opened(path, within) as file:
+        content = file.read(most_bytes + 1)
+    if len(content) > most_bytes:
+        raise OSError(errno.EFBIG, f"it is longer than {most_bytes / 1e6:,.1f} MB")
+    return content
+
+
+def read_text(path: Path, within: Path | None = None, most_bytes: int = MOST_BYTES) -> str:
+    """The same as text; what is no UTF-8 in it is replaced."""
+    return read_bytes(path, within, most_bytes).decode("utf-8", errors="replace")
+
+
+def read_end(path: Path, most_bytes: int, within: Path | None = None) -> bytes:
+    """The end of a regular file.
+
+    Raises:
+        OSError: as ``opened``.
+    """
+    with opened(path, within) as file:
+        file.seek(max(0, os.fstat(file.fileno()).st_size - most_bytes))
+        return file.read(most_bytes)
+
+
+def shown(name: str) -> str:
+    """A file's name or a word of the command line as text that UTF-8 can hold.
+
+    What is no UTF-8 in it is spelled out, as ``\\xff``.
+    """
+    return os.fsencode(name).decode(errors="backslashreplace")
+
+
+def _inside(path: Path, within: Path) -> Path:
+    try:
+        real = path.resolve(strict=True)
+    except RuntimeError as error:  # what Python before 3.13 says of links in a circle
+        raise OSError(errno.ELOOP, "it is a link to itself") from error
+    if not real.is_relative_to(within.resolve()):
+        raise OSError(errno.ELOOP, f"it is a link that leads out of {within}")
+    return real
+
+
+def _require_regular(mode: int) -> None:
+    if not stat.S_ISREG(mode):
+        what = _KINDS.get(stat.S_IFMT(mode), "something else")
+        raise OSError(errno.EINVAL, f"it is {what}, no regular file")

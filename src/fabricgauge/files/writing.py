@@ -1,0 +1,156 @@
+"""Writing files where others may have put links: through none of them, and whole or not at all.
+
+What is written may hold secrets: files get mode 0600 and folders 0700.
+"""
+
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from io import FileIO
+from pathlib import Path
+from typing import BinaryIO
+
+FILE_MODE, FOLDER_MODE = 0o600, 0o700
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_DRAFT = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_KEPT = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+Content = bytes | Callable[[BinaryIO], object]
+
+
+def write_whole(
+    path: Path, content: Content, within: Path | None = None, *, sync: bool = True,
+    mode: int = FILE_MODE,
+) -> None:  # fmt: skip
+    """Write a file whole or not at all; with ``sync`` it is on disk when this returns.
+
+    Below ``within`` no folder may be a link. A link at ``path`` itself is replaced, not followed.
+
+    Raises:
+        OSError: it cannot be written; nothing is left of the attempt.
+    """
+    draft = f".{path.name[:200]}.{secrets.token_hex(8)}.new"
+    with folder(path.parent, within) as place:
+        file = os.open(draft, _DRAFT, FILE_MODE, dir_fd=place)
+        try:
+            try:
+                _fill(file, content)
+                if mode != FILE_MODE:
+                    os.fchmod(file, mode)
+                if sync:
+                    os.fsync(file)
+            finally:
+                os.close(file)
+            os.replace(draft, path.name, src_dir_fd=place, dst_dir_fd=place)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(draft, dir_fd=place)
+            raise
+
+
+def append(path: Path, lines: bytes, within: Path | None = None) -> None:
+    """Append whole lines to a file; they are on disk when this returns.
+
+    A line that a kill or a full disk cut off gets its end first.
+
+    Raises:
+        OSError: it cannot be written, or a link is in the way.
+    """
+    file = _kept(path, within, os.O_APPEND)
+    try:
+        size = os.fstat(file).st_size
+        is_cut = size > 0 and os.pread(file, 1, size - 1) != b"\n"
+        _write(file, b"\n" * is_cut + lines)
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+def stream(path: Path, *, anew: bool) -> FileIO:
+    """A file for a program's output as it comes: each write reaches it at once, at its end.
+
+    ``anew`` empties it first.
+
+    Raises:
+        OSError: it cannot be written, or a link is in the way.
+    """
+    file = _kept(path, None, os.O_APPEND)
+    if anew:
+        os.ftruncate(file, 0)
+    return FileIO(file, "wb")
+
+
+def make_folder(path: Path, within: Path | None = None) -> None:
+    """Make a folder, with those above it, where they are not there yet.
+
+    Raises:
+        OSError: it cannot be made, or below ``within`` a link is in the way.
+    """
+    if within is None:
+        path.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
+    else:
+        with folder(path, within, make=True):
+            pass
+
+
+@contextmanager
+def folder(path: Path, within: Path | None = None, make: bool = False) -> Iterator[int]:
+    """A descriptor of a folder; on the way from ``within`` to it no link is followed.
+
+    Raises:
+        OSError: it is not there, or a link is in the way.
+    """
+    here = os.open(within or path, _FOLDER)
+    try:
+        for part in path.relative_to(within).parts if within else ():
+            if make:
+                with suppress(FileExistsError):
+                    os.mkdir(part, FOLDER_MODE, dir_fd=here)
+            below = _below(part, here)
+            os.close(here)
+            here = below
+        yield here
+    finally:
+        os.close(here)
+
+
+def _below(part: str, folder: int) -> int:
+    if part == "..":
+        raise OSError(errno.ELOOP, "it leads out of its folder")
+    try:
+        return os.open(part, _FOLDER | os.O_NOFOLLOW, dir_fd=folder)
+    except NotADirectoryError as error:
+        raise OSError(errno.ELOOP, f"{part} is a link or a file, no folder") from error
+
+
+def _kept(path: Path, within: Path | None, flags: int) -> int:
+    """A file that grows. A second name of another file would be written through as a link is."""
+    refused = OSError(errno.ELOOP, f"{path.name} is a link or no regular file")
+    with folder(path.parent, within) as place:
+        try:
+            file = os.open(path.name, _KEPT | flags, FILE_MODE, dir_fd=place)
+        except OSError as error:
+            raise refused if error.errno == errno.ELOOP else error from None
+    state = os.fstat(file)
+    if not stat.S_ISREG(state.st_mode) or state.st_nlink > 1:
+        os.close(file)
+        raise refused
+    return file
+
+
+def _fill(file: int, content: Content) -> None:
+    if isinstance(content, bytes):
+        _write(file, content)
+        return
+    with os.fdopen(os.dup(file), "w+b") as buffered:
+        content(buffered)
+
+
+def _write(file: int, data: bytes) -> None:
+    left = memoryview(data)
+    while left:
+        left = left[os.write(file, left) :]

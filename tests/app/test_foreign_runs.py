@@ -1,0 +1,225 @@
+"""A run that others can have changed is data: it names no program, no option and no node."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from click.testing import CliRunner, Result
+
+from fabricgauge import process
+from fabricgauge.app.begin import stored_run
+from fabricgauge.app.vary import take_up
+from fabricgauge.cli.verbs import cli
+from fabricgauge.model.batch import Batch, BatchJob, Request
+from fabricgauge.model.errors import FabricgaugeError, StoreError, UsageError
+from fabricgauge.model.fabric import Fabric
+from fabricgauge.model.plan import Plan, Stopping
+from fabricgauge.model.request import MeasurementRequest
+from fabricgauge.model.topology import Topology
+from fabricgauge.model.varied import Design, Factor
+from fabricgauge.store.run_directory import RunDirectory
+from fabricgauge.store.run_files import About, append_job, write_batch, write_beginning
+
+PLAN = Plan("quick", Stopping(0.01, 0.95), False, ())
+
+
+@pytest.fixture(autouse=True)
+def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Neither this site's settings nor this person's."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("FABRICGAUGE_SITE_FILE", str(tmp_path / "none"))
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """The programs that were started."""
+    argvs: list[str] = []
+    real = process.run
+
+    def seen(argv: Any, **rest: Any) -> Any:
+        argvs.append(argv[0])
+        return real(argv, **rest)
+
+    monkeypatch.setattr(process, "run", seen)
+    yield argvs
+
+
+def about(**said: Any) -> About:
+    return About("2026-11-21T20:00:00Z", ("fabricgauge", "check"), {}, **said)
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> RunDirectory:
+    """It may be written by everybody, until a test says otherwise."""
+    made = RunDirectory.create(tmp_path / "runs")
+    write_beginning(made, about(), Fabric((), (), ()), PLAN)
+    made.path.chmod(0o777)
+    return made
+
+
+@pytest.fixture
+def evil(tmp_path: Path) -> Path:
+    """A compiler wrapper that leaves a mark where it is started."""
+    program = tmp_path / "evil" / "mpicxx"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\ntouch {tmp_path}/mark\necho 'for MPICH version 4.0'\n")
+    program.chmod(0o755)
+    return program
+
+
+def fabricgauge(*words: str | Path) -> Result:
+    return CliRunner().invoke(cli, [str(word) for word in words])
+
+
+def refused(done: Result, *words: str) -> None:
+    assert isinstance(done.exception, UsageError), (done.exception, done.output)
+    for word in ("may be written by others", *words):
+        assert word in str(done.exception)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"mpi": "EVIL"},
+        {"tool": "osu", "tool_path": "FOLDER"},
+        {"launcher": "ssh", "nodelist": "a,b", "ssh_config": "EVIL"},
+        {"nodelist": "^EVIL"},
+        {"lab": "mine"},
+        {"sim": "FOLDER/platform.xml"},
+    ],
+)
+@pytest.mark.parametrize("of_earlier_version", [True, False])
+def test_a_run_that_others_may_write_names_no_program_and_no_node(
+    directory: RunDirectory, evil: Path, tmp_path: Path, said: dict[str, str],
+    of_earlier_version: bool, started: list[str],
+) -> None:  # fmt: skip
+    asked = {
+        key: value.replace("EVIL", str(evil)).replace("FOLDER", str(evil.parent))
+        for key, value in said.items()
+    }
+    if of_earlier_version:
+        directory.write("run.json", about(asked={"launcher": "local", **asked}))
+    else:
+        directory.write("run.json", about(request=MeasurementRequest(**asked)))  # type: ignore[arg-type]
+    done = fabricgauge("check", "--resume", directory.path)
+    options = (f"--{key.replace('_', '-')}" for key in said)
+    refused(done, "say nodes and programs yourself", *options)
+    assert not started
+    assert not (tmp_path / "mark").exists()
+    assert not list(directory.path.glob("raw/*"))
+
+
+def test_the_users_own_run_is_taken_up_as_it_was_asked_for(directory: RunDirectory) -> None:
+    stored = MeasurementRequest(mpi="openmpi", nodelist="a,b")
+    directory.write("run.json", about(request=stored))
+    directory.path.chmod(0o700)
+    assert stored_run(Path(), MeasurementRequest(resume=str(directory.path)))[1] == stored
+
+
+def test_what_is_said_now_is_taken_in_the_place_of_what_a_foreign_run_says(
+    directory: RunDirectory, evil: Path
+) -> None:
+    directory.write("run.json", about(request=MeasurementRequest(mpi=str(evil))))
+    said = MeasurementRequest(resume=str(directory.path), mpi="openmpi")
+    assert stored_run(Path(), said)[0].path == directory.path
+
+
+@pytest.mark.parametrize("name", ["run.json", "plan.json"])
+def test_one_file_that_others_may_write_is_enough(directory: RunDirectory, name: str) -> None:
+    directory.write("run.json", about(request=MeasurementRequest(mpi="openmpi")))
+    directory.path.chmod(0o700)
+    (directory.path / name).chmod(0o666)
+    with pytest.raises(UsageError, match=f"{name} may be written by others"):
+        stored_run(Path(), MeasurementRequest(resume=str(directory.path)))
+
+
+def test_nothing_is_submitted_from_a_run_that_others_may_write(
+    directory: RunDirectory, evil: Path, tmp_path: Path, started: list[str]
+) -> None:
+    request = Request(nodes=2, further=(f"--output={tmp_path}/mark",))
+    batch = Batch(request, "slurm", str(evil), False, (), (), True, Topology())
+    write_batch(directory, about(), batch)
+    append_job(directory, BatchJob("", "job-1", "", (), "quick", PLAN.stopping, False))
+    refused(fabricgauge("submit", "--resume", directory.path), "nothing is submitted from it")
+    assert not started
+    assert not (tmp_path / "mark").exists()
+
+
+def design(*levels: str) -> Design:
+    factor = Factor("compiler", levels)
+    return Design((factor,), tuple((one,) for one in levels), ("a", "b"), ((0, 1),), 1)
+
+
+def taken_up(directory: RunDirectory, said: tuple[Factor, ...]) -> None:
+    take_up(None, directory, None, said)  # type: ignore[arg-type]
+
+
+def test_a_comparison_that_others_may_write_names_no_compiler(
+    directory: RunDirectory, evil: Path
+) -> None:
+    directory.write("design.json", design(str(evil), "gcc"))
+    with pytest.raises(UsageError, match=f"say yourself with --vary.*{evil}"):
+        taken_up(directory, ())
+    with pytest.raises(UsageError, match="say yourself with --vary"):
+        taken_up(directory, (Factor("compiler", ("clang", "gcc")),))
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        {"arms": [["/evil/g++"], ["gcc"]]},
+        {"folders": ["../../elsewhere", "b"]},
+        {"folders": ["b\n", "b"]},
+    ],
+)
+def test_a_design_whose_parts_do_not_fit_is_damaged(
+    directory: RunDirectory, damaged: dict[str, Any]
+) -> None:
+    directory.path.chmod(0o700)
+    whole = {**msgspec.to_builtins(design("gcc", "clang")), **damaged}
+    directory.write_bytes("design.json", json.dumps(whole).encode())
+    with pytest.raises(StoreError, match=r"design\.json is damaged"):
+        taken_up(directory, ())
+
+
+@pytest.mark.parametrize(
+    "said",
+    [{"folder": "../.."}, {"folder": "job-1\n"}, {"number": "1; reboot"}, {"cluster": "$(a)"}],
+)
+def test_a_job_of_a_stored_run_cannot_name_another_folder_or_a_command(
+    directory: RunDirectory, said: dict[str, str]
+) -> None:
+    from fabricgauge.store.run_files import jobs
+
+    job = BatchJob("7", "job-1", "", (), "quick", PLAN.stopping, False)
+    append_job(directory, job)
+    line = {**msgspec.to_builtins(job), **said}
+    with (directory.path / "jobs.jsonl").open("ab") as file:
+        file.write(json.dumps(line).encode() + b"\n")
+    assert jobs(directory) == (job,)
+
+
+def test_no_file_that_a_foreign_run_names_as_a_library_is_read(
+    directory: RunDirectory, tmp_path: Path
+) -> None:
+    from types import SimpleNamespace
+
+    from fabricgauge.app.notes import note_libraries
+
+    secret = tmp_path / "libmpi.so"
+    secret.write_text("secret")
+    launch = SimpleNamespace(header=SimpleNamespace(libraries=(str(secret),)))
+    run: Any = SimpleNamespace(launches=(launch,))
+    assert note_libraries(directory, run) == {}
+    directory.path.chmod(0o700)
+    assert "SHA-256 2bb80d537b1da3e3" in note_libraries(directory, run)["library libmpi.so"]
+
+
+def test_every_refusal_is_one_sentence_for_a_person(directory: RunDirectory) -> None:
+    directory.write("run.json", about(request=MeasurementRequest(mpi="x\x1b[2J; reboot")))
+    done = fabricgauge("check", "--resume", directory.path)
+    assert isinstance(done.exception, FabricgaugeError)
+    assert "'x\x1b[2J; reboot'" in str(done.exception)  # quoted; main() shows what is invisible

@@ -1,0 +1,138 @@
+"""One program at a time works on a run."""
+
+import fcntl
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from fabricgauge.model.errors import UsageError
+from fabricgauge.store import holding
+from fabricgauge.store.holding import OWNER, RunOwner, held
+from fabricgauge.store.run_directory import RunDirectory
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> RunDirectory:
+    return RunDirectory.create(tmp_path)
+
+
+@pytest.fixture
+def no_locks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file system without locks, as NFS that is mounted with nolock."""
+
+    def refuse(*_: object) -> None:
+        raise OSError(37, "No locks available")
+
+    monkeypatch.setattr("fabricgauge.store.holding.fcntl.flock", refuse)
+
+
+def leave(directory: RunDirectory, **changes: object) -> None:
+    """The name of an owner, as a program leaves it that was killed."""
+    owner = msgspec.structs.replace(holding._ourselves(), **changes)
+    (directory.path / OWNER).write_bytes(msgspec.json.encode(owner))
+
+
+def test_a_run_is_free_again_once_it_is_let_go(directory: RunDirectory) -> None:
+    for _ in range(2):
+        with held(directory):
+            owner = msgspec.json.decode((directory.path / OWNER).read_bytes(), type=RunOwner)
+            assert (owner.pid, owner.host) == (os.getpid(), platform.node())
+    assert [one.name for one in directory.path.iterdir()] == ["raw"]
+
+
+def test_two_programs_cannot_work_on_one_run(directory: RunDirectory) -> None:
+    said = f"process {os.getpid()} on .* has been working on .*; wait until it has ended, or end it"
+    with held(directory), pytest.raises(UsageError, match=said), held(directory):
+        pass
+
+
+@pytest.mark.usefixtures("no_locks")
+def test_without_locks_the_file_tells(directory: RunDirectory) -> None:
+    with held(directory), pytest.raises(UsageError, match="working on"), held(directory):
+        pass
+
+
+@pytest.mark.parametrize(
+    "changes", [{"pid": 2**22 + 1}, {"start_ticks": 1}, {"boot_id": "another"}]
+)
+@pytest.mark.usefixtures("no_locks")
+def test_a_program_that_is_there_no_more_is_not_waited_for(
+    directory: RunDirectory, changes: dict[str, object]
+) -> None:
+    leave(directory, **changes)
+    with held(directory):
+        pass
+
+
+def test_a_program_of_another_host_is_believed_and_the_way_out_named(
+    directory: RunDirectory,
+) -> None:
+    leave(directory, host="login2")
+    said = f"on login2 .* remove {directory.path / OWNER}"
+    with pytest.raises(UsageError, match=said), held(directory):
+        pass
+    (directory.path / OWNER).unlink()
+    with held(directory):
+        pass
+
+
+@pytest.mark.parametrize("torn", [b"", b'{"host":"a', b"\xff", b"[" * 4000])
+def test_a_name_that_was_cut_off_keeps_nobody_out(directory: RunDirectory, torn: bytes) -> None:
+    (directory.path / OWNER).write_bytes(torn)
+    with held(directory):
+        pass
+
+
+def test_the_name_is_written_through_no_link(directory: RunDirectory, tmp_path: Path) -> None:
+    (tmp_path / "precious").write_text("precious")
+    (directory.path / OWNER).symlink_to(tmp_path / "precious")
+    with pytest.raises(Exception, match="cannot write"), held(directory):
+        pass
+    assert (tmp_path / "precious").read_text() == "precious"
+
+
+def test_whoever_waits_for_the_file_of_one_that_just_ended_gets_a_new_one(
+    directory: RunDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = fcntl.flock
+    first: list[int] = []
+
+    def removed_meanwhile(file: int, how: int) -> None:
+        real(file, how)
+        if not first:
+            first.append(file)
+            (directory.path / OWNER).unlink()
+
+    monkeypatch.setattr("fabricgauge.store.holding.fcntl.flock", removed_meanwhile)
+    with held(directory):
+        assert (directory.path / OWNER).exists()
+
+
+HOLD = """
+import sys
+from pathlib import Path
+from fabricgauge.store.holding import held
+from fabricgauge.store.run_directory import RunDirectory
+with held(RunDirectory(Path(sys.argv[1]))):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_program_that_is_killed_frees_its_run(directory: RunDirectory) -> None:
+    argv = [sys.executable, "-c", HOLD, str(directory.path)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(argv, stdin=pipe, stdout=pipe, text=True) as child:
+        assert child.stdout
+        assert child.stdout.readline() == "held\n"
+        with pytest.raises(UsageError, match=f"process {child.pid} on"), held(directory):
+            pass
+        child.kill()
+        child.wait()
+    with held(directory):
+        pass
