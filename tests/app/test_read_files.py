@@ -4,6 +4,8 @@ import bz2
 import gzip
 import json
 import lzma
+import os
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -129,3 +131,41 @@ def test_a_broken_xz_archive_is_told_of(tmp_path: Path) -> None:
     found = list(found_in(path))
     assert isinstance(found[-1], UnparsedLine)
     assert found[-1].reason.startswith(UNREADABLE)
+
+
+def test_a_header_that_asks_for_all_memory_costs_that_file_alone(tmp_path: Path) -> None:
+    """The block's header says 4 GiB, the most that the format can say (xz-file-format, 5.3.1)."""
+    whole = bytearray(lzma.compress(FIXTURE.read_bytes(), preset=9))
+    header = whole[12 : 12 + (whole[12] + 1) * 4 - 4]
+    header[header.index(b"\x21\x01") + 2] = 40
+    whole[12 : 12 + len(header)] = header
+    whole[12 + len(header) : 16 + len(header)] = zlib.crc32(header).to_bytes(4, "little")
+    packed = tmp_path / "log.xz"
+    packed.write_bytes(bytes(whole))
+    (last,) = found_in(packed)
+    assert isinstance(last, UnparsedLine)
+    assert "emory" in last.reason
+
+
+@pytest.mark.parametrize("pack", [lzma.compress, bz2.compress])
+def test_other_archives_behind_each_other_are_read_and_cut_ones_told(
+    tmp_path: Path, pack: Callable[[bytes], bytes]
+) -> None:
+    packed = tmp_path / "log"
+    packed.write_bytes(pack(FIXTURE.read_bytes()) * 2)
+    assert len(list(found_in(packed))) == 2
+    packed.write_bytes(pack(FIXTURE.read_bytes())[:-9])
+    *_, last = found_in(packed)
+    assert isinstance(last, UnparsedLine)
+    assert "cut off" in last.reason
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_a_pipe_or_a_device_is_told_and_not_waited_for(tmp_path: Path, kind: str) -> None:
+    place = Path("/dev/zero")
+    if kind == "pipe":
+        place = tmp_path / "log"
+        os.mkfifo(place)
+    (last,) = found_in(place)
+    assert isinstance(last, UnparsedLine)
+    assert f"it is a {kind}, no regular file" in last.reason

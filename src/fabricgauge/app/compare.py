@@ -9,6 +9,7 @@ import msgspec
 from fabricgauge.app.read_files import found_in
 from fabricgauge.ceiling.technologies import ceilings
 from fabricgauge.compare.comparing import compare
+from fabricgauge.files.reading import shown
 from fabricgauge.judge.judging import judge
 from fabricgauge.model.comparison import Comparison, Operand
 from fabricgauge.model.errors import StoreError, UsageError
@@ -123,7 +124,7 @@ def _file(asked: str, path: Path) -> Side:
     notes = _unparsed(unparsed)
     if len(found) == MOST_CURVES:
         notes = (*notes, f"only the first {MOST_CURVES} tables and remarks were read")
-    return Operand(asked, "file", str(path), told, notes), curves
+    return Operand(shown(asked), "file", shown(str(path)), told, notes), curves
 
 
 def _unparsed(unparsed: Sequence[UnparsedLine]) -> tuple[str, ...]:

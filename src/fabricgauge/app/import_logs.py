@@ -15,7 +15,7 @@ from fabricgauge.app.progress import Progress
 from fabricgauge.app.read_files import found_in
 from fabricgauge.files.reading import shown
 from fabricgauge.judge.thresholds import Thresholds
-from fabricgauge.model.errors import CannotRun
+from fabricgauge.model.errors import CannotRun, StoreError
 from fabricgauge.model.fabric import Fabric, Network
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.plan import Plan, Stopping
@@ -101,7 +101,7 @@ def import_logs(
     figures = 0
     for number, source in enumerate(sources, 1):
         progress.stage(f"reading {source.name}")
-        figures += _one(number, source, hosts, directory)
+        figures += _one(number, source, hosts, directory, progress)
     if not figures:
         names = ", ".join(source.name for source in sources[:5]) or "nothing"
         raise CannotRun(
@@ -111,13 +111,22 @@ def import_logs(
 
 
 def judge(
-    directory: RunDirectory, thresholds: Thresholds, against: tuple[SuiteCurve, ...] = ()
+    directory: RunDirectory,
+    thresholds: Thresholds,
+    progress: Progress,
+    against: tuple[SuiteCurve, ...] = (),
 ) -> Judged:
-    """Judge what was imported and write the reports; the run is complete then."""
+    """Judge what was imported and write the reports; the run is complete then.
+
+    A disk that is full is told, and costs the reports but not the verdict.
+    """
     run = msgspec.structs.replace(load(directory), complete=True)
     judged = conclude(run, thresholds, against)
-    write_reports(directory, judged)
-    directory.finish()
+    try:
+        write_reports(directory, judged)
+        directory.finish()
+    except StoreError as error:
+        progress.trouble(str(error))
     return judged
 
 
@@ -137,7 +146,13 @@ def _about(command: tuple[str, ...]) -> About:
     return About(now, command, environment)
 
 
-def _one(number: int, source: Source, hosts: tuple[str, ...], directory: RunDirectory) -> int:
+def _one(
+    number: int,
+    source: Source,
+    hosts: tuple[str, ...],
+    directory: RunDirectory,
+    progress: Progress,
+) -> int:
     """Read one source into the run; how many figures it had."""
     if source.path is not None:
         folder = f"import-{number:03}"
@@ -148,7 +163,9 @@ def _one(number: int, source: Source, hosts: tuple[str, ...], directory: RunDire
     while some := list(islice(kept, 256)):
         append_records(directory, (ResultLine(number, 1, one) for one in some))
         figures += sum(len(one.points) for one in some if isinstance(one, SuiteCurve))
-    dropped = _dropped(source.name, counts)
+    dropped = tuple(_dropped(source.name, counts))
+    for one in dropped:
+        progress.trouble(f"{source.name}: {one.reason}")
     append_records(directory, (ResultLine(number, 1, one) for one in dropped))
     name = None if source.network is None else source.network.name
     ended = Ended(IMPORTED, 0, "", (source.name,), 0.0)
@@ -157,17 +174,20 @@ def _one(number: int, source: Source, hosts: tuple[str, ...], directory: RunDire
 
 
 def _kept(found: Iterable[Found], counts: dict[type, int]) -> Iterator[Found]:
+    """What a run keeps; behind the last table of a file that it keeps nothing is read."""
     limits = {SuiteCurve: MOST_CURVES, UnparsedLine: MOST_UNPARSED}
     for one in found:
         counts[type(one)] += 1
+        if counts[SuiteCurve] > MOST_CURVES:
+            return
         if counts[type(one)] <= limits[type(one)]:
             yield one
 
 
 def _dropped(name: str, counts: dict[type, int]) -> Iterator[UnparsedLine]:
     if counts[SuiteCurve] > MOST_CURVES:
-        reason = f"a run keeps {MOST_CURVES:,} tables of a file; split it to import the others"
-        yield UnparsedLine(0, "", reason, counts[SuiteCurve] - MOST_CURVES, name)
+        reason = f"a run keeps {MOST_CURVES:,} tables of a file; split it: the rest was not read"
+        yield UnparsedLine(0, "", reason, 1, name)
     if counts[UnparsedLine] > MOST_UNPARSED:
         reason = f"only the first {MOST_UNPARSED:,} places that were not understood are kept"
         yield UnparsedLine(0, "", reason, counts[UnparsedLine] - MOST_UNPARSED, name)

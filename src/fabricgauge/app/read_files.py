@@ -1,14 +1,13 @@
 """Other suites' logs from disk, plain or packed, line by line, in bounded memory."""
 
-import bz2
 import io
 import lzma
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from fabricgauge.app.unpack import GZIP, Unpacked
-from fabricgauge.files.reading import opened
+from fabricgauge.app.unpack import GZIP, OTHERS, OfLibrary, Unpacked
+from fabricgauge.files.reading import opened, shown
 from fabricgauge.model.suite import UNREADABLE, UnparsedLine
 from fabricgauge.parse.json_text import MOST_CHARACTERS
 from fabricgauge.parse.lines import LONGEST_BYTES, may_be_json
@@ -17,7 +16,6 @@ from fabricgauge.parse.suites import Found, read
 _BUFFER_BYTES = 1 << 18
 _BLOCK_BYTES = LONGEST_BYTES // 2
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
-_PACKED: dict[bytes, Callable[..., Any]] = {b"\xfd7zXZ": lzma.LZMAFile, b"BZh": bz2.BZ2File}
 
 
 def found_in(path: Path, name: str = "", within: Path | None = None) -> Iterator[Found]:
@@ -30,10 +28,11 @@ def found_in(path: Path, name: str = "", within: Path | None = None) -> Iterator
     reading of the others.
     """
     lines = _Lines(path, within)
-    yield from read(lines, name or str(path))
+    name = name or shown(str(path))
+    yield from read(lines, name)
     if lines.trouble:
         reason = f"{UNREADABLE}: {lines.trouble}"
-        yield UnparsedLine(lines.count + 1, "", reason, source=name or str(path))
+        yield UnparsedLine(lines.count + 1, "", reason, source=name)
 
 
 class _Lines:
@@ -65,10 +64,10 @@ class _Lines:
 
     def _of_library(self, file: io.BufferedReader, head: bytes) -> Iterator[bytes]:
         """Plain, or packed by what the standard library unpacks."""
-        reader = next((one for magic, one in _PACKED.items() if head.startswith(magic)), None)
+        begin = next((one for magic, one in OTHERS.items() if head.startswith(magic)), None)
         try:
             yield from self._split(
-                file if reader is None else io.BufferedReader(reader(file), _BUFFER_BYTES)
+                file if begin is None else io.BufferedReader(OfLibrary(file, begin), _BUFFER_BYTES)
             )
         except (EOFError, lzma.LZMAError) as error:
             self.trouble = f"the archive is broken: {error}"

@@ -12,6 +12,7 @@ from fabricgauge import __version__
 from fabricgauge.app.programs import Suite
 from fabricgauge.app.progress import Progress
 from fabricgauge.discover.interface import discover
+from fabricgauge.files.reading import read_text, shown
 from fabricgauge.judge.thresholds import Thresholds, thresholds_from
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import UsageError
@@ -26,6 +27,9 @@ from fabricgauge.sim.platform import simulated_fabric
 from fabricgauge.sim.simulation import Simulation, simulation
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import About
+
+#: What ibnetdiscover prints of 10,000 nodes has a tenth of it.
+MOST_BYTES = 1 << 28
 
 #: Variables that change what an MPI measures; a launcher hands them on to the ranks.
 TELLING_VARIABLES = (
@@ -80,7 +84,7 @@ def target_of(
         access=msgspec.structs.replace(access, hosts=chosen),
         request=request,
         thresholds=thresholds_from(settings.thresholds, settings.thresholds_origin),
-        command=tuple(sys.argv),
+        command=tuple(map(shown, sys.argv)),
         declared=(*declared, *settings.networks),
         topology=simulation.platform.topology if simulation else stated_topology(request),
         simulation=simulation,
@@ -116,7 +120,7 @@ def stated_topology(request: MeasurementRequest) -> Topology:
     if not request.topology:
         return Topology()
     try:
-        text = Path(request.topology).read_text("utf-8", errors="replace")
+        text = read_text(Path(request.topology), most_bytes=MOST_BYTES)
     except OSError as error:
         raise UsageError(f"cannot read {request.topology}: {error.strerror}") from error
     return topology_of(text, request.topology, expand)
@@ -136,7 +140,7 @@ def simulation_of(request: MeasurementRequest) -> Simulation | None:
 
 
 def about(target: Target) -> About:
-    told = {k: v for k, v in os.environ.items() if k.startswith(TELLING_VARIABLES)}
+    told = {k: shown(v) for k, v in os.environ.items() if k.startswith(TELLING_VARIABLES)}
     environment = {
         "fabricgauge": __version__,
         **_measured_with(target),

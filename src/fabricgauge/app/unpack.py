@@ -1,10 +1,23 @@
-"""gzip as a stream that gives all that can be had of a broken archive before it says so."""
+"""Packed files as streams; gzip gives all that can be had of a broken archive before it says so."""
 
+import bz2
 import io
+import lzma
 import zlib
+from collections.abc import Callable
+from functools import partial
 from typing import BinaryIO
 
 GZIP = b"\x1f\x8b"
+#: Room for the dictionary of ``xz -9`` (64 MiB) and more: a header may ask for 4 GiB.
+MOST_MEMORY_BYTES = 1 << 28
+
+Unpacker = bz2.BZ2Decompressor | lzma.LZMADecompressor
+#: What unpacks a part, by how the file begins.
+OTHERS: dict[bytes, Callable[[], Unpacker]] = {
+    b"\xfd7zXZ": partial(lzma.LZMADecompressor, memlimit=MOST_MEMORY_BYTES),
+    b"BZh": bz2.BZ2Decompressor,
+}
 _CHUNK_BYTES = 1 << 16
 _GZIP_FORMAT = 31  # window of 2^15 bytes, with gzip's header (zlib manual, inflateInit2)
 
@@ -75,3 +88,36 @@ def _up_to_error(part: "zlib._Decompress", packed: bytes, most_bytes: int) -> by
     except zlib.error:
         pass
     return bytes(content)
+
+
+class OfLibrary(io.RawIOBase):
+    """The content of an xz or bzip2 file, of one part or several behind each other.
+
+    A part is unpacked by what ``begin`` makes. It raises what that raises, and EOFError for an
+    archive that is cut off.
+    """
+
+    def __init__(self, file: BinaryIO, begin: Callable[[], Unpacker]) -> None:
+        self._file, self._begin = file, begin
+        self._part = begin()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "bytearray | memoryview", /) -> int:  # type: ignore[override]
+        content = b""
+        while not content:
+            packed = b""
+            if self._part.eof:
+                packed = self._part.unused_data.lstrip(b"\0") or self._next_bytes().lstrip(b"\0")
+                if not packed:
+                    return 0
+                self._part = self._begin()
+            elif self._part.needs_input and not (packed := self._next_bytes()):
+                raise EOFError("it is cut off")
+            content = self._part.decompress(packed, len(buffer))
+        buffer[: len(content)] = content
+        return len(content)
+
+    def _next_bytes(self) -> bytes:
+        return self._file.read(_CHUNK_BYTES)

@@ -37,8 +37,9 @@ def import_(ctx: click.Context, /, logs: tuple[str, ...], **options: Any) -> Non
     from fabricgauge import settings
     from fabricgauge.app.conclude import reference_curves
     from fabricgauge.app.import_logs import import_logs, judge
-    from fabricgauge.app.progress import Silent
+    from fabricgauge.cli.progress import Troubles
     from fabricgauge.cli.show import require_format, show
+    from fabricgauge.files.reading import shown
     from fabricgauge.judge.thresholds import thresholds_from
     from fabricgauge.run.launchers.nodes import expand
     from fabricgauge.store.run_directory import RunDirectory
@@ -49,13 +50,14 @@ def import_(ctx: click.Context, /, logs: tuple[str, ...], **options: Any) -> Non
     hosts = expand(options["hosts"], "") if options["hosts"] else ()
     against = reference_curves(options["against"])
     sources = _sources(logs, options["network"])
+    told = Troubles()
     directory = RunDirectory.create(options["output"] or settings.run_root())
     try:
-        import_logs(sources, hosts, directory, tuple(sys.argv), Silent())
+        import_logs(sources, hosts, directory, tuple(map(shown, sys.argv)), told)
     except BaseException:
         directory.discard(copies=True)
         raise
-    judged = judge(directory, thresholds, against)
+    judged = judge(directory, thresholds, told, against)
     printing = Printing(options["format"], fail_on=options["fail_on"], to=options["to"])
     ctx.exit(show(judged, directory.path, printing))
 

@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import click
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
@@ -107,6 +108,13 @@ class ProgressBar:
 
     def close(self) -> None:
         self._progress.stop()
+
+
+class Troubles(Silent):
+    """Says what went wrong, and nothing else."""
+
+    def trouble(self, text: str) -> None:
+        click.echo(visible(text), err=True)
 
 
 @contextmanager

@@ -83,7 +83,7 @@ def embedded_mpi() -> Mpi:
     if not _embedded().exists():
         raise CannotRun(
             f"there is no MPI beside this program ({_embedded()} does not exist); install it with "
-            "`pip install 'fabricgauge[mpi]'`, or name one with --mpicxx"
+            "`pip install 'fabricgauge[mpi]'`, or name one with --mpi (--mpicxx of engine build)"
         )
     return describe_mpi(_embedded())
 

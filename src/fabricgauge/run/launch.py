@@ -33,7 +33,7 @@ MEANING = {
     124: "the launch went past its limit of time and was ended",
     126: "the program that starts the ranks may not be executed",
     127: "the program that starts the ranks was not found",
-    255: "ssh, or the program in its place, did not reach a node",
+    255: "the launcher did not reach a node, or lost a process there",
 }
 
 #: The engine's last record. All results are safe once it is there, and the launcher has

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 from xml.etree import ElementTree
 
+from fabricgauge.files.reading import read_bytes
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
 from fabricgauge.sim.platform import Platform
@@ -50,10 +51,8 @@ def user_platform(path: str) -> Platform:
 
 def _root(path: str) -> ElementTree.Element:
     try:
-        if Path(path).stat().st_size > MOST_BYTES:
-            raise UsageError(f"{path} is larger than {MOST_BYTES >> 20} MiB; choose a smaller one")
         # The file is the user's own, and SimGrid reads it next.
-        root = ElementTree.parse(path).getroot()  # noqa: S314
+        root = ElementTree.fromstring(read_bytes(Path(path), most_bytes=MOST_BYTES))  # noqa: S314
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from error
     except ElementTree.ParseError as error:

@@ -7,6 +7,7 @@ import sys
 import msgspec
 
 from fabricgauge.app.target import Target, ranks_of, stated_topology
+from fabricgauge.files.reading import shown
 from fabricgauge.judge.thresholds import thresholds_from
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.batch import EACH_SUBNET, Batch, Request
@@ -64,7 +65,7 @@ def target_of_jobs(batch: Batch, settings: Settings, engine: Engine | None = Non
         access=HostAccess(batch.starter, (), virtual=batch.virtual),
         request=batch.asked or MeasurementRequest(network=batch.networks, unpinned=batch.unpinned),
         thresholds=thresholds_from(settings.thresholds, settings.thresholds_origin),
-        command=tuple(sys.argv),
+        command=tuple(map(shown, sys.argv)),
         declared=batch.declared,
         topology=batch.topology,
         engine=engine,
