@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.rows import RowFinder, Rows
 from fabricgauge.parse.suites import read
+from fabricgauge.parse.table import MOST_ROWS
 
 TWO = RowFinder(("whole", "number"))
 
@@ -73,3 +75,12 @@ def test_rows_that_are_nearly_plain_take_time_in_proportion(line: bytes) -> None
         return time.process_time() - began
 
     assert min(seconds(1600) for _ in range(3)) < 24 * min(seconds(200) for _ in range(3)) + 0.05
+
+
+def test_rows_beyond_the_limit_make_a_table_incomplete() -> None:
+    rows = b"".join(b"%d 5 2.00 2.00 1.0\n" % size for size in range(1, MOST_ROWS + 8))
+    head = b"Send BW Test\n#bytes #iterations BW peak[MB/sec] BW average[MB/sec] MsgRate[Mpps]\n"
+    found = read((head + rows + b"-" * 87).splitlines(keepends=True))
+    curve = next(one for one in found if isinstance(one, SuiteCurve))
+    assert len(curve.points) == MOST_ROWS
+    assert curve.cut_off.startswith("7 rows beyond the first 10,000")

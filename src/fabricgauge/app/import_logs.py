@@ -13,6 +13,7 @@ from fabricgauge import __version__
 from fabricgauge.app.conclude import conclude, write_reports
 from fabricgauge.app.progress import Progress
 from fabricgauge.app.read_files import found_in
+from fabricgauge.app.refused import Refused, refusal
 from fabricgauge.files.reading import shown
 from fabricgauge.judge.thresholds import Thresholds
 from fabricgauge.model.errors import CannotRun, StoreError
@@ -20,7 +21,7 @@ from fabricgauge.model.fabric import Fabric, Network
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.plan import Plan, Stopping
 from fabricgauge.model.run import IMPORTED, Ended
-from fabricgauge.model.suite import SuiteCurve, UnparsedLine
+from fabricgauge.model.suite import UNREADABLE, SuiteCurve, UnparsedLine
 from fabricgauge.parse.suites import Found
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import (
@@ -36,7 +37,7 @@ from fabricgauge.store.run_files import (
 #: Larger files are not copied into the run; their names and sizes are in it all the same.
 LARGEST_COPY_BYTES = 16 << 20
 
-#: What a run keeps of one file; what exceeds it is counted.
+#: What a run keeps of one file; tables beyond are not read, places beyond are counted.
 MOST_CURVES = 20_000
 MOST_UNPARSED = 1_000
 
@@ -92,22 +93,20 @@ def import_logs(
     ``hosts`` are those of the ranks, in their order, where somebody states them.
 
     Raises:
-        CannotRun: not one figure was found; the message names what was looked at.
+        CannotRun: not one figure was found; the message says of each file what it seems to be,
+            the line, and what was expected there.
     """
     networks = _networks(sources)
     fabric = Fabric(nodes=(), unreached=(), networks=networks)
     plan = Plan("import", Stopping(0.0, 0.0), False, (), tool="import")
     write_beginning(directory, _about(command), fabric, plan)
-    figures = 0
+    refused: list[Refused] = []
     for number, source in enumerate(sources, 1):
         progress.stage(f"reading {source.name}")
-        figures += _one(number, source, hosts, directory, progress)
-    if not figures:
-        names = ", ".join(source.name for source in sources[:5]) or "nothing"
-        raise CannotRun(
-            f"none of {len(sources)} files holds a figure of a suite that is known ({names}"
-            f"{', …' if len(sources) > 5 else ''}); `fabricgauge import --help` lists the suites"
-        )
+        without = _one(number, source, hosts, directory, progress)
+        refused += [] if without is None else [without]
+    if len(refused) == len(sources):
+        raise CannotRun(f"{refusal(refused)}; `fabricgauge import --help` lists the suites")
 
 
 def judge(
@@ -152,42 +151,39 @@ def _one(
     hosts: tuple[str, ...],
     directory: RunDirectory,
     progress: Progress,
-) -> int:
-    """Read one source into the run; how many figures it had."""
+) -> Refused | None:
+    """Read one source into the run; if it had no figure, what was found instead."""
     if source.path is not None:
         folder = f"import-{number:03}"
         directory.copy_raw(folder, source.path, source.within, LARGEST_COPY_BYTES)
-    counts: dict[type, int] = {SuiteCurve: 0, UnparsedLine: 0}
-    figures = 0
-    kept = _kept(source.found, counts)
-    while some := list(islice(kept, 256)):
+    figures, refused = 0, Refused(source.name)
+    all_kept = kept(source.found, source.name, progress)
+    while some := list(islice(all_kept, 256)):
         append_records(directory, (ResultLine(number, 1, one) for one in some))
         figures += sum(len(one.points) for one in some if isinstance(one, SuiteCurve))
-    dropped = tuple(_dropped(source.name, counts))
-    for one in dropped:
-        progress.trouble(f"{source.name}: {one.reason}")
-    append_records(directory, (ResultLine(number, 1, one) for one in dropped))
+        refused = refused if figures else refused.with_found(some)
     name = None if source.network is None else source.network.name
     ended = Ended(IMPORTED, 0, "", (source.name,), 0.0)
     append_launch(directory, Started(number, 1, name, hosts, ended, ()))
-    return figures
+    return None if figures else refused
 
 
-def _kept(found: Iterable[Found], counts: dict[type, int]) -> Iterator[Found]:
-    """What a run keeps; behind the last table of a file that it keeps nothing is read."""
-    limits = {SuiteCurve: MOST_CURVES, UnparsedLine: MOST_UNPARSED}
+def kept(found: Iterable[Found], name: str, progress: Progress) -> Iterator[Found]:
+    """What a run keeps of a file. Reading stops at the limit of tables, and that is said."""
+    curves = unparsed = 0
     for one in found:
-        counts[type(one)] += 1
-        if counts[SuiteCurve] > MOST_CURVES:
-            return
-        if counts[type(one)] <= limits[type(one)]:
-            yield one
-
-
-def _dropped(name: str, counts: dict[type, int]) -> Iterator[UnparsedLine]:
-    if counts[SuiteCurve] > MOST_CURVES:
-        reason = f"a run keeps {MOST_CURVES:,} tables of a file; split it: the rest was not read"
-        yield UnparsedLine(0, "", reason, 1, name)
-    if counts[UnparsedLine] > MOST_UNPARSED:
+        if isinstance(one, SuiteCurve):
+            curves += 1
+            if curves > MOST_CURVES:
+                limit = f"a run keeps {MOST_CURVES:,} tables of a file; split it to import the rest"
+                progress.trouble(f"{name} is not read from line {one.first_line} on: {limit}")
+                yield UnparsedLine(one.first_line, one.title, f"{UNREADABLE}: {limit}", 1, name)
+                break
+        elif not one.reason.startswith(UNREADABLE):
+            unparsed += 1
+            if unparsed > MOST_UNPARSED:
+                continue
+        yield one
+    if unparsed > MOST_UNPARSED:
         reason = f"only the first {MOST_UNPARSED:,} places that were not understood are kept"
-        yield UnparsedLine(0, "", reason, counts[UnparsedLine] - MOST_UNPARSED, name)
+        yield UnparsedLine(0, "", reason, unparsed - MOST_UNPARSED, name)

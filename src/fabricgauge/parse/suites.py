@@ -39,7 +39,7 @@ _FENCE = re.compile(r"\s*(?:`{3,}|~{3,})[^`]*")
 #: A figure with a decimal comma. Three digits behind it may be thousands; CSV has more commas.
 _COMMA = re.compile(r"(?<![\d.,\[{(:=-])\d+,(?!\d{3}(?!\d))\d+(?![\d.,])")
 _POINT = "a decimal point; this line has a decimal comma (run the program with LC_ALL=C)"
-_FOREIGN = "no output of a known suite"
+FOREIGN = "no output of a known suite"
 
 
 def read(blocks: Iterable[bytes], source: str = "") -> Iterator[Found]:
@@ -157,7 +157,7 @@ class UnparsedRun:
         """Add a line, with what was expected there; a document's fence is no line of a log."""
         if is_fence(line.text):
             return
-        if reason != _FOREIGN and _COMMA.search(line.text):
+        if reason != FOREIGN and _COMMA.search(line.text):
             reason = _POINT
         if self._first is None or reason != self._reason:
             self._close()
@@ -260,7 +260,7 @@ class LogStream:
         if self._reader is not None:
             return self._hand_over(self._reader, line)
         if not is_decoration(line.text):
-            self._unparsed.report(line, _FOREIGN)
+            self._unparsed.report(line, FOREIGN)
         return self._unparsed.told()
 
     def _starts(self, facts: Mapping[str, str]) -> Sequence[Found]:

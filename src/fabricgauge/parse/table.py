@@ -67,6 +67,7 @@ class SuiteTable:
         self._points: list[list[SuitePoint]] = [[] for _ in columns]
         self._failures: list[Failure] = []
         self._given = 0
+        self._left_out = 0
         self._last_line = heading.first_line
 
     @property
@@ -87,6 +88,7 @@ class SuiteTable:
         becomes a failure instead of a point, and so does a size that no message has.
         """
         if self._given >= MOST_ROWS:
+            self._left_out += 1
             return
         self._given += 1
         number = self._last_line = line.number
@@ -152,8 +154,10 @@ class SuiteTable:
         """The table's curves; a column without any point gives none, unless none has one.
 
         A table in which every row failed, or that was cut off before its first row, is
-        still told of by a curve without points.
+        still told of by a curve without points. Rows beyond the limit make it incomplete.
         """
+        if self._left_out:
+            cut_off = f"{self._left_out:,} rows beyond the first {MOST_ROWS:,} are left out"
         curves = tuple(
             self._curve(column, points, cut_off)
             for column, points in zip(self.columns, self._points, strict=True)

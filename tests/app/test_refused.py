@@ -1,0 +1,81 @@
+"""What a refused file is told of, and limits that end the reading of a file."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fabricgauge.app import import_logs
+from fabricgauge.app.progress import Silent
+from fabricgauge.app.read_files import found_in
+from fabricgauge.app.refused import Refused, refusal
+from fabricgauge.model.suite import UNREADABLE, SuiteCurve, UnparsedLine
+from fabricgauge.parse.suites import Found, read
+
+OSU = b"# OSU MPI Latency Test v7.4\n# Size Avg Latency(us)\n"
+
+
+@pytest.mark.parametrize(("content", "told"), [
+    (b"", "log is empty"),
+    (b"hello\nworld\n", "log, line 1, “hello”: expected the output of a suite that is known"),
+    (b"\n\n<html><body>", "log seems to be an HTML page: save the log itself, line 3"),
+    (b'{"a": 1}\n', "log seems to be JSON of another program, line 1"),
+    (b"\x89PNG\r\n\x00", "log seems to be no text, line 1"),
+    (b"bash: mpirun: command not found\n", "log seems to be a shell's error"),
+    (b"junk\n" + OSU + b"1 2,00\n4 2,10\n",
+     "log seems to be osu (osu_latency), line 4, “1 2,00”: expected a decimal point; "
+     "this line has a decimal comma"),
+    (OSU, "log seems to be osu (osu_latency), line 1: no row follows the heading"),
+])  # fmt: skip
+def test_a_refusal_names_what_the_file_seems_to_be_and_the_line(
+    tmp_path: Path, content: bytes, told: str
+) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(content)
+    refused = Refused("log").with_found(tuple(found_in(path, "log")))
+    assert refusal([refused]).startswith(f"no figure of a suite that is known was found: {told}")
+
+
+def test_of_many_files_five_are_told_of() -> None:
+    told = refusal([Refused(f"{number}.log") for number in range(9)])
+    assert told.endswith("4.log is empty; and 4 more files")
+
+
+class Watching(Silent):
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def trouble(self, text: str) -> None:
+        self.told.append(text)
+
+
+def _tables(taken: list[int]) -> Iterator[Found]:
+    for number in range(100):
+        taken.append(number)
+        yield from read((OSU + b"1 2.00\n4194304 3.00\n").splitlines(keepends=True), "log")
+
+
+def test_at_the_limit_of_tables_reading_stops_and_says_so_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(import_logs, "MOST_CURVES", 3)
+    taken: list[int] = []
+    watching = Watching()
+    *curves, last = import_logs.kept(_tables(taken), "log", watching)
+    assert (len(curves), len(taken)) == (3, 4)
+    assert isinstance(last, UnparsedLine)
+    assert last.reason.startswith(f"{UNREADABLE}: a run keeps 3 tables of a file")
+    assert [text.partition(":")[0] for text in watching.told] == ["log is not read from line 1 on"]
+
+
+def test_places_beyond_the_limit_are_counted_and_a_broken_file_is_still_told_of(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(import_logs, "MOST_UNPARSED", 2)
+    places = [UnparsedLine(number, "x", "y") for number in range(1, 6)]
+    broken = UnparsedLine(6, "", f"{UNREADABLE}: the archive is cut off")
+    (curve,) = read((OSU + b"1 2.00\n").splitlines(keepends=True), "log")
+    assert isinstance(curve, SuiteCurve)
+    told = list(import_logs.kept([*places, curve, broken], "log", Silent()))
+    assert told[:4] == [*places[:2], curve, broken]
+    assert [one.count for one in told[4:] if isinstance(one, UnparsedLine)] == [3]
