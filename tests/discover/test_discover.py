@@ -115,12 +115,12 @@ def test_a_lost_carrier_an_mtu_and_a_dead_node_are_named(tmp_path: Path) -> None
     fabric, _ = found(*hosts)
     now = (replaying("n1", "carrier-lost"), second_node(tmp_path, mtu=1500))
     said = link_states(HostAccess("test", now), fabric, fabric.networks[0])
-    assert any("n1:data0 (data) has lost its carrier" in sentence for sentence in said)
-    assert any("n2:data0 (data) has MTU 1500 now" in sentence for sentence in said)
+    assert any("n1:data0 (data) has lost its carrier" in one.sentence for one in said)
+    assert any("n2:data0 (data) has MTU 1500 now" in one.sentence for one in said)
     dead = (replaying("n1", "shaped-veth"), Host("n2", ("false",)))
     said = link_states(HostAccess("test", dead), fabric, fabric.networks[0])
     assert len(said) == 1
-    assert said[0].startswith("n2 cannot be reached")
+    assert said[0].sentence.startswith("n2 cannot be reached")
 
 
 def test_a_node_without_a_door_is_said_to_be_out_of_reach(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_a_node_without_a_door_is_said_to_be_out_of_reach(tmp_path: Path) -> Non
     fabric, _ = found(*hosts)
     said = link_states(HostAccess("test", hosts[:1]), fabric, fabric.networks[0])
     assert len(said) == 1
-    assert said[0].startswith("n2 cannot be reached")
+    assert said[0].sentence.startswith("n2 cannot be reached")
 
 
 def test_a_node_with_two_ports_in_a_network_is_named_once(tmp_path: Path) -> None:
@@ -202,4 +202,4 @@ def test_a_switched_off_interface_is_named(tmp_path: Path) -> None:
     off = (FIXTURES / "switched-off.out").read_text()
     now = (hosts[0], answering("n2", off, tmp_path))
     said = link_states(HostAccess("test", now), fabric, fabric.networks[0])
-    assert any("n2:data0 (data) is down" in sentence for sentence in said)
+    assert any("n2:data0 (data) is down" in one.sentence for one in said)

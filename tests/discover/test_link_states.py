@@ -49,8 +49,8 @@ def test_a_cut_link_is_named_with_node_and_interface(lab: LabState) -> None:
     broken = inject(lab, LinkDown(node="c2", network="net2"))
     try:
         said = link_states(access(lab), fabric, network)
-        assert any(sentence.startswith(f"c2:{interface} (net2)") for sentence in said)
-        assert all("c1" not in sentence for sentence in said)
+        assert any(one.sentence.startswith(f"c2:{interface} (net2)") for one in said)
+        assert all("c1" not in one.sentence for one in said)
         assert link_states(access(lab), fabric, other) == ()
     finally:
         heal(broken)
@@ -62,6 +62,6 @@ def test_a_changed_mtu_is_named(lab: LabState) -> None:
     changed = inject(lab, MtuChange(node="c1", network="net2", mtu_bytes=1500))
     try:
         said = link_states(access(lab), fabric, network)
-        assert any("c1:" in sentence and "MTU 1500 now" in sentence for sentence in said)
+        assert any("c1:" in one.sentence and "MTU 1500 now" in one.sentence for one in said)
     finally:
         heal(changed)

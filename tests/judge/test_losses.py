@@ -6,13 +6,15 @@ from tests.judge import planted
 from tests.judge.test_network_faults import samples_run
 
 from fabricgauge.model.measurement import Measurement
-from fabricgauge.model.run import Run
+from fabricgauge.model.run import ChangeKind, Run
 from fabricgauge.model.verdict import Outcome
 
 
-def broken_by(change: str) -> Run:
+def broken_by(change: str, *kinds: ChangeKind) -> Run:
     whole = planted.sound_launches()[0]
-    ended = msgspec.structs.replace(whole.ended, status="timeout", changes=(change,))
+    ended = msgspec.structs.replace(
+        whole.ended, status="timeout", changes=(change,), change_kinds=kinds
+    )
     lost = msgspec.structs.replace(whole, measurements=whole.measurements[:2], ended=ended)
     return planted.run((lost,), plan=planted.plan_of((whole,)))
 
@@ -37,6 +39,18 @@ def test_link_tells_a_lost_link_from_a_lost_node_and_a_changed_setting(
     (verdict,) = planted.by_rule(planted.verdicts(broken_by(change)), "link")
     assert (verdict.outcome, word in verdict.cause) == (outcome, True)
     assert ("went down under load" in verdict.cause) is (word == "cable")
+
+
+@pytest.mark.parametrize(("kind", "outcome"), [
+    ("link", Outcome.FAIL), ("address", Outcome.FAIL), ("node", Outcome.INCONCLUSIVE),
+    ("setting", Outcome.WARN),
+])  # fmt: skip
+@pytest.mark.parametrize("sentence", ["it is another way", "c2 cannot be reached", "eth0 is down"])
+def test_how_a_change_is_worded_decides_nothing(
+    sentence: str, kind: ChangeKind, outcome: Outcome
+) -> None:
+    (verdict,) = planted.by_rule(planted.verdicts(broken_by(sentence, kind)), "link")
+    assert (verdict.outcome, verdict.evidence) == (outcome, (sentence,))
 
 
 def losing(every: int, of: Run) -> Run:

@@ -130,4 +130,8 @@ def explained(access: HostAccess, fabric: Fabric, network: str | None, ended: En
         return ended
     networks = tuple(one for one in fabric.networks if network in (None, one.name))
     found = tuple(change for one in networks for change in link_states(access, fabric, one))
-    return msgspec.structs.replace(ended, message="; ".join((*found, ended.message)), changes=found)
+    sentences = tuple(change.sentence for change in found)
+    return msgspec.structs.replace(
+        ended, message="; ".join((*sentences, ended.message)), changes=sentences,
+        change_kinds=tuple(change.kind for change in found),
+    )  # fmt: skip

@@ -22,6 +22,7 @@ from fabricgauge.model.fabric import (
 )
 from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.inventory import Inventory
+from fabricgauge.model.run import NetworkChange
 from fabricgauge.words.figures import link_rate
 
 #: A node that answers at all answers in well under a second; ssh's own limit is 5 s.
@@ -153,8 +154,8 @@ def surveyed_fabric(
 
 def link_states(
     access: HostAccess, fabric: Fabric, network: Network, *, timeout_s: float = RECHECK_TIMEOUT_S
-) -> tuple[str, ...]:
-    """Ask the members of ``network`` again: one sentence for each thing that has changed.
+) -> tuple[NetworkChange, ...]:
+    """Ask the members of ``network`` again: each thing that has changed.
 
     Names node and interface where a carrier, an interface, an address or a node is gone,
     or MTU or rate are not what discovery found. Empty when nothing has changed.
@@ -165,47 +166,51 @@ def link_states(
         now = {answer.node: understood(answer) for answer in arriving}
     return tuple(
         dict.fromkeys(
-            sentence
+            change
             for member in network.members
-            for sentence in changes(network, member, fabric.node(member.node), now.get(member.node))
+            for change in changes(network, member, fabric.node(member.node), now.get(member.node))
         )
     )
 
 
 def changes(
     network: Network, member: Member, before: Node | Skipped, now: Node | Unreached | None
-) -> Iterator[str]:
-    """Sentences for a person, each naming node, interface and network."""
+) -> Iterator[NetworkChange]:
+    """What has changed of one member, each naming node, interface and network."""
     where = f"{member.node}:{member.interface} ({network.name})"
     if now is None:
-        yield f"{member.node} cannot be reached since discovery: its launcher does not list it"
-        return
+        now = Unreached(member.node, "its launcher does not list it")
     if isinstance(now, Unreached):
-        yield f"{member.node} cannot be reached since discovery: {now.reason}"
+        yield NetworkChange(
+            "node", f"{member.node} cannot be reached since discovery: {now.reason}"
+        )
         return
     if isinstance(before, Node) and before.boot_id != now.boot_id:
-        yield f"{member.node} was rebooted since discovery"
+        yield NetworkChange("node", f"{member.node} was rebooted since discovery")
     here = now.interface(member.interface)
     then = before.interface(member.interface) if isinstance(before, Node) else before
     if isinstance(here, Skipped):
-        yield f"{where} is gone since discovery"
+        yield NetworkChange("link", f"{where} is gone since discovery")
         return
     if isinstance(here.carrier, Skipped):  # whatever discovery saw: it is why a launch broke
-        yield f"{where} is down: it was switched off"
+        yield NetworkChange("link", f"{where} is down: it was switched off")
     elif not here.carrier:
-        yield f"{where} has lost its carrier: the cable or the other end is gone"
+        yield NetworkChange(
+            "link", f"{where} has lost its carrier: the cable or the other end is gone"
+        )
     elif here.operstate in ("down", "lowerlayerdown"):
-        yield f"{where} is down (operstate {here.operstate})"
+        yield NetworkChange("link", f"{where} is down (operstate {here.operstate})")
     if all(address.ip != member.ip for address in here.addresses):
-        yield f"{where} has lost its address {member.ip}"
+        yield NetworkChange("address", f"{where} has lost its address {member.ip}")
     if isinstance(then, Skipped):
         return
     if then.mtu_bytes != here.mtu_bytes:
-        yield f"{where} has MTU {here.mtu_bytes} now, discovery found {then.mtu_bytes}"
+        mtus = f"{here.mtu_bytes} now, discovery found {then.mtu_bytes}"
+        yield NetworkChange("setting", f"{where} has MTU {mtus}")
     if (was := _rate(then.speed_bit_s)) != (rate := _rate(here.speed_bit_s)):
-        yield f"{where} reports {rate} now, discovery found {was}"
+        yield NetworkChange("setting", f"{where} reports {rate} now, discovery found {was}")
     if (was := _shaped(then)) != (shape := _shaped(here)):
-        yield f"{where} is {shape} now, discovery found it {was}"
+        yield NetworkChange("setting", f"{where} is {shape} now, discovery found it {was}")
 
 
 def _rate(speed_bit_s: float | Skipped) -> str:

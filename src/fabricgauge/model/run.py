@@ -1,5 +1,7 @@
 """A finished or broken-off run as the later stages see it."""
 
+from typing import Literal
+
 import msgspec
 
 from fabricgauge.model.fabric import Fabric
@@ -16,12 +18,23 @@ RANK_SAYS = "fabricgauge-rank "
 IMPORTED = "imported"
 
 
+#: What is lost: a node's answer, a link, an interface's address; or a setting is another.
+ChangeKind = Literal["node", "link", "address", "setting"]
+
+
+class NetworkChange(msgspec.Struct, frozen=True):
+    """What a network lost since discovery, in a sentence that names node and interface."""
+
+    kind: ChangeKind
+    sentence: str
+
+
 class Ended(msgspec.Struct, frozen=True):
     """How a launch ended. ``message`` is for a person when it did not end well.
 
     ``changes`` are what a broken launch's network was found to have lost since discovery:
-    one sentence each, naming node and interface. ``culprits`` are the nodes and pairs that were
-    found to break it.
+    one sentence each, naming node and interface. ``change_kinds`` are their kinds; older runs have
+    none. ``culprits`` are the nodes and pairs that were found to break it.
     """
 
     status: str
@@ -31,6 +44,7 @@ class Ended(msgspec.Struct, frozen=True):
     wall_s: float
     changes: tuple[str, ...] = ()
     culprits: tuple[Finding, ...] = ()
+    change_kinds: tuple[ChangeKind, ...] = ()
 
 
 class Around(msgspec.Struct, frozen=True, tag_field="record", tag="around"):

@@ -1,6 +1,6 @@
 """Has every interface of the network a live link, and had it one all the time?"""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
 
 import msgspec
@@ -10,6 +10,7 @@ from fabricgauge.judge.interface import Context, verdict_on
 from fabricgauge.judge.subject import Subject, missing
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Fabric, Interface, Member, Network, is_adapter_port
+from fabricgauge.model.run import ChangeKind, Ended
 from fabricgauge.model.verdict import Outcome, Verdict, VerdictSubject
 from fabricgauge.words import figures, sentences
 
@@ -27,68 +28,70 @@ def judge(context: Context) -> tuple[Verdict, ...]:
     )
 
 
-class _Kind(msgspec.Struct, frozen=True):
-    """A kind of change: how discovery words it, and what that amounts to."""
+class _Meaning(msgspec.Struct, frozen=True):
+    """What a change amounts to."""
 
-    words: tuple[str, ...]
     outcome: Outcome
     cause: str
     remedy: str
 
 
-#: In order of precedence for one sentence; the last takes what is left.
-_KINDS = (
-    _Kind(
-        (" cannot be reached", " could not be asked again", " was rebooted"),
-        Outcome.INCONCLUSIVE,
-        "the node was restarted, has crashed, or the way over which it is managed broke: its"
-        " links could not be looked at",
-        "see whether the node is up and can be reached as it was at the beginning",
-    ),
-    _Kind(
-        (" has lost its carrier", " is down", " is gone"),
+_MEANINGS: dict[ChangeKind, _Meaning] = {
+    "link": _Meaning(
         Outcome.FAIL,
         "the link went down under load: a loose or bad cable or module, or a port that was"
         " switched off",
         "reseat or exchange the cable and look at the switch port's log",
     ),
-    _Kind(
-        (" has lost its address",),
+    "address": _Meaning(
         Outcome.FAIL,
         "the interface's address was taken away while the network was measured",
         "look for what else manages the interface (DHCP, NetworkManager, systemd-networkd) and"
         " give it its address back",
     ),
-    _Kind(
-        (),
+    "node": _Meaning(
+        Outcome.INCONCLUSIVE,
+        "the node was restarted, has crashed, or the way over which it is managed broke: its"
+        " links could not be looked at",
+        "see whether the node is up and can be reached as it was at the beginning",
+    ),
+    "setting": _Meaning(
         Outcome.WARN,
         "somebody or something changed the interface's settings while it was measured",
         "find out what changed them, set them as they are meant to be",
     ),
-)
-
+}
 _ORDER = (Outcome.FAIL, Outcome.INCONCLUSIVE, Outcome.WARN)
 
+#: How runs of fabricgauge 0.1 say it, which store no kinds; in order of precedence.
+_WORDS: tuple[tuple[str, ChangeKind], ...] = (
+    (" cannot be reached", "node"), (" could not be asked again", "node"),
+    (" was rebooted", "node"), (" has lost its carrier", "link"), (" is down", "link"),
+    (" is gone", "link"), (" has lost its address", "address"), ("", "setting"),
+)  # fmt: skip
 
-def _kind(change: str) -> _Kind:
-    return next((one for one in _KINDS if any(w in change for w in one.words)), _KINDS[-1])
+
+def _changes_of(ended: Ended) -> Iterable[tuple[str, ChangeKind]]:
+    told = (next(kind for words, kind in _WORDS if words in one) for one in ended.changes)
+    return zip(ended.changes, ended.change_kinds or told, strict=False)
 
 
 def _changed(context: Context, subject: Subject) -> Verdict | None:
     """What a broken launch found changed: it decides until the rest was measured after all."""
-    changes = tuple(dict.fromkeys(c for one in subject.launches for c in one.ended.changes))
+    changes = dict(change for one in subject.launches for change in _changes_of(one.ended))
     if not changes:
         return None
-    kind = min(map(_kind, changes), key=lambda one: _ORDER.index(one.outcome))
-    decisive = [change for change in changes if _kind(change) is kind]
+    first = min(changes.values(), key=lambda kind: _ORDER.index(_MEANINGS[kind].outcome))
+    decisive = [sentence for sentence, kind in changes.items() if kind == first]
+    meaning = _MEANINGS[first]
     mended = not missing(subject)
     return verdict_on(
-        ID, Outcome.WARN if mended else kind.outcome, subject.about,
+        ID, Outcome.WARN if mended else meaning.outcome, subject.about,
         f"while it was measured: {sentences.listed(decisive)}"
         + ("; the rest was measured later" if mended else ""),
-        evidence=changes,
-        cause=kind.cause,
-        remedy=kind.remedy
+        evidence=tuple(changes),
+        cause=meaning.cause,
+        remedy=meaning.remedy
         + ("" if mended else f"; then measure the rest: {sentences.resume(context.run)}"),
     )  # fmt: skip
 
