@@ -42,13 +42,16 @@ class Case(msgspec.Struct, frozen=True):
     """A fault, as words for ``fabricgauge lab``; ``{odd}`` is the odd node, ``{ip}`` its address.
 
     ``when`` says whether it is there before the check, comes in its first launch, or comes and
-    goes from then on. ``pair`` says that the culprit is the pair of c1 and the odd node.
+    goes from then on. ``pair`` says that the culprit is the pair of c1 and the odd node; ``also``
+    is a second fault, with the pair that it breaks. ``fewest`` nodes are needed.
     """
 
     name: str
     plant: tuple[str, ...] = ()
     when: Literal["before", "in the first launch", "on and off"] = "before"
     pair: bool = False
+    also: tuple[tuple[str, ...], str] = ((), "")
+    fewest: int = 2
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -85,6 +88,10 @@ def _fault(words: str) -> tuple[str, ...]:
     return ("fault", *words.split())
 
 
+def _unreached(node: str, ip: str) -> tuple[str, ...]:
+    return ("exec", node, "--", "ip", "route", "add", "blackhole", ip)
+
+
 CASES = (
     Case("healthy"),
     Case("rate 25 %", _fault("rate {odd} net1 250M")),
@@ -99,7 +106,9 @@ CASES = (
     Case("loss 2 %", _fault("loss {odd} net1 2")),
     Case("MTU 1400", _fault("mtu {odd} net1 1400")),
     Case("dead node", _fault("link-down {odd} net1")),
-    Case("dead pair", ("exec", "c1", "--", "ip", "route", "add", "blackhole", "{ip}"), pair=True),
+    Case("dead pair", _unreached("c1", "{ip}"), pair=True),
+    Case("two dead pairs", _unreached("c1", "{ip}"), pair=True,
+         also=(_unreached("c2", "10.77.0.14"), "c2-c4"), fewest=4),
     Case(
         "wrong ARP entry",
         ("exec", "c1", "--", "ip", "neigh", "add", "{ip}", "lladdr", "02:00:00:00:00:99",
@@ -129,7 +138,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for repeat in range(options.repeats):
         for case in cases:
             for nodes in options.nodes:
-                if (case.name, nodes, options.busy, repeat) in known:
+                done_before = (case.name, nodes, options.busy, repeat) in known
+                if done_before or nodes < case.fewest:
                     continue
                 run = _run(case, nodes, options.busy, repeat)
                 with options.results.open("ab") as file:
@@ -179,6 +189,8 @@ def judged(case: Case, run: Run) -> Said:
     meant = {"-".join(sorted(("c1", odd)))} if case.pair or run.nodes == 2 else {odd}
     if run.nodes == 2:
         meant |= {"c1", "c2"}
+    if case.also[1]:
+        meant.add(case.also[1])
     if not run.named:
         return "nobody"
     if set(run.named) <= meant:
@@ -206,7 +218,8 @@ def _run(case: Case, nodes: int, busy: bool, repeat: int) -> Run:
         words = [word.replace("{odd}", odd).replace("{ip}", f"10.77.0.1{odd[1]}")
                  for word in case.plant]  # fmt: skip
         if words and case.when == "before":
-            _tell(lab, words)
+            for fault in filter(None, (words, case.also[0])):
+                _tell(lab, fault)
         load, started = os.getloadavg()[0], time.monotonic()
         argv = (PROGRAM, "check", "--lab", lab, "-q", "-o", root)
         with subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as child:

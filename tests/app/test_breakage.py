@@ -14,6 +14,8 @@ from fabricgauge.app.run_context import RunContext
 from fabricgauge.app.target import Target
 from fabricgauge.doctor.reachability import DeadNode, DeadPair
 from fabricgauge.judge.thresholds import DEFAULTS
+from fabricgauge.model.fabric import Fabric
+from fabricgauge.model.finding import Checked, Diagnosis, Finding, Severity
 from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.request import MeasurementRequest
@@ -30,6 +32,7 @@ def context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunContext:
     hosts = HostAccess("local", tuple(Host(node, ()) for node in NODES))
     target = Target(hosts, MeasurementRequest(), DEFAULTS, ())
     monkeypatch.setattr(breakage, "tried", lambda *_: ())
+    monkeypatch.setattr(breakage, "surveyed", lambda *_: ((), Fabric((), (), ())))
     return RunContext(target, RunDirectory.create(tmp_path), planted.run())
 
 
@@ -66,6 +69,19 @@ def test_a_pair_that_hangs_is_found_by_launches(context: RunContext) -> None:
     assert isinstance(found.dead[0], DeadPair)
     assert any("broke" in line for line in found.findings[0].evidence)
     assert set(culprits_of(found.findings)) == set(found.dead)
+
+
+def test_a_route_by_another_network_is_named_without_a_launch(
+    context: RunContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = ("c1:eth0", "packets to net1 leave by eth1")
+    wrong = Finding("reverse-path", Severity.FAIL, *said, (), "", "ip route get", ("c1",), "net1")
+    other = msgspec.structs.replace(wrong, network="net2", where="c2:eth1", nodes=("c2",))
+    found = (Checked("reverse-path", "", (wrong, other)),)
+    monkeypatch.setattr(breakage, "diagnosis", lambda _: Diagnosis(found, NODES, ("net1",), 0.0))
+    told = why(context, broken(), never, Silent())
+    assert [(one.where, one.what) for one in told.findings] == [said]
+    assert [one.node for one in told.dead if isinstance(one, DeadNode)] == ["c1"]
 
 
 def test_two_culprits_are_found_by_launches(context: RunContext) -> None:

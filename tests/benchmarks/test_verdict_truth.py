@@ -28,6 +28,8 @@ def said(case: str, exit_status: int, *named: str, nodes: int = 4, overall: str 
         (said("rate 50 %", 2), "no end"),
         (said("dead pair", 1, "c1-c3"), "right"),
         (said("dead pair", 1, "c3"), "also others"),
+        (said("two dead pairs", 1, "c1-c3", "c2-c4"), "right"),
+        (said("two dead pairs", 1, "c1-c3", "c2-c3"), "also others"),
     ],
 )
 def test_what_was_said_beside_what_was_planted(run: Run, expected: str) -> None:

@@ -182,3 +182,13 @@ def _sampled(matrix: PairMatrix, rounds: int) -> PairMatrix:
     repeats = matrix.repeats.copy()
     values[out] = spread[out] = repeats[:, out] = np.nan
     return msgspec.structs.replace(matrix, values=values, spread=spread, repeats=repeats)
+
+
+@pytest.mark.parametrize("nodes", [3, 4, 8, 24])
+@pytest.mark.parametrize("quantity", QUANTITIES)
+def test_what_is_typical_is_what_healthy_pairs_have(nodes: int, quantity: Quantity) -> None:
+    healthy = analyse(measured(nodes, quantity=quantity)).typical
+    fault = Fault("node", (1,), 0.9 if quantity == "bandwidth" else 2.0)
+    analysis = analyse(measured(nodes, fault, quantity=quantity))
+    assert analysis.typical == pytest.approx(healthy, rel=0.01)
+    assert analysis.expected == pytest.approx(analysis.typical, rel=0.01)

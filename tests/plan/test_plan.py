@@ -56,6 +56,19 @@ def test_the_host_reference_repeats_streaming_cases_on_one_node() -> None:
     assert max(case.message_bytes for case in launch.cases) == 2**20
 
 
+@pytest.mark.parametrize(
+    ("ranks", "ends"),
+    [(("c1", "c1", "c2", "c2"), {(0, 2), (2, 0)}), (("c1", "c2", "c1", "c2"), {(0, 1), (1, 0)})],
+)
+def test_the_pair_among_several_ranks_of_a_node_is_one_of_two_nodes(
+    ranks: tuple[str, ...], ends: set[tuple[int, int]]
+) -> None:
+    request = MeasurementRequest(patterns=("latency", "bandwidth"))
+    (launch,) = plan(request, ranks, ((network("a"), UNKNOWN),)).launches
+    assert {(case.origin, case.target) for case in launch.cases} == ends
+    assert {case.name.rpartition("/")[2] for case in launch.cases} == {f"{a}>{b}" for a, b in ends}
+
+
 def test_threads_have_launches_of_their_own() -> None:
     words = ("latency", "threads_latency:4", "put_latency:fence", "threads_bandwidth")
     made = of_pair(((network("a"), UNKNOWN),), (8,), words)

@@ -5,8 +5,9 @@ import msgspec
 import pytest
 from tests.report import sample, sample_verdicts
 
+from fabricgauge.model.evidence import WireLedger, WireShares
 from fabricgauge.model.judged import Judged
-from fabricgauge.model.verdict import Verdict
+from fabricgauge.model.verdict import Outcome, Verdict, VerdictSubject
 from fabricgauge.report.formats import report
 from fabricgauge.report.interface import Setting
 
@@ -80,3 +81,23 @@ def test_a_run_without_any_result_still_has_a_page() -> None:
     page = text(msgspec.structs.replace(judged, run=run, curves=(), ceilings={}))
     assert "launch 1: it was never started" in page
     assert "no ceiling" in page
+
+
+def test_where_the_wires_time_went_is_told_of_what_does_not_pass() -> None:
+    shares = WireShares(0.70, 0.05, 0.01, 0.0, 0.0, 0.0, 0.24)
+    of = [
+        WireLedger("net1", pattern, size, "c1", "c2", sender, 1, shares)
+        for pattern in ("bandwidth", "put_bandwidth")
+        for size in (65536, 1 << 20)
+        for sender in ("c1", "c2")
+    ]
+    one, *rest = sample_verdicts.passing(NODES)
+    about = VerdictSubject("stream", "net1", ("c1", "c2"), "bandwidth")
+    low = msgspec.structs.replace(one, rule="fraction", outcome=Outcome.WARN, about=about)
+    judged = msgspec.structs.replace(sample.judged(verdicts=(low, *rest)), ledgers=tuple(of))
+    page = text(judged, Setting(width=200))
+    told = "payload 70.0 %, idle 24.0 %, headers 5.0 %, acknowledgements 1.0 % of the line rate"
+    assert page.count(told) == 2  # each end of the stream that is low, at its largest size
+    assert "at 1 MiB" in page
+    passing = msgspec.structs.replace(sample.judged(), ledgers=tuple(of))
+    assert "of the line rate" not in text(passing)

@@ -5,12 +5,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import msgspec
 
 from fabricgauge.app.connectivity import tried
+from fabricgauge.app.doctor import diagnosis
 from fabricgauge.app.notes import quick_findings
 from fabricgauge.app.progress import Progress
 from fabricgauge.app.run_context import RunContext
+from fabricgauge.app.survey import surveyed
 from fabricgauge.doctor.reachability import Dead, DeadNetwork, DeadNode, DeadPair, dead
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.plan import PlannedLaunch
+from fabricgauge.model.preflight import Preflight
 from fabricgauge.model.run import Ended
 from fabricgauge.plan.outlook import estimated_s
 from fabricgauge.plan.search import Group, culprits
@@ -55,7 +58,8 @@ class Broken(msgspec.Struct, frozen=True):
 def why(
     context: RunContext, broken: Broken, breaks: Callable[[Group], bool], progress: Progress
 ) -> Breakage:
-    """The ranks' states, the launcher's words, connections, and then launches of fewer nodes.
+    """The ranks' states, connections, the launcher's words, the nodes' settings, at last launches
+    of fewer nodes.
 
     ``breaks`` makes a short launch of some nodes and says whether it broke.
     """
@@ -66,6 +70,7 @@ def why(
         _of_ranks(broken)
         or _of_connections(context, broken, progress)
         or of_words(broken)
+        or _of_survey(context, launch, progress)
         or _of_search(context, broken, breaks, progress)
     )
 
@@ -104,6 +109,21 @@ def _of_connections(context: RunContext, broken: Broken, progress: Progress) -> 
         if one.check == "connect"
     ]
     return Breakage(tuple(findings), tuple(here))
+
+
+def _of_survey(context: RunContext, launch: PlannedLaunch, progress: Progress) -> Breakage | None:
+    """What the nodes' own settings have wrong about the network, such as a route by another one."""
+    progress.stage(f"launch {launch.number} broke: asking its nodes for their settings")
+    inventories, fabric = surveyed(context.target.access, context.target.declared)
+    found = diagnosis(Preflight(fabric, (), inventories=inventories))
+    here = [
+        msgspec.structs.replace(one, check=CHECK)
+        for one in found.findings
+        if one.severity is Severity.FAIL and one.network == launch.network
+        if set(one.nodes) < set(launch.nodes)
+    ]
+    nodes = dict.fromkeys(node for one in here for node in one.nodes)
+    return Breakage(tuple(here), tuple(map(_node, nodes))) if here else None
 
 
 def _of_search(

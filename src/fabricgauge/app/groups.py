@@ -39,12 +39,11 @@ def plan_without(
     chosen: Targets,
     culprits: Culprits,
     profile: Profile | None = None,
-    in_mid_run: bool = False,
 ) -> Plan:
     """The plan of those that work together, and of the others with one good partner each.
 
     A culprit would stop a launch in which it is. A time budget is for all of them together. Two
-    nodes that are left ``in_mid_run`` are measured as all pairs were until then.
+    that are left of many are measured as all pairs are: the sweep of two nodes takes longer.
     """
     request, virtual = target.request, target.access.virtual
     groups = _groups(ranks, chosen, culprits)
@@ -60,7 +59,7 @@ def plan_without(
     plans = [
         plan(
             msgspec.structs.replace(
-                of_pairs if in_mid_run and len(one.ranks) == 2 else request,
+                of_pairs if len(one.ranks) == 2 < len(ranks) else request,
                 budget=left_s * len(one.targets) / shares,
             ),
             one.ranks, one.targets, virtual=virtual, profile=profile,
@@ -145,9 +144,7 @@ def _instead(
     budget_s = target.request.budget and max(1.0, target.request.budget - spent_s)
     request = msgspec.structs.replace(target.request, budget=budget_s)
     own = msgspec.structs.replace(target, request=request)
-    return _unmeasured(
-        plan_without(own, ranks, chosen, context.culprits, in_mid_run=True), context.run
-    )
+    return _unmeasured(plan_without(own, ranks, chosen, context.culprits), context.run)
 
 
 def _unmeasured(made: Plan, run: Run) -> Iterator[PlannedLaunch]:

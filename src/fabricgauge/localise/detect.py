@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from fabricgauge.localise.ends import End, Search, SlowEnds, find_ends, left_of
+from fabricgauge.localise.ends import End, Search, SlowEnds, behind, find_ends, left_of
 from fabricgauge.localise.found_groups import found_topology, spectrum
 from fabricgauge.localise.groups import (
     Blocks,
@@ -19,7 +19,7 @@ from fabricgauge.localise.groups import (
 )
 from fabricgauge.localise.limits import USUAL_LIMITS, Limits
 from fabricgauge.localise.naming import Naming
-from fabricgauge.localise.noise import Noise, noise
+from fabricgauge.localise.noise import MANY, Noise, noise
 from fabricgauge.localise.slowness import F64, Slowness, slowness
 from fabricgauge.localise.unsteady import changing, jitter, ranking, restless
 from fabricgauge.localise.uplinks import SlowCrossing, find_uplinks, oversubscription, slow_blocks
@@ -72,12 +72,15 @@ def analyse(
     solved = solve(matrix, start, groups, limits)
     rest = _remaining(matrix, solved, limits)
     jitters = jitter(matrix, start.partners)
-    naming = Naming(matrix, solved.slow, groups, _usual(matrix, solved))
+    typical = _healthy(matrix, solved, limits)
+    usual = typical / start.typical if start.adds_up else 1.0
+    naming = Naming(matrix, solved.slow, groups, usual)
     findings = _findings(naming, solved, rest, limits)
     suspects, doubtful = _suspects(naming, solved, rest, jitters, limits)
     return PairAnalysis(
-        matrix, groups.groups, groups.by, start.typical, rest.sigma,
-        in_unit(start, solved.blocks.middle[:-1, :-1]), in_unit(start, solved.expected),
+        matrix, groups.groups, groups.by, typical, rest.sigma,
+        in_unit(start, solved.blocks.middle[:-1, :-1]),
+        in_unit(start, solved.expected) * (typical / start.typical),
         order(groups),
         ranking(matrix, solved.slow, groups, solved.ends.both, jitters),
         spectrum(matrix.values, rest.sigma, twice=start.adds_up), findings, suspects, doubtful,
@@ -132,14 +135,17 @@ def _remaining(matrix: PairMatrix, solved: Solved, limits: Limits) -> Remaining:
     return remaining(singles, rest, [end.index for end in solved.ends.doubtful], limits)
 
 
-def _usual(matrix: PairMatrix, solved: Solved) -> float:
-    """The latency of healthy pairs over that of all; one where few nodes are slow."""
-    slow, ends = solved.slow, [end.index for end in solved.ends.named]
-    if not slow.adds_up or len(ends) * _MANY_SLOW < slow.nodes:
-        return 1.0
-    healthy = np.delete(np.delete(matrix.values, ends, axis=0), ends, axis=1)
+def _healthy(matrix: PairMatrix, solved: Solved, limits: Limits) -> float:
+    """The median over pairs of which no end is slow; over all pairs where few nodes are slow."""
+    slow = solved.slow
+    ends = {end.index for end in solved.ends.named}
+    if slow.nodes < MANY:
+        ends |= behind(slow, limits.slowness(slow.quantity))
+    if len(ends) * _MANY_SLOW < slow.nodes:
+        return slow.typical
+    healthy = np.delete(np.delete(matrix.values, [*ends], axis=0), [*ends], axis=1)
     measured = healthy[np.isfinite(healthy)]
-    return float(np.median(measured)) / slow.typical if measured.size else 1.0
+    return float(np.median(measured)) if measured.size else slow.typical
 
 
 def _of_network(matrices: Sequence[PairMatrix], network: str) -> Topology:

@@ -12,7 +12,14 @@ from numpy.typing import NDArray
 
 from fabricgauge.localise.groups import Grouping
 from fabricgauge.localise.limits import LEAST
-from fabricgauge.localise.noise import MANY, Noise, Standing, false_discovery, standing
+from fabricgauge.localise.noise import (
+    MANY,
+    Noise,
+    Standing,
+    centre,
+    false_discovery,
+    standing,
+)
 from fabricgauge.localise.slowness import (
     ALL,
     F32,
@@ -213,6 +220,16 @@ def _doubtful(search: Search, ends: list[End], both: Both) -> list[End]:
             for i in np.flatnonzero(large)
             if int(i) not in named
         ]
+    return found
+
+
+def behind(slow: Slowness, limit: float) -> set[int]:
+    """Nodes that are slow by ``limit`` even with their best partners, likely by chance or not."""
+    every = slow.block(ALL)
+    found: set[int] = set()
+    for side in (every, every.T):
+        best, partners = quantile(side, QUARTER)
+        found |= set(np.flatnonzero(best - centre(best[partners > 0]) >= limit).tolist())
     return found
 
 

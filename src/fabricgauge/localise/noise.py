@@ -214,7 +214,7 @@ def standing(
     One with less than ``fewest`` partners is not judged: they do not tell which end is slow.
     """
     judged = np.isfinite(levels.values) & (levels.partners >= fewest)
-    excess = np.where(judged, levels.values - _centre(levels.values[judged & healthy]), np.nan)
+    excess = np.where(judged, levels.values - centre(levels.values[judged & healthy]), np.nan)
     sampling = (MEDIAN if middle else _QUARTILE) * sigma / np.sqrt(np.maximum(levels.partners, 1))
     if levels.values.size < MANY:
         sampling *= _FEW
@@ -224,7 +224,8 @@ def standing(
     return Standing(excess, error, p)
 
 
-def _centre(values: F64) -> float:
+def centre(values: F64) -> float:
+    """What healthy levels lie around; of few the lower third, since one slow one moves the middle."""
     if values.size == 0:
         return 0.0
     ordered = np.sort(values)

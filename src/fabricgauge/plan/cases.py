@@ -1,6 +1,6 @@
 """The cases of one pair: patterns × message sizes × directions, each with window and budget."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.measurement import LATENCY_PATTERNS
@@ -27,8 +27,9 @@ def cases(
     sizes: tuple[int, ...],
     budget_s: float,
     payload_bytes_per_s: float,
+    partner: int = 1,
 ) -> tuple[Case, ...]:
-    """All cases for a pair of ranks, in the order of ``sizes`` within each pattern.
+    """All cases for ranks 0 and ``partner``, in the order of ``sizes`` within each pattern.
 
     ``patterns`` are words of ``plan.asked``. ``payload_bytes_per_s`` is the ceiling; windows and
     budgets of large messages on slow networks follow from it, so that a case still gets enough
@@ -38,20 +39,24 @@ def cases(
         UsageError: a word or none of the sizes suits.
     """
     return tuple(
-        _case(one, size, origin, budget_s, payload_bytes_per_s)
+        _case(one, size, ends, budget_s, payload_bytes_per_s)
         for one in dict.fromkeys(map(asked, patterns))
-        for origin, size in _directions(one.pattern, sizes)
+        for ends, size in _directions(one.pattern, sizes, partner)
     )
 
 
 def reference_pair(
-    words: tuple[str, ...], case_s: float, payload_bytes_per_s: float
+    words: tuple[str, ...], case_s: float, payload_bytes_per_s: float, ranks: Sequence[str]
 ) -> tuple[Case, ...]:
-    """What ``words`` of ``plan.asked`` name, between ranks 0 and 1 while all others sleep."""
+    """What ``words`` of ``plan.asked`` name, while all other ranks sleep.
+
+    ``ranks`` is a node for each: the pair is rank 0 and the first one of another node.
+    """
+    partner = next((at for at, node in enumerate(ranks) if node != ranks[0]), 1)
     return tuple(
         case
         for word in words
-        for case in cases((word,), (_size(word),), case_s, payload_bytes_per_s)
+        for case in cases((word,), (_size(word),), case_s, payload_bytes_per_s, partner)
     )
 
 
@@ -73,10 +78,13 @@ def threaded(case: Case) -> bool:
     return case.pattern in THREADED_PATTERNS
 
 
-def _directions(pattern: str, sizes: tuple[int, ...]) -> Iterator[tuple[int, int]]:
-    yield from ((0, size) for size in _suitable(pattern, sizes))
+def _directions(
+    pattern: str, sizes: tuple[int, ...], partner: int
+) -> Iterator[tuple[tuple[int, int], int]]:
+    """Origin and target, with the message size."""
+    yield from (((0, partner), size) for size in _suitable(pattern, sizes))
     if pattern == "bandwidth":
-        yield from ((1, size) for size in sizes if size >= SUSTAINED_BYTES)
+        yield from (((partner, 0), size) for size in sizes if size >= SUSTAINED_BYTES)
 
 
 def _suitable(pattern: str, sizes: tuple[int, ...]) -> tuple[int, ...]:
@@ -94,12 +102,14 @@ def _suitable(pattern: str, sizes: tuple[int, ...]) -> tuple[int, ...]:
     return whole
 
 
-def _case(one: Asked, size: int, origin: int, budget_s: float, payload_bytes_per_s: float) -> Case:
+def _case(
+    one: Asked, size: int, ends: tuple[int, int], budget_s: float, payload_bytes_per_s: float
+) -> Case:
+    origin, target = ends
     # A half round trip is a sample, but a whole one has to be waited for; threads share the link.
     ways = (2 if one.pattern in ROUND_TRIP_PATTERNS else 1) * one.threads
     message_s = size / payload_bytes_per_s * ways
     window = 1 if one.pattern in LATENCY_PATTERNS else _window(message_s, budget_s)
-    target = 1 - origin
     return Case(
         name=f"{one.pattern}/{size}/{origin}>{target}{one.suffix}",
         pattern=one.pattern,

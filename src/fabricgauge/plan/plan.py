@@ -157,7 +157,7 @@ def _turns_of_many(scope: _Scope, rate: float, available_s: float) -> tuple[_Tur
     # All ranks of a node share its link.
     shared_rate = rate / max(Counter(scope.ranks).values())
     patterns = _names(scope.request.patterns) or ALL_PATTERNS
-    alone = reference_pair(profile.reference_pair, profile.case_s[1], rate)
+    alone = reference_pair(profile.reference_pair, profile.case_s[1], rate, scope.ranks)
     left_s = max(0.0, available_s - _measuring_s((alone,)))
     together = crowd_cases(profile, patterns, ranks, shared_rate, left_s * SHARE_TOGETHER)
     left_s = max(0.0, left_s - _measuring_s((together,)))

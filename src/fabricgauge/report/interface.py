@@ -1,17 +1,16 @@
 """What this stage takes and gives: a subject and its kind in, text out."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 
 from fabricgauge.model.curve import Curve
-from fabricgauge.model.verdict import Strictness
+from fabricgauge.model.verdict import Outcome, Strictness, exit_status
 from fabricgauge.report.document import Report
 
 __all__ = [
-    "ELEMENTS",
     "Cell",
     "Format",
     "Gauge",
@@ -23,6 +22,7 @@ __all__ = [
     "Subject",
     "TestCase",
     "TestSuite",
+    "element",
 ]
 
 Subject = TypeVar("Subject")
@@ -62,8 +62,19 @@ class OneLine(msgspec.Struct, frozen=True):
     document: object
 
 
+#: The exit status of a run that decided nothing.
+UNDECIDED = 3
 #: What JUnit calls an outcome, by the exit status that it has.
-ELEMENTS: dict[int, Literal["", "failure", "error"]] = {0: "", 1: "failure", 3: "error"}
+ELEMENTS: dict[int, Literal["", "failure", "error"]] = {0: "", 1: "failure", UNDECIDED: "error"}
+
+
+def element(
+    outcome: Outcome, overall: Outcome, fail_on: Collection[Strictness]
+) -> Literal["", "failure", "error"]:
+    """What an outcome is in JUnit, by the run's exit status: none is a failure if it is 3."""
+    if exit_status(overall, fail_on) == UNDECIDED:
+        return ELEMENTS[UNDECIDED if exit_status(outcome) else 0]
+    return ELEMENTS[exit_status(outcome, fail_on)]
 
 
 class TestCase(msgspec.Struct, frozen=True):

@@ -11,6 +11,7 @@ from fabricgauge.judge import causes
 from fabricgauge.judge.host import excused, waiting_beside
 from fabricgauge.judge.host_case import HostCase
 from fabricgauge.judge.interface import Context, verdict_on
+from fabricgauge.judge.rules import pairs
 from fabricgauge.judge.streams import Stream
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
@@ -102,7 +103,7 @@ def _judge(context: Context, subject: Subject) -> Iterator[Verdict]:
     if suspects:
         yield _suspected(subject, suspects)
     if not faults and not suspects:
-        yield _nobody(subject)
+        yield _nobody(context, subject)
 
 
 def _fault(
@@ -218,8 +219,12 @@ def _why_not(one: Suspect) -> str:
     return f"{called(one.part, one.names)}: {level}; {one.reason}"
 
 
-def _nobody(subject: Subject) -> Verdict:
+def _nobody(context: Context, subject: Subject) -> Verdict:
     nodes = len(subject.pairs[0].matrix.nodes)
+    slow = pairs.slow_nodes(context, subject)
+    if slow:
+        said = f"too few good pairs to compare with; rule {pairs.ID} names {sentences.listed(slow)}"
+        return verdict_on(ID, Outcome.SKIPPED, subject.about, said)
     return verdict_on(
         ID, Outcome.PASS, subject.about,
         f"none of {nodes:,} nodes stands out",

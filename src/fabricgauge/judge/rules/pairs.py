@@ -50,10 +50,12 @@ class _Pairs(msgspec.Struct, frozen=True, eq=False):
 
     NaN where a pair was not measured, or where it crosses a level that is oversubscribed.
     ``limit`` is the threshold from which a pair is fine: lower where one pass is all there is.
+    ``low`` are the pairs below it, (N, N), never all of them.
     """
 
     nodes: tuple[str, ...]
     shares: NDArray[np.float64]
+    low: NDArray[np.bool_]
     limit: str
     message_bytes: int
 
@@ -73,38 +75,45 @@ def judge(context: Context) -> tuple[Verdict, ...]:
         verdict
         for subject in context.subjects
         if subject.pairs and not isinstance(subject.ceiling, Skipped)
-        for verdict in _judge(context, subject, subject.ceiling.payload_bytes_per_s)
+        for verdict in _judge(context, subject)
     )
 
 
-def _judge(context: Context, subject: Subject, limit_bytes_s: float) -> Iterator[Verdict]:
-    pairs = _best(context, subject, limit_bytes_s)
-    if pairs is None:
-        reason = "no pairs were measured with large messages"
-        yield verdict_on(ID, Outcome.SKIPPED, subject.about, reason)
+def _judge(context: Context, subject: Subject) -> Iterator[Verdict]:
+    pairs = _best(context, subject)
+    if isinstance(pairs, Skipped):
+        yield verdict_on(ID, Outcome.SKIPPED, subject.about, pairs.reason)
         return
-    usable = context.limit(pairs.limit)
-    low = pairs.shares < usable
-    if low.sum() == np.isfinite(pairs.shares).sum():
-        reason = f"no pair reaches {figures.percent(usable)} of the ceiling: see fraction"
-        yield verdict_on(ID, Outcome.SKIPPED, subject.about, reason)
-        return
-    named = _told_by_outliers(subject, pairs)
-    slow = [one for one in _slow_nodes(pairs, low) if one.node not in named]
-    ways = [pair for pair in _left(pairs, low, slow) if not named & set(pair)]
-    left = min((_share(pairs, pair) for pair in ways), default=math.inf)
-    if not all(_is_level(context, pairs, one) and one.share < FAR * left for one in slow):
-        # Of pairs that scatter some nodes have low ones only, by chance.
-        slow, ways = [], [pair for pair in _left(pairs, low, ()) if not named & set(pair)]
+    slow, ways = _explained(context, subject, pairs)
     for one in slow:
         yield _verdict(context, subject, pairs, one)
     if ways:
         yield _ways(context, subject, pairs, ways)
-    elif not slow and low.any():
+    elif not slow and pairs.low.any():
         reason = "what is below the ceiling is told by outliers"
         yield verdict_on(ID, Outcome.SKIPPED, subject.about, reason)
     elif not slow:
         yield _fine(context, subject, pairs)
+
+
+def slow_nodes(context: Context, subject: Subject) -> tuple[str, ...]:
+    """Nodes that this rule names, although they do not stand out among their peers."""
+    pairs = _best(context, subject)
+    if isinstance(pairs, Skipped):
+        return ()
+    return tuple(one.node for one in _explained(context, subject, pairs)[0])
+
+
+def _explained(context: Context, subject: Subject, pairs: _Pairs) -> tuple[list[_Slow], list[Ends]]:
+    """Slow nodes that outliers does not tell of, and the low pairs that nobody explains."""
+    named = _told_by_outliers(subject, pairs)
+    slow = [one for one in _slow_nodes(pairs) if one.node not in named]
+    ways = [pair for pair in _left(pairs, slow) if not named & set(pair)]
+    left = min((_share(pairs, pair) for pair in ways), default=math.inf)
+    if all(_is_level(context, pairs, one) and one.share < FAR * left for one in slow):
+        return slow, ways
+    # Of pairs that scatter some nodes have low ones only, by chance.
+    return [], [pair for pair in _left(pairs, ()) if not named & set(pair)]
 
 
 def _told_by_outliers(subject: Subject, pairs: _Pairs) -> set[str]:
@@ -125,7 +134,7 @@ def _is_alone(subject: Subject, pairs: _Pairs, node: str) -> bool:
     return len(pairs.nodes) <= THREE or any(node in (one.origin, one.target) for one in again)
 
 
-def _best(context: Context, subject: Subject, limit_bytes_s: float) -> _Pairs | None:
+def _best(context: Context, subject: Subject) -> _Pairs | Skipped:
     """Load makes a pair slower and nothing makes it faster: its best figure is what it carries."""
     least = context.limit("fraction.from")
     large = [
@@ -133,8 +142,9 @@ def _best(context: Context, subject: Subject, limit_bytes_s: float) -> _Pairs | 
         for one in subject.pairs
         if one.matrix.quantity == "bandwidth" and one.matrix.message_bytes >= least
     ]
-    if not large or len(large[0].matrix.nodes) < THREE:
-        return None
+    nothing = Skipped("no pairs were measured with large messages")
+    if isinstance(subject.ceiling, Skipped) or not large or len(large[0].matrix.nodes) < THREE:
+        return nothing
     nodes = large[0].matrix.nodes
     of_nodes = [one for one in large if one.matrix.nodes == nodes]
     layers = [layer for one in of_nodes for layer in one.matrix.repeats]
@@ -147,11 +157,16 @@ def _best(context: Context, subject: Subject, limit_bytes_s: float) -> _Pairs | 
             best[place] = np.fmax(best[place], point.bandwidth.value)
     best[~_comparable(large)] = np.nan
     if not np.isfinite(best).any():
-        return None
+        return nothing
     passes = min(len(one.matrix.repeats) for one in of_nodes)
     size = max(one.matrix.message_bytes for one in of_nodes)
     limit = "fraction.warn" if passes > 1 else ONCE
-    return _Pairs(nodes, best / limit_bytes_s, limit, size)
+    shares = best / subject.ceiling.payload_bytes_per_s
+    low = shares < context.limit(limit)
+    if low.sum() == np.isfinite(shares).sum():
+        usable = figures.percent(context.limit(limit))
+        return Skipped(f"no pair reaches {usable} of the ceiling: see fraction")
+    return _Pairs(nodes, shares, low, limit, size)
 
 
 def _comparable(large: Sequence[PairAnalysis]) -> NDArray[np.bool_]:
@@ -167,15 +182,15 @@ def _comparable(large: Sequence[PairAnalysis]) -> NDArray[np.bool_]:
     return allowed
 
 
-def _slow_nodes(pairs: _Pairs, low: NDArray[np.bool_]) -> Iterator[_Slow]:
+def _slow_nodes(pairs: _Pairs) -> Iterator[_Slow]:
     """Nodes of which every pair is low, while the others reach the ceiling with each other.
 
     A partner's fault is not a node's own: what meets only nodes that are slow both ways shows
     nothing, so they are taken out first, those with most low pairs at the head.
     """
     known = np.isfinite(pairs.shares)
-    good = float(np.median(pairs.shares[known & ~low]))
-    left = low & (pairs.shares < APART * good)
+    good = float(np.median(pairs.shares[known & ~pairs.low]))
+    left = pairs.low & (pairs.shares < APART * good)
     for both in (True, False):
         for place in np.argsort(-(left.sum(axis=0) + left.sum(axis=1)), kind="stable"):
             sends = bool(known[place].sum() > 1 and (left | ~known)[place].all())
@@ -204,11 +219,11 @@ def _is_level(context: Context, pairs: _Pairs, one: _Slow) -> bool:
     return alike and (far or len(shares) >= FEWEST)
 
 
-def _left(pairs: _Pairs, low: NDArray[np.bool_], slow: Sequence[_Slow]) -> list[Ends]:
+def _left(pairs: _Pairs, slow: Sequence[_Slow]) -> list[Ends]:
     """Low pairs that no slow node explains, the slowest first."""
     explained = {pair for one in slow for pair in one.pairs}
     found = [(float(pairs.shares[one, other]), (pairs.nodes[one], pairs.nodes[other]))
-             for one, other in np.argwhere(low)]  # fmt: skip
+             for one, other in np.argwhere(pairs.low)]  # fmt: skip
     return [pair for _, pair in sorted(found) if pair not in explained]
 
 

@@ -128,7 +128,7 @@ def title(analysis: PairAnalysis) -> str:
 
 
 def typical(analysis: PairAnalysis) -> str:
-    """The median over pairs with its unit."""
+    """The median over healthy pairs with its unit."""
     return value(analysis.matrix.quantity, analysis.typical)
 
 

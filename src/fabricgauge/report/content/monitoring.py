@@ -1,8 +1,9 @@
 """What CI systems and collectors are told of a run: a test case per verdict, key gauges.
 
 As with the exit status, FAIL is a failure, INVALID and INCONCLUSIVE are errors, since nothing was
-decided, WARN passes with its words; ``--fail-on`` makes failures of them. A run that decided
-nothing has a test case that says so: a CI system must not read an empty suite as a pass.
+decided, WARN passes with its words; ``--fail-on`` makes failures of them. In a run that decided
+nothing no case is a failure. A run that ends badly without a verdict that says so has a test case
+of its own: a CI system must not read its suite as a pass.
 """
 
 from collections import Counter
@@ -15,12 +16,12 @@ from fabricgauge.model.curve import Curve
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.measurement import LATENCY_PATTERNS
 from fabricgauge.model.pairs import PairAnalysis, Part
-from fabricgauge.model.verdict import Outcome, Verdict, exit_status
+from fabricgauge.model.verdict import Outcome, Verdict
 from fabricgauge.report.content.conclusion import headline, is_simulated, limit_bytes_s
 from fabricgauge.report.content.fabric_words import kind, unsure
 from fabricgauge.report.content.sweep import pair_curves
 from fabricgauge.report.content.tables import several, test_cases
-from fabricgauge.report.interface import ELEMENTS, Gauge, Setting, TestCase, TestSuite
+from fabricgauge.report.interface import Gauge, Setting, TestCase, TestSuite, element
 from fabricgauge.words.figures import of_unit
 from fabricgauge.words.networks import is_loopback, named
 
@@ -47,25 +48,23 @@ def suite(judged: Judged, setting: Setting) -> TestSuite:
         "fabricgauge": run.environment.get("fabricgauge", ""),
         "MPI": run.environment.get("MPI", ""),
     }  # fmt: skip
-    element = ELEMENTS[exit_status(judged.overall, setting.fail_on)]
-    undecided = TestCase(
-        "fabricgauge", "overall", element=element, kind="SKIPPED", message=headline(judged)
-    )
-    cases = (undecided,) if judged.overall is Outcome.SKIPPED else ()
+    each = [_case(one, judged, setting) for one in judged.verdicts]
+    cases = list(test_cases(judged, setting)) if several(judged) else each
+    whole = element(judged.overall, judged.overall, setting.fail_on)
+    if judged.overall is Outcome.SKIPPED or (whole and all(one.element != whole for one in cases)):
+        kind, said = judged.overall.value, headline(judged)
+        cases.insert(0, TestCase("fabricgauge", "overall", element=whole, kind=kind, message=said))
     wall_s = sum(launch.ended.wall_s for launch in run.launches)
-    each = (_case(one, setting) for one in judged.verdicts)
-    all_cases = (*cases, *(test_cases(judged, setting) if several(judged) else each))
-    return TestSuite(run.identity, wall_s, run.started_utc, properties, all_cases)
+    return TestSuite(run.identity, wall_s, run.started_utc, properties, tuple(cases))
 
 
-def _case(verdict: Verdict, setting: Setting) -> TestCase:
+def _case(verdict: Verdict, judged: Judged, setting: Setting) -> TestCase:
     place = f"fabricgauge.{(verdict.network and named(verdict.network)) or 'run'}"
     skipped = verdict.outcome is Outcome.SKIPPED
-    element = ELEMENTS[exit_status(verdict.outcome, setting.fail_on)]
+    found = "skipped" if skipped else element(verdict.outcome, judged.overall, setting.fail_on)
     return TestCase(
-        place, f"{verdict.rule}: {verdict.subject}", tuple(_sentences(verdict)),
-        "skipped" if skipped else element,
-        verdict.outcome.value if element and not skipped else "", verdict.summary, verdict.id,
+        place, f"{verdict.rule}: {verdict.subject}", tuple(_sentences(verdict)), found,
+        verdict.outcome.value if found and not skipped else "", verdict.summary, verdict.id,
     )  # fmt: skip
 
 

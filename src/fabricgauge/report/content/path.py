@@ -5,8 +5,9 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import astuple
 
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.evidence import InterfaceTraffic, NodeTraffic, Traffic
+from fabricgauge.model.evidence import InterfaceTraffic, NodeTraffic, Traffic, WireLedger
 from fabricgauge.model.judged import Judged
+from fabricgauge.model.verdict import Outcome
 from fabricgauge.report import document as doc
 from fabricgauge.words.figures import amount, percent, ratio, size
 from fabricgauge.words.networks import is_loopback, named
@@ -103,6 +104,8 @@ def _counted(nodes: Sequence[NodeTraffic]) -> doc.Table:
 WIRE_FROM_BYTES = 64 * 1024
 #: A direction with less payload carries the acknowledgements of the other one.
 WIRE_LEAST = 0.01
+#: Parts that text tells of, and streams that it tells them of.
+LEAST_PART, MOST_LOW = 0.001, 6
 
 _WIRE = (
     "Shares of the line rate in the direction of the stream, over whole cases, with warm-up and the"
@@ -112,17 +115,48 @@ _WIRE = (
 )
 
 
-def wire(judged: Judged) -> Iterator[doc.Section]:
-    """Where the wire's time went, one line for each stream of large messages that TCP carried."""
-    shown = [
+_PARTS = ("payload", "headers", "acknowledgements", "resent", "MPI's own", "other", "idle")
+
+
+def _of_streams(judged: Judged) -> list[WireLedger]:
+    """Of large messages, in the direction of the stream."""
+    return [
         one
         for one in judged.ledgers
         if one.message_bytes >= WIRE_FROM_BYTES and one.shares.payload >= WIRE_LEAST
     ]
+
+
+def wire_of_low(judged: Judged) -> Iterator[doc.Section]:
+    """Text has a sentence for each stream that does not pass, at its largest messages."""
+    low = {
+        (one.about.network, one.about.series, frozenset(one.about.names))
+        for one in judged.verdicts
+        if one.rule == "fraction" and one.outcome not in (Outcome.PASS, Outcome.SKIPPED)
+    }
+    largest: dict[tuple[str, str, str], WireLedger] = {}
+    for one in sorted(_of_streams(judged), key=lambda one: one.message_bytes):
+        if (one.network, one.pattern, frozenset((one.origin, one.target))) in low:
+            largest[one.network, one.pattern, one.sender] = one
+    told = tuple(doc.Paragraph(_sentence(one)) for one in largest.values())
+    if told:
+        yield doc.Section("", "Where the wire's time went", told[:MOST_LOW], on=doc.TEXT)
+
+
+def _sentence(one: WireLedger) -> str:
+    """The parts that can be seen, the largest first."""
+    parts = sorted(zip(astuple(one.shares), _PARTS, strict=True), reverse=True)
+    said = ", ".join(f"{what} {percent(part)}" for part, what in parts if part >= LEAST_PART)
+    way = f"{words_of(one.pattern).sentence} from {one.sender} at {size(one.message_bytes)}"
+    return f"{named(one.network)}, {way}: {said} of the line rate."
+
+
+def wire(judged: Judged) -> Iterator[doc.Section]:
+    """Where the wire's time went, one line for each stream of large messages that TCP carried."""
+    shown = _of_streams(judged)
     if not shown:
         return
-    parts = ("payload", "headers", "acknowledgements", "resent", "MPI's own", "other", "idle")
-    columns = (*doc.heads("network", "stream", "from"), *doc.heads("size", *parts, right=True))
+    columns = (*doc.heads("network", "stream", "from"), *doc.heads("size", *_PARTS, right=True))
     rows = tuple(
         (
             named(one.network), words_of(one.pattern).sentence, one.sender,

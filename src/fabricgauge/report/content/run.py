@@ -31,7 +31,7 @@ from fabricgauge.report.content.folded import shortened
 from fabricgauge.report.content.inventory import interfaces
 from fabricgauge.report.content.layouts import layout
 from fabricgauge.report.content.monitoring import gauges, suite
-from fabricgauge.report.content.path import MOST_NODES, paths, placement, wire
+from fabricgauge.report.content.path import MOST_NODES, paths, placement, wire, wire_of_low
 from fabricgauge.report.content.run_data import data
 from fabricgauge.report.content.run_records import records
 from fabricgauge.report.content.scheduler import drained
@@ -89,6 +89,7 @@ def _sections(judged: Judged, setting: Setting) -> Iterator[doc.Section]:
     yield from tables.sections(judged)
     yield ceilings.in_lines(judged)
     yield verdicts.verdicts(judged, doc.PAGE if tables.several(judged) else doc.ALL)
+    yield from wire_of_low(judged)
     yield from ceilings.sums(judged)
     yield from measured.figures(judged)
     yield from _less(shown["pairs"], pictured)

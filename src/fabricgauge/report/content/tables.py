@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterator
 
 from fabricgauge.model.judged import Judged, TableVerdict
-from fabricgauge.model.verdict import Outcome, exit_status
+from fabricgauge.model.verdict import Outcome
 from fabricgauge.report import document as doc
 from fabricgauge.report.content.verdicts import TONES
-from fabricgauge.report.interface import ELEMENTS, Records, Setting, TestCase
+from fabricgauge.report.interface import Records, Setting, TestCase, element
 from fabricgauge.words.figures import percent
 from fabricgauge.words.sentences import counted
 
@@ -79,12 +79,12 @@ def test_cases(judged: Judged, setting: Setting) -> Iterator[TestCase]:
     """A test case each, worst first."""
     for one in ordered(judged):
         skipped = one.outcome is Outcome.SKIPPED
-        element = ELEMENTS[exit_status(one.outcome, setting.fail_on)]
+        found = element(one.outcome, judged.overall, setting.fail_on)
         told = [f"{one.outcome.value}: {one.rule}: {one.summary}"]
         told += [f"likely cause: {one.cause}"] if one.cause else []
         told += [f"next step: {one.remedy}"] if one.remedy else []
         yield TestCase(
             f"fabricgauge.{one.network or 'not stated'}", one.where, tuple(told),
-            "skipped" if skipped else element,
-            one.outcome.value if element and not skipped else "", one.summary,
+            "skipped" if skipped else found,
+            one.outcome.value if found and not skipped else "", one.summary,
         )  # fmt: skip
