@@ -78,7 +78,9 @@ def test_a_route_by_another_network_is_named_without_a_launch(
     wrong = Finding("reverse-path", Severity.FAIL, *said, (), "", "ip route get", ("c1",), "net1")
     other = msgspec.structs.replace(wrong, network="net2", where="c2:eth1", nodes=("c2",))
     found = (Checked("reverse-path", "", (wrong, other)),)
-    monkeypatch.setattr(breakage, "diagnosis", lambda _: Diagnosis(found, NODES, ("net1",), 0.0))
+    monkeypatch.setattr(
+        breakage, "diagnosis", lambda _: Diagnosis(found, NODES, ("net1",), 0.0, {})
+    )
     told = why(context, broken(), never, Silent())
     assert [(one.where, one.what) for one in told.findings] == [said]
     assert [one.node for one in told.dead if isinstance(one, DeadNode)] == ["c1"]

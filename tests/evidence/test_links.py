@@ -123,9 +123,10 @@ def test_link_fails_when_it_went_and_came_back_whatever_the_figures() -> None:
     given = planted.verdicts(run)
     verdict = planted.the(given, "link", Outcome.FAIL)
     assert verdict.summary == (
-        "while it was measured, c2:eth0 lost its link or got it back 12 times between 18:30:00"
-        " and 18:30:30 UTC"
+        "while it was measured, it lost its link or got it back 12 times between 18:30:00 and"
+        " 18:30:30 UTC"
     )
+    assert (verdict.subject, verdict.about.names) == ("net1, c2:eth0", ("c2",))
     case = run.launches[0].measurements[0].case
     assert verdict.evidence[0] == (
         f"carrier_changes of c2:eth0 rose by 2 between 18:30:00 and 18:30:00 UTC, while {case} ran"
@@ -156,4 +157,5 @@ def test_a_port_that_retrained_warns_where_ports_are_the_network() -> None:
     of = msgspec.structs.replace(bare, networks=(ported,))
     run = planted.run([planted.launch(cases)], of=of)
     verdict = planted.the(planted.verdicts(run), "link", Outcome.WARN)
-    assert "c2:mlx5_0:1 retrained its link 1 time" in verdict.summary
+    assert "it retrained its link 1 time" in verdict.summary
+    assert "c2:mlx5_0:1" in verdict.subject

@@ -110,6 +110,23 @@ def test_a_fault_seen_in_the_network_is_not_excused_by_a_slow_loopback(
     assert Outcome.INCONCLUSIVE not in planted.outcomes(given_verdicts, "host-limited")
 
 
+@pytest.mark.parametrize(
+    ("fraction", "lost", "cause"),
+    [
+        (0.5, 0.002, "keeps the stream to 1/2 of the rate"),
+        (0.25, 0.002, "keeps the stream to 1/4 of the rate"),
+        (0.5, 0.0, "keeps the stream to 1/2 of the rate"),
+        (0.5, 0.02, "are lost on the way"),
+        (0.6, 0.002, "are lost on the way"),
+    ],
+)
+def test_an_even_share_of_the_rate_is_a_limit_unless_losses_were_measured(
+    fraction: float, lost: float, cause: str
+) -> None:
+    given = planted.verdicts(faulty(with_loopback(fraction, 2e9), lossy(0, lost)))
+    assert cause in planted.the(given, "fraction", Outcome.FAIL).cause
+
+
 def test_few_segments_sent_again_are_a_slow_host_s_own() -> None:
     few = lossy(0, 0.002)
     assert overall(planted.verdicts(faulty(with_loopback(0.5, 90e6), few))) is Outcome.INCONCLUSIVE

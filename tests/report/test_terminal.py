@@ -94,7 +94,7 @@ def test_where_the_wires_time_went_is_told_of_what_does_not_pass() -> None:
     one, *rest = sample_verdicts.passing(NODES)
     about = VerdictSubject("stream", "net1", ("c1", "c2"), "bandwidth")
     low = msgspec.structs.replace(one, rule="fraction", outcome=Outcome.WARN, about=about)
-    judged = msgspec.structs.replace(sample.judged(verdicts=(low, *rest)), ledgers=tuple(of))
+    judged = msgspec.structs.replace(sample.judged(), verdicts=(low, *rest), ledgers=tuple(of))
     page = text(judged, Setting(width=200))
     told = "payload 70.0 %, idle 24.0 %, headers 5.0 %, acknowledgements 1.0 % of the line rate"
     assert page.count(told) == 2  # each end of the stream that is low, at its largest size

@@ -113,9 +113,9 @@ def _of_connections(context: RunContext, broken: Broken, progress: Progress) -> 
 
 def _of_survey(context: RunContext, launch: PlannedLaunch, progress: Progress) -> Breakage | None:
     """What the nodes' own settings have wrong about the network, such as a route by another one."""
-    progress.stage(f"launch {launch.number} broke: asking its nodes for their settings")
+    progress.stage("asking the nodes for their settings")
     inventories, fabric = surveyed(context.target.access, context.target.declared)
-    found = diagnosis(Preflight(fabric, (), inventories=inventories))
+    found = diagnosis(Preflight(fabric, inventories))
     here = [
         msgspec.structs.replace(one, check=CHECK)
         for one in found.findings
@@ -133,9 +133,7 @@ def _of_search(
     nodes = tuple(dict.fromkeys(broken.launch.nodes))
     if len(nodes) < 3 or broken.exit_code in _NOT_BY_NETWORK:
         return Breakage()
-    progress.stage(
-        f"launch {broken.launch.number} broke: trying fewer of its nodes to find out who"
-    )
+    progress.stage("making short launches of fewer nodes")
     deadline_s = estimated_s(context.plan)
     search, answer = culprits(nodes), None
     lines: list[str] = []

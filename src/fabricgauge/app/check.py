@@ -111,7 +111,9 @@ def _measure_suspects(context: RunContext, progress: Progress) -> None:
     for one in rechecks(context.run, context.fabric_result()):
         where = named(one.network)
         if not isinstance(one.launch, Skipped) and holds_culprit(one.launch, context.culprits):
-            progress.stage(f"{where}: nobody is measured again: a suspect broke a launch")
+            progress.stage(
+                f"{where}: nobody is measured again: not all suspects can be in one launch"
+            )
             continue
         if isinstance(one.launch, Skipped):
             progress.stage(f"{where}: nobody is measured again: {one.launch.reason}")

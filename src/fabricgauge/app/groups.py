@@ -93,7 +93,9 @@ def _groups(ranks: tuple[str, ...], chosen: Targets, culprits: Culprits) -> list
         found = culprits.get(network.name, ()) if network else ()
         out = left_out(nodes, found)
         groups = [(tuple(one for one in ranks if one not in out), False)]
-        mates = ({one, partner(one, nodes, found)} for one in out)
+        # A partner that all others measure with as well can be told from the one beside it.
+        best = sorted(nodes, key=lambda one: one in out)
+        mates = dict.fromkeys(frozenset((one, partner(one, best, found))) for one in out)
         groups += [(tuple(one for one in nodes if one in pair), True) for pair in mates]
         for group in groups:
             if len(set(group[0])) > 1 or len(nodes) == 1:

@@ -161,11 +161,13 @@ def _blamed(
         return ended
     said = printed(context.directory.raw(context.name(launch)))
     ended = explained(context.target.access, context.fabric, launch.network, ended)
-    progress.trouble(ended.message)
+    progress.stage(f"launch {launch.number} broke: looking for who broke it")
     found = why(
         context, Broken(launch, ended.exit_code, lost, said),
         partial(_breaks, context, launch), progress,
     )  # fmt: skip
+    if not found.findings:
+        progress.trouble(ended.message)
     if found.dead or not found.repeats:
         context.culprits.setdefault(launch.network or "", []).extend(found.dead)
         context.broken.add(launch.network)

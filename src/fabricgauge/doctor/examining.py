@@ -153,10 +153,14 @@ MOST_LINES = 12
 
 
 def together(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Findings of one check with the same sentence and network put together, in order."""
-    groups: dict[tuple[str, str, str, str], list[Finding]] = {}
+    """Findings of one check with the same sentence and network put together, in order.
+
+    Each node or pair that carries nothing stays on its own: reports name it, and take it out.
+    """
+    groups: dict[tuple[str, str, str, str, str], list[Finding]] = {}
     for one in findings:
-        key = (one.check, one.severity.value, one.what, one.network)
+        own = one.where if one.carries_nothing else ""
+        key = (one.check, one.severity.value, one.what, one.network, own)
         groups.setdefault(key, []).append(one)
     return tuple(_as_one(group) for group in groups.values())
 

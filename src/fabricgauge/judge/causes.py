@@ -22,6 +22,9 @@ ETHERNET_RATES = (
 #: How near a figure must be to another rate's ceiling, below and above.
 NEAR = (0.93, 1.02)
 
+#: Streams that may share a link evenly, how near a share is to one of them, and how steady.
+SHARED_BY, EVEN, STEADY = (2, 3, 4), (0.97, 1.02), 0.03
+
 #: Frames as the kernel's token bucket counts them, and as they are on the wire, at MTU 1500.
 SHAPED_BYTES, WIRE_BYTES = 1514, 1538
 
@@ -190,20 +193,41 @@ def _errors(low: _Low, many: bool) -> Iterator[Cause]:
             )
 
 
-def _losses(low: _Low, above: str) -> Iterator[Cause]:
-    """Losses above a threshold in most cases: a queue that fills as a stream begins is but one."""
-    series = low.stream.series
+def _even_share(low: _Low) -> Iterator[Cause]:
+    """A steady share of the rate: a limit drops what is above it, a bad cable keeps to no rate."""
+    stream, (_, lost) = low.stream, _lost(low)
+    parts = [n for n in SHARED_BY if EVEN[0] <= n * stream.fraction <= EVEN[1]]
+    steady = stream.high - stream.low <= STEADY * stream.fraction
+    if parts and steady and lost <= low.context.limit("host-limited.lost_segments"):
+        yield Cause(
+            f"something keeps the stream to 1/{parts[0]} of the rate: a limit on the way, or"
+            f" {sentences.counted(parts[0], 'stream')} that share a link",
+            "look for rate limits on both nodes (tc qdisc show) and on the switch's ports (policer,"
+            " shaper), and for other traffic on the way; then measure again",
+            f"the figure is {figures.percent(stream.fraction)} of the ceiling,"
+            f" {figures.percent(stream.low)} to {figures.percent(stream.high)};"
+            f" {figures.percent(lost)} of the TCP segments of a case were sent again (median)",
+        )
+
+
+def _lost(low: _Low) -> tuple[int, float]:
+    """Segments sent again in all cases, and their share of a case's segments, the median.
+
+    A queue that fills as a stream begins is one case's only.
+    """
     cases = [
         lost_segments(one)
-        for point in series.at_least(low.context.limit("fraction.from"))
+        for point in low.stream.series.at_least(low.context.limit("fraction.from"))
         for one in point.measurements
     ]
     shares = [lost / segments for lost, segments in cases if segments > 0]
-    count = sum(lost for lost, _ in cases)
-    if not shares or count < low.context.limit("errors.least"):
-        return
-    share = float(np.median(shares))
-    if share > low.context.limit(above):
+    return sum(lost for lost, _ in cases), float(np.median(shares)) if shares else 0.0
+
+
+def _losses(low: _Low, above: str) -> Iterator[Cause]:
+    """Losses above a threshold in most cases."""
+    series, (count, share) = low.stream.series, _lost(low)
+    if count >= low.context.limit("errors.least") and share > low.context.limit(above):
         yield Cause(
             f"segments from {series.origin} to {series.target} are lost on the way",
             "look at error and drop counters of both ends and of the switch ports between them;"
@@ -241,6 +265,7 @@ _LOOKS: tuple[_Look, ...] = (
     partial(_found_before, severity=Severity.FAIL),
     _lower_rate,
     partial(_errors, many=False),
+    _even_share,
     partial(_losses, above="errors.share"),
     partial(_found_before, severity=Severity.WARN),
 )

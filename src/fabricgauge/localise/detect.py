@@ -80,7 +80,7 @@ def analyse(
     return PairAnalysis(
         matrix, groups.groups, groups.by, typical, rest.sigma,
         in_unit(start, solved.blocks.middle[:-1, :-1]),
-        in_unit(start, solved.expected) * (typical / start.typical),
+        in_unit(start, solved.expected),
         order(groups),
         ranking(matrix, solved.slow, groups, solved.ends.both, jitters),
         spectrum(matrix.values, rest.sigma, twice=start.adds_up), findings, suspects, doubtful,

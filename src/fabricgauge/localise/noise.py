@@ -225,7 +225,7 @@ def standing(
 
 
 def centre(values: F64) -> float:
-    """What healthy levels lie around; of few the lower third, since one slow one moves the middle."""
+    """What healthy levels lie around; of few the lower third: one slow one moves the middle."""
     if values.size == 0:
         return 0.0
     ordered = np.sort(values)

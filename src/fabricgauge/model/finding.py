@@ -23,6 +23,8 @@ class Command(msgspec.Struct, frozen=True):
     stdin: str = ""
 
 
+#: The check whether nodes can connect to each other.
+CONNECT = "connect"
 #: Begins a line of evidence on what follows from a finding: another check's finding.
 THEREFORE = "therefore "
 
@@ -47,6 +49,12 @@ class Finding(msgspec.Struct, frozen=True):
     network: str = ""
     mends: tuple[Command, ...] = ()
     affects: tuple[str, ...] = ()
+
+    @property
+    def carries_nothing(self) -> bool:
+        """Whether it is that nodes cannot connect, or the more basic fault that explains it."""
+        follows = f"{THEREFORE}{CONNECT}:"
+        return self.check == CONNECT or any(line.startswith(follows) for line in self.evidence)
 
 
 class Checked(msgspec.Struct, frozen=True):

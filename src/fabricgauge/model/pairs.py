@@ -164,11 +164,11 @@ class Spectrum(msgspec.Struct, frozen=True):
 class PairAnalysis(msgspec.Struct, frozen=True, eq=False):
     """What one matrix says. ``groups`` are those of the topology, or found from the data.
 
-    ``typical`` is the median over pairs of healthy nodes, in the matrix's unit; ``noise`` the relative
-    standard deviation of what the model leaves unexplained. ``between`` is (G, G): the median from
-    group to group, NaN where nothing was measured. ``expected`` is (G + 1, G + 1): what a healthy
-    pair has from group to group, last the nodes on their own. ``order`` lists the nodes' indices,
-    group by group, for a picture. ``doubtful`` are parts that are too little conspicuous
+    ``typical`` is the median over pairs of healthy nodes, in the matrix's unit; ``noise`` the
+    relative standard deviation of what the model leaves unexplained. ``between`` is (G, G): the
+    median from group to group, NaN where nothing was measured. ``expected`` is (G + 1, G + 1): what
+    a healthy pair has from group to group, last the nodes on their own. ``order`` lists the nodes'
+    indices, group by group, for a picture. ``doubtful`` are parts that are too little conspicuous
     to be told, and conspicuous enough to be measured again.
     """
 

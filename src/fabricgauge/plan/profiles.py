@@ -36,8 +36,8 @@ class Profile(msgspec.Struct, frozen=True):
     ranks: ``budget_s`` is what a whole run may take; a small cluster needs less of it. One pair of
     a tournament makes round trips for ``round_trips_s``, and streams in each direction for
     ``stream_s``, at least and at most; ``case_s`` is that of any other case. ``loads`` are made
-    while victims measure, ``reference_pair`` are words of ``plan.asked``, measured between two ranks
-    of different nodes while all others sleep.
+    while victims measure, ``reference_pair`` are words of ``plan.asked``, measured between ranks
+    of two nodes while all others sleep.
     """
 
     name: str

@@ -6,6 +6,7 @@ from fabricgauge.doctor.places import Check, fault, placing
 from fabricgauge.doctor.reachability import Dead, DeadNetwork, DeadNode, TakenAddress, dead
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.connectivity import Connectivity, FailedConnection
+from fabricgauge.model.finding import CONNECT as ID
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.preflight import Preflight
 
@@ -83,7 +84,7 @@ def _how(one: FailedConnection) -> str:
 
 
 CONNECT = Check(
-    "connect",
+    ID,
     "Every node can open TCP connections to every other",
     "MPI opens the same connections: a job over these nodes hangs or aborts.",
     look_at_connections,

@@ -1,10 +1,10 @@
 """Could every node connect to every other before anything was measured?"""
 
 from fabricgauge.judge.interface import Context, verdict_on
-from fabricgauge.model.finding import THEREFORE, Finding
+from fabricgauge.model.finding import CONNECT, Finding
 from fabricgauge.model.verdict import Outcome, Verdict, VerdictSubject
 
-ID = "connect"
+ID = CONNECT
 TITLE = "Every node can connect to every other"
 
 
@@ -13,12 +13,7 @@ def judge(context: Context) -> tuple[Verdict, ...]:
 
     Where a more basic fault explains what could not connect, such as a pulled cable, it is named.
     """
-    follows = f"{THEREFORE}{ID}:"
-    return tuple(
-        _verdict(one)
-        for one in context.run.preflight
-        if one.check == ID or any(line.startswith(follows) for line in one.evidence)
-    )
+    return tuple(_verdict(one) for one in context.run.preflight if one.carries_nothing)
 
 
 def _verdict(one: Finding) -> Verdict:

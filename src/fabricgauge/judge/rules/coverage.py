@@ -1,6 +1,7 @@
 """Were all nodes and networks measured that are there or were asked for?"""
 
 from fabricgauge.judge.interface import Context, verdict_on
+from fabricgauge.model.finding import Severity
 from fabricgauge.model.run import Run
 from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict, VerdictSubject
 from fabricgauge.words import sentences
@@ -8,6 +9,16 @@ from fabricgauge.words.networks import is_loopback
 
 ID = "coverage"
 TITLE = "All nodes and networks were measured"
+
+#: Why nodes were left out, and what to do about it.
+_PLANNED = (
+    "the plan measures some of the nodes only, or launches broke",
+    "measure the other nodes as well: fabricgauge check with -w and their names",
+)
+_KNOWN = (
+    "they carry nothing, or break what they take part in: see connect, link and launch",
+    "",
+)
 
 #: What these verdicts speak of: no network, the run as a whole.
 RUN = VerdictSubject()
@@ -61,15 +72,24 @@ def _inconclusive(run: Run, lost: tuple[str, ...]) -> Verdict:
 
 
 def _warning(run: Run, left_out: list[str]) -> Verdict:
+    cause, remedy = _PLANNED
+    if set(left_out) <= _culprits(run):
+        cause, remedy = _KNOWN
     return verdict_on(
         ID, Outcome.WARN, RUN,
         f"{len(left_out)} of {len(run.fabric.nodes)} nodes were not measured:"
         f" {sentences.listed(left_out)}",
         _figure(run, len(left_out)), _threshold(),
         tuple(f"no case on {name} came to its proper end" for name in left_out[:6]),
-        "the plan measures some of the nodes only, or launches broke",
-        "measure the other nodes as well: fabricgauge check with -w and their names",
+        cause, remedy,
     )  # fmt: skip
+
+
+def _culprits(run: Run) -> set[str]:
+    """Nodes that could not connect, or that broke a launch."""
+    before = (one for one in run.preflight if one.severity is Severity.FAIL)
+    later = (one for launch in run.launches for one in launch.ended.culprits)
+    return {node for one in (*before, *later) for node in one.nodes}
 
 
 def _figure(run: Run, unmeasured: int) -> Figure:

@@ -20,12 +20,18 @@ TITLE = "Every interface has a live link"
 
 def judge(context: Context) -> tuple[Verdict, ...]:
     return tuple(
-        _changed(context, subject)
-        or _went(context, subject.network)
-        or _judge(context.run.fabric, subject.network)
+        verdict
         for subject in context.subjects
         if not isinstance(subject.network, Skipped) and not subject.imported
+        for verdict in _of_network(context, subject, subject.network)
     )
+
+
+def _of_network(context: Context, subject: Subject, network: Network) -> tuple[Verdict, ...]:
+    """What decides: changes that broke a launch, links that went, or how they were at first."""
+    changed = _changed(context, subject)
+    went = () if changed else _went(context, network)
+    return (changed,) if changed else went or (_judge(context.run.fabric, network),)
 
 
 class _Meaning(msgspec.Struct, frozen=True):
@@ -100,21 +106,21 @@ def _changed(context: Context, subject: Subject) -> Verdict | None:
 MOST_EVENTS = 12
 
 
-def _went(context: Context, network: Network) -> Verdict | None:
-    """Links that went away or came back while anything was measured, else those that retrained."""
+def _went(context: Context, network: Network) -> tuple[Verdict, ...]:
+    """Ports whose link went away or came back while anything was measured, else retrained."""
     events = [one for one in link_events(context.run.launches) if _is_ours(network, one)]
-    away = [one for one in events if one.away]
-    decisive = away or events
-    if not decisive:
-        return None
     by_port: dict[str, list[LinkEvent]] = {}
-    for one in decisive:
+    for one in [one for one in events if one.away] or events:
         by_port.setdefault(f"{one.node}:{one.interface}", []).append(one)
-    said = [_went_sentence(port, each) for port, each in by_port.items()]
+    return tuple(_of_port(network, port, each) for port, each in by_port.items())
+
+
+def _of_port(network: Network, port: str, events: Sequence[LinkEvent]) -> Verdict:
     more = len(events) - MOST_EVENTS
     return verdict_on(
-        ID, Outcome.FAIL if away else Outcome.WARN, VerdictSubject("network", network.name),
-        f"while it was measured, {sentences.listed(said)}",
+        ID, Outcome.FAIL if events[0].away else Outcome.WARN,
+        VerdictSubject("place", network.name, (events[0].node,), place=port),
+        f"while it was measured, {_went_sentence(events)}",
         evidence=(
             *map(_event, events[:MOST_EVENTS]),
             *((f"and {sentences.counted(more, 'more event')} of this kind",) if more > 0 else ()),
@@ -136,12 +142,12 @@ def _is_ours(network: Network, event: LinkEvent) -> bool:
     return event.interface == member.interface
 
 
-def _went_sentence(port: str, events: Sequence[LinkEvent]) -> str:
-    """``c3:eth0 lost its link or got it back 12 times, 18:31:02 to 18:31:40 UTC``."""
+def _went_sentence(events: Sequence[LinkEvent]) -> str:
+    """``it lost its link or got it back 12 times between 18:31:02 and 18:31:40 UTC``."""
     what = "lost its link or got it back" if events[0].away else "retrained its link"
     times = sentences.counted(sum(one.count for one in events), "time")
     began, ended = _clock(events[0].began_utc_s), _clock(events[-1].ended_utc_s)
-    return f"{port} {what} {times} between {began} and {ended} UTC"
+    return f"it {what} {times} between {began} and {ended} UTC"
 
 
 def _event(one: LinkEvent) -> str:

@@ -32,11 +32,11 @@ _HOW = (
 
 
 def faults(judged: Judged) -> Iterator[doc.Section]:
-    """Who cannot connect, who is slow, who is suspected, and a line per matrix."""
+    """Who is gone, who is slow, who is suspected, and a line per matrix."""
     if not judged.fabric.analyses:
         return
     found = words.findings(judged)
-    apart = tuple(f"{one.subject}: {one.summary}" for one in words.unconnected(judged))
+    apart = tuple(f"{one.subject}: {one.summary}" for one in words.gone(judged))
     more = "and {count} more; the HTML report lists them"
     lines = doc.Items(tuple(words.summary(judged)), on=doc.TRACKER | doc.PAGE)
     told = tuple(_told(one) for one in found[:MOST_FINDINGS])

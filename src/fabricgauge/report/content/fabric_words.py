@@ -13,6 +13,7 @@ from fabricgauge.model.pairs import (
     Suspect,
 )
 from fabricgauge.model.verdict import Outcome, Verdict, VerdictSubject
+from fabricgauge.report.content.conclusion import GONE
 from fabricgauge.words.figures import microseconds, of_unit, percent, size
 from fabricgauge.words.networks import named
 
@@ -100,15 +101,19 @@ def unsure(judged: Judged) -> set[VerdictSubject]:
     return {one.about.thing for one in judged.verdicts if one.outcome is Outcome.INCONCLUSIVE}
 
 
-def unconnected(judged: Judged) -> tuple[Verdict, ...]:
-    """Verdicts on nodes and pairs that could not connect before anything was measured."""
-    return tuple(one for one in judged.verdicts if one.rule == "connect")
+def gone(judged: Judged) -> tuple[Verdict, ...]:
+    """Verdicts on what carries nothing, went away, or broke what it took part in.
+
+    One on the network as a whole stands only where none names a place.
+    """
+    found = [one for one in judged.verdicts if one.rule in GONE and one.outcome is Outcome.FAIL]
+    return tuple(one for one in found if one.about.kind == "place") or tuple(found)
 
 
-def heading(found: Sequence[Named], unconnected: bool = False) -> str:
+def heading(found: Sequence[Named], gone: bool = False) -> str:
     """``Who is at fault``, and that it is nobody, or not sure."""
     kinds = {one.kind for one in found}
-    if unconnected or "FAULT" in kinds:
+    if gone or "FAULT" in kinds:
         return "Who is at fault"
     return f"Who is at fault: {'suspected, but not confirmed' if 'SUSPECTED' in kinds else NOBODY}"
 
