@@ -161,6 +161,20 @@ def test_evidence_of_many_nodes_is_bounded_and_counted() -> None:
     assert len(one.nodes) == 100
 
 
+def test_what_carries_nothing_is_told_one_by_one_and_all_else_together() -> None:
+    pairs = (("c1", "c3"), ("c2", "c4"))
+    for check, evidence, count in (
+        ("connect", (), 2), ("link", ("therefore connect: c3: nothing works",), 2), ("mtu", (), 1),
+    ):  # fmt: skip
+        same = [
+            Finding(
+                check, Severity.FAIL, " and ".join(ends), "does not work", evidence, "", "", ends
+            )
+            for ends in pairs
+        ]
+        assert len(together(same)) == count
+
+
 def test_two_thousand_nodes_with_one_fault_are_looked_at_in_seconds() -> None:
     """No check may look at each pair of nodes."""
     few = clean(2)

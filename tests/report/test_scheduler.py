@@ -70,3 +70,11 @@ def test_a_reason_is_one_word_of_a_shell_and_short(summary: str) -> None:
     assert len(words) == 5
     assert len(words[4]) <= len("reason=") + LONGEST_REASON
     assert not set(words[4]) & set("\\'`$\"")
+
+
+def test_a_node_that_is_below_the_ceiling_with_everybody_has_a_line() -> None:
+    about = VerdictSubject("node", "net1", ("c1",))
+    said = "9.9 % of the ceiling with each of its partners; other pairs reach 99.6 %"
+    verdict = Verdict("pairs", Outcome.FAIL, "c1", said, network="net1", about=about)
+    judged = msgspec.structs.replace(sample.judged(), verdicts=(verdict,))
+    assert bad_nodes(judged) == {"c1": "net1 9.9 % of the ceiling with each of its partners"}

@@ -36,7 +36,7 @@ def faults(judged: Judged) -> Iterator[doc.Section]:
     if not judged.fabric.analyses:
         return
     found = words.findings(judged)
-    apart = tuple(f"{one.subject}: {one.summary}" for one in words.gone(judged))
+    apart = tuple(f"{one.subject}: {one.summary}" for one in words.told_apart(judged))
     more = "and {count} more; the HTML report lists them"
     lines = doc.Items(tuple(words.summary(judged)), on=doc.TRACKER | doc.PAGE)
     told = tuple(_told(one) for one in found[:MOST_FINDINGS])

@@ -101,19 +101,20 @@ def unsure(judged: Judged) -> set[VerdictSubject]:
     return {one.about.thing for one in judged.verdicts if one.outcome is Outcome.INCONCLUSIVE}
 
 
-def gone(judged: Judged) -> tuple[Verdict, ...]:
-    """Verdicts on what carries nothing, went away, or broke what it took part in.
+def told_apart(judged: Judged) -> tuple[Verdict, ...]:
+    """Failures that name somebody without comparing peers: who is gone, or below the ceiling.
 
-    One on the network as a whole stands only where none names a place.
+    One on the network as a whole stands only where none names a node.
     """
-    found = [one for one in judged.verdicts if one.rule in GONE and one.outcome is Outcome.FAIL]
-    return tuple(one for one in found if one.about.kind == "place") or tuple(found)
+    rules = (*GONE, "pairs")
+    found = [one for one in judged.verdicts if one.rule in rules and one.outcome is Outcome.FAIL]
+    return tuple(one for one in found if one.about.names) or tuple(found)
 
 
-def heading(found: Sequence[Named], gone: bool = False) -> str:
+def heading(found: Sequence[Named], told_apart: bool = False) -> str:
     """``Who is at fault``, and that it is nobody, or not sure."""
     kinds = {one.kind for one in found}
-    if gone or "FAULT" in kinds:
+    if told_apart or "FAULT" in kinds:
         return "Who is at fault"
     return f"Who is at fault: {'suspected, but not confirmed' if 'SUSPECTED' in kinds else NOBODY}"
 

@@ -4,9 +4,8 @@ import re
 from collections.abc import Iterator
 
 from fabricgauge.model.judged import Judged
-from fabricgauge.model.verdict import Outcome
 from fabricgauge.report import document as doc
-from fabricgauge.report.content.fabric_words import compared, kind, unsure
+from fabricgauge.report.content.fabric_words import compared, kind, told_apart, unsure
 from fabricgauge.words.figures import size
 
 #: slurm.conf(5): node names are host names. What else is in a name could mean something to Slurm
@@ -31,9 +30,8 @@ def bad_nodes(judged: Judged) -> dict[str, str]:
     nodes = {one.name for one in judged.run.fabric.nodes}
     nodes |= {one.name for one in judged.run.fabric.unreached}
     found: dict[str, str] = {}
-    for one in judged.verdicts:
-        of_a_node = one.about.kind == "place" and len(one.about.names) == 1
-        if one.outcome is Outcome.FAIL and of_a_node and one.about.names[0] in nodes:
+    for one in told_apart(judged):
+        if len(one.about.names) == 1 and one.about.names[0] in nodes:
             why = one.summary.partition(";")[0]
             found.setdefault(one.about.names[0], f"{one.network} {why}")
     doubted = unsure(judged)

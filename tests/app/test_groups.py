@@ -1,0 +1,51 @@
+"""Who is measured together where some cannot be, and how."""
+
+import pytest
+
+from fabricgauge.app.groups import plan_without
+from fabricgauge.app.target import Target
+from fabricgauge.doctor.reachability import Dead, DeadNode, DeadPair
+from fabricgauge.judge.thresholds import DEFAULTS
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.fabric import Member, Network
+from fabricgauge.model.host_access import Host, HostAccess
+from fabricgauge.model.plan import PlannedLaunch
+from fabricgauge.model.request import MeasurementRequest
+
+
+def launches(count: int, *found: Dead) -> tuple[PlannedLaunch, ...]:
+    nodes = tuple(f"c{number}" for number in range(1, count + 1))
+    members = tuple(Member(one, "eth0", f"10.0.0.{one[1:]}", 1500) for one in nodes)
+    network = Network("net1", "10.0.0.0/24", "ethernet", 1e9, "declared", members)
+    access = HostAccess("local", tuple(Host(node, ()) for node in nodes))
+    target = Target(access, MeasurementRequest(), DEFAULTS, ())
+    chosen = ((network, Skipped("not asked for")),)
+    return plan_without(target, nodes, chosen, {"net1": found}).launches
+
+
+def pair(one: str, other: str) -> DeadPair:
+    return DeadPair(one, other, True, ())
+
+
+@pytest.mark.parametrize(
+    ("count", "found", "together"),
+    [
+        (4, (pair("c1", "c3"),), ["c2 c3 c4", "c1 c2"]),
+        (4, (pair("c1", "c3"), pair("c2", "c4")), ["c3 c4", "c1 c4", "c2 c3"]),
+        (3, (pair("c1", "c3"),), ["c2 c3", "c1 c2"]),
+        (3, (DeadNode("c3", "both ways", (), 2, ()),), ["c1 c2"]),
+        (2, (pair("c1", "c2"),), []),
+    ],
+)
+def test_all_that_can_be_measured_is_planned_with_partners_of_most(
+    count: int, found: tuple[Dead, ...], together: list[str]
+) -> None:
+    assert [" ".join(one.nodes) for one in launches(count, *found)] == together
+
+
+def test_two_that_are_left_of_three_are_measured_as_all_pairs_are() -> None:
+    (left,) = launches(3, DeadNode("c3", "both ways", (), 2, ()))
+    (alone,) = launches(2)
+    of_all = {"all_pairs_latency", "all_pairs_bandwidth"}
+    assert {case.pattern for case in left.cases} == of_all
+    assert not {case.pattern for case in alone.cases} & of_all
