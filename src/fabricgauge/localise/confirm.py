@@ -32,6 +32,7 @@ from fabricgauge.model.pairs import (
     PairAnalysis,
     PairFinding,
     Part,
+    Quantity,
     Rechecked,
     Suspect,
 )
@@ -65,12 +66,16 @@ class Doubted(msgspec.Struct, frozen=True):
         return not ends & self.nodes and ends not in self.ways
 
 
-def _doubted(analyses: Iterable[PairAnalysis]) -> Doubted:
-    """Everybody whom these analyses name, suspect, or want to be measured again."""
+def _doubted(analyses: Iterable[PairAnalysis], quantity: Quantity) -> Doubted:
+    """Everybody whom these analyses name, or suspect or doubt in this quantity.
+
+    Whose latencies are doubtful, as all are on busy hosts, may well show what bandwidth is good.
+    """
     nodes: set[str] = set()
     ways: set[frozenset[str]] = set()
     for analysis in analyses:
-        for one in (*analysis.claims, *analysis.doubtful):
+        same = analysis.matrix.quantity == quantity
+        for one in (*analysis.claims, *analysis.doubtful) if same else analysis.faults:
             if one.part in WAYS:
                 ways.add(frozenset(one.names))
             else:
@@ -203,9 +208,13 @@ def _fastest_of_launches_s(point: Point) -> list[float]:
 
 
 def _looks(analyses: Sequence[PairAnalysis], series: Sequence[Series]) -> list[Look]:
-    others = _doubted(analyses)
+    others = {of: _doubted(analyses, of) for of in {one.matrix.quantity for one in analyses}}
     return [
-        Look(one, [each for each in series if each.pattern == quantity and each.points], others)
+        Look(
+            one,
+            [each for each in series if each.pattern == quantity and each.points],
+            others[quantity],
+        )
         for one in analyses
         for quantity in (one.matrix.quantity,)
     ]

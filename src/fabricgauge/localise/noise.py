@@ -224,7 +224,7 @@ def standing(
     return Standing(excess, error, p)
 
 
-def centre(values: F64) -> float:
+def centre(values: NDArray[np.floating]) -> float:
     """What healthy levels lie around; of few the lower third: one slow one moves the middle."""
     if values.size == 0:
         return 0.0

@@ -122,8 +122,8 @@ def _told_by_outliers(subject: Subject, pairs: _Pairs) -> set[str]:
         name
         for each in subject.pairs
         for one in each.faults
-        if len(pairs.nodes) > THREE
-        or (isinstance(one.rechecked, Rechecked) and one.rechecked.confirmed)
+        if isinstance(one.rechecked, Rechecked)
+        and (len(pairs.nodes) > THREE or one.rechecked.confirmed)
         for name in one.names
     }
 
