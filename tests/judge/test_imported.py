@@ -17,7 +17,15 @@ from fabricgauge.model.fabric import Fabric, Network
 from fabricgauge.model.measurement import Pattern
 from fabricgauge.model.plan import Plan, Stopping
 from fabricgauge.model.run import IMPORTED, Ended, Launch, Run
-from fabricgauge.model.suite import Failure, Quantity, SuiteCurve, SuitePoint, UnparsedLine
+from fabricgauge.model.suite import (
+    Failure,
+    LogEvidence,
+    Quantity,
+    SuiteCurve,
+    SuitePoint,
+    UnparsedLine,
+    VerbsEnd,
+)
 from fabricgauge.model.verdict import Outcome
 
 GIGABIT = Network(
@@ -390,20 +398,48 @@ def test_a_directory_without_a_table_that_can_pass_decides_nothing() -> None:
 @pytest.mark.parametrize(
     ("rate", "said", "outcome"),
     [
-        (11.57e9, "", Outcome.INCONCLUSIVE),
-        (11.57e9, "1024", Outcome.PASS),
-        (11.57e9, "4096", Outcome.WARN),
-        (12.2e9, "", Outcome.PASS),
-        (6e9, "", Outcome.FAIL),
+        (11.57e9, None, Outcome.INCONCLUSIVE),
+        (11.57e9, 1024, Outcome.PASS),
+        (11.57e9, 4096, Outcome.WARN),
+        (12.2e9, None, Outcome.PASS),
+        (6e9, None, Outcome.FAIL),
     ],
 )
-def test_an_assumed_rdma_mtu_decides_no_verdict(rate: float, said: str, outcome: Outcome) -> None:
+def test_an_assumed_rdma_mtu_decides_no_verdict(
+    rate: float, said: int | None, outcome: Outcome
+) -> None:
     by_mtu = {1024: 11.57e9, 2048: 12.02e9, 4096: 12.25e9}
     limit = Ceiling("1GbE", 12.25e9, 4096, 4178, 0, "line rate", (), by_mtu)
     of = run(
-        curve({1 << 20: rate}, settings={"mtu": said} if said else {}, transport="rdma"),
+        curve({1 << 20: rate}, evidence=LogEvidence(mtu_bytes=said), transport="rdma"),
         network=network("roce-v2"),
     )
     verdict = next(one for one in judge(of, {"1GbE": limit}) if one.rule == "fraction")
     assert verdict.outcome is outcome
     assert (outcome is Outcome.INCONCLUSIVE) is ("mtu=1024" in verdict.remedy)
+
+
+PORT = VerbsEnd(0, "00:00:00:00:00:00:00:00:00:00:255:255:10:00:00:01")
+OTHER = VerbsEnd(7, "")
+
+
+@pytest.mark.parametrize(
+    ("evidence", "rule", "outcome"),
+    [
+        (LogEvidence(verbs_ends=(PORT, PORT)), "placement", Outcome.INVALID),
+        (LogEvidence(verbs_ends=(OTHER, OTHER)), "placement", Outcome.INVALID),
+        (LogEvidence(verbs_ends=(PORT, OTHER)), "placement", Outcome.SKIPPED),
+        (LogEvidence(addresses=("10.0.0.1", "10.0.0.1")), "placement", Outcome.INVALID),
+        (LogEvidence(rank_hosts=("c1", "c1")), "placement", Outcome.INVALID),
+        (LogEvidence(rank_hosts=("c1", "c2")), "placement", Outcome.PASS),
+        (LogEvidence(link_type="IB"), "path", Outcome.INVALID),
+        (LogEvidence(link_type="Ethernet"), "path", Outcome.SKIPPED),
+        (LogEvidence(mtu_bytes=1024), "mtu", Outcome.WARN),
+    ],
+)
+def test_what_a_log_says_of_itself_is_evidence(
+    evidence: LogEvidence, rule: str, outcome: Outcome
+) -> None:
+    on = msgspec.structs.replace(network("roce-v2"), stated_mtu_bytes=4096)
+    found = outcomes(run(curve({1 << 20: 12e9}, evidence=evidence), network=on), FAST)
+    assert found[rule] is outcome

@@ -166,10 +166,11 @@ def _link_at(low: _Low, rate: float, shown: Stream) -> Cause:
         sentences.command(("ethtool", name))
         for name in sorted({member.interface for member in low.network.members})
     ]
+    told = f" ({sentences.listed(names)})" if names else ""
     return Cause(
         f"a link on the way runs at {figures.link_rate(rate)} instead of"
         f" {figures.link_rate(low.rate_bit_s)}",
-        f"compare the negotiated rate on each node ({sentences.listed(names)}) and on the"
+        f"compare the negotiated rate on each node{told} and on the"
         " switch's ports; reseat or exchange the cable, and let both ends negotiate",
         f"{figure} is {figures.percent(carried_bit_s / rate)} of what a"
         f" {figures.link_rate(rate)} link can carry",

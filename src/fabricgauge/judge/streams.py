@@ -86,10 +86,10 @@ def _ceiling_of(ceiling: Ceiling, series: Series, best: Point) -> Ceiling:
 
     It is less what acknowledgements take where both directions are under way.
     """
-    said = series.foreign.settings.get("mtu", "").rstrip("B") if series.foreign else ""
+    said = series.foreign.evidence.mtu_bytes if series.foreign else None
     for mtu, limit in ceiling.by_mtu.items():
-        if said == str(mtu):
-            step = CeilingStep("by the log's own MTU", said, limit, "bytes/s per direction")
+        if said == mtu:
+            step = CeilingStep("by the log's own MTU", str(said), limit, "bytes/s per direction")
             steps = (*ceiling.steps, step)
             ceiling = msgspec.structs.replace(ceiling, payload_bytes_per_s=limit, steps=steps)
     if series.pattern != "bidirectional_bandwidth":

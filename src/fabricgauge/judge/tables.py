@@ -67,7 +67,9 @@ def table_verdict(part: Run, verdicts: Sequence[Verdict], outcome: Outcome) -> T
         remedy=reason.remedy,
         share=reason.figure.value if whole and reason.figure else None,
     )
-    summary = _without_count(reason).removeprefix(f"{table.where}: ")
+    summary = _without_count(reason)
+    for told in (f"{table.where}: ", f"{table.source}:{table.line}: "):
+        summary = summary.removeprefix(told)
     return msgspec.structs.replace(table, summary=summary)
 
 

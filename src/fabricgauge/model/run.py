@@ -126,9 +126,8 @@ class Launch(msgspec.Struct, frozen=True):
 
     def hosts_of(self, curve: SuiteCurve) -> tuple[str, ...]:
         """Hosts of an imported curve's ranks, as its log or its importer names them."""
-        if len(curve.hosts) > 1:
-            return curve.hosts
-        return self.nodes if self.imported else ()
+        named = curve.hosts if len(curve.hosts) > 1 else curve.evidence.rank_hosts
+        return named or (self.nodes if self.imported else ())
 
 
 class Run(msgspec.Struct, frozen=True):

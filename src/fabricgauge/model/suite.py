@@ -104,6 +104,17 @@ class LogEvidence(msgspec.Struct, frozen=True):
     library: str = ""
     data_checked: bool = False
 
+    @property
+    def one_end(self) -> str:
+        """Why both ends are one, where the log shows it: the same port, or the same address."""
+        verbs = self.verbs_ends
+        if len(verbs) == 2 and verbs[0] == verbs[1] and (verbs[0].lid or verbs[0].gid):
+            port = f"GID {verbs[0].gid}" if verbs[0].gid else f"LID {verbs[0].lid:#x}"
+            return f"local and remote port have {port}"
+        if len(self.addresses) == 2 and len(set(self.addresses)) == 1:
+            return f"both ends have the address {self.addresses[0]}"
+        return ""
+
 
 class SuiteCurve(msgspec.Struct, frozen=True, tag_field="record", tag="suite_curve"):
     """One quantity of one benchmark over message sizes, as one output tells it.

@@ -59,7 +59,11 @@ class Series(msgspec.Struct, frozen=True):
     @property
     def apart(self) -> bool | None:
         """Whether its ends are said to be on different hosts; None where nobody says it."""
-        if not self.hosts or self.foreign is None:
+        if self.foreign is None:
+            return None
+        if self.foreign.evidence.one_end:
+            return False
+        if not self.hosts:
             return None
         ends = self.foreign.origin, self.foreign.target
         named = self.foreign.pairs == 1 and max(ends) < len(self.hosts)

@@ -1,6 +1,7 @@
 """Do all members of a network have the same MTU, and is it used?"""
 
 from collections import Counter
+from collections.abc import Iterator
 
 from fabricgauge.judge.interface import Context, verdict_on
 from fabricgauge.judge.subject import Subject
@@ -12,6 +13,9 @@ from fabricgauge.words import sentences
 ID = "mtu"
 TITLE = "All members have the same MTU, and TCP uses it"
 
+#: Networks of which a stated MTU of these sizes is the RDMA MTU.
+RDMA, MTUS = ("infiniband", "roce-v1", "roce-v2"), (256, 512, 1024, 2048, 4096)
+
 IPV4_BYTES, IPV6_BYTES, TCP_BYTES, TIMESTAMPS_BYTES = 20, 40, 20, 12
 
 
@@ -20,7 +24,25 @@ def judge(context: Context) -> tuple[Verdict, ...]:
         _judge(subject, subject.network)
         for subject in context.subjects
         if not isinstance(subject.network, Skipped) and subject.network.members
-    )
+    ) + tuple(verdict for subject in context.subjects for verdict in _said(subject))
+
+
+def _said(subject: Subject) -> Iterator[Verdict]:
+    """A log that prints another RDMA MTU than was stated: the ceiling is that of the wrong one."""
+    network, known = subject.network, {one.evidence.mtu_bytes for one in subject.curves} - {None}
+    if isinstance(network, Skipped) or network.members or "mtu" in network.assumed:
+        return
+    if network.technology not in RDMA or not known or network.mtu_bytes not in MTUS:
+        return
+    others = sorted(one for one in known if one != network.mtu_bytes)
+    if others:
+        yield verdict_on(
+            ID, Outcome.WARN, subject.about,
+            f"the log says an RDMA MTU of {sentences.listed(list(map(str, others)))}, but"
+            f" {network.mtu_bytes} was stated",
+            cause="the stated network is not the one that was measured, or its MTU is another",
+            remedy=f"state mtu={others[0]}, or leave it out: the log's own is used then",
+        )  # fmt: skip
 
 
 def _judge(subject: Subject, network: Network) -> Verdict:

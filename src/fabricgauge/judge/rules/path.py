@@ -54,6 +54,13 @@ def judge(context: Context) -> tuple[Verdict, ...]:
 
 def _judge(context: Context, subject: Subject) -> Verdict:
     if subject.imported:
+        other = _other_network(subject)
+        if other:
+            return verdict_on(
+                ID, Outcome.INVALID, subject.about, other,
+                cause="the log is of another network than the one that was stated",
+                remedy='state the one that it says, e.g. --network "100GbE roce" or edr',
+            )  # fmt: skip
         return verdict_on(
             ID, Outcome.SKIPPED, subject.about,
             "not known: the logs hold no interface counters, so the figures alone must speak",
@@ -248,6 +255,24 @@ def _network_shares(context: Context, node: Moved) -> list[str]:
     return [
         f"{name} {figures.percent(count / node.total_bytes)}" for name, count in ordered if count
     ]
+
+
+#: What perftest calls the link of each technology; iWARP runs over Ethernet as well.
+_LINK_TYPES = {
+    "infiniband": "IB", "roce-v1": "Ethernet", "roce-v2": "Ethernet", "iwarp": "Ethernet",
+}  # fmt: skip
+
+
+def _other_network(subject: Subject) -> str:
+    """Where a log says itself that it is of another kind of link than was stated."""
+    network = subject.network
+    expected = "" if isinstance(network, Skipped) else _LINK_TYPES.get(network.technology, "")
+    for one in subject.curves:
+        said = one.evidence.link_type
+        if said in _LINK_TYPES.values() and expected and said != expected:
+            where = f"{one.source}:{one.first_line}"
+            return f"{where}: the log says link type {said}, the stated network is {subject.name}"
+    return ""
 
 
 def is_proved(context: Context, subject: Subject) -> bool:

@@ -67,20 +67,25 @@ def _judge(context: Context, subject: Subject) -> Verdict:
 
 def _said(subject: Subject) -> Verdict:
     """What others' logs, or whoever imported them, say of the hosts; nobody proves it."""
-    lonely = [one for one in subject.curves if len(one.hosts) > 1 and len(set(one.hosts)) == 1]
+    named = [(one, one.hosts or one.evidence.rank_hosts) for one in subject.curves]
+    lonely = [
+        (one, one.evidence.one_end or f"the log itself names {hosts[0]} for both ends")
+        for one, hosts in named
+        if one.evidence.one_end or (len(hosts) > 1 and len(set(hosts)) == 1)
+    ]
     nodes = tuple(dict.fromkeys(node for launch in subject.launches for node in launch.nodes))
     if lonely or len(nodes) == 1:
         said = f"whoever imported the logs named {nodes[0]} for all ranks" if nodes else ""
         if lonely:
-            where = f"{lonely[0].source}:{lonely[0].first_line}"
-            said = f"{where}: the log itself names {lonely[0].hosts[0]} for both ends"
+            curve, why = lonely[0]
+            said = f"{curve.source}:{curve.first_line}: {why}"
         return verdict_on(
             ID, Outcome.INVALID if subject.claimed else Outcome.WARN, subject.about, said,
             cause=_ONE_NODE, remedy=_REMEDY,
         )  # fmt: skip
-    apart = [one for one in subject.curves if len(set(one.hosts)) > 1]
+    apart = [hosts for _, hosts in named if len(set(hosts)) > 1]
     if apart and len(apart) == len(subject.curves):
-        hosts = sentences.listed(tuple(dict.fromkeys(host for one in apart for host in one.hosts)))
+        hosts = sentences.listed(tuple(dict.fromkeys(host for one in apart for host in one)))
         summary = f"the logs name different hosts ({hosts}); they are believed, not proved"
         return verdict_on(ID, Outcome.PASS, subject.about, summary)
     if len(nodes) > 1:

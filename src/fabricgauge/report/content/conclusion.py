@@ -1,12 +1,13 @@
 """The verdict in words: the order of verdicts, the headline, the next steps."""
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.curve import Curve
 from fabricgauge.model.estimate import Estimate
-from fabricgauge.model.judged import Judged
+from fabricgauge.model.judged import Judged, TableVerdict
 from fabricgauge.model.verdict import Outcome, Verdict
 from fabricgauge.words.figures import megabytes_per_s, percent, size
 from fabricgauge.words.networks import is_loopback, named
@@ -58,10 +59,10 @@ def worst_first(verdicts: tuple[Verdict, ...]) -> tuple[Verdict, ...]:
     return tuple(sorted(verdicts, key=lambda verdict: _RANK[verdict.outcome]))
 
 
-def tally(verdicts: tuple[Verdict, ...]) -> str:
+def tally(verdicts: Sequence[Verdict | TableVerdict]) -> str:
     """How many of each outcome: ``1 FAIL, 7 PASS``."""
     counts = Counter(verdict.outcome for verdict in verdicts)
-    return ", ".join(f"{counts[one]} {one.value}" for one in Outcome if counts[one])
+    return ", ".join(f"{counts[one]:,} {one.value}" for one in Outcome if counts[one])
 
 
 def headline(judged: Judged) -> str:

@@ -52,7 +52,7 @@ from fabricgauge.words.sentences import between
 def document(judged: Judged, setting: Setting) -> doc.Report:
     """At most about 60 lines of a terminal for two nodes; a page has all that is known."""
     run, word = judged.run, judged.overall.value
-    counts = tally(judged.verdicts)
+    counts = tally(judged.tables if tables.several(judged) else judged.verdicts)
     meaning = f"{word} means: {MEANING[judged.overall]}.{counts and f' {counts}.'}"
     return doc.Report(
         word=word, tone=verdicts.TONES[judged.overall], headline=headline(judged),

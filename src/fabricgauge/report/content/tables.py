@@ -1,11 +1,11 @@
 """Others' logs, a row for each table or file: worst first, one verdict each."""
 
-from collections import Counter
 from collections.abc import Iterator
 
 from fabricgauge.model.judged import Judged, TableVerdict
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.report import document as doc
+from fabricgauge.report.content.conclusion import tally
 from fabricgauge.report.content.verdicts import TONES
 from fabricgauge.report.interface import Records, Setting, TestCase, element
 from fabricgauge.words.figures import percent
@@ -34,11 +34,9 @@ def ordered(judged: Judged) -> list[TableVerdict]:
 
 def summary(judged: Judged) -> str:
     """``12 tables of 9 files: 1 FAIL, 11 PASS``."""
-    counts = Counter(one.outcome for one in judged.tables)
-    told = ", ".join(f"{counts[one]:,} {one.value}" for one in Outcome if counts[one])
     tables = sum(one.line > 0 for one in judged.tables)
     files = len({one.source for one in judged.tables})
-    return f"{counted(tables, 'table')} of {counted(files, 'file')}: {told}"
+    return f"{counted(tables, 'table')} of {counted(files, 'file')}: {tally(judged.tables)}"
 
 
 def sections(judged: Judged) -> Iterator[doc.Section]:
