@@ -29,7 +29,9 @@ def judge(context: Context) -> tuple[Verdict, ...]:
 
 def _said(subject: Subject) -> Iterator[Verdict]:
     """A log that prints another RDMA MTU than was stated: the ceiling is that of the wrong one."""
-    network, known = subject.network, {one.evidence.mtu_bytes for one in subject.curves} - {None}
+    network = subject.network
+    said = (one.evidence.mtu_bytes for one in subject.curves)
+    known = {one for one in said if one is not None}
     if isinstance(network, Skipped) or network.members or "mtu" in network.assumed:
         return
     if network.technology not in RDMA or not known or network.mtu_bytes not in MTUS:
