@@ -12,6 +12,7 @@ from collections.abc import Mapping
 import msgspec
 
 from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.parse.lines import remembered
 
 #: What is told of more ranks is not kept.
 MOST_RANKS = 1 << 16
@@ -37,6 +38,7 @@ _SUITES = {"osu", "imb", "netpipe", "mpigraph", "gpcnet", "nccl-tests", "rccl-te
 _REST = re.compile(r"(?:\[\d+\])?\s+\d[\d,-]*\}?\s*$")
 
 
+@remembered
 def facts_in(text: str) -> Mapping[str, str] | None:
     """What a line tells: a rank's host by its number, ``library`` or ``provider``.
 

@@ -7,6 +7,7 @@ other, and each other line is asked which suite it begins.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -74,8 +75,9 @@ def _read(blocks: Iterable[bytes]) -> Iterator[Found]:
             number += 1
             stream = main
             if ":" in text or "|" in text or text[:1] == "[":
-                label, text = _label_of(text, streams)
-                stream = streams[label] if label in streams else _opened(label, streams)
+                labelled = _label_in(text)
+                if labelled is not None:
+                    stream, text = _behind(labelled, text, streams)
             found = stream.line(LogLine(number, text))
             if found:
                 yield from found
@@ -86,36 +88,47 @@ def _read(blocks: Iterable[bytes]) -> Iterator[Found]:
 _ROW_BEGINS = re.compile(r"[ \t]*[0-9]").match
 
 
-def _opened(label: str, streams: "dict[str, LogStream]") -> "LogStream":
-    few = len(streams) < MOST_LABELS
-    return streams.setdefault(label if few else "", LogStream(streams[""].launch.copy()))
-
-
-def _label_of(text: str, streams: "dict[str, LogStream]") -> tuple[str, str]:
-    """Many lines look labelled; a label counts once a suite's output began behind it."""
-    label, rest, certain, is_host = _label_in(text)
+def _behind(
+    labelled: "_Labelled", text: str, streams: "dict[str, LogStream]"
+) -> tuple["LogStream", str]:
+    """Whose line it is, and its text; a label counts once a suite's output began behind it."""
+    label, rest, certain, is_host = labelled
+    main = streams[""]
     # An object's bare key (perftest 4.5 writes ``test_info: {``) is no host's label.
-    if not label or not (certain or label in streams) or (is_host and streams[""].in_object):
-        return "", text
-    return label, rest
+    if not (certain or label in streams) or (is_host and main.in_object):
+        return main, text
+    if label not in streams:
+        if len(streams) >= MOST_LABELS:
+            return main, rest
+        streams[label] = LogStream(main.launch.copy())
+    return streams[label], rest
+
+
+class _Labelled(NamedTuple):
+    """What may be a label, the text behind it, whether it is one, and whether a host's."""
+
+    label: str
+    rest: str
+    is_certain: bool
+    is_host: bool
 
 
 @remembered
-def _label_in(text: str) -> tuple[str, str, bool, bool]:
-    """What may be a label and the text behind it; whether it is one, and whether a host's."""
+def _label_in(text: str) -> _Labelled | None:
     label, rest = split_label(text)
     if label:
-        return label, rest, is_certain(label) or _begins(rest), False
+        return _Labelled(label, rest, is_certain(label) or _begins(rest), False)
     host, rest = split_host(text)
     if not host or begins_at_start(text):
-        return "", text, False, True
-    return host, rest, _begins(rest), True
+        return None
+    return _Labelled(host, rest, _begins(rest), True)
 
 
 def _begins(text: str) -> bool:
     return text[:1] == "{" or dialect_begun(text) >= 0
 
 
+@remembered
 def is_decoration(text: str) -> bool:
     """Whether a line between suites' outputs tells nothing: blank, or a ruler; be it labelled."""
     host, behind = split_host(text)
@@ -123,6 +136,7 @@ def is_decoration(text: str) -> bool:
     return _DECORATION.fullmatch(rest) is not None
 
 
+@remembered
 def is_fence(text: str) -> bool:
     """Whether a line begins or ends a code block of a Markdown document, and so any output."""
     return ("```" in text or "~~~" in text) and _FENCE.fullmatch(text) is not None
