@@ -25,7 +25,7 @@ from fabricgauge.files.reading import opened, read_bytes, shown
 from fabricgauge.files.writing import make_folder
 from fabricgauge.model.bundle import BundleIndex
 from fabricgauge.model.errors import StoreError
-from fabricgauge.store.run_directory import cannot, write_whole
+from fabricgauge.store.run_directory import DAMAGED, cannot, write_whole
 
 ANSWER = "survey"
 INDEX = "bundle.json"
@@ -163,7 +163,7 @@ def _index(path: Path) -> BundleIndex:
         found = msgspec.json.decode(read_bytes(file, path, MOST_BYTES), type=BundleIndex)
     except OSError as error:
         raise cannot("read", file, error) from error
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+    except DAMAGED as error:
         raise StoreError(
             f"{file} is damaged: {error}; the answers can be read without it"
         ) from error

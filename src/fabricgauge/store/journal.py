@@ -18,11 +18,13 @@ from pathlib import Path
 
 import msgspec
 
+from fabricgauge.files.ownership import not_own
 from fabricgauge.files.places import place
+from fabricgauge.files.reading import read_bytes
 from fabricgauge.model.configuration import Configuration
 from fabricgauge.model.errors import StoreError
 from fabricgauge.model.host_access import HostAccess
-from fabricgauge.store.run_directory import cannot, write_whole
+from fabricgauge.store.run_directory import DAMAGED, cannot, write_whole
 
 PLAN, LINES = "plan.json", "journal.jsonl"
 
@@ -105,11 +107,16 @@ def alone(under: Path) -> Iterator[None]:
         StoreError: another process does, or there can be no such directory.
     """
     try:
-        under.mkdir(parents=True, exist_ok=True)
+        under.mkdir(mode=0o700, parents=True, exist_ok=True)
         held = os.open(under, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:
         raise cannot("make a journal in", under, error) from error
     try:
+        if why := not_own(under):
+            raise StoreError(
+                f"no journal that can be undone is kept in {under}: {why}; name a directory that"
+                " only you can change with --journals"
+            )
         _lock(held, under)
         yield
     finally:
@@ -175,12 +182,12 @@ def read(path: Path) -> tuple[Planned, tuple[JournalEntry, ...]]:
             " such as 2026-11-22-143015-ip"
         )
     try:
-        planned = msgspec.json.decode((path / PLAN).read_bytes(), type=Planned)
+        planned = msgspec.json.decode(read_bytes(path / PLAN, path), type=Planned)
         lines = path / LINES  # not there yet where the process ended before it began
-        raw = lines.read_bytes() if lines.exists() else b""
+        raw = read_bytes(lines, path) if os.path.lexists(lines) else b""
     except OSError as error:
         raise cannot("read", path, error) from error
-    except msgspec.MsgspecError as error:
+    except DAMAGED as error:
         raise StoreError(f"{path / PLAN} is damaged: {error}") from error
     entries = tuple(_entries(path, raw))
     count = len(planned.configuration.steps)
@@ -193,6 +200,20 @@ def read(path: Path) -> tuple[Planned, tuple[JournalEntry, ...]]:
     return planned, entries
 
 
+def require_own(path: Path) -> None:
+    """Refuse a journal whose commands somebody else could have written.
+
+    Raises:
+        StoreError: it is not provably this user's own; the message says why.
+    """
+    there = (one for one in (path, path / PLAN, path / LINES) if os.path.lexists(one))
+    if why := next(filter(None, map(not_own, there)), ""):
+        raise StoreError(
+            f"the journal {path} is not provably yours: {why}; nothing of it is run. Undo it as the"
+            f" user who made it, or by hand after its {PLAN}"
+        )
+
+
 def _entries(path: Path, raw: bytes) -> Iterator[JournalEntry]:
     lines = raw.split(b"\n")
     for number, line in enumerate(lines, 1):
@@ -200,7 +221,7 @@ def _entries(path: Path, raw: bytes) -> Iterator[JournalEntry]:
             continue
         try:
             yield msgspec.json.decode(line, type=JournalEntry)
-        except msgspec.MsgspecError as error:
+        except DAMAGED as error:
             if number == len(lines):
                 return
             raise StoreError(f"{path / LINES}, line {number} is damaged: {error}") from error

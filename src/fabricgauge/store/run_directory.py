@@ -25,6 +25,9 @@ PARTIAL = ".partial"
 #: What of a run says where and with which programs the rest is to be measured.
 DECIDING = ("run.json", "plan.json", "fabric.json", "batch.json", "jobs.jsonl", "design.json")
 
+#: What a decoder raises; that a text is no UTF-8 it finds when it comes to it.
+DAMAGED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
 _T = TypeVar("_T")
 
 
@@ -136,7 +139,7 @@ class RunDirectory:
             return msgspec.json.decode(content, type=kind)
         except OSError as error:
             raise cannot("read", path, error, "is this a run directory?") from error
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        except DAMAGED as error:
             raise StoreError(f"{path} is damaged: {error}") from error
 
     def read_lines(self, name: str, decode: Callable[[bytes], _T]) -> tuple[list[_T], list[str]]:
@@ -153,7 +156,7 @@ class RunDirectory:
         for number, line in enumerate(lines, start=1):
             try:
                 values.append(decode(line))
-            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            except DAMAGED as error:
                 damaged.append(f"{path.name} line {number} was not understood: {error}")
         return values, damaged
 

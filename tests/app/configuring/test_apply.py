@@ -12,7 +12,7 @@ from fabricgauge.configure.files import NoFile, written
 from fabricgauge.model.configuration import Configuration, Step, Verification
 from fabricgauge.model.errors import StoreError
 from fabricgauge.model.finding import Command
-from fabricgauge.model.host_access import HostAccess
+from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.store.journal import LINES, Journal, alone, read
 
 ACCESS = HostAccess("local", ())
@@ -268,3 +268,68 @@ def test_no_undoing_cuts_off_the_way_to_the_node(
     assert any("the head is reached by 10.99.0.1 now" in one for one in told)
     monkeypatch.setenv("SSH_CONNECTION", "10.1.0.250 4711 10.1.0.1 22")
     assert unmake(journal, told) == 0 and len(called.read_text().splitlines()) == 2
+
+
+#: What makes a journal somebody else's to change: the journal itself, its files, what is above it.
+FOREIGN: tuple[tuple[str, int], ...] = (
+    (".", 0o777), (".", 0o770), ("plan.json", 0o666), ("journal.jsonl", 0o662), ("..", 0o777),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("place", "mode"), FOREIGN)
+def test_nothing_is_run_of_a_journal_that_others_may_write(
+    tmp_path: Path, place: str, mode: int
+) -> None:
+    file, proof = tmp_path / "file", tmp_path / "proof"
+    file.write_text("old\n")
+    hostile = Step("t", "r", (Command("", ("true",)),), (), (Command("", ("touch", str(proof))),))
+    _, _, journal = made(tmp_path, hostile)
+    if mode & 0o020:
+        os.chown(journal / place, -1, 1 if os.geteuid() == 0 else os.getegid())
+    (journal / place).chmod(mode)
+    with pytest.raises(StoreError, match=r"is not provably yours: .*nothing of it is run"):
+        unmake(journal, Told())
+    assert not proof.exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+@pytest.mark.parametrize("place", [".", "plan.json", "journal.jsonl"])
+def test_nothing_is_run_of_somebody_elses_journal(tmp_path: Path, place: str) -> None:
+    proof = tmp_path / "proof"
+    hostile = Step("t", "r", (Command("", ("true",)),), (), (Command("", ("touch", str(proof))),))
+    _, _, journal = made(tmp_path, hostile)
+    os.chown(journal / place, 1, -1)
+    with pytest.raises(StoreError, match="is not provably yours"):
+        unmake(journal, Told())
+    assert not proof.exists()
+
+
+def test_a_link_does_not_lead_to_another_journals_lines(tmp_path: Path) -> None:
+    _, _, journal = made(tmp_path, Step("t", "r", (Command("", ("true",)),), (), ()))
+    (journal / LINES).rename(tmp_path / "elsewhere")
+    (journal / LINES).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(StoreError, match="leads out of"):
+        unmake(journal, Told())
+
+
+def test_no_plan_is_made_whose_journal_could_not_be_undone(tmp_path: Path) -> None:
+    file, shared = tmp_path / "file", tmp_path / "journals"
+    file.write_text("old\n")
+    shared.mkdir()
+    shared.chmod(0o777)
+    with pytest.raises(StoreError, match="name a directory that only you can change"):
+        made(tmp_path, text(file, "old\n", "new\n"))
+    assert file.read_text() == "old\n"
+
+
+def test_what_an_undoing_will_run_and_where_is_told_before_it_runs(tmp_path: Path) -> None:
+    steps = [Step(name, "r", (Command("", ("true",)),), (), (Command("", ("echo", name)),))
+             for name in ("one", "two")]  # fmt: skip
+    _, _, journal = made(tmp_path, *steps)
+    told = Told()
+    assert unmake(journal, told) == 0
+    assert told[:4] == [
+        "to undo step 2 (two):", "  echo two", "to undo step 1 (one):", "  echo one",
+    ]  # fmt: skip
+    far = PlanHosts(HostAccess("ssh", (Host("c1", ("ssh", "-a", "--", "c1")),)))
+    assert far.shown(Command("c1", ("sh", "-c", "one\ntwo", "x"))) == "ssh -a -- c1 sh -c 'one …' x"

@@ -24,7 +24,16 @@ from fabricgauge.model.configuration import Configuration, Step, Verification
 from fabricgauge.model.finding import Command
 from fabricgauge.model.host_access import HostAccess
 from fabricgauge.process import Completed
-from fabricgauge.store.journal import Journal, JournalEntry, Planned, alone, begin, read, root
+from fabricgauge.store.journal import (
+    Journal,
+    JournalEntry,
+    Planned,
+    alone,
+    begin,
+    read,
+    require_own,
+    root,
+)
 
 DONE, FAILED, NOT_APPLIED = 0, 1, 3
 
@@ -101,6 +110,7 @@ def unmake(path: Path, tell: Tell) -> int:
             else could have written.
     """
     read(path)  # so that nothing is written where no journal is
+    require_own(path)
     with closing(Journal(path)) as journal:
         planned, entries = read(path)
         hosts = PlanHosts(planned.access)
