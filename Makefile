@@ -26,7 +26,7 @@ TEST_PACKAGES := busybox clang cmake chromium ethtool iperf3 iputils-ping libmpi
                  shellcheck slurm-client slurmctld slurmd
 BENCH_PACKAGES := valgrind
 
-.PHONY: check test test-all dev ready bench install install-test packages lint unit clean
+.PHONY: check test test-all dev fuzz ready bench install install-test packages lint unit clean
 
 check: install
 	$(BIN)/fabricgauge check --lab
@@ -45,6 +45,10 @@ dev: $(VENV)/.dev lint
 # What needs only Python is checked while packages are installed.
 ready:
 	@$(MAKE) --jobs 3 --output-sync=target --no-print-directory packages lint unit install-test
+
+# A million broken inputs for all that reads; what is found is kept in build/fuzz.
+fuzz: $(VENV)/.dev
+	$(BIN)/python -m tests.fuzz
 
 bench: install-test
 	@scripts/install-packages $(BENCH_PACKAGES)

@@ -160,7 +160,10 @@ def _table(path: Path, content: Mapping[str, Any], key: str) -> dict[str, Any]:
 def _number(path: Path, key: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise UsageError(f"{path}: threshold {key!r} must be a number, not {value!r}")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError as error:
+        raise UsageError(f"{path}: threshold {key!r} is too large") from error
 
 
 def _networks(path: Path, content: Mapping[str, Any]) -> list[DeclaredNetwork]:

@@ -1,16 +1,8 @@
-"""Broken answers of trials and broken files of nodes, for the parsers that read them.
+"""Broken answers of trials and broken files of nodes, for the parsers that read them."""
 
-``python -m tests.fuzz.files --inputs 100000 --seed 1``. Input i of a seed and a parser is always
-the same one. Exit status 1 if anything is wrong.
-"""
-
-import argparse
-import sys
-import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
-from pathlib import Path
 from random import Random
 
 from tests.fuzz.mutations import FIXTURES, Lines, broken
@@ -89,35 +81,3 @@ def recorded(name: str) -> tuple[Lines, ...]:
 def input_of(name: str, seed: int, number: int) -> str:
     random = Random(f"{name}:{seed}:{number}")  # noqa: S311
     return broken(random, recorded(name)).decode("utf-8", "replace")
-
-
-def faults(name: str, seed: int, inputs: int) -> dict[int, str]:
-    """By input what is wrong with its reading."""
-    found: dict[int, str] = {}
-    for number in range(inputs):
-        try:
-            PARSERS[name][0](input_of(name, seed, number))
-        except Exception as error:
-            frame = traceback.extract_tb(error.__traceback__)[-1]
-            place = f"{Path(frame.filename).name}:{frame.lineno}"
-            found[number] = f"{type(error).__name__}: {error} at {place}"[:300]
-    return found
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--inputs", type=int, default=100_000, help="for each parser")
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args(arguments)
-    wrong = 0
-    for name in PARSERS:
-        found = faults(name, options.seed, options.inputs)
-        wrong += len(found)
-        sys.stdout.write(f"{name}: {options.inputs} inputs, {len(found)} faults\n")
-        for number, complaint in list(found.items())[:5]:
-            sys.stdout.write(f"    input {number}: {complaint}\n")
-    return 1 if wrong else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -14,7 +14,7 @@ import msgspec
 from fabricgauge.model.suite import Failure, SuiteCurve, SuitePoint, UnparsedLine
 from fabricgauge.parse.dialects import JSON_DIALECTS, dialect_begun
 from fabricgauge.parse.lines import plain, split_host, split_label
-from fabricgauge.parse.suites import OUR_REMARK, Found, is_decoration, read
+from fabricgauge.parse.suites import OUR_REMARK, Found, is_decoration, is_fence, read
 
 #: Processor time that one input may take: a start, and what each of its bytes may cost.
 SECONDS, SECONDS_PER_BYTE = 0.25, 20e-6
@@ -149,7 +149,7 @@ def _readings(line: str) -> tuple[str, ...]:
 
 
 def _may_pass(text: str) -> bool:
-    return is_decoration(text) or text.startswith(OUR_REMARK)
+    return is_decoration(text) or is_fence(text) or text.startswith(OUR_REMARK)
 
 
 def _is_foreign(lines: Sequence[str]) -> bool:
