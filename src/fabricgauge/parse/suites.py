@@ -142,6 +142,11 @@ def is_fence(text: str) -> bool:
     return ("```" in text or "~~~" in text) and _FENCE.fullmatch(text) is not None
 
 
+@remembered
+def _has_decimal_comma(text: str) -> bool:
+    return "," in text and _COMMA.search(text) is not None
+
+
 #: A line that may begin an object, that is our own, or a document's fence.
 _TO_LOOK_AT = -2
 
@@ -171,7 +176,7 @@ class UnparsedRun:
         """Add a line, with what was expected there; a document's fence is no line of a log."""
         if is_fence(line.text):
             return
-        if reason != FOREIGN and _COMMA.search(line.text):
+        if reason != FOREIGN and _has_decimal_comma(line.text):
             reason = _POINT
         if self._first is None or reason != self._reason:
             self._close()
