@@ -16,7 +16,7 @@ from benchmarks.fault_detection import AGAIN, outcome
 from benchmarks.planted import Element, Scenario
 from benchmarks.tables import heading, table
 
-from fabricgauge.localise import confirm, detect, ends, groups, noise, unsteady, ways
+from fabricgauge.localise import confirm, detect, ends, groups, limits, noise, unsteady, ways
 from fabricgauge.model.pairs import Quantity
 
 #: Draws of each combination by the number of nodes: of four, chance decides more.
@@ -36,21 +36,23 @@ def _no_own(left: ends.Left, both: ends.Both, nodes: int) -> tuple[Any, Any]:
 
 #: What is switched off: the module, the name in it, and what stands there instead.
 PARTS: dict[str, tuple[Any, str, Any]] = {
-    "nothing": (ways, "_MOST", ways._MOST),
+    "nothing": (ways, "MOST_UNSURE", limits.MOST_UNSURE),
     "the shortest half (MAD instead)": (noise, "_shortest_half", noise.scale),
-    "pairs below the threshold": (ways, "_MOST_DOUBTFUL", 0),
+    "pairs below the threshold": (ways, "MOST_DOUBTFUL", 0),
     "ends that look slow": (ends, "_doubtful", lambda *_: []),
-    "the other direction, weaker test": (ends, "_ALSO", 1e-4),
-    "the fast side of small blocks": (groups, "_FAST", 0.5),
+    "the other direction, weaker test": (ends, "ALSO_SLOW", 1e-4),
+    "the fast side of small blocks": (groups, "FAST_SHARE", 0.5),
     "both directions of a node joined": (confirm, "_joined", tuple),
-    "agreement of the passes": (ways, "_FEW_PASSES", -1),
-    "many slow pairs as one suspicion": (ways, "_FEW", _NEVER),
+    "agreement of the passes": (ways, "FEW_PASSES", -1),
+    "many slow pairs as one suspicion": (ways, "FEW_PAIRS", _NEVER),
     "each node's own small excess": (ways, "_own", _no_own),
     "nodes that change": (detect, "changing", lambda *_: []),
     "samples that scatter": (detect, "restless", lambda _: np.zeros(0, dtype=np.int64)),
     "effects estimated again": (ends, "_estimated_again", lambda search, named, both: [*named]),
-    "the usual latency of healthy pairs": (detect, "_usual", lambda *_: 1.0),
-    "passes of most pairs only": (unsteady, "_WHOLE", 0.0),
+    "the typical pair among healthy ones": (
+        detect, "_healthy", lambda _matrix, solved, _limits: solved.slow.typical
+    ),
+    "passes of most pairs only": (unsteady, "WHOLE_PASS", 0.0),
 }  # fmt: skip
 
 

@@ -17,9 +17,9 @@ from fabricgauge.localise.groups import (
     in_unit,
     order,
 )
-from fabricgauge.localise.limits import USUAL_LIMITS, Limits
+from fabricgauge.localise.limits import MANY, MANY_SLOW, USUAL_LIMITS, Limits
 from fabricgauge.localise.naming import Naming
-from fabricgauge.localise.noise import MANY, Noise, noise
+from fabricgauge.localise.noise import Noise, noise
 from fabricgauge.localise.slowness import F64, Slowness, slowness
 from fabricgauge.localise.unsteady import changing, jitter, ranking, restless
 from fabricgauge.localise.uplinks import SlowCrossing, find_uplinks, oversubscription, slow_blocks
@@ -28,9 +28,6 @@ from fabricgauge.model.pairs import PairAnalysis, PairFinding, PairMatrix, Spect
 from fabricgauge.model.topology import Topology
 
 _NOWHERE = Topology()
-#: With this share of the nodes slow, one of so many, the median over all pairs is still a healthy
-#: pair's.
-_MANY_SLOW = 16
 
 
 class Solved(msgspec.Struct, frozen=True, eq=False):
@@ -141,7 +138,7 @@ def _healthy(matrix: PairMatrix, solved: Solved, limits: Limits) -> float:
     ends = {end.index for end in solved.ends.named}
     if slow.nodes < MANY:
         ends |= behind(slow, limits.slowness(slow.quantity))
-    if len(ends) * _MANY_SLOW < slow.nodes:
+    if len(ends) * MANY_SLOW < slow.nodes:
         return slow.typical
     healthy = np.delete(np.delete(matrix.values, [*ends], axis=0), [*ends], axis=1)
     measured = healthy[np.isfinite(healthy)]

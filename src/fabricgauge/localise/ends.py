@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabricgauge.localise.groups import Grouping
-from fabricgauge.localise.limits import LEAST
+from fabricgauge.localise.limits import ALSO_SLOW, LEAST, MANY, MAYBE_SLOW, ONE_BY_ONE, QUARTER
 from fabricgauge.localise.noise import (
-    MANY,
     Noise,
     Standing,
     centre,
@@ -126,18 +125,6 @@ def _excesses(
     return out, back
 
 
-#: A slow end is slow with at least three quarters of its partners.
-QUARTER = 0.25
-
-#: The other direction of a slow end is slow as well at this p already.
-_ALSO = 0.01
-
-#: A slow end that is not named is suspected at this p.
-_MAYBE = 0.02
-
-#: More than this and all that stands out in one look is named at once.
-_ONE_BY_ONE = 512
-
 #: Rows as evidence on one direction of their nodes, over these columns.
 Evidence = Callable[[Places, Places], F32]
 
@@ -214,7 +201,7 @@ def _doubtful(search: Search, ends: list[End], both: Both) -> list[End]:
     found = []
     for number, side in enumerate((both.sending, both.receiving)[: 2 - search.symmetric]):
         part: Ending = "node" if search.symmetric else ("sender", "receiver")[number]
-        large = (side.p <= _MAYBE) & (side.excess >= search.limit)
+        large = (side.p <= MAYBE_SLOW) & (side.excess >= search.limit)
         found += [
             End(int(i), part, float(side.excess[i]), float(side.error[i]), 1.0, 0.0, 0.0)
             for i in np.flatnonzero(large)
@@ -285,7 +272,7 @@ def _next(search: Search, named: dict[int, End]) -> list[End]:
     both = stand(search, QUARTER, _all_but(search, named))
     every = standing_out(both, search.limit, search.rate)
     found = [end for end in every if end.index not in named]
-    if not found or search.nodes > _ONE_BY_ONE:
+    if not found or search.nodes > ONE_BY_ONE:
         return found
     worst = max(end.level for end in found)
     return [end for end in found if end.level == worst]
@@ -303,7 +290,7 @@ def standing_out(both: Both, limit: float, rate: float) -> list[End]:
         ]
     q = false_discovery(np.concatenate((out.p, back.p)), out.tests + back.tests).reshape(2, -1)
     reach = np.stack((out.reaches(limit), back.reaches(limit)))
-    also = reach & (np.stack((out.p, back.p)) <= _ALSO)
+    also = reach & (np.stack((out.p, back.p)) <= ALSO_SLOW)
     slow = reach & (q <= rate)
     return [_end(both, q[:, i], also[:, i], int(i)) for i in np.flatnonzero(slow.any(axis=0))]
 

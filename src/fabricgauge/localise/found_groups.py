@@ -7,6 +7,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabricgauge.localise.groups import FROM_DATA
+from fabricgauge.localise.limits import (
+    BINS,
+    CLOSE_BETWEEN,
+    CLOSE_WITHIN,
+    EQUAL,
+    GROUPED_COVERAGE,
+    GROUPED_NODES,
+    KERNEL_WIDTH,
+    LARGEST_GROUP,
+    LEVEL_DIP,
+    LEVEL_SHARE,
+    PLACED_NODES,
+)
 from fabricgauge.localise.noise import noise
 from fabricgauge.localise.slowness import (
     ALL,
@@ -21,17 +34,6 @@ from fabricgauge.localise.slowness import (
 from fabricgauge.model.pairs import PairMatrix, Spectrum
 from fabricgauge.model.topology import Group, Topology
 
-_BINS = 256
-
-#: A level holds at least this share of the pairs, and the dip to the next is half its height.
-_SHARE, _DIP = 0.01, 0.5
-
-#: Values that differ by less are one: nothing is measured to so many digits.
-_EQUAL = 1e-9
-
-#: A kernel this many standard deviations of the noise wide smooths the counts.
-_WIDTH = 0.6
-
 
 def spectrum(values: F64, noise: float, *, twice: bool) -> Spectrum:
     """Of the measured pairs; ``twice`` says that each stands in the matrix twice.
@@ -40,17 +42,17 @@ def spectrum(values: F64, noise: float, *, twice: bool) -> Spectrum:
     ``noise`` is the relative standard deviation within a level.
     """
     low, high = _range(values)
-    if high - low <= _EQUAL * high:
+    if high - low <= EQUAL * high:
         return Spectrum((low, high), (_count(values),), (low,)) if low > 0 else Spectrum((), (), ())
     wide = high > 4 * low
-    edges = np.geomspace(low, high, _BINS + 1) if wide else np.linspace(low, high, _BINS + 1)
+    edges = np.geomspace(low, high, BINS + 1) if wide else np.linspace(low, high, BINS + 1)
     reach = (np.log(low), np.log(high)) if wide else (low, high)
-    counts = np.zeros(_BINS, dtype=np.int64)
+    counts = np.zeros(BINS, dtype=np.int64)
     for first, last in spans(len(values)):
         strip = values[first:last]
         finite = np.clip(strip[np.isfinite(strip)], low, high)
         # Bins of equal width are counted by arithmetic, others by searching.
-        counts += np.histogram(np.log(finite) if wide else finite, _BINS, reach)[0]
+        counts += np.histogram(np.log(finite) if wide else finite, BINS, reach)[0]
     peaks = _peaks(counts, edges, noise)
     if twice:
         counts //= 2
@@ -65,7 +67,7 @@ def valley(values: F32, noise: float) -> float | None:
     finite = rows[np.isfinite(rows)]
     if finite.size < 8:
         return None
-    edges = np.linspace(finite.min(), finite.max() + 1e-6, 4 * _BINS + 1)
+    edges = np.linspace(finite.min(), finite.max() + 1e-6, 4 * BINS + 1)
     counts = np.histogram(finite, edges)[0]
     smooth, tops = _tops(counts, edges, noise)
     if len(tops) < 2:
@@ -97,7 +99,7 @@ def _peaks(counts: NDArray[np.int64], edges: F64, noise: float) -> list[float]:
 
 def _tops(counts: NDArray[np.int64], edges: F64, noise: float) -> tuple[F64, list[int]]:
     """Bins where the smoothed counts are highest, one for each level, ascending."""
-    width = max(1.0, _WIDTH * noise * _scale(edges))
+    width = max(1.0, KERNEL_WIDTH * noise * _scale(edges))
     reach = int(np.ceil(3 * width))
     kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) / width) ** 2)
     smooth = (
@@ -107,7 +109,7 @@ def _tops(counts: NDArray[np.int64], edges: F64, noise: float) -> tuple[F64, lis
     )
     tops: list[int] = []
     for i in _maxima(smooth):
-        if tops and smooth[tops[-1] : i + 1].min() > _DIP * min(smooth[tops[-1]], smooth[i]):
+        if tops and smooth[tops[-1] : i + 1].min() > LEVEL_DIP * min(smooth[tops[-1]], smooth[i]):
             if smooth[i] > smooth[tops[-1]]:
                 tops[-1] = i
         else:
@@ -136,15 +138,7 @@ def _heavy(tops: list[int], smooth: F64, counts: NDArray[np.int64]) -> list[int]
         return []
     cuts = [0, *(a + int(smooth[a : b + 1].argmin()) for a, b in pairwise(tops))]
     shares = np.add.reduceat(counts, cuts) / max(1, counts.sum())
-    return [top for top, share in zip(tops, shares, strict=True) if share >= _SHARE]
-
-
-#: Fewer nodes, or fewer of their pairs measured, show no blocks.
-_FEWEST_NODES, _COVERAGE = 6, 0.5
-
-#: Share of the pairs that must be close within groups, may be close between them, share of the
-#: nodes that must be in a group of several, share of them that the largest group may have.
-_WITHIN, _BETWEEN, _PLACED, _LARGEST = 0.8, 0.1, 0.8, 0.75
+    return [top for top, share in zip(tops, shares, strict=True) if share >= LEVEL_SHARE]
 
 
 def found_topology(matrix: PairMatrix) -> Topology:
@@ -153,7 +147,7 @@ def found_topology(matrix: PairMatrix) -> Topology:
     The switch of the Omni-Path evaluation shows as 12 blocks of 4 ports in this way. Each
     node's own delay is taken off first. Of several layers of blocks the innermost is found.
     """
-    if len(matrix.nodes) < _FEWEST_NODES or matrix.coverage < _COVERAGE:
+    if len(matrix.nodes) < GROUPED_NODES or matrix.coverage < GROUPED_COVERAGE:
         return Topology()
     slow = slowness(matrix)
     values = _without_own(slow)
@@ -198,7 +192,11 @@ def _distinct(values: F32, cut: float, blocks: list[NDArray[np.int64]]) -> bool:
     sizes = np.array([block.size for block in blocks])
     several = sizes >= 2
     placed = int(sizes[several].sum())
-    if several.sum() < 2 or placed < _PLACED * sizes.sum() or sizes.max() > _LARGEST * placed:
+    if (
+        several.sum() < 2
+        or placed < PLACED_NODES * sizes.sum()
+        or sizes.max() > LARGEST_GROUP * placed
+    ):
         return False
     inside = close = measured = all_close = 0
     for block in blocks:
@@ -210,7 +208,7 @@ def _distinct(values: F32, cut: float, blocks: list[NDArray[np.int64]]) -> bool:
         inside += int(np.isfinite(own).sum())
         measured += int(np.isfinite(strip).sum())
     outside = measured - inside
-    return close >= _WITHIN * inside and all_close - close <= _BETWEEN * max(1, outside)
+    return close >= CLOSE_WITHIN * inside and all_close - close <= CLOSE_BETWEEN * max(1, outside)
 
 
 def _named(nodes: tuple[str, ...], blocks: list[NDArray[np.int64]]) -> Topology:

@@ -7,6 +7,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from fabricgauge.localise.limits import FAST_SHARE, OWN_MEDIAN
 from fabricgauge.localise.slowness import F32, F64, Slowness, quantiles, sampled_rows
 from fabricgauge.model.topology import Group, Topology
 
@@ -70,11 +71,6 @@ def grouping(nodes: Sequence[str], topology: Topology) -> Grouping:
     return Grouping(tuple(groups), index, by if groups else "none")
 
 
-_FAST = 0.35
-#: In a block of so many pairs one slow node does not move the median.
-_SEVERAL = 25
-
-
 class Blocks(msgspec.Struct, frozen=True, eq=False):
     """From each group to each, (G + 1, G + 1), last the loners; NaN where nothing was measured.
 
@@ -99,8 +95,8 @@ def blocks(slow: Slowness, grouping: Grouping) -> Blocks:
             alike = np.flatnonzero(sizes == size)
             columns = np.stack([members[one] for one in alike])
             block = strip[:, columns].transpose(1, 0, 2).reshape(alike.size, -1)
-            middle, fast = quantiles(block, (0.5, _FAST))[0]
-            is_small = rows.size * size < _SEVERAL
+            middle, fast = quantiles(block, (0.5, FAST_SHARE))[0]
+            is_small = rows.size * size < OWN_MEDIAN
             table[0, group, alike], table[1, group, alike] = middle, fast if is_small else middle
     return Blocks(table[0], table[1])
 
@@ -129,10 +125,6 @@ def order(grouping: Grouping) -> tuple[int, ...]:
     return tuple(int(one) for group in grouping.members for one in group)
 
 
-#: A block of so many pairs has a median of its own that one slow node does not move.
-_OWN_LEVEL = 25
-
-
 def expected_levels(
     slow: Slowness, grouping: Grouping, table: F64, slow_groups: NDArray[np.bool_]
 ) -> F64:
@@ -146,7 +138,7 @@ def expected_levels(
     expected = _by_distance(healthy, grouping)
     if slow.adds_up:
         sizes = np.array([one.size for one in grouping.members])
-        own = np.outer(sizes, sizes) >= _OWN_LEVEL
+        own = np.outer(sizes, sizes) >= OWN_MEDIAN
         own &= np.isfinite(healthy)
         own[-1, :] = own[:, -1] = False
         expected = np.where(own, healthy, expected)

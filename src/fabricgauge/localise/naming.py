@@ -11,6 +11,7 @@ from fabricgauge.localise.ends import (
 from fabricgauge.localise.groups import (
     Grouping,
 )
+from fabricgauge.localise.limits import COMMON_NODE
 from fabricgauge.localise.noise import INTERVAL
 from fabricgauge.localise.slowness import ALL, F32, F64, Slowness, effect
 from fabricgauge.localise.unsteady import Changing
@@ -24,9 +25,6 @@ AGAIN_PAIR = (
     "measure this pair again on its own, and each of its ends with a node that is known to be good"
 )
 
-
-#: A node that so many of the scattered slow pairs have in common is suspected instead of them.
-_COMMON = 0.9
 
 _LITTLE = "slower than most, as chance makes some of so many"
 
@@ -102,7 +100,7 @@ class Naming(msgspec.Struct, frozen=True, eq=False):
         worst = int(np.argmax(singles.level))
         ends = np.bincount(np.concatenate((singles.rows, singles.columns)))
         node = int(ends.argmax())
-        if ends[node] >= _COMMON * singles.rows.size:
+        if ends[node] >= COMMON_NODE * singles.rows.size:
             reason = f"slow with {count} of its partners and as fast as others with the rest"
             test = "measure it again: a link that comes and goes changes, a route stays"
             return self.suspected_node("node", node, float(np.median(singles.level)), reason, test)

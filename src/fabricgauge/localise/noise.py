@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from fabricgauge.localise.limits import FLOOR, LEAST, REACH
+from fabricgauge.localise.limits import FEW_ERROR, FLOOR, LEAST, MANY, REACH
 from fabricgauge.localise.slowness import F32, F64, Levels, Slowness, relative, sampled_rows
 from fabricgauge.model.pairs import PairMatrix
 
@@ -170,12 +170,6 @@ def _few_passes(passes: int) -> float:
 #: The lower quartile's standard error is this by sigma / sqrt(n), the lowest's of three 0.75 sigma.
 _QUARTILE = 1.36
 
-#: So many levels have a scatter of their own; fewer are compared with the faster third.
-MANY = 16
-
-#: The faster third's own error adds to that of a level, and few partners have heavy tails.
-_FEW = 1.5
-
 
 class Standing(msgspec.Struct, frozen=True, eq=False):
     """How far each level lies above the healthy ones: ``excess``, its standard error, and p.
@@ -217,7 +211,7 @@ def standing(
     excess = np.where(judged, levels.values - centre(levels.values[judged & healthy]), np.nan)
     sampling = (MEDIAN if middle else _QUARTILE) * sigma / np.sqrt(np.maximum(levels.partners, 1))
     if levels.values.size < MANY:
-        sampling *= _FEW
+        sampling *= FEW_ERROR
     error = np.maximum(sampling, max(FLOOR, _scatter(excess[judged & healthy])))
     p = np.ones_like(excess)
     p[judged] = tail(excess[judged] / error[judged], freedom)

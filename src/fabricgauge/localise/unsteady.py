@@ -4,8 +4,17 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from fabricgauge.localise.ends import QUARTER, Both
+from fabricgauge.localise.ends import Both
 from fabricgauge.localise.groups import Grouping
+from fabricgauge.localise.limits import (
+    FEW_FREEDOM,
+    JITTER_DEVIATIONS,
+    JITTER_MULTIPLE,
+    LEAST_JITTER,
+    MANY_PARTNERS,
+    QUARTER,
+    WHOLE_PASS,
+)
 from fabricgauge.localise.noise import Noise, false_discovery, scale, standing
 from fabricgauge.localise.slowness import (
     ALL,
@@ -19,16 +28,6 @@ from fabricgauge.localise.slowness import (
     spans,
 )
 from fabricgauge.model.pairs import NodeRank, PairMatrix
-
-#: A node's samples scatter conspicuously when it is so many robust deviations from the others,
-#: and by so much, and by this multiple of the usual.
-_DEVIATIONS, _LEAST_JITTER, _MULTIPLE = 6.0, 0.05, 3.0
-
-#: A layer of ``repeats`` is a pass if it has at least this share of the matrix's pairs.
-_WHOLE = 0.5
-
-#: A quartile of fewer partners has the tails of a single pass.
-_MANY, _FEW_FREEDOM = 16, 4
 
 
 class Changing(msgspec.Struct, frozen=True):
@@ -59,7 +58,7 @@ def _whole(matrix: PairMatrix) -> list[int]:
     return [
         i
         for i, layer in enumerate(matrix.repeats)
-        if partners_met(layer).sum() >= _WHOLE * measured
+        if partners_met(layer).sum() >= WHOLE_PASS * measured
     ]
 
 
@@ -69,7 +68,7 @@ def _side(
 ) -> list[Changing]:  # fmt: skip
     count = len(matrix.nodes)
     everyone = np.ones(count, dtype=bool)
-    freedom = noise.freedom if count >= _MANY else min(_FEW_FREEDOM, noise.freedom)
+    freedom = noise.freedom if count >= MANY_PARTNERS else min(FEW_FREEDOM, noise.freedom)
     excess = np.full((len(layers), count), np.nan)
     shown = np.zeros((len(layers), count), dtype=bool)
     for number, layer in enumerate(layers):
@@ -116,7 +115,7 @@ def restless(jitters: F64) -> NDArray[np.int64]:
     if finite.size < 3:
         return np.zeros(0, dtype=np.int64)
     usual, deviation = float(np.median(finite)), scale(finite)
-    least = usual + max(_LEAST_JITTER, _DEVIATIONS * deviation, (_MULTIPLE - 1) * usual)
+    least = usual + max(LEAST_JITTER, JITTER_DEVIATIONS * deviation, (JITTER_MULTIPLE - 1) * usual)
     with np.errstate(invalid="ignore"):
         return np.flatnonzero(jitters >= least)
 

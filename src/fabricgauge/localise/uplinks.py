@@ -4,17 +4,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from fabricgauge.localise.ends import QUARTER, Both, End, standing_out
+from fabricgauge.localise.ends import Both, End, standing_out
 from fabricgauge.localise.groups import FAR, NEAR, WITHIN, Grouping
-from fabricgauge.localise.limits import Limits
+from fabricgauge.localise.limits import FEWEST_GROUPS, QUARTER, SHOWN_BY_NODES, Limits
 from fabricgauge.localise.noise import Noise, Standing, standing
 from fabricgauge.localise.slowness import ALL, F64, Levels, Slowness, quantile
-
-#: So many of a group's nodes must show what is said of the group.
-_SHOWN = 0.8
-
-#: Two groups have one way between them: nobody can say which one's uplink is slow.
-_FEWEST = 3
 
 
 class SlowCrossing(msgspec.Struct, frozen=True):
@@ -35,7 +29,7 @@ def find_uplinks(
     """
     sizes = np.array([one.size for one in grouping.members[:-1]])
     several = np.flatnonzero(sizes >= 2)
-    if slow.adds_up or several.size < _FEWEST:
+    if slow.adds_up or several.size < FEWEST_GROUPS:
         return []
     table = medians[:-1, :-1].copy()
     np.fill_diagonal(table, np.nan)
@@ -91,7 +85,7 @@ def _standing(
     usable[several] = True
     levels = Levels(np.where(usable, found, np.nan).astype(float), partners)
     sigma = 2.0 * noise.pair / np.sqrt(float(np.median(sizes[several])))
-    return standing(levels, sigma, noise.freedom, usable, middle=False, fewest=_FEWEST - 1)
+    return standing(levels, sigma, noise.freedom, usable, middle=False, fewest=FEWEST_GROUPS - 1)
 
 
 def _shown(slow: Slowness, grouping: Grouping, end: End) -> bool:
@@ -100,4 +94,4 @@ def _shown(slow: Slowness, grouping: Grouping, end: End) -> bool:
     away = grouping.index != end.index
     strip = slow.block(ALL, nodes).T if end.part == "receiver" else slow.block(nodes)
     found, _ = quantile(np.where(away[None, :], strip, np.float32(np.nan)), QUARTER)
-    return bool((found >= np.nanmedian(found) - 0.5 * end.level).mean() >= _SHOWN)
+    return bool((found >= np.nanmedian(found) - 0.5 * end.level).mean() >= SHOWN_BY_NODES)

@@ -7,7 +7,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabricgauge.localise.ends import Both, Left
-from fabricgauge.localise.limits import FLOOR, LEAST, REACH, Limits
+from fabricgauge.localise.limits import (
+    CONSPICUOUS,
+    FEW_PAIRS,
+    FEW_PASSES,
+    FLOOR,
+    LEAST,
+    LOOSE_RATE,
+    MOST_DOUBTFUL,
+    MOST_LOOKED_UP,
+    MOST_UNSURE,
+    NODES_PER_PAIR,
+    OWN_EXCESS_NODES,
+    REACH,
+    TAILS,
+    Limits,
+)
 from fabricgauge.localise.noise import Noise, false_discovery, scale, tail
 from fabricgauge.localise.slowness import (
     F32,
@@ -18,19 +33,6 @@ from fabricgauge.localise.slowness import (
     spans,
 )
 from fabricgauge.model.pairs import PairMatrix
-
-#: Pairs this many standard errors slow are looked at more closely.
-_CONSPICUOUS = 3.0
-
-#: The values of one pass have tails like Student's t with so many degrees of freedom; the median
-#: of 2 k - 1 passes has k times as many.
-_TAILS = 4
-
-#: So few passes must agree that a pair is slow; of more, two thirds.
-_FEW_PASSES = 5
-
-#: From so many nodes on, each one's own small excess is taken off its pairs.
-_MANY = 8
 
 
 class Singles(msgspec.Struct, frozen=True, eq=False):
@@ -84,13 +86,13 @@ def residual(left: Left, both: Both, noise: Noise) -> Residual:
     sample = np.concatenate([start.rows(i, i + 1) for i in rows])
     finite = sample[np.isfinite(sample)]
     centre = float(np.median(finite)) if finite.size else 0.0
-    sigma = max(FLOOR, scale(finite)) if nodes >= _MANY else noise.pair
+    sigma = max(FLOOR, scale(finite)) if nodes >= OWN_EXCESS_NODES else noise.pair
     return Residual(left, sending, receiving, centre, sigma)
 
 
 def _own(left: Left, both: Both, nodes: int) -> tuple[F32, F32]:
     """Small excesses: those of named ones are known already."""
-    if nodes < _MANY:
+    if nodes < OWN_EXCESS_NODES:
         return np.zeros(nodes, dtype=np.float32), np.zeros(nodes, dtype=np.float32)
     parts = (
         (both.sending.excess, left.known.sending),
@@ -114,7 +116,7 @@ def find_singles(matrix: PairMatrix, rest: Residual, noise: Noise, limit: float)
     p = np.ones(values.size)
     for each in np.unique(number):
         alike = number == each
-        freedom = min(_TAILS * ((int(each) + 1) // 2), max(2, noise.freedom))
+        freedom = min(TAILS * ((int(each) + 1) // 2), max(2, noise.freedom))
         p[alike] = tail(values[alike] / error[alike], freedom)
     # In how many passes a pair was slow by half of what it is slow in all.
     usual = relative(matrix.values[rows, columns], slow.typical, slow.quantity) - values
@@ -130,7 +132,7 @@ def sure(singles: Singles, limit: float, rate: float) -> NDArray[np.bool_]:
 
     One of many passes may disagree, none of a few.
     """
-    needed = np.where(singles.passes <= _FEW_PASSES, singles.passes, 2 * singles.passes / 3)
+    needed = np.where(singles.passes <= FEW_PASSES, singles.passes, 2 * singles.passes / 3)
     agreed = (singles.slow_in >= 2) & (singles.slow_in >= needed)
     named: NDArray[np.bool_] = (singles.q <= rate) & agreed & large_enough(singles, limit)
     return named
@@ -148,7 +150,7 @@ def _conspicuous(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], F64, int]:
     """Pairs that stand out of the noise and could be a fault; how many were looked at."""
     count, tests = rest.sending.size, 0
-    least = max(_CONSPICUOUS * rest.sigma, LEAST * limit)
+    least = max(CONSPICUOUS * rest.sigma, LEAST * limit)
     rows, columns, values = [], [], []
     for first, last in spans(count):
         strip = rest.rows(first, last)
@@ -162,18 +164,6 @@ def _conspicuous(
         values.append(strip[i, j].astype(float))
     return np.concatenate(rows), np.concatenate(columns), np.concatenate(values), tests
 
-
-#: More slow pairs than two, and than one for sixteen nodes, are no single links' fault.
-_FEW, _NODES_PER_PAIR = 2, 16
-
-#: Pairs that look slow but are not sure: suspected up to this rate of false ones, so many at most.
-_LOOSE_RATE, _MOST = 0.2, 20
-
-#: So many pairs that are less conspicuous are worth another look.
-_MOST_DOUBTFUL = 8
-
-#: Of so many conspicuous pairs, the surest ones, it is looked up whom else their ends met.
-_LOOK = 4096
 
 _NOBODY_ELSE = "an end of it was measured with nobody else, so it may be that end"
 
@@ -207,17 +197,17 @@ def remaining(
     named &= _otherwise_known(singles, left)
     scattered = clear & ~elsewhere
     count = np.unique(singles.pairs[scattered]).size
-    if count <= max(_FEW, left.slow.nodes // _NODES_PER_PAIR):
+    if count <= max(FEW_PAIRS, left.slow.nodes // NODES_PER_PAIR):
         count, scattered = 0, np.zeros_like(scattered)
     together = _directions(singles, named & ~scattered, singles.p <= 1e-3)
-    loose = (singles.q <= _LOOSE_RATE) & large & ~scattered & ~elsewhere
+    loose = (singles.q <= LOOSE_RATE) & large & ~scattered & ~elsewhere
     loose &= _not_of(singles, together)
     unsure = tuple(_unsure(singles, loose, left, limits))
     little = large_enough(singles, limit) & ~scattered & ~elsewhere
     little &= _not_of(singles, (*together, *unsure))
     return Remaining(
         singles, rest.sigma, together, singles.only(scattered), count, unsure,
-        _surest(singles, little, _MOST_DOUBTFUL),
+        _surest(singles, little, MOST_DOUBTFUL),
     )  # fmt: skip
 
 
@@ -228,7 +218,7 @@ def _unsure(
     known = _otherwise_known(singles, left)
     return [
         (at, _why(singles, at, limits) if known[at] else _NOBODY_ELSE)
-        for at in _surest(singles, loose, _MOST)
+        for at in _surest(singles, loose, MOST_UNSURE)
     ]
 
 
@@ -244,9 +234,12 @@ def _surest(
 def _otherwise_known(singles: Singles, left: Left) -> NDArray[np.bool_]:
     """Whether both ends of a pair were measured with somebody else as well."""
     measured = partners_met(left.slow.values)
-    partners = [measured[nodes] for nodes in (singles.rows[:_LOOK], singles.columns[:_LOOK])]
+    partners = [
+        measured[nodes]
+        for nodes in (singles.rows[:MOST_LOOKED_UP], singles.columns[:MOST_LOOKED_UP])
+    ]
     known = np.zeros(singles.rows.size, dtype=bool)
-    known[:_LOOK] = np.minimum(*partners) >= 2
+    known[:MOST_LOOKED_UP] = np.minimum(*partners) >= 2
     return known
 
 
