@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from fabricgauge import process
+from fabricgauge.files.writing import write_whole
 from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.engine import SIMULATED_LIBRARY, Engine
 from fabricgauge.model.errors import CannotRun, StoreError
@@ -53,7 +54,7 @@ def prepared(
     try:
         place.mkdir(parents=True, exist_ok=True)
         for name, text in files.items():
-            (place / name).write_text(text, "utf-8")
+            write_whole(place / name, text.encode(), sync=False)
     except OSError as error:
         raise StoreError(
             f"cannot write {place}: {error.strerror or error}; free some space or choose another "

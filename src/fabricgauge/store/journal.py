@@ -21,6 +21,7 @@ import msgspec
 from fabricgauge.files.ownership import not_own
 from fabricgauge.files.places import place
 from fabricgauge.files.reading import read_bytes
+from fabricgauge.files.writing import stream
 from fabricgauge.model.configuration import Configuration
 from fabricgauge.model.errors import StoreError
 from fabricgauge.model.host_access import HostAccess
@@ -74,9 +75,9 @@ class Journal:
         """
         self.path = path
         try:
-            self._file = (path / LINES).open("ab", buffering=0)
+            self._file = stream(path / LINES, anew=False)
             _lock(self._file.fileno(), path)
-            whole = (path / LINES).read_bytes().rpartition(b"\n")
+            whole = read_bytes(path / LINES, path).rpartition(b"\n")
             self._file.truncate(len(whole[0]) + len(whole[1]))
         except OSError as error:
             raise cannot("write", path / LINES, error) from error

@@ -95,9 +95,13 @@ def test_what_is_wrong_is_named_with_file_and_key(tmp_path: Path, text: str, wor
 
 
 def test_what_is_no_text_of_that_size_is_not_read_to_its_end(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="/dev/zero is longer than 4 MiB"):
+    with pytest.raises(UsageError, match="cannot read /dev/zero: it is a device"):
         read_file(Path("/dev/zero"))
-    with pytest.raises(UsageError, match="Is a directory"):
+    with (tmp_path / "long").open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(UsageError, match="long is longer than 4 MiB"):
+        read_file(tmp_path / "long")
+    with pytest.raises(UsageError, match="it is a directory"):
         read_file(tmp_path)
     deep = guide.description(tmp_path, "x = " + "[" * (MOST_BYTES // 2))
     with pytest.raises(UsageError, match="is not TOML"):

@@ -20,6 +20,7 @@ from fabricgauge.app.configuring.hosts import (
 )
 from fabricgauge.configure import lifeline
 from fabricgauge.configure.job import HEAD, on
+from fabricgauge.files.reading import shown
 from fabricgauge.model.configuration import Configuration, Step, Verification
 from fabricgauge.model.finding import Command
 from fabricgauge.model.host_access import HostAccess
@@ -68,7 +69,10 @@ def make(
         tell("nothing was changed: the plan stays a plan until these programs are there")
         return NOT_APPLIED
     under = journals or root()
-    with alone(under), closing(begin(Planned(plan, access, tuple(sys.argv)), under)) as journal:
+    with (
+        alone(under),
+        closing(begin(Planned(plan, access, tuple(map(shown, sys.argv))), under)) as journal,
+    ):
         tell(f"journal: {journal.path}")
         try:
             applied = apply(plan, hosts, journal, consents, tell)

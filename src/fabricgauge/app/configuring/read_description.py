@@ -32,6 +32,7 @@ from fabricgauge.configure.description import (
     Services,
     Word,
 )
+from fabricgauge.files.reading import opened
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
 from fabricgauge.run.launchers.nodes import checked, expand
@@ -145,7 +146,7 @@ def read_file(path: Path) -> DescriptionFile:
 
 def _content(path: Path) -> dict[str, Any]:
     try:
-        with path.open("rb") as file:
+        with opened(path) as file:
             raw = file.read(MOST_BYTES + 1)
         if len(raw) > MOST_BYTES:
             raise UsageError(

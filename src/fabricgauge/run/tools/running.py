@@ -10,6 +10,7 @@ import msgspec
 
 from fabricgauge import process
 from fabricgauge.files import writing
+from fabricgauge.files.reading import read_text
 from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.errors import CannotRun, StoreError
 from fabricgauge.model.run import RANK_SAYS, Ended
@@ -109,7 +110,7 @@ def _await(work: Work, server: ProgramStream, raw_dir: Path) -> None:
 
 def _lines(path: Path) -> tuple[str, ...]:
     try:
-        return tuple(path.read_text("utf-8", "replace").splitlines()) if path.exists() else ()
+        return tuple(read_text(path).splitlines())
     except OSError:
         return ()
 
