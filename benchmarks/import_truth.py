@@ -1,0 +1,136 @@
+"""What `import` says of figures whose truth is known: others' logs, one verdict for each table.
+
+The truth of a recorded log is its ``.meta`` file's: both ends on one machine, whatever network is
+stated for it. That of a published reference is its document's. From references that pass, tables
+are made at half their rate, and tables that fall at large messages. ``python -m
+benchmarks.import_truth`` prints the table that docs/explanation/judging-logs.md shows.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from fabricgauge.app.read_files import found_in
+from fabricgauge.ceiling.stated import stated_network
+from fabricgauge.ceiling.technologies import ceilings
+from fabricgauge.judge.judging import judgement
+from fabricgauge.model.estimate import Estimate
+from fabricgauge.model.fabric import Fabric
+from fabricgauge.model.plan import Plan, Stopping
+from fabricgauge.model.run import IMPORTED, Ended, Launch, Run
+from fabricgauge.model.suite import SuiteCurve, SuitePoint
+from fabricgauge.model.verdict import Outcome
+from fabricgauge.references.interface import names, reference
+
+FIXTURES = Path(__file__).parents[1] / "tests" / "fixtures"
+
+#: The network that is claimed for logs of each suite; of the others it is ``edr``.
+CLAIMED = {"iperf2": "100GbE", "iperf3": "100GbE", "netpipe": "100GbE"}
+SUITES = ("imb", "iperf2", "iperf3", "mpigraph", "netpipe", "osu")
+ONE_NODE = ("one machine", "shared memory", "loopback")
+#: Tables of networks that a document prints and that are none: both ranks shared a node.
+MEMORY = ("guide-40gbe-imb-pingpong", "guide-omni-path-imb-pingpong")
+LARGE = 1 << 20
+
+Said = Counter[Outcome]
+
+
+def judged(curves: Iterable[SuiteCurve], network: str, hosts: tuple[str, ...] = ()) -> Said:
+    """How many tables get which outcome when that network is stated for them."""
+    stated = stated_network(network)
+    ended = Ended(IMPORTED, 0, "", ("log",), 0.0)
+    launch = Launch(1, stated.name, hosts, None, (), (), ended, curves=tuple(curves))
+    plan = Plan("import", Stopping(0.0, 0.0), False, (), tool="import")
+    run = Run("r", "", (), {}, Fabric((), (), (stated,)), plan, (launch,), True)
+    return Counter(one.outcome for one in judgement(run, ceilings((stated,))).tables if one.line)
+
+
+def of_one_node() -> Said:
+    """Logs that were recorded on one machine, a network stated for each."""
+    said: Said = Counter()
+    for suite in SUITES:
+        for meta in sorted((FIXTURES / suite).glob("*.meta")):
+            if any(words in meta.read_text() for words in ONE_NODE):
+                found = found_in(meta.with_suffix(".out"))
+                curves = [one for one in found if isinstance(one, SuiteCurve)]
+                said += judged(curves, CLAIMED.get(suite, "edr"))
+    for name in MEMORY:
+        said += judged(reference(name).curves, reference(name).network)
+    return said
+
+
+def networks() -> Iterator[tuple[str, str, SuiteCurve]]:
+    """Published curves of real networks, each with its name and the network as it is stated."""
+    for name in names():
+        known = reference(name)
+        if known.curves and known.network and name not in MEMORY:
+            for number, one in enumerate(known.curves, 1):
+                yield name, known.network, msgspec.structs.replace(one, first_line=number)
+
+
+def of_networks() -> Said:
+    return sum((judged((one,), network) for _, network, one in networks()), Counter())
+
+
+def passing() -> list[tuple[str, SuiteCurve]]:
+    """Bandwidths that pass as they were published."""
+    return [
+        (network, one)
+        for _, network, one in networks()
+        if one.quantity == "bandwidth" and set(judged((one,), network)) == {Outcome.PASS}
+    ]
+
+
+def of_half_the_rate() -> Said:
+    each = (judged((_scaled(one, 0.5),), network) for network, one in passing())
+    return sum(each, Counter())
+
+
+def of_falling(hosts: tuple[str, ...]) -> Said:
+    """The same with a message of 4 MiB more, at a quarter of the best rate."""
+    said: Said = Counter()
+    for network, one in passing():
+        best = max(point.estimate.value for point in one.points)
+        low = SuitePoint(4 * LARGE, Estimate(best / 4, best / 4, best / 4, 0.0, 1, 0), 0)
+        high = msgspec.structs.replace(low, message_bytes=LARGE, estimate=_exactly(best))
+        said += judged((msgspec.structs.replace(one, points=(high, low)),), network, hosts)
+    return said
+
+
+def _scaled(curve: SuiteCurve, factor: float) -> SuiteCurve:
+    points = tuple(
+        msgspec.structs.replace(one, estimate=_exactly(one.estimate.value * factor))
+        for one in curve.points
+    )
+    return msgspec.structs.replace(curve, points=points)
+
+
+def _exactly(value: float) -> Estimate:
+    return Estimate(value, value, value, 0.0, 1, 0)
+
+
+def rows() -> dict[str, Said]:
+    """Truth against verdict."""
+    return {
+        "one machine, a network claimed": of_one_node(),
+        "a network, as published": of_networks(),
+        "a network at half its rate": of_half_the_rate(),
+        "a network that falls at 4 MiB, two hosts stated": of_falling(("c1", "c2")),
+        "the same, hosts not known": of_falling(()),
+    }
+
+
+def page() -> str:
+    """The table of docs/explanation/judging-logs.md."""
+    outcomes = tuple(Outcome)
+    heads = ("truth", "tables", *(f"`{one.value}`" for one in outcomes))
+    lines = [heads, tuple("---" for _ in heads)]
+    for truth, said in rows().items():
+        lines.append((truth, str(said.total()), *(str(said[one] or "") for one in outcomes)))
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+if __name__ == "__main__":
+    print(page(), end="")
