@@ -162,3 +162,25 @@ def test_one_node_stated_for_all_ranks_is_no_network(tmp_path: Path) -> None:
     checked = imported(tmp_path, str(log), "--network", "1GbE", "--hosts", "c1,c1")
     assert checked.status == 3
     assert checked.outcomes("placement") == {"INVALID"}
+
+
+def test_hosts_are_stated_for_the_files_that_a_pattern_fits(tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    for name in ("rack1/put.out", "rack2/put.out", "other.out"):
+        (logs / name).parent.mkdir(parents=True, exist_ok=True)
+        (logs / name).write_text(OSU_PUT)
+    checked = imported(
+        tmp_path, str(logs), "--network", "1GbE", "--hosts", "e[1-2]",
+        "--hosts", "rack1/*=c[1-2]", "--hosts", "rack2/*=d1,d1",
+    )  # fmt: skip
+    report = json.loads((checked.path / "report.json").read_text())
+    found = {one["source"]: (one["hosts"], one["outcome"]) for one in report["tables"]}
+    assert found == {
+        "logs/rack1/put.out": (["c1", "c2"], "PASS"),
+        "logs/rack2/put.out": (["d1"], "INVALID"),
+        "logs/other.out": (["e1", "e2"], "PASS"),
+    }
+    assert checked.status == 3
+    rows = (checked.path / "tables.csv").read_text().splitlines()
+    assert [row.split(",")[0] for row in rows] == ["outcome", "INVALID", "PASS", "PASS"]
+    assert "3 tables of 3 files: 1 INVALID, 2 PASS" in checked.text

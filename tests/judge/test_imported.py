@@ -18,6 +18,7 @@ from fabricgauge.model.measurement import Pattern
 from fabricgauge.model.plan import Plan, Stopping
 from fabricgauge.model.run import IMPORTED, Ended, Launch, Run
 from fabricgauge.model.suite import (
+    LIMITED,
     Failure,
     LogEvidence,
     Quantity,
@@ -443,3 +444,10 @@ def test_what_a_log_says_of_itself_is_evidence(
     on = msgspec.structs.replace(network("roce-v2"), stated_mtu_bytes=4096)
     found = outcomes(run(curve({1 << 20: 12e9}, evidence=evidence), network=on), FAST)
     assert found[rule] is outcome
+
+
+def test_tables_that_a_limit_left_out_decide_nothing() -> None:
+    rest = UnparsedLine(9, "", f"{LIMITED} 3 tables of a file", source="a.out")
+    found = outcomes(run(curve(STREAM), unparsed=(rest,)))
+    assert found["completeness"] is Outcome.INCONCLUSIVE
+    assert found["overall"] is Outcome.INCONCLUSIVE

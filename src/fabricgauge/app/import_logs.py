@@ -21,7 +21,7 @@ from fabricgauge.model.fabric import Fabric, Network
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.plan import Plan, Stopping
 from fabricgauge.model.run import IMPORTED, Ended
-from fabricgauge.model.suite import UNREADABLE, SuiteCurve, UnparsedLine
+from fabricgauge.model.suite import LIMITED, UNREADABLE, SuiteCurve, UnparsedLine
 from fabricgauge.parse.suites import Found
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import (
@@ -46,7 +46,8 @@ class Source(msgspec.Struct, frozen=True):
     """Something to import: where it is from, and what is stated about it.
 
     ``network`` is None where nobody says what it was measured on; ``path`` where it is
-    no file. No link leads out of ``within``, the directory that was named, if one was.
+    no file. ``hosts`` are those of its ranks, where they are stated for it. No link leads out of
+    ``within``, the directory that was named, if one was.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Source(msgspec.Struct, frozen=True):
     network: Network | None = None
     path: Path | None = None
     within: Path | None = None
+    hosts: tuple[str, ...] = ()
 
 
 def sources_of(path: Path, network: Network | None) -> tuple[Source, ...]:
@@ -164,7 +166,7 @@ def _one(
         refused = refused if figures else refused.with_found(some)
     name = None if source.network is None else source.network.name
     ended = Ended(IMPORTED, 0, "", (source.name,), 0.0)
-    append_launch(directory, Started(number, 1, name, hosts, ended, ()))
+    append_launch(directory, Started(number, 1, name, source.hosts or hosts, ended, ()))
     return None if figures else refused
 
 
@@ -175,9 +177,11 @@ def kept(found: Iterable[Found], name: str, progress: Progress) -> Iterator[Foun
         if isinstance(one, SuiteCurve):
             curves += 1
             if curves > MOST_CURVES:
-                limit = f"a run keeps {MOST_CURVES:,} tables of a file; split it to import the rest"
-                progress.trouble(f"{name} is not read from line {one.first_line} on: {limit}")
-                yield UnparsedLine(one.first_line, one.title, f"{UNREADABLE}: {limit}", 1, name)
+                limit = f"{MOST_CURVES:,} tables of a file; split it to import the rest"
+                progress.trouble(
+                    f"{name} is not read from line {one.first_line} on: a run keeps {limit}"
+                )
+                yield UnparsedLine(one.first_line, one.title, f"{LIMITED} {limit}", 1, name)
                 break
         elif not one.reason.startswith(UNREADABLE):
             unparsed += 1

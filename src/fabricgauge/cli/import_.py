@@ -1,6 +1,7 @@
 """``fabricgauge import``: what other suites measured, judged by the same rules."""
 
 import sys
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 @click.argument("logs", nargs=-1, required=True, metavar="FILE|DIR|REFERENCE...")
 @click.option("--network", metavar="TEXT",
               help='What they were measured on, e.g. "25GbE mtu=9000", opa100, edr.')  # fmt: skip
-@click.option("--hosts", metavar="NODES", help="Where the ranks ran, in their order, e.g. c[1-2].")
+@click.option("--hosts", metavar="[GLOB=]NODES", multiple=True,
+              help="Where the ranks ran, in their order, e.g. c[1-2]; with GLOB= of the files that"
+              " it fits, e.g. 'rack1/*=c[1-2]'. May be given several times.")  # fmt: skip
 @of.against_option
 @of.output_option()
 @of.format_option()
@@ -41,25 +44,46 @@ def import_(ctx: click.Context, /, logs: tuple[str, ...], **options: Any) -> Non
     from fabricgauge.cli.show import require_format, show
     from fabricgauge.files.reading import shown
     from fabricgauge.judge.thresholds import thresholds_from
-    from fabricgauge.run.launchers.nodes import expand
     from fabricgauge.store.run_directory import RunDirectory
 
     require_format(options["format"])
     said = settings.load()
     thresholds = thresholds_from(said.thresholds, said.thresholds_origin)
-    hosts = expand(options["hosts"], "") if options["hosts"] else ()
     against = reference_curves(options["against"])
-    sources = _sources(logs, options["network"])
+    sources = _placed(_sources(logs, options["network"]), options["hosts"])
     told = Troubles()
     directory = RunDirectory.create(options["output"] or settings.run_root())
     try:
-        import_logs(sources, hosts, directory, tuple(map(shown, sys.argv)), told)
+        import_logs(sources, (), directory, tuple(map(shown, sys.argv)), told)
     except BaseException:
         directory.discard(copies=True)
         raise
     judged = judge(directory, thresholds, told, against)
     printing = Printing(options["format"], fail_on=options["fail_on"], to=options["to"])
     ctx.exit(show(judged, directory.path, printing))
+
+
+def _placed(sources: "tuple[Source, ...]", stated: tuple[str, ...]) -> "tuple[Source, ...]":
+    """Sources with the hosts of the first pattern that fits the name, in the given order.
+
+    Hosts without a pattern are those of all files that no pattern fits.
+    """
+    from msgspec.structs import replace
+
+    from fabricgauge.run.launchers.nodes import expand
+
+    rows = [(glob, expand(nodes, "")) for glob, _, nodes in (one.rpartition("=") for one in stated)]
+    rows.sort(key=lambda row: not row[0])
+
+    def hosts(name: str) -> tuple[str, ...]:
+        return next((nodes for glob, nodes in rows if _fits(name, glob)), ())
+
+    return tuple(replace(one, hosts=hosts(one.name)) for one in sources)
+
+
+def _fits(name: str, glob: str) -> bool:
+    """Whether a pattern is of the name, or of its end behind a slash; an empty one is of all."""
+    return not glob or fnmatchcase(name, glob) or fnmatchcase(name, f"*/{glob}")
 
 
 def _reference(name: str) -> "Reference":

@@ -172,6 +172,9 @@ class SuiteCurve(msgspec.Struct, frozen=True, tag_field="record", tag="suite_cur
 #: How the reason begins where a file could not be read on: broken, gone, or forbidden.
 UNREADABLE = "the file cannot be read further"
 
+#: The same where a file has more tables than a run keeps: nobody knows what the rest says.
+LIMITED = f"{UNREADABLE}: a run keeps"
+
 
 class UnparsedLine(msgspec.Struct, frozen=True, tag_field="record", tag="strange"):
     """Lines of a file that no reader understood: the first of them, and how many in a row.

@@ -3,7 +3,7 @@
 from fabricgauge.judge.interface import Context, verdict_on
 from fabricgauge.judge.subject import Subject, case_names, launches_of, missing
 from fabricgauge.model.run import IMPORTED, Launch
-from fabricgauge.model.suite import UNREADABLE, SuiteCurve, UnparsedLine
+from fabricgauge.model.suite import LIMITED, UNREADABLE, SuiteCurve, UnparsedLine
 from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict
 from fabricgauge.words import sentences
 
@@ -74,7 +74,10 @@ def _reasons(subject: Subject) -> list[str]:
 
 
 def _judge_logs(subject: Subject) -> Verdict:
-    """A warning that names all that is missing; what was read is not the worse for it."""
+    """A warning that names all that is missing; what was read is not the worse for it.
+
+    Where a limit was reached nobody knows what the rest says: that decides nothing.
+    """
     unread = (_nothing(launch) for launch in subject.launches if not launch.curves)
     cut_off = dict.fromkeys(f"{_where(o)}: {o.cut_off}" for o in subject.curves if o.cut_off)
     missing = (*unread, *_broken(subject), *cut_off, *_failed_rows(subject))
@@ -88,8 +91,10 @@ def _judge_logs(subject: Subject) -> Verdict:
             ID, Outcome.PASS, subject.about, f"{read}{unparsed[0] if unparsed else ''}",
             figure, evidence=unparsed[1:],
         )  # fmt: skip
+    limited = any(LIMITED in one for one in missing)
     return verdict_on(
-        ID, Outcome.WARN, subject.about, f"{read}, but {sentences.listed(missing, 3)}",
+        ID, Outcome.INCONCLUSIVE if limited else Outcome.WARN, subject.about,
+        f"{read}, but {sentences.listed(missing, 3)}",
         figure, evidence=(*missing, *unparsed[1:]), cause=_OF_LOGS, remedy=_WHOLE_LOGS,
     )  # fmt: skip
 
