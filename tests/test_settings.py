@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -69,3 +70,27 @@ def test_a_wrong_file_is_named_with_what_is_wrong(tmp_path: Path, content: str, 
     with pytest.raises(UsageError, match=named) as error:
         load((path,))
     assert str(path) in str(error.value)
+
+
+def test_a_nested_file_is_told_in_a_sentence(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text("x = " + "[" * 100_000)
+    with pytest.raises(UsageError, match="is not TOML"):
+        load((file,))
+
+
+def test_a_file_that_others_can_change_is_not_obeyed(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text("[check]\nmpi = '/evil/mpicxx'\n")
+    file.chmod(0o666)
+    with pytest.raises(UsageError, match="is not obeyed.*may be written by others"):
+        load((file,))
+
+
+def test_a_pipe_is_not_waited_for_and_a_long_file_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with (tmp_path / "long").open("wb") as file:
+        file.truncate(1 << 40)
+    for name, said in {"pipe": "it is a pipe", "long": "longer than"}.items():
+        with pytest.raises(UsageError, match=said):
+            load((tmp_path / name,))

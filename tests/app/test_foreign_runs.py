@@ -10,16 +10,19 @@ import pytest
 from click.testing import CliRunner, Result
 
 from fabricgauge import process
+from fabricgauge.app import check
 from fabricgauge.app.begin import stored_run
+from fabricgauge.app.target import Target
 from fabricgauge.app.vary import take_up
 from fabricgauge.cli.verbs import cli
 from fabricgauge.model.batch import Batch, BatchJob, Request
-from fabricgauge.model.errors import FabricgaugeError, StoreError, UsageError
+from fabricgauge.model.errors import CannotRun, FabricgaugeError, StoreError, UsageError
 from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.plan import Plan, Stopping
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.model.topology import Topology
 from fabricgauge.model.varied import Design, Factor
+from fabricgauge.store.holding import held
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import About, append_job, write_batch, write_beginning
 
@@ -223,3 +226,38 @@ def test_every_refusal_is_one_sentence_for_a_person(directory: RunDirectory) -> 
     done = fabricgauge("check", "--resume", directory.path)
     assert isinstance(done.exception, FabricgaugeError)
     assert "'x\x1b[2J; reboot'" in str(done.exception)  # quoted; main() shows what is invisible
+
+
+def test_a_run_that_is_being_measured_is_not_resumed(directory: RunDirectory) -> None:
+    directory.path.chmod(0o700)
+    before = sorted(directory.path.rglob("*"))
+    for words in (["check", "--launcher", "local"], ["compare", "--launcher", "local"], ["submit"]):
+        with held(directory):
+            done = fabricgauge(*words, "--resume", directory.path)
+        assert isinstance(done.exception, UsageError)
+        assert "has been working on" in str(done.exception)
+    assert sorted(directory.path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("words", [(), ("--dry-run",)])
+@pytest.mark.parametrize("begun", [False, True])
+def test_of_a_check_that_could_not_begin_only_answers_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], begun: bool
+) -> None:
+    def none(target: Target, progress: object) -> Target:
+        raise CannotRun("the engine could not be built")
+
+    def unjoined(target: object, directory: RunDirectory, *rest: object, **more: object) -> None:
+        directory.keep_raw("discover", "c1", "its answer")
+        raise CannotRun("no network joins the nodes")
+
+    if begun:
+        monkeypatch.setattr(check, "with_programs", lambda target, progress: target)
+        monkeypatch.setattr(check, "begin", unjoined)
+    else:
+        monkeypatch.setattr(check, "with_programs", none)
+    done = fabricgauge("check", "--launcher", "local", "-o", tmp_path / "runs", *words)
+    assert isinstance(done.exception, CannotRun)
+    kept = [path.name for path in (tmp_path / "runs").rglob("*") if path.is_file()]
+    assert kept == (["c1.txt"] if begun and not words else [])
+    assert bool(kept) == bool(list((tmp_path / "runs").iterdir()))

@@ -91,5 +91,5 @@ def test_embedded_mpi_fails_when_it_was_not_installed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(find, "_embedded", lambda: tmp_path / "none" / "mpicxx")
-    with pytest.raises(CannotRun, match="pip install"):
+    with pytest.raises(CannotRun, match=r"pip install.*or name one with --mpi "):
         find.embedded_mpi()

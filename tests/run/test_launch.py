@@ -12,7 +12,7 @@ from fabricgauge.model.errors import StoreError, ToolMissing
 from fabricgauge.model.plan import Case
 from fabricgauge.model.run import Ended
 from fabricgauge.process import MARKER
-from fabricgauge.run.launch import FOOTER, QUOTED_LINES, Running, case_lines, start, tail
+from fabricgauge.run.launch import FOOTER, QUOTED_LINES, Running, case_lines, outcome, start, tail
 
 MARK = f"test-launch-{os.getpid()}"
 
@@ -200,3 +200,12 @@ def test_nothing_in_an_argument_is_expanded(tmp_path: Path) -> None:
     word = "$(touch x); `id` <b>"
     command = LaunchCommand((sys.executable, "-c", "import sys; print(sys.argv[1])", word), {})
     assert list(start(command, "", tmp_path, silent_s=10, marker=MARK)) == [word]
+
+
+def test_a_rank_that_was_killed_is_no_node_that_ssh_did_not_reach() -> None:
+    """Hydra over ssh ends with 255 in both cases; what it said stands behind."""
+    said = ("BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES",)
+    status, message = outcome(255, said, silent_s=None, complete=False)
+    assert status == "broken"
+    assert message.startswith("the launcher did not reach a node, or lost a process there")
+    assert said[0] in message
