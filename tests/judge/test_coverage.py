@@ -6,6 +6,7 @@ from tests.judge import planted
 
 from fabricgauge.judge.judging import judge, overall
 from fabricgauge.model.fabric import Fabric, Unreached
+from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.run import Launch
 from fabricgauge.model.verdict import Outcome
 
@@ -36,6 +37,18 @@ def test_coverage_names_at_most_six_nodes_and_counts_the_others() -> None:
     )
     assert "c8 and 2 more" in verdict.summary
     assert "c9" not in verdict.summary
+
+
+def test_coverage_warns_of_a_node_that_broke_a_launch_and_names_the_rule_that_tells_it() -> None:
+    run = planted.run()
+    lost = Finding("launch", Severity.FAIL, "c2", "its rank is gone", (), "", "", ("c2",), "net1")
+    first = run.launches[0]
+    ended = msgspec.structs.replace(first.ended, status="broken", culprits=(lost,))
+    short = msgspec.structs.replace(first, ended=ended, measurements=first.measurements[:1])
+    broken = msgspec.structs.replace(run, launches=(short, *run.launches[1:]))
+    verdict = planted.the(planted.verdicts(broken), "coverage", Outcome.WARN)
+    assert verdict.summary.startswith("c2 took part until a launch broke")
+    assert planted.outcomes(planted.verdicts(broken), "launch") == {Outcome.FAIL}
 
 
 @pytest.mark.parametrize("lost", [{"unreached": UNREACHED}, {"unjoined": UNJOINED}])

@@ -44,7 +44,7 @@ class Breakage(msgspec.Struct, frozen=True):
 
 
 class Broken(msgspec.Struct, frozen=True):
-    """A launch that broke; ``lost`` is what its silent nodes' ranks were found to be, by node.
+    """A launch that broke; ``lost`` is what its nodes, or their ranks, were found to be, by node.
 
     ``said`` is what launcher and ranks printed.
     """
@@ -67,7 +67,7 @@ def why(
     if context.target.simulation or len(set(launch.nodes)) < 2:
         return Breakage()
     return (
-        _of_ranks(broken)
+        of_states(broken)
         or _of_connections(context, broken, progress)
         or of_words(broken)
         or _of_survey(context, launch, progress)
@@ -75,7 +75,8 @@ def why(
     )
 
 
-def _of_ranks(broken: Broken) -> Breakage | None:
+def of_states(broken: Broken) -> Breakage | None:
+    """The nodes that are lost, or whose ranks are."""
     found = [
         _finding(broken.launch, (node,), what, (f"launch {broken.launch.number}: {node}: {what}",))
         for node, what in broken.lost.items()

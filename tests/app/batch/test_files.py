@@ -18,9 +18,18 @@ from fabricgauge.model.measurement import Footer
 from fabricgauge.model.plan import PlannedLaunch, Stopping
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.model.topology import Topology
+from fabricgauge.process.run import Completed
+from fabricgauge.run.batch import slurm
 from fabricgauge.run.batch.job_state import JobState
 from fabricgauge.store.run_directory import RunDirectory
-from fabricgauge.store.run_files import About, ResultLine, append_job, append_records, write_batch
+from fabricgauge.store.run_files import (
+    About,
+    ResultLine,
+    Started,
+    append_job,
+    append_records,
+    write_batch,
+)
 
 TARGET = Target(HostAccess("slurm", ()), MeasurementRequest(), DEFAULTS, ())
 
@@ -129,3 +138,26 @@ def test_a_launch_that_was_cut_short_says_why(tmp_path: Path) -> None:
     assert found.argv == ("mpiexec", "-n", "2")
     (tmp_path / "exit").write_text("124\n")
     assert "limit of time" in ended(tmp_path, "").message
+
+
+@pytest.mark.parametrize(
+    ("printout", "named"),
+    [
+        ("c1 idle\nc2 down*\nc3 mixed\n", ["c2"]),
+        ("c1 allocated\nc3 completing*\n", ["c3"]),
+        ("c1 idle\nc2 idle\n", []),
+        ("sinfo: error: no answer", []),
+    ],
+)
+def test_a_node_that_slurm_has_lost_is_named_for_the_launch_that_broke(
+    directory: RunDirectory, monkeypatch: pytest.MonkeyPatch, printout: str, named: list[str]
+) -> None:
+    said = Completed(("sinfo",), 0, printout, "", 0.1)
+    monkeypatch.setattr(slurm.process, "run", lambda *_, **__: said)
+    folder = directory.path / "raw" / "launch-01-1"
+    folder.mkdir(parents=True)
+    launch = PlannedLaunch(1, "net1", "10.77.0.0/24", ("c1", "c2", "c3"), ())
+    Taken(directory).take(launch, 1, folder, "completed")
+    (one,), _ = directory.read_lines("launches.jsonl", msgspec.json.Decoder(Started).decode)
+    assert [node for each in one.ended.culprits for node in each.nodes] == named
+    assert one.ended.change_kinds == ("node",) * len(named)

@@ -7,10 +7,12 @@ from pathlib import Path
 import msgspec
 
 from fabricgauge.app.batch.attempts import ended, run_of
-from fabricgauge.app.breakage import Breakage, Broken, of_words, told
+from fabricgauge.app.breakage import Breakage, Broken, of_states, of_words, told
 from fabricgauge.files.reading import read_text
 from fabricgauge.model.plan import PlannedLaunch
+from fabricgauge.model.run import Ended
 from fabricgauge.parse.engine import NotUnderstood, parse_line
+from fabricgauge.run.batch.slurm import lost_nodes
 from fabricgauge.run.launch import printed
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import ResultLine, Started, append_launch, append_records
@@ -78,8 +80,17 @@ def _take(
     end = ended(folder, why)
     if end.status != "ok":
         said = f"{printed(folder, run_of(folder))}\n{why}"
-        end = told(end, of_words(Broken(launch, end.exit_code, {}, said)) or Breakage())
+        end = _blamed(end, launch, said, lost_nodes(launch.nodes))
     append_launch(
         directory,
         Started(launch.number, attempt, launch.network, launch.nodes, end, tuple(strange)),
     )
+
+
+def _blamed(end: Ended, launch: PlannedLaunch, said: str, lost: dict[str, str]) -> Ended:
+    """The end with who broke the launch: nodes that Slurm has lost, else whom the words name."""
+    states = {node: f"Slurm says that it is {state}" for node, state in lost.items()}
+    broken = Broken(launch, end.exit_code, states, said)
+    changes = tuple(f"{node} cannot be reached since then: {what}" for node, what in states.items())
+    end = msgspec.structs.replace(end, changes=changes, change_kinds=("node",) * len(changes))
+    return told(end, of_states(broken) or of_words(broken) or Breakage())

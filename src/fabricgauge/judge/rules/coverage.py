@@ -1,6 +1,7 @@
 """Were all nodes and networks measured that are there or were asked for?"""
 
 from fabricgauge.judge.interface import Context, verdict_on
+from fabricgauge.judge.subject import missing
 from fabricgauge.model.finding import Severity
 from fabricgauge.model.run import Run
 from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict, VerdictSubject
@@ -34,6 +35,9 @@ def judge(context: Context) -> tuple[Verdict, ...]:
     left_out = _left_out(run)
     if left_out:
         return (_warning(run, left_out),)
+    partly = _partly(context)
+    if partly:
+        return (_in_part(run, partly),)
     return (verdict_on(
         ID, Outcome.PASS, RUN, f"all {len(run.fabric.nodes)} nodes were measured",
         _figure(run, 0), _threshold(),
@@ -82,6 +86,27 @@ def _warning(run: Run, left_out: list[str]) -> Verdict:
         _figure(run, len(left_out)), _threshold(),
         tuple(f"no case on {name} came to its proper end" for name in left_out[:6]),
         cause, remedy,
+    )  # fmt: skip
+
+
+def _partly(context: Context) -> list[str]:
+    """Nodes that broke a launch, the rest of which was not measured with them."""
+    found = (
+        node
+        for subject in context.subjects
+        if missing(subject)
+        for launch in subject.launches
+        for one in launch.ended.culprits
+        for node in one.nodes
+    )
+    return list(dict.fromkeys(found))
+
+
+def _in_part(run: Run, partly: list[str]) -> Verdict:
+    return verdict_on(
+        ID, Outcome.WARN, RUN,
+        f"{sentences.listed(partly)} took part until a launch broke; the rest lacks them",
+        _figure(run, 0), _threshold(), (), *_KNOWN,
     )  # fmt: skip
 
 

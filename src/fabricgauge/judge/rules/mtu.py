@@ -65,7 +65,7 @@ def _mixed(network: Network, odd: tuple[Member, ...]) -> Verdict:
     return verdict_on(
         rule=ID,
         outcome=Outcome.FAIL,
-        about=VerdictSubject("network", network.name),
+        about=_about(network, odd),
         summary=f"MTU {usual} is not set everywhere: {names}; no larger packet than"
         f" {network.mtu_bytes} bytes can pass between them",
         figure=Figure(odd[0].mtu_bytes, "bytes", f"MTU of {odd[0].node}:{odd[0].interface}"),
@@ -80,6 +80,14 @@ def _mixed(network: Network, odd: tuple[Member, ...]) -> Verdict:
             for one in odd
         ),
     )
+
+
+def _about(network: Network, odd: tuple[Member, ...]) -> VerdictSubject:
+    """The port, where only one is odd among more than two."""
+    if len(odd) > 1 or len(network.members) < 3:
+        return VerdictSubject("network", network.name)
+    (one,) = odd
+    return VerdictSubject("place", network.name, (one.node,), place=f"{one.node}:{one.interface}")
 
 
 def expected_segment_bytes(network: Network) -> int:

@@ -177,6 +177,22 @@ def scripts(clusters: str = "") -> dict[str, Submitted]:
     return found
 
 
+def lost_nodes(nodes: Sequence[str], cluster: str = "") -> dict[str, str]:
+    """Slurm's word for the state of each node that is down, failed or does not respond (``*``).
+
+    Source: sinfo(1) of Slurm 22.05, "Node State Codes". Empty where sinfo does not answer.
+    """
+    argv = ("sinfo", *_of(cluster), "--Node", "--noheader", "--format=%N %T")
+    try:
+        done = process.run((*argv, f"--nodes={','.join(nodes)}"), timeout_s=TIMEOUT_S)
+    except ToolMissing:
+        return {}
+    said = (line.split() for line in done.stdout.splitlines())
+    states = {words[0]: words[1] for words in said if len(words) == 2}
+    lost = {node: state for node, state in states.items() if state.startswith(("down", "fail"))}
+    return lost | {node: state for node, state in states.items() if state.endswith("*")}
+
+
 def _of(cluster: str) -> tuple[str, ...]:
     return (f"--clusters={cluster}",) if cluster else ()
 
