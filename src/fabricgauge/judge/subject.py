@@ -109,6 +109,14 @@ def missing(subject: Subject) -> tuple[str, ...]:
     )
 
 
+def what_was_left(run: Run, network: str) -> str:
+    """What became of all else on a network, where somebody could not be measured."""
+    made = (one for one in run.launches if (one.network or "") == network)
+    if any(one.completed or one.figures for one in made):
+        return "the rest was measured without it"
+    return "nothing else could be measured"
+
+
 def case_names(planned: PlannedLaunch) -> tuple[str, ...]:
     return (planned.program,) if planned.program else tuple(one.name for one in planned.cases)
 

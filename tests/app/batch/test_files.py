@@ -5,6 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from fabricgauge import process
 from fabricgauge.app.batch.attempts import attempts, ended
 from fabricgauge.app.batch.collect import gather
 from fabricgauge.app.batch.submit import MOST_LOOKS, await_files
@@ -19,7 +20,6 @@ from fabricgauge.model.plan import PlannedLaunch, Stopping
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.model.topology import Topology
 from fabricgauge.process.run import Completed
-from fabricgauge.run.batch import slurm
 from fabricgauge.run.batch.job_state import JobState
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import (
@@ -153,7 +153,7 @@ def test_a_node_that_slurm_has_lost_is_named_for_the_launch_that_broke(
     directory: RunDirectory, monkeypatch: pytest.MonkeyPatch, printout: str, named: list[str]
 ) -> None:
     said = Completed(("sinfo",), 0, printout, "", 0.1)
-    monkeypatch.setattr(slurm.process, "run", lambda *_, **__: said)
+    monkeypatch.setattr(process, "run", lambda *_, **__: said)
     folder = directory.path / "raw" / "launch-01-1"
     folder.mkdir(parents=True)
     launch = PlannedLaunch(1, "net1", "10.77.0.0/24", ("c1", "c2", "c3"), ())

@@ -1,7 +1,9 @@
 """Could every node connect to every other before anything was measured?"""
 
 from fabricgauge.judge.interface import Context, verdict_on
+from fabricgauge.judge.subject import what_was_left
 from fabricgauge.model.finding import CONNECT, Finding
+from fabricgauge.model.run import Run
 from fabricgauge.model.verdict import Outcome, Verdict, VerdictSubject
 
 ID = CONNECT
@@ -13,10 +15,11 @@ def judge(context: Context) -> tuple[Verdict, ...]:
 
     Where a more basic fault explains what could not connect, such as a pulled cable, it is named.
     """
-    return tuple(_verdict(one) for one in context.run.preflight if one.carries_nothing)
+    run = context.run
+    return tuple(_verdict(run, one) for one in run.preflight if one.carries_nothing)
 
 
-def _verdict(one: Finding) -> Verdict:
+def _verdict(run: Run, one: Finding) -> Verdict:
     of_network = one.where in ("", one.network)
     about = VerdictSubject(
         "network" if of_network else "place", one.network,
@@ -24,6 +27,6 @@ def _verdict(one: Finding) -> Verdict:
         place="" if of_network else one.where,
     )  # fmt: skip
     return verdict_on(
-        ID, Outcome.FAIL, about, f"{one.what}; the rest was measured without it",
+        ID, Outcome.FAIL, about, f"{one.what}; {what_was_left(run, one.network)}",
         evidence=(*one.evidence, one.why), remedy=one.remedy,
     )  # fmt: skip
