@@ -1,5 +1,6 @@
 """Bundles: what is written is read back, and names of nodes are never paths."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,19 @@ def test_what_arrived_is_there_though_the_index_was_never_written(tmp_path: Path
     BundleWriter(tmp_path / "b", BundleIndex(nodes=("c1", "c2"))).keep("c1", "x")
     bundle = Bundle(tmp_path / "b")
     assert (bundle.nodes, bundle.of("c1")) == (("c1",), {"survey": "x"})
+
+
+def test_answers_that_only_root_could_read_are_its_alone(tmp_path: Path) -> None:
+    """A survey holds what firewalls, sshd and RDMA counters tell only to root."""
+    before = os.umask(0)
+    try:
+        writer = BundleWriter(tmp_path / "b", BundleIndex(nodes=("c1",)))
+        writer.keep("c1", "secret")
+        writer.close()
+    finally:
+        os.umask(before)
+    modes = {one.stat().st_mode & 0o777 for one in (tmp_path / "b").rglob("*") if one.is_file()}
+    assert modes == {0o600} and (tmp_path / "b").stat().st_mode & 0o777 == 0o700
 
 
 def test_a_directory_that_holds_something_is_not_written_into(tmp_path: Path) -> None:

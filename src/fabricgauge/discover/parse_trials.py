@@ -11,8 +11,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from fabricgauge.discover.printouts.lines import lines as cut_in_lines
-from fabricgauge.discover.sections import headed
+from fabricgauge.discover.sections import framed, headed
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import ProbeError
 
@@ -103,14 +102,13 @@ def parse_trials(node: str, raw: str, counts: dict[int, int] | None = None) -> T
 
 
 def _sections(node: str, raw: str) -> Iterator[_Section]:
-    lines = cut_in_lines(raw)
+    lines, start, end = framed(raw, FIRST, LAST)
     where = f"{node}: what its trials came to"
-    if FIRST not in lines:
+    if not start:
         raise ProbeError(f"{where} has no beginning; does the node have a POSIX sh?")
-    start = lines.index(FIRST) + 1
-    if LAST not in lines[start:]:
+    if not end:
         raise ProbeError(f"{where} was cut off at line {len(lines)}")
-    for _, name, body in headed(lines, start, lines.index(LAST, start)):
+    for _, name, body in headed(lines, start, end):
         if words := tuple(name.split()):
             yield _Section(words, tuple(body))
 

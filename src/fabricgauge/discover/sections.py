@@ -71,19 +71,27 @@ def sections(node: str, raw: str) -> dict[str, AnswerSection]:
     Raises:
         ProbeError: no beginning, no end, or a section that comes twice.
     """
-    lines = cut_in_lines(raw)
-    first, last = f"== {PROBE_FIRST}", f"== {PROBE_LAST}"
-    if first not in lines:
+    lines, start, end = framed(raw, f"== {PROBE_FIRST}", f"== {PROBE_LAST}")
+    if not start:
         raise _broken(node, 1, "its first line is missing; does the node have a POSIX sh?")
-    start = lines.index(first) + 1
-    if last not in lines[start:]:
+    if not end:
         raise _broken(node, len(lines), "it was cut off: no end")
     found: dict[str, AnswerSection] = {}
-    for head, name, body in headed(lines, start, lines.index(last, start)):
+    for head, name, body in headed(lines, start, end):
         if name in found:
             raise _broken(node, head + 1, f"section {name!r:.60} comes twice")
         found[name] = AnswerSection(node, name, head + 2, tuple(body))
     return found
+
+
+def framed(raw: str, first: str, last: str) -> tuple[list[str], int, int]:
+    """All lines of an answer, the place behind its first line, and that of its last; 0 where that
+    line is missing. What a login shell printed before is left out.
+    """
+    lines = cut_in_lines(raw)
+    start = lines.index(first) + 1 if first in lines else 0
+    end = lines.index(last, start) if start and last in lines[start:] else 0
+    return lines, start, end
 
 
 def headed(lines: list[str], start: int, end: int) -> list[tuple[int, str, list[str]]]:
@@ -125,13 +133,11 @@ class CutAnswer(msgspec.Struct, frozen=True):
 
 def cut(raw: str) -> CutAnswer:
     """The complete sections behind the quick answer; the one that was cut off is left out."""
-    lines = cut_in_lines(raw)
-    if SURVEY_FIRST not in lines:
+    lines, start, end = framed(raw, SURVEY_FIRST, SURVEY_LAST)
+    if not start:
         return CutAnswer({}, ("nothing but the quick answer arrived",), whole=False)
-    start = lines.index(SURVEY_FIRST) + 1
-    complete = SURVEY_LAST in lines[start:]
-    end = lines.index(SURVEY_LAST, start) if complete else _before_stderr(lines, start)
-    bodies = headed(lines, start, end)
+    complete = end > 0
+    bodies = headed(lines, start, end or _before_stderr(lines, start))
     found: dict[str, str] = {}
     troubles: list[str] = []
     for _, name, body in (bodies if complete else bodies[:-1])[:MOST_SECTIONS]:
