@@ -40,7 +40,8 @@ def suite_curves(run: Run) -> tuple[SuiteCurve, ...]:
 
 def _placed(launch: Launch, curve: SuiteCurve) -> SuiteCurve:
     """A curve with the nodes that it went between, where we started its program ourselves."""
-    if launch.imported or max(curve.origin, curve.target) >= len(launch.nodes):
+    ranks = (curve.origin, curve.target)
+    if launch.imported or not all(0 <= rank < len(launch.nodes) for rank in ranks):
         return curve
     ends = (launch.nodes[curve.origin], launch.nodes[curve.target])
     return msgspec.structs.replace(curve, hosts=ends)

@@ -94,7 +94,8 @@ def facts(judged: Judged, curve: Curve, message_bytes: int) -> LaunchFacts:
 
 def _is_of(curve: Curve, launch: Launch, one: Measurement) -> bool:
     ends = tuple(
-        launch.nodes[rank] if rank < len(launch.nodes) else "" for rank in (one.origin, one.target)
+        launch.nodes[rank] if 0 <= rank < len(launch.nodes) else ""
+        for rank in (one.origin, one.target)
     )
     alike = (one.pattern, one.variant) == (curve.pattern, curve.variant)
     return alike and ends == (curve.origin_node, curve.target_node)
