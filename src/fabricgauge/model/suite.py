@@ -42,7 +42,8 @@ Trouble = Literal["corrupt", "timeout", "memory", "not a number", "cut off", "ot
 
 #: Facts beside a table that were measured: no setting tells two runs by them.
 RESULTS = frozenset({
-    "average bus bandwidth", "retransmits", "lost", "congestion impact factor",
+    "average bus bandwidth", "retransmits", "lost", "dropped messages", "send errors",
+    "congestion impact factor",
     "sum of all cells", "topology creation", "its own min", "its own max", "its own avg",
     "slowest pair", "fastest pair", "slowest hundredth",
 })  # fmt: skip

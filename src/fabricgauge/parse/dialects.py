@@ -5,17 +5,21 @@ import re
 from fabricgauge.parse import (
     fabtests,
     gpcnet,
+    hpcc,
     imb,
     iperf2,
     iperf3,
     iperf3_document,
     mpigraph,
     nccl,
+    netperf,
     netpipe,
     nvbandwidth,
     nvbandwidth_json,
     osu,
     perftest,
+    qperf,
+    sockperf,
     ucx,
 )
 from fabricgauge.parse.imb import mrate_table
@@ -36,6 +40,10 @@ DIALECTS: tuple[Dialect, ...] = (
     netpipe.DIALECT,
     mpigraph.DIALECT,
     gpcnet.DIALECT,
+    hpcc.DIALECT,
+    netperf.DIALECT,
+    sockperf.DIALECT,
+    qperf.DIALECT,
 )
 
 JSON_DIALECTS: tuple[JsonDialect, ...] = (

@@ -1,0 +1,111 @@
+"""netperf 2: TCP_STREAM, TCP_MAERTS, UDP_STREAM, TCP_RR, UDP_RR, and omni's ``NAME=value`` lines.
+
+Formats after src/nettest_bsd.c and src/nettest_omni.c of 2.7. ``10^6bits/sec`` says itself what it
+is; a ``MBytes`` is 2^20 bytes (``-f M``). A transaction is a whole round trip; where only one is
+under way (no burst), and request and response are alike, half of one is told by their rate.
+"""
+
+import re
+
+from fabricgauge.model.measurement import Pattern
+from fabricgauge.model.suite import LogEvidence
+from fabricgauge.parse.labelled import Figure, Labelled, Values, ends_of
+from fabricgauge.parse.table import SuiteColumn
+
+_TITLES = {
+    "TCP STREAM": "TCP_STREAM", "TCP MAERTS": "TCP_MAERTS", "TCP SENDFILE": "TCP_SENDFILE",
+    "UDP UNIDIRECTIONAL SEND": "UDP_STREAM", "UDP STREAM": "UDP_STREAM",
+    "TCP REQUEST/RESPONSE": "TCP_RR",
+    "UDP REQUEST/RESPONSE": "UDP_RR", "TCP Connect/Request/Response": "TCP_CRR",
+}  # fmt: skip
+_UNITS = {
+    **{f"10^{3 * power}bits/s": 1000.0**power / 8 for power in (0, 1, 2, 3)},
+    **{f"{prefix}Bytes/s": 1024.0**power for power, prefix in enumerate(("", *"KMG"))},
+}
+_RULE = "10^6bits = 10^6 bits, MBytes = 2^20 bytes (netperf)"
+_N = r"\d{1,15}"
+_F = r"\d{1,15}\.\d{1,6}"
+_S = rf"(?P<seconds>{_F})"
+_SIZE = rf"(?P<size>{_N})"
+_UNIT = r"(?P<rate_unit>10\^\d+bits/s|[KMG]?Bytes */s)"
+_END = r"(?: .*)?$"
+
+
+def _test(values: Values) -> str:
+    """The test by its usual name; what makes a transaction none is said with it."""
+    title = values.get("test", "")
+    name = _TITLES.get(title, title.replace(" ", "_") or "netperf")
+    if values.get("burst", "0") != "0":
+        return f"{name} with a burst of {values['burst']}"
+    alike = values.get("request") == values.get("response")
+    return name if alike else f"{name} of unlike sizes"
+
+
+def _evidence(values: Values) -> LogEvidence:
+    return LogEvidence(addresses=ends_of(values.get("local", ""), values.get("remote", "")))
+
+
+def _stream(test: str, what: str, key: str, size: str, judged: bool, origin: int = 0) -> Figure:
+    pattern: Pattern | None = "bandwidth" if judged else None
+    column = SuiteColumn(
+        "bandwidth", what, "mean", _RULE, 1.0, pattern, origin=origin, target=1 - origin
+    )
+    return Figure(key, column, test, size, units=_UNITS)
+
+
+_HALF = SuiteColumn(
+    "time", "half round trip (1 / (2 × rate))", "mean", "per second", 1.0, "latency"
+)
+_RATE = SuiteColumn("message_rate", "transactions, each a round trip", "mean", "per second", 1.0)
+_WHOLE = SuiteColumn("time", "whole round trip", "mean", "µs", 1e-6)
+_TO, _BACK = "TCP_(?:STREAM|SENDFILE)", "TCP_MAERTS"
+
+NETPERF = Labelled(
+    suite="netperf",
+    begins={" TEST from ": r"^(?:MIGRATED )?[A-Z][\w/ ]{2,40} TEST from \S+ .*\bport \d+ AF_INET"},
+    opens=re.compile(
+        r"^(?:MIGRATED )?(?P<test>[A-Z][\w/ ]{2,40}?) TEST from (?P<local>\S+) .*"
+        r" to (?P<remote>\S+) (?:.*: first burst (?P<burst>\d+))?"
+    ),
+    values=tuple(
+        re.compile(expression)
+        for expression in (
+            rf"^ *{_N} +{_N} +{_SIZE} +{_S} +(?P<rate>{_F}){_END}",
+            rf"^ *{_N} +{_N} +(?P<request>{_N}) +(?P<response>{_N}) +{_S}"
+            rf" +(?P<transactions>{_F}){_END}",
+            rf"^ *{_N} +{_SIZE} +{_S} +(?P<sent>{_N}) +(?P<errors>{_N}) +(?P<sent_rate>{_F}){_END}",
+            rf"^ *{_N} +{_S} +(?P<received>{_N}) +(?P<rate>{_F}){_END}",
+            rf"^bytes +.*secs?\.? .*?{_UNIT}(?:ec)?\b",
+            r"^THROUGHPUT_UNITS=(?P<THROUGHPUT_unit>\S+)\s*$",
+            r"^(?P<key>[A-Z][A-Z0-9_]{2,60})=(?P<value>.*)$",
+        )
+    ),
+    known=re.compile(
+        rf"^\s*$|^(?:Recv|Socket|Size|Local|Send|bytes) |^Interim result|^ *{_N} +{_N} *$"
+        r"|^Alignment|^!!! "
+    ),
+    figures=(
+        _stream(_TO, "one-way stream", "rate", "size", judged=True),
+        _stream(_BACK, "one-way stream", "rate", "size", judged=True, origin=1),
+        _stream("UDP_STREAM", "one-way datagrams, as received", "rate", "size", judged=False),
+        _stream(_TO, "one-way stream", "THROUGHPUT", "LOCAL_SEND_SIZE", judged=True),
+        _stream(_BACK, "one-way stream", "THROUGHPUT", "REMOTE_SEND_SIZE", judged=True, origin=1),
+        _stream(f"(?!{_TO}|{_BACK}).*", "stream", "THROUGHPUT", "LOCAL_SEND_SIZE", judged=False),
+        Figure("transactions", _RATE, ".*", "request"),
+        Figure("transactions", _HALF, "TCP_RR", "request", half_of_rate=True),
+        Figure("THROUGHPUT", _RATE, ".*", "REQUEST_SIZE", units={"Trans/s": 1.0}),
+        Figure(
+            "MEAN_LATENCY", _WHOLE, ".*", "REQUEST_SIZE",
+            besides={"minimum": "MIN_LATENCY", "maximum": "MAX_LATENCY", "p50": "P50_LATENCY",
+                     "p90": "P90_LATENCY", "p99": "P99_LATENCY", "deviation": "STDDEV_LATENCY"},
+        ),
+    ),
+    whole=("rate", "transactions", "THROUGHPUT", "MEAN_LATENCY"),
+    sign="no figure in a known unit follows the test's title",
+    settings={"PROTOCOL": "protocol",
+              "DIRECTION": "direction", "burst": "burst", "errors": "send errors"},
+    transports={"tcp": "TCP_.*"},
+    named=_test,
+    evidence=_evidence,
+)  # fmt: skip
+DIALECT = NETPERF.dialect
