@@ -20,7 +20,7 @@ from fabricgauge.judge.thresholds import DEFAULTS, Thresholds
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.evidence import RunEvidence
-from fabricgauge.model.judged import Judgement
+from fabricgauge.model.judged import RunVerdicts
 from fabricgauge.model.pairs import NO_PAIRS, FabricResult
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.run import Run
@@ -47,7 +47,7 @@ def judgement(
     thresholds: Thresholds = DEFAULTS,
     fabric: FabricResult = NO_PAIRS,
     evidence: RunEvidence | None = None,
-) -> Judgement:
+) -> RunVerdicts:
     """All rules over a run, and what they amount to; ``ceilings`` are by network name.
 
     ``evidence`` is the run's own, gathered here where it is not given. Others' logs are judged
@@ -57,7 +57,7 @@ def judgement(
         return _of_logs(run, ceilings, thresholds)
     context = Context(run, ceilings, thresholds, fabric, evidence)
     verdicts = _identified(one for rule in RULES for one in _apply(rule, context))
-    return Judgement(verdicts, overall(verdicts, deciding(run)))
+    return RunVerdicts(verdicts, overall(verdicts, deciding(run)))
 
 
 def imported(run: Run) -> bool:
@@ -65,7 +65,9 @@ def imported(run: Run) -> bool:
     return bool(run.launches) and all(launch.imported for launch in run.launches)
 
 
-def _of_logs(run: Run, ceilings: dict[str, Ceiling | Skipped], thresholds: Thresholds) -> Judgement:
+def _of_logs(
+    run: Run, ceilings: dict[str, Ceiling | Skipped], thresholds: Thresholds
+) -> RunVerdicts:
     judged = []
     for part in parts(run):
         context = Context(part, ceilings, thresholds)
@@ -76,7 +78,7 @@ def _of_logs(run: Run, ceilings: dict[str, Ceiling | Skipped], thresholds: Thres
     order = {rule.ID: place for place, rule in enumerate(RULES)}
     ordered = sorted((*together(judged), *whole), key=lambda one: order[one.rule])
     tables = tuple(table for table, _ in judged)
-    return Judgement(_identified(ordered), overall_of(tables), tables)
+    return RunVerdicts(_identified(ordered), overall_of(tables), tables)
 
 
 def _identified(verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:

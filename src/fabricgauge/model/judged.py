@@ -46,7 +46,7 @@ class TableVerdict(msgspec.Struct, frozen=True):
         return f"{self.source}:{self.line} {self.benchmark}" if self.line else self.source
 
 
-class Judgement(msgspec.Struct, frozen=True):
+class RunVerdicts(msgspec.Struct, frozen=True):
     """What the rules say of a run; ``tables`` are others' logs, each by itself."""
 
     verdicts: tuple[Verdict, ...]

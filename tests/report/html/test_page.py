@@ -8,7 +8,8 @@ import msgspec
 import pytest
 from tests.report import sample, sample_verdicts
 
-from fabricgauge.model.judged import Judged
+from fabricgauge.model.judged import Judged, TableVerdict
+from fabricgauge.model.verdict import Outcome
 from fabricgauge.report.formats import report
 from fabricgauge.report.interface import Setting
 
@@ -145,3 +146,19 @@ def test_a_run_without_any_result_still_has_a_page() -> None:
 
 def test_a_real_network_is_not_called_a_lab() -> None:
     assert "figures describe the lab" not in html(sample.judged(virtual=False))
+
+
+def test_others_tables_have_a_filter_whose_script_the_policy_names() -> None:
+    one = TableVerdict(
+        Outcome.FAIL, "a.out", 1, "osu 7.4", "osu_bw", "edr", (), True, "fraction", "<b>slow</b>",
+        "", "", 0.4,
+    )  # fmt: skip
+    fine = msgspec.structs.replace(one, outcome=Outcome.PASS, source="b.out", share=0.99)
+    page = report(msgspec.structs.replace(sample.judged(), tables=(fine, one)), "html")
+    rows = page.partition('<table class="filtered">')[2]
+    assert "&lt;b&gt;slow" in page
+    assert 0 < rows.index("a.out:1 osu_bw") < rows.index("b.out:1 osu_bw")
+    script = page.rpartition("<script>")[2].partition("</script>")[0]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert "table.filtered" in script
+    assert f"'sha256-{digest}'" in page
