@@ -25,8 +25,10 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,252}")
 
 #: Node sets and groups with ranges, operators between them. ClusterShell puts the name of a
 #: group into a command of the site's that a shell runs (groups.conf(5), ``map``), so that nothing
-#: else may be in it; an operator never is, since brackets hold digits alone.
-_SET = re.compile(r"(?:[A-Za-z0-9_.@:*?-]|\[[0-9,/-]*\]|[,!&^])*")
+#: else may be in it; an operator never is, since brackets hold digits alone. A range begins with a
+#: digit: ClusterShell counts [-99] from minus 99.
+_RANGE = r"[0-9]+(?:-[0-9]+(?:/[0-9]+)?)?"
+_SET = re.compile(rf"(?:[A-Za-z0-9_.@:*?-]|\[{_RANGE}(?:,{_RANGE})*\]|[,!&^])*")
 _RANGES = re.compile(r"\[([^\]]*)\]")
 #: Commas and operators outside of brackets.
 _BETWEEN = re.compile(r"[,!&^](?![^\[]*\])")
