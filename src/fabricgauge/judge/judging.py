@@ -120,7 +120,7 @@ def doubtful(
 ) -> tuple[PlannedLaunch, ...]:
     """What one pair should measure once more before a dip is believed, numbered after the plan."""
     context = Context(run, ceilings, thresholds)
-    number = max(launch.number for launch in run.plan.launches)
+    number = max((launch.number for launch in run.plan.launches), default=0)
     launches = (one for subject in context.subjects for one in dips.again(context, subject))
     return tuple(
         msgspec.structs.replace(one, number=number + place)
