@@ -179,3 +179,10 @@ def test_each_launchers_module_is_in_the_list_once() -> None:
     launchers = Path(slurm.__file__).parent.glob("*.py")
     modules = [one.stem for one in launchers if "\nLAUNCHER = " in one.read_text()]
     assert sorted(modules) == sorted(LAUNCHERS)
+
+
+def test_a_great_many_blanks_are_refused_as_few_are() -> None:
+    """Found by python -m tests.fuzz: each blank was tried as the first of all that follow."""
+    with pytest.raises(UsageError, match="names of hosts and groups"):
+        nodes.expand(f"c1{' ' * 300_000}c2")
+    assert nodes.expand("c1   ,  c2 ! c1") == ("c2",)

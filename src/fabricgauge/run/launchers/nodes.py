@@ -40,7 +40,8 @@ _MOST_DIGITS = 18
 MOST_BYTES = 16 << 20
 
 _SLOTS = re.compile(r":[0-9]+$|,$")
-_AROUND_OPERATORS = re.compile(r" *([,!&^]) *")
+#: From the first blank of a run on: else each blank of a long one would be tried.
+_AROUND_OPERATORS = re.compile(r"(?<! ) *([,!&^]) *")
 #: A group's name that the command would take for an option.
 _OPTION = re.compile(r"[@:]-")
 
