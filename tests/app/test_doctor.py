@@ -91,7 +91,11 @@ def test_of_two_nodes_the_right_one_is_named(
     assert named(found) == [(check, where)]
 
 
-@pytest.mark.parametrize("entry", ["c2=10.77.0.99", "c2=10.77.1.12", "c2=10.77.0.11"])
+@pytest.mark.parametrize(
+    "entry",
+    ["c2=10.77.0.99", *(pytest.param(f"c2=10.77.{one}", marks=pytest.mark.slow)
+                        for one in ("1.12", "0.11"))],
+)  # fmt: skip
 def test_of_two_nodes_the_one_with_the_wrong_hosts_entry_is_named(
     lab: Callable[..., str], fault: Callable[..., None], entry: str
 ) -> None:
@@ -109,9 +113,13 @@ def test_a_route_to_the_peer_over_another_network_fails(lab: Callable[..., str])
 
 
 @pytest.mark.parametrize(
-    "words", [("mtu", "c2", "net2", "1500"), ("address", "c2", "net1", "10.77.0.12/8"),
-              ("address", "c2", "net1", "10.77.0.11/24")]
-)  # fmt: skip
+    "words",
+    [
+        ("mtu", "c2", "net2", "1500"),
+        pytest.param(("address", "c2", "net1", "10.77.0.12/8"), marks=pytest.mark.slow),
+        pytest.param(("address", "c2", "net1", "10.77.0.11/24"), marks=pytest.mark.slow),
+    ],
+)
 def test_the_commands_of_a_finding_mend_it(
     lab: Callable[..., str], fault: Callable[..., None], words: tuple[str, ...]
 ) -> None:
@@ -180,6 +188,7 @@ def test_a_node_that_cannot_be_entered_is_named_and_the_others_are_looked_at(
     assert "has no node 'c9'" in done.stderr
 
 
+@pytest.mark.slow
 def test_only_what_was_asked_for_is_looked_at(
     lab: Callable[..., str], fault: Callable[..., None]
 ) -> None:
@@ -233,7 +242,9 @@ DEAD = {
 }
 
 
-@pytest.mark.parametrize("planted", DEAD)
+@pytest.mark.parametrize(
+    "planted", ["a wrong ARP entry", pytest.param("a dead pair", marks=pytest.mark.slow)]
+)
 def test_pairs_that_cannot_connect_are_named_though_no_echo_is_sent_between_them(
     lab: Callable[..., str], planted: str
 ) -> None:

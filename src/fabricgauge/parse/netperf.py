@@ -1,6 +1,6 @@
 """netperf 2: TCP_STREAM, TCP_MAERTS, UDP_STREAM, TCP_RR, UDP_RR, and omni's ``NAME=value`` lines.
 
-Formats after src/nettest_bsd.c and src/nettest_omni.c of 2.7. ``10^6bits/sec`` says itself what it
+Formats after public logs of 2.x; no netperf was run. ``10^6bits/sec`` says itself what it
 is; a ``MBytes`` is 2^20 bytes (``-f M``). A transaction is a whole round trip; where only one is
 under way (no burst), and request and response are alike, half of one is told by their rate.
 """

@@ -91,7 +91,7 @@ def _of_tables(judged: Judged) -> str:
     alike = [one for one in judged.tables if one.outcome is judged.overall]
     if not alike:
         return "No table holds what can pass or fail: a one-way stream and a stated network."
-    count = f"{len(alike):,} of {len(judged.tables):,} tables"
+    count = f"{len(alike):,} of {len(judged.tables):,} tables and files"
     first = alike[0]
     fine = judged.overall in (Outcome.PASS, Outcome.WARN)
     caveat = _caveat(judged) if fine else ""

@@ -33,10 +33,12 @@ def ordered(judged: Judged) -> list[TableVerdict]:
 
 
 def summary(judged: Judged) -> str:
-    """``12 tables of 9 files: 1 FAIL, 11 PASS``."""
-    tables = sum(one.line > 0 for one in judged.tables)
-    files = len({one.source for one in judged.tables})
-    return f"{counted(tables, 'table')} of {counted(files, 'file')}: {tally(judged.tables)}"
+    """``12 tables of 9 files, 2 files without one: 1 FAIL, 11 PASS, 2 SKIPPED``."""
+    read = [one.source for one in judged.tables if one.line > 0]
+    bare = len(judged.tables) - len(read)
+    other = f", {counted(bare, 'file')} without one" if bare else ""
+    whole = f"{counted(len(read), 'table')} of {counted(len(set(read)), 'file')}"
+    return f"{whole}{other}: {tally(judged.tables)}"
 
 
 def sections(judged: Judged) -> Iterator[doc.Section]:
