@@ -103,6 +103,10 @@ BUILT_IN: dict[str, Limit] = {
     "errors.least": Limit(
         50, "segments", "built-in: queues that fill when a stream begins lose a handful"
     ),
+    "lossy.share": Limit(
+        0.005, "share",
+        "built-in: with 0.5 % lost TCP keeps about 17 segments under way (Mathis et al. 1997)",
+    ),
     "host-limited.lost_segments": Limit(
         0.01, "share",
         "built-in: hosts slower than the ceiling lost 0.2 % on a virtual network without losses",

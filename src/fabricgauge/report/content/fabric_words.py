@@ -106,7 +106,7 @@ def told_apart(judged: Judged) -> tuple[Verdict, ...]:
 
     One on the network as a whole stands only where none names a node.
     """
-    rules = (*GONE, "pairs")
+    rules = (*GONE, "pairs", "lossy")
     found = [one for one in judged.verdicts if one.rule in rules and one.outcome is Outcome.FAIL]
     return tuple(one for one in found if one.about.names) or tuple(found)
 

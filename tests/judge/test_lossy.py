@@ -1,0 +1,107 @@
+"""A node that loses frames is named by what TCP sent again; losses everywhere accuse nobody."""
+
+from collections.abc import Callable, Mapping
+from itertools import permutations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.judge import planted
+
+from fabricgauge.judge.judging import judge
+from fabricgauge.model.evidence import Lost, NetworkEvidence, RunEvidence
+from fabricgauge.model.verdict import Outcome, Verdict
+
+SEGMENTS = 50_000.0
+
+#: From a node to a node: the share of the segments that is sent again.
+Shares = Callable[[str, str], float]
+
+
+def judged(nodes: int, shares: Shares, segments: float = SEGMENTS) -> tuple[Verdict, ...]:
+    names = [f"c{number}" for number in range(1, nodes + 1)]
+    lost = tuple(
+        Lost(one, other, round(shares(one, other) * segments), segments)
+        for one, other in permutations(names, 2)
+    )
+    evidence = RunEvidence((NetworkEvidence("net1", lost=lost),))
+    every = judge(planted.run(), {"net1": planted.ceiling()}, evidence=evidence)
+    return planted.by_rule(every, "lossy")
+
+
+def outcomes(verdicts: tuple[Verdict, ...]) -> Mapping[tuple[str, tuple[str, ...]], Outcome]:
+    return {(one.about.kind, one.about.names): one.outcome for one in verdicts}
+
+
+NOBODY = {("network", ()): Outcome.PASS}
+BACKGROUND = 0.0002
+
+
+@pytest.mark.parametrize(
+    ("shares", "named"),
+    [
+        (lambda one, other: 0.01 if "c3" in (one, other) else BACKGROUND, ("node", ("c3",))),
+        (lambda one, other: 0.01 if one == "c3" else BACKGROUND, ("sender", ("c3",))),
+        (lambda one, other: 0.01 if other == "c3" else BACKGROUND, ("receiver", ("c3",))),
+    ],
+    ids=("both directions", "sending", "receiving"),
+)
+@pytest.mark.parametrize("nodes", [3, 4, 8])
+def test_a_node_whose_ways_all_lose_is_named(
+    nodes: int, shares: Shares, named: tuple[str, tuple[str, ...]]
+) -> None:
+    (verdict,) = judged(nodes, shares)
+    assert outcomes((verdict,)) == {named: Outcome.FAIL}
+    assert "1.0 % of the segments again" in verdict.summary
+    assert len(verdict.evidence) == (nodes - 1) * (2 if named[0] == "node" else 1)
+
+
+def test_two_nodes_that_lose_are_both_named() -> None:
+    bad = {"c3", "c5"}
+    found = judged(8, lambda one, other: 0.02 if bad & {one, other} else 0.0)
+    assert outcomes(found) == {
+        ("node", ("c3",)): Outcome.FAIL, ("node", ("c5",)): Outcome.FAIL,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "shares",
+    [
+        lambda one, other: 0.01,
+        lambda one, other: 0.3 if (one, other) == ("c1", "c3") else 0.0,
+        lambda one, other: 0.3 if {one, other} == {"c1", "c3"} else 0.0,
+        lambda one, other: 0.01 if "c3" in (one, other) else 0.001,
+        lambda one, other: 0.003 if "c3" in (one, other) else 0.0,
+    ],
+    ids=("all nodes", "one way", "one pair", "others lose as well", "below the limit"),
+)
+def test_what_is_lost_elsewhere_or_on_one_way_accuses_no_node(shares: Shares) -> None:
+    assert outcomes(judged(4, shares)) == NOBODY
+
+
+def test_a_handful_of_segments_accuses_nobody() -> None:
+    few = judged(4, lambda one, other: 0.02 if "c3" in (one, other) else 0.0, segments=500)
+    assert outcomes(few) == NOBODY
+
+
+def test_of_two_nodes_nothing_tells_who_loses() -> None:
+    assert judged(2, lambda one, other: 0.05) == ()
+
+
+@given(st.integers(3, 6), st.lists(st.floats(0.0, 0.02), min_size=30, max_size=30))
+def test_whoever_is_named_loses_with_each_partner_and_others_do_not(
+    nodes: int, values: list[float]
+) -> None:
+    def shares(one: str, other: str) -> float:
+        return values[(7 * int(one[1:]) + int(other[1:])) % len(values)]
+
+    for verdict in judged(nodes, shares):
+        if verdict.outcome is Outcome.FAIL:
+            (node,) = verdict.about.names
+            names = [f"c{number}" for number in range(1, nodes + 1)]
+            ways = {
+                "sender": [(node, other) for other in names if other != node],
+                "receiver": [(other, node) for other in names if other != node],
+            }
+            kinds = ways if verdict.about.kind == "node" else (verdict.about.kind,)
+            assert all(shares(*way) > 0.0024 for kind in kinds for way in ways[kind])
