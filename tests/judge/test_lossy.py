@@ -24,6 +24,10 @@ def judged(nodes: int, shares: Shares, segments: float = SEGMENTS) -> tuple[Verd
         Lost(one, other, round(shares(one, other) * segments), segments)
         for one, other in permutations(names, 2)
     )
+    return judged_of(lost)
+
+
+def judged_of(lost: tuple[Lost, ...]) -> tuple[Verdict, ...]:
     evidence = RunEvidence((NetworkEvidence("net1", lost=lost),))
     every = judge(planted.run(), {"net1": planted.ceiling()}, evidence=evidence)
     return planted.by_rule(every, "lossy")
@@ -82,6 +86,21 @@ def test_what_is_lost_elsewhere_or_on_one_way_accuses_no_node(shares: Shares) ->
 def test_a_handful_of_segments_accuses_nobody() -> None:
     few = judged(4, lambda one, other: 0.02 if "c3" in (one, other) else 0.0, segments=500)
     assert outcomes(few) == NOBODY
+
+
+def test_a_way_that_carried_little_clears_nobody() -> None:
+    def shares(one: str, other: str) -> float:
+        return 0.02 if "c3" in (one, other) else 0.0
+
+    def segments(one: str, other: str) -> float:
+        return 300.0 if {one, other} == {"c3", "c4"} else SEGMENTS
+
+    lost = tuple(
+        Lost(one, other, round(shares(one, other) * (segments(one, other) > 300) * SEGMENTS),
+             segments(one, other))
+        for one, other in permutations(("c1", "c2", "c3", "c4"), 2)
+    )  # fmt: skip
+    assert outcomes(judged_of(lost)) == {("node", ("c3",)): Outcome.FAIL}
 
 
 def test_of_two_nodes_nothing_tells_who_loses() -> None:

@@ -19,6 +19,8 @@ FEWEST_NODES = 3
 #: What the other ways lose at most, as a part of the limit: ten times less, so that a network which
 #: drops here and there, as one whose switches are full, accuses nobody. By our reckoning.
 OTHERS = 0.1
+#: A way tells whether it loses once so many segments would be lost at the limit. By our reckoning.
+TELLING = 10
 
 _CAUSE = (
     "frames are lost at its link: a bad cable, transceiver or port, or a queue before it that"
@@ -72,11 +74,12 @@ def _of_node(context: Context, node: str, ways: Iterable[Lost]) -> _Lossy | None
 def _loses(context: Context, ways: tuple[Lost, ...]) -> bool:
     """With each of its partners, and more than a handful in all: one bad way accuses no node."""
     limit = context.limit("lossy.share")
+    telling = [one for one in ways if one.segments * limit >= TELLING]
     return (
-        len(ways) >= FEWEST_NODES - 1
-        and sum(one.count for one in ways) >= context.limit("errors.least")
-        and _share(ways) >= limit
-        and all(one.share >= limit / 2 for one in ways)
+        len(telling) >= FEWEST_NODES - 1
+        and sum(one.count for one in telling) >= context.limit("errors.least")
+        and _share(telling) >= limit
+        and all(one.share >= limit / 2 for one in telling)
     )
 
 
