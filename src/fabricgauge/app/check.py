@@ -128,7 +128,8 @@ def _measure_dips(context: RunContext, progress: Progress) -> None:
     if context.left() or context.run.fabric.simulated:
         return
     limits = ceilings(context.fabric.networks)
-    for launch in doubtful(context.run, limits, context.target.thresholds):
+    thresholds, fabric = context.target.thresholds, context.fabric_result()
+    for launch in doubtful(context.run, limits, thresholds, fabric):
         many = sentences.counted(len(launch.cases), "case")
         progress.stage(f"{named(launch.network)}: a curve dips: measuring {many} around it again")
         context.plan_further(launch)

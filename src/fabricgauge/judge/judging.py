@@ -116,10 +116,13 @@ def below_pass(
 
 
 def doubtful(
-    run: Run, ceilings: dict[str, Ceiling | Skipped], thresholds: Thresholds
+    run: Run,
+    ceilings: dict[str, Ceiling | Skipped],
+    thresholds: Thresholds,
+    fabric: FabricResult = NO_PAIRS,
 ) -> tuple[PlannedLaunch, ...]:
     """What one pair should measure once more before a dip is believed, numbered after the plan."""
-    context = Context(run, ceilings, thresholds)
+    context = Context(run, ceilings, thresholds, fabric)
     number = max((launch.number for launch in run.plan.launches), default=0)
     launches = (one for subject in context.subjects for one in dips.again(context, subject))
     return tuple(
