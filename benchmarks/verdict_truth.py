@@ -107,6 +107,7 @@ CASES = (
     Case("MTU 1400", _fault("mtu {odd} net1 1400")),
     Case("dead node", _fault("link-down {odd} net1")),
     Case("dead pair", _unreached("c1", "{ip}"), pair=True),
+    Case("dead pair, other way", _unreached("{odd}", "10.77.0.11"), pair=True),
     Case("two dead pairs", _unreached("c1", "{ip}"), pair=True,
          also=(_unreached("c2", "10.77.0.14"), "c2-c4"), fewest=4),
     Case(
