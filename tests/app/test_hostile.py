@@ -232,6 +232,19 @@ def test_nothing_outside_is_started_read_or_changed(place: Path, verb: str, stri
                 assert what.startswith(tuple(f"({one}" for one in ASKED)), (bad, what)
 
 
+def test_no_pipe_in_a_stored_run_is_waited_for(place: Path) -> None:
+    names = ("run.json", "fabric.json", "plan.json", "results.jsonl", "launches.jsonl")
+    for number, name in enumerate(names):
+        shutil.rmtree(place / "runs", ignore_errors=True)
+        run = a_run(place, "x")
+        assert (run / name).is_file()
+        (run / name).unlink()
+        os.mkfifo(run / name)
+        _, done = watched(place, number, ["report", str(run)])
+        assert done.returncode in (0, 2, 3) and "Traceback" not in done.stderr
+        assert f"{name}: it is a pipe" in done.stderr
+
+
 def watched(
     place: Path, number: int, words: list[str]
 ) -> "tuple[list[tuple[str, str]], subprocess.CompletedProcess[str]]":

@@ -3,6 +3,7 @@
 import subprocess
 import time
 from collections import Counter
+from collections.abc import Collection
 from importlib import resources
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from fabricgauge.discover.trials import REST_S, TrialResults, preflight_of, try_
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Fabric, Member, Network, Node
 from fabricgauge.model.host_access import Host, HostAccess
+from fabricgauge.model.preflight import TRIALS, Trial
 
 SCRIPT = resources.files("fabricgauge.discover").joinpath("trials.sh")
 
@@ -21,14 +23,35 @@ def node(name: str) -> Node:
     return Node(name, name, "boot", "net", 2, "6.1", (), {})
 
 
-def tried(hosts: dict[str, tuple[str, ...]], seconds: float = 0.2) -> TrialResults:
+def tried(
+    hosts: dict[str, tuple[str, ...]], seconds: float = 0.2, wanted: Collection[Trial] = TRIALS
+) -> TrialResults:
     members = tuple(
         Member(name, "lo", f"127.0.0.{number}", 65536) for number, name in enumerate(hosts, 1)
     )
     net = Network("lo", "127.0.0.0/8", "ethernet", 1e9, "declared", members)
     fabric = Fabric(tuple(node(name) for name in hosts), (), (net,))
     access = HostAccess("test", tuple(Host(name, prefix) for name, prefix in hosts.items()))
-    return try_out(access, fabric, (net,), seconds, keep=lambda name, raw: None)
+    return try_out(access, fabric, (net,), seconds, keep=lambda name, raw: None, wanted=wanted)
+
+
+@pytest.mark.parametrize("wanted", ["echoes", "wholes", "large", "names", "clocks", "counters"])
+def test_no_trial_is_made_that_nobody_wants(wanted: Trial, tmp_path: Path) -> None:
+    ping = tmp_path / "ping"
+    ping.write_text(UNHURRIED_PING)
+    ping.chmod(0o755)
+    host = ("env", f"PATH={tmp_path}:/usr/bin:/bin")
+    found = tried({"localhost": host, "c2": host}, 0.2, (wanted, "connect"))
+    sizes = {(one.payload_bytes, one.whole, one.sent) for one in found.pings}
+    kinds = {"echoes": (56, False, 5), "wholes": (65508, True, 3), "large": (65000, False, 4)}
+    assert sizes == ({kinds[wanted]} if wanted in kinds else set())
+    assert bool(found.lookups) == (wanted == "names")
+    assert found.seconds == (0.2 if wanted == "counters" else 0.0)
+
+
+def test_where_only_connections_are_wanted_no_node_is_asked() -> None:
+    found = tried({"localhost": ("false",), "c2": ("false",)}, 0.2, ("connect",))
+    assert found.untried == {} and not found.clocks
 
 
 def test_nodes_try_each_other_and_what_they_find_is_theirs() -> None:

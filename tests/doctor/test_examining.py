@@ -3,6 +3,7 @@ fault is told with it."""
 
 import json
 import re
+from collections.abc import Collection
 
 import msgspec
 import pytest
@@ -13,9 +14,10 @@ from tests.doctor.clusters import clean, findings, with_interface, with_pings
 
 from fabricgauge.doctor.checks import CHECKS
 from fabricgauge.doctor.examining import EXPLAINED_BY, MOST_LINES, chosen, examine, together
+from fabricgauge.model.connectivity import Connectivity, FailedConnection
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.finding import Diagnosis, Finding, Severity
-from fabricgauge.model.preflight import Ping, Preflight, Rise
+from fabricgauge.model.preflight import Clock, Ping, Preflight, Rise, Trial
 from fabricgauge.report.content.preflight import KIND
 from fabricgauge.report.formats import formats_of
 from fabricgauge.report.interface import Setting
@@ -68,6 +70,60 @@ def test_a_planted_fault_is_the_only_finding_on_any_sound_cluster(
         with_interface(preflight, f"{node}:{interface}", carrier=False, operstate="down")
     )
     assert [(one.check, one.where) for one in found] == [("link", f"{node}:{interface}")]
+
+
+def ill() -> Preflight:
+    """Something is wrong in everything that nodes try."""
+    plain = clean(4)
+
+    def lost(one: Ping) -> Ping:
+        here = "c1" in (one.source, one.target)
+        large = one.payload_bytes > 10000
+        rtt_s = 0.5 if large and {one.source, one.target} == {"c3", "c4"} else one.rtt_s
+        gone = here and not large and (one.network == "eth") != one.whole
+        return msgspec.structs.replace(one, received=0 if gone else 5, rtt_s=rtt_s)
+
+    failed = FailedConnection("c2", "c3", "10.1.0.2", "10.1.0.3", "no answer")
+    return msgspec.structs.replace(
+        with_pings(plain, lost),
+        lookups=tuple(
+            msgspec.structs.replace(one, addresses=("10.9.9.9",)) for one in plain.lookups
+        ),
+        clocks=(*plain.clocks[1:], Clock("c1", 100.0, 101.0)),
+        rises=(Rise("c1", "eth0", "rx_crc_errors", 50, 3.0),),
+        connectivity=(Connectivity("eth", {"c1": 3, "c2": 3, "c3": 3, "c4": 3}, (failed,)),),
+    )
+
+
+def tried(preflight: Preflight, trials: Collection[Trial]) -> Preflight:
+    """What is known where only some trials were made."""
+
+    def made(one: Ping) -> bool:
+        kind: Trial = "wholes" if one.whole else "large" if one.payload_bytes > 10000 else "echoes"
+        return kind in trials
+
+    return msgspec.structs.replace(
+        preflight,
+        pings=tuple(one for one in preflight.pings if made(one)),
+        lookups=preflight.lookups if "names" in trials else (),
+        clocks=preflight.clocks if "clocks" in trials else (),
+        rises=preflight.rises if "counters" in trials else (),
+        seconds=preflight.seconds if "counters" in trials else 0.0,
+        connectivity=preflight.connectivity if "connect" in trials else (),
+    )
+
+
+def test_a_check_finds_the_same_where_no_trial_was_made_that_it_does_not_read() -> None:
+    whole, finding = ill(), set()
+    for check in CHECKS:
+        (all_tried,) = examine(whole, (check.id,))
+        assert examine(tried(whole, check.reads), (check.id,)) == (all_tried,), check.id
+        finding |= {check.id} if all_tried.findings else set()
+        for trial in set(check.reads) - {"losses"}:
+            rest = set(check.reads) - {trial}
+            if check.id not in ("addresses", "reverse-path"):  # which use them for a part
+                assert examine(tried(whole, rest), (check.id,)) != (all_tried,), (check.id, trial)
+    assert finding == {"ping", "mtu", "carried", "names", "clocks", "counters", "connect"}
 
 
 HOSTILE = "\x1b]0;owned\x07<script>alert(1)</script> $(reboot) `id` '; rm -rf / #\n| a | b"

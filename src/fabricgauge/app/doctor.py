@@ -9,7 +9,7 @@ from fabricgauge.app.connectivity import connectivity
 from fabricgauge.app.survey import read_bundle, surveyed
 from fabricgauge.discover.likeness.classes import classes
 from fabricgauge.discover.trials import preflight_of, try_out
-from fabricgauge.doctor.checks.connect import CONNECT
+from fabricgauge.doctor.checks import CHECKS
 from fabricgauge.doctor.examining import examine
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import CannotRun
@@ -22,8 +22,8 @@ from fabricgauge.model.preflight import Preflight
 #: Told what is being done now.
 Stage = Callable[[str], None]
 
-#: What nodes try, by the words of ``Preflight.untried``.
-TRIALS = ("ping", "mtu", "names", "clocks", "counters", "connect")
+#: What nodes may not have tried, by the words of ``Preflight.untried``.
+UNTRIED = ("ping", "mtu", "names", "clocks", "counters", "connect")
 
 #: Progress is told after this many trials.
 MANY = 250
@@ -59,23 +59,24 @@ def diagnose(
         raise CannotRun("there is no node to look at; name nodes with -w")
     networks = _chosen(fabric, asked.networks)
     fabric = msgspec.structs.replace(fabric, networks=networks)
-    stage(f"letting them try each other for {asked.seconds:g} s")
+    wanted = {trial for check in CHECKS if check.id in asked.checks for trial in check.reads}
+    stage("letting them try each other")
     kept = _counted(keep, len(fabric.nodes), stage)
-    found = try_out(access, fabric, networks, asked.seconds, keep=kept)
-    preflight = _connected(preflight_of(fabric, found), asked, stage, keep)
+    found = try_out(access, fabric, networks, asked.seconds, keep=kept, wanted=wanted)
+    preflight = preflight_of(fabric, found)
+    if "connect" in wanted:
+        preflight = _connected(preflight, asked.access, stage, keep)
     return diagnosis(_with(preflight, inventories, asked.head), asked.checks)
 
 
 def _connected(
-    preflight: Preflight, asked: DoctorRequest, stage: Stage, keep: Callable[[str, str], None]
+    preflight: Preflight, access: HostAccess, stage: Stage, keep: Callable[[str, str], None]
 ) -> Preflight:
-    """With the connectivity round, if its check is to look."""
-    if asked.checks and CONNECT.id not in asked.checks:
-        return preflight
+    """With the connectivity round."""
     stage("letting them connect to each other")
-    made = connectivity(asked.access, preflight.fabric.networks, keep)
+    made = connectivity(access, preflight.fabric.networks, keep)
     if isinstance(made, Skipped):
-        untried = {**preflight.untried, CONNECT.id: made.reason}
+        untried = {**preflight.untried, "connect": made.reason}
         return msgspec.structs.replace(preflight, untried=untried)
     return msgspec.structs.replace(preflight, connectivity=made)
 
@@ -117,7 +118,7 @@ def diagnose_bundle(
     """
     inventories, fabric = read_bundle(path, declared)
     fabric = msgspec.structs.replace(fabric, networks=_chosen(fabric, networks))
-    untried = dict.fromkeys(TRIALS, "a bundle was read; nothing was tried")
+    untried = dict.fromkeys(UNTRIED, "a bundle was read; nothing was tried")
     return diagnosis(_with(Preflight(fabric, (), untried=untried), inventories), checks)
 
 

@@ -120,15 +120,15 @@ def _wanted(
     request: MeasurementRequest, path: Path | None, bundle: Path | None, backend: str
 ) -> "tuple[Description, tuple[Inventory, ...], HostAccess]":
     """What is wanted, of which nodes, and how these are reached."""
-    from fabricgauge.app.configuring import planning
     from fabricgauge.app.configuring.read_description import read_file
     from fabricgauge.app.reaching import reached
+    from fabricgauge.app.survey import read_bundle, surveyed
     from fabricgauge.model.request import applicable
 
     if bundle and request.lab:
         raise UsageError("--from and --lab exclude each other: a bundle has its own nodes")
     file = (str(path), read_file(path)) if path else None
-    known = planning.from_bundle(bundle) if bundle else ()
+    known = read_bundle(bundle)[0] if bundle else ()
     names = tuple(one.name for one in known)
     there = request
     if not request.nodelist and not request.lab:
@@ -136,7 +136,7 @@ def _wanted(
         there = msgspec.structs.replace(request, nodelist=",".join(all_of_them))
     with reached(applicable(there)) as (access, _):
         description = _description(request, file, backend, names)
-        return description, known or planning.live(access), access
+        return description, known or surveyed(access, ())[0], access
 
 
 def _description(

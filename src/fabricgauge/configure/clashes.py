@@ -25,11 +25,12 @@ def clashes(job: PlanInput) -> Iterator[str]:
     """Sentences on ports that cannot be made as they are wanted."""
     others = _others(job)
     for wanted, port in job.ports:
-        held = links.state(job, port.node)
-        link = held.link(port.interface) if isinstance(held, State) else held
+        held, link = links.state(job, port.node), links.link_of(job, port)
         if isinstance(link, Link):
             yield from _too_large(job.description.backend, wanted, port, link)
-        if port.ip in others and not _has(held, port.ip):
+        own = held.links if isinstance(held, State) else ()
+        has = any(one.ip == port.ip for each in own for one in each.addresses)
+        if port.ip in others and not has:
             yield f"{port.ip} is wanted for {port.node} in {wanted.name}, but {others[port.ip]}"
 
 
@@ -73,20 +74,13 @@ def _others(job: PlanInput) -> dict[str, str]:
         for route in inventory.routes:
             found[route.gateway] = f"it is a gateway of {inventory.name}"
     for inventory in job.inventories:
-        if inventory.name not in planned and not isinstance(inventory.node, Skipped):
-            for interface in inventory.node.interfaces:
-                found |= {one.ip: f"{inventory.name}:{interface.name} has it"
-                          for one in interface.addresses}  # fmt: skip
+        for interface in inventory.interfaces if inventory.name not in planned else ():
+            told = f"{inventory.name}:{interface.name} has it"
+            found |= {one.ip: told for one in interface.addresses}
     head = links.state(job, HEAD)
     for link in head.links if isinstance(head, State) else ():
         found |= {one.ip: f"the head has it on {link.name}" for one in link.addresses}
     return found
-
-
-def _has(state: State | Skipped, ip: str) -> bool:
-    return isinstance(state, State) and any(
-        one.ip == ip for link in state.links for one in link.addresses
-    )
 
 
 #: Kinds of links (ip-link(8)) that are made of others, by the word for a sentence. What is
@@ -146,8 +140,7 @@ def layer_notes(job: PlanInput, backend: str, adapters_only: bool) -> Iterator[s
 
 def _known(job: PlanInput) -> Iterator[tuple[WantedNetwork, WantedPort, Link, State]]:
     for wanted, port in job.ports:
-        state = links.state(job, port.node)
-        link = state.link(port.interface) if isinstance(state, State) else state
+        state, link = links.state(job, port.node), links.link_of(job, port)
         if isinstance(state, State) and isinstance(link, Link):
             yield wanted, port, link, state
 

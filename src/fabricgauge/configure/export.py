@@ -63,7 +63,7 @@ def steps(job: PlanInput, export: Export) -> Iterator[Step]:
                  else export.fsid)  # fmt: skip
     if there is not None:
         evidence = f"{export.file} has {there.path} {there.client}({','.join(there.options)})"
-        yield Step(title, reason, (), (), (), fulfilled=evidence)
+        yield Step(title, reason, fulfilled=evidence)
     else:
         change = (
             extended(HEAD, export.file, (line,))
@@ -87,7 +87,6 @@ def _announced(export: Export) -> Step:
         "exportfs -ra takes them up without disturbing who has mounted already",
         (Command(HEAD, ("systemctl", "enable", "--now", "nfs-server")), _AGAIN),
         (Verification(Command(HEAD, ("exportfs", "-s")), f"\n{octal(export.path)} "),),
-        (),
         undo_note="the server reads them again once the line is gone; it goes on running",
         follows=True,
     )
@@ -160,18 +159,14 @@ def _number(text: str) -> int:
 def _lines(text: str) -> Iterator[str]:
     """Logical lines: continued ones in one piece, comments gone."""
     for line in text.replace("\\\n", " ").split("\n"):
-        spoken = _without_comment(line).strip(" \t\r")
-        if spoken:
+        quoted, end = False, len(line)
+        for at, sign in enumerate(line):
+            quoted ^= sign == '"'
+            if sign == "#" and not quoted:
+                end = at
+                break
+        if spoken := line[:end].strip(" \t\r"):
             yield spoken
-
-
-def _without_comment(line: str) -> str:
-    quoted = False
-    for at, sign in enumerate(line):
-        quoted ^= sign == '"'
-        if sign == "#" and not quoted:
-            return line[:at]
-    return line
 
 
 def _line(line: str) -> Iterator[Exported]:

@@ -158,7 +158,7 @@ def edited(
     if new != old:
         return written(node, path, new, held).step(title, reason)
     evidence = f"{path} of {on(node)} has it: {'; '.join(lines[:3])}"
-    return Step(title, reason, (), (lines_in(node, path, lines),), (), fulfilled=evidence)
+    return Step(title, reason, verify=(lines_in(node, path, lines),), fulfilled=evidence)
 
 
 _WHITE = re.compile(r"[ \t\r\v\f]+")

@@ -1,4 +1,4 @@
-"""Packages, locked memory and mounts of the head and of an image; pure.
+"""Packages, locked memory, mounts and services of an image; of the head, whose root is "/"; pure.
 
 Sources: dnf(8) of dnf 4, rpm(8) of rpm 4.14; limits.conf(5) of Linux-PAM 1.5: domain, type (soft,
 hard or "-" for both), item, value; of two lines for the same the later one counts, and those of
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from fabricgauge.configure.description import Image, Mount
 from fabricgauge.configure.files import edited, fields, joined, lines_in, octal, questions, split
-from fabricgauge.configure.job import HEAD, PlanInput, on
+from fabricgauge.configure.job import HEAD, UNASKED, PlanInput, on
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import Step, Verification
 from fabricgauge.model.errors import UsageError
@@ -18,33 +18,59 @@ from fabricgauge.model.finding import Command
 
 
 def asks(image: Image) -> Iterator[Command]:
-    yield from packages_asks(image.root, image.packages)
+    """One question for each package, so that it is known which are missing."""
+    yield from (_query(image.root, (package,)) for package in image.packages)
     if image.memlock:
-        yield from limits_asks(HEAD, image.root)
+        yield from questions(HEAD, limits_path(image.root))
+        yield _later(image.root)
     if image.mounts:
         yield from questions(HEAD, fstab_path(image.root))
 
 
 def steps(job: PlanInput, image: Image) -> Iterator[Step]:
-    """In the order in which they do not disturb each other: packages may bring files."""
+    """In the order in which they do not disturb each other: packages may bring files.
+
+    Raises:
+        UsageError: something else is mounted already where a mount is wanted.
+    """
+    root = image.root
+    where = f"the image {root}" if root != "/" else on(HEAD)
     if image.packages:
-        yield from packages_steps(job, image.root, image.packages)
+        yield _packages(job, image, where)
     if image.memlock:
-        yield from limits_steps(job, HEAD, image.root, image.memlock)
+        yield edited(
+            job, HEAD, limits_path(root), lambda text: with_memlock(text, image.memlock),
+            memlock_lines(image.memlock), f"Let processes lock memory ({image.memlock}) in {where}",
+            "RDMA registers its buffers by locking them; the usual limit is too small for MPI",
+        )  # fmt: skip
     if image.mounts:
-        yield from mounts_steps(job, image.root, image.mounts)
+        file, wanted = fstab_path(root), [fstab_line(mount) for mount in image.mounts]
+        yield edited(
+            job, HEAD, file, lambda text: with_mounts(text, image.mounts, file), wanted,
+            f"Mount {', '.join(mount.target for mount in image.mounts)} in {where}",
+            "what is shared by NFS takes no memory of a node without disks",
+        )  # fmt: skip
     for name in image.services:
-        yield _enabled(image.root, name)
+        enable, enabled, disable = (
+            Command(HEAD, ("systemctl", f"--root={root}", verb, name))
+            for verb in ("enable", "is-enabled", "disable")
+        )
+        yield Step(
+            f"Have {name} started by {where}",
+            "what is switched on on a node without disks is forgotten at its next start",
+            (enable,), (Verification(enabled, "\nenabled\n"),), (disable,),
+        )  # fmt: skip
 
 
-def changed_files(image: Image) -> tuple[str, ...]:
-    """What in the image is newer than its packed form while that is out of date."""
-    return (
-        *(("/var/lib/rpm",) if image.packages else ()),
-        *((f"/{LIMITS_FILE}",) if image.memlock else ()),
-        *(("/etc/fstab",) if image.mounts else ()),
-        *(("/etc/systemd/system",) if image.services else ()),
-    )
+def packed(image: Image, words: tuple[str, ...]) -> Verification:
+    """A packed form that is newer than what was changed: ``words`` have find(1) find it."""
+    files = {
+        "/var/lib/rpm": image.packages, f"/{LIMITS_FILE}": image.memlock,
+        "/etc/fstab": image.mounts, "/etc/systemd/system": image.services,
+    }  # fmt: skip
+    root = image.root.rstrip("/")
+    than = [word for file, part in files.items() if part for word in ("-newer", f"{root}{file}")]
+    return Verification(Command(HEAD, ("find", *words, *than)), "/")
 
 
 def seen_on(image: Image, node: str) -> Iterator[Verification]:
@@ -59,44 +85,21 @@ def seen_on(image: Image, node: str) -> Iterator[Verification]:
         yield Verification(Command(node, ("systemctl", "is-enabled", name)), "\nenabled\n")
 
 
-def newer(root: str, packed: tuple[str, ...], files: tuple[str, ...]) -> Verification:
-    """A packed form that is newer than every changed file: ``packed`` are words of find(1)."""
-    than = [word for file in files for word in ("-newer", f"{root.rstrip('/')}{file}")]
-    return Verification(Command(HEAD, ("find", *packed, *than)), "/")
-
-
-def _enabled(root: str, name: str) -> Step:
-    def systemctl(verb: str) -> Command:
-        return Command(HEAD, ("systemctl", f"--root={root}", verb, name))
-
-    return Step(
-        f"Have {name} started by the image {root}",
-        "what is switched on on a node without disks is forgotten at its next start",
-        (systemctl("enable"),),
-        (Verification(systemctl("is-enabled"), "\nenabled\n"),),
-        (systemctl("disable"),),
-    )
-
-
-def packages_asks(root: str, packages: Sequence[str]) -> Iterator[Command]:
-    """One question for each package, so that it is known which are missing."""
-    for package in packages:
-        yield _query(root, (package,))
-
-
-def packages_steps(job: PlanInput, root: str, packages: Sequence[str]) -> Iterator[Step]:
+def _packages(job: PlanInput, image: Image, where: str) -> Step:
     """One step for those that are missing, or for all where that could not be asked."""
+    root, packages = image.root, image.packages
     replies = {package: job.reply(_query(root, (package,))) for package in packages}
     missing = tuple(
         package
         for package, reply in replies.items()
         if isinstance(reply, Skipped) or reply.exit_code != 0
     )
-    where = f"the image {root}" if root != "/" else "the head"
     rooted = () if root == "/" else (f"--installroot={root}",)
-    chosen = missing or tuple(packages)
+    chosen = missing or packages
     asked = not any(isinstance(reply, Skipped) for reply in replies.values())
-    yield Step(
+    # None has been installed since the plan was made: it would be removed by the undoing.
+    there = _rpm(root, "-qa", "--qf", "there: %{NAME}\\n", "--", *chosen)
+    return Step(
         f"Install {', '.join(chosen)} in {where}",
         "the drivers, libraries and programs that the networks and their MPI need",
         (Command(HEAD, ("dnf", "-y", *rooted, "install", *chosen)),),
@@ -104,7 +107,7 @@ def packages_steps(job: PlanInput, root: str, packages: Sequence[str]) -> Iterat
         (_rpm(root, "-e", "--", *chosen),) if asked else (),
         undo_note=_KEPT if asked else _UNKNOWN,
         fulfilled="" if missing else f"rpm knows {', '.join(packages)} in {where}",
-        before=(_none_of(root, chosen),) if asked else (),
+        before=(Verification(there, "\nthere: ", absent=True),) if asked else (),
     )
 
 
@@ -117,12 +120,6 @@ _UNKNOWN = (
     "which of them were there before was not asked, so that none is removed; `dnf history undo`"
     " takes back what was installed"
 )
-
-
-def _none_of(root: str, packages: Sequence[str]) -> Verification:
-    """None has been installed since the plan was made: it would be removed by the undoing."""
-    asked = _rpm(root, "-qa", "--qf", "there: %{NAME}\\n", "--", *packages)
-    return Verification(asked, "\nthere: ", absent=True)
 
 
 def _query(root: str, packages: Sequence[str]) -> Command:
@@ -148,18 +145,13 @@ def memlock_lines(value: str) -> tuple[str, str]:
     return f"* soft memlock {value}", f"* hard memlock {value}"
 
 
-def limits_asks(node: str, root: str) -> Iterator[Command]:
-    yield from questions(node, limits_path(root))
-    yield _later(node, root)
-
-
-def limits_notes(job: PlanInput, node: str, root: str) -> Iterator[str]:
+def notes(job: PlanInput, image: Image) -> Iterator[str]:
     """Lines of limits.d that win over what is written."""
-    reply = job.reply(_later(node, root))
+    reply = job.reply(_later(image.root)) if image.memlock else UNASKED
     for line in () if isinstance(reply, Skipped) else split(reply.output):
         if _is_everybodys_memlock(line):
             yield (
-                f"{_folder(root)} of {on(node)} has {' '.join(fields(line))!r}, which is read"
+                f"{_folder(image.root)} of {on(HEAD)} has {' '.join(fields(line))!r}, which is read"
                 " later and wins: change it there"
             )
 
@@ -168,21 +160,9 @@ def _folder(root: str) -> str:
     return f"{limits_path(root).removesuffix('.conf')}.d"
 
 
-def _later(node: str, root: str) -> Command:
-    return Command(
-        node, ("find", _folder(root), "-name", "*.conf", "-exec", "cat", "--", "{}", "+")
-    )
-
-
-def limits_steps(job: PlanInput, node: str, root: str, value: str) -> Iterator[Step]:
-    """One step, for the head's own file or for an image's."""
-    file = limits_path(root)
-    where = on(node) if root == "/" else f"the image {root}"
-    yield edited(
-        job, node, file, lambda text: with_memlock(text, value), memlock_lines(value),
-        f"Let processes lock memory ({value}) in {where}",
-        "RDMA registers its buffers by locking them; the usual limit is too small for MPI",
-    )  # fmt: skip
+def _later(root: str) -> Command:
+    words = ("-name", "*.conf", "-exec", "cat", "--", "{}", "+")
+    return Command(HEAD, ("find", _folder(root), *words))
 
 
 def with_memlock(text: str, value: str) -> str:
@@ -209,20 +189,6 @@ def fstab_path(root: str) -> str:
 def fstab_line(mount: Mount) -> str:
     fields = (mount.source, mount.target, mount.kind, mount.options)
     return " ".join((*map(octal, fields), "0", "0"))
-
-
-def mounts_steps(job: PlanInput, root: str, mounts: Sequence[Mount]) -> Iterator[Step]:
-    """One step for all mounts of the image.
-
-    Raises:
-        UsageError: something else is mounted there already.
-    """
-    file, wanted = fstab_path(root), [fstab_line(mount) for mount in mounts]
-    yield edited(
-        job, HEAD, file, lambda text: with_mounts(text, mounts, file), wanted,
-        f"Mount {', '.join(mount.target for mount in mounts)} in the image {root}",
-        "what is shared by NFS takes no memory of a node without disks",
-    )  # fmt: skip
 
 
 def with_mounts(text: str, mounts: Sequence[Mount], file: str) -> str:

@@ -13,8 +13,7 @@ from fabricgauge.configure import clashes, export, image, lifeline, pings, resta
 from fabricgauge.configure.backends import BACKENDS, ip_addresses
 from fabricgauge.configure.backends.kind import Backend
 from fabricgauge.configure.description import Description, Export, Image
-from fabricgauge.configure.image import limits_notes, limits_steps, packages_asks, packages_steps
-from fabricgauge.configure.job import HEAD, PlanInput, Reply, settled
+from fabricgauge.configure.job import PlanInput, Reply, settled
 from fabricgauge.configure.ports import ports_of
 from fabricgauge.configure.subnets import subnet_notes
 from fabricgauge.model.absence import Skipped
@@ -48,7 +47,7 @@ def draft(description: Description, inventories: Iterable[Inventory]) -> Draft:
     known = {one.name: one for one in inventories}
     wanted, troubles, doubts = ports_of(description, known)
     made = Draft(description, wanted, tuple(known.values()), {}, troubles, doubts)
-    if troubles and not any(not step.fulfilled for step in restart.lanes_steps(made)):
+    if all(step.fulfilled for step in restart.lanes_steps(made)):
         _refuse(description, troubles)
     return made
 
@@ -77,21 +76,25 @@ def questions(job: Draft) -> tuple[Command, ...]:
 
 def _questions(job: Draft) -> Iterator[Command]:
     description = job.description
-    if isinstance(description.image, Image):
-        yield from image.asks(description.image)
-    if description.head.memlock:
-        yield from image.limits_asks(HEAD, "/")
-    yield from packages_asks("/", description.head.packages)
+    for one in _roots(description):
+        yield from image.asks(one)
     if isinstance(description.export, Export):
         yield from export.asks(description.export)
     for one in description.services:
         yield from services.asks(one)
-    if _lanes_due(job, tuple(restart.lanes_steps(job))):
+    if _lanes_due(job, restart.lanes_steps(job)):
         yield from restart.asks(description.nodes)
     if not job.troubles:
         yield from clashes.asks()
         yield from lifeline.asks(job)
         yield from backend_of(description).questions(job)
+
+
+def _roots(description: Description) -> tuple[Image, ...]:
+    """The head's own root, and the image's."""
+    head = description.head
+    own = Image("/", packages=head.packages, memlock=head.memlock)
+    return (own,) if isinstance(description.image, Skipped) else (own, description.image)
 
 
 def checks(configuration: Configuration) -> tuple[Command, ...]:
@@ -122,8 +125,15 @@ def plan(job: Draft) -> Configuration:
         return _lanes_alone(job, backend)
     made_of = clashes.layer_clashes(job, backend.name, backend.adapters_only, backend.replaces)
     _refuse(job.description, (*made_of, *clashes.clashes(job)))
-    packed = _image_steps(job, backend)
-    around = settled((*_head_steps(job), *restart.lanes_steps(job)), job.replies)
+    head, *images = _roots(job.description)
+    packed = tuple(
+        step
+        for one in images
+        for step in settled((*image.steps(job, one), *backend.pack(job, one)), job.replies)
+    )
+    around = settled(
+        (*image.steps(job, head), *_services(job), *restart.lanes_steps(job)), job.replies
+    )  # fmt: skip
     lanes_due = _lanes_due(job, around)
     again = _restarts(job, backend, any(not step.fulfilled for step in packed), lanes_due)
     early = again if backend.at_boot or job.doubts or lanes_due else ()
@@ -137,19 +147,8 @@ def plan(job: Draft) -> Configuration:
     return Configuration(backend.name, job.wanted, tuple(map(_with_needs, steps)), notes)
 
 
-def _image_steps(job: Draft, backend: Backend) -> tuple[Step, ...]:
-    wanted = job.description.image
-    if isinstance(wanted, Skipped):
-        return ()
-    return settled((*image.steps(job, wanted), *backend.pack(job, wanted)), job.replies)
-
-
-def _head_steps(job: Draft) -> Iterator[Step]:
+def _services(job: Draft) -> Iterator[Step]:
     description = job.description
-    if description.head.packages:
-        yield from packages_steps(job, "/", description.head.packages)
-    if description.head.memlock:
-        yield from limits_steps(job, HEAD, "/", description.head.memlock)
     if isinstance(description.export, Export):
         yield from settled(export.steps(job, description.export), job.replies)
     for one in description.services:
@@ -213,10 +212,8 @@ def _notes(job: Draft, backend: Backend) -> Iterator[str]:
     yield from subnet_notes(description, job.inventories, description.origin)
     for one in description.services:
         yield from services.notes(job, one)
-    if description.head.memlock:
-        yield from limits_notes(job, HEAD, "/")
-    if isinstance(description.image, Image) and description.image.memlock:
-        yield from limits_notes(job, HEAD, description.image.root)
+    for one in _roots(description):
+        yield from image.notes(job, one)
     yield from clashes.notes(job)
     yield from clashes.layer_notes(job, backend.name, backend.adapters_only)
     yield from backend.notes(job)

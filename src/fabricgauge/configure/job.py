@@ -8,6 +8,7 @@ import msgspec
 from fabricgauge.configure.description import Description
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import Step, Verification, WantedNetwork, WantedPort
+from fabricgauge.model.fabric import Node
 from fabricgauge.model.finding import Command
 from fabricgauge.model.inventory import Inventory
 
@@ -37,6 +38,10 @@ class PlanInput(msgspec.Struct, frozen=True, dict=True):
 
     def inventory(self, node: str) -> Inventory | Skipped:
         return self._inventories.get(node, Skipped(f"nothing is known of {node}"))
+
+    def node(self, name: str) -> Node | Skipped:
+        inventory = self.inventory(name)
+        return inventory if isinstance(inventory, Skipped) else inventory.node
 
     @cached_property
     def _inventories(self) -> dict[str, Inventory]:

@@ -110,10 +110,8 @@ class State(msgspec.Struct, frozen=True):
     routes: tuple[HeldRoute, ...] | Skipped
 
     def link(self, name: str) -> Link | Skipped:
-        for link in self.links:
-            if link.name == name:
-                return link
-        return Skipped(f"there is no interface {name}")
+        missing = Skipped(f"there is no interface {name}")
+        return next((link for link in self.links if link.name == name), missing)
 
     def below(self, name: str) -> tuple[str, ...]:
         """The interfaces of this node that ``name`` rests on: a VLAN's adapter, a bond's slaves.
@@ -152,13 +150,10 @@ def doubt(job: PlanInput, node: str) -> str:
     return ""
 
 
-def has(job: PlanInput, port: WantedPort) -> bool | Skipped:
-    """Whether the port's interface has its address, with whatever mask."""
+def link_of(job: PlanInput, port: WantedPort) -> Link | Skipped:
+    """The port's interface."""
     held = state(job, port.node)
-    link = held.link(port.interface) if isinstance(held, State) else held
-    if isinstance(link, Skipped):
-        return link
-    return any(one.ip == port.ip for one in link.ipv4)
+    return held.link(port.interface) if isinstance(held, State) else held
 
 
 def carried(first: HeldAddress, held: Sequence[HeldAddress]) -> tuple[HeldAddress, ...]:
@@ -207,19 +202,17 @@ def _without_null(value: object) -> object:
 
 
 def _discovered(job: PlanInput, node: str) -> State | Skipped:
-    inventory = job.inventory(node)
-    if isinstance(inventory, Skipped):
-        return inventory
-    if isinstance(inventory.node, Skipped):
-        return inventory.node
-    links = tuple(_link(interface) for interface in inventory.node.interfaces)
+    known = job.node(node)
+    if isinstance(known, Skipped):
+        return known
+    links = tuple(map(_link, known.interfaces))
     return State(links, Skipped("discovery did not read its routes"))
 
 
 def _link(interface: Interface) -> Link:
     """A carrier can only be read of an interface that is switched on (sysfs-class-net)."""
     up = () if isinstance(interface.carrier, Skipped) else ("UP",)
-    cable = () if interface.carrier is not False else ("NO-CARRIER",)
+    cable = ("NO-CARRIER",) if interface.carrier is False else ()
     addresses = tuple(
         HeldAddress("inet6" if ":" in one.ip else "inet", one.ip, one.prefix_length)
         for one in interface.addresses

@@ -20,31 +20,18 @@ _NAMED = 6
 
 
 class Candidate(msgspec.Struct, frozen=True):
-    """An interface with the adapter that it is on, as far as each is known."""
+    """An interface with what is known of it and its adapter; a text is empty where it is not.
+
+    ``kinds`` are what it may be, ``rates_bit_s`` what it runs at and what it could.
+    """
 
     name: str
-    adapter: Adapter | Skipped
-    interface: Interface | Skipped
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """What it may be: IPoIB's driver does not say whether it runs on Omni-Path."""
-        if isinstance(self.adapter, Adapter):
-            return (self.adapter.kind,)
-        driver = self.interface.driver if isinstance(self.interface, Interface) else ""
-        if isinstance(driver, str) and "ipoib" in driver:
-            return ("infiniband", "omni-path")
-        return ("ethernet",)
-
-    @property
-    def rates_bit_s(self) -> tuple[float, ...]:
-        """What it runs at, and what it could."""
-        found: list[float] = []
-        if isinstance(self.adapter, Adapter) and not isinstance(self.adapter.modes, Skipped):
-            found += self.adapter.modes.supported_bit_s
-        if isinstance(self.interface, Interface) and isinstance(self.interface.speed_bit_s, float):
-            found.append(self.interface.speed_bit_s)
-        return tuple(found)
+    kinds: tuple[str, ...]
+    product: str
+    driver: str
+    bus: str
+    rates_bit_s: tuple[float, ...]
+    ips: tuple[str, ...]
 
 
 class ChosenInterface(msgspec.Struct, frozen=True):
@@ -70,9 +57,10 @@ def interface_of(
         return Skipped(f"{inventory.reason}; name its interface for {network.name}")
     fitting = tuple(one for one in there if _fits(one, network))
     if network.match == Match():
-        fitting = tuple(one for one in fitting if _in_subnet(one, subnet)) or tuple(
-            one for one in fitting if not _addressed(one)
-        )
+        inside = ipaddress.ip_network(subnet)
+        fitting = tuple(
+            one for one in fitting if any(ipaddress.ip_address(ip) in inside for ip in one.ips)
+        ) or tuple(one for one in fitting if all(":" in ip for ip in one.ips))
     if len(fitting) == 1:
         return ChosenInterface(fitting[0].name)
     return _undecided(network, node, fitting, there)
@@ -81,15 +69,29 @@ def interface_of(
 def candidates(inventory: Inventory) -> tuple[Candidate, ...]:
     """Every interface but the loopback, whichever source knows it."""
     on = {name: adapter for adapter in inventory.adapters for name in adapter.interfaces}
-    seen = {} if isinstance(inventory.node, Skipped) else {
-        one.name: one for one in inventory.node.interfaces if one.driver != "loopback"
-        and one.name != "lo"
-    }  # fmt: skip
-    unknown = Skipped("no source knows it")
-    return tuple(
-        Candidate(name, on.get(name, unknown), seen.get(name, unknown))
-        for name in dict.fromkeys((*seen, *on))
-    )
+    every = (one for one in inventory.interfaces if one.driver != "loopback")
+    seen = {one.name: one for one in every if one.name != "lo"}
+    names = dict.fromkeys((*seen, *on))
+    return tuple(_candidate(name, on.get(name), seen.get(name)) for name in names)
+
+
+def _candidate(name: str, adapter: Adapter | None, interface: Interface | None) -> Candidate:
+    """IPoIB's driver does not say whether it runs on Omni-Path."""
+    drivers = [one.driver for one in (adapter, interface) if one and isinstance(one.driver, str)]
+    kinds = ("infiniband", "omni-path") if "ipoib" in "".join(drivers) else ("ethernet",)
+    words = (adapter.vendor, adapter.product) if adapter else ()
+    rates: list[float] = []
+    if adapter and not isinstance(adapter.modes, Skipped):
+        rates += adapter.modes.supported_bit_s
+    if interface and isinstance(interface.speed_bit_s, float):
+        rates.append(interface.speed_bit_s)
+    return Candidate(
+        name, (adapter.kind,) if adapter else kinds,
+        " ".join(word for word in words if isinstance(word, str)),
+        drivers[0] if drivers else "",
+        adapter.bus if adapter and isinstance(adapter.bus, str) else "",
+        tuple(rates), tuple(one.ip for one in interface.addresses) if interface else (),
+    )  # fmt: skip
 
 
 def _stated(
@@ -113,40 +115,10 @@ def _fits(one: Candidate, network: NetworkDescription) -> bool:
         rate = network.rate_bit_s if match == Match() and one.rates_bit_s else rate
     return (
         (match.kind or network.kind) in one.kinds
-        and match.product.casefold() in _product(one).casefold()
-        and match.driver in ("", _driver(one))
-        and match.bus in ("", _bus(one))
+        and match.product.casefold() in one.product.casefold()
+        and match.driver in ("", one.driver)
+        and match.bus in ("", one.bus)
         and (isinstance(rate, Skipped) or rate in one.rates_bit_s)
-    )
-
-
-def _product(one: Candidate) -> str:
-    if isinstance(one.adapter, Skipped):
-        return ""
-    words = (one.adapter.vendor, one.adapter.product)
-    return " ".join(word for word in words if isinstance(word, str))
-
-
-def _driver(one: Candidate) -> str | Skipped:
-    if isinstance(one.adapter, Adapter) and isinstance(one.adapter.driver, str):
-        return one.adapter.driver
-    return one.interface.driver if isinstance(one.interface, Interface) else one.interface
-
-
-def _bus(one: Candidate) -> str | Skipped:
-    return one.adapter if isinstance(one.adapter, Skipped) else one.adapter.bus
-
-
-def _in_subnet(one: Candidate, subnet: str) -> bool:
-    if isinstance(one.interface, Skipped):
-        return False
-    network = ipaddress.ip_network(subnet)
-    return any(ipaddress.ip_address(held.ip) in network for held in one.interface.addresses)
-
-
-def _addressed(one: Candidate) -> bool:
-    return isinstance(one.interface, Interface) and any(
-        ":" not in held.ip for held in one.interface.addresses
     )
 
 

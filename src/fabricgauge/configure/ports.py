@@ -32,18 +32,12 @@ def ports_of(description: Description, inventories: Mapping[str, Inventory]) -> 
             if isinstance(chosen, ChosenInterface) and isinstance(ip, str):
                 ports.append(WantedPort(node, chosen.interface, ip, subnet.prefixlen))
                 doubts += [chosen.doubt] if chosen.doubt else []
-        wanted.append(_wanted(network, str(subnet), tuple(ports)))
+        wanted.append(WantedNetwork(
+            network.name, str(subnet), network.kind, tuple(ports), network.rate_bit_s,
+            network.mtu_bytes, network.suffix, network.plain, network.exclusive,
+        ))  # fmt: skip
     troubles += [*_taken_twice(wanted), *_named_twice(wanted, description.nodes)]
     return tuple(wanted), tuple(dict.fromkeys(troubles)), tuple(dict.fromkeys(doubts))
-
-
-def _wanted(
-    network: NetworkDescription, subnet: str, ports: tuple[WantedPort, ...]
-) -> WantedNetwork:
-    return WantedNetwork(
-        network.name, subnet, network.kind, ports, network.rate_bit_s, network.mtu_bytes,
-        network.suffix, network.plain, network.exclusive,
-    )  # fmt: skip
 
 
 def _named_twice(wanted: list[WantedNetwork], nodes: tuple[str, ...]) -> Iterator[str]:

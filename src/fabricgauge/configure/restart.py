@@ -9,6 +9,8 @@ so nothing is set without consent to the restart, of which a later plan would no
 
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from fabricgauge.configure.job import HEAD, PlanInput
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import Step, Verification
@@ -45,21 +47,15 @@ def step(
         if from_head
         else tuple(Command(node, ("shutdown", "-r", "+1")) for node in nodes)
     )
+    patient = [msgspec.structs.replace(one, patience_s=PATIENCE_S) for one in verify]
     return Step(
         f"Restart {', '.join(nodes)}",
         reason,
         commands,
-        tuple(_patient(verify) or booted_anew(job, nodes)),
-        (),
+        tuple(patient or booted_anew(job, nodes)),
         undo_note="a restart cannot be undone; jobs on the nodes end",
         consent=CONSENT,
     )
-
-
-def _patient(verify: Sequence[Verification]) -> list[Verification]:
-    return [
-        Verification(one.command, one.expected, one.absent, patience_s=PATIENCE_S) for one in verify
-    ]
 
 
 def booted_anew(job: PlanInput, nodes: Sequence[str]) -> list[Verification]:
@@ -76,21 +72,20 @@ def _boot_id(job: PlanInput, node: str) -> str:
     reply = job.reply(Command(node, _BOOT_ID))
     if not isinstance(reply, Skipped):
         return reply.output.strip() if reply.exit_code == 0 else ""
-    inventory = job.inventory(node)
-    if isinstance(inventory, Skipped) or isinstance(inventory.node, Skipped):
-        return ""
-    return inventory.node.boot_id
+    known = job.node(node)
+    return "" if isinstance(known, Skipped) else known.boot_id
 
 
 FORTY_GIGABIT = 40e9
 
 
-def lanes_steps(job: PlanInput) -> Iterator[Step]:
-    """A step for every adapter whose lanes are known or described, once for all networks."""
-    return iter(dict.fromkeys(_lanes_steps(job)))
+def lanes_steps(job: PlanInput) -> tuple[Step, ...]:
+    """Once for all networks."""
+    return tuple(dict.fromkeys(_lanes_steps(job)))
 
 
 def _lanes_steps(job: PlanInput) -> Iterator[Step]:
+    """A step for every adapter whose lanes are known or described."""
     for network in job.description.networks:
         for node in network.nodes:
             inventory = job.inventory(node)

@@ -27,9 +27,28 @@ def asks(services: Services) -> Iterator[Command]:
 
 
 def steps(job: PlanInput, services: Services) -> Iterator[Step]:
-    """One step for each service."""
+    """One step for each service; only that which was off before is undone."""
+    node = services.node
     for name in services.names:
-        yield _step(job, services.node, name)
+        active, enabled = (
+            Verification(_systemctl(node, f"is-{word}", name), f"\n{word}\n", patience_s=patience_s)
+            for word, patience_s in (("active", _START_PATIENCE_S), ("enabled", 0.0))
+        )
+        ran, starts = _said(job, active.command, _RUNS), _said(job, enabled.command, _STARTS)
+        unknown = [word for word, said in (("ran", ran), ("was enabled", starts)) if said is None]
+        by_opaconfig = name == "opafm" and _there(job, node)
+        yield Step(
+            f"Run {name} on {on(node)}, now and after every start",
+            _reason(name),
+            _on(node, name, by_opaconfig), (active, enabled),
+            _off(node, name, by_opaconfig, stop=ran is not True, disable=starts is not True),
+            undo_note=f"whether it {' and '.join(unknown)} before is not known" if unknown else "",
+            fulfilled=_evidence(job, node, name),
+        )  # fmt: skip
+
+
+def _systemctl(node: str, verb: str, *words: str) -> Command:
+    return Command(node, ("systemctl", verb, *words))
 
 
 def notes(job: PlanInput, services: Services) -> Iterator[str]:
@@ -47,22 +66,6 @@ def notes(job: PlanInput, services: Services) -> Iterator[str]:
             )
 
 
-def _step(job: PlanInput, node: str, name: str) -> Step:
-    active = Verification(
-        Command(node, ("systemctl", "is-active", name)), "\nactive\n", patience_s=_START_PATIENCE_S
-    )
-    enabled = Verification(Command(node, ("systemctl", "is-enabled", name)), "\nenabled\n")
-    ran, starts = _said(job, active.command, _RUNS), _said(job, enabled.command, _STARTS)
-    unknown = [word for word, said in (("ran", ran), ("was enabled", starts)) if said is None]
-    return Step(
-        f"Run {name} on {on(node)}, now and after every start",
-        _reason(name), _on(job, node, name), (active, enabled),
-        _off(job, node, name, stop=ran is not True, disable=starts is not True),
-        undo_note=f"whether it {' and '.join(unknown)} before is not known" if unknown else "",
-        fulfilled=_evidence(job, node, name),
-    )  # fmt: skip
-
-
 def _said(job: PlanInput, question: Command, words: dict[str, bool]) -> bool | None:
     """What systemctl answered; None where it did not, or neither way."""
     reply = job.reply(question)
@@ -77,30 +80,29 @@ def _reason(name: str) -> str:
     return "the description asks for it"
 
 
-def _on(job: PlanInput, node: str, name: str) -> tuple[Command, ...]:
-    if _by_opaconfig(job, node, name):
-        return (
-            Command(node, ("opaconfig", "-E", name)), Command(node, ("systemctl", "start", name)),
-        )  # fmt: skip
-    return (Command(node, ("systemctl", "enable", "--now", name)),)
-
-
-def _off(job: PlanInput, node: str, name: str, *, stop: bool, disable: bool) -> tuple[Command, ...]:
-    """Only that which was off before."""
-    stopping = (Command(node, ("systemctl", "stop", name)),) if stop else ()
-    if not disable:
-        return stopping
-    if _by_opaconfig(job, node, name):
-        return (*stopping, Command(node, ("opaconfig", "-D", name)))
-    return (Command(node, ("systemctl", "disable", *(["--now"] if stop else []), name)),)
-
-
-def _by_opaconfig(job: PlanInput, node: str, name: str) -> bool:
+def _on(node: str, name: str, by_opaconfig: bool) -> tuple[Command, ...]:
     """opaconfig(8) of the Omni-Path suites enables opafm; where the node has no such program,
     systemd alone does.
     """
+    if by_opaconfig:
+        return Command(node, ("opaconfig", "-E", name)), _systemctl(node, "start", name)
+    return (_systemctl(node, "enable", "--now", name),)
+
+
+def _off(
+    node: str, name: str, by_opaconfig: bool, *, stop: bool, disable: bool
+) -> tuple[Command, ...]:
+    stopping = (_systemctl(node, "stop", name),) if stop else ()
+    if not disable:
+        return stopping
+    if by_opaconfig:
+        return (*stopping, Command(node, ("opaconfig", "-D", name)))
+    return (_systemctl(node, "disable", *["--now"] * stop, name),)
+
+
+def _there(job: PlanInput, node: str) -> bool:
     reply = job.reply(_has_opaconfig(node))
-    return name == "opafm" and (isinstance(reply, Skipped) or reply.exit_code == 0)
+    return isinstance(reply, Skipped) or reply.exit_code == 0
 
 
 def _has_opaconfig(node: str) -> Command:

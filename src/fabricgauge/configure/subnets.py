@@ -2,9 +2,9 @@
 
 import ipaddress
 from collections.abc import Iterable, Iterator
+from itertools import combinations
 
 from fabricgauge.configure.description import Description, NetworkDescription
-from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.inventory import Inventory
 
@@ -59,18 +59,17 @@ def subnet_notes(
 ) -> Iterator[str]:
     """What a reviewer must know of overlapping subnets."""
     planned = {one.name: subnet_of(one, origin) for one in description.networks}
-    known = dict(_known(inventories))
+    known = _known(inventories)
     for one in description.networks:
         yield from _mended(one, planned, known)
-    names = list(planned)
-    for number, name in enumerate(names):
-        for other in names[number + 1 :]:
-            if planned[name].overlaps(planned[other]):
-                yield (
-                    f"{name} ({planned[name]}) and {other} ({planned[other]}) overlap: a kernel"
-                    " sends both through one interface; give each a /24 of its own"
-                )
-        yield from _swallowed(name, planned[name], known)
+    for name, other in combinations(planned, 2):
+        if planned[name].overlaps(planned[other]):
+            yield (
+                f"{name} ({planned[name]}) and {other} ({planned[other]}) overlap: a kernel sends"
+                " both through one interface; give each a /24 of its own"
+            )
+    for name, subnet in planned.items():
+        yield from _swallowed(name, subnet, known)
 
 
 def _mended(
@@ -106,24 +105,14 @@ def _swallowed(
         )
 
 
-def _known(inventories: Iterable[Inventory]) -> Iterator[tuple[ipaddress.IPv4Network, str]]:
+def _known(inventories: Iterable[Inventory]) -> dict[ipaddress.IPv4Network, str]:
     """Subnets that the nodes have already, each with the first place where it was seen."""
-    seen = set()
+    found: dict[ipaddress.IPv4Network, str] = {}
     for inventory in inventories:
-        if isinstance(inventory.node, Skipped):
-            continue
-        for interface in inventory.node.interfaces:
-            for address in interface.addresses:
-                subnet = _network(f"{address.ip}/{address.prefix_length}")
-                if subnet is None or subnet in seen:
-                    continue
-                seen.add(subnet)
-                yield subnet, f"{inventory.name}:{interface.name} ({address.ip})"
-
-
-def _network(text: str) -> ipaddress.IPv4Network | None:
-    try:
-        network = ipaddress.IPv4Interface(text).network
-    except ValueError:
-        return None
-    return None if network.is_loopback or network.is_link_local else network
+        for interface in inventory.interfaces:
+            for one in interface.addresses:
+                subnet = ipaddress.ip_interface(f"{one.ip}/{one.prefix_length}").network
+                local = subnet.is_loopback or subnet.is_link_local
+                if isinstance(subnet, ipaddress.IPv4Network) and not local:
+                    found.setdefault(subnet, f"{inventory.name}:{interface.name} ({one.ip})")
+    return found

@@ -1,12 +1,13 @@
 """Who tries whom: a few partners for each node, however many nodes there are; pure."""
 
 import ipaddress
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import msgspec
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Fabric, Member, Network
+from fabricgauge.model.preflight import TRIALS, Trial
 
 #: Names and addresses that a node looks up: with more nodes, only its own and its partners'.
 MOST_NAMES = 32
@@ -84,13 +85,17 @@ class NodeTrial(msgspec.Struct, frozen=True):
         return found
 
 
-def trials(fabric: Fabric, networks: tuple[Network, ...]) -> dict[str, NodeTrial]:
-    """By node, what it is to try over ``networks``."""
+def trials(
+    fabric: Fabric, networks: tuple[Network, ...], wanted: Collection[Trial] = TRIALS
+) -> dict[str, NodeTrial]:
+    """By node, what it is to try over ``networks``, of the trials that are ``wanted``."""
     echoes: dict[str, list[Echo]] = {node.name: [] for node in fabric.nodes}
     for network in networks:
         for rail in _rails(network):
-            for echo in _echoes(network, rail):
+            for echo in _echoes(network, rail, wanted):
                 echoes[echo.source].append(echo)
+    if "names" not in wanted:
+        return {node: NodeTrial(tuple(some), ()) for node, some in echoes.items()}
     names = tuple(node.name for node in fabric.nodes if is_name(node.name))
     ips = tuple(dict.fromkeys(one.ip for network in networks for one in network.members))
     return {
@@ -103,6 +108,7 @@ def second_trials(
     networks: tuple[Network, ...],
     lossy: Iterable[tuple[str, str, str]],
     names: Mapping[str, tuple[str, ...]],
+    wanted: Collection[Trial] = TRIALS,
 ) -> dict[str, NodeTrial]:
     """By node, what it tries afterwards: large echoes, and small ones where some were lost.
 
@@ -114,14 +120,15 @@ def second_trials(
     echoes: dict[str, list[Echo]] = {}
     for network in networks:
         for rail in _rails(network):
-            for echo in (*_large(network, rail), *_echoes(network, rail)):
-                if echo.payload_bytes == LARGE_BYTES:
-                    echoes.setdefault(echo.source, []).append(echo)
-                elif not echo.whole and again & _ends(echo):
+            for echo in _large(network, rail) if "large" in wanted else ():
+                echoes.setdefault(echo.source, []).append(echo)
+            for echo in _echoes(network, rail, ("echoes",)):
+                if again & _ends(echo):
                     echoes.setdefault(echo.source, []).append(_many(echo, LARGE_S))
     return {
         node: NodeTrial(tuple(echoes.get(node, ())), names.get(node, ()))
         for node in dict.fromkeys((*echoes, *names))
+        if node in echoes or names[node]
     }
 
 
@@ -158,12 +165,15 @@ def _rails(network: Network) -> list[list[Member]]:
     return [rail for rail in rails if len(rail) > 1]
 
 
-def _echoes(network: Network, ring: list[Member]) -> Iterator[Echo]:
+def _echoes(network: Network, ring: list[Member], wanted: Collection[Trial]) -> Iterator[Echo]:
     for place, member in enumerate(ring):
         for nearness, other in enumerate(_partners(ring, place)):
-            if other.ip != member.ip:
+            if other.ip == member.ip:
+                continue
+            if "echoes" in wanted:
                 small = _echo(network, member, other, SMALL_BYTES, False, SMALL_COUNT)
-                yield small if nearness else _many(small)
+                yield _many(small) if "losses" in wanted and not nearness else small
+            if "wholes" in wanted:
                 whole = _whole_bytes(member, other)
                 yield _echo(network, member, other, whole, True, WHOLE_COUNT)
 

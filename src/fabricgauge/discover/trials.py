@@ -1,6 +1,6 @@
 """What the nodes can do to each other, tried on all of them at once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import closing
 
 import msgspec
@@ -24,7 +24,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import ProbeError
 from fabricgauge.model.fabric import Fabric, Network
 from fabricgauge.model.host_access import HostAccess
-from fabricgauge.model.preflight import Clock, Lookup, Ping, Preflight, Rise
+from fabricgauge.model.preflight import TRIALS, Clock, Lookup, Ping, Preflight, Rise, Trial
 
 #: Echoes and lookups that have not ended so long after the counters' time are ended: a name
 #: server that is away takes 5 s and more to say nothing (resolv.conf(5), timeout).
@@ -61,19 +61,22 @@ def try_out(
     seconds: float,
     *,
     keep: Callable[[str, str], None],
+    wanted: Collection[Trial] = TRIALS,
 ) -> TrialResults:
     """Have every node of ``fabric`` try its partners; ``keep`` gets each answer as it came.
 
-    Counters are watched for ``seconds`` at least. A node that does not answer is in
-    ``untried``; the others' trials stand.
+    Only the trials that are ``wanted`` are made; connections are not made here. Counters are
+    watched for ``seconds`` at least. A node that does not answer is in ``untried``; the others'
+    trials stand.
     """
-    first = _round(access, trials(fabric, networks), seconds, keep)
+    asked = trials(fabric, networks, wanted) if {*wanted} - {"connect"} else {}
+    first = _round(access, asked, seconds if "counters" in wanted else 0.0, keep)
     lossy = [
         (ping.network, ping.source_ip, ping.target_ip)
         for ping in first.pings
         if not ping.whole and ping.received < ping.sent
     ]
-    second = _round(access, second_trials(networks, lossy, _further(first)), 0.0, keep)
+    second = _round(access, second_trials(networks, lossy, _further(first), wanted), 0.0, keep)
     again = {_way(ping) for ping in second.pings}
     third = _round(access, slow_trials(networks, _large(second)), 0.0, keep)
     return msgspec.structs.replace(

@@ -10,8 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import msgspec
 
 from fabricgauge.doctor.checks import CHECKS
-from fabricgauge.doctor.places import Check
-from fabricgauge.model.absence import Skipped
+from fabricgauge.doctor.places import Cluster
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.finding import THEREFORE, Checked, Finding, Severity
 from fabricgauge.model.preflight import Preflight
@@ -23,10 +22,11 @@ def examine(preflight: Preflight, wanted: Collection[str] | None = None) -> tupl
 
     A finding is only put under another one that is shown.
     """
+    cluster = Cluster(preflight)
     looking = [check for check in CHECKS if wanted is None or check.id in wanted]
     return tuple(
         msgspec.structs.replace(one, findings=together(one.findings))
-        for one in folded([_look(check, preflight) for check in looking])
+        for one in folded([check.looked(cluster) for check in looking])
     )
 
 
@@ -45,20 +45,6 @@ def chosen(only: Iterable[str], skip: Iterable[str]) -> tuple[str, ...]:
     if not found:
         raise UsageError("--only and --skip leave no check")
     return found
-
-
-def _look(check: Check, preflight: Preflight) -> Checked:
-    shared = check.shared and preflight.fabric.virtual
-    found = Skipped(check.shared) if shared else check.look(preflight)
-    if isinstance(found, Skipped):
-        return Checked(check.id, check.title, (), found)
-    own = (
-        msgspec.structs.replace(
-            one, check=check.id, why=one.why or check.why, remedy=one.remedy or check.remedy
-        )
-        for one in found
-    )
-    return Checked(check.id, check.title, tuple(own))
 
 
 #: check: those whose findings on the same nodes explain its own.

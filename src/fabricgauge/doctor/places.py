@@ -1,53 +1,18 @@
-"""What a check is, and the nodes and their ends of networks as checks go through them."""
+"""The nodes and their ends of networks as checks go through them."""
 
 import ipaddress
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import TypeVar
 
 import msgspec
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Interface, Network, Node
-from fabricgauge.model.finding import Command, Finding, Severity
 from fabricgauge.model.inventory import Adapter, Inventory, RdmaPort
 from fabricgauge.model.preflight import Preflight
 from fabricgauge.words.sentences import listed
-
-
-class Check(msgspec.Struct, frozen=True):
-    """One check; ``id`` is that of its section in the docs.
-
-    ``title`` says what is so on a sound cluster, ``why`` what it does to the figures where it
-    isn't. ``look`` gives one finding for each place that is not as it should be; places that
-    share a sentence are put together later. ``Skipped`` where there was nothing to look at.
-    ``remedy`` is that of findings without one of their own. ``shared`` says why nodes of a lab are
-    not looked at: what they share on their one machine.
-    """
-
-    id: str
-    title: str
-    why: str
-    look: Callable[[Preflight], tuple[Finding, ...] | Skipped]
-    remedy: str = ""
-    shared: str = ""
-
-
-def fault(
-    severity: Severity,
-    where: str,
-    what: str,
-    evidence: tuple[str, ...],
-    remedy: str = "",
-    nodes: tuple[str, ...] = (),
-    network: str = "",
-    mends: tuple[Command, ...] = (),
-    affects: tuple[str, ...] = (),
-    why: str = "",
-) -> Finding:
-    """A finding of the check that looks; ``why`` and ``remedy`` where they are not its own."""
-    return Finding("", severity, where, what, evidence, why, remedy, nodes, network, mends, affects)
-
 
 #: Drivers of interfaces that no cable belongs to: their carrier, rate and addresses are the
 #: node's own affair. Linux 6.12: net/bridge/br_device.c; in drivers/net: dummy.c, tun.c, ifb.c,
@@ -62,6 +27,11 @@ _V = TypeVar("_V", bound=Hashable)
 Subnet = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
+def told(value: object, otherwise: str = "not told") -> str:
+    """A text that a source gave, or what stands for it."""
+    return value if isinstance(value, str) else otherwise
+
+
 class KnownNode(msgspec.Struct, frozen=True):
     """One node with what is known of it; ``facts`` are those of both its sources."""
 
@@ -71,8 +41,16 @@ class KnownNode(msgspec.Struct, frozen=True):
     facts: dict[str, str]
 
     @property
+    def seen(self) -> "KnownNode":
+        return self
+
+    @property
     def where(self) -> str:
         return self.name
+
+    @property
+    def net(self) -> str:
+        return ""
 
     @property
     def has_rdma(self) -> bool:
@@ -82,11 +60,12 @@ class KnownNode(msgspec.Struct, frozen=True):
     def adapters(self) -> tuple[Adapter, ...]:
         return self.inventory.adapters
 
-    def adapter_of(self, interface: str) -> Adapter | Skipped:
-        for adapter in self.adapters:
-            if interface in adapter.interfaces:
-                return adapter
-        return Skipped(f"no adapter of {self.name} is known to have {interface}")
+    @property
+    def products(self) -> list[str]:
+        return sorted(f"{one.kind} {one.product}" for one in self.adapters)
+
+    def adapter_of(self, interface: str) -> Adapter | None:
+        return next((one for one in self.adapters if interface in one.interfaces), None)
 
     def ports_behind(self, interface: str) -> tuple[Interface, ...]:
         """The interfaces at the bottom of one: the port that a VLAN is on, the ports of a bond
@@ -102,7 +81,7 @@ class KnownNode(msgspec.Struct, frozen=True):
 
     def _below(self, name: str) -> list[str]:
         """``eth0`` is below ``eth0.7`` even where ``ip`` did not say it."""
-        if isinstance(self.adapter_of(name), Adapter):
+        if self.adapter_of(name):
             return []
         own = self.node.interface(name)
         parent = own.parent if isinstance(own, Interface) else ""
@@ -116,8 +95,7 @@ class KnownNode(msgspec.Struct, frozen=True):
     def product(self, adapter: Adapter) -> str:
         """One text for one product: its PCI numbers where they are known, since a node without
         the PCI database has no name for it."""
-        known = self.facts.get(f"pci id {adapter.bus}", "")
-        return known or (adapter.product if isinstance(adapter.product, str) else adapter.kind)
+        return self.facts.get(f"pci id {adapter.bus}", "") or told(adapter.product, adapter.kind)
 
     def interface_of(self, port: RdmaPort) -> str:
         """The interface on an RDMA port; empty where none or more than one may be it."""
@@ -127,9 +105,13 @@ class KnownNode(msgspec.Struct, frozen=True):
         names = {name for adapter in mine for name in adapter.interfaces}
         return names.pop() if len(names) == 1 else ""
 
+    def fact(self, name: str) -> str:
+        """Empty where no source gave it."""
+        return self.facts.get(name, "").strip()
+
     def number(self, fact: str) -> float | Skipped:
         """A fact that is a number; ``unlimited`` is infinite."""
-        text = self.facts.get(fact, "").strip()
+        text = self.fact(fact)
         if text == "unlimited":
             return float("inf")
         if text.isascii() and text.isdigit() and len(text) <= 30:
@@ -137,26 +119,48 @@ class KnownNode(msgspec.Struct, frozen=True):
         return Skipped(f"{self.name} gives no {fact}" if not text else f"{fact} is {text!r:.60}")
 
 
-class MemberPort(msgspec.Struct, frozen=True):
-    """One node's interface in a network."""
+class Place(msgspec.Struct, frozen=True, dict=True):
+    """One node's interface with one of its addresses and the length of its prefix."""
 
     seen: KnownNode
     interface: Interface
-    network: Network
-    ip: str
+    ip: str = ""
+    length: int = 0
 
     @property
     def where(self) -> str:
         return f"{self.seen.name}:{self.interface.name}"
 
+    @property
+    def net(self) -> str:
+        return ""
+
+    @cached_property
+    def subnet(self) -> Subnet:
+        return ipaddress.ip_interface(f"{self.ip}/{self.length}").network
+
+    @property
+    def told(self) -> str:
+        return f"{self.where} {self.ip}/{self.length}"
+
+
+class MemberPort(Place, frozen=True, kw_only=True, dict=True):
+    """One node's interface in a network."""
+
+    network: Network
+
+    @property
+    def net(self) -> str:
+        return self.network.name
+
 
 class Port(msgspec.Struct, frozen=True):
-    """One node's RDMA port; ``network`` is that of its interface or empty, ``same`` are this
+    """One node's RDMA port; ``net`` is the network of its interface or empty, ``same`` are this
     port of the node and of all like it."""
 
     seen: KnownNode
     port: RdmaPort
-    network: str
+    net: str
     same: tuple[RdmaPort, ...]
 
     @property
@@ -164,55 +168,93 @@ class Port(msgspec.Struct, frozen=True):
         return f"{self.seen.name}:{self.port.device}:{self.port.number}"
 
 
-def nodes(preflight: Preflight) -> tuple[KnownNode, ...]:
-    """The nodes that answered, each with its inventory or an empty one.
+class Cluster(msgspec.Struct, frozen=True, dict=True):
+    """A preflight as checks go through it."""
 
-    Nodes of a lab see the adapters of the machine that they are all on: those are not theirs.
-    """
-    known = {inventory.name: inventory for inventory in preflight.inventories}
-    if preflight.fabric.virtual:
-        known = {name: _without_hardware(inventory) for name, inventory in known.items()}
-    found = []
-    for node in preflight.fabric.nodes:
-        inventory = known.get(node.name) or Inventory(
-            node.name, node, (), (), (), (), (), (), (), {}
+    preflight: Preflight
+
+    @property
+    def networks(self) -> tuple[Network, ...]:
+        return self.preflight.fabric.networks
+
+    @cached_property
+    def nodes(self) -> tuple[KnownNode, ...]:
+        """The nodes that answered, each with its inventory or an empty one.
+
+        Nodes of a lab see the adapters of the machine that they are all on: those are not theirs.
+        """
+        known = {inventory.name: inventory for inventory in self.preflight.inventories}
+        found = []
+        for node in self.preflight.fabric.nodes:
+            empty = Inventory(node.name, node, (), (), (), (), (), (), (), {})
+            own = known.get(node.name, empty)
+            if self.preflight.fabric.virtual:
+                own = msgspec.structs.replace(
+                    own, adapters=(), rdma_ports=(), gpus=(), nearness=()
+                )  # fmt: skip
+            found.append(KnownNode(node.name, node, own, {**own.facts, **node.facts}))
+        return tuple(found)
+
+    @cached_property
+    def ends(self) -> tuple[MemberPort, ...]:
+        """Every member of every network, with its interface."""
+        by_name = {seen.name: seen for seen in self.nodes}
+        return tuple(
+            MemberPort(seen, interface, member.ip, _length(interface, member.ip), network=network)
+            for network in self.networks
+            for member in network.members
+            if (seen := by_name.get(member.node))
+            and isinstance(interface := seen.node.interface(member.interface), Interface)
         )
-        found.append(KnownNode(node.name, node, inventory, {**inventory.facts, **node.facts}))
-    return tuple(found)
 
+    @cached_property
+    def memberships(self) -> dict[tuple[str, str], str]:
+        """By node and interface, the name of the first network that it is in."""
+        return {
+            (member.node, member.interface): network.name
+            for network in reversed(self.networks)
+            for member in network.members
+        }
 
-def _without_hardware(inventory: Inventory) -> Inventory:
-    return msgspec.structs.replace(inventory, adapters=(), rdma_ports=(), gpus=(), nearness=())
+    @cached_property
+    def alike(self) -> tuple[tuple[KnownNode, ...], ...]:
+        """Nodes that should be the same: as they were sorted, else those with the same
+        processors and the same adapters."""
+        if self.preflight.alike:
+            left = {seen.name: seen for seen in self.nodes}
+            sorted_ = [[left.pop(n) for n in names if n in left] for names in self.preflight.alike]
+            alone = [[seen] for seen in left.values()]
+            return tuple(tuple(group) for group in (*sorted_, *alone) if group)
+        return grouped(self.nodes, lambda seen: (seen.fact("cpu model"), *seen.products))
 
+    @cached_property
+    def ports(self) -> tuple[Port, ...]:
+        """Every RDMA port. Ports of like nodes are the same by device, number and protocol."""
+        found: list[Port] = []
+        for group in self.alike:
+            every = [(seen, port) for seen in group for port in seen.inventory.rdma_ports]
+            kinds = grouped([port for _, port in every], _kind)
+            same = {_kind(ports[0]): ports for ports in kinds}
+            found += [
+                Port(seen, port, self.memberships.get((seen.name, seen.interface_of(port)), ""),
+                     same[_kind(port)])
+                for seen, port in every
+            ]  # fmt: skip
+        return tuple(found)
 
-def ends(preflight: Preflight) -> Iterator[MemberPort]:
-    """Every member of every network, with its interface."""
-    by_name = {seen.name: seen for seen in nodes(preflight)}
-    for network in preflight.fabric.networks:
-        for member in network.members:
-            seen = by_name.get(member.node)
-            interface = seen.node.interface(member.interface) if seen else Skipped("")
-            if seen and isinstance(interface, Interface):
-                yield MemberPort(seen, interface, network, member.ip)
+    @cached_property
+    def _names(self) -> dict[tuple[str, str], str]:
+        return {(end.network.name, end.seen.name): end.where for end in self.ends}
 
-
-def placing(preflight: Preflight) -> Callable[[str, Sequence[str]], str]:
-    """What to call nodes in a network, by name: ``c2:eth0``; ``between c1:eth0 and c3:eth0``."""
-    known = {(end.network.name, end.seen.name): end.where for end in ends(preflight)}
-
-    def where(network: str, who: Sequence[str]) -> str:
-        names = listed([known.get((network, node), node) for node in who])
+    def where(self, network: str, who: Sequence[str]) -> str:
+        """What to call nodes in a network: ``c2:eth0``; ``between c1:eth0 and c3:eth0``."""
+        names = listed([self._names.get((network, node), node) for node in who])
         return names if len(who) == 1 else f"between {names}"
 
-    return where
 
-
-def by_network(every: Iterable[MemberPort]) -> list[list[MemberPort]]:
+def by_network(every: Iterable[MemberPort]) -> tuple[tuple[MemberPort, ...], ...]:
     """The ends of each network, in the order of its first one."""
-    found: dict[str, list[MemberPort]] = {}
-    for end in every:
-        found.setdefault(end.network.name, []).append(end)
-    return list(found.values())
+    return grouped(every, lambda end: end.network.name)
 
 
 def rate(interface: Interface) -> float:
@@ -228,31 +270,7 @@ def leads_out(ip: str) -> bool:
 
 def has_cable(interface: Interface) -> bool:
     """Whether something outside the node is at the other end."""
-    return not (isinstance(interface.driver, str) and interface.driver in NO_CABLE)
-
-
-def memberships(preflight: Preflight) -> dict[tuple[str, str], str]:
-    """By node and interface, the name of the first network that it is in."""
-    return {
-        (member.node, member.interface): network.name
-        for network in reversed(preflight.fabric.networks)
-        for member in network.members
-    }
-
-
-def found(
-    severity: Severity,
-    place: KnownNode | MemberPort | Port,
-    what: str,
-    *evidence: str,
-    remedy: str = "",
-    mends: tuple[Command, ...] = (),
-) -> Finding:
-    """A finding at a node or a port; its remedy is the check's own where none is given."""
-    node = place.name if isinstance(place, KnownNode) else place.seen.name
-    network = "" if isinstance(place, KnownNode) else place.network
-    name = network if isinstance(network, str) else network.name
-    return fault(severity, place.where, what, evidence, remedy, (node,), name, mends)
+    return told(interface.driver) not in NO_CABLE
 
 
 def usual(values: Iterable[_V]) -> _V | Skipped:
@@ -271,40 +289,20 @@ def unusual(of: Mapping[str, _V]) -> tuple[_V | Skipped, dict[str, _V]]:
     return common, {name: value for name, value in of.items() if value != common}
 
 
-def like(preflight: Preflight) -> tuple[tuple[KnownNode, ...], ...]:
-    """Nodes that should be the same: as they were sorted, else those with the same
-    processors and the same adapters."""
-    if preflight.alike:
-        by_name = {seen.name: seen for seen in nodes(preflight)}
-        found = [[by_name.pop(n) for n in names if n in by_name] for names in preflight.alike]
-        alone = [[seen] for seen in by_name.values()]
-        return tuple(tuple(group) for group in (*found, *alone) if group)
-    groups: dict[tuple[object, ...], list[KnownNode]] = {}
-    for seen in nodes(preflight):
-        adapters = sorted(f"{one.kind} {one.product}" for one in seen.adapters)
-        key = (seen.facts.get("cpu model", ""), *adapters)
-        groups.setdefault(key, []).append(seen)
-    return tuple(tuple(group) for group in groups.values())
+_T = TypeVar("_T")
 
 
-def ports(preflight: Preflight) -> tuple[Port, ...]:
-    """Every RDMA port. Ports of like nodes are the same by device, number and protocol."""
-    networks = memberships(preflight)
-    found: list[Port] = []
-    for group in like(preflight):
-        places: dict[tuple[str, int, str], list[RdmaPort]] = {}
-        for seen in group:
-            for port in seen.inventory.rdma_ports:
-                places.setdefault(_place(port), []).append(port)
-        same = {place: tuple(some) for place, some in places.items()}
-        found += [
-            Port(seen, port, networks.get((seen.name, seen.interface_of(port)), ""),
-                 same[_place(port)])
-            for seen in group
-            for port in seen.inventory.rdma_ports
-        ]  # fmt: skip
-    return tuple(found)
+def grouped(every: Iterable[_T], key: Callable[[_T], Hashable]) -> tuple[tuple[_T, ...], ...]:
+    """Those with the same key together, in the order of the first of each."""
+    found: dict[Hashable, list[_T]] = {}
+    for one in every:
+        found.setdefault(key(one), []).append(one)
+    return tuple(map(tuple, found.values()))
 
 
-def _place(port: RdmaPort) -> tuple[str, int, str]:
+def _length(interface: Interface, ip: str) -> int:
+    return next((one.prefix_length for one in interface.addresses if one.ip == ip), 0)
+
+
+def _kind(port: RdmaPort) -> tuple[str, int, str]:
     return port.device, port.number, port.protocol

@@ -61,9 +61,9 @@ class Step(msgspec.Struct, frozen=True):
 
     title: str
     reason: str
-    commands: tuple[Command, ...]
-    verify: tuple[Verification, ...]
-    undo: tuple[Command, ...]
+    commands: tuple[Command, ...] = ()
+    verify: tuple[Verification, ...] = ()
+    undo: tuple[Command, ...] = ()
     undo_note: str = ""
     consent: str = ""
     fulfilled: str = ""

@@ -7,7 +7,7 @@ Rates are per direction.
 import msgspec
 
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.fabric import Node
+from fabricgauge.model.fabric import Interface, Node
 
 
 class PcieLink(msgspec.Struct, frozen=True, tag="pcie"):
@@ -159,3 +159,8 @@ class Inventory(msgspec.Struct, frozen=True):
     rules: tuple[RoutingRule, ...] = ()
     #: Routes of other tables than the main one, which rules may name.
     tables: tuple[Route, ...] = ()
+
+    @property
+    def interfaces(self) -> tuple[Interface, ...]:
+        """Those of the node; none where only printouts are at hand."""
+        return () if isinstance(self.node, Skipped) else self.node.interfaces

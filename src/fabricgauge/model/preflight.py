@@ -1,11 +1,18 @@
 """What a preflight looked at: inventories, and what the nodes could do to each other."""
 
+from typing import Literal, get_args
+
 import msgspec
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.connectivity import Connectivity
 from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.inventory import Inventory
+
+#: What nodes try: a few small echoes or many, echoes that fill a packet and echoes of many packets;
+#: then what names mean, the time, counters of errors, and connections.
+Trial = Literal["echoes", "losses", "wholes", "large", "names", "clocks", "counters", "connect"]
+TRIALS: frozenset[Trial] = frozenset(get_args(Trial))
 
 
 class Ping(msgspec.Struct, frozen=True):

@@ -2,12 +2,10 @@
 
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-
-import msgspec
 
 from fabricgauge.app.configuring.hosts import (
     QUESTION_S,
@@ -74,34 +72,20 @@ def make(
         closing(begin(Planned(plan, access, tuple(map(shown, sys.argv))), under)) as journal,
     ):
         tell(f"journal: {journal.path}")
+        work = _Work(hosts, journal, tell)
+        undo = f"undo: fabricgauge configure --undo {journal.path}"
         try:
-            applied = apply(plan, hosts, journal, consents, tell)
+            status, stopped = work.apply(plan.steps, consents)
         except BaseException:  # an interrupt, a full disk
-            tell(f"broken off; to undo: fabricgauge configure --undo {journal.path}")
+            tell(f"broken off; to {undo}")
             raise
-        return _told(applied, journal, tell)
-
-
-class Applied(msgspec.Struct, frozen=True):
-    """What became of a plan: numbers of steps, and why it stopped before its end, if it did.
-
-    ``lacking`` is the consent that is missing; empty where a step failed.
-    """
-
-    made: tuple[int, ...]
-    already: tuple[int, ...]
-    stopped: str = ""
-    lacking: str = ""
-
-
-def _told(applied: Applied, journal: Journal, tell: Tell) -> int:
-    steps = ", ".join(map(str, applied.made)) or "none"
-    if not applied.stopped:
-        tell(f"done; steps made: {steps}; to undo: fabricgauge configure --undo {journal.path}")
-        return DONE
-    tell(f"stopped: {applied.stopped}")
-    tell(f"steps made before: {steps}; undo: fabricgauge configure --undo {journal.path}")
-    return NOT_APPLIED if applied.lacking else FAILED
+        steps = ", ".join(map(str, work.made)) or "none"
+        if stopped:
+            tell(f"stopped: {stopped}")
+            tell(f"steps made before: {steps}; {undo}")
+        else:
+            tell(f"done; steps made: {steps}; to {undo}")
+        return status
 
 
 def unmake(path: Path, tell: Tell) -> int:
@@ -118,22 +102,16 @@ def unmake(path: Path, tell: Tell) -> int:
     with closing(Journal(path)) as journal:
         planned, entries = read(path)
         hosts = PlanHosts(planned.access)
-        for line in _undoing(planned.configuration.steps, entries, hosts):
-            tell(line)
-        undone = undo(planned.configuration.steps, entries, hosts, journal, tell)
-    for trouble in undone.troubles:
+        steps = planned.configuration.steps
+        for number in begun(entries):
+            tell(f"to undo step {number} ({steps[number - 1].title}):")
+            for command in steps[number - 1].undo:
+                tell(f"  {hosts.shown(command)}")
+        done, troubles = _Work(hosts, journal, tell).undo(steps, entries)
+    for trouble in troubles:
         tell(f"not undone: {trouble}")
-    tell(f"steps undone: {', '.join(map(str, undone.steps)) or 'none'}")
-    return FAILED if undone.troubles else DONE
-
-
-def _undoing(
-    steps: tuple[Step, ...], entries: Iterable[JournalEntry], hosts: PlanHosts
-) -> Iterator[str]:
-    """The commands that an undoing will run, with what leads to their nodes in front."""
-    for number in begun(entries):
-        yield f"to undo step {number} ({steps[number - 1].title}):"
-        yield from (f"  {hosts.shown(command)}" for command in steps[number - 1].undo)
+    tell(f"steps undone: {', '.join(map(str, done)) or 'none'}")
+    return FAILED if troubles else DONE
 
 
 #: On the head packages are fetched and images packed within it; what runs on a node takes
@@ -151,58 +129,76 @@ class _StopError(Exception):
     """A step that did not come about; the sentence says how."""
 
 
-def apply(
-    configuration: Configuration,
-    hosts: PlanHosts,
-    journal: Journal,
-    consents: Collection[str],
-    tell: Callable[[str], None],
-) -> Applied:
-    """Make every step that is not fulfilled, in order, up to the first that fails.
-
-    What the plan calls fulfilled is never made: it was not reviewed. A step is begun only if
-    what it rests on still holds, and left alone if its verifications hold already. Everything is
-    in ``journal`` before the next thing happens.
-    """
-    work = _Work(hosts, journal, tell)
-    made: list[int] = []
-    already: list[int] = []
-    for number, step in enumerate(configuration.steps, 1):
-        work.step = number
-        if step.fulfilled or work.holds_already(step, made):
-            already.append(number)
-            work.note("already", step.fulfilled)
-            continue
-        if step.consent and step.consent not in consents:
-            work.note("left", f"no consent to {step.consent}")
-            return Applied(
-                tuple(made), tuple(already),
-                f"step {number} ({step.title}) needs --consent {step.consent}; it and what follows"
-                " it were left", step.consent,
-            )  # fmt: skip
-        tell(f"step {number}: {step.title}")
-        try:
-            work.make(step)
-        except _StopError as stop:
-            work.note("failed", str(stop))
-            return Applied(tuple(made), tuple(already), f"step {number} ({step.title}): {stop}")
-        made += [number] if step.commands else []
-        work.note("made")
-    return Applied(tuple(made), tuple(already))
-
-
 class _Work:
-    """One step at a time, made or undone; every command and what it printed is in the journal."""
+    """One step at a time, made or undone; every command and what it printed is in the journal
+    before the next thing happens.
+    """
 
     def __init__(self, hosts: PlanHosts, journal: Journal, tell: Tell) -> None:
         self.step = 0
-        self.hosts = hosts
-        self._journal, self._tell = journal, tell
+        self.made: list[int] = []
+        self._hosts, self._journal, self._tell = hosts, journal, tell
 
-    def note(self, event: str, note: str = "") -> None:
+    def apply(self, steps: Iterable[Step], consents: Collection[str]) -> tuple[int, str]:
+        """Make every step that is not fulfilled, in order, up to the first that fails: the exit
+        status, and why it stopped before the end, if it did.
+
+        What the plan calls fulfilled is never made: it was not reviewed. A step is begun only if
+        what it rests on still holds, and left alone if its verifications hold already.
+        """
+        for self.step, step in enumerate(steps, 1):
+            named = f"step {self.step} ({step.title})"
+            if step.fulfilled or self._holds_already(step):
+                self._note("already", step.fulfilled)
+                continue
+            if step.consent and step.consent not in consents:
+                self._note("left", f"no consent to {step.consent}")
+                needs = f"{named} needs --consent {step.consent}"
+                return NOT_APPLIED, f"{needs}; it and what follows it were left"
+            self._tell(f"step {self.step}: {step.title}")
+            try:
+                self._make(step)
+            except _StopError as stop:
+                self._note("failed", str(stop))
+                return FAILED, f"{named}: {stop}"
+            self.made += [self.step] if step.commands else []
+            self._note("made")
+        return DONE, ""
+
+    def undo(
+        self, steps: Sequence[Step], entries: Sequence[JournalEntry]
+    ) -> tuple[list[int], list[str]]:
+        """Undo every step that was begun; one that cannot be undone does not keep the others.
+
+        The steps that were undone, and sentences on what could not be. What changed since is said
+        before it goes. Undoing once more does what is left.
+        """
+        whole = {one.step for one in entries if one.event == "made"}
+        done: list[int] = []
+        troubles: list[str] = []
+        for number in begun(entries):
+            self.step, step = number, steps[number - 1]
+            self._tell(f"undoing step {number}: {step.title}")
+            if not step.undo or step.undo_note:
+                self._tell(f"  {step.undo_note or 'there is no undoing of it'}")
+            if step.undo and number in whole and (changed := self._failing(step.verify)):
+                self._tell(f"  it has changed since it was made: {changed.told}")
+            try:
+                for command in step.undo:
+                    self._require_way(command)
+                    self._run(command, "undo")
+            except _StopError as stop:
+                self._note("undone", str(stop))
+                troubles.append(f"step {number} ({step.title}): {stop}")
+            else:
+                self._note("undone")
+                done.append(number)
+        return done, troubles
+
+    def _note(self, event: str, note: str = "") -> None:
         self._journal.write(JournalEntry(event, self.step, note=note))
 
-    def run(self, command: Command, event: str) -> None:
+    def _run(self, command: Command, event: str) -> None:
         """Run a command that changes something.
 
         Raises:
@@ -211,7 +207,7 @@ class _Work:
         self._journal.write(
             JournalEntry("starting", self.step, node=command.node, argv=command.argv)
         )
-        done = self.hosts.run(command, HEAD_S if command.node == HEAD else NODE_S)
+        done = self._hosts.run(command, HEAD_S if command.node == HEAD else NODE_S)
         self._record(event, command, done)
         if done.exit_code != 0:
             raise _StopError(f"{named(command)} {ended(done)}")
@@ -219,8 +215,8 @@ class _Work:
             if line.startswith(OUR_REMARK):
                 self._tell(f"  {on(command.node)}: {line.removeprefix(OUR_REMARK)}")
 
-    def failing(self, checks: Sequence[Verification]) -> Failing | None:
-        return failing(self.hosts, checks, partial(self._record, "check"))
+    def _failing(self, checks: Sequence[Verification]) -> Failing | None:
+        return failing(self._hosts, checks, partial(self._record, "check"))
 
     def _record(self, event: str, command: Command, done: Completed) -> None:
         self._journal.write(JournalEntry(
@@ -229,42 +225,36 @@ class _Work:
             timed_out=done.timed_out,
         ))  # fmt: skip
 
-    def holds_already(self, step: Step, made: Collection[int]) -> bool:
+    def _holds_already(self, step: Step) -> bool:
         """Whether there is nothing to do; what only follows others is due once one was made."""
-        if not step.verify or not step.commands or (step.follows and made):
+        if not step.verify or not step.commands or (step.follows and self.made):
             return False
-        return self.failing(step.verify) is None
+        return self._failing(step.verify) is None
 
-    def make(self, step: Step) -> None:
-        if failing := self.failing(step.before):
+    def _make(self, step: Step) -> None:
+        if failing := self._failing(step.before):
             raise _StopError(f"it has changed since the plan was made: {failing.told}")
         if step.commands:
-            self.note("begun")
+            self._note("begun")
         for command in step.commands:
-            self.run(command, "command")
-        self._await(step.verify)
-
-    def _await(self, checks: Sequence[Verification]) -> None:
-        """Until all hold, or one has had the time that it may take."""
+            self._run(command, "command")
         began = time.monotonic()
-        while failing := self.failing(checks):
+        while failing := self._failing(step.verify):  # until one has had the time that it may take
             if time.monotonic() >= began + failing.check.patience_s:
                 raise _StopError(f"it does not hold: {failing.told}")
             time.sleep(LOOK_AGAIN_S)
 
-    def undo(self, step: Step) -> None:
-        """Raises _StopError; what cannot be undone at all is no trouble."""
-        for command in step.undo:
-            if cut := _cut_off(command, self.hosts):
-                raise _StopError(cut)
-            self.run(command, "undo")
-
-
-class Undone(msgspec.Struct, frozen=True):
-    """Numbers of the steps that were undone; ``troubles`` are sentences on what could not be."""
-
-    steps: tuple[int, ...]
-    troubles: tuple[str, ...]
+    def _require_way(self, command: Command) -> None:
+        """Raises _StopError if it takes the address away that its node is reached by now."""
+        address = lifeline.takes(command)
+        if not address:
+            return
+        asked = self._hosts.run(lifeline.question(command.node), QUESTION_S)
+        if lifeline.came_in_by(asked.stdout) == address:
+            raise _StopError(
+                f"{on(command.node)} is reached by {address} now, and {named(command)} would cut it"
+                " off; reach it by another way, and undo once more"
+            )
 
 
 def begun(entries: Iterable[JournalEntry]) -> tuple[int, ...]:
@@ -276,51 +266,3 @@ def begun(entries: Iterable[JournalEntry]) -> tuple[int, ...]:
         elif one.event == "undone" and not one.note:
             open_.pop(one.step, None)
     return tuple(reversed(open_))
-
-
-def undo(
-    steps: tuple[Step, ...],
-    entries: Iterable[JournalEntry],
-    hosts: PlanHosts,
-    journal: Journal,
-    tell: Callable[[str], None],
-) -> Undone:
-    """Undo every step that was begun; one that cannot be undone does not keep the others.
-
-    What changed since is said before it goes. Undoing once more does what is left.
-    """
-    entries = tuple(entries)
-    whole = {one.step for one in entries if one.event == "made"}
-    work = _Work(hosts, journal, tell)
-    done: list[int] = []
-    troubles: list[str] = []
-    for number in begun(entries):
-        work.step, step = number, steps[number - 1]
-        tell(f"undoing step {number}: {step.title}")
-        if not step.undo or step.undo_note:
-            tell(f"  {step.undo_note or 'there is no undoing of it'}")
-        if step.undo and number in whole and (changed := work.failing(step.verify)):
-            tell(f"  it has changed since it was made: {changed.told}")
-        try:
-            work.undo(step)
-        except _StopError as stop:
-            work.note("undone", str(stop))
-            troubles.append(f"step {number} ({step.title}): {stop}")
-        else:
-            work.note("undone")
-            done.append(number)
-    return Undone(tuple(done), tuple(troubles))
-
-
-def _cut_off(command: Command, hosts: PlanHosts) -> str:
-    """A sentence if the command takes the address away that its node is reached by now."""
-    address = lifeline.takes(command)
-    if not address:
-        return ""
-    asked = hosts.run(lifeline.question(command.node), QUESTION_S)
-    if lifeline.came_in_by(asked.stdout) != address:
-        return ""
-    return (
-        f"{on(command.node)} is reached by {address} now, and {named(command)} would cut it off;"
-        " reach it by another way, and undo once more"
-    )

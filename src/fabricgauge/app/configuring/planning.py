@@ -1,12 +1,10 @@
 """Make a plan: facts, a first draft, what the nodes reply to its questions, the plan."""
 
 from collections.abc import Collection
-from pathlib import Path
 
 import msgspec
 
 from fabricgauge.app.configuring.hosts import PlanHosts, ask
-from fabricgauge.app.survey import read_bundle, surveyed
 from fabricgauge.configure.description import Description, NetworkDescription
 from fabricgauge.configure.interface import checks, draft, plan, questions
 from fabricgauge.lab.spec import address
@@ -14,7 +12,6 @@ from fabricgauge.lab.state import LabNetwork, LabState
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import Configuration
 from fabricgauge.model.errors import CannotRun, UsageError
-from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.inventory import Inventory
 
 
@@ -51,20 +48,6 @@ def require_answers(description: Description, inventories: tuple[Inventory, ...]
             "no plan for nodes that cannot be asked; leave them out with -x, or use a bundle: "
             + "; ".join(silent[:20])
         )
-
-
-def live(access: HostAccess) -> tuple[Inventory, ...]:
-    """What the nodes say now; one that does not answer has the reason for it."""
-    return surveyed(access, ())[0]
-
-
-def from_bundle(path: Path) -> tuple[Inventory, ...]:
-    """What answers say that were gathered before, or printouts put together by hand.
-
-    Raises:
-        StoreError: no directory, a damaged index, or nothing in it.
-    """
-    return read_bundle(path)[0]
 
 
 def lab_description(state: LabState, nodes: Collection[str], backend: str) -> Description:

@@ -9,8 +9,8 @@ import difflib
 import ipaddress
 import re
 import sys
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
@@ -241,7 +241,9 @@ def description_of(
     networks = tuple(_network(origin, one, places, without) for one in found.network)
     if not networks:
         raise UsageError(f"{origin}: no network is described; write [[network]] with name, subnet")
-    _distinct(origin, (one.name for one in networks))
+    names = [one.name for one in networks]
+    if twice := [name for at, name in enumerate(names) if name in names[:at]]:
+        raise UsageError(f"{origin}: two networks are named {twice[0]}; names must differ")
     return Description(
         origin=origin,
         backend=backend or found.backend,
@@ -249,7 +251,7 @@ def description_of(
         head=found.head,
         image=OPEN if found.image is None else _image(origin, found.image),
         export=OPEN if found.export is None else _export(found.export),
-        services=tuple(_services(one) for one in found.services),
+        services=tuple(Services(_service_node(one.node), one.enable) for one in found.services),
         management=_management(origin, found.management),
         qcu=found.qcu,
     )
@@ -312,23 +314,27 @@ def _export(one: ExportTable) -> Export:
     return Export(one.path, one.client, one.options, one.file, fsid)
 
 
-def _services(one: ServicesTable) -> Services:
-    node = "" if one.node in ("", "head") else checked((one.node,))[0]
-    return Services(node, one.enable)
+def _service_node(node: str) -> str:
+    return "" if node in ("", "head") else checked((node,))[0]
+
+
+@contextmanager
+def _at(origin: str, key: str, expected: str = "") -> Iterator[None]:
+    """What is wrong there is told with its place."""
+    try:
+        yield
+    except (UsageError, ValueError) as error:
+        raise UsageError(f"{origin}: {key}: {error}{expected}") from error
 
 
 def _management(origin: str, text: str) -> str:
-    try:
+    with _at(origin, "management", "; expected e.g. 10.10.1.0/24"):
         return text and str(ipaddress.IPv4Network(text, strict=False))
-    except ValueError as error:
-        raise UsageError(f"{origin}: management: {error}; expected e.g. 10.10.1.0/24") from error
 
 
 def _nodes(origin: str, key: str, text: str) -> tuple[str, ...]:
-    try:
+    with _at(origin, key):
         return expand(text) if text else ()
-    except UsageError as error:
-        raise UsageError(f"{origin}: {key}: {error}") from error
 
 
 def _by_node(
@@ -341,15 +347,5 @@ def _by_node(
 
 
 def _rate(origin: str, where: str, text: str) -> float | Skipped:
-    if not text:
-        return OPEN
-    try:
-        return settings.rate_bit_s(text)
-    except UsageError as error:
-        raise UsageError(f"{origin}: {where}.rate: {error}") from error
-
-
-def _distinct(origin: str, names: Iterable[str]) -> None:
-    for name, count in Counter(names).items():
-        if count > 1:
-            raise UsageError(f"{origin}: two networks are named {name}; names must differ")
+    with _at(origin, f"{where}.rate"):
+        return settings.rate_bit_s(text) if text else OPEN

@@ -41,20 +41,19 @@ def define(job: PlanInput) -> Iterator[Step]:
 def notes(job: PlanInput) -> Iterator[str]:
     yield "what ip(8) sets is gone after a node's next start; another backend keeps it"
     for wanted, port in job.ports:
-        state = links.state(job, port.node)
-        link = state.link(port.interface) if isinstance(state, State) else state
-        if isinstance(link, Link):
-            yield from _notes(job, wanted, port, link)
-
-
-def _notes(job: PlanInput, wanted: WantedNetwork, port: WantedPort, link: Link) -> Iterator[str]:
-    where = f"{port.node}:{port.interface}"
-    if link.up and not link.carrier:
-        yield f"{where} has no carrier: a cable, or the port at its other end; no command mends it"
-    left = [one for one in link.ipv4 if not ip_addresses.is_wrong(one, wanted, port)
-            and one.ip != port.ip and one.ip not in job.owners]  # fmt: skip
-    for one in left:
-        yield f"{where} has {one.ip}/{one.prefix_length} as well, in another subnet; it stays"
+        link, where = links.link_of(job, port), f"{port.node}:{port.interface}"
+        if isinstance(link, Skipped):
+            continue
+        if link.up and not link.carrier:
+            yield (
+                f"{where} has no carrier: a cable, or the port at its other end; no command mends"
+                " it"
+            )
+        for one in link.ipv4:
+            ours = one.ip == port.ip or one.ip in job.owners
+            if not ours and not ip_addresses.is_wrong(one, wanted, port):
+                told = f"{one.ip}/{one.prefix_length}"
+                yield f"{where} has {told} as well, in another subnet; it stays"
 
 
 def _port(wanted: WantedNetwork, port: WantedPort, state: State | Skipped) -> Iterator[Step]:

@@ -16,7 +16,7 @@ from fabricgauge.configure.backends import ip_addresses
 from fabricgauge.configure.backends.ip_addresses import address, transport_mode
 from fabricgauge.configure.backends.kind import Backend, expressible
 from fabricgauge.configure.job import PlanInput
-from fabricgauge.configure.links import Link, State
+from fabricgauge.configure.links import Link
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import Step, WantedNetwork, WantedPort
 from fabricgauge.model.finding import Command
@@ -66,7 +66,7 @@ def _of_port(
     again = wish.take_up if isinstance(held, str) else wish.let_go
     commands = tuple(Command(node, argv) for argv in wish.take_up)
     undo = [Command(node, argv) for argv in again]
-    link = _link(job, port)
+    link = links.link_of(job, port)
     if not isinstance(held, str):
         undo += _as_before(wanted, port, link)
     lifeline.require_own(job, port, service)
@@ -80,11 +80,6 @@ def _of_port(
         before=change.before,
     )
     yield lifeline.asking(job, port, step)
-
-
-def _link(job: PlanInput, port: WantedPort) -> Link | Skipped:
-    state = links.state(job, port.node)
-    return state.link(port.interface) if isinstance(state, State) else state
 
 
 def _as_before(wanted: WantedNetwork, port: WantedPort, link: Link | Skipped) -> Iterator[Command]:

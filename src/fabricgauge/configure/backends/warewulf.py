@@ -10,7 +10,7 @@ from fabricgauge.configure import lifeline
 from fabricgauge.configure.backends import ip_addresses
 from fabricgauge.configure.backends.kind import Backend, expressible
 from fabricgauge.configure.description import Image
-from fabricgauge.configure.image import changed_files, newer
+from fabricgauge.configure.image import packed
 from fabricgauge.configure.job import HEAD, PlanInput
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import Step, Verification, WantedNetwork, WantedPort
@@ -39,8 +39,6 @@ def define(job: PlanInput) -> Iterator[Step]:
         "Build the overlays of the nodes",
         "they carry a node's network configuration to it",
         (Command(HEAD, ("wwctl", "overlay", "build", *nodes)),),
-        (),
-        (),
         undo_note="built again for each node whose network is undone",
         follows=True,
     )
@@ -57,13 +55,12 @@ def pack(job: PlanInput, image: Image) -> Iterator[Step]:
             f"{job.description.origin}: [image] needs osimage, the name that wwctl image list shows"
         )
     name = expressible(image.osimage, "image", "Warewulf")
-    packed = (_PACKED, "-maxdepth", "1", "-name", f"{name}.img*")
+    found = packed(image, (_PACKED, "-maxdepth", "1", "-name", f"{name}.img*"))
     yield Step(
         f"Build the image {name}",
         "nodes get the built image when they start",
         (Command(HEAD, ("wwctl", "image", "build", "--force", name)),),
-        (newer(image.root, packed, changed_files(image)),),
-        (),
+        (found,),
         undo_note="build it again once its changes are undone",
         follows=True,
     )

@@ -17,7 +17,7 @@ from fabricgauge.configure import files, lifeline, links
 from fabricgauge.configure.backends import ip_addresses
 from fabricgauge.configure.backends.kind import Backend, expressible
 from fabricgauge.configure.description import Image
-from fabricgauge.configure.image import changed_files, newer
+from fabricgauge.configure.image import packed
 from fabricgauge.configure.job import HEAD, PlanInput
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import Step, Verification, WantedNetwork, WantedPort
@@ -55,7 +55,12 @@ def activate(job: PlanInput) -> Iterator[Step]:
     that a node was installed by, whichever that is, and most often the node is reached by it.
     """
     nodes = ",".join(job.nodes)
-    new = [port for _, port in job.ports if links.has(job, port) is not True]
+    held = [(port, links.link_of(job, port)) for _, port in job.ports]
+    new = [
+        port
+        for port, link in held
+        if isinstance(link, Skipped) or all(one.ip != port.ip for one in link.ipv4)
+    ]
     step = Step(
         "Configure the interfaces of the running nodes, without a restart",
         f"{_POSTSCRIPT} reads the nics that are defined now; its -s also writes the interface that"
@@ -82,13 +87,12 @@ def pack(job: PlanInput, image: Image) -> Iterator[Step]:
             f"{job.description.origin}: [image] needs osimage, the name that lsdef -t osimage shows"
         )
     place = str(PurePosixPath(image.root).parent)
-    found = newer(image.root, (place, "-maxdepth", "1", "-name", "rootimg.*"), changed_files(image))
+    found = packed(image, (place, "-maxdepth", "1", "-name", "rootimg.*"))
     yield Step(
         f"Pack the image {image.osimage}",
         "nodes get the packed image when they start",
         (Command(HEAD, ("packimage", image.osimage)),),
         (found,),
-        (),
         undo_note="pack it again once its changes are undone",
         follows=True,
     )
@@ -146,8 +150,6 @@ def _makenetworks() -> Step:
         "Define the networks that the head itself is in",
         "names of nodes in them would be left out otherwise",
         (Command(HEAD, ("makenetworks",)),),
-        (),
-        (),
         undo_note="it only adds the head's own networks; rmdef -t network removes one",
         follows=True,
     )
@@ -298,7 +300,6 @@ def _makedns(job: PlanInput) -> Step:
             Verification(Command(HEAD, ("nslookup", name, "127.0.0.1")), f" {ip}\n")
             for name, ip in _ends(job)
         ),
-        (),
         undo_note=f"written anew when {_HOSTS} is put back",
         follows=True,
     )

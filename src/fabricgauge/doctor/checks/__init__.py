@@ -1,5 +1,6 @@
 """The checks, one row each, from the basic to what builds on it."""
 
+from fabricgauge.doctor.check import Check
 from fabricgauge.doctor.checks.addresses import ADDRESSES
 from fabricgauge.doctor.checks.carried import CARRIED
 from fabricgauge.doctor.checks.connect import CONNECT
@@ -14,7 +15,6 @@ from fabricgauge.doctor.checks.names import NAMES
 from fabricgauge.doctor.checks.rates import RATE, RDMA_RATE
 from fabricgauge.doctor.checks.routes import ARP, REVERSE_PATH
 from fabricgauge.doctor.checks.subnets import MEMBERS, SUBNETS
-from fabricgauge.doctor.places import Check
 
 CHECKS: tuple[Check, ...] = (
     REACH, DRIVER, LINK, PORT, RATE, RDMA_RATE, PCIE, IPOIB, MTU, ADDRESSES, MEMBERS, SUBNETS, ARP,

@@ -2,24 +2,20 @@
 
 import ipaddress
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-import msgspec
-
+from fabricgauge.doctor.check import Check, found
 from fabricgauge.doctor.places import (
-    Check,
+    Cluster,
     KnownNode,
-    fault,
+    Place,
+    grouped,
     has_cable,
     leads_out,
-    memberships,
-    nodes,
     rate,
 )
-from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Address, Interface, IpoibPort
 from fabricgauge.model.finding import Command, Finding, Severity
-from fabricgauge.model.preflight import Preflight
 from fabricgauge.words.sentences import listed
 
 #: On more nodes the wrong neighbour is left to fade: that takes the kernel some 10 s
@@ -27,69 +23,42 @@ from fabricgauge.words.sentences import listed
 MOST_FORGET = 8
 
 
-class AddressHolder(msgspec.Struct, frozen=True):
-    """An interface that has an address."""
-
-    seen: KnownNode
-    interface: Interface
-
-    @property
-    def where(self) -> str:
-        return f"{self.seen.name}:{self.interface.name}"
-
-
-def look_at_addresses(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
-    every, twins = _apart(nodes(preflight))
-    if not every:
-        return Skipped("no node answered")
-    found = [_twin(preflight, names) for names in twins]
-    private = Private(preflight, every)
-    for ip, holders in _by_ip(every).items():
-        if len(holders) > 1 and not all(_is_private(private, ip, one) for one in holders):
-            found.append(_same_ip(preflight, ip, holders))
-    return (*found, *_same_macs(preflight, every, private))
+def _addresses(cluster: Cluster, every: tuple[KnownNode, ...]) -> Iterator[Finding]:
+    """Nodes with the same boot and the same network namespace are one, reached by two names."""
+    groups = grouped(every, lambda seen: (seen.node.boot_id, seen.node.net_namespace))
+    for names in (tuple(one.name for one in group) for group in groups if len(group) > 1):
+        yield found(
+            Severity.WARN, listed(names), "are names of one and the same node",
+            f"{listed(names)} have one boot id and one network namespace",
+            remedy="name each node once; a measurement between them would be of its memory",
+            nodes=names,
+        )  # fmt: skip
+    first = tuple(group[0] for group in groups)
+    private = Private(cluster, first)
+    for holders in _by_ip(first):
+        if len(holders) > 1 and not all(_is_private(private, one) for one in holders):
+            yield _same_ip(cluster, holders)
+    yield from _same_macs(cluster, first, private)
 
 
-def _apart(
-    every: tuple[KnownNode, ...],
-) -> tuple[tuple[KnownNode, ...], tuple[tuple[str, ...], ...]]:
-    """Nodes that are really different ones, and the names that mean one and the same.
-
-    Nodes with the same boot and the same network namespace are one, reached by two names.
-    """
-    same: dict[tuple[str, str], list[KnownNode]] = {}
-    for seen in every:
-        same.setdefault((seen.node.boot_id, seen.node.net_namespace), []).append(seen)
-    first = tuple(group[0] for group in same.values())
-    return first, tuple(
-        tuple(one.name for one in group) for group in same.values() if len(group) > 1
+def _by_ip(every: tuple[KnownNode, ...]) -> tuple[tuple[Place, ...], ...]:
+    return grouped(
+        (
+            Place(seen, interface, address.ip, address.prefix_length)
+            for seen in every
+            for interface in seen.node.interfaces
+            for address in interface.addresses
+            if leads_out(address.ip) and interface.driver != "loopback"
+        ),
+        lambda one: one.ip,
     )
-
-
-def _twin(preflight: Preflight, names: tuple[str, ...]) -> Finding:
-    return fault(
-        Severity.WARN, listed(names), "are names of one and the same node",
-        (f"{listed(names)} have one boot id and one network namespace",),
-        "name each node once; a measurement between them would be of its memory",
-        names,
-    )  # fmt: skip
-
-
-def _by_ip(every: tuple[KnownNode, ...]) -> dict[str, list[AddressHolder]]:
-    found: dict[str, list[AddressHolder]] = {}
-    for seen in every:
-        for interface in seen.node.interfaces:
-            for address in interface.addresses:
-                if leads_out(address.ip) and interface.driver != "loopback":
-                    found.setdefault(address.ip, []).append(AddressHolder(seen, interface))
-    return found
 
 
 class Private:
     """Which addresses are private, for ``every`` node of a preflight."""
 
-    def __init__(self, preflight: Preflight, every: tuple[KnownNode, ...]) -> None:
-        networks = preflight.fabric.networks
+    def __init__(self, cluster: Cluster, every: tuple[KnownNode, ...]) -> None:
+        networks = cluster.networks
         self._members = {member.ip for network in networks for member in network.members}
         self._subnets = tuple(ipaddress.ip_network(network.subnet) for network in networks)
         counts = Counter(
@@ -123,58 +92,58 @@ class Private:
         return any(own.version == one.version and own.overlaps(one) for one in self._subnets)
 
 
-def _is_private(private: Private, ip: str, holder: AddressHolder) -> bool:
-    own = (one for one in holder.interface.addresses if one.ip == ip)
+def _is_private(private: Private, holder: Place) -> bool:
+    own = (one for one in holder.interface.addresses if one.ip == holder.ip)
     return all(private.has(holder.interface, one) for one in own)
 
 
-def _same_ip(preflight: Preflight, ip: str, holders: list[AddressHolder]) -> Finding:
-    guilty = _guilty(preflight, ip, holders)
+def _same_ip(cluster: Cluster, holders: Sequence[Place]) -> Finding:
+    ip, lookups = holders[0].ip, cluster.preflight.lookups
+    guilty = _guilty(cluster, holders)
     named = [one for one in holders if not guilty or one.seen.name in guilty]
-    network = memberships(preflight).get((named[0].seen.name, named[0].interface.name), "")
     evidence = [f"{one.where} ({one.interface.mac}) has {ip}" for one in holders]
     evidence += [
         f"{lookup.node}: the name {lookup.name} means {listed(lookup.addresses)}"
-        for lookup in preflight.lookups
+        for lookup in lookups
         if ip in lookup.addresses and any(lookup.name == one.seen.name for one in holders)
     ][:3]
     others = [one.where for one in holders if one not in named]
-    what = f"has the address {ip}" + (f" of {listed(others)}" if others else " twice")
-    return fault(
-        Severity.FAIL, listed([one.where for one in named]), what, tuple(evidence),
-        "give each interface an address of its own, where it is configured as well; the other nodes"
-        " find the right holder after some seconds",
-        tuple(dict.fromkeys(one.seen.name for one in named)), network,
-        mends=_mends(preflight, ip, named) if len(named) == 1 else (),
-        affects=tuple(one.seen.name for one in holders),
+    return found(
+        Severity.FAIL, listed([one.where for one in named]),
+        f"has the address {ip}" + (f" of {listed(others)}" if others else " twice"), *evidence,
+        remedy="give each interface an address of its own, where it is configured as well; the"
+        " other nodes find the right holder after some seconds",
+        nodes=tuple(dict.fromkeys(one.seen.name for one in named)),
+        network=_network(cluster, named[0]), affects=[one.seen.name for one in holders],
+        mends=_mends(cluster, named[0]) if len(named) == 1 else (),
     )  # fmt: skip
 
 
-def _mends(preflight: Preflight, ip: str, named: list[AddressHolder]) -> tuple[Command, ...]:
+def _network(cluster: Cluster, place: Place) -> str:
+    return cluster.memberships.get((place.seen.name, place.interface.name), "")
+
+
+def _mends(cluster: Cluster, one: Place) -> tuple[Command, ...]:
     """The address that the node's own name means, where it is in the same subnet and free."""
-    (one,) = named
-    length = next(a.prefix_length for a in one.interface.addresses if a.ip == ip)
-    subnet = ipaddress.ip_interface(f"{ip}/{length}").network
+    node, of = one.seen.name, cluster.preflight
     meant = {
         own
-        for lookup in preflight.lookups
-        if lookup.name == one.seen.name
+        for lookup in of.lookups
+        if lookup.name == node
         for own in lookup.addresses
-        if ipaddress.ip_address(own) in subnet
+        if ipaddress.ip_address(own) in one.subnet
     }
-    taken = {a.ip for node in preflight.fabric.nodes for i in node.interfaces for a in i.addresses}
+    taken = {a.ip for each in of.fabric.nodes for i in each.interfaces for a in i.addresses}
     if len(meant) != 1 or meant & taken:
         return ()
-    words = (f"{ip}/{length}", f"{meant.pop()}/{length}", one.interface.name)
-    exchange = Command(one.seen.name, ("sh", "-c", EXCHANGE, "sh", *words))
-    return (exchange, *_forget(preflight, ip, one.seen.name))
-
-
-def _forget(preflight: Preflight, ip: str, exchanged: str) -> Iterator[Command]:
-    """What has the others ask anew who has the address: for seconds they send to the wrong node."""
-    others = [name for one in preflight.fabric.nodes if (name := one.name) != exchanged]
-    if len(others) <= MOST_FORGET:
-        yield from (Command(name, ("ip", "neigh", "flush", "to", ip)) for name in others)
+    words = (f"{one.ip}/{one.length}", f"{meant.pop()}/{one.length}", one.interface.name)
+    # Else they send to the wrong node for seconds.
+    others = [each.name for each in of.fabric.nodes if each.name != node]
+    forget = ("ip", "neigh", "flush", "to", one.ip)
+    return (
+        Command(node, ("sh", "-c", EXCHANGE, "sh", *words)),
+        *(Command(name, forget) for name in others if len(others) <= MOST_FORGET),
+    )
 
 
 #: A second address of the same subnet goes with the first one (ip-sysctl.rst,
@@ -183,45 +152,41 @@ def _forget(preflight: Preflight, ip: str, exchanged: str) -> Iterator[Command]:
 EXCHANGE = 'ip addr del "$1" dev "$3" && ip addr add "$2" brd + dev "$3"'
 
 
-def _guilty(preflight: Preflight, ip: str, holders: list[AddressHolder]) -> tuple[str, ...]:
+def _guilty(cluster: Cluster, holders: Sequence[Place]) -> tuple[str, ...]:
     """Those whose own name means another address, if the address is that of another's name."""
-    owners = {lookup.name for lookup in preflight.lookups if ip in lookup.addresses}
-    rightful = [one.seen.name for one in holders if one.seen.name in owners]
-    others = [one.seen.name for one in holders if one.seen.name not in owners]
-    known = {lookup.name for lookup in preflight.lookups if lookup.addresses}
-    return tuple(others) if len(rightful) == 1 and set(others) <= known else ()
+    lookups = cluster.preflight.lookups
+    owners = {lookup.name for lookup in lookups if holders[0].ip in lookup.addresses}
+    names = [one.seen.name for one in holders]
+    others = [name for name in names if name not in owners]
+    known = {lookup.name for lookup in lookups if lookup.addresses}
+    return tuple(others) if len(names) - len(others) == 1 and set(others) <= known else ()
 
 
 def _same_macs(
-    preflight: Preflight, every: tuple[KnownNode, ...], private: Private
+    cluster: Cluster, every: tuple[KnownNode, ...], private: Private
 ) -> Iterator[Finding]:
     """On different nodes: a bond and its members, or a VLAN and its parent, share one by right.
 
     Ends of containers' links (veth of Calico: ee:ee:ee:ee:ee:ee) and of a BMC's USB network have
     one MAC everywhere; their addresses are link-local or private.
     """
-    found: dict[str, list[AddressHolder]] = {}
-    for seen in every:
-        own: set[str] = set()
-        for interface in seen.node.interfaces:
-            usable = has_cable(interface) and not private.all_of(interface)
-            if usable and interface.mac.strip("0:") and interface.mac not in own:
-                own.add(interface.mac)
-                found.setdefault(interface.mac, []).append(AddressHolder(seen, interface))
-    for mac, holders in found.items():
+    usable = {
+        (seen.name, one.mac): Place(seen, one)
+        for seen in every
+        for one in reversed(seen.node.interfaces)
+        if has_cable(one) and one.mac.strip("0:") and not private.all_of(one)
+    }
+    for holders in grouped(usable.values(), lambda one: one.interface.mac):
+        names = [one.where for one in holders]
+        mac = holders[0].interface.mac
         if len(holders) > 1:
-            yield _same_mac(preflight, mac, holders)
-
-
-def _same_mac(preflight: Preflight, mac: str, holders: list[AddressHolder]) -> Finding:
-    names = [one.where for one in holders]
-    return fault(
-        Severity.FAIL, listed(names), f"have one MAC address, {mac}",
-        tuple(f"{name} has MAC {mac}" for name in names),
-        "a cloned image or a locally set MAC: remove the setting, or exchange the adapter",
-        tuple(one.seen.name for one in holders),
-        memberships(preflight).get((holders[0].seen.name, holders[0].interface.name), ""),
-    )  # fmt: skip
+            yield found(
+                Severity.FAIL, listed(names), f"have one MAC address, {mac}",
+                *(f"{name} has MAC {mac}" for name in names),
+                remedy="a cloned image or a locally set MAC: remove the setting, or exchange the"
+                " adapter",
+                nodes=[one.seen.name for one in holders], network=_network(cluster, holders[0]),
+            )  # fmt: skip
 
 
 ADDRESSES = Check(
@@ -229,7 +194,10 @@ ADDRESSES = Check(
     "No two interfaces have the same IP or MAC address",
     "Packets for that address go to the node that answered last: connections hang, break, or reach"
     " the wrong node.",
-    look_at_addresses,
+    lambda cluster: cluster.nodes,
+    "no node answered",
+    _addresses,
+    reads=("names",),
 )
 
 #: Drivers of networks over USB, by which management controllers speak with their own host: Linux

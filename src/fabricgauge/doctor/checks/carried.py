@@ -6,12 +6,15 @@ its way once there and once back, so what it takes beyond a small one is its siz
 great excess counts.
 """
 
+from collections.abc import Iterator
+
+from fabricgauge.doctor.check import Check, found
 from fabricgauge.doctor.checks.echoes import Pair, blamed, concerns, pair
-from fabricgauge.doctor.places import Check, fault, placing
+from fabricgauge.doctor.places import Cluster
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Network
 from fabricgauge.model.finding import Finding, Severity
-from fabricgauge.model.preflight import Ping, Preflight
+from fabricgauge.model.preflight import Ping
 from fabricgauge.words.figures import duration, link_rate
 
 #: Below this share of the rate, and of what the best pair shows, a pair is too slow.
@@ -25,24 +28,42 @@ HOST_S, ALONE_S = 0.3e-3, 1e-3
 IP_BYTES, FRAME_BYTES = 20, 38
 
 
-def look_at_carried(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
-    if not preflight.pings:
-        return Skipped(preflight.untried.get("ping", "no echo was sent"))
-    where = placing(preflight)
-    found: list[Finding] = []
-    seen = False
-    for network in preflight.fabric.networks:
-        pings = [ping for ping in preflight.pings if ping.network == network.name]
-        excess = _times(network, pings)
-        if not excess or isinstance(network.rate_bit_s, Skipped):
-            continue
-        seen = True
-        slow = _slow(network, network.rate_bit_s, excess)
-        found += [
-            _finding(network, network.rate_bit_s, who, where(network.name, who), slow)
-            for who in blamed({name: name in slow for name in excess})
-        ]
-    return tuple(found) if seen else Skipped("no network of known rate answered large echoes")
+#: By pair, what a large echo takes beyond a small one, one way, and its size.
+Excess = dict[Pair, tuple[float, int]]
+
+
+def _known(cluster: Cluster) -> list[tuple[Network, float, Excess]]:
+    """The networks of known rate, in bit/s, that answered."""
+    pings = cluster.preflight.pings
+    return [
+        (network, network.rate_bit_s, excess)
+        for network in cluster.networks
+        if not isinstance(network.rate_bit_s, Skipped)
+        and (excess := _times(network, [one for one in pings if one.network == network.name]))
+    ]
+
+
+def _nothing(cluster: Cluster) -> str:
+    if cluster.preflight.pings:
+        return "no network of known rate answered large echoes"
+    return cluster.preflight.untried.get("ping", "no echo was sent")
+
+
+def _carried(cluster: Cluster, networks: list[tuple[Network, float, Excess]]) -> Iterator[Finding]:
+    for network, rate_bit_s, excess in networks:
+        slow = _slow(rate_bit_s, excess)
+        for who in blamed({name: name in slow for name in excess}):
+            own = {name: one for name, one in slow.items() if concerns(who, name)}
+            worst = min(size * 8 / time_s for time_s, size in own.values())
+            yield found(
+                Severity.WARN, cluster.where(network.name, who),
+                f"carries about {link_rate(worst)} of {link_rate(rate_bit_s)}, by the time of large"
+                " echoes",
+                *(f"{a} ↔ {b}: {size:,} octets take {duration(time_s)} one way;"
+                  f" {link_rate(rate_bit_s)} would need {duration(size * 8 / rate_bit_s)}"
+                  for (a, b), (time_s, size) in sorted(own.items())),
+                nodes=who, network=network.name,
+            )  # fmt: skip
 
 
 def wire_bytes(mtu_bytes: int, payload_bytes: int) -> int:
@@ -51,8 +72,7 @@ def wire_bytes(mtu_bytes: int, payload_bytes: int) -> int:
     return payload_bytes + fragments * (IP_BYTES + FRAME_BYTES)
 
 
-def _times(network: Network, pings: list[Ping]) -> dict[Pair, tuple[float, int]]:
-    """By pair, what a large echo takes beyond a small one, one way, and its size."""
+def _times(network: Network, pings: list[Ping]) -> Excess:
     mtu_bytes = network.mtu_bytes if network.members else 0
     small: dict[Pair, float] = {}
     large: dict[Pair, tuple[float, int]] = {}
@@ -72,9 +92,7 @@ def _times(network: Network, pings: list[Ping]) -> dict[Pair, tuple[float, int]]
     }
 
 
-def _slow(
-    network: Network, rate_bit_s: float, times: dict[Pair, tuple[float, int]]
-) -> dict[Pair, tuple[float, int]]:
+def _slow(rate_bit_s: float, times: Excess) -> Excess:
     """Pairs whose large echoes need far longer than the rate explains and others need."""
     nominal = {name: size * 8 / rate_bit_s for name, (_, size) in times.items()}
     best_s = min(time_s for time_s, _ in times.values())
@@ -88,32 +106,14 @@ def _slow(
     }
 
 
-def _finding(
-    network: Network,
-    rate_bit_s: float,
-    who: tuple[str, ...],
-    where: str,
-    slow: dict[Pair, tuple[float, int]],
-) -> Finding:
-    own = {name: one for name, one in slow.items() if concerns(who, name)}
-    worst = min(size * 8 / time_s for time_s, size in own.values())
-    evidence = [
-        f"{a} ↔ {b}: {size:,} octets take {duration(time_s)} one way;"
-        f" {link_rate(rate_bit_s)} would need {duration(size * 8 / rate_bit_s)}"
-        for (a, b), (time_s, size) in sorted(own.items())
-    ]
-    return fault(
-        Severity.WARN, where,
-        f"carries about {link_rate(worst)} of {link_rate(rate_bit_s)}, by the time of large echoes",
-        tuple(evidence), nodes=who, network=network.name,
-    )  # fmt: skip
-
-
 CARRIED = Check(
     "carried",
     "Large echoes take no longer than the network's rate explains",
     "Something on the way carries less than its ends: bandwidth stays below the ceiling.",
-    look_at_carried,
+    _known,
+    _nothing,
+    _carried,
     "compare the rates of both ends and of the switch's ports, look for policers there, and"
     " exchange the cable; measure it: fabricgauge check",
+    reads=("echoes", "large"),
 )

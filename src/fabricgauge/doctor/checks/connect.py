@@ -1,14 +1,13 @@
 """Can every node open TCP connections to every other, and do bytes arrive?"""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator
 
-from fabricgauge.doctor.places import Check, fault, placing
+from fabricgauge.doctor.check import Check, found, untried
+from fabricgauge.doctor.places import Cluster
 from fabricgauge.doctor.reachability import Dead, DeadNetwork, DeadNode, TakenAddress, dead
-from fabricgauge.model.absence import Skipped
 from fabricgauge.model.connectivity import Connectivity, FailedConnection
 from fabricgauge.model.finding import CONNECT as ID
 from fabricgauge.model.finding import Finding, Severity
-from fabricgauge.model.preflight import Preflight
 
 #: Lines of evidence that a finding shows.
 MOST_LINES = 6
@@ -30,22 +29,19 @@ _NO_DATA = (
 _TAKEN = "give each node an address of its own; look for a second node with this one"
 
 
-def look_at_connections(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
-    if not preflight.connectivity:
-        return Skipped(preflight.untried.get("connect", "no connection was tried"))
-    where = placing(preflight)
-    return tuple(_finding(of, one, where) for of in preflight.connectivity for one in dead(of))
-
-
-def _finding(of: Connectivity, one: Dead, where: Callable[[str, Sequence[str]], str]) -> Finding:
-    what, nodes = _told(one)
-    place = of.network if isinstance(one, DeadNetwork) else where(of.network, nodes)
-    if isinstance(one, TakenAddress):
-        place = where(of.network, nodes[:1])
-    remedy = _TAKEN if isinstance(one, TakenAddress) else _LOST
-    if all(each.how == "no data" for each in one.evidence):
-        remedy = _NO_DATA
-    return fault(Severity.FAIL, place, what, _lines(one.evidence), remedy, nodes, of.network)
+def _dead(cluster: Cluster, rounds: tuple[Connectivity, ...]) -> Iterator[Finding]:
+    for of in rounds:
+        for one in dead(of):
+            what, nodes = _told(one)
+            named = nodes[:1] if isinstance(one, TakenAddress) else nodes
+            where = of.network if isinstance(one, DeadNetwork) else cluster.where(of.network, named)
+            remedy = _TAKEN if isinstance(one, TakenAddress) else _LOST
+            if all(each.how == "no data" for each in one.evidence):
+                remedy = _NO_DATA
+            yield found(
+                Severity.FAIL, where, what, *_lines(one.evidence), remedy=remedy, nodes=nodes,
+                network=of.network,
+            )  # fmt: skip
 
 
 def _told(one: Dead) -> tuple[str, tuple[str, ...]]:
@@ -87,5 +83,8 @@ CONNECT = Check(
     ID,
     "Every node can open TCP connections to every other",
     "MPI opens the same connections: a job over these nodes hangs or aborts.",
-    look_at_connections,
+    lambda cluster: cluster.preflight.connectivity,
+    untried(ID, "no connection was tried"),
+    _dead,
+    reads=("connect",),
 )

@@ -2,11 +2,12 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 
-from fabricgauge.doctor.places import Check, fault, has_cable, memberships
-from fabricgauge.model.absence import Skipped
+from fabricgauge.doctor.check import Check, found, untried
+from fabricgauge.doctor.places import Cluster, grouped, has_cable
 from fabricgauge.model.finding import Finding, Severity
-from fabricgauge.model.preflight import Preflight, Rise
+from fabricgauge.model.preflight import Rise
 
 #: Words of error counters of Linux's netdevs, of drivers (ethtool -S) and of RDMA ports: any rise
 #: is a bad frame or a bad link.
@@ -33,27 +34,25 @@ DROPS_PER_S = 1.0
 PAUSES_PER_S = 10.0
 
 
-def look_at_counters(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
-    if "counters" in preflight.untried and not preflight.rises:
-        return Skipped(preflight.untried["counters"])
-    if preflight.seconds <= 0:
-        return Skipped("counters were not watched")
-    ours: dict[tuple[str, str], list[Rise]] = {}
-    bare = _without_cable(preflight)
-    for rise in preflight.rises:
-        place = rise.node, rise.interface
-        if _counts(rise) and place not in bare:
-            ours.setdefault(place, []).append(rise)
-    networks = memberships(preflight)
+def _watched(cluster: Cluster) -> bool:
+    of = cluster.preflight
+    return bool(of.rises or "counters" not in of.untried) and of.seconds > 0
+
+
+def _counters(cluster: Cluster, _: object) -> Iterator[Finding]:
+    bare = _without_cable(cluster)
+    rises = (one for one in cluster.preflight.rises if _counts(one))
+    ports = grouped(rises, lambda one: (one.node, one.interface))
+    ours = {
+        place: some for some in ports if (place := (some[0].node, some[0].interface)) not in bare
+    }
+    networks = cluster.memberships
     sizes = Counter(networks.values())
     noisy = Counter(networks[place] for place in ours if place in networks)
-    return tuple(
-        _finding(
-            place, rises, network := networks.get(place, ""),
-            chatter=noisy[network] > 2 and 2 * noisy[network] > sizes[network],
-        )
-        for place, rises in ours.items()
-    )  # fmt: skip
+    for place, some in ours.items():
+        network = networks.get(place, "")
+        chatter = noisy[network] > 2 and 2 * noisy[network] > sizes[network]
+        yield _finding(place, some, network, chatter=chatter)
 
 
 def kind(counter: str) -> str:
@@ -74,19 +73,17 @@ def _counts(rise: Rise) -> bool:
     return rise.by > 0 and per_s > least.get(kind(rise.counter), float("inf"))
 
 
-def _without_cable(preflight: Preflight) -> set[tuple[str, str]]:
+def _without_cable(cluster: Cluster) -> set[tuple[str, str]]:
     """A port of an RDMA device (``mlx5_0:1``) is no interface, and has one."""
-    return {
-        (node.name, interface.name)
-        for node in preflight.fabric.nodes
-        for interface in node.interfaces
-        if not has_cable(interface)
-    }
+    every = ((seen.name, one) for seen in cluster.nodes for one in seen.node.interfaces)
+    return {(node, one.name) for node, one in every if not has_cable(one)}
 
 
-def _finding(place: tuple[str, str], rises: list[Rise], network: str, *, chatter: bool) -> Finding:
+def _finding(
+    place: tuple[str, str], rises: tuple[Rise, ...], network: str, *, chatter: bool
+) -> Finding:
     """``chatter``: most members of the network see the like, so it is sent to everybody."""
-    node, interface = place
+    where = ":".join(place)
     kinds = {kind(rise.counter) for rise in rises}
     worst = next(one for one in SAID if one in kinds)
     severity = Severity.WARN
@@ -94,34 +91,36 @@ def _finding(place: tuple[str, str], rises: list[Rise], network: str, *, chatter
         severity = Severity.FAIL
     elif worst == "drops" and chatter:
         severity = Severity.NOTE
-    told = [
-        f"{node}:{interface}: {one.counter} rose by {one.by:,} in {one.seconds:.1f} s"
-        for one in rises
-    ]
-    return fault(
-        severity, f"{node}:{interface}", SAID[worst], tuple(told), REMEDIES[worst],
-        (node,), network,
+    told = [f"{where}: {one.counter} rose by {one.by:,} in {one.seconds:.1f} s" for one in rises]
+    what, remedy = SAID[worst]
+    return found(
+        severity, where, what, *told, remedy=remedy, nodes=place[:1], network=network
     )  # fmt: skip
 
 
-#: By kind of counter, the worst first.
+#: By kind of counter, the worst first: what is said, and what to do.
 SAID = {
-    "errors": "counts errors while it is quiet",
-    "drops": "drops frames while it is quiet",
-    "pauses": "is paused or pauses others while it is quiet",
+    "errors": (
+        "counts errors while it is quiet",
+        "exchange cable and transceiver, then the port; look at the switch port's counters",
+    ),
+    "drops": (
+        "drops frames while it is quiet",
+        "see what is dropped: ethtool -S INTERFACE, tcpdump -e -i INTERFACE for frames of a"
+        " protocol or VLAN that the node does not have; raise rings (ethtool -G) where it is load",
+    ),
+    "pauses": (
+        "is paused or pauses others while it is quiet",
+        "find who cannot keep up: pause counters of the switch's ports lead to it",
+    ),
 }
-
-REMEDIES = {
-    "errors": "exchange cable and transceiver, then the port; look at the switch port's counters",
-    "drops": "see what is dropped: ethtool -S INTERFACE, tcpdump -e -i INTERFACE for frames of a"
-    " protocol or VLAN that the node does not have; raise rings (ethtool -G) where it is load",
-    "pauses": "find who cannot keep up: pause counters of the switch's ports lead to it",
-}
-
 
 COUNTERS = Check(
     "counters",
     "No counter of errors, drops or pauses rises while the nodes are quiet",
     "Each bad or dropped frame is sent again: latency jumps and bandwidth falls under load.",
-    look_at_counters,
+    _watched,
+    untried("counters", "counters were not watched"),
+    _counters,
+    reads=("counters",),
 )

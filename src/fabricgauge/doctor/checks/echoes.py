@@ -1,13 +1,14 @@
 """Do echoes come back: small and whole ones, from everybody, in time? pure."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from fabricgauge.doctor.places import Check, MemberPort, by_network, ends, fault, placing
+from fabricgauge.doctor.check import Check, found, untried
+from fabricgauge.doctor.places import Cluster, by_network
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Network
 from fabricgauge.model.finding import Command, Finding, Severity
-from fabricgauge.model.preflight import Ping, Preflight
+from fabricgauge.model.preflight import Ping
 from fabricgauge.words.figures import duration
 
 #: Echoes of at most this many bytes count; larger ones are for other checks.
@@ -20,11 +21,6 @@ CHANCE_LOSS = 0.1
 #: longer: sleeping processors and interrupt moderation make some 0.1 ms of difference.
 TIMES, EXCESS_S = 5.0, 0.5e-3
 
-REMEDY = (
-    "look at error counters of both ends (ethtool -S) and of the switch's ports, exchange cable and"
-    " transceiver, then the port; where nothing comes back, look at firewall, address and VLAN"
-)
-
 #: Where a neighbour answers ARP and no echo, cable, switch and VLAN are sound.
 FILTERED_WHY = (
     "What stops echoes may stop MPI's connections as well; and loss, MTU and rate of this network"
@@ -36,16 +32,11 @@ FILTERED = (
 )
 
 
-def look_at_ping(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
-    small = [ping for ping in preflight.pings if _counts(ping)]
-    if not small:
-        return Skipped(preflight.untried.get("ping", "no echo was sent"))
-    where = placing(preflight)
-    found: list[Finding] = []
+def _pings(cluster: Cluster, small: list[Ping]) -> Iterator[Finding]:
     for network in dict.fromkeys(ping.network for ping in small):
         own = [ping for ping in small if ping.network == network]
-        found += [*_ping_lost(network, own, where), *_late(network, own, where)]
-    return tuple(found)
+        yield from _ping_lost(cluster, network, own)
+        yield from _late(cluster, network, own)
 
 
 def _counts(ping: Ping) -> bool:
@@ -53,39 +44,31 @@ def _counts(ping: Ping) -> bool:
 
 
 Pair = tuple[str, str]
-Placing = Callable[[str, Sequence[str]], str]
 
 
-def _by_pair(pings: list[Ping]) -> dict[Pair, list[Ping]]:
-    found: dict[Pair, list[Ping]] = defaultdict(list)
+def _by_pair(pings: Iterable[Ping]) -> dict[Pair, list[Ping]]:
+    pairs: dict[Pair, list[Ping]] = defaultdict(list)
     for ping in pings:
-        found[pair(ping.source, ping.target)].append(ping)
-    return found
+        pairs[pair(ping.source, ping.target)].append(ping)
+    return pairs
 
 
-def _ping_lost(network: str, pings: list[Ping], where: Placing) -> Iterator[Finding]:
+def _ping_lost(cluster: Cluster, network: str, pings: list[Ping]) -> Iterator[Finding]:
     pairs = _by_pair(pings)
     failed = {name: any(p.received < p.sent for p in own) for name, own in pairs.items()}
     for who in blamed(failed, twins(pings)):
-        own = [
-            ping
-            for name, some in pairs.items()
-            if failed[name] and concerns(who, name)
-            for ping in some
-        ]
-        yield _loss(network, who, own, where)
-
-
-def _loss(network: str, who: tuple[str, ...], own: list[Ping], where: Placing) -> Finding:
-    sent, back = sum(p.sent for p in own), sum(p.received for p in own)
-    told = (f"{back} of {sent} echoes came back", *(_told(ping) for ping in own))
-    place = where(network, who)
-    if all(p.heard for p in own if p.received < p.sent):
-        what = "answers no echo, though its link answers"
-        return fault(Severity.WARN, place, what, told, FILTERED, who, network, why=FILTERED_WHY)
-    what = "loses echoes" if back else "answers no echo"
-    severity = Severity.WARN if sent - back == 1 else Severity.FAIL
-    return fault(severity, place, what, told, nodes=who, network=network)
+        bad = [name for name in pairs if failed[name] and concerns(who, name)]
+        own = [ping for name in bad for ping in pairs[name]]
+        sent, back = sum(p.sent for p in own), sum(p.received for p in own)
+        severity = Severity.WARN if sent - back == 1 else Severity.FAIL
+        what, remedy, why = "loses echoes" if back else "answers no echo", "", ""
+        if all(p.heard for p in own if p.received < p.sent):
+            severity, what = Severity.WARN, "answers no echo, though its link answers"
+            remedy, why = FILTERED, FILTERED_WHY
+        yield found(
+            severity, cluster.where(network, who), what, f"{back} of {sent} echoes came back",
+            *map(_told, own), remedy=remedy, why=why, nodes=who, network=network,
+        )  # fmt: skip
 
 
 def _told(ping: Ping) -> str:
@@ -97,102 +80,94 @@ def _told(ping: Ping) -> str:
     )
 
 
-def _late(network: str, pings: list[Ping], where: Placing) -> Iterator[Finding]:
-    times: dict[Pair, float] = {}
-    for name, own in _by_pair(pings).items():
-        known = [ping.rtt_s for ping in own if not isinstance(ping.rtt_s, Skipped)]
-        if known:
-            times[name] = min(known)
+def _late(cluster: Cluster, network: str, pings: list[Ping]) -> Iterator[Finding]:
+    known = _by_pair(ping for ping in pings if not isinstance(ping.rtt_s, Skipped))
+    times = {name: min(rtts(own)) for name, own in known.items()}
     if len(times) < 3:
         return  # nothing to compare with
     usual = sorted(times.values())[len(times) // 4]  # one of few nodes is in most pairs
     late = {name: t > TIMES * usual and t - usual > EXCESS_S for name, t in times.items()}
     for who in blamed(late):
         own_times = {n: t for n, t in times.items() if late[n] and concerns(who, n)}
-        told = [f"{a} ↔ {b}: round trip {duration(t)}" for (a, b), t in own_times.items()]
-        yield fault(
-            Severity.WARN, where(network, who), "echoes take far longer than the others'",
-            (f"usual round trip in {network}: {duration(usual)}", *told),
-            "look for a longer way (a switch too many, a router, a tunnel), for power saving and"
-            " interrupt moderation (ethtool -c), and for other load on the node",
-            who, network,
+        yield found(
+            Severity.WARN, cluster.where(network, who), "echoes take far longer than the others'",
+            f"usual round trip in {network}: {duration(usual)}",
+            *(f"{a} ↔ {b}: round trip {duration(t)}" for (a, b), t in own_times.items()),
+            remedy="look for a longer way (a switch too many, a router, a tunnel), for power saving"
+            " and interrupt moderation (ethtool -c), and for other load on the node",
+            nodes=who, network=network,
         )  # fmt: skip
+
+
+def rtts(pings: Iterable[Ping]) -> Iterator[float]:
+    """The round trips that are known, in seconds."""
+    return (one.rtt_s for one in pings if not isinstance(one.rtt_s, Skipped))
 
 
 PING = Check(
     "ping",
     "Small echoes come back over each network, none lost, none late",
     "Each lost packet costs TCP milliseconds at least; where all are lost, MPI cannot start.",
-    look_at_ping,
-    REMEDY,
+    lambda cluster: [ping for ping in cluster.preflight.pings if _counts(ping)],
+    untried("ping", "no echo was sent"),
+    _pings,
+    "look at error counters of both ends (ethtool -S) and of the switch's ports, exchange cable and"
+    " transceiver, then the port; where nothing comes back, look at firewall, address and VLAN",
+    reads=("echoes", "losses"),
 )
 
 
-def look_at_mtu(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
-    every = tuple(ends(preflight))
-    if not every:
-        return Skipped("no network joins these nodes")
-    return (*_different(every), *_mtu_lost(preflight))
+def _mtus(cluster: Cluster, _: object) -> Iterator[Finding]:
+    yield from _different(cluster)
+    yield from _mtu_lost(cluster)
 
 
-def _different(every: tuple[MemberPort, ...]) -> Iterator[Finding]:
-    for members in by_network(every):
+def _different(cluster: Cluster) -> Iterator[Finding]:
+    for members in by_network(cluster.ends):
         counts = Counter(end.interface.mtu_bytes for end in members)
         usual = max(counts, key=lambda mtu: (counts[mtu], mtu))
         other = next(end for end in members if end.interface.mtu_bytes == usual)
         for end in members:
-            if end.interface.mtu_bytes != usual:
-                yield _odd(end, usual, other)
+            own = end.interface.mtu_bytes
+            argv = ("ip", "link", "set", "dev", end.interface.name, "mtu", str(usual))
+            if own != usual:
+                yield found(
+                    Severity.FAIL, end, f"has MTU {own}, {end.net} has {usual} elsewhere",
+                    f"{end.where} has MTU {own}", f"{other.where} has MTU {usual}",
+                    remedy="set the network's MTU, here and where the interface is configured at"
+                    " each start",
+                    mends=[Command(end.seen.name, argv)],
+                )  # fmt: skip
 
 
-def _odd(end: MemberPort, usual: int, other: MemberPort) -> Finding:
-    own = end.interface.mtu_bytes
-    argv = ("ip", "link", "set", "dev", end.interface.name, "mtu", str(usual))
-    evidence = (f"{end.where} has MTU {own}", f"{other.where} has MTU {usual}")
-    return fault(
-        Severity.FAIL, end.where, f"has MTU {own}, {end.network.name} has {usual} elsewhere",
-        evidence,
-        "set the network's MTU, here and where the interface is configured at each start",
-        (end.seen.name,), end.network.name, (Command(end.seen.name, argv),),
-    )  # fmt: skip
-
-
-def _mtu_lost(preflight: Preflight) -> Iterator[Finding]:
+def _mtu_lost(cluster: Cluster) -> Iterator[Finding]:
     """Whole echoes of the full MTU that all vanish where no small one does.
 
     Of two nodes with one address, whichever a neighbour remembers gets the answers: they
     prove nothing.
     """
-    where = placing(preflight)
-    for network in preflight.fabric.networks:
-        pings = [ping for ping in preflight.pings if ping.network == network.name]
-        small, twice = _small(pings), twins(pings)
-        whole = [
-            p for p in pings
-            if p.whole and p.sent and small.get(pair(p.source, p.target))
-            and not {p.source, p.target} & set(twice)
-        ]  # fmt: skip
-        failed: dict[Pair, bool] = {}
-        for ping in whole:
-            name = pair(ping.source, ping.target)
-            failed[name] = failed.get(name, False) or not ping.received
+    for network in cluster.networks:
+        pings = [ping for ping in cluster.preflight.pings if ping.network == network.name]
+        small, twice = _small(pings), {*twins(pings)}
+        whole = _by_pair(
+            p for p in pings if p.whole and p.sent and not {p.source, p.target} & twice
+        )  # fmt: skip
+        failed = {
+            name: any(not p.received for p in own) for name, own in whole.items() if small.get(name)
+        }
         for who in blamed(failed):
             lost = [
-                p for p in whole
-                if not p.received and concerns(who, pair(p.source, p.target))
+                p for name in failed if concerns(who, name) for p in whole[name] if not p.received
             ]  # fmt: skip
-            yield _not_whole(network, who, where(network.name, who), lost)
+            yield _not_whole(network, who, cluster.where(network.name, who), lost)
 
 
 def _small(pings: list[Ping]) -> dict[Pair, bool]:
     """By pair, whether so few small echoes were lost that three whole ones are not by chance."""
-    found: dict[Pair, bool] = {}
-    for ping in pings:
-        if _counts(ping):
-            name = pair(ping.source, ping.target)
-            some = ping.sent - ping.received <= CHANCE_LOSS * ping.sent
-            found[name] = found.get(name, True) and some
-    return found
+    return {
+        name: all(p.sent - p.received <= CHANCE_LOSS * p.sent for p in own)
+        for name, own in _by_pair(filter(_counts, pings)).items()
+    }
 
 
 def _not_whole(network: Network, who: tuple[str, ...], where: str, lost: list[Ping]) -> Finding:
@@ -202,13 +177,12 @@ def _not_whole(network: Network, who: tuple[str, ...], where: str, lost: list[Pi
         + (f"; ping: {p.told}" if p.told else "")
         for p in lost
     ]
-    return fault(
-        Severity.FAIL, where,
-        f"packets of the full MTU ({network.mtu_bytes}) do not pass",
-        tuple(evidence),
-        "raise the MTU of the switch's ports on the way (jumbo frames), or lower that of all"
+    return found(
+        Severity.FAIL, where, f"packets of the full MTU ({network.mtu_bytes}) do not pass",
+        *evidence,
+        remedy="raise the MTU of the switch's ports on the way (jumbo frames), or lower that of all"
         " members to what passes: ping -M do -s BYTES finds it",
-        who, network.name,
+        nodes=who, network=network.name,
     )  # fmt: skip
 
 
@@ -217,7 +191,10 @@ MTU = Check(
     "All members of a network have one MTU, and packets of that size pass",
     "A packet that is larger than the next hop takes is lost or cut: large messages hang or crawl,"
     " small ones pass.",
-    look_at_mtu,
+    lambda cluster: cluster.ends,
+    "no network joins these nodes",
+    _mtus,
+    reads=("echoes", "wholes"),
 )
 
 #: A node is a suspect once this many of its pairs fail; a single one may be the other's fault.

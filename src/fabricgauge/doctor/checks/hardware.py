@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from fabricgauge.doctor.places import Check, KnownNode, fault, found, like, nodes, usual
+from fabricgauge.doctor.check import Check, each, found
+from fabricgauge.doctor.places import Cluster, KnownNode, grouped, told, usual
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Command, Finding, Severity
 from fabricgauge.model.inventory import Adapter, PcieLink
-from fabricgauge.model.preflight import Preflight
 from fabricgauge.words.figures import link_rate
 from fabricgauge.words.sentences import listed
 
@@ -28,36 +28,37 @@ VERBS_MODULE, CORE_MODULE = "ib_uverbs", "ib_core"
 HANDED_ON = frozenset({"vfio-pci", "pci-stub", "pciback", "uio_pci_generic", "igb_uio"})
 
 
-def look_at_driver(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
-    every = nodes(preflight)
-    if not any(seen.adapters for seen in every):
-        return Skipped("no adapter is known")
-    groups = (one for group in like(preflight) for one in _of_group(group))
-    return (*groups, *(one for seen in every for one in _verbs(seen)))
+NodeAdapter = tuple[KnownNode, Adapter]
 
 
-def _of_group(group: tuple[KnownNode, ...]) -> Iterator[Finding]:
-    every = [(seen, adapter, seen.product(adapter)) for seen in group for adapter in seen.adapters]
-    driven = {product for _, adapter, product in every if isinstance(adapter.driver, str)}
-    used = {product for _, adapter, product in every if adapter.interfaces or adapter.rdma_devices}
-    for seen, adapter, product in every:
-        yield from _driver_findings(seen, adapter, product in driven, product in used)
+def _adapters(cluster: Cluster) -> list[NodeAdapter]:
+    return [(seen, adapter) for seen in cluster.nodes for adapter in seen.adapters]
+
+
+def _drivers(cluster: Cluster, _: object) -> Iterator[Finding]:
+    for group in cluster.alike:
+        every = [(seen, one, seen.product(one)) for seen in group for one in seen.adapters]
+        driven = {product for _, one, product in every if isinstance(one.driver, str)}
+        used = {product for _, one, product in every if one.interfaces or one.rdma_devices}
+        for seen, adapter, product in every:
+            yield from _driver_findings(seen, adapter, product in driven, product in used)
+    for seen in cluster.nodes:
+        yield from _verbs(seen)
 
 
 def _driver_findings(
     seen: KnownNode, adapter: Adapter, driven: bool, used: bool
 ) -> Iterator[Finding]:
     """``driven`` and ``used``: this product has a driver, or an interface, on some like node."""
-    what = adapter.product if isinstance(adapter.product, str) else adapter.kind
-    bus = adapter.bus if isinstance(adapter.bus, str) else "a bus that is not told"
-    told = f"{seen.name}: {what} at {bus}"
+    what = told(adapter.product, adapter.kind)
+    at = f"{seen.name}: {what} at {told(adapter.bus, 'a bus that is not told')}"
     if not isinstance(adapter.driver, str) or not adapter.driver:
         if not adapter.interfaces and not adapter.rdma_devices:
             meant = driven or adapter.kind in RDMA_KINDS
             severity = Severity.FAIL if meant else Severity.WARN
-            yield found(severity, seen, f"{what} has no driver", told)
+            yield found(severity, seen, f"{what} has no driver", at)
         return
-    driver = f"{told}, driver {adapter.driver}"
+    driver = f"{at}, driver {adapter.driver}"
     if adapter.driver in HANDED_ON:
         return
     if adapter.kind in RDMA_KINDS and not adapter.rdma_devices:
@@ -74,15 +75,17 @@ def _verbs(seen: KnownNode) -> Iterator[Finding]:
     modules = seen.inventory.modules
     if seen.has_rdma and CORE_MODULE in modules and VERBS_MODULE not in modules:
         mends = (Command(seen.name, ("modprobe", VERBS_MODULE)),)
-        told = f"{seen.name} has RDMA devices, and {VERBS_MODULE} is not among its modules"
-        yield found(Severity.FAIL, seen, f"lacks the module {VERBS_MODULE}", told, mends=mends)
+        evidence = f"{seen.name} has RDMA devices, and {VERBS_MODULE} is not among its modules"
+        yield found(Severity.FAIL, seen, f"lacks the module {VERBS_MODULE}", evidence, mends=mends)
 
 
 DRIVER = Check(
     "driver",
     "Every adapter has a driver, and RDMA adapters their RDMA device",
     "Without it the adapter is not there for MPI, which then takes a slower network in silence.",
-    look_at_driver,
+    _adapters,
+    "no adapter is known",
+    _drivers,
     "load the module or install the driver's package, into the nodes' image as well; dmesg says why"
     " a driver refused",
 )
@@ -92,26 +95,16 @@ DRIVER = Check(
 PAYLOAD_SHARE = 0.87
 
 
-def look_at_pcie(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
-    every = [(seen, adapter) for seen in nodes(preflight) for adapter in seen.adapters]
-    if not any(isinstance(adapter.pcie_now, PcieLink) for _, adapter in every):
-        return Skipped("no adapter's PCI Express link is known")
-    common = _usual(every)
-    return tuple(
-        one
-        for seen, adapter in every
-        for one in _pcie_findings(seen, adapter, common.get(seen.product(adapter)))
-    )
+def _links(cluster: Cluster) -> list[NodeAdapter]:
+    return [one for one in _adapters(cluster) if isinstance(one[1].pcie_now, PcieLink)]
 
 
-def _usual(every: list[tuple[KnownNode, Adapter]]) -> dict[str, PcieLink]:
-    """By product, the link that most adapters of it have."""
-    links: dict[str, list[PcieLink]] = {}
-    for seen, adapter in every:
-        if isinstance(adapter.pcie_now, PcieLink):
-            links.setdefault(seen.product(adapter), []).append(adapter.pcie_now)
-    common = {product: usual(some) for product, some in links.items()}
-    return {product: link for product, link in common.items() if isinstance(link, PcieLink)}
+def _pcie(_: Cluster, every: list[NodeAdapter]) -> Iterator[Finding]:
+    """Beside the link that most adapters of the same product have."""
+    for same in grouped(every, lambda one: one[0].product(one[1])):
+        common = usual(adapter.pcie_now for _, adapter in same)
+        for seen, adapter in same:
+            yield from _pcie_findings(seen, adapter, common)
 
 
 def data_bit_s(link: PcieLink) -> float:
@@ -120,17 +113,20 @@ def data_bit_s(link: PcieLink) -> float:
     return link.gt_s * 1e9 * link.lanes * coding
 
 
-def _pcie_findings(seen: KnownNode, adapter: Adapter, common: PcieLink | None) -> Iterator[Finding]:
+def _pcie_findings(
+    seen: KnownNode, adapter: Adapter, common: PcieLink | Skipped
+) -> Iterator[Finding]:
     """Less than the adapter can, or in a slot that is less than those of like adapters."""
     now, capable = adapter.pcie_now, adapter.pcie_capable
     if isinstance(now, Skipped):
         return
-    odd = common is not None and data_bit_s(now) < data_bit_s(common)
+    odd = isinstance(common, PcieLink) and data_bit_s(now) < data_bit_s(common)
+    what = ""
     if isinstance(capable, PcieLink) and (now.lanes < capable.lanes or now.gt_s < capable.gt_s):
         what = f"runs at {_pcie_name(now)}, capable of {_pcie_name(capable)}"
-        yield _pcie_finding(seen, adapter, now, what, odd)
-    elif odd and common is not None:
+    elif odd and isinstance(common, PcieLink):
         what = f"runs at {_pcie_name(now)}, the others at {_pcie_name(common)}"
+    if what:
         yield _pcie_finding(seen, adapter, now, what, odd)
 
 
@@ -148,12 +144,11 @@ def _pcie_name(link: PcieLink) -> str:
 
 def _port_bit_s(seen: KnownNode, adapter: Adapter) -> float:
     """What the adapter's ports carry together, as far as it is known."""
-    speeds = [one.speed_bit_s for one in seen.node.interfaces if one.name in adapter.interfaces]
-    rates = [
-        port.rate_bit_s for port in seen.inventory.rdma_ports if port.device in adapter.rdma_devices
-    ]
+    speeds = (one.speed_bit_s for one in seen.node.interfaces if one.name in adapter.interfaces)
+    ports = (one for one in seen.inventory.rdma_ports if one.device in adapter.rdma_devices)
     return max(
-        sum(rate for rate in some if isinstance(rate, float | int)) for some in (speeds, rates)
+        sum(rate for rate in some if isinstance(rate, float | int))
+        for some in (speeds, (port.rate_bit_s for port in ports))
     )
 
 
@@ -163,15 +158,15 @@ def _pcie_finding(
     """A slot that suffices, and is no less than those of like adapters, was bought so."""
     carried, port = PAYLOAD_SHARE * data_bit_s(now), _port_bit_s(seen, adapter)
     unknown = not port and _in_use(seen, adapter)
-    bus = adapter.bus if isinstance(adapter.bus, str) else "adapter"
+    bus = told(adapter.bus, "adapter")
     where = f"{seen.name}:{adapter.interfaces[0] if adapter.interfaces else bus}"
     limit = f"{_pcie_name(now)} carries about {link_rate(carried)} of payload"
     against = f", its port {link_rate(port)}" if port else ""
-    product = adapter.product if isinstance(adapter.product, str) else adapter.kind
     severity = Severity.WARN if odd or unknown else Severity.NOTE
-    return fault(
+    return found(
         Severity.FAIL if 0 < carried < port else severity, where, what,
-        (f"{seen.name}: {bus} {product}", limit + against), nodes=(seen.name,),
+        f"{seen.name}: {bus} {told(adapter.product, adapter.kind)}", limit + against,
+        nodes=(seen.name,),
     )  # fmt: skip
 
 
@@ -179,7 +174,9 @@ PCIE = Check(
     "pcie",
     "Every adapter has its whole PCI Express link",
     "A slot that is narrower or slower than the adapter may carry less than its port.",
-    look_at_pcie,
+    _links,
+    "no adapter's PCI Express link is known",
+    _pcie,
     "put the adapter into a slot with all its lanes, reseat it, look at the firmware's settings for"
     " the slot (speed, bifurcation) and at dmesg for PCIe errors",
 )
@@ -188,28 +185,23 @@ PCIE = Check(
 FAR = frozenset({"SYS"})
 
 
-def look_at_numa(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
-    known = [
+def _used(cluster: Cluster) -> list[NodeAdapter]:
+    """The adapters in use of which the socket is known."""
+    return [
         (seen, adapter)
-        for seen in nodes(preflight)
-        for adapter in seen.adapters
-        if isinstance(adapter.numa_node, int) and _used(preflight, seen, adapter)
+        for seen, adapter in _adapters(cluster)
+        if isinstance(adapter.numa_node, int)
+        and (
+            adapter.rdma_devices
+            or any(one.addresses and one.name in adapter.interfaces for one in seen.node.interfaces)
+        )
     ]
-    if not known:
-        return Skipped("no adapter in use says which socket it hangs on")
-    return tuple(
-        one for seen, adapter in known for one in (*_far(seen, adapter), *_gpus(seen, adapter))
-    )
 
 
-def _used(preflight: Preflight, seen: KnownNode, adapter: Adapter) -> bool:
-    if adapter.rdma_devices:
-        return True
-    ours = {one.name for one in seen.node.interfaces if one.addresses}
-    return bool(ours & set(adapter.interfaces))
-
-
-def _far(seen: KnownNode, adapter: Adapter) -> Iterator[Finding]:
+def _numa(place: NodeAdapter) -> Iterator[Finding]:
+    seen, adapter = place
+    bus = told(adapter.bus, adapter.kind)
+    where = f"{seen.name}:{(*adapter.rdma_devices, *adapter.interfaces, bus)[0]}"
     several = seen.facts.get("NUMA nodes", "0") not in ("0", "")
     rivals = [one.numa_node for one in seen.adapters if one.kind == adapter.kind]
     if several and adapter.numa_node != 0 and 0 not in rivals and not seen.inventory.gpus:
@@ -218,29 +210,15 @@ def _far(seen: KnownNode, adapter: Adapter) -> Iterator[Finding]:
             "bind ranks that measure to that NUMA node (numactl --cpunodebind, --map-by), or move"
             " the adapter to a slot of the first socket"
         )
-        told = f"{_numa_name(seen, adapter)}: numa_node {adapter.numa_node}"
-        yield _numa_finding(seen, adapter, what, (told,), remedy)
-
-
-def _gpus(seen: KnownNode, adapter: Adapter) -> Iterator[Finding]:
+        evidence = f"{where}: numa_node {adapter.numa_node}"
+        yield found(Severity.NOTE, where, what, evidence, remedy=remedy, nodes=(seen.name,))
     names = {adapter.bus, *adapter.interfaces, *adapter.rdma_devices}
     mine = [one for one in seen.inventory.nearness if one.adapter in names]
     if mine and all(one.distance in FAR for one in mine):
-        told = [f"{seen.name}: GPU {one.gpu} to {one.adapter}: {one.distance}" for one in mine]
+        ways = [f"{seen.name}: GPU {one.gpu} to {one.adapter}: {one.distance}" for one in mine]
         what = f"no GPU is on its socket ({listed([str(one.gpu) for one in mine])} are far)"
         remedy = "use the adapter of each GPU's own socket (NCCL_IB_HCA, UCX_NET_DEVICES)"
-        yield _numa_finding(seen, adapter, what, tuple(told), remedy)
-
-
-def _numa_name(seen: KnownNode, adapter: Adapter) -> str:
-    bus = adapter.bus if isinstance(adapter.bus, str) else adapter.kind
-    return f"{seen.name}:{(*adapter.rdma_devices, *adapter.interfaces, bus)[0]}"
-
-
-def _numa_finding(
-    seen: KnownNode, adapter: Adapter, what: str, told: tuple[str, ...], remedy: str
-) -> Finding:
-    return fault(Severity.NOTE, _numa_name(seen, adapter), what, told, remedy, (seen.name,))
+        yield found(Severity.NOTE, where, what, *ways, remedy=remedy, nodes=(seen.name,))
 
 
 NUMA = Check(
@@ -248,25 +226,22 @@ NUMA = Check(
     "Adapters hang on the socket of the first ranks, and near the GPUs",
     "Crossing to the other socket adds some 0.1 µs to latency, and takes bandwidth between"
     " sockets.",
-    look_at_numa,
+    _used,
+    "no adapter in use says which socket it hangs on",
+    each(_numa),
 )
 
 FACT = "acs redirect"
 
 
-def look_at_acs(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
-    concerned = [seen for seen in nodes(preflight) if seen.inventory.gpus and seen.has_rdma]
-    if not concerned:
-        return Skipped("no node has both GPUs and RDMA adapters")
-    known = [seen for seen in concerned if FACT in seen.facts]
-    if not known:
-        return Skipped("no node could say what its PCI bridges do (lspci -vv needs root)")
-    what = "its PCI bridges redirect what GPUs and adapters exchange"
-    return tuple(
-        found(Severity.WARN, seen, what, f"{seen.name}: ACS redirects requests on {on}")
-        for seen in known
-        if (on := seen.facts[FACT]).split()
-    )
+def _concerned(cluster: Cluster) -> list[KnownNode]:
+    return [seen for seen in cluster.nodes if seen.inventory.gpus and seen.has_rdma]
+
+
+def _acs(seen: KnownNode) -> Iterator[Finding]:
+    if on := seen.fact(FACT):
+        what = "its PCI bridges redirect what GPUs and adapters exchange"
+        yield found(Severity.WARN, seen, what, f"{seen.name}: ACS redirects requests on {on}")
 
 
 ACS = Check(
@@ -274,7 +249,13 @@ ACS = Check(
     "PCI bridges let GPUs and adapters reach each other directly",
     "Access Control Services send what a GPU and an adapter say to each other through the root"
     " complex: GPUDirect falls to a fraction.",
-    look_at_acs,
+    lambda cluster: [seen for seen in _concerned(cluster) if FACT in seen.facts],
+    lambda cluster: (
+        "no node could say what its PCI bridges do (lspci -vv needs root)"
+        if _concerned(cluster)
+        else "no node has both GPUs and RDMA adapters"
+    ),
+    each(_acs),
     "switch ACS off in the firmware, or for these bridges: setpci -s BRIDGE ECAP_ACS+6.w=0000"
     " (not where virtual machines are given devices)",
 )

@@ -3,35 +3,29 @@
 import re
 from collections.abc import Iterator
 
-from fabricgauge.doctor.places import Check, KnownNode, fault, found, like, nodes, rate, unusual
+from fabricgauge.doctor.check import Check, each, found
+from fabricgauge.doctor.places import Cluster, KnownNode, Place, rate, unusual
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.fabric import Interface
 from fabricgauge.model.finding import Command, Finding, Severity
-from fabricgauge.model.preflight import Preflight
 from fabricgauge.words import figures
 from fabricgauge.words.figures import link_rate
 from fabricgauge.words.sentences import listed
 
 
-def look_at_reach(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
-    if not preflight.fabric.nodes and not preflight.fabric.unreached:
-        return Skipped("there is no node to look at")
-    return tuple(
-        fault(
-            Severity.FAIL, lost.name, "does not answer", (lost.reason,),
-            "see whether the node is up, and whether you can run a command there by the same"
-            " launcher (ssh NODE true)",
-            nodes=(lost.name,),
-        )
-        for lost in preflight.fabric.unreached
-    )  # fmt: skip
+def _silent(cluster: Cluster, _: object) -> Iterator[Finding]:
+    for lost in cluster.preflight.fabric.unreached:
+        yield found(Severity.FAIL, lost.name, "does not answer", lost.reason, nodes=(lost.name,))
 
 
 REACH = Check(
     "reach",
     "Every node answers",
     "Nothing can be started on a node that does not answer, and nothing is known of it.",
-    look_at_reach,
+    lambda cluster: (*cluster.nodes, *cluster.preflight.fabric.unreached),
+    "there is no node to look at",
+    _silent,
+    "see whether the node is up, and whether you can run a command there by the same launcher (ssh"
+    " NODE true)",
 )
 
 MEMLOCK, FILES, SHM, MEMORY = (
@@ -63,17 +57,13 @@ LIMITS_FILE = (
 AS_USER = f"see what users may (ulimit -l), since '*' in limits.conf is not for root; {LIMITS_FILE}"
 
 
-def look_at_limits(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
-    every = nodes(preflight)
-    if all(isinstance(seen.number(fact), Skipped) for seen in every for fact in (MEMLOCK, SHM)):
-        return Skipped("no node says its limits")
-    virtual = preflight.fabric.virtual
-    findings: list[Finding] = []
-    for group in like(preflight):
+def _limits(cluster: Cluster, _: object) -> Iterator[Finding]:
+    for group in cluster.alike:
         memlock, files = _most(group, MEMLOCK), _most(group, FILES)
         for seen in group:
-            findings += (*_memlock(seen, memlock, virtual), *_files(seen, files), *_shm(seen))
-    return tuple(findings)
+            yield from _memlock(seen, memlock, cluster.preflight.fabric.virtual)
+            yield from _files(seen, files)
+            yield from _shm(seen)
 
 
 def _most(group: tuple[KnownNode, ...], fact: str) -> float:
@@ -89,7 +79,7 @@ def _memlock(seen: KnownNode, most: float, virtual: bool) -> Iterator[Finding]:
     told = f"{seen.name}: max locked memory {figures.memory(limit)}"
     enough = LEAST_RDMA_BYTES if isinstance(memory, Skipped) else 0.9 * memory
     if seen.has_rdma and limit < enough:
-        root = seen.facts.get("user id") == "0"
+        root = seen.fact("user id") == "0"
         what = f"may lock only {figures.memory(limit)} of memory, and has RDMA"
         told += " (root's)" * root
         severity, remedy = (Severity.WARN, AS_USER) if root else (Severity.FAIL, LIMITS_FILE)
@@ -129,7 +119,14 @@ LIMITS = Check(
     "Locked memory, open files and /dev/shm suffice for MPI",
     "RDMA and shared-memory transports lock and share memory; where they may not, MPI fails or"
     " falls back to something slower.",
-    look_at_limits,
+    lambda cluster: [
+        seen
+        for seen in cluster.nodes
+        for fact in (MEMLOCK, SHM)
+        if not isinstance(seen.number(fact), Skipped)
+    ],
+    "no node says its limits",
+    _limits,
     LIMITS_FILE,
 )
 
@@ -138,26 +135,21 @@ LIMITS = Check(
 SAVING = frozenset({"powersave", "ondemand", "conservative", "schedutil", "userspace"})
 
 
-def look_at_governor(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
-    told = [(seen, seen.facts.get("cpu governor", "").strip()) for seen in nodes(preflight)]
-    if not any(governor for _, governor in told):
-        return Skipped("no node says its governor: virtual machines have none")
-    argv = ("cpupower", "frequency-set", "-g", "performance")
-    return tuple(
-        found(
-            Severity.WARN, seen, f"its governor is {governor}",
-            f"{seen.name}: scaling_governor {governor}", mends=(Command(seen.name, argv),),
-        )
-        for seen, governor in told
-        if governor in SAVING
-    )  # fmt: skip
+def _governor(seen: KnownNode) -> Iterator[Finding]:
+    governor = seen.fact("cpu governor")
+    if governor in SAVING:
+        told = f"{seen.name}: scaling_governor {governor}"
+        mend = Command(seen.name, ("cpupower", "frequency-set", "-g", "performance"))
+        yield found(Severity.WARN, seen, f"its governor is {governor}", told, mends=[mend])
 
 
 GOVERNOR = Check(
     "governor",
     "The processors' frequency governor is performance",
     "A processor that slows down between messages adds microseconds to latency, and they vary.",
-    look_at_governor,
+    lambda cluster: [seen for seen in cluster.nodes if seen.fact("cpu governor")],
+    "no node says its governor: virtual machines have none",
+    each(_governor),
     "set it to performance, at each start as well (tuned-adm profile network-latency or"
     " hpc-compute)",
     "the nodes share one machine's processors",
@@ -166,18 +158,12 @@ GOVERNOR = Check(
 FACT = "transparent hugepages"
 
 
-def look_at_thp(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
-    if not any(_mode(seen) for seen in nodes(preflight)):
-        return Skipped("no node says whether it has transparent huge pages")
-    return tuple(one for group in like(preflight) for one in _thp_findings(group))
-
-
 def _mode(seen: KnownNode) -> str:
     """The word in brackets: ``always [madvise] never``."""
-    return seen.facts.get(FACT, "").partition("[")[2].partition("]")[0]
+    return seen.fact(FACT).partition("[")[2].partition("]")[0]
 
 
-def _thp_findings(group: tuple[KnownNode, ...]) -> Iterator[Finding]:
+def _thp(group: tuple[KnownNode, ...]) -> Iterator[Finding]:
     common, odd = unusual({seen.name: mode for seen in group if (mode := _mode(seen))})
     for seen in group:
         mode = _mode(seen)
@@ -192,7 +178,9 @@ THP = Check(
     "thp",
     "Transparent huge pages are not off, and the same on like nodes",
     "Large buffers in small pages cost registration time and TLB misses; nodes then differ.",
-    look_at_thp,
+    lambda cluster: cluster.alike if any(map(_mode, cluster.nodes)) else (),
+    "no node says whether it has transparent huge pages",
+    each(_thp),
     "write madvise or always to /sys/kernel/mm/transparent_hugepage/enabled, at each start as"
     " well (kernel command line: transparent_hugepage=madvise)",
     "the nodes share one kernel",
@@ -212,15 +200,9 @@ COMMAND_LINE = "kernel command line"
 IOMMU_FAST_BIT_S = 10e9
 
 
-def look_at_iommu(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
-    known = [seen for seen in nodes(preflight) if COMMAND_LINE in seen.facts or _types(seen)]
-    if not known:
-        return Skipped("no node says its IOMMU's groups or its kernel's command line")
-    return tuple(one for seen in known for one in _iommu_findings(seen))
-
-
-def _iommu_findings(seen: KnownNode) -> Iterator[Finding]:
-    if not _fast(seen) or seen.facts.get("virtual machine"):
+def _iommu(seen: KnownNode) -> Iterator[Finding]:
+    fast = seen.has_rdma or any(rate(one) >= IOMMU_FAST_BIT_S for one in seen.node.interfaces)
+    if not fast or seen.fact("virtual machine"):
         return
     types = _types(seen)
     told = _translated(seen, types) if types else _asked(seen)
@@ -234,18 +216,14 @@ def _types(seen: KnownNode) -> dict[str, str]:
     fast = [one.name for one in seen.node.interfaces if rate(one) >= IOMMU_FAST_BIT_S]
     rdma = [name for one in seen.adapters for name in one.rdma_devices]
     rdma += [one.device for one in seen.inventory.rdma_ports]
-    asked = ((name, seen.facts.get(f"iommu type of {name}", "")) for name in (*fast, *rdma))
-    return {name: told for name, told in asked if told}
+    return {name: told for name in (*fast, *rdma) if (told := seen.fact(f"iommu type of {name}"))}
 
 
 def _translated(seen: KnownNode, types: dict[str, str]) -> tuple[str, ...]:
-    by_type: dict[str, list[str]] = {}
-    for name, told in types.items():
-        if told in TRANSLATING:
-            by_type.setdefault(told, []).append(name)
     return tuple(
         f"{seen.name}: {listed(names)}: {told}, {TRANSLATING[told]}"
-        for told, names in by_type.items()
+        for told in dict.fromkeys(types.values())
+        if told in TRANSLATING and (names := [name for name in types if types[name] == told])
     )
 
 
@@ -259,15 +237,13 @@ def _asked(seen: KnownNode) -> tuple[str, ...]:
     return (f"{seen.name}: kernel command line has {' '.join(asked)}",)
 
 
-def _fast(seen: KnownNode) -> bool:
-    return seen.has_rdma or any(rate(one) >= IOMMU_FAST_BIT_S for one in seen.node.interfaces)
-
-
 IOMMU = Check(
     "iommu",
     "No IOMMU translates the addresses of fast adapters",
     "Translating each buffer costs processors and bandwidth; strict mode does so at each packet.",
-    look_at_iommu,
+    lambda cluster: [seen for seen in cluster.nodes if COMMAND_LINE in seen.facts or _types(seen)],
+    "no node says its IOMMU's groups or its kernel's command line",
+    each(_iommu),
     "put iommu=pt onto the kernel's command line (grubby, or the image's boot parameters) and start"
     " the node again",
     "the nodes share one kernel",
@@ -279,40 +255,36 @@ IRQS_FAST_BIT_S, LEAST_PROCESSORS = 10e9, 4
 _SPREAD = re.compile(r"(\d{1,6}) on (\d{1,6}) processors?")
 
 
-def look_at_irqs(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
-    known = [
-        (seen, one, spread)
-        for seen in nodes(preflight)
+def _told(cluster: Cluster) -> list[tuple[Place, int, int]]:
+    """Each port with its interrupts and the processors that they go to."""
+    return [
+        (Place(seen, one), int(spread[1]), int(spread[2]))
+        for seen in cluster.nodes
         for one in seen.node.interfaces
-        if (spread := _SPREAD.fullmatch(seen.facts.get(f"irqs of {one.name}", "")))
+        if (spread := _SPREAD.fullmatch(seen.fact(f"irqs of {one.name}")))
     ]
-    if not known:
-        return Skipped("no node says where the interrupts of its ports go")
-    return tuple(
-        _irqs_finding(seen, one, spread.group(1))
-        for seen, one, spread in known
-        if rate(one) >= IRQS_FAST_BIT_S
-        and int(spread.group(1)) > 1 >= int(spread.group(2))
-        and seen.node.cpu_count >= LEAST_PROCESSORS
-    )
 
 
-def _irqs_finding(seen: KnownNode, one: Interface, irqs: str) -> Finding:
-    where = f"{seen.name}:{one.name}"
-    return fault(
-        Severity.WARN, where, "has all its interrupts on one processor",
-        (f"{where} at {link_rate(rate(one))}: {irqs} interrupts on 1 processor",
-         f"{seen.name} has {seen.node.cpu_count} processors",
-         f"service irqbalance: {seen.facts.get('service irqbalance', 'not told')}"),
-        nodes=(seen.name,),
-    )  # fmt: skip
+def _irqs(told: tuple[Place, int, int]) -> Iterator[Finding]:
+    place, irqs, processors = told
+    seen, fast = place.seen, rate(place.interface)
+    enough = seen.node.cpu_count >= LEAST_PROCESSORS
+    if fast >= IRQS_FAST_BIT_S and irqs > 1 >= processors and enough:
+        yield found(
+            Severity.WARN, place, "has all its interrupts on one processor",
+            f"{place.where} at {link_rate(fast)}: {irqs} interrupts on 1 processor",
+            f"{seen.name} has {seen.node.cpu_count} processors",
+            f"service irqbalance: {seen.facts.get('service irqbalance', 'not told')}",
+        )  # fmt: skip
 
 
 IRQS = Check(
     "irqs",
     "A fast port's interrupts are spread over several processors",
     "One processor handles some 10 to 20 Gb/s of TCP; the port cannot carry more than it does.",
-    look_at_irqs,
+    _told,
+    "no node says where the interrupts of its ports go",
+    each(_irqs),
     "let irqbalance run (systemctl enable --now irqbalance), or set the affinity by the driver's"
     " own script (set_irq_affinity)",
     "the nodes share one kernel",

@@ -3,41 +3,27 @@
 from collections.abc import Callable, Iterator
 from statistics import median
 
-from fabricgauge.doctor.places import Check, KnownNode, fault, found, like, nodes, unusual
+from fabricgauge.doctor.check import Check, found, untried
+from fabricgauge.doctor.places import Cluster, KnownNode, unusual
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Node
 from fabricgauge.model.finding import Finding, Severity
-from fabricgauge.model.preflight import Clock, Preflight
+from fabricgauge.model.preflight import Clock
 from fabricgauge.words.figures import duration
 from fabricgauge.words.sentences import listed
 
 
-def look_at_likeness(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
-    if len(nodes(preflight)) < 2:
-        return Skipped("fewer than two nodes answered")
-    return tuple(
-        one
-        for group in like(preflight)
-        for name, value in COMPARED.items()
-        for one in _likeness_findings(group, name, value)
-    )
-
-
-def _likeness_findings(
-    group: tuple[KnownNode, ...], name: str, value: Callable[[KnownNode], str]
-) -> Iterator[Finding]:
-    values = {seen.name: text for seen in group if (text := value(seen))}
-    common, odd = unusual(values)
-    several = sorted(set(values.values()))
-    if len(several) < 2:
-        return
-    for seen in group:
-        if seen.name in odd:
-            own = odd[seen.name]
-            what = f"{name} is {own}, like nodes have {common}"
-            if isinstance(common, Skipped):
-                what = f"{name} differs between like nodes: {listed(several)}"
-            yield found(Severity.WARN, seen, what, f"{seen.name}: {name} {own}")
+def _likeness(cluster: Cluster, _: object) -> Iterator[Finding]:
+    for group in cluster.alike:
+        for name, value in COMPARED.items():
+            values = {seen.name: text for seen in group if (text := value(seen))}
+            common, odd = unusual(values)
+            several = sorted(set(values.values()))
+            for node, own in odd.items() if len(several) > 1 else ():
+                what = f"{name} is {own}, like nodes have {common}"
+                if isinstance(common, Skipped):
+                    what = f"{name} differs between like nodes: {listed(several)}"
+                yield found(Severity.WARN, node, what, f"{node}: {name} {own}", nodes=(node,))
 
 
 def _of_adapters(seen: KnownNode, field: str) -> str:
@@ -66,7 +52,7 @@ COMPARED: dict[str, Callable[[KnownNode], str]] = {
     "firmware": lambda seen: _of_adapters(seen, "firmware"),
     "driver": lambda seen: _of_adapters(seen, "driver_version"),
     "kernel": lambda seen: seen.node.kernel,
-    "system": lambda seen: seen.facts.get("os release", ""),
+    "system": lambda seen: seen.fact("os release"),
     "MPI": _mpi,
     "number of processors": lambda seen: str(seen.node.cpu_count),
 }
@@ -76,7 +62,9 @@ LIKENESS = Check(
     "Like nodes have the same firmware, driver, kernel and MPI",
     "What differs between nodes makes their figures differ, and some versions do not work"
     " together.",
-    look_at_likeness,
+    lambda cluster: cluster.nodes[1:],
+    "fewer than two nodes answered",
+    _likeness,
     "bring the nodes to one version: the same image, the same packages, the same firmware",
 )
 
@@ -86,19 +74,26 @@ WRONG_S = 1.0
 #: munge(7): a credential is good for 300 s.
 REFUSED_S = 300.0
 
-REMEDY = (
-    "let chrony or ntpd run on every node and on the head, with one server for all:"
-    " systemctl enable --now chronyd; chronyc makestep"
-)
 
-
-def look_at_clocks(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
-    if not preflight.clocks:
-        return Skipped(preflight.untried.get("clocks", "no clock was read"))
-    shift_s = _heads(preflight.clocks)
-    head = () if shift_s == 0 else (_head(shift_s, len(preflight.clocks)),)
-    every = (one for clock in preflight.clocks for one in _clocks_findings(clock, shift_s))
-    return (*head, *every)
+def _clocks(_: Cluster, clocks: tuple[Clock, ...]) -> Iterator[Finding]:
+    """Against the head's clock, or where that is wrong against most nodes'."""
+    shift_s = _heads(clocks)
+    whose, against = ("the head's", "the head") if shift_s == 0 else ("most nodes'", "most nodes")
+    if shift_s:
+        way = "behind" if shift_s > 0 else "ahead of"
+        what = f"its clock is {duration(abs(shift_s))} {way} the nodes'"
+        told = f"most of {len(clocks):,} nodes agree with each other, and not with the head"
+        yield found(_severity(shift_s), "the head", what, told)
+    for clock in (_shifted(clock, shift_s) for clock in clocks):
+        off_s = least_offset_s(clock)
+        if abs(off_s) < WRONG_S:
+            continue
+        way = "ahead of" if off_s > 0 else "behind"
+        what = f"its clock is at least {duration(abs(off_s))} {way} {whose}"
+        bounds = f"between {clock.low_s:+.3f} s and {clock.high_s:+.3f} s against {against}"
+        yield found(
+            _severity(off_s), clock.node, what, f"{clock.node}: {bounds}", nodes=(clock.node,)
+        )  # fmt: skip
 
 
 def _heads(clocks: tuple[Clock, ...]) -> float:
@@ -124,34 +119,16 @@ def _severity(off_s: float) -> Severity:
     return Severity.FAIL if abs(off_s) > REFUSED_S else Severity.WARN
 
 
-def _head(shift_s: float, count: int) -> Finding:
-    way = "behind" if shift_s > 0 else "ahead of"
-    return fault(
-        _severity(shift_s), "the head",
-        f"its clock is {duration(abs(shift_s))} {way} the nodes'",
-        (f"most of {count:,} nodes agree with each other, and not with the head",),
-    )  # fmt: skip
-
-
-def _clocks_findings(clock: Clock, shift_s: float) -> Iterator[Finding]:
-    """Against the head's clock, or where that is wrong against most nodes'."""
-    whose, against = ("the head's", "the head") if shift_s == 0 else ("most nodes'", "most nodes")
-    clock = _shifted(clock, shift_s)
-    off_s = least_offset_s(clock)
-    if abs(off_s) < WRONG_S:
-        return
-    way = "ahead of" if off_s > 0 else "behind"
-    told = f"{clock.node}: between {clock.low_s:+.3f} s and {clock.high_s:+.3f} s against {against}"
-    what = f"its clock is at least {duration(abs(off_s))} {way} {whose}"
-    yield fault(_severity(off_s), clock.node, what, (told,), nodes=(clock.node,))
-
-
 CLOCKS = Check(
     "clocks",
     "The nodes' clocks agree with the head's",
     "Batch systems refuse credentials of another time (munge after 5 minutes), files get times from"
     " the future, and logs cannot be laid side by side.",
-    look_at_clocks,
-    REMEDY,
+    lambda cluster: cluster.preflight.clocks,
+    untried("clocks", "no clock was read"),
+    _clocks,
+    "let chrony or ntpd run on every node and on the head, with one server for all:"
+    " systemctl enable --now chronyd; chronyc makestep",
     "the nodes are one machine's and have its clock",
+    ("clocks",),
 )

@@ -1,104 +1,86 @@
 """Have ports a link, and do their managers and modes agree? pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from fabricgauge.doctor.check import Check, each, found
 from fabricgauge.doctor.places import (
-    Check,
+    Cluster,
     KnownNode,
     MemberPort,
+    Place,
     Port,
     by_network,
-    ends,
-    fault,
-    found,
     has_cable,
     leads_out,
-    like,
-    memberships,
-    nodes,
-    ports,
+    told,
     unusual,
 )
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Interface
 from fabricgauge.model.finding import Command, Finding, Severity
-from fabricgauge.model.preflight import Preflight
 
 NO_CARRIER = "has no carrier: its cable, transceiver or other end is gone"
 PLUG_IN = "plug in or exchange cable and transceiver; see whether the switch's port is enabled"
 STATES_DOWN = ("down", "lowerlayerdown")
 
 
-def look_at_link(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
-    if not preflight.fabric.nodes:
-        return Skipped("no node answered")
-    networks = memberships(preflight)
-    return tuple(
-        finding
-        for group in like(preflight)
-        for seen in group
-        for interface in seen.node.interfaces
-        if has_cable(interface)
-        for finding in _link_findings(
-            seen, interface, networks.get((seen.name, interface.name), ""), group
-        )
-    )
+def _links(cluster: Cluster, _: object) -> Iterator[Finding]:
+    for group in cluster.alike:
+        for seen in group:
+            for one in seen.node.interfaces:
+                network = cluster.memberships.get((seen.name, one.name), "")
+                if has_cable(one):
+                    yield from _link_findings(Place(seen, one), network, group)
 
 
-def _link_findings(
-    seen: KnownNode, interface: Interface, network: str, group: tuple[KnownNode, ...]
-) -> Iterator[Finding]:
+def _link_findings(place: Place, network: str, group: tuple[KnownNode, ...]) -> Iterator[Finding]:
+    seen, interface = place.seen, place.interface
     if network or any(leads_out(address.ip) for address in interface.addresses):
         if isinstance(interface.carrier, Skipped):
-            yield _switched_off(seen.name, interface, network)
-        elif not interface.carrier or interface.operstate in STATES_DOWN:
-            yield fault(
-                Severity.FAIL, f"{seen.name}:{interface.name}", NO_CARRIER,
-                (_link_told(seen, interface),), nodes=(seen.name,), network=network,
+            up = Command(seen.name, ("ip", "link", "set", "dev", interface.name, "up"))
+            yield found(
+                Severity.FAIL, place, "is switched off", f"{place.where} is not UP (ip link)",
+                remedy="switch it on, and let the network configuration do so at each start",
+                network=network, mends=[up],
             )  # fmt: skip
-    elif interface.carrier is False and not isinstance(seen.adapter_of(interface.name), Skipped):
-        yield _spare(seen, interface, group)
+        elif not interface.carrier or interface.operstate in STATES_DOWN:
+            yield found(Severity.FAIL, place, NO_CARRIER, _link_told(place), network=network)
+    elif interface.carrier is False and seen.adapter_of(interface.name):
+        yield _spare(place, group)
 
 
-def _spare(seen: KnownNode, interface: Interface, group: tuple[KnownNode, ...]) -> Finding:
+def _spare(place: Place, group: tuple[KnownNode, ...]) -> Finding:
     """A port without an address: nothing may ever have been meant to be plugged in."""
     others = [
         (one.name, port.carrier is True)
         for one in group
-        if one is not seen and isinstance(port := one.node.interface(interface.name), Interface)
+        if one is not place.seen
+        and isinstance(port := one.node.interface(place.interface.name), Interface)
     ]
     plugged = [name for name, carrier in others if carrier]
-    told = [f"{name}:{interface.name} has a carrier" for name in plugged[:2]]
-    where, evidence = f"{seen.name}:{interface.name}", (_link_told(seen, interface), *told)
+    evidence = [f"{name}:{place.interface.name} has a carrier" for name in plugged[:2]]
     if plugged and 2 * len(plugged) >= len(others):
         what, severity, remedy = NO_CARRIER, Severity.WARN, ""
     else:
         what, severity = "is up and has no carrier", Severity.NOTE
         remedy = f"none, if nothing is meant to be plugged in; else {PLUG_IN}"
-    return fault(severity, where, what, evidence, remedy, (seen.name,))
+    return found(severity, place, what, _link_told(place), *evidence, remedy=remedy)
 
 
-def _link_told(seen: KnownNode, interface: Interface) -> str:
+def _link_told(place: Place) -> str:
+    interface = place.interface
     addresses = "".join(f" {one.ip}/{one.prefix_length}" for one in interface.addresses)
     carrier = "yes" if interface.carrier is True else "no"
-    return f"{seen.name}:{interface.name}{addresses} is {interface.operstate}, carrier {carrier}"
-
-
-def _switched_off(node: str, interface: Interface, network: str) -> Finding:
-    argv = ("ip", "link", "set", "dev", interface.name, "up")
-    return fault(
-        Severity.FAIL, f"{node}:{interface.name}", "is switched off",
-        (f"{node}:{interface.name} is not UP (ip link)",),
-        "switch it on, and let the network configuration do so at each start",
-        (node,), network, (Command(node, argv),),
-    )  # fmt: skip
+    return f"{place.where}{addresses} is {interface.operstate}, carrier {carrier}"
 
 
 LINK = Check(
     "link",
     "Every port with an address is up and has a carrier",
     "Nothing crosses a link without a carrier: MPI hangs, or takes another network.",
-    look_at_link,
+    lambda cluster: cluster.nodes,
+    "no node answered",
+    _links,
     PLUG_IN,
 )
 
@@ -107,13 +89,11 @@ LINK = Check(
 MANAGERS = {"infiniband": ("opensm", "opensmd"), "omni-path": ("opafm",)}
 
 
-def look_at_port(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
-    every = ports(preflight)
-    if not every:
-        return Skipped("no RDMA port is known")
-    services = tuple(seen for seen in nodes(preflight) if _has_manager(seen))
+def _ports(cluster: Cluster, every: Sequence[Port]) -> Iterator[Finding]:
+    services = tuple(seen for seen in cluster.nodes if _has_manager(seen))
     managed = {one.port.protocol for one in every if one.port.state == "ACTIVE" and one.port.lid}
-    return tuple(told for one in every for told in _port_findings(one, managed, services))
+    for one in every:
+        yield from _port_findings(one, managed, services)
 
 
 def _has_manager(seen: KnownNode) -> bool:
@@ -122,7 +102,7 @@ def _has_manager(seen: KnownNode) -> bool:
 
 def _manager(seen: KnownNode, protocol: str) -> str:
     """The unit that is there, the one that runs first; empty without one."""
-    states = {unit: seen.facts.get(f"service {unit}", "").strip() for unit in MANAGERS[protocol]}
+    states = {unit: seen.fact(f"service {unit}") for unit in MANAGERS[protocol]}
     there = [unit for unit, state in states.items() if state]
     return max(there, key=lambda unit: states[unit] == "active", default="")
 
@@ -155,8 +135,8 @@ def _down(one: Port) -> Finding:
     used = sum(other.state == "ACTIVE" for other in one.same)
     others_here = any(port.state == "ACTIVE" for port in one.seen.inventory.rdma_ports)
     idle = others_here and 2 * used < max(1, len(one.same) - 1)
-    physical = _port_word(one.port.physical)
-    what = f"has no link ({_port_word(one.port.state)}, {physical})"
+    physical = told(one.port.physical)
+    what = f"has no link ({told(one.port.state)}, {physical})"
     remedy = (
         "plug in or exchange the cable; see whether the other end's port is enabled and up"
         if physical in ("Polling", "Down", "Sleep")
@@ -208,22 +188,20 @@ def _kind(one: Port) -> str:
 
 def _port_told(one: Port) -> str:
     port = one.port
-    words = [f"{one.where}: {_port_word(port.state)}, physical {_port_word(port.physical)}"]
+    words = [f"{one.where}: {told(port.state)}, physical {told(port.physical)}"]
     words += [f"LID {port.lid}"] * isinstance(port.lid, int)
     words += [f"manager's LID {port.sm_lid}"] * isinstance(port.sm_lid, int)
     words += [port.reason] * bool(port.reason)
     return ", ".join(words)
 
 
-def _port_word(value: str | Skipped) -> str:
-    return value if isinstance(value, str) else "not told"
-
-
 PORT = Check(
     "port",
     "RDMA ports are active, and a subnet or fabric manager has numbered them",
     "A port that is not ACTIVE carries nothing; MPI then takes TCP over another network.",
-    look_at_port,
+    lambda cluster: cluster.ports,
+    "no RDMA port is known",
+    _ports,
 )
 
 #: The largest packet of connected mode (Linux, Documentation/infiniband/ipoib.rst).
@@ -233,18 +211,11 @@ CONNECTED_MTU_BYTES = 65520
 DATAGRAM_MTU_BYTES = 4092
 
 
-def look_at_ipoib(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
-    known = [end for end in ends(preflight) if _mode(end)]
-    if not known:
-        return Skipped("no IP interface of an InfiniBand or Omni-Path port is known")
-    return tuple(one for members in by_network(known) for one in _ipoib_findings(members))
-
-
 def _mode(end: MemberPort) -> str:
-    return end.seen.facts.get(f"ipoib mode {end.interface.name}", "")
+    return end.seen.fact(f"ipoib mode {end.interface.name}")
 
 
-def _ipoib_findings(members: list[MemberPort]) -> Iterator[Finding]:
+def _ipoib(members: tuple[MemberPort, ...]) -> Iterator[Finding]:
     common, _ = unusual({end.where: _mode(end) for end in members})
     wanted = common if isinstance(common, str) else "connected"
     for end in members:
@@ -266,6 +237,8 @@ IPOIB = Check(
     "ipoib",
     "IP over InfiniBand has one mode in a network, and the MTU of that mode",
     "In datagram mode packets are small, and a node in another mode cannot be sent large ones.",
-    look_at_ipoib,
+    lambda cluster: by_network(end for end in cluster.ends if _mode(end)),
+    "no IP interface of an InfiniBand or Omni-Path port is known",
+    each(_ipoib),
     "set mode and MTU alike on all nodes, where the interface is configured as well",
 )

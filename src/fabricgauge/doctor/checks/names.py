@@ -2,23 +2,15 @@
 
 import ipaddress
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from fabricgauge.doctor.places import (
-    Check,
-    KnownNode,
-    Subnet,
-    fault,
-    leads_out,
-    nodes,
-    unusual,
-    usual,
-)
+from fabricgauge.doctor.check import Check, found, untried
+from fabricgauge.doctor.places import Cluster, KnownNode, grouped, leads_out, unusual, usual
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Finding, Severity
-from fabricgauge.model.preflight import Lookup, Preflight
+from fabricgauge.model.preflight import Lookup
 from fabricgauge.words.sentences import listed
 
 #: Nodes whose hosts files should be one and the same: fewer cannot tell who is odd.
@@ -38,21 +30,24 @@ class WrongName(msgspec.Struct, frozen=True):
 
 
 class AddressBook:
-    """Which node has which addresses."""
+    """Which node has which addresses that others could reach."""
 
     def __init__(self, every: tuple[KnownNode, ...]) -> None:
-        self._addresses = {seen.name: _addresses(seen) for seen in every}
-        self._subnets = {seen.name: _subnets(seen) for seen in every}
+        self.of: dict[str, dict[str, str]] = {}
+        self._subnets: dict[str, set[ipaddress.IPv4Network | ipaddress.IPv6Network]] = {}
         self.holders: dict[str, list[str]] = {}
-        for node, own in self._addresses.items():
+        for seen in every:
+            own, subnets = (
+                self.of.setdefault(seen.name, {}),
+                self._subnets.setdefault(seen.name, set()),
+            )
+            for interface in seen.node.interfaces:
+                for one in interface.addresses:
+                    if leads_out(one.ip):
+                        own[one.ip] = interface.name
+                        subnets.add(ipaddress.ip_interface(f"{one.ip}/{one.prefix_length}").network)
             for ip in own:
-                self.holders.setdefault(ip, []).append(node)
-
-    def __contains__(self, node: str) -> bool:
-        return node in self._addresses
-
-    def of(self, node: str) -> dict[str, str]:
-        return self._addresses.get(node, {})
+                self.holders.setdefault(ip, []).append(seen.name)
 
     def near(self, node: str, lookup: Lookup) -> bool:
         """Whether one of the addresses is in a subnet of the node's."""
@@ -60,52 +55,44 @@ class AddressBook:
         return any(ip in subnet for ip in ips for subnet in self._subnets.get(node, ()))
 
 
-def look_at_names(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
-    having = AddressBook(nodes(preflight))
-    if not preflight.lookups:
-        return Skipped(preflight.untried.get("names", "no name was looked up"))
-    asked: dict[str, list[Lookup]] = {}
-    for lookup in preflight.lookups:
-        asked.setdefault(lookup.name, []).append(lookup)
-    wrong: dict[tuple[str, str], list[WrongName]] = {}
-    for name, answers in asked.items():
-        for one in _look(name, answers, having):
-            wrong.setdefault((one.node, one.sentence), []).append(one)
-    found = tuple(_finding(group) for group in wrong.values())
-    named = {node for finding in found for node in finding.nodes}
-    return (*found, *_odd_files(preflight, named))
-
-
-def _finding(group: list[WrongName]) -> Finding:
-    """A node's names that are wrong in the same way: aliases are on one line of its file."""
-    first = group[0]
-    names = listed([one.name for one in group])
-    return fault(
-        first.severity, first.node, first.sentence.replace(OPEN, names),
-        tuple(one.told for one in group), nodes=(first.node,),
-        affects=tuple(dict.fromkeys(one.owner for one in group if one.owner)),
-    )  # fmt: skip
+def _names(cluster: Cluster, lookups: tuple[Lookup, ...]) -> Iterator[Finding]:
+    """A node's names that are wrong in the same way are one finding: aliases are on one line of
+    its file."""
+    having = AddressBook(cluster.nodes)
+    answers = grouped(lookups, lambda one: one.name)
+    wrong = (one for asked in answers for one in _look(asked[0].name, asked, having))
+    named: set[str] = set()
+    for group in grouped(wrong, lambda one: (one.node, one.sentence)):
+        first = group[0]
+        named.add(first.node)
+        yield found(
+            first.severity, first.node,
+            first.sentence.replace(OPEN, listed([one.name for one in group])),
+            *(one.told for one in group), nodes=(first.node,),
+            affects=dict.fromkeys(one.owner for one in group if one.owner),
+        )  # fmt: skip
+    yield from _odd_files(cluster, named)
 
 
 #: Stands for the names in a sentence; no name holds it, nor any address.
 OPEN = "\0"
 
 
-def _look(name: str, asked: list[Lookup], having: AddressBook) -> Iterator[WrongName]:
+def _look(name: str, asked: Sequence[Lookup], having: AddressBook) -> Iterator[WrongName]:
     known = [one for one in asked if one.addresses]
     # An alias that one node has and others lack is its own affair; what most know, all should.
-    needed = bool(known) if name in having else 2 * len(known) > len(asked)
+    needed = bool(known) if name in having.of else 2 * len(known) > len(asked)
     for one in asked:
         if needed and not one.addresses:
             yield _wrong(one, Severity.FAIL, f"does not know the name {OPEN}")
     if not known:
         # A name server may have names for addresses that are unused and lead nowhere.
-        if name in having:
+        if name in having.of:
             told = f"{name}: asked on {listed([one.node for one in asked])}"
             yield WrongName(name, name, Severity.WARN, "is a name that no node knows", told)
         return
     owner = _owner(name, known, having)
-    own = having.of(owner)
+    own = having.of.get(owner, {})
     wrong = [one for one in known if own and not set(one.addresses) & set(own)]
     yield from _not_its_own(owner, wrong, known, having)
     yield from _different(owner, [one for one in known if one not in wrong])
@@ -114,7 +101,7 @@ def _look(name: str, asked: list[Lookup], having: AddressBook) -> Iterator[Wrong
 def _owner(name: str, known: list[Lookup], having: AddressBook) -> str:
     """Whose name it is. A further name is of the node with the address that most take it for; of
     two nodes that differ, of the one whose name it begins with (``c2-net1``)."""
-    if name in having:
+    if name in having.of:
         return name
     answers = Counter(ip for one in known for ip in one.addresses)
     holders = [
@@ -123,25 +110,6 @@ def _owner(name: str, known: list[Lookup], having: AddressBook) -> str:
         for node in having.holders.get(ip, ())
     ]
     return min(holders)[-1] if holders else ""
-
-
-def _addresses(seen: KnownNode) -> dict[str, str]:
-    """A node's addresses that others could reach, with the interface of each."""
-    return {
-        address.ip: interface.name
-        for interface in seen.node.interfaces
-        for address in interface.addresses
-        if leads_out(address.ip)
-    }
-
-
-def _subnets(seen: KnownNode) -> tuple[Subnet, ...]:
-    return tuple(
-        ipaddress.ip_interface(f"{address.ip}/{address.prefix_length}").network
-        for interface in seen.node.interfaces
-        for address in interface.addresses
-        if leads_out(address.ip)
-    )
 
 
 def _useless(one: Lookup) -> str:
@@ -157,7 +125,7 @@ def _not_its_own(
 ) -> Iterator[WrongName]:
     """Addresses that the node does not have. Where all say the same, the node has lost it; if
     it is in none of its subnets, a router may translate it (NAT), as clouds do."""
-    own = having.of(owner)
+    own = having.of.get(owner, {})
     has = f"{owner} has {listed([f'{ip} ({interface})' for ip, interface in own.items()])}"
     if wrong and len(wrong) == len(known) and not all(map(_useless, wrong)):
         one = wrong[0]
@@ -203,10 +171,9 @@ def _told(one: Lookup) -> str:
     return f"{one.node}: getent says {one.name} is {listed(one.addresses) or 'unknown'}"
 
 
-def _odd_files(preflight: Preflight, named: set[str]) -> Iterator[Finding]:
+def _odd_files(cluster: Cluster, named: set[str]) -> Iterator[Finding]:
     """A file that only one or a few have, though no name that was asked for shows it."""
-    every = nodes(preflight)
-    files = {seen.name: sum_ for seen in every if (sum_ := seen.facts.get("hosts file"))}
+    files = {seen.name: sum_ for seen in cluster.nodes if (sum_ := seen.fact("hosts file"))}
     common, odd = unusual(files)
     if len(files) < LEAST_FILES or isinstance(common, Skipped):
         return
@@ -216,7 +183,7 @@ def _odd_files(preflight: Preflight, named: set[str]) -> Iterator[Finding]:
         if name not in named:
             told = f"{name}: /etc/hosts has checksum and length {sum_}, most have {common}"
             what = "has another /etc/hosts than the others"
-            yield fault(Severity.NOTE, name, what, (told,), nodes=(name,))
+            yield found(Severity.NOTE, name, what, told, nodes=(name,))
 
 
 NAMES = Check(
@@ -224,7 +191,10 @@ NAMES = Check(
     "A node's name means one and the same address everywhere, and the node has it",
     "MPI's launcher connects nodes by their names: a wrong one makes it hang, or takes another"
     " network than you think.",
-    look_at_names,
+    lambda cluster: cluster.preflight.lookups,
+    untried("names", "no name was looked up"),
+    _names,
     "make /etc/hosts (or the name server) say the same on all nodes and in their image: the node's"
     " address in the network that it is to be reached by",
+    reads=("names",),
 )

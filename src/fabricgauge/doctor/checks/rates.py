@@ -1,26 +1,16 @@
 """Does every port run at the rate of its network, with all of its lanes? pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from fabricgauge.doctor.places import (
-    Check,
-    KnownNode,
-    MemberPort,
-    Port,
-    by_network,
-    ends,
-    found,
-    ports,
-    usual,
-)
+from fabricgauge.doctor.check import Check, each, found
+from fabricgauge.doctor.places import Cluster, MemberPort, Port, by_network, usual
 from fabricgauge.doctor.places import rate as port_rate
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.fabric import Interface, Shaper
+from fabricgauge.model.fabric import Shaper
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.inventory import Adapter, LinkModes, RdmaPort
-from fabricgauge.model.preflight import Preflight
 from fabricgauge.words.figures import link_rate
 from fabricgauge.words.sentences import listed
 
@@ -32,22 +22,20 @@ RATE_NEAR = 0.98
 COUNTED_BYTES, WIRE_BYTES = 14, 38
 
 
-def look_at_rate(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
-    every = tuple(ends(preflight))
-    if not every:
-        return Skipped("no network joins these nodes")
-    if all(isinstance(own_rate(end), Skipped) and _rate_modes(end) is None for end in every):
-        return Skipped("no driver and no declaration gives a rate")
-    findings: list[Finding] = []
-    for members in by_network(every):
-        reference = _reference(members)
-        fast = _products(members, reference)
-        for end in members:
-            findings += _rate_findings(end, reference, fast)
-    return tuple(findings)
+def _rated(cluster: Cluster) -> tuple[tuple[MemberPort, ...], ...]:
+    """The ends by network, if a rate of any is known."""
+    known = (own_rate(end) or _rate_modes(end) for end in cluster.ends)
+    return by_network(cluster.ends) if any(known) else ()
 
 
-def _reference(members: list[MemberPort]) -> float | Skipped:
+def _rates(members: tuple[MemberPort, ...]) -> Iterator[Finding]:
+    reference = _reference(members)
+    fast = _products(members, reference)
+    for end in members:
+        yield from _rate_findings(end, reference, fast)
+
+
+def _reference(members: Sequence[MemberPort]) -> float | Skipped:
     """The rate that a member should have: as declared, else that of most of them.
 
     A head with a faster port than all nodes is no fault of theirs. Where no rate is that of
@@ -62,27 +50,29 @@ def _reference(members: list[MemberPort]) -> float | Skipped:
     return network.rate_bit_s if isinstance(common, Skipped) else common
 
 
-def _products(members: list[MemberPort], nominal: float | Skipped) -> set[str]:
+def _products(members: Sequence[MemberPort], nominal: float | Skipped) -> set[str]:
     """The adapters of members that have the network's rate."""
-    rates = [(end, own_rate(end)) for end in members]
     return {
         product
-        for end, rate in rates
-        if not isinstance(nominal, Skipped)
-        and not isinstance(rate, Skipped)
-        and rate[0] >= RATE_NEAR * nominal
+        for end in members
+        if (own := own_rate(end)) and own[0] >= RATE_NEAR * _or_none(nominal)
         for product in _products_of(end)
     }
 
 
 def _products_of(end: MemberPort) -> tuple[str, ...]:
     """Those of the adapters behind a port, a VLAN or a bond that are known."""
-    adapters = behind(end)
-    return tuple(dict.fromkeys(end.seen.product(one) for one in adapters if one is not None))
+    return tuple(dict.fromkeys(end.seen.product(one) for one in behind(end) if one))
 
 
-def own_rate(end: MemberPort) -> tuple[float, str] | Skipped:
-    """What the node itself says that the port carries in bit/s, and how it says so."""
+def _or_none(nominal: float | Skipped) -> float:
+    """No port has the rate of a network without one."""
+    return float("inf") if isinstance(nominal, Skipped) else nominal
+
+
+def own_rate(end: MemberPort) -> tuple[float, str] | None:
+    """What the node itself says that the port carries in bit/s, and how it says so; None where
+    it gives no rate."""
     interface, known = end.interface, []
     if not isinstance(interface.speed_bit_s, Skipped):
         known.append(
@@ -94,7 +84,7 @@ def own_rate(end: MemberPort) -> tuple[float, str] | Skipped:
         wire = bucket * (mtu + WIRE_BYTES) / (mtu + COUNTED_BYTES)
         told = f"{end.where} has a token bucket of {link_rate(bucket)}: {link_rate(wire)} of wire"
         known.append((wire, told))
-    return min(known) if known else Skipped(f"{end.where} gives no rate")
+    return min(known, default=None)
 
 
 def _rate_findings(end: MemberPort, nominal: float | Skipped, fast: set[str]) -> Iterator[Finding]:
@@ -102,7 +92,7 @@ def _rate_findings(end: MemberPort, nominal: float | Skipped, fast: set[str]) ->
     modes = _rate_modes(end)
     if modes is not None and modes.duplex == "half":
         yield _rate_finding(end, "runs half duplex", f"{end.where} reports half duplex")
-    if isinstance(own, Skipped):
+    if own is None:
         return
     rate, told = own
     if not isinstance(nominal, Skipped) and rate < RATE_NEAR * nominal:
@@ -157,7 +147,13 @@ RATE = Check(
     "rate",
     "Every port runs at its network's rate, full duplex",
     "No figure of a pair can be above the rate of its slower port.",
-    look_at_rate,
+    _rated,
+    lambda cluster: (
+        "no driver and no declaration gives a rate"
+        if cluster.ends
+        else "no network joins these nodes"
+    ),
+    each(_rates),
     "let both ends negotiate (ethtool INTERFACE shows what they offer), reseat or exchange the"
     " cable and the transceiver, then the port; see how the switch's port is set",
 )
@@ -174,13 +170,11 @@ CABLE = (
 NEAR = 0.98
 
 
-def look_at_rdma_rate(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
-    every = ports(preflight)
-    if not every:
-        return Skipped("no RDMA port is known")
+def _rdma_rates(_: Cluster, every: Sequence[Port]) -> Iterator[Finding]:
     same = {id(one.same): one.same for one in every}
     common = {key: _usual(some) for key, some in same.items()}
-    return tuple(bad for one in every for bad in _rdma_rate_findings(one, common[id(one.same)]))
+    for one in every:
+        yield from _rdma_rate_findings(one, common[id(one.same)])
 
 
 def _rdma_rate_findings(one: Port, others: Width | None) -> Iterator[Finding]:
@@ -249,7 +243,9 @@ RDMA_RATE = Check(
     "rdma-rate",
     "Every RDMA port has all its lanes, at the speed that it supports",
     "Each lane that is missing takes its share of the bandwidth; a slower lane takes it of all.",
-    look_at_rdma_rate,
+    lambda cluster: cluster.ports,
+    "no RDMA port is known",
+    _rdma_rates,
     CABLE,
 )
 
@@ -265,12 +261,12 @@ WHOLE = 0.98
 
 def behind(end: MemberPort) -> tuple[Adapter | None, ...]:
     """The adapter of each port that the end is on, ``None`` where it is not known."""
-    return tuple(_adapter(end.seen, one) for one in end.seen.ports_behind(end.interface.name))
+    return tuple(end.seen.adapter_of(one.name) for one in end.seen.ports_behind(end.interface.name))
 
 
 def modes_behind(end: MemberPort) -> tuple[LinkModes | None, ...]:
     """The link modes of each port that the end is on, ``None`` where they are not known."""
-    return tuple(_reserves_modes(one) for one in behind(end))
+    return tuple(map(_modes, behind(end)))
 
 
 def no_more(end: MemberPort, rate_bit_s: float, needed_bit_s: float) -> tuple[Severity, str] | None:
@@ -299,23 +295,17 @@ def _all_ports(end: MemberPort, rate_bit_s: float) -> tuple[Severity, str] | Non
     adapters = [one for one in end.seen.adapters if one.kind == "ethernet"]
     names = {name for one in adapters for name in one.interfaces}
     ports = [one for one in end.seen.node.interfaces if one.name in names and one.carrier is True]
-    best = [max(port_rate(one), _supported(_adapter(end.seen, one))) for one in ports]
+    best = [max(port_rate(one), _supported(end.seen.adapter_of(one.name))) for one in ports]
     if not best or not all(best) or WHOLE * max(best) > rate_bit_s:
         return None
     told = f"no port of {end.seen.name} that is up can do more than {link_rate(max(best))}"
     return Severity.WARN, told
 
 
-def _adapter(seen: KnownNode, port: Interface) -> Adapter | None:
-    known = seen.adapter_of(port.name)
-    return None if isinstance(known, Skipped) else known
-
-
-def _reserves_modes(adapter: Adapter | None) -> LinkModes | None:
-    modes = Skipped("") if adapter is None else adapter.modes
-    return modes if isinstance(modes, LinkModes) else None
+def _modes(adapter: Adapter | None) -> LinkModes | None:
+    return adapter.modes if adapter and isinstance(adapter.modes, LinkModes) else None
 
 
 def _supported(adapter: Adapter | None) -> float:
-    modes = _reserves_modes(adapter)
+    modes = _modes(adapter)
     return max(modes.supported_bit_s, default=0.0) if modes else 0.0

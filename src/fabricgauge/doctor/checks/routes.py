@@ -4,12 +4,12 @@ import ipaddress
 from collections.abc import Iterable, Iterator
 from itertools import combinations
 
-from fabricgauge.doctor.checks.subnets import Place, overlaps, places
-from fabricgauge.doctor.places import Check, KnownNode, MemberPort, Subnet, ends, fault, nodes
+from fabricgauge.doctor.check import Check, each, found
+from fabricgauge.doctor.checks.subnets import overlaps, places
+from fabricgauge.doctor.places import Cluster, KnownNode, MemberPort, Place, Subnet
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Command, Finding, Severity
 from fabricgauge.model.inventory import Inventory, Route
-from fabricgauge.model.preflight import Preflight
 from fabricgauge.words.sentences import listed
 
 #: Linux, Documentation/networking/ip-sysctl.rst: answer for one's own address only; use the
@@ -17,20 +17,18 @@ from fabricgauge.words.sentences import listed
 WANTED = (("arp_ignore", 1), ("arp_announce", 2))
 
 
-def look_at_arp(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
-    rails = [(seen, _sharing(seen)) for seen in nodes(preflight)]
-    if not any(shared for _, shared in rails):
-        return Skipped("no node has two interfaces in one subnet")
-    known = [(seen, shared) for seen, shared in rails if shared and _known(seen, shared)]
-    if not known:
-        return Skipped("no node with two interfaces in one subnet says how it answers ARP")
-    return tuple(found for seen, shared in known for found in _arp_findings(seen, shared))
+Rails = tuple[KnownNode, tuple[Place, ...]]
 
 
-def _sharing(seen: KnownNode) -> tuple[Place, ...]:
-    every = tuple(places(seen))
-    pairs = [pair for pair in combinations(every, 2) if overlaps(*pair)]
-    return tuple(place for place in every if any(place in pair for pair in pairs))
+def _rails(cluster: Cluster) -> list[Rails]:
+    """Nodes that have interfaces in one subnet, with these."""
+    rails = []
+    for seen in cluster.nodes:
+        every = tuple(places(seen))
+        pairs = [pair for pair in combinations(every, 2) if overlaps(*pair)]
+        shared = tuple(one for one in every if any(one in pair for pair in pairs))
+        rails += [(seen, shared)] if shared else []
+    return rails
 
 
 def setting(seen: KnownNode, interface: str, name: str) -> float | Skipped:
@@ -40,12 +38,17 @@ def setting(seen: KnownNode, interface: str, name: str) -> float | Skipped:
     return max(numbers) if numbers else values[0]
 
 
-def _known(seen: KnownNode, shared: tuple[Place, ...]) -> bool:
-    return all(
-        not isinstance(setting(seen, place.interface.name, name), Skipped)
-        for place in shared
-        for name, _ in WANTED
-    )
+def _known(cluster: Cluster) -> list[Rails]:
+    """Those of which it is known how they answer ARP."""
+    return [
+        (seen, shared)
+        for seen, shared in _rails(cluster)
+        if not any(
+            isinstance(setting(seen, place.interface.name, name), Skipped)
+            for place in shared
+            for name, _ in WANTED
+        )
+    ]
 
 
 def _sends_its_own(seen: KnownNode, place: Place) -> bool:
@@ -55,9 +58,10 @@ def _sends_its_own(seen: KnownNode, place: Place) -> bool:
     return bool(seen.inventory.rules) and mine
 
 
-def _arp_findings(seen: KnownNode, shared: tuple[Place, ...]) -> Iterator[Finding]:
+def _arp(rails: Rails) -> Iterator[Finding]:
     """Where rules have each interface send what comes from its address, requests ask by that
     address as well: arp_announce has nothing to mend."""
+    seen, shared = rails
     if all(setting(seen, place.interface.name, "arp_filter") == 1.0 for place in shared):
         return
     needed = WANTED[:1] if all(_sends_its_own(seen, place) for place in shared) else WANTED
@@ -69,22 +73,16 @@ def _arp_findings(seen: KnownNode, shared: tuple[Place, ...]) -> Iterator[Findin
     ]
     if not lacking:
         return
-    told = [f"{place.told}" for place in shared]
-    told += [
-        f"{seen.name}: {name} of {interface} is below {wanted}"
-        for interface, name, wanted in lacking
-    ]
-    mends = tuple(
+    below = (f"{seen.name}: {name} of {place} is below {least}" for place, name, least in lacking)
+    mends = (
         Command(seen.name, ("sysctl", "-w", f"net.ipv4.conf.{interface}.{name}={wanted}"))
         for interface, name, wanted in dict.fromkeys(lacking)
         if "=" not in interface
     )
     names = listed(list(dict.fromkeys(place.interface.name for place in shared)))
-    yield fault(
-        Severity.WARN, seen.name, f"answers ARP for {names} on any of them", tuple(told),
-        "set arp_ignore=1 and arp_announce=2 for these interfaces, in /etc/sysctl.d as well, or put"
-        " each rail into a subnet of its own",
-        (seen.name,), "", mends,
+    yield found(
+        Severity.WARN, seen, f"answers ARP for {names} on any of them",
+        *(place.told for place in shared), *below, mends=mends,
     )  # fmt: skip
 
 
@@ -93,7 +91,15 @@ ARP = Check(
     "Interfaces in one subnet answer ARP for their own addresses only",
     "Linux answers for all of a node's addresses on any interface: traffic for one rail then goes"
     " to another one.",
-    look_at_arp,
+    _known,
+    lambda cluster: (
+        "no node with two interfaces in one subnet says how it answers ARP"
+        if _rails(cluster)
+        else "no node has two interfaces in one subnet"
+    ),
+    each(_arp),
+    "set arp_ignore=1 and arp_announce=2 for these interfaces, in /etc/sysctl.d as well, or put"
+    " each rail into a subnet of its own",
 )
 
 WHY_OF_RAILS = (
@@ -116,34 +122,23 @@ LEAST_TABLE = 1001
 STRICT = 1.0
 
 
-def look_at_reverse_path(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
-    known = [end for end in ends(preflight) if end.seen.inventory.routes]
-    if not known:
-        return Skipped("no node says its routes")
-    rails = {
-        (network.name, member.node, member.interface)
-        for network in preflight.fabric.networks
-        for member in network.members
-    }
-    answered = {
-        (ping.source, ping.source_ip)
-        for ping in preflight.pings
-        if ping.received and not ping.whole
-    }
-    return tuple(found for end in known for found in _reverse_path_findings(end, rails, answered))
-
-
-def _reverse_path_findings(
-    end: MemberPort, rails: set[tuple[str, str, str]], answered: set[tuple[str, str]]
-) -> Iterator[Finding]:
+def _reverse_path(cluster: Cluster, known: list[MemberPort]) -> Iterator[Finding]:
     """Of rails in one subnet the main table prefers one. Where a node did not say its rules
     (``ip rule``), they may choose another table by the source: those that get answers pass."""
-    told: set[str] = set()
-    for ip in _asked(end):
-        route = chosen_route(end.seen.inventory, end.ip, ip)
-        if route is not None and route.interface not in (end.interface.name, *told):
+    rails = {(net.name, one.node, one.interface) for net in cluster.networks for one in net.members}
+    answered = {
+        (ping.source, ping.source_ip)
+        for ping in cluster.preflight.pings
+        if ping.received and not ping.whole
+    }
+    for end in known:
+        told: set[str] = set()
+        for ip in _asked(end):
+            route = chosen_route(end.seen.inventory, end.ip, ip)
+            if route is None or route.interface in (end.interface.name, *told):
+                continue
             tried = (end.seen.name, end.ip) in answered
-            rail = (end.network.name, end.seen.name, route.interface) in rails
+            rail = (end.net, end.seen.name, route.interface) in rails
             if end.seen.inventory.rules or not (tried and rail):
                 told.add(route.interface)
                 yield _finding(end, ip, route, rail)
@@ -171,17 +166,16 @@ def _finding(end: MemberPort, ip: str, route: Route, rail: bool) -> Finding:
     one MPI cannot start: peers refuse what comes from an address that they were not told."""
     known = bool(end.seen.inventory.rules)
     strict = setting(end.seen, end.interface.name, "rp_filter") == STRICT
-    told = [f"{end.where} {end.ip} is in {end.network.name}; {ip} is reached by {route.interface}"]
     table = "" if route.table == "main" else f" table {route.table}"
-    told.append(f"route {route.destination} dev {route.interface} metric {route.metric}{table}")
-    told += [f"{end.where}: rp_filter is strict (1)"] * strict
     whose = f"packets of {end.interface.name}" if rail else "packets"
-    return fault(
-        Severity.FAIL if strict or (known and not rail) else Severity.WARN, end.where,
-        f"{whose} to {end.network.name} leave by {route.interface}", tuple(told),
-        RULES if rail else ROUTES,
-        (end.seen.name,), end.network.name, tuple(_own_table(end)) if rail else (),
-        why=WHY_OF_RAILS if rail else "",
+    return found(
+        Severity.FAIL if strict or (known and not rail) else Severity.WARN, end,
+        f"{whose} to {end.net} leave by {route.interface}",
+        f"{end.where} {end.ip} is in {end.net}; {ip} is reached by {route.interface}",
+        f"route {route.destination} dev {route.interface} metric {route.metric}{table}",
+        *[f"{end.where}: rp_filter is strict (1)"] * strict,
+        remedy=RULES if rail else ROUTES, why=WHY_OF_RAILS if rail else "",
+        mends=_own_table(end) if rail else (),
     )  # fmt: skip
 
 
@@ -192,9 +186,7 @@ def _own_table(end: MemberPort) -> Iterator[Command]:
     places = [one.name for one in end.seen.node.interfaces]
     free = [str(number) for number in range(LEAST_TABLE, LEAST_TABLE + len(taken) + len(places))]
     table = [number for number in free if number not in taken][places.index(end.interface.name)]
-    length = next((one.prefix_length for one in end.interface.addresses if one.ip == end.ip), 0)
-    subnet = str(ipaddress.ip_interface(f"{end.ip}/{length}").network)
-    route = (subnet, "dev", end.interface.name, "src", end.ip, "table", table)
+    route = (str(end.subnet), "dev", end.interface.name, "src", end.ip, "table", table)
     rule = ("from", end.ip, "lookup", table, "priority", table)
     yield Command(end.seen.name, ("ip", "route", "replace", *route))
     yield Command(end.seen.name, ("ip", "rule", "add", *rule))
@@ -205,7 +197,10 @@ REVERSE_PATH = Check(
     "Packets to a network's members leave by the interface that is in it",
     "Traffic meant for the fast network takes another one, and where rp_filter is strict the kernel"
     " drops what comes in.",
-    look_at_reverse_path,
+    lambda cluster: [end for end in cluster.ends if end.seen.inventory.routes],
+    "no node says its routes",
+    _reverse_path,
+    reads=("echoes",),
 )
 
 

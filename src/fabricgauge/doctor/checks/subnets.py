@@ -4,59 +4,38 @@ import ipaddress
 from collections.abc import Iterator
 from itertools import combinations
 
-import msgspec
-
+from fabricgauge.doctor.check import Check, found
 from fabricgauge.doctor.places import (
-    Check,
+    Cluster,
     KnownNode,
     MemberPort,
-    Subnet,
+    Place,
     by_network,
-    ends,
-    fault,
     has_cable,
     leads_out,
-    like,
-    nodes,
     rate,
     unusual,
 )
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Interface, Network
 from fabricgauge.model.finding import Command, Finding, Severity
-from fabricgauge.model.preflight import Preflight
 from fabricgauge.words.sentences import listed
 
 
-class Place(msgspec.Struct, frozen=True):
-    """An interface with one of its addresses and the subnet that its netmask makes."""
-
-    seen: KnownNode
-    interface: Interface
-    ip: str
-    subnet: Subnet
-
-    @property
-    def where(self) -> str:
-        return f"{self.seen.name}:{self.interface.name}"
-
-    @property
-    def told(self) -> str:
-        return f"{self.where} {self.ip}/{self.subnet.prefixlen}"
-
-
-def look_at_subnets(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
-    every = nodes(preflight)
-    if not every:
-        return Skipped("no node answered")
-    odd = {(end.seen.name, end.ip): common for end, common in _odd_masks(preflight)}
-    overlapping = [found for seen in every for found in _overlap(seen, odd)]
-    named = {node for found in overlapping for node in found.nodes}
-    masks = [
-        _odd_mask(end, common) for end, common in _odd_masks(preflight)
-        if end.seen.name not in named
-    ]  # fmt: skip
-    return (*overlapping, *masks)
+def _subnets(cluster: Cluster, every: tuple[KnownNode, ...]) -> Iterator[Finding]:
+    masks = list(_odd_masks(cluster))
+    odd = {(end.seen.name, end.ip): common for end, common in masks}
+    overlapping = [one for seen in every for one in _overlap(seen, odd)]
+    yield from overlapping
+    named = {node for one in overlapping for node in one.nodes}
+    for end, common in masks:
+        if end.seen.name not in named:
+            yield found(
+                Severity.FAIL, end, f"has netmask /{end.length}, {end.net} has /{common}",
+                end.told, f"the other members have /{common}",
+                remedy="give the interface its network's netmask, where it is configured as well",
+                mends=_mends(end, common),
+            )  # fmt: skip
 
 
 def places(seen: KnownNode) -> Iterator[Place]:
@@ -66,7 +45,7 @@ def places(seen: KnownNode) -> Iterator[Place]:
             own = ipaddress.ip_interface(f"{address.ip}/{address.prefix_length}")
             narrow = own.network.prefixlen >= own.network.max_prefixlen - 1
             if not (own.ip.is_loopback or own.ip.is_link_local or narrow):
-                yield Place(seen, interface, str(own.ip), own.network)
+                yield Place(seen, interface, address.ip, address.prefix_length)
 
 
 def overlaps(one: Place, other: Place) -> bool:
@@ -115,10 +94,10 @@ def _overlap(seen: KnownNode, odd: dict[tuple[str, str], int]) -> Iterator[Findi
         else f"has interfaces in overlapping subnets, {subnets}"
     )
     where = listed([place.where for place in wrong]) if wrong else seen.name
-    yield fault(
-        Severity.FAIL, where, what, tuple(place.told for place in involved),
-        _remedy(involved), (seen.name,), "",
-        tuple(mend for place in wrong for mend in _mends(place, odd[seen.name, place.ip])),
+    yield found(
+        Severity.FAIL, where, what, *(place.told for place in involved), remedy=_remedy(involved),
+        nodes=(seen.name,),
+        mends=[mend for place in wrong for mend in _mends(place, odd[seen.name, place.ip])],
     )  # fmt: skip
 
 
@@ -141,44 +120,24 @@ def parting_length(ips: list[str]) -> int:
     return 0
 
 
-def _odd_masks(preflight: Preflight) -> Iterator[tuple[MemberPort, int]]:
+def _odd_masks(cluster: Cluster) -> Iterator[tuple[MemberPort, int]]:
     """Members whose netmask is not that of most in their network, with the usual length."""
-    every = tuple(end for end in ends(preflight) if not _is_extra(end))
-    for own in by_network(every):
+    for own in by_network(end for end in cluster.ends if not _is_extra(end)):
         members = {(end.seen.name, end.ip): end for end in own}
-        lengths = {end.where + " " + end.ip: _length(end) for end in members.values()}
-        common, odd = unusual(lengths)
+        common, odd = unusual({place: end.length for place, end in members.items()})
         stated = ipaddress.ip_network(own[0].network.subnet).prefixlen
         wanted = common if isinstance(common, int) else stated
-        for end in members.values():
-            if end.where + " " + end.ip in odd and _length(end) != wanted:
-                yield end, wanted
+        yield from ((members[place], wanted) for place, own in odd.items() if own != wanted)
 
 
 def _is_extra(end: MemberPort) -> bool:
     """An address of its own alone beside the interface's other one in the network: a service's."""
     network = ipaddress.ip_network(end.network.subnet)
-    narrow = _length(end) >= network.max_prefixlen - 1
+    narrow = end.length >= network.max_prefixlen - 1
     return narrow and any(
         ipaddress.ip_address(one.ip) in network and one.prefix_length < network.max_prefixlen - 1
         for one in end.interface.addresses
     )
-
-
-def _length(end: MemberPort) -> int:
-    return next((one.prefix_length for one in end.interface.addresses if one.ip == end.ip), 0)
-
-
-def _odd_mask(end: MemberPort, common: int) -> Finding:
-    own = _length(end)
-    subnet = ipaddress.ip_interface(f"{end.ip}/{own}").network
-    return fault(
-        Severity.FAIL, end.where, f"has netmask /{own}, {end.network.name} has /{common}",
-        (f"{end.where} {end.ip}/{own}", f"the other members have /{common}"),
-        "give the interface its network's netmask, where it is configured as well",
-        (end.seen.name,), end.network.name,
-        _mends(Place(end.seen, end.interface, end.ip, subnet), common),
-    )  # fmt: skip
 
 
 def _mends(place: Place, length: int) -> tuple[Command, ...]:
@@ -195,21 +154,16 @@ SUBNETS = Check(
     "The kernel and MPI tell networks apart by subnet: where they overlap, MPI takes several"
     " networks for one and uses them all, and answers may leave by another interface than requests"
     " came in.",
-    look_at_subnets,
+    lambda cluster: cluster.nodes,
+    "no node answered",
+    _subnets,
 )
 
 
-def look_at_members(preflight: Preflight) -> tuple[Finding, ...] | Skipped:
-    if not preflight.inventories:
-        return Skipped("nothing is known of which nodes are alike")
-    if not preflight.fabric.networks:
-        return Skipped("no network joins these nodes")
-    return tuple(
-        finding
-        for group in like(preflight)
-        for network in preflight.fabric.networks
-        for finding in _members_findings(network, group)
-    )
+def _members(cluster: Cluster, networks: tuple[Network, ...]) -> Iterator[Finding]:
+    for group in cluster.alike:
+        for network in networks:
+            yield from _members_findings(network, group)
 
 
 def _members_findings(network: Network, group: tuple[KnownNode, ...]) -> Iterator[Finding]:
@@ -220,10 +174,9 @@ def _members_findings(network: Network, group: tuple[KnownNode, ...]) -> Iterato
         return
     for seen in missing:
         severity = Severity.FAIL if len(missing) == 1 else Severity.WARN
-        yield fault(
-            severity, seen.name, "has no address in this network, like nodes have",
-            tuple(_told(network, seen, there)), nodes=(seen.name,), network=network.name,
-        )  # fmt: skip
+        what = "has no address in this network, like nodes have"
+        told = _told(network, seen, there)
+        yield found(severity, seen, what, *told, network=network.name)
 
 
 def _cabled(network: Network, seen: KnownNode) -> bool:
@@ -248,7 +201,13 @@ MEMBERS = Check(
     "members",
     "Like nodes are in the same networks",
     "A rank there cannot use the network: MPI hangs, or takes another network for all.",
-    look_at_members,
+    lambda cluster: cluster.networks if cluster.preflight.inventories else (),
+    lambda cluster: (
+        "no network joins these nodes"
+        if cluster.preflight.inventories
+        else "nothing is known of which nodes are alike"
+    ),
+    _members,
     "give the adapter that is cabled to it the node's address in the network, where it is"
     " configured as well: fabricgauge configure plans the commands",
 )
