@@ -65,7 +65,6 @@ def lowest() -> list[str]:
     return [f"{name}=={version}" for name, version in pairs]
 
 
-@pytest.mark.slow
 @pytest.mark.alone
 @pytest.mark.lab
 @pytest.mark.engine

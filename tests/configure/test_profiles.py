@@ -17,7 +17,13 @@ from tests.configure.sample import (
     wish,
 )
 
-from fabricgauge.configure.backends.profiles import keyfile, netplan_text, networkd_text, quoted
+from fabricgauge.configure.backends.profiles import (
+    identity,
+    keyfile,
+    netplan_text,
+    networkd_text,
+    quoted,
+)
 from fabricgauge.configure.interface import plan
 from fabricgauge.model.configuration import Step, WantedNetwork, WantedPort
 from fabricgauge.model.errors import UsageError
@@ -55,21 +61,21 @@ def test_a_quoted_scalar_is_the_same_text(text: str) -> None:
 
 
 def test_networkmanager_reads_what_was_meant() -> None:
-    found = ini(keyfile(wanted(), PORT, "6f2b"))
+    found = ini(keyfile(wanted(), PORT))
     assert found["connection"] == {
-        "id": "net40", "uuid": "6f2b", "type": "ethernet", "interface-name": "enp97s0",
-        "autoconnect": "true",
+        "id": "net40", "uuid": identity(wanted(), PORT), "type": "ethernet",
+        "interface-name": "enp97s0", "autoconnect": "true",
     }  # fmt: skip
     assert found["ethernet"] == {"mtu": "9000"}
     assert found["ipv4"]["address1"] == "10.10.40.21/24" and found["ipv4"]["method"] == "manual"
-    fabric = ini(keyfile(wanted("infiniband", 0), PORT, "6f2b"))
+    fabric = ini(keyfile(wanted("infiniband", 0), PORT))
     assert fabric["infiniband"] == {"transport-mode": "datagram"}
 
 
 def test_an_mtu_that_no_datagram_carries_gets_connections() -> None:
     """NetworkManager cuts it down otherwise, and no verification would ever hold."""
     large = wanted("infiniband", 65520)
-    assert ini(keyfile(large, PORT, "6f2b"))["infiniband"] == {
+    assert ini(keyfile(large, PORT))["infiniband"] == {
         "transport-mode": "connected", "mtu": "65520"
     }  # fmt: skip
     assert 'infiniband-mode: "connected"' in netplan_text(large, PORT)

@@ -12,7 +12,6 @@ from fabricgauge.configure.backends.profiles import keyfile, netplan_text, netwo
 from fabricgauge.model.configuration import WantedNetwork, WantedPort
 
 PORT = WantedPort("c1", "enp97s0", "10.10.40.21", 24)
-UUID = "a0acd95f-3492-5121-8e04-39aba894bdaf"
 
 KINDS = pytest.mark.parametrize(
     ("kind", "mtu"), [("ethernet", 9000), ("infiniband", 65520), ("omni-path", 0)]
@@ -64,7 +63,7 @@ def test_netplan_makes_of_its_file_what_networkd_gets(tmp_path: Path, kind: str,
 @KINDS
 def test_nmcli_reads_the_keyfile(kind: str, mtu: int) -> None:
     """``--offline`` reads a profile, checks every property, and prints it."""
-    text = keyfile(wanted(kind, mtu), PORT, UUID)
+    text = keyfile(wanted(kind, mtu), PORT)
     done = subprocess.run(
         [program("nmcli"), "--offline", "connection", "modify", "connection.autoconnect", "yes"],
         input=text, capture_output=True, text=True, check=False,

@@ -16,6 +16,7 @@ from fabricgauge.model.fabric import Fabric, Member, Network, Node
 from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.model.preflight import TRIALS, Trial
 
+CONNECT: frozenset[Trial] = frozenset({"connect"})
 SCRIPT = resources.files("fabricgauge.discover").joinpath("trials.sh")
 
 
@@ -41,7 +42,7 @@ def test_no_trial_is_made_that_nobody_wants(wanted: Trial, tmp_path: Path) -> No
     ping.write_text(UNHURRIED_PING)
     ping.chmod(0o755)
     host = ("env", f"PATH={tmp_path}:/usr/bin:/bin")
-    found = tried({"localhost": host, "c2": host}, 0.2, (wanted, "connect"))
+    found = tried({"localhost": host, "c2": host}, 0.2, {wanted, "connect"})
     sizes = {(one.payload_bytes, one.whole, one.sent) for one in found.pings}
     kinds = {"echoes": (56, False, 5), "wholes": (65508, True, 3), "large": (65000, False, 4)}
     assert sizes == ({kinds[wanted]} if wanted in kinds else set())
@@ -50,7 +51,7 @@ def test_no_trial_is_made_that_nobody_wants(wanted: Trial, tmp_path: Path) -> No
 
 
 def test_where_only_connections_are_wanted_no_node_is_asked() -> None:
-    found = tried({"localhost": ("false",), "c2": ("false",)}, 0.2, ("connect",))
+    found = tried({"localhost": ("false",), "c2": ("false",)}, 0.2, CONNECT)
     assert found.untried == {} and not found.clocks
 
 

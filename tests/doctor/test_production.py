@@ -17,7 +17,7 @@ from tests.doctor.clusters import (
 from tests.doctor.test_hosts import MEMLOCK
 from tests.doctor.test_links_and_ports import with_adapter, with_second_port
 
-from fabricgauge.doctor.checks.firewall import FIREWALL
+from fabricgauge.doctor.examining import examine
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Address, Fabric
 from fabricgauge.model.finding import Severity
@@ -181,9 +181,9 @@ def unread(*names: str, why: str, user: str = "0") -> Preflight:
 
 
 def reason(preflight: Preflight) -> str:
-    found = FIREWALL.look(preflight)
-    assert isinstance(found, Skipped)
-    return found.reason
+    (found,) = examine(preflight, ("firewall",))
+    assert isinstance(found.skipped, Skipped)
+    return found.skipped.reason
 
 
 def test_why_a_firewalls_rules_are_not_known_is_what_the_nodes_say() -> None:

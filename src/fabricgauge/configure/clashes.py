@@ -9,6 +9,7 @@ import ipaddress
 from collections.abc import Iterator
 
 from fabricgauge.configure import links
+from fabricgauge.configure.backends.kind import Backend
 from fabricgauge.configure.job import HEAD, PlanInput
 from fabricgauge.configure.links import Link, State
 from fabricgauge.model.absence import Skipped
@@ -21,17 +22,50 @@ def asks() -> Iterator[Command]:
     yield links.questions(HEAD)[0]
 
 
-def clashes(job: PlanInput) -> Iterator[str]:
-    """Sentences on ports that cannot be made as they are wanted."""
-    others = _others(job)
+Known = Iterator[tuple[WantedNetwork, WantedPort, State, Link | Skipped]]
+
+
+def _known(job: PlanInput) -> Known:
+    """Each port with what its node has, and with its interface."""
     for wanted, port in job.ports:
-        held, link = links.state(job, port.node), links.link_of(job, port)
+        held = links.state(job, port.node)
+        state = held if isinstance(held, State) else State((), held)
+        yield wanted, port, state, state.link(port.interface)
+
+
+def clashes(job: PlanInput, backend: Backend) -> Iterator[str]:
+    """Sentences on ports that cannot be made as they are wanted, would break a link that is made
+    of others, or be written down wrongly.
+    """
+    others = _others(job)
+    for wanted, port, state, link in _known(job):
         if isinstance(link, Link):
-            yield from _too_large(job.description.backend, wanted, port, link)
-        own = held.links if isinstance(held, State) else ()
-        has = any(one.ip == port.ip for each in own for one in each.addresses)
+            yield from _layers(backend, wanted, port, state, link)
+            yield from _too_large(backend.name, wanted, port, link)
+        has = any(one.ip == port.ip for each in state.links for one in each.addresses)
         if port.ip in others and not has:
             yield f"{port.ip} is wanted for {port.node} in {wanted.name}, but {others[port.ip]}"
+
+
+def _layers(
+    backend: Backend, wanted: WantedNetwork, port: WantedPort, state: State, link: Link
+) -> Iterator[str]:
+    where, address = f"{port.node}:{port.interface}", f"{port.ip}/{port.prefix_length}"
+    if link.master:
+        yield (
+            f"{where} belongs to {link.master}, which has the addresses:"
+            f" name that as the interface for {wanted.name}, or another"
+        )
+    elif backend.adapters_only and link.kind in _MADE:
+        yield (
+            f"{where} is {_MADE[link.kind]}, and for {backend.name} only adapters are planned: give"
+            f" it {address} where it is defined, or use the backend ip"
+        )
+    elif backend.replaces and (above := _above(port, state)):
+        yield (
+            f"{where} carries {', '.join(above)}, of which a file for {backend.name} would say"
+            f" nothing: give it {address} where it is defined, or use the backend ip"
+        )
 
 
 def _too_large(backend: str, wanted: WantedNetwork, port: WantedPort, link: Link) -> Iterator[str]:
@@ -46,24 +80,32 @@ def _too_large(backend: str, wanted: WantedNetwork, port: WantedPort, link: Link
         )
 
 
-def notes(job: PlanInput) -> Iterator[str]:
-    """Other interfaces of a node in the subnet that its port is wanted in."""
-    for wanted, port in job.ports:
-        state = links.state(job, port.node)
-        if isinstance(state, State):
-            yield from _beside(job, wanted, port, state)
-
-
-def _beside(job: PlanInput, wanted: WantedNetwork, port: WantedPort, state: State) -> Iterator[str]:
-    subnet = ipaddress.IPv4Network(wanted.subnet)
-    for link in state.links:
-        for one in link.ipv4 if link.name != port.interface else ():
-            if one.ip not in job.owners and ipaddress.IPv4Address(one.ip) in subnet:
-                yield (
-                    f"{port.node}:{link.name} has {one.ip}/{one.prefix_length}, in the subnet of"
-                    f" {wanted.name} on {port.interface}: the kernel sends through one of the two"
-                    f" only; give {wanted.name} a subnet of its own"
-                )
+def notes(job: PlanInput, backend: Backend) -> Iterator[str]:
+    """Other interfaces of a node in the subnet that its port is wanted in; and what goes, or may be
+    interrupted, when a service follows what is written for an adapter.
+    """
+    for wanted, port, state, own in _known(job):
+        where, address = f"{port.node}:{port.interface}", f"{port.ip}/{port.prefix_length}"
+        subnet = ipaddress.IPv4Network(wanted.subnet)
+        for link in state.links:
+            for one in link.ipv4 if link.name != port.interface else ():
+                if one.ip not in job.owners and ipaddress.IPv4Address(one.ip) in subnet:
+                    yield (
+                        f"{port.node}:{link.name} has {one.ip}/{one.prefix_length}, in the subnet"
+                        f" of {wanted.name} on {port.interface}: the kernel sends through one of"
+                        f" the two only; give {wanted.name} a subnet of its own"
+                    )
+        if isinstance(own, Skipped) or not backend.adapters_only:
+            continue
+        others = [f"{one.ip}/{one.prefix_length}" for one in own.addresses
+                  if one.scope == "global" and one.ip != port.ip]  # fmt: skip
+        if others:
+            yield (
+                f"{where} has {', '.join(others)} as well, and {backend.name} is told of {address}"
+                " alone: they may be gone afterwards"
+            )
+        if above := _above(port, state):
+            yield f"{where} carries {', '.join(above)}, which may be interrupted for a moment"
 
 
 def _others(job: PlanInput) -> dict[str, str]:
@@ -93,56 +135,6 @@ _MADE = {
 
 #: Those that lie upon one other link and are lost with its definition.
 _UPON = frozenset(("vlan", "macvlan", "ipvlan"))
-
-
-def layer_clashes(
-    job: PlanInput, backend: str, adapters_only: bool, replaces: bool
-) -> Iterator[str]:
-    """Sentences on ports that would break such a link, or be written down wrongly.
-
-    ``adapters_only``: it writes every interface down as an adapter. ``replaces``: what it writes
-    takes the place of what defined the interface before.
-    """
-    for wanted, port, link, state in _known(job):
-        where = f"{port.node}:{port.interface}"
-        if link.master:
-            yield (
-                f"{where} belongs to {link.master}, which has the addresses:"
-                f" name that as the interface for {wanted.name}, or another"
-            )
-        elif adapters_only and link.kind in _MADE:
-            yield (
-                f"{where} is {_MADE[link.kind]}, and for {backend} only adapters are planned: give"
-                f" it {port.ip}/{port.prefix_length} where it is defined, or use the backend ip"
-            )
-        elif replaces and (above := _above(port, state)):
-            yield (
-                f"{where} carries {', '.join(above)}, of which a file for {backend} would say"
-                f" nothing: give it {port.ip}/{port.prefix_length} where it is defined, or use the"
-                " backend ip"
-            )
-
-
-def layer_notes(job: PlanInput, backend: str, adapters_only: bool) -> Iterator[str]:
-    """What goes, or may be interrupted, when a service follows what is written for an adapter."""
-    for _, port, link, state in _known(job):
-        where = f"{port.node}:{port.interface}"
-        others = [f"{one.ip}/{one.prefix_length}" for one in link.addresses
-                  if one.scope == "global" and one.ip != port.ip]  # fmt: skip
-        if adapters_only and others:
-            yield (
-                f"{where} has {', '.join(others)} as well, and {backend} is told of"
-                f" {port.ip}/{port.prefix_length} alone: they may be gone afterwards"
-            )
-        if adapters_only and (above := _above(port, state)):
-            yield f"{where} carries {', '.join(above)}, which may be interrupted for a moment"
-
-
-def _known(job: PlanInput) -> Iterator[tuple[WantedNetwork, WantedPort, Link, State]]:
-    for wanted, port in job.ports:
-        state, link = links.state(job, port.node), links.link_of(job, port)
-        if isinstance(state, State) and isinstance(link, Link):
-            yield wanted, port, link, state
 
 
 def _above(port: WantedPort, state: State) -> list[str]:

@@ -59,26 +59,23 @@ def steps(job: PlanInput, export: Export) -> Iterator[Step]:
         )
     old = held if isinstance(held, str) else ""
     there = _same(old, export)
-    line = _export_line(export, lowest_free_fsid(old, others) if isinstance(export.fsid, Skipped)
-                 else export.fsid)  # fmt: skip
+    fsid = lowest_free_fsid(old, others) if isinstance(export.fsid, Skipped) else export.fsid
+    options = ",".join((*export.options, f"fsid={fsid}"))
+    line = f"{octal(export.path)} {export.client}({options})"
     if there is not None:
         evidence = f"{export.file} has {there.path} {there.client}({','.join(there.options)})"
         yield Step(title, reason, fulfilled=evidence)
     else:
+        lines = split(old)  # one that a backslash continues gets its end, or it would take ours in
+        lines += [""] * bool(lines and lines[-1].endswith("\\"))
         change = (
             extended(HEAD, export.file, (line,))
             if isinstance(held, Skipped)
-            else written(HEAD, export.file, joined((*_ended(old), line)), held)
+            else written(HEAD, export.file, joined((*lines, line)), held)
         )
         undo = (*change.undo, _AGAIN)  # else the server would go on exporting it
         yield msgspec.structs.replace(change.step(title, f"{reason}: {line}"), undo=undo)
     yield _announced(export)
-
-
-def _ended(text: str) -> list[str]:
-    """The file's lines; one that a backslash continues gets its end, or it would take ours in."""
-    lines = split(text)
-    return [*lines, ""] if lines and lines[-1].endswith("\\") else lines
 
 
 def _announced(export: Export) -> Step:
@@ -90,11 +87,6 @@ def _announced(export: Export) -> Step:
         undo_note="the server reads them again once the line is gone; it goes on running",
         follows=True,
     )
-
-
-def _export_line(export: Export, fsid: int) -> str:
-    options = ",".join((*export.options, f"fsid={fsid}"))
-    return f"{octal(export.path)} {export.client}({options})"
 
 
 class Exported(msgspec.Struct, frozen=True):

@@ -58,18 +58,17 @@ def corrected(text: str, wanted: Mapping[str, str]) -> str:
     """
     ips = {name.casefold(): ip for name, ip in wanted.items()}
     lines = split(text)
-    right = {name for line in lines for name in _right(line, ips)}
+    right = {
+        word.casefold()
+        for ip, *names in (fields(line.partition("#")[0]) or [""] for line in lines)
+        for word in names
+        if ips.get(word.casefold()) == ip
+    }
     kept = [line for old in lines for line in _line(old, ips, right)]
     missing = {name: ip for name, ip in wanted.items() if name.casefold() not in right}
     if not missing and kept == lines:
         return text
     return joined((*kept, *_lines(missing)))
-
-
-def _right(line: str, ips: Mapping[str, str]) -> Iterator[str]:
-    """The wanted names that a line gives their address."""
-    words = fields(line.partition("#")[0])
-    yield from (word.casefold() for word in words[1:] if ips.get(word.casefold()) == words[0])
 
 
 def _line(line: str, ips: Mapping[str, str], right: set[str]) -> Iterator[str]:

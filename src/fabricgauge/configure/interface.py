@@ -76,8 +76,8 @@ def questions(job: Draft) -> tuple[Command, ...]:
 
 def _questions(job: Draft) -> Iterator[Command]:
     description = job.description
-    for one in _roots(description):
-        yield from image.asks(one)
+    for root in _roots(description):
+        yield from image.asks(root)
     if isinstance(description.export, Export):
         yield from export.asks(description.export)
     for one in description.services:
@@ -123,8 +123,7 @@ def plan(job: Draft) -> Configuration:
     backend = backend_of(job.description)
     if job.troubles:
         return _lanes_alone(job, backend)
-    made_of = clashes.layer_clashes(job, backend.name, backend.adapters_only, backend.replaces)
-    _refuse(job.description, (*made_of, *clashes.clashes(job)))
+    _refuse(job.description, tuple(clashes.clashes(job, backend)))
     head, *images = _roots(job.description)
     packed = tuple(
         step
@@ -212,9 +211,8 @@ def _notes(job: Draft, backend: Backend) -> Iterator[str]:
     yield from subnet_notes(description, job.inventories, description.origin)
     for one in description.services:
         yield from services.notes(job, one)
-    for one in _roots(description):
-        yield from image.notes(job, one)
-    yield from clashes.notes(job)
-    yield from clashes.layer_notes(job, backend.name, backend.adapters_only)
+    for root in _roots(description):
+        yield from image.notes(job, root)
+    yield from clashes.notes(job, backend)
     yield from backend.notes(job)
     yield from job.doubts

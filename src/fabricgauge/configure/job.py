@@ -115,11 +115,7 @@ def _evidence(step: Step, replies: Mapping[Command, Reply], due: bool) -> str:
         return "nothing before it is to be changed"
     if not asked or not all(reply and holds(check, reply) for check, reply in asked):
         return ""
-    return _told(step, [reply for _, reply in asked if reply])
-
-
-def _told(step: Step, replies: list[Reply]) -> str:
-    """What the verifications said, shortly."""
-    words = " ".join(dict.fromkeys(" ".join(reply.output.split()) for reply in replies)).strip()
+    said = dict.fromkeys(" ".join(reply.output.split()) for _, reply in asked if reply)
+    words = " ".join(said).strip()
     told = words if len(words) <= _EVIDENCE_SIGNS else f"{words[:_EVIDENCE_SIGNS]}…"
     return told or f"{step.verify[0].command.argv[0]} finds it so"

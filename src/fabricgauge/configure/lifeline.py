@@ -43,11 +43,13 @@ def asks(job: PlanInput) -> Iterator[Command]:
 
 def lifeline(job: PlanInput, node: str) -> Lifeline:
     """What is known of it."""
-    ip = _came_in_by(job, node)
+    reply = job.reply(question(node))
+    ip = "" if isinstance(reply, Skipped) else came_in_by(reply.output)
     state = links.state(job, node)
     found = {name: f"{name} carries the default route of {node}"
              for name in _default_routes(job, node, state)}  # fmt: skip
-    at = _at(state, ip)
+    own = state.links if ip and isinstance(state, State) else ()
+    at = next((link.name for link in own if any(one.ip == ip for one in link.addresses)), "")
     if at:
         found[at] = f"{node} is reached by its address {ip} on {at}"
     return Lifeline(ip, at, _with_below(state, found))
@@ -65,29 +67,19 @@ def _with_below(state: State | Skipped, found: dict[str, str]) -> dict[str, str]
     return every
 
 
-def _at(state: State | Skipped, ip: str) -> str:
-    if isinstance(state, Skipped) or not ip:
-        return ""
-    return next((link.name for link in state.links if any(one.ip == ip for one in link.addresses)),
-                "")  # fmt: skip
-
-
 def asking(job: PlanInput, port: WantedPort, step: Step) -> Step:
     """The step, with consent if it changes an interface by which its node is reached, or one of
     which that is not known.
     """
-    why = lifeline(job, port.node).interfaces.get(port.interface, "") or _doubt(job, port)
+    why = lifeline(job, port.node).interfaces.get(port.interface, "")
+    if not why and (doubt := links.doubt(job, port.node)):
+        why = (
+            f"what {port.interface} is part of, and whether {port.node} is reached over it, is not"
+            f" known ({doubt})"
+        )
     if not why or step.fulfilled:
         return step
     return msgspec.structs.replace(step, reason=f"{step.reason}; {why}", consent=CONSENT)
-
-
-def _doubt(job: PlanInput, port: WantedPort) -> str:
-    why = links.doubt(job, port.node)
-    return why and (
-        f"what {port.interface} is part of, and whether {port.node} is reached over it, is not"
-        f" known ({why})"
-    )
 
 
 def require_kept(job: PlanInput, step: Step) -> Step:
@@ -153,11 +145,6 @@ def came_in_by(printed: str) -> str:
     """The server's address: the third of four words; empty without an ssh session."""
     words = printed.split()
     return words[2].partition("%")[0] if len(words) == 4 else ""
-
-
-def _came_in_by(job: PlanInput, node: str) -> str:
-    reply = job.reply(question(node))
-    return "" if isinstance(reply, Skipped) else came_in_by(reply.output)
 
 
 def _default_routes(job: PlanInput, node: str, state: State | Skipped) -> Iterator[str]:

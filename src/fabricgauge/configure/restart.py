@@ -90,7 +90,8 @@ def _lanes_steps(job: PlanInput) -> Iterator[Step]:
         for node in network.nodes:
             inventory = job.inventory(node)
             for number, adapter in numbered(inventory):
-                if wanted := _wanted_lanes(network.lane_mode, network.rate_bit_s, adapter):
+                forty = network.rate_bit_s == FORTY_GIGABIT and "1x40" in adapter.lane_modes
+                if wanted := network.lane_mode or "1x40" * forty:
                     yield _lanes_step(job, node, number, adapter.lane_mode, wanted)
             if network.lane_mode and not list(numbered(inventory)):
                 yield _lanes_step(job, node, 1, Skipped("nobody asked it"), network.lane_mode)
@@ -102,13 +103,6 @@ def numbered(inventory: Inventory | Skipped) -> Iterator[tuple[int, Adapter]]:
         return
     qsfp = [one for one in inventory.adapters if isinstance(one.lane_mode, str)]
     yield from enumerate(sorted(qsfp, key=lambda one: str(one.bus)), 1)
-
-
-def _wanted_lanes(stated: str, rate_bit_s: float | Skipped, adapter: Adapter) -> str:
-    """The arrangement that the adapter shall have; empty where nothing is said of it."""
-    if stated:
-        return stated
-    return "1x40" if rate_bit_s == FORTY_GIGABIT and "1x40" in adapter.lane_modes else ""
 
 
 def _lanes_step(job: PlanInput, node: str, number: int, mode: str | Skipped, wanted: str) -> Step:

@@ -8,8 +8,6 @@ from fabricgauge.configure.description import Description, NetworkDescription
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.inventory import Inventory
 
-_OCTET = 8
-
 
 def subnet_of(network: NetworkDescription, origin: str) -> ipaddress.IPv4Network:
     """The subnet that is planned for.
@@ -35,7 +33,13 @@ def subnet_of(network: NetworkDescription, origin: str) -> ipaddress.IPv4Network
         ) from error
     if written.ip == written.network.network_address:
         return written.network
-    return ipaddress.IPv4Network(f"{written.ip}/{_natural_prefix(written)}", strict=False)
+    natural = (
+        length
+        for length in (8, 16)
+        if length > written.network.prefixlen and int(written.ip) % (1 << (32 - length)) == 0
+    )
+    prefix = next(natural, max(24, written.network.prefixlen))
+    return ipaddress.IPv4Network(f"{written.ip}/{prefix}", strict=False)
 
 
 def _require_unicast(written: ipaddress.IPv4Interface) -> None:
@@ -44,14 +48,6 @@ def _require_unicast(written: ipaddress.IPv4Interface) -> None:
     last = int(written.network.broadcast_address) >> 24
     if first == 0 or first <= 127 <= last or last >= 224:
         raise ValueError(f"{written} holds addresses that no interface can have")
-
-
-def _natural_prefix(written: ipaddress.IPv4Interface) -> int:
-    """The shortest prefix of whole octets that leaves no bit of the base standing; 24 at most."""
-    for prefix in (_OCTET, 2 * _OCTET):
-        if prefix > written.network.prefixlen and int(written.ip) % (1 << (32 - prefix)) == 0:
-            return prefix
-    return max(24, written.network.prefixlen)
 
 
 def subnet_notes(

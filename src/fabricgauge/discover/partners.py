@@ -28,6 +28,8 @@ SMALL_COUNT, WHOLE_COUNT, LARGE_COUNT = 5, 3, 4
 #: that loses 1 % each way, 500 echoes all come back in one of 20,000 trials.
 MANY_COUNT, MANY_INTERVAL_S = 500, 0.01
 
+SMALL: frozenset[Trial] = frozenset({"echoes"})
+
 #: Between two other echoes of one ping; users who are not root may not send faster with iputils
 #: before 2022 (ping(8)), which then send the many at this pace for as long.
 INTERVAL_S = 0.2
@@ -122,7 +124,7 @@ def second_trials(
         for rail in _rails(network):
             for echo in _large(network, rail) if "large" in wanted else ():
                 echoes.setdefault(echo.source, []).append(echo)
-            for echo in _echoes(network, rail, ("echoes",)):
+            for echo in _echoes(network, rail, SMALL):
                 if again & _ends(echo):
                     echoes.setdefault(echo.source, []).append(_many(echo, LARGE_S))
     return {

@@ -75,7 +75,9 @@ def found(
 
     Of a place, its node and network are known.
     """
-    if not isinstance(place, str):
+    if isinstance(place, KnownNode):
+        nodes, place = (place.name,), place.name
+    elif not isinstance(place, str):
         nodes, network, place = (place.seen.name,), network or place.net, place.where
     return Finding(
         "", severity, place, what, evidence, why, remedy, tuple(nodes), network, tuple(mends),

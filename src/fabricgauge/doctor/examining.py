@@ -5,12 +5,13 @@ echoes fail, too, and a reader must be sent to the cable. The same fault on many
 finding.
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
 from fabricgauge.doctor.checks import CHECKS
-from fabricgauge.doctor.places import Cluster
+from fabricgauge.doctor.places import Cluster, grouped
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.finding import THEREFORE, Checked, Finding, Severity
 from fabricgauge.model.preflight import Preflight
@@ -76,22 +77,26 @@ def folded(checked: Sequence[Checked]) -> tuple[Checked, ...]:
     from something else on one of them only.
     """
     every = [finding for one in checked for finding in one.findings]
-    by_node: dict[str, list[Finding]] = {}
+    by_node: dict[str, list[Finding]] = defaultdict(list)
     for finding in every:
-        for node in dict.fromkeys((*finding.nodes, *finding.affects)):
-            by_node.setdefault(node, []).append(finding)
+        for node in {*finding.nodes, *finding.affects}:
+            by_node[node].append(finding)
     causes = {id(one): cause for one in every if (cause := _cause(one, by_node)) is not None}
-    below: dict[int, list[Finding]] = {}
+    below: dict[int, list[str]] = defaultdict(list)
     for finding in every:
-        if id(finding) in causes:
-            below.setdefault(id(_root(finding, causes)), []).append(finding)
+        root = finding
+        while id(root) in causes:  # the table of causes has no cycles
+            root = causes[id(root)]
+        if root is not finding:
+            told = f"{THEREFORE}{finding.check}: {finding.where}: {finding.what}"
+            below[id(root)].append(told)
     return tuple(
         msgspec.structs.replace(
             one,
             findings=tuple(
-                _with(finding, below.get(id(finding), ()))
-                for finding in one.findings
-                if id(finding) not in causes
+                msgspec.structs.replace(each, evidence=(*each.evidence, *below[id(each)]))
+                for each in one.findings
+                if id(each) not in causes
             ),
         )
         for one in checked
@@ -123,17 +128,6 @@ def _explains(cause: Finding, finding: Finding) -> bool:
     return here or cause.check in OF_A_WHOLE_NODE
 
 
-def _root(finding: Finding, causes: Mapping[int, Finding]) -> Finding:
-    """The table has no cycles, so this ends."""
-    cause = causes.get(id(finding))
-    return finding if cause is None else _root(cause, causes)
-
-
-def _with(finding: Finding, consequences: Sequence[Finding]) -> Finding:
-    lines = tuple(f"{THEREFORE}{one.check}: {one.where}: {one.what}" for one in consequences)
-    return msgspec.structs.replace(finding, evidence=(*finding.evidence, *lines))
-
-
 #: Lines of evidence that a reader still reads; the rest is counted.
 MOST_LINES = 12
 
@@ -143,15 +137,16 @@ def together(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
     Each node or pair that carries nothing stays on its own: reports name it, and take it out.
     """
-    groups: dict[tuple[str, str, str, str, str], list[Finding]] = {}
-    for one in findings:
-        own = one.where if one.carries_nothing else ""
-        key = (one.check, one.severity.value, one.what, one.network, own)
-        groups.setdefault(key, []).append(one)
-    return tuple(_as_one(group) for group in groups.values())
+    groups = grouped(
+        findings,
+        lambda one: (
+            one.check, one.severity, one.what, one.network, one.carries_nothing and one.where
+        ),
+    )  # fmt: skip
+    return tuple(map(_as_one, groups))
 
 
-def _as_one(group: list[Finding]) -> Finding:
+def _as_one(group: tuple[Finding, ...]) -> Finding:
     first = group[0]
     if len(group) == 1:
         return msgspec.structs.replace(first, evidence=_evidence(first.evidence))
@@ -167,10 +162,9 @@ def _as_one(group: list[Finding]) -> Finding:
 
 def _evidence(lines: Iterable[str]) -> tuple[str, ...]:
     """What follows from a finding is never left out to save room."""
-    own: list[str] = []
-    consequences: list[str] = []
-    for line in lines:
-        (consequences if line.startswith(THEREFORE) else own).append(line)
+    every = tuple(lines)
+    own = (line for line in every if not line.startswith(THEREFORE))
+    consequences = (line for line in every if line.startswith(THEREFORE))
     return (*bounded(own), *bounded(consequences))
 
 

@@ -23,6 +23,7 @@ NO_CABLE = frozenset(
      "loopback", "sit", "ip6tnl", "gre", "ipip", "openvswitch", "vrf"}
 )  # fmt: skip
 
+_T = TypeVar("_T")
 _V = TypeVar("_V", bound=Hashable)
 Subnet = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -39,18 +40,6 @@ class KnownNode(msgspec.Struct, frozen=True):
     node: Node
     inventory: Inventory
     facts: dict[str, str]
-
-    @property
-    def seen(self) -> "KnownNode":
-        return self
-
-    @property
-    def where(self) -> str:
-        return self.name
-
-    @property
-    def net(self) -> str:
-        return ""
 
     @property
     def has_rdma(self) -> bool:
@@ -283,13 +272,10 @@ def usual(values: Iterable[_V]) -> _V | Skipped:
     return Skipped("no value is that of most")
 
 
-def unusual(of: Mapping[str, _V]) -> tuple[_V | Skipped, dict[str, _V]]:
+def unusual(of: Mapping[_T, _V]) -> tuple[_V | Skipped, dict[_T, _V]]:
     """The usual value and those who differ from it; all of them where none is usual."""
     common = usual(of.values())
     return common, {name: value for name, value in of.items() if value != common}
-
-
-_T = TypeVar("_T")
 
 
 def grouped(every: Iterable[_T], key: Callable[[_T], Hashable]) -> tuple[tuple[_T, ...], ...]:

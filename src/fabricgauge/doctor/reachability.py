@@ -124,28 +124,27 @@ def _pairs(failures: Iterable[FailedConnection]) -> tuple[DeadPair, ...]:
 
 def left_out(nodes: Collection[str], found: Collection[Dead]) -> tuple[str, ...]:
     """The fewest nodes without which all others can be measured together, most pairs first."""
-    if any(isinstance(one, DeadNetwork) for one in found):
-        return tuple(nodes)
-    gone = [one.node for one in found if isinstance(one, DeadNode | TakenAddress)]
-    gone += [one.answered_by for one in found if isinstance(one, TakenAddress)]
-    pairs = [{one.source, one.target} for one in found if isinstance(one, DeadPair)]
-    pairs = [pair for pair in pairs if not pair & set(gone)]
+    gone, pairs = _gone(nodes, found)
     while pairs:
         count = Counter(node for pair in pairs for node in pair)
         node = max(sorted(count), key=lambda one: count[one])
-        gone.append(node)
+        gone.add(node)
         pairs = [pair for pair in pairs if node not in pair]
     return tuple(node for node in nodes if node in gone)
 
 
-def partner(node: str, nodes: Iterable[str], found: Collection[Dead]) -> str:
+def partner(node: str, nodes: Collection[str], found: Collection[Dead]) -> str:
     """A node that ``node`` can be measured with although it is in a dead pair; "" where none is."""
+    gone, pairs = _gone(nodes, found)
+    good = (one for one in nodes if one != node and one not in gone and {node, one} not in pairs)
+    return "" if node in gone else next(good, "")
+
+
+def _gone(nodes: Collection[str], found: Collection[Dead]) -> tuple[set[str], list[set[str]]]:
+    """Nodes that work with nobody, and dead pairs of others."""
     if any(isinstance(one, DeadNetwork) for one in found):
-        return ""
-    bad = {one.node for one in found if isinstance(one, DeadNode | TakenAddress)}
-    bad |= {one.answered_by for one in found if isinstance(one, TakenAddress)}
-    if node in bad:
-        return ""
+        return {*nodes}, []
+    gone = {one.node for one in found if isinstance(one, DeadNode | TakenAddress)}
+    gone |= {one.answered_by for one in found if isinstance(one, TakenAddress)}
     pairs = [{one.source, one.target} for one in found if isinstance(one, DeadPair)]
-    good = (one for one in nodes if one != node and one not in bad)
-    return next((one for one in good if {node, one} not in pairs), "")
+    return gone, [pair for pair in pairs if not pair & gone]

@@ -32,7 +32,7 @@ from fabricgauge.configure.description import (
     Services,
     Word,
 )
-from fabricgauge.files.reading import opened
+from fabricgauge.files.reading import read_bytes
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
 from fabricgauge.run.launchers.nodes import checked, expand
@@ -146,12 +146,7 @@ def read_file(path: Path) -> DescriptionFile:
 
 def _content(path: Path) -> dict[str, Any]:
     try:
-        with opened(path) as file:
-            raw = file.read(MOST_BYTES + 1)
-        if len(raw) > MOST_BYTES:
-            raise UsageError(
-                f"{path} is longer than {MOST_BYTES // 1024**2} MiB: no description of networks"
-            )
+        raw = read_bytes(path, most_bytes=MOST_BYTES)
         content: dict[str, Any] = tomllib.loads(raw.decode("utf-8"))
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error

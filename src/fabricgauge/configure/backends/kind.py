@@ -14,16 +14,6 @@ from fabricgauge.model.finding import Command
 Steps = Callable[[PlanInput], Iterable[Step]]
 
 
-def nothing(job: PlanInput) -> Iterable[Step]:
-    """No step at all."""
-    return ()
-
-
-def no_pack(job: PlanInput, image: Image) -> Iterable[Step]:
-    """Nodes that are no copies of an image."""
-    return ()
-
-
 class Backend(msgspec.Struct, frozen=True):
     """``define`` writes down what is wanted, ``activate`` brings it about on running nodes.
 
@@ -38,9 +28,9 @@ class Backend(msgspec.Struct, frozen=True):
     source: str
     questions: Callable[[PlanInput], Iterable[Command]]
     define: Steps
-    activate: Steps = nothing
+    activate: Steps = lambda job: ()
     notes: Callable[[PlanInput], Iterable[str]] = lambda job: ()
-    pack: Callable[[PlanInput, Image], Iterable[Step]] = no_pack
+    pack: Callable[[PlanInput, Image], Iterable[Step]] = lambda job, image: ()
     from_head: bool = False
     at_boot: bool = False
     adapters_only: bool = True

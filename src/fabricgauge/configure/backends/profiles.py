@@ -25,61 +25,65 @@ Argvs = tuple[tuple[str, ...], ...]
 
 
 class ServiceFile(msgspec.Struct, frozen=True):
-    """A file of a node's network service: ``take_up`` makes the service follow it, ``let_go``
-    follows the removal of a file that was not there before.
+    """The file in which a node's network service keeps an interface.
+
+    ``take_up`` makes the service follow it, ``let_go`` follows the removal of a file that was not
+    there before. In the paths and commands stand {name} for the network's name, {interface}, {path}
+    for the file and {uuid} for what ``identity`` makes. ``replaces`` as in ``Backend``.
     """
 
-    path: str
-    text: str
+    name: str
+    source: str
+    service: str
+    place: str
     mode: str
+    text: Callable[[WantedNetwork, WantedPort], str]
     take_up: Argvs
     let_go: Argvs
+    replaces: bool = False
+
+    def path(self, wanted: WantedNetwork) -> str:
+        return self.place.format(name=expressible(wanted.name, "network", self.service))
+
+    def backend(self) -> Backend:
+        """For each interface its file, then the service's following it; names at the end."""
+
+        def questions(job: PlanInput) -> Iterator[Command]:
+            for wanted, port in job.ports:
+                yield from files.questions(port.node, self.path(wanted))
+            yield from hosts.asks(job)
+
+        def define(job: PlanInput) -> Iterator[Step]:
+            for wanted, port in job.ports:
+                yield lifeline.asking(job, port, _of_port(job, wanted, port, self))
+            yield from hosts.steps(job)
+
+        return Backend(self.name, self.source, questions, define, replaces=self.replaces)
 
 
-FileOf = Callable[[WantedNetwork, WantedPort], ServiceFile]
+def _of_port(job: PlanInput, wanted: WantedNetwork, port: WantedPort, way: ServiceFile) -> Step:
+    node, path = port.node, way.path(wanted)
+    words = {"interface": port.interface, "path": path, "uuid": identity(wanted, port)}
 
+    def commands(argvs: Argvs) -> list[Command]:
+        return [Command(node, tuple(word.format(**words) for word in argv)) for argv in argvs]
 
-def _backend(
-    name: str, source: str, service: str, file_of: FileOf, *, replaces: bool = False
-) -> Backend:
-    """For each interface its file, then the service's following it; names at the end."""
-
-    def questions(job: PlanInput) -> Iterator[Command]:
-        for wanted, port in job.ports:
-            yield from files.questions(port.node, file_of(wanted, port).path)
-        yield from hosts.asks(job)
-
-    def define(job: PlanInput) -> Iterator[Step]:
-        for wanted, port in job.ports:
-            yield from _of_port(job, wanted, port, file_of(wanted, port), service)
-        yield from hosts.steps(job)
-
-    return Backend(name, source, questions, define, replaces=replaces)
-
-
-def _of_port(
-    job: PlanInput, wanted: WantedNetwork, port: WantedPort, wish: ServiceFile, service: str
-) -> Iterator[Step]:
-    node = port.node
-    held = files.content(job, node, wish.path)
-    change = files.written(node, wish.path, wish.text, held, wish.mode)
-    again = wish.take_up if isinstance(held, str) else wish.let_go
-    commands = tuple(Command(node, argv) for argv in wish.take_up)
-    undo = [Command(node, argv) for argv in again]
+    held = files.content(job, node, path)
+    change = files.written(node, path, way.text(wanted, port), held, way.mode)
+    undo = commands(way.take_up if isinstance(held, str) else way.let_go)
     link = links.link_of(job, port)
     if not isinstance(held, str):
         undo += _as_before(wanted, port, link)
-    lifeline.require_own(job, port, service)
-    step = Step(
+    lifeline.require_own(job, port, way.service)
+    return Step(
         f"Give {node}:{port.interface} the address {ip_addresses.address(port)} in {wanted.name}",
-        f"{service} keeps it in {wish.path}, so that it is there after every start",
-        (*change.commands, *commands),
+        f"{way.service} keeps it in {path}, so that it is there after every start",
+        (*change.commands, *commands(way.take_up)),
         (*change.verify, *ip_addresses.all_of(wanted, port)),
         (*change.undo, *undo),
         undo_note="" if isinstance(held, str) else _not_restored(wanted, link),
         before=change.before,
     )
-    yield lifeline.asking(job, port, step)
 
 
 def _as_before(wanted: WantedNetwork, port: WantedPort, link: Link | Skipped) -> Iterator[Command]:
@@ -107,61 +111,32 @@ def _not_restored(wanted: WantedNetwork, link: Link | Skipped) -> str:
     return ""
 
 
-_FOLDER = "/etc/NetworkManager/system-connections"
-
 #: So that the same end of the same network always gets the same profile.
 _SPACE = uuid.UUID("6fbb5d0c-6f3e-4c52-9d0a-7a4f5b1d2c3e")
 
 
-def network_manager_file(wanted: WantedNetwork, port: WantedPort) -> ServiceFile:
-    """The profile of one end; NetworkManager reads no file that others may read, and lets an
-    interface go whose profile is gone.
-    """
-    name = expressible(wanted.name, "network", "NetworkManager")
-    path = f"{_FOLDER}/fabricgauge-{name}.nmconnection"  # nobody else's of that name
-    identity = str(uuid.uuid5(_SPACE, f"{port.node}/{name}"))
-    return ServiceFile(
-        path, keyfile(wanted, port, identity), "0600",
-        (("nmcli", "connection", "load", path), ("nmcli", "connection", "up", "uuid", identity)),
-        (("nmcli", "connection", "reload"),),
-    )  # fmt: skip
+def identity(wanted: WantedNetwork, port: WantedPort) -> str:
+    return str(uuid.uuid5(_SPACE, f"{port.node}/{wanted.name}"))
 
 
-def keyfile(wanted: WantedNetwork, port: WantedPort, identity: str) -> str:
-    """The profile's text: never the default route, no IPv6 of its own."""
+def keyfile(wanted: WantedNetwork, port: WantedPort) -> str:
+    """NetworkManager's profile of one end: never the default route, no IPv6 of its own."""
     interface = expressible(port.interface, "interface", "NetworkManager")
     kind = "ethernet" if wanted.kind == "ethernet" else "infiniband"
     link = [f"transport-mode={transport_mode(wanted)}"] if kind == "infiniband" else []
     if not isinstance(wanted.mtu_bytes, Skipped):
         link.append(f"mtu={wanted.mtu_bytes}")
     lines = [
-        "[connection]", f"id={wanted.name}", f"uuid={identity}", f"type={kind}",
+        "[connection]", f"id={wanted.name}", f"uuid={identity(wanted, port)}", f"type={kind}",
         f"interface-name={interface}", "autoconnect=true", "",
         *([f"[{kind}]", *link, ""] if link else []),
         "[ipv4]", "method=manual", f"address1={address(port)}", "never-default=true", "",
         "[ipv6]", "method=disabled",
     ]  # fmt: skip
-    return "\n".join(lines) + "\n"
-
-
-NETWORK_MANAGER = _backend(
-    "network-manager", "NetworkManager 1.40", "NetworkManager", network_manager_file
-)
-
-#: Behind what installers write (00, 01, 50): later files win key by key, and lists of several
-#: files are joined.
-_NETPLAN_PATH = "/etc/netplan/60-fabricgauge-{}.yaml"
-
-
-def netplan_file(wanted: WantedNetwork, port: WantedPort) -> ServiceFile:
-    """The file of one end; netplan warns of files that others may read."""
-    name = expressible(wanted.name, "network", "netplan")
-    apply = (("netplan", "generate"), ("netplan", "apply"))
-    return ServiceFile(_NETPLAN_PATH.format(name), netplan_text(wanted, port), "0600", apply, apply)
+    return files.joined(lines)
 
 
 def netplan_text(wanted: WantedNetwork, port: WantedPort) -> str:
-    """The file's text."""
     interface = expressible(port.interface, "interface", "netplan")
     lines = [
         "network:", "  version: 2", "  ethernets:", f"    {quoted(interface)}:",
@@ -171,37 +146,16 @@ def netplan_text(wanted: WantedNetwork, port: WantedPort) -> str:
         lines.append(f"      mtu: {wanted.mtu_bytes}")
     if wanted.kind != "ethernet":
         lines.append(f"      infiniband-mode: {quoted(transport_mode(wanted))}")
-    return "\n".join(lines) + "\n"
+    return files.joined(lines)
 
 
 def quoted(text: str) -> str:
     """A double-quoted scalar of printable ASCII."""
-    return '"' + "".join(_sign(sign) for sign in text) + '"'
-
-
-def _sign(sign: str) -> str:
-    if sign in '"\\':
-        return f"\\{sign}"
-    return sign if " " <= sign <= "~" else f"\\U{ord(sign):08x}"
-
-
-NETPLAN = _backend("netplan", "netplan 0.106", "netplan", netplan_file)
-
-#: Of several files for an interface the first in the alphabet counts, and others say 70 or more.
-_NETWORKD_PATH = "/etc/systemd/network/60-fabricgauge-{}.network"
-
-
-def networkd_file(wanted: WantedNetwork, port: WantedPort) -> ServiceFile:
-    """The file of one end; networkd itself reads it, as a user of its own."""
-    name = expressible(wanted.name, "network", "systemd-networkd")
-    follow = (("networkctl", "reload"), ("networkctl", "reconfigure", port.interface))
-    return ServiceFile(
-        _NETWORKD_PATH.format(name), networkd_text(wanted, port), "0644", follow, follow
-    )
+    signs = (f"\\{sign}" if sign in '"\\' else sign for sign in text)
+    return '"' + "".join(s if " " <= s[0] <= "~" else f"\\U{ord(s):08x}" for s in signs) + '"'
 
 
 def networkd_text(wanted: WantedNetwork, port: WantedPort) -> str:
-    """The file's text."""
     interface = expressible(port.interface, "interface", "systemd-networkd")
     lines = ["[Match]", f"Name={interface}", ""]
     if not isinstance(wanted.mtu_bytes, Skipped):
@@ -209,7 +163,37 @@ def networkd_text(wanted: WantedNetwork, port: WantedPort) -> str:
     lines += ["[Network]", "DHCP=no", f"Address={address(port)}"]
     if wanted.kind != "ethernet":
         lines += ["", "[IPoIB]", f"Mode={transport_mode(wanted)}"]
-    return "\n".join(lines) + "\n"
+    return files.joined(lines)
 
 
-NETWORKD = _backend("networkd", "systemd 252", "systemd-networkd", networkd_file, replaces=True)
+_LOAD = (
+    ("nmcli", "connection", "load", "{path}"),
+    ("nmcli", "connection", "up", "uuid", "{uuid}"),
+)
+_APPLY = (("netplan", "generate"), ("netplan", "apply"))
+_FOLLOW = (("networkctl", "reload"), ("networkctl", "reconfigure", "{interface}"))
+
+#: NetworkManager reads no file that others may read, and netplan warns of them; networkd itself
+#: reads its files, as a user of its own. The names are nobody else's. Of netplan's files later ones
+#: win key by key, and lists are joined: 60 is behind what installers write (00, 01, 50). Of
+#: networkd's the first in the alphabet counts, and others say 70 or more.
+NETWORK_MANAGER, NETPLAN, NETWORKD = (
+    one.backend()
+    for one in (
+        ServiceFile(
+            "network-manager", "NetworkManager 1.40", "NetworkManager",
+            "/etc/NetworkManager/system-connections/fabricgauge-{name}.nmconnection", "0600",
+            keyfile, _LOAD, (("nmcli", "connection", "reload"),),
+        ),
+        ServiceFile(
+            "netplan", "netplan 0.106", "netplan",
+            "/etc/netplan/60-fabricgauge-{name}.yaml", "0600", netplan_text,
+            _APPLY, _APPLY,
+        ),
+        ServiceFile(
+            "networkd", "systemd 252", "systemd-networkd",
+            "/etc/systemd/network/60-fabricgauge-{name}.network", "0644", networkd_text,
+            _FOLLOW, _FOLLOW, replaces=True,
+        ),
+    )
+)  # fmt: skip

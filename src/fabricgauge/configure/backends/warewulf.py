@@ -27,12 +27,8 @@ _PACKED = "/var/lib/warewulf/provision/images"
 _PRIMARY = "default"
 
 
-def questions(job: PlanInput) -> Iterator[Command]:
-    """Nothing beforehand: each step's own verification shows what is there."""
-    yield from ()
-
-
 def define(job: PlanInput) -> Iterator[Step]:
+    """Nothing is asked beforehand: each step's own verification shows what is there."""
     yield from (_device(job, wanted, port) for wanted, port in job.ports)
     nodes = job.nodes
     yield Step(
@@ -102,6 +98,6 @@ def _device(job: PlanInput, wanted: WantedNetwork, port: WantedPort) -> Step:
 
 
 WAREWULF = Backend(
-    "warewulf", "Warewulf 4.6", questions, define, notes=notes, pack=pack, from_head=True,
+    "warewulf", "Warewulf 4.6", lambda job: (), define, notes=notes, pack=pack, from_head=True,
     at_boot=True,
 )  # fmt: skip

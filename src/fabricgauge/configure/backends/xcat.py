@@ -169,26 +169,26 @@ def _nic(job: PlanInput, wanted: WantedNetwork, port: WantedPort) -> Step:
         if value
     }
     held = _held(job, _nics(job.nodes), node)
+    old = [f"{key}={held[key]}" for key, value in values.items() if held.get(key, value) != value]
+    instead = f"; xCAT has {' '.join(old)}" if old else ""  # which a reviewer should see
     lifeline.require_own(job, port, "xCAT")
     step = _defined(
         job, ("node", node), values, _nics(job.nodes), _nics((node,)),
         f"Give {node} the address {port.ip} on {interface} in {wanted.name}",
-        f"{interface} is the name that {node} itself has for the adapter{_instead(held, values)}",
+        f"{interface} is the name that {node} itself has for the adapter{instead}",
     )  # fmt: skip
     return lifeline.asking(job, port, step)
-
-
-def _instead(held: dict[str, str], values: dict[str, str]) -> str:
-    """What is overwritten, which a reviewer should see."""
-    old = [f"{key}={held[key]}" for key, value in values.items() if held.get(key, value) != value]
-    return f"; xCAT has {' '.join(old)}" if old else ""
 
 
 def _confignetwork(job: PlanInput) -> Iterator[Step]:
     """For the nodes that do not have the postscript yet; -p puts it behind the others."""
     asked = _lsdef("node", job.nodes, "postscripts")
     held = {node: _held(job, asked, node).get("postscripts", "") for node in job.nodes}
-    have = {node for node, scripts in held.items() if _has_postscript(scripts)}
+    have = {  # with or without options: ``confignetwork -s``
+        node
+        for node, scripts in held.items()
+        if any(one.split()[:1] == [_POSTSCRIPT] for one in scripts.split(","))
+    }
     lacking = ",".join(node for node in job.nodes if node not in have)
     chosen = lacking or ",".join(job.nodes)
     value = f"postscripts={_POSTSCRIPT}"
@@ -204,11 +204,6 @@ def _confignetwork(job: PlanInput) -> Iterator[Step]:
         undo_note=_unknown(job, asked),
         fulfilled="" if lacking else f"{chosen} have {_POSTSCRIPT} among their postscripts",
     )
-
-
-def _has_postscript(scripts: str) -> bool:
-    """With or without options: ``confignetwork -s``."""
-    return any(one.split()[:1] == [_POSTSCRIPT] for one in scripts.split(","))
 
 
 def _lsdef(kind: str, names: Sequence[str], *attributes: str) -> Command:
@@ -253,17 +248,13 @@ def _ends(job: PlanInput) -> list[tuple[str, str]]:
     return [(f"{port.node}{wanted.suffix}", port.ip) for wanted, port in job.ports if wanted.suffix]
 
 
-def _copies(job: PlanInput, held: files.Content) -> tuple[str, str]:
-    """Names of copies of the file as it was and as makehosts left it; each plan has its own."""
-    told = repr((held, _ends(job), job.nodes)).encode(errors="replace")
-    name = f"{_HOSTS}.fabricgauge-{hashlib.sha256(told).hexdigest()[:8]}"
-    return f"{name}-before", f"{name}-after"
-
-
 def _makehosts(job: PlanInput) -> Step:
     """What makehosts writes is not known beforehand; two copies show it to the undoing."""
     held = files.content(job, HEAD, _HOSTS)
-    before, after = _copies(job, held)
+    # The names of the copies; each plan has its own.
+    told = repr((held, _ends(job), job.nodes)).encode(errors="replace")
+    name = f"{_HOSTS}.fabricgauge-{hashlib.sha256(told).hexdigest()[:8]}"
+    before, after = f"{name}-before", f"{name}-after"
     return Step(
         f"Write the names of all ends into {_HOSTS} of the head",
         "they are made of a node's name and the network's suffix",

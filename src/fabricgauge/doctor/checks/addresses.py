@@ -18,6 +18,16 @@ from fabricgauge.model.fabric import Address, Interface, IpoibPort
 from fabricgauge.model.finding import Command, Finding, Severity
 from fabricgauge.words.sentences import listed
 
+#: Drivers of networks over USB, by which management controllers speak with their own host: Linux
+#: 6.12, drivers/net/usb.
+USB = frozenset({"cdc_ether", "cdc_ncm", "cdc_eem", "rndis_host"})
+
+#: Two nodes with one address may be a mistake; what more of them have alike was made so.
+LEAST_ALIKE = 3
+
+#: Ports of this rate are there for the nodes' traffic: alike addresses are a cloned image's.
+FAST_BIT_S = 10e9
+
 #: On more nodes the wrong neighbour is left to fade: that takes the kernel some 10 s
 #: (Documentation/networking/ip-sysctl.rst, neigh: delay_first_probe_time, retrans_time_ms).
 MOST_FORGET = 8
@@ -35,23 +45,17 @@ def _addresses(cluster: Cluster, every: tuple[KnownNode, ...]) -> Iterator[Findi
         )  # fmt: skip
     first = tuple(group[0] for group in groups)
     private = Private(cluster, first)
-    for holders in _by_ip(first):
-        if len(holders) > 1 and not all(_is_private(private, one) for one in holders):
+    every_ip = (
+        Place(seen, interface, address.ip, address.prefix_length)
+        for seen in first
+        for interface in seen.node.interfaces
+        for address in interface.addresses
+        if leads_out(address.ip) and interface.driver != "loopback"
+    )
+    for holders in grouped(every_ip, lambda one: one.ip):
+        if len(holders) > 1 and not all(map(private.holds, holders)):
             yield _same_ip(cluster, holders)
     yield from _same_macs(cluster, first, private)
-
-
-def _by_ip(every: tuple[KnownNode, ...]) -> tuple[tuple[Place, ...], ...]:
-    return grouped(
-        (
-            Place(seen, interface, address.ip, address.prefix_length)
-            for seen in every
-            for interface in seen.node.interfaces
-            for address in interface.addresses
-            if leads_out(address.ip) and interface.driver != "loopback"
-        ),
-        lambda one: one.ip,
-    )
 
 
 class Private:
@@ -78,23 +82,22 @@ class Private:
         the same interface; but nothing of a network of the nodes."""
         if not has_cable(interface):
             return address.ip not in self._members
-        alike = (interface.name, address) in self._alike and not _is_fast(interface)
-        return (interface.driver in USB or alike) and not self._in_network(address)
+        fast = rate(interface) >= FAST_BIT_S or isinstance(interface.ipoib, IpoibPort)
+        alike = (interface.name, address) in self._alike and not fast
+        if interface.driver not in USB and not alike:
+            return False
+        own = ipaddress.ip_interface(f"{address.ip}/{address.prefix_length}").network
+        return not any(own.version == one.version and own.overlaps(one) for one in self._subnets)
+
+    def holds(self, place: Place) -> bool:
+        own = (one for one in place.interface.addresses if one.ip == place.ip)
+        return all(self.has(place.interface, one) for one in own)
 
     def all_of(self, interface: Interface) -> bool:
         """Whether the interface has no address by which others are meant to reach the node."""
         return all(
             self.has(interface, one) for one in interface.addresses if leads_out(one.ip)
         )  # fmt: skip
-
-    def _in_network(self, address: Address) -> bool:
-        own = ipaddress.ip_interface(f"{address.ip}/{address.prefix_length}").network
-        return any(own.version == one.version and own.overlaps(one) for one in self._subnets)
-
-
-def _is_private(private: Private, holder: Place) -> bool:
-    own = (one for one in holder.interface.addresses if one.ip == holder.ip)
-    return all(private.has(holder.interface, one) for one in own)
 
 
 def _same_ip(cluster: Cluster, holders: Sequence[Place]) -> Finding:
@@ -199,17 +202,3 @@ ADDRESSES = Check(
     _addresses,
     reads=("names",),
 )
-
-#: Drivers of networks over USB, by which management controllers speak with their own host: Linux
-#: 6.12, drivers/net/usb.
-USB = frozenset({"cdc_ether", "cdc_ncm", "cdc_eem", "rndis_host"})
-
-#: Two nodes with one address may be a mistake; what more of them have alike was made so.
-LEAST_ALIKE = 3
-
-#: Ports of this rate are there for the nodes' traffic: alike addresses are a cloned image's.
-FAST_BIT_S = 10e9
-
-
-def _is_fast(interface: Interface) -> bool:
-    return rate(interface) >= FAST_BIT_S or isinstance(interface.ipoib, IpoibPort)

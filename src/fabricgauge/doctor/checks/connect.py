@@ -9,9 +9,6 @@ from fabricgauge.model.connectivity import Connectivity, FailedConnection
 from fabricgauge.model.finding import CONNECT as ID
 from fabricgauge.model.finding import Finding, Severity
 
-#: Lines of evidence that a finding shows.
-MOST_LINES = 6
-
 _HOW = {
     "no answer": "no answer in 3.5 s",
     "refused": "refused",
@@ -39,7 +36,7 @@ def _dead(cluster: Cluster, rounds: tuple[Connectivity, ...]) -> Iterator[Findin
             if all(each.how == "no data" for each in one.evidence):
                 remedy = _NO_DATA
             yield found(
-                Severity.FAIL, where, what, *_lines(one.evidence), remedy=remedy, nodes=nodes,
+                Severity.FAIL, where, what, *map(_line, one.evidence), remedy=remedy, nodes=nodes,
                 network=of.network,
             )  # fmt: skip
 
@@ -64,19 +61,9 @@ def _told(one: Dead) -> tuple[str, tuple[str, ...]]:
     return what, (one.source, one.target)
 
 
-def _lines(evidence: tuple[FailedConnection, ...]) -> tuple[str, ...]:
-    lines = [
-        f"{one.source} ({one.source_ip}) → {one.target} ({one.target_ip}): {_how(one)}"
-        for one in evidence[:MOST_LINES]
-    ]
-    more = len(evidence) - len(lines)
-    return (*lines, f"and {more:,} more") if more > 0 else tuple(lines)
-
-
-def _how(one: FailedConnection) -> str:
-    if one.how == "other node":
-        return f"{one.answered_by} answered"
-    return one.said if one.how == "error" else _HOW[one.how]
+def _line(one: FailedConnection) -> str:
+    how = {"other node": f"{one.answered_by} answered", "error": one.said, **_HOW}[one.how]
+    return f"{one.source} ({one.source_ip}) → {one.target} ({one.target_ip}): {how}"
 
 
 CONNECT = Check(

@@ -34,13 +34,10 @@ DROPS_PER_S = 1.0
 PAUSES_PER_S = 10.0
 
 
-def _watched(cluster: Cluster) -> bool:
-    of = cluster.preflight
-    return bool(of.rises or "counters" not in of.untried) and of.seconds > 0
-
-
 def _counters(cluster: Cluster, _: object) -> Iterator[Finding]:
-    bare = _without_cable(cluster)
+    # A port of an RDMA device (``mlx5_0:1``) is no interface, and has a cable.
+    every = ((seen.name, one) for seen in cluster.nodes for one in seen.node.interfaces)
+    bare = {(node, one.name) for node, one in every if not has_cable(one)}
     rises = (one for one in cluster.preflight.rises if _counts(one))
     ports = grouped(rises, lambda one: (one.node, one.interface))
     ours = {
@@ -71,12 +68,6 @@ def _counts(rise: Rise) -> bool:
     per_s = rise.by / rise.seconds if rise.seconds > 0 else 0.0
     least = {"errors": 0.0, "drops": DROPS_PER_S, "pauses": PAUSES_PER_S}
     return rise.by > 0 and per_s > least.get(kind(rise.counter), float("inf"))
-
-
-def _without_cable(cluster: Cluster) -> set[tuple[str, str]]:
-    """A port of an RDMA device (``mlx5_0:1``) is no interface, and has one."""
-    every = ((seen.name, one) for seen in cluster.nodes for one in seen.node.interfaces)
-    return {(node, one.name) for node, one in every if not has_cable(one)}
 
 
 def _finding(
@@ -119,7 +110,10 @@ COUNTERS = Check(
     "counters",
     "No counter of errors, drops or pauses rises while the nodes are quiet",
     "Each bad or dropped frame is sent again: latency jumps and bandwidth falls under load.",
-    _watched,
+    lambda cluster: (
+        cluster.preflight.seconds > 0
+        and (cluster.preflight.rises or "counters" not in cluster.preflight.untried)
+    ),
     untried("counters", "counters were not watched"),
     _counters,
     reads=("counters",),

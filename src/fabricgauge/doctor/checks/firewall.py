@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 from fabricgauge.doctor.check import Check, found
-from fabricgauge.doctor.places import Cluster, KnownNode, usual
+from fabricgauge.doctor.places import Cluster, KnownNode, grouped, usual
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Member
 from fabricgauge.model.finding import Command, Finding, Severity
@@ -30,12 +30,10 @@ def _because(cluster: Cluster) -> str:
 
 
 def _firewalls(cluster: Cluster, known: list[KnownNode]) -> Iterator[Finding]:
-    members: dict[str, list[Member]] = {}
-    for network in cluster.networks:
-        for member in network.members:
-            members.setdefault(member.node, []).append(member)
+    every = grouped((one for net in cluster.networks for one in net.members), lambda one: one.node)
+    members = {own[0].node: own for own in every}
     for seen in known:
-        yield from _look(seen, members.get(seen.name, []))
+        yield from _look(seen, members.get(seen.name, ()))
 
 
 def _unread(seen: KnownNode) -> str:
@@ -44,7 +42,7 @@ def _unread(seen: KnownNode) -> str:
     return reason + " (rules are root's to read)" * as_user
 
 
-def _look(seen: KnownNode, members: list[Member]) -> Iterator[Finding]:
+def _look(seen: KnownNode, members: tuple[Member, ...]) -> Iterator[Finding]:
     rules = seen.fact("firewall")
     firewalld = seen.fact(FIREWALLD).split()[-1:] == ["active"]
     dropping = any(word in rules.lower() for word in DROPPING)
@@ -57,7 +55,7 @@ def _look(seen: KnownNode, members: list[Member]) -> Iterator[Finding]:
     told += [f"{seen.name}: lets in {' '.join(let_in)}"] * bool(let_in)
     names = sorted({member.interface for member in shut})
     trust = ("--permanent", "--zone=trusted")
-    words = [(*trust, f"--change-interface={name}") for name in names]
+    words: list[tuple[str, ...]] = [(*trust, f"--change-interface={name}") for name in names]
     words += [("--reload",)] * bool(names)
     mends = [Command(seen.name, ("firewall-cmd", *some)) for some in words]
     if dropping:

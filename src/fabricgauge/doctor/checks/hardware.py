@@ -95,39 +95,23 @@ DRIVER = Check(
 PAYLOAD_SHARE = 0.87
 
 
-def _links(cluster: Cluster) -> list[NodeAdapter]:
-    return [one for one in _adapters(cluster) if isinstance(one[1].pcie_now, PcieLink)]
+def _links(cluster: Cluster) -> list[tuple[KnownNode, Adapter, PcieLink]]:
+    every = ((seen, adapter, adapter.pcie_now) for seen, adapter in _adapters(cluster))
+    return [(seen, one, now) for seen, one, now in every if isinstance(now, PcieLink)]
 
 
-def _pcie(_: Cluster, every: list[NodeAdapter]) -> Iterator[Finding]:
+def _pcie(_: Cluster, every: list[tuple[KnownNode, Adapter, PcieLink]]) -> Iterator[Finding]:
     """Beside the link that most adapters of the same product have."""
     for same in grouped(every, lambda one: one[0].product(one[1])):
-        common = usual(adapter.pcie_now for _, adapter in same)
-        for seen, adapter in same:
-            yield from _pcie_findings(seen, adapter, common)
+        common = usual(now for _, _, now in same)
+        for seen, adapter, now in same:
+            yield from _pcie_findings(seen, adapter, now, common)
 
 
 def data_bit_s(link: PcieLink) -> float:
     """Data rate per direction: 8b/10b up to 5 GT/s, 128b/130b above (Base Specification 3.0)."""
     coding = 0.8 if link.gt_s <= 5 else 128 / 130
     return link.gt_s * 1e9 * link.lanes * coding
-
-
-def _pcie_findings(
-    seen: KnownNode, adapter: Adapter, common: PcieLink | Skipped
-) -> Iterator[Finding]:
-    """Less than the adapter can, or in a slot that is less than those of like adapters."""
-    now, capable = adapter.pcie_now, adapter.pcie_capable
-    if isinstance(now, Skipped):
-        return
-    odd = isinstance(common, PcieLink) and data_bit_s(now) < data_bit_s(common)
-    what = ""
-    if isinstance(capable, PcieLink) and (now.lanes < capable.lanes or now.gt_s < capable.gt_s):
-        what = f"runs at {_pcie_name(now)}, capable of {_pcie_name(capable)}"
-    elif odd and isinstance(common, PcieLink):
-        what = f"runs at {_pcie_name(now)}, the others at {_pcie_name(common)}"
-    if what:
-        yield _pcie_finding(seen, adapter, now, what, odd)
 
 
 def _in_use(seen: KnownNode, adapter: Adapter) -> bool:
@@ -152,20 +136,29 @@ def _port_bit_s(seen: KnownNode, adapter: Adapter) -> float:
     )
 
 
-def _pcie_finding(
-    seen: KnownNode, adapter: Adapter, now: PcieLink, what: str, odd: bool
-) -> Finding:
-    """A slot that suffices, and is no less than those of like adapters, was bought so."""
+def _pcie_findings(
+    seen: KnownNode, adapter: Adapter, now: PcieLink, common: PcieLink | Skipped
+) -> Iterator[Finding]:
+    """Less than the adapter can, or in a slot that is less than those of like adapters. A slot that
+    suffices, and is no less than those, was bought so."""
+    capable, odd, what = adapter.pcie_capable, False, ""
+    if isinstance(common, PcieLink) and data_bit_s(now) < data_bit_s(common):
+        odd, what = True, f"the others at {_pcie_name(common)}"
+    if isinstance(capable, PcieLink) and (now.lanes < capable.lanes or now.gt_s < capable.gt_s):
+        what = f"capable of {_pcie_name(capable)}"
+    if not what:
+        return
     carried, port = PAYLOAD_SHARE * data_bit_s(now), _port_bit_s(seen, adapter)
     unknown = not port and _in_use(seen, adapter)
     bus = told(adapter.bus, "adapter")
-    where = f"{seen.name}:{adapter.interfaces[0] if adapter.interfaces else bus}"
-    limit = f"{_pcie_name(now)} carries about {link_rate(carried)} of payload"
     against = f", its port {link_rate(port)}" if port else ""
     severity = Severity.WARN if odd or unknown else Severity.NOTE
-    return found(
-        Severity.FAIL if 0 < carried < port else severity, where, what,
-        f"{seen.name}: {bus} {told(adapter.product, adapter.kind)}", limit + against,
+    yield found(
+        Severity.FAIL if 0 < carried < port else severity,
+        f"{seen.name}:{adapter.interfaces[0] if adapter.interfaces else bus}",
+        f"runs at {_pcie_name(now)}, {what}",
+        f"{seen.name}: {bus} {told(adapter.product, adapter.kind)}",
+        f"{_pcie_name(now)} carries about {link_rate(carried)} of payload{against}",
         nodes=(seen.name,),
     )  # fmt: skip
 

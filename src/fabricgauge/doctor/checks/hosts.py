@@ -201,12 +201,19 @@ IOMMU_FAST_BIT_S = 10e9
 
 
 def _iommu(seen: KnownNode) -> Iterator[Finding]:
+    """By the command line, where the kernel does not say what it does."""
     fast = seen.has_rdma or any(rate(one) >= IOMMU_FAST_BIT_S for one in seen.node.interfaces)
-    if not fast or seen.fact("virtual machine"):
-        return
-    types = _types(seen)
-    told = _translated(seen, types) if types else _asked(seen)
-    if told:
+    types, words = _types(seen), seen.fact(COMMAND_LINE).split()
+    told = [
+        f"{seen.name}: {listed(names)}: {kind}, {TRANSLATING[kind]}"
+        for kind in dict.fromkeys(types.values())
+        if kind in TRANSLATING and (names := [name for name in types if types[name] == kind])
+    ]
+    asked = [word for word in words if word in (*ON, *STRICT)]
+    off = any(word in PASSING for word in words) or seen.number("iommu groups") == 0.0
+    if not types and asked and not off:
+        told = [f"{seen.name}: kernel command line has {' '.join(asked)}"]
+    if told and fast and not seen.fact("virtual machine"):
         what = "its IOMMU translates for the kernel's own devices"
         yield found(Severity.WARN, seen, what, *told)
 
@@ -217,24 +224,6 @@ def _types(seen: KnownNode) -> dict[str, str]:
     rdma = [name for one in seen.adapters for name in one.rdma_devices]
     rdma += [one.device for one in seen.inventory.rdma_ports]
     return {name: told for name in (*fast, *rdma) if (told := seen.fact(f"iommu type of {name}"))}
-
-
-def _translated(seen: KnownNode, types: dict[str, str]) -> tuple[str, ...]:
-    return tuple(
-        f"{seen.name}: {listed(names)}: {told}, {TRANSLATING[told]}"
-        for told in dict.fromkeys(types.values())
-        if told in TRANSLATING and (names := [name for name in types if types[name] == told])
-    )
-
-
-def _asked(seen: KnownNode) -> tuple[str, ...]:
-    """By the command line, where the kernel does not say what it does."""
-    words = seen.facts[COMMAND_LINE].split()
-    asked = [word for word in words if word in (*ON, *STRICT)]
-    off = any(word in PASSING for word in words) or seen.number("iommu groups") == 0.0
-    if not asked or off:
-        return ()
-    return (f"{seen.name}: kernel command line has {' '.join(asked)}",)
 
 
 IOMMU = Check(

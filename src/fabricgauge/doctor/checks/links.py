@@ -90,14 +90,12 @@ MANAGERS = {"infiniband": ("opensm", "opensmd"), "omni-path": ("opafm",)}
 
 
 def _ports(cluster: Cluster, every: Sequence[Port]) -> Iterator[Finding]:
-    services = tuple(seen for seen in cluster.nodes if _has_manager(seen))
+    services = tuple(
+        seen for seen in cluster.nodes if any(_manager(seen, protocol) for protocol in MANAGERS)
+    )
     managed = {one.port.protocol for one in every if one.port.state == "ACTIVE" and one.port.lid}
     for one in every:
         yield from _port_findings(one, managed, services)
-
-
-def _has_manager(seen: KnownNode) -> bool:
-    return any(_manager(seen, protocol) for protocol in MANAGERS)
 
 
 def _manager(seen: KnownNode, protocol: str) -> str:
@@ -110,24 +108,18 @@ def _manager(seen: KnownNode, protocol: str) -> str:
 def _port_findings(
     one: Port, managed: set[str], services: tuple[KnownNode, ...]
 ) -> Iterator[Finding]:
-    port = one.port
-    if isinstance(port.state, Skipped) or _explained(one):
-        return
-    if port.state == "DOWN":
-        yield _down(one)
-    elif port.protocol in MANAGERS and (
-        port.state != "ACTIVE" or port.lid == 0 or port.sm_lid == 0
-    ):
-        yield _left_out(one) if port.protocol in managed else _unmanaged(one, services)
-    elif port.state != "ACTIVE":
-        yield _down(one)
-
-
-def _explained(one: Port) -> bool:
     """The check of links tells of an Ethernet port whose netdev has no carrier."""
-    interface = one.seen.node.interface(one.seen.interface_of(one.port))
+    port, active = one.port, one.port.state == "ACTIVE"
+    interface = one.seen.node.interface(one.seen.interface_of(port))
     netdev_down = isinstance(interface, Interface) and interface.carrier is not True
-    return one.port.protocol not in MANAGERS and netdev_down
+    manageable = port.protocol in MANAGERS
+    if isinstance(port.state, Skipped) or (netdev_down and not manageable):
+        return
+    if manageable and port.state != "DOWN":
+        if not active or port.lid == 0 or port.sm_lid == 0:
+            yield _left_out(one) if port.protocol in managed else _unmanaged(one, services)
+    elif not active:
+        yield _down(one)
 
 
 def _down(one: Port) -> Finding:

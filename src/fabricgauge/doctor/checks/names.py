@@ -7,7 +7,15 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from fabricgauge.doctor.check import Check, found, untried
-from fabricgauge.doctor.places import Cluster, KnownNode, grouped, leads_out, unusual, usual
+from fabricgauge.doctor.places import (
+    Cluster,
+    KnownNode,
+    Subnet,
+    grouped,
+    leads_out,
+    unusual,
+    usual,
+)
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.preflight import Lookup
@@ -34,13 +42,11 @@ class AddressBook:
 
     def __init__(self, every: tuple[KnownNode, ...]) -> None:
         self.of: dict[str, dict[str, str]] = {}
-        self._subnets: dict[str, set[ipaddress.IPv4Network | ipaddress.IPv6Network]] = {}
+        self._subnets: dict[str, set[Subnet]] = {}
         self.holders: dict[str, list[str]] = {}
         for seen in every:
-            own, subnets = (
-                self.of.setdefault(seen.name, {}),
-                self._subnets.setdefault(seen.name, set()),
-            )
+            own = self.of.setdefault(seen.name, {})
+            subnets = self._subnets.setdefault(seen.name, set())
             for interface in seen.node.interfaces:
                 for one in interface.addresses:
                     if leads_out(one.ip):

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 
-import msgspec
-
 from fabricgauge.doctor.check import Check, each, found
 from fabricgauge.doctor.places import Cluster, MemberPort, Port, by_network, usual
 from fabricgauge.doctor.places import rate as port_rate
@@ -14,8 +12,9 @@ from fabricgauge.model.inventory import Adapter, LinkModes, RdmaPort
 from fabricgauge.words.figures import link_rate
 from fabricgauge.words.sentences import listed
 
-#: A rate this near the nominal one is the same; a token bucket is rounded by the kernel.
-RATE_NEAR = 0.98
+#: A rate this near another is the same; a token bucket is rounded by the kernel. The rate of a bond
+#: that is further below its ports' sum is that of one of them: an active-backup bond.
+NEAR = 0.98
 
 #: Octets around a packet of full MTU as a token bucket counts them and as they are on the
 #: wire: header; and preamble, frame check sequence, gap (IEEE 802.3 clauses 3, 4.4.2).
@@ -24,50 +23,40 @@ COUNTED_BYTES, WIRE_BYTES = 14, 38
 
 def _rated(cluster: Cluster) -> tuple[tuple[MemberPort, ...], ...]:
     """The ends by network, if a rate of any is known."""
-    known = (own_rate(end) or _rate_modes(end) for end in cluster.ends)
+    known = (own_rate(end) or _own_modes(end) for end in cluster.ends)
     return by_network(cluster.ends) if any(known) else ()
 
 
 def _rates(members: tuple[MemberPort, ...]) -> Iterator[Finding]:
-    reference = _reference(members)
-    fast = _products(members, reference)
+    nominal = _reference(members)
+    fast = {
+        product
+        for end in members
+        if (own := own_rate(end)) and own[0] >= NEAR * nominal
+        for product in _products_of(end)
+    }
     for end in members:
-        yield from _rate_findings(end, reference, fast)
+        yield from _rate_findings(end, nominal, fast)
 
 
-def _reference(members: Sequence[MemberPort]) -> float | Skipped:
-    """The rate that a member should have: as declared, else that of most of them.
+def _reference(members: Sequence[MemberPort]) -> float:
+    """The rate that a member should have: as declared, else that of most of them; 0 without any.
 
     A head with a faster port than all nodes is no fault of theirs. Where no rate is that of
     most, the fastest counts. Discovery takes a network's rate from a member's driver where
     nobody declared one, and says so.
     """
     network = members[0].network
+    stated = 0.0 if isinstance(network.rate_bit_s, Skipped) else network.rate_bit_s
     if not any(network.rate_origin.startswith(f"{end.where}'s driver ") for end in members):
-        return network.rate_bit_s
-    own = [rate for end in members if not isinstance(rate := end.interface.speed_bit_s, Skipped)]
-    common = usual(own)
-    return network.rate_bit_s if isinstance(common, Skipped) else common
-
-
-def _products(members: Sequence[MemberPort], nominal: float | Skipped) -> set[str]:
-    """The adapters of members that have the network's rate."""
-    return {
-        product
-        for end in members
-        if (own := own_rate(end)) and own[0] >= RATE_NEAR * _or_none(nominal)
-        for product in _products_of(end)
-    }
+        return stated
+    common = usual(rate for end in members if (rate := port_rate(end.interface)))
+    return stated if isinstance(common, Skipped) else common
 
 
 def _products_of(end: MemberPort) -> tuple[str, ...]:
     """Those of the adapters behind a port, a VLAN or a bond that are known."""
     return tuple(dict.fromkeys(end.seen.product(one) for one in behind(end) if one))
-
-
-def _or_none(nominal: float | Skipped) -> float:
-    """No port has the rate of a network without one."""
-    return float("inf") if isinstance(nominal, Skipped) else nominal
 
 
 def own_rate(end: MemberPort) -> tuple[float, str] | None:
@@ -87,58 +76,48 @@ def own_rate(end: MemberPort) -> tuple[float, str] | None:
     return min(known, default=None)
 
 
-def _rate_findings(end: MemberPort, nominal: float | Skipped, fast: set[str]) -> Iterator[Finding]:
-    own = own_rate(end)
-    modes = _rate_modes(end)
-    if modes is not None and modes.duplex == "half":
-        yield _rate_finding(end, "runs half duplex", f"{end.where} reports half duplex")
+def _rate_findings(end: MemberPort, nominal: float, fast: set[str]) -> Iterator[Finding]:
+    """A node of another generation is no fault; a pair with it is slower all the same."""
+    own, modes = own_rate(end), _own_modes(end)
+    shaped = isinstance(end.interface.shaper, Shaper)
+    severity, remedy, made = Severity.FAIL, SHAPED if shaped else "", None
+    if modes and modes.duplex == "half":
+        told = f"{end.where} reports half duplex"
+        yield found(severity, end, "runs half duplex", told, remedy=remedy)
     if own is None:
         return
     rate, told = own
-    if not isinstance(nominal, Skipped) and rate < RATE_NEAR * nominal:
+    best = max({*modes.supported_bit_s} & {*modes.partner_bit_s}, default=0.0) if modes else 0.0
+    if rate < NEAR * nominal:
+        evidence = [told, f"{end.net}: {end.network.rate_origin}"]
+        made = no_more(end, rate, NEAR * nominal)
+        if not made and not shaped:
+            made = _other_product(end, nominal, fast)
+        if made:
+            severity, reason = made
+            evidence.append(reason)
+            remedy = "none; compare pairs of like nodes, or declare networks of their own"
         what = f"runs at {link_rate(rate)} instead of {link_rate(nominal)}"
-        slow = _rate_finding(end, what, told, f"{end.network.name}: {end.network.rate_origin}")
-        made = no_more(end, rate, RATE_NEAR * nominal) or _other_product(end, nominal, fast)
-        yield _as_made(slow, *made) if made else slow
-    elif modes is not None and rate < RATE_NEAR * (best := _both(modes)):
+        yield found(severity, end, what, *evidence, remedy=remedy)
+    elif rate < NEAR * best:
         what = f"runs at {link_rate(rate)}, though both ends support {link_rate(best)}"
-        yield _rate_finding(end, what, told, f"{end.where}: link partner offers {link_rate(best)}")
+        offers = f"{end.where}: link partner offers {link_rate(best)}"
+        yield found(severity, end, what, told, offers, remedy=remedy)
 
 
 def _other_product(end: MemberPort, nominal: float, fast: set[str]) -> tuple[Severity, str] | None:
     own = _products_of(end)
-    if any(modes and modes.supported_bit_s for modes in modes_behind(end)) or isinstance(
-        end.interface.shaper, Shaper
-    ):
-        return None
-    if not own or not fast or fast & {*own}:
+    known = any(modes and modes.supported_bit_s for modes in modes_behind(end))
+    if known or not own or not fast or fast & {*own}:
         return None
     told = f"{end.where} is on another adapter than those with {link_rate(nominal)}"
     return Severity.NOTE, f"{told}: {listed(own)}"
 
 
-def _as_made(slow: Finding, severity: Severity, reason: str) -> Finding:
-    """A node of another generation is no fault; a pair with it is slower all the same."""
-    return msgspec.structs.replace(
-        slow, severity=severity, evidence=(*slow.evidence, reason),
-        remedy="none; compare pairs of like nodes, or declare networks of their own",
-    )  # fmt: skip
-
-
-def _rate_modes(end: MemberPort) -> LinkModes | None:
+def _own_modes(end: MemberPort) -> LinkModes | None:
     """Those of a single port, which a VLAN may be on."""
     modes = modes_behind(end)
     return modes[0] if len(modes) == 1 else None
-
-
-def _both(modes: LinkModes) -> float:
-    """The best rate that both ends have; 0 where the partner says nothing."""
-    return max({*modes.supported_bit_s} & {*modes.partner_bit_s}, default=0.0)
-
-
-def _rate_finding(end: MemberPort, what: str, *evidence: str) -> Finding:
-    remedy = SHAPED if isinstance(end.interface.shaper, Shaper) else ""
-    return found(Severity.FAIL, end, what, *evidence, remedy=remedy)
 
 
 SHAPED = "look at tc qdisc show on the node; remove the token bucket or set it to the rate"
@@ -165,9 +144,6 @@ CABLE = (
     "reseat or exchange the cable, then the transceiver and the port; look at the port's symbol and"
     " link error counters and at what the switch's port is set to"
 )
-
-#: A rate this near another is the same.
-NEAR = 0.98
 
 
 def _rdma_rates(_: Cluster, every: Sequence[Port]) -> Iterator[Finding]:
@@ -255,9 +231,6 @@ STACKED = frozenset(
     {"802.1Q VLAN Support", "vlan", "bonding", "bond", "team", "bridge", "macvlan", "ipvlan"}
 )
 
-#: A rate of a bond this much below its ports' sum is that of one of them: an active-backup bond.
-WHOLE = 0.98
-
 
 def behind(end: MemberPort) -> tuple[Adapter | None, ...]:
     """The adapter of each port that the end is on, ``None`` where it is not known."""
@@ -287,7 +260,7 @@ def _most(end: MemberPort, rate_bit_s: float) -> float | None:
     if not best or not all(best):
         return None
     now = sum(port_rate(one) for one in end.seen.ports_behind(end.interface.name))
-    return max(best) if rate_bit_s < WHOLE * now else sum(best)
+    return max(best) if rate_bit_s < NEAR * now else sum(best)
 
 
 def _all_ports(end: MemberPort, rate_bit_s: float) -> tuple[Severity, str] | None:
@@ -296,7 +269,7 @@ def _all_ports(end: MemberPort, rate_bit_s: float) -> tuple[Severity, str] | Non
     names = {name for one in adapters for name in one.interfaces}
     ports = [one for one in end.seen.node.interfaces if one.name in names and one.carrier is True]
     best = [max(port_rate(one), _supported(end.seen.adapter_of(one.name))) for one in ports]
-    if not best or not all(best) or WHOLE * max(best) > rate_bit_s:
+    if not best or not all(best) or NEAR * max(best) > rate_bit_s:
         return None
     told = f"no port of {end.seen.name} that is up can do more than {link_rate(max(best))}"
     return Severity.WARN, told

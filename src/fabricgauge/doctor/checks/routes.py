@@ -214,16 +214,11 @@ def chosen_route(inventory: Inventory, source: str, ip: str) -> Route | None:
         return best_route(inventory.routes, ip)
     for rule in inventory.rules:
         if _within(source, rule.source) and _within(ip, rule.destination):
-            found = best_route(_of_table(inventory, rule.table), ip)
+            own = [route for route in inventory.tables if route.table == rule.table]
+            found = best_route(inventory.routes if rule.table == "main" else own, ip)
             if found is not None:
                 return found
     return None
-
-
-def _of_table(inventory: Inventory, name: str) -> Iterable[Route]:
-    if name == "main":
-        return inventory.routes
-    return (route for route in inventory.tables if route.table == name)
 
 
 def best_route(routes: Iterable[Route], ip: str) -> Route | None:

@@ -124,10 +124,10 @@ def _odd_masks(cluster: Cluster) -> Iterator[tuple[MemberPort, int]]:
     """Members whose netmask is not that of most in their network, with the usual length."""
     for own in by_network(end for end in cluster.ends if not _is_extra(end)):
         members = {(end.seen.name, end.ip): end for end in own}
-        common, odd = unusual({place: end.length for place, end in members.items()})
+        common, odd = unusual({at: end.length for at, end in members.items()})
         stated = ipaddress.ip_network(own[0].network.subnet).prefixlen
         wanted = common if isinstance(common, int) else stated
-        yield from ((members[place], wanted) for place, own in odd.items() if own != wanted)
+        yield from ((members[at], wanted) for at, length in odd.items() if length != wanted)
 
 
 def _is_extra(end: MemberPort) -> bool:
