@@ -1,4 +1,4 @@
-"""Reading other suites' logs: speed, and peak memory of two sizes (alike, if it is bounded)."""
+"""Reading other suites' logs: speed of each suite, and peak memory of two sizes of a mixture."""
 
 import argparse
 import resource
@@ -15,6 +15,7 @@ from benchmarks.tables import bytes_text, heading, table
 from fabricgauge import process
 from fabricgauge.app.read_files import found_in
 from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.parse.suites import read
 
 FIXTURES = Path(__file__).parents[1] / "tests" / "fixtures"
 SUITES = ("osu", "imb", "perftest")
@@ -26,6 +27,8 @@ NOISE = (
     b"+ srun -N2 --ntasks-per-node=1 --cpu-bind=cores --mpi=pmix osu_bw -m 1:4194304\n"
 )
 SMALL_BYTES = 2**23
+#: One suite alone is read in turn with the others, so often, and as much of it.
+TURNS, TURN_BYTES, BLOCK_BYTES = 30, 200_000, 2**15
 TIMEOUT_S = 3600.0
 
 
@@ -54,6 +57,35 @@ def main(arguments: Sequence[str] | None = None) -> None:
     heads = ("content", "log", "MB/s", "MB per processor second", "peak of the child, MB")
     names = (options.content,) if options.content else CONTENTS
     print(table(heads, [_row(name, each) for name in names for each in (SMALL_BYTES, size)]))
+    if not options.content:
+        print(table(("suite alone", "MB per processor second, best of 30 turns"), _of_suites()))
+
+
+def _of_suites() -> list[tuple[str, ...]]:
+    """Each suite's speed; whatever else the machine does disturbs all of them alike."""
+    blocks = {name: _blocks(pieces) for name, pieces in ALONE.items()}
+    least_s = dict.fromkeys(blocks, TIMEOUT_S)
+    for _ in range(TURNS):
+        for name, read_blocks in blocks.items():
+            began = time.process_time()
+            list(read(read_blocks))
+            least_s[name] = min(least_s[name], time.process_time() - began)
+    return [(name, f"{sum(map(len, blocks[name])) / least_s[name] / 1e6:.1f}") for name in blocks]
+
+
+def _blocks(pieces: Sequence[bytes]) -> list[bytes]:
+    """Whole pieces, over and over, in blocks such as files are read in."""
+    blocks: list[bytes] = []
+    block, written = b"", 0
+    for piece in cycle(pieces):
+        block += piece
+        if len(block) >= BLOCK_BYTES:
+            written += len(block)
+            blocks.append(block)
+            block = b""
+        if written >= TURN_BYTES:
+            return blocks
+    raise AssertionError("there is nothing to read")
 
 
 def _row(name: str, size_bytes: int) -> tuple[str, ...]:
@@ -92,13 +124,25 @@ def _write(log: Path, pieces: Sequence[bytes], size_bytes: int) -> int:
     raise AssertionError("there is nothing to write")
 
 
-def _tables() -> Iterator[bytes]:
-    for suite in SUITES:
+def _tables(*suites: str) -> Iterator[bytes]:
+    for suite in suites or SUITES:
         for path in sorted((FIXTURES / suite).glob("*.out")):
             yield path.read_bytes() + b"\n"
 
 
 _TABLES = tuple(_tables())
+#: All sizes of a default run, in the columns' widths of osu_util.h.
+_OSU = b"# OSU MPI Latency Test v7.4\n# Size          Latency (us)\n" + b"".join(
+    b"%-10d%18.2f\n" % (2**power, 1.37 * power + 1) for power in range(23)
+)
+_IMB = (FIXTURES / "imb" / "2021.11--mpi1-4-ranks.out").read_bytes()
+_PERFTEST = (FIXTURES / "perftest" / "4.5--write-bw-all-sizes.out").read_bytes()
+ALONE: dict[str, tuple[bytes, ...]] = {
+    "osu_latency, 23 sizes": (_OSU,),
+    "IMB-MPI1 with 4 ranks": (_IMB,),
+    "ib_write_bw, 23 sizes": (_PERFTEST,),
+    **{f"recorded outputs of {suite}": tuple(_tables(suite)) for suite in SUITES},
+}
 CONTENTS: dict[str, tuple[bytes, ...]] = {
     "tables and noise": tuple(each for one in _TABLES for each in (one, NOISE * 20)),
     "tables": _TABLES,

@@ -1,11 +1,11 @@
 """What a reader of another suite's output is: fed line by line, it gives curves.
 
-A new format is a module with ``DIALECT`` and a row in ``parse/dialects.py``. A table whose
-columns can be declared finds its rows with ``parse/rows.py``.
+A new format is a module with ``DIALECT`` and a row in ``parse/dialects.py``. A table declares
+its columns, and ``parse/rows.py`` reads it.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import msgspec
 
@@ -13,10 +13,14 @@ from fabricgauge.model.suite import SuiteCurve
 
 
 class LogLine(msgspec.Struct, frozen=True, gc=False):
-    """One line without its end, its launcher's label and terminal colours; first is 1."""
+    """One line without its end, its launcher's label and terminal colours; first is 1.
+
+    Only the last one of a file may have no end: then it may be cut off in the midst of a word.
+    """
 
     number: int
     text: str
+    ended: bool = True
 
 
 #: Called for a line that the reader does not understand, with what it expected.
@@ -39,7 +43,6 @@ class SuiteReader(Protocol):
         ...
 
 
-@runtime_checkable
 class RowReader(SuiteReader, Protocol):
     """A reader whose tables take many rows at a time."""
 

@@ -8,10 +8,8 @@ quotes (``> ``) and a byte-order mark are taken off before.
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TypeVar
-
-import msgspec
 
 #: A longer line is cut, unless it is JSON: no suite writes one, and memory stays bounded.
 LONGEST_BYTES = 65536
@@ -54,12 +52,10 @@ def _bare(text: str) -> str:
 
 
 def text_of(block: bytes) -> str:
-    """The plain text of a block's lines, each with its end."""
+    """The plain text of a block's lines."""
     if len(block) > LONGEST_BYTES or b"\r" in block:
-        raw_lines = block.removesuffix(b"\n").split(b"\n")
-        return "".join(f"{plain(raw)}\n" for raw in raw_lines)
-    text = _bare(block.decode("utf-8", "replace"))
-    return text if text.endswith("\n") else f"{text}\n"
+        return "\n".join(map(plain, block.split(b"\n")))
+    return _bare(block.decode("utf-8", "replace"))
 
 
 class Remembered(dict[str, Said]):
@@ -113,28 +109,6 @@ def split_host(text: str) -> tuple[str, str]:
     """
     match = _HOST.match(text) if text[:1].isalpha() else None
     return (match["host"], text[match.end() :]) if match else ("", text)
-
-
-_NUMBERS, _COUNTS = msgspec.json.Decoder(list[float]), msgspec.json.Decoder(list[int])
-
-
-def numbers_of(words: Sequence[str]) -> list[float]:
-    """Many printed numbers at once: JSON's reader is several times as fast, and as exact.
-
-    What JSON writes otherwise (``5.``, ``007``, ``inf``) is read as a single one is.
-    """
-    try:
-        return _NUMBERS.decode(f"[{','.join(words)}]")
-    except msgspec.DecodeError:
-        return list(map(float, words))
-
-
-def counts_of(words: Sequence[str]) -> list[int]:
-    """Many whole numbers at once."""
-    try:
-        return _COUNTS.decode(f"[{','.join(words)}]")
-    except msgspec.DecodeError:
-        return list(map(int, words))
 
 
 def number_of(word: str) -> float | None:

@@ -1,28 +1,29 @@
-"""Rows of a table whose columns are declared: found and taken apart many at a time.
+"""Rows of a table whose columns are declared: found, taken apart and added many at a time.
 
-A row is taken for one only if it is plain: each cell is what its column declares, with blanks
-between. Whatever else may be a row (``nan``, a cell that is missing) is left to the table's
-own reading of single lines. Either way the columns' declaration says what goes where.
+A plain row is one in which each cell is what its column declares, with blanks between: as many
+as follow each other are taken at once. Any other row (``nan``, cells that are missing at its end)
+is taken by itself. Either way the declaration says what goes where.
 """
 
+import math
 import re
 from collections.abc import Sequence
-from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
 from fabricgauge.model.suite import Besides
 from fabricgauge.parse.interface import LogLine
-from fabricgauge.parse.lines import counts_of, numbers_of
-from fabricgauge.parse.table import SuiteTable
+from fabricgauge.parse.lines import figure_of
+from fabricgauge.parse.table import Printed, SuiteTable, TableRows, known_count
 
-#: What a printed column is for: the message size, the count of samples, a figure of a curve, a
-#: ``part`` of one (0.00 is none), one more figure of a curve, one that was ``sought`` only where
-#: it is above zero, the word on the data, or nothing.
-Use = Literal["size", "samples", "figure", "part", "besides", "sought", "check", "skipped"]
-#: No suite takes more samples; what is above is no count.
-_MOST_SAMPLES = 1e15
+#: What a printed column is for: the message size, the count of samples, a group of ranks, a figure
+#: of a curve, a ``part`` of one (0.00 is none), one more figure of a curve, one that was ``sought``
+#: only where it is above zero, the word on the data, a count of wrong data, or nothing.
+Use = Literal[
+    "size", "samples", "group", "figure", "part", "besides", "sought", "check", "wrong",
+    "skipped", "unknown",
+]  # fmt: skip
 
 
 class ColumnUse(msgspec.Struct, frozen=True):
@@ -38,15 +39,22 @@ class ColumnUse(msgspec.Struct, frozen=True):
     rounded_by: int = -1
 
 
-Kind = Literal["whole", "number", "check"]
-
-#: A size or a count, a figure, and the word on whether the data were right. Nothing is tried
-#: twice (``+`` behind a count): what is no row by its first reading is none.
-_CELLS: dict[Kind, str] = {
-    "whole": "[0-9]{1,15}+",
-    "number": r"[0-9]{1,30}+(?:\.[0-9]{0,30}+)?+",
-    "check": "Pass",
-}
+_PLAIN_WHOLE, _PLAIN_NUMBER = "[0-9]{1,15}+", r"[0-9]{1,30}+(?:\.[0-9]{0,30}+)?+"
+#: Nothing is tried twice (``+`` behind a count): what is no row by its first reading is none.
+_PLAIN: dict[Use, str] = {
+    "size": _PLAIN_WHOLE, "samples": _PLAIN_WHOLE, "group": _PLAIN_WHOLE,
+    "check": "Pass", "unknown": r"[^ \t\n]++",
+}  # fmt: skip
+_ODD_NUMBER = r"[-+]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?(?:[eE][-+]?[0-9]{1,4})?|(?ai:nan|inf))"
+#: More digits than 18 has no size; ``inf`` and ``-nan`` are printf's.
+_ODD: dict[Use, str] = {
+    "size": "[0-9]{1,18}", "samples": "[0-9]{1,15}", "group": "[0-9]{1,15}",
+    "check": "Pass|Fail", "unknown": ".*",
+}  # fmt: skip
+#: The words on the data, as counts of wrong ones.
+_CHECKS = {"Pass": 0.0, "Fail": 1.0}
+#: Rows that are refused are looked at again, each by itself: then no more are found than these.
+_MOST_AT_ONCE = 256
 
 
 class Rows(msgspec.Struct, frozen=True, gc=False):
@@ -61,90 +69,121 @@ class Rows(msgspec.Struct, frozen=True, gc=False):
     def count(self) -> int:
         return len(self.words) // self.width
 
-    def column(self, place: int) -> Sequence[str]:
-        return self.words[place :: self.width]
+    def columns(self) -> list[list[Any]]:
+        """The columns as numbers, of which whole ones are exact; what is none is not a number.
 
-    def figures(self, place: int) -> list[float]:
-        return numbers_of(self.words[place :: self.width])
-
-    def counts(self, place: int) -> list[int]:
-        return counts_of(self.words[place :: self.width])
+        JSON's reader is several times as fast as another. What JSON writes otherwise (``5.``,
+        ``007``, ``inf``) is read word by word, and so is a word that JSON takes for two.
+        """
+        try:
+            numbers = _NUMBERS.decode(f"[{','.join(self.words)}]")
+        except msgspec.DecodeError:
+            numbers = []
+        if len(numbers) != len(self.words):
+            numbers = [_number(word) for word in self.words]
+        return [numbers[place :: self.width] for place in range(self.width)]
 
     @property
     def last(self) -> LogLine:
         text = self.text.rstrip("\n")
         return LogLine(self.number + self.count - 1, text[text.rfind("\n") + 1 :])
 
-    def single(self) -> list[tuple[LogLine, Sequence[str]]]:
-        """Each row by itself: its line and its words."""
-        texts = self.text.split("\n")
+    def first(self, count: int) -> "Rows":
+        """The first of the rows."""
+        text = "".join(f"{line}\n" for line in self.text.split("\n")[:count])
+        return Rows(self.number, text, self.words[: count * self.width], self.width)
+
+    def singles(self) -> "list[Rows]":
+        """Each row by itself."""
+        width = self.width
         return [
-            (LogLine(self.number + row, texts[row]), self.words[place : place + self.width])
-            for row, place in enumerate(range(0, len(self.words), self.width))
+            Rows(self.number + row, text, self.words[row * width : (row + 1) * width], width)
+            for row, text in enumerate(self.text.split("\n")[: self.count])
         ]
 
 
-class RowFinder:
-    """Finds plain rows of a table with these columns."""
+_NUMBERS = msgspec.json.Decoder(list[int | float])
 
-    def __init__(self, columns: Sequence[Kind]) -> None:
-        cells = r"[ \t]++".join(_CELLS[kind] for kind in columns)
-        self._width = len(columns)
-        self._rows = re.compile(rf"(?:[ \t]*+{cells}[ \t]*+\n)++")
 
-    def at(self, number: int, text: str, place: int) -> Rows | None:
+def _number(word: str) -> float:
+    if word.isdecimal():
+        return int(word)
+    return _CHECKS[word] if word in _CHECKS else figure_of(word)
+
+
+class RowForm:
+    """What rows look like whose printed columns are ``cells``."""
+
+    def __init__(self, cells: Sequence[ColumnUse]) -> None:
+        self.cells = tuple(cells)
+        plain = r"[ \t]++".join(_PLAIN.get(cell.use, _PLAIN_NUMBER) for cell in cells)
+        self._plain = re.compile(rf"(?:[ \t]*+{plain}[ \t]*+\n){{1,{_MOST_AT_ONCE}}}+")
+        self._odd = [re.compile(_ODD.get(cell.use, _ODD_NUMBER)).fullmatch for cell in cells]
+
+    def plain(self, number: int, text: str, place: int) -> Rows | None:
         """The rows from ``place`` in a text of whole lines on; None if there is none."""
-        match = self._rows.match(text, place)
+        match = self._plain.match(text, place)
         if match is None:
             return None
-        return Rows(number, match[0], match[0].split(), self._width)
+        return Rows(number, match[0], match[0].split(), len(self.cells))
+
+    def odd(self, line: LogLine) -> Rows | None:
+        """The row that a line is, be it odd or cut off behind a word; None if it is none."""
+        words = line.text.split()
+        fits = 0 < len(words) <= len(self._odd) and all(
+            match(word) for match, word in zip(self._odd, words, strict=False)
+        )
+        return Rows(line.number, line.text, words, len(words)) if fits else None
+
+    def add(self, table: SuiteTable, rows: Rows) -> None:
+        add_columns(table, self.cells, rows.number, rows.text, rows.columns())
 
 
-@lru_cache(maxsize=64)
-def finder_of(cells: tuple[ColumnUse, ...]) -> RowFinder:
-    return RowFinder([_KINDS.get(cell.use, "number") for cell in cells])
+def add_columns(
+    table: SuiteTable,
+    cells: Sequence[ColumnUse],
+    number: int,
+    text: str,
+    columns: Sequence[Sequence[Any]],
+    message_bytes: int | None = None,
+) -> None:
+    """Add rows by their columns, of which there may be fewer than cells.
 
-
-_KINDS: dict[Use, Kind] = {"size": "whole", "samples": "whole", "check": "check"}
-
-
-def add_rows(table: SuiteTable, cells: Sequence[ColumnUse], rows: Rows) -> bool:
-    """Add plain rows column by column; false, and nothing added, if they need a closer look."""
-    if rows.width != len(cells) or not rows.count:
-        return False
-    sizes: Sequence[int | None] = [None] * rows.count
-    samples: Sequence[int] = [0] * rows.count
-    values: list[Sequence[float | None]] = [()] * len(table.columns)
-    besides: list[dict[Besides, Sequence[float | None]]] = [{} for _ in table.columns]
-    for place, cell in enumerate(cells):
+    ``number`` is the first line's and ``text`` all lines. The size may be known otherwise.
+    """
+    count = len(columns[0])
+    sizes: Sequence[int] | None = None if message_bytes is None else [message_bytes] * count
+    samples: Sequence[int] = [0] * count
+    wrong: Sequence[float] = ()
+    values: list[Printed] = [[None] * count] * len(table.columns)
+    besides: list[dict[Besides, Printed]] = [{} for _ in table.columns]
+    for cell, column in zip(cells, columns, strict=False):
         use = cell.use
         if use == "size":
-            sizes = rows.counts(place)
+            sizes = column
         elif use == "samples":
-            samples = rows.counts(place)
-        elif use == "check":
-            if "Fail" in rows.column(place):
-                return False
-        elif use != "skipped":
-            figures = _figures(cell, rows, place)
-            if cell.besides is None:
-                values[cell.curve] = figures
-            elif figures.count(None) < rows.count:
-                besides[cell.curve][cell.besides] = figures
-    return table.fill(rows.number, sizes, values, besides, samples)
+            samples = column
+        elif use in ("check", "wrong"):
+            wrong = column
+        elif cell.besides is not None:
+            besides[cell.curve][cell.besides] = _told(cell, column, columns)
+        elif use in ("figure", "part"):
+            values[cell.curve] = _told(cell, column, columns)
+    table.add(TableRows(number, text, sizes, samples, values, besides, wrong))
 
 
-def _figures(cell: ColumnUse, rows: Rows, place: int) -> Sequence[float | None]:
-    """A column; None where a 0.00 is no figure, as in ``add_row``."""
-    figures = rows.figures(place)
-    if 0.0 not in figures:
-        return figures
-    if cell.use in ("part", "sought"):
-        return [figure or None for figure in figures]
+def _told(cell: ColumnUse, column: Printed, columns: Sequence[Printed]) -> Printed:
+    """A column; None where a 0.00 is no figure."""
+    if cell.use == "sought":
+        return [figure if figure and figure > 0 else None for figure in column]
+    if 0.0 not in column:
+        return column
+    if cell.use == "part":
+        return [figure or None for figure in column]
     if cell.rounded_by < 0:
-        return figures
-    others = zip(figures, rows.figures(cell.rounded_by), strict=True)
-    return [None if not figure and other > 0 else figure for figure, other in others]
+        return column
+    others = zip(column, columns[cell.rounded_by], strict=True)
+    return [None if not figure and (other or 0) > 0 else figure for figure, other in others]
 
 
 def add_row(
@@ -154,21 +193,11 @@ def add_row(
     figures: Sequence[float],
     message_bytes: int | None = None,
 ) -> None:
-    """Add one row, which may have fewer figures than columns; the size may be known otherwise."""
-    samples = 0
-    values: list[float | None] = [None] * len(table.columns)
-    besides: list[dict[Besides, float]] = [{} for _ in table.columns]
-    for cell, figure in zip(cells, figures, strict=False):
-        use = cell.use
-        if use == "figure":
-            rounded = not figure and cell.rounded_by >= 0 and figures[cell.rounded_by] > 0
-            values[cell.curve] = None if rounded else figure
-        elif use == "part":
-            values[cell.curve] = figure or None
-        elif use == "size":
-            message_bytes = int(figure)
-        elif use == "samples":
-            samples = int(figure) if 0 <= figure < _MOST_SAMPLES else 0
-        elif cell.besides is not None and (use == "besides" or figure > 0):
-            besides[cell.curve][cell.besides] = figure
-    table.row(line, message_bytes, values, besides, samples)
+    """Add one row by its figures."""
+    columns = [[figure] for figure in figures]
+    for cell, column in zip(cells, columns, strict=False):
+        if cell.use == "samples":
+            column[0] = known_count(column[0])
+        elif cell.use == "size" and math.isfinite(column[0]):
+            column[0] = int(column[0])
+    add_columns(table, cells, line.number, line.text, columns, message_bytes)

@@ -6,14 +6,14 @@ other, and each other line is asked which suite it begins.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
 
 from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 from fabricgauge.parse.dialects import DIALECTS, JSON_DIALECTS, begins_at_start, dialect_begun
-from fabricgauge.parse.interface import LogLine, RowReader, SuiteReader
+from fabricgauge.parse.interface import LogLine, SuiteReader
 from fabricgauge.parse.json_text import Collector
 from fabricgauge.parse.launch import Launch
 from fabricgauge.parse.lines import (
@@ -49,10 +49,21 @@ def read(blocks: Iterable[bytes], source: str = "") -> Iterator[Found]:
     Each block is one raw line or several, the last one with or without its end. Unparsed
     lines that follow each other are told of together.
     """
-    for found in _read(blocks):
+    for found in _read(_ended(blocks)):
         # Nobody else has it yet; a copy of its many fields would take longer than its reading.
         msgspec.structs.force_setattr(found, "source", source)
         yield found
+
+
+def _ended(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """The blocks; where the file ends in the midst of a line, the last one does."""
+    before = b""
+    for block in blocks:
+        if before:
+            yield before if before.endswith(b"\n") else before + b"\n"
+        before = block or b"\n"
+    if before:
+        yield before
 
 
 def _read(blocks: Iterable[bytes]) -> Iterator[Found]:
@@ -69,16 +80,17 @@ def _read(blocks: Iterable[bytes]) -> Iterator[Found]:
                     number += lines.count("\n", place, end)
                     place = end
                     continue
-            end = lines.index("\n", place)
-            text = lines[place:end]
-            place = end + 1
+            end = lines.find("\n", place)
+            ended = end >= 0
+            text = lines[place:end] if ended else lines[place:]
+            place = end + 1 if ended else len(lines)
             number += 1
             stream = main
             if ":" in text or "|" in text or text[:1] == "[":
                 labelled = _label_in(text)
                 if labelled is not None:
                     stream, text = _behind(labelled, text, streams)
-            found = stream.line(LogLine(number, text))
+            found = stream.line(LogLine(number, text, ended))
             if found:
                 yield from found
     for stream in streams.values():
@@ -222,7 +234,7 @@ class LogStream:
         self._reader: SuiteReader | None = None
         self._object: Collector | None = None
         self._unparsed = UnparsedRun()
-        self._of_rows: RowReader | None = None
+        self._rows_of_reader: Callable[[int, str, int], int] | None = None
 
     @property
     def in_object(self) -> bool:
@@ -230,9 +242,10 @@ class LogStream:
 
     def rows(self, number: int, text: str, place: int) -> int:
         """Where the rows end that the open table takes; ``number`` is the first line's."""
-        if self._of_rows is None or self._unparsed.busy or self._object is not None:
+        take = self._rows_of_reader
+        if take is None or self._unparsed.busy or self._object is not None:
             return place
-        return self._of_rows.rows(number, text, place)
+        return take(number, text, place)
 
     def line(self, line: LogLine) -> Sequence[Found]:
         """What this line completes.
@@ -242,12 +255,10 @@ class LogStream:
         text, reader = line.text, self._reader
         if self._object is not None:
             return self._in_object(line, self._object)
-        if reader is not None:
-            first = text[:1]
-            if first != "#" and not first.isalpha() and _NUMBERS.fullmatch(text):
-                return self._hand_over(reader, line)
-            if _begun_in(text) in (-1, self._place):
-                return self._hand_over(reader, line)
+        if reader is not None and (
+            _NUMBERS.fullmatch(text) or _begun_in(text) in (-1, self._place)
+        ):
+            return self._hand_over(reader, line)
         if "{" in text or "[" in text:
             self._object = Collector.begun_by(line)
             if self._object is not None:
@@ -274,7 +285,7 @@ class LogStream:
         if place not in (-1, self._place):
             closed = self._close()
             self._place, self._reader = place, DIALECTS[place].reader(self._unparsed.report)
-            self._of_rows = self._reader if isinstance(self._reader, RowReader) else None
+            self._rows_of_reader = getattr(self._reader, "rows", None)
             return (*closed, *self._hand_over(self._reader, line))
         if self._reader is not None:
             return self._hand_over(self._reader, line)
@@ -293,23 +304,23 @@ class LogStream:
 
     def _told(self, found: Iterable[SuiteCurve]) -> Sequence[SuiteCurve]:
         """Curves, with what is known of the start of their program."""
-        curves = found if found.__class__ is tuple else tuple(found)
-        if curves and self.launch:
+        curves = tuple(found)
+        if self.launch:
             for curve in curves:
                 self.launch.add_to(curve)
         return curves
 
     def _hand_over(self, reader: SuiteReader, line: LogLine) -> Sequence[Found]:
-        curves = self._told(reader.line(line))
-        if not self._unparsed.busy:
-            return curves
+        found = reader.line(line)
+        if not found and not self._unparsed.busy:
+            return ()
+        curves = self._told(found)
         self._unparsed.understood(line)
-        told = self._unparsed.told()
-        return (*told, *curves) if told else curves
+        return (*self._unparsed.told(), *curves)
 
     def _close(self) -> Sequence[Found]:
         """Another suite's first line ends what was read before."""
-        reader, self._reader, self._of_rows, self._place = self._reader, None, None, -1
+        reader, self._reader, self._rows_of_reader, self._place = self._reader, None, None, -1
         curves = self._told(reader.end()) if reader is not None else ()
         return (*self._unparsed.told(), *curves)
 

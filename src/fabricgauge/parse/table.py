@@ -1,9 +1,9 @@
-"""A table that grows row by row and becomes one curve per quantity."""
+"""A table that grows by rows and becomes one curve per quantity."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress, repeat
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import msgspec
 
@@ -45,7 +45,10 @@ class SuiteHeading(msgspec.Struct, frozen=True):
 
 
 class SuiteColumn(msgspec.Struct, frozen=True):
-    """One column that becomes a curve; printed values times ``factor`` are in SI units."""
+    """One column that becomes a curve; printed values times ``factor`` are in SI units.
+
+    ``settings`` hold for this column alone.
+    """
 
     quantity: Quantity
     what: str
@@ -56,6 +59,42 @@ class SuiteColumn(msgspec.Struct, frozen=True):
     directions: int = 1
     origin: int = 0
     target: int = 1
+    settings: dict[str, str] = {}
+
+
+#: Said besides most points; a dictionary of its own for each would take more than its figure.
+_NOTHING: dict[Besides, float] = {}
+
+#: A column of rows as printed; None is a value that a row has not.
+Printed = Sequence[float | None]
+
+
+class TableRows(msgspec.Struct, frozen=True, gc=False):
+    """Rows on consecutive lines, by column. ``number`` is the first line's, ``text`` all lines.
+
+    ``values`` and what is said ``besides`` them are in the order of the table's columns. ``sizes``
+    are None where rows have none, counts of ``samples`` 0 where they are not known, and ``wrong``
+    is not 0 where the suite found wrong data. Sizes of several rows are such as can be.
+    """
+
+    number: int
+    text: str
+    sizes: Sequence[int] | None
+    samples: Sequence[int]
+    values: Sequence[Printed]
+    besides: Sequence[Mapping[Besides, Printed]]
+    wrong: Sequence[float] = ()
+
+    def singles(self) -> "Iterator[TableRows]":
+        """Each row by itself."""
+        for row, text in enumerate(self.text.split("\n")[: len(self.samples)]):
+            one = slice(row, row + 1)
+            yield TableRows(
+                self.number + row, text, self.sizes and self.sizes[one], self.samples[one],
+                [values[one] for values in self.values],
+                [{key: said[one] for key, said in each.items()} for each in self.besides],
+                self.wrong[one],
+            )  # fmt: skip
 
 
 class SuiteTable:
@@ -78,68 +117,50 @@ class SuiteTable:
         self,
         line: LogLine,
         message_bytes: int | None,
-        values: Sequence[float | None],
+        values: Printed,
         besides: Sequence[Mapping[Besides, float]] = (),
         samples: int = 0,
     ) -> None:
-        """Add one row; a value of None is a column that this row has not.
+        """Add one row, as ``add`` does; what is not said ``besides`` the last values is nothing."""
+        sizes = None if message_bytes is None else [message_bytes]
+        said = [{key: [more] for key, more in each.items()} for each in besides]
+        said += [{}] * (len(values) - len(said))
+        columns, count = [[value] for value in values], known_count(samples)
+        self.add(TableRows(line.number, line.text, sizes, [count], columns, said))
+
+    def add(self, rows: TableRows) -> None:
+        """Add rows; where one of them is odd, each is looked at by itself.
 
         A value that cannot be a measurement (not finite, negative, zero where bytes moved)
         becomes a failure instead of a point, and so does a size that no message has.
         """
+        count = len(rows.samples)
         if self._given >= MOST_ROWS:
-            self._left_out += 1
+            self._left_out += count
             return
-        self._given += 1
-        number = self._last_line = line.number
-        if message_bytes is not None and not 0 <= message_bytes < _MOST:
-            self.failed(line, None, "not a number")
+        columns = zip(self.columns, rows.values, rows.besides, strict=False)
+        found = [_points(rows, *column) for column in columns]
+        possible = count > 1 or not rows.sizes or 0 <= rows.sizes[0] < _MOST
+        sound = possible and None not in found and not any(rows.wrong)
+        if count > 1 and not (sound and self._given + count <= MOST_ROWS):
+            for row in rows.singles():
+                self.add(row)
             return
-        samples = samples if 0 <= samples < _MOST else 0
-        for place, value in enumerate(values):
-            if value is None:
-                continue
-            column = self.columns[place]
-            scaled = value * column.factor
-            if not 0.0 < scaled < math.inf:
-                if value == 0 and _says_nothing(column, message_bytes):
-                    continue
-                if scaled != 0.0 or column.quantity != "overlap":
-                    self.failed(line, message_bytes, "not a number")
-                    continue
-            said = besides[place] if place < len(besides) else None
-            more = _converted(said, column.factor) if said else {}
-            estimate = Estimate(scaled, scaled, scaled, 0.0, 1, samples)
-            self._points[place].append(SuitePoint(message_bytes, estimate, number, more))
-
-    def fill(
-        self,
-        number: int,
-        sizes: Sequence[int | None],
-        values: Sequence[Sequence[float | None]],
-        besides: Sequence[Mapping[Besides, Sequence[float | None]]],
-        samples: Sequence[int],
-    ) -> bool:
-        """Add rows on consecutive lines from ``number`` on, column by column; None as in ``row``.
-
-        False, and nothing is added, if one of them is no plain figure: ``row`` tells why.
-        """
-        count = len(sizes)
-        few = self._given + count <= MOST_ROWS
-        if not few or max(samples) >= _MOST or max(filter(None, sizes), default=0) >= _MOST:
-            return False
-        lines = range(number, number + count)
-        found = [
-            _points(column, _Column(lines, sizes, samples, printed, said))
-            for column, printed, said in zip(self.columns, values, besides, strict=True)
-        ]
-        if None in found:
-            return False
-        for points, more in zip(self._points, found, strict=True):
-            points += more or ()
         self._given += count
-        self._last_line = lines[-1]
-        return True
+        self._last_line = rows.number + count - 1
+        size = rows.sizes[0] if rows.sizes else None
+        if any(rows.wrong) or not possible:
+            trouble: Trouble = "corrupt" if possible else "not a number"
+            self.failed(LogLine(rows.number, rows.text), size, trouble)
+            return
+        for points, more in zip(self._points, found, strict=False):
+            points += more or ()
+        if None in found:
+            self.failed(LogLine(rows.number, rows.text), size, "not a number")
+
+    def leave_out(self, count: int) -> None:
+        """Count rows beyond the limit that are not given."""
+        self._left_out += count
 
     def failed(self, line: LogLine, message_bytes: int | None, trouble: Trouble) -> None:
         """Add a row (or the part of one) that has no usable figure."""
@@ -169,6 +190,7 @@ class SuiteTable:
 
     def _curve(self, column: SuiteColumn, points: list[SuitePoint], cut_off: str) -> SuiteCurve:
         heading = self.heading
+        settings = heading.settings | column.settings if column.settings else heading.settings
         return SuiteCurve(
             suite=heading.suite, version=heading.version, benchmark=heading.benchmark,
             title=heading.title, what=column.what, quantity=column.quantity,
@@ -176,69 +198,49 @@ class SuiteTable:
             first_line=heading.first_line, last_line=self._last_line, points=tuple(points),
             pattern=column.pattern, directions=column.directions, origin=column.origin,
             target=column.target, pairs=heading.pairs,
-            ranks=heading.ranks, transport=heading.transport, settings=heading.settings,
+            ranks=heading.ranks, transport=heading.transport, settings=settings,
             hosts=heading.hosts, failures=tuple(self._failures), cut_off=cut_off,
             evidence=heading.evidence,
         )  # fmt: skip
 
 
-class _Column(NamedTuple):
-    """One column of many rows, as printed; None is a value that a row has not."""
-
-    lines: Sequence[int]
-    sizes: Sequence[int | None]
-    samples: Sequence[int]
-    values: Sequence[float | None]
-    besides: Mapping[Besides, Sequence[float | None]]
-
-    def only(self, chosen: Sequence[bool]) -> "_Column":
-        """Those of some rows."""
-        return _Column(
-            [*compress(self.lines, chosen)], [*compress(self.sizes, chosen)],
-            [*compress(self.samples, chosen)], [*compress(self.values, chosen)],
-            {key: [*compress(one, chosen)] for key, one in self.besides.items()},
-        )  # fmt: skip
+def known_count(samples: float) -> int:
+    """A count of samples, 0 where it cannot be one."""
+    return int(samples) if 0 <= samples < _MOST else 0
 
 
-def _points(column: SuiteColumn, one: _Column) -> Iterable[SuitePoint] | None:
-    """The points of a column; None if a figure is not plain."""
-    if 0.0 in one.values or None in one.values:
-        values = zip(one.values, one.sizes, strict=True)
-        one = one.only([bool(v) or (v == 0 and not _says_nothing(column, n)) for v, n in values])
+def _points(
+    rows: TableRows, column: SuiteColumn, values: Printed, besides: Mapping[Besides, Printed]
+) -> list[SuitePoint] | None:
+    """The points of a column; None if a figure cannot be one."""
+    lines: Sequence[int] = range(rows.number, rows.number + len(values))
+    sizes, samples = rows.sizes or [None] * len(values), rows.samples
+    if 0.0 in values or None in values:
+        rest = [
+            bool(value) or (value == 0 and not _says_nothing(column, size))
+            for value, size in zip(values, sizes, strict=True)
+        ]
+        lines, sizes, samples, values = (
+            [*compress(each, rest)] for each in (lines, sizes, samples, values)
+        )
+        besides = {key: [*compress(more, rest)] for key, more in besides.items()}
     factor = column.factor
-    figures = [value * factor for value in one.values if value is not None]
-    if not figures:
-        return ()
-    least = min(figures)
-    if not (least > 0.0 or (least == 0.0 and column.quantity == "overlap")):
+    figures = [value * factor for value in values if value is not None]
+    least = min(figures, default=1.0)
+    sound = least > 0.0 or (least == 0.0 and column.quantity == "overlap")
+    if not (sound and all(map(math.isfinite, figures))):
         return None
-    besides = [_scaled(each, factor) for each in one.besides.values()]
-    if not (max(figures) < math.inf and all(map(_are_finite, besides))):
-        return None
-    estimates = map(Estimate, figures, figures, figures, repeat(0.0), repeat(1), one.samples)
+    estimates = map(Estimate, figures, figures, figures, repeat(0.0), repeat(1), samples)
     if not besides:
-        return map(SuitePoint, one.sizes, estimates, one.lines)
-    rows = (zip(one.besides, row, strict=True) for row in zip(*besides, strict=True))
-    told = ({key: value for key, value in row if value is not None} for row in rows)
-    return map(SuitePoint, one.sizes, estimates, one.lines, told)
-
-
-def _scaled(values: Sequence[float | None], factor: float) -> list[float | None]:
-    return [None if value is None else value * factor for value in values]
-
-
-def _are_finite(values: Iterable[float | None]) -> bool:
-    return all(map(math.isfinite, filter(None, values)))
+        return [*map(SuitePoint, sizes, estimates, lines, repeat(_NOTHING))]
+    said: list[dict[Besides, float]] = [{} for _ in figures]
+    for key, more in besides.items():
+        for each, value in zip(said, more, strict=True):
+            if value is not None and -math.inf < value * factor < math.inf:
+                each[key] = value * factor
+    return [*map(SuitePoint, sizes, estimates, lines, said)]
 
 
 def _says_nothing(column: SuiteColumn, message_bytes: int | None) -> bool:
     """An empty message has no bandwidth, and the suites print 0.00 for it."""
     return message_bytes == 0 and column.quantity in ("bandwidth", "bus_bandwidth")
-
-
-def _converted(besides: Mapping[Besides, float], factor: float) -> dict[Besides, float]:
-    return {
-        key: converted
-        for key, value in besides.items()
-        if math.isfinite(converted := value * factor)
-    }

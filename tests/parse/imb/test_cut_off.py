@@ -76,6 +76,19 @@ def test_a_row_that_ends_in_its_middle_is_no_point(last: str) -> None:
     assert strange == []
 
 
+def test_a_last_row_that_has_its_end_is_whole() -> None:
+    curves, strange = of(("\n".join([*HEAD, ROW, "  128  1000  0.40  320.0"]) + "\n").encode())
+    assert [len(one.points) for one in curves] == [2, 2]
+    assert {(one.cut_off, one.failures) for one in curves} == {("", ())}
+    assert [one.reason for one in strange] == ["'# All processes entering MPI_Finalize'"]
+
+
+def test_a_last_row_that_has_its_end_and_too_few_words_is_told_of() -> None:
+    curves, strange = of(("\n".join([*HEAD, ROW, "  128  1000"]) + "\n").encode())
+    assert [len(one.points) for one in curves] == [1, 1]
+    assert (strange[0].line, strange[0].reason) == (6, "a row of an IMB table")
+
+
 def test_a_message_rate_that_lacks_digits_is_no_point() -> None:
     columns = "#bytes #repetitions t[usec] Mbytes/sec Msg/sec"
     curves, _ = of_lines(*HEAD[:3], columns, "128 1000 0.40 320.00 25000")

@@ -75,8 +75,9 @@ def test_a_headline_alone_says_what_its_columns_are() -> None:
     ]  # fmt: skip
 
 
-def test_an_unknown_column_is_told_of_and_the_others_are_read() -> None:
-    curves, strange = of_lines(*HEAD[:2], f"{HEAD[2]} Joule", f"{LAST} 12")
+@pytest.mark.parametrize("word", ["12", "1,2", "[1", "x"])
+def test_an_unknown_column_is_told_of_and_the_others_are_read(word: str) -> None:
+    curves, strange = of_lines(*HEAD[:2], f"{HEAD[2]} Joule", f"{LAST} {word}")
     assert curves[1].points[0].estimate.value == pytest.approx(100e6)
     assert [one.reason for one in strange] == ["columns of IMB, other than Joule"]
 

@@ -6,12 +6,11 @@ from hypothesis import strategies as st
 
 from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 from fabricgauge.parse.imb.benchmarks import meaning_of
-from fabricgauge.parse.imb.rows import Role, finder_of
+from fabricgauge.parse.imb.rows import layout_of
 from fabricgauge.parse.imb.units import BINARY, DECIMAL, evidence_in, megabyte_of
 from fabricgauge.parse.suites import read
 
 COLUMNS = "#bytes #repetitions t[usec] Mbytes/sec"
-ROLES: tuple[Role, ...] = ("size", "repetitions", "time", "bandwidth")
 PING_PONG = ["# Benchmarking PingPong", "# #processes = 2", COLUMNS]
 
 
@@ -102,9 +101,11 @@ def test_the_unit_that_was_printed_is_found_whatever_the_figures(
     printed: list[tuple[int, float]], megabyte: float
 ) -> None:
     text = "".join(f"{row(size, time_us, megabyte)}\n" for size, time_us in printed)
-    rows = finder_of(ROLES).at(1, text, 0)
-    assert rows is not None
-    evidence = evidence_in(rows, ROLES, meaning_of("PingPong", "MPI-1", ""), "MPI-1")
+    layout = layout_of(COLUMNS.split())
+    rows = layout and layout.form.plain(1, text, 0)
+    assert layout and rows
+    benchmark, columns = meaning_of("PingPong", "MPI-1", ""), rows.columns()
+    evidence = evidence_in(rows, columns, layout.roles, benchmark, "MPI-1")
     assert all(one is None or megabyte in one for one in evidence)
     assert megabyte_of("", "", evidence).by_rows in (
         any(one is not None and len(one) < 2 for one in evidence),

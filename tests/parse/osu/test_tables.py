@@ -19,6 +19,22 @@ def test_a_row_cut_off_in_mid_number_is_no_figure(end: bytes) -> None:
     assert curve.cut_off == "line 6 ends in the middle of its row"
 
 
+@pytest.mark.parametrize(("end", "last"), [("4  1.4", 1.4e-6), ("4  1", 1e-6)])
+def test_a_last_row_that_has_its_end_is_whole(end: str, last: float) -> None:
+    (curve,), strange = curves_and_strange(LATENCY + ROWS + f"{end}\n".encode())
+    assert values(curve)[4] == pytest.approx(last)
+    assert (curve.failures, strange) == ((), [])
+    assert "in the middle" not in curve.cut_off
+
+
+def test_the_whole_figures_of_a_row_that_is_cut_off_are_kept() -> None:
+    text = b"# OSU MPI Latency Test v7.4\n# Size Avg Latency(us) P50 Tail Lat(us)\n1 2.00 1.00\n"
+    (curve,), _ = curves_and_strange(text + b"2 3.00 1.")
+    assert values(curve) == {1: pytest.approx(2e-6), 2: pytest.approx(3e-6)}
+    assert [(one.message_bytes, one.trouble) for one in curve.failures] == [(2, "cut off")]
+    assert curve.cut_off == "line 4 ends in the middle of its row"
+
+
 def test_a_window_matrix_cut_off_in_mid_row_keeps_the_whole_values() -> None:
     text = fixture("7.4--mbw-mr-window-matrix")
     cut = text[: text.index(b"3168.28") + 5]

@@ -7,6 +7,7 @@ MT_benchmark.h.
 """
 
 import re
+from functools import lru_cache
 
 import msgspec
 
@@ -103,6 +104,7 @@ def is_reduction(name: str) -> bool:
     return _REDUCTION.search(name) is not None
 
 
+@lru_cache(maxsize=256)
 def meaning_of(name: str, part: str, mode: str) -> ImbBenchmark:
     """What the benchmark's figures mean.
 

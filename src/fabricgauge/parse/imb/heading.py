@@ -1,6 +1,11 @@
-"""What IMB prints above its tables: about the whole output, and about one benchmark."""
+"""What IMB prints above its tables: about the whole output, and about one benchmark.
+
+Lines come with one blank between their words.
+"""
 
 import re
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -12,7 +17,7 @@ _SHOWN_CHARACTERS = 200
 #: The suite has about a hundred benchmarks.
 MOST_LISTED = 1000
 #: Of more groups than that nothing is kept.
-MOST_GROUPS = 1000
+_MOST_GROUPS = 1000
 
 
 class ImbOutput(msgspec.Struct, frozen=True):
@@ -51,37 +56,33 @@ class ImbBlock(msgspec.Struct, frozen=True):
 NO_BLOCK = ImbBlock("unnamed", "", 0)
 
 _TITLE = re.compile(
-    r"\s*#\s*(?:Intel ?(?:\(R\)|®)|PALLAS) MPI Benchmarks?(?: Suite)?\s+"
-    r"V?(?P<version>\d[^,]{0,60}?)(?: modified by[^,]{0,120})?\s*,\s*"
+    r"# ?(?:Intel ?(?:\(R\)|®)|PALLAS) MPI Benchmarks?(?: Suite)? "
+    r"V?(?P<version>\d[^,]{0,60}?)(?: modified by[^,]{0,120})? ?, ?"
     r"(?:MPI-|IMB-)?(?P<part>[A-Za-z0-9]+) part"
 )
 #: The title of IMB-MPI1 says MPI-1, that of IMB-EXT MPI-2, that of IMB-MT MT.
 _PARTS = {"1": "MPI-1", "2": "EXT", "4": "MPI-4"}
 _BENCHMARK = re.compile(
-    r"\s*#\s*(?P<title>Benchmarking (?:Multi-)?(?P<name>\S+)(?:\s+\((?P<grid>[\d x]*)\))?)\s*"
+    r"# ?(?P<title>Benchmarking (?:Multi-)?(?P<name>\S+)(?: \((?P<grid>[\d x]*)\))?)"
 )
-_PROCESSES = re.compile(
-    r"\s*#\s*#processes = (?P<ranks>\d{1,9})\s*"
-    r"(?:(?:\(threads: (?P<threads>\d{1,9})\)|; rank order \(rowwise\):)\s*)?"
+_IN_BLOCK = re.compile(
+    r"# ?(?:"
+    r"(?:#processes =|\( ?(?P<groups>\d{1,9}) groups of) (?P<ranks>\d{1,9})(?:"
+    r" processes each running simultaneous ?\)"
+    r"| ?\(threads: (?P<threads>\d{1,9})\)| ?; rank order \(rowwise\):)?"
+    r"|MODE: (?P<mode>NON-AGGREGATE|AGGREGATE)"
+    r"|\( ?(?P<waiting>\d{1,9}) additional process(?:es)? waiting in MPI_Barrier ?\)"
+    r"|window_size = (?P<window>\d{1,9})"
+    r"|(?:Group (?P<group>\d{1,9}):)?(?P<members>[ \d.]*))"
 )
-_GROUPS = re.compile(
-    r"\s*#\s*\(\s*(?P<groups>\d{1,9}) groups of (?P<ranks>\d{1,9}) processes each running "
-    r"simultaneous\s*\)\s*"
-)
-_GROUP = re.compile(r"\s*#\s*Group\s+(?P<group>\d{1,9}):(?P<ranks>[\s\d]*)")
-_MORE_RANKS = re.compile(r"\s*#(?P<ranks>[\s\d.]*)")
-_MODE = re.compile(r"\s*#\s*MODE: (?P<mode>NON-AGGREGATE|AGGREGATE)\s*")
-_WAITING = re.compile(
-    r"\s*#\s*\(\s*(?P<waiting>\d{1,9}) additional process(?:es)? waiting in MPI_Barrier\s*\)\s*"
-)
-_WINDOW = re.compile(r"\s*#\s*window_size = (?P<window>\d{1,9})\s*")
+_SETTINGS = {"waiting": "waiting processes", "window": "window"}
 
-_LAST = re.compile(
-    r"\s*#\s*Maximum (?:message length|io portion) in bytes:\s*(?P<bytes>\d{1,18})\s*"
+_IN_HEAD = re.compile(
+    r"# ?(?:Maximum (?:message length|io portion) in bytes: ?(?P<last_bytes>\d{1,18})"
+    r"|(?P<own_sizes>(?:Message|IO) lengths were user defined)"
+    r"|MPI_Datatype(?P<reductions> for reductions)? ?: ?(?P<type>\S+))"
 )
-_OWN_SIZES = re.compile(r"\s*#\s*(?:Message|IO) lengths were user defined\s*")
-_TYPE = re.compile(r"\s*#\s*MPI_Datatype(?P<reductions> for reductions)?\s*:\s*(?P<type>\S+)\s*")
-_LISTED = re.compile(r"\s*#\s*(?:\(Multi-\))?(?P<name>[A-Za-z]\w*)\s*")
+_LISTED = re.compile(r"# ?(?:\(Multi-\))?(?P<name>[A-Za-z]\w*)")
 
 
 def output_of(text: str) -> ImbOutput | None:
@@ -95,14 +96,18 @@ def output_of(text: str) -> ImbOutput | None:
 
 def with_fact(output: ImbOutput, text: str) -> ImbOutput | None:
     """The output with what a line of its head adds; None if the line adds nothing."""
-    if match := _LAST.fullmatch(text):
-        return msgspec.structs.replace(output, last_bytes=int(match["bytes"]))
-    if _OWN_SIZES.fullmatch(text):
+    match = _in_head(text)
+    if match is None:
+        return None
+    if match["last_bytes"]:
+        return msgspec.structs.replace(output, last_bytes=int(match["last_bytes"]))
+    if match["own_sizes"]:
         return msgspec.structs.replace(output, own_sizes=True)
-    if match := _TYPE.fullmatch(text):
-        key = "reduction datatype" if match["reductions"] else "datatype"
-        return msgspec.structs.replace(output, settings={**output.settings, key: match["type"]})
-    return None
+    key = "reduction datatype" if match["reductions"] else "datatype"
+    return msgspec.structs.replace(output, settings={**output.settings, key: match["type"]})
+
+
+_in_head = remembered(_IN_HEAD.fullmatch)
 
 
 def with_listed(output: ImbOutput, text: str) -> ImbOutput:
@@ -124,35 +129,35 @@ def block_of(text: str, line: int) -> ImbBlock | None:
 
 def with_line(block: ImbBlock, text: str) -> ImbBlock | None:
     """The block with what a line of it adds; None if the line is none of a block's."""
-    match = _line_of_block(text)
-    if match is None:
+    said = _said_in(text)
+    if said is None:
         return None
-    if match.re is _PROCESSES:
-        threads = max(1, int(match["threads"] or 1))
-        return msgspec.structs.replace(block, ranks=int(match["ranks"]), threads=threads)
-    if match.re is _GROUPS:
-        groups, ranks = int(match["groups"]), int(match["ranks"])
-        return msgspec.structs.replace(block, groups=groups, ranks=ranks)
-    if match.re is _GROUP:
-        return _with_ranks(block, int(match["group"]), match["ranks"])
-    if match.re is _MODE:
-        return msgspec.structs.replace(block, mode=match["mode"])
-    if match.re is _MORE_RANKS:
-        return _with_ranks(block, max(block.group_ranks, default=0), match["ranks"])
-    key = "window" if match.re is _WINDOW else "waiting processes"
-    return msgspec.structs.replace(block, settings={**block.settings, key: match[1]})
+    if "members" in said:
+        group = said.get("group", max(block.group_ranks, default=0))
+        return _with_members(block, group, said["members"])
+    settings = {_SETTINGS[key]: str(value) for key, value in said.items() if key in _SETTINGS}
+    if settings:
+        return msgspec.structs.replace(block, settings=block.settings | settings)
+    return msgspec.structs.replace(block, **said)
 
 
 @remembered
-def _line_of_block(text: str) -> "re.Match[str] | None":
-    lines = (_PROCESSES, _GROUPS, _GROUP, _MODE, _WAITING, _WINDOW, _MORE_RANKS)
-    return next((match for line in lines if (match := line.fullmatch(text))), None)
+def _said_in(text: str) -> dict[str, Any] | None:
+    """What a line of a block says, by the names of ``ImbBlock``'s fields where it has them."""
+    match = _IN_BLOCK.fullmatch(text)
+    found = match.groupdict().items() if match else ()
+    said = {key: int(word) if word.isdecimal() else word for key, word in found if word is not None}
+    if "members" in said:
+        said["members"] = str(said["members"]).split()
+    if "threads" in said:
+        said["threads"] = max(1, said["threads"])
+    return said if match else None
 
 
-def _with_ranks(block: ImbBlock, group: int, text: str) -> ImbBlock:
+def _with_members(block: ImbBlock, group: int, members: Sequence[str]) -> ImbBlock:
     """Ranks are printed sixteen to a line."""
-    ranks = " ".join([block.group_ranks.get(group, ""), *text.split()]).strip()
-    full = len(block.group_ranks) >= MOST_GROUPS and group not in block.group_ranks
+    ranks = " ".join([block.group_ranks.get(group, ""), *members]).strip()
+    full = len(block.group_ranks) >= _MOST_GROUPS and group not in block.group_ranks
     if len(ranks) > _SHOWN_CHARACTERS or not ranks or full:
         return block
     return msgspec.structs.replace(block, group_ranks={**block.group_ranks, group: ranks})

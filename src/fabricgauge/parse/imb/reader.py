@@ -1,9 +1,8 @@
 """Reads outputs of IMB one after the other, and its tables in documents.
 
-Lines of IMB that say nothing of the figures, and those that say that there are none.
-
-From IMB_output.c, IMB_g_info.c, IMB_benchlist.c and IMB.c of 4.0.0 and 2018, and the same,
-MT_benchmark.h, MT_suite.cpp and P2P/imb_p2p.c of 2021.11.
+Lines that say nothing of the figures, or that there are none, are from IMB_output.c,
+IMB_g_info.c, IMB_benchlist.c and IMB.c of 4.0.0 and 2018, and the same, MT_benchmark.h,
+MT_suite.cpp and P2P/imb_p2p.c of 2021.11.
 """
 
 import re
@@ -16,7 +15,6 @@ from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.imb.heading import (
     MOST_LISTED,
     NO_BLOCK,
-    ImbBlock,
     ImbOutput,
     block_of,
     output_of,
@@ -24,110 +22,81 @@ from fabricgauge.parse.imb.heading import (
     with_line,
     with_listed,
 )
-from fabricgauge.parse.imb.rows import ImbLayout, layout_of
-from fabricgauge.parse.imb.table import ImbTable, TableEnd
+from fabricgauge.parse.imb.rows import layout_of
+from fabricgauge.parse.imb.table import ImbTable
 from fabricgauge.parse.interface import LogLine, Report
 from fabricgauge.parse.lines import remembered
-
-_PROSE = re.compile(
-    r"\s*(?:"
-    r"#[\s#]*$"
-    r"|#\s*(?:Date|Machine|System|Release|Version|MPI Version|MPI Thread Environment|MPI_Op)\s*:.*"
-    r"|#\s*(?:MPI_Datatype|Minimum (?:message length|io portion) in bytes).*"
-    r"|#\s*New default behavior from Version 3\.2 on:.*"
-    r"|#\s*(?:the number of iterations|dynamically when|is expected to be|\"SECS_PER_SAMPLE\").*"
-    r"|#\s*or through the flag => -time.*"
-    r"|#\s*For nonblocking benchmarks:.*|#\s*Function CPU_Exploit obtains.*"
-    r"|#\s*performance of\s+[\d.]+ MFlops.*"
-    r"|#\s*Remarks on the current Version:.*|#\s*!! Attention: results have been achieved.*"
-    r"|#\s*!! IMB_OPTIONAL mode.*|#\s*!! Results may differ.*"
-    r"|#\s*of calls to IMB_v_alloc / IMB_v_free match.*"
-    r"|!!!!\s+ALL BENCHMARKS SUCCESSFUL !!!!|\S+\s+: Successful"
-    r")\s*"
-)
-_LAST = re.compile(r"\s*# (?:All processes entering MPI_Finalize|IMB has MPI_Finalize-d)\s*")
-_COMMAND = re.compile(r"\s*#\s*Calling sequence was:.*")
-_LIST = re.compile(r"\s*#\s*List of Benchmarks to run:.*")
-_RANKS_REFUSED = "a number of processes that it can run on"
-_NO_RANKS = "a table; IMB-MT says that no rank could run"
-_COMMAND_REFUSED = "a command that IMB accepts"
-#: What a refusal contains, how it reads, and what should have been instead.
-_REFUSALS = tuple(
-    (literal, re.compile(expression), expected)
-    for literal, expression, expected in (
-        (" invalid for", r"\s*# !! Benchmark .* invalid for", _RANKS_REFUSED),
-        ("NO SUCC", r"\s*# NO SUCCESSFUL EXECUTIONS", _NO_RANKS),
-        ("Invalid ", r"Invalid (?:benchmark name|option|data_type) \S", _COMMAND_REFUSED),
-        ("Attention", r"\s*#\s*Attention, invalid benchmark name", _COMMAND_REFUSED),
-        ("Error ", r"\s*(?:\d+: )?Error .*,\s*size = \d+,\s*sample #\d+", "data without errors"),
-        ("FAILED", r".*(?:BENCHMARKS? FAILED|: FAILED !!)", "success"),
-        ("unsucc", r".*Benchmark unsuccessful !!!", "success"),
-    )
-)
-
-
-@remembered
-def is_prose(text: str) -> bool:
-    """Whether a line is one of IMB's that tell nothing more of the figures."""
-    return _PROSE.fullmatch(text) is not None
-
-
-def is_last_line(text: str) -> bool:
-    """Whether IMB says that it is done."""
-    return "MPI_Finalize" in text and _LAST.fullmatch(text) is not None
-
-
-@remembered
-def zone_of(text: str) -> Literal["command", "list"] | None:
-    """What the lines after this one are, if it begins the command or the list."""
-    if _COMMAND.fullmatch(text):
-        return "command"
-    return "list" if _LIST.fullmatch(text) else None
-
-
-@remembered
-def refusal_in(text: str) -> str:
-    """What should have been where IMB says that it cannot, or that data are wrong."""
-    for literal, expression, expected in _REFUSALS:
-        if literal in text and expression.match(text):
-            return expected
-    return ""
-
-
-_EXPECTED = "a line of IMB's output"
-_FOREIGN = "no output of a known suite"
-_LAST_LINE = "# All processes entering MPI_Finalize"
-_RULER = re.compile(r"\s*#-{4,}\s*")
-
-#: Longest line of IMB's: sixteen ranks, or a command, of which nothing is needed.
-_MOST_WORDS = 64
-_MOST_CHARACTERS = 400
 
 #: Where the lines with # in front belong: the output's head, the command in it, its list of
 #: benchmarks, what stands above a table, or nowhere (after a table).
 Zone = Literal["head", "command", "list", "block", "table"]
+_PROSE = re.compile(
+    r"[# ]*|# ?(?:(?:Date|Machine|System|Release|Version|MPI Version|MPI Thread Environment|MPI_Op)"
+    r" ?:|MPI_Datatype|Minimum (?:message length|io portion) in bytes"
+    r"|New default behavior from Version 3\.2 on:"
+    r"|the number of iterations|dynamically when|is expected to be|\"SECS_PER_SAMPLE\""
+    r"|or through the flag => -time|For nonblocking benchmarks:|Function CPU_Exploit obtains"
+    r"|performance of [\d.]+ MFlops|Remarks on the current Version:"
+    r"|!! (?:Attention: results have been achieved|IMB_OPTIONAL mode|Results may differ)"
+    r"|of calls to IMB_v_alloc / IMB_v_free match).*"
+    r"|!!!! ALL BENCHMARKS SUCCESSFUL !!!!|\S+ ?: Successful"
+)
+_LAST = re.compile(r"# (?:All processes entering MPI_Finalize|IMB has MPI_Finalize-d)")
+_ZONES: tuple[tuple[Zone, str], ...] = (
+    ("command", "# Calling sequence was:"), ("list", "# List of Benchmarks to run:"),
+)  # fmt: skip
+#: What should have been where IMB says that it cannot, or that data are wrong.
+_REFUSALS = (
+    ("a number of processes that it can run on", re.compile(r"# !! Benchmark .* invalid for")),
+    ("a table; IMB-MT says that no rank could run", re.compile(r"# NO SUCCESSFUL EXECUTIONS")),
+    (
+        "a command that IMB accepts",
+        re.compile(
+            r"Invalid (?:benchmark name|option|data_type) \S|# ?Attention, invalid benchmark name"
+        ),
+    ),
+    ("data without errors", re.compile(r"(?:\d+: )?Error .*, ?size = \d+, ?sample #\d+")),
+    ("success", re.compile(r".*(?:BENCHMARKS? FAILED|: FAILED !!|Benchmark unsuccessful !!!)")),
+)
+
+#: Longest line of IMB's: sixteen ranks, or a command, of which nothing is needed.
+_MOST_WORDS = 64
+_MOST_CHARACTERS = 400
+_EXPECTED = "a line of IMB's output"
+_FOREIGN = "no output of a known suite"
+_LAST_LINE = "# All processes entering MPI_Finalize"
+_RULER = re.compile(r"# ?-{4,}")
+
+#: What a line is by itself; most comments depend on where they stand.
+Form = Literal[
+    "blank", "headline", "output", "block", "last", "zone", "refusal", "comment", "other"
+]  # fmt: skip
 
 
 @remembered
-def _taken_apart(text: str) -> tuple[list[str], ImbLayout | None, str]:
-    """A line's words, the columns if it is a headline, and the words with one blank between."""
+def _form_of(text: str) -> tuple[Form, Any, str]:
+    """What a line is, what it says, and its words with one blank between."""
     words = text.split()
-    return words, layout_of(words), " ".join(words[:_MOST_WORDS])[:_MOST_CHARACTERS]
-
-
-@remembered
-def _form_of(text: str) -> tuple[Literal["output", "block", "last", "ruler", "refusal", ""], Any]:
-    """What a comment is by itself, and what it says; most depend on where they stand."""
-    if output := output_of(text):
-        return "output", output
-    if block := block_of(text, 0):
-        return "block", block
-    if is_last_line(text):
-        return "last", None
-    if _RULER.fullmatch(text):
-        return "ruler", None
-    refusal = refusal_in(text)
-    return ("refusal", refusal) if refusal else ("", "")
+    if layout := layout_of(words):
+        return "headline", layout, ""
+    text = " ".join(words[:_MOST_WORDS])[:_MOST_CHARACTERS]
+    if not words:
+        return "blank", None, ""
+    is_prose = _PROSE.fullmatch(text) is not None
+    if text[0] == "#" and (output := output_of(text)):
+        return "output", output, ""
+    if text[0] == "#" and (block := block_of(text, 0)):
+        return "block", block, ""
+    if _LAST.fullmatch(text):
+        return "last", None, ""
+    zone: Zone | None = "head" if _RULER.fullmatch(text) else None
+    zone = next((name for name, begin in _ZONES if text.startswith(begin)), zone)
+    if zone:
+        return "zone", zone, ""
+    expected = next((said for said, refusal in _REFUSALS if refusal.match(text)), "")
+    if expected and not is_prose:
+        return "refusal", expected, ""
+    return "comment" if text[0] == "#" else "other", is_prose, text
 
 
 class ImbReader:
@@ -135,28 +104,36 @@ class ImbReader:
 
     def __init__(self, report: Report) -> None:
         self._report = report
-        self._output = ImbOutput()
-        self._block: ImbBlock = NO_BLOCK
-        self._zone: Zone = "head"
         self._table: ImbTable | None = None
-        self._measured: set[str] = set()
         self._last: LogLine | None = None
+        self._forget()
+
+    def _forget(self) -> None:
+        self._output, self._block = ImbOutput(), NO_BLOCK
+        self._zone: Zone = "head"
+        self._measured: set[str] = set()
 
     def line(self, line: LogLine) -> Iterable[SuiteCurve]:
-        words, layout, text = _taken_apart(line.text)
-        if not words:
+        table = self._table
+        if table is not None and line.text[:1] not in ("#", "") and table.take(line):
+            self._last = line
+            return ()
+        form, said, text = _form_of(line.text)
+        if form == "blank":
             return ()
         self._last = line
-        if layout is not None:
-            curves = self._close("went on")
-            if layout.unknown:
-                self._report(line, f"columns of IMB, other than {', '.join(layout.unknown)}")
-            self._table = ImbTable(self._output, self._block, layout, line, self._report)
-            self._zone = "table"
-            return curves
-        if words[0][0] != "#" and self._table is not None and self._table.take(line, words):
-            return ()
-        return self._comment(line, text) if words[0][0] == "#" else self._other(line, text)
+        if form in ("headline", "output", "block", "last"):
+            return self._begin(line, form, said)
+        if form == "zone":
+            in_head = said != "head" or self._zone in ("command", "list")
+            self._zone = said if in_head else self._zone
+        elif text.startswith("```"):
+            return self._close(stopped=False)
+        elif form == "refusal":
+            self._report(line, said)
+        elif not ((form == "comment" and self._is_fact(text)) or said):
+            self._report(line, self._expected())
+        return ()
 
     def rows(self, number: int, text: str, place: int) -> int:
         rows = None if self._table is None else self._table.rows(number, text, place)
@@ -166,70 +143,53 @@ class ImbReader:
         return place + len(rows.text)
 
     def end(self) -> Iterable[SuiteCurve]:
-        return self._end_output()
+        """The lines are over, or another output begins, without this one's last line."""
+        curves = list(self._close(stopped=True))
+        if self._output.version and self._output.part != "MT" and self._last is not None:
+            self._tell_missing(self._last, any(curve.cut_off for curve in curves))
+        self._forget()
+        return curves
 
-    def _comment(self, line: LogLine, text: str) -> Iterable[SuiteCurve]:
-        form, said = _form_of(text)
+    def _begin(self, line: LogLine, form: Form, said: Any) -> Iterable[SuiteCurve]:
+        """A table, another benchmark or another output begins, or the output ends."""
         if form == "output":
-            return self._begin(said)
-        if form == "block":
-            curves = self._close("went on")
+            curves = self.end()
+            self._output = said
+            return curves
+        curves = self._close(stopped=False)
+        if form == "headline":
+            if said.unknown:
+                self._report(line, f"columns of IMB, other than {', '.join(said.unknown)}")
+            self._table = ImbTable(self._output, self._block, said, line, self._report)
+            self._zone = "table"
+        elif form == "block":
             self._block, self._zone = msgspec.structs.replace(said, line=line.number), "block"
             if len(self._measured) < MOST_LISTED:
                 self._measured.add(said.name.removeprefix("Multi-").lower())
-            return curves
-        if form == "last":
-            curves = self._close("went on")
+        else:
             self._forget()
-            return curves
-        if form == "ruler":
-            self._zone = "head" if self._zone in ("command", "list") else self._zone
-        elif form == "refusal" or not self._fact(text):
-            self._report(line, said or self._expected())
-        return ()
-
-    def _begin(self, output: ImbOutput) -> Iterable[SuiteCurve]:
-        curves = list(self._end_output())
-        self._output, self._zone = output, "head"
         return curves
 
-    def _fact(self, text: str) -> bool:
+    def _is_fact(self, text: str) -> bool:
         """Learn what a line says of what follows; whether it is one of IMB's."""
         if self._zone == "block":
             block = with_line(self._block, text)
             self._block = block or self._block
             return block is not None
-        output = with_fact(self._output, text)
-        self._output = output or self._output
-        self._zone = zone_of(text) or ("head" if output else self._zone)
         if self._zone == "list":
             self._output = with_listed(self._output, text)
-        return output is not None or self._zone in ("command", "list") or is_prose(text)
-
-    def _other(self, line: LogLine, text: str) -> Iterable[SuiteCurve]:
-        if text.startswith("```"):
-            curves = self._close("left")
-            self._block = NO_BLOCK
-            return curves
-        if not is_prose(text):
-            self._report(line, refusal_in(text) or self._expected())
-        return ()
+        output = with_fact(self._output, text)
+        if output is not None:
+            self._output, self._zone = output, "head"
+        return output is not None or self._zone in ("command", "list")
 
     def _expected(self) -> str:
         within = self._output.version or self._table is not None or self._block != NO_BLOCK
         return _EXPECTED if within else _FOREIGN
 
-    def _close(self, ending: TableEnd) -> Iterable[SuiteCurve]:
+    def _close(self, stopped: bool) -> Iterable[SuiteCurve]:
         table, self._table = self._table, None
-        return table.close(ending) if table is not None else ()
-
-    def _end_output(self) -> Iterable[SuiteCurve]:
-        """The lines are over, or another output begins, without this one's last line."""
-        curves = list(self._close("stopped"))
-        if self._output.version and self._output.part != "MT" and self._last is not None:
-            self._tell_missing(self._last, any(curve.cut_off for curve in curves))
-        self._forget()
-        return curves
+        return table.close(stopped) if table is not None else ()
 
     def _tell_missing(self, last: LogLine, told: bool) -> None:
         names = [name for name in self._output.listed if name.lower() not in self._measured]
@@ -237,7 +197,3 @@ class ImbReader:
             self._report(last, f"{_LAST_LINE!r}, and before it a table of {', '.join(names)}")
         elif not told:
             self._report(last, repr(_LAST_LINE))
-
-    def _forget(self) -> None:
-        self._output, self._block, self._zone = ImbOutput(), NO_BLOCK, "head"
-        self._measured = set()

@@ -1,19 +1,14 @@
-"""Rows of a table: their words by column, the ones that failed, the ones that are torn.
-
-The columns' headline, which alone tells how a table of IMB is to be read.
-"""
+"""The columns' headline, which alone tells how a table of IMB is to be read; rows that failed."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
-from itertools import repeat
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import msgspec
 
 from fabricgauge.model.suite import Besides, Trouble
 from fabricgauge.parse.interface import LogLine
-from fabricgauge.parse.rows import ColumnUse, RowFinder, Rows
+from fabricgauge.parse.rows import ColumnUse, RowForm
 
 Role = Literal[
     "group", "size", "repetitions", "time", "least", "most", "mean", "overlapped", "pure",
@@ -28,30 +23,29 @@ _ROLES: Mapping[str, Role] = {
     "overlap[%]": "overlap", "Mbytes/sec": "bandwidth", "Msg/sec": "rate",
     "defects": "defects",
 }  # fmt: skip
-
-#: Roles whose printed values are whole numbers.
-WHOLE: frozenset[Role] = frozenset({"group", "size", "repetitions"})
-
 #: Roles that become curves; the mean has the extremes besides.
 _CURVES: tuple[Role, ...] = (
     "time", "mean", "overlapped", "pure", "computation", "overlap", "bandwidth", "rate",
 )  # fmt: skip
-
-
+_EXTREMES: Mapping[Role, Besides] = {"least": "minimum", "most": "maximum"}
+_OTHERS: Mapping[Role, ColumnUse] = {
+    "group": ColumnUse("group"), "size": ColumnUse("size"), "repetitions": ColumnUse("samples"),
+    "defects": ColumnUse("wrong"), "unknown": ColumnUse("unknown"),
+}  # fmt: skip
 #: No program prints half as many; a row's expression is as long as it has columns.
 _MOST_COLUMNS = 48
 
 
 class ImbLayout(msgspec.Struct, frozen=True):
-    """The roles of the printed columns from left to right; unknown ones by their words."""
+    """The roles of the printed columns from left to right; unknown ones by their words.
+
+    ``curves`` are the columns that become curves, ``form`` is what rows look like.
+    """
 
     roles: tuple[Role, ...]
-    unknown: tuple[str, ...] = ()
-
-    @property
-    def curves(self) -> tuple[Role, ...]:
-        """The columns that become curves, in the order of ``columns_of``."""
-        return tuple(role for role in _CURVES if role in self.roles)
+    unknown: tuple[str, ...]
+    curves: tuple[Role, ...]
+    form: RowForm
 
 
 def layout_of(words: Sequence[str]) -> ImbLayout | None:
@@ -59,17 +53,25 @@ def layout_of(words: Sequence[str]) -> ImbLayout | None:
     if "#repetitions" not in words[:3] or len(words) > _MOST_COLUMNS:
         return None
     roles = tuple(_ROLES.get(word, "unknown") for word in words)
-    layout = ImbLayout(roles, tuple(word for word in words if word not in _ROLES))
-    twice = len(set(roles) - {"unknown"}) + len(layout.unknown) != len(roles)
-    return None if twice or not layout.curves else layout
+    unknown = tuple(word for word in words if word not in _ROLES)
+    curves = tuple(role for role in _CURVES if role in roles)
+    twice = len(set(roles) - {"unknown"}) + len(unknown) != len(roles)
+    if twice or not curves:
+        return None
+    extremes = _EXTREMES if {"least", "most", "mean"} <= set(roles) else {}
+    cells = [_cell(role, curves, extremes) for role in roles]
+    return ImbLayout(roles, unknown, curves, RowForm(cells))
 
 
-_WHOLE = r"[0-9]{1,18}"
-#: What nearly all figures look like stands first: an optional part takes much longer to match.
-_NUMBER = (
-    r"[0-9]{1,30}\.[0-9]{0,30}"
-    r"|[-+]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?(?:[eE][-+]?[0-9]{1,4})?|(?ai:nan|inf))"
-)
+def _cell(role: Role, curves: Sequence[Role], extremes: Mapping[Role, Besides]) -> ColumnUse:
+    """Benchmarks without computation have 0.00 of it. Extremes are of the mean, if there is one."""
+    if role in curves:
+        return ColumnUse("part" if role == "computation" else "figure", curves.index(role))
+    if role in extremes:
+        return ColumnUse("besides", curves.index("mean"), extremes[role])
+    return _OTHERS.get(role, ColumnUse("skipped"))
+
+
 #: IMB_output.c: ``out-of-mem.;``, ``time-out.;``, ``int-overflow;`` behind group and size.
 _FAILED = re.compile(
     r"\s*(?P<numbers>\d{1,18}(?:\s+\d{1,18})?)"
@@ -78,99 +80,31 @@ _FAILED = re.compile(
 _TROUBLE: Mapping[str, Trouble] = {"out-of-mem": "memory", "time-out": "timeout"}
 
 
-class ImbRow(msgspec.Struct, frozen=True, gc=False):
-    """One row. ``words`` are the printed ones by role, ``figures`` the numbers that they are.
-
-    ``trouble`` is set, and there are no figures, if it failed.
-    """
+class FailedRow(msgspec.Struct, frozen=True):
+    """A row without figures; group and size as far as they are printed."""
 
     line: LogLine
-    words: dict[Role, str]
-    size: int | None
-    figures: dict[Role, float] = {}
-    trouble: Trouble | None = None
-
-    @property
-    def group(self) -> int:
-        return int(self.words.get("group", "0"))
+    trouble: Trouble
+    group: int = 0
+    size: int | None = None
 
 
-def row_of(line: LogLine, layout: ImbLayout) -> ImbRow | None:
-    """The row that a line is; None if it is none of this layout."""
-    expression, roles = _row_of(layout.roles)
-    match = expression.fullmatch(line.text)
-    if match is None:
-        return _failed_row(line, layout)
-    printed = match.groups()
-    words, figures = dict(zip(roles, printed, strict=True)), map(float, printed)
-    size = int(words["size"]) if "size" in words else None
-    return ImbRow(line, words, size, dict(zip(roles, figures, strict=True)))
-
-
-@lru_cache(maxsize=64)
-def finder_of(roles: tuple[Role, ...]) -> RowFinder:
-    return RowFinder(["whole" if role in WHOLE else "number" for role in roles])
-
-
-@lru_cache(maxsize=64)
-def cells_of(roles: tuple[Role, ...]) -> tuple[ColumnUse, ...]:
-    """What each printed column is for. Extremes belong to the mean, if both are printed."""
-    curves = [role for role in _CURVES if role in roles]
-    extremes: dict[Role, Besides] = {"least": "minimum", "most": "maximum"}
-    if not {"least", "most", "mean"} <= set(roles):
-        extremes = {}
-    uses: dict[Role, ColumnUse] = {
-        "size": ColumnUse("size"), "repetitions": ColumnUse("samples"),
-        **{role: ColumnUse("figure", place) for place, role in enumerate(curves)},
-        **{role: ColumnUse("besides", curves.index("mean"), of) for role, of in extremes.items()},
-    }  # fmt: skip
-    return tuple(uses.get(role, ColumnUse("skipped")) for role in roles)
-
-
-def plain_rows(rows: Rows, roles: tuple[Role, ...]) -> list[ImbRow]:
-    """Whole rows of a layout without unknown columns."""
-    sizes: Iterable[int | None] = repeat(None)
-    if "size" in roles:
-        sizes = rows.counts(roles.index("size"))
-    return [
-        ImbRow(line, dict(zip(roles, words, strict=True)), size,
-               dict(zip(roles, map(float, words), strict=True)))
-        for (line, words), size in zip(rows.single(), sizes, strict=False)
-    ]  # fmt: skip
-
-
-def is_begun(line: LogLine, words: int, layout: ImbLayout) -> bool:
-    """Whether a line of so many words may be a row of which the end is missing."""
-    begun = 0 < words < len(layout.roles)
-    return begun and _row_of(layout.roles[:words])[0].fullmatch(line.text) is not None
-
-
-def begun_row(line: LogLine, words: Sequence[str], layout: ImbLayout) -> ImbRow:
-    """A row that was cut off; its size is known if another word follows it."""
-    return _bad_row(line, dict(zip(layout.roles, words[:-1], strict=False)), "cut off")
-
-
-@lru_cache(maxsize=64)
-def _row_of(roles: tuple[Role, ...]) -> tuple["re.Pattern[str]", tuple[Role, ...]]:
-    """What a row looks like, and the roles of its numbers."""
-    row = r"\s+".join(
-        r"\S+" if role == "unknown" else f"({_WHOLE if role in WHOLE else _NUMBER})"
-        for role in roles
-    )
-    return re.compile(rf"\s*{row}\s*"), tuple(role for role in roles if role != "unknown")
-
-
-def _bad_row(line: LogLine, words: dict[Role, str], trouble: Trouble) -> ImbRow:
-    return ImbRow(line, words, int(words["size"]) if "size" in words else None, trouble=trouble)
-
-
-def _failed_row(line: LogLine, layout: ImbLayout) -> ImbRow | None:
+def failed_row(line: LogLine, layout: ImbLayout) -> FailedRow | None:
+    """The row that a line says to have failed; None if it does not."""
     match = _FAILED.match(line.text)
-    if match is None:
-        return None
-    numbers = match["numbers"].split()
     roles: tuple[Role, ...] = ("group", "size") if "group" in layout.roles else ("size",)
-    if len(numbers) != len(roles):
+    words = match["numbers"].split() if match else ()
+    if match is None or len(words) != len(roles):
         return None
-    words = {role: word for role, word in zip(roles, numbers, strict=True) if role in layout.roles}
-    return _bad_row(line, words, _TROUBLE.get(match["why"], "other"))
+    return begun_row(line, words, roles, _TROUBLE.get(match["why"], "other"))
+
+
+def begun_row(
+    line: LogLine, words: Sequence[str], roles: Sequence[Role], trouble: Trouble = "cut off"
+) -> FailedRow:
+    """A row of which only the first words are known."""
+    known = {role: int(word) for role, word in zip(roles, words, strict=False) if role in _WHOLE}
+    return FailedRow(line, trouble, known.get("group", 0), known.get("size"))
+
+
+_WHOLE = ("group", "size")

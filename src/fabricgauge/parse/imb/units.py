@@ -10,14 +10,15 @@ What one row tells of its unit: bandwidth beside the time or the message rate.
 import math
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 import msgspec
 
 from fabricgauge.parse.imb.benchmarks import ImbBenchmark
-from fabricgauge.parse.imb.rows import ImbRow, Role
+from fabricgauge.parse.imb.rows import Role
 from fabricgauge.parse.rows import Rows
 
-_SMALLEST_TIME_US = 1e-9
+_LEAST_TIME_US = 1e-9
 
 
 #: What MB may stand for by one row; rounding alone can explain the difference.
@@ -25,43 +26,45 @@ Allowed = frozenset[float]
 
 DECIMAL = 1e6
 BINARY = float(1 << 20)
-_NEITHER: Allowed = frozenset()
-_BOTH = frozenset({DECIMAL, BINARY})
-_ONLY_DECIMAL, _ONLY_BINARY = frozenset({DECIMAL}), frozenset({BINARY})
-
-
-def evidence_of(row: ImbRow, benchmark: ImbBenchmark, part: str) -> Allowed | None:
-    """What the row tells; None if nothing."""
-    words, figures = row.words, row.figures
-    by = _telling(tuple(figures), benchmark, part)
-    if by is None or not row.size or not _is_figure(figures["bandwidth"]):
-        return None
-    if not _is_figure(figures[by]) or (by != "rate" and figures[by] == 0.0):
-        return None
-    return _allowed(
-        row.size, figures["bandwidth"], _half(words["bandwidth"]), figures[by], _half(words[by]),
-        0 if by == "rate" else benchmark.counted,
-    )  # fmt: skip
 
 
 def evidence_in(
-    rows: Rows, roles: tuple[Role, ...], benchmark: ImbBenchmark, part: str
+    rows: Rows,
+    columns: Sequence[Sequence[float]],
+    roles: tuple[Role, ...],
+    benchmark: ImbBenchmark,
+    part: str,
 ) -> list[Allowed | None]:
-    """What each of many plain rows tells."""
+    """What each row tells, None if nothing; ``columns`` are its numbers.
+
+    Each figure may have been up to half of its last digit more or less before it was rounded.
+    """
     by = _telling(roles, benchmark, part)
     if by is None or "size" not in roles:
         return [None] * rows.count
     counted = 0 if by == "rate" else benchmark.counted
     bandwidth, other = roles.index("bandwidth"), roles.index(by)
-    columns = (
-        rows.counts(roles.index("size")),
-        rows.figures(bandwidth), map(_half, rows.column(bandwidth)),
-        rows.figures(other), map(_half, rows.column(other)),
+    figures = zip(
+        columns[roles.index("size")],
+        columns[bandwidth], map(_half, rows.words[bandwidth :: rows.width]),
+        columns[other], map(_half, rows.words[other :: rows.width]), strict=True,
     )  # fmt: skip
-    return [
-        _allowed(*row, counted) if row[0] and (not counted or row[3]) else None
-        for row in zip(*columns, strict=True)
-    ]
+    told: list[Allowed | None] = []
+    for size, printed, half, by_other, other_half in figures:
+        sound = 0 <= printed < math.inf and 0 <= by_other < math.inf
+        if not (size and sound and (by_other or not counted)):
+            told.append(None)
+            continue
+        least, most = by_other - other_half, by_other + other_half
+        if counted:
+            micro = counted * size * 1e6
+            most, least = micro / max(least, _LEAST_TIME_US), micro / max(most, _LEAST_TIME_US)
+        else:
+            least, most = least * size, most * size
+        low, high = printed - half, printed + half
+        decimal = low * DECIMAL <= most and least <= high * DECIMAL
+        told.append(_FITTING[decimal, low * BINARY <= most and least <= high * BINARY])
+    return told
 
 
 def _telling(roles: Sequence[Role], benchmark: ImbBenchmark, part: str) -> Role | None:
@@ -78,33 +81,16 @@ def _telling(roles: Sequence[Role], benchmark: ImbBenchmark, part: str) -> Role 
     return by if benchmark.counted and by in roles else None
 
 
-def _is_figure(value: float) -> bool:
-    return 0.0 <= value < math.inf
-
-
-def _allowed(
-    size: int, bandwidth: float, half: float, other: float, other_half: float, counted: int
-) -> Allowed:
-    """What MB may be where ``other`` is a time in µs in which ``counted`` messages moved.
-
-    It is a message rate where ``counted`` is 0. Each figure may have been up to ``half`` of its
-    last digit more or less before it was rounded.
-    """
-    least, most = other - other_half, other + other_half
-    if counted:
-        micro = counted * size * 1e6
-        least, most = micro / max(most, _SMALLEST_TIME_US), micro / max(least, _SMALLEST_TIME_US)
-    else:
-        least, most = least * size, most * size
-    low, high = bandwidth - half, bandwidth + half
-    if low * DECIMAL <= most and least <= high * DECIMAL:
-        return _BOTH if low * BINARY <= most and least <= high * BINARY else _ONLY_DECIMAL
-    return _ONLY_BINARY if low * BINARY <= most and least <= high * BINARY else _NEITHER
+#: What may be, by whether 10^6 and whether 2^20 fits.
+_FITTING: dict[tuple[bool, bool], Allowed] = {
+    (True, True): frozenset({DECIMAL, BINARY}), (True, False): frozenset({DECIMAL}),
+    (False, True): frozenset({BINARY}), (False, False): frozenset(),
+}  # fmt: skip
 
 
 def _half(printed: str) -> float:
     """Half of the last digit's worth."""
-    return _HALVES[len(printed.partition(".")[2])]
+    return _HALVES[len(printed) - printed.find(".") - 1 if "." in printed else 0]
 
 
 #: By the number of decimals.
@@ -129,42 +115,35 @@ class Megabyte(msgspec.Struct, frozen=True):
 
 
 def megabyte_of(version: str, part: str, rows: Sequence[Allowed | None]) -> Megabyte:
-    """The unit by the rows' own arithmetic if they tell, else by version, else 10^6."""
-    told, by = _of_version(version, part)
-    found = _of_rows(rows)
-    if found is None:
-        if told is None:
-            rule = f"{_name(DECIMAL)} (assumed: neither a version nor the rows tell)"
-            return Megabyte(DECIMAL, rule, "a version of IMB, which tells what MB stands for")
-        return Megabyte(told, f"{_name(told)} ({by})")
-    if told is None:
-        rule = f"{_name(found)} (found from the rows, no version is told)"
-        return Megabyte(found, rule, by_rows=True)
-    if told == found:
-        return Megabyte(found, f"{_name(found)} ({by}, and the rows agree)", by_rows=True)
-    against = f"{_name(told)}, as {by} counts; the rows count {_name(found)}"
-    rule = f"{_name(found)} (found from the rows, against {by})"
-    return Megabyte(found, rule, against, by_rows=True)
+    """The unit by the rows' own arithmetic if they tell, else by version, else 10^6.
+
+    More than half of the rows that tell at all must agree.
+    """
+    decimal, binary = (rows.count(_FITTING[one]) for one in ((True, False), (False, True)))
+    neither = rows.count(_FITTING[False, False])
+    found = DECIMAL if decimal > binary + neither else None
+    return _found(version, part, BINARY if binary > decimal + neither else found)
 
 
-def _name(megabyte: float) -> str:
-    return "MB = 10^6 bytes" if megabyte == DECIMAL else "MB = 2^20 bytes"
-
-
-def _of_version(version: str, part: str) -> tuple[float | None, str]:
+@lru_cache(maxsize=64)
+def _found(version: str, part: str, found: float | None) -> Megabyte:
+    """The unit where most rows say ``found``, or nothing."""
     year = _YEAR.match(version)
+    told, by = (DECIMAL, f"IMB-{part}") if part in _YOUNG_PARTS else (None, "")
     if year is not None:
-        found = DECIMAL if int(year[0]) >= _FIRST_DECIMAL else BINARY
-        return found, f"IMB {version}"
-    if part in _YOUNG_PARTS:
-        return DECIMAL, f"IMB-{part}"
-    return None, ""
+        told, by = (DECIMAL if int(year[0]) >= _FIRST_DECIMAL else BINARY), f"IMB {version}"
+    name = _NAMES[found or told or DECIMAL]
+    if found is None and told is None:
+        rule = f"{name} (assumed: neither a version nor the rows tell)"
+        return Megabyte(DECIMAL, rule, "a version of IMB, which tells what MB stands for")
+    if found is None:
+        return Megabyte(told or DECIMAL, f"{name} ({by})")
+    if told is None:
+        return Megabyte(found, f"{name} (found from the rows, no version is told)", by_rows=True)
+    if told == found:
+        return Megabyte(found, f"{name} ({by}, and the rows agree)", by_rows=True)
+    against = f"{_NAMES[told]}, as {by} counts; the rows count {name}"
+    return Megabyte(found, f"{name} (found from the rows, against {by})", against, by_rows=True)
 
 
-def _of_rows(rows: Sequence[Allowed | None]) -> float | None:
-    """The unit that more than half of the rows which tell at all agree on."""
-    decimal, binary = rows.count(_ONLY_DECIMAL), rows.count(_ONLY_BINARY)
-    neither = rows.count(_NEITHER)
-    if decimal > binary + neither:
-        return DECIMAL
-    return BINARY if binary > decimal + neither else None
+_NAMES = {DECIMAL: "MB = 10^6 bytes", BINARY: "MB = 2^20 bytes"}

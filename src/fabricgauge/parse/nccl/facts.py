@@ -31,11 +31,12 @@ _THREADS = re.compile(r"# nThread \d+ nGpus \d+ minBytes (?P<least>\d+) maxBytes
 _COUNTED = re.compile(
     r"(?P<name>warmup iters|agg iters|iters|validation|graph|unalign): (?P<n>\d+)"
 )
-_LESS = re.compile(r"# Reducing maxBytes to (?P<most>\d+) due to memory limitation")
-_RCCL = re.compile(r"rccl-tests: Version (?P<version>\S+)")
 _LIBRARY = re.compile(r"\b(?P<name>[NR]CCL) version (?P<version>[\w.+-]+)")
 _TRANSPORT = re.compile(r"NCCL INFO .* via NET/(?P<net>\w+)")
-_BLOCKING = re.compile(r"# Blocking Enabled: (?P<how>.*\S)")
+_REST = re.compile(
+    r"# Reducing maxBytes to (?P<most>\d+) due to memory limitation"
+    r"|rccl-tests: Version (?P<version>\S+)|# Blocking Enabled: (?P<how>.*\S)"
+)
 
 #: NCCL's own plugins by their names in ``via NET/…``; of others only the name is known.
 _CARRIERS: dict[str, Literal["tcp", "rdma"]] = {"IB": "rdma", "IBext": "rdma", "Socket": "tcp"}
@@ -60,14 +61,57 @@ class NcclFacts:
     settings: dict[str, str] = field(default_factory=dict)
     carrier: str = ""
 
+    def begin(self, line: LogLine) -> None:
+        """Note the first line of the output."""
+        self.first_line = self.first_line or line.number
+
     def take(self, line: LogLine) -> bool:
         """Whether the line is one that stands above the table; its facts are kept."""
-        text = line.text.strip()
-        readers = _HASHED if text.startswith("#") else _BARE
-        known = any(reader(self, text) for reader in readers)
+        known = self._learn(line.text.strip())
         if known:
-            self.first_line = self.first_line or line.number
+            self.begin(line)
         return known
+
+    def _learn(self, text: str) -> bool:
+        hashed, told = text.startswith("#"), text.lstrip("# ")
+        if hashed and (match := _RANK.match(text)):
+            self.add_rank(match["host"], match["device"].strip(), match["group"])
+        elif hashed and (match := _THREADS.match(text)):
+            self.title, self.most_bytes = self.title or told, int(match["most"][:18])
+            for found in _COUNTED.finditer(text):
+                self._count(found["name"], int(found["n"][:9]))
+        elif hashed and (match := _VERSION.match(text)):
+            self.version = match["version"]
+            if match["code"]:
+                self.settings["nccl"] = library_version(int(match["code"][:9]))
+            return True
+        elif match := PROGRAM.search(text):
+            self.program = match[0]
+            self.title = told if text.startswith("# Collective test starting") else self.title
+            return True
+        elif not hashed and (match := _LIBRARY.search(text)):
+            self.settings.setdefault(match["name"].lower(), match["version"])
+            return True
+        elif match := _REST.match(text):
+            if match["most"]:
+                self.most_bytes = int(match["most"][:18])
+            elif match["version"]:
+                self.suite, self.version = "rccl-tests", match["version"]
+            else:
+                self.settings["blocking"] = match["how"]
+            return True
+        else:
+            return False
+        self.started = True
+        return True
+
+    def _count(self, name: str, number: int) -> None:
+        if name == "iters":
+            self.iterations = number
+        elif name == "validation":
+            self.settings["validation"] = "on" if number else "off"
+        elif number or name == "warmup iters":
+            self.settings[name] = str(number)
 
     def take_network(self, text: str) -> None:
         """What a message of the library tells of the way between hosts: ``via NET/IB/0``."""
@@ -124,72 +168,3 @@ def library_version(code: int) -> str:
     if code < 10_000:
         return f"{code // 1000}.{code // 100 % 10}.{code % 100}"
     return f"{code // 10000}.{code // 100 % 100}.{code % 100}"
-
-
-def _of_version(facts: NcclFacts, text: str) -> bool:
-    match = _VERSION.match(text)
-    if match:
-        facts.version = match["version"]
-        if match["code"]:
-            facts.settings["nccl"] = library_version(int(match["code"][:9]))
-    return bool(match)
-
-
-def _of_program(facts: NcclFacts, text: str) -> bool:
-    match = PROGRAM.search(text)
-    if not match:
-        return False
-    facts.program = match[0]
-    if text.startswith("# Collective test starting"):
-        facts.title = text.lstrip("# ")
-    return True
-
-
-def _of_threads(facts: NcclFacts, text: str) -> bool:
-    match = _THREADS.match(text)
-    if not match:
-        return False
-    facts.started = True
-    facts.title = facts.title or text.lstrip("# ")
-    facts.most_bytes = int(match["most"][:18])
-    for found in _COUNTED.finditer(text):
-        _count(facts, found["name"], int(found["n"][:9]))
-    return True
-
-
-def _count(facts: NcclFacts, name: str, number: int) -> None:
-    if name == "iters":
-        facts.iterations = number
-    elif name == "validation":
-        facts.settings["validation"] = "on" if number else "off"
-    elif number or name == "warmup iters":
-        facts.settings[name] = str(number)
-
-
-def _of_rank(facts: NcclFacts, text: str) -> bool:
-    match = _RANK.match(text)
-    if match:
-        facts.started = True
-        facts.add_rank(match["host"], match["device"].strip(), match["group"])
-    return bool(match)
-
-
-def _of_library(facts: NcclFacts, text: str) -> bool:
-    match = _LIBRARY.search(text)
-    if match:
-        facts.settings.setdefault(match["name"].lower(), match["version"])
-    return bool(match)
-
-
-def _of_rest(facts: NcclFacts, text: str) -> bool:
-    if match := _LESS.match(text):
-        facts.most_bytes = int(match["most"][:18])
-    elif match := _RCCL.match(text):
-        facts.suite, facts.version = "rccl-tests", match["version"]
-    elif match := _BLOCKING.match(text):
-        facts.settings["blocking"] = match["how"]
-    return bool(match)
-
-
-_HASHED = (_of_rank, _of_threads, _of_version, _of_program, _of_rest)
-_BARE = (_of_program, _of_library, _of_rest)

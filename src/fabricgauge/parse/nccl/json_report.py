@@ -101,7 +101,6 @@ def read(text: str, first_line: int, report: Report) -> Iterator[SuiteCurve]:
     if _number(wrong):
         line = LogLine(first_line, f"out of bounds values: {wrong}")
         tables.failed(line, "corrupt")
-    tables.open_empty()
     yield from tables.close("" if results.complete else _sign(tables), _average(text))
 
 

@@ -1,4 +1,4 @@
-"""The columns of one table of nccl-tests, as its own heading names them.
+"""The columns of a table of nccl-tests, as its own heading names them, and its rows as tables.
 
 Generations (src/all_reduce.cu and src/common.cu of the versions named):
 
@@ -8,9 +8,8 @@ Generations (src/all_reduce.cu and src/common.cu of the versions named):
 - v2.13 on: ``size count type redop root | time algbw busbw #wrong``
 - v2.19: with -I besides ``i_min i_max i_p99 i_cv%``; -S adds a timestamp
 
-The part after ``|`` stands twice, out-of-place and in-place; rccl-tests can print one.
-
-Rows of nccl-tests become tables: out-of-place and in-place apart, one per datatype and so on.
+The part after ``|`` stands twice, out-of-place and in-place; rccl-tests can print one. Each has
+a table of its own, and so has each datatype and so on.
 """
 
 import math
@@ -49,78 +48,69 @@ class NcclRow(NamedTuple):
 
     message_bytes: int
     settings: dict[str, str]
-    cells: dict[str, NcclFigures | None]
+    cells: Mapping[str, NcclFigures | None]
 
 
 class NcclTables:
-    """The tables of one combination of settings at a time; a new combination closes them."""
+    """The tables of one combination of settings at a time; a new combination closes them.
+
+    ``last_bytes`` is the size of the last row, ``any`` tells whether there was one.
+    """
 
     def __init__(self, facts: NcclFacts) -> None:
         self._facts = facts
         self._settings: dict[str, str] = {}
         self._tables: dict[str, SuiteTable] = {}
-        self._last_bytes = -1
         self._cycle = 1
+        self.last_bytes = -1
         self.any = False
 
     def add(self, line: LogLine, row: NcclRow, milliseconds: bool = False) -> Iterator[SuiteCurve]:
         """Take a row; the curves of the combination before it, if this begins another."""
         same = row.settings == self._settings
-        if self._tables and not (same and row.message_bytes > self._last_bytes):
+        if self._tables and not (same and row.message_bytes > self.last_bytes):
             yield from self.close("")
             self._cycle = self._cycle + 1 if same else 1
-        self._settings, self._last_bytes, self.any = row.settings, row.message_bytes, True
-        self._facts.first_line = self._facts.first_line or line.number
+        self._settings, self.last_bytes, self.any = row.settings, row.message_bytes, True
+        self._facts.begin(line)
         for placement, cells in row.cells.items():
             table = self._table(placement, milliseconds)
-            if cells is None:
-                table.failed(line, row.message_bytes, "cut off")
-            else:
-                self._fill(table, line, row.message_bytes, cells)
+            if cells is None or cells.wrong:
+                table.failed(line, row.message_bytes, "corrupt" if cells else "cut off")
+                continue
+            values = _values(row.message_bytes, cells, table.columns[0].factor, self._facts.ranks)
+            iterations = self._facts.iterations
+            table.row(line, row.message_bytes, values, (cells.besides,), iterations)
 
     def failed(self, line: LogLine, trouble: Trouble) -> None:
         """The program itself says that the test went wrong, at a size that it does not name."""
-        self._facts.first_line = self._facts.first_line or line.number
+        self._facts.begin(line)
         if not self._tables:
             self._table("out-of-place", False)
         for table in self._tables.values():
             table.failed(line, None, trouble)
 
     def close(self, cut_off: str, more: Mapping[str, str] = {}) -> Iterator[SuiteCurve]:
-        """All curves of the open tables; ``more`` are settings that came after the rows."""
+        """All curves of the open tables; ``more`` are settings that came after the rows.
+
+        Where an output ended before its first row, a curve without points tells of it.
+        """
+        if cut_off and not self._tables and not self.any:
+            self._table("out-of-place", False)
         for table in self._tables.values():
             settings = {**table.heading.settings, **more}
             table.heading = msgspec.structs.replace(table.heading, settings=settings)
             yield from table.curves(cut_off)
         self._tables = {}
 
-    def open_empty(self) -> None:
-        """A table without rows, so that an output which ended before its first is told of."""
-        if not self._tables and not self.any:
-            self._table("out-of-place", False)
-
-    @property
-    def last_bytes(self) -> int:
-        return self._last_bytes
-
     def _table(self, placement: str, milliseconds: bool) -> SuiteTable:
         if placement not in self._tables:
             more = {**self._settings, "placement": placement}
             if self._cycle > 1:
                 more["cycle"] = str(self._cycle)
-            heading = self._facts.heading(more)
             columns = _columns(self._facts.program, milliseconds)
-            self._tables[placement] = SuiteTable(heading, columns)
+            self._tables[placement] = SuiteTable(self._facts.heading(more), columns)
         return self._tables[placement]
-
-    def _fill(
-        self, table: SuiteTable, line: LogLine, message_bytes: int, cells: NcclFigures
-    ) -> None:
-        if cells.wrong is not None and cells.wrong != 0:
-            table.failed(line, message_bytes, "corrupt")
-            return
-        values = _values(message_bytes, cells, table.columns[0].factor, self._facts.ranks)
-        table.row(line, message_bytes, values, (cells.besides,), self._facts.iterations)
 
 
 def _columns(program: str, milliseconds: bool) -> Sequence[SuiteColumn]:
@@ -152,6 +142,7 @@ _TIMES = ("time", "cputime")
 _BESIDES: dict[str, Besides] = {"i_min": "minimum", "i_max": "maximum", "i_p99": "p99"}
 _PLACEMENTS = ("out-of-place", "in-place")
 _NONE = ("N/A", "-")
+_FIRST = ("size", "bytes")
 
 
 class NcclLayout(msgspec.Struct, frozen=True):
@@ -167,28 +158,26 @@ class NcclLayout(msgspec.Struct, frozen=True):
 
     def row(self, tokens: Sequence[str]) -> NcclRow | None:
         """The row of these tokens, None if they are none; a group that is missing is None."""
-        tokens = self._filled(tokens)
-        front, figures = tokens[: len(self.front)], tokens[len(self.front) :]
-        if not _begins_row(front, len(self.front)) or self._number_of_operation(front):
+        tokens, length = self._filled(tokens), len(self.group)
+        named = dict(zip(self.front, tokens, strict=False))
+        # Where a number stands for the operation's name it is another layout's row.
+        if not self.begins(tokens) or number_of(named.get("redop", "")) is not None:
             return None
         cells: dict[str, NcclFigures | None] = {}
-        for number, placement in enumerate(self.placements):
-            part = figures[number * len(self.group) : (number + 1) * len(self.group)]
-            found = self._cells(part) if len(part) == len(self.group) else None
-            if part and len(part) == len(self.group) and found is None:
+        for place, placement in enumerate(self.placements):
+            part = tokens[len(self.front) + place * length :][:length]
+            cells[placement] = self._cells(part) if len(part) == length else None
+            if cells[placement] is None and len(part) == length:
                 return None
-            cells[placement] = found
         if not any(cells.values()):
             return None
-        return NcclRow(int(front[0]), self._settings(front), cells)
+        return NcclRow(int(tokens[0]), self._settings(named), cells)
 
     def begins(self, tokens: Sequence[str]) -> bool:
         """Whether these are a row's first columns, whatever follows."""
-        return _begins_row(self._filled(tokens)[: len(self.front)], len(self.front))
-
-    def _number_of_operation(self, front: Sequence[str]) -> bool:
-        """Whether a number stands where the operation's name belongs: another layout's row."""
-        return "redop" in self.front and number_of(front[self.front.index("redop")]) is not None
+        front = self._filled(tokens)[: len(self.front)]
+        counts = [token.isascii() and token.isdigit() and len(token) <= 18 for token in front[:3]]
+        return len(front) == len(self.front) and counts == [True, True, False]
 
     def _filled(self, tokens: Sequence[str]) -> Sequence[str]:
         """alltoall has no operation, and leaves its column blank: one word less, and no word."""
@@ -199,39 +188,32 @@ class NcclLayout(msgspec.Struct, frozen=True):
             return (*tokens[:place], "none", *tokens[place:])
         return tokens
 
-    def _settings(self, front: Sequence[str]) -> dict[str, str]:
-        named = dict(zip(self.front, front, strict=True))
-        settings = {"datatype": named["type"]}
-        operation = named.get("redop", named.get("op", "none"))
-        if operation != "none":
-            settings["operation"] = operation
-        if named.get("root", "-1") != "-1":
-            settings["root"] = named["root"]
-        if self.group[0] == "cputime":
-            settings["time"] = "CPU time"
-        return settings
+    def _settings(self, named: Mapping[str, str]) -> dict[str, str]:
+        told = {
+            "datatype": named["type"],
+            "operation": named.get("redop", named.get("op", "none")).removesuffix("none"),
+            "root": named.get("root", "-1").removesuffix("-1"),
+            "time": "CPU time" if self.group[0] == "cputime" else "",
+        }
+        return {key: value for key, value in told.items() if value}
 
     def _cells(self, tokens: Sequence[str]) -> NcclFigures | None:
-        numbers = [number_of(token) for token in tokens[:3]]
-        if any(number is None for number in numbers) or not _is_error(tokens[3]):
+        """Older versions print the largest deviation for wrong elements, starred if too large."""
+        time, algorithm, bus = map(number_of, tokens[:3])
+        wrong = None if tokens[3] in _NONE else number_of(tokens[3].rstrip("*"))
+        if None in (time, algorithm, bus) or (wrong is None and tokens[3] not in _NONE):
             return None
-        time, algorithm, bus = (number or 0.0 for number in numbers)
-        more = dict(zip(self.group[4:], tokens[4:], strict=True))
+        if tokens[3].endswith("*") or wrong != wrong:
+            wrong = 1.0
+        elif wrong is not None and self.group[3] != "#wrong":
+            wrong = 0.0
+        more = zip(self.group[4:], map(number_of, tokens[4:]), strict=True)
         besides = {
             _BESIDES[name]: number
-            for name, token in more.items()
-            if name in _BESIDES and (number := number_of(token)) is not None
+            for name, number in more
+            if name in _BESIDES and number is not None
         }
-        return NcclFigures(time, algorithm, bus, self._wrong(tokens[3]), besides)
-
-    def _wrong(self, token: str) -> float | None:
-        """Wrong elements; older versions print the largest deviation, starred if too large."""
-        if token in _NONE:
-            return None
-        number = number_of(token.rstrip("*"))
-        if token.endswith("*") or number != number:
-            return 1.0
-        return number if self.group[3] == "#wrong" else 0.0
+        return NcclFigures(time or 0.0, algorithm or 0.0, bus or 0.0, wrong, besides)
 
 
 #: Of a table whose heading was lost: that of v2.13 on.
@@ -248,26 +230,6 @@ def layout_of(text: str, banner: str) -> NcclLayout | None:
     group = tuple(names[starts[0] : end])
     if len(group) < 4 or len(starts) > 2 or group[1:3] != ("algbw", "busbw"):
         return None
-    return NcclLayout(tuple(names[: starts[0]]), group, _placements(banner, len(starts)))
-
-
-_FIRST = ("size", "bytes")
-
-
-def _placements(banner: str, groups: int) -> tuple[str, ...]:
-    if groups == 2:
-        return _PLACEMENTS
-    return ("in-place",) if "in-place" in banner and "out-of" not in banner else ("out-of-place",)
-
-
-def _begins_row(front: Sequence[str], length: int) -> bool:
-    whole = len(front) == length and all(_is_count(token) for token in front[:2])
-    return whole and not _is_count(front[2])
-
-
-def _is_count(token: str) -> bool:
-    return token.isascii() and token.isdigit() and len(token) <= 18
-
-
-def _is_error(token: str) -> bool:
-    return token in _NONE or number_of(token.rstrip("*")) is not None
+    in_place_alone = "in-place" in banner and "out-of" not in banner
+    alone = _PLACEMENTS[1:] if in_place_alone else _PLACEMENTS[:1]
+    return NcclLayout(tuple(names[: starts[0]]), group, _PLACEMENTS if len(starts) == 2 else alone)

@@ -80,7 +80,6 @@ class NcclReader:
         """What was open is closed, and if its last lines are missing that is said."""
         yield from self._drop_pending()
         if not self._closed and self._facts.started:
-            self._tables.open_empty()
             yield from self._tables.close(self._sign())
         announced = self._announced
         self._begin_anew()
@@ -101,7 +100,7 @@ class NcclReader:
         if layout:
             self._layout = layout
             self._facts.started = True
-            self._facts.first_line = self._facts.first_line or line.number
+            self._facts.begin(line)
             return True
         if text.startswith("#") and ("out-of-place" in text or "in-place" in text):
             self._banner = text
@@ -141,7 +140,7 @@ class NcclReader:
         elif _FRONT.match(text):
             yield from self._drop_pending()
             self._pending = LogLine(line.number, text[: noise.start()])
-            self._facts.first_line = self._facts.first_line or line.number
+            self._facts.begin(line)
 
     def _figures(self, line: LogLine, tokens: list[str]) -> Iterator[SuiteCurve]:
         layout, row_line = self._layout or USUAL, line

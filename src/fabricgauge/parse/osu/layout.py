@@ -1,7 +1,7 @@
 """What the words of a table's heading say about its columns."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 
@@ -10,7 +10,7 @@ import msgspec
 from fabricgauge.model.measurement import LATENCY_PATTERNS, Pattern
 from fabricgauge.model.suite import Besides, Quantity
 from fabricgauge.parse.osu.titles import FAN, OsuBenchmark
-from fabricgauge.parse.rows import ColumnUse, Use
+from fabricgauge.parse.rows import ColumnUse, RowForm, Use
 from fabricgauge.parse.table import SuiteColumn
 
 #: No program prints half as many; a row's expression is as deep as it has columns.
@@ -19,18 +19,22 @@ MICROSECOND = "µs"
 MEGABYTE = "MB = 10^6 bytes (OSU)"
 
 
-class OsuLayout(msgspec.Struct, frozen=True, eq=False):
+class OsuLayout(msgspec.Struct, frozen=True):
     """The printed columns from left to right, and the curves that come of them.
 
     ``of_operations`` tells that each row is another operation; ``unknown`` are the printed names
-    of columns that nothing is known of. Each heading has one layout, known by identity.
+    of columns that nothing is known of. ``needed`` words a row has up to its last figure.
     """
 
-    cells: tuple[ColumnUse, ...]
+    form: RowForm
     columns: tuple[SuiteColumn, ...]
     benchmark: OsuBenchmark
     of_operations: bool
     unknown: str
+
+    is_sized: bool
+    is_checked: bool
+    needed: int
 
 
 _SPLIT = re.compile(
@@ -123,10 +127,46 @@ def _laid_out(names: list[str], benchmark: OsuBenchmark) -> OsuLayout:
         else:
             cells.append(ColumnUse(_OTHERS.get(name, "skipped")))
             unknown += [] if name in (*_OTHERS, _OPERATION) else [text]
+    of_operations = names[0].startswith(_OPERATION)
+    return _layout(cells, columns, benchmark, of_operations, ", ".join(unknown))
+
+
+def _layout(
+    cells: Sequence[ColumnUse],
+    columns: Sequence[SuiteColumn],
+    benchmark: OsuBenchmark,
+    of_operations: bool = False,
+    unknown: str = "",
+) -> OsuLayout:
+    uses = [cell.use for cell in cells]
+    needed = max((n for n, use in enumerate(uses, 1) if use in ("figure", "part")), default=0)
     return OsuLayout(
-        tuple(cells), tuple(columns), benchmark, names[0].startswith(_OPERATION),
-        ", ".join(unknown),
+        RowForm(cells), tuple(columns), benchmark, of_operations, unknown,
+        uses[0] == "size", "check" in uses, needed,
     )  # fmt: skip
+
+
+@lru_cache(maxsize=64)
+def windows_of(text: str, benchmark: OsuBenchmark, rates: bool) -> OsuLayout | None:
+    """The layout of a matrix of osu_mbw_mr (``-V``): a row per message size, a column per window.
+
+    ``rates`` tells that it is the one of messages per second.
+    """
+    sign, *windows = text.split()
+    if (
+        sign[0] != "#"
+        or not 0 < len(windows) < MOST_COLUMNS
+        or not all(map(str.isdecimal, windows))
+    ):
+        return None
+    column = _column("Messages/s" if rates else "MB/s", benchmark, first=True)
+    pattern = None if rates else column.pattern
+    columns = [
+        msgspec.structs.replace(column, pattern=pattern, settings={"window": window})
+        for window in windows
+    ]
+    cells = [ColumnUse("size"), *(ColumnUse("figure", place) for place in range(len(windows)))]
+    return _layout(cells, columns, benchmark)
 
 
 def _names_in(text: str) -> Iterator[str]:

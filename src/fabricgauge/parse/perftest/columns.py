@@ -8,7 +8,7 @@ import msgspec
 
 from fabricgauge.model.suite import Besides
 from fabricgauge.parse.perftest.programs import PerftestProgram
-from fabricgauge.parse.rows import ColumnUse
+from fabricgauge.parse.rows import ColumnUse, RowForm
 from fabricgauge.parse.table import SuiteColumn
 
 _CELL = re.compile(
@@ -114,21 +114,18 @@ def _of_bandwidth(layout: PerftestLayout, program: PerftestProgram) -> dict[str,
 
 
 @lru_cache(maxsize=64)
-def cells_of(roles: tuple[str, ...], curves: tuple[str, ...]) -> tuple[ColumnUse, ...]:
-    """What each role's figure is for, where those in ``curves`` become curves.
+def form_of(roles: tuple[str, ...], curves: tuple[str, ...]) -> RowForm:
+    """What rows look like, and what each role's figure is for; those in ``curves`` become curves.
 
     An average of 0.00 is only the rounding of a small bandwidth where the message rate is not.
     """
     rate = roles.index("rate") if "rate" in roles else -1
-    return tuple(_cell(role, curves, rate) for role in roles)
-
-
-def _cell(role: str, curves: tuple[str, ...], rate: int) -> ColumnUse:
-    if role in curves:
-        return ColumnUse("figure", curves.index(role), rounded_by=rate if role == "average" else -1)
-    if role in ("size", "iterations"):
-        return ColumnUse("size" if role == "size" else "samples")
-    if role == "peak":
-        return ColumnUse("sought", besides="peak")
-    said = _BESIDES.get(role)
-    return ColumnUse("besides" if said else "skipped", besides=said)
+    cells = {
+        "size": ColumnUse("size"), "iterations": ColumnUse("samples"),
+        "peak": ColumnUse("sought", besides="peak"),
+        **{role: ColumnUse("besides", besides=said) for role, said in _BESIDES.items()},
+        **{role: ColumnUse("figure", place) for place, role in enumerate(curves)},
+    }  # fmt: skip
+    if "average" in curves:
+        cells["average"] = ColumnUse("figure", curves.index("average"), rounded_by=rate)
+    return RowForm([cells.get(role, ColumnUse("skipped")) for role in roles])

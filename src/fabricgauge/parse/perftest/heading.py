@@ -1,7 +1,4 @@
-"""What stands above a perftest table: title, settings, side, command line.
-
-The settings between perftest's title and its table.
-"""
+"""What stands above a perftest table: title, settings, side, command line."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -51,18 +48,17 @@ def settings_of(text: str) -> dict[str, str] | None:
     return found if not name else None
 
 
-def with_end(ends: Sequence[VerbsEnd], text: str) -> tuple[VerbsEnd, ...] | None:
-    """The local and the remote end, with what a line adds; None if it adds nothing.
+def with_end(ends: tuple[VerbsEnd, ...], text: str) -> tuple[VerbsEnd, ...]:
+    """The local and the remote end, with what a line adds to them.
 
     Of several connections only the first one's are kept: all are of the same ports.
     """
-    text = text.strip()
     address, gid = _ADDRESS.match(text), _GID.match(text)
     if address and len(ends) == ("local", "remote").index(address["end"]):
         return (*ends, VerbsEnd(int(address["lid"], 16)))
     if gid and ends and not ends[-1].gid:
         return (*ends[:-1], VerbsEnd(ends[-1].lid, gid["gid"]))
-    return None
+    return ends
 
 
 def evidence_in(settings: Mapping[str, str], ends: Sequence[VerbsEnd] = ()) -> LogEvidence:
@@ -82,7 +78,7 @@ _MOST_SETTINGS = 64
 _CYCLES = re.compile(r"\s(?:-\w*C\w*|--report-cycles)(?=\s|$)")
 
 
-class PerftestBlock(msgspec.Struct, frozen=True):
+class PerftestBlock(msgspec.Struct):
     """One program's heading as far as it was read.
 
     ``waits`` is the line in which a server waits for its client, ``side`` is Local or
@@ -115,10 +111,12 @@ class PerftestBlock(msgspec.Struct, frozen=True):
         command = " ".join(command[:_LONGEST_COMMAND].split())
         return PerftestBlock(command=command, cycles=_in_cycles(command))
 
-    def with_settings(self, found: dict[str, str]) -> "PerftestBlock":
-        if len(self.settings) >= _MOST_SETTINGS:
-            return self
-        return msgspec.structs.replace(self, settings={**self.settings, **found})
+    def learn(self, text: str, settings: Mapping[str, str]) -> None:
+        """What a line says; addresses are no settings."""
+        if not settings:
+            self.ends = with_end(self.ends, text.strip())
+        elif len(self.settings) < _MOST_SETTINGS:
+            self.settings.update(settings)
 
     def for_table(self) -> "PerftestBlock":
         """The block that a table's heading belongs to: none that already had its rows.
@@ -126,7 +124,8 @@ class PerftestBlock(msgspec.Struct, frozen=True):
         Only the two shares of a two-way stream follow their sum under the same title.
         """
         block = PerftestBlock() if self.finished and not self.side else self
-        return msgspec.structs.replace(block, shown=True)
+        block.shown = True
+        return block
 
     def program(self, kind: str) -> PerftestProgram:
         """The program whose table has columns of a ``kind``: by its title, else by command."""

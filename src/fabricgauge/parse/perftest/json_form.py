@@ -15,8 +15,8 @@ from fabricgauge.parse.perftest.columns import (
     GIGABITS,
     MEBIBYTES,
     PerftestLayout,
-    cells_of,
     curve_columns,
+    form_of,
 )
 from fabricgauge.parse.perftest.heading import evidence_in, setting_name, setting_value
 from fabricgauge.parse.perftest.programs import PerftestProgram, settled, titled
@@ -107,7 +107,8 @@ def _table(
     columns = curve_columns(layout, program)
     table = SuiteTable(heading, tuple(columns.values()))
     if layout.factor:
-        add_row(table, cells_of(layout.roles, tuple(columns)), row, tuple(found.values()))
+        cells = form_of(layout.roles, tuple(columns)).cells
+        add_row(table, cells, row, tuple(found.values()))
     else:
         table.failed(row, int(found["size"]), "other" if found["average"] > 0 else "not a number")
     return table

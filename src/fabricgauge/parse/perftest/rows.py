@@ -1,9 +1,7 @@
-"""A table of several perftest programs' figures side by side, as people publish them.
+"""perftest's rows under one heading, and tables of figures of several of its programs.
 
-``#bytes  ib_send_lat  ib_write_lat  ib_read_lat``: no program of perftest writes it, and it
-does not say which of a program's columns it shows.
-
-perftest's rows under one heading, and tables of figures of several of its programs.
+``#bytes  ib_send_lat  ib_write_lat  ib_read_lat`` is such a table, as people publish them. No
+program of perftest writes it, and it does not say which of a program's columns it shows.
 """
 
 import re
@@ -13,9 +11,9 @@ from functools import lru_cache
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.interface import LogLine
 from fabricgauge.parse.lines import number_of
-from fabricgauge.parse.perftest.columns import PerftestLayout, cells_of, curve_columns, towards
+from fabricgauge.parse.perftest.columns import PerftestLayout, curve_columns, form_of, towards
 from fabricgauge.parse.perftest.programs import PerftestProgram, named
-from fabricgauge.parse.rows import add_row, add_rows, finder_of
+from fabricgauge.parse.rows import add_row
 from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
 
 #: Larger than any message; a longer run of digits is no size.
@@ -39,16 +37,16 @@ class ResultRows:
     def __init__(
         self, heading: SuiteHeading, program: PerftestProgram, layout: PerftestLayout, cycles: bool
     ) -> None:
-        self._layout = layout
+        self._roles = layout.roles
         self._in_cycles = cycles and layout.kind == "lat"
         columns = curve_columns(layout, program)
-        self._cells = cells_of(layout.roles, tuple(columns))
+        self._form = form_of(layout.roles, tuple(columns))
         self._table = SuiteTable(heading, tuple(columns.values()))
         self._last_bytes = 0
 
     @property
     def expected(self) -> str:
-        return f"a row of {len(self._layout.roles)} columns, or the ruler that ends the table"
+        return f"a row of {len(self._roles)} columns, or the ruler that ends the table"
 
     @property
     def rows(self) -> int:
@@ -56,36 +54,35 @@ class ResultRows:
 
     def take(self, number: int, text: str, place: int) -> int:
         """Take the plain rows that begin at ``place``; where they end."""
-        rows = finder_of(self._cells).at(number, text, place)
+        rows = None if self._in_cycles else self._form.plain(number, text, place)
         if rows is None:
             return place
-        if self._in_cycles or not add_rows(self._table, self._cells, rows):
-            for line, _ in rows.single():
-                self.row(line)
-        self._last_bytes = int(rows.column(0)[-1])
+        self._form.add(self._table, rows)
+        self._last_bytes = int(rows.words[-rows.width])
         return place + len(rows.text)
 
     def row(self, line: LogLine) -> bool:
         """Take a line if it is a row."""
-        fields = line.text.split(None, len(self._layout.roles))
-        if len(fields) < len(self._layout.roles):
+        count = len(self._roles)
+        fields = line.text.split(None, count)
+        if len(fields) < count:
             fields = self._apart(line.text) or fields
         if len(fields) < 2 or not _WHOLE.fullmatch(fields[0]):
             return False
-        values = _numbers(fields)
+        size, values = int(fields[0]), _numbers(fields)
         if values is None and _DIGITS.fullmatch(line.text):
             text = f"columns that run into each other: {line.text.strip()}"
-            self._table.failed(LogLine(line.number, text), int(fields[0]), "other")
+            self._table.failed(LogLine(line.number, text), size, "other")
             return True
-        if values is None or len(values) > len(self._layout.roles):
+        if values is None or len(values) > count:
             return False
-        self._last_bytes = int(fields[0])
-        if len(values) < len(self._layout.roles):
-            self._table.failed(line, self._last_bytes, "cut off")
+        self._last_bytes = size
+        if len(values) < count:
+            self._table.failed(line, size, "cut off")
         elif self._in_cycles:
-            self._table.failed(line, self._last_bytes, "other")
+            self._table.failed(line, size, "other")
         else:
-            add_row(self._table, self._cells, line, values)
+            add_row(self._table, self._form.cells, line, values)
         return True
 
     def _apart(self, text: str) -> list[str] | None:
@@ -93,7 +90,7 @@ class ResultRows:
 
         None where that has no answer, or two.
         """
-        found = [match for row in _glued(self._layout.roles) if (match := row.fullmatch(text))]
+        found = [match for row in _glued(self._roles) if (match := row.fullmatch(text))]
         return list(found[0].groups()) if len(found) == 1 else None
 
     def curves(self, proper_end: bool) -> Iterable[SuiteCurve]:
@@ -130,7 +127,6 @@ def _glued_cell(role: str, digits: int) -> str:
 
 
 _HEADING = re.compile(r"\s*(?:#\s*)?bytes((?:\s+ib_\w+_(?:lat|bw))+)\s*", re.IGNORECASE)
-_SIZE = re.compile(r"\d{1,15}")
 _MOST_COLUMNS = 16
 
 
@@ -160,7 +156,7 @@ class SummaryRows:
     def row(self, line: LogLine) -> bool:
         """Take a line if it is a row; figures that it lacks cannot be told apart."""
         fields = line.text.split(None, len(self._tables) + 1)
-        if len(fields) < 2 or not _SIZE.fullmatch(fields[0]):
+        if len(fields) < 2 or not _WHOLE.fullmatch(fields[0]):
             return False
         values = [number_of(field.rstrip(".")) for field in fields[1:]]
         if None in values or len(values) > len(self._tables):

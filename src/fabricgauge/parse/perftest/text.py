@@ -4,13 +4,11 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
-import msgspec
-
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.interface import LogLine, Report
 from fabricgauge.parse.lines import remembered
 from fabricgauge.parse.perftest.columns import PerftestLayout, layout_of
-from fabricgauge.parse.perftest.heading import PerftestBlock, settings_of, with_end
+from fabricgauge.parse.perftest.heading import PerftestBlock, settings_of
 from fabricgauge.parse.perftest.programs import NAME, PerftestProgram, titled
 from fabricgauge.parse.perftest.rows import ResultRows, SummaryRows, programs_of
 
@@ -103,10 +101,7 @@ class PerftestReader:
         if isinstance(self._rows, SummaryRows):
             return (*self._close(proper_end=True), *self.line(line))
         if form == "setting" and self._is_in_heading:
-            ends = with_end(self._block.ends, line.text)
-            if ends is not None:
-                self._block = msgspec.structs.replace(self._block, ends=ends)
-            self._block = self._block.with_settings(said)
+            self._block.learn(line.text, said)
         elif form in ("setting", "other"):
             self._report(line, self._expected(line.text.strip()))
         elif form == "ruler":
@@ -120,12 +115,13 @@ class PerftestReader:
         elif form == "command":
             return self._begin(self._block.commanded(said))
         elif form == "side":
-            self._block = msgspec.structs.replace(self._block, side=said)
+            self._block.side = said
         return ()
 
     def rows(self, number: int, text: str, place: int) -> int:
-        plain = isinstance(self._rows, ResultRows) and not self._listing
-        return self._rows.take(number, text, place) if plain else place  # type: ignore[union-attr]
+        rows = self._rows
+        plain = isinstance(rows, ResultRows) and not self._listing
+        return rows.take(number, text, place) if plain else place
 
     def end(self) -> Iterable[SuiteCurve]:
         yield from self._begin(PerftestBlock())
@@ -157,34 +153,31 @@ class PerftestReader:
         programs: Sequence[PerftestProgram],
     ) -> Iterable[SuiteCurve]:
         if not found and not programs:
-            self._list(line, listing)
+            # All samples (-U, -H): the row that follows sums them up.
+            if listing is None:
+                self._report(line, self._expected(""))
+            else:
+                self._listing, self._block.cycles = True, listing[1] == "cycles"
             return ()
         closed = self._close(proper_end=False) if self._rows and self._rows.rows else ()
-        self._rows = self._table(line, *found) if found else SummaryRows(line, programs)
-        return closed
-
-    def _list(self, line: LogLine, listing: "re.Match[str] | None") -> None:
-        """All samples (-U, -H): the row that follows sums them up."""
-        if listing is None:
-            self._report(line, _OTHER if self._rows is None else self._rows.expected)
-            return
-        self._listing = True
-        self._block = msgspec.structs.replace(self._block, cycles=listing[1] == "cycles")
-
-    def _table(self, line: LogLine, layout: PerftestLayout, rest: str) -> ResultRows:
+        if not found:
+            self._rows = SummaryRows(line, programs)
+            return closed
+        layout, rest = found
         if rest:
             self._report(line, f"perftest's columns, not: {rest[:80]}")
-        self._block = self._block.for_table()
-        if self._block.cycles and layout.kind == "lat":
+        block = self._block = self._block.for_table()
+        if block.cycles and layout.kind == "lat":
             self._report(line, _IN_CYCLES)
-        program = self._block.program(layout.kind)
-        return ResultRows(self._block.heading(program, line), program, layout, self._block.cycles)
+        program = block.program(layout.kind)
+        self._rows = ResultRows(block.heading(program, line), program, layout, block.cycles)
+        return closed
 
     def _close(self, proper_end: bool) -> tuple[SuiteCurve, ...]:
         rows, self._rows, self._listing = self._rows, None, False
         if rows is None or (proper_end and not rows.rows):
             return ()
-        self._block = msgspec.structs.replace(self._block, finished=True)
+        self._block.finished = True
         return tuple(rows.curves(proper_end))
 
     def _expected(self, text: str) -> str:
