@@ -214,15 +214,15 @@ def _points(
 ) -> list[SuitePoint] | None:
     """The points of a column; None if a figure cannot be one."""
     lines: Sequence[int] = range(rows.number, rows.number + len(values))
-    sizes, samples = rows.sizes or [None] * len(values), rows.samples
+    sizes: Sequence[int | None] = rows.sizes or [None] * len(values)
+    samples = rows.samples
     if 0.0 in values or None in values:
         rest = [
             bool(value) or (value == 0 and not _says_nothing(column, size))
             for value, size in zip(values, sizes, strict=True)
         ]
-        lines, sizes, samples, values = (
-            [*compress(each, rest)] for each in (lines, sizes, samples, values)
-        )
+        lines, samples = [*compress(lines, rest)], [*compress(samples, rest)]
+        sizes, values = [*compress(sizes, rest)], [*compress(values, rest)]
         besides = {key: [*compress(more, rest)] for key, more in besides.items()}
     factor = column.factor
     figures = [value * factor for value in values if value is not None]

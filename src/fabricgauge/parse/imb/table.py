@@ -64,7 +64,7 @@ class KeptRows(msgspec.Struct, frozen=True, gc=False):
     """Rows, their columns as numbers, and what each row tells of its unit."""
 
     rows: Rows
-    columns: list[Sequence[Any]]
+    columns: Sequence[Sequence[Any]]
     evidence: Sequence[Allowed | None]
 
     def singles(self) -> "Iterator[KeptRows]":

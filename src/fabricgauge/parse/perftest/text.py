@@ -119,9 +119,9 @@ class PerftestReader:
         return ()
 
     def rows(self, number: int, text: str, place: int) -> int:
-        rows = self._rows
-        plain = isinstance(rows, ResultRows) and not self._listing
-        return rows.take(number, text, place) if plain else place
+        if self._listing or not isinstance(self._rows, ResultRows):
+            return place
+        return self._rows.take(number, text, place)
 
     def end(self) -> Iterable[SuiteCurve]:
         yield from self._begin(PerftestBlock())
