@@ -1,10 +1,14 @@
 """Short tournaments on simulated clusters, and their figures by pair of nodes."""
 
 import json
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
 
+from fabricgauge import process
 from fabricgauge.model.engine import Engine
-from fabricgauge.sim.simulate import Simulated, simulate
+from fabricgauge.sim.simulate import prepared
 from fabricgauge.sim.simulation import simulation
 
 #: One sample for each pair: time does not pass by chance in a simulator.
@@ -21,6 +25,16 @@ BANDWIDTH = (
 LINK_BIT_S = 98.5e9
 ONE_WAY_S = 2 * 0.315e-6 + 0.3e-6 + 24 * 8 / LINK_BIT_S
 
+FOOTER = '{"record":"footer"'
+
+
+class Simulated(NamedTuple):
+    """The engine's records; ``trouble`` is what SimGrid said if the last one is missing."""
+
+    lines: tuple[str, ...]
+    trouble: str
+
+
 Times = dict[tuple[str, str], float]
 
 
@@ -36,7 +50,14 @@ def run(
     options: Sequence[str] = ("--iterations", "1"),
 ) -> Simulated:
     cluster = simulation(platform, faults, seed=seed, noise=noise)
-    return simulate(cluster, engine, f"{cases}end\n", hosts=hosts, options=options, timeout_s=120)
+    ranks = tuple(hosts) or cluster.platform.nodes
+    with tempfile.TemporaryDirectory() as name:
+        command = prepared(cluster, engine, ranks, Path(name), options)
+        done = process.run(
+            command.argv, timeout_s=120, env=command.env, stdin=f"{cases}end\n", cwd=Path(name)
+        )
+    is_whole = done.exit_code == 0 and FOOTER in done.stdout
+    return Simulated(tuple(done.stdout.splitlines()), "" if is_whole else done.stderr or "nothing")
 
 
 def times(done: Simulated, case: str) -> Times:

@@ -5,37 +5,35 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricgauge.model.errors import UsageError
-from fabricgauge.sim.faults import (
-    AddedLatency,
-    Fault,
-    FlappingLink,
-    NoisyNode,
-    SlowLink,
-    SlowPair,
-    SlowUplink,
-    nodes_of,
-    parse_fault,
-)
+from fabricgauge.sim.faults import BOTH, Way, parse_fault
 
-READ: tuple[tuple[str, Fault], ...] = (
-    ("rate node-7 0.25", SlowLink("node-7", 0.25)),
-    ("rate-out node-7 0.5", SlowLink("node-7", 0.5, ("out",))),
-    ("rate-in node-7 0.5", SlowLink("node-7", 0.5, ("in",))),
-    ("latency node-7 +400ns", AddedLatency("node-7", 400e-9)),
-    ("latency-in node-7 1.5us", AddedLatency("node-7", 1.5e-6, ("in",))),
-    ("uplink leaf-2 0.5", SlowUplink("leaf-2", 0.5)),
-    ("uplink-out leaf-2/3 0.5", SlowUplink("leaf-2", 0.5, 3, ("out",))),
-    ("pair node-1 node-2 0.9", SlowPair("node-1", "node-2", 0.9)),
-    ("noise node-3 0.2", NoisyNode("node-3", 0.2)),
-    ("flap node-5 0.1", FlappingLink("node-5", 0.1)),
-    ("flap node-5 0.1 2ms", FlappingLink("node-5", 0.1, 2e-3)),
-    ("flap node-5 0.1 2ms 0.25", FlappingLink("node-5", 0.1, 2e-3, 0.25)),
+#: Text; kind, names, figures, ways, number of the one uplink.
+READ: tuple[
+    tuple[str, str, tuple[str, ...], tuple[float, ...], tuple[Way, ...], int | None], ...
+] = (
+    ("rate node-7 0.25", "rate", ("node-7",), (0.25,), BOTH, None),
+    ("rate-out node-7 0.5", "rate", ("node-7",), (0.5,), ("out",), None),
+    ("rate-in node-7 0.5", "rate", ("node-7",), (0.5,), ("in",), None),
+    ("latency node-7 +400ns", "latency", ("node-7",), (400e-9,), BOTH, None),
+    ("latency-in node-7 1.5us", "latency", ("node-7",), (1.5e-6,), ("in",), None),
+    ("uplink leaf-2 0.5", "uplink", ("leaf-2",), (0.5,), BOTH, None),
+    ("uplink-out leaf-2/3 0.5", "uplink", ("leaf-2",), (0.5,), ("out",), 3),
+    ("pair node-1 node-2 0.9", "pair", ("node-1", "node-2"), (0.9,), (), None),
+    ("noise node-3 0.2", "noise", ("node-3",), (0.2,), (), None),
+    ("flap node-5 0.1", "flap", ("node-5",), (0.1, 1e-3, 0.5), (), None),
+    ("flap node-5 0.1 2ms", "flap", ("node-5",), (0.1, 2e-3, 0.5), (), None),
+    ("flap node-5 0.1 2ms 0.25", "flap", ("node-5",), (0.1, 2e-3, 0.25), (), None),
 )
 
 
-@pytest.mark.parametrize(("text", "fault"), READ)
-def test_each_form_is_read(text: str, fault: Fault) -> None:
-    assert parse_fault(text) == fault
+@pytest.mark.parametrize(("text", "kind", "names", "figures", "ways", "uplink"), READ)
+def test_each_form_is_read(
+    text: str, kind: str, names: tuple[str, ...], figures: tuple[float, ...],
+    ways: tuple[Way, ...], uplink: int | None,
+) -> None:  # fmt: skip
+    fault = parse_fault(text)
+    assert (fault.kind, fault.names, fault.figures) == (kind, names, figures)
+    assert (fault.ways, fault.uplink, str(fault)) == (ways, uplink, text)
 
 
 @pytest.mark.parametrize(
@@ -76,4 +74,4 @@ def test_any_other_text_fails_with_a_usage_error(text: str) -> None:
         fault = parse_fault(text)
     except UsageError:
         return
-    assert all(not set(node) & set(" \n\t") for node in nodes_of(fault))
+    assert all(not set(node) & set(" \n\t") for node in fault.nodes)

@@ -1,6 +1,5 @@
 """The engine on simulated clusters: what is planted is read, exactly, and nothing else."""
 
-import shutil
 from pathlib import Path
 from statistics import median
 
@@ -17,9 +16,7 @@ from tests.sim.running import (
     times,
 )
 
-from fabricgauge import process
-from fabricgauge.model.engine import SIMULATED_LIBRARY, Engine
-from fabricgauge.sim.simulate import simulate
+from fabricgauge.model.engine import Engine
 from fabricgauge.sim.simulation import simulation
 
 pytestmark = pytest.mark.engine
@@ -219,42 +216,3 @@ def test_a_run_fails_when_the_platform_is_not_to_be_loaded(engine: Engine, tmp_p
     path.write_text('<platform version="4.1"><host id="a"/><host id="b"/></platform>\n')
     done = run(engine, str(path))
     assert done.trouble != ""
-
-
-WAITS = """
-#include <mpi.h>
-#include <stdio.h>
-int main(int argc, char** argv) {
-    int rank, none;
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    printf("{\\"record\\":\\"footer\\"}\\n");
-    if (rank == 1 && argc > 1) MPI_Abort(MPI_COMM_WORLD, 3);
-    if (rank == 0) MPI_Recv(&none, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    MPI_Finalize();
-    return 0;
-}
-"""
-
-
-@pytest.fixture(scope="module")
-def waiting(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Engine:
-    """A program whose rank 0 waits for a message that nobody sends, in the engine's place."""
-    folder = tmp_path_factory.mktemp("waiting")
-    (folder / "waiting.cpp").write_text(WAITS)
-    program = folder / "waiting"
-    built = process.run(
-        [str(engine.mpi.mpicxx), str(folder / "waiting.cpp"), "-o", str(program)], timeout_s=120
-    )
-    assert built.exit_code == 0, built.stderr
-    shutil.copy(engine.path.parent / SIMULATED_LIBRARY, folder)
-    return msgspec.structs.replace(engine, path=program)
-
-
-@pytest.mark.parametrize(("options", "said"), [((), "deadlock"), (("abort",), "MPI_Abort")])
-def test_a_launch_is_in_trouble_when_its_ranks_do_not_end(
-    waiting: Engine, options: tuple[str, ...], said: str
-) -> None:
-    done = simulate(simulation("star:2"), waiting, "", options=options, timeout_s=60)
-    assert said in done.trouble
-    assert done.lines != ()

@@ -2,6 +2,5 @@
 
 cluster = simulation.simulation("fat-tree:64", ["rate node-7 0.25"], seed=3, noise=0.02)
 simulate.prepared(cluster, engine, cluster.platform.nodes, folder)  → the LaunchCommand to start
-simulate.simulate(cluster, engine, cases_text)                      → its lines, to the end
 platform.simulated_fabric(cluster.platform)                         → Fabric
 """

@@ -11,7 +11,7 @@ flap NODE FACTOR [PERIOD [SHARE]]    now and then the node's link has less
 
 import re
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -21,59 +21,29 @@ Way = Literal["out", "in"]
 BOTH: tuple[Way, ...] = ("out", "in")
 
 
-class SlowLink(msgspec.Struct, frozen=True):
-    """The node's links have ``factor`` of their rate in these ways."""
+class Fault(msgspec.Struct, frozen=True):
+    """One thing that is wrong; ``text`` is how it was written.
 
-    node: str
-    factor: float
-    ways: tuple[Way, ...] = BOTH
-
-
-class AddedLatency(msgspec.Struct, frozen=True):
-    """Each message of the node takes so much longer, one way."""
-
-    node: str
-    added_s: float
-    ways: tuple[Way, ...] = BOTH
-
-
-class SlowUplink(msgspec.Struct, frozen=True):
-    """The links that lead out of a group have ``factor`` of their rate.
-
-    ``number`` is that of one of them from 0, None for all.
+    ``names`` are the nodes that it is about, of an ``uplink`` the group. ``figures`` stand in the
+    order of its form: factors and shares of a rate (0 to 1), deviations, times in seconds.
+    ``ways`` are empty where the form has none. ``uplink`` is the number of the one link that is
+    meant, from 0; None for all.
     """
 
-    group: str
-    factor: float
-    number: int | None = None
-    ways: tuple[Way, ...] = BOTH
+    text: str
+    kind: str
+    names: tuple[str, ...]
+    figures: tuple[float, ...]
+    ways: tuple[Way, ...] = ()
+    uplink: int | None = None
 
+    def __str__(self) -> str:
+        return self.text
 
-class SlowPair(msgspec.Struct, frozen=True):
-    """What ``source`` sends to ``destination`` has ``factor`` of the rate."""
-
-    source: str
-    destination: str
-    factor: float
-
-
-class NoisyNode(msgspec.Struct, frozen=True):
-    """The node's messages take 1 + ``deviation`` × |z| as long, z standard normal."""
-
-    node: str
-    deviation: float
-
-
-class FlappingLink(msgspec.Struct, frozen=True):
-    """The node's links have ``factor`` of their rate for ``share`` of each period."""
-
-    node: str
-    factor: float
-    period_s: float = 1e-3
-    share: float = 0.5
-
-
-Fault = SlowLink | AddedLatency | SlowUplink | SlowPair | NoisyNode | FlappingLink
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """The nodes that it names; none of a group's."""
+        return () if self.kind == "uplink" else self.names
 
 
 class _Wrong(Exception):
@@ -88,83 +58,27 @@ _PER_SECOND = {"ns": 1e9, "us": 1e6, "µs": 1e6, "ms": 1e3, "s": 1.0}
 _UPLINK = re.compile(r"([^/]+)(?:/([0-9]{1,4}))?")
 
 
-def parse_fault(text: str) -> Fault:
-    """The fault that ``text`` describes.
-
-    Raises:
-        UsageError: it is not understood; the message says what was expected.
-    """
-    words = text.split()
-    kind, _, way = words[0].rpartition("-") if words and "-" in words[0] else (text[:0], "", "")
-    name = kind if way in BOTH else (words[0] if words else "")
-    row = _FORMS.get(name)
-    if row is None or (way in BOTH and name not in _WITH_WAYS):
-        raise UsageError(f"--sim-fault {text!r:.200}: expected {_all_forms()}")
-    form, read, counts = row
-    ways = tuple(one for one in BOTH if one == way) or BOTH
-    try:
-        if len(words) - 1 not in counts:
-            raise _Wrong(f"{len(words) - 1} words after {words[0]}")
-        return read(words[1:], ways)
-    except _Wrong as wrong:
-        raise UsageError(
-            f"--sim-fault {text!r:.200}: expected {form!r}, but there is {wrong}"
-        ) from wrong
-
-
-def nodes_of(fault: Fault) -> tuple[str, ...]:
-    """The nodes that a fault names; none of a group's."""
-    if isinstance(fault, SlowPair):
-        return (fault.source, fault.destination)
-    return () if isinstance(fault, SlowUplink) else (fault.node,)
-
-
-def _slow_link(words: list[str], ways: tuple[Way, ...]) -> Fault:
-    return SlowLink(words[0], _factor(words[1]), ways)
-
-
-def _added_latency(words: list[str], ways: tuple[Way, ...]) -> Fault:
-    return AddedLatency(words[0], _time(words[1]), ways)
-
-
-def _slow_uplink(words: list[str], ways: tuple[Way, ...]) -> Fault:
-    match = _UPLINK.fullmatch(words[0])
-    if match is None:
-        raise _Wrong(f"{words[0]!r} for a group")
-    number = int(match[2]) if match[2] else None
-    return SlowUplink(match[1], _factor(words[1]), number, ways)
-
-
-def _slow_pair(words: list[str], ways: tuple[Way, ...]) -> Fault:
-    if words[0] == words[1]:
-        raise _Wrong(f"{words[0]} twice")
-    return SlowPair(words[0], words[1], _factor(words[2]))
-
-
-def _noisy_node(words: list[str], ways: tuple[Way, ...]) -> Fault:
-    return NoisyNode(words[0], _between(words[1], "a deviation", 0, _MOST_DEVIATION))
-
-
-def _flapping_link(words: list[str], ways: tuple[Way, ...]) -> Fault:
-    plain = FlappingLink(words[0], _factor(words[1]))
-    period_s = _time(words[2]) if len(words) > 2 else plain.period_s
-    share = _between(words[3], "a share", 0, 1) if len(words) > 3 else plain.share
-    return FlappingLink(plain.node, plain.factor, period_s, share)
-
-
-def _factor(word: str) -> float:
-    return _between(word, "a factor", 0, 1)
-
-
-def _between(word: str, what: str, low: float, high: float) -> float:
-    """A number between ``low`` and ``high``, neither of them included."""
+def _between(word: str, what: str, high: float) -> float:
+    """A number above 0 and below ``high``."""
     try:
         value = float(word)
     except ValueError:
-        value = low
-    if not low < value < high:
-        raise _Wrong(f"{word!r} for {what} between {low:g} and {high:g}")
+        value = 0.0
+    if not 0 < value < high:
+        raise _Wrong(f"{word!r} for {what} between 0 and {high:g}")
     return value
+
+
+def _factor(word: str) -> float:
+    return _between(word, "a factor", 1)
+
+
+def _share(word: str) -> float:
+    return _between(word, "a share", 1)
+
+
+def _deviation(word: str) -> float:
+    return _between(word, "a deviation", _MOST_DEVIATION)
 
 
 def _time(word: str) -> float:
@@ -179,18 +93,62 @@ def _time(word: str) -> float:
     return seconds
 
 
-_Read = Callable[[list[str], tuple[Way, ...]], Fault]
+class FaultForm(NamedTuple):
+    """How a kind is written: so many names, then figures, the last of which may be ``usual``."""
 
-_FORMS: dict[str, tuple[str, _Read, tuple[int, ...]]] = {
-    "rate": ("rate[-out|-in] NODE FACTOR", _slow_link, (2,)),
-    "latency": ("latency[-out|-in] NODE +TIME", _added_latency, (2,)),
-    "uplink": ("uplink[-out|-in] GROUP[/NUMBER] FACTOR", _slow_uplink, (2,)),
-    "pair": ("pair SOURCE DESTINATION FACTOR", _slow_pair, (3,)),
-    "noise": ("noise NODE DEVIATION", _noisy_node, (2,)),
-    "flap": ("flap NODE FACTOR [PERIOD [SHARE]]", _flapping_link, (2, 3, 4)),
+    text: str
+    names: int
+    figures: tuple[Callable[[str], float], ...]
+    usual: tuple[float, ...] = ()
+    has_ways: bool = False
+
+
+_FORMS = {
+    "rate": FaultForm("rate[-out|-in] NODE FACTOR", 1, (_factor,), has_ways=True),
+    "latency": FaultForm("latency[-out|-in] NODE +TIME", 1, (_time,), has_ways=True),
+    "uplink": FaultForm("uplink[-out|-in] GROUP[/NUMBER] FACTOR", 1, (_factor,), has_ways=True),
+    "pair": FaultForm("pair SOURCE DESTINATION FACTOR", 2, (_factor,)),
+    "noise": FaultForm("noise NODE DEVIATION", 1, (_deviation,)),
+    "flap": FaultForm(
+        "flap NODE FACTOR [PERIOD [SHARE]]", 1, (_factor, _time, _share), (1e-3, 0.5)
+    ),
 }
-_WITH_WAYS = frozenset({"rate", "latency", "uplink"})
 
 
-def _all_forms() -> str:
-    return " or ".join(repr(form) for form, _, _ in _FORMS.values())
+def parse_fault(text: str) -> Fault:
+    """The fault that ``text`` describes.
+
+    Raises:
+        UsageError: it is not understood; the message says what was expected.
+    """
+    head, *words = text.split() or [""]
+    stem, _, end = head.rpartition("-")
+    ways = tuple(one for one in BOTH if one == end)
+    kind = stem if ways else head
+    form = _FORMS.get(kind)
+    if form is None or (ways and not form.has_ways):
+        known = " or ".join(repr(each.text) for each in _FORMS.values())
+        raise UsageError(f"--sim-fault {text!r:.200}: expected {known}")
+    try:
+        return _fault(text, kind, form, words, (ways or BOTH) if form.has_ways else ())
+    except _Wrong as wrong:
+        raise UsageError(
+            f"--sim-fault {text!r:.200}: expected {form.text!r}, but there is {wrong}"
+        ) from wrong
+
+
+def _fault(text: str, kind: str, form: FaultForm, words: list[str], ways: tuple[Way, ...]) -> Fault:
+    names, printed = words[: form.names], words[form.names :]
+    least = len(form.figures) - len(form.usual)
+    if not least <= len(printed) <= len(form.figures):
+        raise _Wrong(f"{len(words)} words after {text.split()[0]}")
+    if len(set(names)) < len(names):
+        raise _Wrong(f"{names[0]} twice")
+    number = None
+    if kind == "uplink":
+        match = _UPLINK.fullmatch(names[0])
+        if match is None:
+            raise _Wrong(f"{names[0]!r} for a group")
+        names, number = [match[1]], int(match[2]) if match[2] else None
+    read = tuple(figure(word) for figure, word in zip(form.figures, printed, strict=False))
+    return Fault(text, kind, tuple(names), read + form.usual[len(read) - least :], ways, number)

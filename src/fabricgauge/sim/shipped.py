@@ -6,7 +6,6 @@ reference, "Platform description".
 
 import re
 from collections.abc import Callable
-from itertools import islice
 from xml.sax.saxutils import quoteattr
 
 import msgspec
@@ -43,16 +42,12 @@ def shipped(name: str) -> Platform:
             "platform file of SimGrid's (.xml)"
         )
     nodes = int(match["nodes"] or shape.nodes)
-    layout = _layout(shape, nodes)
+    layout, exact = _layout(shape, nodes), f"{shape.name}:{nodes}"
+    topology = Topology(layout.groups, f"simulated {shape.name}") if layout.groups else Topology()
     return Platform(
-        name=f"{shape.name}:{nodes}",
-        nodes=node_names(0, nodes),
-        rate_bit_s=RATE_BIT_S,
-        origin=f"simulated platform {shape.name}:{nodes}",
-        overhead_s=shape.overhead_s,
-        topology=shape_topology(shape, layout),
-        xml=_xml(shape, layout, nodes),
-    )
+        exact, _node_names(0, nodes), RATE_BIT_S, f"simulated platform {exact}", shape.overhead_s,
+        topology, _xml(shape, layout, nodes),
+    )  # fmt: skip
 
 
 class ShapeLayout(msgspec.Struct, frozen=True):
@@ -70,7 +65,6 @@ class Shape(msgspec.Struct, frozen=True):
     """
 
     name: str
-    says: str
     nodes: int
     smallest: int
     latency_s: float
@@ -79,12 +73,15 @@ class Shape(msgspec.Struct, frozen=True):
 
 
 def _layout(shape: Shape, nodes: int) -> ShapeLayout:
+    """Raises UsageError, with the numbers next below and above that the shape can have."""
     layout = shape.layout(nodes) if nodes <= MOST_NODES and possible(shape, nodes) else None
     if layout is None:
-        near = " or ".join(map(str, nearest(shape, min(nodes, MOST_NODES))))
+        wanted = max(min(nodes, MOST_NODES), shape.smallest)
+        ways = (range(wanted, shape.smallest - 1, -1), range(wanted, 4 * wanted))
+        near = (next((str(one) for one in way if possible(shape, one)), "") for way in ways)
         raise UsageError(
             f"a simulated {shape.name} cannot have {nodes} nodes (at most {MOST_NODES}); the "
-            f"nearest that it can have: {near}"
+            f"nearest that it can have: {' or '.join(filter(None, dict.fromkeys(near)))}"
         )
     return layout
 
@@ -115,7 +112,7 @@ LEAF_NODES = 16
 DRAGONFLIES = ((4, 2, 4), (8, 4, 8))
 
 
-def node_names(first: int, count: int) -> tuple[str, ...]:
+def _node_names(first: int, count: int) -> tuple[str, ...]:
     """``node-0``, ``node-1``, …"""
     return tuple(f"node-{number}" for number in range(first, first + count))
 
@@ -123,19 +120,6 @@ def node_names(first: int, count: int) -> tuple[str, ...]:
 def possible(shape: Shape, nodes: int) -> bool:
     """Whether the shape can have that many nodes."""
     return nodes >= shape.smallest and shape.layout(nodes) is not None
-
-
-def nearest(shape: Shape, nodes: int) -> tuple[int, ...]:
-    """The numbers of nodes next below and next above that the shape can have."""
-    wanted = max(nodes, shape.smallest)
-    below = (count for count in range(wanted, shape.smallest - 1, -1) if possible(shape, count))
-    above = (count for count in range(wanted, 4 * wanted) if possible(shape, count))
-    return tuple(dict.fromkeys((*islice(below, 1), *islice(above, 1))))
-
-
-def shape_topology(shape: Shape, layout: ShapeLayout) -> Topology:
-    """Who shares a switch, as the shape has it."""
-    return Topology(layout.groups, f"simulated {shape.name}") if layout.groups else Topology()
 
 
 def _star(nodes: int) -> ShapeLayout:
@@ -176,17 +160,13 @@ def _torus(nodes: int) -> ShapeLayout | None:
     ]
     if not found:
         return None
-    best = min(found, key=_unlikeness)
+    best = min(found, key=lambda dimensions: max(dimensions) - min(dimensions))
     return ShapeLayout("TORUS", ",".join(map(str, best)))
-
-
-def _unlikeness(dimensions: tuple[int, int, int]) -> int:
-    return max(dimensions) - min(dimensions)
 
 
 def _blocks(name: str, nodes: int, size: int, *, parent: str, uplinks: int) -> tuple[Group, ...]:
     return tuple(
-        Group(f"{name}-{number}", node_names(number * size, size), parent, uplinks)
+        Group(f"{name}-{number}", _node_names(number * size, size), parent, uplinks)
         for number in range(nodes // size)
     )
 
@@ -195,8 +175,8 @@ def _blocks(name: str, nodes: int, size: int, *, parent: str, uplinks: int) -> t
 #: round trip, 2 × 0.315 + 0.3. Elsewhere a hop has a switch's 0.11 µs (Intel Omni-Path Edge
 #: Switch 100 Series, product brief: 100 to 110 ns), and two nodes of one switch have 0.93 µs, too.
 SHAPES: tuple[Shape, ...] = (
-    Shape("star", "one switch", 32, 2, 0.315e-6, 0.3e-6, _star),
-    Shape("fat-tree", "two levels, 2:1", 64, 4, 0.11e-6, 0.71e-6, _fat_tree),
-    Shape("dragonfly", "groups of chassis", 64, 32, 0.11e-6, 0.71e-6, _dragonfly),
-    Shape("torus", "three dimensions", 64, 8, 0.11e-6, 0.71e-6, _torus),
+    Shape("star", 32, 2, 0.315e-6, 0.3e-6, _star),
+    Shape("fat-tree", 64, 4, 0.11e-6, 0.71e-6, _fat_tree),
+    Shape("dragonfly", 64, 32, 0.11e-6, 0.71e-6, _dragonfly),
+    Shape("torus", 64, 8, 0.11e-6, 0.71e-6, _torus),
 )

@@ -1,39 +1,14 @@
-"""One simulated launch: its command line, its files, its raw lines, and how it ended."""
+"""One simulated launch: its command line and its files."""
 
-import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-import msgspec
-
-from fabricgauge import process
 from fabricgauge.files.writing import write_whole
 from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.engine import SIMULATED_LIBRARY, Engine
 from fabricgauge.model.errors import CannotRun, StoreError
-from fabricgauge.sim.faults import (
-    AddedLatency,
-    Fault,
-    FlappingLink,
-    NoisyNode,
-    SlowLink,
-    SlowPair,
-    SlowUplink,
-)
+from fabricgauge.sim.faults import Fault
 from fabricgauge.sim.simulation import Simulation
-
-TIMEOUT_S = 600.0
-
-
-class Simulated(msgspec.Struct, frozen=True):
-    """``lines`` are the engine's records; ``trouble`` is why there are not all of them, or empty.
-
-    ``wall_s`` is the time that it took here, not in the simulated cluster.
-    """
-
-    lines: tuple[str, ...]
-    trouble: str
-    wall_s: float
 
 
 def prepared(
@@ -61,36 +36,6 @@ def prepared(
             "place with --output"
         ) from error
     return launch_command(cluster, engine, len(hosts), place, options)
-
-
-def simulate(
-    cluster: Simulation,
-    engine: Engine,
-    cases_text: str,
-    *,
-    hosts: Sequence[str] = (),
-    options: Sequence[str] = (),
-    timeout_s: float = TIMEOUT_S,
-) -> Simulated:
-    """Run the engine's cases on a simulated cluster to their end.
-
-    ``cases_text`` is the engine's standard input. ``hosts`` has one entry per rank; without
-    any there is one rank on each node. ``timeout_s`` is time of this machine.
-
-    Raises:
-        CannotRun: a node that the cluster does not have.
-        StoreError: no temporary folder can be written.
-    """
-    with tempfile.TemporaryDirectory(prefix="fabricgauge-sim-") as folder:
-        ranks = tuple(hosts) or cluster.platform.nodes
-        command = prepared(cluster, engine, ranks, Path(folder), options)
-        done = process.run(
-            command.argv, timeout_s=timeout_s, env=command.env, stdin=cases_text, cwd=Path(folder)
-        )
-    wrong = trouble(done.exit_code, done.stdout, done.stderr)
-    if done.timed_out:
-        wrong = f"the simulation was ended after {timeout_s:g} s"
-    return Simulated(tuple(done.stdout.splitlines()), wrong, done.wall_s)
 
 
 PLATFORM_FILE = "platform.xml"
@@ -188,54 +133,11 @@ def planted_text(cluster: Simulation, platform_file: str) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _lines(cluster: Simulation, fault: Fault) -> Iterator[str]:
-    if isinstance(fault, SlowLink):
-        yield from (f"rate {way} {fault.node} {fault.factor!r}" for way in fault.ways)
-    elif isinstance(fault, AddedLatency):
-        yield from (f"latency {way} {fault.node} {fault.added_s!r}" for way in fault.ways)
-    elif isinstance(fault, FlappingLink):
-        yield f"flap {fault.node} {fault.factor!r} {fault.period_s!r} {fault.share!r}"
-    elif isinstance(fault, SlowPair):
-        yield f"pair {fault.source} {fault.destination} {fault.factor!r}"
-    elif isinstance(fault, NoisyNode):
-        yield f"noise {fault.node} {fault.deviation!r}"
-    else:
-        yield from _uplink(cluster, fault)
-
-
-def _uplink(cluster: Simulation, fault: SlowUplink) -> Iterator[str]:
-    groups = cluster.platform.topology.groups
-    nodes = " ".join(next(one.nodes for one in groups if one.name == fault.group))
-    number = ALL_UPLINKS if fault.number is None else fault.number
-    for way in fault.ways:
-        yield f"uplink {way} {number} {fault.factor!r} {nodes}"
-
-
-#: What SimGrid 3.32 writes to standard error, and what it means. It exits with 0 after each.
-SIGNS: tuple[tuple[str, str], ...] = (
-    ("MPI_Abort was called", "a rank called MPI_Abort"),
-    ("Deadlock detected", "deadlock: ranks wait for messages that no rank sends"),
-    ("Stalling SMPI instance", "a rank did not reach MPI_Finalize"),
-)
-
-FOOTER = '{"record":"footer"'
-
-
-def trouble(exit_code: int, stdout: str, stderr: str) -> str:
-    """What went wrong, as a sentence; empty if the launch wrote its last record and ended."""
-    for sign, meaning in SIGNS:
-        if sign in stderr:
-            return f"{meaning}{_said(stderr)}"
-    if exit_code != 0:
-        return f"the simulation ended with exit status {exit_code}{_said(stderr)}"
-    if FOOTER not in stdout:
-        return f"the simulation ended before the engine's last record{_said(stderr)}"
-    return ""
-
-
-def _said(stderr: str) -> str:
-    """The telling lines: the engine's own, or the last."""
-    lines = [line.strip()[:300] for line in stderr.splitlines() if line.strip()]
-    own = [line for line in lines if line.startswith("fabricgauge-engine:")]
-    told = own[-2:] or lines[-1:]
-    return f"; it said: {' | '.join(told)}" if told else "; it said nothing"
+def _lines(cluster: Simulation, fault: Fault) -> list[str]:
+    what = " ".join((*fault.names, *map(repr, fault.figures)))
+    if fault.kind == "uplink":
+        groups = cluster.platform.topology.groups
+        nodes = " ".join(next(one.nodes for one in groups if one.name == fault.names[0]))
+        number = ALL_UPLINKS if fault.uplink is None else fault.uplink
+        what = f"{number} {fault.figures[0]!r} {nodes}"
+    return [f"{fault.kind} {way} {what}" for way in fault.ways] or [f"{fault.kind} {what}"]

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import msgspec
 
 from fabricgauge.model.errors import UsageError
-from fabricgauge.sim.faults import Fault, FlappingLink, SlowUplink, nodes_of, parse_fault
+from fabricgauge.sim.faults import Fault, parse_fault
 from fabricgauge.sim.platform import Platform
 from fabricgauge.sim.shipped import shipped
 from fabricgauge.sim.user_platform import is_path, user_platform
@@ -47,40 +47,28 @@ def simulation(
             or a seed or noise out of range.
     """
     chosen = user_platform(platform) if is_path(platform) else shipped(platform)
-    return checked(Simulation(chosen, tuple(map(parse_fault, faults)), seed, noise))
-
-
-def checked(cluster: Simulation) -> Simulation:
-    """The same cluster, if it can be simulated.
-
-    Raises:
-        UsageError: it cannot; the message says what is wrong.
-    """
-    if not 0 <= cluster.noise <= MOST_NOISE:
-        raise UsageError(f"noise {cluster.noise:g} is not between 0 and {MOST_NOISE:g}")
-    if not 0 <= cluster.seed < 2**64:
-        raise UsageError(f"seed {cluster.seed} is not between 0 and 2^64 - 1")
-    flapping: set[str] = set()
+    cluster = Simulation(chosen, tuple(map(parse_fault, faults)), seed, noise)
+    if not 0 <= noise <= MOST_NOISE:
+        raise UsageError(f"noise {noise:g} is not between 0 and {MOST_NOISE:g}")
+    if not 0 <= seed < 2**64:
+        raise UsageError(f"seed {seed} is not between 0 and 2^64 - 1")
     for fault in cluster.faults:
-        _check_names(cluster.platform, fault)
-        if isinstance(fault, FlappingLink):
-            if fault.node in flapping:
-                raise UsageError(f"{fault.node} is to flap twice; name it once")
-            flapping.add(fault.node)
+        _check_names(chosen, fault)
+    flapping = [fault.nodes for fault in cluster.faults if fault.kind == "flap"]
+    for nodes in flapping:
+        if flapping.count(nodes) > 1:
+            raise UsageError(f"{nodes[0]} is to flap twice; name it once")
     return cluster
 
 
 def _check_names(platform: Platform, fault: Fault) -> None:
-    for node in nodes_of(fault):
+    for node in fault.nodes:
         if node not in platform.nodes:
             raise UsageError(
                 f"{platform.name} has no node {node!r:.100}; its nodes are {platform.nodes[0]} to "
                 f"{platform.nodes[-1]}"
             )
-    if not isinstance(fault, SlowUplink):
-        return
-    groups = platform.topology.groups
-    group = next((one for one in groups if one.name == fault.group), None)
-    if group is None:
-        have = f"its groups are {groups[0].name} to {groups[-1].name}" if groups else "it has none"
-        raise UsageError(f"{platform.name} has no group {fault.group!r:.100}; {have}")
+    groups = [group.name for group in platform.topology.groups]
+    if fault.kind == "uplink" and fault.names[0] not in groups:
+        have = f"its groups are {groups[0]} to {groups[-1]}" if groups else "it has none"
+        raise UsageError(f"{platform.name} has no group {fault.names[0]!r:.100}; {have}")
