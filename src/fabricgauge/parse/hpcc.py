@@ -5,63 +5,51 @@ Ping-pongs are made between many pairs of ranks, one after the other: also of on
 only those of two ranks are judged. A ring's bandwidth is a rank's, to both of its neighbours.
 """
 
-import re
-
 from fabricgauge.model.measurement import Pattern
 from fabricgauge.model.suite import Besides
 from fabricgauge.parse.labelled import Figure, Labelled, Values
-from fabricgauge.parse.table import SuiteColumn
 
-_SHORT, _LONG = 8, 2_000_000
-_RULE = "GBytes = 10^9 bytes (HPCC)"
 _TWO = "b_eff of two ranks"
+_RULE = "GBytes = 10^9 bytes (HPCC)"
 
 
 def _test(values: Values) -> str:
     return _TWO if values.get("ranks") == "2" else "b_eff"
 
 
-def _time(key: str, what: str, test: str = ".*", pattern: Pattern | None = None) -> Figure:
-    besides: dict[Besides, str] = {
-        "minimum": key.replace("Avg", "Min"), "maximum": key.replace("Avg", "Max"),
-    }  # fmt: skip
-    column = SuiteColumn("time", what, "mean", "µs", 1e-6, pattern)
-    return Figure(key, column, test, _SHORT, besides=besides if "Avg" in key else {})
+def _figure(key: str, what: str, test: str = ".*", pattern: Pattern | None = None) -> Figure:
+    of, besides = key.removeprefix("Avg"), dict[Besides, str]()
+    if of != key:
+        besides = {"minimum": f"Min{of}", "maximum": f"Max{of}"}
+    if key.endswith("_usec"):
+        return Figure(key, "time", "µs", what, test, pattern, 8, None, {"": 1e-6}, besides)
+    return Figure(key, "bandwidth", _RULE, what, test, pattern, 2_000_000, None, {"": 1e9}, besides)
 
 
-def _rate(key: str, what: str) -> Figure:
-    besides: dict[Besides, str] = {
-        "minimum": key.replace("Avg", "Min"), "maximum": key.replace("Avg", "Max"),
-    }  # fmt: skip
-    column = SuiteColumn("bandwidth", what, "mean", _RULE, 1e9)
-    return Figure(key, column, ".*", _LONG, besides=besides if "Avg" in key else {})
-
-
-HPCC = Labelled(
+DIALECT = Labelled(
     suite="hpcc",
     begins={
         " HPC Challenge Benchmark ": r"^This is the DARPA/DOE HPC Challenge Benchmark version ",
         "Begin of Summary section.": r"^Begin of Summary section\.\s*$",
         "PingPongLatency_usec=": r"^MaxPingPongLatency_usec=",
     },
-    opens=re.compile(r"^This is the DARPA/DOE HPC Challenge Benchmark version (?P<version>\S+)"),
+    opens=r"^This is the DARPA/DOE HPC Challenge Benchmark version (?P<version>\S+)",
     values=(
-        re.compile(r"^CommWorldProcs=(?P<ranks>\d+)\s*$"),
-        re.compile(r"^(?P<key>\w+(?:PingPong|Ring)(?:Latency|Bandwidth)_\w+)=(?P<value>\S+)\s*$"),
+        r"^CommWorldProcs=(?P<ranks>\d+)\s*$",
+        r"^(?P<key>\w+(?:PingPong|Ring)(?:Latency|Bandwidth)_\w+)=(?P<value>\S+)\s*$",
     ),
     # The other tests' sections: HPL, STREAM and so on.
-    known=re.compile(r""),
+    known="",
     figures=(
-        _time("AvgPingPongLatency_usec", "half round trip", _TWO, "latency"),
-        _time("AvgPingPongLatency_usec", "half round trip, mean over pairs of ranks", "b_eff"),
-        _rate("AvgPingPongBandwidth_GBytes", "ping-pong bandwidth (size / half round trip)"),
-        _time("NaturallyOrderedRingLatency_usec", "one step of a ring in the ranks' order"),
-        _time("RandomlyOrderedRingLatency_usec", "one step of a ring in random order"),
-        _rate("NaturallyOrderedRingBandwidth_GBytes", "ring in the ranks' order, per rank"),
-        _rate("RandomlyOrderedRingBandwidth_GBytes", "ring in random order, per rank"),
+        _figure("AvgPingPongLatency_usec", "half round trip", _TWO, "latency"),
+        _figure("AvgPingPongLatency_usec", "half round trip, mean over pairs of ranks", "b_eff"),
+        _figure("AvgPingPongBandwidth_GBytes", "ping-pong bandwidth (size / half round trip)"),
+        _figure("NaturallyOrderedRingLatency_usec", "one step of a ring in the ranks' order"),
+        _figure("RandomlyOrderedRingLatency_usec", "one step of a ring in random order"),
+        _figure("NaturallyOrderedRingBandwidth_GBytes", "ring in the ranks' order, per rank"),
+        _figure("RandomlyOrderedRingBandwidth_GBytes", "ring in random order, per rank"),
     ),
     whole=("NaturallyOrderedRingLatency_usec",),
     sign="no summary section with all results of the ping-pong: the run ended before it",
     named=_test,
-)
-DIALECT = HPCC.dialect
+).dialect

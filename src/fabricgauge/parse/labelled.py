@@ -10,7 +10,8 @@ from typing import Literal
 
 import msgspec
 
-from fabricgauge.model.suite import Besides, LogEvidence, SuiteCurve
+from fabricgauge.model.measurement import Pattern
+from fabricgauge.model.suite import Besides, LogEvidence, Quantity, SuiteCurve
 from fabricgauge.parse.interface import Dialect, LogLine, Report
 from fabricgauge.parse.lines import number_of
 from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
@@ -27,22 +28,35 @@ Transport = Literal["tcp", "rdma"]
 class Figure(msgspec.Struct, frozen=True):
     """One value of a block that becomes a point of a curve of its own.
 
-    ``key`` is the value's name. The printed unit is in ``key`` with ``_unit`` behind it, and
-    ``units`` says what it is in SI units; without ``units`` it is the column's own. ``test`` is
-    what the block's test must match whole. ``size`` is a message size, or the name of one;
-    where the log does not say that, it is ``else_bytes``, or not known: then the figure is no
-    pattern's. ``half_of_rate`` turns whole round trips per second into half of one in seconds.
+    ``key`` is the value's name, ``test`` what the block's test must match whole. The printed unit
+    is in ``key`` with ``_unit`` behind it, or none; ``units`` says what it is in SI units (1
+    without them), ``rule`` in words. ``size`` is a message size, or the name of one; where the log
+    does not say that, it is ``else_bytes``, or not known: then the figure is no pattern's.
+    ``half_of_rate`` turns whole round trips per second into half of one in seconds. The rest is
+    as in ``SuiteColumn``.
     """
 
     key: str
-    column: SuiteColumn
+    quantity: Quantity
+    rule: str
+    what: str
     test: str = ".*"
+    pattern: Pattern | None = None
     size: int | str | None = None
     else_bytes: int | None = None
     units: Mapping[str, float] = {}
     besides: Mapping[Besides, str] = {}
     samples: str = ""
     half_of_rate: bool = False
+    directions: int = 1
+    origin: int = 0
+
+    def column(self, size: int | None) -> SuiteColumn:
+        pattern = None if size is None else self.pattern
+        return SuiteColumn(
+            self.quantity, self.what, "mean", self.rule, 1.0, pattern, self.directions,
+            self.origin, 1 - self.origin,
+        )  # fmt: skip
 
 
 class Labelled(msgspec.Struct, frozen=True):
@@ -52,21 +66,21 @@ class Labelled(msgspec.Struct, frozen=True):
     groups ``key`` and ``value`` name a value themselves. ``known`` lines say nothing. A block
     that lacks all of ``whole`` is cut off: ``sign`` says so. ``settings`` are names of values
     that are kept as settings, by their words; ``transports`` are what tests by name went over;
-    ``named`` makes the test's name, ``evidence`` hosts and the like of the values.
+    ``named`` makes the test's name. Values ``local`` and ``remote`` are the ends' addresses,
+    ``version`` and ``ranks`` are the curves'; ``protocol`` is the transport where it is TCP.
     """
 
     suite: str
     begins: Mapping[str, str]
-    opens: "re.Pattern[str]"
-    values: "tuple[re.Pattern[str], ...]"
-    known: "re.Pattern[str]"
+    opens: str
+    values: tuple[str, ...]
+    known: str
     figures: tuple[Figure, ...]
     whole: tuple[str, ...]
     sign: str
     settings: Mapping[str, str] = {}
     transports: Mapping[Transport, str] = {}
     named: Callable[[Values], str] = lambda values: values.get("test", "")
-    evidence: Callable[[Values], LogEvidence] = lambda _: LogEvidence()
 
     @property
     def dialect(self) -> Dialect:
@@ -77,23 +91,20 @@ class Block:
     """The values of one test, each with its line."""
 
     def __init__(self, first: LogLine, values: Values) -> None:
-        self.first = self.last = first
+        self.first = first
         self.values = dict(values)
         self.lines: dict[str, LogLine] = dict.fromkeys(values, first)
 
     def learn(self, line: LogLine, values: Values) -> None:
-        self.last = line
         if len(self.values) + len(values) <= _MOST_VALUES:
             self.values.update(values)
             self.lines.update(dict.fromkeys(values, line))
 
-    def unit(self, figure: Figure) -> str:
-        return "".join(self.values.get(f"{figure.key}_unit", "").split())
-
-    def has(self, figure: Figure) -> bool:
-        """Whether the figure was printed, in a unit that is its own."""
-        known = not figure.units or self.unit(figure) in figure.units
-        return figure.key in self.values and known
+    def factor(self, figure: Figure) -> float | None:
+        """What a printed value is in SI units; None where it was not printed, or in no such."""
+        unit = "".join(self.values.get(f"{figure.key}_unit", "").split())
+        units = figure.units or {"": 1.0}
+        return units.get(unit) if figure.key in self.values else None
 
     def number(self, key: str) -> float | None:
         return number_of(self.values.get(key, "").replace(",", ""))
@@ -115,70 +126,43 @@ class LabelledReader:
         self._block: Block | None = None
 
     def line(self, line: LogLine) -> Iterable[SuiteCurve]:
-        text = line.text
-        if opened := self._suite.opens.match(text):
+        text, suite = line.text, self._suite
+        if opened := re.match(suite.opens, text):
             over = tuple(self.end())
             self._block = Block(line, _said(opened))
             return over
-        said = next(
-            (_said(found) for one in self._suite.values if (found := one.match(text))), None
-        )
-        if said is None:
-            if not self._suite.known.match(text):
-                self._report(line, f"a line of {self._suite.suite}")
-        else:
+        found = next((match for one in suite.values if (match := re.match(one, text))), None)
+        if found is not None:
             self._block = self._block or Block(line, {})
-            self._block.learn(line, said)
+            self._block.learn(line, _said(found))
+        elif not re.match(suite.known, text):
+            self._report(line, f"a line of {suite.suite}")
         return ()
 
-    def end(self) -> Iterable[SuiteCurve]:
+    def end(self) -> Iterator[SuiteCurve]:
         block, self._block = self._block, None
-        return () if block is None else tuple(self._curves(block))
-
-    def _curves(self, block: Block) -> Iterator[SuiteCurve]:
+        if block is None:
+            return
         suite, test = self._suite, self._suite.named(block.values)
-        whole = any(key in block.values for key in suite.whole)
+        heading = self._heading(block, test)
+        cut_off = "" if any(key in block.values for key in suite.whole) else suite.sign
         figures = [one for one in suite.figures if re.fullmatch(one.test, test)]
-        given = [one for one in figures if block.has(one)]
+        given = [(one, factor) for one in figures if (factor := block.factor(one)) is not None]
         if figures and not given:
-            table = SuiteTable(self._heading(block, test), (figures[0].column,))
-            yield from table.curves(suite.sign)
-        for figure in given:
-            yield from self._curve(block, test, figure, "" if whole else suite.sign)
-
-    def _curve(self, block: Block, test: str, figure: Figure, cut_off: str) -> Iterable[SuiteCurve]:
-        column, line, size = figure.column, block.lines[figure.key], block.size(figure)
-        if size is None:
-            column = msgspec.structs.replace(column, pattern=None)
-        factor = figure.units.get(block.unit(figure), 1.0)
-        value = block.number(figure.key)
-        if value is not None and figure.half_of_rate and value > 0:
-            value = 0.5 / value
-        table = SuiteTable(self._heading(block, test), (column,))
-        if value is None:
-            table.failed(line, size, "not a number")
-            return table.curves(cut_off)
-        besides: dict[Besides, float] = {
-            key: more * factor
-            for key, name in figure.besides.items()
-            if (more := block.number(name)) is not None
-        }
-        samples = block.number(figure.samples) or 0.0
-        count = int(samples) if samples < _MOST_BYTES else 0
-        table.row(line, size, (value * factor,), (besides,), count)
-        return table.curves(cut_off)
+            yield from SuiteTable(heading, (figures[0].column(0),)).curves(suite.sign)
+        for figure, factor in given:
+            yield from _curve(heading, block, figure, factor, cut_off)
 
     def _heading(self, block: Block, test: str) -> SuiteHeading:
         suite, values = self._suite, block.values
-        evidence = suite.evidence(values)
         settings = {word: values[key] for key, word in suite.settings.items() if values.get(key)}
-        ranks = values.get("ranks", "")
+        ranks, ends = values.get("ranks", ""), _ends(values)
         return SuiteHeading(
             suite.suite, values.get("version", ""), test or suite.suite,
             block.first.text.strip()[:200], block.first.number,
             ranks=int(ranks) if ranks.isdecimal() and len(ranks) < 9 else None,
             transport=self._transport(test, values),
-            settings=settings, hosts=evidence.addresses, evidence=evidence,
+            settings=settings, hosts=ends, evidence=LogEvidence(addresses=ends),
         )  # fmt: skip
 
     def _transport(self, test: str, values: Values) -> "Transport | Literal['']":
@@ -189,8 +173,27 @@ class LabelledReader:
         return next(named, "")
 
 
-def ends_of(local: str, remote: str) -> tuple[str, ...]:
+def _curve(
+    heading: SuiteHeading, block: Block, figure: Figure, factor: float, cut_off: str
+) -> Iterable[SuiteCurve]:
+    line, size, value = block.lines[figure.key], block.size(figure), block.number(figure.key)
+    table = SuiteTable(heading, (figure.column(size),))
+    if value is None:
+        table.failed(line, size, "not a number")
+        return table.curves(cut_off)
+    if figure.half_of_rate and value > 0:
+        value = 0.5 / value
+    numbers = {key: block.number(name) for key, name in figure.besides.items()}
+    besides = {key: more * factor for key, more in numbers.items() if more is not None}
+    samples = block.number(figure.samples) or 0.0
+    count = int(samples) if samples < _MOST_BYTES else 0
+    table.row(line, size, (value * factor,), (besides,), count)
+    return table.curves(cut_off)
+
+
+def _ends(values: Values) -> tuple[str, ...]:
     """Both ends' addresses where they are known; a loopback address is both ends'."""
+    local, remote = values.get("local", ""), values.get("remote", "")
     if remote.startswith("127.") or remote in ("::1", "localhost"):
         return (remote, remote)
     specified = local.strip("0.:") not in ("", "(null)")
@@ -200,10 +203,7 @@ def ends_of(local: str, remote: str) -> tuple[str, ...]:
 def _said(match: "re.Match[str]") -> dict[str, str]:
     """The groups that matched, by name; ``key`` and ``value`` are one named value."""
     said = {name: text.strip() for name, text in match.groupdict().items() if text is not None}
-    if "key" in said:
-        key = said.pop("key")
-        said = {
-            key: said.pop("value", ""),
-            **{f"{key}_{name}": text for name, text in said.items()},
-        }
-    return said
+    if "key" not in said:
+        return said
+    key, value = said.pop("key"), said.pop("value", "")
+    return {key: value, **{f"{key}_{name}": text for name, text in said.items()}}

@@ -5,12 +5,10 @@ is; a ``MBytes`` is 2^20 bytes (``-f M``). A transaction is a whole round trip; 
 under way (no burst), and request and response are alike, half of one is told by their rate.
 """
 
-import re
+from functools import partial
 
-from fabricgauge.model.measurement import Pattern
-from fabricgauge.model.suite import LogEvidence
-from fabricgauge.parse.labelled import Figure, Labelled, Values, ends_of
-from fabricgauge.parse.table import SuiteColumn
+from fabricgauge.model.suite import Quantity
+from fabricgauge.parse.labelled import Figure, Labelled, Values
 
 _TITLES = {
     "TCP STREAM": "TCP_STREAM", "TCP MAERTS": "TCP_MAERTS", "TCP SENDFILE": "TCP_SENDFILE",
@@ -41,35 +39,23 @@ def _test(values: Values) -> str:
     return name if alike else f"{name} of unlike sizes"
 
 
-def _evidence(values: Values) -> LogEvidence:
-    return LogEvidence(addresses=ends_of(values.get("local", ""), values.get("remote", "")))
-
-
-def _stream(test: str, what: str, key: str, size: str, judged: bool, origin: int = 0) -> Figure:
-    pattern: Pattern | None = "bandwidth" if judged else None
-    column = SuiteColumn(
-        "bandwidth", what, "mean", _RULE, 1.0, pattern, origin=origin, target=1 - origin
-    )
-    return Figure(key, column, test, size, units=_UNITS)
-
-
-_HALF = SuiteColumn(
-    "time", "half round trip (1 / (2 × rate))", "mean", "per second", 1.0, "latency"
+_stream = partial(Figure, "rate", "bandwidth", _RULE, units=_UNITS, size="size")
+_omni = partial(Figure, "THROUGHPUT", "bandwidth", _RULE, units=_UNITS)
+_TRANSACTIONS: tuple[Quantity, str, str] = (
+    "message_rate",
+    "per second",
+    "transactions, each a round trip",
 )
-_RATE = SuiteColumn("message_rate", "transactions, each a round trip", "mean", "per second", 1.0)
-_WHOLE = SuiteColumn("time", "whole round trip", "mean", "µs", 1e-6)
 _TO, _BACK = "TCP_(?:STREAM|SENDFILE)", "TCP_MAERTS"
 
-NETPERF = Labelled(
+DIALECT = Labelled(
     suite="netperf",
     begins={" TEST from ": r"^(?:MIGRATED )?[A-Z][\w/ ]{2,40} TEST from \S+ .*\bport \d+ AF_INET"},
-    opens=re.compile(
+    opens=(
         r"^(?:MIGRATED )?(?P<test>[A-Z][\w/ ]{2,40}?) TEST from (?P<local>\S+) .*"
         r" to (?P<remote>\S+) (?:.*: first burst (?P<burst>\d+))?"
     ),
-    values=tuple(
-        re.compile(expression)
-        for expression in (
+    values=(
             rf"^ *{_N} +{_N} +{_SIZE} +{_S} +(?P<rate>{_F}){_END}",
             rf"^ *{_N} +{_N} +(?P<request>{_N}) +(?P<response>{_N}) +{_S}"
             rf" +(?P<transactions>{_F}){_END}",
@@ -78,24 +64,27 @@ NETPERF = Labelled(
             rf"^bytes +.*secs?\.? .*?{_UNIT}(?:ec)?\b",
             r"^THROUGHPUT_UNITS=(?P<THROUGHPUT_unit>\S+)\s*$",
             r"^(?P<key>[A-Z][A-Z0-9_]{2,60})=(?P<value>.*)$",
-        )
     ),
-    known=re.compile(
+    known=(
         rf"^\s*$|^(?:Recv|Socket|Size|Local|Send|bytes) |^Interim result|^ *{_N} +{_N} *$"
         r"|^Alignment|^!!! "
     ),
     figures=(
-        _stream(_TO, "one-way stream", "rate", "size", judged=True),
-        _stream(_BACK, "one-way stream", "rate", "size", judged=True, origin=1),
-        _stream("UDP_STREAM", "one-way datagrams, as received", "rate", "size", judged=False),
-        _stream(_TO, "one-way stream", "THROUGHPUT", "LOCAL_SEND_SIZE", judged=True),
-        _stream(_BACK, "one-way stream", "THROUGHPUT", "REMOTE_SEND_SIZE", judged=True, origin=1),
-        _stream(f"(?!{_TO}|{_BACK}).*", "stream", "THROUGHPUT", "LOCAL_SEND_SIZE", judged=False),
-        Figure("transactions", _RATE, ".*", "request"),
-        Figure("transactions", _HALF, "TCP_RR", "request", half_of_rate=True),
-        Figure("THROUGHPUT", _RATE, ".*", "REQUEST_SIZE", units={"Trans/s": 1.0}),
+        _stream("one-way stream", _TO, "bandwidth"),
+        _stream("one-way stream", _BACK, "bandwidth", origin=1),
+        _stream("one-way datagrams, as received", "UDP_STREAM"),
+        _omni("one-way stream", _TO, "bandwidth", "LOCAL_SEND_SIZE"),
+        _omni("one-way stream", _BACK, "bandwidth", "REMOTE_SEND_SIZE", origin=1),
+        _omni("stream", f"(?!{_TO}|{_BACK}).*", None, "LOCAL_SEND_SIZE"),
+        Figure("transactions", *_TRANSACTIONS, size="request"),
         Figure(
-            "MEAN_LATENCY", _WHOLE, ".*", "REQUEST_SIZE",
+            "transactions", "time", "per second", "half round trip (1 / (2 × rate))", "TCP_RR",
+            "latency", "request", half_of_rate=True,
+        ),
+        Figure("THROUGHPUT", *_TRANSACTIONS, size="REQUEST_SIZE", units={"Trans/s": 1.0}),
+        Figure(
+            "MEAN_LATENCY", "time", "µs", "whole round trip", size="REQUEST_SIZE",
+            units={"": 1e-6},
             besides={"minimum": "MIN_LATENCY", "maximum": "MAX_LATENCY", "p50": "P50_LATENCY",
                      "p90": "P90_LATENCY", "p99": "P99_LATENCY", "deviation": "STDDEV_LATENCY"},
         ),
@@ -106,6 +95,4 @@ NETPERF = Labelled(
               "DIRECTION": "direction", "burst": "burst", "errors": "send errors"},
     transports={"tcp": "TCP_.*"},
     named=_test,
-    evidence=_evidence,
-)  # fmt: skip
-DIALECT = NETPERF.dialect
+).dialect  # fmt: skip
