@@ -7,9 +7,7 @@ with three digits behind the point only. What a ``Mbps`` is, size, time and rate
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Literal
-
-import msgspec
+from typing import Literal, NamedTuple
 
 from fabricgauge.model.measurement import Pattern
 from fabricgauge.model.suite import LogEvidence, Statistic, SuiteCurve
@@ -47,21 +45,21 @@ _MEGA = {"bps": 1e-6, "Kbps": 1e-3, "Mbps": 1.0, "Gbps": 1e3, "Tbps": 1e6}
 _BYTES = {"bytes": 1, "B": 1, "KB": 1000, "MB": 1000**2, "GB": 1000**3, "TB": 1000**4}
 
 
-class NetPipeRow(msgspec.Struct, frozen=True):
-    """One message size: ``mbps`` as printed, ``time_s`` in seconds.
+class NetPipeRow(NamedTuple):
+    """One message size: ``mbps`` as printed, ``time_s`` in seconds, both None where they lack.
 
-    ``time_step_s`` and ``rate_step`` are the last printed digits' worth. Figures may be
-    anything that a float can be; both are None in a row that stops before them.
+    ``rate_step`` and ``time_step_s`` are the last printed digits' worth. Figures may be
+    anything that a float can be. ``index`` is -1 in files, ``form`` the version that writes so.
     """
 
     index: int
     message_bytes: int
     repeats: int
-    mbps: float | None
-    time_s: float | None
-    time_step_s: float = 0.0
+    form: str
+    mbps: float | None = None
+    time_s: float | None = None
     rate_step: float = 0.0
-    form: str = "3"
+    time_step_s: float = 0.0
     passed: bool = False
 
 
@@ -72,29 +70,27 @@ def console_row(text: str) -> NetPipeRow | None:
         return None
     form = "3" if match["size_unit"] == "bytes" else "5"
     size = _size(match["size"], _BYTES[match["size_unit"]])
-    bare = NetPipeRow(int(match["index"]), size, int(match["repeats"]), None, None, form=form)
+    bare = NetPipeRow(int(match["index"]), size, int(match["repeats"]), form)
     figures = _FIGURES.match(match["figure"])
     if figures is None or figures["time_unit"] not in _SECONDS:
         checked = "Integrity check passed" in text or re.search(r"\b0 failures", text)
-        return msgspec.structs.replace(bare, passed=bool(checked))
-    scale, seconds = _MEGA[figures["rate_unit"]], _SECONDS[figures["time_unit"]]
-    return msgspec.structs.replace(
-        bare,
-        mbps=figure_of(figures["rate"]) * scale,
-        time_s=figure_of(figures["time"]) * seconds,
-        time_step_s=_step(figures["time"]) * seconds,
-        rate_step=_step(figures["rate"]) * scale,
-    )
+        return bare._replace(passed=bool(checked))
+    (rate, time), scale = figures.group("rate", "time"), _MEGA[figures["rate_unit"]]
+    seconds = _SECONDS[figures["time_unit"]]
+    return NetPipeRow(
+        *bare[:4], figure_of(rate) * scale, figure_of(time) * seconds, _step(rate) * scale,
+        _step(time) * seconds,
+    )  # fmt: skip
 
 
 def file_row(text: str) -> NetPipeRow | None:
     """A row of a file that NetPIPE wrote."""
     if _IS_FILE_3.match(text):
         size, mbps, time = text.split()
-        return NetPipeRow(-1, int(size), 0, float(mbps), float(time), 1e-8, 1e-6)
+        return NetPipeRow(-1, int(size), 0, "3", float(mbps), float(time), 1e-6, 1e-8)
     if _IS_FILE_5.match(text):
         size, gbps, _least, _most, time = text.split()
-        return NetPipeRow(-1, int(size), 0, float(gbps) * 1e3, float(time) * 1e-6, 1e-8, 1.0, "5")
+        return NetPipeRow(-1, int(size), 0, "5", float(gbps) * 1e3, float(time) * 1e-6, 1.0, 1e-8)
     return None
 
 
@@ -119,29 +115,22 @@ def _size(text: str, unit: int) -> int:
 _RULES = {2**20: "Mbps = 2^20 bit/s", 10**6: "Mbps = 10^6 bit/s"}
 
 
-class MbpsRule(msgspec.Struct, frozen=True):
-    """Bit/s in one ``Mbps``, and the words for it."""
+def rule_of(rows: Sequence[NetPipeRow], directions: int, form: str) -> tuple[int, str]:
+    """Bit/s in one ``Mbps``, as more rows agree with, and the words for it.
 
-    bits: int
-    text: str
-
-
-def rule_of(rows: Sequence[NetPipeRow], directions: int, form: str) -> MbpsRule:
-    """The factor that more rows agree with; version 3 counts 2^20, version 5 10^6.
-
-    A row decides only if its printed digits leave one of the two.
+    Version 3 counts 2^20, version 5 10^6. A row decides only if its printed digits leave one.
     """
     votes = dict.fromkeys(_RULES, 0)
     for row in rows:
         fits = [bits for bits in _RULES if _fits(row, directions, bits)]
         if len(fits) == 1:
             votes[fits[0]] += 1
-    usual = 2**20 if form == "3" else 10**6
-    other = 10**6 if form == "3" else 2**20
+    usual, other = (2**20, 10**6) if form == "3" else (10**6, 2**20)
     bits = other if votes[other] > votes[usual] else usual
-    asked = f"size / time agrees in {votes[bits]} of {sum(votes.values())} rows that tell"
-    told = asked if sum(votes.values()) else "as its source has it; no row is exact enough to tell"
-    return MbpsRule(bits, f"{_RULES[bits]} (NetPIPE {form}; {told})")
+    told = "as its source has it; no row is exact enough to tell"
+    if total := sum(votes.values()):
+        told = f"size / time agrees in {votes[bits]} of {total} rows that tell"
+    return bits, f"{_RULES[bits]} (NetPIPE {form}; {told})"
 
 
 def _fits(row: NetPipeRow, directions: int, bits: int) -> bool:
@@ -178,6 +167,7 @@ class NetPipeRun:
         self.checks = False
         self.completed = False
         self.first = line
+        self._left_out = 0
 
     def follows(self, row: NetPipeRow) -> bool:
         """Whether the row can belong to this run."""
@@ -191,25 +181,26 @@ class NetPipeRun:
     def add(self, line: LogLine, row: NetPipeRow) -> None:
         if len(self.rows) < MOST_ROWS:
             self.rows.append((line, row))
+        else:
+            self._left_out += 1
 
     def curves(self) -> tuple[SuiteCurve, ...]:
         """Time and bandwidth over the sizes."""
         self._halve()
         form = self.rows[0][1].form if self.rows else ""
         directions = 2 if self.mode == "both" else 1
-        rule = rule_of([row for _, row in self.rows], directions, form or "3")
+        bits, rule = rule_of([row for _, row in self.rows], directions, form or "3")
         time, bandwidth = _WHAT[self.mode]
         pattern: Pattern | None = "latency" if self.mode == "ping-pong" else None
         kind: Statistic = "mean" if form == "5" else "minimum"
         columns = (
             SuiteColumn("time", time, kind, "µs", 1.0, pattern, directions),
-            SuiteColumn("bandwidth", bandwidth, kind, rule.text, rule.bits / 8, None, directions),
+            SuiteColumn("bandwidth", bandwidth, kind, rule, bits / 8, None, directions),
         )
         table = SuiteTable(self._heading(form), columns)
         for line, row in self.rows:
             if row.mbps is not None:
-                rounded_off = row.mbps == 0 and bool(row.time_s)
-                mbps = None if rounded_off else row.mbps
+                mbps = None if row.mbps == 0 and row.time_s else row.mbps
                 table.row(line, row.message_bytes, [row.time_s, mbps], samples=row.repeats)
             elif not row.passed:
                 corrupt = self.checks and "fail" in line.text.lower()
@@ -222,7 +213,7 @@ class NetPipeRun:
             self.mode = "both"
             self.settings["sizes"] = "half of those in the file, which adds both ways up"
             self.rows = [
-                (line, msgspec.structs.replace(row, message_bytes=row.message_bytes // 2))
+                (line, row._replace(message_bytes=row.message_bytes // 2))
                 for line, row in self.rows
             ]
 
@@ -245,6 +236,8 @@ class NetPipeRun:
     def _cut_off(self) -> str:
         if not self.rows:
             return "" if self.completed else "no row: the output ends before the first one"
+        if self._left_out:
+            return f"{self._left_out:,} rows beyond the first {MOST_ROWS:,} are left out"
         last = self.rows[-1][1]
         if last.mbps is None and not last.passed:
             return f"the row of {last.message_bytes} bytes stops in the middle"

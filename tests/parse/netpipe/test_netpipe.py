@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 from tests.parse.reading import FIXTURES, curves_of, found, raw, values
 
 from fabricgauge.parse.netpipe import console_row, rule_of
+from fabricgauge.parse.table import MOST_ROWS
 
 FILES = sorted(path.stem for path in (FIXTURES / "netpipe").glob("*.out"))
 
@@ -113,6 +114,16 @@ def test_a_heading_alone_is_told_of_and_one_behind_the_rows_is_not() -> None:
     assert len(found(raw("netpipe", "3.7.2--mpich-quick") + heading)[0]) == 2
 
 
+def test_rows_beyond_the_limit_make_the_table_incomplete() -> None:
+    rows = "".join(
+        f"{number:3}: {8 * number + 8:7} bytes  3 times -->  8.00 Mbps in {1 + number} usec\n"
+        for number in range(MOST_ROWS + 7)
+    )
+    time, _ = found(rows.encode())[0]
+    assert time.cut_off == "7 rows beyond the first 10,000 are left out"
+    assert len(time.points) == MOST_ROWS
+
+
 def test_two_runs_in_a_row_are_two_tables() -> None:
     curves, _ = found(raw("netpipe", "3.7.2--tcp-quick") * 2)
     assert len(curves) == 4
@@ -143,8 +154,8 @@ def test_the_rule_is_found_from_one_exact_row(size: int, seconds: float, bits: i
     rate = size * 8 / (usec * 1e-6) / bits
     row = console_row(f"  0: {size} bytes 5 times --> {rate:.2f} Mbps in {usec:.2f} usec")
     assert row is not None
-    told = rule_of([row], 1, "3")
-    assert told.bits == bits or rate < 1 or "no row" in told.text
+    found_bits, told = rule_of([row], 1, "3")
+    assert found_bits == bits or rate < 1 or "no row" in told
 
 
 @given(st.lists(st.sampled_from(raw("netpipe", "3.7.2--mpich-quick").splitlines(True))))
