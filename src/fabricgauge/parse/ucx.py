@@ -11,14 +11,13 @@ Facts are from UCX's sources (``src/tools/perf/perftest*.c``, ``lib/libperf.c``,
 
 import re
 from collections.abc import Iterable
-
-import msgspec
+from typing import NamedTuple
 
 from fabricgauge.model.suite import Besides, SuiteCurve
 from fabricgauge.parse.interface import Dialect, LogLine, Report
 from fabricgauge.parse.rows import ColumnUse, add_row
 from fabricgauge.parse.table import SuiteColumn, SuiteTable
-from fabricgauge.parse.ucx_tests import UcxRun, UcxTest
+from fabricgauge.parse.ucx_tests import WHAT, UcxRun, UcxTest
 
 #: A printed figure, with thousands' separators (``-N``); also inf and nan.
 _FIGURE = r"-?(?:\d[\d,]*(?:\.\d+)?|inf|nan)"
@@ -46,7 +45,7 @@ _PLACES: dict[float, Besides] = {
 }  # fmt: skip
 
 
-class UcxColumns(msgspec.Struct, frozen=True):
+class UcxColumns(NamedTuple):
     """The heading's columns: ``rank`` is where the percentile goes, None for no place."""
 
     rank: Besides | None
@@ -54,11 +53,9 @@ class UcxColumns(msgspec.Struct, frozen=True):
     csv: bool
 
 
-class UcxRow(msgspec.Struct, frozen=True):
-    """Figures as printed: µs, 2^20 bytes/s, messages/s; a percentile below 0 is none."""
-
-    name: str
-    figures: list[float]
+#: A row's name and its figures as printed: µs, 2^20 bytes/s, messages/s; a percentile below 0 is
+#: none.
+UcxRow = tuple[str, list[float]]
 
 
 def names_of(text: str) -> UcxColumns | None:
@@ -76,13 +73,11 @@ def row_of(text: str, names: UcxColumns) -> UcxRow | None:
     if match is None:
         return None
     printed = match["figures"].split("," if names.csv else None, 9)
-    if not names.csv:
-        printed = [figure.replace(",", "") for figure in printed]
     try:
-        figures = [float(figure) for figure in printed]
+        figures = [float(figure if names.csv else figure.replace(",", "")) for figure in printed]
     except ValueError:
         return None
-    return UcxRow((match["name"] or "").strip(","), figures) if len(figures) in (4, 8) else None
+    return ((match["name"] or "").strip(","), figures) if len(figures) in (4, 8) else None
 
 
 def cells_of(count: int, rank: Besides | None) -> tuple[ColumnUse, ...]:
@@ -131,63 +126,58 @@ class UcxReader:
 
     def __init__(self, report: Report) -> None:
         self._report = report
-        self._context = UcxRun()
-        self._figures: _Figures | None = None
+        self._run = UcxRun()
+        self._table: UcxFigures | None = None
         self._shown = False
 
     def line(self, line: LogLine) -> Iterable[SuiteCurve]:
         text = line.text.strip()
-        if self._figures is not None and (row := row_of(text, self._figures.names)):
-            return self._figures.take(line, row, self._context)
-        names = names_of(text)
-        if names is not None:
+        if self._table is not None and (row := row_of(text, self._table.names)):
+            return self._table.take(self._run, line, row)
+        if names := names_of(text):
             closed = self._close()
-            self._figures, self._shown = _Figures(line, names), True
+            self._table, self._shown = UcxFigures(line, names), True
             return closed
         if text.startswith("| API:") or _COMMAND.search(text):
             return self._begin(line, text)
         return self._within(line, text)
 
     def end(self) -> Iterable[SuiteCurve]:
-        yield from self._begin(None, "")
+        return self._begin(None, "")
 
     def _begin(self, line: LogLine | None, text: str) -> Iterable[SuiteCurve]:
         """A box or a command line ends what was before; a box may follow its command line."""
-        closed = self._close()
-        if self._context.announced is not None and not self._shown:
-            self._report(self._context.announced, _NO_FIGURES)
-        command = _COMMAND.search(text)
-        if command is not None:
-            words = " ".join(command["command"][:_LONGEST_COMMAND].split())
-            self._context = UcxRun(command=words)
+        closed, before = self._close(), self._run
+        if before.announced is not None and not self._shown:
+            self._report(before.announced, _NO_FIGURES)
+        if command := _COMMAND.search(text):
+            self._run = UcxRun(" ".join(command["command"][:_LONGEST_COMMAND].split()))
         else:
-            kept = "" if self._shown else self._context.command
-            boxed = UcxRun(announced=line, command=kept)
-            self._context = boxed.with_box(text) or boxed
+            self._run = UcxRun("" if self._shown else before.command, line)
+            self._run.learn(text)
         self._shown = False
         return closed
 
     def _within(self, line: LogLine, text: str) -> Iterable[SuiteCurve]:
+        run = self._run
         if _OVERHEAD.match(text):
-            self._context = msgspec.structs.replace(self._context, overhead=True)
+            run.overhead = True
         batch = _BATCH.fullmatch(text[:-1]) if text.endswith("+") else None
         if batch is not None and not _RULER.fullmatch(text):
-            closed = self._figures.progress_only(self._context) if self._figures else ()
-            self._context = msgspec.structs.replace(self._context, batch=batch["name"])
+            closed = self._table.progress(run) if self._table else ()
+            run.batch = batch["name"]
             return closed
-        boxed = self._context.with_box(text) if self._context.announced else None
-        if boxed is not None:
-            self._context = boxed
-        elif text and not _RULER.fullmatch(text) and not _PROSE.match(text):
+        known = not text or _RULER.fullmatch(text) or _PROSE.match(text)
+        if not (run.announced and run.learn(text)) and not known:
             self._report(line, _BAD_RUN if _FAILED.match(text) else _OTHER)
         return ()
 
     def _close(self) -> Iterable[SuiteCurve]:
-        figures, self._figures = self._figures, None
-        return () if figures is None else figures.end(self._context)
+        table, self._table = self._table, None
+        return () if table is None else table.end(self._run)
 
 
-class _Figures:
+class UcxFigures:
     """What follows one heading of columns: progress and final rows."""
 
     def __init__(self, first: LogLine, names: UcxColumns) -> None:
@@ -196,38 +186,37 @@ class _Figures:
         self._last: tuple[LogLine, UcxRow] | None = None
         self._given = False
 
-    def take(self, line: LogLine, row: UcxRow, context: UcxRun) -> Iterable[SuiteCurve]:
+    def take(self, run: UcxRun, line: LogLine, row: UcxRow) -> Iterable[SuiteCurve]:
         """A final row gives curves; one of progress is kept until a later one comes."""
-        self._last = (line, row)
-        if not self.names.csv and (not row.name or row.name.startswith("[thread")):
+        self._last, name = (line, row), row[0]
+        if not self.names.csv and (not name or name.startswith("[thread")):
             return ()
-        if row.name not in ("", "Final:"):
-            context = msgspec.structs.replace(context, batch=row.name)
-        return self._curves(context, "")
+        return self._curves(run, run.batch if name in ("", "Final:") else name, "")
 
-    def progress_only(self, context: UcxRun) -> Iterable[SuiteCurve]:
+    def progress(self, run: UcxRun) -> Iterable[SuiteCurve]:
         """UCX before 1.10 writes no final row: the last one is it."""
         if self._last is None:
             return ()
-        return self._curves(context, _UNFINISHED if self.names.staged else "")
+        return self._curves(run, run.batch, _UNFINISHED if self.names.staged else "")
 
-    def end(self, context: UcxRun) -> Iterable[SuiteCurve]:
+    def end(self, run: UcxRun) -> Iterable[SuiteCurve]:
         if self._last is None and not self._given:
-            return self._curves(context, _EMPTY)
-        return self.progress_only(context)
+            return self._curves(run, run.batch, _EMPTY)
+        return self.progress(run)
 
-    def _curves(self, context: UcxRun, cut_off: str) -> Iterable[SuiteCurve]:
+    def _curves(self, run: UcxRun, batch: str, cut_off: str) -> Iterable[SuiteCurve]:
         last, self._last, self._given = self._last, None, True
-        table = SuiteTable(context.heading(self._first.number), _columns(context.test))
+        test = run.test(batch)
+        table = SuiteTable(run.heading(test, batch, self._first.number), _columns(test))
         if last is not None:
-            line, row = last
-            cells = cells_of(len(row.figures), self.names.rank)
-            add_row(table, cells, line, row.figures, context.message_bytes)
+            line, (_, figures) = last
+            cells = cells_of(len(figures), self.names.rank)
+            add_row(table, cells, line, figures, run.message_bytes)
         return table.curves(cut_off)
 
 
 def _columns(test: UcxTest) -> tuple[SuiteColumn, ...]:
-    time, rate = test.what
+    time, rate = WHAT[test.kind]
     ends = (1, 0) if test.name in ("get", "get_bw", "ucp_get") else (0, 1)
     return (
         SuiteColumn("time", time, "mean", "µs", 1e-6, test.latency_pattern, 1, *ends),

@@ -4,16 +4,15 @@ ucx_perftest's tests: names, the words in which its box describes them, what the
 """
 
 import re
-from typing import Literal
-
-import msgspec
+from typing import NamedTuple
 
 from fabricgauge.model.measurement import Pattern
 from fabricgauge.parse.interface import LogLine
 from fabricgauge.parse.table import SuiteHeading
 
 _OPERATIONS = "bytes of all operations per time"
-_WHAT = {
+#: What times and rates of each kind of test are.
+WHAT = {
     "ping-pong": ("half round trip", "ping-pong bandwidth (size / half round trip)"),
     "stream": ("sender's time per message", "one-way stream"),
     "operation": ("one operation, as its origin sees it", _OPERATIONS),
@@ -21,18 +20,13 @@ _WHAT = {
 }
 
 
-class UcxTest(msgspec.Struct, frozen=True):
+class UcxTest(NamedTuple):
     """``kind`` is ``ping-pong``, ``stream``, ``operation`` (get, atomics), or not known."""
 
     name: str
     kind: str
     latency_pattern: Pattern | None = None
     bandwidth_pattern: Pattern | None = None
-
-    @property
-    def what(self) -> tuple[str, str]:
-        """What its times and its rates are."""
-        return _WHAT[self.kind]
 
 
 #: The test of a log that does not name it.
@@ -81,63 +75,54 @@ def described(description: str, api: str) -> UcxTest:
     return next(fitting, UNNAMED)
 
 
-BOX = re.compile(r"\| (?P<name>[A-Z][\w ]{2,30}): +(?P<value>[^|]{0,60}?) *\|")
+_BOX = re.compile(r"\| (?P<name>[A-Z][\w ]{2,30}): +(?P<value>[^|]{0,60}?) *\|")
 _SIZE = re.compile(r"\s-s\s*(\d{1,15})(?=\s|$)")
-_TRANSPORT = re.compile(r"\s-x\s*(\w+)")
-_VERBS = re.compile(r"(?:rc|ud|dc)(?:_|$)")
+_TRANSPORT = re.compile(r"\s-x\s*(?:(?P<tcp>tcp)(?!\w)|(?P<verbs>(?:rc|ud|dc)(?:_|\b)))")
 _MOST_SETTINGS = 32
 
 
-class UcxRun(msgspec.Struct, frozen=True):
-    """``announced`` is the box's first line; ``batch`` names a test of a batch file.
+class UcxRun:
+    """One run: its command line, and the box that a server draws, from its ``announced`` line on.
 
-    ``overhead`` is whether the heading calls its times that, and not latency.
+    ``batch`` names a test of a batch file; ``overhead`` is whether the heading calls its times
+    that, and not latency.
     """
 
-    box: dict[str, str] = {}
-    announced: LogLine | None = None
-    command: str = ""
-    batch: str = ""
-    overhead: bool = False
+    def __init__(self, command: str = "", announced: LogLine | None = None) -> None:
+        self.command = command
+        self.announced = announced
+        self.batch = ""
+        self.overhead = False
+        self._box: dict[str, str] = {}
 
-    def with_box(self, text: str) -> "UcxRun | None":
-        """With one more line of the box; None if the line is none."""
-        match = BOX.match(text)
-        if match is None or len(self.box) >= _MOST_SETTINGS:
-            return None
-        return msgspec.structs.replace(
-            self, box={**self.box, match["name"]: match["value"].strip()}
-        )
+    def learn(self, text: str) -> bool:
+        """Take one more line of the box; false if the line is none."""
+        match = _BOX.match(text)
+        if match is None or len(self._box) >= _MOST_SETTINGS:
+            return False
+        self._box[match["name"]] = match["value"].strip()
+        return True
 
-    @property
-    def test(self) -> UcxTest:
-        by_box = described(self.box.get("Test", ""), self.box.get("API", ""))
+    def test(self, batch: str) -> UcxTest:
+        by_box = described(self._box.get("Test", ""), self._box.get("API", ""))
         option = _OPTION.search(self.command)
-        names = (option[1] if option else "", self.batch.split("/")[0])
-        by_name = (_BY_NAME.get(name, UNNAMED) for name in names)
-        told = (test for test in (by_box, *by_name) if test != UNNAMED)
-        return next(told, UNNAMED_STREAM if self.overhead else UNNAMED)
+        names = (option[1] if option else "", batch.split("/")[0])
+        told = (by_box, *(_BY_NAME.get(name, UNNAMED) for name in names))
+        unnamed = UNNAMED_STREAM if self.overhead else UNNAMED
+        return next((test for test in told if test != UNNAMED), unnamed)
 
     @property
     def message_bytes(self) -> int | None:
         option = _SIZE.search(self.command)
-        size = self.box.get("Message size") or (option[1] if option else "")
+        size = self._box.get("Message size") or (option[1] if option else "")
         return int(size) if size.isascii() and size.isdigit() and len(size) < 16 else None
 
-    def heading(self, first_line: int) -> SuiteHeading:
-        settings = {name.lower(): value for name, value in self.box.items() if value}
-        told = {"command": self.command, "batch": self.batch}
-        settings.update({key: value for key, value in told.items() if value})
+    def heading(self, test: UcxTest, batch: str, first_line: int) -> SuiteHeading:
+        settings = {name.lower(): value for name, value in self._box.items()}
+        settings |= {"command": self.command, "batch": batch}
+        by = _TRANSPORT.search(self.command)
         return SuiteHeading(
-            suite="ucx_perftest", version="", benchmark=self.test.name,
-            title=self.box.get("Test", ""), first_line=first_line,
-            transport=_transport(self.command), settings=settings,
+            "ucx_perftest", "", test.name, self._box.get("Test", ""), first_line,
+            transport="" if by is None else "tcp" if by["tcp"] else "rdma",
+            settings={key: value for key, value in settings.items() if value},
         )  # fmt: skip
-
-
-def _transport(command: str) -> Literal["tcp", "rdma", ""]:
-    option = _TRANSPORT.search(command)
-    name = option[1] if option else ""
-    if name == "tcp":
-        return "tcp"
-    return "rdma" if _VERBS.match(name) else ""
