@@ -8,10 +8,8 @@ same figure once more, rounded to two places, so that a slow test's 0.00 is no f
 """
 
 import re
-from collections.abc import Iterable
-from typing import Literal
-
-import msgspec
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple
 
 from fabricgauge.model.measurement import Pattern
 from fabricgauge.model.suite import SuiteCurve
@@ -20,29 +18,18 @@ from fabricgauge.parse.lines import number_of
 from fabricgauge.parse.rows import ColumnUse, add_row
 from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
 
-COMMAND = (
+_COMMAND = re.compile(
     r"fi_(?:pingpong|(?:rdm|msg|dgram|rma)(?:_\w{1,24})?_(?:pingpong|bw|bw_mt"
     r"|tx_completion))(?=[\s'\"`]|$)"
 )
 _MB = "MB = 10^6 bytes (fabtests)"
 _NAME = re.compile(r"fi_\w+")
-_PROVIDER = re.compile(r"\s-p\s*[\"']?([\w;]+)")
 _READ = re.compile(r"\s-o\s*read(?=\s|$)")
-_TCP = ("tcp", "sockets", "net")
-_RDMA = ("verbs", "efa", "psm2", "psm3", "opx", "cxi", "ucx")
-
-
-def name_of(command: str, pingpong: bool, transfers: int) -> str:
-    """The program of a table: by its heading, its command line or its counts.
-
-    ``transfers`` per iteration are two in a ping-pong only. A text table of fabtests names none.
-    """
-    if pingpong:
-        return "fi_pingpong"
-    name = _NAME.search(command)
-    if name is None:
-        return "fabtests (ping-pong)" if transfers == 2 else "fabtests"
-    return name[0]
+_PROVIDER = re.compile(r"\s-p\s*[\"']?([\w;]+)")
+_CARRIERS: dict[str, Literal["tcp", "rdma"]] = {
+    **dict.fromkeys(("tcp", "sockets", "net"), "tcp"),
+    **dict.fromkeys(("verbs", "efa", "psm2", "psm3", "opx", "cxi", "ucx"), "rdma"),
+}
 
 
 def columns_of(name: str, command: str, transfers: int) -> tuple[SuiteColumn, ...]:
@@ -70,10 +57,8 @@ def columns_of(name: str, command: str, transfers: int) -> tuple[SuiteColumn, ..
 
 def _transport(command: str) -> Literal["tcp", "rdma", ""]:
     option = _PROVIDER.search(command)
-    providers = option[1].split(";") if option else []
-    if any(provider in _TCP for provider in providers):
-        return "tcp"
-    return "rdma" if any(provider in _RDMA for provider in providers) else ""
+    known = [_CARRIERS[one] for one in (option[1].split(";") if option else ()) if one in _CARRIERS]
+    return "tcp" if "tcp" in known else known[0] if known else ""
 
 
 _SIZE = re.compile(r"(\d{1,15})(?:\.(\d))?([kmg]?)")
@@ -85,7 +70,7 @@ _KEYS = ("xfer_size", "iterations", "total", "MB/sec", "usec/xfer", "Mxfers/sec"
 _MOST = 1e15
 
 
-class FabtestsRow(msgspec.Struct, frozen=True):
+class FabtestsRow(NamedTuple):
     """One row: sizes in bytes, and as printed MB = 10^6 bytes, µs, 10^6 transfers/s.
 
     ``iterations`` and ``total_bytes`` are exact in YAML rows only; ``acknowledged`` is
@@ -101,7 +86,7 @@ class FabtestsRow(msgspec.Struct, frozen=True):
 
     @property
     def transfers(self) -> int:
-        """Transfers per iteration: 2 in a ping-pong; 0 if it cannot be told.
+        """Transfers per iteration: 2 in a ping-pong only; 0 if it cannot be told.
 
         The cuts of all three numbers to two places and less leave 1 and 2 apart.
         """
@@ -117,7 +102,7 @@ def size_of(printed: str) -> int | None:
     return int((int(match[1]) + int(match[2] or 0) / 10) * _SIZES[match[3]])
 
 
-def count_of(printed: str) -> int | None:
+def _count_of(printed: str) -> int | None:
     match = _COUNT.fullmatch(printed)
     return None if match is None else int(match[1]) * _COUNTS[match[2]]
 
@@ -129,42 +114,40 @@ def text_row(text: str, columns: int) -> FabtestsRow | None:
     if named < 0 or len(fields) > 24:
         return None
     size, count, *rest = fields[named:]
-    ack = rest.pop(0)[0] if columns == 8 else "="
+    acknowledged = columns != 8 or rest.pop(0)[0] == "="
     total, time, *figures = rest
-    printed = (size_of(size), count_of(count), size_of(total))
-    numbers = [number_of(figure) for figure in figures]
-    if None in printed or None in numbers or not time.endswith("s"):
+    printed: list[float | None] = [size_of(size), _count_of(count), size_of(total)]
+    printed += map(number_of, figures)
+    if None in printed or not time.endswith("s"):
         return None
-    bytes_, iterations, total_bytes = (value or 0 for value in printed)
-    rates = tuple(value or 0.0 for value in numbers)
-    name = " ".join(fields[:named])
-    return FabtestsRow(name, bytes_, iterations, total_bytes, rates, ack == "=")
+    return _row(" ".join(fields[:named]), printed, acknowledged)
 
 
 def yaml_row(text: str) -> FabtestsRow | None:
     """A row ``- { xfer_size: 64, iterations: 1000, … }``."""
     pairs = dict(_PAIR.findall(text))
     found = [number_of(pairs.get(key, "")) for key in _KEYS]
-    if None in found:
+    if not all(value is not None and 0 <= value < _MOST for value in found[:3]) or None in found:
         return None
-    size, count, total, *figures = (value or 0.0 for value in found)
-    if not all(0 <= value < _MOST for value in (size, count, total)):
-        return None
-    return FabtestsRow("", int(size), int(count), int(total), tuple(figures))
+    return _row("", found, True)
+
+
+def _row(name: str, printed: Sequence[float | None], acknowledged: bool) -> FabtestsRow:
+    size, count, total, *figures = (value or 0.0 for value in printed)
+    return FabtestsRow(name, int(size), int(count), int(total), tuple(figures), acknowledged)
 
 
 def cut_row(text: str) -> int | None:
     """The size that a row of too few columns begins with."""
     fields = text.split(None, 3)
-    return size_of(fields[0]) if len(fields) > 2 and count_of(fields[1]) is not None else None
+    return size_of(fields[0]) if len(fields) > 2 and _count_of(fields[1]) is not None else None
 
 
 BEGINS = {
     "MB/sec": r"^\s*(?:name\s+)?bytes\s+(?:#sent\s+#ack|iters)\s+total\s+time\s+MB/sec",
     "xfer_size: ": r"^- \{ xfer_size: ",
-    "fi_": COMMAND,
+    "fi_": _COMMAND.pattern,
 }
-_COMMAND = re.compile(COMMAND)
 _NAMES = re.compile(
     r"(?:name\s+)?bytes\s+(?P<sent>#sent\s+#ack|iters)\s+total\s+time\s+MB/sec\s+usec/xfer"
     r"\s+Mxfers/sec"
@@ -199,9 +182,12 @@ class FabtestsReader:
 
     def line(self, line: LogLine) -> Iterable[SuiteCurve]:
         text = line.text.strip()
-        names = _NAMES.fullmatch(text)
-        if names is not None:
-            return self._begin(line, 8 if names["sent"].startswith("#") else 7)
+        if names := _NAMES.fullmatch(text):
+            command = self._command if self._table is None else ""
+            closed = self.end()
+            self._heading, self._command = line, command
+            self._columns = 8 if names["sent"].startswith("#") else 7
+            return closed
         if text.startswith(_YAML):
             return self._row(line, yaml_row(text))
         if self._columns and text[:1].isalnum() and (row := text_row(text, self._columns)):
@@ -220,12 +206,6 @@ class FabtestsReader:
         if self._heading is not None and self._columns and not closed and not self._name:
             self._report(self._heading, "rows under this heading: the run failed, or was cut off")
         self._heading, self._columns, self._name = None, 0, ""
-        return closed
-
-    def _begin(self, line: LogLine, columns: int) -> Iterable[SuiteCurve]:
-        command = self._command if self._table is None else ""
-        closed = self.end()
-        self._heading, self._columns, self._command = line, columns, command
         return closed
 
     def _row(self, line: LogLine, row: FabtestsRow | None) -> Iterable[SuiteCurve]:
@@ -247,21 +227,30 @@ class FabtestsReader:
         return closed
 
     def _begun(self, line: LogLine, row: FabtestsRow) -> SuiteTable:
-        name = name_of(self._command, self._columns == 8, row.transfers)
-        settings = {"command": self._command} if self._command else {}
-        settings.update({"name": row.name} if row.name else {})
+        """A program is told by its heading, its command line or its counts; some name none."""
+        named = _NAME.search(self._command)
+        name = named[0] if named else "fabtests (ping-pong)" if row.transfers == 2 else "fabtests"
+        name = "fi_pingpong" if self._columns == 8 else name
+        settings = {"command": self._command, "name": row.name}
         heading = SuiteHeading(
-            suite="fabtests", version="", benchmark=name, title=row.name,
-            first_line=(self._heading or line).number, transport=_transport(self._command),
-            settings=settings,
+            "fabtests", "", name, row.name, (self._heading or line).number,
+            transport=_transport(self._command),
+            settings={key: value for key, value in settings.items() if value},
         )  # fmt: skip
         return SuiteTable(heading, columns_of(name, self._command, row.transfers))
 
     def _close(self) -> tuple[SuiteCurve, ...]:
         table, self._table = self._table, None
         sizes, self._sizes = tuple(self._sizes), []
-        chosen = _OWN_SIZES.search(self._command) is not None
-        return () if table is None else table.curves("" if chosen else _sign(sizes))
+        if table is None:
+            return ()
+        chosen = _OWN_SIZES.search(self._command) or sizes == _DEFAULT_BYTES
+        if chosen or sizes != _DEFAULT_BYTES[: len(sizes)]:
+            return table.curves()
+        return table.curves(
+            f"ends at {sizes[-1]} bytes, where the default goes on to {_DEFAULT_BYTES[-1]}:"
+            " cut off, or run with other sizes"
+        )
 
     def _unknown(self, line: LogLine, text: str) -> None:
         size = cut_row(text) if self._columns else None
@@ -269,15 +258,6 @@ class FabtestsReader:
             self._table.failed(line, size, "cut off")
         else:
             self._report(line, _ROW if self._columns else _OTHER)
-
-
-def _sign(sizes: tuple[int, ...]) -> str:
-    if sizes == _DEFAULT_BYTES or sizes != _DEFAULT_BYTES[: len(sizes)]:
-        return ""
-    return (
-        f"ends at {sizes[-1]} bytes, where the default goes on to {_DEFAULT_BYTES[-1]}:"
-        " cut off, or run with other sizes"
-    )
 
 
 DIALECT = Dialect("fabtests", BEGINS, FabtestsReader)
