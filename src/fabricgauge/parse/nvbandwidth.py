@@ -13,8 +13,11 @@ times 1e-9, the median of 3 samples), inline_common.h; v0.4, common.h.
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
+from typing import NamedTuple
+
+import msgspec
 
 from fabricgauge.model.suite import Besides, SuiteCurve, Trouble
 from fabricgauge.parse.interface import Dialect, LogLine, Report
@@ -22,40 +25,70 @@ from fabricgauge.parse.lines import figure_of
 from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
 
 SUITE = "nvbandwidth"
-UNNAMED = "unnamed test"
 _GB = "GB = 10^9 bytes (nvbandwidth)"
+#: As of 1,024 GPUs in one clique; memory stays bounded.
+_MOST_CELLS = 1 << 20
+_MOST_DEVICES = 1 << 12
 
-#: A cell of a pair that was not measured is None.
-Matrix = Sequence[Sequence[float | None]]
+
+class NvbandwidthFacts(msgspec.Struct):
+    """What an output says of itself; devices and hosts are each named once."""
+
+    version: str = ""
+    settings: dict[str, str] = {}
+    devices: dict[str, None] = {}
+    hosts: dict[str, None] = {}
+
+    def add_device(self, device: str, host: str | None) -> None:
+        if len(self.devices) < _MOST_DEVICES:
+            self.devices.setdefault(device)
+            self.hosts.update({host: None} if host else {})
+
+    def heading(self, name: str, title: str, first_line: int) -> SuiteHeading:
+        devices = {"device": ", ".join(self.devices)} if self.devices else {}
+        return SuiteHeading(
+            SUITE, self.version, name or "unnamed test", title, first_line,
+            settings=self.settings | devices, hosts=tuple(self.hosts),
+        )  # fmt: skip
+
+
+class NvbandwidthMatrix(NamedTuple):
+    """One test's matrix: a cell of a pair that was not measured is None.
+
+    ``description`` is its own heading, ``line`` is where its figure or the trouble stands, None
+    without either; ``summed`` is the sum that is printed of it.
+    """
+
+    description: str = ""
+    cells: Sequence[Sequence[float | None]] = ()
+    line: LogLine | None = None
+    summed: str = ""
+    trouble: Trouble | None = None
 
 
 def curves(
-    heading: SuiteHeading,
-    description: str,
-    line: LogLine | None,
-    cells: Matrix | Trouble,
-    cut_off: str = "",
+    heading: SuiteHeading, matrix: NvbandwidthMatrix, cut_off: str = ""
 ) -> tuple[SuiteCurve, ...]:
     """One test's curve: the figure of its whole matrix, or a failure.
 
-    ``description`` is the matrix's own heading, ``line`` is where the figure or the trouble
-    stands, None without either. A cell that is no measurement makes the matrix a failure.
+    A cell that is no measurement makes the matrix a failure.
     """
-    table = SuiteTable(heading, (column(description),))
-    if line is None:
-        return table.curves(cut_off)
-    if isinstance(cells, str):
-        table.failed(line, None, cells)
-        return table.curves(cut_off)
-    is_square = description.count("GPU(") == 2
+    is_square = matrix.description.count("GPU(") == 2
     measured = [
         value
-        for row, values in enumerate(cells)
+        for row, values in enumerate(matrix.cells)
         for place, value in enumerate(values)
         if value is not None and not (is_square and row == place and value == 0)
     ]
-    if not measured:
-        table.failed(line, None, "other")
+    if len(measured) > 1:
+        told = {"cells": str(len(measured)), "sum of all cells": matrix.summed}
+        told = heading.settings | {key: text for key, text in told.items() if text}
+        heading = msgspec.structs.replace(heading, settings=told)
+    table, line = SuiteTable(heading, (column(matrix.description),)), matrix.line
+    if line is None:
+        return table.curves(cut_off)
+    if matrix.trouble or not measured:
+        table.failed(line, None, matrix.trouble or "other")
     elif not all(math.isfinite(value) and value > 0 for value in measured):
         table.failed(line, None, "not a number")
     else:
@@ -104,10 +137,6 @@ _PROSE = re.compile(
     r"NOTE: |Performance can vary with|Additional system-specific tuning|Warning: there are more"
     r"|Sample \d+: |Measures? |=+$"
 )
-#: As of 1,024 GPUs in one clique; memory stays bounded.
-_MOST_CELLS = 1 << 20
-_MOST_DEVICES = 1 << 12
-_EXPECTED = "a line of nvbandwidth"
 
 
 class NvbandwidthReader:
@@ -115,36 +144,37 @@ class NvbandwidthReader:
 
     def __init__(self, report: Report) -> None:
         self._report = report
-        self._begin_output("")
+        self._facts = NvbandwidthFacts()
+        self._begin_test()
 
     def line(self, line: LogLine) -> Iterator[SuiteCurve]:
         text = line.text.strip()
         if match := _VERSION.match(text):
             yield from self.end()
-            self._begin_output(match["version"].lstrip("v"))
+            self._facts = NvbandwidthFacts(match["version"].lstrip("v"))
+        elif not text or _PROSE.match(text) or self._is_fact(text):
             return
-        if not text or _PROSE.match(text) or self._is_fact(text):
-            return
-        if match := _RUNNING.match(text):
+        elif match := _RUNNING.match(text):
             yield from self._end_test("")
             self._name, self._named_at = match["name"], line.number
         elif match := _WAIVED.match(text):
             yield from self._end_test("")
-            yield from self._failure(line, match["name"] or "", "other")
+            yield from self._failure(line, match["name"] or "")
         elif _WRONG_DATA.search(text) or _ERROR.match(text):
-            yield from self._trouble(line, "corrupt" if "pattern" in text else "other")
+            if "pattern" in text:
+                # The message precedes the figure that it spoils.
+                self._corrupt = line
+                return
+            sought = re.search(r"Testcase (\w+) not found", text)
+            name = sought[1] if sought else "" if self._done else self._name
+            yield from self._end_test("")
+            yield from self._failure(line, name)
         else:
             yield from self._of_matrix(line, text)
 
     def end(self) -> Iterator[SuiteCurve]:
         missing = self._description or (self._name and not self._done)
         yield from self._end_test("ends before the SUM of this test" if missing else "")
-
-    def _begin_output(self, version: str) -> None:
-        self._version, self._hosts = version, dict[str, None]()
-        self._settings: dict[str, str] = {}
-        self._devices: dict[str, None] = {}
-        self._begin_test()
 
     def _begin_test(self) -> None:
         self._name, self._named_at, self._done = "", 0, False
@@ -158,26 +188,20 @@ class NvbandwidthReader:
         self._last: LogLine | None = None
 
     def _is_fact(self, text: str) -> bool:
+        facts = self._facts
+        # From v0.6 on the host's name stands alone above the devices.
+        above = "Driver Version" in facts.settings and not (facts.devices or self._name)
         if match := _SETTING.match(text):
             name = "nvbandwidth build" if match["name"].startswith("Built") else match["name"]
             if match["value"].strip():
-                self._settings[name] = match["value"].strip()
+                facts.settings[name] = match["value"].strip()
         elif match := _DEVICE.match(text):
-            if len(self._devices) >= _MOST_DEVICES:
-                return True
-            self._devices.setdefault(match["device"])
-            if match["host"]:
-                self._hosts.setdefault(match["host"])
-        elif self._is_above_devices and re.fullmatch(r"[A-Za-z0-9][\w.-]*", text):
-            self._hosts.setdefault(text)
+            facts.add_device(match["device"], match["host"])
+        elif above and re.fullmatch(r"[A-Za-z0-9][\w.-]*", text):
+            facts.hosts.setdefault(text)
         else:
             return False
         return True
-
-    @property
-    def _is_above_devices(self) -> bool:
-        """From v0.6 on the host's name stands alone there."""
-        return "Driver Version" in self._settings and not (self._devices or self._name)
 
     def _of_matrix(self, line: LogLine, text: str) -> Iterator[SuiteCurve]:
         if _DESCRIPTION.match(text):
@@ -188,7 +212,7 @@ class NvbandwidthReader:
         elif self._description and not self._columns:
             self._columns = len(text.split())
         elif not (self._description and self._is_row(line, text.split())):
-            self._report(line, _EXPECTED)
+            self._report(line, "a line of nvbandwidth")
 
     def _is_row(self, line: LogLine, tokens: list[str]) -> bool:
         if len(tokens) <= self._columns or len(self._rows) * self._columns >= _MOST_CELLS:
@@ -207,52 +231,33 @@ class NvbandwidthReader:
             self._rows, self._last = [[cell(match["value"])]], line
         yield from self._end_matrix("", match["value"])
 
-    def _trouble(self, line: LogLine, trouble: Trouble) -> Iterator[SuiteCurve]:
-        if trouble == "corrupt":
-            # The message precedes the figure that it spoils.
-            self._corrupt = line
-            return
-        sought = re.search(r"Testcase (\w+) not found", line.text)
-        name = sought[1] if sought else "" if self._done else self._name
-        yield from self._end_test("")
-        yield from self._failure(line, name, trouble)
-
-    def _failure(self, line: LogLine, name: str, trouble: Trouble) -> Iterator[SuiteCurve]:
-        yield from curves(self._heading(name, "", line.number), "", line, trouble)
+    def _failure(self, line: LogLine, name: str) -> Iterable[SuiteCurve]:
         self._done = True
+        matrix = NvbandwidthMatrix(line=line, trouble="other")
+        return curves(self._heading(name, "", line.number), matrix)
 
     def _end_test(self, cut_off: str) -> Iterator[SuiteCurve]:
         yield from self._end_matrix(cut_off)
         if cut_off and self._name and not self._done:
             heading = self._heading(self._name, "", self._named_at)
-            yield from curves(heading, "", None, (), cut_off)
+            yield from curves(heading, NvbandwidthMatrix(), cut_off)
         self._begin_test()
 
-    def _end_matrix(self, cut_off: str, summed: str = "") -> Iterator[SuiteCurve]:
+    def _end_matrix(self, cut_off: str, summed: str = "") -> Iterable[SuiteCurve]:
         if not self._description:
-            return
-        heading = self._heading(self._name, self._description, self._described_at, summed)
-        line = self._corrupt or self._last
-        cells: Matrix | Trouble = "corrupt" if self._corrupt else self._rows
-        yield from curves(heading, self._description, line, cells, cut_off)
+            return ()
+        heading = self._heading(self._name, self._description, self._described_at)
+        matrix = NvbandwidthMatrix(
+            self._description, self._rows, self._corrupt or self._last, summed,
+            "corrupt" if self._corrupt else None,
+        )  # fmt: skip
         self._done = True
         self._begin_matrix("", 0)
+        return curves(heading, matrix, cut_off)
 
-    def _heading(self, name: str, title: str, first_line: int, summed: str = "") -> SuiteHeading:
-        settings = dict(self._settings)
-        if self._devices:
-            settings["device"] = ", ".join(self._devices)
-        cells = sum(bool(value) for row in self._rows for value in row)
-        if cells > 1:
-            settings["cells"] = str(cells)
-        if summed and cells > 1:
-            settings["sum of all cells"] = summed
-        return SuiteHeading(
-            suite=SUITE, version=self._version, benchmark=name or UNNAMED,
-            title=title or f"Running {name or 'a test that the log does not name'}",
-            first_line=self._named_at or first_line,
-            settings=settings, hosts=tuple(self._hosts),
-        )  # fmt: skip
+    def _heading(self, name: str, title: str, first_line: int) -> SuiteHeading:
+        title = title or f"Running {name or 'a test that the log does not name'}"
+        return self._facts.heading(name, title, self._named_at or first_line)
 
 
 DIALECT = Dialect(
