@@ -8,7 +8,7 @@ the last whole object is read.
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -94,20 +94,18 @@ class Iperf3Document(msgspec.Struct, frozen=True):
     error: str = ""
 
 
-def _test_of(
-    document: Iperf3Document, first_line: int, figure_line: int, broken: bool
-) -> IperfTest:
+def _test_of(document: Iperf3Document, line: int, figure_line: int, broken: bool) -> IperfTest:
     """The test; its flows carry the receiver's rate, or the sender's where that is all."""
     start = document.start
     protocol = _protocol(document)
     hosts = [(one.local_host, one.remote_host) for one in start.connected[:1]]
     heading = SuiteHeading(
         "iperf3", start.version.removeprefix("iperf").strip(), "iperf3",
-        f"{start.version or 'iperf3'} {protocol} test", first_line,
+        f"{start.version or 'iperf3'} {protocol} test", line,
         transport="tcp" if protocol == "TCP" else "",
         settings=_settings(document), hosts=hosts[0] if hosts else (),
     )  # fmt: skip
-    flows = _flows(document, LogLine(figure_line, ""))
+    flows = tuple(_flows(document, LogLine(figure_line, "")))
     ended = any(flow.rate for flow in flows)
     cut_off = "" if ended or document.error else "the document has no end result"
     if broken:
@@ -142,16 +140,17 @@ def _settings(document: Iperf3Document) -> dict[str, str]:
     return {key: value for key, value in stated.items() if value}
 
 
-def _flows(document: Iperf3Document, figure: LogLine) -> tuple[Flow, ...]:
+def _flows(document: Iperf3Document, figure: LogLine) -> Iterator[Flow]:
     end, test = document.end, document.start.test_start
     reverse = any(one.sum_bidir_reverse for one in document.intervals[:1])
     both = test.bidir or end.sum_received_bidir_reverse or reverse
     first: FlowDirection = "server to client" if test.reverse and not both else "client to server"
-    flows = [_flow(document, figure, first, end.sum_sent or end.sum, end.sum_received, False)]
+    sums = [one.sum for one in document.intervals[:MOST_INTERVALS]]
+    yield _flow(document, figure, first, end.sum_sent or end.sum, end.sum_received, sums)
     if both:
         sent, received = end.sum_sent_bidir_reverse, end.sum_received_bidir_reverse
-        flows.append(_flow(document, figure, "server to client", sent, received, True))
-    return tuple(flows)
+        sums = [one.sum_bidir_reverse for one in document.intervals[:MOST_INTERVALS]]
+        yield _flow(document, figure, "server to client", sent, received, sums)
 
 
 def _flow(
@@ -160,7 +159,7 @@ def _flow(
     direction: FlowDirection,
     sent: Iperf3Sum | None,
     received: Iperf3Sum | None,
-    reverse: bool,
+    sums: Sequence[Iperf3Sum | None],
 ) -> Flow:
     """The receiver's rate counts; a side that learnt nothing of the other writes 0."""
     by_receiver = bool(received and received.bits_per_second)
@@ -168,11 +167,16 @@ def _flow(
     rate = counted.bits_per_second if counted else None
     connections = _connections(document, direction)
     asked = document.start.test_start.num_streams
+    intervals = tuple(
+        Interval(one.seconds, one.bits_per_second / 8)
+        for one in sums
+        if one and not one.omitted and one.seconds and one.bits_per_second is not None
+    )
     return Flow(
         direction, figure, rate / 8 if rate else None,
         "receiver" if by_receiver else "sender" if rate else "",
         asked if 1 <= asked <= MOST_STREAMS else max(1, len(connections)), connections,
-        _intervals(document, reverse), _loss(sent, received),
+        intervals, _loss(sent, received),
     )  # fmt: skip
 
 
@@ -188,17 +192,6 @@ def _connections(document: Iperf3Document, direction: FlowDirection) -> tuple[fl
         told = (one.bits_per_second for one in (stream.receiver, stream.sender) if one)
         found += (rate / 8 for rate in islice(filter(None, told), 1))
     return tuple(found)
-
-
-def _intervals(document: Iperf3Document, reverse: bool) -> tuple[Interval, ...]:
-    sums = [
-        one.sum_bidir_reverse if reverse else one.sum for one in document.intervals[:MOST_INTERVALS]
-    ]
-    return tuple(
-        Interval(one.seconds, one.bits_per_second / 8)
-        for one in sums
-        if one and not one.omitted and one.seconds and one.bits_per_second is not None
-    )
 
 
 def _loss(sent: Iperf3Sum | None, received: Iperf3Sum | None) -> dict[str, str]:
@@ -218,34 +211,23 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]')
 _CLOSES = {"{": "}", "[": "]"}
 
 
-class Piece(msgspec.Struct, frozen=True):
-    """One document from ``offset`` on to ``end``; behind ``rest`` nothing of it was read."""
+def _decoded(part: str) -> tuple[Any, int | None]:
+    """A document, or as much of it as there is, and the place behind which nothing was read.
 
-    value: Any
-    offset: int
-    rest: int
-    end: int
-    is_broken: bool = False
-
-
-def piece(text: str, offset: int, end: int) -> Piece | None:
-    """The document in that part of the text, or as much of it as there is.
-
-    None if not even one whole object is there, or if it is nested too deeply.
+    The place is None for a whole one; the value is None if not even one whole object is there,
+    or if it is nested too deeply.
     """
-    part = text[offset:end]
     try:
-        return Piece(json.loads(part), offset, end, end)
+        return json.loads(part), None
     except json.JSONDecodeError as error:
         rest = error.pos
     except (ValueError, RecursionError):
-        return None
+        return None, None
     length, closing = _last_whole(part[:rest])
     try:
-        value = json.loads(part[:length] + closing)
+        return json.loads(part[:length] + closing), rest
     except (ValueError, RecursionError):
-        return None
-    return Piece(value, offset, offset + rest, end, is_broken=True)
+        return None, None
 
 
 def _last_whole(part: str) -> tuple[int, str]:
@@ -278,75 +260,57 @@ def recognised(text: str) -> bool:
 
 def read(text: str, first_line: int, report: Report) -> Iterable[SuiteCurve]:
     """The curves of one object, or of several that follow a cut-off one."""
-    event = _EVENT.match(text)
-    if event is not None:
+    if event := _EVENT.match(text):
         yield from _of_event(text, event["event"], first_line, report)
         return
-    counted, line = 0, first_line
-    for found in _pieces(text):
-        place = found.offset if isinstance(found, Piece) else found[0]
-        line += text.count("\n", counted, place)
-        counted = place
-        if isinstance(found, Piece):
-            yield from _of_piece(text, found, line, report)
-        else:
-            _tell(text, *found, line, report, "iperf3 -J output with at least one result")
+    begun = [match.start() for match in islice(_OPENS.finditer(text), MOST_DOCUMENTS)] or [0]
+    line = first_line + text.count("\n", 0, begun[0])
+    for place, following in zip(begun, [*begun[1:], len(text)], strict=True):
+        part = text[place:following]
+        yield from _of_document(part, line, report)
+        line += part.count("\n")
 
 
-def _pieces(text: str) -> Iterator[Piece | tuple[int, int]]:
-    """Each document, or from where to where one stands of which nothing can be read."""
-    begun = islice(_OPENS.finditer(text), MOST_DOCUMENTS)
-    places = [match.start() for match in begun] or [0]
-    for place, following in zip(places, [*places[1:], len(text)], strict=True):
-        yield piece(text, place, following) or (place, following)
-
-
-def _of_piece(text: str, found: Piece, line: int, report: Report) -> Iterator[SuiteCurve]:
-    document = converted(found.value, Iperf3Document)
+def _of_document(part: str, line: int, report: Report) -> Iterable[SuiteCurve]:
+    value, rest = _decoded(part)
+    document = converted(value, Iperf3Document)
     if document is None:
-        _tell(text, found.offset, found.end, line, report, "fields as iperf 3 writes them")
+        nothing = "iperf3 -J output with at least one result"
+        _tell(part, line, report, "fields as iperf 3 writes them" if value else nothing)
         return
-    mark = _figure_line(text, found, line)
-    yield from curves(_test_of(document, line, mark, found.is_broken))
-    rest = text.find("\n", found.rest, found.end) if found.is_broken else -1
-    if rest >= 0:
-        number = line + text.count("\n", found.offset, rest)
-        _tell(text, rest, found.end, number, report, "more of a broken iperf3 -J output")
+    # The line of the figure that is taken, as near as the text tells.
+    found = (part.find(f'"{name}"') for name in ("sum_received", "intervals"))
+    figure = part.count("\n", 0, next((place for place in found if place >= 0), 0))
+    yield from curves(_test_of(document, line, line + figure, rest is not None))
+    behind = -1 if rest is None else part.find("\n", rest)
+    if behind >= 0:
+        number = line + part.count("\n", 0, behind)
+        _tell(part[behind:], number, report, "more of a broken iperf3 -J output")
 
 
-def _figure_line(text: str, found: Piece, line: int) -> int:
-    """The line of the figure that is taken, as near as the text tells."""
-    place = text.find('"sum_received"', found.offset, found.end)
-    place = place if place >= 0 else text.find('"intervals"', found.offset, found.end)
-    return line + text.count("\n", found.offset, max(place, found.offset))
-
-
-def _tell(text: str, place: int, end: int, line: int, report: Report, why: str) -> None:
-    for number, shown in enumerate(text[place:end].split("\n"), line):
+def _tell(text: str, line: int, report: Report, why: str) -> None:
+    for number, shown in enumerate(text.split("\n"), line):
         if shown.strip():
             report(LogLine(number, shown[:_SHOWN]), why)
 
 
-def _of_event(text: str, event: str, line: int, report: Report) -> Iterator[SuiteCurve]:
+def _of_event(text: str, event: str, line: int, report: Report) -> Iterable[SuiteCurve]:
     """Events stand on lines of their own; the last one holds the result."""
     if event == "start":
         report(LogLine(line, text[:_SHOWN]), "of --json-stream output only the end event is read")
     if event not in ("end", "error"):
         return
-    found = piece(text, 0, len(text))
-    data = found.value.get("data") if found and isinstance(found.value, dict) else None
-    document = _end_of_stream(event, data)
-    if document is None:
+    value, rest = _decoded(text)
+    data = value.get("data") if isinstance(value, dict) else None
+    end = converted(data, Iperf3End)
+    if event == "error":
+        document = Iperf3Document(error=str(data)[:_SHOWN])
+    elif end is not None:
+        document = Iperf3Document(end=end)
+    else:
         report(LogLine(line, text[:_SHOWN]), "the end event of iperf3 --json-stream")
         return
-    yield from curves(_test_of(document, line, line, found is None or found.is_broken))
-
-
-def _end_of_stream(event: str, data: object) -> Iperf3Document | None:
-    if event == "error":
-        return Iperf3Document(error=str(data)[:_SHOWN])
-    end = converted(data, Iperf3End)
-    return None if end is None else Iperf3Document(end=end)
+    yield from curves(_test_of(document, line, line, value is None or rest is not None))
 
 
 JSON_DIALECT = JsonDialect("iperf3", recognised, read)
