@@ -96,11 +96,8 @@ MOST_STREAMS = 4096
 _SHORT = 0.5
 
 
-class Interval(msgspec.Struct, frozen=True):
-    """One report within a test: its length in seconds and its rate in bytes/s."""
-
-    seconds: float
-    rate: float
+#: One report within a test: its length in seconds and its rate in bytes/s.
+Interval = tuple[float, float]
 
 
 class Flow(msgspec.Struct, frozen=True):
@@ -135,6 +132,7 @@ class IperfLog:
     """A test that grows row by row; ``side`` is whose log it is, empty where that is not known.
 
     Intervals are kept by what tells a direction apart, and by connection (``SUM`` is all).
+    ``mixed`` is the number of connections of which two went on at the same time.
     """
 
     def __init__(self, line: LogLine, side: str, protocol: str = "", version: str = "") -> None:
@@ -142,19 +140,34 @@ class IperfLog:
         self.side = side
         self.protocol = protocol
         self.unit_rule = UNIT_RULES["bits"]
-        self.error = ""
+        self.error = self.mixed = ""
         self.settings: dict[str, str] = {"log of": side} if side else {}
         self.hosts: tuple[str, ...] = ()
         self._version = version
         self._intervals: dict[tuple[str, str], list[Interval]] = {}
         self._kept = 0
 
+    def _curves(
+        self, suite: str, program: str, flows: Sequence[Flow], cut_off: str, pairs: int = 1
+    ) -> tuple[SuiteCurve, ...]:
+        """The curves of the test as far as it went; mixed rows leave none."""
+        error, hosts = self.error, self.hosts
+        if self.mixed:
+            error, flows, cut_off = MIXED.format(self.mixed), (), ""
+        heading = SuiteHeading(
+            suite, self._version, program, self.first.text.strip()[:200], self.first.number, pairs,
+            transport="tcp" if self.protocol == "TCP" else "", settings=self.settings, hosts=hosts,
+            evidence=LogEvidence(addresses=hosts if len(hosts) == 2 else ()),
+        )  # fmt: skip
+        told = tuple(flows) or (Flow("client to server", self.last, None, ""),)
+        return curves(IperfTest(heading, self.protocol, self.unit_rule, told, error, cut_off))
+
     def _keep(self, way: str, row: IperfRow) -> None:
         if (way, row.stream) in self._intervals or len(self._intervals) < MOST_STREAMS:
             kept = self._intervals.setdefault((way, row.stream), [])
             if len(kept) < MOST_INTERVALS and self._kept < MOST_OF_ALL:
                 self._kept += 1
-                kept.append(Interval(row.end - row.start, row.rate))
+                kept.append((row.end - row.start, row.rate))
 
     def _of_all(self, way: str, with_sum: bool = True) -> tuple[Interval, ...]:
         """The intervals of the row of all connections, or the only one's."""
@@ -162,15 +175,6 @@ class IperfLog:
         together = own.pop("SUM", None)
         single = next(iter(own.values())) if len(own) == 1 else []
         return tuple(together if with_sum and together is not None else single)
-
-    def _test(self, suite: str, program: str, flows: tuple[Flow, ...], cut_off: str) -> IperfTest:
-        heading = SuiteHeading(
-            suite, self._version, program, self.first.text.strip()[:200], self.first.number,
-            transport="tcp" if self.protocol == "TCP" else "",
-            settings=self.settings, hosts=self.hosts,
-            evidence=LogEvidence(addresses=self.hosts if len(self.hosts) == 2 else ()),
-        )  # fmt: skip
-        return IperfTest(heading, self.protocol, self.unit_rule, flows, self.error, cut_off)
 
 
 def curves(test: IperfTest) -> tuple[SuiteCurve, ...]:
@@ -183,10 +187,10 @@ def curves(test: IperfTest) -> tuple[SuiteCurve, ...]:
 
 
 def _of_flow(test: IperfTest, flow: Flow, two_way: bool) -> tuple[SuiteCurve, ...]:
-    seconds = sum(one.seconds for one in flow.intervals)
+    seconds = sum(length for length, _ in flow.intervals)
     rate = flow.rate or None
     if rate is None and seconds > 0:
-        rate = sum(one.seconds * one.rate for one in flow.intervals) / seconds
+        rate = sum(length * each for length, each in flow.intervals) / seconds
     column = _column(test, flow, two_way)
     each = msgspec.structs.replace(column, what=f"{column.what}, mean per connection", pattern=None)
     columns = (column, each) if flow.count > 1 else (column,)
@@ -229,8 +233,8 @@ def _comparable(test: IperfTest, flow: Flow) -> list[float]:
     sent_here = side == flow.direction.partition(" ")[0]
     if test.protocol != "TCP" and flow.counted_by == "receiver" and sent_here:
         return []
-    longest = max((one.seconds for one in flow.intervals), default=0.0)
-    return [one.rate for one in flow.intervals if one.seconds >= _SHORT * longest]
+    longest = max((length for length, _ in flow.intervals), default=0.0)
+    return [rate for length, rate in flow.intervals if length >= _SHORT * longest]
 
 
 def _spread(rates: Sequence[float]) -> dict[Besides, float]:

@@ -14,7 +14,6 @@ import msgspec
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.interface import Dialect, LogLine, Report
 from fabricgauge.parse.iperf import (
-    MIXED,
     SAME_S,
     UNIT_RULES,
     CountedBy,
@@ -22,11 +21,8 @@ from fabricgauge.parse.iperf import (
     FlowDirection,
     IperfLog,
     IperfRow,
-    IperfTest,
-    curves,
     row_of,
 )
-from fabricgauge.parse.table import SuiteHeading
 
 BEGINS = {
     "Client connecting to ": r"^Client connecting to \S+, (?:TCP|UDP) port \d+",
@@ -88,7 +84,6 @@ class Iperf2Test(IperfLog):
         self.reversed: set[str] = set()
         self.received: IperfRow | None = None
         self.lost: dict[str, str] = {}
-        self.mixed = ""
         self._remotes: dict[str, str] = {}
         self._wholes: dict[tuple[FlowDirection, str], WholeRow] = {}
         self._count = 0
@@ -144,27 +139,15 @@ class Iperf2Test(IperfLog):
                 whole.row, whole.line = row, line
             whole.last_end = max(whole.last_end, row.end)
 
-    def result(self) -> IperfTest:
-        """The test as far as it went."""
-        nothing = Flow("client to server", self.last, None, "")
-        if self.mixed:
-            self.error, self.hosts = MIXED.format(self.mixed), ()
-            return self._test("iperf2", "iperf", (nothing,), "")
-        directions: list[FlowDirection] = sorted({key[0] for key in self._wholes})
-        flows = tuple(self._flow(one, len(directions) > 1) for one in directions)
-        test = self._test("iperf2", "iperf", flows or (nothing,), self._cut_off())
-        return msgspec.structs.replace(test, heading=self._of_pairs(test.heading))
-
-    def _of_pairs(self, heading: SuiteHeading) -> SuiteHeading:
-        """Connections of several hosts sum up over pairs."""
-        return msgspec.structs.replace(heading, pairs=max(1, len(self.hosts) - 1))
-
-    def _cut_off(self) -> str:
-        if self.error and self.measured:
-            return f"iperf stopped: {self.error}"
+    def result(self) -> tuple[SuiteCurve, ...]:
+        """Connections of several hosts sum up over pairs; whose mixed ones are, nobody knows."""
+        self.hosts = () if self.mixed else self.hosts
+        ways: list[FlowDirection] = sorted({way for way, _ in self._wholes})
+        flows = [self._flow(way, len(ways) > 1) for way in ways]
+        cut_off = "no row of the whole test: the output ends among the intervals, or before them"
         if self.ended or self.error:
-            return ""
-        return "no row of the whole test: the output ends among the intervals, or before them"
+            cut_off = f"iperf stopped: {self.error}" if self.error and self.measured else ""
+        return self._curves("iperf2", "iperf", flows, cut_off, max(1, len(self.hosts) - 1))
 
     def _flow(self, direction: FlowDirection, two_way: bool) -> Flow:
         """The row of all connections is not used where it sums both directions up."""
@@ -239,7 +222,7 @@ class Iperf2Reader:
         over, self._before, self._test = self._before, self._test, None
         if over is not None:
             self._told = True
-            yield from curves(over.result())
+            yield from over.result()
 
     def _heading(self, line: LogLine, heading: "re.Match[str]") -> Iterable[SuiteCurve]:
         """A client that also listens (``-d``, ``-r``) names the server's port first."""

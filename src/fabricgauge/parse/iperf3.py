@@ -8,7 +8,6 @@ import msgspec
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.interface import Dialect, LogLine, Report
 from fabricgauge.parse.iperf import (
-    MIXED,
     MOST_STREAMS,
     SAME_S,
     UNIT_RULES,
@@ -16,8 +15,6 @@ from fabricgauge.parse.iperf import (
     FlowDirection,
     IperfLog,
     IperfRow,
-    IperfTest,
-    curves,
     row_of,
 )
 
@@ -45,7 +42,6 @@ class TextTest(IperfLog):
         self._headers = 0
         self._sums: dict[str, EndRows] = {}
         self._last: dict[tuple[str, str], IperfRow] = {}
-        self._mixed = ""
 
     @property
     def is_bare(self) -> bool:
@@ -73,7 +69,7 @@ class TextTest(IperfLog):
             last = self._last.get((row.role, row.stream))
             # A server that is interrupted prints its last interval again.
             if last is not None and row.start < last.end - SAME_S and row != last:
-                self._mixed = row.stream
+                self.mixed = row.stream
             self._last[row.role, row.stream] = row
 
     def _rates(self, row: IperfRow) -> dict[str, float]:
@@ -84,7 +80,7 @@ class TextTest(IperfLog):
         summary = self._sums.setdefault(row.role, EndRows())
         by_sender, rates = row.rest.rstrip().endswith("sender"), self._rates(row)
         if row.stream in rates:
-            self._mixed = row.stream
+            self.mixed = row.stream
         if len(rates) < MOST_STREAMS:
             rates[row.stream] = row.rate
         if summary.line is None or not by_sender:
@@ -96,26 +92,16 @@ class TextTest(IperfLog):
             counts = f"{lost['lost']} of {lost['all']} datagrams"
             summary.settings["lost"] = f"{lost['share']} % ({counts})"
 
-    def result(self) -> IperfTest:
-        """The test as far as it went."""
+    def result(self) -> tuple[SuiteCurve, ...]:
         self.protocol = self.protocol or ("TCP" if self.hosts or self.retries else "")
         self.hosts = self.hosts or ((self._peer,) if self._peer else ())
-        if self._mixed:
-            self.error, nothing = (
-                MIXED.format(self._mixed),
-                Flow("client to server", self.last, None, ""),
-            )
-            return self._test("iperf3", "iperf3", (nothing,), "")
-        roles = sorted({role for role, _ in self._intervals} | set(self._sums)) or [""]
-        flows = tuple(sorted(map(self._flow, roles), key=lambda flow: flow.direction))
-        return self._test("iperf3", "iperf3", flows, self._cut_off())
-
-    def _cut_off(self) -> str:
+        cut_off = "no summary: the output ends among the intervals, or before them"
+        cut_off = "" if self._sums else cut_off
         if self.error:
-            return f"iperf3 stopped: {self.error}" if self._intervals else ""
-        if self._sums:
-            return ""
-        return "no summary: the output ends among the intervals, or before them"
+            cut_off = f"iperf3 stopped: {self.error}" if self._intervals else ""
+        roles = sorted({role for role, _ in self._intervals} | set(self._sums)) or [""]
+        flows = sorted(map(self._flow, roles), key=lambda flow: flow.direction)
+        return self._curves("iperf3", "iperf3", flows, cut_off)
 
     def _flow(self, role: str) -> Flow:
         summary = self._sums.get(role, EndRows())
@@ -249,14 +235,14 @@ class TextReader:
             test.error = _word(self._error)
             self._error = None
         self._told = True
-        yield from curves(test.result())
+        yield from test.result()
 
     def _lonely_error(self) -> Iterable[SuiteCurve]:
         error, self._error = self._error, None
         if error is not None:
             test = TextTest(error, self._version, "", "")
             test.error, self._told = _word(error), True
-            yield from curves(test.result())
+            yield from test.result()
 
     def _within(self, line: LogLine) -> None:
         text = line.text

@@ -21,7 +21,6 @@ from fabricgauge.parse.iperf import (
     MOST_STREAMS,
     Flow,
     FlowDirection,
-    Interval,
     IperfTest,
     curves,
 )
@@ -168,7 +167,7 @@ def _flow(
     connections = _connections(document, direction)
     asked = document.start.test_start.num_streams
     intervals = tuple(
-        Interval(one.seconds, one.bits_per_second / 8)
+        (one.seconds, one.bits_per_second / 8)
         for one in sums
         if one and not one.omitted and one.seconds and one.bits_per_second is not None
     )
