@@ -10,8 +10,8 @@ Switches, adapters and the cables between them: which hosts share a leaf, and wh
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Container, Iterator, Sequence
+from itertools import permutations
 
 from fabricgauge.model.topology import Group, Topology
 from fabricgauge.parse.topology.groups import Numbered, TopologyFile
@@ -25,107 +25,86 @@ _MANAGED = re.compile(r"MF0;(?P<name>[^:;]+):[^/;]+/U1")
 _ABOVE = 0.5
 
 
-class CabledAdapter(NamedTuple):
-    """One adapter of a host; ``device`` is empty where the description has none."""
-
-    host: str
-    device: str
-
-
 class Cabling:
-    """By GUID: switches with their descriptions, adapters with their hosts if these are known."""
+    """By GUID: switches with their descriptions, adapters with host and device if these are known.
+
+    A cable, which both its ends tell of, has the line that did first.
+    """
 
     def __init__(self) -> None:
         self.switches: dict[str, str] = {}
-        self.adapters: dict[str, CabledAdapter | None] = {}
+        self.adapters: dict[str, tuple[str, str] | None] = {}
         self.routers: set[str] = set()
-        self._cables: dict[frozenset[CabledPort], int] = {}
-
-    def cable(self, line: int, one: CabledPort, other: CabledPort) -> None:
-        """A cable, which both its ends tell of."""
-        self._cables.setdefault(frozenset((one, other)), line)
+        self.cables: dict[frozenset[CabledPort], int] = {}
 
     def without_record(self) -> list[tuple[int, str]]:
         """Peers that have none, with the line that names them."""
         known = {*self.switches, *self.adapters, *self.routers}
         return [
             (line, guid)
-            for ports, line in self._cables.items()
+            for ports, line in self.cables.items()
             for guid in sorted({guid for guid, _ in ports} - known)
         ]
 
     def groups(self) -> tuple[Group, ...]:
         """A group for each switch that has hosts, in the order of the file."""
-        names, hosts, above = self._names(), self._hosts_by_leaf(), self._above()
+        names, above = self._names(), self._above()
+        hosts: dict[str, list[str]] = defaultdict(list)
+        for host, (leaf, *_) in self._leaves().items():
+            hosts[leaf].append(host)
+        parents = {
+            guid: min(((-cables, names[up]) for up, cables in ups.items()), default=(0, ""))[1]
+            for guid, ups in above.items()
+        }
         return tuple(
-            Group(
-                names[guid],
-                tuple(sorted(hosts[guid])),
-                parent=min(
-                    ((-cables, names[up]) for up, cables in above[guid].items()), default=(0, "")
-                )[1],
-                uplinks=above[guid].total(),
-            )
+            Group(names[guid], tuple(sorted(hosts[guid])), parents[guid], above[guid].total())
             for guid in self.switches
             if hosts[guid]
         )
 
-    def remarks(self) -> tuple[str, ...]:
-        """What a reader should know of what was left out, a few words each."""
+    def remarks(self) -> str:
+        """What a reader should know of what was left out, each behind a semicolon."""
         nameless = sum(adapter is None for adapter in self.adapters.values())
         several = sum(len(set(leaves)) > 1 for leaves in self._leaves().values())
         told = (
-            (nameless, f"adapters left out as their description names no host: {nameless}"),
-            (several, f"hosts on more than one switch, put to their first adapter's: {several}"),
+            (nameless, f"; adapters left out as their description names no host: {nameless}"),
+            (several, f"; hosts on more than one switch, put to their first adapter's: {several}"),
         )
-        return tuple(remark for count, remark in told if count)
+        return "".join(remark for count, remark in told if count)
+
+    def _to_switches(self, guids: Container[str]) -> Iterator[tuple[str, int, str]]:
+        """Cables to a switch from one of these: its GUID and port, and the switch."""
+        for ports in self.cables:
+            for (guid, port), (switch, _) in permutations(ports, 2):
+                if guid in guids and switch in self.switches:
+                    yield guid, port, switch
 
     def _leaves(self) -> dict[str, list[str]]:
         """Each host's switches, by the names of the devices that are cabled to them."""
         found: dict[str, list[tuple[str, int, str]]] = defaultdict(list)
-        for (guid, port), (leaf, _) in self._host_cables():
-            adapter = self.adapters[guid]
-            if adapter is not None:
-                found[adapter.host].append((adapter.device, port, leaf))
+        for guid, port, leaf in self._to_switches(self.adapters):
+            if adapter := self.adapters[guid]:
+                host, device = adapter
+                found[host].append((device, port, leaf))
         return {host: [leaf for *_, leaf in sorted(ports)] for host, ports in found.items()}
-
-    def _hosts_by_leaf(self) -> dict[str, list[str]]:
-        hosts: dict[str, list[str]] = defaultdict(list)
-        for host, leaves in self._leaves().items():
-            hosts[leaves[0]].append(host)
-        return hosts
-
-    def _host_cables(self) -> list[tuple[CabledPort, CabledPort]]:
-        """Cables between an adapter and a switch, the adapter's end first."""
-        ordered = (
-            sorted(ports, key=lambda port: port[0] in self.switches) for ports in self._cables
-        )
-        return [
-            (ends[0], ends[1])
-            for ends in ordered
-            if len(ends) == 2 and ends[0][0] in self.adapters and ends[1][0] in self.switches
-        ]
 
     def _above(self) -> dict[str, Counter[str]]:
         """The switches above each switch, with the number of cables to them."""
-        neighbours: dict[str, Counter[str]] = defaultdict(Counter)
-        for ports in self._cables:
-            ends = [guid for guid, _ in ports]
-            if len(ends) == 2 and all(guid in self.switches for guid in ends):
-                neighbours[ends[0]][ends[1]] += 1
-                neighbours[ends[1]][ends[0]] += 1
-        hosts = Counter(leaf for _, (leaf, _) in self._host_cables())
+        neighbours: dict[str, Counter[str]] = {guid: Counter() for guid in self.switches}
+        for guid, _, other in self._to_switches(self.switches):
+            neighbours[guid][other] += 1
+        hosts = Counter(leaf for *_, leaf in self._to_switches(self.adapters))
         share = {
-            guid: hosts[guid] / max(1, hosts[guid] + neighbours[guid].total())
-            for guid in self.switches
+            guid: hosts[guid] / max(1, hosts[guid] + cables.total())
+            for guid, cables in neighbours.items()
         }
         return {
             guid: Counter({
-                other: cables
-                for other, cables in neighbours[guid].items()
+                other: count
+                for other, count in cables.items()
                 if share[other] <= _ABOVE * share[guid]
             })
-            for guid in self.switches
+            for guid, cables in neighbours.items()
         }  # fmt: skip
 
     def _names(self) -> dict[str, str]:
@@ -174,8 +153,7 @@ def read(numbered: Sequence[Numbered], lines: TopologyFile) -> Topology:
             line, f"the peer {guid} has no record of its own, like {len(missing) - 1} more; is the"
             " file cut off? expected all that 'ibnetdiscover' printed"
         )  # fmt: skip
-    remarks = "".join(f"; {remark}" for remark in cabling.remarks())
-    return Topology(cabling.groups(), f"{lines.source} (ibnetdiscover{remarks})")
+    return Topology(cabling.groups(), f"{lines.source} (ibnetdiscover{cabling.remarks()})")
 
 
 def _cabling(numbered: Sequence[Numbered], lines: TopologyFile) -> Cabling:
@@ -197,8 +175,8 @@ def _cabling(numbered: Sequence[Numbered], lines: TopologyFile) -> Cabling:
                     line, f"{text!r:.80} is no port of a record; expected"
                     ' [1] "H-0002c903000e0b72"[1] below a Switch or Ca line; is the file cut off?'
                 )  # fmt: skip
-            peer = _guid(match["guid"])
-            cabling.cable(line, (here, int(match["port"])), (peer, int(match["peer_port"])))
+            peer = (_guid(match["guid"]), int(match["peer_port"]))
+            cabling.cables.setdefault(frozenset(((here, int(match["port"])), peer)), line)
     return cabling
 
 
@@ -217,8 +195,8 @@ def _record(line: int, text: str, lines: TopologyFile, cabling: Cabling) -> str:
         cabling.switches.setdefault(guid, name)
     elif match["kind"] == "Ca":
         host = _HOST.fullmatch(description)
-        adapter = CabledAdapter(host["host"], host["device"] or "") if host else None
-        cabling.adapters.setdefault(guid, adapter)
+        known = (host["host"], host["device"] or "") if host else None
+        cabling.adapters.setdefault(guid, known)
     else:
         cabling.routers.add(guid)
     return guid
