@@ -5,7 +5,7 @@ names mean is from utils.c, 1.1 to 1.3.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import msgspec
 
@@ -14,14 +14,14 @@ from fabricgauge.parse.interface import Dialect, LogLine, Report
 from fabricgauge.parse.lines import figure_of
 from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
 
-#: Title of a box, the name that a curve gets from it, and the program's own count of rows.
+#: The kinds of boxes, by a part of their titles.
 ISOLATED, CONGESTORS, CONGESTED, IMPACT = "isolated", "congestors", "congested", "impact"
-_TITLES = (
-    ("Key Results", IMPACT),
-    ("Isolated Network Tests", ISOLATED),
-    ("Isolated Congestion Tests", CONGESTORS),
-    ("Network Tests running with Congestion Tests", CONGESTED),
-)
+_TITLES = {
+    "Key Results": IMPACT,
+    "Isolated Network Tests": ISOLATED,
+    "Isolated Congestion Tests": CONGESTORS,
+    "Network Tests running with Congestion Tests": CONGESTED,
+}
 _NAME = re.compile(r"^(?P<name>.*\S) \( *(?P<bytes>\d{1,12}) B\)$")
 
 
@@ -37,21 +37,6 @@ class BoxRow(msgspec.Struct):
     message_bytes: int | None
     cells: dict[str, str]
     impact: str = ""
-
-
-def title_of(text: str) -> str | None:
-    """The kind of box whose title the line is."""
-    if not text.startswith("|") or text.count("|") != 2:
-        return None
-    return next((kind for title, kind in _TITLES if title in text), None)
-
-
-def cells_of(text: str) -> list[str]:
-    """The cells of the row in a line; none in rulers, titles, and broken rows."""
-    stripped = text.strip()
-    if not stripped.startswith("|") or not stripped.endswith("|") or stripped.count("|") < 3:
-        return []
-    return [cell.strip() for cell in stripped[1:-1].split("|")]
 
 
 #: What the names mean; ``RR`` is the random ring, ``Nat`` the natural one. In a ring each
@@ -82,113 +67,113 @@ _BESIDES: dict[str, Besides] = {"Min": "minimum", "Max": "maximum", "99%": "p99"
 _PERCENTILE = "in p99 and p99.9: the rate that so many of the samples reach"
 
 
+class GpcnetRun(msgspec.Struct):
+    """The few rows of one output: the impact factors come last."""
+
+    start: LogLine
+    program: str
+    version: str
+    ranks: int | None = None
+    settings: dict[str, str] = {}
+    rows: list[BoxRow] = []
+    impacts: int = 0
+
+    def heading(self, name: str, line: LogLine, settings: dict[str, str]) -> SuiteHeading:
+        return SuiteHeading(
+            "gpcnet", self.version, name, f"{self.program} v{self.version}", line.number,
+            ranks=self.ranks, settings=settings,
+        )  # fmt: skip
+
+    @property
+    def cut_off(self) -> str:
+        """The output has no last line: its boxes are counted."""
+        done = sum(row.kind == ISOLATED for row in self.rows)
+        if "Load" not in self.program:
+            return "" if done >= _TESTS else f"ends after {done} of {_TESTS} tests"
+        if done and self.impacts >= done:
+            return ""
+        return f"ends after {self.impacts} of {done or 'the'} impact factors"
+
+
 class GpcnetReader:
-    """Keeps the few rows of one output: the impact factors come last."""
+    """One output after the other."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
-        self._clear()
-
-    def _clear(self) -> None:
-        self._start: LogLine | None = None
-        self._program = ""
-        self._version = ""
+        self._run: GpcnetRun | None = None
         self._kind = ""
         self._names: list[str] = []
-        self._ranks: int | None = None
-        self._settings: dict[str, str] = {}
-        self._rows: list[BoxRow] = []
-        self._impacts = 0
 
     def line(self, line: LogLine) -> Iterable[SuiteCurve]:
         text = line.text
-        start, kind, cells = _START.match(text), title_of(text), cells_of(text)
-        if start:
-            yield from self.end()
-            self._start = line
-            self._program, self._version = start["program"], start["version"]
-        elif kind:
-            self._kind, self._names = kind, []
-        elif cells and self._kind:
-            self._row(line, *cells)
-        elif not (self._heading(text) or _REMARK.match(text)):
+        if start := _START.match(text):
+            over = tuple(self.end())
+            self._run = GpcnetRun(line, start["program"], start["version"])
+            return over
+        run, cells = self._run, text.strip().split("|")
+        is_row = len(cells) > 3 and not (cells[0] or cells[-1])
+        titles = [kind for title, kind in _TITLES.items() if title in text]
+        if titles and text.startswith("|") and len(cells) == 3:
+            self._kind, self._names = titles[0], []
+        elif is_row and self._kind and run is not None:
+            self._row(run, line, *(cell.strip() for cell in cells[1:-1]))
+        elif run is not None and (ranks := _RANKS.match(text)):
+            run.ranks = int(ranks["ranks"])
+            run.settings["nodes"] = ranks["nodes"]
+        elif run is not None and (nodes := _NODES.match(text)):
+            run.settings[f"nodes of {nodes['kind']} Tests"] = nodes["count"]
+        elif not _REMARK.match(text):
             self._report(line, "a box of GPCNeT")
+        return ()
 
     def end(self) -> Iterable[SuiteCurve]:
-        if self._start is not None:
-            cut_off = self._cut_off()
-            for row in self._rows:
-                yield from self._curve(row, cut_off if row is self._rows[-1] else "")
-            if not self._rows:
-                heading = self._heading_of("GPCNeT", self._start, {})
-                column = SuiteColumn("time", "latency", "mean", "usec (GPCNeT)", 1e-6)
-                yield from SuiteTable(heading, [column]).curves(cut_off)
-        self._clear()
+        run, self._run, self._kind, self._names = self._run, None, "", []
+        if run is None:
+            return
+        for row in run.rows:
+            yield from self._curve(run, row, run.cut_off if row is run.rows[-1] else "")
+        if not run.rows:
+            column = SuiteColumn("time", "latency", "mean", "usec (GPCNeT)", 1e-6)
+            heading = run.heading("GPCNeT", run.start, {})
+            yield from SuiteTable(heading, [column]).curves(run.cut_off)
 
-    def _heading(self, text: str) -> bool:
-        ranks, nodes = _RANKS.match(text), _NODES.match(text)
-        if ranks:
-            self._ranks = int(ranks["ranks"])
-            self._settings["nodes"] = ranks["nodes"]
-        elif nodes:
-            self._settings[f"nodes of {nodes['kind']} Tests"] = nodes["count"]
-        return bool(ranks or nodes)
-
-    def _row(self, line: LogLine, named: str, *values: str) -> None:
+    def _row(self, run: GpcnetRun, line: LogLine, named: str, *values: str) -> None:
         sized = _NAME.match(named)
         name = sized["name"] if sized else named
         if name in ("Name", ""):
             self._names = list(values) if name else self._names
         elif self._kind == IMPACT:
-            self._impact(line, name, values)
+            run.impacts += 1
+            congested = (row for row in run.rows if (row.kind, row.name) == (CONGESTED, name))
+            if len(values) == 2 and (row := next(congested, None)):
+                row.impact = "{} in the mean, {} at 99 %".format(*values)
+            else:
+                self._report(line, "an impact factor of a test that ran with congestors")
         elif len(values) != len(self._names):
             self._report(line, f"{len(self._names)} columns, as in the heading of the box")
-        elif len(self._rows) < MOST_ROWS:
+        elif len(run.rows) < MOST_ROWS:
             size = int(sized["bytes"]) if sized else None
             cells = dict(zip(self._names, values, strict=True))
-            self._rows.append(BoxRow(line, self._kind, name, size, cells))
+            run.rows.append(BoxRow(line, self._kind, name, size, cells))
 
-    def _impact(self, line: LogLine, name: str, values: Sequence[str]) -> None:
-        self._impacts += 1
-        for row in self._rows:
-            if row.kind == CONGESTED and row.name == name and len(values) == 2:
-                row.impact = "{} in the mean, {} at 99 %".format(*values)
-                return
-        self._report(line, "an impact factor of a test that ran with congestors")
-
-    def _curve(self, row: BoxRow, cut_off: str) -> Iterable[SuiteCurve]:
+    def _curve(self, run: GpcnetRun, row: BoxRow, cut_off: str) -> Iterable[SuiteCurve]:
         unit = row.cells.get("Units", "")
         factor = _UNITS.get(unit)
         if factor is None:
             self._report(row.line, "a unit of GPCNeT (usec, MiB/s/rank)")
-            return
-        told = {"test": row.kind}
-        if row.impact:
-            told["congestion impact factor"] = row.impact
-        if factor > 1:
-            told["percentiles"] = _PERCENTILE
-        heading = self._heading_of(row.name, row.line, self._settings | told)
+            return ()
+        percentiles = _PERCENTILE if factor > 1 else ""
+        told = {
+            "test": row.kind, "congestion impact factor": row.impact, "percentiles": percentiles,
+        }  # fmt: skip
+        settings = run.settings | {key: text for key, text in told.items() if text}
+        heading = run.heading(row.name, row.line, settings)
         table = SuiteTable(heading, [_column(row, unit, factor)])
         besides = {
             key: figure_of(row.cells[name]) for name, key in _BESIDES.items() if name in row.cells
         }
         table.row(row.line, row.message_bytes, [figure_of(row.cells.get("Avg", ""))], [besides])
-        yield from table.curves(cut_off)
-
-    def _heading_of(self, name: str, line: LogLine, settings: dict[str, str]) -> SuiteHeading:
-        title = f"{self._program} v{self._version}"
-        return SuiteHeading(
-            "gpcnet", self._version, name, title, line.number, ranks=self._ranks, settings=settings
-        )
-
-    def _cut_off(self) -> str:
-        """The output has no last line: its boxes are counted."""
-        done = sum(row.kind == ISOLATED for row in self._rows)
-        if "Load" not in self._program:
-            return "" if done >= _TESTS else f"ends after {done} of {_TESTS} tests"
-        if done and self._impacts >= done:
-            return ""
-        return f"ends after {self._impacts} of {done or 'the'} impact factors"
+        return table.curves(cut_off)
 
 
 def _column(row: BoxRow, unit: str, factor: float) -> SuiteColumn:
