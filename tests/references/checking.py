@@ -4,9 +4,13 @@ import math
 from collections.abc import Iterator, Sequence
 
 from fabricgauge.model.measurement import LATENCY_PATTERNS
-from fabricgauge.references.entry import ReferenceCell, ReferenceColumn, ReferenceEntry
-from fabricgauge.references.files import ReferenceFile
-from fabricgauge.references.units import unit
+from fabricgauge.references.curves import unit
+from fabricgauge.references.files import (
+    ReferenceCell,
+    ReferenceColumn,
+    ReferenceEntry,
+    ReferenceFile,
+)
 
 NOT_TOLD = "-"
 

@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
+from fabricgauge.references.curves import PLAIN, RULED
 from fabricgauge.references.interface import names, reference
-from fabricgauge.references.units import PLAIN, RULED
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/references.md").read_text(encoding="utf-8")
 _ROW = re.compile(r"^\| `([^`]+)` \| (.*) \|$", re.MULTILINE)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fabricgauge.references.units import PLAIN, RULED, unit
+from fabricgauge.references.curves import PLAIN, RULED, unit
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,66 @@
-"""An entry's printed table as curves in SI units."""
+"""An entry's printed table as curves in SI units, each read by a rule that is told."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from fabricgauge.model.estimate import Estimate
-from fabricgauge.model.suite import Besides, SuiteCurve, SuitePoint
-from fabricgauge.references.entry import ReferenceCell, ReferenceColumn, ReferenceEntry
-from fabricgauge.references.units import PrintedUnit, unit
+from fabricgauge.model.suite import Besides, Quantity, SuiteCurve, SuitePoint
+from fabricgauge.references.files import ReferenceCell, ReferenceColumn, ReferenceEntry
+
+
+class PrintedUnit(NamedTuple):
+    """Printed values times ``factor`` are seconds, bytes/s or messages/s."""
+
+    quantity: Quantity
+    factor: float
+    rule: str
+
+
+#: Units whose meaning does not depend on who printed them.
+PLAIN: dict[str, PrintedUnit] = {
+    "s": PrintedUnit("time", 1.0, "s"),
+    "ms": PrintedUnit("time", 1e-3, "ms"),
+    "us": PrintedUnit("time", 1e-6, "µs"),
+    "usec": PrintedUnit("time", 1e-6, "µs"),
+    "ns": PrintedUnit("time", 1e-9, "ns"),
+    "MiB/s": PrintedUnit("bandwidth", 2.0**20, "MiB = 2^20 bytes"),
+    "GiB/s": PrintedUnit("bandwidth", 2.0**30, "GiB = 2^30 bytes"),
+    "Gb/s": PrintedUnit("bandwidth", 1e9 / 8, "Gb = 10^9 bits"),
+    "Gbps": PrintedUnit("bandwidth", 1e9 / 8, "Gb = 10^9 bits"),
+    "msg/s": PrintedUnit("message_rate", 1.0, "messages/s"),
+    "Msg/sec": PrintedUnit("message_rate", 1.0, "messages/s (IMB)"),
+    "M msg/s": PrintedUnit("message_rate", 1e6, "M = 10^6 messages/s"),
+    "Mpps": PrintedUnit("message_rate", 1e6, "M = 10^6 messages/s (perftest)"),
+}
+
+#: Units that each suite reads its own way: the rule has to be said, before " (who)".
+RULED: dict[str, tuple[PrintedUnit, ...]] = {
+    printed: (
+        PrintedUnit("bandwidth", 1e6, f"{name} = 10^6 bytes"),
+        PrintedUnit("bandwidth", 2.0**20, f"{name} = 2^20 bytes"),
+    )
+    for printed, name in (("MB/s", "MB"), ("MB/sec", "MB"), ("Mbytes/sec", "Mbyte"))
+}
+
+
+def unit(printed: str, rule: str) -> PrintedUnit:
+    """How ``printed`` is read under ``rule``, which is empty for units with one meaning.
+
+    Raises:
+        ValueError: the unit is not known, or its rule is missing, unknown or needless.
+    """
+    if printed in PLAIN and not rule:
+        return PLAIN[printed]
+    for one in RULED.get(printed, ()):
+        if rule.partition(" (")[0] == one.rule:
+            return one._replace(rule=rule)
+    known = " or ".join(repr(one.rule) for one in RULED.get(printed, ()))
+    if known:
+        raise ValueError(f"unit {printed!r} needs a unit_rule that begins {known}, not {rule!r}")
+    if printed in PLAIN:
+        raise ValueError(f"unit {printed!r} has one meaning; leave unit_rule out")
+    raise ValueError(f"unit {printed!r} is not known: {', '.join((*PLAIN, *RULED))}")
+
 
 _Row = tuple[ReferenceCell, ...]
 

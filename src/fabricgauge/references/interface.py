@@ -21,26 +21,12 @@ def reference(name: str) -> Reference:
     """
     for stem in stems():
         if name.startswith(f"{stem}-") and name in content(stem).entries:
-            return _reference(stem, name)
+            document, entry = content(stem).document, content(stem).entries[name]
+            return Reference(
+                name, entry.title, document, entry.where, entry.hardware, entry.software,
+                entry.network, entry.caveat, curves(entry), entry.table, entry.expected,
+            )  # fmt: skip
     raise UsageError(f"no reference is called {name!r}; {_hint(name)}")
-
-
-def _reference(stem: str, name: str) -> Reference:
-    file = content(stem)
-    entry = file.entries[name]
-    return Reference(
-        name=name,
-        title=entry.title,
-        document=file.document,
-        where=entry.where,
-        hardware=entry.hardware,
-        software=entry.software,
-        network=entry.network,
-        caveat=entry.caveat,
-        curves=curves(entry),
-        table=entry.table,
-        expected=entry.expected,
-    )
 
 
 def _hint(name: str) -> str:
