@@ -1,35 +1,27 @@
 """The text of a topology file in, groups of nodes out, whichever format it is in.
 
-Files that say which nodes hang on which switch: Slurm's, ibnetdiscover's, and plain lists.
+Files that say which nodes hang on which switch: ibnetdiscover's, Slurm's, and plain lists, one
+group per line: ``leaf1: node[1-4],node9``.
+
+Slurm's topology.conf: ``SwitchName=s1 Nodes=c[1-4]``, ``SwitchName=s0 Switches=s[1-2]``. Keys as in
+topology.conf(5) of Slurm 23.11 and 24.05, plug-ins ``topology/tree`` and ``topology/block``: not
+case-sensitive, ``#`` begins a comment, node and switch names are host lists. Keys that say nothing
+of nodes (LinkSpeed, BlockSizes, …) are not looked at.
 """
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+import re
+from collections.abc import Iterator, Sequence
 
 from fabricgauge.model.topology import Topology
-from fabricgauge.parse.topology import ibnetdiscover, lists
+from fabricgauge.parse.topology import ibnetdiscover
 from fabricgauge.parse.topology.groups import (
     LONGEST_CHARACTERS,
     MOST_LINES,
     Expand,
+    Groups,
     Numbered,
     TopologyFile,
-)
-
-
-class TopologyFormat(NamedTuple):
-    """``begins`` tells whether lines are of this format, ``expected`` is for a message."""
-
-    begins: Callable[[Sequence[Numbered]], bool]
-    read: Callable[[Sequence[Numbered], TopologyFile], Topology]
-    expected: str
-
-
-#: In the order in which they are asked; a plain list is what is left.
-FORMATS = (
-    TopologyFormat(ibnetdiscover.begins, ibnetdiscover.read, ibnetdiscover.EXPECTED),
-    TopologyFormat(lists.begins_slurm, lists.read_slurm, lists.EXPECTED_SLURM),
-    TopologyFormat(lambda numbered: True, lists.read_list, lists.EXPECTED_LIST),
+    logical,
 )
 
 
@@ -49,8 +41,74 @@ def topology_of(text: str, source: str, expand: Expand) -> Topology:
             f"has more than {LONGEST_CHARACTERS} characters or {MOST_LINES} lines; no topology has",
         )
     numbered = tuple(enumerate(text.split("\n"), start=1))
-    chosen = next(each for each in FORMATS if each.begins(numbered))
-    found = chosen.read(numbered, lines)
+    read, expected = read_list, EXPECTED_LIST
+    if any(ibnetdiscover.BEGINS.match(line) for _, line in numbered):
+        read, expected = ibnetdiscover.read, ibnetdiscover.EXPECTED
+    elif any(_BEGINS_SLURM.match(line) for _, line in numbered):
+        read, expected = read_slurm, EXPECTED_SLURM
+    found = read(numbered, lines)
     if not found.groups:
-        raise lines.error(None, f"names no nodes; expected {chosen.expected}")
+        raise lines.error(None, f"names no nodes; expected {expected}")
     return found
+
+
+EXPECTED_LIST = "lines like 'leaf1: node[1-4],node9'"
+_GROUP = re.compile(r"(?P<name>[^:]*):(?P<nodes>.*)")
+
+
+def read_list(numbered: Sequence[Numbered], lines: TopologyFile) -> Topology:
+    """The groups of a plain list, in its order."""
+    groups = Groups(lines)
+    for line, text in logical(numbered):
+        match = _GROUP.fullmatch(text)
+        if match is None or not match["nodes"].strip():
+            raise lines.error(line, f"{text!r:.80} is not understood; expected {EXPECTED_LIST}")
+        name = lines.name(line, match["name"].strip(), "a group")
+        groups.add(line, name, lines.names(line, match["nodes"].strip()))
+    return Topology(groups.made(), lines.source)
+
+
+EXPECTED_SLURM = "lines like 'SwitchName=s1 Nodes=c[1-4]' or 'BlockName=b1 Nodes=c[1-4]'"
+_BEGINS_SLURM = re.compile(r"\s*(?:SwitchName|BlockName|BlockSizes)\s*=", re.IGNORECASE)
+_NAMES = ("switchname", "blockname")
+#: Blanks around the sign and quotes are allowed; a key begins where no letter stands before it, so
+#: that a long word is looked at once.
+_SETTING = re.compile(r'(?<![A-Za-z_])([A-Za-z_]+)\s*=\s*(?:"([^"]*)"|(\S+))')
+
+
+def read_slurm(numbered: Sequence[Numbered], lines: TopologyFile) -> Topology:
+    """Leaf switches or blocks with their nodes. Of several parents the first one counts."""
+    groups = Groups(lines)
+    parents: dict[str, str] = {}
+    children: list[tuple[int, str]] = []
+    for line, said in _settings(numbered, lines):
+        name = next((said[key] for key in _NAMES if key in said), None)
+        if name is None:
+            continue
+        lines.name(line, name, "a switch")
+        nodes, switches = said.get("nodes", ""), said.get("switches", "")
+        if not nodes and not switches:
+            raise lines.error(
+                line, f"{name!r:.80} has neither Nodes= nor Switches=; expected {EXPECTED_SLURM}"
+            )
+        groups.add(line, name, lines.names(line, nodes) if nodes else ())
+        for child in lines.names(line, switches) if switches else ():
+            parents.setdefault(child, name)
+            children.append((line, child))
+    for line, child in children:
+        if groups.line_of(child) is None:
+            raise lines.error(line, f"switch {child!r:.80} has no SwitchName= line of its own")
+    return Topology(groups.made(lambda name: parents.get(name, "")), f"{lines.source} (Slurm)")
+
+
+def _settings(
+    numbered: Sequence[Numbered], lines: TopologyFile
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """The keys of each line, in lower case, with their values."""
+    for line, text in logical(numbered):
+        if text.lower().startswith("include "):
+            raise lines.error(line, "Include is not followed; name the included file instead")
+        rest = _SETTING.sub("", text).strip()
+        if rest:
+            raise lines.error(line, f"{rest!r:.80} is not understood; expected {EXPECTED_SLURM}")
+        yield line, {key.lower(): quoted or bare for key, quoted, bare in _SETTING.findall(text)}

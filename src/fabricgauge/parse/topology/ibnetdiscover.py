@@ -131,16 +131,12 @@ _PORT = re.compile(
     r"\[(?P<port>\d{1,5})\](?:\[ext \d{1,5}\])?(?:\([0-9a-fA-Fx]{1,20}\))?\s+"
     r'"(?P<letter>[SHR])-(?P<guid>[0-9a-fA-Fx]{1,20})"\[(?P<peer_port>\d{1,5})\]'
 )
-_BEGINS = re.compile(r"(?:switch|ca|rt)guid=0x|(?:Switch|Ca|Rt)\s+\d+\s+\"[SHR]-")
+BEGINS = re.compile(r"(?:switch|ca|rt)guid=0x|(?:Switch|Ca|Rt)\s+\d+\s+\"[SHR]-")
 #: A host's name and its device; one word alone is a host that was given no device. Vendors'
 #: own texts (``MT25408 ConnectX Mellanox Technologies``) name no host.
 _HOST = re.compile(
     r"(?P<host>[A-Za-z0-9_][A-Za-z0-9_.-]{0,252})(?:\s+(?P<device>HCA-\d+|[a-z][a-z0-9_]*\d))?"
 )
-
-
-def begins(numbered: Sequence[Numbered]) -> bool:
-    return any(_BEGINS.match(text) for _, text in numbered)
 
 
 def read(numbered: Sequence[Numbered], lines: TopologyFile) -> Topology:
