@@ -15,7 +15,6 @@ from fabricgauge.parse import (
     netperf,
     netpipe,
     nvbandwidth,
-    nvbandwidth_json,
     osu,
     perftest,
     qperf,
@@ -49,7 +48,7 @@ DIALECTS: tuple[Dialect, ...] = (
 JSON_DIALECTS: tuple[JsonDialect, ...] = (
     perftest.JSON_DIALECT,
     nccl.JSON_DIALECT,
-    nvbandwidth_json.JSON_DIALECT,
+    nvbandwidth.JSON_DIALECT,
     iperf3_document.JSON_DIALECT,
 )
 

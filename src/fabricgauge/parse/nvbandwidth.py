@@ -1,26 +1,29 @@
-"""Reads the text output of nvbandwidth.
+"""nvbandwidth's text, and its JSON (``-j``, since v0.5), whose cells are strings.
 
 Source: nvbandwidth v0.1 to v0.8 (nvbandwidth.cpp, output.cpp, inline_common.h: the printed
-lines); v0.10 adds ``COEFFICIENT_OF_VARIATION``, as seen in published outputs.
+lines; json_output.cpp); v0.10 adds ``COEFFICIENT_OF_VARIATION``, as seen in published outputs.
 
 One matrix becomes one curve: the median of its cells, with their extremes. The ``SUM`` that
 nvbandwidth prints adds up cells that were measured one after another in most of its tests; it
 is no rate that anything reached, so it is kept as a setting only.
 
 Source: nvbandwidth v0.8, testcases_ce.cpp, testcases_sm.cpp, memcpy.cpp (a cell is bytes/s
-times 1e-9, the median of 3 samples), inline_common.h; v0.4, common.h.
+times 1e-9, the median of 3 samples), inline_common.h; v0.4, common.h. In JSON a device-to-device
+test in both directions puts its three matrices (each direction, then the total) below each other;
+its sum and its description are the total's, so only that one is read.
 """
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
 from fabricgauge.model.suite import Besides, SuiteCurve, Trouble
-from fabricgauge.parse.interface import Dialect, LogLine, Report
+from fabricgauge.parse.interface import Dialect, JsonDialect, LogLine, Report
+from fabricgauge.parse.json_text import Elements, joined, value
 from fabricgauge.parse.lines import figure_of
 from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
 
@@ -75,10 +78,10 @@ def curves(
     """
     is_square = matrix.description.count("GPU(") == 2
     measured = [
-        value
-        for row, values in enumerate(matrix.cells)
-        for place, value in enumerate(values)
-        if value is not None and not (is_square and row == place and value == 0)
+        one
+        for row, cells in enumerate(matrix.cells)
+        for place, one in enumerate(cells)
+        if one is not None and not (is_square and row == place and one == 0)
     ]
     if len(measured) > 1:
         told = {"cells": str(len(measured)), "sum of all cells": matrix.summed}
@@ -89,7 +92,7 @@ def curves(
         return table.curves(cut_off)
     if matrix.trouble or not measured:
         table.failed(line, None, matrix.trouble or "other")
-    elif not all(math.isfinite(value) and value > 0 for value in measured):
+    elif not all(math.isfinite(one) and one > 0 for one in measured):
         table.failed(line, None, "not a number")
     else:
         extremes: dict[Besides, float] = {"minimum": min(measured), "maximum": max(measured)}
@@ -269,3 +272,69 @@ DIALECT = Dialect(
     },
     reader=NvbandwidthReader,
 )
+
+
+_JSON_BEGINS = re.compile(r'\s*\{\s*"nvbandwidth"\s*:')
+_FACTS = ("CUDA Runtime Version", "Driver Version", "git_version")
+_JSON_DEVICE = re.compile(r"\d+: (?P<device>.*?)(?: \([\da-f:]+\))?(?:: \((?P<host>[^()]+)\))?$")
+
+
+def recognised(text: str) -> bool:
+    return _JSON_BEGINS.match(text) is not None
+
+
+def read(text: str, first_line: int, report: Report) -> Iterator[SuiteCurve]:
+    """One curve per test; of an output that is cut off, those of its whole tests."""
+    text = joined(text)
+    facts = _facts(text)
+    whole = facts.heading("", "JSON output of nvbandwidth", first_line)
+    tests = Elements(text, "testcases")
+    element = None
+    for element in tests:
+        line = LogLine(first_line + element.line, str(element.value)[:200])
+        if isinstance(element.value, dict):
+            yield from _curves(facts, line, element.value)
+        else:
+            report(line, "a test of nvbandwidth")
+    error = value(text, "error")
+    if isinstance(error, str):
+        failed = NvbandwidthMatrix(line=LogLine(first_line, error), trouble="other")
+        yield from curves(whole, failed)
+    elif not tests.complete:
+        yield from curves(whole, NvbandwidthMatrix(), "the list of tests breaks off")
+    elif element is None:
+        report(LogLine(first_line, "testcases"), "at least one test of nvbandwidth")
+
+
+def _facts(text: str) -> NvbandwidthFacts:
+    found, version = {name: value(text, name) for name in _FACTS}, value(text, "version")
+    settings = {name: str(fact) for name, fact in found.items() if fact not in (None, "")}
+    facts = NvbandwidthFacts(version.lstrip("v") if isinstance(version, str) else "", settings)
+    for element in Elements(text, "GPU Device list"):
+        if match := _JSON_DEVICE.match(str(element.value)):
+            facts.add_device(match["device"], match["host"])
+    return facts
+
+
+def _curves(
+    facts: NvbandwidthFacts, line: LogLine, found: Mapping[str, Any]
+) -> Iterable[SuiteCurve]:
+    description = str(found.get("bandwidth_description", "")).strip()
+    cells = _cells(found.get("bandwidth_matrix"), "Total" in description)
+    trouble: Trouble | None = None
+    number = line.number
+    if not cells or "error" in found:
+        words = f"{found.get('status', 'no status')} {found.get('error', '')}"
+        trouble = "corrupt" if "pattern" in words else "other"
+        line = LogLine(number, words)
+    matrix = NvbandwidthMatrix(description, cells, line, str(found.get("sum", "")), trouble)
+    return curves(facts.heading(str(found.get("name") or ""), description, number), matrix)
+
+
+def _cells(matrix: Any, is_total: bool) -> list[list[float | None]]:
+    rows = [row for row in matrix if isinstance(row, list)] if isinstance(matrix, list) else []
+    kept: Sequence[Any] = rows[-(len(rows) // 3) :] if is_total and len(rows) % 3 == 0 else rows
+    return [[cell(str(token)) for token in row] for row in kept]
+
+
+JSON_DIALECT = JsonDialect(SUITE, recognised, read)
