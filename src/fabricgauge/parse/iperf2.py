@@ -72,8 +72,9 @@ class WholeRow(msgspec.Struct):
         return self.row is not None and self.row.end >= self.last_end - SAME_S
 
     @property
-    def rate(self) -> float | None:
-        return self.row.rate if self.row and self.ended else None
+    def rate(self) -> float:
+        """0 where the whole is not there."""
+        return self.row.rate if self.row and self.ended else 0.0
 
 
 class Iperf2Test(IperfLog):
@@ -118,12 +119,6 @@ class Iperf2Test(IperfLog):
         own = [one for (_, stream), one in self._wholes.items() if stream == row.stream]
         return any(abs(row.start - one.last_end) <= SAME_S for one in own)
 
-    def stopped(self, line: LogLine, error: str) -> None:
-        """Take the tool's own word that something went wrong; the first one counts."""
-        self.error = self.error or error
-        if not self.measured:
-            self.last = line
-
     def lose(self, share: str, lost: str, sent: str) -> None:
         self.lost = {"lost": f"{share} % ({lost} of {sent} datagrams)"}
 
@@ -154,10 +149,10 @@ class Iperf2Test(IperfLog):
         own = {name: one for (way, name), one in self._wholes.items() if way == direction}
         together = own.pop("SUM", None)
         each = [one.rate for one in own.values() if one.rate]
-        whole = None if two_way else together
+        whole = WholeRow() if two_way else together or WholeRow()
         single = next(iter(own.values())) if len(own) == 1 else WholeRow()
         all_ended = own and all(one.ended for one in own.values())
-        rate = (whole.rate if whole else None) or (sum(each) if all_ended else None)
+        rate = whole.rate or (sum(each) if all_ended else None)
         by_server = self.received if direction == "client to server" else None
         if by_server:
             rate = by_server.rate
@@ -166,9 +161,9 @@ class Iperf2Test(IperfLog):
             sent_here = direction.startswith(self.side) and not by_server
             counted_by = "sender" if sent_here else "receiver"
         intervals = self._of_all(direction, not two_way)
-        if len(intervals) != 1 and (whole or single).ended:
+        if len(intervals) != 1 and (single if two_way or not together else whole).ended:
             intervals = intervals[:-1]
-        chosen = whole if whole and whole.rate else single
+        chosen = whole if whole.rate else single
         return Flow(
             direction, chosen.line or self.last, rate, counted_by,
             max(1, len(own), self._count), tuple(each), intervals, self.lost,
@@ -207,7 +202,10 @@ class Iperf2Reader:
         elif row := row_of(text):
             self._row(line, row)
         elif error := _ERROR.search(text):
-            self._open(line).stopped(line, error["text"])
+            # The tool's own word that something went wrong; the first one counts.
+            test = self._open(line)
+            test.error = test.error or error["text"]
+            test.last = test.last if test.measured else line
         else:
             self._remark(line)
 

@@ -34,7 +34,7 @@ class EndRows(msgspec.Struct):
 class TextTest(IperfLog):
     """Directions are told apart by the role that their rows name, if there are two."""
 
-    def __init__(self, line: LogLine, version: str, peer: str, side: str) -> None:
+    def __init__(self, line: LogLine, version: str, peer: str = "", side: str = "") -> None:
         super().__init__(line, side, version=version)
         self.reverse = False
         self.retries = False
@@ -113,22 +113,16 @@ class TextTest(IperfLog):
         return Flow(
             self._direction(role), summary.line or self.last, together or None,
             "receiver" if by_receiver else "sender" if together else "",
-            max(1, len(each), seen), each, self._of_all(role), summary.settings | self._which_way,
+            max(1, len(each), seen), each, self._of_all(role),
+            # The closing rows alone do not say which end is the client.
+            summary.settings | ({"direction": "sender to receiver"} if self.is_bare else {}),
         )  # fmt: skip
-
-    @property
-    def _which_way(self) -> dict[str, str]:
-        """The closing rows alone do not say which end is the client."""
-        return {"direction": "sender to receiver"} if self.is_bare else {}
 
     def _direction(self, role: str) -> FlowDirection:
         """A server's log does not say that a test is reversed, but has only a sender then."""
-        if role:
-            back = role not in ("TX-C", "RX-S")
-        else:
-            summary = self._sums.get("", EndRows())
-            sends = bool(summary.sent) and not summary.received
-            back = self.reverse or (self.side == "server" and sends)
+        summary = self._sums.get(role, EndRows())
+        only_sends = self.side == "server" and summary.sent and not summary.received
+        back = role not in ("TX-C", "RX-S") if role else self.reverse or only_sends
         return "server to client" if back else "client to server"
 
 
@@ -155,9 +149,11 @@ _VERBOSE = re.compile(
     r"Starting Test: protocol: (?P<protocol>\w+), \d+ streams?, (?P<size>\d+) byte blocks"
 )
 _CONGESTION = re.compile(r"snd_tcp_congestion (?P<name>\S+)")
-#: Words without a figure; most of them appear with ``-V`` only (iperf_locale.c, 3.12 to 3.19).
+#: Rulers, a time stamp alone, and words without a figure; most of them appear with ``-V`` only
+#: (iperf_locale.c, 3.12 to 3.19).
 _KNOWN = re.compile(
-    r"^[-\s]*$|Test Complete|CPU Utilization:|rcv_tcp_congestion |Cookie: |TCP MSS: |Time: "
+    r"^[-\s]*$|- - - -\s*$|iperf Done\.\s*$|^[\w :,.-]*\d\d:\d\d:\d\d[\w :,.-]*$"
+    r"|Test Complete|CPU Utilization:|rcv_tcp_congestion |Cookie: |TCP MSS: |Time: "
     r"|Control connection MSS|Finished omit period|statistics not available|Sent \d+ datagrams"
     r"|datagrams received out-of-order|TCP window size|Using TCP Autotuning|Target Bitrate"
     r"|^\w+ \S+ \d\S* .*#\d+ |Starting Test:|Reverse mode, remote|read lengths|bytes read"
@@ -190,7 +186,7 @@ class TextReader:
         if self._test is None or not self._test.precedes(row):
             return ()
         over = tuple(self._finish(done=False))
-        self._test = TextTest(line, self._version, "", "")
+        self._test = TextTest(line, self._version)
         return over
 
     def _between_rows(self, line: LogLine) -> Iterable[SuiteCurve]:
@@ -201,7 +197,9 @@ class TextReader:
             return
         self._hidden = text.startswith("Server output:")
         if begun:
-            yield from self._begin(line, begun["host"])
+            yield from self._finish(done=False)
+            side = "server" if "Accepted" in text else "client"
+            self._test = TextTest(line, self._version, begun["host"], side)
         elif "Server listening on" in text or text.startswith(("iperf Done", "Server output:")):
             yield from self._finish(done=text.startswith("iperf Done"))
         elif text.startswith("iperf3: "):
@@ -219,30 +217,23 @@ class TextReader:
         if self._first is not None and not self._told:
             self._report(self._first, "a test; this output of iperf3 has none")
 
-    def _begin(self, line: LogLine, host: str) -> Iterable[SuiteCurve]:
-        yield from self._finish(done=False)
-        side = "server" if "Accepted" in line.text else "client"
-        self._test = TextTest(line, self._version, host, side)
-
     def _finish(self, done: bool) -> Iterable[SuiteCurve]:
         """An error told while a test ran belongs to it, unless it came to its proper end."""
         test, self._test = self._test, None
-        if test is None:
-            return
-        if done or self._error is None:
-            yield from self._lonely_error()
-        else:
-            test.error = _word(self._error)
-            self._error = None
-        self._told = True
-        yield from test.result()
+        if test is not None:
+            if done:
+                yield from self._lonely_error()
+            yield from self._told_of(test)
 
     def _lonely_error(self) -> Iterable[SuiteCurve]:
-        error, self._error = self._error, None
-        if error is not None:
-            test = TextTest(error, self._version, "", "")
-            test.error, self._told = _word(error), True
-            yield from test.result()
+        return () if self._error is None else self._told_of(TextTest(self._error, self._version))
+
+    def _told_of(self, test: TextTest) -> Iterable[SuiteCurve]:
+        if self._error is not None:
+            match = _ERROR.search(self._error.text)
+            test.error = match["text"].removeprefix("error - ") if match else self._error.text
+        self._error, self._told = None, True
+        return test.result()
 
     def _within(self, line: LogLine) -> None:
         text = line.text
@@ -251,10 +242,10 @@ class TextReader:
             return
         row = row_of(text)
         if self._test is None and ("[ ID] " in text or _CONNECTED.search(text) or row):
-            self._test = TextTest(line, self._version, "", "")
+            self._test = TextTest(line, self._version)
         if row is not None and self._test is not None:
             self._test.row(line, row)
-        elif not (self._test is not None and _heading(self._test, text)) and not _known(text):
+        elif not ((self._test and _heading(self._test, text)) or _KNOWN.search(text)):
             self._report(line, "a row, a heading or a remark of iperf3")
 
 
@@ -274,20 +265,6 @@ def _heading(test: TextTest, text: str) -> bool:
     else:
         return False
     return True
-
-
-def _known(text: str) -> bool:
-    """Remarks, rulers, and a time stamp alone."""
-    return (
-        bool(_KNOWN.search(text))
-        or text.rstrip().endswith(("- - - -", "iperf Done."))
-        or (re.fullmatch(r"[\w :,.-]*\d\d:\d\d:\d\d[\w :,.-]*", text) is not None)
-    )
-
-
-def _word(line: LogLine) -> str:
-    match = _ERROR.search(line.text)
-    return match["text"].removeprefix("error - ") if match else line.text
 
 
 DIALECT = Dialect("iperf3", BEGINS, TextReader)
