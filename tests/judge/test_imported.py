@@ -435,6 +435,10 @@ OTHER = VerbsEnd(7, "")
         (LogEvidence(rank_hosts=("c1", "c2")), "placement", Outcome.PASS),
         (LogEvidence(link_type="IB"), "path", Outcome.INVALID),
         (LogEvidence(link_type="Ethernet"), "path", Outcome.SKIPPED),
+        (LogEvidence(provider="psm2"), "path", Outcome.INVALID),
+        (LogEvidence(provider="efa"), "path", Outcome.INVALID),
+        (LogEvidence(devices=("hfi1_0",)), "path", Outcome.INVALID),
+        (LogEvidence(provider="verbs;ofi_rxm", devices=("mlx5_0",)), "path", Outcome.SKIPPED),
         (LogEvidence(mtu_bytes=1024), "mtu", Outcome.WARN),
     ],
 )

@@ -82,6 +82,13 @@ class VerbsEnd(msgspec.Struct, frozen=True):
     gid: str = ""
 
 
+#: Beginnings of names that one technology alone has: libfabric's providers (fi_psm2(7), fi_opx(7),
+#: fi_cxi(7), fi_efa(7) of 1.20) and RDMA devices (Linux' hfi1 and efa drivers).
+_TECHNOLOGIES = {
+    "psm2": "omni-path", "opx": "omni-path", "hfi1": "omni-path", "cxi": "slingshot", "efa": "efa",
+}  # fmt: skip
+
+
 class LogEvidence(msgspec.Struct, frozen=True):
     """What a log itself says of where it was measured, and over what; empty where it is silent.
 
@@ -104,6 +111,15 @@ class LogEvidence(msgspec.Struct, frozen=True):
     provider: str = ""
     library: str = ""
     data_checked: bool = False
+
+    @property
+    def technology(self) -> tuple[str, str]:
+        """A provider or device that only one technology has, and that one; else both empty."""
+        for name in (self.provider, *self.devices):
+            for beginning, technology in _TECHNOLOGIES.items():
+                if name.startswith(beginning):
+                    return name, technology
+        return "", ""
 
     @property
     def one_end(self) -> str:

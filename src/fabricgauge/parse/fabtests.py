@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from fabricgauge.model.measurement import Pattern
-from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.model.suite import LogEvidence, SuiteCurve
 from fabricgauge.parse.interface import Dialect, LogLine, Report
 from fabricgauge.parse.lines import number_of
 from fabricgauge.parse.rows import ColumnUse, add_row
@@ -55,9 +55,13 @@ def columns_of(name: str, command: str, transfers: int) -> tuple[SuiteColumn, ..
     return columns if transfers == 1 else columns[:2]
 
 
-def _transport(command: str) -> Literal["tcp", "rdma", ""]:
+def _provider(command: str) -> str:
     option = _PROVIDER.search(command)
-    known = [_CARRIERS[one] for one in (option[1].split(";") if option else ()) if one in _CARRIERS]
+    return option[1] if option else ""
+
+
+def _transport(command: str) -> Literal["tcp", "rdma", ""]:
+    known = [_CARRIERS[one] for one in _provider(command).split(";") if one in _CARRIERS]
     return "tcp" if "tcp" in known else known[0] if known else ""
 
 
@@ -236,6 +240,7 @@ class FabtestsReader:
             "fabtests", "", name, row.name, (self._heading or line).number,
             transport=_transport(self._command),
             settings={key: value for key, value in settings.items() if value},
+            evidence=LogEvidence(provider=_provider(self._command)),
         )  # fmt: skip
         return SuiteTable(heading, columns_of(name, self._command, row.transfers))
 

@@ -268,10 +268,14 @@ def _other_network(subject: Subject) -> str:
     network = subject.network
     expected = "" if isinstance(network, Skipped) else _LINK_TYPES.get(network.technology, "")
     for one in subject.curves:
-        said = one.evidence.link_type
+        said, (name, technology) = one.evidence.link_type, one.evidence.technology
+        where = f"{one.source}:{one.first_line}"
         if said in _LINK_TYPES.values() and expected and said != expected:
-            where = f"{one.source}:{one.first_line}"
             return f"{where}: the log says link type {said}, the stated network is {subject.name}"
+        stated = "" if isinstance(network, Skipped) else network.technology
+        if technology and stated and technology != stated:
+            said = f"{name} of {technology}"
+            return f"{where}: the log names {said}, the stated network is {subject.name}"
     return ""
 
 
