@@ -167,7 +167,7 @@ class NetPipeRun:
         self.checks = False
         self.completed = False
         self.first = line
-        self._left_out = 0
+        self.left_out = 0
 
     def follows(self, row: NetPipeRow) -> bool:
         """Whether the row can belong to this run."""
@@ -178,16 +178,12 @@ class NetPipeRun:
             return False
         return row.index > last.index if row.index >= 0 else row.message_bytes > last.message_bytes
 
-    def add(self, line: LogLine, row: NetPipeRow) -> None:
-        if len(self.rows) < MOST_ROWS:
-            self.rows.append((line, row))
-        else:
-            self._left_out += 1
-
     def curves(self) -> tuple[SuiteCurve, ...]:
         """Time and bandwidth over the sizes."""
-        self._halve()
         form = self.rows[0][1].form if self.rows else ""
+        of_file = bool(self.rows) and self.rows[0][1].index < 0
+        if of_file and [row.message_bytes for _, row in self.rows[:3]] == [2, 4, 6]:
+            self._halve()
         directions = 2 if self.mode == "both" else 1
         bits, rule = rule_of([row for _, row in self.rows], directions, form or "3")
         time, bandwidth = _WHAT[self.mode]
@@ -197,7 +193,8 @@ class NetPipeRun:
             SuiteColumn("time", time, kind, "µs", 1.0, pattern, directions),
             SuiteColumn("bandwidth", bandwidth, kind, rule, bits / 8, None, directions),
         )
-        table = SuiteTable(self._heading(form), columns)
+        title = "np.out" if of_file else self.first.text.strip()[:200]
+        table = SuiteTable(self._heading(form, title), columns)
         for line, row in self.rows:
             if row.mbps is not None:
                 mbps = None if row.mbps == 0 and row.time_s else row.mbps
@@ -209,25 +206,17 @@ class NetPipeRun:
 
     def _halve(self) -> None:
         """Files have the sizes of a two-way run doubled: 2, 4, 6 for 1, 2, 3 bytes."""
-        if self._of_file and [row.message_bytes for _, row in self.rows[:3]] == [2, 4, 6]:
-            self.mode = "both"
-            self.settings["sizes"] = "half of those in the file, which adds both ways up"
-            self.rows = [
-                (line, row._replace(message_bytes=row.message_bytes // 2))
-                for line, row in self.rows
-            ]
+        self.mode = "both"
+        self.settings["sizes"] = "half of those in the file, which adds both ways up"
+        halves = [row._replace(message_bytes=row.message_bytes // 2) for _, row in self.rows]
+        self.rows = [(line, half) for (line, _), half in zip(self.rows, halves, strict=True)]
 
-    @property
-    def _of_file(self) -> bool:
-        return bool(self.rows) and self.rows[0][1].index < 0
-
-    def _heading(self, form: str) -> SuiteHeading:
+    def _heading(self, form: str, title: str) -> SuiteHeading:
         tcp = "socket buffers" in self.settings
         hosts = tuple(self.hosts[rank] for rank in sorted(self.hosts))
         known = len(hosts) > 1 and sorted(self.hosts) == [*range(len(hosts))]
         return SuiteHeading(
-            "netpipe", form, "NPtcp" if tcp else "NetPIPE",
-            "np.out" if self._of_file else self.first.text.strip()[:200], self.first.number,
+            "netpipe", form, "NPtcp" if tcp else "NetPIPE", title, self.first.number,
             pairs=max(1, self.pairs), ranks=len(hosts) or None, transport="tcp" if tcp else "",
             settings=self.settings, hosts=hosts,
             evidence=LogEvidence(rank_hosts=hosts if known else (), data_checked=self.checks),
@@ -236,8 +225,8 @@ class NetPipeRun:
     def _cut_off(self) -> str:
         if not self.rows:
             return "" if self.completed else "no row: the output ends before the first one"
-        if self._left_out:
-            return f"{self._left_out:,} rows beyond the first {MOST_ROWS:,} are left out"
+        if self.left_out:
+            return f"{self.left_out:,} rows beyond the first {MOST_ROWS:,} are left out"
         last = self.rows[-1][1]
         if last.mbps is None and not last.passed:
             return f"the row of {last.message_bytes} bytes stops in the middle"
@@ -254,6 +243,10 @@ class NetPipeRun:
 
 _HOST = re.compile(r"^(?P<rank>\d{1,6}): (?P<host>[A-Za-z][\w.-]*)\s*$")
 _HOST_5 = re.compile(r"^Proc (?P<rank>\d{1,6}) is on host (?P<host>\S+)")
+_MODES: dict[Mode, str] = {
+    "both": r"both directions simultaneously|^Bidirectional mode using \d{1,6} pairs",
+    "stream": r"^Streaming.*one direction",
+}
 _PAIRS = re.compile(r"^Bidirectional mode using (?P<pairs>\d{1,6}) pairs of processes")
 _SETTINGS = tuple(
     (name, re.compile(regex))
@@ -320,23 +313,26 @@ class NetPipeReader:
         """Rows are numbered from 0 or 1; in files sizes grow."""
         if not self._open(line).follows(row):
             yield from self.end()
-        self._open(line).add(line, row)
+        run = self._open(line)
+        if len(run.rows) < MOST_ROWS:
+            run.rows.append((line, row))
+        else:
+            run.left_out += 1
 
     def _heading(self, line: LogLine) -> bool:
         text = line.text
         host, pairs = _HOST.match(text) or _HOST_5.match(text), _PAIRS.match(text)
         found = [(name, match) for name, regex in _SETTINGS if (match := regex.search(text))]
-        streams = text.startswith("Streaming") and "one direction" in text
-        both = "both directions simultaneously" in text
+        mode = next((mode for mode, regex in _MODES.items() if re.search(regex, text)), None)
         checks = "ntegrity check instead" in text
-        if not (host or pairs or found or streams or both or checks):
+        if not (host or found or mode or checks):
             return False
         run = self._open(line)
         if host:
             run.hosts[int(host["rank"])] = host["host"]
         run.settings.update((name, next(filter(None, match.groups()))) for name, match in found)
         run.pairs = int(pairs["pairs"]) if pairs else run.pairs
-        run.mode = "both" if both or pairs else "stream" if streams else run.mode
+        run.mode = mode or run.mode
         run.checks = run.checks or checks
         return True
 
