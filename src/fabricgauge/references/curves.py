@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.suite import Besides, Quantity, SuiteCurve, SuitePoint
-from fabricgauge.references.files import ReferenceCell, ReferenceColumn, ReferenceEntry
+from fabricgauge.references.files import ReferenceColumn, ReferenceEntry
 
 
 class PrintedUnit(NamedTuple):
@@ -62,9 +62,6 @@ def unit(printed: str, rule: str) -> PrintedUnit:
     raise ValueError(f"unit {printed!r} is not known: {', '.join((*PLAIN, *RULED))}")
 
 
-_Row = tuple[ReferenceCell, ...]
-
-
 def curves(entry: ReferenceEntry) -> tuple[SuiteCurve, ...]:
     """One curve per column with a quantity, in the columns' order."""
     return tuple(
@@ -88,37 +85,21 @@ def _curve(entry: ReferenceEntry, column: ReferenceColumn, place: int) -> SuiteC
 
 
 def _points(entry: ReferenceEntry, read: PrintedUnit, place: int) -> Iterator[SuitePoint]:
-    for line, row in enumerate(entry.points, 1):
-        size = row[0] if isinstance(row[0], int) else None
-        value = row[place]
-        if isinstance(value, str) or _says_nothing(read, size, value):
-            continue
-        si = value * read.factor
-        estimate = Estimate(si, si, si, 0.0, 1, _samples(entry, row))
-        yield SuitePoint(size, estimate, line, _besides(entry, read, place, row))
-
-
-def _says_nothing(read: PrintedUnit, size: int | None, value: float) -> bool:
-    """An empty message has no bandwidth, and the suites print 0.00 for it."""
-    return value == 0 and size == 0 and read.quantity == "bandwidth"
-
-
-def _samples(entry: ReferenceEntry, row: _Row) -> int:
-    for column, cell in zip(entry.columns, row[1:], strict=True):
-        if column.samples and isinstance(cell, int):
-            return cell
-    return 0
-
-
-def _besides(
-    entry: ReferenceEntry, read: PrintedUnit, place: int, row: _Row
-) -> dict[Besides, float]:
-    """What is said besides belongs to the first curve of the entry."""
+    """The points of a column; what is said besides belongs to the first curve of the entry."""
     first = next(i for i, column in enumerate(entry.columns, 1) if column.quantity is not None)
-    if place != first:
-        return {}
-    return {
-        column.besides: cell * read.factor
-        for column, cell in zip(entry.columns, row[1:], strict=True)
-        if column.besides is not None and not isinstance(cell, str)
-    }
+    for line, row in enumerate(entry.points, 1):
+        size, value = row[0] if isinstance(row[0], int) else None, row[place]
+        # An empty message has no bandwidth, and the suites print 0.00 for it.
+        nothing = value == 0 and size == 0 and read.quantity == "bandwidth"
+        if isinstance(value, str) or nothing:
+            continue
+        cells = list(zip(entry.columns, row[1:], strict=True))
+        counts = (cell for column, cell in cells if column.samples and isinstance(cell, int))
+        besides: dict[Besides, float] = {
+            column.besides: cell * read.factor
+            for column, cell in cells
+            if place == first and column.besides and not isinstance(cell, str)
+        }
+        si = value * read.factor
+        estimate = Estimate(si, si, si, 0.0, 1, next(counts, 0))
+        yield SuitePoint(size, estimate, line, besides)

@@ -39,29 +39,18 @@ _NONE = Skipped("a simulated node has none")
 
 def simulated_fabric(platform: Platform) -> Fabric:
     """One network that joins all nodes, at the rate that the platform states per direction."""
-    return Fabric(
-        nodes=tuple(_node(name, platform) for name in platform.nodes),
-        unreached=(),
-        networks=(_network(platform),),
-        virtual=True,
-    )
-
-
-def _network(platform: Platform) -> Network:
-    members = tuple(Member(node, NETWORK, "", MTU_BYTES) for node in platform.nodes)
-    return Network(
-        name=NETWORK, subnet=SUBNET, technology=TECHNOLOGY, rate_bit_s=platform.rate_bit_s,
-        rate_origin=platform.origin, members=members, timestamps=False,
-    )  # fmt: skip
-
-
-def _node(name: str, platform: Platform) -> Node:
     interface = Interface(
         name=NETWORK, driver="SimGrid", operstate="up", carrier=True,
         speed_bit_s=platform.rate_bit_s, mtu_bytes=MTU_BYTES, mac="", addresses=(), shaper=_NONE,
         numa_node=_NONE,
     )  # fmt: skip
-    return Node(
-        name=name, hostname=name, boot_id="", net_namespace="", cpu_count=1, kernel="SimGrid",
-        interfaces=(interface,), facts={},
+    nodes = tuple(
+        Node(name, name, "", "", 1, kernel="SimGrid", interfaces=(interface,), facts={})
+        for name in platform.nodes
+    )
+    network = Network(
+        name=NETWORK, subnet=SUBNET, technology=TECHNOLOGY, rate_bit_s=platform.rate_bit_s,
+        rate_origin=platform.origin, timestamps=False,
+        members=tuple(Member(node, NETWORK, "", MTU_BYTES) for node in platform.nodes),
     )  # fmt: skip
+    return Fabric(nodes, unreached=(), networks=(network,), virtual=True)

@@ -53,8 +53,8 @@ def shipped(name: str) -> Platform:
 class ShapeLayout(msgspec.Struct, frozen=True):
     """``parameters`` are those of SimGrid's ``topology``; both are empty for a single switch."""
 
-    topology: str
-    parameters: str
+    topology: str = ""
+    parameters: str = ""
     groups: tuple[Group, ...] = ()
 
 
@@ -122,10 +122,6 @@ def possible(shape: Shape, nodes: int) -> bool:
     return nodes >= shape.smallest and shape.layout(nodes) is not None
 
 
-def _star(nodes: int) -> ShapeLayout:
-    return ShapeLayout("", "")
-
-
 def _fat_tree(nodes: int) -> ShapeLayout | None:
     """Two levels, four leaves where that can be; a leaf has half as many uplinks as nodes."""
     sizes = [size for size in range(2, LEAF_NODES + 1, 2) if nodes % size == 0 and nodes > size]
@@ -175,7 +171,7 @@ def _blocks(name: str, nodes: int, size: int, *, parent: str, uplinks: int) -> t
 #: round trip, 2 × 0.315 + 0.3. Elsewhere a hop has a switch's 0.11 µs (Intel Omni-Path Edge
 #: Switch 100 Series, product brief: 100 to 110 ns), and two nodes of one switch have 0.93 µs, too.
 SHAPES: tuple[Shape, ...] = (
-    Shape("star", 32, 2, 0.315e-6, 0.3e-6, _star),
+    Shape("star", 32, 2, 0.315e-6, 0.3e-6, lambda nodes: ShapeLayout()),
     Shape("fat-tree", 64, 4, 0.11e-6, 0.71e-6, _fat_tree),
     Shape("dragonfly", 64, 32, 0.11e-6, 0.71e-6, _dragonfly),
     Shape("torus", 64, 8, 0.11e-6, 0.71e-6, _torus),
