@@ -7,7 +7,7 @@ under way (no burst), and request and response are alike, half of one is told by
 
 from functools import partial
 
-from fabricgauge.model.suite import Quantity
+from fabricgauge.model.suite import Besides
 from fabricgauge.parse.labelled import Figure, Labelled, Values
 
 _TITLES = {
@@ -41,10 +41,19 @@ def _test(values: Values) -> str:
 
 _stream = partial(Figure, "rate", "bandwidth", _RULE, units=_UNITS, size="size")
 _omni = partial(Figure, "THROUGHPUT", "bandwidth", _RULE, units=_UNITS)
-_TRANSACTIONS: tuple[Quantity, str, str] = (
-    "message_rate",
-    "per second",
-    "transactions, each a round trip",
+_rate = partial(
+    Figure, quantity="message_rate", rule="per second", what="transactions, each a round trip"
+)
+_SPREAD: dict[Besides, str] = {
+    "minimum": "MIN_LATENCY", "maximum": "MAX_LATENCY", "p50": "P50_LATENCY",
+    "p90": "P90_LATENCY", "p99": "P99_LATENCY", "deviation": "STDDEV_LATENCY",
+}  # fmt: skip
+_half = partial(
+    Figure, quantity="time", rule="per second", what="half round trip (1 / (2 × rate))",
+    test="TCP_RR", pattern="latency", half_of_rate=True,
+)  # fmt: skip
+_whole = partial(
+    Figure, quantity="time", rule="µs", what="whole round trip", units={"": 1e-6}, besides=_SPREAD
 )
 _TO, _BACK = "TCP_(?:STREAM|SENDFILE)", "TCP_MAERTS"
 
@@ -56,14 +65,14 @@ DIALECT = Labelled(
         r" to (?P<remote>\S+) (?:.*: first burst (?P<burst>\d+))?"
     ),
     values=(
-            rf"^ *{_N} +{_N} +{_SIZE} +{_S} +(?P<rate>{_F}){_END}",
-            rf"^ *{_N} +{_N} +(?P<request>{_N}) +(?P<response>{_N}) +{_S}"
-            rf" +(?P<transactions>{_F}){_END}",
-            rf"^ *{_N} +{_SIZE} +{_S} +(?P<sent>{_N}) +(?P<errors>{_N}) +(?P<sent_rate>{_F}){_END}",
-            rf"^ *{_N} +{_S} +(?P<received>{_N}) +(?P<rate>{_F}){_END}",
-            rf"^bytes +.*secs?\.? .*?{_UNIT}(?:ec)?\b",
-            r"^THROUGHPUT_UNITS=(?P<THROUGHPUT_unit>\S+)\s*$",
-            r"^(?P<key>[A-Z][A-Z0-9_]{2,60})=(?P<value>.*)$",
+        rf"^ *{_N} +{_N} +{_SIZE} +{_S} +(?P<rate>{_F}){_END}",
+        rf"^ *{_N} +{_N} +(?P<request>{_N}) +(?P<response>{_N}) +{_S}"
+        rf" +(?P<transactions>{_F}){_END}",
+        rf"^ *{_N} +{_SIZE} +{_S} +(?P<sent>{_N}) +(?P<errors>{_N}) +(?P<sent_rate>{_F}){_END}",
+        rf"^ *{_N} +{_S} +(?P<received>{_N}) +(?P<rate>{_F}){_END}",
+        rf"^bytes +.*secs?\.? .*?{_UNIT}(?:ec)?\b",
+        r"^THROUGHPUT_UNITS=(?P<THROUGHPUT_unit>\S+)\s*$",
+        r"^(?P<key>[A-Z][A-Z0-9_]{2,60})=(?P<value>.*)$",
     ),
     known=(
         rf"^\s*$|^(?:Recv|Socket|Size|Local|Send|bytes) |^Interim result|^ *{_N} +{_N} *$"
@@ -76,23 +85,19 @@ DIALECT = Labelled(
         _omni("one-way stream", _TO, "bandwidth", "LOCAL_SEND_SIZE"),
         _omni("one-way stream", _BACK, "bandwidth", "REMOTE_SEND_SIZE", origin=1),
         _omni("stream", f"(?!{_TO}|{_BACK}).*", None, "LOCAL_SEND_SIZE"),
-        Figure("transactions", *_TRANSACTIONS, size="request"),
-        Figure(
-            "transactions", "time", "per second", "half round trip (1 / (2 × rate))", "TCP_RR",
-            "latency", "request", half_of_rate=True,
-        ),
-        Figure("THROUGHPUT", *_TRANSACTIONS, size="REQUEST_SIZE", units={"Trans/s": 1.0}),
-        Figure(
-            "MEAN_LATENCY", "time", "µs", "whole round trip", size="REQUEST_SIZE",
-            units={"": 1e-6},
-            besides={"minimum": "MIN_LATENCY", "maximum": "MAX_LATENCY", "p50": "P50_LATENCY",
-                     "p90": "P90_LATENCY", "p99": "P99_LATENCY", "deviation": "STDDEV_LATENCY"},
-        ),
+        _rate("transactions", size="request"),
+        _half("transactions", size="request"),
+        _rate("THROUGHPUT", size="REQUEST_SIZE", units={"Trans/s": 1.0}),
+        _whole("MEAN_LATENCY", size="REQUEST_SIZE"),
     ),
     whole=("rate", "transactions", "THROUGHPUT", "MEAN_LATENCY"),
     sign="no figure in a known unit follows the test's title",
-    settings={"PROTOCOL": "protocol",
-              "DIRECTION": "direction", "burst": "burst", "errors": "send errors"},
+    settings={
+        "PROTOCOL": "protocol",
+        "DIRECTION": "direction",
+        "burst": "burst",
+        "errors": "send errors",
+    },
     transports={"tcp": "TCP_.*"},
     named=_test,
-).dialect  # fmt: skip
+).dialect
