@@ -27,9 +27,9 @@ _NAME = re.compile(r"fi_\w+")
 _READ = re.compile(r"\s-o\s*read(?=\s|$)")
 _PROVIDER = re.compile(r"\s-p\s*[\"']?([\w;]+)")
 _CARRIERS: dict[str, Literal["tcp", "rdma"]] = {
-    **dict.fromkeys(("tcp", "sockets", "net"), "tcp"),
-    **dict.fromkeys(("verbs", "efa", "psm2", "psm3", "opx", "cxi", "ucx"), "rdma"),
-}
+    "tcp": "tcp", "sockets": "tcp", "net": "tcp", "verbs": "rdma", "efa": "rdma", "psm2": "rdma",
+    "psm3": "rdma", "opx": "rdma", "cxi": "rdma", "ucx": "rdma",
+}  # fmt: skip
 
 
 def columns_of(name: str, command: str, transfers: int) -> tuple[SuiteColumn, ...]:

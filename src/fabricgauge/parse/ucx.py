@@ -122,21 +122,28 @@ _LONGEST_COMMAND = 500
 
 
 class UcxReader:
-    """Reads one or more outputs of ucx_perftest, client's or server's."""
+    """Reads one or more outputs of ucx_perftest, client's or server's.
+
+    Below one heading of columns stand rows of progress, of which the ``_last`` is kept, and final
+    rows; ``_given`` is whether one of these gave curves, ``_shown`` whether a run had a heading.
+    """
 
     def __init__(self, report: Report) -> None:
         self._report = report
         self._run = UcxRun()
-        self._table: UcxFigures | None = None
-        self._shown = False
+        self._shown = self._given = False
+        self._names: UcxColumns | None = None
+        self._first = 0
+        self._last: tuple[LogLine, list[float]] | None = None
 
     def line(self, line: LogLine) -> Iterable[SuiteCurve]:
         text = line.text.strip()
-        if self._table is not None and (row := row_of(text, self._table.names)):
-            return self._table.take(self._run, line, row)
+        if self._names is not None and (row := row_of(text, self._names)):
+            return self._take(line, row, self._names)
         if names := names_of(text):
             closed = self._close()
-            self._table, self._shown = UcxFigures(line, names), True
+            self._names, self._first, self._last = names, line.number, None
+            self._shown, self._given = True, False
             return closed
         if text.startswith("| API:") or _COMMAND.search(text):
             return self._begin(line, text)
@@ -164,7 +171,7 @@ class UcxReader:
             run.overhead = True
         batch = _BATCH.fullmatch(text[:-1]) if text.endswith("+") else None
         if batch is not None and not _RULER.fullmatch(text):
-            closed = self._table.progress(run) if self._table else ()
+            closed = self._progress()
             run.batch = batch["name"]
             return closed
         known = not text or _RULER.fullmatch(text) or _PROSE.match(text)
@@ -172,46 +179,34 @@ class UcxReader:
             self._report(line, _BAD_RUN if _FAILED.match(text) else _OTHER)
         return ()
 
-    def _close(self) -> Iterable[SuiteCurve]:
-        table, self._table = self._table, None
-        return () if table is None else table.end(self._run)
-
-
-class UcxFigures:
-    """What follows one heading of columns: progress and final rows."""
-
-    def __init__(self, first: LogLine, names: UcxColumns) -> None:
-        self.names = names
-        self._first = first
-        self._last: tuple[LogLine, UcxRow] | None = None
-        self._given = False
-
-    def take(self, run: UcxRun, line: LogLine, row: UcxRow) -> Iterable[SuiteCurve]:
+    def _take(self, line: LogLine, row: UcxRow, names: UcxColumns) -> Iterable[SuiteCurve]:
         """A final row gives curves; one of progress is kept until a later one comes."""
-        self._last, name = (line, row), row[0]
-        if not self.names.csv and (not name or name.startswith("[thread")):
+        name, figures = row
+        self._last = line, figures
+        if not names.csv and (not name or name.startswith("[thread")):
             return ()
-        return self._curves(run, run.batch if name in ("", "Final:") else name, "")
+        return self._curves(names, self._run.batch if name in ("", "Final:") else name, "")
 
-    def progress(self, run: UcxRun) -> Iterable[SuiteCurve]:
+    def _progress(self) -> Iterable[SuiteCurve]:
         """UCX before 1.10 writes no final row: the last one is it."""
-        if self._last is None:
+        if self._last is None or self._names is None:
             return ()
-        return self._curves(run, run.batch, _UNFINISHED if self.names.staged else "")
+        return self._curves(self._names, self._run.batch, _UNFINISHED if self._names.staged else "")
 
-    def end(self, run: UcxRun) -> Iterable[SuiteCurve]:
-        if self._last is None and not self._given:
-            return self._curves(run, run.batch, _EMPTY)
-        return self.progress(run)
+    def _close(self) -> Iterable[SuiteCurve]:
+        closed = self._progress()
+        if self._names is not None and not self._given:
+            closed = self._curves(self._names, self._run.batch, _EMPTY)
+        self._names = None
+        return closed
 
-    def _curves(self, run: UcxRun, batch: str, cut_off: str) -> Iterable[SuiteCurve]:
+    def _curves(self, names: UcxColumns, batch: str, cut_off: str) -> Iterable[SuiteCurve]:
         last, self._last, self._given = self._last, None, True
-        test = run.test(batch)
-        table = SuiteTable(run.heading(test, batch, self._first.number), _columns(test))
+        run, test = self._run, self._run.test(batch)
+        table = SuiteTable(run.heading(test, batch, self._first), _columns(test))
         if last is not None:
-            line, (_, figures) = last
-            cells = cells_of(len(figures), self.names.rank)
-            add_row(table, cells, line, figures, run.message_bytes)
+            line, figures = last
+            add_row(table, cells_of(len(figures), names.rank), line, figures, run.message_bytes)
         return table.curves(cut_off)
 
 
