@@ -11,6 +11,7 @@ flap NODE FACTOR [PERIOD [SHARE]]    now and then the node's link has less
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -69,16 +70,9 @@ def _between(word: str, what: str, high: float) -> float:
     return value
 
 
-def _factor(word: str) -> float:
-    return _between(word, "a factor", 1)
-
-
-def _share(word: str) -> float:
-    return _between(word, "a share", 1)
-
-
-def _deviation(word: str) -> float:
-    return _between(word, "a deviation", _MOST_DEVIATION)
+_factor = partial(_between, what="a factor", high=1)
+_share = partial(_between, what="a share", high=1)
+_deviation = partial(_between, what="a deviation", high=_MOST_DEVIATION)
 
 
 def _time(word: str) -> float:

@@ -49,7 +49,11 @@ class TopologyFile:
             self._nodes_left -= at_most
             if self._nodes_left < 0:
                 raise self.error(line, f"more than {MOST_NODES} nodes; is {part!r:.80} meant?")
-            found.update(dict.fromkeys(self._expanded(line, part)))
+            try:
+                names = (part,) if _ONE_NAME.fullmatch(part) else self._expand(part)
+            except UsageError as error:
+                raise self.error(line, str(error)) from error
+            found.update(dict.fromkeys(names))
         return tuple(found)
 
     def name(self, line: int, text: str, what: str) -> str:
@@ -59,14 +63,6 @@ class TopologyFile:
                 line, f"{text!r:.80} cannot be {what}'s name; expected 1 to {LONGEST_NAME} letters"
             )
         return text
-
-    def _expanded(self, line: int, part: str) -> tuple[str, ...]:
-        if _ONE_NAME.fullmatch(part):
-            return (part,)
-        try:
-            return self._expand(part)
-        except UsageError as error:
-            raise self.error(line, str(error)) from error
 
     def _parts(self, line: int, text: str) -> Iterator[tuple[str, int]]:
         """What stands between commas, and how many names that may have, however it is read."""
@@ -118,9 +114,15 @@ class Groups:
 
     def add(self, line: int, name: str, nodes: tuple[str, ...]) -> None:
         """Raises UsageError for a node or a group that was there before."""
-        self._once(line, name, self._line_of_group, "group")
-        for node in nodes:
-            self._once(line, node, self._line_of_node, "node")
+        for what, seen, one in (
+            ("group", self._line_of_group, name),
+            *(("node", self._line_of_node, node) for node in nodes),
+        ):
+            before = seen.setdefault(one, line)
+            if before != line or (what == "group" and name in self._nodes):
+                raise self._lines.error(
+                    line, f"{what} {one!r:.80} is on line {before} already; expected each once"
+                )
         self._nodes[name] = nodes
 
     def line_of(self, name: str) -> int | None:
@@ -131,10 +133,3 @@ class Groups:
         return tuple(
             Group(name, nodes, parent=parent(name)) for name, nodes in self._nodes.items() if nodes
         )
-
-    def _once(self, line: int, name: str, seen: dict[str, int], what: str) -> None:
-        before = seen.setdefault(name, line)
-        if before != line or (what == "group" and name in self._nodes):
-            raise self._lines.error(
-                line, f"{what} {name!r:.80} is on line {before} already; expected each once"
-            )
