@@ -49,10 +49,10 @@ class NetPipeRow(NamedTuple):
     """One message size: ``mbps`` as printed, ``time_s`` in seconds, both None where they lack.
 
     ``rate_step`` and ``time_step_s`` are the last printed digits' worth. Figures may be
-    anything that a float can be. ``index`` is -1 in files, ``form`` the version that writes so.
+    anything that a float can be. ``number`` is -1 in files, ``form`` the version that writes so.
     """
 
-    index: int
+    number: int
     message_bytes: int
     repeats: int
     form: str
@@ -174,14 +174,16 @@ class NetPipeRun:
         if not self.rows:
             return True
         last = self.rows[-1][1]
-        if (row.index < 0) != (last.index < 0) or row.form != last.form:
+        if (row.number < 0) != (last.number < 0) or row.form != last.form:
             return False
-        return row.index > last.index if row.index >= 0 else row.message_bytes > last.message_bytes
+        return (
+            row.number > last.number if row.number >= 0 else row.message_bytes > last.message_bytes
+        )
 
     def curves(self) -> tuple[SuiteCurve, ...]:
         """Time and bandwidth over the sizes."""
         form = self.rows[0][1].form if self.rows else ""
-        of_file = bool(self.rows) and self.rows[0][1].index < 0
+        of_file = bool(self.rows) and self.rows[0][1].number < 0
         if of_file and [row.message_bytes for _, row in self.rows[:3]] == [2, 4, 6]:
             self._halve()
         directions = 2 if self.mode == "both" else 1
@@ -232,7 +234,7 @@ class NetPipeRun:
             return f"the row of {last.message_bytes} bytes stops in the middle"
         if self.completed or (last.time_s or 0.0) >= STOP_S or self.checks:
             return ""
-        if last.form == "5" and last.index >= 0:
+        if last.form == "5" and last.number >= 0:
             return f"ends at {last.message_bytes} bytes without the line 'Completed with'"
         return (
             f"ends at {last.message_bytes} bytes, where a message takes {last.time_s or 0.0:.3g} s;"

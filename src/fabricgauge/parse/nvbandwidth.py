@@ -148,6 +148,7 @@ class NvbandwidthReader:
     def __init__(self, report: Report) -> None:
         self._report = report
         self._facts = NvbandwidthFacts()
+        self._corrupt: LogLine | None = None
         self._begin_test()
 
     def line(self, line: LogLine) -> Iterator[SuiteCurve]:
@@ -181,7 +182,7 @@ class NvbandwidthReader:
 
     def _begin_test(self) -> None:
         self._name, self._named_at, self._done = "", 0, False
-        self._corrupt: LogLine | None = None
+        self._corrupt = None
         self._begin_matrix("", 0)
 
     def _begin_matrix(self, description: str, number: int) -> None:
