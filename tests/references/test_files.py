@@ -56,7 +56,7 @@ def test_name_of_a_file_fails_when_it_is_the_beginning_of_another(stem: str) -> 
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("[document", "Expected . at the end of a table"),
+        ("[document", "at the end of a table declaration"),
         (ENTRY, "missing required field `document`"),
         (DOCUMENT + "surprise = 1\n", r"surprise.*\$.document"),
         ("surprise = 1\n" + GOOD, "unknown field `surprise`"),
