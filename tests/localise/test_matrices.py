@@ -64,7 +64,7 @@ def test_launches_and_repeated_rounds_are_passes() -> None:
 def test_launches_of_other_nodes_share_a_layer() -> None:
     case = "all_pairs_latency/8"
     one, other = launch(*rounds_of(case, 2)), launch(*rounds_of(case, 2), nodes=("c3", "c4"))
-    (both,) = matrices([one, other], NODES)
+    (both,) = matrices([one, other])
     assert both.repeats.shape == (1, 4, 4)
     assert int(np.isfinite(both.values).sum()) == 4
     assert both.nodes == NODES

@@ -83,6 +83,25 @@ def test_a_far_pair_is_not_slow_for_being_far() -> None:
     assert settled_one(given, series).findings == ()
 
 
+@pytest.mark.parametrize(("share", "named"), [(0.8, []), (1.3, ["n00001"])])
+def test_a_node_whose_latencies_scatter_is_named_for_being_slower_alone(
+    share: float, named: list[str]
+) -> None:
+    scatters = Suspect("node", ("n00001",), "latency", 0.0, "its samples scatter", "other work")
+    found = analyse(measured(Scenario(5, 16, "latency", 0.005, 1, ())), leaves(16))
+    given = msgspec.structs.replace(found, suspects=(scatters,))
+    made = recheck([given], leaves(16))
+    assert made is not None
+    assert not isinstance(made.meetings, Skipped)
+    series = tuple(
+        _one(ends, LATENCY_S * (share if "n00001" in ends else 1.0))
+        for one in made.meetings
+        if one.quantity == "latency"
+        for ends in [(one.one, one.other)]
+    )
+    assert [one.names[0] for one in settled_one(given, series).findings] == named
+
+
 def test_a_slow_pair_is_named_unless_an_end_is_slow_elsewhere() -> None:
     suspected = bandwidth(Suspect("direction", ("c1", "c2"), "bandwidth", -0.7, "noise", "again"))
     only_pair = settled_one(suspected, _again(lambda one, other: {one, other} == {0, 1}))

@@ -25,6 +25,6 @@ def test_a_median_of_two_lies_between_them() -> None:
 
 def test_nothing_measured_has_no_level() -> None:
     rows = np.full((2, 2), np.nan, dtype=np.float32)
-    found = levels(lambda first, last: rows[first:last], 2, 0.25)
+    found = levels(lambda some, columns: rows[some, columns], 2, 0.25)
     assert np.isnan(found.values).all()
     assert found.partners.tolist() == [0, 0]

@@ -43,7 +43,8 @@ def spectrum(values: F64, noise: float, *, twice: bool) -> Spectrum:
     """
     low, high = _range(values)
     if high - low <= EQUAL * high:
-        return Spectrum((low, high), (_count(values),), (low,)) if low > 0 else Spectrum((), (), ())
+        number = int(np.isfinite(values).sum())
+        return Spectrum((low, high), (number,), (low,)) if low > 0 else Spectrum((), (), ())
     wide = high > 4 * low
     edges = np.geomspace(low, high, BINS + 1) if wide else np.linspace(low, high, BINS + 1)
     reach = (np.log(low), np.log(high)) if wide else (low, high)
@@ -53,12 +54,12 @@ def spectrum(values: F64, noise: float, *, twice: bool) -> Spectrum:
         finite = np.clip(strip[np.isfinite(strip)], low, high)
         # Bins of equal width are counted by arithmetic, others by searching.
         counts += np.histogram(np.log(finite) if wide else finite, BINS, reach)[0]
-    peaks = _peaks(counts, edges, noise)
+    peaks = tuple(
+        0.5 * float(edges[top] + edges[top + 1]) for top in _tops(counts, edges, noise)[1]
+    )
     if twice:
         counts //= 2
-    return Spectrum(
-        tuple(edges.tolist()), tuple(int(one) for one in counts), tuple(float(p) for p in peaks)
-    )
+    return Spectrum(tuple(edges.tolist()), tuple(counts.tolist()), peaks)
 
 
 def valley(values: F32, noise: float) -> float | None:
@@ -88,18 +89,12 @@ def _range(values: F64) -> tuple[float, float]:
     return (min(lows), max(highs)) if lows else (0.0, 0.0)
 
 
-def _count(values: F64) -> int:
-    return int(np.isfinite(values).sum())
-
-
-def _peaks(counts: NDArray[np.int64], edges: F64, noise: float) -> list[float]:
-    _, tops = _tops(counts, edges, noise)
-    return [0.5 * float(edges[top] + edges[top + 1]) for top in tops]
-
-
 def _tops(counts: NDArray[np.int64], edges: F64, noise: float) -> tuple[F64, list[int]]:
     """Bins where the smoothed counts are highest, one for each level, ascending."""
-    width = max(1.0, KERNEL_WIDTH * noise * _scale(edges))
+    # Bins that one unit of relative noise is wide, in the middle of the range.
+    middle = edges.size // 2
+    wide = (edges[middle] if edges[0] > 0 else 1.0) / (edges[middle + 1] - edges[middle])
+    width = max(1.0, KERNEL_WIDTH * noise * float(wide))
     reach = int(np.ceil(3 * width))
     kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) / width) ** 2)
     smooth = (
@@ -108,28 +103,15 @@ def _tops(counts: NDArray[np.int64], edges: F64, noise: float) -> tuple[F64, lis
         else counts.astype(float)
     )
     tops: list[int] = []
-    for i in _maxima(smooth):
+    rises = smooth > np.concatenate(([-1.0], smooth[:-1]))
+    falls = smooth >= np.concatenate((smooth[1:], [-1.0]))
+    for i in map(int, np.flatnonzero(rises & falls & (smooth > 0))):
         if tops and smooth[tops[-1] : i + 1].min() > LEVEL_DIP * min(smooth[tops[-1]], smooth[i]):
             if smooth[i] > smooth[tops[-1]]:
                 tops[-1] = i
         else:
             tops.append(i)
     return smooth, _heavy(tops, smooth, counts)
-
-
-def _scale(edges: F64) -> float:
-    """Bins that one unit of relative noise is wide, in the middle of the range."""
-    middle = edges.size // 2
-    width = float(edges[middle + 1] - edges[middle])
-    level = float(edges[middle]) if edges[0] > 0 else 1.0
-    return level / width
-
-
-def _maxima(smooth: F64) -> list[int]:
-    padded = np.concatenate(([-1.0], smooth, [-1.0]))
-    rises = padded[1:-1] > padded[:-2]
-    falls = padded[1:-1] >= padded[2:]
-    return [int(i) for i in np.flatnonzero(rises & falls & (smooth > 0))]
 
 
 def _heavy(tops: list[int], smooth: F64, counts: NDArray[np.int64]) -> list[int]:
@@ -165,7 +147,7 @@ def _without_own(slow: Slowness) -> F32:
     """All pairs; of a latency each less what its two nodes have with everybody."""
     values = slow.block(ALL)
     if slow.adds_up:
-        own = levels(lambda first, last: slow.block(slice(first, last)), slow.nodes, 0.5).values
+        own = levels(slow.block, slow.nodes, 0.5).values
         own = np.nan_to_num(own - np.nanmedian(own)).astype(np.float32)
         for first, last in spans(slow.nodes):
             values[first:last] -= own[first:last, None] + own[None, :]

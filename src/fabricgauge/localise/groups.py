@@ -71,19 +71,12 @@ def grouping(nodes: Sequence[str], topology: Topology) -> Grouping:
     return Grouping(tuple(groups), index, by if groups else "none")
 
 
-class Blocks(msgspec.Struct, frozen=True, eq=False):
-    """From each group to each, (G + 1, G + 1), last the loners; NaN where nothing was measured.
+def blocks(slow: Slowness, grouping: Grouping) -> tuple[F64, F64]:
+    """Quantiles over the pairs from each group to each, last the loners: medians, and fast ones.
 
-    ``fast`` is a little to the fast side of the median in small blocks, where half of the pairs may
-    have a slow end.
+    Both (G + 1, G + 1), NaN where nothing was measured. The second is a little to the fast side of
+    the median in small blocks, where half of the pairs may have a slow end.
     """
-
-    middle: F64
-    fast: F64
-
-
-def blocks(slow: Slowness, grouping: Grouping) -> Blocks:
-    """Quantiles over the pairs from each group to each."""
     count, members = grouping.count, grouping.members
     table = np.full((2, count, count), np.nan)
     sizes = np.array([one.size for one in members])
@@ -98,7 +91,7 @@ def blocks(slow: Slowness, grouping: Grouping) -> Blocks:
             middle, fast = quantiles(block, (0.5, FAST_SHARE))[0]
             is_small = rows.size * size < OWN_MEDIAN
             table[0, group, alike], table[1, group, alike] = middle, fast if is_small else middle
-    return Blocks(table[0], table[1])
+    return table[0], table[1]
 
 
 def beside_own_block(slow: Slowness, grouping: Grouping, middle: F64) -> F32:

@@ -96,8 +96,6 @@ FEW_PAIRS, NODES_PER_PAIR = 2, 16
 LOOSE_RATE, MOST_UNSURE = 0.2, 20
 #: So many pairs that are less conspicuous are worth another look.
 MOST_DOUBTFUL = 8
-#: Of so many conspicuous pairs, the surest, it is looked up whom else their ends met: for speed.
-MOST_LOOKED_UP = 4096
 
 # Groups and their uplinks.
 

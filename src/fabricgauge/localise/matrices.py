@@ -18,21 +18,16 @@ def node_of_rank(launch: Launch, names: Sequence[str]) -> NDArray[np.int64]:
     host are one node: the one of that name, else the hosts in order of their first rank.
     """
     index = {name: number for number, name in enumerate(names)}
-    ranks = launch.header.ranks if launch.header else len(launch.placements)
-    if max(ranks, len(launch.placements), _highest(launch) + 1) <= len(launch.nodes):
+    highest = (max(*one.origins, *one.targets) for one in launch.rounds if one.origins)
+    said = launch.header.ranks if launch.header else 0
+    ranks = max(said, len(launch.placements), 1 + max(highest, default=-1))
+    if ranks <= len(launch.nodes):
         return np.array([index.get(node, -1) for node in launch.nodes], dtype=np.int64)
-    places = np.full(max(ranks, _highest(launch) + 1), -1, dtype=np.int64)
+    places = np.full(ranks, -1, dtype=np.int64)
     node_of_host = _node_of_host(launch)
     for one in launch.placements:
         places[one.rank] = index.get(node_of_host.get(one.host, ""), -1)
     return places
-
-
-def _highest(launch: Launch) -> int:
-    """The highest rank that takes part in any round; -1 without rounds."""
-    return max(
-        (max(*one.origins, *one.targets) for one in launch.rounds if one.origins), default=-1
-    )
 
 
 def _node_of_host(launch: Launch) -> dict[str, str]:
@@ -55,7 +50,7 @@ class _Case(msgspec.Struct, frozen=True):
 
 
 class _Entries(msgspec.Struct, frozen=True, eq=False):
-    """Values of single pairs of nodes: parallel arrays, each cell at most once."""
+    """Medians of single pairs of nodes: parallel arrays, each cell once."""
 
     rows: NDArray[np.int64]
     columns: NDArray[np.int64]
@@ -63,26 +58,21 @@ class _Entries(msgspec.Struct, frozen=True, eq=False):
     spread: NDArray[np.float64]
 
 
-def matrices(launches: Sequence[Launch], nodes: Sequence[str] = ()) -> tuple[PairMatrix, ...]:
+def matrices(launches: Sequence[Launch]) -> tuple[PairMatrix, ...]:
     """One matrix per network, quantity and message size, in the order of first appearance.
 
-    Its nodes are ``nodes``, or all nodes of the launches in order. Each launch, and each time that
+    Its nodes are all nodes of the launches in order. Each launch, and each time that
     a launch makes the same round again, is a pass; passes that measured different pairs share a
     layer of ``repeats``. Several ranks of a node count as one: the median over the pairs of ranks;
     pairs of ranks on one node are left out.
     """
-    names = tuple(nodes) or _nodes(launches)
+    made = (node for launch in launches if launch.rounds for node in launch.nodes)
+    names = tuple(dict.fromkeys(made))
     passes: dict[_Case, list[_Entries]] = {}
     for launch in launches:
         for key, rounds in _passes(launch):
             passes.setdefault(key, []).append(_entries(launch, names, key.quantity, rounds))
     return tuple(_matrix(key, names, each) for key, each in passes.items())
-
-
-def _nodes(launches: Sequence[Launch]) -> tuple[str, ...]:
-    return tuple(
-        dict.fromkeys(node for launch in launches if launch.rounds for node in launch.nodes)
-    )
 
 
 def _passes(launch: Launch) -> Iterator[tuple[_Case, list[Round]]]:
@@ -117,28 +107,13 @@ def _entries(
         counts = [len(one.origins) for one in rounds]
         payload = np.repeat([float(one.message_bytes * one.window) for one in rounds], counts)
         values = payload[good] / seconds
-    return _once(rows, columns, values, spread, len(names))
+    cells, at = np.unique(rows * len(names) + columns, return_inverse=True)
+    medians = (_medians(at, one, cells.size) for one in (values, spread))
+    return _Entries(*np.divmod(cells, len(names)), *medians)
 
 
 def _joined(rounds: Sequence[Round], field: str) -> NDArray[np.int64]:
     return np.concatenate([np.array(getattr(one, field), dtype=np.int64) for one in rounds])
-
-
-def _once(
-    rows: NDArray[np.int64],
-    columns: NDArray[np.int64],
-    values: NDArray[np.float64],
-    spread: NDArray[np.float64],
-    count: int,
-) -> _Entries:
-    """The median over the entries of each cell."""
-    cells, at = np.unique(rows * count + columns, return_inverse=True)
-    return _Entries(
-        cells // count,
-        cells % count,
-        _medians(at, values, cells.size),
-        _medians(at, spread, cells.size),
-    )
 
 
 def _medians(at: NDArray[np.intp], values: NDArray[np.float64], count: int) -> NDArray[np.float64]:

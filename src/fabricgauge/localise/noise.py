@@ -1,6 +1,7 @@
 """How far healthy pairs scatter, how surely a level lies outside of that, and false discovery."""
 
 import math
+from collections.abc import Iterable
 
 import msgspec
 import numpy as np
@@ -31,19 +32,14 @@ def tail(z: F64, freedom: int) -> F64:
             z.shape
         )
     even = max(2, freedom - freedom % 2)
-    return _student(z, even)
-
-
-def _student(z: F64, even: int) -> F64:
-    """The sum's remainder as an integral's series where the sum would cancel."""
     square = even / (even + z * z)
     share = z / np.sqrt(even + z * z)
     term, total = np.ones_like(z), np.ones_like(z)
     for k in range(1, even // 2):
         term = term * square * (2 * k - 1) / (2 * k)
         total = total + term
-    plain = 0.5 * (1.0 - share * total)
-    return np.where(z > 4.0, _far(z, even), np.maximum(plain, 0.0))
+    # Far out the sum cancels.
+    return np.where(z > 4.0, _far(z, even), np.maximum(0.5 * (1.0 - share * total), 0.0))
 
 
 def _far(z: F64, even: int) -> F64:
@@ -88,6 +84,13 @@ MEDIAN = 1.2533
 
 #: The shortest interval with half of a normal distribution is 1.349 standard deviations long.
 _HALF = 1.349
+
+
+class Excess(msgspec.Struct, frozen=True):
+    """A slowness beyond what is expected, and its standard error."""
+
+    level: float
+    error: float
 
 
 class Noise(msgspec.Struct, frozen=True):
@@ -172,9 +175,10 @@ _QUARTILE = 1.36
 
 
 class Standing(msgspec.Struct, frozen=True, eq=False):
-    """How far each level lies above the healthy ones: ``excess``, its standard error, and p.
+    """How far levels lie above the healthy ones: ``excess``, its standard error, and p; all (D, N).
 
-    NaN, and p = 1, for what cannot be judged.
+    D directions: sending and receiving, or one for both where delays add up. NaN, and p = 1, for
+    what cannot be judged.
     """
 
     excess: F64
@@ -182,40 +186,48 @@ class Standing(msgspec.Struct, frozen=True, eq=False):
     p: F64
 
     @property
-    def tests(self) -> int:
-        return int(np.isfinite(self.excess).sum())
+    def q(self) -> F64:
+        """The false-discovery rates over all of them."""
+        tests = int(np.isfinite(self.excess).sum())
+        return false_discovery(self.p.ravel(), tests).reshape(self.p.shape)
 
     def reaches(self, limit: float) -> NDArray[np.bool_]:
         """Whether an effect of ``limit`` is likely enough."""
-        with np.errstate(invalid="ignore"):
-            far: NDArray[np.bool_] = (self.excess >= LEAST * limit) & (
-                self.excess + REACH * self.error >= limit
-            )
-        return far
+        return may_reach(self.excess, self.error, limit)
+
+
+def may_reach(effect: F64, error: F64, limit: float) -> NDArray[np.bool_]:
+    """Whether an effect of ``limit`` is within reach of what was measured, and half of it shown."""
+    with np.errstate(invalid="ignore"):
+        far: NDArray[np.bool_] = (effect >= LEAST * limit) & (effect + REACH * error >= limit)
+    return far
 
 
 def standing(
-    levels: Levels,
+    ways: Iterable[Levels],
     sigma: float,
     freedom: int,
     healthy: NDArray[np.bool_],
     *,
-    middle: bool,
+    middle: bool = False,
     fewest: int = 3,
 ) -> Standing:
-    """Each level against those of ``healthy``; ``middle`` says that they are medians.
+    """Each way's levels against those of ``healthy``; ``middle`` says that they are medians.
 
     One with less than ``fewest`` partners is not judged: they do not tell which end is slow.
     """
-    judged = np.isfinite(levels.values) & (levels.partners >= fewest)
-    excess = np.where(judged, levels.values - centre(levels.values[judged & healthy]), np.nan)
-    sampling = (MEDIAN if middle else _QUARTILE) * sigma / np.sqrt(np.maximum(levels.partners, 1))
-    if levels.values.size < MANY:
-        sampling *= FEW_ERROR
-    error = np.maximum(sampling, max(FLOOR, _scatter(excess[judged & healthy])))
-    p = np.ones_like(excess)
-    p[judged] = tail(excess[judged] / error[judged], freedom)
-    return Standing(excess, error, p)
+    found = []
+    for values, partners in ways:
+        judged = np.isfinite(values) & (partners >= fewest)
+        excess = np.where(judged, values - centre(values[judged & healthy]), np.nan)
+        sampling = (MEDIAN if middle else _QUARTILE) * sigma / np.sqrt(np.maximum(partners, 1))
+        if values.size < MANY:
+            sampling *= FEW_ERROR
+        error = np.maximum(sampling, max(FLOOR, _scatter(excess[judged & healthy])))
+        p = np.ones_like(excess)
+        p[judged] = tail(excess[judged] / error[judged], freedom)
+        found.append((excess, error, p))
+    return Standing(*map(np.stack, zip(*found, strict=True)))
 
 
 def centre(values: NDArray[np.floating]) -> float:

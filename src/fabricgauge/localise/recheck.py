@@ -46,12 +46,9 @@ def recheck(analyses: Sequence[PairAnalysis], topology: Topology) -> Recheck | N
     matrix = analyses[0].matrix
     healthy = _best_first(analyses)
     made = meetings(matrix.network, claims, doubtful, healthy, topology, matrix.nodes)
-    once = any(len(each.matrix.repeats) < 2 and _asks_latency(each) for each in analyses)
+    late = [one for one in analyses if one.matrix.quantity == "latency"]
+    once = any(len(one.matrix.repeats) < 2 and (one.claims or one.doubtful) for one in late)
     return msgspec.structs.replace(made, launches=LATENCY_LAUNCHES if once else 1)
-
-
-def _asks_latency(one: PairAnalysis) -> bool:
-    return one.matrix.quantity == "latency" and bool(one.claims or one.doubtful)
 
 
 def meetings(
@@ -65,11 +62,10 @@ def meetings(
     """Each of ``claims`` is measured again, the worst first.
 
     Of ``doubtful`` ones nobody is suspected: they are measured in their own quantity only, and of
-    pairs only they themselves. ``healthy``
-    are nodes that nobody suspects, the best first. ``within`` says which nodes a suspect group
-    has, and lets a node of its own group be among its partners. Ranks are in the ``order`` of
-    these nodes, or as the meetings name them: a launcher need not be able to start them in
-    another order than the allocation's.
+    pairs only they themselves. ``healthy`` are nodes that nobody suspects, the best first.
+    ``within`` says which nodes a group has. Ranks are in the ``order`` of these nodes, or as the
+    meetings name them: a launcher need not be able to start them in another order than the
+    allocation's.
     """
     good = _good([*claims, *(one for one in doubtful if one.part not in WAYS)], healthy, within)
     worst_first = sorted(claims, key=lambda one: -abs(one.effect))
@@ -138,19 +134,17 @@ def _nodes(one: _Claim, within: Topology) -> tuple[str, ...]:
 
 
 def _partnered(one: _Claim, good: Sequence[str], within: Topology) -> Iterator[Ends]:
-    """The nodes in question among themselves, then each with good partners."""
+    """The nodes in question among themselves, then each with good partners.
+
+    One of these is of the node's own group where there is one.
+    """
     nodes = _nodes(one, within)
     if one.part == "group":
         nodes = nodes[:NODES_OF_GROUP]
     yield from combinations(nodes, 2)
-    others = tuple(node for node in good if node not in nodes)
+    others = [node for node in good if node not in nodes]
     for node in nodes:
-        yield from ((node, partner) for partner in _partners(node, others, within))
-
-
-def _partners(node: str, good: Sequence[str], within: Topology) -> tuple[str, ...]:
-    """Good partners, one of them of the node's own group where there is one."""
-    group = within.group_of(node)
-    near = [other for other in good if group and within.group_of(other) == group][:1]
-    far = [other for other in good if other not in near]
-    return (*near, *far)[:PARTNERS]
+        group = within.group_of(node)
+        near = [other for other in others if group and within.group_of(other) == group][:1]
+        far = [other for other in others if other not in near]
+        yield from ((node, partner) for partner in (*near, *far)[:PARTNERS])

@@ -1,6 +1,7 @@
 """How much slower each pair is than its like: a large matrix, taken a few rows at a time."""
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -18,8 +19,8 @@ _STRIP = 1 << 20
 Places = slice | NDArray[np.int64]
 ALL = slice(None)
 
-#: Rows first to last of something, over all partners or some of them.
-Strip = Callable[[int, int], F32]
+#: Elements of a matrix, by rows and columns.
+Block = Callable[[Places, Places], F32]
 
 #: Rows that stand for all of a large matrix: five million pairs at 10,240 nodes.
 _ROWS = 512
@@ -28,11 +29,14 @@ _ROWS = 512
 #: a pair: below ``FLOOR`` up to 5 % noise.
 _PARTNERS = 1024
 
+#: What a slow end of a pair is called: in both directions, or in one.
+Ending = Literal["node", "sender", "receiver"]
 
-class Levels(msgspec.Struct, frozen=True, eq=False):
-    """One quantile for each row: ``values`` (N,), NaN without partners; ``partners`` (N,)."""
 
-    values: F64
+class Levels(NamedTuple):
+    """A quantile of each row, (N,), NaN without partners, and how many elements it has, (N,)."""
+
+    values: NDArray[np.floating]
     partners: NDArray[np.int64]
 
 
@@ -43,24 +47,22 @@ def spans(count: int, width: int = 0) -> Iterator[tuple[int, int]]:
         yield first, min(first + step, count)
 
 
-def levels(strip: Strip, count: int, share: float, width: int = 0) -> Levels:
-    """A quantile over each row's measured elements: the one with ``share`` of the others below.
-
-    The lowest of two or three is taken for a quarter: three partners tell a slow node from
-    its slow partners only if the best of them counts. ``width`` is how many elements a row of the
-    strip has, 0 for ``count``.
-    """
+def levels(block: Block, count: int, share: float, some: slice = ALL) -> Levels:
+    """A quantile over each row's measured elements in ``some`` columns, see ``quantile``."""
     values, partners = np.full(count, np.nan), np.zeros(count, dtype=np.int64)
-    for first, last in spans(count, width):
-        found, number = quantile(strip(first, last), share)
-        values[first:last], partners[first:last] = found, number
+    for first, last in spans(count, len(range(count)[some])):
+        values[first:last], partners[first:last] = quantile(block(slice(first, last), some), share)
     return Levels(values, partners)
 
 
-def quantile(rows: F32, share: float) -> tuple[F32, NDArray[np.int64]]:
-    """An order statistic of each row, and how many finite elements it has."""
+def quantile(rows: F32, share: float) -> Levels:
+    """The order statistic of each row with ``share`` of the others below.
+
+    The lowest of two or three is taken for a quarter: three partners tell a slow node from
+    its slow partners only if the best of them counts.
+    """
     (found,), number = quantiles(rows, (share,))
-    return found, number
+    return Levels(found, number)
 
 
 def quantiles(rows: F32, shares: Sequence[float]) -> tuple[list[F32], NDArray[np.int64]]:
@@ -102,6 +104,11 @@ class Slowness(msgspec.Struct, frozen=True, eq=False):
         return self.quantity == "latency"
 
     @property
+    def endings(self) -> tuple[Ending, ...]:
+        """What is slow where a node's pairs are: a latency is the same in both directions."""
+        return ("node",) if self.adds_up else ("sender", "receiver")
+
+    @property
     def nodes(self) -> int:
         return len(self.values)
 
@@ -115,6 +122,10 @@ class Slowness(msgspec.Struct, frozen=True, eq=False):
         if self.expected.any():
             found -= np.take(self.expected[self.index[rows]], self.index[columns], axis=1)
         return found
+
+    def received(self, rows: Places, columns: Places = ALL) -> F32:
+        """The same of what these rows receive."""
+        return np.ascontiguousarray(self.block(columns, rows).T)
 
 
 def slowness(matrix: PairMatrix) -> Slowness:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from fabricgauge.model.pairs import PairAnalysis, PairFinding
+from fabricgauge.model.pairs import WAYS, PairAnalysis, PairFinding, Quantity
 from fabricgauge.stats.launches import Observed
 from fabricgauge.stats.series import Series, point
 
@@ -24,7 +24,7 @@ def typical_series(analyses: Iterable[PairAnalysis]) -> tuple[Series, ...]:
     names an end of it or the pair itself, and if it crosses no level that is oversubscribed; where
     that leaves none, there is no point.
     """
-    by_quantity: dict[str, list[PairAnalysis]] = {}
+    by_quantity: dict[Quantity, list[PairAnalysis]] = {}
     for analysis in analyses:
         by_quantity.setdefault(analysis.matrix.quantity, []).append(analysis)
     named = [one for each in by_quantity.values() for analysis in each for one in analysis.findings]
@@ -33,7 +33,7 @@ def typical_series(analyses: Iterable[PairAnalysis]) -> tuple[Series, ...]:
 
 
 def _series(
-    quantity: str, analyses: Sequence[PairAnalysis], named: Sequence[PairFinding]
+    quantity: Quantity, analyses: Sequence[PairAnalysis], named: Sequence[PairFinding]
 ) -> Series:
     points, pairs = [], 0
     for analysis in sorted(analyses, key=lambda one: one.matrix.message_bytes):
@@ -43,70 +43,57 @@ def _series(
             points.append(point(analysis.matrix.message_bytes, observed))
             pairs = max(pairs, int((sound & np.isfinite(analysis.matrix.values)).sum()))
     if quantity == "latency":  # a symmetric matrix has each pair twice
-        return Series("latency", "any node", "any other", tuple(points), of_pairs=pairs // 2)
-    return Series("bandwidth", "any node", "any other", tuple(points), of_pairs=pairs)
+        pairs //= 2
+    return Series(quantity, "any node", "any other", tuple(points), of_pairs=pairs)
 
 
 def _sound(analysis: PairAnalysis, named: Sequence[PairFinding]) -> NDArray[np.bool_]:
-    """Which pairs no fault touches, (N, N)."""
-    matrix = analysis.matrix
-    sound = ~np.eye(len(matrix.nodes), dtype=bool)
-    at = {node: place for place, node in enumerate(matrix.nodes)}
-    groups = {group.name: [at[node] for node in group.nodes] for group in analysis.groups}
+    """Which pairs no fault touches, (N, N); what crosses shares an oversubscribed level."""
+    nodes = np.array(analysis.matrix.nodes)
+    sound = ~np.eye(len(nodes), dtype=bool)
     for one in named:
-        if one.explanation == "fault":
-            _strike(sound, one, at, groups)
-        elif one.quantity == analysis.matrix.quantity:
-            sound &= _within(len(matrix.nodes), groups)
+        own = np.isin(nodes, np.array(analysis.nodes_of(one.part, one.names), dtype=str))
+        if one.explanation != "fault":
+            if one.quantity == analysis.matrix.quantity:
+                sound &= _inside(analysis, nodes)
+        elif one.part == "group":
+            sound[np.ix_(own, ~own)] = sound[np.ix_(~own, own)] = False
+        elif one.part in WAYS:
+            origin, target = (nodes == name for name in one.names)
+            sound[np.ix_(origin, target)] = False
+            if one.part == "pair":
+                sound[np.ix_(target, origin)] = False
+        else:
+            sound[own & (one.part != "receiver"), :] = False
+            sound[:, own & (one.part != "sender")] = False
     return sound
 
 
-def _within(count: int, groups: dict[str, list[int]]) -> NDArray[np.bool_]:
-    """Which pairs stay inside a group, (N, N): what crosses shares an oversubscribed level."""
-    inside = np.zeros((count, count), dtype=bool)
-    for members in groups.values():
-        inside[np.ix_(np.array(members, dtype=np.intp), np.array(members, dtype=np.intp))] = True
+def _inside(analysis: PairAnalysis, nodes: NDArray[np.str_]) -> NDArray[np.bool_]:
+    """Which pairs stay inside a group, (N, N)."""
+    inside = np.zeros((nodes.size, nodes.size), dtype=bool)
+    for group in analysis.groups:
+        members = np.isin(nodes, group.nodes)
+        inside[np.ix_(members, members)] = True
     return inside
 
 
-def _strike(
-    sound: NDArray[np.bool_], one: PairFinding, at: dict[str, int], groups: dict[str, list[int]]
-) -> None:
-    """Take what a finding explains out of the sound pairs, in place."""
-    if one.part == "group":
-        inside = np.array(groups.get(one.names[0], []), dtype=np.intp)
-        outside = np.setdiff1d(np.arange(sound.shape[0]), inside)
-        sound[np.ix_(inside, outside)] = sound[np.ix_(outside, inside)] = False
-        return
-    places = [at[name] for name in one.names if name in at]
-    if one.part in ("pair", "direction") and len(places) == 2:
-        sound[places[0], places[1]] = False
-        if one.part == "pair":
-            sound[places[1], places[0]] = False
-        return
-    for place in places:
-        if one.part in ("node", "rail", "sender"):
-            sound[place, :] = False
-        if one.part in ("node", "rail", "receiver"):
-            sound[:, place] = False
-
-
 def _observed(analysis: PairAnalysis, sound: NDArray[np.bool_]) -> list[Observed]:
-    matrix = analysis.matrix
-    if matrix.quantity == "latency":
+    matrix, late = analysis.matrix, analysis.matrix.quantity == "latency"
+    if late:
         sound = sound & sound.T & np.triu(np.ones_like(sound))
     observed = []
     for number, layer in enumerate(matrix.repeats, start=1):
         values = layer[sound]
         values = values[np.isfinite(values)]
-        times = values if matrix.quantity == "latency" else matrix.message_bytes / values
-        if times.size:
+        if values.size:
+            times = np.sort(values if late else matrix.message_bytes / values)
             observed.append(_one(number, times, matrix.message_bytes))
     return observed
 
 
 def _one(number: int, times: NDArray[np.float64], message_bytes: int) -> Observed:
-    times = np.sort(times)
+    """The median of ascending ``times`` with its interval, by ranks."""
     reach = _Z * np.sqrt(times.size) / 2
     low = max(0, int(np.floor(times.size / 2 - reach)))
     high = min(times.size - 1, int(np.ceil(times.size / 2 + reach)))

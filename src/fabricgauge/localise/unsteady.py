@@ -4,7 +4,6 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from fabricgauge.localise.ends import Both
 from fabricgauge.localise.groups import Grouping
 from fabricgauge.localise.limits import (
     FEW_FREEDOM,
@@ -15,12 +14,13 @@ from fabricgauge.localise.limits import (
     QUARTER,
     WHOLE_PASS,
 )
-from fabricgauge.localise.noise import Noise, false_discovery, scale, standing
+from fabricgauge.localise.noise import Noise, Standing, scale, standing
 from fabricgauge.localise.slowness import (
     ALL,
     F32,
     F64,
-    Levels,
+    Ending,
+    Places,
     Slowness,
     effect,
     levels,
@@ -34,7 +34,7 @@ class Changing(msgspec.Struct, frozen=True):
     """A node that was slow in ``slow`` of ``passes`` passes; ``level`` is its worst excess."""
 
     index: int
-    sending: bool
+    part: Ending
     slow: int
     passes: int
     level: float
@@ -44,69 +44,39 @@ def changing(
     matrix: PairMatrix, slow: Slowness, noise: Noise, limit: float, rate: float
 ) -> list[Changing]:
     """Nodes that one pass shows as slow and another does not."""
-    layers = _whole(matrix)
-    if len(layers) < 2:
-        return []
-    found = _side(matrix, slow, noise, layers, limit, rate, sending=True)
-    if not slow.adds_up:
-        found += _side(matrix, slow, noise, layers, limit, rate, sending=False)
-    return found
-
-
-def _whole(matrix: PairMatrix) -> list[int]:
     measured = partners_met(matrix.values).sum()
+    whole = [one for one in matrix.repeats if partners_met(one).sum() >= WHOLE_PASS * measured]
+    if len(whole) < 2:
+        return []
+    stood = [_stood(msgspec.structs.replace(slow, values=one), noise) for one in whole]
+    excess = np.stack([one.excess for one in stood])
+    shown = np.stack([(one.q <= rate) & (one.excess >= limit) for one in stood]).sum(axis=0)
+    least, most = np.fmin.reduce(excess), np.fmax.reduce(excess)
+    comes = (shown > 0) & (shown < len(whole)) & (least < 0.5 * most)
     return [
-        i
-        for i, layer in enumerate(matrix.repeats)
-        if partners_met(layer).sum() >= WHOLE_PASS * measured
+        Changing(int(i), slow.endings[way], int(shown[way, i]), len(whole), float(most[way, i]))
+        for way, i in np.argwhere(comes)
     ]
 
 
-def _side(
-    matrix: PairMatrix, slow: Slowness, noise: Noise, layers: list[int],
-    limit: float, rate: float, *, sending: bool,
-) -> list[Changing]:  # fmt: skip
-    count = len(matrix.nodes)
-    everyone = np.ones(count, dtype=bool)
+def _stood(slow: Slowness, noise: Noise) -> Standing:
+    """Where each node's level stood in one pass, beyond what is expected of its pairs."""
+    count = slow.nodes
     freedom = noise.freedom if count >= MANY_PARTNERS else min(FEW_FREEDOM, noise.freedom)
-    excess = np.full((len(layers), count), np.nan)
-    shown = np.zeros((len(layers), count), dtype=bool)
-    for number, layer in enumerate(layers):
-        found = _levels_in(msgspec.structs.replace(slow, values=matrix.repeats[layer]), sending)
-        now = standing(found, noise.single, freedom, everyone, middle=False)
-        excess[number] = now.excess
-        shown[number] = (false_discovery(now.p, now.tests) <= rate) & (now.excess >= limit)
-    times = shown.sum(axis=0)
-    return [
-        Changing(int(i), sending, int(times[i]), len(layers), float(np.nanmax(excess[:, i])))
-        for i in np.flatnonzero((times > 0) & (times < len(layers)))
-        if float(np.nanmin(excess[:, i])) < 0.5 * float(np.nanmax(excess[:, i]))
-    ]
-
-
-def _levels_in(slow: Slowness, sending: bool) -> Levels:
-    """Each node's level in one pass, beyond what is expected of its pairs."""
-    some, width = slow.partners, len(range(slow.nodes)[slow.partners])
-
-    def strip(first: int, last: int) -> F32:
-        rows = slice(first, last)
-        if sending:
-            return slow.block(rows, some)
-        return np.ascontiguousarray(slow.block(some, rows).T)
-
-    return levels(strip, slow.nodes, QUARTER, width)
+    blocks = (slow.block, slow.received)[: len(slow.endings)]
+    ways = [levels(block, count, QUARTER, slow.partners) for block in blocks]
+    return standing(ways, noise.single, freedom, np.ones(count, dtype=bool))
 
 
 def jitter(matrix: PairMatrix, some: slice = ALL) -> F64:
     """Each node's median over ``some`` partners of the pairs' relative spread; NaN without any."""
-    count = len(matrix.nodes)
 
-    def worse(first: int, last: int) -> F32:
-        out, back = matrix.spread[first:last, some], matrix.spread[some, first:last].T
+    def worse(rows: Places, columns: Places) -> F32:
+        out, back = matrix.spread[rows, columns], matrix.spread[columns, rows].T
         both: F32 = np.fmax(out, back).astype(np.float32)
         return both
 
-    return levels(worse, count, 0.5, len(range(count)[some])).values
+    return levels(worse, len(matrix.nodes), 0.5, some).values
 
 
 def restless(jitters: F64) -> NDArray[np.int64]:
@@ -121,16 +91,15 @@ def restless(jitters: F64) -> NDArray[np.int64]:
 
 
 def ranking(
-    matrix: PairMatrix, slow: Slowness, grouping: Grouping, both: Both, jitters: F64
+    matrix: PairMatrix, slow: Slowness, grouping: Grouping, both: Standing, jitters: F64
 ) -> tuple[NodeRank, ...]:
     """Nodes that were measured, by the worse of their two directions."""
-    some, count = slow.partners, len(matrix.nodes)
     typical = levels(
-        lambda first, last: matrix.values[first:last, some].astype(np.float32),
-        count, 0.5, len(range(count)[some]),
+        lambda rows, some: matrix.values[rows, some].astype(np.float32),
+        len(matrix.nodes), 0.5, slow.partners,
     ).values  # fmt: skip
     names = [*(group.name for group in grouping.groups), ""]
-    out, back = both.sending.excess, both.receiving.excess
+    out, back = both.excess[0], both.excess[-1]
     worse = np.nan_to_num(np.fmax(out, back), nan=-np.inf)
     sending, receiving, noisy = (np.nan_to_num(each) for each in (out, back, jitters))
     partners = _slowest_partners(slow)

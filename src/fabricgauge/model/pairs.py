@@ -94,6 +94,9 @@ class Rechecked(msgspec.Struct, frozen=True, tag="rechecked"):
 _NOT_YET = Skipped("it was not measured again")
 
 
+Explanation = Literal["fault", "oversubscription"]
+
+
 class PairFinding(msgspec.Struct, frozen=True):
     """One named fault. ``names`` are a node, two nodes (from, to), or a group.
 
@@ -115,7 +118,7 @@ class PairFinding(msgspec.Struct, frozen=True):
     high: float
     q: float
     affected: int
-    explanation: Literal["fault", "oversubscription"]
+    explanation: Explanation
     evidence: tuple[str, ...]
     rechecked: Rechecked | Skipped = _NOT_YET
 
