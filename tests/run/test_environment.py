@@ -41,13 +41,13 @@ def assert_only_what_is_needed(printed: str) -> None:
 
 def test_a_launcher_does_not_have_the_users_secrets(tmp_path: Path) -> None:
     command = LaunchCommand(("env",), {"TOLD": "1"})
-    list(launch.start(command, "", tmp_path, silent_s=10.0, marker=f"env-{os.getpid()}"))
+    list(launch.Running(command, "", tmp_path, silent_s=10.0, marker=f"env-{os.getpid()}"))
     assert_only_what_is_needed((tmp_path / "stdout.jsonl").read_text())
 
 
 def test_a_suites_programs_do_not_have_them(tmp_path: Path) -> None:
-    work = running.Work(LaunchCommand(("env",), {"TOLD": "1"}))
-    _, lines = running.run_work(work, tmp_path, silent_s=10.0, marker=f"env-{os.getpid()}")
+    work = running.SuiteLaunch(LaunchCommand(("env",), {"TOLD": "1"}))
+    _, lines = running.run_suite(work, tmp_path, silent_s=10.0, marker=f"env-{os.getpid()}")
     assert_only_what_is_needed("\n".join(lines))
 
 

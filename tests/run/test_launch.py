@@ -12,14 +12,14 @@ from fabricgauge.model.errors import StoreError, ToolMissing
 from fabricgauge.model.plan import Case
 from fabricgauge.model.run import Ended
 from fabricgauge.process import MARKER
-from fabricgauge.run.launch import FOOTER, QUOTED_LINES, Running, case_lines, outcome, start, tail
+from fabricgauge.run.launch import FOOTER, QUOTED_LINES, Running, case_lines, outcome, tail
 
 MARK = f"test-launch-{os.getpid()}"
 
 
 def started(script: str, raw: Path, *, stdin: str = "", silent_s: float = 10.0) -> Running:
     command = LaunchCommand(("sh", "-c", script), {"EXTRA": "1"})
-    return start(command, stdin, raw, silent_s=silent_s, marker=MARK)
+    return Running(command, stdin, raw, silent_s=silent_s, marker=MARK)
 
 
 def run(script: str, raw: Path, *, stdin: str = "", silent_s: float = 10.0) -> Ended:
@@ -185,7 +185,7 @@ def test_a_crash_after_the_last_record_loses_nothing(tmp_path: Path) -> None:
 
 def test_a_missing_launcher_is_named(tmp_path: Path) -> None:
     with pytest.raises(ToolMissing, match="/nonexistent/mpiexec"):
-        start(
+        Running(
             LaunchCommand(("/nonexistent/mpiexec",), {}), "", tmp_path, silent_s=1, marker=MARK
         )  # fmt: skip
 
@@ -199,7 +199,7 @@ def test_a_raw_directory_that_cannot_be_written_is_a_store_error(tmp_path: Path)
 def test_nothing_in_an_argument_is_expanded(tmp_path: Path) -> None:
     word = "$(touch x); `id` <b>"
     command = LaunchCommand((sys.executable, "-c", "import sys; print(sys.argv[1])", word), {})
-    assert list(start(command, "", tmp_path, silent_s=10, marker=MARK)) == [word]
+    assert list(Running(command, "", tmp_path, silent_s=10, marker=MARK)) == [word]
 
 
 def test_a_rank_that_was_killed_is_no_node_that_ssh_did_not_reach() -> None:

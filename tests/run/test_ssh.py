@@ -19,7 +19,7 @@ from fabricgauge.model.engine import Engine, Mpi, MpiKind
 from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.process import run
-from fabricgauge.run.launch import start
+from fabricgauge.run.launch import Running
 from fabricgauge.run.launchers import ssh
 from fabricgauge.run.mpi_impls.table import command
 
@@ -89,7 +89,7 @@ def test_each_launcher_starts_a_rank_on_each_node_through_ssh(
     mpi = Mpi(kind, version, Path("mpicxx"), Path(found))
     engine = Engine(Path("/bin/hostname"), mpi, "id", (), "none")
     launch = PlannedLaunch(1, None, None, ("c2", "c1"), ())
-    running = start(
+    running = Running(
         command(engine, mpi, launch, access, ()), "", tmp_path, silent_s=20, marker="ssh-test"
     )
     lines = list(running)

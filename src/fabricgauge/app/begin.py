@@ -69,19 +69,14 @@ def begin(
     networks = [one for one, _ in chosen if one is not None and not dry_run]
     made = tried(target, networks, directory, progress)
     preflight = () if target.simulation else note_preflight(directory, found, made, progress)
-    fabric = msgspec.structs.replace(
-        found,
-        unjoined=unjoined(request, target.declared, found, ranks),
-        topology=target.topology,
-    )
-    culprits = {one.network: dead(one) for one in made}
+    left = unjoined(request, target.declared, found, ranks)
+    fabric = msgspec.structs.replace(found, unjoined=left, topology=target.topology)
+    culprits = {one.network: list(dead(one)) for one in made}
     if target.suite is None:
         planned = plan_without(target, ranks, chosen, culprits, profile)
     else:
         fabric = _as_used(fabric, target.suite.tool)
-        whole = [
-            each for each, _ in chosen if not each or not culprits_among(ranks, culprits, each)
-        ]
+        whole = [one for one, _ in chosen if not one or not culprits_among(ranks, culprits, one)]
         planned = tool_plan(request, ranks, _starts(target.suite, progress), whole)
     what = about(target)
     write_beginning(directory, what, fabric, planned)
@@ -90,7 +85,7 @@ def begin(
         complete=False, preflight=preflight,
     )  # fmt: skip
     context = RunContext(target, directory, run)
-    context.culprits = {network: list(found) for network, found in culprits.items()}
+    context.culprits = culprits
     return context
 
 

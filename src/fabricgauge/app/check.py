@@ -6,7 +6,7 @@ from fabricgauge.app.begin import begin, take_up, with_programs
 from fabricgauge.app.conclude import CheckOutcome, concluded
 from fabricgauge.app.groups import further, holds_culprit
 from fabricgauge.app.measure import measure, planned_command
-from fabricgauge.app.measure_tool import measure_with_tool, work_of
+from fabricgauge.app.measure_tool import measure_with_tool, suite_launch
 from fabricgauge.app.pairs import rechecks
 from fabricgauge.app.progress import Progress
 from fabricgauge.app.run_context import RunContext
@@ -60,7 +60,7 @@ def commands(context: RunContext) -> Iterator[tuple[PlannedLaunch, tuple[LaunchC
         if context.target.suite is None:
             yield launch, (planned_command(context, launch),)
         else:
-            work = work_of(context, launch)
+            work = suite_launch(context, launch)
             yield launch, (work.client,) if work.server is None else (work.server, work.client)
 
 

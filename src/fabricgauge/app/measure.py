@@ -22,7 +22,7 @@ from fabricgauge.parse.engine import NotUnderstood, parse_line
 from fabricgauge.plan.cases import threaded
 from fabricgauge.plan.search import Group, search_cases
 from fabricgauge.process import MARKER
-from fabricgauge.run.launch import case_lines, printed, start
+from fabricgauge.run.launch import Running, case_lines, printed
 from fabricgauge.run.mpi_impls.table import command
 from fabricgauge.sim.simulate import prepared
 
@@ -95,7 +95,7 @@ def _threads(launch: PlannedLaunch) -> tuple[str, ...]:
 def _one(context: RunContext, launch: PlannedLaunch, progress: Progress) -> Ended:
     name = context.name(launch)
     watch = _Watch(context, launch, f"{context.directory.identity}/{name}")
-    running = start(
+    running = Running(
         planned_command(context, launch),
         case_lines(launch.cases),
         context.directory.raw(name),
@@ -182,7 +182,7 @@ def _breaks(context: RunContext, of: PlannedLaunch, group: Group) -> bool:
     launch = msgspec.structs.replace(of, nodes=nodes, cases=cases)
     name = f"search-{of.number:02}-{context.searches}"
     allowance_s = START_PER_RANK_S * len(nodes)
-    running = start(
+    running = Running(
         planned_command(context, launch),
         case_lines(cases),
         context.directory.raw(name),

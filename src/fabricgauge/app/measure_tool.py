@@ -24,7 +24,7 @@ from fabricgauge.parse.tasks import is_telling, placement
 from fabricgauge.run.mpi_impls.table import mpi_impl_of
 from fabricgauge.run.tools.interface import CLIENT, SERVER
 from fabricgauge.run.tools.rank import telling
-from fabricgauge.run.tools.running import Work, listens, run_work
+from fabricgauge.run.tools.running import SuiteLaunch, listens, run_suite
 from fabricgauge.stats.foreign import accounted_bytes
 
 #: How long a program may say nothing: some print only at their end.
@@ -43,7 +43,7 @@ def measure_with_tool(
             progress.trouble(ended.message)
 
 
-def work_of(context: RunContext, launch: PlannedLaunch) -> Work:
+def suite_launch(context: RunContext, launch: PlannedLaunch) -> SuiteLaunch:
     """The commands that make a launch; nothing is started."""
     suite, access = _suite(context), context.target.access
     start = next(one for one in suite.tool.starts(suite.effort) if one.name == launch.program)
@@ -53,11 +53,11 @@ def work_of(context: RunContext, launch: PlannedLaunch) -> Work:
         if suite.mpi is None:
             raise CannotRun(f"{suite.tool.name} needs an MPI; name one with --mpi")
         program = telling(client, interfaces)
-        return Work(mpi_impl_of(suite.mpi).command(suite.mpi, launch, access, program))
+        return SuiteLaunch(mpi_impl_of(suite.mpi).command(suite.mpi, launch, access, program))
     hosts = {host.node: host for host in access.hosts}
     here, there = (hosts[node] for node in launch.nodes)
     server = telling(_filled(suite, start.server, addresses), {}, rank=1)
-    return Work(
+    return SuiteLaunch(
         _behind(here, telling(client, {}, rank=0)), _behind(there, server),
         tuple(there.through(listens(start.port))),
     )  # fmt: skip
@@ -108,9 +108,9 @@ def _one(context: RunContext, launch: PlannedLaunch) -> Ended:
     raw = context.directory.raw(name)
     silent_s = SILENT_S + 10 * _suite(context).effort.stream_s
     try:
-        work = work_of(context, launch)
+        started = suite_launch(context, launch)
         before = counters(context.target.access, launch.nodes)
-        ended, lines = run_work(work, raw, silent_s=silent_s, marker=marker)
+        ended, lines = run_suite(started, raw, silent_s=silent_s, marker=marker)
         ended = _without_figures(_keep(context, launch, lines, ended, before), ended)
         ended = explained(context.target.access, context.fabric, launch.network, ended)
     except CannotRun as error:

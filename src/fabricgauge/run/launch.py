@@ -1,14 +1,16 @@
 """One launch of the engine: raw files first, then each line to the reader, no orphans."""
 
-import json
 import math
 import os
 import re
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
+
+import msgspec
 
 from fabricgauge.files import writing
 from fabricgauge.files.reading import read_end
@@ -84,28 +86,49 @@ def ranges(ascending: Sequence[int]) -> str:
 
 
 class Running:
-    """A launch that has been started. Iterating yields its raw lines, each already kept.
+    """``command`` started with ``cases_text`` on its standard input.
 
-    However the loop ends, also by an interrupt, the launcher and every local process
-    that carries the launch's marker are ended before it is left.
+    Iterating yields its raw lines, each already kept. However the loop ends, also by an interrupt,
+    the launcher and every local process that carries the launch's marker are ended before it is
+    left.
+
+    ``raw_dir`` gets command.json and stdin.txt before the start, stdout.jsonl and stderr.txt
+    as they grow. After ``silent_s`` without a line on standard output the launch is
+    ended, once a record has come after ``started_silent_s``. In silence ``look(seconds)`` is asked
+    now and then whether there is no hope. ``marker``, unique to this launch, finds its processes
+    again.
+
+    Raises:
+        ToolMissing: the launcher does not exist or is not executable.
+        StoreError: the raw directory cannot be written.
     """
 
     def __init__(
         self,
         command: LaunchCommand,
-        stream: ProgramStream,
+        cases_text: str,
         raw_dir: Path,
+        *,
+        silent_s: float,
         marker: str,
-        started_silent_s: float,
+        started_silent_s: float = math.inf,
+        look: Callable[[float], bool] = lambda _silent_s: False,
     ) -> None:
-        self._command = command
-        self._stream = stream
+        self._argv, self._marker, self._stderr = command.argv, marker, raw_dir / "stderr.txt"
         self._started_silent_s = started_silent_s
-        self._stderr = raw_dir / "stderr.txt"
-        self._marker = marker
-        self._complete = False
+        self._complete, self._wall_s = False, 0.0
+        env = {**command.env, MARKER: marker}
+        with storing(raw_dir):
+            writing.make_folder(raw_dir)
+            keep_described(raw_dir, LaunchCommand(command.argv, env))
+            writing.write_whole(raw_dir / "stdin.txt", cases_text.encode())
+            self._stream = ProgramStream(
+                command.argv, stdin=cases_text, stdout=raw_dir / "stdout.jsonl",
+                stderr=self._stderr, silent_s=silent_s, env=env, without=kept_back(os.environ),
+                hopeless=lambda quiet_s: engine_gave_up(tail(self._stderr)) or look(quiet_s),
+                hopeless_s=HOPELESS_S,
+            )  # fmt: skip
         self._started = time.monotonic()
-        self._wall_s = 0.0
 
     def __iter__(self) -> Iterator[str]:
         try:
@@ -133,54 +156,27 @@ class Running:
             stream.exit_code, said, silent_s=stream.silent_s if stream.silent else None,
             complete=self._complete,
         )  # fmt: skip
-        return Ended(status, stream.exit_code, message, self._command.argv, self._wall_s)
+        return Ended(status, stream.exit_code, message, self._argv, self._wall_s)
 
 
-def start(
-    command: LaunchCommand,
-    cases_text: str,
-    raw_dir: Path,
-    *,
-    silent_s: float,
-    marker: str,
-    started_silent_s: float = math.inf,
-    look: Callable[[float], bool] = lambda _silent_s: False,
-) -> Running:
-    """Start ``command`` with ``cases_text`` on its standard input.
+def keep_described(raw_dir: Path, described: object) -> None:
+    """Write what is started as command.json."""
+    text = msgspec.json.format(msgspec.json.encode(described), indent=2)
+    writing.write_whole(raw_dir / "command.json", text + b"\n")
 
-    ``raw_dir`` gets command.json and stdin.txt before the start, stdout.jsonl and stderr.txt
-    as they grow. After ``silent_s`` without a line on standard output the launch is
-    ended, once a record has come after ``started_silent_s``. In silence ``look(seconds)`` is asked
-    now and then whether there is no hope. ``marker``, unique to this launch, finds its processes
-    again.
 
-    Raises:
-        ToolMissing: the launcher does not exist or is not executable.
-        StoreError: the raw directory cannot be written.
+@contextmanager
+def storing(raw_dir: Path) -> Iterator[None]:
+    """Raises:
+    StoreError: the raw directory cannot be written.
     """
-    env = {**command.env, MARKER: marker}
-    described = json.dumps({"argv": command.argv, "env": env}, indent=2, ensure_ascii=False)
     try:
-        writing.make_folder(raw_dir)
-        writing.write_whole(raw_dir / "command.json", f"{described}\n".encode())
-        writing.write_whole(raw_dir / "stdin.txt", cases_text.encode())
-        stream = ProgramStream(
-            command.argv,
-            stdin=cases_text,
-            stdout=raw_dir / "stdout.jsonl",
-            stderr=raw_dir / "stderr.txt",
-            silent_s=silent_s,
-            env=env,
-            without=kept_back(os.environ),
-            hopeless=lambda quiet_s: engine_gave_up(tail(raw_dir / "stderr.txt")) or look(quiet_s),
-            hopeless_s=HOPELESS_S,
-        )
+        yield
     except OSError as error:
         raise StoreError(
             f"cannot write {raw_dir}: {error.strerror or error}; free some space or choose "
             "another place with --output"
         ) from error
-    return Running(command, stream, raw_dir, marker, started_silent_s)
 
 
 #: Where in their own sources Hydra's and MPICH's programs gave up: said after the reason.
@@ -241,7 +237,7 @@ def outcome(
     was not. A ``complete`` launch has written its last record: it is ``ok`` however
     its processes ended, and the sentence says how.
     """
-    last_words = f"; it said: {' | '.join(said)}" if said else "; it said nothing"
+    last_words = quoted(said)
     if silent_s is None and exit_code == 0:
         return "ok", ""
     if complete:
@@ -254,6 +250,11 @@ def outcome(
         return "silent", f"{why}; a node or a link on the way may be dead{last_words}"
     status = "timeout" if exit_code == TIMEOUT_STATUS else "broken"
     return status, f"{_meaning(exit_code)}{last_words}"
+
+
+def quoted(said: Sequence[str]) -> str:
+    """How a sentence ends that tells what somebody said last."""
+    return f"; it said: {' | '.join(said)}" if said else "; it said nothing"
 
 
 def _meaning(exit_code: int | None) -> str:

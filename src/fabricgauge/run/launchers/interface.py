@@ -35,25 +35,15 @@ Starting = Callable[
 ]
 
 
-def by_mpi(
-    mpi_impl: MpiImplementation,
-    mpi: Mpi,
-    launch: PlannedLaunch,
-    access: HostAccess,
-    program: tuple[str, ...],
-) -> LaunchCommand:
-    """MPI's own launcher starts the ranks, by way of ``agent`` of ``HostAccess``."""
-    return mpi_impl.command(mpi, launch, access, program)
-
-
 class Launcher(msgspec.Struct, frozen=True):
     """One way to reach nodes.
 
     ``reach`` gives the hosts, or raises UsageError. ``is_usual`` tells whether it is taken where
-    none is asked for. ``starts`` makes the command that starts ranks, in this ``environment``.
+    none is asked for. ``starts`` makes the command that starts ranks, None where the MPI's own
+    launcher does, by way of ``agent`` of ``HostAccess``. ``environment`` is that of either.
     """
 
     reach: Callable[[NodesAsked], HostAccess]
     is_usual: Callable[[NodesAsked], bool]
-    starts: Starting = by_mpi
+    starts: Starting | None = None
     environment: Mapping[str, str] = MappingProxyType({})

@@ -1,7 +1,7 @@
-"""Intel MPI 2019 and later (libfabric only) and its Hydra.
+"""Intel MPI 2019 and later (libfabric only).
 
-Sources: Intel MPI Library Developer Reference 2021.13, "Hydra Environment Variables",
-"Fabrics Control" and "Process Pinning"; fi_tcp(7).
+Sources: Intel MPI Library Developer Reference 2021.13, "Fabrics Control" and "Process Pinning";
+fi_tcp(7).
 """
 
 import os
@@ -12,12 +12,10 @@ from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.engine import Mpi
 from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.plan import PlannedLaunch
+from fabricgauge.run.mpi_impls.hydra import hydra
 from fabricgauge.run.mpi_impls.interface import (
     MpiImplementation,
-    anywhere,
     has_own_cores,
-    hydra_by_slurm,
-    in_slurms_order,
     is_pinned,
     ranks_per_node,
 )
@@ -27,40 +25,15 @@ from fabricgauge.words.networks import is_loopback
 def command(
     mpi: Mpi, launch: PlannedLaunch, access: HostAccess, program: tuple[str, ...]
 ) -> LaunchCommand:
-    """``mpiexec.hydra`` with one rank per entry of ``launch.nodes``, in that order."""
-    argv = (
-        *access.head_prefix,
-        str(mpi.mpiexec),
-        *_launcher(access, launch),
-        "-n", str(len(launch.nodes)),
-        *program,
-    )  # fmt: skip
-    extra = {"I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS": " ".join(access.agent_options)}
-    told = extra if access.agent_options else {}
-    return LaunchCommand(
-        argv, {**mpi.env, **_transport(launch, access, mpi), **hydra_by_slurm(access), **told}
-    )
+    """``mpiexec.hydra``, with what Intel's own set-up script would set.
 
-
-def _launcher(access: HostAccess, launch: PlannedLaunch) -> tuple[str, ...]:
-    if access.launcher == "local":
-        return ("-launcher", "fork")
-    if anywhere(access):
-        return ("-launcher", "slurm", "-ppn", str(ranks_per_node(launch)))
-    if access.launcher == "slurm":
-        in_slurms_order(launch, access)
-        return ("-launcher", "slurm", *_hosts(launch))
-    agent = ("-launcher-exec", access.agent) if access.agent and access.agent != "ssh" else ()
-    return ("-launcher", "ssh", *agent, *_hosts(launch))
-
-
-def _hosts(launch: PlannedLaunch) -> tuple[str, ...]:
-    """``-hosts c1,c2 -ppn 1``: unlike MPICH's, this Hydra takes ``c1:1`` for two slots.
-
-    With MPICH's words both ranks land on c1 and measure shared memory (seen with 2021.17).
+    Unlike MPICH's, this Hydra takes ``c1:1`` for two slots: with MPICH's words both ranks land on
+    c1 and measure shared memory (seen with 2021.17).
     """
     names = tuple(dict.fromkeys(launch.nodes))
-    return ("-hosts", ",".join(names), "-ppn", str(ranks_per_node(launch)))
+    named = ("-hosts", ",".join(names), "-ppn", str(ranks_per_node(launch)))
+    env = {**mpi.env, **_transport(launch, access, mpi)}
+    return hydra(mpi, launch, access, program, named, env, "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS")
 
 
 def _transport(launch: PlannedLaunch, access: HostAccess, _mpi: Mpi) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """What an MPI stack's module provides, and what all of them need."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from itertools import groupby
 from types import MappingProxyType
 
@@ -8,7 +8,6 @@ import msgspec
 
 from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.engine import Mpi
-from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.words.networks import is_loopback
@@ -63,33 +62,6 @@ def ranks_per_node(launch: PlannedLaunch) -> int:
     return len(launch.nodes) // len(set(launch.nodes))
 
 
-def hydra_by_slurm(access: HostAccess) -> dict[str, str]:
-    """What Hydra's proxies need that srun starts: ranks are Hydra's, so no PMI of Slurm's.
-
-    A site's default of ``pmix`` would leave variables by which MPICH 5 finds two PMIs and ends.
-    """
-    return {"SLURM_MPI_TYPE": "none"} if access.launcher == "slurm" else {}
-
-
-def in_slurms_order(launch: PlannedLaunch, access: HostAccess) -> tuple[str, ...]:
-    """The launch's nodes for a launcher that srun starts on them, and that takes srun's order.
-
-    Raises:
-        CannotRun: the ranks are wanted in another order.
-    """
-    names = tuple(dict.fromkeys(launch.nodes))
-    if names != tuple(node for node in access.nodes if node in names):
-        raise CannotRun(
-            f"this MPI's launcher starts ranks in Slurm's order of nodes, not as"
-            f" {', '.join(names)}: leave --rank-order out, or let srun start them (--launcher srun)"
-        )
-    return names
-
-
 def hosts(launch: PlannedLaunch) -> str:
     """``c1:1,c2:1``: hosts in rank order, each with its number of consecutive ranks."""
-    return ",".join(f"{node}:{count}" for node, count in _ranks(launch))
-
-
-def _ranks(launch: PlannedLaunch) -> Iterator[tuple[str, int]]:
-    return ((node, len(list(same))) for node, same in groupby(launch.nodes))
+    return ",".join(f"{node}:{len(list(same))}" for node, same in groupby(launch.nodes))

@@ -1,6 +1,6 @@
-"""MPICH 4 and 5 (ch4 with UCX or OFI) and its launcher, Hydra.
+"""MPICH 4 and 5 (ch4 with UCX or OFI).
 
-Sources: ``mpiexec -help`` and ``mpivars`` of MPICH 4.0.2 and 5.0.2; ucx_info -cf (UCX);
+Sources: ``mpivars`` of MPICH 4.0.2 and 5.0.2; ucx_info -cf (UCX);
 fi_tcp(7) (libfabric).
 """
 
@@ -9,15 +9,12 @@ from fabricgauge.model.engine import Mpi
 from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.run.mpi_impls import ucx
+from fabricgauge.run.mpi_impls.hydra import hydra
 from fabricgauge.run.mpi_impls.interface import (
     MpiImplementation,
-    anywhere,
     has_own_cores,
     hosts,
-    hydra_by_slurm,
-    in_slurms_order,
     is_pinned,
-    ranks_per_node,
 )
 from fabricgauge.words.networks import is_loopback
 
@@ -40,30 +37,11 @@ INTERFACE_VARIABLES = ("UCX_NET_DEVICES", "FI_TCP_IFACE")
 def command(
     mpi: Mpi, launch: PlannedLaunch, access: HostAccess, program: tuple[str, ...]
 ) -> LaunchCommand:
-    """``mpiexec`` with one rank per entry of ``launch.nodes``, in that order."""
-    argv = (
-        *access.head_prefix,
-        str(mpi.mpiexec),
-        *_launcher(access, launch),
-        "-n", str(len(launch.nodes)),
-        "-bind-to", "core" if has_own_cores(launch, access) else "none",
-        *program,
-    )  # fmt: skip
-    extra = {"HYDRA_LAUNCHER_EXTRA_ARGS": " ".join(access.agent_options)}
-    told = {**hydra_by_slurm(access), **(extra if access.agent_options else {})}
-    return LaunchCommand(argv, {**_transport(launch, access, mpi), **told})
-
-
-def _launcher(access: HostAccess, launch: PlannedLaunch) -> tuple[str, ...]:
-    if access.launcher == "local":
-        return ("-launcher", "fork")
-    if anywhere(access):
-        return ("-launcher", "slurm", "-ppn", str(ranks_per_node(launch)))
-    if access.launcher == "slurm":
-        in_slurms_order(launch, access)
-        return ("-launcher", "slurm", "-hosts", hosts(launch))
-    agent = ("-launcher-exec", access.agent) if access.agent and access.agent != "ssh" else ()
-    return ("-launcher", "ssh", *agent, "-hosts", hosts(launch))
+    """``mpiexec`` with each rank bound as it should be."""
+    bound = ("-bind-to", "core" if has_own_cores(launch, access) else "none", *program)
+    env = _transport(launch, access, mpi)
+    named = ("-hosts", hosts(launch))
+    return hydra(mpi, launch, access, bound, named, env, "HYDRA_LAUNCHER_EXTRA_ARGS")
 
 
 def _transport(launch: PlannedLaunch, _access: HostAccess, _mpi: Mpi) -> dict[str, str]:

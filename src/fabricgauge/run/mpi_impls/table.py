@@ -53,22 +53,21 @@ def command(
     """
     mpi_impl = mpi_impl_of(mpi)
     told = {**_telling(mpi_impl, launch), **dict(access.variables)}
-    without = [name for name in _contrary(mpi_impl, launch) if name not in told]
+    contrary = mpi_impl.contrary if launch.network is not None else ()
+    without = [name for name in contrary if name not in told]
     program = (
         *_variables(told, without),
         str(engine.path),
         *_pin(mpi_impl, launch),
         *engine_options,
     )
-    if access.launcher not in LAUNCHERS:  # a lab's
-        return mpi_impl.command(mpi, launch, access, program)
-    launcher = launcher_of(access.launcher)
-    made = launcher.starts(mpi_impl, mpi, launch, access, program)
-    return msgspec.structs.replace(made, env={**made.env, **launcher.environment})
-
-
-def _contrary(mpi_impl: MpiImplementation, launch: PlannedLaunch) -> tuple[str, ...]:
-    return mpi_impl.contrary if launch.network is not None else ()
+    own = launcher_of(access.launcher) if access.launcher in LAUNCHERS else None  # a lab has none
+    if own is not None and own.starts is not None:
+        made = own.starts(mpi_impl, mpi, launch, access, program)
+    else:
+        made = mpi_impl.command(mpi, launch, access, program)
+    environment = own.environment if own is not None else {}
+    return msgspec.structs.replace(made, env={**made.env, **environment})
 
 
 def _telling(mpi_impl: MpiImplementation, launch: PlannedLaunch) -> dict[str, str]:

@@ -1,12 +1,128 @@
-"""The suites that can be run: one row each."""
+"""The suites that can be run: a row each, and what each starts for a profile.
 
-from fabricgauge.run.tools import imb, iperf3, nccl_tests, netpipe, osu, perftest
-from fabricgauge.run.tools.interface import Effort, Tool
+The options are those of the suites' own manuals: OSU's README 7.4; Intel MPI Benchmarks User Guide
+2021.x, "Command-Line Control"; README and man pages of perftest 4.5; iperf3(1) of 3.12; the README
+of nccl-tests 2.13; NPtcp(1) of 3.7.2.
+"""
+
+from fabricgauge.model.plan import BACK
+from fabricgauge.run.tools.interface import CLIENT, SERVER, Effort, Start, Tool
+
+#: Of iperf3 not its own 5201, which another server may have; NPtcp's own is 5002, and the server
+#: of 3.7.2 ignores the option for it.
+IPERF3_PORT, NETPIPE_PORT, PERFTEST_PORT = 52010, 5002, 18515
+
+#: A window of IMB's streaming benchmarks is 64 messages: larger ones take minutes at 1 Gb/s.
+LARGEST_STREAMED_BYTES = 1 << 20
+LARGEST_NCCL_BYTES = 128 << 20
+
+_OSU = ("osu_latency", "osu_bw", "osu_bibw", "osu_put_latency", "osu_put_bw")
+_PERFTEST = ("ib_send_lat", "ib_send_bw", "ib_write_lat", "ib_write_bw")
+_NCCL = ("sendrecv_perf", "all_reduce_perf")
+
+
+def _osu(effort: Effort) -> tuple[Start, ...]:
+    """``-m``: the range of sizes; ``-i`` and ``-x``: iterations and warm-up for every size."""
+    sizes = ("-m", f"1:{effort.largest_bytes}")
+    times = ("-i", str(effort.iterations), "-x", str(max(1, effort.iterations // 10)))
+    return tuple(Start(program, (program, *sizes, *times), least_s=1.0) for program in _OSU)
+
+
+def _imb(effort: Effort) -> tuple[Start, ...]:
+    """``-iter``: the most repetitions of one size; ``-msglog``: the largest as a power of two."""
+    streamed = min(effort.largest_bytes, LARGEST_STREAMED_BYTES)
+    fewer = max(1, effort.iterations // 2)
+    return tuple(
+        Start(
+            f"{program} {benchmark}",
+            (program, benchmark, "-iter", str(times), "-msglog", str(largest.bit_length() - 1)),
+            least_s=1.0,
+        )
+        for program, benchmark, times, largest in (
+            ("IMB-P2P", "PingPong", effort.iterations, effort.largest_bytes),
+            ("IMB-MPI1", "Uniband", fewer, streamed),
+            ("IMB-MPI1", "Biband", fewer, streamed),
+        )
+    )
+
+
+def _perftest(effort: Effort) -> tuple[Start, ...]:
+    """``-R`` connects through the RDMA connection manager, so that the address of the measured
+    network chooses the device; ``-F`` goes on although the processor's clock is governed.
+    """
+    iterations = str(max(effort.iterations, 5))  # fewer are refused
+    said = ("-a", "-R", "-F", "-n", iterations, "-p", str(PERFTEST_PORT))
+    servers = {program: (program, *said) for program in _PERFTEST}
+    servers["ib_send_bw, both directions"] = ("ib_send_bw", *said, "-b")
+    return tuple(
+        Start(name, (*server, SERVER), server, PERFTEST_PORT, least_s=1.0)
+        for name, server in servers.items()
+    )
+
+
+def _iperf3(effort: Effort) -> tuple[Start, ...]:
+    """One stream each way, both ways at once, and as many streams as were asked for.
+
+    ``-1``: the server serves one test; ``-O``: the first second, in which the window opens, does
+    not count.
+    """
+    port = ("-p", str(IPERF3_PORT))
+    client = (
+        "iperf3", "-c", SERVER, "-B", CLIENT, *port, "-J", "-t", str(effort.stream_s), "-O", "1",
+        "--connect-timeout", "5000",
+    )  # fmt: skip
+    server = ("iperf3", "-s", "-1", "-B", SERVER, *port)
+    tests: dict[str, tuple[str, ...]] = {
+        "one stream": (),
+        f"one stream{BACK}": ("-R",),
+        f"{effort.streams} streams": ("-P", str(effort.streams)),
+        "both directions": ("--bidir",),
+    }
+    return tuple(
+        Start(f"iperf3, {name}", (*client, *words), server, IPERF3_PORT, effort.stream_s + 1.0)
+        for name, words in tests.items()
+    )
+
+
+def _nccl(effort: Effort) -> tuple[Start, ...]:
+    """``-f 2`` doubles the size, ``-g 1`` is one GPU for each rank, ``-c 1`` checks the data."""
+    sweep = ("-b", "8", "-e", str(LARGEST_NCCL_BYTES), "-f", "2", "-g", "1", "-c", "1")
+    times = ("-n", str(effort.iterations))
+    return tuple(Start(program, (program, *sweep, *times), least_s=1.0) for program in _NCCL)
+
+
+def _netpipe(effort: Effort) -> tuple[Start, ...]:
+    """``-p 0``: only the sizes themselves, not those three bytes beside each; ``-n``: a fixed
+    number of repeats instead of half a second for each size.
+    """
+    server = ("NPtcp", "-p", "0", "-u", str(effort.largest_bytes), "-n", str(effort.iterations))
+    client = (server[0], "-h", SERVER, *server[1:], "-o", "/dev/null")
+    return (Start("NPtcp, ping-pong", client, server, NETPIPE_PORT, least_s=1.0),)
+
 
 TOOLS: dict[str, Tool] = {
     tool.name: tool
     for tool in (
-        osu.TOOL, imb.TOOL, perftest.TOOL, iperf3.TOOL, nccl_tests.TOOL, netpipe.TOOL,
+        Tool(
+            "osu", "mpi", _OSU,
+            ("/usr/libexec/osu-micro-benchmarks", "/usr/local/libexec/osu-micro-benchmarks",
+             "/opt/osu-micro-benchmarks", "/opt/ohpc/pub", "~/.osu_benchmarks_openmpi",
+             "~/osu-micro-benchmarks"),
+            _osu, "the OSU micro-benchmarks",
+        ),
+        Tool(
+            "imb", "mpi", ("IMB-P2P", "IMB-MPI1"),
+            ("/opt/intel/oneapi/mpi/latest/bin", "/opt/intel/oneapi/mpi/latest/benchmarks/imb"),
+            _imb, "intel-oneapi-mpi, or impi-rt from PyPI",
+        ),
+        Tool("perftest", "pair", _PERFTEST, (), _perftest, "perftest", technology="roce-v2"),
+        Tool("iperf3", "pair", ("iperf3",), (), _iperf3, "iperf3", polls=False),
+        Tool(
+            "nccl-tests", "mpi", _NCCL,
+            ("/opt/nccl-tests/build", "/usr/local/nccl-tests/build", "~/nccl-tests/build"),
+            _nccl, "nccl-tests, built with MPI=1",
+        ),
+        Tool("netpipe", "pair", ("NPtcp",), (), _netpipe, "netpipe-tcp", polls=False),
     )
 }  # fmt: skip
 
