@@ -5,13 +5,9 @@ C++ wrapper; CMake is there for those who work on the engine. Most of the engine
 that is compiled once for each compiler, and every MPI's build is linked with it.
 """
 
-import hashlib
-import json
-import os
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from fabricgauge import process
@@ -24,24 +20,24 @@ from fabricgauge.engines.cache import (
     kept,
     workshop,
 )
+from fabricgauge.engines.compiling import (
+    FLAGS,
+    LIBRARIES,
+    compilations,
+    identity_of,
+    objects,
+    run_all,
+)
 from fabricgauge.engines.find import ASK_TIMEOUT_S, describe_mpi, embedded_mpi
 from fabricgauge.engines.sources import digest, knows_mpi, source_folder, translation_units
 from fabricgauge.model.engine import Engine, Mpi
 from fabricgauge.model.errors import CannotRun, ToolMissing
-
-FLAGS = ("-O2", "-std=c++17")
 
 #: Both libraries' headers bring their own C++ bindings unless told not to.
 DEFINITIONS = ("-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX")
 
 #: Words of a wrapper that change the code which its compiler makes; the others name the MPI.
 CODE_FLAGS = ("-f", "-m", "-D")
-
-#: glibc before 2.34 has timers in a library of their own.
-LIBRARIES = ("-pthread", "-lrt")
-
-COMPILE_TIMEOUT_S = 600.0
-
 
 #: What makes a wrapper call another compiler than it was made with, by kind of MPI. Sources:
 #: MPICH's mpicxx(1), Open MPI's mpicxx(1), Intel MPI Developer Reference, "Compiler Commands".
@@ -98,8 +94,7 @@ def _calling(mpi: Mpi, compiler: str) -> dict[str, str]:
 
 
 def _identity(mpi: Mpi, compiler: str, env: Mapping[str, str]) -> str:
-    """What a build depends on, as 16 hexadecimal digits."""
-    return _hash([
+    return identity_of([
         str(mpi.mpicxx.resolve()), str(mpi.mpicxx), mpi.kind, mpi.version, _link_line(mpi, env),
         compiler, *FLAGS, *DEFINITIONS, digest(source_folder()),
     ])  # fmt: skip
@@ -110,38 +105,34 @@ def _link_line(mpi: Mpi, env: Mapping[str, str]) -> str:
     return _first_line(mpi.mpicxx, "--showme" if mpi.kind == "openmpi" else "-show", env)
 
 
-def _hash(parts: Sequence[str]) -> str:
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
-
-
 def _first_line(mpicxx: Path, argument: str, env: Mapping[str, str]) -> str:
     asked = process.run([str(mpicxx), argument], timeout_s=ASK_TIMEOUT_S, env=env)
     if asked.exit_code != 0 or not asked.stdout.strip():
+        said = asked.stderr.strip().splitlines() or ["it said nothing"]
         raise CannotRun(
-            f"{mpicxx} {argument} failed: {_last_line(asked.stderr)}; the MPI's C++ wrapper needs "
-            "a C++ compiler, e.g. Debian's g++"
+            f"{mpicxx} {argument} failed: {said[-1]}; the MPI's C++ wrapper needs a C++ compiler,"
+            " e.g. Debian's g++"
         )
     return asked.stdout.splitlines()[0]
 
 
 def _compile(mpi: Mpi, folder: Path, env: Mapping[str, str], version: str) -> Path:
     """Compile what knows this MPI, and all else unless another MPI's build left it; then link."""
-    calling = _without_mpi(mpi, env)
+    calling, sources = _without_mpi(mpi, env), source_folder()
     core, made = cache_folder() / f"core-{_core_identity(calling, version)}", folder / "core"
     made.mkdir()
-    units = translation_units(source_folder())
+    units = translation_units(sources)
     own = [unit for unit in units if knows_mpi(unit)]
     others = [unit for unit in units if not knows_mpi(unit)]
-    commands = _commands([str(mpi.mpicxx), *FLAGS, *DEFINITIONS], own, folder)
-    if not all(one.exists() for one in _objects(others, core)):
-        commands += _commands(calling, others, made)
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        list(pool.map(lambda command: _run(command, env), commands))
+    commands = compilations([str(mpi.mpicxx), *FLAGS, *DEFINITIONS], own, sources, folder)
+    if not all(one.exists() for one in objects(others, core)):
+        commands += compilations(calling, others, sources, made)
+    run_all(commands, env)
     if any(made.iterdir()):
         keep_folder(made, core)
     program = folder / PROGRAM
-    linked = map(str, (*_objects(own, folder), *_objects(others, core)))
-    _run([str(mpi.mpicxx), *FLAGS, *linked, "-o", str(program), *LIBRARIES], env)
+    linked = map(str, (*objects(own, folder), *objects(others, core)))
+    run_all([[str(mpi.mpicxx), *FLAGS, *linked, "-o", str(program), *LIBRARIES]], env)
     return program
 
 
@@ -154,36 +145,4 @@ def _without_mpi(mpi: Mpi, env: Mapping[str, str]) -> list[str]:
 def _core_identity(calling: Sequence[str], version: str) -> str:
     """g++ and c++ are one program, whose version begins with the name that it is called by."""
     compiler = str(Path(shutil.which(calling[0]) or calling[0]).resolve())
-    return _hash([compiler, version.partition(" ")[2], *calling[1:], digest(source_folder())])
-
-
-def _commands(calling: Sequence[str], units: Sequence[Path], folder: Path) -> list[list[str]]:
-    named = f'-DFABRICGAUGE_FLAGS="{" ".join(FLAGS)}"'
-    before = [*calling, named, f"-I{source_folder() / 'include'}", "-c"]
-    results = _objects(units, folder)
-    return [
-        [*before, str(unit), "-o", str(result)] for unit, result in zip(units, results, strict=True)
-    ]
-
-
-def _objects(units: Sequence[Path], folder: Path) -> list[Path]:
-    return [folder / f"{unit.stem}.o" for unit in units]
-
-
-def _run(command: Sequence[str], env: Mapping[str, str]) -> None:
-    done = process.run(command, timeout_s=COMPILE_TIMEOUT_S, env=env)
-    if done.exit_code != 0:
-        raise CannotRun(
-            f"the engine could not be built: {_errors(done.stderr)}; the command was: "
-            f"{' '.join(command)}"
-        )
-
-
-def _errors(stderr: str) -> str:
-    lines = [line for line in stderr.splitlines() if "error" in line.lower()]
-    return lines[0] if lines else _last_line(stderr)
-
-
-def _last_line(text: str) -> str:
-    lines = text.strip().splitlines()
-    return lines[-1] if lines else "it said nothing"
+    return identity_of([compiler, version.partition(" ")[2], *calling[1:], digest(source_folder())])

@@ -62,17 +62,13 @@ def keep(engine: Engine, program: Path, *beside: Path) -> Engine:
     Two builds of the same identity may end at the same time: either is as good.
     """
     final = cache_folder() / engine.identity
-    whole = Path(tempfile.mkdtemp(prefix=".whole-", dir=cache_folder()))
     placed = msgspec.structs.replace(engine, path=final / PROGRAM)
-    try:
-        whole.chmod(0o755)
-        program.rename(whole / PROGRAM)
+    with workshop() as folder:
+        program.rename(folder / PROGRAM)
         for file in beside:
-            file.rename(whole / file.name)
-        (whole / DESCRIPTION).write_bytes(msgspec.json.encode(placed, enc_hook=str))
-        _replace(whole, final)
-    finally:
-        shutil.rmtree(whole, ignore_errors=True)
+            file.rename(folder / file.name)
+        (folder / DESCRIPTION).write_bytes(msgspec.json.encode(placed, enc_hook=str))
+        keep_folder(folder, final)
     return placed
 
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from fabricgauge import process
 from fabricgauge.engines.cache import cache_folder, workshop
+from fabricgauge.engines.compiling import FLAGS
 from fabricgauge.engines.sources import source_folder
 from fabricgauge.model.absence import Skipped
 
 PROGRAM = "fabricgauge-connect"
 COMPILERS = ("c++", "g++", "clang++")
-FLAGS = ("-O2", "-std=c++17")
 TIMEOUT_S = 120.0
 
 
@@ -26,9 +26,9 @@ def connect_program() -> Path | Skipped:
         CannotRun: this installation has no sources.
     """
     folder = source_folder()
-    own = sorted((folder / "connect").glob("*.cpp"))
-    units = [*own, folder / "src" / "json.cpp", folder / "src" / "number.cpp"]
-    headers = [*sorted((folder / "connect").glob("*.hpp"))]
+    units = [*sorted((folder / "connect").glob("*.cpp"))]
+    units += [folder / "src" / "json.cpp", folder / "src" / "number.cpp"]
+    headers = sorted((folder / "connect").glob("*.hpp"))
     content = hashlib.sha256(b"".join(one.read_bytes() for one in (*units, *headers)))
     place = cache_folder().parent / "connect" / content.hexdigest()[:16] / PROGRAM
     if os.access(place, os.X_OK):
@@ -39,18 +39,12 @@ def connect_program() -> Path | Skipped:
             f"this machine has no C++ compiler ({', '.join(COMPILERS)}) to build the connecting"
             " program with; install one"
         )
-    return _built(compiler, units, folder / "include", place)
-
-
-def _built(compiler: str, units: list[Path], include: Path, place: Path) -> Path | Skipped:
     place.parent.mkdir(parents=True, exist_ok=True)
-    with workshop() as folder:
-        program = folder / PROGRAM
+    calling = [compiler, *FLAGS, f"-I{folder / 'include'}", *map(str, units)]
+    with workshop() as made:
+        program = made / PROGRAM
         for static in (("-static",), ()):
-            done = process.run(
-                [compiler, *FLAGS, *static, f"-I{include}", *map(str, units), "-o", str(program)],
-                timeout_s=TIMEOUT_S,
-            )
+            done = process.run([*calling, *static, "-o", str(program)], timeout_s=TIMEOUT_S)
             if done.exit_code == 0:
                 program.rename(place)
                 return place

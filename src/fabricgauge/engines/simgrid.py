@@ -1,17 +1,22 @@
 """The engine and the platform library, built with SimGrid's compiler wrapper and kept."""
 
 import hashlib
-import json
 import os
 import re
 import shutil
 import tempfile
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from fabricgauge import process
 from fabricgauge.engines.cache import PROGRAM, keep, kept, workshop
+from fabricgauge.engines.compiling import (
+    FLAGS,
+    LIBRARIES,
+    compilations,
+    identity_of,
+    objects,
+    run_all,
+)
 from fabricgauge.engines.sources import digest, source_folder, translation_units
 from fabricgauge.model.engine import SIMULATED_LIBRARY, Engine, Mpi
 from fabricgauge.model.errors import CannotRun, ToolMissing
@@ -19,17 +24,14 @@ from fabricgauge.model.errors import CannotRun, ToolMissing
 WRAPPER = "smpicxx"
 PACKAGE = "libsimgrid-dev"
 
-FLAGS = ("-O2", "-std=c++17")
 DEFINITION = "-DFABRICGAUGE_SIMULATED"
 DIFFERENCES = "smpi_differences.hpp"
 
 #: The library stays loaded: SimGrid unloads it before its models let go of their callbacks.
 LIBRARY_FLAGS = ("-fPIC", "-shared", "-lsimgrid", "-Wl,-z,nodelete")
 
-COMPILE_TIMEOUT_S = 600.0
 ASK_TIMEOUT_S = 30.0
 
-_TELLING = re.compile("error|undefined reference|not found", re.IGNORECASE)
 _VERSION = re.compile(r"SimGrid version (\d[\w.]*)")
 
 
@@ -87,57 +89,36 @@ def find_simgrid() -> Mpi:
 
 
 def _identity(mpi: Mpi, compiler: str) -> str:
-    """What both builds depend on, as 16 hexadecimal digits."""
     sources = source_folder()
     content = [hashlib.sha256(file.read_bytes()).hexdigest() for file in _simulated(sources, "?pp")]
-    parts = [
+    return identity_of([
         str(mpi.mpicxx), mpi.version, compiler, *FLAGS, DEFINITION, *LIBRARY_FLAGS,
         digest(sources), *content,
-    ]  # fmt: skip
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+    ])  # fmt: skip
 
 
 def _compile_library(folder: Path) -> Path:
-    sources = source_folder()
-    units = [str(unit) for unit in _simulated(sources, "cpp")]
-    library = folder / SIMULATED_LIBRARY
+    sources, library = source_folder(), folder / SIMULATED_LIBRARY
+    units = map(str, _simulated(sources, "cpp"))
     include = f"-I{sources / 'include'}"
-    _run(["c++", *FLAGS, include, *units, "-o", str(library), *LIBRARY_FLAGS])
+    run_all([["c++", *FLAGS, include, *units, "-o", str(library), *LIBRARY_FLAGS]])
     return library
 
 
 def _compile_engine(wrapper: Path, folder: Path) -> Path:
-    """Compile every source in parallel, then link; returns the program."""
-    sources = source_folder()
+    """Compile every source, then link; returns the program."""
+    sources, program = source_folder(), folder / PROGRAM
     units = translation_units(sources)
-    objects = [folder / f"{unit.stem}.o" for unit in units]
-    named = f'-DFABRICGAUGE_FLAGS="{" ".join(FLAGS)}"'
     differences = str(sources / "simulated" / DIFFERENCES)
-    include = f"-I{sources / 'include'}"
-    before = [str(wrapper), *FLAGS, DEFINITION, named, include, "-include", differences, "-c"]
-    commands = [
-        [*before, str(unit), "-o", str(result)] for unit, result in zip(units, objects, strict=True)
-    ]
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        list(pool.map(_run, commands))
-    program = folder / PROGRAM
-    _run([str(wrapper), *FLAGS, *map(str, objects), "-o", str(program), "-pthread", "-lrt"])
+    calling = [str(wrapper), *FLAGS, DEFINITION, "-include", differences]
+    run_all(compilations(calling, units, sources, folder))
+    made = map(str, objects(units, folder))
+    run_all([[str(wrapper), *FLAGS, *made, "-o", str(program), *LIBRARIES]])
     return program
 
 
 def _simulated(sources: Path, suffix: str) -> list[Path]:
     return sorted((sources / "simulated").glob(f"*.{suffix}"))
-
-
-def _run(command: Sequence[str]) -> None:
-    done = process.run(command, timeout_s=COMPILE_TIMEOUT_S)
-    if done.exit_code != 0:
-        lines = done.stderr.strip().splitlines() or ["it said nothing"]
-        first = next((line for line in lines if _TELLING.search(line)), lines[-1])
-        raise CannotRun(
-            f"the engine could not be built for simulated clusters: {first}; the command was: "
-            f"{' '.join(command)}"
-        )
 
 
 def _asked(wrapper: Path, argument: str) -> str:
