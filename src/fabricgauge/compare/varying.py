@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fabricgauge.compare.permuted import FEWEST_BLOCKS, Effects, effects_of
 from fabricgauge.model.run import Run
 from fabricgauge.model.suite import LESS_IS_BETTER, Quantity
-from fabricgauge.model.varied import CurveEffect, Design, Effect, Factor, Finding, Varied
+from fabricgauge.model.varied import CurveEffect, Design, Effect, Factor, Influence, Varied
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.stats.suite_curves import suite_curves
 
@@ -20,7 +20,7 @@ FAMILY_ERROR = 0.02
 WIDEST = 0.10
 
 #: What each finding is among the outcomes of a run; the exit status follows from that.
-AS_OF_A_RUN: dict[Finding, Outcome] = {
+AS_OF_A_RUN: dict[Influence, Outcome] = {
     "worse": Outcome.FAIL,
     "different": Outcome.WARN,
     "no difference": Outcome.PASS,
@@ -192,7 +192,7 @@ def _effect(found: Effects, level: int, index: int, message_bytes: int | None) -
     )
 
 
-def _finding(effects: Sequence[CurveEffect], tolerance: float) -> Finding:
+def _finding(effects: Sequence[CurveEffect], tolerance: float) -> Influence:
     if any(one.surely_worse(tolerance) for one in effects):
         return "worse"
     if any(each.clear for one in effects for each in (one.whole, *one.sizes)):

@@ -100,66 +100,44 @@ def asks_for(request: MeasurementRequest, field: str) -> bool:
 
 
 def _inapplicable(request: MeasurementRequest, ranks: int) -> Iterator[tuple[str, str]]:
-    for field, reason in (
-        *_of_resumption(request),
-        *_of_suite(request),
-        *_of_place(request),
-        *_of_simulation(request),
-        *_of_two(request, ranks),
-    ):
-        if asks_for(request, field):
-            yield field, reason
+    """Fields of the request that have no effect, each with the reason."""
+    for holds, fields, reason in _conditions(request, ranks):
+        for field in fields:
+            if holds and asks_for(request, field):
+                yield field, reason.replace("{}", option(field))
 
 
-def _of_resumption(request: MeasurementRequest) -> Iterator[tuple[str, str]]:
-    for field in _PLANNED if request.resume else ():
-        yield field, f"--resume takes {option(field)} from the run; leave it out"
-
-
-def _of_suite(request: MeasurementRequest) -> Iterator[tuple[str, str]]:
-    """With ``--tool`` another suite's programs measure one pair of nodes."""
-    if request.tool:
-        for field in _ENGINE_ONLY:
-            yield field, f"{option(field)} is our own engine's; a suite of --tool has its own"
-        for field in _ENGINE_ONLY_BESIDE:
-            yield field, f"{option(field)} has no effect on a suite of --tool, which runs on a pair"
-    elif not request.resume:
-        reason = "is for the programs of another suite; name one with --tool"
-        yield "tool_path", f"--tool-path {reason}"
-        yield "parallel", f"--parallel {reason}"
-    if request.tool not in ("", _OF_MANY_CONNECTIONS):
-        yield "parallel", f"--parallel has no effect on {request.tool}; only iperf3 heeds it"
-
-
-def _of_place(request: MeasurementRequest) -> Iterator[tuple[str, str]]:
-    if request.lab:
-        excluded = "--lab and --launcher exclude each other: a lab has its own launcher"
-        yield "launcher", excluded
-        yield "ssh_config", "--ssh-config has no effect on a lab, which needs no ssh"
-    if request.launcher not in ("", "ssh"):
-        yield "ssh_config", f"--ssh-config has no effect on --launcher {request.launcher}"
-    if request.lab != OWN_LAB and not request.resume:
-        yield "nodes", "-N is the size of a lab that is made for this run; add --lab without a name"
-
-
-def _of_simulation(request: MeasurementRequest) -> Iterator[tuple[str, str]]:
-    if request.sim:
-        for field in ("lab", "launcher", "ssh_config"):
-            yield field, "--sim excludes --lab and --launcher: nothing real is measured"
-        yield "topology", "--sim knows its platform's topology; leave --topology out"
-        yield "mpi", "--mpi has no effect on --sim, which has SimGrid's own MPI"
-    elif not request.resume:
-        reason = "belongs to a simulated cluster; name one with --sim"
-        yield "sim_fault", f"--sim-fault plants into a simulated cluster and {reason}"
-        yield "sim_seed", f"--sim-seed {reason}"
-        yield "sim_noise", f"--sim-noise {reason}"
-
-
-def _of_two(request: MeasurementRequest, ranks: int) -> Iterator[tuple[str, str]]:
-    """Two ranks are one pair: there is nobody to compare it with."""
-    if ranks == 2:
-        yield "concurrent", "--concurrent has no effect on two ranks: they are one pair"
-        yield "topology", "--topology has no effect on two ranks: groups need more nodes"
+def _conditions(
+    request: MeasurementRequest, ranks: int
+) -> Iterator[tuple[bool, Collection[str], str]]:
+    """When fields have no effect; {} stands for the option's name in the reason."""
+    tool, sim, lab = request.tool, bool(request.sim), bool(request.lab)
+    stored, launcher = bool(request.resume), request.launcher
+    yield stored, _PLANNED, "--resume takes {} from the run; leave it out"
+    # With --tool another suite's programs measure one pair of nodes.
+    yield bool(tool), _ENGINE_ONLY, "{} is our own engine's; a suite of --tool has its own"
+    no_effect = "{} has no effect on a suite of --tool, which runs on a pair"
+    yield bool(tool), _ENGINE_ONLY_BESIDE, no_effect
+    reason = "{} is for the programs of another suite; name one with --tool"
+    yield not (tool or stored), ("tool_path", "parallel"), reason
+    reason = f"{{}} has no effect on {tool}; only iperf3 heeds it"
+    yield tool not in ("", _OF_MANY_CONNECTIONS), ("parallel",), reason
+    excluded = "--lab and --launcher exclude each other: a lab has its own launcher"
+    yield lab, ("launcher",), excluded
+    yield lab, ("ssh_config",), "{} has no effect on a lab, which needs no ssh"
+    reason = f"{{}} has no effect on --launcher {launcher}"
+    yield launcher not in ("", "ssh"), ("ssh_config",), reason
+    reason = "-N is the size of a lab that is made for this run; add --lab without a name"
+    yield request.lab != OWN_LAB and not stored, ("nodes",), reason
+    reason = "--sim excludes --lab and --launcher: nothing real is measured"
+    yield sim, ("lab", "launcher", "ssh_config"), reason
+    yield sim, ("topology",), "--sim knows its platform's topology; leave {} out"
+    yield sim, ("mpi",), "{} has no effect on --sim, which has SimGrid's own MPI"
+    reason = "{} belongs to a simulated cluster; name one with --sim"
+    yield not (sim or stored), ("sim_fault", "sim_seed", "sim_noise"), reason
+    # Two ranks are one pair: there is nobody to compare it with.
+    yield ranks == 2, ("concurrent",), "{} has no effect on two ranks: they are one pair"
+    yield ranks == 2, ("topology",), "{} has no effect on two ranks: groups need more nodes"
 
 
 def option(field: str) -> str:

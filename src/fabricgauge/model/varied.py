@@ -88,7 +88,7 @@ class CurveEffect(msgspec.Struct, frozen=True):
         )
 
 
-Finding = Literal["worse", "different", "no difference", "undecided"]
+Influence = Literal["worse", "different", "no difference", "undecided"]
 
 
 class Varied(msgspec.Struct, frozen=True):
@@ -101,7 +101,7 @@ class Varied(msgspec.Struct, frozen=True):
     design: Design
     confidence: float
     tolerance: float
-    finding: Finding
+    finding: Influence
     effects: tuple[CurveEffect, ...]
     ranking: tuple[tuple[str, float], ...]
     notes: tuple[str, ...]

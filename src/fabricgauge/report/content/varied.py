@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import msgspec
 
 from fabricgauge.model.suite import LESS_IS_BETTER
-from fabricgauge.model.varied import CurveEffect, Effect, Finding, Varied
+from fabricgauge.model.varied import CurveEffect, Effect, Influence, Varied
 from fabricgauge.report import document as doc
 from fabricgauge.report.content.effects import (
     at,
@@ -26,14 +26,14 @@ from fabricgauge.words.figures import percent
 
 VERSION = "1.0"
 
-TONES: dict[Finding, doc.Tone] = {
+TONES: dict[Influence, doc.Tone] = {
     "worse": "fail",
     "different": "warn",
     "no difference": "pass",
     "undecided": "inconclusive",
 }
 
-MEANING: dict[Finding, str] = {
+MEANING: dict[Influence, str] = {
     "worse": "some level is surely worse than the first by more than the tolerance",
     "different": "levels differ, more clearly than chance explains; none is surely worse than the"
     " first by more than the tolerance",
