@@ -9,6 +9,7 @@ from benchmarks.places import Place
 
 from fabricgauge import process
 from fabricgauge.engines.build import build
+from fabricgauge.engines.find import describe_mpi
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.measurement import Measurement, Times
@@ -26,7 +27,7 @@ TIMEOUT_S = 1200.0
 
 def engine_for(kind: str) -> Engine:
     """The engine built against Debian's MPI of that kind."""
-    return build(WRAPPERS[kind])
+    return build(describe_mpi(WRAPPERS[kind]))
 
 
 def run_program(

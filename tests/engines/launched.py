@@ -12,7 +12,8 @@ import msgspec
 import pytest
 
 from fabricgauge import process
-from fabricgauge.engines.build import build, default_engine
+from fabricgauge.engines.build import build
+from fabricgauge.engines.find import describe_mpi, embedded_mpi
 from fabricgauge.engines.simgrid import find_simgrid, simulated_engine
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import ToolMissing
@@ -57,10 +58,10 @@ def engine_for(kind: str) -> Engine:
             return simulated_engine()
         wrapper = MPIS[kind]
         if wrapper is None:
-            return default_engine()
+            return build(embedded_mpi())
         if not wrapper.exists():
             pytest.skip(f"{wrapper} is not installed")
-        return build(wrapper)
+        return build(describe_mpi(wrapper))
 
 
 def records(engine: Engine, ranks: int, lines: str, *options: str) -> list[Record]:

@@ -9,8 +9,8 @@ import pytest
 from tests.engines.launched import MPIS
 
 from fabricgauge import process
-from fabricgauge.engines.build import build, list_engines
-from fabricgauge.engines.cache import cache_folder
+from fabricgauge.engines.build import build
+from fabricgauge.engines.cache import all_kept, cache_folder
 from fabricgauge.engines.find import describe_mpi
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import CannotRun, ToolMissing
@@ -196,10 +196,10 @@ def test_a_full_disk_is_said(engine: Engine) -> None:
 
 def test_an_unchanged_engine_is_not_built_again(engine: Engine) -> None:
     built_at = engine.path.stat().st_mtime_ns
-    again = build(engine.mpi.mpicxx)
+    again = build(engine.mpi)
     assert again == engine
     assert again.path.stat().st_mtime_ns == built_at
-    assert engine in list_engines()
+    assert engine in tuple(all_kept())
 
 
 def test_the_engine_names_compiler_flags_and_mpi(engine: Engine) -> None:
@@ -213,7 +213,7 @@ def test_the_engine_names_compiler_flags_and_mpi(engine: Engine) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("clang++"), reason="clang++ is not installed")
 def test_another_compiler_is_another_engine(engine: Engine) -> None:
-    other = build(engine.mpi.mpicxx, compiler="clang++")
+    other = build(engine.mpi, compiler="clang++")
     assert other.identity != engine.identity
     assert "clang" in other.compiler
     (header, *_) = records(start(other, 1, []))
@@ -227,13 +227,13 @@ def test_what_knows_no_mpi_is_compiled_once_for_each_compiler(engine: Engine) ->
         pytest.skip("there is no other MPI")
     cores = sorted(cache_folder().glob("core-*"))
     built_at = {file: file.stat().st_mtime_ns for core in cores for file in core.iterdir()}
-    build(others[0], force=True)
+    build(describe_mpi(others[0]), force=True)
     assert {file: file.stat().st_mtime_ns for core in cores for file in core.iterdir()} == built_at
 
 
 def test_a_compiler_that_is_not_there_is_named(engine: Engine) -> None:
     with pytest.raises(ToolMissing, match="no-such-compiler"):
-        build(engine.mpi.mpicxx, compiler="no-such-compiler")
+        build(engine.mpi, compiler="no-such-compiler")
 
 
 def test_what_was_loaded_is_told(engine: Engine) -> None:
@@ -252,7 +252,7 @@ def test_build_fails_with_the_compilers_words(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr("fabricgauge.engines.build.source_folder", lambda: broken)
     with pytest.raises(CannotRun, match="nothing"):
-        build(engine.mpi.mpicxx)
+        build(engine.mpi)
 
 
 def test_the_embedded_mpi_says_so(engine: Engine) -> None:

@@ -5,11 +5,11 @@ from pathlib import Path
 import msgspec
 
 from fabricgauge.app.progress import Progress
-from fabricgauge.engines.build import build, default_engine
+from fabricgauge.engines.build import build
 from fabricgauge.engines.find import describe_mpi, embedded_mpi, find_mpis
 from fabricgauge.engines.simgrid import simulated_engine
 from fabricgauge.model.engine import Engine, Mpi
-from fabricgauge.model.errors import CannotRun, UsageError
+from fabricgauge.model.errors import UsageError
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.run.tools.find import mpi_of, programs
 from fabricgauge.run.tools.interface import Effort, Tool
@@ -46,14 +46,17 @@ def engine_for(mpi: str | None, progress: Progress, compiler: str = "") -> Engin
         UsageError: no MPI of that kind was found; the message lists those that were.
     """
     progress.stage("finding the engine; where there is none yet it is built, once")
-    if not mpi:
-        return build(embedded_mpi().mpicxx, compiler=compiler) if compiler else default_engine()
+    return build(_named(mpi) if mpi else embedded_mpi(), compiler=compiler)
+
+
+def _named(mpi: str) -> Mpi:
+    """The MPI of that kind, or of that compiler wrapper's path."""
     if "/" in mpi:
-        return build(Path(mpi), compiler=compiler)
+        return describe_mpi(Path(mpi))
     found = find_mpis()
-    for candidate in found:
-        if candidate.kind == mpi:
-            return build(candidate.mpicxx, compiler=compiler)
+    for one in found:
+        if one.kind == mpi:
+            return one
     kinds = ", ".join(f"{each.kind} ({each.mpicxx})" for each in found) or "none"
     raise UsageError(f"no MPI called {mpi!r} was found; there is: {kinds}")
 
@@ -73,7 +76,7 @@ def suite_for(request: MeasurementRequest, progress: Progress) -> Suite:
     """The suite that ``--tool`` names, with its programs and the MPI they need.
 
     Raises:
-        UsageError: no such suite.
+        UsageError: no such suite, or no MPI of the kind that was asked for.
         ToolMissing: none of its programs is there.
         CannotRun: no MPI that could start them.
     """
@@ -85,18 +88,8 @@ def suite_for(request: MeasurementRequest, progress: Progress) -> Suite:
     effort = EFFORTS[request.profile]
     if request.parallel:
         effort = msgspec.structs.replace(effort, streams=request.parallel)
-    return Suite(tool, found, _mpi_for(tool, found, request.mpi), effort)
-
-
-def _mpi_for(tool: Tool, found: dict[str, Path], said: str) -> Mpi | None:
-    if tool.kind != "mpi":
-        return None
-    if "/" in said:
-        return describe_mpi(Path(said))
-    known = find_mpis()
-    if not said:
-        return mpi_of(next(iter(found.values())), known)
-    for mpi in known:
-        if mpi.kind == said:
-            return mpi
-    raise CannotRun(f"no MPI called {said!r} was found to start {tool.name} with")
+    mpi = None
+    if tool.kind == "mpi":
+        said = request.mpi
+        mpi = _named(said) if said else mpi_of(next(iter(found.values())), find_mpis())
+    return Suite(tool, found, mpi, effort)

@@ -35,19 +35,20 @@ def engine() -> None:
 def build(mpicxx: Path | None, compiler: str, force: bool) -> None:
     """Build the engine, or say where the build is that serves already."""
     from fabricgauge.engines.build import build as build_engine
-    from fabricgauge.engines.find import embedded_mpi
+    from fabricgauge.engines.find import describe_mpi, embedded_mpi
 
-    built = build_engine(mpicxx or embedded_mpi().mpicxx, force=force, compiler=compiler)
+    mpi = describe_mpi(mpicxx) if mpicxx else embedded_mpi()
+    built = build_engine(mpi, force=force, compiler=compiler)
     click.echo(built.path)
 
 
 @engine.command(name="list")
 def list_() -> None:
     """Show the MPIs that were found and the engines that were built."""
-    from fabricgauge.engines.build import list_engines
+    from fabricgauge.engines.cache import all_kept
     from fabricgauge.engines.find import find_mpis
 
-    _show(find_mpis(), list_engines())
+    _show(find_mpis(), tuple(all_kept()))
 
 
 def _table(title: str, *heads: str) -> Table:

@@ -11,15 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from fabricgauge import process
-from fabricgauge.engines.cache import (
-    PROGRAM,
-    all_kept,
-    cache_folder,
-    keep,
-    keep_folder,
-    kept,
-    workshop,
-)
+from fabricgauge.engines.cache import PROGRAM, cache_folder, keep, keep_folder, kept, workshop
 from fabricgauge.engines.compiling import (
     FLAGS,
     LIBRARIES,
@@ -28,7 +20,7 @@ from fabricgauge.engines.compiling import (
     objects,
     run_all,
 )
-from fabricgauge.engines.find import ASK_TIMEOUT_S, describe_mpi, embedded_mpi
+from fabricgauge.engines.find import ASK_TIMEOUT_S
 from fabricgauge.engines.sources import digest, knows_mpi, source_folder, translation_units
 from fabricgauge.model.engine import Engine, Mpi
 from fabricgauge.model.errors import CannotRun, ToolMissing
@@ -44,33 +36,15 @@ CODE_FLAGS = ("-f", "-m", "-D")
 COMPILER_VARIABLES = {"mpich": "MPICH_CXX", "openmpi": "OMPI_CXX", "intelmpi": "I_MPI_CXX"}
 
 
-def build(mpicxx: Path, *, force: bool = False, compiler: str = "") -> Engine:
+def build(mpi: Mpi, *, force: bool = False, compiler: str = "") -> Engine:
     """The engine for that MPI: the kept build if nothing has changed, else a new one.
 
     ``compiler`` is a C++ compiler to use instead of the wrapper's own.
 
     Raises:
-        ToolMissing: there is no such compiler wrapper.
-        CannotRun: it is no MPI's, or the compiler refused the sources.
+        ToolMissing: there is no such compiler.
+        CannotRun: the compiler refused the sources.
     """
-    return _build(describe_mpi(mpicxx), force, compiler)
-
-
-def default_engine() -> Engine:
-    """The engine built against the MPI that was installed with this program.
-
-    Raises:
-        CannotRun: there is no such MPI, or the compiler refused the sources.
-    """
-    return _build(embedded_mpi(), force=False, compiler="")
-
-
-def list_engines() -> tuple[Engine, ...]:
-    """Every build that is kept, newest first."""
-    return tuple(all_kept())
-
-
-def _build(mpi: Mpi, force: bool, compiler: str) -> Engine:
     env = _calling(mpi, compiler)
     version = _first_line(mpi.mpicxx, "--version", env)
     identity = _identity(mpi, version, env)
