@@ -45,7 +45,7 @@ def run_program(
         CannotRun: it failed or hung; what it said is quoted.
     """
     started = msgspec.structs.replace(engine, path=Path(program))
-    wanted = command(started, engine.mpi, place.launch, place.access, tuple(options))
+    wanted = command(started, place.launch, place.access, tuple(options))
     marker = f"bench/{uuid.uuid4()}"
     env = {**wanted.env, **place.env.get(engine.mpi.kind, {}), process.MARKER: marker}
     try:

@@ -70,7 +70,7 @@ def records(engine: Engine, ranks: int, lines: str, *options: str) -> list[Recor
     MPICH 4.0 may not return from its finalizing, which the launcher calls a failure.
     """
     launch = PlannedLaunch(1, None, None, (os.uname().nodename,) * ranks, ())
-    wanted = command(engine, engine.mpi, launch, HostAccess("local", ()), options)
+    wanted = command(engine, launch, HostAccess("local", ()), options)
     done = process.run(wanted.argv, env={**wanted.env, **YIELD}, stdin=lines, timeout_s=300)
     found = [msgspec.json.decode(line, type=Record) for line in done.stdout.splitlines()]
     assert found and isinstance(found[-1], Footer), (done.exit_code, done.stderr)

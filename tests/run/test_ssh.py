@@ -90,7 +90,7 @@ def test_each_launcher_starts_a_rank_on_each_node_through_ssh(
     engine = Engine(Path("/bin/hostname"), mpi, "id", (), "none")
     launch = PlannedLaunch(1, None, None, ("c2", "c1"), ())
     running = Running(
-        command(engine, mpi, launch, access, ()), "", tmp_path, silent_s=20, marker="ssh-test"
+        command(engine, launch, access, ()), "", tmp_path, silent_s=20, marker="ssh-test"
     )
     lines = list(running)
     assert running.ended().message == ""

@@ -79,7 +79,7 @@ def planned_command(context: RunContext, launch: PlannedLaunch) -> LaunchCommand
         few = (*options, "--iterations", str(SIMULATED_SAMPLES))
         cluster = simulation.in_launch(launch.number)
         return prepared(cluster, context.engine, launch.nodes, folder, few)
-    return command(context.engine, context.engine.mpi, launch, context.target.access, options)
+    return command(context.engine, launch, context.target.access, options)
 
 
 def launch_options(plan: Plan, launch: PlannedLaunch) -> tuple[str, ...]:

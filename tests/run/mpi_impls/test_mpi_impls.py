@@ -104,7 +104,7 @@ EXPECTED = {
 def built(mpi_impl: str, launcher: str, launch: str) -> LaunchCommand:
     mpi = MPIS[mpi_impl]
     engine = Engine(Path("/e ngine/$x"), mpi, "id", (), "g++")
-    return command(engine, mpi, LAUNCHES[launch], REACHES[launcher], ("--check-data",))
+    return command(engine, LAUNCHES[launch], REACHES[launcher], ("--check-data",))
 
 
 def words(text: str, mpi: Mpi, launch: str) -> tuple[str, ...]:
@@ -167,7 +167,7 @@ def test_what_contradicts_the_network_is_unset_unless_it_is_asked_for() -> None:
     asked = (("I_MPI_OFI_PROVIDER", "tcp"),)
     access = msgspec.structs.replace(REACHES["lab"], variables=asked)
     engine = Engine(Path("/engine"), MPIS["intelmpi"], "id", (), "g++")
-    argv = command(engine, engine.mpi, LAUNCHES["pinned"], access, ()).argv
+    argv = command(engine, LAUNCHES["pinned"], access, ()).argv
     assert "I_MPI_OFI_PROVIDER=tcp" in argv
     assert "-u" not in argv
     usual = built("intelmpi", "lab", "pinned").argv
@@ -211,4 +211,4 @@ def test_an_mpi_without_a_module_says_which_have_one() -> None:
     engine = Engine(Path("/e"), mpi, "id", (), "icpc")
     assert "cray" not in MPI_IMPLS
     with pytest.raises(CannotRun, match="known are intelmpi, mpich, openmpi"):
-        command(engine, mpi, LAUNCHES["free"], REACHES["local"], ())
+        command(engine, LAUNCHES["free"], REACHES["local"], ())

@@ -75,4 +75,4 @@ def test_a_variable_that_somebody_has_set_stays(monkeypatch: pytest.MonkeyPatch)
 def test_thousands_of_ranks_are_not_asked() -> None:
     engine = Engine(Path("/e"), MPIS["mpich"], "id", (), "g++")
     many = PlannedLaunch(1, None, None, ("c1",) * (MOST_TELLING + 1), ())
-    assert "env" not in command(engine, engine.mpi, many, REACHES["lab"], ()).argv
+    assert "env" not in command(engine, many, REACHES["lab"], ()).argv

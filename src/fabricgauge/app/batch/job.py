@@ -98,7 +98,7 @@ class Maker(msgspec.Struct, frozen=True):
             number=launch.number if self.access.hosts or self.numbered else 0,
             cases=f"{folder}/cases-{launch.number}.txt",
             limit_s=limit_s(launch),
-            command=command(self.engine, self.engine.mpi, launch, access, options),
+            command=command(self.engine, launch, access, options),
             subnet=launch.subnet,
             alone=alone,
         )

@@ -40,18 +40,14 @@ def mpi_impl_of(mpi: Mpi) -> MpiImplementation:
 
 
 def command(
-    engine: Engine,
-    mpi: Mpi,
-    launch: PlannedLaunch,
-    access: HostAccess,
-    engine_options: tuple[str, ...],
+    engine: Engine, launch: PlannedLaunch, access: HostAccess, engine_options: tuple[str, ...]
 ) -> LaunchCommand:
     """The command that starts ``launch`` of the engine with the MPI that it was built with.
 
     Raises:
         CannotRun: no module knows this MPI.
     """
-    mpi_impl = mpi_impl_of(mpi)
+    mpi, mpi_impl = engine.mpi, mpi_impl_of(engine.mpi)
     told = {**_telling(mpi_impl, launch), **dict(access.variables)}
     contrary = mpi_impl.contrary if launch.network is not None else ()
     without = [name for name in contrary if name not in told]
