@@ -13,10 +13,10 @@ from fabricgauge.model import verdict
 from fabricgauge.model.comparison import (
     Basis,
     Comparison,
+    ComparisonOutcome,
     Crossover,
     Difference,
     Operand,
-    Outcome,
     Pair,
     Side,
     Summary,
@@ -151,7 +151,7 @@ def _of_side(side: Side, curve: SuiteCurve) -> Iterator[str]:
 
 
 #: What each outcome is among those of a run; the exit status follows from that.
-AS_OF_A_RUN: dict[Outcome, verdict.Outcome] = {
+AS_OF_A_RUN: dict[ComparisonOutcome, verdict.Outcome] = {
     "regression": verdict.Outcome.FAIL,
     "no regression": verdict.Outcome.PASS,
     "undecided": verdict.Outcome.INCONCLUSIVE,
@@ -225,7 +225,7 @@ def _pair(one: Compared, corrected: int, tolerance: float, pairs: int) -> Pair:
     )
 
 
-def _outcome(pairs: Sequence[Pair]) -> Outcome:
+def _outcome(pairs: Sequence[Pair]) -> ComparisonOutcome:
     if not pairs:
         return "nothing comparable"
     if any(pair.regression for pair in pairs):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from fabricgauge.evidence.traffic import path_ends
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.evidence import InterfaceTraffic, Moved, NodeTraffic, Traffic, Trouble
+from fabricgauge.model.evidence import ErrorCount, InterfaceTraffic, Moved, NodeTraffic, Traffic
 from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.run import Launch
 from fabricgauge.stats.series import node_of
@@ -20,7 +20,7 @@ def traffic(
     network: str | None,
     launches: Sequence[Launch],
     carried_by: Sequence[Moved],
-    risen: Sequence[Trouble],
+    risen: Sequence[ErrorCount],
 ) -> Traffic:
     """The account of all launches that were pinned to one network, from what each of them moved."""
     read: dict[str, dict[str, int]] = {}
@@ -43,7 +43,7 @@ def _node(
     name: str,
     read: dict[str, int],
     carried: Sequence[Moved],
-    risen: Sequence[Trouble],
+    risen: Sequence[ErrorCount],
 ) -> NodeTraffic:
     """``read`` has every interface whose counters were read, also of cases that broke."""
     by_tcp = all(one.by_tcp for one in carried)
@@ -72,7 +72,7 @@ def _node(
     return NodeTraffic(name, sum(one.payload_bytes for one in carried), tuple(ordered))
 
 
-def _risen(risen: Sequence[Trouble], node: str, interface: str, kind: str) -> int:
+def _risen(risen: Sequence[ErrorCount], node: str, interface: str, kind: str) -> int:
     return sum(
         one.count
         for one in risen

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from fabricgauge.evidence.connections import CARRIED, address_of
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.evidence import Moved, Trouble
+from fabricgauge.model.evidence import ErrorCount, Moved
 from fabricgauge.model.fabric import Fabric, is_adapter_port
 from fabricgauge.model.measurement import InterfaceCounters, Measurement, NodeCounters
 from fabricgauge.model.run import Launch
@@ -97,7 +97,7 @@ def _by_address(measurements: tuple[Measurement, ...], ranks: Sequence[int]) -> 
     return sent
 
 
-def troubles(launches: Iterable[Launch]) -> tuple[Trouble, ...]:
+def troubles(launches: Iterable[Launch]) -> tuple[ErrorCount, ...]:
     """Error and drop counters that rose, summed over all cases, largest first."""
     total: dict[tuple[str, str, str], tuple[int, int]] = {}
     for launch in launches:
@@ -106,7 +106,7 @@ def troubles(launches: Iterable[Launch]) -> tuple[Trouble, ...]:
                 key = (node_of(launch, node_counters.rank), name, counter)
                 before = total.get(key, (0, 0))
                 total[key] = (before[0] + count, before[1] + frames)
-    found = (Trouble(*key, *risen) for key, risen in total.items() if risen[0] > 0)
+    found = (ErrorCount(*key, *risen) for key, risen in total.items() if risen[0] > 0)
     return tuple(sorted(found, key=lambda one: (-one.count, one.node, one.interface, one.counter)))
 
 

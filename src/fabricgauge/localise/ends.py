@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fabricgauge.localise.groups import Grouping
 from fabricgauge.localise.limits import ALSO_SLOW, LEAST, MANY, MAYBE_SLOW, ONE_BY_ONE, QUARTER
-from fabricgauge.localise.noise import Noise, Standing, centre, standing
+from fabricgauge.localise.noise import LevelTests, Noise, centre, standing
 from fabricgauge.localise.slowness import (
     ALL,
     F32,
@@ -125,7 +125,7 @@ class Search(msgspec.Struct, frozen=True, eq=False):
     def nodes(self) -> int:
         return self.left.slow.nodes
 
-    def stand(self, share: float, named: Collection[int]) -> Standing:
+    def stand(self, share: float, named: Collection[int]) -> LevelTests:
         """How each node's quantile over its partners compares with those of nobody ``named``."""
         some = self.left.slow.partners
         blocks = [partial(self.left.block, way) for way in range(len(self.left.slow.endings))]
@@ -150,10 +150,10 @@ class Search(msgspec.Struct, frozen=True, eq=False):
         return Levels(values, partners)
 
 
-def _worse(every: Standing, inside: Standing) -> Standing:
+def _worse(every: LevelTests, inside: LevelTests) -> LevelTests:
     """A bottleneck between groups hides a lesser one at a node; within its group it shows."""
     better = inside.p < every.p * 1e-3
-    return Standing(
+    return LevelTests(
         np.where(better, inside.excess, every.excess),
         np.where(better, inside.error, every.error),
         np.where(better, inside.p, every.p),
@@ -165,7 +165,7 @@ class SlowEnds(msgspec.Struct, frozen=True, eq=False):
 
     named: list[End]
     doubtful: list[End]
-    both: Standing
+    both: LevelTests
     left: Left
 
 
@@ -190,7 +190,7 @@ def _next(search: Search, named: Collection[int]) -> list[End]:
     return [end for end in found if end.level == worst]
 
 
-def standing_out(both: Standing, limit: float, rate: float) -> list[End]:
+def standing_out(both: LevelTests, limit: float, rate: float) -> list[End]:
     """All that stand out now; the other direction of one is slow at a weaker test already."""
     q, reach = both.q, both.reaches(limit)
     slow = reach & (q <= rate)
@@ -201,7 +201,7 @@ def standing_out(both: Standing, limit: float, rate: float) -> list[End]:
     ]
 
 
-def _end(both: Standing, index: int, slow: NDArray[np.bool_], q: float) -> End:
+def _end(both: LevelTests, index: int, slow: NDArray[np.bool_], q: float) -> End:
     excess, error = both.excess[:, index], both.error[:, index]
     part: Ending = "node" if slow.all() else "sender" if slow[SENDING] else "receiver"
     return End(
@@ -210,7 +210,7 @@ def _end(both: Standing, index: int, slow: NDArray[np.bool_], q: float) -> End:
     )  # fmt: skip
 
 
-def _estimated_again(search: Search, named: Iterable[End], both: Standing) -> list[End]:
+def _estimated_again(search: Search, named: Iterable[End], both: LevelTests) -> list[End]:
     """Effects by medians, now that slow partners do not move them any more.
 
     What is not slow any more, with the others' part known, was not at fault.
@@ -223,7 +223,7 @@ def _estimated_again(search: Search, named: Iterable[End], both: Standing) -> li
     return ends
 
 
-def _doubtful(search: Search, ends: list[End], both: Standing) -> list[End]:
+def _doubtful(search: Search, ends: list[End], both: LevelTests) -> list[End]:
     """Ends that look slow and are not named, for noise could make one of so many look so."""
     named = [end.index for end in ends]
     if search.nodes < MANY:  # the median of few is moved by one slow pair

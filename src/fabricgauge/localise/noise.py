@@ -174,7 +174,7 @@ def _few_passes(passes: int) -> float:
 _QUARTILE = 1.36
 
 
-class Standing(msgspec.Struct, frozen=True, eq=False):
+class LevelTests(msgspec.Struct, frozen=True, eq=False):
     """How far levels lie above the healthy ones: ``excess``, its standard error, and p; all (D, N).
 
     D directions: sending and receiving, or one for both where delays add up. NaN, and p = 1, for
@@ -211,7 +211,7 @@ def standing(
     *,
     middle: bool = False,
     fewest: int = 3,
-) -> Standing:
+) -> LevelTests:
     """Each way's levels against those of ``healthy``; ``middle`` says that they are medians.
 
     One with less than ``fewest`` partners is not judged: they do not tell which end is slow.
@@ -227,7 +227,7 @@ def standing(
         p = np.ones_like(excess)
         p[judged] = tail(excess[judged] / error[judged], freedom)
         found.append((excess, error, p))
-    return Standing(*map(np.stack, zip(*found, strict=True)))
+    return LevelTests(*map(np.stack, zip(*found, strict=True)))
 
 
 def centre(values: NDArray[np.floating]) -> float:

@@ -20,7 +20,7 @@ Places = slice | NDArray[np.int64]
 ALL = slice(None)
 
 #: Elements of a matrix, by rows and columns.
-Block = Callable[[Places, Places], F32]
+BlockOf = Callable[[Places, Places], F32]
 
 #: Rows that stand for all of a large matrix: five million pairs at 10,240 nodes.
 _ROWS = 512
@@ -47,7 +47,7 @@ def spans(count: int, width: int = 0) -> Iterator[tuple[int, int]]:
         yield first, min(first + step, count)
 
 
-def levels(block: Block, count: int, share: float, some: slice = ALL) -> Levels:
+def levels(block: BlockOf, count: int, share: float, some: slice = ALL) -> Levels:
     """A quantile over each row's measured elements in ``some`` columns, see ``quantile``."""
     values, partners = np.full(count, np.nan), np.zeros(count, dtype=np.int64)
     for first, last in spans(count, len(range(count)[some])):

@@ -14,7 +14,7 @@ from fabricgauge.localise.limits import (
     QUARTER,
     WHOLE_PASS,
 )
-from fabricgauge.localise.noise import Noise, Standing, scale, standing
+from fabricgauge.localise.noise import LevelTests, Noise, scale, standing
 from fabricgauge.localise.slowness import (
     ALL,
     F32,
@@ -59,7 +59,7 @@ def changing(
     ]
 
 
-def _stood(slow: Slowness, noise: Noise) -> Standing:
+def _stood(slow: Slowness, noise: Noise) -> LevelTests:
     """Where each node's level stood in one pass, beyond what is expected of its pairs."""
     count = slow.nodes
     freedom = noise.freedom if count >= MANY_PARTNERS else min(FEW_FREEDOM, noise.freedom)
@@ -91,7 +91,7 @@ def restless(jitters: F64) -> NDArray[np.int64]:
 
 
 def ranking(
-    matrix: PairMatrix, slow: Slowness, grouping: Grouping, both: Standing, jitters: F64
+    matrix: PairMatrix, slow: Slowness, grouping: Grouping, both: LevelTests, jitters: F64
 ) -> tuple[NodeRank, ...]:
     """Nodes that were measured, by the worse of their two directions."""
     typical = levels(

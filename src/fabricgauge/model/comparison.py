@@ -17,7 +17,7 @@ Standing = Literal["worse", "better", "within", "open"]
 #: most of the sizes, so that bare figures decide.
 Basis = Literal["launches", "intervals", "means"]
 
-Outcome = Literal["regression", "no regression", "undecided", "nothing comparable"]
+ComparisonOutcome = Literal["regression", "no regression", "undecided", "nothing comparable"]
 
 
 class Operand(msgspec.Struct, frozen=True):
@@ -128,6 +128,6 @@ class Comparison(msgspec.Struct, frozen=True):
     a: Operand
     b: Operand
     tolerance: float
-    outcome: Outcome
+    outcome: ComparisonOutcome
     pairs: tuple[Pair, ...]
     unmatched: tuple[Unmatched, ...]

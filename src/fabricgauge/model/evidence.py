@@ -28,7 +28,7 @@ class Moved(msgspec.Struct, frozen=True):
         return sum(self.sent_bytes.values())
 
 
-class Trouble(msgspec.Struct, frozen=True):
+class ErrorCount(msgspec.Struct, frozen=True):
     """An error or drop counter that rose by ``count`` while ``frames`` passed that way."""
 
     node: str
@@ -168,7 +168,7 @@ class NetworkEvidence(msgspec.Struct, frozen=True):
     network: str | None
     launches: tuple[LaunchEvidence, ...] = ()
     traffic: Traffic | None = None
-    troubles: tuple[Trouble, ...] = ()
+    troubles: tuple[ErrorCount, ...] = ()
     lost: tuple[Lost, ...] = ()
     largest_segments: dict[str, int] = {}
     counted: bool = False

@@ -3,7 +3,7 @@
 from fabricgauge.judge.interface import Context, verdict_on
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.evidence import Lost, Trouble
+from fabricgauge.model.evidence import ErrorCount, Lost
 from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict
 from fabricgauge.words import figures, sentences
 
@@ -31,7 +31,7 @@ def _judge(context: Context, subject: Subject) -> Verdict:
     return verdict_on(ID, Outcome.PASS, subject.about, f"no error or drop counter rose{few}")
 
 
-def _is_ours(subject: Subject, trouble: Trouble) -> bool:
+def _is_ours(subject: Subject, trouble: ErrorCount) -> bool:
     """Whether the interface is a member of the network; unpinned, any may have been used."""
     if isinstance(subject.network, Skipped):
         return True
@@ -67,7 +67,7 @@ def _direction(lost: Lost) -> str:
     return sentences.direction(lost.origin, lost.target)
 
 
-def _verdict(subject: Subject, found: tuple[Trouble, ...], lost: tuple[Lost, ...]) -> Verdict:
+def _verdict(subject: Subject, found: tuple[ErrorCount, ...], lost: tuple[Lost, ...]) -> Verdict:
     names = list(dict.fromkeys(f"{one.node}:{one.interface}" for one in found))
     first = found[0]
     return verdict_on(

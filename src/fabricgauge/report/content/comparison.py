@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from fabricgauge.model.comparison import Comparison, Difference, Operand, Outcome, Pair
+from fabricgauge.model.comparison import Comparison, ComparisonOutcome, Difference, Operand, Pair
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.suite import LESS_IS_BETTER, UNITS
 from fabricgauge.report import document as doc
@@ -15,7 +15,7 @@ from fabricgauge.words.figures import digits
 
 VERSION = "1.1"
 
-TONES: dict[Outcome, doc.Tone] = {
+TONES: dict[ComparisonOutcome, doc.Tone] = {
     "regression": "fail",
     "no regression": "pass",
     "undecided": "inconclusive",
