@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from benchmarks import (
+    ablation,
     collectives,
     engine_instructions,
     fault_detection,
@@ -50,6 +51,7 @@ def main() -> int:
         (report_scale.main, ()),
         (fault_detection.main, ()),
         (simple_methods.main, ()),
+        (ablation.main, ()),
         (simulated_detection.main, ()),
         (varying.main, ()),
     )

@@ -9,7 +9,7 @@ Of a latency the fastest messages count: what lies on the way delays those as we
 host delays most but not all. Latencies are compared as if all ways were as long as the usual one.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import msgspec
 import numpy as np
@@ -29,7 +29,7 @@ from fabricgauge.model.pairs import (
     Rechecked,
     Suspect,
 )
-from fabricgauge.stats.series import Point, Series
+from fabricgauge.stats.series import Series
 
 _ALONE = "slow among many pairs, but not when measured again alone: other load on hosts or network"
 _QUIET = "measure again when hosts and network are quiet: fabricgauge check --profile standard"
@@ -46,16 +46,29 @@ def confirm(analyses: Sequence[PairAnalysis], series: Sequence[Series]) -> tuple
     return tuple(_with_evidence(one) for one in _looks(settled, series))
 
 
+class Seen(msgspec.Struct, frozen=True):
+    """What one pair that was measured again has, in the quantity's unit.
+
+    Of a latency it is the fastest message's, as if the way were as long as the usual one, and
+    ``varied`` the relative variance of that between launches: it differs by where ranks fall on
+    processors. NaN where there is but one launch.
+    """
+
+    ends: Ends
+    figure: float
+    varied: float = float("nan")
+
+
 class Beside(msgspec.Struct, frozen=True, eq=False):
-    """A claim's own pairs beside good ones: each one's figure, in the quantity's unit.
+    """A claim's own pairs beside good ones.
 
     ``effect`` is the own pairs' median relative to the good ones', ``slower`` that as a loss,
     ``error`` the standard error of either, ``chance`` how often the good pairs' own scatter does as
     much. ``apart`` is whether each own pair is slower than each good one.
     """
 
-    own: dict[Ends, float]
-    good: dict[Ends, float]
+    own: list[Seen]
+    good: list[Seen]
     effect: float = 0.0
     slower: float = 0.0
     error: float = 0.0
@@ -71,13 +84,14 @@ class Beside(msgspec.Struct, frozen=True, eq=False):
         return bool(may_reach(np.array([self.slower]), np.array([self.error]), limit)[0])
 
 
-def _beside(own: dict[Ends, float], good: dict[Ends, float], wobble: float, sign: int) -> Beside:
-    """``wobble`` is the relative standard deviation of a pair from launch to launch."""
+def _beside(own: list[Seen], good: list[Seen], sign: int) -> Beside:
     if not own or not good:
         return Beside(own, good)
-    here, there = np.array([*own.values()]), np.array([*good.values()])
+    here, there = (np.array([one.figure for one in side]) for side in (own, good))
     usual = float(np.median(there))
     effect = float(np.median(here)) / usual - 1.0
+    varied = [one.varied for one in (*own, *good) if np.isfinite(one.varied)]
+    wobble = float(np.sqrt(np.mean(varied))) if varied else 0.0
     spread = _deviation(there / usual, max(FLOOR, wobble))
     own_spread = _deviation(here / usual, spread)
     error = float(np.sqrt(spread**2 / there.size + own_spread**2 / here.size))
@@ -97,7 +111,7 @@ class Look(msgspec.Struct, frozen=True, eq=False):
     """
 
     analysis: PairAnalysis
-    series: Sequence[Series]
+    pairs: list[Seen]
     nodes: frozenset[str]
     ways: frozenset[frozenset[str]]
 
@@ -116,22 +130,18 @@ class Look(msgspec.Struct, frozen=True, eq=False):
         What others in doubt take part in shows nothing of it.
         """
         claimed = self.analysis.nodes_of(part, names)
-        own = [one for one in self.series if self._shows(one, part, names, claimed)]
+        own = [one for one in self.pairs if self._shows(one.ends, part, names, claimed)]
         good = [
             one
-            for one in self.series
-            if not _ends(one) & self.nodes and _ends(one) not in self.ways
+            for one in self.pairs
+            if not self.nodes & {*one.ends} and frozenset(one.ends) not in self.ways
         ]
-        figures = (
-            {(one.origin, one.target): self._figure(one) for one in side} for side in (own, good)
-        )
-        return _beside(*figures, self._wobble([*own, *good]), 1 if self.latency else -1)
+        return _beside(own, good, 1 if self.latency else -1)
 
     def _shows(
-        self, one: Series, part: Part, names: tuple[str, ...], claimed: Collection[str]
+        self, ends: Ends, part: Part, names: tuple[str, ...], claimed: Collection[str]
     ) -> bool:
         """Whether a pair shows that part, with somebody who is not in doubt."""
-        ends = (one.origin, one.target)
         if part in WAYS:
             exactly = part == "direction" and not self.latency
             return ends == names if exactly else set(ends) == set(names)
@@ -140,58 +150,37 @@ class Look(msgspec.Struct, frozen=True, eq=False):
             return False
         if not self.latency and part in ("sender", "receiver") and not inside[part == "receiver"]:
             return False
-        return _ends(one) not in self.ways
-
-    def _figure(self, one: Series) -> float:
-        """The pair's bandwidth, or fastest message, at the size nearest to the matrix's."""
-        point = self._point(one)
-        if not self.latency:
-            return point.bandwidth.value
-        fastest = _fastest_of_launches_s(point)
-        return min(fastest, default=point.time.value) - self._beyond_usual_s(one)
-
-    def _wobble(self, series: Sequence[Series]) -> float:
-        """Of a latency, since where ranks fall on processors differs between launches."""
-        apart = [
-            np.var(fastest, ddof=1) / np.mean(fastest) ** 2
-            for one in series
-            if self.latency and len(fastest := _fastest_of_launches_s(self._point(one))) > 1
-        ]
-        return float(np.sqrt(np.mean(apart))) if apart else 0.0
-
-    def _point(self, one: Series) -> Point:
-        """The size nearest to the matrix's."""
-        size = self.analysis.matrix.message_bytes
-        return min(one.points, key=lambda at: abs(at.message_bytes - size))
-
-    def _beyond_usual_s(self, one: Series) -> float:
-        """How much longer than the usual way the matrix shows the way between two groups.
-
-        A bandwidth has none of it: a pair that measures alone has the crossing links to itself.
-        """
-        analysis = self.analysis
-        at = {node: place for place, group in enumerate(analysis.groups) for node in group.nodes}
-        origin, target = (at.get(end, len(analysis.groups)) for end in (one.origin, one.target))
-        return float(np.nan_to_num(analysis.expected[origin, target] - analysis.typical))
-
-
-def _ends(one: Series) -> frozenset[str]:
-    return frozenset((one.origin, one.target))
-
-
-def _fastest_of_launches_s(point: Point) -> list[float]:
-    return [one.times.minimum_s for one in point.measurements if one.times is not None]
+        return frozenset(ends) not in self.ways
 
 
 def _looks(analyses: Sequence[PairAnalysis], series: Sequence[Series]) -> list[Look]:
     return [
-        Look(
-            one,
-            [each for each in series if each.pattern == one.matrix.quantity and each.points],
-            *_doubted(analyses, one.matrix.quantity),
-        )
+        Look(one, list(_seen(one, series)), *_doubted(analyses, one.matrix.quantity))
         for one in analyses
     ]
+
+
+def _seen(analysis: PairAnalysis, series: Sequence[Series]) -> Iterator[Seen]:
+    """The pairs in the analysis' quantity, at the size nearest to its matrix's.
+
+    A latency is without what the matrix shows the way between two groups to be longer than the
+    usual one. A bandwidth has none of it: a pair alone has the crossing links to itself.
+    """
+    matrix, groups = analysis.matrix, analysis.groups
+    at = {node: place for place, group in enumerate(groups) for node in group.nodes}
+    for one in series:
+        if one.pattern != matrix.quantity or not one.points:
+            continue
+        ends = (one.origin, one.target)
+        point = min(one.points, key=lambda each: abs(each.message_bytes - matrix.message_bytes))
+        if matrix.quantity == "bandwidth":
+            yield Seen(ends, point.bandwidth.value)
+            continue
+        fastest = [each.times.minimum_s for each in point.measurements if each.times is not None]
+        origin, target = (at.get(end, len(groups)) for end in ends)
+        longer_s = float(np.nan_to_num(analysis.expected[origin, target] - analysis.typical))
+        varied = np.var(fastest, ddof=1) / np.mean(fastest) ** 2 if len(fastest) > 1 else np.nan
+        yield Seen(ends, min(fastest, default=point.time.value) - longer_s, float(varied))
 
 
 def _doubted(
@@ -233,12 +222,12 @@ def _rechecked(look: Look, finding: PairFinding) -> Rechecked | Skipped:
     shown = seen.effect / finding.effect >= CONFIRMED if finding.effect else False
     return Rechecked(
         effect=seen.effect,
-        own=float(np.median([*seen.own.values()])),
-        good=float(np.median([*seen.good.values()])),
-        partners=tuple(sorted({end for pair in seen.own for end in pair}.difference(claimed))),
+        own=float(np.median([one.figure for one in seen.own])),
+        good=float(np.median([one.figure for one in seen.good])),
+        partners=tuple(sorted({end for one in seen.own for end in one.ends}.difference(claimed))),
         confirmed=shown,
-        own_pairs=tuple(seen.own),
-        good_pairs=tuple(seen.good),
+        own_pairs=tuple(one.ends for one in seen.own),
+        good_pairs=tuple(one.ends for one in seen.good),
     )
 
 
