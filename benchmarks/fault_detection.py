@@ -63,7 +63,7 @@ def outcome(scenario: Scenario, again: int) -> Outcome:
 
 def looked_at_again(scenario: Scenario, found: PairAnalysis, passes: int) -> PairAnalysis:
     """The analysis as single pairs, measured again, leave it."""
-    made = recheck([found], leaves(scenario.nodes))
+    made = recheck([found])
     if made is None or isinstance(made.meetings, Skipped):
         return found
     (found,) = confirm([found], measured_again(scenario, made.meetings, passes))

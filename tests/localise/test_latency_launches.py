@@ -11,7 +11,6 @@ from fabricgauge.localise.limits import LATENCY_LAUNCHES
 from fabricgauge.localise.recheck import recheck
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.pairs import PairMatrix, Quantity
-from fabricgauge.model.topology import Topology
 
 #: Pairs of four nodes as one launch of a lab on two processors had them, over the typical.
 FALLEN = {(0, 1): 0.77, (0, 2): 0.81, (0, 3): 0.89, (1, 2): 1.16, (1, 3): 1.15, (2, 3): 1.11}
@@ -30,7 +29,7 @@ def test_pairs_of_one_pass_are_measured_again_before_anybody_is_suspected() -> N
     found = analyse(fallen("latency"))
     assert found.claims == ()
     assert found.doubtful != ()
-    made = recheck([found], Topology())
+    made = recheck([found])
     assert made is not None
     assert made.launches == LATENCY_LAUNCHES > 1
 
@@ -40,7 +39,7 @@ def test_the_same_in_several_passes_that_agree_is_told() -> None:
 
 
 def test_bandwidths_are_measured_again_once() -> None:
-    made = recheck([analyse(fallen("bandwidth"))], Topology())
+    made = recheck([analyse(fallen("bandwidth"))])
     assert made is not None
     assert made.launches == 1
 
@@ -49,7 +48,7 @@ def test_a_late_node_of_one_pass_is_found_by_the_second_measurement() -> None:
     for nodes in (8, 32):
         scenario = Scenario(3, nodes, "latency", 0.01, 1, (Fault("node", (2,), 0.25),))
         found = analyse(measured(nodes, *scenario.faults, quantity="latency", passes=1, seed=3))
-        made = recheck([found], Topology())
+        made = recheck([found])
         assert made is not None
         assert not isinstance(made.meetings, Skipped)
         (settled,) = confirm([found], measured_again(scenario, made.meetings, 12))
@@ -61,7 +60,7 @@ def test_a_doubtful_end_meets_good_partners() -> None:
     end = msgspec.structs.replace(
         analyse(fallen("latency")).doubtful[0], part="node", names=("n00001",)
     )
-    made = recheck([msgspec.structs.replace(found, suspects=(), doubtful=(end,))], Topology())
+    made = recheck([msgspec.structs.replace(found, suspects=(), doubtful=(end,))])
     assert made is not None
     assert not isinstance(made.meetings, Skipped)
     met = [{one.one, one.other} for one in made.meetings]

@@ -15,6 +15,7 @@ from fabricgauge.localise.recheck import recheck
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.pairs import PairAnalysis, Quantity, Suspect
+from fabricgauge.model.topology import Topology
 from fabricgauge.stats.series import Point, Series, series_of
 
 PASSES_WORTH = 12
@@ -49,7 +50,21 @@ def test_a_pair_that_is_too_little_conspicuous_is_looked_at_without_being_told()
 
 def test_nothing_is_measured_again_where_nothing_is_conspicuous() -> None:
     found = analyse(measured(Scenario(4, 32, "bandwidth", 0.005, 3, ())), leaves(32))
-    assert recheck([found], leaves(32)) is None
+    assert recheck([found]) is None
+
+
+def test_a_group_is_measured_again_by_nodes_that_were_measured_already() -> None:
+    groups = tuple(
+        msgspec.structs.replace(one, nodes=(f"absent-{one.name}", *one.nodes))
+        for one in leaves(48).groups
+    )
+    slow = Scenario(4, 48, "bandwidth", 0.01, 3, (Fault("group", (1,), 0.5),))
+    found = analyse(measured(slow), Topology(groups, "written"))
+    assert faults(found) == {("group", ("leaf1",))}
+    made = recheck([found])
+    assert made is not None
+    assert made.left_out == ()
+    assert set(made.nodes) < set(found.matrix.nodes)
 
 
 def test_a_pair_that_chance_made_conspicuous_is_forgotten() -> None:
@@ -70,7 +85,7 @@ def test_a_far_pair_is_not_slow_for_being_far() -> None:
     """Latencies between leaves are 24 % higher than within one."""
     scenario = Scenario(5, 32, "latency", 0.005, 1, ())
     given = _suspecting(analyse(measured(scenario), leaves(32)), "n00001", "n00020")
-    made = recheck([given], leaves(32))
+    made = recheck([given])
     assert made is not None
     assert not isinstance(made.meetings, Skipped)
     near, far = LATENCY_S, 1.24 * LATENCY_S
@@ -90,7 +105,7 @@ def test_a_node_whose_latencies_scatter_is_named_for_being_slower_alone(
     scatters = Suspect("node", ("n00001",), "latency", 0.0, "its samples scatter", "other work")
     found = analyse(measured(Scenario(5, 16, "latency", 0.005, 1, ())), leaves(16))
     given = msgspec.structs.replace(found, suspects=(scatters,))
-    made = recheck([given], leaves(16))
+    made = recheck([given])
     assert made is not None
     assert not isinstance(made.meetings, Skipped)
     series = tuple(

@@ -26,6 +26,6 @@ def localise(launches: Sequence[Launch], topology: Topology) -> FabricResult:
         again = [one for one in launches if one.purpose == "again"]
         series = series_of([one for one in again if (one.network or "") == network])
         analyses += confirm(here, series)
-        left = None if series else recheck(here, topology)
+        left = None if series else recheck(here)
         rechecks += [left] if left else []
     return FabricResult(tuple(analyses), tuple(rechecks))

@@ -37,15 +37,14 @@ _Claim = PairFinding | Suspect
 _Meetings = dict[Ends, dict[_Size, None]]
 
 
-def recheck(analyses: Sequence[PairAnalysis], topology: Topology) -> Recheck | None:
+def recheck(analyses: Sequence[PairAnalysis]) -> Recheck | None:
     """What decides about the suspects of one network; None where everybody is beyond doubt."""
     claims = [one for each in analyses for one in each.claims]
     doubtful = [one for each in analyses for one in each.doubtful]
     if not claims and not doubtful:
         return None
-    matrix = analyses[0].matrix
-    healthy = _best_first(analyses)
-    made = meetings(matrix.network, claims, doubtful, healthy, topology, matrix.nodes)
+    matrix, within = analyses[0].matrix, Topology(analyses[0].groups)
+    made = meetings(matrix.network, claims, doubtful, _best_first(analyses), within, matrix.nodes)
     late = [one for one in analyses if one.matrix.quantity == "latency"]
     once = any(len(one.matrix.repeats) < 2 and (one.claims or one.doubtful) for one in late)
     return msgspec.structs.replace(made, launches=LATENCY_LAUNCHES if once else 1)

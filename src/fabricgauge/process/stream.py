@@ -36,7 +36,6 @@ class ProgramStream:
         hopeless: Callable[[float], bool] = lambda _silent_s: False,
         hopeless_s: float = 5.0,
     ) -> None:
-        self.argv = tuple(argv)
         self.silent_s = silent_s
         self.silent = False
         self.exit_code: int | None = None
