@@ -143,7 +143,7 @@ def _partnered(one: _Claim, good: Sequence[str], within: Topology) -> Iterator[E
     yield from combinations(nodes, 2)
     others = [node for node in good if node not in nodes]
     for node in nodes:
-        group = within.group_of(node)
-        near = [other for other in others if group and within.group_of(other) == group][:1]
+        own = next(({*one.nodes} for one in within.groups if node in one.nodes), set())
+        near = [other for other in others if other in own][:1]
         far = [other for other in others if other not in near]
         yield from ((node, partner) for partner in (*near, *far)[:PARTNERS])

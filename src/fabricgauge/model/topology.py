@@ -23,7 +23,3 @@ class Topology(msgspec.Struct, frozen=True):
 
     groups: tuple[Group, ...] = ()
     source: str = ""
-
-    def group_of(self, node: str) -> str:
-        """The name of the node's group, empty if it is in none."""
-        return next((group.name for group in self.groups if node in group.nodes), "")
