@@ -17,6 +17,7 @@ from tests.sim.running import (
 )
 
 from fabricgauge.model.engine import Engine
+from fabricgauge.sim.platform import Platform
 from fabricgauge.sim.simulation import simulation
 
 pytestmark = pytest.mark.engine
@@ -76,12 +77,17 @@ def test_a_slow_pair_is_slow_in_one_direction_alone(engine: Engine) -> None:
     assert slow == {("node-1", "node-2")}
 
 
+def groups_of(platform: Platform) -> dict[str, str]:
+    """The name of each node's group."""
+    return {node: one.name for one in platform.topology.groups for node in one.nodes}
+
+
 def test_the_leaves_of_a_tree_are_read_from_its_latency(engine: Engine) -> None:
     platform = simulation("fat-tree:16").platform
     found = times(run(engine, "fat-tree:16", cases=LATENCY), "lat")
-    group = platform.topology.group_of
-    inside = [time for (one, other), time in found.items() if group(one) == group(other)]
-    across = [time for (one, other), time in found.items() if group(one) != group(other)]
+    group = groups_of(platform)
+    inside = [time for (one, other), time in found.items() if group[one] == group[other]]
+    across = [time for (one, other), time in found.items() if group[one] != group[other]]
     assert inside == pytest.approx([0.93e-6] * len(inside), rel=2 * EXACT)
     assert across == pytest.approx([1.15e-6] * len(across), rel=2 * EXACT)
 
@@ -91,9 +97,9 @@ def test_a_degraded_uplink_slows_what_leaves_its_group(engine: Engine) -> None:
     fault = ["uplink-out leaf-1 0.5"]
     platform = simulation("fat-tree:8").platform
     found = times(run(engine, "fat-tree:8", fault, cases=one_at_a_time), "bw")
-    group = platform.topology.group_of
+    group = groups_of(platform)
     for (origin, target), time in found.items():
-        leaves = group(origin) == "leaf-1" != group(target)
+        leaves = group[origin] == "leaf-1" != group[target]
         assert time > 1.9 * stream_s() if leaves else time < 1.1 * stream_s()
 
 
@@ -103,8 +109,8 @@ def test_a_single_uplink_slows_some_of_what_leaves_its_group(engine: Engine) -> 
         run(engine, "fat-tree:16", ["uplink-out leaf-1/0 0.5"], cases=one_at_a_time), "bw"
     )
     slow = {pair for pair, time in found.items() if time > 1.5 * stream_s()}
-    group = simulation("fat-tree:16").platform.topology.group_of
-    assert {group(origin) for origin, _ in slow} == {"leaf-1"}
+    group = groups_of(simulation("fat-tree:16").platform)
+    assert {group[origin] for origin, _ in slow} == {"leaf-1"}
     assert len(slow) == 4 * 12 / 2
 
 

@@ -76,7 +76,7 @@ def jitter(matrix: PairMatrix, some: slice = ALL) -> F64:
         both: F32 = np.fmax(out, back).astype(np.float32)
         return both
 
-    return levels(worse, len(matrix.nodes), 0.5, some).values
+    return levels(worse, len(matrix.nodes), 0.5, some).values.astype(float)
 
 
 def restless(jitters: F64) -> NDArray[np.int64]:

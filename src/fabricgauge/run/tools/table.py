@@ -52,7 +52,7 @@ def _perftest(effort: Effort) -> tuple[Start, ...]:
     """
     iterations = str(max(effort.iterations, 5))  # fewer are refused
     said = ("-a", "-R", "-F", "-n", iterations, "-p", str(PERFTEST_PORT))
-    servers = {program: (program, *said) for program in _PERFTEST}
+    servers: dict[str, tuple[str, ...]] = {program: (program, *said) for program in _PERFTEST}
     servers["ib_send_bw, both directions"] = ("ib_send_bw", *said, "-b")
     return tuple(
         Start(name, (*server, SERVER), server, PERFTEST_PORT, least_s=1.0)
