@@ -90,7 +90,7 @@ def replay(run: Run, records: dict[int, list[bytes]], patch: pytest.MonkeyPatch)
     patch.setattr(begin, "tried", lambda *_: ())  # those nodes are not here
     first = tuple(one for one in run.plan.launches if one.purpose == "measure")
     plan = msgspec.structs.replace(run.plan, launches=first)
-    patch.setattr(measure, "start", start)
+    patch.setattr(measure, "Running", start)
     patch.setattr(measure, "planned_command", lambda *_: LaunchCommand((), {}))
     patch.setattr(measure, "explained", lambda access, fabric, network, ended: ended)
     patch.setattr(begin, "discovered", lambda *_: run.fabric)
