@@ -204,6 +204,7 @@ class NetPipeRun:
             elif not row.passed:
                 corrupt = self.checks and "fail" in line.text.lower()
                 table.failed(line, row.message_bytes, "corrupt" if corrupt else "cut off")
+        table.leave_out(self.left_out)
         return table.curves(self._cut_off())
 
     def _halve(self) -> None:
@@ -227,8 +228,6 @@ class NetPipeRun:
     def _cut_off(self) -> str:
         if not self.rows:
             return "" if self.completed else "no row: the output ends before the first one"
-        if self.left_out:
-            return f"{self.left_out:,} rows beyond the first {MOST_ROWS:,} are left out"
         last = self.rows[-1][1]
         if last.mbps is None and not last.passed:
             return f"the row of {last.message_bytes} bytes stops in the middle"
