@@ -75,27 +75,18 @@ _MOST = 1e15
 
 
 class FabtestsRow(NamedTuple):
-    """One row: sizes in bytes, and as printed MB = 10^6 bytes, µs, 10^6 transfers/s.
+    """One row: ``figures`` are a size in bytes, iterations, MB/s, µs and 10^6 transfers/s.
 
-    ``iterations`` and ``total_bytes`` are exact in YAML rows only; ``acknowledged`` is
-    false where the other side acknowledged more or fewer messages than were sent.
+    ``transfers`` per iteration are 2 in a ping-pong only, 0 where it cannot be told: the cuts of
+    sizes and counts to two places and less leave 1 and 2 apart. ``acknowledged`` is false where
+    the other side acknowledged more or fewer messages than were sent.
     """
 
     name: str
     size_bytes: int
-    iterations: int
-    total_bytes: int
     figures: tuple[float, ...]
-    acknowledged: bool = True
-
-    @property
-    def transfers(self) -> int:
-        """Transfers per iteration: 2 in a ping-pong only; 0 if it cannot be told.
-
-        The cuts of all three numbers to two places and less leave 1 and 2 apart.
-        """
-        once = self.size_bytes * self.iterations
-        return round(self.total_bytes / once) if once else 0
+    transfers: int
+    acknowledged: bool
 
 
 def size_of(printed: str) -> int | None:
@@ -137,8 +128,11 @@ def yaml_row(text: str) -> FabtestsRow | None:
 
 
 def _row(name: str, printed: Sequence[float | None], acknowledged: bool) -> FabtestsRow:
-    size, count, total, *figures = (value or 0.0 for value in printed)
-    return FabtestsRow(name, int(size), int(count), int(total), tuple(figures), acknowledged)
+    size, count, total, *rates = (value or 0.0 for value in printed)
+    once = int(size) * int(count)
+    transfers = round(int(total) / once) if once else 0
+    figures = (int(size), int(count), *rates)
+    return FabtestsRow(name, int(size), figures, transfers, acknowledged)
 
 
 def cut_row(text: str) -> int | None:
@@ -224,8 +218,8 @@ class FabtestsReader:
         if len(self._sizes) < _MOST_SIZES:
             self._sizes.append(row.size_bytes)
         if row.acknowledged:
-            figures = (row.size_bytes, row.iterations, *row.figures)
-            add_row(self._table, _CELLS[: 2 + len(self._table.columns)], line, figures)
+            cells = _CELLS[: 2 + len(self._table.columns)]
+            add_row(self._table, cells, line, row.figures)
         else:
             self._table.failed(line, row.size_bytes, "other")
         return closed
