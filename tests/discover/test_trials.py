@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from fabricgauge.discover.parse_trials import parse_trials
-from fabricgauge.discover.trials import REST_S, TrialResults, preflight_of, try_out
+from fabricgauge.discover.trials import REST_S, try_out
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Fabric, Member, Network, Node
 from fabricgauge.model.host_access import Host, HostAccess
-from fabricgauge.model.preflight import TRIALS, Trial
+from fabricgauge.model.preflight import TRIALS, Preflight, Trial
 
 CONNECT: frozenset[Trial] = frozenset({"connect"})
 SCRIPT = resources.files("fabricgauge.discover").joinpath("trials.sh")
@@ -26,7 +26,7 @@ def node(name: str) -> Node:
 
 def tried(
     hosts: dict[str, tuple[str, ...]], seconds: float = 0.2, wanted: Collection[Trial] = TRIALS
-) -> TrialResults:
+) -> Preflight:
     members = tuple(
         Member(name, "lo", f"127.0.0.{number}", 65536) for number, name in enumerate(hosts, 1)
     )
@@ -68,7 +68,7 @@ def test_nodes_try_each_other_and_what_they_find_is_theirs() -> None:
     }
     assert all(clock.low_s <= 0.001 and clock.high_s >= -0.001 for clock in found.clocks)
     assert all(clock.high_s - clock.low_s < 2 for clock in found.clocks)
-    assert preflight_of(Fabric((), (), ()), found).pings == found.pings
+    assert (found.fabric.nodes[0].name, found.inventories) == ("localhost", ())
 
 
 def test_a_remote_shell_hands_the_words_on_as_they_are() -> None:

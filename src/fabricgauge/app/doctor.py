@@ -8,7 +8,7 @@ import msgspec
 from fabricgauge.app.connectivity import connectivity
 from fabricgauge.app.survey import read_bundle, surveyed
 from fabricgauge.discover.likeness.classes import classes
-from fabricgauge.discover.trials import preflight_of, try_out
+from fabricgauge.discover.trials import try_out
 from fabricgauge.doctor.checks import CHECKS
 from fabricgauge.doctor.examining import examine
 from fabricgauge.model.absence import Skipped
@@ -62,8 +62,7 @@ def diagnose(
     wanted = {trial for check in CHECKS if check.id in asked.checks for trial in check.reads}
     stage("letting them try each other")
     kept = _counted(keep, len(fabric.nodes), stage)
-    found = try_out(access, fabric, networks, asked.seconds, keep=kept, wanted=wanted)
-    preflight = preflight_of(fabric, found)
+    preflight = try_out(access, fabric, networks, asked.seconds, keep=kept, wanted=wanted)
     if "connect" in wanted:
         preflight = _connected(preflight, asked.access, stage, keep)
     return diagnosis(_with(preflight, inventories, asked.head), asked.checks)

@@ -15,23 +15,18 @@ _REFUSED, _TAKEN = "Connection refused", "Address already in use"
 
 
 class _Line(msgspec.Struct):
-    """Any line of the program; which fields are there says which it is."""
+    """What is used of any line of the program; which fields are there says which it is."""
 
     format: str = ""
     version: str = ""
     listening: str = ""
     to: int = -1
-    accepted_from: int = -1
     source: str = ""
     target: str = ""
     phase: str = ""
     error: str = ""
     stranger: bool = False
     answered_by: int = 0
-    connect_s: float = 0.0
-    whole_s: float = 0.0
-    segments: int = 0
-    resent: int = 0
     end: bool = False
 
 
@@ -52,7 +47,11 @@ def parsed(node: str, text: str, names: Mapping[int, str]) -> Answer:
     Raises:
         ProbeError: it is not this program's output, or it ends early.
     """
-    lines = [_line(node, line) for line in text.splitlines() if line.strip()]
+    try:
+        filled = [line for line in text.splitlines() if line.strip()]
+        lines = [msgspec.json.decode(line, type=_Line) for line in filled]
+    except msgspec.MsgspecError as error:
+        raise ProbeError(f"{node} answered with a line that is not understood: {error}") from error
     if not lines or lines[0].format != FORMAT or lines[0].version.split(".")[0] != MAJOR_VERSION:
         raise ProbeError(f"{node} did not answer as {FORMAT} {MAJOR_VERSION} does")
     if not lines[-1].end:
@@ -67,13 +66,6 @@ def parsed(node: str, text: str, names: Mapping[int, str]) -> Answer:
     )
     taken = any(one.listening and one.error == _TAKEN for one in lines)
     return Answer(len(ours), failures, taken)
-
-
-def _line(node: str, text: str) -> _Line:
-    try:
-        return msgspec.json.decode(text, type=_Line)
-    except msgspec.MsgspecError as error:
-        raise ProbeError(f"{node} answered with a line that is not understood: {error}") from error
 
 
 def _how(one: _Line) -> How | None:

@@ -1,7 +1,7 @@
 """Starts the program on all nodes at once and puts their answers together."""
 
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -39,22 +39,41 @@ def connect(
     """
     hosts = {host.node: host for host in access.hosts}
     place = _Place(program, hosts, network, keep, ports)
-    members = list(
-        {one.node: one for one in reversed(network.members) if one.node in hosts}.values()
-    )
-    members.reverse()  # a node with several addresses connects from the first
+    members: dict[str, Member] = {}
+    for member in network.members:
+        if member.node in hosts:  # a node with several addresses connects from the first
+            members.setdefault(member.node, member)
+    rounds = (_round(place, group) for group in _groups(list(members.values())))
+    return _joined(network.name, members, rounds)
+
+
+def gathered(network: str, names: Mapping[int, str], said: Mapping[str, str]) -> Connectivity:
+    """A round that others played, from what each node printed; ``names`` are by number."""
+    return _joined(network, said, [{node: _read(node, raw, names) for node, raw in said.items()}])
+
+
+def _joined(
+    network: str, nodes: Iterable[str], rounds: Iterable[Mapping[str, Answer | str]]
+) -> Connectivity:
+    """What failed with a node whose own part was not played is no failure: it is ``silent``."""
+    tried = dict.fromkeys(nodes, 0)
     failures: list[FailedConnection] = []
     silent: dict[str, str] = {}
-    tried = dict.fromkeys((one.node for one in members), 0)
-    for group in _groups(members):
-        answers = _round(place, group)
+    for answers in rounds:
         lost = {node: one for node, one in answers.items() if isinstance(one, str)}
         silent |= lost
         for node, one in answers.items():
             if not isinstance(one, str):
                 failures += [failure for failure in one.failures if failure.target not in lost]
                 tried[node] += one.tried - len(lost)
-    return Connectivity(network.name, tried, tuple(failures), silent)
+    return Connectivity(network, tried, tuple(failures), silent)
+
+
+def _read(node: str, raw: str, names: Mapping[int, str]) -> Answer | str:
+    try:
+        return parsed(node, raw, names)
+    except ProbeError as error:
+        return str(error)
 
 
 def _groups(members: Sequence[Member]) -> Iterator[Sequence[Member]]:
@@ -66,21 +85,6 @@ def _groups(members: Sequence[Member]) -> Iterator[Sequence[Member]]:
     size = -(-len(members) // count)
     yield from (members[at : at + size] for at in range(0, len(members), size))
     yield from (members[at::count] for at in range(count))
-
-
-def gathered(network: str, names: Mapping[int, str], said: Mapping[str, str]) -> Connectivity:
-    """A round that others played, from what each node printed; ``names`` are by number."""
-    answers: dict[str, Answer | str] = {}
-    for node, raw in said.items():
-        try:
-            answers[node] = parsed(node, raw, names)
-        except ProbeError as error:
-            answers[node] = str(error)
-    lost = {node: one for node, one in answers.items() if isinstance(one, str)}
-    told = {node: one for node, one in answers.items() if not isinstance(one, str)}
-    failures = [one for each in told.values() for one in each.failures if one.target not in lost]
-    tried = {node: told[node].tried - len(lost) if node in told else 0 for node in said}
-    return Connectivity(network, tried, tuple(failures), lost)
 
 
 class _Place(msgspec.Struct, frozen=True):
@@ -108,10 +112,11 @@ def _played(place: _Place, members: Sequence[Member]) -> dict[str, Answer | str]
     group = process.ChildGroup()
 
     def ask(number: int) -> str:
-        host = place.hosts[names[number]]
         own = tuple(one.ip for one in place.network.members if one.node == names[number])
         argv = [str(place.program), *words(token, port, number, members, own)]
-        done = process.run(host.through(argv), timeout_s=TIMEOUT_S, group=group)
+        done = process.run(
+            place.hosts[names[number]].through(argv), timeout_s=TIMEOUT_S, group=group
+        )
         if done.exit_code != 0:
             said = done.stderr.strip().splitlines()
             raise ProbeError(said[-1] if said else f"it ended with status {done.exit_code}")
@@ -120,15 +125,15 @@ def _played(place: _Place, members: Sequence[Member]) -> dict[str, Answer | str]
     answers: dict[str, Answer | str] = {}
     with ThreadPoolExecutor(max(1, len(members))) as pool:
         try:
-            asked = {number: pool.submit(ask, number) for number in names}
-            for number, one in asked.items():
-                node = names[number]
+            asked = {names[number]: pool.submit(ask, number) for number in names}
+            for node, one in asked.items():
                 try:
                     raw = one.result()
-                    place.keep(node, raw)
-                    answers[node] = parsed(node, raw, names)
                 except (ProbeError, ToolMissing, OSError) as error:
                     answers[node] = str(error)
+                else:
+                    place.keep(node, raw)
+                    answers[node] = _read(node, raw, names)
         finally:
             group.end()
     return answers

@@ -6,7 +6,7 @@ are handed on as octets.
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 
 import msgspec
@@ -20,10 +20,8 @@ from fabricgauge.model.measurement import NO_LINK, InterfaceCounters, LinkReadin
 TIMEOUT_S = 15.0
 
 
-class ProcessorTimes(msgspec.Struct, frozen=True):
-    """Ticks since boot of one processor, or of all of them together."""
-
-    ticks: tuple[int, ...]
+#: Ticks since boot of one processor, or of all of them together.
+ProcessorTimes = tuple[int, ...]
 
 
 class Counted(msgspec.Struct, frozen=True):
@@ -70,7 +68,7 @@ _UNREAD = "-"
 #: What counters.sh prints after the counters of a line: state, rate, and these counts.
 _LINKS = {"net": ("carrier_changes",), "port": ("link_downed", "link_error_recovery")}
 _RATE_UNITS = {"net": 1e6, "port": 1e9}
-_USER, _IDLE, _IOWAIT, _SOFTIRQ, _STEAL = 0, 3, 4, 6, 7
+_IDLE, _IOWAIT, _SOFTIRQ, _STEAL = 3, 4, 6, 7
 _FIELDS = 8
 
 
@@ -115,7 +113,7 @@ def parse_counters(node: str, raw: str) -> Counted:
             elif words[:1] == ["uptime"]:
                 uptime_s = float(words[1])
             elif words and words[0].startswith("cpu"):
-                processors.append(ProcessorTimes(tuple(map(int, words[1 : 1 + _FIELDS]))))
+                processors.append(tuple(map(int, words[1 : 1 + _FIELDS])))
         except (IndexError, ValueError, TypeError) as error:
             raise ProbeError(
                 f"{node}: line {number} of its counters is not understood: {line[:80]!r}"
@@ -152,8 +150,15 @@ def _link(kind: str, words: Sequence[str]) -> LinkReading:
 
 def shares(before: Counted, after: Counted) -> Shares:
     """What the processors did in between."""
-    each = list(_differences(before, after))
-    waited_s, wall_s = _waited_s(before, after), after.uptime_s - before.uptime_s
+    wall_s, waited_s = after.uptime_s - before.uptime_s, after.waited_s
+    if isinstance(waited_s, Skipped) or isinstance(before.waited_s, Skipped):
+        waited_s = NO_PRESSURE
+    else:
+        waited_s -= before.waited_s
+    each = [
+        [max(0, b - a) for a, b in zip(one, other, strict=False)]
+        for one, other in zip(before.processors, after.processors, strict=False)
+    ]
     if not each:
         return Shares(NO_TICKS, NO_TICKS, NO_TICKS, NO_TICKS, waited_s, wall_s)
     total = each[0]
@@ -164,17 +169,6 @@ def shares(before: Counted, after: Counted) -> Shares:
     )  # fmt: skip
 
 
-def _waited_s(before: Counted, after: Counted) -> float | Skipped:
-    if isinstance(before.waited_s, Skipped) or isinstance(after.waited_s, Skipped):
-        return NO_PRESSURE
-    return after.waited_s - before.waited_s
-
-
-def _differences(before: Counted, after: Counted) -> Iterator[tuple[int, ...]]:
-    for one, other in zip(before.processors, after.processors, strict=False):
-        yield tuple(max(0, b - a) for a, b in zip(one.ticks, other.ticks, strict=False))
-
-
-def _share(ticks: tuple[int, ...], field: int) -> float:
+def _share(ticks: Sequence[int], field: int) -> float:
     total = sum(ticks)
     return ticks[field] / total if total and field < len(ticks) else 0.0

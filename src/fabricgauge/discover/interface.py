@@ -118,22 +118,18 @@ def survey(
                 arrived[answer.node] = answer
                 keep(answer.node, answer.raw, answer.trouble)
                 found[answer.node] = _inventory(answer, parse)
-                del arrived[answer.node]
     except KeyboardInterrupt:
         if not partial:
             raise
-    for node, answer in arrived.items():  # the interrupt came while it was parsed
-        found[node] = _inventory(answer, parse)
-    return tuple(found.get(name) or _silent(name) for name in access.nodes)
+    for name in access.nodes:
+        if name not in found:  # the interrupt came before it answered, or while it was parsed
+            silent = NodeAnswer(name, "", f"{name} had not answered when it was interrupted")
+            found[name] = _inventory(arrived.get(name, silent), parse)
+    return tuple(found[name] for name in access.nodes)
 
 
 def _inventory(answer: NodeAnswer, parse: Parse) -> Inventory:
     return understand.understood(answer.node, {ANSWER: answer.raw}, answer.trouble, parse)
-
-
-def _silent(node: str) -> Inventory:
-    why = f"{node} had not answered when it was interrupted"
-    return understand.understood(node, {}, why, lambda *_: None)
 
 
 def surveyed_fabric(
@@ -202,24 +198,25 @@ def changes(
         yield NetworkChange("link", f"{where} is down (operstate {here.operstate})")
     if all(address.ip != member.ip for address in here.addresses):
         yield NetworkChange("address", f"{where} has lost its address {member.ip}")
-    if isinstance(then, Skipped):
-        return
-    if then.mtu_bytes != here.mtu_bytes:
-        mtus = f"{here.mtu_bytes} now, discovery found {then.mtu_bytes}"
-        yield NetworkChange("setting", f"{where} has MTU {mtus}")
-    if (was := _rate(then.speed_bit_s)) != (rate := _rate(here.speed_bit_s)):
-        yield NetworkChange("setting", f"{where} reports {rate} now, discovery found {was}")
-    if (was := _shaped(then)) != (shape := _shaped(here)):
-        yield NetworkChange("setting", f"{where} is {shape} now, discovery found it {was}")
+    if isinstance(then, Interface):
+        for was, now_is, told in zip(_settings(then), _settings(here), _TOLD, strict=True):
+            if was != now_is:
+                yield NetworkChange("setting", f"{where} {told.format(now=now_is, was=was)}")
 
 
-def _rate(speed_bit_s: float | Skipped) -> str:
-    if isinstance(speed_bit_s, Skipped):
-        return "no rate"
-    return link_rate(speed_bit_s)
+#: What is told of each of ``_settings`` that has changed.
+_TOLD = (
+    "has MTU {now} now, discovery found {was}",
+    "reports {now} now, discovery found {was}",
+    "is {now} now, discovery found it {was}",
+)
 
 
-def _shaped(interface: Interface) -> str:
-    if isinstance(interface.shaper, Shaper):
-        return f"shaped to {link_rate(interface.shaper.rate_bit_s)}"
-    return "unshaped"
+def _settings(interface: Interface) -> tuple[str, str, str]:
+    """Its MTU in bytes, its rate, and whether it is shaped, in words."""
+    rate, shaper = interface.speed_bit_s, interface.shaper
+    return (
+        str(interface.mtu_bytes),
+        "no rate" if isinstance(rate, Skipped) else link_rate(rate),
+        f"shaped to {link_rate(shaper.rate_bit_s)}" if isinstance(shaper, Shaper) else "unshaped",
+    )

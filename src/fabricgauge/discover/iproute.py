@@ -2,11 +2,12 @@
 
 import ipaddress
 import re
+from collections.abc import Iterable
 from typing import Annotated
 
 import msgspec
 
-from fabricgauge.discover.printouts.lines import LARGEST_NUMBER
+from fabricgauge.discover.printouts.lines import LARGEST_NUMBER, blocks
 from fabricgauge.discover.sections import AnswerSection
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Address, Shaper
@@ -88,22 +89,15 @@ def links_from_text(section: AnswerSection) -> tuple[IpLink, ...]:
     Raises:
         ProbeError: no line is an interface's, or an address is none.
     """
-    starts = [number for number, line in enumerate(section.lines) if _HEAD.match(line)]
-    if not starts:
+    found = blocks(section.text, _HEAD.match)
+    if not found:
         raise section.error("no interface found in what ip addr printed")
-    ends = [*starts[1:], len(section.lines)]
-    return tuple(
-        _text_link(section, section.lines[start], section.lines[start + 1 : end])
-        for start, end in zip(starts, ends, strict=True)
-    )
+    return tuple(_text_link(head, body.split("\n")) for head, body in found)
 
 
-def _text_link(section: AnswerSection, head: str, body: tuple[str, ...]) -> IpLink:
-    match = _HEAD.match(head)
-    if match is None:
-        raise section.error(f"no interface line: {head!r:.80}")
-    index, name, parent, flags, mtu = match.groups()
-    state, master = _STATE.search(head), _MASTER.search(head)
+def _text_link(head: re.Match[str], body: list[str]) -> IpLink:
+    index, name, parent, flags, mtu = head.groups()
+    state, master = _STATE.search(head.string), _MASTER.search(head.string)
     medium, mac = next((found.groups() for found in map(_MAC.match, body) if found), ("", ""))
     inets = [found for found in map(_INET.match, (f"{line} " for line in body)) if found]
     unnamed = parent is None or _UNNAMED.fullmatch(parent)  # what is in another namespace
@@ -160,13 +154,8 @@ def shapers_from_json(section: AnswerSection) -> dict[str, Shaper]:
         found = [msgspec.convert(entry, _JsonQueue) for entry in raw if entry.get("kind") == "tbf"]
     except (msgspec.DecodeError, msgspec.ValidationError, UnicodeEncodeError) as error:
         raise section.error(f"not what tc -j prints: {error}") from error
-    return _slowest(
-        [
-            (queue.dev, Shaper(queue.options.rate * 8.0, queue.options.burst))
-            for queue in found
-            if queue.options.rate
-        ]
-    )
+    rated = ((one.dev, one.options.rate, one.options.burst) for one in found)
+    return _slowest((name, Shaper(rate * 8.0, burst)) for name, rate, burst in rated if rate)
 
 
 _TBF = re.compile(
@@ -185,7 +174,7 @@ def shapers_from_text(section: AnswerSection) -> dict[str, Shaper | Skipped]:
     Raises:
         ProbeError: a line of a token bucket that names no interface.
     """
-    found = []
+    found: list[tuple[str, Shaper]] = []
     unknown: dict[str, Shaper | Skipped] = {}
     for offset, line in enumerate(section.lines):
         if not line.startswith("qdisc tbf "):
@@ -194,8 +183,8 @@ def shapers_from_text(section: AnswerSection) -> dict[str, Shaper | Skipped]:
         if owner is None:
             raise section.error(f"a token bucket of no interface: {line!r:.80}", offset)
         if match is None:
-            where = f"{section.node}:{owner.group(1)}"
-            unknown[owner.group(1)] = Skipped(f"{where} has a token bucket of unknown rate")
+            where = f"{section.node}:{owner[1]}"
+            unknown[owner[1]] = Skipped(f"{where} has a token bucket of unknown rate")
             continue
         name, rate, rate_unit, burst, burst_unit = match.groups()
         rate_bit_s = min(float(rate) * RATE_UNITS[rate_unit], 8.0 * LARGEST_NUMBER)
@@ -203,10 +192,5 @@ def shapers_from_text(section: AnswerSection) -> dict[str, Shaper | Skipped]:
     return {**unknown, **_slowest(found)}
 
 
-def _slowest(found: list[tuple[str, Shaper]]) -> dict[str, Shaper]:
-    by_name: dict[str, Shaper] = {}
-    for name, shaper in found:
-        known = by_name.get(name)
-        if known is None or shaper.rate_bit_s < known.rate_bit_s:
-            by_name[name] = shaper
-    return by_name
+def _slowest(found: Iterable[tuple[str, Shaper]]) -> dict[str, Shaper]:
+    return dict(sorted(found, key=lambda pair: pair[1].rate_bit_s, reverse=True))

@@ -17,6 +17,7 @@ from fabricgauge.discover.iproute import (
     shapers_from_json,
     shapers_from_text,
 )
+from fabricgauge.discover.printouts.lines import pairs
 from fabricgauge.discover.printouts.verbs import RATE
 from fabricgauge.discover.sections import AnswerSection, sections
 from fabricgauge.model.absence import Skipped
@@ -42,13 +43,15 @@ def node_of(node: str, found: Sections) -> Node:
     Raises:
         ProbeError: it lacks what every node has, or is malformed.
     """
+    names = ("hostname", "boot_id", "net_namespace", "cpus", "kernel")
+    hostname, boot_id, net_namespace, cpus, kernel = (_line(node, found, name) for name in names)
     return Node(
         name=node,
-        hostname=_line(node, found, "hostname"),
-        boot_id=_line(node, found, "boot_id"),
-        net_namespace=_line(node, found, "net_namespace"),
-        cpu_count=_cpu_count(node, found),
-        kernel=_line(node, found, "kernel"),
+        hostname=hostname,
+        boot_id=boot_id,
+        net_namespace=net_namespace,
+        cpu_count=found["cpus"].number(cpus, "number of processors", least=1),
+        kernel=kernel,
         interfaces=_interfaces(node, found),
         facts=_facts(found),
     )
@@ -66,21 +69,10 @@ def _line(node: str, found: Sections, name: str) -> str:
     return text
 
 
-def _cpu_count(node: str, found: Sections) -> int:
-    text = _line(node, found, "cpus")
-    return found["cpus"].number(text, "number of processors", least=1)
-
-
 def _facts(found: Sections) -> dict[str, str]:
-    facts: dict[str, str] = {}
-    if "settings" in found:
-        settings = found["settings"].pairs(":")
-        facts.update(
-            (key.replace("/", "."), " ".join(value.split())) for key, value in settings.items()
-        )
-    if "facts" in found:
-        facts.update(found["facts"].pairs(": "))
-    return facts
+    settings = found["settings"].pairs(":") if "settings" in found else {}
+    facts = {key.replace("/", "."): " ".join(value.split()) for key, value in settings.items()}
+    return facts | (found["facts"].pairs(": ") if "facts" in found else {})
 
 
 def _interfaces(node: str, found: Sections) -> tuple[Interface, ...]:
@@ -91,17 +83,12 @@ def _interfaces(node: str, found: Sections) -> tuple[Interface, ...]:
             "install iproute2 there"
         )
     links = links_from_json(section) if section.name == "ip_json" else links_from_text(section)
-    shapers = _shapers(node, found)
-    held = [(link, link.addresses(section)) for link in links]
-    return tuple(_interface(node, found, link, addresses, shapers) for link, addresses in held)
-
-
-def _shapers(node: str, found: Sections) -> Shapers:
+    shapers: Shapers = Skipped(f"{node} has no working tc program")
     if "tc_json" in found:
-        return dict(shapers_from_json(found["tc_json"]))
-    if "tc_text" in found:
-        return shapers_from_text(found["tc_text"])
-    return Skipped(f"{node} has no working tc program")
+        shapers = dict(shapers_from_json(found["tc_json"]))
+    elif "tc_text" in found:
+        shapers = shapers_from_text(found["tc_text"])
+    return tuple(_interface(node, found, link, link.addresses(section), shapers) for link in links)
 
 
 def _interface(
@@ -109,11 +96,13 @@ def _interface(
 ) -> Interface:
     where = f"{node}:{link.name}"
     system = _system(node, found, link)
-    driver = _driver(node, found, link, system)
-    behind = _behind(found, link, system)
+    values = system if isinstance(system, dict) else {}
+    driver = _driver(where, found, link, values)
+    behind = _behind(found, link, values)
+    speed = rate_of(node, link.name, driver, _number(found, link, system, "speed"))
     operstate, numa_node = link.operstate.lower(), _number(found, link, system, "numa_node")
-    if operstate == "unknown" and isinstance(system, dict):  # the ip of busybox does not print it
-        operstate = system.get("operstate", operstate)
+    if operstate == "unknown":  # the ip of busybox does not print it
+        operstate = values.get("operstate", operstate)
     if isinstance(numa_node, int) and numa_node < 0:  # the firmware names none
         numa_node = Skipped(f"{where} belongs to no particular NUMA node")
     off = Skipped(f"{where} is switched off (ip link set {link.name} up)")
@@ -123,7 +112,8 @@ def _interface(
         driver=driver,
         operstate=operstate,
         carrier="LOWER_UP" in link.flags if "UP" in link.flags else off,
-        speed_bit_s=_speed(node, link, driver, _number(found, link, system, "speed"), behind),
+        # The driver's word; old kernels' IPoIB has none, and the port behind it has.
+        speed_bit_s=(port_rate(behind) or speed) if isinstance(speed, Skipped) else speed,
         mtu_bytes=link.mtu_bytes,
         mac=link.mac,
         addresses=addresses,
@@ -135,20 +125,12 @@ def _interface(
     )
 
 
-def _behind(found: Sections, link: IpLink, system: dict[str, str] | Skipped) -> dict[str, str]:
+def _behind(found: Sections, link: IpLink, values: dict[str, str]) -> dict[str, str]:
     """What /sys says of the port behind IP over InfiniBand; a child's parent says it."""
-    if isinstance(system, Skipped) or link.medium != MEDIUM:
+    if not values or link.medium != MEDIUM:
         return {}
     parent = found.get(f"sys {link.name.rpartition('.')[0]}")
-    return {**(parent.pairs(": ") if parent else {}), **system}
-
-
-def _speed(
-    node: str, link: IpLink, driver: str | Skipped, speed: int | Skipped, behind: dict[str, str]
-) -> float | Skipped:
-    """The driver's word; old kernels' IPoIB has none, and the port behind it has."""
-    rate = rate_of(node, link.name, driver, speed)
-    return (port_rate(behind) or rate) if isinstance(rate, Skipped) else rate
+    return {**(parent.pairs(": ") if parent else {}), **values}
 
 
 def _system(node: str, found: Sections, link: IpLink) -> dict[str, str] | Skipped:
@@ -177,19 +159,14 @@ def _number(
     return found[f"sys {link.name}"].number(system[key], key, least=-1)
 
 
-def _driver(
-    node: str, found: Sections, link: IpLink, system: dict[str, str] | Skipped
-) -> str | Skipped:
+def _driver(where: str, found: Sections, link: IpLink, values: dict[str, str]) -> str | Skipped:
     ethtool = found.get(f"ethtool {link.name}")
-    lines = ethtool.lines if ethtool else ()
-    named = [line.removeprefix("driver: ") for line in lines if line.startswith("driver: ")]
-    linked = system.get("driver", "") if isinstance(system, dict) else ""
-    for name in (*named[:1], linked, link.info.info_kind):
-        if name.strip():
-            return name.strip()
+    named = pairs(ethtool.text).get("driver", "") if ethtool else ""
+    if known := named or values.get("driver", "").strip() or link.info.info_kind.strip():
+        return known
     if "LOOPBACK" in link.flags:
         return "loopback"
-    return Skipped(f"{node}:{link.name}: neither ethtool, /sys nor ip names its driver")
+    return Skipped(f"{where}: neither ethtool, /sys nor ip names its driver")
 
 
 #: Drivers without a wire: they report a fixed or inherited figure, or none. Linux 6.12:
@@ -211,12 +188,9 @@ def rate_of(
         return speed_mbit_s
     # ethtool.h: SPEED_UNKNOWN is -1, which some drivers pass on as 65535 or 2^32 - 1.
     if speed_mbit_s <= 0 or speed_mbit_s in (65535, 4294967295):
-        return Skipped(f"{driver_name(driver)} does not know the rate of {node}:{interface}")
+        name = driver if isinstance(driver, str) else "the driver"
+        return Skipped(f"{name} does not know the rate of {node}:{interface}")
     return speed_mbit_s * 1e6
-
-
-def driver_name(driver: str | Skipped) -> str:
-    return driver if isinstance(driver, str) else "the driver"
 
 
 #: What ``ip`` calls the medium (ARPHRD_INFINIBAND); Omni-Path's is the same.
@@ -231,11 +205,14 @@ _OMNI_PATH = {"100": "OPA100", "400": "CN5000"}
 def ipoib_port(where: str, values: Mapping[str, str]) -> IpoibPort:
     """``values`` are the interface's in /sys; ``where`` names it (``c1:ib0``)."""
     mode = values.get("mode", "")
-    rate = _port_rate(values)
-    no_link = Skipped(f"/sys gives no link of the port behind {where}")
+    rate, link = _port_rate(values), ""
+    if rate and values.get("driver", "").startswith("hfi"):
+        link = _OMNI_PATH.get(rate[1], "")
+    elif rate and rate[2]:
+        link = f"{rate[2]}x {rate[3] or 'SDR'}"
     return IpoibPort(
         mode=mode if mode in _MODES else Skipped(f"/sys gives no IPoIB mode of {where}"),
-        link=(_port_link(rate, values.get("driver", "")) if rate else "") or no_link,
+        link=link or Skipped(f"/sys gives no link of the port behind {where}"),
     )
 
 
@@ -252,9 +229,3 @@ def _port_rate(values: Mapping[str, str]) -> re.Match[str] | None:
     if on.isascii() and on.isdigit() and len(on) <= 3:
         return RATE.fullmatch(values.get(f"rate {int(on) + 1}", ""))
     return RATE.fullmatch(rates[0]) if len(rates) == 1 else None
-
-
-def _port_link(rate: re.Match[str], driver: str) -> str:
-    if driver.startswith("hfi"):
-        return _OMNI_PATH.get(rate[1], "")
-    return f"{rate[2]}x {rate[3] or 'SDR'}" if rate[2] else ""

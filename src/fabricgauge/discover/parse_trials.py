@@ -114,15 +114,9 @@ def _sections(node: str, raw: str) -> Iterator[_Section]:
 
 
 def _of(found: tuple[_Section, ...], kind: str) -> dict[int, _Section]:
-    return {int(s.words[1]): s for s in found if s.words[0] == kind and _numbered(s)}
-
-
-def _numbered(section: _Section) -> bool:
     """``ping 3 1 heard``: its number, the program's exit status, and a word of ``heard``."""
-    numbers = section.words[1:3]
-    return len(numbers) == 2 and all(
-        word.isascii() and word.isdigit() and len(word) < 8 for word in numbers
-    )
+    head = re.compile(rf"{kind} [0-9]{{1,7}} [0-9]{{1,7}}(?: .*)?", re.DOTALL)
+    return {int(s.words[1]): s for s in found if head.fullmatch(" ".join(s.words))}
 
 
 def _echoed(section: _Section, count: int) -> PingResult | Skipped:
@@ -134,11 +128,11 @@ def _echoed(section: _Section, count: int) -> PingResult | Skipped:
         return (
             PingResult(count, 0, Skipped(last), last) if refused else Skipped(_why(section, said))
         )
-    sent, received = int(counted.group(1)), int(counted.group(2))
+    sent, received = int(counted[1]), int(counted[2])
     if sent == 0 or received > sent:  # ended before the first, or answered by several
         sent, received = max(sent, count), min(received, max(sent, count))
     times = next((m for m in map(_TIMES.search, said) if m), None)
-    rtt_s = float(times.group(1)) / 1e3 if times else Skipped("no echo came back")
+    rtt_s = float(times[1]) / 1e3 if times else Skipped("no echo came back")
     if received:
         return PingResult(sent, received, rtt_s, "")
     return PingResult(sent, 0, rtt_s, _complaint(said), section.words[3:] == ("heard",))
@@ -153,14 +147,9 @@ def _why(section: _Section, said: tuple[str, ...]) -> str:
 
 def _complaint(said: tuple[str, ...]) -> str:
     """The last line that is no heading and no sum."""
-    told = [
-        line.strip()
-        for line in said
-        if line.strip()
-        and not line.startswith(("PING ", "--- ", "pipe "))
-        and not _COUNTED.search(line)
-    ]
-    return told[-1] if told else ""
+    heads = ("PING ", "--- ", "pipe ")
+    told = (line for line in reversed(said) if line.strip() and not line.startswith(heads))
+    return next((line.strip() for line in told if not _COUNTED.search(line)), "")
 
 
 def _addresses(section: _Section) -> tuple[str, ...] | Skipped:
@@ -173,11 +162,8 @@ def _addresses(section: _Section) -> tuple[str, ...] | Skipped:
 def _names(section: _Section) -> tuple[str, ...]:
     """``10.77.0.11      c1 c1-net1``: the name and its aliases."""
     lines = (line.split() for line in section.said)
-    return tuple(
-        dict.fromkeys(
-            word for words in lines if words and _is_address(words[0]) for word in words[1:]
-        )
-    )
+    known = (words[1:] for words in lines if words and _is_address(words[0]))
+    return tuple(dict.fromkeys(name for names in known for name in names))
 
 
 def _is_address(word: str) -> bool:
@@ -192,10 +178,10 @@ def _moment(node: str, section: _Section | None) -> Moment | Skipped:
     match = _CLOCK.match(section.lines[0].strip()) if section and section.lines else None
     if match is None:
         return Skipped(f"{node} did not say its time")
-    whole = float(match.group(1))
-    if match.group(2) is None:
+    whole = float(match[1])
+    if match[2] is None:
         return Moment(whole, whole + 1.0)
-    exact = whole + int(match.group(2)) / 1e9
+    exact = whole + int(match[2]) / 1e9
     return Moment(exact, exact)
 
 
@@ -204,7 +190,7 @@ def _counters(section: _Section | None) -> dict[tuple[str, str], int]:
     found: dict[tuple[str, str], int] = {}
     for line in section.lines if section else ():
         if match := _NETDEV.fullmatch(line) or _ETHTOOL.fullmatch(line):
-            found[match.group(1), match.group(2).strip()] = int(match.group(3))
+            found[match[1], match[2].strip()] = int(match[3])
         elif match := _PORT.fullmatch(line):
-            found[f"{match.group(1)}:{match.group(2)}", match.group(3)] = int(match.group(4))
+            found[f"{match[1]}:{match[2]}", match[3]] = int(match[4])
     return found

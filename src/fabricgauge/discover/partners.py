@@ -74,17 +74,14 @@ class NodeTrial(msgspec.Struct, frozen=True):
 
     def words(self) -> list[str]:
         """The positional parameters of trials.sh, without its first two."""
-        found: list[str] = []
-        for echo in self.echoes:
-            found += [
-                "ping", str(echo.count), f"{echo.interval_s:g}", str(echo.payload_bytes),
-                "1" if echo.whole else "0", f"{echo.after_s:g}", echo.source_ip, echo.target_ip,
-            ]  # fmt: skip
-        for name in self.names:
-            found += ["name", name]
-        for ip in self.addresses:
-            found += ["address", ip]
-        return found
+        pings = (
+            ("ping", str(echo.count), f"{echo.interval_s:g}", str(echo.payload_bytes),
+             str(int(echo.whole)), f"{echo.after_s:g}", echo.source_ip, echo.target_ip)
+            for echo in self.echoes
+        )  # fmt: skip
+        names = (("name", name) for name in self.names)
+        addresses = (("address", ip) for ip in self.addresses)
+        return [word for words in (*pings, *names, *addresses) for word in words]
 
 
 def trials(
@@ -92,18 +89,19 @@ def trials(
 ) -> dict[str, NodeTrial]:
     """By node, what it is to try over ``networks``, of the trials that are ``wanted``."""
     echoes: dict[str, list[Echo]] = {node.name: [] for node in fabric.nodes}
-    for network in networks:
-        for rail in _rails(network):
-            for echo in _echoes(network, rail, wanted):
-                echoes[echo.source].append(echo)
+    for network, rail in _rails(networks):
+        for echo in _echoes(network, rail, wanted):
+            echoes[echo.source].append(echo)
     if "names" not in wanted:
         return {node: NodeTrial(tuple(some), ()) for node, some in echoes.items()}
     names = tuple(node.name for node in fabric.nodes if is_name(node.name))
     ips = tuple(dict.fromkeys(one.ip for network in networks for one in network.members))
-    return {
-        node: NodeTrial(tuple(some), _names(node, some, names), _addresses(some, ips))
-        for node, some in echoes.items()
-    }
+    found: dict[str, NodeTrial] = {}
+    for node, some in echoes.items():
+        own_names = filter(is_name, (node, *(echo.target for echo in some)))
+        own_ips = (ip for echo in some for ip in (echo.source_ip, echo.target_ip))
+        found[node] = NodeTrial(tuple(some), _few(names, own_names), _few(ips, own_ips))
+    return found
 
 
 def second_trials(
@@ -120,13 +118,12 @@ def second_trials(
     """
     again = {(network, ip) for network, source, target in lossy for ip in (source, target)}
     echoes: dict[str, list[Echo]] = {}
-    for network in networks:
-        for rail in _rails(network):
-            for echo in _large(network, rail) if "large" in wanted else ():
-                echoes.setdefault(echo.source, []).append(echo)
-            for echo in _echoes(network, rail, SMALL):
-                if again & _ends(echo):
-                    echoes.setdefault(echo.source, []).append(_many(echo, LARGE_S))
+    for network, rail in _rails(networks):
+        for echo in _large(network, rail) if "large" in wanted else ():
+            echoes.setdefault(echo.source, []).append(echo)
+        for echo in _echoes(network, rail, SMALL):
+            if again & {(echo.network, echo.source_ip), (echo.network, echo.target_ip)}:
+                echoes.setdefault(echo.source, []).append(_many(echo, LARGE_S))
     return {
         node: NodeTrial(tuple(echoes.get(node, ())), names.get(node, ()))
         for node in dict.fromkeys((*echoes, *names))
@@ -140,43 +137,46 @@ def slow_trials(
     """By node, the large echoes that it sends again; ``round_trips_s`` are those of the first by
     network, source and target address."""
     found: dict[str, list[Echo]] = {}
-    for network in networks:
+    for network, rail in _rails(networks):
         if isinstance(network.rate_bit_s, Skipped):
             continue
         slow_s = SLOW_TIMES * 2 * LARGE_BYTES * 8 / network.rate_bit_s + SLOW_S
-        for rail in _rails(network):
-            for echo in _large(network, rail):
-                way = echo.network, echo.source_ip, echo.target_ip
-                if round_trips_s.get(way, 0.0) > slow_s:
-                    more = msgspec.structs.replace(echo, count=SLOW_COUNT)
-                    found.setdefault(echo.source, []).append(more)
+        for echo in _large(network, rail):
+            way = echo.network, echo.source_ip, echo.target_ip
+            if round_trips_s.get(way, 0.0) > slow_s:
+                more = msgspec.structs.replace(echo, count=SLOW_COUNT)
+                found.setdefault(echo.source, []).append(more)
     return {node: NodeTrial(tuple(echoes), ()) for node, echoes in found.items()}
 
 
-def _ends(echo: Echo) -> set[tuple[str, str]]:
-    return {(echo.network, echo.source_ip), (echo.network, echo.target_ip)}
-
-
-def _rails(network: Network) -> list[list[Member]]:
-    """The first interface of each node in the network, then the second ones, …"""
-    by_node: dict[str, list[Member]] = {}
-    for member in network.members:
-        by_node.setdefault(member.node, []).append(member)
-    most = max((len(members) for members in by_node.values()), default=0)
-    rails = [[m[rail] for m in by_node.values() if len(m) > rail] for rail in range(most)]
-    return [rail for rail in rails if len(rail) > 1]
+def _rails(networks: Iterable[Network]) -> Iterator[tuple[Network, list[Member]]]:
+    """The first interface of each node in a network, then the second ones, …"""
+    for network in networks:
+        by_node: dict[str, list[Member]] = {}
+        for member in network.members:
+            by_node.setdefault(member.node, []).append(member)
+        for rail in range(max(map(len, by_node.values()), default=0)):
+            members = [some[rail] for some in by_node.values() if len(some) > rail]
+            if len(members) > 1:
+                yield network, members
 
 
 def _echoes(network: Network, ring: list[Member], wanted: Collection[Trial]) -> Iterator[Echo]:
+    """To the next one, the one before, and the one across: small ones, and ones that fill a packet
+    of the smaller MTU."""
+    size = len(ring)
+    steps = [step for step in dict.fromkeys((1 % size, (size - 1) % size, size // 2)) if step]
     for place, member in enumerate(ring):
-        for nearness, other in enumerate(_partners(ring, place)):
+        headers_bytes = HEADERS_BYTES[ipaddress.ip_address(member.ip).version]
+        for nearness, step in enumerate(steps):
+            other = ring[(place + step) % size]
             if other.ip == member.ip:
                 continue
             if "echoes" in wanted:
                 small = _echo(network, member, other, SMALL_BYTES, False, SMALL_COUNT)
                 yield _many(small) if "losses" in wanted and not nearness else small
             if "wholes" in wanted:
-                whole = _whole_bytes(member, other)
+                whole = max(0, min(member.mtu_bytes, other.mtu_bytes) - headers_bytes)
                 yield _echo(network, member, other, whole, True, WHOLE_COUNT)
 
 
@@ -193,19 +193,6 @@ def _large(network: Network, ring: list[Member]) -> Iterator[Echo]:
         if other.ip != member.ip:
             after_s = place % PHASES * PHASE_S
             yield _echo(network, member, other, LARGE_BYTES, False, LARGE_COUNT, after_s)
-
-
-def _partners(ring: list[Member], place: int) -> tuple[Member, ...]:
-    """The next one, the one before, and the one across."""
-    size = len(ring)
-    steps = dict.fromkeys((1 % size, (size - 1) % size, size // 2))
-    return tuple(ring[(place + step) % size] for step in steps if step)
-
-
-def _whole_bytes(member: Member, other: Member) -> int:
-    """The payload of an echo that fills a packet of the smaller MTU."""
-    version = ipaddress.ip_address(member.ip).version
-    return max(0, min(member.mtu_bytes, other.mtu_bytes) - HEADERS_BYTES[version])
 
 
 def _echo(
@@ -232,15 +219,6 @@ def is_name(text: str) -> bool:
     return False
 
 
-def _names(node: str, echoes: list[Echo], names: tuple[str, ...]) -> tuple[str, ...]:
-    if len(names) <= MOST_NAMES:
-        return names
-    wanted = dict.fromkeys((node, *(echo.target for echo in echoes)))
-    return tuple(name for name in wanted if is_name(name))[:MOST_NAMES]
-
-
-def _addresses(echoes: list[Echo], ips: tuple[str, ...]) -> tuple[str, ...]:
-    if len(ips) <= MOST_NAMES:
-        return ips
-    wanted = dict.fromkeys(ip for echo in echoes for ip in (echo.source_ip, echo.target_ip))
-    return tuple(wanted)[:MOST_NAMES]
+def _few(every: tuple[str, ...], own: Iterable[str]) -> tuple[str, ...]:
+    """All, or of many a node's own."""
+    return every if len(every) <= MOST_NAMES else tuple(dict.fromkeys(own))[:MOST_NAMES]

@@ -1,7 +1,9 @@
 """Runs the probe on every node at once and keeps each answer as it came."""
 
 import time
+from collections import deque
 from collections.abc import Generator, Mapping, Sequence
+from contextlib import suppress
 from importlib import resources
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -54,13 +56,37 @@ def answers(
     ``words`` are the script's positional parameters by node; they are data to every shell.
     Closing the iterator early, as an interrupt does, ends the probes that still run.
     """
-    asking = _Asking(hosts, probe_script(script_name), timeout_s, words or {})
+    script, group = probe_script(script_name), process.ChildGroup()
+    waiting = deque(hosts)
+    arrived: SimpleQueue[NodeAnswer | BaseException] = SimpleQueue()
+
+    def work() -> None:
+        with suppress(IndexError):  # none is left
+            while not group.over:
+                host = waiting.popleft()
+                own = (words or {}).get(host.node, ())
+                try:
+                    arrived.put(_asked(host, script, own, timeout_s, group))
+                except BaseException as error:
+                    arrived.put(error)
+
     try:
-        asking.start(at_once)
+        for _ in range(min(at_once, len(hosts))):  # daemons: the program's end waits for others
+            Thread(target=work, name="probe", daemon=True).start()
         for _ in hosts:
-            yield asking.next()
+            yield _next(arrived)
     finally:
-        asking.group.end()
+        group.end()
+
+
+def _next(arrived: "SimpleQueue[NodeAnswer | BaseException]") -> NodeAnswer:
+    """The next one. A signal that comes just before a wait is seen after LOOK_UP_S."""
+    while True:
+        with suppress(Empty):
+            answer = arrived.get(timeout=LOOK_UP_S)
+            if isinstance(answer, BaseException):
+                raise answer
+            return answer
 
 
 def probe_script(name: str = "probe.sh") -> str:
@@ -69,79 +95,24 @@ def probe_script(name: str = "probe.sh") -> str:
     The survey's stands behind the quick probe's, whose functions it uses: the same shell runs
     both, so that the first ends without its own ``exit``.
     """
-    if name == SURVEY:
-        return probe_script().removesuffix("exit 0\n") + _text(name)
-    return _text(name)
+    text = resources.files(__package__).joinpath(name).read_text("utf-8")
+    return probe_script().removesuffix("exit 0\n") + text if name == SURVEY else text
 
 
-def _text(name: str) -> str:
-    return resources.files(__package__).joinpath(name).read_text("utf-8")
-
-
-class _Asking:
-    """The threads that wait for nodes; daemons, since the program's end waits for others."""
-
-    def __init__(
-        self,
-        hosts: Sequence[Host],
-        script: str,
-        timeout_s: float,
-        words: Mapping[str, Sequence[str]],
-    ) -> None:
-        self.group = process.ChildGroup()
-        self._answers: SimpleQueue[NodeAnswer | BaseException] = SimpleQueue()
-        self._hosts: SimpleQueue[Host] = SimpleQueue()
-        self._script, self._timeout_s, self._words = script, timeout_s, words
-        for host in hosts:
-            self._hosts.put(host)
-
-    def start(self, at_once: int) -> None:
-        threads = min(at_once, self._hosts.qsize())  # before the first takes a host
-        for _ in range(threads):
-            Thread(target=self._work, name="probe", daemon=True).start()
-
-    def next(self) -> NodeAnswer:
-        """The next answer. A signal that comes just before a wait is seen after LOOK_UP_S."""
-        while True:
-            try:
-                answer = self._answers.get(timeout=LOOK_UP_S)
-            except Empty:
-                continue
-            if isinstance(answer, BaseException):
-                raise answer
-            return answer
-
-    def _work(self) -> None:
-        while not self.group.over:
-            try:
-                host = self._hosts.get_nowait()
-            except Empty:
-                return
-            try:
-                self._answers.put(self._ask(host))
-            except BaseException as error:
-                self._answers.put(error)
-
-    def _ask(self, host: Host) -> NodeAnswer:
-        own = self._words.get(host.node, ())
-        argv = host.through(["sh", "-s", *(["--", *own] if own else [])])
-        began_s = time.time()
-        try:
-            done = process.run(
-                argv, timeout_s=self._timeout_s, stdin=self._script, group=self.group,
-                most_bytes=MOST_BYTES,
-            )  # fmt: skip
-        except (ToolMissing, OSError, ValueError) as error:
-            return NodeAnswer(host.node, "", f"{host.node} could not be asked: {error}")
-        trouble = _trouble(host.node, done, self._timeout_s)
-        return NodeAnswer(host.node, _raw(done), trouble, began_s, time.time())
-
-
-def _raw(done: process.Completed) -> str:
-    """Standard output as it came; what came on standard error follows the end mark."""
-    if not done.stderr:
-        return done.stdout
-    return f"{done.stdout}\n== standard error\n{done.stderr}"
+def _asked(
+    host: Host, script: str, words: Sequence[str], timeout_s: float, group: process.ChildGroup
+) -> NodeAnswer:
+    argv = host.through(["sh", "-s", *(["--", *words] if words else [])])
+    began_s = time.time()
+    try:
+        done = process.run(
+            argv, timeout_s=timeout_s, stdin=script, group=group, most_bytes=MOST_BYTES
+        )
+    except (ToolMissing, OSError, ValueError) as error:
+        return NodeAnswer(host.node, "", f"{host.node} could not be asked: {error}")
+    trouble = _trouble(host.node, done, timeout_s)
+    late = f"\n== standard error\n{done.stderr}" if done.stderr else ""  # behind the end mark
+    return NodeAnswer(host.node, done.stdout + late, trouble, began_s, time.time())
 
 
 def _trouble(node: str, done: process.Completed, timeout_s: float) -> str:

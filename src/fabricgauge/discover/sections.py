@@ -137,22 +137,18 @@ def cut(raw: str) -> CutAnswer:
     if not start:
         return CutAnswer({}, ("nothing but the quick answer arrived",), whole=False)
     complete = end > 0
-    bodies = headed(lines, start, end or _before_stderr(lines, start))
+    last = lines.index(STDERR, start) if STDERR in lines[start:] else len(lines)
+    bodies = headed(lines, start, end or last)
     found: dict[str, str] = {}
     troubles: list[str] = []
     for _, name, body in (bodies if complete else bodies[:-1])[:MOST_SECTIONS]:
         if name in found:
             troubles.append(f"section {name!r:.80} comes twice; its first counts")
-            continue
-        found[name] = "\n".join(body)
+        found.setdefault(name, "\n".join(body))
     if not complete:
-        last = f" in section {bodies[-1][1]!r:.80}" if bodies else ""
-        troubles.append(f"the answer was cut off{last}; what stands before it is used")
+        where = f" in section {bodies[-1][1]!r:.80}" if bodies else ""
+        troubles.append(f"the answer was cut off{where}; what stands before it is used")
     return CutAnswer(found, tuple(troubles), complete)
-
-
-def _before_stderr(lines: list[str], start: int) -> int:
-    return lines.index(STDERR, start) if STDERR in lines[start:] else len(lines)
 
 
 def every(text: str, key: str) -> tuple[str, ...]:

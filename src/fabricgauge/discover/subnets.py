@@ -88,18 +88,17 @@ class Endpoint(msgspec.Struct, frozen=True):
 
 
 def _ends(nodes: tuple[Node, ...], named: Iterable[Subnet]) -> list[Endpoint]:
-    return [
-        end
+    ends = (
+        Endpoint(node, interface, own.ip, own.network)
         for node in nodes
         for interface in node.interfaces
-        for end in (_end(node, interface, address) for address in interface.addresses)
-        if _counts(end, named) and not _beside(end)
-    ]
+        for own in map(_own, interface.addresses)
+    )
+    return [end for end in ends if _counts(end, named) and not _beside(end)]
 
 
-def _end(node: Node, interface: Interface, address: Address) -> Endpoint:
-    own = ipaddress.ip_interface(f"{address.ip}/{address.prefix_length}")
-    return Endpoint(node, interface, own.ip, own.network)
+def _own(address: Address) -> ipaddress.IPv4Interface | ipaddress.IPv6Interface:
+    return ipaddress.ip_interface(f"{address.ip}/{address.prefix_length}")
 
 
 def _counts(end: Endpoint, named: Iterable[Subnet]) -> bool:
@@ -118,8 +117,8 @@ def _beside(end: Endpoint) -> bool:
     kube-vip add it as /32, DHCPv6 as /128."""
     if not is_narrow(end.subnet):
         return False
-    others = (ipaddress.ip_interface(f"{a.ip}/{a.prefix_length}") for a in end.interface.addresses)
-    return any(not is_narrow(one.network) and end.ip in one.network for one in others)
+    others = (_own(address).network for address in end.interface.addresses)
+    return any(not is_narrow(one) and end.ip in one for one in others)
 
 
 def _key(subnet: Subnet) -> tuple[int, int, int]:
@@ -176,11 +175,8 @@ def _take_by_own_mask(groups: dict[Subnet, list[Endpoint]], free: FreeEndpoints)
     by_mask: dict[Subnet, list[Endpoint]] = {}
     for end in free.left:
         by_mask.setdefault(end.subnet, []).append(end)
-    groups.update(
-        (subnet, ends)
-        for subnet, ends in by_mask.items()
-        if _join_nodes(ends) and not _joins_none(ends)
-    )
+    joined = (one for one in by_mask.items() if _join_nodes(one[1]) and not _joins_none(one[1]))
+    groups.update(joined)
     return FreeEndpoints([end for end in free.left if end.subnet not in groups])
 
 
@@ -190,19 +186,32 @@ def _join_nodes(ends: list[Endpoint]) -> bool:
 
 
 def _network(subnet: Subnet, ends: list[Endpoint], declared: DeclaredNetwork | None) -> Network:
+    """Of IP over InfiniBand if all ends are: the link is the fastest port's, as the rate is; the
+    mode is the one that all have, since else both ends speak as the other one can."""
     rate, origin = _rate(ends, declared)
-    behind = _ipoib(ends)
+    interfaces = [end.interface for end in ends]
+    behind = [
+        (one.ipoib, one.speed_bit_s) for one in interfaces if isinstance(one.ipoib, IpoibPort)
+    ]
+    is_ipoib = len(behind) == len(ends)
+    links = [
+        (0.0 if isinstance(speed, Skipped) else speed, port.link)
+        for port, speed in behind
+        if is_ipoib and isinstance(port.link, str)
+    ]
+    modes = {port.mode if isinstance(port.mode, str) else "" for port, _ in behind}
+    shapers = (one.shaper for one in interfaces)
     return Network(
         name=declared.name if declared else str(subnet),
         subnet=str(subnet),
-        technology="ipoib" if behind else "ethernet",
+        technology="ipoib" if is_ipoib else "ethernet",
         rate_bit_s=rate,
         rate_origin=origin,
         members=tuple(end.member for end in ends),
         timestamps=all(end.node.facts.get("net.ipv4.tcp_timestamps") != "0" for end in ends),
-        burst_bytes=max(_burst_bytes(end.interface) for end in ends),
-        link=_link(behind),
-        mode=_mode(behind),
+        burst_bytes=max(one.burst_bytes if isinstance(one, Shaper) else 0 for one in shapers),
+        link=max(links, default=(0.0, ""))[1],
+        mode=modes.pop() if is_ipoib and len(modes) == 1 else "",
     )
 
 
@@ -213,49 +222,15 @@ def _rate(ends: list[Endpoint], declared: DeclaredNetwork | None) -> tuple[float
     """
     if declared:
         return declared.rate_bit_s, declared.origin
-    speeds = [
-        (end.interface.speed_bit_s, end)
-        for end in ends
-        if not isinstance(end.interface.speed_bit_s, Skipped)
-    ]
-    for end in ends:
-        is_missed = end.interface.carrier is True or not speeds
-        if isinstance(end.interface.speed_bit_s, Skipped) and is_missed:
-            return end.interface.speed_bit_s, "no driver and no declaration gives the rate"
-    fastest, end = max(speeds, key=lambda pair: pair[0])
+    speeds = [(end.interface.speed_bit_s, end) for end in ends]
+    known = [(speed, end) for speed, end in speeds if not isinstance(speed, Skipped)]
+    for speed, end in speeds:
+        if isinstance(speed, Skipped) and (end.interface.carrier is True or not known):
+            return speed, "no driver and no declaration gives the rate"
+    fastest, end = max(known, key=lambda pair: pair[0])
     where = f"{end.node.name}:{end.interface.name}"
-    return (
-        fastest,
-        f"{where}'s driver reports {link_rate(fastest)}, the fastest port of the network",
-    )
-
-
-def _ipoib(ends: list[Endpoint]) -> list[tuple[float, IpoibPort]]:
-    """Rate and port behind each end; empty unless all are of IP over InfiniBand."""
-    found = [
-        (end.interface.speed_bit_s, end.interface.ipoib)
-        for end in ends
-        if isinstance(end.interface.ipoib, IpoibPort)
-    ]
-    if len(found) < len(ends):
-        return []
-    return [(0.0 if isinstance(rate, Skipped) else rate, port) for rate, port in found]
-
-
-def _link(behind: list[tuple[float, IpoibPort]]) -> str:
-    """The fastest port's link, as the rate is the fastest one's."""
-    named = [(rate, one.link) for rate, one in behind if isinstance(one.link, str)]
-    return max(named, default=(0.0, ""))[1]
-
-
-def _mode(behind: list[tuple[float, IpoibPort]]) -> str:
-    """The mode that all have; with another one at the other end, both speak as that one can."""
-    modes = {one.mode if isinstance(one.mode, str) else "" for _, one in behind}
-    return modes.pop() if len(modes) == 1 else ""
-
-
-def _burst_bytes(interface: Interface) -> int:
-    return interface.shaper.burst_bytes if isinstance(interface.shaper, Shaper) else 0
+    told = f"{where}'s driver reports {link_rate(fastest)}, the fastest port of the network"
+    return fastest, told
 
 
 def is_narrow(subnet: Subnet) -> bool:

@@ -19,12 +19,14 @@ def switch_links(state: LabState) -> list[str]:
     """One bridge per network, and one cable from it to every node."""
     lines = []
     for network in state.networks:
-        mtu = network.mtu_bytes
-        lines += [
-            f"link add {network.bridge} mtu {mtu} type bridge mcast_snooping 0",
-            f"link set {network.bridge} up",
-        ]
-        lines += [line for node in state.nodes for line in _cable(network, node)]
+        mtu, gso_bytes = network.mtu_bytes, nominal(network).gso_bytes
+        lines.append(f"link add {network.bridge} mtu {mtu} type bridge mcast_snooping 0")
+        lines.append(f"link set {network.bridge} up")
+        for node in state.nodes:
+            port, peer = network.port(node), network.interface
+            veth = f"type veth peer name {peer} mtu {mtu} netns {node.holder.pid}"
+            lines.append(f"link add {port} mtu {mtu} {veth}")
+            lines.append(f"link set {port} gso_max_size {gso_bytes} master {network.bridge} up")
     return lines
 
 
@@ -77,15 +79,6 @@ class Bucket(msgspec.Struct, frozen=True):
 def nominal(network: LabNetwork) -> Bucket:
     """The bucket of a link without a fault."""
     return bucket(network.rate_bit_s, network.mtu_bytes)
-
-
-def _cable(network: LabNetwork, node: LabNode) -> list[str]:
-    port, mtu = network.port(node), network.mtu_bytes
-    return [
-        f"link add {port} mtu {mtu} type veth "
-        f"peer name {network.interface} mtu {mtu} netns {node.holder.pid}",
-        f"link set {port} gso_max_size {nominal(network).gso_bytes} master {network.bridge} up",
-    ]
 
 
 #: Octets that Ethernet puts on the wire around what tbf counts: preamble and start
@@ -164,7 +157,7 @@ def node_tbf(interface: str, shape: Bucket) -> str:
 
 
 def port_tbf(interface: str, shape: Bucket) -> str:
-    """The line for ``tc -batch`` that puts the bucket on a switch port's way out."""
+    """The same for a switch port's."""
     return _tbf(interface, shape, shape.port_queue_bytes)
 
 

@@ -7,74 +7,62 @@ import msgspec
 Direction = Literal["in", "out", "both"]
 
 
-class LinkDown(msgspec.Struct, frozen=True, tag="link-down"):
-    """A pulled cable between a node and the switch of a network."""
-
+class _OnLink(msgspec.Struct, frozen=True):
     node: str
     network: str
 
 
-class RateLimit(msgspec.Struct, frozen=True, tag="rate"):
+class LinkDown(_OnLink, frozen=True, tag="link-down"):
+    """A pulled cable between a node and the switch of a network."""
+
+
+class RateLimit(_OnLink, frozen=True, tag="rate"):
     """A link that carries less than its nominal rate; ``direction`` as the node sees it.
 
     The node's own settings stay nominal: nothing on it shows the fault.
     """
 
-    node: str
-    network: str
     rate_bit_s: float
     direction: Direction = "both"
 
 
-class PortRate(msgspec.Struct, frozen=True, tag="port-rate"):
+class PortRate(_OnLink, frozen=True, tag="port-rate"):
     """A port that came up at a lower rate, and says so: the node's own bucket is lowered."""
 
-    node: str
-    network: str
     rate_bit_s: float
 
 
-class MtuChange(msgspec.Struct, frozen=True, tag="mtu"):
+class MtuChange(_OnLink, frozen=True, tag="mtu"):
     """A node's interface with an MTU of its own, in bytes."""
 
-    node: str
-    network: str
     mtu_bytes: int
 
 
-class AddressChange(msgspec.Struct, frozen=True, tag="address"):
+class AddressChange(_OnLink, frozen=True, tag="address"):
     """A node's interface with another address, ``IP/LENGTH``, instead of its own.
 
     Another node's address makes a duplicate, a short length makes subnets overlap.
     """
 
-    node: str
-    network: str
     address: str
 
 
-class HostsEntry(msgspec.Struct, frozen=True, tag="hosts"):
+class HostsEntry(_OnLink, frozen=True, tag="hosts"):
     """On ``node``, the names of node ``name`` in a network mean ``ip``."""
 
-    node: str
-    network: str
     name: str
     ip: str
 
 
-class Loss(msgspec.Struct, frozen=True, tag="loss"):
+class Loss(_OnLink, frozen=True, tag="loss"):
     """A link that loses frames at random: ``share`` of them, 0 to 1, in each direction."""
 
-    node: str
-    network: str
     share: float
 
 
-class StrayFrames(msgspec.Struct, frozen=True, tag="drops"):
+class StrayFrames(_OnLink, frozen=True, tag="drops"):
     """Frames of a protocol that the node does not know, so that it drops them; per second."""
 
-    node: str
-    network: str
     per_s: float
 
 

@@ -7,7 +7,6 @@ it, so faults can be combined, repeated and healed in any order.
 import ipaddress
 import os
 import signal
-import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -15,9 +14,8 @@ from typing import TypeVar
 
 import msgspec
 
-from fabricgauge import process
-from fabricgauge.lab import cabling, holder, tools
-from fabricgauge.lab.cabling import Bucket, bucket, node_tbf, port_tbf, write_hosts
+from fabricgauge.lab import cabling, holder
+from fabricgauge.lab.cabling import bucket, node_tbf, port_tbf, write_hosts
 from fabricgauge.lab.fault_kinds import (
     AddressChange,
     Fault,
@@ -30,7 +28,7 @@ from fabricgauge.lab.fault_kinds import (
     RateLimit,
     StrayFrames,
 )
-from fabricgauge.lab.holder import ENTERED_MARK, identify, is_alive
+from fabricgauge.lab.holder import ENTERED_MARK, is_alive
 from fabricgauge.lab.spec import check_mtu, check_rate
 from fabricgauge.lab.state import LabNetwork, LabNode, LabState, NodeHolder, Sender, save
 from fabricgauge.model.errors import LabError
@@ -65,14 +63,12 @@ def heal(
         state.node(node)
     if network is not None:
         state.network(network)
-    kept = tuple(
-        fault
-        for fault in state.faults
-        if (node is not None and fault.node != node)
-        or (network is not None and fault.network != network)
-        or (kind is not None and not isinstance(fault, kind))
-    )
-    return _set(state, kept)
+
+    def is_meant(fault: Fault) -> bool:
+        of = node in (None, fault.node) and network in (None, fault.network)
+        return of and (kind is None or isinstance(fault, kind))
+
+    return _set(state, tuple(fault for fault in state.faults if not is_meant(fault)))
 
 
 def _check(state: LabState, fault: Fault) -> None:
@@ -82,19 +78,20 @@ def _check(state: LabState, fault: Fault) -> None:
         return
     state.network(fault.network)
     where = f"{fault.node} in {fault.network}"
-    if isinstance(fault, RateLimit | PortRate):
-        check_rate(fault.rate_bit_s, where)
-    if isinstance(fault, MtuChange):
-        check_mtu(fault.mtu_bytes, where)
-    if isinstance(fault, AddressChange):
-        _check_address(fault.address, where)
-    if isinstance(fault, HostsEntry):
-        state.node(fault.name)
-        _check_address(fault.ip, where)
-    if isinstance(fault, Loss):
-        _check_within(fault.share, (1e-6, 1.0), f"the lost share of {where}")
-    if isinstance(fault, StrayFrames):
-        _check_within(fault.per_s, _STRAY_PER_S, f"the stray frames per second of {where}")
+    match fault:
+        case RateLimit(rate_bit_s=rate) | PortRate(rate_bit_s=rate):
+            check_rate(rate, where)
+        case MtuChange():
+            check_mtu(fault.mtu_bytes, where)
+        case AddressChange():
+            _check_address(fault.address, where)
+        case HostsEntry():
+            state.node(fault.name)
+            _check_address(fault.ip, where)
+        case Loss():
+            _check_within(fault.share, (1e-6, 1.0), f"the lost share of {where}")
+        case StrayFrames():
+            _check_within(fault.per_s, _STRAY_PER_S, f"the stray frames per second of {where}")
 
 
 def _check_within(value: float, limits: tuple[float, float], what: str) -> None:
@@ -145,62 +142,54 @@ def _apply_to_link(
     An address or a bucket of the node's is touched only where it changes: the node's
     connections would notice.
     """
+    switch, own, port = _switch(state), network.interface, network.port(node)
+    faults, old = (
+        [one for one in some if (one.node, one.network) == (node.name, network.name)]
+        for some in (state.faults, before)
+    )
+    was, wanted = (_address(node, network, some) for some in (old, faults))
+    if was != wanted:
+        lines = [f"addr flush dev {own}", f"addr add {wanted} brd + dev {own}"]
+        holder.batch(node.holder, "ip", lines)
+    mtus = [network.mtu_bytes, *(fault.mtu_bytes for fault in _only(faults, MtuChange))]
+    holder.batch(node.holder, "ip", [f"link set {own} mtu {mtus[-1]}"])
+    rated = bucket(_rate(faults, network, ""), network.mtu_bytes)
+    if rated != bucket(_rate(old, network, ""), network.mtu_bytes):
+        holder.batch(node.holder, "tc", [node_tbf(own, rated)])
+    shape = bucket(_rate(faults, network, "in"), network.mtu_bytes)
+    holder.batch(switch, "tc", [port_tbf(port, shape)])
+    _limit_out(switch, node, network, _rate(faults, network, "out"))
+    if _only(faults, Loss) or _only(old, Loss):
+        _lose(switch, port, _only(faults, Loss))
+    cut = "down" if _only(faults, LinkDown) else "up"
+    holder.batch(switch, "ip", [f"link set {port} {cut}"])
+
+
+def _switch(state: LabState) -> NodeHolder:
     if state.switch is None:
         raise LabError(f"lab {state.name!r} has no switch; bring it down and up again")
-    faults, old = (_of(some, node, network) for some in (state.faults, before))
-    _set_address(node, network, _only(old, AddressChange), _only(faults, AddressChange))
-    mtu = [fault.mtu_bytes for fault in _only(faults, MtuChange)]
-    holder.batch(
-        node.holder, "ip", [f"link set {network.interface} mtu {[network.mtu_bytes, *mtu][-1]}"]
-    )
-    if _port(faults, network) != _port(old, network):
-        holder.batch(node.holder, "tc", [node_tbf(network.interface, _port(faults, network))])
-    shape = bucket(_rate(faults, network, "in"), network.mtu_bytes)
-    holder.batch(state.switch, "tc", [port_tbf(network.port(node), shape)])
-    _limit_out(state.switch, node, network, _rate(faults, network, "out"))
-    if _only(faults, Loss) or _only(old, Loss):
-        _lose(state.switch, network.port(node), _only(faults, Loss))
-    cut = bool(_only(faults, LinkDown))
-    holder.batch(state.switch, "ip", [f"link set {network.port(node)} {'down' if cut else 'up'}"])
-
-
-def _of(faults: Sequence[Fault], node: LabNode, network: LabNetwork) -> list[Fault]:
-    return [fault for fault in faults if (fault.node, fault.network) == (node.name, network.name)]
+    return state.switch
 
 
 def _only(faults: Sequence[Fault], kind: type[_F]) -> list[_F]:
     return [fault for fault in faults if isinstance(fault, kind)]
 
 
-def _set_address(
-    node: LabNode, network: LabNetwork, old: list[AddressChange], new: list[AddressChange]
-) -> None:
-    own = cabling.own_address(network, node)
-    was, wanted = (([fault.address for fault in some] or [own])[-1] for some in (old, new))
-    if was != wanted:
-        interface = network.interface
-        holder.batch(
-            node.holder,
-            "ip",
-            [f"addr flush dev {interface}", f"addr add {wanted} brd + dev {interface}"],
-        )
-
-
-def _port(faults: Sequence[Fault], network: LabNetwork) -> Bucket:
-    """The bucket that the node itself has."""
-    rates = [fault.rate_bit_s for fault in _only(faults, PortRate)]
-    return bucket(min([network.rate_bit_s, *rates]), network.mtu_bytes)
+def _address(node: LabNode, network: LabNetwork, faults: Sequence[Fault]) -> str:
+    changed = [fault.address for fault in _only(faults, AddressChange)]
+    return [cabling.own_address(network, node), *changed][-1]
 
 
 def _rate(faults: Sequence[Fault], network: LabNetwork, direction: str) -> float:
-    """The line rate of one direction at the switch: the lowest of what is in force."""
+    """The line rate of one direction at the switch, or of the node's own port where it is empty:
+    the lowest of what is in force."""
     limits = [
         fault.rate_bit_s
-        for fault in _only(faults, RateLimit)
-        if fault.direction in (direction, "both")
+        for fault in faults
+        if (isinstance(fault, PortRate) and direction != "out")
+        or (isinstance(fault, RateLimit) and direction and fault.direction in (direction, "both"))
     ]
-    ports = [fault.rate_bit_s for fault in _only(faults, PortRate) if direction == "in"]
-    return min([network.rate_bit_s, *limits, *ports])
+    return min([network.rate_bit_s, *limits])
 
 
 def _lose(switch: NodeHolder, port: str, loss: Sequence[Loss]) -> None:
@@ -236,34 +225,27 @@ def _limit_out(switch: NodeHolder, node: LabNode, network: LabNetwork, rate_bit_
     port, bridge = network.port(node), network.bridge
     near, far, joint = f"{port}a", f"{port}b", f"{port}j"
     if holder.has_interface(switch, joint):
-        holder.batch(
-            switch,
-            "ip",
-            [f"link set {port} master {bridge}", f"link del {near}", f"link del {joint}"],
-        )
+        lines = [f"link set {port} master {bridge}", f"link del {near}", f"link del {joint}"]
+        holder.batch(switch, "ip", lines)
     if rate_bit_s >= network.rate_bit_s:
         return
-    mtu, shape = network.mtu_bytes, bucket(rate_bit_s, network.mtu_bytes)
-    holder.batch(
-        switch,
-        "ip",
-        [
-            f"link add {joint} mtu {mtu} type bridge mcast_snooping 0",
-            f"link set {joint} up",
-            f"link add {near} mtu {mtu} type veth peer name {far} mtu {mtu}",
-            f"link set {near} gso_max_size {cabling.nominal(network).gso_bytes} master {joint} up",
-            f"link set {far} master {bridge} up",
-            f"link set {port} master {joint}",
-        ],
-    )
-    holder.batch(switch, "tc", [port_tbf(near, shape)])
+    mtu = network.mtu_bytes
+    lines = [
+        f"link add {joint} mtu {mtu} type bridge mcast_snooping 0",
+        f"link set {joint} up",
+        f"link add {near} mtu {mtu} type veth peer name {far} mtu {mtu}",
+        f"link set {near} gso_max_size {cabling.nominal(network).gso_bytes} master {joint} up",
+        f"link set {far} master {bridge} up",
+        f"link set {port} master {joint}",
+    ]
+    holder.batch(switch, "ip", lines)
+    holder.batch(switch, "tc", [port_tbf(near, bucket(rate_bit_s, mtu))])
 
 
 #: A node's limit of locked memory in bytes, in a file of its name; ``enter`` reads it.
 LIMITS = "memlock"
 
 _STRAY = Path(__file__).with_name("stray.py")
-_START_TIMEOUT_S = 30.0
 
 
 def _apply_to_nodes(state: LabState) -> LabState:
@@ -272,15 +254,15 @@ def _apply_to_nodes(state: LabState) -> LabState:
     Raises:
         LabError: a sender cannot be started.
     """
+    directory = Path(state.directory)
     networks = [network.name for network in state.networks]
-    nodes = [node.name for node in state.nodes]
-    write_hosts(Path(state.directory), networks, nodes, state.faults)
-    _limit(Path(state.directory) / LIMITS, state.faults)
+    write_hosts(directory, networks, [node.name for node in state.nodes], state.faults)
+    _limit(directory / LIMITS, state.faults)
     return msgspec.structs.replace(state, senders=_senders(state))
 
 
 def _limit(folder: Path, faults: Sequence[Fault]) -> None:
-    limits = {one.node: one.limit_bytes for one in faults if isinstance(one, MemoryLock)}
+    limits = {one.node: one.limit_bytes for one in _only(faults, MemoryLock)}
     folder.mkdir(exist_ok=True)
     for old in folder.iterdir():
         if old.name not in limits:
@@ -295,22 +277,17 @@ def _senders(state: LabState) -> tuple[Sender, ...]:
         if is_alive(sender.process):
             with suppress(ProcessLookupError):
                 os.kill(sender.process.pid, signal.SIGKILL)
-    return tuple(
-        Sender(fault.node, fault.network, _start(state, fault))
-        for fault in state.faults
-        if isinstance(fault, StrayFrames)
-    )
+    frames = _only(state.faults, StrayFrames)
+    return tuple(Sender(one.node, one.network, _start(state, one)) for one in frames)
 
 
 def _start(state: LabState, fault: StrayFrames) -> NodeHolder:
     """Send from the switch's port: only this node gets the frames."""
-    if state.switch is None:
-        raise LabError(f"lab {state.name!r} has no switch; bring it down and up again")
     port = state.network(fault.network).port(state.node(fault.node))
-    enter = [tools.path_of("setsid"), "--fork", *holder.network_prefix(state.switch)]
-    argv = [sys.executable, "-I", "-S", str(_STRAY), port, f"{fault.per_s:g}"]
-    done = process.run([*enter, *argv], timeout_s=_START_TIMEOUT_S, env={ENTERED_MARK: state.token})
-    if not done.stdout.strip().isdigit():
-        reason = done.stderr.strip() or "no reason given"
-        raise LabError(f"cannot send stray frames to {fault.node} in {fault.network}: {reason}")
-    return identify(int(done.stdout))
+    where = f"{fault.node} in {fault.network}"
+    pid = holder.started(
+        holder.network_prefix(_switch(state)), _STRAY, [port, f"{fault.per_s:g}"],
+        {ENTERED_MARK: state.token},
+        lambda reason: LabError(f"cannot send stray frames to {where}: {reason}"),
+    )  # fmt: skip
+    return holder.identify(pid)

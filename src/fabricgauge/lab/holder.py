@@ -2,18 +2,22 @@
 
 import os
 import signal
+import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from fabricgauge import process
+from fabricgauge.lab import tools
 from fabricgauge.lab.state import Marks, NodeHolder
-from fabricgauge.lab.tools import SEARCH_PATH, path_of
 from fabricgauge.model.errors import LabError
 
 #: Environment of the processes that hold a lab's namespaces, and of those that entered.
 HOLDER_MARK, ENTERED_MARK = "FABRICGAUGE_LAB_HOLDER", "FABRICGAUGE_LAB"
+
+#: Starting takes milliseconds; this is for a machine that swaps.
+_START_TIMEOUT_S = 60.0
 
 #: How long killed processes may take to vanish before that is reported.
 _VANISH_S = 10.0
@@ -30,6 +34,25 @@ def identify(pid: int) -> NodeHolder:
     if began is None or namespace is None:
         raise LabError(f"process {pid}, which was to hold a node, is gone; bring the lab up again")
     return NodeHolder(pid, began, namespace)
+
+
+def started(
+    prefix: Sequence[str], script: Path, words: Sequence[str], mark: Mapping[str, str],
+    cannot: Callable[[str], LabError],
+) -> int:  # fmt: skip
+    """The id of the process that a script became behind ``prefix``, printed once it has begun.
+
+    ``cannot`` makes the error of a reason; ``mark`` goes into the environment.
+    """
+    python = [sys.executable, "-I", "-S", str(script), *words]
+    done = process.run(
+        [tools.path_of("setsid"), "--fork", *prefix, *python],
+        timeout_s=_START_TIMEOUT_S, env={"PATH": tools.SEARCH_PATH, **mark}, cwd=Path("/"),
+    )  # fmt: skip
+    if not done.stdout.strip().isdigit():
+        late = "it took too long" if done.timed_out else "no reason given"
+        raise cannot(done.stderr.strip() or late)
+    return int(done.stdout)
 
 
 def is_alive(holder: NodeHolder) -> bool:
@@ -142,7 +165,7 @@ def batch(holder: NodeHolder, tool: str, lines: Sequence[str]) -> None:
     Raises:
         LabError: a line was refused; the message has the program's own words.
     """
-    done = _in_network(holder, tool, ["-batch", "-"], lines)
+    done = _in_network(holder, tool, "-batch", "-", lines=lines)
     if done.exit_code:
         said = " ".join(f"{done.stdout}\n{done.stderr}".split())
         reason = "took too long" if done.timed_out else said
@@ -158,44 +181,46 @@ def forget_neighbours(holder: NodeHolder) -> None:
     A node that is sending finds some again while they are forgotten; ``ip`` then stops after
     ten rounds with an exit status of 1. That is no failure: what it leaves is new.
     """
-    _in_network(holder, "ip", ["neigh", "flush", "all"])
+    _in_network(holder, "ip", "neigh", "flush", "all")
+
+
+def has_interface(holder: NodeHolder, name: str) -> bool:
+    """Whether an interface of that name exists in the holder's network namespace."""
+    return _in_network(holder, "ip", "link", "show", "dev", name).exit_code == 0
+
+
+def has_qdisc(holder: NodeHolder, interface: str, kind: str) -> bool:
+    """Whether an interface in the holder's network namespace has a qdisc of that kind."""
+    lines = _in_network(holder, "tc", "qdisc", "show", "dev", interface).stdout.splitlines()
+    return any(line.split()[1:2] == [kind] for line in lines)
 
 
 def _in_network(
-    holder: NodeHolder, tool: str, words: Sequence[str], lines: Sequence[str] = ()
+    holder: NodeHolder, tool: str, *words: str, lines: Sequence[str] = ()
 ) -> process.Completed:
     return process.run(
-        [*network_prefix(holder), path_of(tool), *words],
+        [*network_prefix(holder), tools.path_of(tool), *words],
         timeout_s=_TIMEOUT_S,
         stdin="".join(f"{line}\n" for line in lines),
-        env={"PATH": SEARCH_PATH},
+        env={"PATH": tools.SEARCH_PATH},
     )
 
 
 def network_prefix(holder: NodeHolder) -> list[str]:
     """The argv prefix that enters a holder's network namespace and nothing else."""
-    return [path_of("nsenter"), "--target", str(holder.pid), *user_options(holder.pid), "--net"]
+    return [
+        tools.path_of("nsenter"),
+        "--target",
+        str(holder.pid),
+        *user_options(holder.pid),
+        "--net",
+    ]
 
 
 def user_options(pid: int) -> list[str]:
     """Options to enter a process's user namespace, which cannot be entered twice."""
     own, other = (os.stat(f"/proc/{who}/ns/user") for who in ("self", pid))  # noqa: PTH116
     return [] if own.st_ino == other.st_ino else ["--user", "--preserve-credentials"]
-
-
-def has_interface(holder: NodeHolder, name: str) -> bool:
-    """Whether an interface of that name exists in the holder's network namespace."""
-    lines = process.run(
-        [*network_prefix(holder), "cat", "/proc/net/dev"], timeout_s=_TIMEOUT_S
-    ).stdout.splitlines()
-    return any(line.split(":")[0].strip() == name for line in lines)
-
-
-def has_qdisc(holder: NodeHolder, interface: str, kind: str) -> bool:
-    """Whether an interface in the holder's network namespace has a qdisc of that kind."""
-    argv = [*network_prefix(holder), path_of("tc"), "qdisc", "show", "dev", interface]
-    lines = process.run(argv, timeout_s=_TIMEOUT_S, env={"PATH": SEARCH_PATH}).stdout.splitlines()
-    return any(line.split()[1:2] == [kind] for line in lines)
 
 
 def assert_own_namespace(holder: NodeHolder) -> NodeHolder:

@@ -65,14 +65,19 @@ def checked(spec: LabSpec) -> LabSpec:
     Raises:
         LabError: a name, count, rate or MTU that the lab cannot have.
     """
-    _check_count("nodes", len(spec.nodes), _NODES_LIMIT)
-    _check_count("networks", len(spec.networks), _NETWORKS_LIMIT)
+    names = {"node": spec.nodes, "network": tuple(one.name for one in spec.networks)}
+    for what, limit in (("node", _NODES_LIMIT), ("network", _NETWORKS_LIMIT)):
+        if not 1 <= len(names[what]) <= limit:
+            raise LabError(f"a lab has 1 to {limit} {what}s, not {len(names[what])}")
     for node in spec.nodes:
         _check_node_name(node)
-    _check_unique("node", [node.lower() for node in spec.nodes])
     for network in spec.networks:
         _check_network(network)
-    _check_unique("network", [network.name for network in spec.networks])
+    for what, some in names.items():
+        alike = [name.lower() if what == "node" else name for name in some]
+        for name in alike:
+            if alike.count(name) > 1:
+                raise LabError(f"two {what}s are named {name!r}; names must differ")
     return spec
 
 
@@ -88,11 +93,6 @@ def check_rate(rate_bit_s: float, where: str) -> None:
     low, high = _RATE_BIT_S
     if not low <= rate_bit_s <= high:
         raise LabError(f"rate {rate_bit_s:g} bit/s of {where} is not between 1M and 400G bit/s")
-
-
-def _check_count(what: str, count: int, limit: int) -> None:
-    if not 1 <= count <= limit:
-        raise LabError(f"a lab has 1 to {limit} {what}, not {count}")
 
 
 def _check_node_name(name: str) -> None:
@@ -120,9 +120,3 @@ def _check_network(network: NetworkSpec) -> None:
         )
     check_rate(network.rate_bit_s, f"network {network.name}")
     check_mtu(network.mtu_bytes, f"network {network.name}")
-
-
-def _check_unique(what: str, names: list[str]) -> None:
-    for name in names:
-        if names.count(name) > 1:
-            raise LabError(f"two {what}s are named {name!r}; names must differ")

@@ -5,6 +5,7 @@ import re
 import stat
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
@@ -72,6 +73,9 @@ class LabNetwork(msgspec.Struct, frozen=True):
         return f"p{node.index}e{self.index}"
 
 
+_T = TypeVar("_T", LabNode, LabNetwork)
+
+
 class LabState(msgspec.Struct, frozen=True):
     """A lab as it was made, and the faults in force.
 
@@ -98,18 +102,17 @@ class LabState(msgspec.Struct, frozen=True):
     senders: tuple[Sender, ...] = ()
 
     def node(self, name: str) -> LabNode:
-        for node in self.nodes:
-            if node.name == name:
-                return node
-        known = ", ".join(node.name for node in self.nodes)
-        raise LabError(f"lab {self.name!r} has no node {name!r}; it has {known}")
+        return self._named(name, "node", self.nodes)
 
     def network(self, name: str) -> LabNetwork:
-        for network in self.networks:
-            if network.name == name:
-                return network
-        known = ", ".join(network.name for network in self.networks)
-        raise LabError(f"lab {self.name!r} has no network {name!r}; it has {known}")
+        return self._named(name, "network", self.networks)
+
+    def _named(self, name: str, what: str, those: tuple[_T, ...]) -> _T:
+        for one in those:
+            if one.name == name:
+                return one
+        known = ", ".join(one.name for one in those)
+        raise LabError(f"lab {self.name!r} has no {what} {name!r}; it has {known}")
 
 
 class Marks(msgspec.Struct, frozen=True):
@@ -120,6 +123,9 @@ class Marks(msgspec.Struct, frozen=True):
     net_inodes: tuple[int, ...] = ()
 
 
+_S = TypeVar("_S", LabState, Marks)
+
+
 def load(name: str) -> LabState:
     """The state of a lab. Its place is where it was found, whatever the file says.
 
@@ -127,20 +133,24 @@ def load(name: str) -> LabState:
         LabError: there is no such lab, its directory is not this user's alone, or its
             file cannot be understood.
     """
-    missing = f"there is no lab named {name!r}; bring it up with 'fabricgauge lab up --name {name}'"
     directory = existing(name)
-    if directory is None:
-        raise LabError(missing)
+    remedy = f"remove the lab with 'fabricgauge lab down --name {name}'"
+    state = _stored(directory, LabState, remedy) if directory else None
+    if directory is None or state is None:
+        raise LabError(
+            f"there is no lab named {name!r}; bring it up with 'fabricgauge lab up --name {name}'"
+        )
+    return msgspec.structs.replace(state, name=name, directory=str(directory))
+
+
+def _stored(directory: Path, kind: type[_S], remedy: str) -> _S | None:
     path = directory / _FILE
     try:
-        state = msgspec.json.decode(path.read_bytes(), type=LabState)
-    except FileNotFoundError as error:
-        raise LabError(missing) from error
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except FileNotFoundError:
+        return None
     except (OSError, msgspec.DecodeError) as error:
-        raise LabError(
-            f"cannot read {path}: {error}; remove the lab with 'fabricgauge lab down --name {name}'"
-        ) from error
-    return msgspec.structs.replace(state, name=name, directory=str(directory))
+        raise LabError(f"cannot read {path}: {error}; {remedy}") from error
 
 
 def load_complete(name: str) -> LabState:
@@ -160,16 +170,11 @@ def load_marks(directory: Path) -> Marks | None:
     Raises:
         LabError: the file is there and cannot be understood.
     """
-    path = directory / _FILE
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=Marks)
-    except FileNotFoundError:
-        return None
-    except (OSError, msgspec.DecodeError) as error:
-        raise LabError(
-            f"cannot read {path}: {error}; end the lab's processes by hand (their environment "
-            f"has FABRICGAUGE_LAB_HOLDER) and remove {directory}"
-        ) from error
+    remedy = (
+        "end the lab's processes by hand (their environment has FABRICGAUGE_LAB_HOLDER) and "
+        f"remove {directory}"
+    )
+    return _stored(directory, Marks, remedy)
 
 
 def save(state: LabState) -> None:
@@ -178,11 +183,6 @@ def save(state: LabState) -> None:
     fresh = directory / f".{_FILE}.{os.getpid()}"
     fresh.write_bytes(msgspec.json.format(msgspec.json.encode(state)) + b"\n")
     fresh.replace(directory / _FILE)
-
-
-def names() -> tuple[str, ...]:
-    """The names of all labs of this user, whole or broken; none where others may write."""
-    return lab_names()
 
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -203,8 +203,17 @@ def lab_directory(name: str) -> Path:
 
 
 def labs_root() -> Path:
-    """The directory that holds all labs of this user."""
-    return _runtime_directory() / "labs"
+    """The directory that holds all labs of this user, below the first of the usual places that is
+    this user's and lets programs run.
+
+    The agent is executed from there, so a file system mounted noexec does not serve.
+    """
+    uid = os.getuid()
+    for place in (os.environ.get("XDG_RUNTIME_DIR", ""), f"/run/user/{uid}"):
+        is_ours = place.startswith("/") and _ours(Path(place))
+        if is_ours and not os.statvfs(place).f_flag & os.ST_NOEXEC:
+            return Path(place) / "fabricgauge" / "labs"
+    return Path(f"/tmp/fabricgauge-{uid}/labs")  # noqa: S108 -- whose it is, is checked
 
 
 def existing(name: str) -> Path | None:
@@ -222,7 +231,7 @@ def existing(name: str) -> Path | None:
     return directory
 
 
-def lab_names() -> tuple[str, ...]:
+def names() -> tuple[str, ...]:
     """The names of all labs of this user, whole or broken; none where others may write."""
     if not all(_ours(place) for place in _way_to_labs()):
         return ()
@@ -252,21 +261,10 @@ def create(name: str) -> Path:
     return directory
 
 
-def _runtime_directory() -> Path:
-    """The first of the usual places that is this user's and lets programs run.
-
-    The agent is executed from there, so a file system mounted noexec does not serve.
-    """
-    uid = os.getuid()
-    for place in (os.environ.get("XDG_RUNTIME_DIR", ""), f"/run/user/{uid}"):
-        if place.startswith("/") and _ours(Path(place)) and not _noexec(place):
-            return Path(place) / "fabricgauge"
-    return Path(f"/tmp/fabricgauge-{uid}")  # noqa: S108 -- whose it is, is checked
-
-
 def _way_to_labs() -> tuple[Path, Path]:
     """The directories to go through to a lab. Anyone may have made them under /tmp."""
-    return labs_root().parent, labs_root()
+    root = labs_root()
+    return root.parent, root
 
 
 def _assert_ours(directory: Path) -> None:
@@ -284,7 +282,3 @@ def _ours(directory: Path) -> bool:
     except OSError:
         return False
     return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022
-
-
-def _noexec(place: str) -> bool:
-    return bool(os.statvfs(place).f_flag & os.ST_NOEXEC)

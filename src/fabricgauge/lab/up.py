@@ -4,7 +4,6 @@ import json
 import os
 import secrets
 import shutil
-import sys
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timezone
@@ -13,10 +12,9 @@ from typing import TypeVar
 
 import msgspec
 
-from fabricgauge import process
 from fabricgauge.lab import cabling, holder, state, tools
 from fabricgauge.lab.cabling import socket_queue_bytes, write_hosts
-from fabricgauge.lab.holder import HOLDER_MARK, boot_id, identify, kill
+from fabricgauge.lab.holder import HOLDER_MARK, boot_id, identify, kill, started
 from fabricgauge.lab.slurm import cluster
 from fabricgauge.lab.spec import HEAD, LabSpec, checked, subnet
 from fabricgauge.lab.state import (
@@ -31,9 +29,6 @@ from fabricgauge.lab.state import (
 from fabricgauge.model.errors import LabError
 
 _HERE = Path(__file__).parent
-
-#: Furnishing a node takes some 50 ms; this is for a machine that swaps.
-_FURNISH_TIMEOUT_S = 60.0
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
@@ -63,14 +58,12 @@ def _bring_up(spec: LabSpec, directory: Path) -> LabState:
     save(state)
     _write_files(state, spec)
     if spec.slurm:
-        cluster.write_files(Path(state.directory) / "slurm", spec.nodes)
+        cluster.write_files(directory / "slurm", spec.nodes)
     switch = _hold(state, "", None)
     state = msgspec.structs.replace(state, switch=switch, net_inodes=(switch.net_inode,))
-    holders = _each(lambda name: _hold(state, name, switch), (HEAD, *spec.nodes))
-    nodes = tuple(
-        LabNode(name, index, holder)
-        for index, (name, holder) in enumerate(zip((HEAD, *spec.nodes), holders, strict=True))
-    )
+    names = (HEAD, *spec.nodes)
+    holders = _each(lambda name: _hold(state, name, switch), names)
+    nodes = tuple(map(LabNode, names, range(len(names)), holders))
     inodes = (switch.net_inode, *(node.holder.net_inode for node in nodes))
     state = msgspec.structs.replace(state, nodes=nodes, net_inodes=inodes)
     save(state)
@@ -158,27 +151,24 @@ def _hold(state: LabState, node: str, switch: NodeHolder | None) -> NodeHolder:
         fresh = ["--user", "--map-root-user", *fresh]
     elif switch and (options := holder.user_options(switch.pid)):
         outer = [tools.path_of("nsenter"), "--target", str(switch.pid), *options, "--"]
-    furnish = [sys.executable, "-I", "-S", str(_HERE / "hold.py"), node, state.directory]
-    done = process.run(
-        [tools.path_of("setsid"), "--fork", *outer, tools.path_of("unshare"), *fresh, *furnish],
-        timeout_s=_FURNISH_TIMEOUT_S,
-        env={HOLDER_MARK: state.token, "PATH": tools.SEARCH_PATH},
-    )
-    if not done.stdout.strip().isdigit():
-        raise LabError(_refusal(state, node, done))
-    return holder.assert_own_namespace(identify(int(done.stdout)))
+    unshare = [*outer, tools.path_of("unshare"), *fresh]
+    mark = {HOLDER_MARK: state.token}
+    pid = started(
+        unshare, _HERE / "hold.py", [node, state.directory], mark,
+        lambda reason: _refusal(state.rootless, node, reason),
+    )  # fmt: skip
+    return holder.assert_own_namespace(identify(pid))
 
 
-def _refusal(state: LabState, node: str, done: process.Completed) -> str:
-    reason = "it took too long" if done.timed_out else done.stderr.strip() or "no reason given"
+def _refusal(rootless: bool, node: str, reason: str) -> LabError:
     remedy = (
         "allow user namespaces (sysctl user.max_user_namespaces above 0, "
         "kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0 "
         "where the kernel has them), or run as root"
-        if state.rootless
+        if rootless
         else "in a container, start it with --privileged"
     )
-    return f"cannot make the namespaces of {node or 'the switch'}: {reason}; {remedy}"
+    return LabError(f"cannot make the namespaces of {node or 'the switch'}: {reason}; {remedy}")
 
 
 def _wire(state: LabState, switch: NodeHolder) -> None:

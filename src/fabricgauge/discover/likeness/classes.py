@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from fabricgauge.discover.likeness.traits import Traits, ends, identity, traits
+from fabricgauge.discover.likeness.traits import ADAPTER, Traits, ends, identity, traits
 from fabricgauge.discover.survey.same import NUMBERS
 from fabricgauge.model.fabric import Network
 from fabricgauge.model.inventory import Inventory
@@ -94,26 +94,18 @@ def _memory(inventories: Sequence[Inventory]) -> dict[str, str]:
 def _classes(known: Sequence[Traits]) -> list[_Class]:
     by_shape: dict[tuple[bool, Shape], list[Traits]] = {}
     for one in known:
-        by_shape.setdefault((one.whole, _shape(one)), []).append(one)
+        told = ((key, of.value) for key, of in one.told.items() if of.kind in ("shape", "part"))
+        by_shape.setdefault((one.whole, frozenset(told)), []).append(one)
     found: list[_Class] = []
-    for (whole, shape), members in sorted(by_shape.items(), key=_place):
+    # Whole answers first, and of them the most frequent shape.
+    ordered = sorted(by_shape.items(), key=lambda pair: (not pair[0][0], -len(pair[1])))
+    for (whole, shape), members in ordered:
         home = _home(found, shape, len(members), whole)
         if home is None:
             found.append(_Class(shape, len(members), members))
         else:
             home.members.extend(members)
     return found
-
-
-def _place(pair: tuple[tuple[bool, Shape], list[Traits]]) -> tuple[bool, int]:
-    """Whole answers first, and of them the most frequent shape."""
-    (whole, _), members = pair
-    return not whole, -len(members)
-
-
-def _shape(one: Traits) -> Shape:
-    kinds = ("shape", "part")
-    return frozenset((key, of.value) for key, of in one.told.items() if of.kind in kinds)
 
 
 def _home(found: Sequence[_Class], shape: Shape, count: int, whole: bool) -> _Class | None:
@@ -138,7 +130,18 @@ def _home(found: Sequence[_Class], shape: Shape, count: int, whole: bool) -> _Cl
 
 
 def _described(one: _Class) -> LikeNodes:
-    voted, oddities, splits = _voted(one.members)
+    voted: dict[str, str] = {}
+    oddities: list[Oddity] = []
+    splits: list[Split] = []
+    for attribute, ballots in _ballots(one.members):
+        result = vote(attribute, ballots)
+        if isinstance(result, Split):
+            splits.append(result)
+            continue
+        usual, others = result
+        oddities += others
+        if usual:
+            voted[attribute] = usual
     odd = {node for oddity in oddities for node in oddity.nodes}
     names = tuple(member.name for member in one.members)
     namings = tuple(_names(one.members, voted))
@@ -151,23 +154,6 @@ def _described(one: _Class) -> LikeNodes:
         namings=tuple(naming for naming in namings if len(naming.names) > 1),
         names={one.adapter: one.names[0][0] for one in namings if len(one.names) == 1},
     )
-
-
-def _voted(members: Sequence[Traits]) -> tuple[dict[str, str], list[Oddity], list[Split]]:
-    """Traits of most, single ones' own, and those in which there is no majority."""
-    found: dict[str, str] = {}
-    oddities: list[Oddity] = []
-    splits: list[Split] = []
-    for attribute, ballots in _ballots(members):
-        result = vote(attribute, ballots)
-        if isinstance(result, Split):
-            splits.append(result)
-            continue
-        usual, odd = result
-        oddities += odd
-        if usual:
-            found[attribute] = usual
-    return found, oddities, splits
 
 
 def _ballots(members: Sequence[Traits]) -> Iterator[tuple[str, dict[str, str]]]:
@@ -194,13 +180,18 @@ def _ballots(members: Sequence[Traits]) -> Iterator[tuple[str, dict[str, str]]]:
 
 def _names(members: Sequence[Traits], voted: dict[str, str]) -> Iterator[InterfaceNaming]:
     """What each part's interfaces are called, the most frequent name first."""
-    for part in (key for key in voted if key.startswith("adapter ")):
-        by_name: dict[str, list[str]] = {}
-        for one in members:
-            if part in one.interfaces:
-                by_name.setdefault(one.interfaces[part], []).append(one.name)
-        most_first = sorted(by_name.items(), key=lambda pair: (-len(pair[1]), pair[0]))
-        yield InterfaceNaming(part, tuple((name, tuple(nodes)) for name, nodes in most_first))
+    for part in (key for key in voted if key.startswith(ADAPTER)):
+        called = {one.name: one.interfaces[part] for one in members if part in one.interfaces}
+        yield InterfaceNaming(part, _most_first(called))
+
+
+def _most_first(ballots: Mapping[str, str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Each value with its nodes, the most frequent first."""
+    by_value: dict[str, list[str]] = {}
+    for node, value in ballots.items():
+        by_value.setdefault(value, []).append(node)
+    ordered = sorted(by_value.items(), key=lambda pair: (-len(pair[1]), pair[0]))
+    return tuple((value, tuple(nodes)) for value, nodes in ordered)
 
 
 def vote(attribute: str, ballots: Mapping[str, str]) -> tuple[str, list[Oddity]] | Split:
@@ -208,13 +199,10 @@ def vote(attribute: str, ballots: Mapping[str, str]) -> tuple[str, list[Oddity]]
 
     Two nodes that differ, or many with many values, have no majority: no node is odd.
     """
-    by_value: dict[str, list[str]] = {}
-    for node, value in ballots.items():
-        by_value.setdefault(value, []).append(node)
-    ordered = sorted(by_value.items(), key=lambda pair: (-len(pair[1]), pair[0]))
-    usual, holders = ordered[0] if ordered else ("", [])
+    ordered = _most_first(ballots)
+    usual, holders = ordered[0] if ordered else ("", ())
     if len(ordered) > 1 and 2 * len(holders) <= len(ballots):
-        return Split(attribute, tuple((value, tuple(nodes)) for value, nodes in ordered))
+        return Split(attribute, ordered)
     return usual, [
-        Oddity(attribute, value, tuple(nodes), usual, len(holders)) for value, nodes in ordered[1:]
+        Oddity(attribute, value, nodes, usual, len(holders)) for value, nodes in ordered[1:]
     ]

@@ -8,6 +8,7 @@ a node whose interfaces are called otherwise.
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeVar
 
 import msgspec
 
@@ -40,6 +41,9 @@ _FACTS = {
     "iommu groups": "IOMMU groups",
     "firewall": "firewall",
 }
+
+#: What the name of an adapter's part begins with.
+ADAPTER = "adapter "
 
 #: The fact of an answer that did not arrive whole.
 CUT_OFF = "answer"
@@ -83,20 +87,19 @@ def traits(
     ``own`` are the node's members of networks.
     """
     node = inventory.node
-    labelled = {f"adapter {label}": one for label, one in _labelled(inventory, products).items()}
+    labelled = _labelled(inventory, products)
     told = {key: Trait("shape", value) for key, value in _shape(inventory, memory)}
     told |= {part: Trait("part", adapter.kind) for part, adapter in labelled.items()}
     stacks = sorted(inventory.stacks, key=lambda one: one.kind)
     told |= {one.kind: Trait("part", one.version) for one in stacks}
     if isinstance(node, Node):
-        told |= {key: Trait("end", value) for key, value in end_traits(node, own, labelled).items()}
+        told |= {key: Trait("end", value) for key, value in _ends(node, own, labelled)}
     told |= {key: Trait("detail", value) for key, value in _node_details(inventory)}
-    for part, adapter in labelled.items():
-        label = part.removeprefix("adapter ")
-        told |= {
-            f"{what} of {label}": Trait("detail", value, part)
-            for what, value in _details(inventory, adapter)
-        }
+    told |= {
+        f"{what} of {part.removeprefix(ADAPTER)}": Trait("detail", value, part)
+        for part, adapter in labelled.items()
+        for what, value in _details(inventory, adapter)
+    }
     names = {part: one.interfaces or one.rdma_devices for part, one in labelled.items()}
     return Traits(
         inventory.name, told, {part: ", ".join(some) for part, some in names.items() if some},
@@ -114,33 +117,30 @@ def identity(inventory: Inventory, adapter: Adapter) -> str:
 
 
 def _labelled(inventory: Inventory, products: Mapping[str, str]) -> dict[str, Adapter]:
-    """By product; the second of a product in the order of the bus is ``PRODUCT #2``.
+    """By part: the second of a product in the order of the bus is ``adapter PRODUCT #2``.
 
     Virtual functions are a setting of their physical one, and no adapters.
     """
     virtual = virtual_functions(inventory.facts)
     counts: Counter[str] = Counter()
     found: dict[str, Adapter] = {}
-    for adapter in sorted(inventory.adapters, key=_place):
-        if adapter.bus in virtual:
-            continue
+    real = (one for one in inventory.adapters if one.bus not in virtual)
+    for adapter in sorted(
+        real, key=lambda one: (bus_of(one.bus) if isinstance(one.bus, str) else "~", one.interfaces)
+    ):
         of = identity(inventory, adapter)
         product = products.get(of, of)
         counts[product] += 1
         number = f" #{counts[product]}" if counts[product] > 1 else ""
-        found[f"{product}{number}"] = adapter
+        found[f"{ADAPTER}{product}{number}"] = adapter
     return found
 
 
-def _place(adapter: Adapter) -> tuple[str, tuple[str, ...]]:
-    return (bus_of(adapter.bus) if isinstance(adapter.bus, str) else "~", adapter.interfaces)
-
-
 def _shape(inventory: Inventory, memory: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    if isinstance(inventory.node, Node):
-        if "cpu model" in inventory.node.facts:
-            yield "processor", inventory.node.facts["cpu model"]
-        yield "processors", str(inventory.node.cpu_count)
+    if isinstance(node := inventory.node, Node):
+        if "cpu model" in node.facts:
+            yield "processor", node.facts["cpu model"]
+        yield "processors", str(node.cpu_count)
         counts = Counter(gpu.product for gpu in inventory.gpus)
         gpus = ", ".join(f"{count} × {product}" for product, count in sorted(counts.items()))
         if gpus or CUT_OFF not in inventory.facts:
@@ -159,26 +159,23 @@ def _node_details(inventory: Inventory) -> Iterator[tuple[str, str]]:
         if fact in facts:
             unit = " bytes" if fact.endswith(" bytes") and facts[fact].isdigit() else ""
             yield called, f"{facts[fact]}{unit}"
-    words = [
-        word for word in facts.get("kernel command line", "").split() if _TELLING.fullmatch(word)
-    ]
     if "kernel command line" in facts:
+        words = filter(_TELLING.fullmatch, facts["kernel command line"].split())
         yield "kernel command line", " ".join(words) or "nothing telling"
-    links = [len(gpu.links_bit_s) for gpu in inventory.gpus]
-    if any(links):
-        yield "NVLinks", str(sum(links))
-    yield from ((key, facts[key]) for key in sorted(facts) if _is_setting(key))
-
-
-def _is_setting(fact: str) -> bool:
-    """Settings of the whole node; those of an interface have its name in them."""
-    return fact.startswith("net.") and not fact.startswith("net.ipv4.conf.")
+    if links := sum(len(gpu.links_bit_s) for gpu in inventory.gpus):
+        yield "NVLinks", str(links)
+    for fact in sorted(facts):  # settings of an interface have its name in them
+        if fact.startswith("net.") and not fact.startswith("net.ipv4.conf."):
+            yield fact, facts[fact]
 
 
 def _details(inventory: Inventory, adapter: Adapter) -> Iterator[tuple[str, str]]:
+    """A driver of the kernel itself gives the kernel's version, which is a trait already."""
+    node = inventory.node
+    kernel = node.kernel if isinstance(node, Node) else ""
     for what in ("driver", "driver_version", "firmware", "lane_mode"):
         value = getattr(adapter, what)
-        if isinstance(value, str) and not _is_kernel(inventory, value):
+        if isinstance(value, str) and (not kernel or value != kernel):
             yield what.replace("_", " "), value
     if isinstance(adapter.numa_node, int):
         yield "NUMA node", str(adapter.numa_node)
@@ -188,57 +185,46 @@ def _details(inventory: Inventory, adapter: Adapter) -> Iterator[tuple[str, str]
         able = host_link(adapter.pcie_capable)
         both = f"{now} of {able.removeprefix('PCIe ')}" if able not in ("", now) else now
         yield "PCIe", both.removeprefix("PCIe ")
-    if not isinstance(inventory.node, Skipped):
-        yield from link_traits(inventory.node, adapter)
-    yield from port_traits(inventory, adapter)
-
-
-def _is_kernel(inventory: Inventory, version: str) -> bool:
-    """A driver of the kernel itself gives the kernel's version: that is a trait already."""
-    return isinstance(inventory.node, Node) and version == inventory.node.kernel
-
-
-def link_traits(node: Node, adapter: Adapter) -> Iterator[tuple[str, str]]:
-    """Link and MTU of each interface, by its place on the adapter."""
-    for number, name in enumerate(sorted(adapter.interfaces), 1):
-        interface = node.interface(name)
-        if isinstance(interface, Interface):
-            place = f" {number}" if number > 1 else ""
-            yield f"link{place}", link(interface)
-            yield f"MTU{place}", str(interface.mtu_bytes)
-            if isinstance(interface.ipoib, IpoibPort) and isinstance(interface.ipoib.mode, str):
-                yield f"IPoIB mode{place}", interface.ipoib.mode
-
-
-def link(interface: Interface) -> str:
-    """``up, 25 Gb/s``, ``no carrier``, ``switched off``."""
-    if isinstance(interface.carrier, Skipped):
-        return "switched off"
-    if not interface.carrier:
-        return "no carrier"
-    if isinstance(interface.speed_bit_s, Skipped):
-        return "up"
-    return f"up, {link_rate(interface.speed_bit_s)}"
-
-
-def port_traits(inventory: Inventory, adapter: Adapter) -> Iterator[tuple[str, str]]:
-    """State, rate and width of each RDMA port, by its place on the adapter."""
-    ports = [port for port in inventory.rdma_ports if port.device in adapter.rdma_devices]
-    ordered = sorted(ports, key=lambda port: (port.device, port.number))
-    for number, port in enumerate(ordered, 1):
-        place = f" {number}" if number > 1 else ""
+    if isinstance(node, Node):
+        held = (node.interface(name) for name in sorted(adapter.interfaces))
+        for place, interface in _placed(held):
+            if isinstance(interface, Interface):
+                yield from ((f"{what}{place}", value) for what, value in _interface(interface))
+    ports = (port for port in inventory.rdma_ports if port.device in adapter.rdma_devices)
+    for place, port in _placed(sorted(ports, key=lambda port: (port.device, port.number))):
         yield f"RDMA port{place}", _port(port)
 
 
+_T = TypeVar("_T")
+
+
+def _placed(those: Iterable[_T]) -> Iterator[tuple[str, _T]]:
+    """Each with its place on the adapter; the first needs none."""
+    return ((f" {number}" if number > 1 else "", one) for number, one in enumerate(those, 1))
+
+
+def _interface(interface: Interface) -> Iterator[tuple[str, str]]:
+    yield "link", _link(interface)
+    yield "MTU", str(interface.mtu_bytes)
+    if isinstance(interface.ipoib, IpoibPort) and isinstance(interface.ipoib.mode, str):
+        yield "IPoIB mode", interface.ipoib.mode
+
+
+def _link(interface: Interface) -> str:
+    """``up, 25 Gb/s``, ``no carrier``, ``switched off``."""
+    if isinstance(interface.carrier, Skipped):
+        return "switched off"
+    rate = interface.speed_bit_s
+    up = "up" if isinstance(rate, Skipped) else f"up, {link_rate(rate)}"
+    return up if interface.carrier else "no carrier"
+
+
 def _port(port: RdmaPort) -> str:
-    parts = [port.protocol]
-    if isinstance(port.state, str):
-        parts.append(port.state)
-    if isinstance(port.rate_bit_s, float):
-        parts.append(link_rate(port.rate_bit_s))
-    if isinstance(port.lanes, int):
-        parts.append(f"{port.lanes}x")
-    return ", ".join(parts)
+    """Protocol, state, rate and width, as far as they are known."""
+    rate = link_rate(port.rate_bit_s) if isinstance(port.rate_bit_s, float) else port.rate_bit_s
+    lanes = f"{port.lanes}x" if isinstance(port.lanes, int) else port.lanes
+    told = (port.protocol, port.state, rate, lanes)
+    return ", ".join(one for one in told if isinstance(one, str))
 
 
 def ends(networks: Iterable[Network]) -> dict[str, Ends]:
@@ -250,19 +236,17 @@ def ends(networks: Iterable[Network]) -> dict[str, Ends]:
     return found
 
 
-def end_traits(node: Node, own: Ends, adapters: Mapping[str, Adapter]) -> dict[str, str]:
+def _ends(node: Node, own: Ends, adapters: Mapping[str, Adapter]) -> Iterator[tuple[str, str]]:
     """``adapters`` by the part's name that like nodes have in common."""
     on = {name: part for part, one in adapters.items() for name in one.interfaces}
-    return {
-        f"end in {network}": "; ".join(_end(node, member, on) for member in members)
-        for network, members in own.items()
-    }
+    for network, members in own.items():
+        yield f"end in {network}", "; ".join(_end(node, member, on) for member in members)
 
 
 def _end(node: Node, member: Member, on: Mapping[str, str]) -> str:
     """Link and MTU of an adapter's interface are compared with the adapter."""
     if member.interface in on:
-        return f"on {on[member.interface].removeprefix('adapter ')}"
+        return f"on {on[member.interface].removeprefix(ADAPTER)}"
     interface = node.interface(member.interface)
-    state = f"{link(interface)}, " if isinstance(interface, Interface) else ""
+    state = f"{_link(interface)}, " if isinstance(interface, Interface) else ""
     return f"{state}MTU {member.mtu_bytes}"

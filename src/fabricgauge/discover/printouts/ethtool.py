@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from fabricgauge.discover.parse_probe import WITHOUT_A_WIRE
 from fabricgauge.discover.printouts import figures, pci
 from fabricgauge.discover.printouts.lines import entries, lines, pair, pairs, word, words
-from fabricgauge.discover.printouts.parts import Parts, blank_adapter, said
+from fabricgauge.discover.printouts.parts import Parts, blank_adapter
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.inventory import LinkModes
 
@@ -103,33 +103,26 @@ def _settings_parts(
     IFACE`` (``yes``, ``no``), ``link reason of IFACE`` (``No cable``), ``port of IFACE``
     (``FIBRE``).
     """
-    facts = _settings_facts(name, values)
-    able, offered, heard = (_rates(modes.get(key, ())) for key in (SUPPORTED, ADVERTISED, PARTNER))
+    link, _, reason = values.get("link-detected", "").partition(" (")
+    told = {"link": link, "link reason": reason.removesuffix(")"), "port": values.get("port", "")}
+    facts = figures.speed_fact(name, values.get("speed", ""))
+    facts |= {f"{key} of {name}": value for key, value in told.items() if value}
+    able, offered, heard = (
+        tuple(sorted({float(one[1]) * 1e6 for one in map(_MODE.match, modes.get(key, ())) if one}))
+        for key in (SUPPORTED, ADVERTISED, PARTNER)
+    )
     if not (able or offered or heard):
         return Parts(facts=facts)
     truth = _TRUTHS.get(values.get("auto-negotiation", ""))
-    duplex = values.get("duplex", "").lower()
+    duplex = values.get("duplex", "")
     known = LinkModes(
         able, offered, heard,
         Skipped(f"ethtool does not say it of {name}") if truth is None else truth,
-        duplex if duplex in ("full", "half")
-        else Skipped(f"{name} has duplex {values.get('duplex', '')[:40]!r}"),
+        duplex.lower() if duplex.lower() in ("full", "half")
+        else Skipped(f"{name} has duplex {duplex[:40]!r}"),
     )  # fmt: skip
     adapter = blank_adapter(TOOL, "", interfaces=(name,) if name else (), modes=known)
     return Parts(adapters=(adapter,), facts=facts)
-
-
-def _rates(modes: Iterable[str]) -> tuple[float, ...]:
-    found = (_MODE.match(mode) for mode in modes)
-    return tuple(sorted({float(one[1]) * 1e6 for one in found if one}))
-
-
-def _settings_facts(name: str, values: Mapping[str, str]) -> dict[str, str]:
-    speed = figures.bit_rate(values.get("speed", ""), "the speed")
-    facts = {} if isinstance(speed, Skipped) else {f"speed of {name}": figures.rate_fact(speed)}
-    link, _, reason = values.get("link-detected", "").partition(" (")
-    told = {"link": link, "link reason": reason.removesuffix(")"), "port": values.get("port", "")}
-    return {**facts, **{f"{key} of {name}": value for key, value in told.items() if value}}
 
 
 def _pause(text: str) -> Parts:
@@ -147,21 +140,15 @@ def _pause_fact(interface: str, rx: str, tx: str) -> Parts:
     return Parts(facts={f"pause {interface}": f"rx {rx} tx {tx}"})
 
 
-_DRIVER_TOOL = "ethtool -i"
-
-
 def _driver(text: str, interface: str) -> Parts:
     """Driver, version, firmware, bus; nothing for an interface that no adapter is behind."""
-    values = pairs(text, ":")
+    tool, values = "ethtool -i", pairs(text, ":")
     driver, bus = values.get("driver", ""), values.get("bus-info", "")
     if not bus and driver in WITHOUT_A_WIRE:
         return Parts()
     adapter = blank_adapter(
-        _DRIVER_TOOL, pci.kind_of("", "", driver),
-        bus=pci.address(bus) or Skipped(f"ethtool -i gives the bus as {bus[:60]!r}"),
-        driver=said(_DRIVER_TOOL, driver),
-        driver_version=said(_DRIVER_TOOL, values.get("version", "")),
-        firmware=said(_DRIVER_TOOL, values.get("firmware-version", "")),
+        tool, pci.kind_of("", "", driver), bus=pci.bus(tool, bus), driver=driver,
+        driver_version=values.get("version", ""), firmware=values.get("firmware-version", ""),
         interfaces=(interface,) if interface else (),
     )  # fmt: skip
     return Parts(adapters=(adapter,))

@@ -1,9 +1,12 @@
 """Figures as tools print them; bounded, finite, or a Skipped that quotes what stood there."""
 
 import re
+from typing import TypeVar
 
 from fabricgauge.discover.printouts.lines import LARGEST_NUMBER
 from fabricgauge.model.absence import Skipped
+
+_N = TypeVar("_N", int, float)
 
 _WHOLE = re.compile(r"[0-9]{1,16}")
 _DECIMAL = re.compile(r"[0-9]{1,16}(?:\.[0-9]{1,16})?")
@@ -19,48 +22,37 @@ def unread(text: str, what: str) -> Skipped:
     return Skipped(f"{what} is given as {text[:60]!r}" if text else f"{what} is not given")
 
 
+def _within(value: _N | None, most: float, text: str, what: str) -> _N | Skipped:
+    return value if value is not None and 0 <= value <= most else unread(text, what)
+
+
 def whole(text: str, what: str, most: int = LARGEST_NUMBER) -> int | Skipped:
     """A whole decimal number from 0 to ``most``."""
-    found = _WHOLE.fullmatch(text)
-    if found is None or int(text) > most:
-        return unread(text, what)
-    return int(text)
+    return _within(int(text) if _WHOLE.fullmatch(text) else None, most, text, what)
 
 
 def number(text: str, what: str, unit: float = 1.0) -> float | Skipped:
     """A decimal number that is not negative, times ``unit``."""
-    found = _DECIMAL.fullmatch(text)
-    value = float(text) * unit if found else -1.0
-    if not 0.0 <= value <= LARGEST_NUMBER:
-        return unread(text, what)
-    return value
+    value = float(text) * unit if _DECIMAL.fullmatch(text) else None
+    return _within(value, LARGEST_NUMBER, text, what)
 
 
 def hexadecimal(text: str, what: str) -> int | Skipped:
     """A LID or mask such as ``0x0000000d``."""
     found = _HEX.fullmatch(text)
-    value = int(found[1], 16) if found else LARGEST_NUMBER + 1
-    return value if value <= LARGEST_NUMBER else unread(text, what)
+    return _within(int(found[1], 16) if found else None, LARGEST_NUMBER, text, what)
 
 
 def bit_rate(text: str, what: str) -> float | Skipped:
     """``10Gbit/s``, ``40000Mb/s``, ``25Gb`` as bit/s."""
     found = _BIT_RATE.fullmatch(text)
-    if found is None:
-        return unread(text, what)
-    return number(found[1], what, PREFIXES[found[2]])
+    return number(found[1], what, PREFIXES[found[2]]) if found else unread(text, what)
 
 
-def product(lane_bit_s: float | Skipped, lanes: int | Skipped) -> float | Skipped:
-    """The rate of all lanes, or why it is not known."""
-    if isinstance(lane_bit_s, Skipped):
-        return lane_bit_s
-    return lanes if isinstance(lanes, Skipped) else lane_bit_s * lanes
-
-
-def rate_fact(rate_bit_s: float) -> str:
-    """A rate as a fact's text: whole bit/s, without an exponent."""
-    return f"{rate_bit_s:.0f}"
+def speed_fact(interface: str, text: str) -> dict[str, str]:
+    """``speed of IFACE`` in whole bit/s, without an exponent; empty where no rate is given."""
+    rate = bit_rate(text, "the speed")
+    return {} if isinstance(rate, Skipped) else {f"speed of {interface}": f"{rate:.0f}"}
 
 
 def identifier(text: str, what: str) -> str | Skipped:

@@ -3,9 +3,8 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import TypeVar
-
-import msgspec
 
 _T = TypeVar("_T")
 
@@ -59,12 +58,8 @@ def unrecognised(tool: str, text: str, known: object) -> tuple[str, ...]:
     """One trouble where nothing is ``known`` though the tool printed something."""
     if known:
         return ()
-    first = next(_filled(text), None)
-    return () if first is None else (trouble(tool, first[0], "not what it prints", first[1]),)
-
-
-def _filled(text: str) -> Iterator[tuple[int, str]]:
-    return ((number, line) for number, line in enumerate(lines(text), 1) if line.strip())
+    filled = ((number, line) for number, line in enumerate(lines(text), 1) if line.strip())
+    return tuple(trouble(tool, n, "not what it prints", line) for n, line in islice(filled, 1))
 
 
 #: Old lshw prints neither brackets nor, in places, commas; a list that was cut off loses its end.
@@ -72,26 +67,23 @@ _BETWEEN = re.compile(r"[\s,\[\]]*")
 _decode = json.JSONDecoder().raw_decode
 
 
-class Objects(msgspec.Struct, frozen=True):
-    """``whole`` is false where the text ends or breaks off in the middle of a value."""
-
-    found: tuple[dict[str, object], ...]
-    whole: bool
-
-
-def objects(text: str) -> Objects:
-    """The objects up to the first place that is none; never raises."""
+def objects(text: str) -> tuple[list[dict[str, object]], bool]:
+    """The objects up to the first place that is none, and whether that is the text's end."""
     found: list[dict[str, object]] = []
-    place = _end(_BETWEEN.match(text))
-    while place < len(text):
+    place = 0
+    while (place := _next(text, place)) < len(text):
         try:
             value, place = _decode(text, place)
         except (ValueError, RecursionError):
-            return Objects(tuple(found), whole=False)
+            return found, False
         if isinstance(value, dict):
             found.append(value)
-        place = _end(_BETWEEN.match(text, place))
-    return Objects(tuple(found), whole=True)
+    return found, True
+
+
+def _next(text: str, place: int) -> int:
+    between = _BETWEEN.match(text, place)
+    return between.end() if between else place
 
 
 def entries(
@@ -104,11 +96,9 @@ def entries(
     if text.lstrip()[:1] not in ("[", "{"):
         told = list(of_text(text))
         return told, unrecognised(tool, text, told)
-    read = objects(text)
-    broken = (
-        () if read.whole else (f"{tool}: its JSON breaks off; what stood before that was read",)
-    )
-    return [one for entry in read.found for one in of_object(entry)], broken
+    found, whole = objects(text)
+    broken = () if whole else (f"{tool}: its JSON breaks off; what stood before that was read",)
+    return [one for entry in found for one in of_object(entry)], broken
 
 
 def word(value: object) -> str:
@@ -133,7 +123,3 @@ def table(value: object) -> dict[str, str]:
     if not isinstance(value, dict):
         return {}
     return {word(key): word(entry) for key, entry in value.items() if word(entry)}
-
-
-def _end(match: "re.Match[str] | None") -> int:
-    return match.end() if match else 0

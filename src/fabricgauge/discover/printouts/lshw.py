@@ -9,9 +9,8 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from fabricgauge.discover.printouts import figures, pci
-from fabricgauge.discover.printouts.lines import blocks, entries, pair, table, word, words
-from fabricgauge.discover.printouts.parts import Parts, blank_adapter, said
-from fabricgauge.model.absence import Skipped
+from fabricgauge.discover.printouts.lines import blocks, entries, pair, table, words
+from fabricgauge.discover.printouts.parts import Parts, blank_adapter
 from fabricgauge.model.inventory import Adapter
 
 TOOL = "lshw"
@@ -29,7 +28,8 @@ def parse(text: str, argument: str = "") -> Parts:
     Facts: ``speed of IFACE`` in bit/s, ``link of IFACE`` (``yes``), ``ip of IFACE``.
     """
     devices, troubles = entries(TOOL, text, _json_devices, _text_devices)
-    real = [device for device in _joined(devices) if device.bus or device.product]  # not virtual
+    joined = _joined(devices)  # virtual ones have neither
+    real = [one for one in joined if one.get("bus info") or one.get("product")]
     facts: dict[str, str] = {}
     for device in real:
         facts.update(_facts(device))
@@ -37,15 +37,14 @@ def parse(text: str, argument: str = "") -> Parts:
 
 
 class _Device(msgspec.Struct, frozen=True):
-    """Values are empty where lshw gave none; ``settings`` is its ``configuration``."""
+    """``values`` are by the text's keys; ``settings`` is its ``configuration``."""
 
-    bus: str
-    description: str
-    product: str
-    vendor: str
+    values: dict[str, str]
     interfaces: tuple[str, ...]
-    size: str
     settings: dict[str, str]
+
+    def get(self, key: str) -> str:
+        return self.values.get(key, "")
 
 
 def _json_devices(entry: dict[str, object]) -> Iterator[_Device]:
@@ -57,16 +56,12 @@ def _json_devices(entry: dict[str, object]) -> Iterator[_Device]:
         children = value.get("children")
         left += reversed(children) if isinstance(children, list) else []
         if value.get("class") == "network":
-            size = word(value.get("size"))
-            bus, of, product, vendor = (word(value.get(key)) for key in ("businfo", *_NAMES))
-            yield _Device(
-                bus, of, product, vendor, tuple(words(value.get("logicalname"))),
-                f"{size}bit/s" if size and value.get("units") == "bit/s" else "",
-                table(value.get("configuration")),
-            )  # fmt: skip
-
-
-_NAMES = ("description", "product", "vendor")
+            values = table(value)
+            is_rate = value.get("units") == "bit/s" and "size" in values
+            values["size"] = f"{values['size']}bit/s" if is_rate else ""
+            values["bus info"] = values.get("businfo", "")
+            interfaces = tuple(words(value.get("logicalname")))
+            yield _Device(values, interfaces, table(value.get("configuration")))
 
 
 def _text_devices(text: str) -> Iterator[_Device]:
@@ -81,9 +76,7 @@ def _text_devices(text: str) -> Iterator[_Device]:
         interfaces = tuple(values.get("logical name", ()))
         is_interface = interfaces and first.get("description", "").endswith(" interface")
         if parent is not None or is_interface:
-            bus, of, product, vendor = (first.get(key, "") for key in ("bus info", *_NAMES))
-            known = settings(first.get("configuration", ""))
-            yield _Device(bus, of, product, vendor, interfaces, first.get("size", ""), known)
+            yield _Device(first, interfaces, settings(first.get("configuration", "")))
 
 
 def _entry(line: str) -> tuple[int, str] | None:
@@ -128,45 +121,35 @@ def _joined(devices: Iterable[_Device]) -> list[_Device]:
     found: list[_Device] = []
     before = ""
     for device in devices:
-        if device.bus.startswith("virtio@") and before.startswith("pci@"):
-            settings = {**found[-1].settings, **device.settings}
-            found[-1] = msgspec.structs.replace(
-                found[-1], interfaces=found[-1].interfaces + device.interfaces,
-                settings=settings, size=device.size or found[-1].size,
+        bus = device.get("bus info")
+        if bus.startswith("virtio@") and before.startswith("pci@"):
+            last = found[-1]
+            found[-1] = _Device(
+                {**last.values, "size": device.get("size") or last.get("size")},
+                last.interfaces + device.interfaces, {**last.settings, **device.settings},
             )  # fmt: skip
         else:
             found.append(device)
-        before = device.bus
+        before = bus
     return found
 
 
 def _adapter(device: _Device) -> Adapter:
     settings = device.settings
-    driver = settings.get("driver", "")
-    product = pci.without_numbers(device.product)
+    driver, product = settings.get("driver", ""), pci.without_numbers(device.get("product"))
     return blank_adapter(
-        TOOL, pci.kind_of(device.description, product, driver),
-        bus=_bus(device.bus), vendor=said(TOOL, pci.without_numbers(device.vendor)),
-        product=said(TOOL, product), driver=said(TOOL, driver),
-        driver_version=said(TOOL, settings.get("driverversion", "")),
-        firmware=said(TOOL, settings.get("firmware", "")), interfaces=device.interfaces,
+        TOOL, pci.kind_of(device.get("description"), product, driver),
+        bus=pci.bus(TOOL, device.get("bus info").removeprefix("pci@")),
+        vendor=pci.without_numbers(device.get("vendor")), product=product, driver=driver,
+        driver_version=settings.get("driverversion", ""), firmware=settings.get("firmware", ""),
+        interfaces=device.interfaces,
     )  # fmt: skip
-
-
-def _bus(bus: str) -> str | Skipped:
-    found = pci.address(bus.removeprefix("pci@"))
-    return found or Skipped(f"lshw gives the bus as {bus[:60]!r}")
 
 
 def _facts(device: _Device) -> dict[str, str]:
     """Of one interface only: lshw gives a device with several no figures of each."""
     if len(device.interfaces) != 1:
         return {}
-    name = device.interfaces[0]
-    speed = device.settings.get("speed") or device.size
-    rate = figures.bit_rate(speed, "the speed")
-    facts = {} if isinstance(rate, Skipped) else {f"speed of {name}": figures.rate_fact(rate)}
-    for key in ("link", "ip"):
-        if key in device.settings:
-            facts[f"{key} of {name}"] = device.settings[key]
-    return facts
+    name, settings = device.interfaces[0], device.settings
+    told = {f"{key} of {name}": settings[key] for key in ("link", "ip") if key in settings}
+    return figures.speed_fact(name, settings.get("speed") or device.get("size")) | told

@@ -17,6 +17,9 @@ from fabricgauge.model.inventory import Adapter, PcieLink
 
 TOOL = "lspci"
 DENIED = "<access denied>"
+#: Classes by code, and bridges by any of their names.
+_NETWORK = re.compile(r"02..").fullmatch
+_BRIDGE = re.compile(r"06..|.*bridge.*", re.IGNORECASE | re.DOTALL).fullmatch
 _SLOT = re.compile(r"((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) (.*)", re.DOTALL)
 
 
@@ -28,49 +31,27 @@ def parse(text: str, argument: str = "") -> Parts:
     capabilities were not shown.
     """
     if text.lstrip().startswith("Slot:"):
-        records = map(_record, re.split(r"\n[^\S\n]*(?=\n)", text.replace("\r\n", "\n")))
-        return Parts(adapters=_adapters(records))
+        records = re.split(r"\n[^\S\n]*(?=\n)", text.replace("\r\n", "\n"))
+        return Parts(adapters=_adapters(map(_record, records)))
     functions = [_function(head[1], head[2], body) for head, body in blocks(text, _SLOT.match)]
-    facts = _redirecting(functions)
     troubles = unrecognised(TOOL, text, functions)
-    return Parts(adapters=_adapters(functions), facts=facts, troubles=troubles)
-
-
-class DeviceNames(msgspec.Struct, frozen=True):
-    """``device_class`` is the code where lspci printed it, else the class's name.
-
-    ``product`` is empty where neither the database nor lspci's options tell it.
-    """
-
-    device_class: str
-    vendor: str | Skipped
-    product: str
-
-    @property
-    def is_network(self) -> bool:
-        """Of class 02xx, or InfiniBand's other class, 0c06."""
-        known = self.device_class.lower()
-        return known in pci.CLASSES or (len(known) == 4 and known.startswith("02"))
-
-    @property
-    def is_bridge(self) -> bool:
-        """Of class 06xx."""
-        known = self.device_class.lower()
-        return "bridge" in known or (len(known) == 4 and known.startswith("06"))
+    return Parts(adapters=_adapters(functions), facts=_redirecting(functions), troubles=troubles)
 
 
 class _Function(msgspec.Struct, frozen=True):
-    """One function: its line, and what ``-v`` prints below it, by the line's first word.
+    """One function; ``values`` is what ``-v`` prints below its line, by the line's first word.
 
-    ``bus`` is empty where a record gives none.
+    ``bus`` is empty where a record gives none. ``device_class`` is the code where lspci printed
+    it, else the class's name. ``product`` is empty where neither the database nor lspci's options
+    tell it. ``links`` are the PCI Express link as it is and as it can be.
     """
 
     bus: str
-    names: DeviceNames
-    driver: str
-    numa_node: str
-    links: tuple[PcieLink | Skipped, ...]
+    device_class: str
+    vendor: str | Skipped
+    product: str
     values: dict[str, str]
+    links: dict[str, PcieLink | Skipped] = {}
     denied: bool = False
 
 
@@ -79,26 +60,9 @@ def _function(slot: str, rest: str, body: str) -> _Function:
     values = pairs("\n".join(inside), ":")
     denied = any(DENIED in line[:80] for line in inside)
     bus = pci.address(slot) or slot
-    links = tuple(_link(values, one, bus, denied) for one in ("LnkSta", "LnkCap"))
-    return _Function(
-        bus, named(rest), values.get("Kernel driver in use", ""), values.get("NUMA node", ""),
-        links, values, denied,
-    )  # fmt: skip
-
-
-def _adapters(functions: Iterable[_Function]) -> tuple[Adapter, ...]:
-    return tuple(_adapter(one) for one in functions if one.bus and one.names.is_network)
-
-
-def _adapter(one: _Function) -> Adapter:
-    names, node = one.names, one.numa_node
-    return blank_adapter(
-        TOOL, pci.kind_of(names.device_class, names.product, one.driver),
-        bus=one.bus, vendor=names.vendor, product=said(TOOL, names.product),
-        driver=said(TOOL, one.driver),
-        numa_node=figures.whole(node, "the NUMA node") if node else Skipped("lspci names none"),
-        **dict(zip(("pcie_now", "pcie_capable"), one.links, strict=False)),
-    )  # fmt: skip
+    now, able = (_link(values, register, bus, denied) for register in ("LnkSta", "LnkCap"))
+    links = {"pcie_now": now, "pcie_capable": able}
+    return _Function(bus, *_named(rest), values, links, denied)
 
 
 def _link(values: dict[str, str], register: str, bus: str, denied: bool) -> PcieLink | Skipped:
@@ -109,37 +73,46 @@ def _link(values: dict[str, str], register: str, bus: str, denied: bool) -> Pcie
     return Skipped(f"lspci shows no {register} of {bus}")
 
 
-def _redirecting(blocks: list[_Function]) -> dict[str, str]:
-    shown = any("Capabilities" in one.values for one in blocks)
-    if not shown or any(one.denied for one in blocks):
-        return {}
-    buses = [
-        one.bus
-        for one in blocks
-        if one.names.is_bridge and "ReqRedir+" in one.values.get("ACSCtl", "")
-    ]
-    return {"acs redirect": " ".join(buses)}
-
-
 def _record(text: str) -> _Function:
     """``Driver`` and ``NUMANode`` come with ``-k`` and ``-v``."""
     values = pairs(text, ":")
-    driver, node = values.get("Driver", ""), values.get("NUMANode", "")
+    device_class, _, _ = _named(values.get("Class", "") + ": ")
+    vendor, product = values.get("Vendor", ""), values.get("Device", "")
+    codes = [one[-5:-1] for one in (vendor, product) if one.endswith("]") and one[-6:-5] == "["]
+    product = _product(pci.without_numbers(product), ":".join(codes) if len(codes) == 2 else "")
+    told = {"Kernel driver in use": "Driver", "NUMA node": "NUMANode"}
     return _Function(
-        pci.address(values.get("Slot", "")) or "", _names(values), driver, node, (), {}
+        pci.address(values.get("Slot", "")) or "", device_class,
+        said(TOOL, pci.without_numbers(vendor)), product,
+        {key: values.get(name, "") for key, name in told.items()},
+    )  # fmt: skip
+
+
+def _adapters(functions: Iterable[_Function]) -> tuple[Adapter, ...]:
+    """Those of class 02xx, and of InfiniBand's other class, 0c06."""
+    return tuple(
+        _adapter(one)
+        for one in functions
+        if one.bus and (one.device_class.lower() in pci.CLASSES or _NETWORK(one.device_class))
     )
 
 
-def _names(values: dict[str, str]) -> DeviceNames:
-    device_class = named(values.get("Class", "") + ": ").device_class
-    vendor, product = values.get("Vendor", ""), values.get("Device", "")
-    numbers = f"{_code(vendor)}:{_code(product)}" if _code(vendor) and _code(product) else ""
-    product = product_of(pci.without_numbers(product), numbers)
-    return DeviceNames(device_class, said(TOOL, pci.without_numbers(vendor)), product)
+def _adapter(one: _Function) -> Adapter:
+    driver, node = (one.values.get(key, "") for key in ("Kernel driver in use", "NUMA node"))
+    return blank_adapter(
+        TOOL, pci.kind_of(one.device_class, one.product, driver),
+        bus=one.bus, vendor=one.vendor, product=one.product, driver=driver,
+        numa_node=figures.whole(node, "the NUMA node") if node else Skipped("lspci names none"),
+        **one.links,
+    )  # fmt: skip
 
 
-def _code(name: str) -> str:
-    return name[-5:-1] if name.endswith("]") and name[-6:-5] == "[" else ""
+def _redirecting(functions: list[_Function]) -> dict[str, str]:
+    shown = any("Capabilities" in one.values for one in functions)
+    if not shown or any(one.denied for one in functions):
+        return {}
+    redirecting = (one for one in functions if "ReqRedir+" in one.values.get("ACSCtl", ""))
+    return {"acs redirect": " ".join(one.bus for one in redirecting if _BRIDGE(one.device_class))}
 
 
 #: Vendors of adapters as pci.ids of 2024-11-25 names them: lspci prints vendor and product
@@ -163,17 +136,15 @@ _BARE = re.compile(r"[0-9a-fA-F]{4}:[0-9a-fA-F]{4}")
 _ASIDES = (" (rev ", " (prog-if ")
 
 
-def named(rest: str) -> DeviceNames:
-    """``Ethernet controller [0200]: Intel Corporation … [8086:1583] (rev 02)``."""
+def _named(rest: str) -> tuple[str, str | Skipped, str]:
+    """Class, vendor, product of ``Ethernet controller [0200]: Intel Corporation … [8086:1583]``."""
     before, _, name = rest.partition(": ")
     found = _CODE.search(before[-8:])
-    device_class = found[1] if found else before
     for aside in _ASIDES:
         name = name.rpartition(aside)[0] if aside in name else name
     numbers = _DEVICE.search(name[-12:])
-    name = pci.without_numbers(name)
-    vendor, product = _parted(name)
-    return DeviceNames(device_class, vendor, product_of(product, numbers[1] if numbers else ""))
+    vendor, product = _parted(pci.without_numbers(name))
+    return found[1] if found else before, vendor, _product(product, numbers[1] if numbers else "")
 
 
 def _parted(name: str) -> tuple[str | Skipped, str]:
@@ -185,6 +156,6 @@ def _parted(name: str) -> tuple[str | Skipped, str]:
     return Skipped("lspci gives vendor and product in one; it stands in the product"), name
 
 
-def product_of(product: str, numbers: str) -> str:
+def _product(product: str, numbers: str) -> str:
     """``Device 0d57`` is one that the database does not know: its numbers, if they are there."""
     return numbers if product.partition(" ")[0] in ("Device", "") else product

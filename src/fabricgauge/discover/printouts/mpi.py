@@ -7,7 +7,7 @@ of Open MPI 4.1 and 5.0; ``ucx_info -d`` and ``-v`` of UCX 1.13, the version as 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from fabricgauge.discover.printouts.lines import blocks, lines, pair, pairs, unrecognised
 from fabricgauge.discover.printouts.parts import Parts
@@ -47,16 +47,12 @@ def _rows(text: str) -> Iterator[Stack]:
         key, value = pair(line)
         hydra = hydra or key == "HYDRA build details"
         if key in _MPICH and value:
-            yield Stack(_MPICH[key], value, _prefix(text))
+            configured = _after(text, "MPICH configure:").split()
+            prefixes = [word for word in configured if word.startswith("--prefix=")]
+            path = prefixes[-1].removeprefix("--prefix=") if prefixes else ""  # later ones count
+            yield Stack(_MPICH[key], value, path)
         elif hydra and key == "Version" and value:
             yield Stack("mpich", value, "")
-
-
-def _prefix(text: str) -> str:
-    """The last ``--prefix=`` that it was configured with: later ones count."""
-    words = _after(text, "MPICH configure:").split()
-    found = [word for word in words if word.startswith("--prefix=")]
-    return found[-1].removeprefix("--prefix=") if found else ""
 
 
 def _after(text: str, *starts: str) -> str:
@@ -129,16 +125,21 @@ def fi_info(text: str, argument: str = "") -> Parts:
     which lists what was built, whether a device is there or not.
     """
     version = pairs("\n".join(lines(text)[:10]), ":").get("libfabric", "")
-    own = (Stack("libfabric", version, ""),) if version else ()
-    known = own or (_verbose(text) if "prov_name:" in text else _brief(text))
+    rows = _verbose(text) if "prov_name:" in text else _brief(text)
+    known = (Stack("libfabric", version, ""),) if version else _providers(rows)
     return Parts(stacks=known, troubles=unrecognised(_FI_INFO, text, known))
 
 
-def _brief(text: str) -> tuple[Stack, ...]:
+#: A provider's name, a domain of it, its version.
+_Provider = tuple[str, str, str]
+
+
+def _brief(text: str) -> Iterator[_Provider]:
     """``provider: NAME`` with its domain and version below; of ``-l``, ``NAME:``."""
-    found = [(name, pairs(body, ":")) for (name,), body in blocks(text, _provider)]
-    known = [{**of, "name": name} for name, of in found if "version" in of]
-    return _providers(known, "name", "domain", "version")
+    for (name,), body in blocks(text, _provider):
+        of = pairs(body, ":")
+        if "version" in of:
+            yield name, of.get("domain", ""), of["version"]
 
 
 def _provider(line: str) -> tuple[str] | None:
@@ -148,31 +149,27 @@ def _provider(line: str) -> tuple[str] | None:
     return (key,) if line[:1].strip() and key and not value else None
 
 
-def _verbose(text: str) -> tuple[Stack, ...]:
+def _verbose(text: str) -> Iterator[_Provider]:
     """Blocks of ``fi_info:``; the domain's name is the first one below ``fi_domain_attr``."""
-    found: list[dict[str, str]] = []
     group = ""
-    for line in lines(text):
-        key, value = pair(line)
-        if key == "fi_info" or not found:
-            found.append({})
-        if key.endswith("_attr") and not value:
-            group = key
-        found[-1].setdefault(f"{group} {key}", value)
-    fabric = "fi_fabric_attr"
-    return _providers(found, f"{fabric} prov_name", "fi_domain_attr name", f"{fabric} prov_version")
+    for _, body in blocks(f"fi_info:\n{text}", lambda line: pair(line)[0] == "fi_info"):
+        found: dict[str, str] = {}
+        for key, value in map(pair, lines(body)):
+            group = key if key.endswith("_attr") and not value else group
+            found.setdefault(f"{group} {key}", value)
+        wanted = ("fi_fabric_attr prov_name", "fi_domain_attr name", "fi_fabric_attr prov_version")
+        name, domain, version = (found.get(key, "") for key in wanted)
+        yield name, domain, version
 
 
-def _providers(
-    found: list[dict[str, str]], name: str, domain: str, version: str
-) -> tuple[Stack, ...]:
+def _providers(rows: Iterable[_Provider]) -> tuple[Stack, ...]:
     versions: dict[str, str] = {}
     domains: dict[str, dict[str, None]] = {}
-    for one in found:
-        if one.get(name):
-            versions.setdefault(one[name], one.get(version, ""))
-            domains.setdefault(one[name], {}).update(dict.fromkeys([one.get(domain, "")]))
+    for name, domain, version in rows:
+        if name:
+            versions.setdefault(name, version)
+            domains.setdefault(name, {})[domain] = None
     return tuple(
-        Stack(f"ofi {known}", versions[known], " ".join(filter(None, domains[known])))
-        for known in versions
+        Stack(f"ofi {name}", version, " ".join(filter(None, domains[name])))
+        for name, version in versions.items()
     )

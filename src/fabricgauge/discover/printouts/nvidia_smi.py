@@ -74,27 +74,18 @@ def _topology(text: str) -> Parts:
             rows.append((int(first[1]), words[1:]))
         elif nic:
             legend[nic[1]] = nic[2]
-    gpus = tuple(
-        Gpu(index, "", "", _node(cells[len(columns) :], numa), ()) for index, cells in rows
-    )
-    return Parts(gpus=gpus, nearness=_nearness(columns, rows, legend))
-
-
-def _nearness(
-    columns: tuple[str, ...], rows: list[tuple[int, list[str]]], legend: dict[str, str]
-) -> tuple[Nearness, ...]:
-    return tuple(
-        Nearness(index, legend.get(column, column), _DISTANCES[cell])
-        for index, cells in rows
-        for column, cell in zip(columns, cells, strict=False)
-        if not _GPU.fullmatch(column) and cell in _DISTANCES
-    )
-
-
-def _node(after: list[str], numa: bool) -> int | Skipped:
-    """Of the columns behind the matrix the second; ``0-1`` where the GPU is near to several."""
-    text = after[1] if numa and len(after) > 1 else ""
-    return figures.whole(text, "the NUMA affinity", most=1 << 16)
+    gpus, nearness = [], []
+    for index, cells in rows:
+        after = cells[len(columns) :]  # the second; 0-1 where the GPU is near to several nodes
+        text = after[1] if numa and len(after) > 1 else ""
+        node = figures.whole(text, "the NUMA affinity", most=1 << 16)
+        gpus.append(Gpu(index, "", "", node, ()))
+        nearness += [
+            Nearness(index, legend.get(column, column), _DISTANCES[cell])
+            for column, cell in zip(columns, cells, strict=False)
+            if not _GPU.fullmatch(column) and cell in _DISTANCES
+        ]
+    return Parts(gpus=tuple(gpus), nearness=tuple(nearness))
 
 
 _LINKS_OF = re.compile(r"GPU ([0-9]{1,4}): ")

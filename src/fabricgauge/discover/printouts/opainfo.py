@@ -6,8 +6,6 @@ reason, one that is up a ``PortState``, LIDs and a link quality.
 
 import re
 
-import msgspec
-
 from fabricgauge.discover.printouts import figures, verbs
 from fabricgauge.discover.printouts.lines import MOST_TROUBLES, lines, trouble, unrecognised
 from fabricgauge.discover.printouts.parts import Parts
@@ -30,22 +28,13 @@ _GROUPS = ("LinkSpeed", "LinkWidth", "LinkWidthDnGrd", "LCRC")
 _LONGEST = 400
 
 
-class _Port(msgspec.Struct):
-    """``values`` by label; those of a speed or width by ``LinkWidth En``."""
-
-    device: str
-    number: int
-    guid: str
-    values: dict[str, str]
-
-
 def parse(text: str, argument: str = "") -> Parts:
     """Ports with speeds and widths active, enabled, supported.
 
     ``lanes`` is the narrowest of the width agreed on and those that either direction was
     downgraded to since. Fact ``link quality DEVICE:PORT``: ``5 (Excellent)``.
     """
-    found: list[_Port] = []
+    found: list[dict[str, str]] = []
     troubles: list[str] = []
     for number, line in enumerate(lines(text), 1):
         head = _HEAD.match(line.strip()[:_LONGEST])
@@ -53,10 +42,10 @@ def parse(text: str, argument: str = "") -> Parts:
             device = _MISREAD.sub(r"hfi1\1", head[1])
             if device != head[1]:
                 troubles.append(trouble(TOOL, number, f"{head[1]} is read as {device}", line))
-            found.append(_Port(device, int(head[2]), head[3], {}))
+            found.append({"device": device, "number": head[2], "guid": head[3]})
         elif found and line:
-            found[-1].values = {**_fields(line[:_LONGEST]), **found[-1].values}
-    quality = [(f"{one.device}:{one.number}", one.values.get("Link Quality")) for one in found]
+            found[-1] = {**_fields(line[:_LONGEST]), **found[-1]}
+    quality = [(f"{one['device']}:{one['number']}", one.get("Link Quality")) for one in found]
     return Parts(
         rdma_ports=tuple(map(_port, found)),
         facts={f"link quality {name}": told for name, told in quality if told},
@@ -65,6 +54,7 @@ def parse(text: str, argument: str = "") -> Parts:
 
 
 def _fields(line: str) -> dict[str, str]:
+    """By label; those of a speed or width by ``LinkWidth En``."""
     first, _, rest = line.strip().partition(" ")
     group, text = (f"{first} ", rest) if first in _GROUPS else ("", line)
     labels = list(_LABEL.finditer(text))
@@ -75,43 +65,36 @@ def _fields(line: str) -> dict[str, str]:
     }
 
 
-_LABELS = verbs.PortLabels(TOOL, "PortState", "PhysicalState", "LID", "SM LID", figures.hexadecimal)
-
-
-def _port(port: _Port) -> RdmaPort:
-    values = {**port.values, "LID": port.values.get("LID", "").partition("-")[0]}
-    lane = figures.bit_rate(values.get("LinkSpeed Act", ""), "the speed")
-    lanes = _narrowest(values)
-    known: dict[str, str | Skipped]
-    known = {} if "PhysicalState" in values else {"physical": _NO_PHYSICAL}
+def _port(told: dict[str, str]) -> RdmaPort:
+    values = {**told, "LID": told.get("LID", "").partition("-")[0]}
+    known: dict[str, object] = {} if "PhysicalState" in values else {"physical": _NO_PHYSICAL}
     if "PortState" not in values and values.get("PhysicalState") not in (None, "", "LinkUp"):
         known["state"] = "DOWN"  # a port whose physical state is shown instead
+    labels = ("LinkWidth Act", "LinkWidthDnGrd ActTx", "LinkWidthDnGrd Rx")
+    active = [width for label in labels for width in _widths(values, label)]
     return verbs.port(
-        _LABELS, port.device, port.number, values, "omni-path", "",
+        TOOL, told["device"], int(told["number"]), values, "omni-path", "",
         reason=values.get("OfflineDisabledReason", ""),
-        rate_bit_s=figures.product(lane, lanes),
-        lane_bit_s=lane, lane_bit_s_enabled=_speeds(values.get("LinkSpeed En", "")),
-        lane_bit_s_supported=_speeds(values.get("LinkSpeed Sup", "")), lanes=lanes,
-        lanes_enabled=_widths(values.get("LinkWidth En", "")),
-        lanes_supported=_widths(values.get("LinkWidth Sup", "")),
-        guid=figures.identifier(port.guid.rpartition(":")[2], "the port's GUID"), **known,
+        lane_bit_s=figures.bit_rate(values.get("LinkSpeed Act", ""), "the speed"),
+        lanes=min(active) if active else Skipped("opainfo gives no active width"),
+        lane_bit_s_enabled=_speeds(values, "LinkSpeed En"),
+        lane_bit_s_supported=_speeds(values, "LinkSpeed Sup"),
+        lanes_enabled=_widths(values, "LinkWidth En"),
+        lanes_supported=_widths(values, "LinkWidth Sup"),
+        guid=figures.identifier(told["guid"].rpartition(":")[2], "the port's GUID"), **known,
     )  # fmt: skip
 
 
 _NO_PHYSICAL = Skipped("opainfo gives the physical state of ports that are down only")
 
 
-def _narrowest(values: dict[str, str]) -> int | Skipped:
-    labels = ("LinkWidth Act", "LinkWidthDnGrd ActTx", "LinkWidthDnGrd Rx")
-    found = [width for label in labels for width in _widths(values.get(label, ""))]
-    return min(found) if found else Skipped("opainfo gives no active width")
-
-
-def _widths(text: str) -> tuple[int, ...]:
-    found = (figures.whole(word.strip(), "a width", most=64) for word in text.split(","))
+def _widths(values: dict[str, str], label: str) -> tuple[int, ...]:
+    words = values.get(label, "").split(",")
+    found = (figures.whole(word.strip(), "a width", most=64) for word in words)
     return tuple(sorted({width for width in found if isinstance(width, int) and width}))
 
 
-def _speeds(text: str) -> tuple[float, ...]:
-    found = (figures.bit_rate(word.strip(), "a speed") for word in text.split(","))
+def _speeds(values: dict[str, str], label: str) -> tuple[float, ...]:
+    words = values.get(label, "").split(",")
+    found = (figures.bit_rate(word.strip(), "a speed") for word in words)
     return tuple(sorted({rate for rate in found if isinstance(rate, float)}))

@@ -37,14 +37,15 @@ _NOTHING = ("N/A", "n/a", "(null)")
 
 
 def blank_adapter(tool: str, kind: str, **known: Any) -> Adapter:
-    """One of which only some fields are ``known``."""
+    """One of which only some fields are ``known``; their texts may be empty, see ``said``."""
     unsaid = Skipped(f"{tool} does not say it")
     blank = Adapter(
         unsaid, unsaid, unsaid, kind, unsaid, unsaid, unsaid, unsaid, unsaid, unsaid,
         modes=Skipped(f"{tool} does not say the link modes"),
         lane_mode=Skipped(f"{tool} does not say the lane mode"),
     )  # fmt: skip
-    return msgspec.structs.replace(blank, **known)
+    told = {name: said(tool, one) if isinstance(one, str) else one for name, one in known.items()}
+    return msgspec.structs.replace(blank, **told)
 
 
 def blank_port(tool: str, device: str, number: int, **known: Any) -> RdmaPort:

@@ -26,6 +26,11 @@ def address(text: str) -> str | None:
     return f"{domain:0>4}:{found[2]}:{found[3]}.{found[4]}".lower()
 
 
+def bus(tool: str, text: str) -> str | Skipped:
+    """The same, or what the tool wrote instead."""
+    return address(text) or Skipped(f"{tool} gives the bus as {text[:60]!r}")
+
+
 def link(line: str, what: str) -> PcieLink | Skipped:
     """``LnkCap: Port #0, Speed 8GT/s, Width x8, …`` with or without ``(downgraded)``."""
     speed, width = _SPEED.search(line[:_LONGEST]), _WIDTH.search(line[:_LONGEST])
@@ -70,16 +75,11 @@ def kind_of(device_class: str, product: str = "", driver: str = "") -> str:
     tells. Driver and product go before the class: all of the first four have class 0200
     in some model.
     """
-    known = DRIVERS.get(driver.partition("[")[0]) or DRIVERS.get(_inner(driver))
-    if known:
-        return known
-    name = product[:200].lower()
-    for words, kind in PRODUCTS:
-        if words in name:
-            return kind
-    return CLASSES.get(device_class[:40].lower(), "")
-
-
-def _inner(driver: str) -> str:
-    """``ib_ipoib`` of ``mlx5_core[ib_ipoib]``, which ethtool -i prints for IPoIB."""
-    return driver.partition("[")[2].rstrip("]")
+    name, _, inner = driver.partition("[")  # ethtool -i prints mlx5_core[ib_ipoib] for IPoIB
+    words = product[:200].lower()
+    found = (kind for known, kind in PRODUCTS if known in words)
+    return (
+        DRIVERS.get(name)
+        or DRIVERS.get(inner.rstrip("]"))
+        or next(found, CLASSES.get(device_class[:40].lower(), ""))
+    )

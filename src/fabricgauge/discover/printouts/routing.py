@@ -6,6 +6,7 @@ that looks at more than the addresses of a packet (its interface, mark, port, us
 table is left out: what a program sends by itself has none of these.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 
 from fabricgauge.discover.printouts import figures
@@ -21,6 +22,11 @@ _TYPES = frozenset(
     {"local", "broadcast", "multicast", "anycast", "nat", "blackhole", "unreachable", "prohibit",
      "throw", "unspec"}
 )  # fmt: skip
+#: A destination is an address, a subnet or ``default``; anything else is a message.
+_ROUTE = re.compile(
+    rf"(?:({'|'.join((_UNICAST, *sorted(_TYPES)))})\s+)?"
+    r"(default|(?=\S*[0-9])[0-9a-fA-F:./]{1,60})(?!\S)"
+)
 #: Numbers and names of two tables (iproute2, etc/iproute2/rt_tables).
 _MAIN, _OWN = ("", "main", "254"), ("local", "255")
 #: Words behind which no value stands (iproute2, ip/iproute.c).
@@ -69,30 +75,13 @@ def _routes(entry: dict[str, str], hops: Iterable[dict[str, str]]) -> Iterator[R
 def _text_routes(text: str) -> Iterator[tuple[_Words, list[_Words]]]:
     last: tuple[_Words, list[_Words]] | None = None
     for line in lines(text):
-        words = line.split()
-        if last and words[:1] == ["nexthop"]:
-            last[1].append(_route_values(words[1:]))
-        elif words and not line[:1].isspace() and _is_route(words):
-            last = _text_route(words), []
+        found = _ROUTE.match(line)
+        if last and line.split()[:1] == ["nexthop"]:
+            last[1].append(_route_values(line.split()[1:]))
+        elif found:
+            known = {"dst": found[2], **({"type": found[1]} if found[1] else {})}
+            last = {**_route_values(line[found.end() :].split()), **known}, []
             yield last
-
-
-def _is_route(words: list[str]) -> bool:
-    """A destination is an address, a subnet or ``default``; anything else is a message."""
-    place = 1 if words[0] in _TYPES or words[0] == _UNICAST else 0
-    first = words[place][:60] if len(words) > place else ""
-    return first == "default" or (
-        bool(first)
-        and set(first) <= set("0123456789abcdefABCDEF:./")
-        and any(map(str.isdigit, first))
-    )
-
-
-def _text_route(words: list[str]) -> dict[str, str]:
-    head: dict[str, str] = {}
-    if words[0] in _TYPES or words[0] == _UNICAST:
-        head, words = {"type": words[0]}, words[1:]
-    return {**_route_values(words[1:]), **head, "dst": words[0]}
 
 
 def _route_values(words: list[str]) -> dict[str, str]:

@@ -1,10 +1,9 @@
 """Words that the tools of InfiniBand, RoCE, iWARP and Omni-Path use for one and the same."""
 
+import ipaddress
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
-
-import msgspec
 
 from fabricgauge.discover.printouts import figures
 from fabricgauge.discover.printouts.parts import blank_adapter, blank_port
@@ -33,35 +32,143 @@ DEVICES = (
 #: drivers/infiniband/core/sysfs.c, rate_show).
 RATE = re.compile(r"(\d{1,5}(?:\.\d{1,3})?) Gb/sec(?: \((\d{1,2})X(?: ([A-Z0-9]{2,6}))?\))?")
 
+#: A width in that rate, and in ibv_devinfo's ``4X (2)``.
+_LANES = re.compile(r"(?:^|\()([0-9]{1,2})X\b")
+
 #: A port's number; an adapter has at most 255.
 PORT = re.compile(r"[0-9]{1,3}")
 
-#: What lies below each protocol.
+#: What lies below each protocol, and which adapters have ports of it.
 LAYER_OF = {
     "omni-path": "Omni-Path", "infiniband": "InfiniBand", "roce": "Ethernet", "iwarp": "Ethernet",
     "efa": "Ethernet",
 }  # fmt: skip
+KIND_OF = {**{name: name for name in LAYER_OF}, "roce": "ethernet", "iwarp": "ethernet"}
 
-#: Which adapters have ports of that protocol.
-KIND_OF = {
-    "omni-path": "omni-path", "infiniband": "infiniband", "roce": "ethernet",
-    "iwarp": "ethernet", "efa": "efa",
+
+def state(text: str, what: str) -> str | Skipped:
+    """``ACTIVE``, ``INIT``, ``ARMED`` or ``DOWN`` of ``PORT_ACTIVE (4)`` or ``4: ACTIVE``."""
+    return STATES.get(_bare(text).lower()) or figures.unread(text, what)
+
+
+def physical(text: str, what: str) -> str | Skipped:
+    """``LinkUp`` of ``LINK_UP (5)`` or ``5: LinkUp``, ``Offline`` of ``OPA_OFFLINE``."""
+    word = _bare(text)
+    if not word.isupper():
+        return word or figures.unread(text, what)
+    return word.removeprefix("OPA_").replace("_", " ").title().replace(" ", "")
+
+
+def _bare(text: str) -> str:
+    """Without the number that stands behind in brackets, or in front with a colon."""
+    before, middle, after = text[:60].partition(": ")
+    chosen = after if middle and before.strip().isdigit() else text[:60]
+    return chosen.partition(" (")[0].strip()
+
+
+def _lid(text: str, what: str) -> int | Skipped:
+    read = figures.hexadecimal if text.startswith("0x") else figures.whole
+    return read(text, what)
+
+
+def _giga(text: str, what: str) -> float | Skipped:
+    """``100 Gb/sec (4X EDR)``, ``25.0 Gbps (32)`` or ``200``, in bit/s."""
+    return figures.number(text.partition(" ")[0], what, 1e9)
+
+
+def _lanes(text: str, what: str) -> int | Skipped:
+    found = _LANES.search(text[:60])
+    return int(found[1]) if found and int(found[1]) else figures.unread(text, what)
+
+
+def _mtu(text: str, what: str) -> int | Skipped:
+    """``4096`` of ``4096 (5)``."""
+    return figures.whole(text.partition(" ")[0], what, most=1 << 20)
+
+
+def _guid(text: str, what: str) -> str | Skipped:
+    """Itself, or the lower half of the first GID (InfiniBand Volume 1, 4.1.1), in eight groups or
+    fewer. iWARP's GID is a hardware address and zeros: it holds none."""
+    gid = text[:60].partition(",")[0].strip()
+    if ":" not in gid:
+        return figures.identifier(gid, what)
+    try:
+        half = int(ipaddress.IPv6Address(gid)) & (1 << 64) - 1
+    except ValueError:
+        half = 0
+    return f"0x{half:016x}" if half else figures.unread(text, what)
+
+
+#: A port's fields, how each is read, and what a message calls it.
+_FIELDS: dict[str, tuple[Callable[[str, str], object], str]] = {
+    "state": (state, "the state"),
+    "physical": (physical, "the physical state"),
+    "lid": (_lid, "the LID"),
+    "sm_lid": (_lid, "the subnet manager's LID"),
+    "rate_bit_s": (_giga, "the rate"),
+    "lane_bit_s": (_giga, "the speed"),
+    "lanes": (_lanes, "the width"),
+    "mtu_bytes": (_mtu, "the MTU"),
+    "guid": (_guid, "the port's GUID"),
+    "interface": (lambda text, what: text or figures.unread(text, what), "the interface"),
+}
+
+#: What each tool calls the fields that it prints: rdma-core 44, iproute2 6.1, opa-ff 10.11, and
+#: Linux 6.12, drivers/infiniband/core/sysfs.c. A speed of ibv_devinfo is one lane's, as the
+#: standard names it (libibverbs/examples/devinfo.c): 14.0 is FDR's 14.0625 Gb/s.
+LABELS: dict[str, dict[str, str]] = {
+    "ibstat": {
+        "state": "State", "physical": "Physical state", "lid": "Base lid", "sm_lid": "SM lid",
+        "rate_bit_s": "Rate", "guid": "Port GUID",
+    },
+    "ibstatus": {
+        "state": "state", "physical": "phys state", "lid": "base lid", "sm_lid": "sm lid",
+        "rate_bit_s": "rate", "lanes": "rate", "guid": "default gid",
+    },
+    "ibv_devinfo": {
+        "state": "state", "physical": "phys_state", "lid": "port_lid", "sm_lid": "sm_lid",
+        "lane_bit_s": "active_speed", "lanes": "active_width", "mtu_bytes": "active_mtu",
+        "guid": "GID[  0]",
+    },
+    "rdma": {
+        "state": "state", "physical": "physical_state", "lid": "lid", "sm_lid": "sm_lid",
+        "interface": "netdev",
+    },
+    "opainfo": {
+        "state": "PortState", "physical": "PhysicalState", "lid": "LID", "sm_lid": "SM LID",
+    },
+    "/sys": {
+        "state": "state", "physical": "phys_state", "rate_bit_s": "rate", "lanes": "rate",
+        "guid": "gid",
+    },
 }  # fmt: skip
 
 
-def state(text: str, tool: str) -> str | Skipped:
-    """``ACTIVE``, ``INIT``, ``ARMED`` or ``DOWN`` of ``PORT_ACTIVE (4)`` or ``4: ACTIVE``."""
-    return STATES.get(_bare(text).lower()) or figures.unread(text, f"{tool}: the state")
+def port(
+    tool: str, device: str, number: int, values: Mapping[str, str],
+    protocol_name: str, link_layer: str, **known: Any,
+) -> RdmaPort:  # fmt: skip
+    """A port of which a tool printed ``values``; ``known`` is what it says in a way of its own.
+
+    Of a rate, a lane's speed and the lanes, two make the third.
+    """
+    told = known
+    for field, label in LABELS[tool].items():
+        if field not in told:
+            read, called = _FIELDS[field]
+            told[field] = read(values.get(label, ""), f"{tool}: {called} of {device}:{number}")
+    rate, lane, lanes = (told.get(key) for key in ("rate_bit_s", "lane_bit_s", "lanes"))
+    if isinstance(lanes, int) and isinstance(rate, float):
+        told.setdefault("lane_bit_s", rate / lanes)
+    elif isinstance(lanes, int) and isinstance(lane, float):
+        told["rate_bit_s"] = lane * lanes
+    told |= {"link_layer": layer(protocol_name, link_layer), "protocol": protocol_name}
+    return blank_port(tool, device, number, **told)
 
 
-def physical(text: str, tool: str) -> str | Skipped:
-    """``LinkUp`` of ``LINK_UP (5)`` or ``5: LinkUp``, ``Offline`` of ``OPA_OFFLINE``."""
-    word = _bare(text)
-    if not word:
-        return figures.unread(text, f"{tool}: the physical state")
-    if not word.isupper():
-        return word
-    return word.removeprefix("OPA_").replace("_", " ").title().replace(" ", "")
+def layer(protocol_name: str, link_layer: str) -> str:
+    """An Omni-Path port calls its layer InfiniBand: the protocol goes first."""
+    return LAYER_OF.get(protocol_name) or LAYERS.get(link_layer.lower(), "")
 
 
 def protocol(device: str, link_layer: str, ethernet: str = "") -> str:
@@ -74,46 +181,6 @@ def protocol(device: str, link_layer: str, ethernet: str = "") -> str:
     return ethernet if link_layer.lower() == "ethernet" else ""
 
 
-def layer(protocol_name: str, link_layer: str) -> str:
-    """An Omni-Path port calls its layer InfiniBand: the protocol goes first."""
-    return LAYER_OF.get(protocol_name) or LAYERS.get(link_layer.lower(), "")
-
-
-class PortLabels(msgspec.Struct, frozen=True):
-    """What a tool calls the states of a port and its LIDs, and how it writes a LID."""
-
-    tool: str
-    state: str
-    physical: str
-    lid: str
-    sm_lid: str
-    read_lid: Callable[[str, str], int | Skipped] = figures.whole
-
-
-def port(
-    labels: PortLabels, device: str, number: int, values: Mapping[str, str],
-    protocol_name: str, link_layer: str, **known: Any,
-) -> RdmaPort:  # fmt: skip
-    """A port of which a tool printed ``values``; ``known`` is what it says in a way of its own."""
-    tool = labels.tool
-    told: dict[str, Any] = {
-        "link_layer": layer(protocol_name, link_layer),
-        "protocol": protocol_name,
-        "state": state(values.get(labels.state, ""), tool),
-        "physical": physical(values.get(labels.physical, ""), tool),
-        "lid": labels.read_lid(values.get(labels.lid, ""), "the LID"),
-        "sm_lid": labels.read_lid(values.get(labels.sm_lid, ""), "the subnet manager's LID"),
-    }
-    return blank_port(tool, device, number, **{**told, **known})
-
-
 def adapter(tool: str, device: str, protocol_name: str, **known: Any) -> Adapter:
     """One that is known by its RDMA device."""
     return blank_adapter(tool, KIND_OF.get(protocol_name, ""), rdma_devices=(device,), **known)
-
-
-def _bare(text: str) -> str:
-    """Without the number that stands behind in brackets, or in front with a colon."""
-    before, middle, after = text[:60].partition(": ")
-    chosen = after if middle and before.strip().isdigit() else text[:60]
-    return chosen.partition(" (")[0].strip()

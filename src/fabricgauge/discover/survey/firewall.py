@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 #: Interfaces and subnets that are kept.
 MOST_LET_IN = 64
@@ -15,34 +16,27 @@ MOST_LET_IN = 64
 _UNREAD = re.compile(r"# ([\w -]+ (?:failed|is not installed))")
 
 
-@dataclass(frozen=True)
-class InputChain:
-    """What one base chain does: ``shut`` says in which words it shuts, empty where it does not;
-    ``unread`` why that is not known."""
-
-    shut: str
-    let_in: tuple[str, ...]
-    unread: str
-
-
 def firewall(nft: str | None, iptables: str | None) -> dict[str, str]:
     """The fact ``firewall``, absent where one could not be read or followed and the other shuts
     nothing: then ``firewall unread`` says why. ``firewall lets in``, interfaces and subnets,
     where there is a firewall. Nothing where neither was asked for."""
     if nft is None and iptables is None:
         return {}
-    ways = (*_nft(nft or ""), _iptables(iptables or ""))
-    shutting = [way for way in ways if way.shut]
-    unread = [
-        *(_unread(name, text) for name, text in (("nft", nft), ("iptables", iptables))),
-        *(way.unread for way in ways),
-    ]
+    bases = (*nft_bases(nft or ""), iptables_base(iptables or ""))
+    walks = [(PacketWalk(base.chains), base) for base in bases]
+    shutting = [shut for walk, base in walks if (shut := _shut(walk, base))]
     if not shutting:
-        told = "; ".join(reason for reason in unread if reason)
+        unread = [_unread("nft", nft), _unread("iptables", iptables)]
+        unread += [
+            f"{base.what.partition(':')[0]}: the jump to {walk.unknown[0]} was not understood"
+            for walk, base in walks
+            if walk.unknown
+        ]
+        told = "; ".join(filter(None, unread))
         return {"firewall unread": told} if told else {"firewall": "none"}
-    let_in = dict.fromkeys(one for way in ways for one in way.let_in)
+    let_in = dict.fromkeys(one for walk, _ in walks for one in walk.let_in)
     named = " ".join([*let_in][:MOST_LET_IN])
-    return {"firewall": shutting[0].shut} | ({"firewall lets in": named} if named else {})
+    return {"firewall": shutting[0]} | ({"firewall lets in": named} if named else {})
 
 
 def _unread(name: str, text: str | None) -> str:
@@ -51,16 +45,6 @@ def _unread(name: str, text: str | None) -> str:
         return f"{name} was not asked"
     told = _UNREAD.fullmatch(text.strip())
     return told[1] if told else ""
-
-
-def _nft(text: str) -> Iterator[InputChain]:
-    for base in nft_bases(text):
-        yield _way("nft: input", base.name, base.policy, base.chains)
-
-
-def _iptables(text: str) -> InputChain:
-    policy, chains = iptables_chains(text)
-    return _way("iptables: INPUT", "INPUT", policy, chains)
 
 
 @dataclass(frozen=True)
@@ -77,22 +61,28 @@ class FirewallRule:
 Chains = Mapping[str, list[FirewallRule]]
 
 
-def _way(what: str, base: str, policy: str, chains: Chains) -> InputChain:
-    walk = PacketWalk(chains)
-    verdict = walk.through(base)
-    tool = what.partition(":")[0]
-    unread = f"{tool}: the jump to {walk.unknown[0]} was not understood" if walk.unknown else ""
-    return InputChain(_shut(what, verdict, policy, walk.last, base), tuple(walk.let_in), unread)
+class BaseChain(NamedTuple):
+    """A chain that gets what comes from outside, and the chains of its table; ``what`` names it
+    in a fact."""
+
+    what: str
+    name: str
+    policy: str
+    chains: Chains
 
 
-def _shut(what: str, verdict: str, policy: str, last: str, base: str) -> str:
-    """The words of the tools: nft's in small letters, iptables' in capital ones."""
-    if not verdict and policy.lower() in SHUT:
-        return f"{what} policy drop" if what.startswith("nft") else f"{what} {policy}"
+def _shut(walk: "PacketWalk", base: BaseChain) -> str:
+    """In which words of the tool it shuts the node: nft's in small letters, iptables' in capital
+    ones; empty where it does not."""
+    verdict, nft = walk.through(base.name), base.what.startswith("nft")
+    if not verdict and base.policy.lower() in SHUT:
+        return f"{base.what} policy drop" if nft else f"{base.what} {base.policy}"
     if verdict not in SHUT:
         return ""
-    word = verdict if what.startswith("nft") else verdict.upper()
-    return f"{what} ends in {word}" + (f" in chain {last}" if last != base else "")
+    word = verdict if nft else verdict.upper()
+    return f"{base.what} ends in {word}" + (
+        f" in chain {walk.last}" if walk.last != base.name else ""
+    )
 
 
 #: Chains within chains; the kernel allows 16 (Linux 6.12, NFT_JUMP_STACK_SIZE).
@@ -182,13 +172,6 @@ _FOR_SOME = re.compile(r"(?:iif(?:name)?|ip6? saddr) (\S+|\{ [^{}]* \}) " + _IDL
 _COMMENT = re.compile(r'\s*(?: comment "[^"]*"$|/\*.*?\*/)')
 
 
-class BaseChain:
-    """A chain that gets what comes from outside, with its policy and its table's chains."""
-
-    def __init__(self, name: str, chains: dict[str, list[FirewallRule]]) -> None:
-        self.name, self.policy, self.chains = name, "accept", chains
-
-
 def nft_bases(text: str) -> list[BaseChain]:
     """The base chains of the hook ``input``."""
     found: list[BaseChain] = []
@@ -204,9 +187,9 @@ def nft_bases(text: str) -> list[BaseChain]:
         elif words == "}":
             name = ""
         elif _BASE.search(words):
-            found.append(BaseChain(name, chains))
             policy = _POLICY.search(words)
-            found[-1].policy = policy[1] if policy else "accept"
+            known = policy[1] if policy else "accept"
+            found.append(BaseChain("nft: input", name, known, chains))
         elif name:
             chains[name] += _nft_rules(words)
     return found
@@ -231,8 +214,8 @@ _GOING_ON = frozenset(
 )  # fmt: skip
 
 
-def iptables_chains(text: str) -> tuple[str, dict[str, list[FirewallRule]]]:
-    """The policy of INPUT, and each chain's rules."""
+def iptables_base(text: str) -> BaseChain:
+    """The chain INPUT, where nothing shuts it by itself."""
     policy = "ACCEPT"
     found: dict[str, list[FirewallRule]] = {"INPUT": []}
     for line in text.split("\n"):
@@ -243,7 +226,7 @@ def iptables_chains(text: str) -> tuple[str, dict[str, list[FirewallRule]]]:
             found.setdefault(words[1], [])
         elif words[:1] == ["-A"] and len(words) > 3:
             found.setdefault(words[1], []).extend(_iptables_rules(words[2:]))
-    return policy, found
+    return BaseChain("iptables: INPUT", "INPUT", policy, found)
 
 
 def _words(line: str) -> list[str]:

@@ -16,19 +16,13 @@ GENERATIONS = {
     2.5: "1.0", 5.0: "2.0", 8.0: "3.0", 16.0: "4.0", 32.0: "5.0", 64.0: "6.0", 128.0: "7.0",
 }  # fmt: skip
 
-#: The MTU that ports commonly run with, where no tool said it: InfiniBand's largest, that of
-#: hfi1 since 10.4, and Amazon's.
+#: By protocol the MTU that ports commonly run with, where no tool said it: InfiniBand's largest,
+#: that of hfi1 since 10.4, and Amazon's.
 USUAL_MTU = {"infiniband": 4096, "omni-path": 10240, "efa": 9001, "iwarp": 1500, "roce": 1024}
 
 #: Drivers of adapters that a hypervisor presents: the PCI Express link that these claim is none
 #: of hardware (QEMU's q35 gives virtio 2.5 GT/s x1; vmxnet3 claims 5 GT/s x32).
 _PRESENTED = frozenset({"virtio-pci", "virtio_net", "ena", "efa", "vmxnet3", "gve"})
-
-#: What a port speaks, and what ceilings call it.
-_TECHNOLOGIES = {
-    "infiniband": "infiniband", "omni-path": "omni-path", "efa": "efa", "iwarp": "iwarp",
-    "roce": "roce-v2",
-}  # fmt: skip
 
 _BY_INTERFACE = "by interface"
 _SPEEDS = {rate: name for name, rate in LANE_BIT_S.items()}
@@ -82,7 +76,7 @@ def port_classes(inventories: Sequence[Inventory]) -> tuple[PortClass, ...]:
     ends: dict[str, list[Member]] = {}
     for inventory in inventories:
         for port in inventory.rdma_ports:
-            if port.state == "ACTIVE" and port.protocol in _TECHNOLOGIES:
+            if port.state == "ACTIVE" and port.protocol in USUAL_MTU:
                 link, member = _link(inventory, port)
                 links.setdefault(link.name, link)
                 ends.setdefault(link.name, []).append(member)
@@ -99,7 +93,7 @@ def _class(network: Network, ends: tuple[Member, ...]) -> PortClass:
 
 def _link(inventory: Inventory, port: RdmaPort) -> tuple[Network, Member]:
     """A link like this port's, of one name for equal ports, and the port as its end."""
-    adapter = _adapter(inventory, port)
+    adapter = next((one for one in inventory.adapters if port.device in one.rdma_devices), None)
     host = host_link(_slot(adapter)) if adapter else ""
     technology = _technology(inventory, port)
     rate = _rate(inventory, port, adapter)
@@ -116,16 +110,12 @@ def _link(inventory: Inventory, port: RdmaPort) -> tuple[Network, Member]:
     return network, Member(inventory.name, f"{port.device}:{port.number}", "", mtu)
 
 
-def _adapter(inventory: Inventory, port: RdmaPort) -> Adapter | None:
-    return next((one for one in inventory.adapters if port.device in one.rdma_devices), None)
-
-
 def _technology(inventory: Inventory, port: RdmaPort) -> str:
     """RoCE is of version 2 unless all of the port's addresses are of version 1."""
     kinds = inventory.facts.get(f"gid types {port.device}:{port.number}", "")
-    if port.protocol == "roce" and "v1" in kinds and "v2" not in kinds:
-        return "roce-v1"
-    return _TECHNOLOGIES[port.protocol]
+    if port.protocol != "roce":
+        return port.protocol
+    return "roce-v1" if "v1" in kinds and "v2" not in kinds else "roce-v2"
 
 
 def _rate(inventory: Inventory, port: RdmaPort, adapter: Adapter | None) -> float | Skipped:
@@ -136,10 +126,8 @@ def _rate(inventory: Inventory, port: RdmaPort, adapter: Adapter | None) -> floa
     is_placed = adapter is not None and isinstance(adapter.bus, str)
     if not is_placed and port.protocol in ("roce", "iwarp"):
         return Skipped("no source names its bus: RDMA in software has no rate of its own")
-    interface = _interface(inventory, port)
-    if interface and isinstance(interface.speed_bit_s, float) and port.protocol == "roce":
-        return interface.speed_bit_s
-    return port.rate_bit_s
+    speed = interface.speed_bit_s if (interface := _interface(inventory, port)) else None
+    return speed if isinstance(speed, float) and port.protocol == "roce" else port.rate_bit_s
 
 
 def _interface(inventory: Inventory, port: RdmaPort) -> Interface | None:
@@ -153,8 +141,7 @@ def _lanes(port: RdmaPort) -> str:
     """``4x EDR``; empty where the lanes or their speed are not known."""
     if isinstance(port.lanes, Skipped) or isinstance(port.lane_bit_s, Skipped):
         return ""
-    speed = _SPEEDS.get(port.lane_bit_s, "")
-    return f"{port.lanes}x {speed}" if speed else ""
+    return f"{port.lanes}x {_SPEEDS[port.lane_bit_s]}" if port.lane_bit_s in _SPEEDS else ""
 
 
 def _mtu(inventory: Inventory, port: RdmaPort) -> tuple[int, bool, tuple[str, ...]]:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -12,6 +12,9 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.inventory import Adapter, Gpu, PcieLink, RdmaPort
 
 _T = TypeVar("_T", Adapter, RdmaPort, Gpu)
+
+#: Parts, each behind the source that gave it.
+Said = Sequence[tuple[str, _T]]
 
 #: Where two sources know one of these they must agree. A driver is not among them: that of a
 #: function has another name than that of an interface on it (mlx4_core and mlx4_en, hfi1 and
@@ -28,64 +31,50 @@ VAGUE = frozenset({"", "network", "fabric"})
 #: Beyond this a printout is nonsense, and looking for pairs would take long.
 MOST_PARTS = 2000
 
-_S = TypeVar("_S", Adapter, RdmaPort, Gpu)
 
-
-class SourcedPart(msgspec.Struct, Generic[_S], frozen=True):
-    """A part and the source that gave it."""
-
-    source: str
-    part: _S
-
-
-def adapters(said: Sequence[SourcedPart[Adapter]], troubles: list[str]) -> tuple[Adapter, ...]:
+def adapters(said: Said[Adapter], troubles: list[str]) -> tuple[Adapter, ...]:
     """One for each function: joined by bus, else by interface, else by RDMA device.
 
     Contradictions are added to ``troubles``.
     """
-    groups = grouped(said[:MOST_PARTS], _adapter_names, _same_adapter)
-    groups = _with_lane_modes(groups, troubles)
-    found = []
-    for group in groups:
-        one = _filled(group, _ADAPTER, _adapter_name, troubles)
-        parts = [other.part for other in group]
-        found.append(
-            msgspec.structs.replace(
-                one,
-                vendor=_named([part.vendor for part in parts]),
-                product=_named([part.product for part in parts]),
-                firmware=_firmware(group, one, troubles),
-                kind=_kind([part.kind for part in parts]),
-                interfaces=_union(part.interfaces for part in parts),
-                rdma_devices=_union(part.rdma_devices for part in parts),
-            )
-        )
-    return tuple(found)
+    groups = _with_lane_modes(grouped(said, _adapter_names, _same_adapter), troubles)
+    return tuple(_adapter(group, troubles) for group in groups)
 
 
-def rdma_ports(said: Sequence[SourcedPart[RdmaPort]], troubles: list[str]) -> tuple[RdmaPort, ...]:
-    """One for each device and number."""
-    groups = grouped(
-        said[:MOST_PARTS],
-        lambda one: (_port_name(one),),
-        lambda a, b: _port_name(a) == _port_name(b),
+def _adapter(group: Said[Adapter], troubles: list[str]) -> Adapter:
+    parts = [part for _, part in group]
+    kinds = [part.kind for part in parts]
+    one = _filled(group, _ADAPTER, _adapter_name, troubles)
+    return msgspec.structs.replace(
+        one,
+        vendor=_named([part.vendor for part in parts]),
+        product=_named([part.product for part in parts]),
+        firmware=_firmware(group, one, troubles),
+        # The first that says more than a PCI class of which no more is known (02 80, 02 08).
+        kind=next((kind for kind in kinds if kind not in VAGUE), next(filter(None, kinds), "")),
+        interfaces=tuple(dict.fromkeys(name for part in parts for name in part.interfaces)),
+        rdma_devices=tuple(dict.fromkeys(name for part in parts for name in part.rdma_devices)),
     )
+
+
+def rdma_ports(said: Said[RdmaPort], troubles: list[str]) -> tuple[RdmaPort, ...]:
+    """One for each device and number."""
+    groups = grouped(said, lambda one: (_port_name(one),), lambda a, b: True)
     return tuple(_filled(group, _PORT, _port_name, troubles) for group in groups)
 
 
-def gpus(said: Sequence[SourcedPart[Gpu]]) -> tuple[Gpu, ...]:
+def gpus(said: Said[Gpu]) -> tuple[Gpu, ...]:
     """One for each address on the bus, or for each index where a source knows no address.
 
     The index is NVIDIA's own where its tool gave one: a process may see another order.
     """
     found = []
-    for group in grouped(said[:MOST_PARTS], _gpu_names, _same_gpu):
-        parts = [one.part for one in group]
+    for group in grouped(said, lambda gpu: (bus_of(gpu.bus), str(gpu.index)), _same_gpu):
         one = _filled(group, (), lambda gpu: gpu.bus, [])
-        index = next((p.index for p in parts if not NUMBERS.fullmatch(p.product)), one.index)
-        product = _named([part.product for part in parts])
+        own = (gpu.index for _, gpu in group if not NUMBERS.fullmatch(gpu.product))
+        product = _named([gpu.product for _, gpu in group])
         named = product if isinstance(product, str) else one.product
-        found.append(msgspec.structs.replace(one, index=index, product=named))
+        found.append(msgspec.structs.replace(one, index=next(own, one.index), product=named))
     return tuple(sorted(found, key=lambda gpu: gpu.index))
 
 
@@ -101,29 +90,23 @@ def _adapter_names(one: Adapter) -> Iterator[str]:
         yield bus_of(one.bus)
 
 
-def _gpu_names(one: Gpu) -> tuple[str, str]:
-    return bus_of(one.bus), str(one.index)
-
-
 def _with_lane_modes(
-    groups: list[list[SourcedPart[Adapter]]], troubles: list[str]
-) -> list[list[SourcedPart[Adapter]]]:
+    groups: list[list[tuple[str, Adapter]]], troubles: list[str]
+) -> list[list[tuple[str, Adapter]]]:
     """What the QSFP+ Configuration Utility says belongs to the only adapter that it can mean.
 
     It names adapters by numbers of its own; it configures those that the driver i40e runs
     (Intel XL710; the utility's readme).
     """
-    unplaced = [group for group in groups if _is_unplaced(group[0].part)]
-    others = [group for group in groups if not _is_unplaced(group[0].part)]
-    meant = [group for group in others if any(one.part.driver == "i40e" for one in group)]
-    if len(unplaced) == 1 and len(meant) == 1:
+    unplaced = [group for group in groups if _is_unplaced(group[0][1])]
+    others = [group for group in groups if not _is_unplaced(group[0][1])]
+    meant = [group for group in others if any(one.driver == "i40e" for _, one in group)]
+    if len(unplaced) == len(meant) == 1:
         meant[0].extend(unplaced[0])
         return others
-    troubles += [
-        f"{group[0].source} does not say which of {len(meant)} adapters it means"
-        for group in unplaced
-        if len(meant) > 1
-    ]
+    if len(meant) > 1:
+        which = f"does not say which of {len(meant)} adapters it means"
+        troubles += [f"{group[0][0]} {which}" for group in unplaced]
     return groups
 
 
@@ -148,15 +131,12 @@ def _same_gpu(a: Gpu, b: Gpu) -> bool:
 
 
 def _filled(
-    group: Sequence[SourcedPart[_T]],
-    agreeing: tuple[str, ...],
-    name: Callable[[_T], str],
-    troubles: list[str],
+    group: Said[_T], agreeing: tuple[str, ...], name: Callable[[_T], str], troubles: list[str]
 ) -> _T:
     """The first part, with what it does not know from those behind it."""
-    one = group[0].part
-    origin = dict.fromkeys(one.__struct_fields__, group[0].source)
-    for source, other in ((said.source, said.part) for said in group[1:]):
+    first, one = group[0]
+    origin = dict.fromkeys(one.__struct_fields__, first)
+    for source, other in group[1:]:
         new = {}
         for field in one.__struct_fields__:
             here, there = getattr(one, field), getattr(other, field)
@@ -196,41 +176,26 @@ def _named(values: Sequence[str | Skipped]) -> str | Skipped:
     return next(iter(names or known), values[0])
 
 
-def _firmware(
-    group: Sequence[SourcedPart[Adapter]], whole: Adapter, troubles: list[str]
-) -> str | Skipped:
+def _firmware(group: Said[Adapter], whole: Adapter, troubles: list[str]) -> str | Skipped:
     """The first version, unless an RDMA device gave it and its interface's driver another one.
 
     irdma gives the version of its own command interface (Linux 6.12, irdma/verbs.c), qedr
     another spelling: neither is the adapter's, and neither is a contradiction.
     """
-    known = [(said.source, said.part.firmware, _is_verbs(said.part)) for said in group]
-    told = [(source, text, verbs) for source, text, verbs in known if isinstance(text, str)]
-    own = [(source, text) for source, text, verbs in told if not verbs]
+    told = [(source, one, one.firmware) for source, one in group if isinstance(one.firmware, str)]
+    own = [(source, text) for source, one, text in told if one.interfaces or not one.rdma_devices]
+    others = own or [(source, text) for source, _, text in told]
     if not told:
         return whole.firmware
-    source, first, of_verbs = told[0]
-    if of_verbs and own and not _agree(first, own[0][1]):
-        source, first = own[0]
+    source, _, first = told[0]
+    if not _agree(first, others[0][1]):
+        source, first = others[0]
     troubles += [
         f"{_adapter_name(whole)}: {source} says firmware {first}, {other} says {text}"
-        for other, text, verbs in told
-        if not (verbs and own) and not _agree(first, text)
+        for other, text in others
+        if not _agree(first, text)
     ]
     return first
-
-
-def _is_verbs(part: Adapter) -> bool:
-    return bool(part.rdma_devices) and not part.interfaces
-
-
-def _kind(kinds: Sequence[str]) -> str:
-    """The first that says more than a PCI class of which no more is known (02 80, 02 08)."""
-    return next((kind for kind in kinds if kind not in VAGUE), next(filter(None, kinds), ""))
-
-
-def _union(values: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for names in values for name in names))
 
 
 def _adapter_name(adapter: Adapter) -> str:
@@ -249,26 +214,24 @@ def _shown(value: object) -> str:
 
 
 def grouped(
-    said: Sequence[SourcedPart[_S]],
-    names: Callable[[_S], Iterable[str]],
-    is_same: Callable[[_S, _S], bool],
-) -> list[list[SourcedPart[_S]]]:
+    said: Said[_T], names: Callable[[_T], Iterable[str]], is_same: Callable[[_T, _T], bool]
+) -> list[list[tuple[str, _T]]]:
     """In the order of the first of each; a part that two groups know joins them.
 
     Parts that are the same have at least one of their ``names`` in common: only such are
     compared, since a node may have a thousand virtual functions.
     """
-    groups: dict[int, list[SourcedPart[_S]]] = {}
+    groups: dict[int, list[tuple[str, _T]]] = {}
     named: dict[str, set[int]] = {}
-    for number, one in enumerate(said):
-        near = {n for name in names(one.part) for n in named.get(name, ()) if n in groups}
-        alike = sorted(n for n in near if any(is_same(one.part, o.part) for o in groups[n]))
+    for number, (source, one) in enumerate(said[:MOST_PARTS]):
+        near = {n for name in names(one) for n in named.get(name, ()) if n in groups}
+        alike = sorted(n for n in near if any(is_same(one, other) for _, other in groups[n]))
         home, *others = alike or [number]
-        moved = [one]
-        for other in reversed(others):
-            moved = groups.pop(other) + moved
+        moved = [(source, one)]
+        for joined in reversed(others):
+            moved = groups.pop(joined) + moved
         groups.setdefault(home, []).extend(moved)
-        for part in moved:
-            for name in names(part.part):
+        for _, part in moved:
+            for name in names(part):
                 named.setdefault(name, set()).add(home)
     return list(groups.values())

@@ -13,11 +13,13 @@ from collections.abc import Mapping
 
 from fabricgauge.discover.printouts import pci, verbs
 from fabricgauge.discover.printouts.lines import pairs
-from fabricgauge.discover.printouts.parts import Parts, blank_adapter, blank_port, said
+from fabricgauge.discover.printouts.parts import Parts, blank_adapter
 from fabricgauge.discover.printouts.pci import DRIVERS, kind_of
 from fabricgauge.discover.sections import every
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.inventory import Adapter, Gpu, PcieLink, RdmaPort
+
+_SYS = "/sys"
 
 #: The beginning of a fact's name; behind it stands the physical function's address.
 VIRTUAL = "virtual functions"
@@ -41,17 +43,21 @@ def pci_parts(sections: dict[str, str]) -> Parts:
     for name in sorted(name for name in sections if name.startswith("pci ")):
         address, values = name.removeprefix("pci "), pairs(sections[name])
         bus = pci.address(address) or address
-        if is_gpu(_hex(values, "vendor", 4), _hex(values, "class", 6)):
-            vendor, device = _hex(values, "vendor", 4), _hex(values, "device", 4)
-            product = f"{GPU_VENDORS.get(vendor, '')} {vendor}:{device}".strip()
+        vendor, device = _hex(values, "vendor", 4), _hex(values, "device", 4)
+        device_class = _hex(values, "class", 6)
+        numbers = f"{vendor}:{device}"
+        if is_gpu(vendor, device_class):
+            product = f"{GPU_VENDORS.get(vendor, '')} {numbers}".strip()
             gpus.append(Gpu(len(gpus), product, bus, numa_node(values, bus), ()))
         elif values.get("class", "").startswith(("0x02", "0x0c06")):
-            adapter = _adapter(bus, values, sections[name])
-            adapters.append(adapter)
+            product = numbers if vendor and device else ""
+            adapters.append(
+                _adapter(bus, values, sections[name], vendor, product, device_class[:4])
+            )
             if "physfn" in values:
                 virtual.setdefault(values["physfn"], []).append(bus)
-            elif isinstance(adapter.product, str):
-                facts[f"pci id {bus}"] = adapter.product
+            elif product:
+                facts[f"pci id {bus}"] = product
     facts.update((f"{VIRTUAL} {of}", " ".join(buses)) for of, buses in virtual.items())
     return Parts(adapters=tuple(adapters), gpus=tuple(gpus), facts=facts)
 
@@ -62,13 +68,15 @@ def virtual_functions(facts: Mapping[str, str]) -> frozenset[str]:
     return frozenset(bus for buses in known for bus in buses)
 
 
-def _adapter(bus: str, values: dict[str, str], text: str) -> Adapter:
+def _adapter(
+    bus: str, values: dict[str, str], text: str, vendor: str, product: str, device_class: str
+) -> Adapter:
     driver = values.get("driver", "")
     return Adapter(
         bus=bus,
-        vendor=_hex(values, "vendor", 4) or Skipped(f"/sys gives no vendor of {bus}"),
-        product=_product(bus, values),
-        kind=kind_of(_hex(values, "class", 6)[:4], driver=driver),
+        vendor=vendor or Skipped(f"/sys gives no vendor of {bus}"),
+        product=product or Skipped(f"/sys gives no device of {bus}"),
+        kind=kind_of(device_class, driver=driver),
         driver=driver or Skipped(f"no driver is bound to {bus}"),
         driver_version=values.get("driver_version") or Skipped("it is of the kernel itself"),
         firmware=Skipped(f"/sys gives no firmware of {bus}"),
@@ -78,11 +86,6 @@ def _adapter(bus: str, values: dict[str, str], text: str) -> Adapter:
         interfaces=every(text, "net"),
         rdma_devices=every(text, "infiniband"),
     )
-
-
-def _product(bus: str, values: dict[str, str]) -> str | Skipped:
-    vendor, device = _hex(values, "vendor", 4), _hex(values, "device", 4)
-    return f"{vendor}:{device}" if vendor and device else Skipped(f"/sys gives no device of {bus}")
 
 
 def numa_node(values: dict[str, str], what: str) -> int | Skipped:
@@ -114,28 +117,27 @@ LANE_BIT_S: dict[str, float] = {
     "EDR": 25.78125e9, "HDR": 53.125e9, "NDR": 106.25e9, "XDR": 212.5e9,
 }  # fmt: skip
 
-_SYS = "/sys"
-
 
 def rdma_parts(sections: dict[str, str]) -> Parts:
     """All ``rdma DEVICE`` and ``rdma-port NUMBER DEVICE`` sections."""
-    devices = {
-        name.removeprefix("rdma "): pairs(text)
-        for name, text in sections.items()
-        if name.startswith("rdma ")
-    }
-    ports = [
-        (found[1], found[2], text)
-        for name, text in sections.items()
-        if (found := re.fullmatch(r"rdma-port ([0-9]{1,3}) (.+)", name))
-    ]
+    devices: dict[str, dict[str, str]] = {}
+    ports: list[tuple[str, int, str]] = []
+    for name, text in sections.items():
+        if name.startswith("rdma "):
+            devices[name.removeprefix("rdma ")] = pairs(text)
+        elif found := re.fullmatch(r"rdma-port ([0-9]{1,3}) (.+)", name):
+            ports.append((found[2], int(found[1]), text))
+    facts = {f"board {name}": of["board_id"] for name, of in devices.items() if of.get("board_id")}
+    for device, number, text in ports:
+        if kinds := sorted({*every(text, "gid_type")}):
+            facts[f"gid types {device}:{number}"] = ", ".join(kinds)
     return Parts(
         adapters=tuple(_rdma_adapter(name, values) for name, values in devices.items()),
         rdma_ports=tuple(
-            _port(device, int(number), devices.get(device, {}), text)
-            for number, device, text in ports
+            _port(device, number, devices.get(device, {}), pairs(text))
+            for device, number, text in ports
         ),
-        facts=_facts(devices, ports),
+        facts=facts,
     )
 
 
@@ -144,34 +146,26 @@ def _rdma_adapter(device: str, values: dict[str, str]) -> Adapter:
     return blank_adapter(
         _SYS, kind_of("", driver=driver),
         bus=pci.address(values.get("bus", "")) or Skipped(f"{device} is on no PCI bus"),
-        driver=said(_SYS, driver), firmware=said(_SYS, values.get("fw_ver", "")),
-        numa_node=numa_node(values, device), rdma_devices=(device,),
+        driver=driver, firmware=values.get("fw_ver", ""), rdma_devices=(device,),
+        numa_node=numa_node(values, device),
     )  # fmt: skip
 
 
-def _port(device: str, number: int, of: dict[str, str], text: str) -> RdmaPort:
-    values = pairs(text)
-    where = f"{device}:{number}"
-    link_layer = values.get("link_layer", "")
+def _port(device: str, number: int, of: dict[str, str], values: dict[str, str]) -> RdmaPort:
+    where, link_layer = f"{device}:{number}", values.get("link_layer", "")
     protocol = protocol_of(device, of.get("driver", ""), of.get("node_type", ""), link_layer)
     layer = verbs.layer(protocol, link_layer)
-    rate = verbs.RATE.fullmatch(values.get("rate", ""))
-    unsaid = said(_SYS, "")
-    return blank_port(
-        _SYS, device, number, link_layer=layer, protocol=protocol,
-        state=verbs.state(values.get("state", ""), where),
-        physical=verbs.physical(values.get("phys_state", ""), where),
-        rate_bit_s=float(rate[1]) * 1e9 if rate else unsaid,
-        lane_bit_s=_lane(rate, layer, where),
-        lanes=int(rate[2]) if rate and rate[2] else unsaid,
+    return verbs.port(
+        _SYS, device, number, values, protocol, link_layer,
+        lane_bit_s=_lane(values.get("rate", ""), layer, where),
         lid=_lid(values, "lid", layer, where), sm_lid=_lid(values, "sm_lid", layer, where),
-        guid=_guid(values, where),
         interface=values.get("netdev") or Skipped(f"no interface belongs to {where}"),
     )  # fmt: skip
 
 
-def _lane(rate: re.Match[str] | None, layer: str, where: str) -> float | Skipped:
+def _lane(text: str, layer: str, where: str) -> float | Skipped:
     """The kernel's names are InfiniBand's; over Ethernet they only spell the rate."""
+    rate = verbs.RATE.fullmatch(text)
     if rate and rate[2] and layer in ("InfiniBand", "Omni-Path"):
         return LANE_BIT_S.get(rate[3] or "SDR") or Skipped(f"{where}: {rate[3]} is not known")
     return Skipped(f"/sys gives no speed of a lane of {where}")
@@ -183,23 +177,6 @@ def _lid(values: dict[str, str], key: str, layer: str, where: str) -> int | Skip
     if layer == "Ethernet" or not found:
         return Skipped(f"{where} has no {key.replace('_', ' ')}")
     return int(found[1], 16)
-
-
-def _guid(values: dict[str, str], where: str) -> str | Skipped:
-    """The port's GUID is the lower half of its first GID (Volume 1, 4.1.1)."""
-    words = values.get("gid", "").split(":")
-    if len(words) == 8 and any(word.strip("0") for word in words[4:]):
-        return "0x" + "".join(words[4:])
-    return Skipped(f"/sys gives no GUID of {where}")
-
-
-def _facts(devices: dict[str, dict[str, str]], ports: list[tuple[str, str, str]]) -> dict[str, str]:
-    facts = {f"board {name}": of["board_id"] for name, of in devices.items() if of.get("board_id")}
-    for number, device, text in ports:
-        kinds = sorted(set(every(text, "gid_type")))
-        if kinds:
-            facts[f"gid types {device}:{number}"] = ", ".join(kinds)
-    return facts
 
 
 #: RDMA drivers that speak iWARP alone; irdma and qedr say it by their node type.

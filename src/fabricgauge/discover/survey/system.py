@@ -3,8 +3,6 @@
 import re
 from collections.abc import Callable, Iterator
 
-import msgspec
-
 from fabricgauge.discover.printouts.lines import pairs
 from fabricgauge.discover.printouts.parts import Parts
 from fabricgauge.discover.survey.firewall import firewall
@@ -15,39 +13,26 @@ MOST_MODULES = 2000
 Facts = dict[str, str]
 
 
-class FactPattern(msgspec.Struct, frozen=True):
-    """What is looked for in a section, and the fact's name and value as templates of ``re``.
-
-    ``unit_bytes`` is what a figure of the section counts, where the fact is in bytes.
-    """
-
-    section: str
-    pattern: re.Pattern[str]
-    name: str
-    value: str = r"\1"
-    unit_bytes: int = 0
-
-
-def _row(section: str, pattern: str, name: str, value: str = r"\1", unit: int = 0) -> FactPattern:
-    return FactPattern(section, re.compile(pattern, re.MULTILINE), name, value, unit)
-
-
+#: A section, what is looked for in it, the fact's name and value as templates of ``re``, and what
+#: a figure of the section counts in bytes, where the fact is in bytes.
 #: df -kP: blocks of 1024 bytes in the second column (POSIX.1-2017, df). os-release(5): values may
 #: stand in quotes. Of each interface's and RDMA device's IOMMU group; their names are never the
 #: same.
 _PATTERNS = (
-    _row("limits", r"^Max open files +(\d{1,19}|unlimited) ", "max open files"),
-    _row("memory", r"^MemTotal: +(\d{1,15}) kB$", "memory bytes", unit=1024),
-    _row("shm", r"^\S+ +([0-9]{1,15})(?: +\S+){3,9} +(/dev/shm)\Z", r"\2 bytes", unit=1024),
-    _row("os-release", r"^PRETTY_NAME=[\"']*([^\"'\n]+)", "os release"),
-    _row("hosts", r"\A\s*(\S+)\s+(\S+)", "hosts file", r"\1 \2"),
-    _row("iommu-types", r"\./(?:net|infiniband)/([^/\s]+)/device/iommu_group/type:([\w-]{1,20})",
-         r"iommu type of \1", r"\2"),
-    _row("user", r"\A([0-9]{1,10})\Z", "user id"),
-    _row("interface-settings",
-         r"\./([^/\s]+)/(rp_filter|arp_ignore|arp_announce|arp_filter):(-?\d{1,4})",
-         r"net.ipv4.conf.\1.\2", r"\3"),
-    _row("ipoib", r"\./([^/\s]+)/mode:(datagram|connected)", r"ipoib mode \1", r"\2"),
+    ("limits", r"^Max open files +(\d{1,19}|unlimited) ", "max open files", r"\1", 0),
+    ("memory", r"^MemTotal: +(\d{1,15}) kB$", "memory bytes", r"\1", 1024),
+    ("shm", r"^\S+ +([0-9]{1,15})(?: +\S+){3,9} +(/dev/shm)\Z", r"\2 bytes", r"\1", 1024),
+    ("os-release", r"^PRETTY_NAME=[\"']*([^\"'\n]+)", "os release", r"\1", 0),
+    ("hosts", r"\A\s*(\S+)\s+(\S+)", "hosts file", r"\1 \2", 0),
+    ("iommu-types", r"\./(?:net|infiniband)/([^/\s]+)/device/iommu_group/type:([\w-]{1,20})",
+     r"iommu type of \1", r"\2", 0),
+    ("machine", r"\A\s*(?!none\s*\Z)([\w-]{1,60})\s*\Z", "virtual machine", r"\1", 0),
+    ("hypervisor", r"\A\s*(\S+)\s*\Z", "virtual machine", r"\1", 0),
+    ("user", r"\A([0-9]{1,10})\Z", "user id", r"\1", 0),
+    ("interface-settings",
+     r"\./([^/\s]+)/(rp_filter|arp_ignore|arp_announce|arp_filter):(-?\d{1,4})",
+     r"net.ipv4.conf.\1.\2", r"\3", 0),
+    ("ipoib", r"\./([^/\s]+)/mode:(datagram|connected)", r"ipoib mode \1", r"\2", 0),
 )  # fmt: skip
 
 _SERVICE = re.compile(r"([A-Za-z0-9@_-]+)\.service")
@@ -56,11 +41,11 @@ _SERVICE = re.compile(r"([A-Za-z0-9@_-]+)\.service")
 def system_parts(sections: dict[str, str]) -> Parts:
     """Facts of every section that is there, and the loaded modules."""
     facts: Facts = {}
-    for row in _PATTERNS:
-        for found in row.pattern.finditer(sections.get(row.section, "")):
-            value = found.expand(row.value)
-            known = str(int(value) * row.unit_bytes) if row.unit_bytes else value
-            facts.setdefault(found.expand(row.name), known)
+    for section, pattern, name, value, unit_bytes in _PATTERNS:
+        for found in re.finditer(pattern, sections.get(section, ""), re.MULTILINE):
+            told = found.expand(value)
+            told = str(int(told) * unit_bytes) if unit_bytes else told
+            facts.setdefault(found.expand(name), told)
     for name, text in sections.items():
         if name in _READERS:
             facts.update(_READERS[name](text))
@@ -69,15 +54,13 @@ def system_parts(sections: dict[str, str]) -> Parts:
         elif name.startswith("irqs "):
             facts.update(_interrupts(name.removeprefix("irqs "), text))
     facts.update(firewall(sections.get("nft"), sections.get("iptables")))
-    if "hypervisor" in sections:
-        facts.setdefault("virtual machine", sections["hypervisor"].strip())
-    return Parts(facts=facts, modules=_modules(sections.get("lsmod", "")))
-
-
-def _machine(text: str) -> Facts:
-    """systemd-detect-virt(1) prints ``none`` on bare metal."""
-    word = text.strip()
-    return {"virtual machine": word} if word and word != "none" else {}
+    # module(1) ends a folder's name with a colon.
+    if known := re.findall(
+        r"^[^\S\n]*(\S{0,99}[^\s:])[^\S\n]*$", sections.get("module -t avail", ""), re.M
+    ):
+        facts["environment modules"] = " ".join(known[:MOST_MODULES])
+    loaded = re.findall(r"^(\w{1,64})(?: |$)", sections.get("lsmod", ""), re.MULTILINE)
+    return Parts(facts=facts, modules=tuple(sorted({*loaded})))
 
 
 def _services(text: str) -> Facts:
@@ -113,21 +96,7 @@ def _numbers(text: str) -> Iterator[int]:
         yield from range(first, min(last, first + 4095) + 1)
 
 
-def _environment(text: str) -> Facts:
-    """``module -t avail``: a line that ends in a colon names a folder, not a module."""
-    names = [line.strip() for line in text.split("\n") if not line.rstrip().endswith(":")]
-    known = [name for name in names if re.fullmatch(r"\S{1,100}", name)]
-    return {"environment modules": " ".join(known[:MOST_MODULES])} if known else {}
-
-
-def _modules(text: str) -> tuple[str, ...]:
-    names = (line.split(" ", 1)[0] for line in text.split("\n"))
-    return tuple(sorted({name for name in names if re.fullmatch(r"\w{1,64}", name)}))
-
-
 _READERS: dict[str, Callable[[str], Facts]] = {
     "command-line": lambda text: {"kernel command line": " ".join(text.split())},
     "iommu": lambda text: {"iommu groups": str(len(text.split()))},
-    "machine": _machine,
-    "module -t avail": _environment,
 }

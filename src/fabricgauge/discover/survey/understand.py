@@ -12,7 +12,7 @@ from fabricgauge.discover.parse_probe import Sections, node_of
 from fabricgauge.discover.printouts.lines import pairs
 from fabricgauge.discover.printouts.parts import Parts
 from fabricgauge.discover.sections import CutAnswer, cut, sections
-from fabricgauge.discover.survey.same import VAGUE, SourcedPart, adapters, gpus, rdma_ports
+from fabricgauge.discover.survey.same import VAGUE, adapters, gpus, rdma_ports
 from fabricgauge.discover.survey.sysfs import pci_parts, rdma_parts, virtual_functions
 from fabricgauge.discover.survey.system import system_parts
 from fabricgauge.model.absence import Skipped
@@ -26,6 +26,13 @@ ANSWER = "survey"
 #: sysfs comes first, then these, then whatever else there is.
 _WEIGHT = ("ethtool", "rdma", "lspci")
 
+#: What reads an answer's sections of the system itself.
+_SYSTEM: dict[str, Callable[[dict[str, str]], Parts]] = {
+    "/sys/bus/pci": pci_parts,
+    "/sys/class/infiniband": rdma_parts,
+    "the system": system_parts,
+}
+
 Parse = Callable[[str, str], Parts | None]
 
 
@@ -36,21 +43,24 @@ def understood(name: str, printouts: Mapping[str, str], trouble: str, parse: Par
     printout's name and text; None means that no parser knows the name. Nothing is raised:
     what cannot be understood is a trouble of the inventory.
     """
-    told = [trouble] if trouble else []
     others = {key: text for key, text in printouts.items() if key != ANSWER}
-    raw = printouts.get(ANSWER, "")
-    quick = _quick(name, raw)
-    node = _node(name, quick) if ANSWER in printouts else not_asked(name)
-    found = cut(raw)
+    printed = _read(others, parse)
+    known = {one.name for one in printed}
+    unknown = [f"{key}: no parser knows a printout of this name" for key in {*others} - known]
+    told = [trouble] if trouble else []
+    quick, node = _quick(name, printouts.get(ANSWER))
+    found = cut(printouts.get(ANSWER, ""))
     if isinstance(node, Skipped) and not found.sections:
         node = Skipped(trouble) if trouble else node
-        return merged(name, node, list(_printed(others, parse, told)), told)
+        return merged(name, node, printed, told + sorted(unknown))
     told += _incomplete(name, node, found, trouble)
-    tools = {**_quick_printouts(quick), **found.sections}
-    sources = [*_system(found.sections), *_known(tools, parse), *_printed(others, parse, told)]
+    tools = _read({**_quick_printouts(quick), **found.sections}, parse)
+    system = [PartsSource(source, read(found.sections)) for source, read in _SYSTEM.items()]
+    sources = [*system, *tools, *printed]
     if not found.whole:
         sources.append(PartsSource("the answer's end", Parts(facts={"answer": "cut off"})))
-    return merged(name, node, _with_paths(sources, found.sections.get("paths", "")), told)
+    placed = list(_with_paths(sources, found.sections.get("paths", "")))
+    return merged(name, node, placed, told + sorted(unknown))
 
 
 def not_asked(name: str) -> Skipped:
@@ -58,18 +68,15 @@ def not_asked(name: str) -> Skipped:
     return Skipped(f"{name} itself was not asked; there are only printouts of tools")
 
 
-def _quick(name: str, raw: str) -> Sections | Skipped:
+def _quick(name: str, raw: str | None) -> tuple[Sections, Node | Skipped]:
+    quick: Sections = {}
+    if raw is None:
+        return quick, not_asked(name)
     try:
-        return sections(name, raw)
+        quick = sections(name, raw)
+        return quick, node_of(name, quick)
     except ProbeError as error:
-        return Skipped(str(error))
-
-
-def _node(name: str, quick: Sections | Skipped) -> Node | Skipped:
-    try:
-        return quick if isinstance(quick, Skipped) else node_of(name, quick)
-    except ProbeError as error:
-        return Skipped(str(error))
+        return quick, Skipped(str(error))
 
 
 def _incomplete(name: str, node: Node | Skipped, found: CutAnswer, trouble: str) -> list[str]:
@@ -87,44 +94,23 @@ class PartsSource(msgspec.Struct, frozen=True):
     parts: Parts
 
 
-def _system(sections: dict[str, str]) -> Iterator[PartsSource]:
-    yield PartsSource("/sys/bus/pci", pci_parts(sections))
-    yield PartsSource("/sys/class/infiniband", rdma_parts(sections))
-    yield PartsSource("the system", system_parts(sections))
+def _quick_printouts(quick: Sections) -> dict[str, str]:
+    """What the quick answer holds of ethtool -i, under names of its own.
 
-
-def _quick_printouts(quick: Sections | Skipped) -> dict[str, str]:
-    """What the quick answer holds of ethtool -i, under names of its own."""
-    if isinstance(quick, Skipped):
-        return {}
+    Bridges and their like have a driver too, and are no adapters (ethtool -i: bus-info).
+    """
     return {
         key.replace("ethtool ", "ethtool -i ", 1): section.text
         for key, section in quick.items()
-        if key.startswith("ethtool ") and _on_a_bus(section.text)
+        if key.startswith("ethtool ")
+        and pairs(section.text, ":").get("bus-info", "") not in ("", "N/A", "tun", "tap")
     }
 
 
-def _on_a_bus(text: str) -> bool:
-    """Bridges and their like have a driver too, and are no adapters (ethtool -i: bus-info)."""
-    return pairs(text, ":").get("bus-info", "") not in ("", "N/A", "tun", "tap")
-
-
-def _known(printouts: Mapping[str, str], parse: Parse) -> Iterator[PartsSource]:
-    """Sections that a tool's parser knows; an answer's others are of the system itself."""
-    for key in sorted(printouts, key=_weight):
-        parts = parse(key, printouts[key])
-        if parts is not None:
-            yield PartsSource(key, parts)
-
-
-def _printed(printouts: Mapping[str, str], parse: Parse, told: list[str]) -> Iterator[PartsSource]:
-    """Files from elsewhere: one that no parser knows is a trouble."""
-    for key in sorted(printouts, key=_weight):
-        parts = parse(key, printouts[key])
-        if parts is None:
-            told.append(f"{key}: no parser knows a printout of this name")
-        else:
-            yield PartsSource(key, parts)
+def _read(printouts: Mapping[str, str], parse: Parse) -> list[PartsSource]:
+    """Those that a parser knows; an answer's other sections are of the system itself."""
+    read = ((key, parse(key, printouts[key])) for key in sorted(printouts, key=_weight))
+    return [PartsSource(key, parts) for key, parts in read if parts is not None]
 
 
 def _weight(key: str) -> int:
@@ -132,26 +118,15 @@ def _weight(key: str) -> int:
     return next(places, len(_WEIGHT))
 
 
-def _with_paths(sources: list[PartsSource], paths: str) -> list[PartsSource]:
-    """The path of each MPI's program, which its own words do not say."""
+def _with_paths(sources: Iterable[PartsSource], paths: str) -> Iterator[PartsSource]:
+    """With the path of each MPI's program, which its own words do not say."""
     where = pairs(paths)
-    return [
-        msgspec.structs.replace(source, parts=_placed(source.parts, where[program]))
-        if (program := _program(source.name)) in where and source.parts.stacks
-        else source
-        for source in sources
-    ]
-
-
-def _program(section: str) -> str:
-    return section.partition(" ")[0].partition("-")[0]
-
-
-def _placed(parts: Parts, path: str) -> Parts:
-    stacks = tuple(
-        one if one.path else msgspec.structs.replace(one, path=path) for one in parts.stacks
-    )
-    return msgspec.structs.replace(parts, stacks=stacks)
+    for source in sources:
+        path = where.get(source.name.partition(" ")[0].partition("-")[0], "")
+        stacks = tuple(
+            msgspec.structs.replace(one, path=one.path or path) for one in source.parts.stacks
+        )
+        yield PartsSource(source.name, msgspec.structs.replace(source.parts, stacks=stacks))
 
 
 _TELLING = frozenset({"infiniband", "omni-path", "efa"})
@@ -165,17 +140,16 @@ def merged(
 ) -> Inventory:
     """The inventory of ``name``; ``troubles`` come before those of the sources."""
     told = [*troubles]
-    ports = rdma_ports(
-        [SourcedPart(s.name, port) for s in sources for port in s.parts.rdma_ports], told
-    )
-    found = adapters(
-        [SourcedPart(s.name, part) for s in sources for part in s.parts.adapters], told
-    )
+    ports = rdma_ports([(s.name, port) for s in sources for port in s.parts.rdma_ports], told)
+    found = adapters([(s.name, part) for s in sources for part in s.parts.adapters], told)
     facts: dict[str, str] = {}
     for one in sources:
         told += [f"{one.name}: {trouble}" for trouble in one.parts.troubles]
         facts = {**one.parts.facts, **facts}
     virtual = virtual_functions(facts)
+    kept = list(dict.fromkeys(told))
+    rest = len(kept) - MOST_TROUBLES
+    more = [f"and {rest} more of the kind"] if rest > 0 else []
     return Inventory(
         name=name,
         node=node,
@@ -185,13 +159,13 @@ def merged(
             if adapter.bus not in virtual or adapter.interfaces or adapter.rdma_devices
         ),
         rdma_ports=ports,
-        gpus=gpus([SourcedPart(s.name, gpu) for s in sources for gpu in s.parts.gpus]),
+        gpus=gpus([(s.name, gpu) for s in sources for gpu in s.parts.gpus]),
         nearness=tuple(dict.fromkeys(near for s in sources for near in s.parts.nearness)),
         routes=next((one.parts.routes for one in sources if one.parts.routes), ()),
         stacks=_stacks(stack for s in sources for stack in s.parts.stacks),
         modules=tuple(sorted({module for one in sources for module in one.parts.modules})),
         facts=dict(sorted(facts.items())),
-        troubles=tuple(_bounded(told)),
+        troubles=tuple(kept[:MOST_TROUBLES] + more),
         sources=tuple(one.name for one in sources if one.parts != Parts()),
         rules=next((one.parts.rules for one in sources if one.parts.rules), ()),
         tables=next((one.parts.tables for one in sources if one.parts.tables), ()),
@@ -217,10 +191,3 @@ def _stacks(stacks: Iterable[Stack]) -> tuple[Stack, ...]:
         if one.path and not known.path:
             found[one.kind, one.version] = one
     return tuple(found.values())
-
-
-def _bounded(troubles: Sequence[str]) -> list[str]:
-    kept = list(dict.fromkeys(troubles))
-    if len(kept) > MOST_TROUBLES:
-        return [*kept[:MOST_TROUBLES], f"and {len(kept) - MOST_TROUBLES} more of the kind"]
-    return kept
