@@ -7,7 +7,7 @@ only those of two ranks are judged. A ring's bandwidth is a rank's, to both of i
 
 from fabricgauge.model.measurement import Pattern
 from fabricgauge.model.suite import Besides
-from fabricgauge.parse.labelled import Figure, Labelled, Values
+from fabricgauge.parse.labelled import Labelled, NamedValue, Values
 
 _TWO = "b_eff of two ranks"
 _RULE = "GBytes = 10^9 bytes (HPCC)"
@@ -17,13 +17,15 @@ def _test(values: Values) -> str:
     return _TWO if values.get("ranks") == "2" else "b_eff"
 
 
-def _figure(key: str, what: str, test: str = ".*", pattern: Pattern | None = None) -> Figure:
+def _figure(key: str, what: str, test: str = ".*", pattern: Pattern | None = None) -> NamedValue:
     of, besides = key.removeprefix("Avg"), dict[Besides, str]()
     if of != key:
         besides = {"minimum": f"Min{of}", "maximum": f"Max{of}"}
     if key.endswith("_usec"):
-        return Figure(key, "time", "µs", what, test, pattern, 8, None, {"": 1e-6}, besides)
-    return Figure(key, "bandwidth", _RULE, what, test, pattern, 2_000_000, None, {"": 1e9}, besides)
+        return NamedValue(key, "time", "µs", what, test, pattern, 8, None, {"": 1e-6}, besides)
+    return NamedValue(
+        key, "bandwidth", _RULE, what, test, pattern, 2_000_000, None, {"": 1e9}, besides
+    )
 
 
 DIALECT = Labelled(

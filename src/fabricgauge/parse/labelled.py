@@ -25,7 +25,7 @@ Values = Mapping[str, str]
 Transport = Literal["tcp", "rdma"]
 
 
-class Figure(msgspec.Struct, frozen=True):
+class NamedValue(msgspec.Struct, frozen=True):
     """One value of a block that becomes a point of a curve of its own.
 
     ``key`` is the value's name, ``test`` what the block's test must match whole. The printed unit
@@ -75,7 +75,7 @@ class Labelled(msgspec.Struct, frozen=True):
     opens: str
     values: tuple[str, ...]
     known: str
-    figures: tuple[Figure, ...]
+    figures: tuple[NamedValue, ...]
     whole: tuple[str, ...]
     sign: str
     settings: Mapping[str, str] = {}
@@ -100,7 +100,7 @@ class Block:
             self.values.update(values)
             self.lines.update(dict.fromkeys(values, line))
 
-    def factor(self, figure: Figure) -> float | None:
+    def factor(self, figure: NamedValue) -> float | None:
         """What a printed value is in SI units; None where it was not printed, or in no such."""
         unit = "".join(self.values.get(f"{figure.key}_unit", "").split())
         units = figure.units or {"": 1.0}
@@ -109,7 +109,7 @@ class Block:
     def number(self, key: str) -> float | None:
         return number_of(self.values.get(key, "").replace(",", ""))
 
-    def size(self, figure: Figure) -> int | None:
+    def size(self, figure: NamedValue) -> int | None:
         """The message size, in bytes; None where the log does not say it."""
         if not isinstance(figure.size, str):
             return figure.size
@@ -174,7 +174,7 @@ class LabelledReader:
 
 
 def _curve(
-    heading: SuiteHeading, block: Block, figure: Figure, factor: float, cut_off: str
+    heading: SuiteHeading, block: Block, figure: NamedValue, factor: float, cut_off: str
 ) -> Iterable[SuiteCurve]:
     line, size, value = block.lines[figure.key], block.size(figure), block.number(figure.key)
     table = SuiteTable(heading, (figure.column(size),))

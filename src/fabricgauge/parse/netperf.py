@@ -8,7 +8,7 @@ under way (no burst), and request and response are alike, half of one is told by
 from functools import partial
 
 from fabricgauge.model.suite import Besides
-from fabricgauge.parse.labelled import Figure, Labelled, Values
+from fabricgauge.parse.labelled import Labelled, NamedValue, Values
 
 _TITLES = {
     "TCP STREAM": "TCP_STREAM", "TCP MAERTS": "TCP_MAERTS", "TCP SENDFILE": "TCP_SENDFILE",
@@ -39,22 +39,23 @@ def _test(values: Values) -> str:
     return name if alike else f"{name} of unlike sizes"
 
 
-_stream = partial(Figure, "rate", "bandwidth", _RULE, units=_UNITS, size="size")
-_omni = partial(Figure, "THROUGHPUT", "bandwidth", _RULE, units=_UNITS)
+_stream = partial(NamedValue, "rate", "bandwidth", _RULE, units=_UNITS, size="size")
+_omni = partial(NamedValue, "THROUGHPUT", "bandwidth", _RULE, units=_UNITS)
 _rate = partial(
-    Figure, quantity="message_rate", rule="per second", what="transactions, each a round trip"
+    NamedValue, quantity="message_rate", rule="per second", what="transactions, each a round trip"
 )
 _SPREAD: dict[Besides, str] = {
     "minimum": "MIN_LATENCY", "maximum": "MAX_LATENCY", "p50": "P50_LATENCY",
     "p90": "P90_LATENCY", "p99": "P99_LATENCY", "deviation": "STDDEV_LATENCY",
 }  # fmt: skip
 _half = partial(
-    Figure, quantity="time", rule="per second", what="half round trip (1 / (2 × rate))",
+    NamedValue, quantity="time", rule="per second", what="half round trip (1 / (2 × rate))",
     test="TCP_RR", pattern="latency", half_of_rate=True,
 )  # fmt: skip
 _whole = partial(
-    Figure, quantity="time", rule="µs", what="whole round trip", units={"": 1e-6}, besides=_SPREAD
-)
+    NamedValue, quantity="time", rule="µs", what="whole round trip", units={"": 1e-6},
+    besides=_SPREAD,
+)  # fmt: skip
 _TO, _BACK = "TCP_(?:STREAM|SENDFILE)", "TCP_MAERTS"
 
 DIALECT = Labelled(

@@ -7,7 +7,7 @@ number: half a round trip, of reads and atomics a whole one. The message size st
 
 from functools import partial
 
-from fabricgauge.parse.labelled import Figure, Labelled
+from fabricgauge.parse.labelled import Labelled, NamedValue
 
 _TESTS = r"(?:tcp|udp|sctp|sdp|rds|rc|uc|ud|xrc|ver_rc)_[a-z_]{1,30}|conf|quit"
 _POWERS = {prefix: 1000.0**power for power, prefix in enumerate(("", *"KMGT"))}
@@ -19,10 +19,10 @@ _RATES = {f"{prefix}/sec": power for prefix, power in _POWERS.items()}
 _RULE = "MB = 10^6 bytes, Mb = 10^6 bits (qperf)"
 
 
-_stream = partial(Figure, "bw", "bandwidth", _RULE, size="msg_size", units=_BANDWIDTHS)
-_received = partial(Figure, "recv_bw", "bandwidth", _RULE, size="msg_size", units=_BANDWIDTHS)
-_time = partial(Figure, "latency", "time", "µs", size="msg_size", units=_TIMES)
-_rate = partial(Figure, "msg_rate", "message_rate", "per second", size="msg_size", units=_RATES)
+_stream = partial(NamedValue, "bw", "bandwidth", _RULE, size="msg_size", units=_BANDWIDTHS)
+_received = partial(NamedValue, "recv_bw", "bandwidth", _RULE, size="msg_size", units=_BANDWIDTHS)
+_time = partial(NamedValue, "latency", "time", "µs", size="msg_size", units=_TIMES)
+_rate = partial(NamedValue, "msg_rate", "message_rate", "per second", size="msg_size", units=_RATES)
 
 DIALECT = Labelled(
     suite="qperf",

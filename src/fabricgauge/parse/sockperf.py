@@ -9,7 +9,7 @@ message size, but for streams of other than 1472 bytes.
 from functools import partial
 
 from fabricgauge.model.suite import Besides
-from fabricgauge.parse.labelled import Figure, Labelled, Values
+from fabricgauge.parse.labelled import Labelled, NamedValue, Values
 
 _PERCENTILES: dict[str, Besides] = {
     "99.990": "p99.99", "99.900": "p99.9", "99.000": "p99", "90.000": "p90", "75.000": "p75",
@@ -29,11 +29,11 @@ def _test(values: Values) -> str:
 
 
 _time = partial(
-    Figure, quantity="time", rule="µs", test="sockperf", size="size", units={"": 1e-6},
+    NamedValue, quantity="time", rule="µs", test="sockperf", size="size", units={"": 1e-6},
     besides=_SPREAD, samples="received",
 )  # fmt: skip
 #: Only of other sizes than 1472 bytes the log says the size.
-_stream = partial(Figure, what="one-way stream, as sent", size="size", else_bytes=1472)
+_stream = partial(NamedValue, what="one-way stream, as sent", size="size", else_bytes=1472)
 _bytes = partial(
     _stream, "bw", "bandwidth", "MBps = 2^20 bytes/s (sockperf)",
     units={"MBps": 2.0**20, "GBps": 1e3 * 2.0**20},
