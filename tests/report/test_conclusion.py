@@ -1,8 +1,11 @@
 import msgspec
+import pytest
 from tests.report import sample, sample_verdicts
 
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.verdict import Outcome
+from fabricgauge.model.finding import Finding, Severity
+from fabricgauge.model.judged import Judged
+from fabricgauge.model.verdict import Outcome, Verdict, VerdictSubject
 from fabricgauge.report.content.conclusion import (
     headline,
     limit_bytes_s,
@@ -11,6 +14,8 @@ from fabricgauge.report.content.conclusion import (
     tally,
     worst_first,
 )
+from fabricgauge.report.formats import report
+from fabricgauge.report.interface import Setting
 
 PLAIN = ("bandwidth", "c1")
 
@@ -54,6 +59,80 @@ def test_both_directions_may_carry_twice_the_ceiling() -> None:
 def test_each_remedy_is_named_once() -> None:
     verdicts = sample_verdicts.failing(("c1", "c2"))
     assert len(next_steps(sample.judged(verdicts=(*verdicts, *verdicts)))) == 2
+
+
+def without_a_link(*dead: str, named: tuple[str, ...]) -> Judged:
+    """Ports without a link; `connect` names some of them, `link` all."""
+    judged = sample.judged()
+    nodes = tuple(
+        msgspec.structs.replace(
+            node,
+            interfaces=tuple(
+                msgspec.structs.replace(one, carrier=node.name not in dead)
+                for one in node.interfaces
+            ),
+        )
+        for node in judged.run.fabric.nodes
+    )
+    found = tuple(
+        Finding("link", Severity.FAIL, f"{one}:eth0", "", ("therefore connect: c1",), "", "plug in")
+        for one in named
+    )
+    fabric = msgspec.structs.replace(judged.run.fabric, nodes=nodes)
+    run = msgspec.structs.replace(judged.run, fabric=fabric, preflight=found)
+    verdicts = (
+        *(asking("connect", f"plug in {one}", "link", "place", one) for one in named),
+        asking("link", "reseat the cable"),
+    )
+    return msgspec.structs.replace(judged, run=run, verdicts=verdicts)
+
+
+def asking(
+    rule: str, remedy: str, series: str = "", kind: str = "network", *names: str,
+    outcome: Outcome = Outcome.FAIL,
+) -> Verdict:  # fmt: skip
+    about = VerdictSubject("place" if kind == "place" else "network", "net1", names, series)
+    return Verdict(rule, outcome, "", "", remedy=remedy, network="net1", about=about)
+
+
+@pytest.mark.parametrize(
+    ("dead", "named", "remedies"),
+    [
+        (("c1",), ("c1",), ["plug in c1"]),
+        (("c1", "c2"), ("c1",), ["plug in c1", "reseat the cable"]),
+        (("c1",), (), ["reseat the cable"]),
+    ],
+)
+def test_a_port_without_a_link_has_one_remedy(
+    dead: tuple[str, ...], named: tuple[str, ...], remedies: list[str]
+) -> None:
+    steps = next_steps(without_a_link(*dead, named=named))
+    assert [one.remedy for one in steps] == remedies
+
+
+@pytest.mark.parametrize(
+    ("cause", "rules", "after"),
+    [
+        (asking("path", "pin it", outcome=Outcome.INVALID), ["path", "errors"], "fraction, dips"),
+        (asking("launch", "mend it", "reverse-path", "place", "c1"), ["launch", "errors"],
+         "path, fraction, dips"),
+        (asking("launch", "mend it", "power", "place", "c1"),
+         ["path", "launch", "fraction", "dips", "errors"], ""),
+    ],
+)  # fmt: skip
+def test_what_follows_from_another_path_is_left_out_and_said(
+    cause: Verdict, rules: list[str], after: str
+) -> None:
+    doubt = asking("path", "pin it", outcome=Outcome.INVALID) if cause.rule == "launch" else cause
+    if after == "":
+        doubt = msgspec.structs.replace(doubt, outcome=Outcome.INCONCLUSIVE)
+    others = [asking(rule, f"mend {rule}") for rule in ("fraction", "dips", "errors")]
+    verdicts = tuple(dict.fromkeys((doubt, cause, *others)))
+    judged = msgspec.structs.replace(sample.judged(), verdicts=verdicts, overall=Outcome.FAIL)
+    assert sorted(one.rule for one in next_steps(judged)) == sorted(rules)
+    for name in ("terminal", "markdown", "html"):
+        page = report(judged, name, Setting(width=200))
+        assert (f"left out ({after})" in page) == bool(after)
 
 
 def test_the_peak_is_the_best_assured_one_and_not_the_luckiest() -> None:

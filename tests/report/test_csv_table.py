@@ -8,7 +8,7 @@ from tests.report import sample
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.suite import SuiteCurve, SuitePoint
-from fabricgauge.report.content.run_records import COLUMNS
+from fabricgauge.report.content.run_data import COLUMNS
 from fabricgauge.report.formats import report
 
 

@@ -3,7 +3,7 @@ import pytest
 from tests.report import fabric_sample
 
 from fabricgauge.model.run import Run
-from fabricgauge.report.content.fabric_cases import Joint, idle, is_biased, joint, of_pattern, ratio
+from fabricgauge.report.content.cases import Joint, idle, is_biased, joint, of_pattern, ratio
 
 NODES = fabric_sample.names(4)
 

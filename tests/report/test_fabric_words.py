@@ -54,7 +54,8 @@ def test_a_finding_is_told_as_sure_as_its_verdict(
 def test_nobody_is_named_when_nobody_is() -> None:
     judged = msgspec.structs.replace(JUDGED, fabric=fabric_sample.result(NODES, slow=None))
     assert fabric_words.findings(judged) == ()
-    assert all("nobody is named" in line for line in fabric_words.summary(judged))
+    assert all("none slower than the others" in line for line in fabric_words.summary(judged))
+    assert fabric_words.heading(()) == "Who is at fault: nobody is named"
 
 
 @pytest.mark.parametrize(

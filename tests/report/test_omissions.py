@@ -4,7 +4,7 @@ from tests.report import sample
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.run import Ended, Run
-from fabricgauge.report.content.omissions import omissions, unmeasured
+from fabricgauge.report.content.verdicts import omissions, unmeasured
 
 
 def changed(**fields: object) -> Judged:
@@ -13,13 +13,13 @@ def changed(**fields: object) -> Judged:
 
 
 def whats(judged: Judged) -> list[str]:
-    return [one.what for one in unmeasured(judged)]
+    return [what for what, _ in unmeasured(judged)]
 
 
 def test_a_complete_run_lacks_only_the_skipped_rule() -> None:
     judged = sample.judged()
     assert unmeasured(judged) == ()
-    assert [one.what for one in omissions(judged)] == ["rule host-limited on net1"]
+    assert [what for what, _ in omissions(judged)] == ["rule host-limited on net1"]
 
 
 def test_a_broken_off_run_is_named() -> None:
@@ -33,18 +33,18 @@ def test_a_launch_that_never_started_is_named() -> None:
 def test_cases_without_a_record_are_counted() -> None:
     launches = sample.judged().run.launches
     cut = msgspec.structs.replace(launches[0], measurements=launches[0].measurements[:-4])
-    (one,) = unmeasured(changed(launches=(cut, *launches[1:])))
-    assert one.what.startswith("launch 1: bandwidth/")
-    assert one.why == "4 of 124 planned cases left no record"
+    ((what, why),) = unmeasured(changed(launches=(cut, *launches[1:])))
+    assert what.startswith("launch 1: bandwidth/")
+    assert why == "4 of 124 planned cases left no record"
 
 
 def test_a_failed_launch_keeps_its_message() -> None:
     launches = sample.judged().run.launches
     ended = Ended("lost", 1, "c2 has lost its link on eth0", (), 3.0)
-    (one,) = unmeasured(
+    ((_, why),) = unmeasured(
         changed(launches=(*launches[:2], msgspec.structs.replace(launches[2], ended=ended)))
     )
-    assert one.why == "c2 has lost its link on eth0"
+    assert why == "c2 has lost its link on eth0"
 
 
 def test_failed_cases_are_grouped_by_their_reason() -> None:
@@ -54,9 +54,9 @@ def test_failed_cases_are_grouped_by_their_reason() -> None:
         for one in launches[0].measurements
     ]
     changed_launch = msgspec.structs.replace(launches[0], measurements=tuple(failed))
-    (one,) = unmeasured(changed(launches=(changed_launch, *launches[1:])))
-    assert one.what.endswith("and 121 more")
-    assert one.why == "failed: no memory"
+    ((what, why),) = unmeasured(changed(launches=(changed_launch, *launches[1:])))
+    assert what.endswith("and 121 more")
+    assert why == "failed: no memory"
 
 
 def test_unreached_nodes_and_unknown_ceilings_are_named() -> None:

@@ -5,9 +5,8 @@ from tests.report import sample
 
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.measurement import Measurement
-from fabricgauge.report.content.curve_pictures import pictures
+from fabricgauge.report.content.curves import key_sizes, pictures
 from fabricgauge.report.content.measured import cases
-from fabricgauge.report.content.sweep import key_sizes
 from fabricgauge.report.document import Fold, Table, text_of
 
 
@@ -69,8 +68,8 @@ def test_a_percentile_of_too_few_samples_is_not_shown() -> None:
 
 def test_a_percentile_of_too_few_samples_is_not_drawn() -> None:
     series = pictures(with_samples(99), "net1")[0].series[0]
-    assert series.tail == series.high
-    assert "too few samples" in series.words["also"][0]
+    assert series.column("tail") == series.column("high")
+    assert "too few samples" in series.marks[0].also
 
 
 def test_batch_and_warm_up_are_shown() -> None:

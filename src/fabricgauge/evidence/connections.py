@@ -1,5 +1,6 @@
 """What TCP connections of ranks did in the cases of a run, from the kernel's TCP_INFO."""
 
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator
 
 from fabricgauge.model.absence import Skipped
@@ -12,7 +13,6 @@ from fabricgauge.stats.series import node_of
 
 #: From this share of the payload on, TCP connections carried it and no other transport.
 CARRIED = 0.5
-
 
 #: A connection that moved less may not have sent a full segment yet.
 ENOUGH_BYTES = 1 << 20
@@ -50,16 +50,16 @@ def retransmissions(launches: Iterable[Launch], ours: Container[str] | None) -> 
 
     Which way segments were lost where many ranks worked at once, nothing tells.
     """
-    total: dict[tuple[str, str], tuple[int, float]] = {}
+    lost, segments = Counter[tuple[str, str]](), dict[tuple[str, str], float]()
     for launch in launches:
         for one in (case for case in launch.completed if case.pattern in PAIR_PATTERNS):
             for rank in range(len(one.sockets)):
                 peer = one.target if rank == one.origin else one.origin
-                key = (node_of(launch, rank), node_of(launch, peer))
-                lost, segments = _segments(one, rank, ours)
-                before = total.get(key, (0, 0.0))
-                total[key] = (before[0] + lost, before[1] + segments)
-    return tuple(Lost(*key, *total[key]) for key in sorted(total))
+                way = (node_of(launch, rank), node_of(launch, peer))
+                again, sent = _segments(one, rank, ours)
+                lost[way] += again
+                segments[way] = segments.get(way, 0.0) + sent
+    return tuple(Lost(*way, lost[way], segments[way]) for way in sorted(lost))
 
 
 def _segments(

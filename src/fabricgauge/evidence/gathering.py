@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 
 from fabricgauge.evidence import connections
-from fabricgauge.evidence.account import traffic
 from fabricgauge.evidence.placement import placed
-from fabricgauge.evidence.traffic import moved, troubles
+from fabricgauge.evidence.traffic import moved, traffic, troubles
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import LaunchEvidence, NetworkEvidence, RunEvidence
-from fabricgauge.model.fabric import Fabric, Network
+from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.run import Launch, Run
 
 
@@ -24,14 +23,12 @@ def evidence(run: Run) -> RunEvidence:
 
 
 def _of_network(fabric: Fabric, name: str | None, launches: Sequence[Launch]) -> NetworkEvidence:
-    network = _network(fabric, name)
+    unknown = Skipped("MPI was not pinned to a network that discovery knows")
+    network = next((one for one in fabric.networks if one.name == name), unknown)
     ours = None if isinstance(network, Skipped) else {member.ip for member in network.members}
     each = tuple(
         LaunchEvidence(
-            one.number,
-            bool(one.completed or one.figures),
-            moved(one, fabric),
-            placed(one, fabric),
+            one.number, bool(one.completed or one.figures), moved(one, fabric), placed(one, fabric)
         )
         for one in launches
     )
@@ -47,8 +44,3 @@ def _of_network(fabric: Fabric, name: str | None, launches: Sequence[Launch]) ->
         counted=any(one.all_counters for one in launches),
         over_tcp=connections.over_tcp(launches),
     )
-
-
-def _network(fabric: Fabric, name: str | None) -> Network | Skipped:
-    found = (one for one in fabric.networks if one.name == name)
-    return next(found, Skipped("MPI was not pinned to a network that discovery knows"))

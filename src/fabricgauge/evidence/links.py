@@ -38,11 +38,6 @@ class LinkEvent(msgspec.Struct, frozen=True):
         return self.counter in AWAY
 
 
-class _Reading(msgspec.Struct, frozen=True):
-    at_utc_s: float
-    count: int
-
-
 def link_events(launches: Iterable[Launch]) -> tuple[LinkEvent, ...]:
     """In the order of their readings: within cases, between them and between launches.
 
@@ -72,6 +67,8 @@ def _counted(launch: Launch) -> Iterator[tuple[str, NodeCounters]]:
             yield launch.program, counters
 
 
+#: When a counter was read, and what it read.
+_Reading = tuple[float, int]
 #: By node, what tells one kernel and network namespace from the next, interface and counter.
 _Last = dict[tuple[str, tuple[str, ...], str, str], _Reading]
 _Named = Iterator[tuple[str, str, _Reading]]
@@ -84,7 +81,7 @@ def _read(counters: NodeCounters, moment: int) -> _Named:
         if not isinstance(one.link, Skipped):
             for counter, count in one.link.counts.items():
                 if not isinstance(count, Skipped):
-                    yield name, counter, _Reading(counters.read_utc_s[moment], count)
+                    yield name, counter, (counters.read_utc_s[moment], count)
 
 
 def _between(
@@ -93,12 +90,7 @@ def _between(
     """A counter that fell was reset: the interface was made anew."""
     for interface, counter, reading in now:
         key = (node, kernel, interface, counter)
-        before = last.get(key)
+        (began, first), (ended, count) = last.get(key, reading), reading
         last[key] = reading
-        if before is None or (not case and reading.at_utc_s - before.at_utc_s > MOST_GAP_S):
-            continue
-        if reading.count > before.count:
-            yield LinkEvent(
-                node, interface, counter, reading.count - before.count,
-                before.at_utc_s, reading.at_utc_s, case,
-            )  # fmt: skip
+        if count > first and (case or ended - began <= MOST_GAP_S):
+            yield LinkEvent(node, interface, counter, count - first, began, ended, case)

@@ -25,7 +25,11 @@ def placed(launch: Launch, fabric: Fabric) -> Placed:
         expected=expected,
         shared=tuple(_shared(launch, nodes)),
         machines=tuple(map(tuple, machines.values())),
-        misplaced=tuple(_misplaced(launch, fabric)),
+        misplaced=tuple(
+            Misplaced(one.rank, one.host, launch.nodes[one.rank])
+            for one in launch.placements
+            if 0 <= one.rank < len(launch.nodes) and not _is_on(fabric, one, launch.nodes[one.rank])
+        ),
     )
 
 
@@ -61,12 +65,6 @@ def _shared(
         meant = {launch.nodes[one.rank] for one in ranks if 0 <= one.rank < len(launch.nodes)}
         if len(ranks) > 1 and (len(meant) > 1 or len(nodes) == 1):
             yield ranks
-
-
-def _misplaced(launch: Launch, fabric: Fabric) -> Iterator[Misplaced]:
-    for one in launch.placements:
-        if 0 <= one.rank < len(launch.nodes) and not _is_on(fabric, one, launch.nodes[one.rank]):
-            yield Misplaced(one.rank, one.host, launch.nodes[one.rank])
 
 
 def _is_on(fabric: Fabric, placement: Placement, meant: str) -> bool:

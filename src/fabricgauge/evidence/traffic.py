@@ -1,14 +1,16 @@
-"""What the nodes' interfaces carried during a launch."""
+"""What the nodes' interfaces carried during a launch, and over the launches of a network."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from fabricgauge.evidence.connections import CARRIED, address_of
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.evidence import ErrorCount, Moved
+from fabricgauge.model.evidence import ErrorCount, InterfaceTraffic, Moved, NodeTraffic, Traffic
 from fabricgauge.model.fabric import Fabric, is_adapter_port
 from fabricgauge.model.measurement import InterfaceCounters, Measurement, NodeCounters
 from fabricgauge.model.run import Launch
 from fabricgauge.stats.series import node_of
+from fabricgauge.words.networks import is_loopback
 
 _TROUBLE = ("rx_errors", "tx_errors", "rx_dropped", "tx_dropped")
 
@@ -37,7 +39,7 @@ def _moved(
     """The node's counters, read by ``rank``, and the payload of all its ``ranks``."""
     node = node_of(launch, rank)
     payload, left_out = 0, list[str]()
-    sent, received = dict[str, int](), dict[str, int]()
+    sent, received = Counter[str](), Counter[str]()
     for counters, payload_bytes in counted:
         if counters.went_backwards:
             where = f"{node}:{counters.went_backwards}"
@@ -45,14 +47,16 @@ def _moved(
             continue
         own = sum(payload_bytes[one] for one in ranks if one < len(payload_bytes))
         seen = _octets(counters, "tx_bytes")
-        left_out += _unread(f"launch {launch.number}: {node}", counters)
+        left_out += (
+            f"launch {launch.number}: {node}: the counters of {name} could not be read: {reason}"
+            for name, reason in sorted(counters.absent.items())
+        )
         # What was not read may have carried what the others did not.
         if counters.absent and sum(seen.values()) < own:
             continue
         payload += own
-        for total, more in ((sent, seen), (received, _octets(counters, "rx_bytes"))):
-            for name, count in more.items():
-                total[name] = total.get(name, 0) + count
+        sent.update(seen)
+        received.update(_octets(counters, "rx_bytes"))
     by_address = _by_address(launch.completed, ranks)
     by_tcp = sum(by_address.values()) >= CARRIED * payload
     return Moved(
@@ -74,11 +78,6 @@ def path_ends(fabric: Fabric, node: str, octets: dict[str, int], *, by_tcp: bool
     return kept if isinstance(found, Skipped) else found.path_ends(kept)
 
 
-def _unread(where: str, counters: NodeCounters) -> Iterator[str]:
-    for name, reason in sorted(counters.absent.items()):
-        yield f"{where}: the counters of {name} could not be read: {reason}"
-
-
 def _octets(counters: NodeCounters, counter: str) -> dict[str, int]:
     """By how much a counter of octets rose, by interface."""
     return {
@@ -89,24 +88,24 @@ def _octets(counters: NodeCounters, counter: str) -> dict[str, int]:
 
 
 def _by_address(measurements: tuple[Measurement, ...], ranks: Sequence[int]) -> dict[str, int]:
-    sent: dict[str, int] = {}
+    sent = Counter[str]()
     for measurement in measurements:
         for socket in (one for rank in ranks for one in measurement.sockets_of(rank)):
-            ip = address_of(socket.local)
-            sent[ip] = sent.get(ip, 0) + max(0, socket.sent_bytes)
-    return sent
+            sent[address_of(socket.local)] += max(0, socket.sent_bytes)
+    return dict(sent)
 
 
 def troubles(launches: Iterable[Launch]) -> tuple[ErrorCount, ...]:
     """Error and drop counters that rose, summed over all cases, largest first."""
-    total: dict[tuple[str, str, str], tuple[int, int]] = {}
+    total: dict[tuple[str, str, str], list[int]] = {}
     for launch in launches:
         for node_counters in launch.all_counters:
+            node = node_of(launch, node_counters.rank)
             for name, counter, count, frames in _rises(node_counters):
-                key = (node_of(launch, node_counters.rank), name, counter)
-                before = total.get(key, (0, 0))
-                total[key] = (before[0] + count, before[1] + frames)
-    found = (ErrorCount(*key, *risen) for key, risen in total.items() if risen[0] > 0)
+                sums = total.setdefault((node, name, counter), [0, 0])
+                sums[0] += count
+                sums[1] += frames
+    found = (ErrorCount(*key, *sums) for key, sums in total.items() if sums[0] > 0)
     return tuple(sorted(found, key=lambda one: (-one.count, one.node, one.interface, one.counter)))
 
 
@@ -121,3 +120,67 @@ def _rises(counters: NodeCounters) -> Iterator[tuple[str, str, int, int]]:
             passed = f"{counter[:2]}_packets"
             frames = getattr(after, passed) - getattr(before, passed)
             yield name, counter, max(0, rise), max(0, frames)
+
+
+def traffic(
+    fabric: Fabric,
+    network: str | None,
+    launches: Sequence[Launch],
+    carried_by: Sequence[Moved],
+    risen: Sequence[ErrorCount],
+) -> Traffic:
+    """The account of all launches that were pinned to one network, from what each of them moved.
+
+    The octets are those of the path proof: of cases that came to their proper end, of interfaces
+    that end a path. Errors and drops are those of all cases.
+    """
+    read: dict[str, dict[str, int]] = {}
+    for launch in launches:
+        for counters in launch.all_counters:
+            names = counters.before.keys() & counters.after.keys()
+            read.setdefault(node_of(launch, counters.rank), {}).update(dict.fromkeys(names, 0))
+    carried_of: dict[str, list[Moved]] = {name: [] for name in read}
+    for one in carried_by:
+        carried_of[one.node].append(one)
+    nodes = []
+    for name, carried in sorted(carried_of.items()):
+        none = path_ends(fabric, name, read[name], by_tcp=all(one.by_tcp for one in carried))
+        sent, received = Counter(none), Counter(none)
+        for one in carried:
+            _add(sent, one.sent_bytes)
+            _add(received, one.received_bytes)
+        crossings = tuple(
+            _crossing(fabric, network, name, interface, sent, received, risen)
+            for interface in sorted(sent, key=lambda one: (-sent[one], one))
+        )
+        nodes.append(NodeTraffic(name, sum(one.payload_bytes for one in carried), crossings))
+    return Traffic(network, len(launches), tuple(nodes))
+
+
+def _add(total: Counter[str], more: Mapping[str, int]) -> None:
+    """A counter that went backwards adds nothing."""
+    total.update({name: max(0, count) for name, count in more.items()})
+
+
+def _crossing(
+    fabric: Fabric, network: str | None, node: str, interface: str, sent: Counter[str],
+    received: Counter[str], risen: Sequence[ErrorCount],
+) -> InterfaceTraffic:  # fmt: skip
+    serves = tuple(
+        one.name
+        for one in fabric.networks
+        for member in one.members
+        if (member.node, member.interface) == (node, interface)
+    )
+    here = [one for one in risen if (one.node, one.interface) == (node, interface)]
+    every = sent.total()
+    return InterfaceTraffic(
+        interface=interface,
+        serves=serves,
+        pinned=network in serves or (is_loopback(network) and interface == "lo"),
+        sent_bytes=sent[interface],
+        received_bytes=received[interface],
+        share=sent[interface] / every if every else Skipped("no interface counted an octet"),
+        errors=sum(one.count for one in here if one.counter.endswith("errors")),
+        dropped=sum(one.count for one in here if one.counter.endswith("dropped")),
+    )

@@ -30,17 +30,16 @@ def render(plan: Configuration, hosts: Mapping[str, Host]) -> str:
         KeyError: a node of the plan is no host.
         ValueError: a word holds a NUL, which no argv can carry.
     """
-    lines = _ScriptLines(hosts)
     steps = [(number, step) for number, step in enumerate(plan.steps, 1) if not step.fulfilled]
     parts = [
         "#!/bin/sh",
         f"# Plan of fabricgauge by {visible(plan.backend)}: {len(steps)} steps.",
         *(f"# {visible(note)}" for note in plan.notes),
         resources.files(__package__).joinpath("configuration_script.sh").read_text("utf-8"),
-        *_function("rests", steps, lambda step: lines.all_hold(step.before)),
-        *_function("make", steps, lambda step: lines.each(step.commands)),
-        *_function("verified", steps, lambda step: lines.all_hold(step.verify)),
-        *_function("undo", steps, lambda step: lines.each(step.undo)),
+        *_function("rests", steps, lambda step: [_holds(one, hosts) for one in step.before]),
+        *_function("make", steps, lambda step: [_line(one, hosts) for one in step.commands]),
+        *_function("verified", steps, lambda step: [_holds(one, hosts) for one in step.verify]),
+        *_function("undo", steps, lambda step: [_line(one, hosts) for one in step.undo]),
         "plan_apply() {",
         *([f"    {_call(*one)}" for one in steps] or ["    plan_say 'nothing is to be made'"]),
         "}",
@@ -91,28 +90,17 @@ def _programs(steps: list[tuple[int, Step]], hosts: Mapping[str, Host]) -> list[
     return sorted(name for name in names if name.replace("-", "").replace("_", "").isalnum())
 
 
-class _ScriptLines:
-    """Commands as lines of the script."""
+def _holds(check: Verification, hosts: Mapping[str, Host]) -> str:
+    function = "plan_shows_no" if check.absent else "plan_shows"
+    return _line(check.command, hosts, f"{function} {quoted(check.expected)} ")
 
-    def __init__(self, hosts: Mapping[str, Host]) -> None:
-        self._hosts = hosts
 
-    def each(self, commands: tuple[Command, ...]) -> list[str]:
-        return [self._line(command, "") for command in commands]
-
-    def all_hold(self, checks: tuple[Verification, ...]) -> list[str]:
-        return [self._holds(check) for check in checks]
-
-    def _holds(self, check: Verification) -> str:
-        function = "plan_shows_no" if check.absent else "plan_shows"
-        return self._line(check.command, f"{function} {quoted(check.expected)} ")
-
-    def _line(self, command: Command, before: str) -> str:
-        program, *rest = self._hosts[command.node].through(command.argv)
-        words = " ".join((_program(program), *map(quoted, rest)))
-        if command.stdin:
-            return f"printf %s {quoted(command.stdin)} | {before}{words}"
-        return f"{before}{words}"
+def _line(command: Command, hosts: Mapping[str, Host], before: str = "") -> str:
+    """A command as a line of the script."""
+    program, *rest = hosts[command.node].through(command.argv)
+    words = " ".join((_program(program), *map(quoted, rest)))
+    fed = f"printf %s {quoted(command.stdin)} | " if command.stdin else ""
+    return f"{fed}{before}{words}"
 
 
 def _program(name: str) -> str:

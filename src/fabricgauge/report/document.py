@@ -4,11 +4,12 @@ A content module builds a ``Report``; each module of ``render`` writes any docum
 format. Texts are as they came: renderers escape them, and no text is markup anywhere.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Flag, auto
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 if TYPE_CHECKING:
     from fabricgauge.report.picture import Drawable
@@ -28,11 +29,9 @@ class Medium(Flag):
     PAGE = auto()
 
 
-ALL = Medium.SCREEN | Medium.TRACKER | Medium.PAGE
-TEXT = Medium.SCREEN | Medium.TRACKER
-PAGE = Medium.PAGE
-SCREEN = Medium.SCREEN
-TRACKER = Medium.TRACKER
+SCREEN, TRACKER, PAGE = Medium.SCREEN, Medium.TRACKER, Medium.PAGE
+TEXT = SCREEN | TRACKER
+ALL = TEXT | PAGE
 
 
 class RowLimit(msgspec.Struct, frozen=True):
@@ -59,24 +58,27 @@ Said = str | Cell
 
 
 class ColumnHead(msgspec.Struct, frozen=True):
-    """The head of a column, in lines.
+    """The head of a column, in lines; ``right`` aligns figures.
 
-    ``right`` aligns figures. A cell of a ``whole`` column is never broken into lines, one of a
-    ``loose`` column at any letter.
+    A cell of a ``whole`` column is never broken into lines, one of a ``loose`` one at any letter.
     """
 
     head: str
     right: bool = False
-    on: Medium = ALL
     whole: bool = False
     loose: bool = False
+    on: Medium = ALL
 
 
-def heads(
-    *texts: str, right: bool = False, on: Medium = ALL, whole: bool = False, loose: bool = False
-) -> tuple[ColumnHead, ...]:
-    """A head for each text, all of them alike."""
-    return tuple(ColumnHead(one, right, on, whole, loose) for one in texts)
+def heads(*texts: str, on: Medium = ALL) -> tuple[ColumnHead, ...]:
+    """A head for each text: ``>`` in front is right, ``=`` whole, ``~`` loose."""
+    signs = ((one.lstrip(">=~"), one[:1]) for one in texts)
+    return tuple(ColumnHead(one, sign == ">", sign == "=", sign == "~", on) for one, sign in signs)
+
+
+def figures(*texts: str) -> tuple[ColumnHead, ...]:
+    """Heads of figures, whatever their texts begin with."""
+    return tuple(ColumnHead(one, right=True) for one in texts)
 
 
 class Paragraph(msgspec.Struct, frozen=True, tag=True):
@@ -196,7 +198,7 @@ class Judgement(msgspec.Struct, frozen=True, tag=True):
 
 
 class Heading(msgspec.Struct, frozen=True, tag=True):
-    """A title within a section, of the first or the second level."""
+    """A title within a section."""
 
     text: str
     level: Literal[1, 2] = 1
@@ -210,15 +212,16 @@ Block = (
 
 
 class Section(msgspec.Struct, frozen=True):
-    """A part of a document; ``nav`` is its short name for a list of sections.
+    """A part of a document; ``nav`` is its short name for a list, ``urgent`` draws the eye to it.
 
-    ``tone`` draws the eye to it.
+    ``intro`` says what follows; without a block that says anything the section is left out.
     """
 
     ident: str
     title: str
     blocks: tuple[Block, ...]
     nav: str = ""
+    intro: str = ""
     urgent: bool = False
     on: Medium = ALL
 
@@ -256,6 +259,21 @@ class Report(msgspec.Struct, frozen=True):
     places: tuple[Block, ...] = ()
 
 
+def first(blocks: Sequence[Block], most: int, words: str, on: Medium = ALL) -> tuple[Block, ...]:
+    """The first ``most`` blocks, and a sentence on the rest, which has ``{count}`` in it."""
+    shown, rest = _cut(tuple(blocks), RowLimit(words, {ALL: most}), ALL)
+    return (*shown, *(replace(one, on=on) for one in rest))
+
+
+def drawn(pictures: "Iterable[Drawable | None]") -> Plots:
+    """The pictures side by side; one of nothing is left out."""
+    return Plots(tuple(Plot(one) for one in pictures if one is not None))
+
+
+_Part = TypeVar("_Part", bound="Section | Block | Entry")
+_Row = TypeVar("_Row")
+
+
 def text_of(said: Said) -> str:
     return said if isinstance(said, str) else said.text
 
@@ -268,17 +286,14 @@ def parts_of(item: Said | tuple[Said, ...]) -> tuple[Said, ...]:
 def shown_on(document: Report, medium: Medium) -> Report:
     """The document with those parts that are meant for the medium, cut to its limits."""
     sections = (
-        msgspec.structs.replace(one, blocks=blocks)
+        replace(one, blocks=(Paragraph(one.intro), *blocks) if one.intro else blocks)
         for one in _meant(document.sections, medium)
         if (blocks := _shown(one.blocks, medium))
     )
-    return msgspec.structs.replace(
+    return replace(
         document, sections=tuple(sections), under=tuple(_meant(document.under, medium)),
         places=_shown(document.places, medium),
     )  # fmt: skip
-
-
-_Part = TypeVar("_Part", bound="Section | Block | Entry")
 
 
 def _meant(parts: Iterable[_Part], medium: Medium) -> Iterator[_Part]:
@@ -289,44 +304,45 @@ def _shown(blocks: Iterable[Block], medium: Medium) -> tuple[Block, ...]:
     return tuple(part for one in _meant(blocks, medium) for part in _block(one, medium))
 
 
+#: What a block is nothing without.
+_HOLDS = {Table: "rows", Items: "items", FactList: "rows", Lines: "lines", Plots: "plots"}
+
+
 def _block(block: Block, medium: Medium) -> Iterator[Block]:
-    """The block as the medium shows it, and a sentence on what was cut off."""
-    replaced = msgspec.structs.replace
+    """The block as the medium shows it, and a sentence on what was cut off; empty ones vanish."""
+    if not getattr(block, _HOLDS.get(type(block), "on")):
+        return
     if isinstance(block, Deferred):
         yield from _shown(block.make(), medium)
     elif isinstance(block, Fold):
-        yield replaced(block, blocks=_shown(block.blocks, medium))
+        yield replace(block, blocks=_shown(block.blocks, medium))
     elif isinstance(block, Plots):
-        yield replaced(block, beside=_shown(block.beside, medium))
+        yield replace(block, beside=_shown(block.beside, medium))
     elif isinstance(block, Judgement):
         entries = (
-            replaced(entry, blocks=shown)
+            replace(entry, blocks=shown)
             for entry in _meant(block.entries, medium)
             if (shown := _shown(entry.blocks, medium))
         )
-        yield replaced(block, entries=tuple(entries))
+        yield replace(block, entries=tuple(entries))
     elif isinstance(block, Table):
         places = [place for place, one in enumerate(block.columns) if medium in one.on]
         columns = tuple(block.columns[place] for place in places)
         rows, rest = _cut(block.rows, block.limit, medium)
-        yield replaced(
-            block, columns=columns, rows=tuple(tuple(row[at] for at in places) for row in rows)
-        )
+        cells = tuple(tuple(row[at] for at in places) for row in rows)
+        yield replace(block, columns=columns, rows=cells)
         yield from rest
     elif isinstance(block, Items):
         items, rest = _cut(block.items, block.limit, medium)
-        yield replaced(block, items=items)
+        yield replace(block, items=items)
         yield from rest
     else:
         yield block
 
 
-_Row = TypeVar("_Row")
-
-
 def _cut(
     rows: tuple[_Row, ...], limit: RowLimit | None, medium: Medium
-) -> tuple[tuple[_Row, ...], list[Block]]:
+) -> tuple[tuple[_Row, ...], list[Paragraph]]:
     most = limit.most.get(medium, len(rows)) if limit else len(rows)
     if limit is None or len(rows) <= most:
         return rows, []

@@ -10,21 +10,6 @@ from fabricgauge.model.curve import Curve
 from fabricgauge.model.verdict import Outcome, Strictness, exit_status
 from fabricgauge.report.document import Report
 
-__all__ = [
-    "Cell",
-    "Format",
-    "Gauge",
-    "Kind",
-    "Layout",
-    "OneLine",
-    "Records",
-    "Setting",
-    "Subject",
-    "TestCase",
-    "TestSuite",
-    "element",
-]
-
 Subject = TypeVar("Subject")
 Cell = str | int | float | None
 
@@ -60,6 +45,11 @@ class OneLine(msgspec.Struct, frozen=True):
     """A JSON document too large for a line per number."""
 
     document: object
+
+
+def identified(format_: str, version: str) -> dict[str, object]:
+    """How a JSON document begins; a reader accepts every one of the same major version."""
+    return {"format": format_, "version": version}
 
 
 #: The exit status of a run that decided nothing.

@@ -3,12 +3,14 @@
 import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fabricgauge.model.estimate import Estimate
 from fabricgauge.report.visible import visible
+from fabricgauge.words.figures import size
 
 #: Position of the empty message on the axis of log2(bytes): left of one byte.
 EMPTY_MESSAGE_AT = -2.0
@@ -16,26 +18,11 @@ EMPTY_MESSAGE_AT = -2.0
 Cells = NDArray[np.uint16]
 
 
-class PlotCurve(NamedTuple):
-    """One curve ready to draw: label, positions and values in the plot's unit, tooltips.
-
-    ``tail`` is the 99th percentile, None where the plot shows rates. Keys of ``words``
-    are the columns that a tooltip shows.
-    """
-
-    label: str
-    x: list[float]
-    y: list[float]
-    low: list[float]
-    high: list[float]
-    tail: list[float] | None
-    words: dict[str, list[str]]
-
-
 class Mark(NamedTuple):
     """One point of a curve in the plot's unit, and what pointing at it says.
 
-    ``place`` is x in words, ``median`` and ``interval`` are y; ``tail`` is None without one.
+    ``place`` is x in words, ``median`` and ``interval`` are y, ``samples`` how many.
+    ``tail`` is the 99th percentile, None where the plot shows rates.
     """
 
     x: float
@@ -50,26 +37,25 @@ class Mark(NamedTuple):
     tail: float | None = None
 
 
-def plot_curve(label: str, marks: Sequence[Mark], along: str = "size") -> PlotCurve:
-    """The marks as columns; ``along`` is the name of the tooltip's column for x."""
-    tails = [one.tail for one in marks if one.tail is not None]
-    words = {
-        along: [one.place for one in marks],
-        "curve": [label] * len(marks),
-        "median": [one.median for one in marks],
-        "interval": [one.interval for one in marks],
-        "also": [one.also for one in marks],
-        "count": [one.samples for one in marks],
-    }
-    return PlotCurve(
-        label,
-        x=[one.x for one in marks],
-        y=[one.y for one in marks],
-        low=[one.low for one in marks],
-        high=[one.high for one in marks],
-        tail=tails if len(tails) == len(marks) else None,
-        words=words,
-    )
+def estimate_mark(
+    message_bytes: int, estimate: Estimate, factor: float, median: str, interval: str, also: str,
+    samples: str, tail: float | None = None,
+) -> Mark:  # fmt: skip
+    """A mark over its message size; ``factor`` makes the estimate one of the plot's unit."""
+    y, low, high = (one * factor for one in (estimate.value, estimate.low, estimate.high))
+    place = size(message_bytes)
+    return Mark(position(message_bytes), y, low, high, place, median, interval, also, samples, tail)
+
+
+class PlotCurve(NamedTuple):
+    """One curve ready to draw: its label, and its points from left to right."""
+
+    label: str
+    marks: Sequence[Mark]
+
+    def column(self, name: str) -> list[Any]:
+        """A field of each point, by its name in ``Mark``."""
+        return [getattr(one, name) for one in self.marks]
 
 
 class Line(NamedTuple):
@@ -161,7 +147,7 @@ Drawable = Picture | HeatMap | Histogram
 
 def level(label: str, drawn: Sequence[PlotCurve], at: float) -> tuple[Line, ...]:
     """A line at one height over all that is drawn; none where nothing is."""
-    ends = [x for one in drawn for x in one.x]
+    ends = [mark.x for one in drawn for mark in one.marks]
     return (Line(label, [min(ends), max(ends)], [at, at]),) if ends else ()
 
 
@@ -173,3 +159,8 @@ def position(message_bytes: float) -> float:
 def canvas_text(text: str) -> str:
     """Text that Bokeh draws as it is: at TeX delimiters it would ask for MathJax."""
     return visible(text).replace("$$", "$ $").replace("\\", "\\ ")
+
+
+def shortened(text: str, longest: int) -> str:
+    """A name for a legend or an axis, cut to that many letters."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"

@@ -18,7 +18,12 @@ def visible(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return "".join(_escaped(c) if unicodedata.category(c) in _HIDDEN else c for c in text)
+    return "".join(_escaped(c) if is_hidden(c) else c for c in text)
+
+
+def is_hidden(character: str) -> bool:
+    """Whether it has no glyph, so that a terminal or a page may obey it."""
+    return unicodedata.category(character) in _HIDDEN
 
 
 def _escaped(character: str) -> str:

@@ -10,9 +10,9 @@ from fabricgauge.model.run import Run
 MOST_NODES = 8
 
 
-def counted(count: int, thing: str) -> str:
-    """``1 dip``, ``3 dips``, ``1,234 lines``."""
-    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+def counted(count: int, one: str, many: str = "") -> str:
+    """``1 dip``, ``3 dips``, ``2,000 classes``."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 def listed(words: Sequence[str], at_most: int = 6) -> str:

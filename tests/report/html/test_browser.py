@@ -1,10 +1,16 @@
 import shutil
 import subprocess
+import time
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
+from benchmarks.report_scale import browser
 from tests.report import sample, sample_verdicts
 
+from fabricgauge.model.judged import TableVerdict
+from fabricgauge.model.verdict import Outcome
 from fabricgauge.report.formats import report
 
 HOSTILE = (
@@ -54,3 +60,48 @@ def test_a_screenshot_shows_more_than_an_empty_page(tmp_path: Path) -> None:
     shot = tmp_path / "report.png"
     opened(report(sample.judged(), "html"), tmp_path, f"--screenshot={shot}")
     assert shot.stat().st_size > 100_000
+
+
+def tables() -> str:
+    """A page of three tables: two that pass, one that fails."""
+    told = (("PASS", "fast.out"), ("FAIL", "slow.out"), ("PASS", "other.out"))
+    made = tuple(
+        TableVerdict(
+            Outcome(word), source, 1, "osu", "osu_bw", "net1", (), True, "fraction", "", "", "", 0.9
+        )
+        for word, source in told
+    )
+    return report(msgspec.structs.replace(sample.judged(), tables=made), "html")
+
+
+SHOWN = "[...document.querySelector('table.filtered').tBodies[0].rows].filter((r) => !r.hidden)"
+WORDS = "document.querySelector('.filter input')"
+PRESS = "[...document.querySelectorAll('.filter button')].find((b) => b.textContent === 'PASS')"
+
+
+def test_a_list_of_tables_is_narrowed_by_words_and_by_outcomes(tmp_path: Path) -> None:
+    file = tmp_path / "report.html"
+    file.write_text(tables())
+    with browser() as talk:
+        made = talk("Target.createTarget", {"url": file.as_uri()})
+        told = talk("Target.attachToTarget", {"targetId": made["targetId"], "flatten": True})
+
+        def asked(expression: str) -> Any:
+            values = {"expression": expression, "returnByValue": True}
+            return talk("Runtime.evaluate", values, told["sessionId"])["result"].get("value")
+
+        def shown() -> list[str]:
+            found: list[str] = asked(f"{SHOWN}.map((r) => r.cells[1].textContent.split(':')[0])")
+            return found
+
+        give_up = time.monotonic() + 60
+        while not asked(f"Boolean({WORDS})") and time.monotonic() < give_up:
+            time.sleep(0.1)
+        assert shown() == ["slow.out", "fast.out", "other.out"]
+        asked(f"{WORDS}.focus()")
+        talk("Input.insertText", {"text": "osu OTHER"}, told["sessionId"])
+        assert shown() == ["other.out"]
+        assert asked("document.querySelector('.filter span').textContent") == "1 of 3"
+        asked(f"{WORDS}.value = ''")
+        asked(f"{PRESS}.click()")
+        assert shown() == ["slow.out"]

@@ -5,7 +5,7 @@ import pytest
 from tests.report import sample
 
 from fabricgauge.model.absence import Skipped
-from fabricgauge.report.content.curve_pictures import pictures
+from fabricgauge.report.content.curves import pictures
 from fabricgauge.report.picture import canvas_text, position
 
 
@@ -26,17 +26,15 @@ def test_a_pattern_that_was_not_measured_has_no_plot() -> None:
 def test_latency_is_in_microseconds_and_inside_its_interval() -> None:
     latency = pictures(sample.judged(), "net1")[0].series[0]
     point = sample.judged().curves[0].points[5]
-    assert latency.y[5] == pytest.approx(point.time.value * 1e6)
-    for y, low, high in zip(latency.y, latency.low, latency.high, strict=True):
-        assert low <= y <= high
+    assert latency.marks[5].y == pytest.approx(point.time.value * 1e6)
+    assert all(one.low <= one.y <= one.high for one in latency.marks)
 
 
 def test_the_wire_floor_is_below_every_plausible_latency() -> None:
     picture = pictures(sample.judged(), "net1")[0]
     (wire,) = [line for line in picture.lines if line.label.startswith("wire time")]
     floor = dict(zip(wire.x, wire.y, strict=True))
-    for x, y in zip(picture.series[0].x, picture.series[0].y, strict=True):
-        assert floor.get(x, 0) <= y
+    assert all(floor.get(one.x, 0) <= one.y for one in picture.series[0].marks)
 
 
 def test_the_ceiling_of_both_directions_is_twice_that_of_one() -> None:

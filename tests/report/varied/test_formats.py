@@ -131,8 +131,8 @@ def swept(levels: int) -> Varied:
 def test_a_factor_of_many_values_is_drawn_over_its_values() -> None:
     (picture,) = sweeps_of(swept(5))
     assert list(picture.ticks.values()) == ["8K", "16K", "32K", "64K", "128K"]
-    assert picture.series[0].x == [0.0, 1.0, 2.0, 3.0, 4.0]
-    assert picture.series[0].y == pytest.approx([0.0, 2.0, 4.0, 6.0, 8.0])
+    assert picture.series[0].column("x") == [0.0, 1.0, 2.0, 3.0, 4.0]
+    assert picture.series[0].column("y") == pytest.approx([0.0, 2.0, 4.0, 6.0, 8.0])
     assert [one.label for one in picture.series] == ["all sizes", "8 B", "1 KiB"]
     assert 'id="sweeps"' in FORMATS["html"](swept(5), Setting())
 
@@ -147,4 +147,4 @@ def test_a_value_of_unknown_effect_is_left_out_of_a_sweep() -> None:
     unknown = Effect(None, 0.5, NAN, NAN, NAN, 2)
     first = msgspec.structs.replace(found.effects[0], whole=unknown)
     (picture,) = sweeps_of(msgspec.structs.replace(found, effects=(first, *found.effects[1:])))
-    assert picture.series[0].x == [0.0, 2.0]
+    assert picture.series[0].column("x") == [0.0, 2.0]

@@ -6,7 +6,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.judged import Judged
 from fabricgauge.report import document as doc
-from fabricgauge.words.figures import megabytes_per_s, of_unit, size
+from fabricgauge.words.figures import of_unit, rate, size
 
 
 def in_lines(judged: Judged) -> doc.Section:
@@ -22,8 +22,7 @@ def sums(judged: Judged) -> Iterator[doc.Section]:
     """An issue tracker has a row per network, a page the whole sum."""
     heads = doc.heads("network", "payload per direction", "sum", "bound by")
     rows = tuple(_row(name, one) for name, one in judged.ceilings.items())
-    if rows:
-        yield doc.Section("", "Ceilings", (doc.Table(heads, rows),), on=doc.TRACKER)
+    yield doc.Section("", "Ceilings", (doc.Table(heads, rows),), on=doc.TRACKER)
     blocks: list[doc.Block] = []
     for name, ceiling in sorted(judged.ceilings.items()):
         blocks += [doc.Heading(name), *sum_of(ceiling)]
@@ -36,10 +35,8 @@ def sum_of(ceiling: Ceiling | Skipped) -> Iterator[doc.Block]:
     if isinstance(ceiling, Skipped):
         yield doc.Paragraph(f"No ceiling: {ceiling.reason}", kind="caution")
         return
-    columns = (
-        *doc.heads("step"), *doc.heads("how", loose=True), *doc.heads("result", right=True)
-    )  # fmt: skip
     steps = [(one.label, one.expression, of_unit(one.value, one.unit)) for one in ceiling.steps]
+    columns = doc.heads("step", "~how", ">result")
     yield doc.Table(columns, tuple(steps), total=True, on=doc.PAGE)
     told = tuple((label, f"{expression} = {result}") for label, expression, result in steps)
     yield doc.FactList(told, on=doc.TEXT)
@@ -56,7 +53,7 @@ def _line(ceiling: Ceiling | Skipped | None) -> str:
         return f"no ceiling: {ceiling.reason if ceiling else 'it was not worked out'}"
     expression = f" = {ceiling.steps[-1].expression}" if ceiling.steps else ""
     return (
-        f"ceiling {megabytes_per_s(ceiling.payload_bytes_per_s)} MB/s per direction{expression}"
+        f"ceiling {rate(ceiling.payload_bytes_per_s)} per direction{expression}"
         f" ({ceiling.payload_per_packet_bytes} bytes of payload in every"
         f" {ceiling.wire_bytes_per_packet} on the wire; bound by {ceiling.binding})"
     )
@@ -66,5 +63,4 @@ def _row(name: str, ceiling: Ceiling | Skipped) -> tuple[str, ...]:
     if isinstance(ceiling, Skipped):
         return name, "not known", ceiling.reason, ""
     expression = ceiling.steps[-1].expression if ceiling.steps else ""
-    rate = f"{megabytes_per_s(ceiling.payload_bytes_per_s)} MB/s"
-    return name, rate, expression, ceiling.binding
+    return name, rate(ceiling.payload_bytes_per_s), expression, ceiling.binding

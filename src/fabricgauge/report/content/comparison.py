@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator
 
-import msgspec
-
 from fabricgauge.model.comparison import Comparison, ComparisonOutcome, Difference, Operand, Pair
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.suite import LESS_IS_BETTER, UNITS
 from fabricgauge.report import document as doc
 from fabricgauge.report.content import differences as words
+from fabricgauge.report.content.suites import SHOWN
 from fabricgauge.report.interface import Cell as Value
-from fabricgauge.report.interface import Kind, Records, Setting
+from fabricgauge.report.interface import Kind, Records, Setting, identified
 from fabricgauge.words.figures import digits
+from fabricgauge.words.sentences import counted
 
 VERSION = "1.1"
 
@@ -48,22 +48,13 @@ _MOST_NOTES = {doc.SCREEN: 8}
 _MOST_UNMATCHED = {doc.SCREEN: 12, doc.TRACKER: 60}
 
 
-class ComparisonDocument(
-    msgspec.Struct, frozen=True, tag_field="format", tag="fabricgauge-comparison"
-):
-    """All quantities in s, bytes/s, messages/s and shares, as in the model.
-
-    A reader accepts every document of the same major version.
-    """
-
-    version: str
-    headline: str
-    comparison: Comparison
-
-
-def data(comparison: Comparison, _setting: Setting) -> ComparisonDocument:
-    """The whole of it."""
-    return ComparisonDocument(VERSION, headline(comparison), comparison)
+def data(comparison: Comparison, _setting: Setting) -> dict[str, object]:
+    """The whole of it, in s, bytes/s, messages/s and shares, as in the model."""
+    return {
+        **identified("fabricgauge-comparison", VERSION),
+        "headline": headline(comparison),
+        "comparison": comparison,
+    }
 
 
 COLUMNS = (
@@ -91,22 +82,15 @@ def _rows(number: int, pair: Pair, tolerance: float) -> Iterator[tuple[Value, ..
         b.suite, b.benchmark, b.source,
     )  # fmt: skip
     for one in pair.differences:
+        ends = (None if end is None else end - 1.0 for end in (one.low, one.high))
         yield (
-            *head, one.message_bytes, *_ends(one.a), *_ends(one.b), *_change(one),
+            *head, one.message_bytes, *_ends(one.a), *_ends(one.b), one.change, *ends,
             one.standing, pair.basis, tolerance,
         )  # fmt: skip
 
 
-def _ends(estimate: Estimate) -> tuple[Value, ...]:
-    if not estimate.supported:
-        return estimate.value, None, None
-    return estimate.value, estimate.low, estimate.high
-
-
-def _change(difference: Difference) -> tuple[Value, ...]:
-    if difference.low is None or difference.high is None:
-        return difference.change, None, None
-    return difference.change, difference.low - 1.0, difference.high - 1.0
+def _ends(one: Estimate) -> tuple[Value, ...]:
+    return one.value, *((one.low, one.high) if one.supported else (None, None))
 
 
 def document(comparison: Comparison, _setting: Setting) -> doc.Report:
@@ -121,8 +105,8 @@ def document(comparison: Comparison, _setting: Setting) -> doc.Report:
         about=f"fabricgauge · A: {a} · B: {b} · tolerance {tolerance}",
         under=(doc.Paragraph(f"{word} means: {MEANING[comparison.outcome]}.", on=doc.PAGE),),
         sections=(
-            _sides(comparison), *_overview(comparison), *_pairs(comparison),
-            *_unmatched(comparison), *_how(comparison),
+            _sides(comparison), _overview(comparison), *_pairs(comparison),
+            _unmatched(comparison), _how(comparison),
         ),
         closing="MB is 10⁶ bytes, KiB 2¹⁰ and MiB 2²⁰ bytes. All rates are payload."
         + f" Only the first {MOST_PLOTTED} pairs are plotted." * beyond,
@@ -132,10 +116,12 @@ def document(comparison: Comparison, _setting: Setting) -> doc.Report:
 def headline(comparison: Comparison) -> str:
     """The outcome in one sentence."""
     allowed = words.share(comparison.tolerance)
-    total = words.number_of(len(comparison.pairs), "pair of curves", "pairs of curves")
+    total = counted(len(comparison.pairs), "pair of curves", "pairs of curves")
     if comparison.outcome == "regression":
         bad = [pair for pair in comparison.pairs if pair.regression]
-        bare = " (means only)" if all(_are_means(pair) for pair in bad) else ""
+        means = (one.basis == "means" and "mean" in (one.a.statistic, one.b.statistic)
+                 for one in bad)  # fmt: skip
+        bare = " (means only)" if all(means) else ""
         told = f"B is worse than A by more than {allowed} in {len(bad)} of {total}{bare}"
         return f"{told}: {words.loss(bad)}"
     if comparison.outcome == "no regression":
@@ -150,49 +136,46 @@ def headline(comparison: Comparison) -> str:
     return "A and B have no curve in common"
 
 
-def _are_means(pair: Pair) -> bool:
-    return pair.basis == "means" and "mean" in (pair.a.statistic, pair.b.statistic)
-
-
 def _named(operand: Operand) -> str:
     """An operand by kind and name."""
     return f"{operand.kind} {operand.name}"
 
 
 def _sides(comparison: Comparison) -> doc.Section:
-    columns = (*doc.heads("side", "what"), *doc.heads("known of it", loose=True))
     sides = (("A", comparison.a), ("B", comparison.b))
-    rows = tuple((doc.Cell(side, strong=True), _named(one), _known(one)) for side, one in sides)
+    rows = tuple(
+        (
+            doc.Cell(side, strong=True),
+            _named(one),
+            "; ".join(f"{key} {value}" for key, value in one.facts.items()),
+        )
+        for side, one in sides
+    )
     limit = doc.RowLimit("and {count} more notes; the HTML report has them", _MOST_NOTES)
-    notes = tuple(
+    notes = (
         doc.Items(tuple(f"{side}: {note}" for note in one.notes), limit=limit)
-        for side, one in sides if one.notes
-    )  # fmt: skip
-    return doc.Section("sides", "A and B", (doc.Table(columns, rows), *notes), nav="A and B")
+        for side, one in sides
+    )
+    table = doc.Table(doc.heads("side", "what", "~known of it"), rows)
+    return doc.Section("sides", "A and B", (table, *notes), nav="A and B")
 
 
-def _known(operand: Operand) -> str:
-    return "; ".join(f"{key} {value}" for key, value in operand.facts.items())
-
-
-def _overview(comparison: Comparison) -> Iterator[doc.Section]:
-    if not comparison.pairs:
-        return
-    heads = ("from", "to", "B ÷ A", "worse", "better", "within", "not decided")
+def _overview(comparison: Comparison) -> doc.Section:
+    heads = (">from", ">to", ">B ÷ A", ">worse", ">better", ">within", ">not decided")
     columns = (
-        *doc.heads("result", "curves"), *doc.heads("sizes", "median change", right=True),
-        *doc.heads(*heads, right=True, on=doc.PAGE),
-    )  # fmt: skip
+        *doc.heads("result", "curves", ">sizes", ">median change"),
+        *doc.heads(*heads, on=doc.PAGE),
+    )
     rows = tuple(_overview_row(number, one) for number, one in enumerate(comparison.pairs, 1))
     said = "Changes are shares of A. B ÷ A is the geometric mean over the sizes. The last four"
     said += f" columns count sizes: beyond ± {words.share(comparison.tolerance)}, within it, and"
     said += " those whose interval reaches across a limit."
-    blocks = (doc.Table(columns, rows), doc.Paragraph(said, on=doc.PAGE))
-    on = doc.ALL if len(comparison.pairs) > 1 else doc.PAGE
-    yield doc.Section("pairs", "Curves side by side", blocks, nav="Curves", on=on)
+    blocks = (doc.Table(columns, rows), doc.Paragraph(said, on=doc.PAGE)) if rows else ()
+    on = doc.ALL if len(rows) > 1 else doc.PAGE
+    return doc.Section("pairs", "Curves side by side", blocks, nav="Curves", on=on)
 
 
-def _overview_row(number: int, pair: Pair) -> tuple[doc.Cell | str, ...]:
+def _overview_row(number: int, pair: Pair) -> tuple[doc.Said, ...]:
     one = pair.summary
     result = words.result(pair)
     return (
@@ -207,30 +190,25 @@ def _overview_row(number: int, pair: Pair) -> tuple[doc.Cell | str, ...]:
 def _pairs(comparison: Comparison) -> Iterator[doc.Section]:
     names = (comparison.a.name, comparison.b.name)
     for number, pair in enumerate(comparison.pairs, 1):
-        drawn = words.pictures(pair, comparison.tolerance, names)
-        plots = (
-            (doc.Plots(tuple(map(doc.Plot, drawn))),) if drawn and number <= MOST_PLOTTED else ()
-        )
+        plotted = number <= MOST_PLOTTED
+        plots = doc.drawn(words.pictures(pair, comparison.tolerance, names) if plotted else ())
+        origins = (("A", words.origin(pair.a)), ("B", words.origin(pair.b)))
         blocks = (
-            *_told(pair, comparison.tolerance),
-            *plots,
-            _sizes(pair, comparison.tolerance, not plots),
-        )
+            *_told(pair, comparison.tolerance), plots,
+            _sizes(pair, comparison.tolerance, not plots.plots),
+            doc.FactList(origins, on=doc.ALL & ~doc.SCREEN),
+        )  # fmt: skip
         title = f"{words.result(pair)}: {words.title(pair)}"
-        yield doc.Section(f"pair-{number}", title, (*blocks, _origins(pair)))
+        yield doc.Section(f"pair-{number}", title, blocks)
 
 
 def _told(pair: Pair, tolerance: float) -> Iterator[doc.Block]:
-    if pair.regression:
-        yield doc.Paragraph(pair.regression, kind="strong")
-    elif pair.doubt:
-        yield doc.Paragraph(pair.doubt, kind="strong")
-    sentences = [words.summed_up(pair)]
-    if pair.summary.sizes > 1:
-        sentences.append(words.counted(pair, tolerance))
-    yield doc.Items((*sentences, *words.crossings(pair)))
-    if pair.notes:
-        yield doc.Items(pair.notes, limit=doc.RowLimit("and {count} more notes", _MOST_NOTES))
+    decided = pair.regression or pair.doubt
+    if decided:
+        yield doc.Paragraph(decided, kind="strong")
+    counted = (words.counted(pair, tolerance),) if pair.summary.sizes > 1 else ()
+    yield doc.Items((words.summed_up(pair), *counted, *words.crossings(pair)))
+    yield doc.Items(pair.notes, limit=doc.RowLimit("and {count} more notes", _MOST_NOTES))
     for side, only in (("A", pair.only_a), ("B", pair.only_b)):
         if only:
             yield doc.Paragraph(f"only in {side}: {words.sizes(only)}")
@@ -238,18 +216,16 @@ def _told(pair: Pair, tolerance: float) -> Iterator[doc.Block]:
 
 def _sizes(pair: Pair, tolerance: float, is_open: bool) -> doc.Block:
     quantity = pair.a.quantity
-    unit = words.unit(quantity)
-    columns = doc.heads("size", f"A {unit}", f"B {unit}", "B against A", right=True)
-    intervals = pair.basis != "means"
-    if intervals:
-        beyond = f"beyond ± {words.share(tolerance)}"
-        columns = (*columns, *doc.heads("interval", right=True), *doc.heads(beyond))
+    unit = SHOWN[quantity][0]
+    columns = doc.heads(">size", f">A {unit}", f">B {unit}", ">B against A")
+    if pair.basis != "means":
+        columns += doc.heads(">interval", f"beyond ± {words.share(tolerance)}")
     rows = tuple(_size(one, pair)[: len(columns)] for one in pair.differences)
     note = f"{len(rows)} sizes; {words.better_is(quantity)}"
     return doc.Fold("Figures", note, (doc.Table(columns, rows),), open=is_open)
 
 
-def _size(one: Difference, pair: Pair) -> tuple[doc.Cell | str, ...]:
+def _size(one: Difference, pair: Pair) -> tuple[doc.Said, ...]:
     quantity = pair.a.quantity
     bare = " (bare figures)" if one.low is None else ""
     return (
@@ -259,32 +235,24 @@ def _size(one: Difference, pair: Pair) -> tuple[doc.Cell | str, ...]:
     )  # fmt: skip
 
 
-def _origins(pair: Pair) -> doc.Block:
-    return doc.FactList(
-        (("A", words.origin(pair.a)), ("B", words.origin(pair.b))), on=doc.ALL & ~doc.SCREEN
-    )
-
-
-def _unmatched(comparison: Comparison) -> Iterator[doc.Section]:
-    if not comparison.unmatched:
-        return
-    columns = (*doc.heads("side", "curve", "why"), *doc.heads("from", on=doc.PAGE, loose=True))
+def _unmatched(comparison: Comparison) -> doc.Section:
+    columns = (*doc.heads("side", "curve", "why"), *doc.heads("~from", on=doc.PAGE))
     rows = tuple(
         (one.side, words.described(one.curve), one.reason, words.origin(one.curve))
         for one in comparison.unmatched
     )
     limit = doc.RowLimit("and {count} more; JSON and HTML list all", _MOST_UNMATCHED)
     table = doc.Table(columns, rows, limit=limit)
-    yield doc.Section("alone", "Not compared", (table,), nav="Not compared")
+    return doc.Section("alone", "Not compared", (table,), nav="Not compared")
 
 
-def _how(comparison: Comparison) -> Iterator[doc.Section]:
+def _how(comparison: Comparison) -> doc.Section:
     on = doc.ALL if any(pair.basis != "means" for pair in comparison.pairs) else doc.PAGE
     blocks = (
         doc.Paragraph(words.INTERVALS, kind="soft", on=doc.TEXT),
         doc.Paragraph(words.INTERVALS + _BARE, on=doc.PAGE), doc.Paragraph(_TOSSED, on=doc.PAGE),
     )  # fmt: skip
-    yield doc.Section("how", "How to read this", blocks, nav="How to read this", on=on)
+    return doc.Section("how", "How to read this", blocks, nav="How to read this", on=on)
 
 
 KIND = Kind("comparison", document, data, records)

@@ -4,9 +4,11 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.curve import Curve
 from fabricgauge.model.estimate import Estimate
+from fabricgauge.model.fabric import Fabric, Member
 from fabricgauge.model.judged import Judged, TableVerdict
 from fabricgauge.model.verdict import Outcome, Verdict
 from fabricgauge.words.figures import megabytes_per_s, percent, size
@@ -30,6 +32,14 @@ _RANK = {outcome: rank for rank, outcome in enumerate(Outcome)}
 
 #: Rules that find nodes, pairs and links which carry nothing, or break what they take part in.
 GONE = ("connect", "link", "launch")
+#: Rules that prove where the bytes went, the preflight's check of routes, and the rules that judge
+#: figures: of another path they say nothing.
+PROOFS = ("placement", "path")
+ROUTES = "reverse-path"
+OF_FIGURES = (
+    "floor", "above-ceiling", "cache-shape", "outliers", "pairs", "lossy", "fraction",
+    "host-limited", "asymmetry", "stability", "dips",
+)  # fmt: skip
 
 
 class BestRate(NamedTuple):
@@ -48,10 +58,9 @@ def is_simulated(judged: Judged) -> bool:
 
 def provisos(judged: Judged) -> tuple[str, ...]:
     """What stands above every report whose figures are not those of a real fabric."""
-    simulated = is_simulated(judged)
-    virtual = judged.run.fabric.virtual and not simulated
-    said = ((simulated, SIMULATED), (virtual, VIRTUAL))
-    return tuple(words for applies, words in said if applies)
+    if is_simulated(judged):
+        return (SIMULATED,)
+    return (VIRTUAL,) if judged.run.fabric.virtual else ()
 
 
 def worst_first(verdicts: tuple[Verdict, ...]) -> tuple[Verdict, ...]:
@@ -78,7 +87,9 @@ def headline(judged: Judged) -> str:
             return f"{read[0].subject}: {read[0].summary}.{_caveat(judged)}"
     decisive = _gone(judged)
     decisive = decisive or [one for one in judged.verdicts if one.outcome is judged.overall]
-    decisive = decisive or _missing(judged)
+    if not decisive and judged.overall is Outcome.INCONCLUSIVE:
+        # Where no rule decided anything, the reason is that of the rule that could not.
+        decisive = [one for one in judged.verdicts if one.rule == "fraction"]
     if not decisive:
         return f"{MEANING[judged.overall].capitalize()}."
     more = f" (and {len(decisive) - 1} more)" if len(decisive) > 1 else ""
@@ -108,14 +119,6 @@ def _gone(judged: Judged) -> list[Verdict]:
     return sorted(gone, key=lambda one: _RANK[one.outcome])
 
 
-def _missing(judged: Judged) -> list[Verdict]:
-    """Where no rule decided anything, the reason is that of the rule that could not."""
-    return [
-        one for one in judged.verdicts
-        if one.rule == "fraction" and judged.overall is Outcome.INCONCLUSIVE
-    ]  # fmt: skip
-
-
 def _caveat(judged: Judged) -> str:
     """A pass of others' figures rests on the figures alone, and says so."""
     imported = all(launch.imported for launch in judged.run.launches)
@@ -124,14 +127,18 @@ def _caveat(judged: Judged) -> str:
 
 def one_way_peaks(judged: Judged) -> tuple[BestRate, ...]:
     """The best assured one-way bandwidth of each network, over both directions."""
-    best: dict[str | None, BestRate] = {}
+    found: dict[str | None, list[BestRate]] = {}
     for curve in judged.curves:
-        one_way = curve.pattern == "bandwidth" and not is_loopback(curve.network)
-        peak = _peak(judged, curve) if one_way else None
-        other = best.get(curve.network)
-        if peak and (other is None or _assured(peak) > _assured(other)):
-            best[curve.network] = peak
-    return tuple(best.values())
+        if curve.pattern == "bandwidth" and not is_loopback(curve.network):
+            limit = limit_bytes_s(judged, curve.network, curve.pattern)
+            carried = [
+                BestRate(curve, point.message_bytes, point.bandwidth, limit)
+                for point in curve.points
+                if point.bandwidth
+            ]
+            large = [one for one in carried if one.message_bytes >= judged.sustained_bytes]
+            found.setdefault(curve.network, []).extend(large or carried)
+    return tuple(max(each, key=_assured) for each in found.values() if each)
 
 
 def limit_bytes_s(judged: Judged, network: str | None, pattern: str) -> float | None:
@@ -143,25 +150,60 @@ def limit_bytes_s(judged: Judged, network: str | None, pattern: str) -> float | 
 
 
 def next_steps(judged: Judged) -> tuple[Verdict, ...]:
-    """Verdicts that ask for something to be done, worst first, each remedy once."""
+    """Verdicts that ask for something to be done, worst first, each remedy once.
+
+    What only follows from another verdict is left out.
+    """
+    after = follow_on(judged)
     steps: dict[str, Verdict] = {}
-    for verdict in worst_first(judged.verdicts):
-        if verdict.outcome is not Outcome.PASS and verdict.remedy:
-            steps.setdefault(verdict.remedy, verdict)
+    for one in worst_first(judged.verdicts):
+        asks = one.outcome is not Outcome.PASS and one.remedy
+        if asks and one not in after and not _is_said(judged, one):
+            steps.setdefault(one.remedy, one)
     return tuple(steps.values())
 
 
-def _peak(judged: Judged, curve: Curve) -> BestRate | None:
-    carried = [
-        BestRate(curve, point.message_bytes, point.bandwidth, None)
-        for point in curve.points
-        if point.bandwidth
-    ]
-    if not carried:
-        return None
-    carried = [peak for peak in carried if peak.message_bytes >= judged.sustained_bytes] or carried
-    best = max(carried, key=_assured)
-    return best._replace(limit_bytes_s=limit_bytes_s(judged, curve.network, curve.pattern))
+def follow_on(judged: Judged) -> tuple[Verdict, ...]:
+    """Verdicts with a remedy on what was measured over another path than the one that was meant.
+
+    Others' logs are judged table by table: the path of one says nothing of another's.
+    """
+    routed, wrong = set[str](), set[str]()
+    own = any(not launch.imported for launch in judged.run.launches)
+    for one in judged.verdicts if own else ():
+        if one.rule in GONE and one.outcome is Outcome.FAIL and one.about.series == ROUTES:
+            routed.add(one.network)
+        if one.rule in PROOFS and one.outcome is Outcome.INVALID:
+            wrong.add(one.network)
+    follows = {**dict.fromkeys(OF_FIGURES, routed | wrong), "path": routed}
+    return tuple(
+        one
+        for one in judged.verdicts
+        if one.outcome is not Outcome.PASS
+        and one.remedy
+        and one.network in follows.get(one.rule, ())
+    )
+
+
+def _is_said(judged: Judged, one: Verdict) -> bool:
+    """Whether `connect` names every port without a link that `link` names, with its own remedy."""
+    run = judged.run
+    if one.rule != "link" or any(launch.ended.changes for launch in run.launches):
+        return False
+    said = {found.where for found in run.preflight if found.carries_nothing}
+    dead = {
+        f"{member.node}:{member.interface}"
+        for network in run.fabric.networks
+        for member in network.members
+        if network.name == one.network and _carries_nothing(run.fabric, member)
+    }
+    return one.about.kind == "network" and bool(dead) and dead <= said
+
+
+def _carries_nothing(fabric: Fabric, member: Member) -> bool:
+    node = fabric.node(member.node)
+    port = node if isinstance(node, Skipped) else node.interface(member.interface)
+    return not isinstance(port, Skipped) and port.carrier is False
 
 
 def _assured(peak: BestRate) -> tuple[bool, float]:

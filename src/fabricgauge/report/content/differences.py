@@ -5,26 +5,19 @@ from statistics import median
 
 from fabricgauge.model.comparison import Difference, Pair, Standing
 from fabricgauge.model.estimate import Estimate
-from fabricgauge.model.suite import LESS_IS_BETTER, Quantity, SuiteCurve, SuitePoint
+from fabricgauge.model.suite import LESS_IS_BETTER, Quantity, SuiteCurve
+from fabricgauge.report.content.suites import SHOWN, suite_marks
 from fabricgauge.report.picture import (
     Mark,
     Picture,
     PlotCurve,
     canvas_text,
     level,
-    plot_curve,
     position,
+    shortened,
 )
 from fabricgauge.words.figures import digits, megabytes_per_s, microseconds, size
-
-#: Unit in which a quantity is shown, and how many of it are one SI unit.
-SHOWN: dict[Quantity, tuple[str, float]] = {
-    "time": ("µs", 1e6),
-    "bandwidth": ("MB/s", 1e-6),
-    "bus_bandwidth": ("MB/s", 1e-6),
-    "message_rate": ("messages/s", 1.0),
-    "overlap": ("%", 100.0),
-}
+from fabricgauge.words.sentences import counted as number_of
 
 STANDINGS: dict[Standing, str] = {
     "worse": "worse",
@@ -47,23 +40,19 @@ LONGEST_NAME = 48
 
 def title(pair: Pair) -> str:
     """What was compared: the figure, its direction, and between which hosts."""
-    names = dict.fromkeys((described(pair.a), described(pair.b)))
-    return " / ".join(names)
+    return " / ".join(dict.fromkeys((described(pair.a), described(pair.b))))
 
 
 def described(curve: SuiteCurve) -> str:
     """A curve by suite, benchmark and what one figure is."""
-    hosts = f", {between(curve)}" if len(curve.hosts) > 1 else ""
+    sign = " ↔ " if curve.directions == 2 else " → "
+    between = sign.join(curve.hosts[:2]) + (" …" if len(curve.hosts) > 2 else "")
+    hosts = f", {between}" if len(curve.hosts) > 1 else ""
     pairs = f", {curve.pairs} pairs" if curve.pairs > 1 else ""
     network = curve.settings.get("network", "")
     where = f" over {network}" if network else ""
     name = "" if curve.suite == "fabricgauge" else f"{curve.suite} "
     return f"{name}{curve.benchmark} ({curve.what}{pairs}{hosts}){where}"
-
-
-def between(curve: SuiteCurve) -> str:
-    sign = " ↔ " if curve.directions == 2 else " → "
-    return sign.join(curve.hosts[:2]) + (" …" if len(curve.hosts) > 2 else "")
 
 
 def origin(curve: SuiteCurve) -> str:
@@ -74,10 +63,6 @@ def origin(curve: SuiteCurve) -> str:
         f"{curve.suite}{version}, {curve.statistic} per size, {curve.unit_rule};"
         f" {curve.source or 'source not said'}{lines}"
     )
-
-
-def unit(quantity: Quantity) -> str:
-    return SHOWN[quantity][0]
 
 
 def better_is(quantity: Quantity) -> str:
@@ -100,11 +85,9 @@ def share(value: float) -> str:
 
 def change(value: float, quantity: Quantity) -> str:
     """A change as a share of A, in percent and with its direction: ``+12.0 % (better)``."""
-    text = signed(value)
-    if float(text.split(" ")[0].replace("−", "-").replace(",", "")) == 0:
-        return f"{text} (equal)"
     better = (value < 0) == (quantity in LESS_IS_BETTER)
-    return f"{text} ({'better' if better else 'worse'})"
+    equal = round(value * 100, 1) == 0
+    return f"{signed(value)} ({'equal' if equal else 'better' if better else 'worse'})"
 
 
 def signed(value: float) -> str:
@@ -116,18 +99,21 @@ def signed(value: float) -> str:
 
 def direction(pairs: Sequence[Pair]) -> str:
     """``B is 2.0 % faster``: the median over the curves of each one's median over its sizes."""
-    speeds = [_speed(1.0 + one.summary.median_change, one.a.quantity) for one in pairs]
-    return f"B is {_faster(median(speeds))}"
+    return f"B is {_faster(median(map(_whole_speed, pairs)))}"
 
 
 def loss(pairs: Sequence[Pair]) -> str:
     """How much slower B is, over all sizes, or at its worst size where the others hide it."""
+    if all(_whole_speed(one) < 0.995 for one in pairs):
+        return direction(pairs)
     each = ((_speed(two.ratio, one.a.quantity), two) for one in pairs for two in one.differences)
     speed, worst = min(each, key=lambda found: found[0])
-    if all(_speed(1.0 + one.summary.median_change, one.a.quantity) < 0.995 for one in pairs):
-        return direction(pairs)
     at = "" if worst.message_bytes is None else f"at {size(worst.message_bytes)} "
     return f"{at}B is {_faster(speed)}"
+
+
+def _whole_speed(pair: Pair) -> float:
+    return _speed(1.0 + pair.summary.median_change, pair.a.quantity)
 
 
 def _speed(ratio: float, quantity: Quantity) -> float:
@@ -193,11 +179,9 @@ def crossings(pair: Pair) -> list[str]:
         for one in sure
     ]
     rest = len(pair.crossovers) - len(sure)
-    if rest:
-        found.append(
-            f"{number_of(rest, 'change', 'changes')} of sign that {_is(rest)} not significant"
-        )
-    return found
+    verb = "is" if rest == 1 else "are"
+    said = f"{number_of(rest, 'change')} of sign that {verb} not significant"
+    return [*found, said] if rest else found
 
 
 def result(pair: Pair) -> str:
@@ -214,14 +198,6 @@ def result(pair: Pair) -> str:
     return "no difference" if together.within == together.sizes else "none shown"
 
 
-def _is(number: int) -> str:
-    return "is" if number == 1 else "are"
-
-
-def number_of(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
-
-
 def pictures(pair: Pair, tolerance: float, names: tuple[str, str]) -> tuple[Picture, ...]:
     """Both curves, then the change; none where fewer than two sizes can be placed."""
     sized = [one for one in pair.differences if one.message_bytes is not None]
@@ -232,58 +208,37 @@ def pictures(pair: Pair, tolerance: float, names: tuple[str, str]) -> tuple[Pict
 
 def _curves(pair: Pair, names: tuple[str, str]) -> Picture:
     quantity = pair.a.quantity
-    log = quantity in ("time", "message_rate")
     series = tuple(
-        _series(curve, f"{side}: {name}")
+        PlotCurve(
+            shortened(canvas_text(f"{side}: {name}"), LONGEST_NAME),
+            suite_marks((one for one in curve.points if one.estimate.value > 0), curve),
+        )
         for side, curve, name in zip("AB", (pair.a, pair.b), names, strict=True)
     )
-    label = f"{unit(quantity)}, {better_is(quantity)}"
+    label = f"{SHOWN[quantity][0]}, {better_is(quantity)}"
+    log = quantity in ("time", "message_rate")
     return Picture("Both curves", label, log, series, (), None)
 
 
-def _series(curve: SuiteCurve, name: str) -> PlotCurve:
-    points = [one for one in curve.points if one.message_bytes is not None]
-    marks = [_mark(curve, one) for one in points if one.estimate.value > 0]
-    return plot_curve(_short(name), marks)
-
-
-def _mark(curve: SuiteCurve, one: SuitePoint) -> Mark:
-    shown, factor = SHOWN[curve.quantity]
-    found, length = one.estimate, one.message_bytes or 0
-    return Mark(
-        position(length), found.value * factor, found.low * factor, found.high * factor,
-        size(length), f"{figure(found, curve.quantity)} {shown} ({curve.statistic})",
-        _interval(curve, one), f"line {one.line}" if one.line else "", _count(one),
-    )  # fmt: skip
-
-
-def _interval(curve: SuiteCurve, point: SuitePoint) -> str:
-    unit, factor = SHOWN[curve.quantity]
-    if not point.estimate.supported:
-        return NO_INTERVAL
-    low, high = (digits(one * factor) for one in (point.estimate.low, point.estimate.high))
-    return f"{low} to {high} {unit}"
-
-
-def _count(point: SuitePoint) -> str:
-    samples, launches = point.estimate.samples, point.estimate.launches
-    known = f"{samples:,}" if samples else "not said"
-    return f"{known} in {launches} launch{'' if launches == 1 else 'es'}"
-
-
 def _changes(pair: Pair, sized: Sequence[Difference], tolerance: float) -> Picture:
-    span = _span(sized, tolerance)
+    farthest = max(abs(100.0 * one.change) for one in sized) * 1.25
+    least = max(LEAST_SPAN, BANDS * 100.0 * tolerance)
+    span = min(max(farthest, least), max(LARGEST_SPAN, least))
+
+    def inside(change: float) -> float:
+        return min(max(100.0 * change, -span), span)
+
     marks = [
         Mark(
-            position(one.message_bytes or 0), _inside(one.change, span),
-            _inside((one.low or one.ratio) - 1.0, span),
-            _inside((one.high or one.ratio) - 1.0, span), size(one.message_bytes or 0),
-            change(one.change, pair.a.quantity), change_interval(one), STANDINGS[one.standing],
+            position(one.message_bytes or 0), inside(one.change),
+            inside((one.low or one.ratio) - 1.0), inside((one.high or one.ratio) - 1.0),
+            size(one.message_bytes or 0), change(one.change, pair.a.quantity),
+            change_interval(one), STANDINGS[one.standing],
             f"A {_samples(one.a.samples)}, B {_samples(one.b.samples)}",
         )
         for one in sized
     ]  # fmt: skip
-    series = (plot_curve("B against A", marks),)
+    series = (PlotCurve("B against A", marks),)
     band = (-100.0 * tolerance, 100.0 * tolerance)
     label = f"B against A, %, {better_is(pair.a.quantity)}"
     title = f"B against A; tinted: ± {share(tolerance)}"
@@ -293,18 +248,3 @@ def _changes(pair: Pair, sized: Sequence[Difference], tolerance: float) -> Pictu
 
 def _samples(number: int) -> str:
     return f"{number:,}" if number else "not said"
-
-
-def _span(sized: Sequence[Difference], tolerance: float) -> float:
-    farthest = max(abs(100.0 * one.change) for one in sized) * 1.25
-    least = max(LEAST_SPAN, BANDS * 100.0 * tolerance)
-    return min(max(farthest, least), max(LARGEST_SPAN, least))
-
-
-def _inside(change: float, span: float) -> float:
-    return min(max(100.0 * change, -span), span)
-
-
-def _short(name: str) -> str:
-    text = canvas_text(name)
-    return text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1]}…"

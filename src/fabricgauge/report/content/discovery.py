@@ -1,22 +1,18 @@
 """A survey: classes of like nodes, odd ones, networks with their sums, nodes in detail."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-import msgspec
-
-from fabricgauge.model.absence import Skipped
-from fabricgauge.model.ceiling import Ceiling
-from fabricgauge.model.fabric import Network, Node, Unreached
+from fabricgauge.model.fabric import Node, Unreached
 from fabricgauge.model.inventory import Inventory
-from fabricgauge.model.likeness import InterfaceNaming, LikeNodes, Oddity, PortClass, Split
+from fabricgauge.model.likeness import LikeNodes, Oddity
 from fabricgauge.model.surveyed import Surveyed
 from fabricgauge.report import document as doc
 from fabricgauge.report.content import inventory as words
 from fabricgauge.report.content.ceilings import sum_of
 from fabricgauge.report.content.folded import shortened
-from fabricgauge.report.content.inventory import counted
-from fabricgauge.report.interface import Kind, Setting
+from fabricgauge.report.interface import Kind, Setting, identified
+from fabricgauge.words.sentences import counted
 
 VERSION = "1.0"
 #: So many nodes are shown in full without being asked for, and so many at most on a page.
@@ -31,36 +27,18 @@ _WORDS = re.compile(r"([\w.-]+)")
 _VIRTUAL = "Virtual nodes: they share one machine, and what they say of it is said once for each."
 
 
-class DiscoveryDocument(
-    msgspec.Struct, frozen=True, tag_field="format", tag="fabricgauge-discovery"
-):
-    """Everything that was found; quantities are bytes and bit/s, as in the model.
-
-    A reader accepts every document of the same major version.
-    """
-
-    version: str
-    virtual: bool
-    nodes: tuple[Inventory, ...]
-    unreached: tuple[Unreached, ...]
-    networks: tuple[Network, ...]
-    ports: tuple[PortClass, ...]
-    ceilings: dict[str, Ceiling | Skipped]
-    classes: tuple[LikeNodes, ...]
-
-
-def data(surveyed: Surveyed, _setting: Setting) -> DiscoveryDocument:
-    """All of it."""
-    return DiscoveryDocument(
-        version=VERSION,
-        virtual=surveyed.fabric.virtual,
-        nodes=surveyed.inventories,
-        unreached=surveyed.fabric.unreached,
-        networks=surveyed.fabric.networks,
-        ports=surveyed.ports,
-        ceilings=surveyed.ceilings,
-        classes=surveyed.classes,
-    )
+def data(surveyed: Surveyed, _setting: Setting) -> dict[str, object]:
+    """All of it; quantities are bytes and bit/s, as in the model."""
+    return {
+        **identified("fabricgauge-discovery", VERSION),
+        "virtual": surveyed.fabric.virtual,
+        "nodes": surveyed.inventories,
+        "unreached": surveyed.fabric.unreached,
+        "networks": surveyed.fabric.networks,
+        "ports": surveyed.ports,
+        "ceilings": surveyed.ceilings,
+        "classes": surveyed.classes,
+    }
 
 
 def document(surveyed: Surveyed, setting: Setting) -> doc.Report:
@@ -73,8 +51,8 @@ def document(surveyed: Surveyed, setting: Setting) -> doc.Report:
         about="fabricgauge discover", under=(doc.Paragraph(joins, on=doc.PAGE),),
         provisos=(_VIRTUAL,) if surveyed.fabric.virtual else (),
         sections=(
-            *_missing(surveyed), _classes(surveyed), *_near(surveyed), _networks(surveyed),
-            *_ports(surveyed), *_nodes(surveyed, setting.verbose),
+            _missing(surveyed), _classes(surveyed), _near(surveyed), _networks(surveyed),
+            _ports(surveyed), _nodes(surveyed, setting.verbose),
         ),
         closing="MB is 10⁶ bytes. All rates are per direction; ceilings are payload. What a node"
         " did not say is left out.",
@@ -108,19 +86,17 @@ def odd_nodes(surveyed: Surveyed) -> set[str]:
     return {node for one in surveyed.classes for oddity in one.oddities for node in oddity.nodes}
 
 
-def _missing(surveyed: Surveyed) -> Iterator[doc.Section]:
+def _missing(surveyed: Surveyed) -> doc.Section:
     lost = {one.name for one in surveyed.fabric.unreached}
-    reached = [one for one in surveyed.inventories if one.name not in lost]
     told: tuple[doc.Said | tuple[doc.Said, ...], ...] = (
         *(
             (doc.Cell(names, strong=True), f": not reached: {reason}")
             for names, reason in unreached(surveyed.fabric.unreached)
         ),
-        *troubles(reached),
+        *troubles([one for one in surveyed.inventories if one.name not in lost]),
         *(f"not joined: {sentence}" for sentence in surveyed.fabric.unjoined),
     )
-    if told:
-        yield doc.Section("missing", "Not read", (doc.Items(told),), nav="Not read")
+    return doc.Section("missing", "Not read", (doc.Items(told),), nav="Not read")
 
 
 def _classes(surveyed: Surveyed) -> doc.Section:
@@ -141,17 +117,13 @@ def _class(number: int, like: LikeNodes) -> Iterator[doc.Block]:
         yield doc.Heading("Odd ones out", 2, on=doc.PAGE)
         yield _oddities(like.oddities)
     if like.splits:
-        told = doc.Items(tuple(map(_split, like.splits)))
+        told = doc.Items(tuple(f"{one.attribute}: {_on_each(one.values)}" for one in like.splits))
         yield doc.Fold("They differ, and none has most of them on its side", "", (told,), open=True)
-    namings = ((f"interface of {one.adapter}", _naming(one)) for one in like.namings)
+    namings = ((f"interface of {one.adapter}", _on_each(one.names)) for one in like.namings)
     yield doc.FactList((*_features(like), *namings))
 
 
 def _oddities(oddities: Sequence[Oddity]) -> doc.Table:
-    columns = (
-        *doc.heads("nodes", "what", "there", "usual"),
-        *doc.heads("nodes with the usual", right=True),
-    )  # fmt: skip
     rows = tuple(
         (
             doc.Cell(shortened(one.nodes), strong=True), one.attribute, one.value or "missing",
@@ -159,6 +131,7 @@ def _oddities(oddities: Sequence[Oddity]) -> doc.Table:
         )
         for one in oddities
     )  # fmt: skip
+    columns = doc.heads("nodes", "what", "there", "usual", ">nodes with the usual")
     return doc.Table(columns, rows, on=doc.PAGE)
 
 
@@ -173,15 +146,9 @@ def _oddity(one: Oddity) -> str:
     return f"{shortened(one.nodes)}: {one.attribute} {value}; {others} {one.usual or 'none'}"
 
 
-def _split(one: Split) -> str:
-    """``kernel: 5.14 on c1; 6.1 on c2``."""
-    values = "; ".join(f"{value or 'missing'} on {shortened(nodes)}" for value, nodes in one.values)
-    return f"{one.attribute}: {values}"
-
-
-def _naming(one: InterfaceNaming) -> str:
-    """``enp97s0 on c1; enp182s0 on c2``."""
-    return "; ".join(f"{name} on {shortened(nodes)}" for name, nodes in one.names)
+def _on_each(values: Iterable[tuple[str, Sequence[str]]]) -> str:
+    """``5.14 on c1; 6.1 on c2``."""
+    return "; ".join(f"{value or 'missing'} on {shortened(nodes)}" for value, nodes in values)
 
 
 def _features(like: LikeNodes) -> Iterator[tuple[str, str]]:
@@ -208,23 +175,23 @@ def _attributes(like: LikeNodes, adapter: str) -> Iterator[str]:
             yield f"{attribute.removesuffix(end)} {value}"
 
 
-def _near(surveyed: Surveyed) -> Iterator[doc.Section]:
+def _near(surveyed: Surveyed) -> doc.Section:
     """One table for each class that has adapters, by its example."""
     by_name = {one.name: one for one in surveyed.inventories}
     blocks: list[doc.Block] = []
     with_gpus = False
     for number, one in enumerate(surveyed.classes, 1):
-        table = words.nearness(by_name[one.example])
-        if table:
-            blocks += [doc.Heading(f"class {number}, by {one.example}"), table]
-            with_gpus |= bool(by_name[one.example].gpus)
+        example = by_name[one.example]
+        if example.adapters:
+            heading = doc.Heading(f"class {number}, by {one.example}")
+            blocks += [heading, words.nearness(example)]
+            with_gpus |= bool(example.gpus)
     if with_gpus:
         ways = "; ".join(f"{word} is {meaning}" for word, meaning in words.DISTANCES.items())
         blocks.append(doc.Paragraph(f"Ways between adapter and GPU, nearest first: {ways}."))
-    if blocks:
-        title = "Adapters, sockets" + " and GPUs" * with_gpus
-        nav = "Adapters, sockets" + ", GPUs" * with_gpus
-        yield doc.Section("near", title, tuple(blocks), nav=nav, on=doc.PAGE)
+    title = "Adapters, sockets" + " and GPUs" * with_gpus
+    nav = "Adapters, sockets" + ", GPUs" * with_gpus
+    return doc.Section("near", title, tuple(blocks), nav=nav, on=doc.PAGE)
 
 
 def _networks(surveyed: Surveyed) -> doc.Section:
@@ -238,19 +205,18 @@ def _networks(surveyed: Surveyed) -> doc.Section:
     return doc.Section("networks", "Networks and their ceilings", tuple(blocks), nav="Networks")
 
 
-def _ports(surveyed: Surveyed) -> Iterator[doc.Section]:
-    if not surveyed.ports:
-        return
+def _ports(surveyed: Surveyed) -> doc.Section:
     said = "What one such port can carry. That ports are alike does not say that they are joined."
-    blocks: list[doc.Block] = [doc.Paragraph(said)]
+    blocks: list[doc.Block] = []
     for one in surveyed.ports:
         told = (("ports", words.listed(one.ports)), ("rate", one.network.rate_origin))
         blocks += [doc.Heading(one.network.name), doc.FactList(told)]
         blocks += sum_of(surveyed.ceilings[one.network.name])
-    yield doc.Section("ports", "RDMA ports that are alike", tuple(blocks), nav="RDMA ports")
+    title = "RDMA ports that are alike"
+    return doc.Section("ports", title, tuple(blocks), nav="RDMA ports", intro=said)
 
 
-def _nodes(surveyed: Surveyed, verbose: bool) -> Iterator[doc.Section]:
+def _nodes(surveyed: Surveyed, verbose: bool) -> doc.Section:
     shown = verbose or len(surveyed.inventories) <= FEW
     on = doc.ALL if shown else doc.PAGE
     blocks: list[doc.Block] = [
@@ -261,7 +227,7 @@ def _nodes(surveyed: Surveyed, verbose: bool) -> Iterator[doc.Section]:
     if more > 0:
         said = f"{more:,} more nodes are in the JSON report."
         blocks.append(doc.Paragraph(said, kind="caution", on=doc.PAGE))
-    yield doc.Section("nodes", "Nodes", tuple(blocks), nav="Nodes", on=on)
+    return doc.Section("nodes", "Nodes", tuple(blocks), nav="Nodes", on=on)
 
 
 def _node(inventory: Inventory, verbose: bool, on: doc.Medium) -> doc.Fold:
@@ -274,7 +240,7 @@ def _node(inventory: Inventory, verbose: bool, on: doc.Medium) -> doc.Fold:
         *(f"{one.kind} {one.version} {one.path}".rstrip() for one in inventory.stacks),
         *inventory.troubles,
     )
-    blocks: list[doc.Block] = [doc.Items(parts)] if parts else []
+    blocks: list[doc.Block] = [doc.Items(parts)]
     if isinstance(node, Node):
         note = f"{node.cpu_count} processors, Linux {node.kernel}"
         wired = frozenset(name for one in inventory.adapters for name in one.interfaces)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from fabricgauge.model.suite import LESS_IS_BETTER, Quantity
@@ -12,7 +13,6 @@ from fabricgauge.report.picture import (
     PlotCurve,
     canvas_text,
     level,
-    plot_curve,
     position,
 )
 from fabricgauge.words.figures import digits, percent, size
@@ -27,15 +27,18 @@ MOST_PLOTTED = 24
 
 def over_sizes(one: CurveEffect) -> Picture | None:
     """The change over the sizes; none where fewer than two have an interval."""
-    known = [e for e in one.sizes if e.message_bytes is not None and math.isfinite(e.high)]
+    known = [
+        (e.message_bytes, e) for e in one.sizes if e.message_bytes is not None and _is_known(e)
+    ]
     if len(known) < 2:
         return None
     name = canvas_text(f"{one.level} against {one.base}")
-    marks = [
-        _mark(each, position(each.message_bytes or 0), size(each.message_bytes or 0))
-        for each in known
-    ]
-    return _changes(f"{one.factor}: {name}", "change, %", (plot_curve(name, marks),))
+    marks = [_mark(each, position(length), size(length)) for length, each in known]
+    return _changes(f"{one.factor}: {name}", "change, %", (PlotCurve(name, marks),))
+
+
+def _is_known(effect: Effect) -> bool:
+    return math.isfinite(effect.low) and math.isfinite(effect.high)
 
 
 def _mark(effect: Effect, x: float, place: str) -> Mark:
@@ -48,7 +51,8 @@ def _mark(effect: Effect, x: float, place: str) -> Mark:
 
 def _changes(title: str, y_label: str, series: tuple[PlotCurve, ...], **also: Any) -> Picture:
     """Changes in percent, with no change in the middle."""
-    farthest = 1.15 * max(1.0, *(abs(end) for one in series for end in (*one.low, *one.high)))
+    marks = [mark for one in series for mark in one.marks]
+    farthest = 1.15 * max(1.0, *(abs(end) for one in marks for end in (one.low, one.high)))
     equal = level("equal", series, 0.0)
     span = (-farthest, farthest)
     return Picture(title, y_label, False, series, equal, None, span=span, **also)
@@ -58,10 +62,11 @@ def sweeps_of(varied: Varied) -> tuple[Picture, ...]:
     """A plot for each curve of each factor with three levels or more."""
     swept = (one for one in varied.design.factors if len(one.levels) >= FEWEST_LEVELS)
     made = (picture for factor in swept for picture in _of_factor(varied, factor))
-    return tuple(picture for picture, _ in zip(made, range(MOST_PLOTTED), strict=False))
+    return tuple(islice(made, MOST_PLOTTED))
 
 
 def _of_factor(varied: Varied, factor: Factor) -> Iterator[Picture]:
+    words = tuple(map(canvas_text, factor.levels))
     of_curve: dict[tuple[str, str], list[CurveEffect]] = {}
     for one in varied.effects:
         if one.factor == factor.name:
@@ -69,14 +74,11 @@ def _of_factor(varied: Varied, factor: Factor) -> Iterator[Picture]:
     for (title, _), effects in of_curve.items():
         series = tuple(_series(factor, effects))
         if series:
-            yield _picture(f"{factor.name}: {title}", factor, series)
-
-
-def _picture(title: str, factor: Factor, series: tuple[PlotCurve, ...]) -> Picture:
-    ticks = {float(place): canvas_text(one) for place, one in enumerate(factor.levels)}
-    against = f"change against {canvas_text(factor.levels[0])}, %"
-    name = canvas_text(factor.name)
-    return _changes(canvas_text(title), against, series, x_label=name, ticks=ticks)
+            yield _changes(
+                canvas_text(f"{factor.name}: {title}"), f"change against {words[0]}, %", series,
+                x_label=canvas_text(factor.name),
+                ticks={float(place): one for place, one in enumerate(words)},
+            )  # fmt: skip
 
 
 def _series(factor: Factor, effects: Sequence[CurveEffect]) -> Iterator[PlotCurve]:
@@ -96,17 +98,12 @@ def _least_chance(effects: Sequence[Effect]) -> float:
 
 
 def _line(factor: Factor, label: str, effects: Sequence[Effect]) -> Iterator[PlotCurve]:
-    known = [
-        (place, one)
-        for place, one in enumerate(effects, start=1)
-        if math.isfinite(one.low) and math.isfinite(one.high)
-    ]
-    if not known:
-        return
     words = [canvas_text(one) for one in factor.levels]
-    first = Mark(0.0, 0.0, 0.0, 0.0, words[0], "the first", "–", "", "")
+    known = ((place, one) for place, one in enumerate(effects, start=1) if _is_known(one))
     marks = [_mark(one, float(place), words[place]) for place, one in known]
-    yield plot_curve(label, [first, *marks], factor.name)
+    if marks:
+        first = Mark(0.0, 0.0, 0.0, 0.0, words[0], "the first", "–", "", "")
+        yield PlotCurve(label, [first, *marks])
 
 
 def compared(effect: Effect, quantity: Quantity) -> str:

@@ -9,7 +9,7 @@ from fabricgauge.model.pairs import NodeRank, PairAnalysis
 from fabricgauge.report import document as doc
 from fabricgauge.report.content import fabric_words as words
 from fabricgauge.report.content.matrix_pictures import heat_map, histogram
-from fabricgauge.report.picture import HeatMap
+from fabricgauge.report.picture import HeatMap, shortened
 from fabricgauge.words.figures import digits, percent, size
 from fabricgauge.words.networks import named
 
@@ -21,8 +21,7 @@ LONGEST_NAME = 10
 WORST_NODES, FIRST_NODES, MOST_NODES = 10, 30, 1024
 MOST_GROUPS = 24
 _TONES: dict[str, doc.Tone] = {"FAULT": "fail", "SUSPECTED": "inconclusive", "PROPERTY": "warn"}
-_HEADS = ("node", "group", "sending", "receiving", "jitter", "typical", "worst partner")
-_RIGHT = ("#", "sending", "receiving", "jitter", "typical")
+_HEADS = ("node", "group", ">sending", ">receiving", ">jitter", ">typical", "worst partner")
 _HOW = (
     "Rows send, columns receive, nodes stand group by group. Colours mean the same in every report:"
     " the first is what the noise explains, the last is twice the typical time or half the typical"
@@ -38,38 +37,30 @@ def faults(judged: Judged) -> Iterator[doc.Section]:
     found = words.findings(judged)
     apart = tuple(f"{one.subject}: {one.summary}" for one in words.told_apart(judged))
     more = "and {count} more; the HTML report lists them"
-    lines = doc.Items(tuple(words.summary(judged)), on=doc.TRACKER | doc.PAGE)
-    told = tuple(_told(one) for one in found[:MOST_FINDINGS])
-    rest = len(found) - MOST_FINDINGS
-    cut = (doc.Paragraph(more.replace("{count}", str(rest)), on=doc.SCREEN),) if rest > 0 else ()
-    shown = tuple(_finding(one, place < 5) for place, one in enumerate(found))
-    urgent = bool(apart) or any(one.kind != "PROPERTY" for one in found)
     blocks = (
-        *((doc.Items(apart),) if apart else ()),
-        *told,
-        *cut,
-        *shown,
-        *_suspects(judged),
-        lines,
+        doc.Items(apart),
+        *doc.first(tuple(map(_told, found)), MOST_FINDINGS, more, doc.SCREEN),
+        *(_finding(one, place < 5) for place, one in enumerate(found)),
+        *_suspects(judged, more),
+        doc.Items(tuple(words.summary(judged)), on=doc.TRACKER | doc.PAGE),
     )
-    yield doc.Section(
-        "fault", words.heading(found, bool(apart)), blocks, nav="Who is at fault", urgent=urgent
-    )  # fmt: skip
+    title = words.heading(found, bool(apart))
+    urgent = bool(apart) or any(one.kind != "PROPERTY" for one in found)
+    yield doc.Section("fault", title, blocks, nav="Who is at fault", urgent=urgent)
 
 
 def _told(one: words.Named) -> doc.Block:
     limit = doc.RowLimit("and {count} more", {doc.SCREEN: MOST_EVIDENCE})
-    blocks = (doc.Items(one.evidence, limit=limit),) if one.evidence else ()
-    return doc.Fold(one.sentence, "", blocks, on=doc.SCREEN)
+    return doc.Fold(one.sentence, "", (doc.Items(one.evidence, limit=limit),), on=doc.SCREEN)
 
 
 def _finding(one: words.Named, is_open: bool) -> doc.Judgement:
+    sure = f"{one.q} (false-discovery rate at which it is named); {one.affected}"
     entries = (
         doc.Entry("Effect", (doc.Paragraph(f"{one.effect}; interval {one.interval}"),)),
-        doc.Entry("How sure", (doc.Paragraph(
-            f"{one.q} (false-discovery rate at which it is named); {one.affected}"),)),
-        *((doc.Entry("Evidence", (doc.Items(one.evidence),)),) if one.evidence else ()),
-    )  # fmt: skip
+        doc.Entry("How sure", (doc.Paragraph(sure),)),
+        doc.Entry("Evidence", (doc.Items(one.evidence),)),
+    )
     said = f"{one.what} is {one.effect} than the others'{one.remark}"
     return doc.Judgement(
         one.kind, _TONES[one.kind], one.network, one.who, said, entries, open=is_open,
@@ -77,32 +68,26 @@ def _finding(one: words.Named, is_open: bool) -> doc.Judgement:
     )  # fmt: skip
 
 
-def _suspects(judged: Judged) -> Iterator[doc.Block]:
-    suspects = words.suspects(judged)
-    if not suspects:
-        return
-    limit = doc.RowLimit(
-        "and {count} more; the HTML report lists them", {doc.SCREEN: MOST_SUSPECTS}
-    )
-    lines = tuple(
-        f"suspect: {one.who}: {one.what} is {one.effect}, not named: {one.reason};"
-        f" next: {one.next_test}"
-        for one in suspects
-    )
-    yield doc.Items(lines, limit=limit, on=doc.SCREEN)
-    yield doc.Heading("Conspicuous, but not named", on=doc.TRACKER | doc.PAGE)
-    columns = (
-        *doc.heads("what", "figure"), *doc.heads("effect", right=True),
-        *doc.heads("why it is not named", "the test that would decide"),
-    )  # fmt: skip
-    rows = tuple(
-        (
-            doc.Cell(one.who, strong=True), f"{one.network}: {one.what}", one.effect, one.reason,
-            one.next_test,
-        )
-        for one in suspects
-    )  # fmt: skip
-    yield doc.Table(columns, rows, on=doc.TRACKER | doc.PAGE)
+def _suspects(judged: Judged, more: str) -> Iterator[doc.Block]:
+    """What is not named, why not, and the test that would decide."""
+    lines, rows = [], list[tuple[doc.Said, ...]]()
+    for analysis in judged.fabric.analyses:
+        network = named(analysis.matrix.network)
+        for one in analysis.suspects:
+            who, effect = words.who(one.part, one.names), words.compared(one.effect)
+            what = f"{one.quantity} at {size(analysis.matrix.message_bytes)}"
+            lines.append(
+                f"suspect: {who}: {what} is {effect}, not named: {one.reason};"
+                f" next: {one.next_test}"
+            )
+            cells = (f"{network}: {what}", effect, one.reason, one.next_test)
+            rows.append((doc.Cell(who, strong=True), *cells))
+    limit = doc.RowLimit(more, {doc.SCREEN: MOST_SUSPECTS})
+    yield doc.Items(tuple(lines), limit=limit, on=doc.SCREEN)
+    if rows:
+        yield doc.Heading("Conspicuous, but not named", on=doc.TRACKER | doc.PAGE)
+    heads = ("what", "figure", ">effect", "why it is not named", "the test that would decide")
+    yield doc.Table(doc.heads(*heads), tuple(rows), on=doc.TRACKER | doc.PAGE)
 
 
 def key_figures(judged: Judged) -> Iterator[tuple[str, doc.KeyFigure]]:
@@ -126,12 +111,11 @@ def pairs(judged: Judged) -> Iterator[doc.Section]:
 
 
 def _overview(analyses: Sequence[PairAnalysis]) -> doc.Block:
-    heads = ("typical", "worst node", "noise", "covered", "named", "suspects")
-    columns = (*doc.heads("", whole=True), *doc.heads(*heads))
+    columns = doc.heads("=", "typical", "worst node", "noise", "covered", "named", "suspects")
     rows = tuple(
         (
             f"{named(one.matrix.network)} {one.matrix.quantity} {size(one.matrix.message_bytes)}",
-            words.typical(one), _worst(one), words.noise(one), percent(one.matrix.coverage),
+            words.typical(one), _worst(one), percent(one.noise), percent(one.matrix.coverage),
             str(len(one.findings)), str(len(one.suspects)),
         )
         for one in analyses
@@ -162,18 +146,16 @@ def _matrix(analysis: PairAnalysis) -> Iterator[doc.Block]:
         yield doc.Heading("Nodes, worst first", 2, on=doc.TRACKER | doc.PAGE)
         said = "Sending and receiving are relative to the typical node; jitter is the relative"
         yield doc.Paragraph(f"{said} spread of a pair's samples.", kind="soft", on=doc.PAGE)
-        columns = tuple(doc.ColumnHead(one, right=one in _RIGHT) for one in _HEADS)
-        yield doc.Table(columns, rows[:WORST_NODES], on=doc.TRACKER)
+        yield doc.Table(doc.heads(*_HEADS), rows[:WORST_NODES], on=doc.TRACKER)
         yield from _ranking(analysis, rows)
 
 
 def _percentages(analysis: PairAnalysis) -> doc.Table:
     """Cells in percent of the typical, ``·`` where nothing was measured."""
     order = list(analysis.order) or list(range(len(analysis.matrix.nodes)))
-    names = [_short(analysis.matrix.nodes[place]) for place in order]
+    names = [shortened(analysis.matrix.nodes[place], LONGEST_NAME) for place in order]
     shares = 100 * analysis.matrix.values[np.ix_(order, order)] / analysis.typical
-    numbers = map(str, range(1, len(names) + 1))
-    columns = (*doc.heads(""), *doc.heads(*numbers, right=True))
+    columns = (*doc.heads(""), *doc.figures(*map(str, range(1, len(names) + 1))))
     rows = tuple(
         (f"{place} {name}", *("·" if share != share else f"{share:.0f}" for share in row))
         for place, (name, row) in enumerate(zip(names, shares.tolist(), strict=True), 1)
@@ -181,15 +163,11 @@ def _percentages(analysis: PairAnalysis) -> doc.Table:
     return doc.Table(columns, rows, tight=True)
 
 
-def _short(name: str) -> str:
-    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
-
-
 def _summary(analysis: PairAnalysis) -> str:
     return (
         f"{len(analysis.matrix.nodes):,} nodes, {words.coverage(analysis)} measured;"
         f" {words.grouping(analysis)}. Typical {words.typical(analysis)}; what no node, group or"
-        f" pair explains is {words.noise(analysis)}. {words.verdict(analysis).capitalize()}."
+        f" pair explains is {percent(analysis.noise)}. {words.verdict(analysis).capitalize()}."
     )
 
 
@@ -197,30 +175,21 @@ def _pictures(analysis: PairAnalysis) -> doc.Block:
     heat, spectrum = heat_map(analysis), histogram(analysis)
     if heat is None:
         return doc.Paragraph("No pair was measured.", kind="caution", on=doc.PAGE)
-    beside: list[doc.Block] = []
-    if spectrum:
-        levels = " · ".join(
-            words.value(analysis.matrix.quantity, one) for one in analysis.spectrum.peaks
-        )
-        beside.append(doc.Plot(spectrum, f"Levels (dashed): {levels}" if levels else ""))
+    quantity, peaks = analysis.matrix.quantity, analysis.spectrum.peaks
+    levels = " · ".join(words.value(quantity, one) for one in peaks)
+    note = f"Levels (dashed): {levels}" if levels else ""
+    beside = (doc.Plot(spectrum, note),) if spectrum else ()
     return doc.Plots((doc.Plot(heat, _note(heat)),), (*beside, *_between(analysis)))
 
 
 def _note(heat: HeatMap) -> str:
-    said = []
-    if heat.block > 1:
-        said.append(
-            f"Each cell holds {heat.block} × {heat.block} pairs and shows the worst of them."
-        )
-    if heat.whole_block > heat.block:
-        side = heat.whole_block
-        said.append(
-            f"The whole picture shows the worst of each {side} × {side} pairs; zoom in"
-            f" (box or wheel) for each {'cell' if heat.block > 1 else 'pair'}."
-        )
-    if heat.named:
-        said.append("Triangles at the edges mark what is named.")
-    return " ".join(said)
+    block, side = heat.block, heat.whole_block
+    each = f"Each cell holds {block} × {block} pairs and shows the worst of them."
+    whole = f"The whole picture shows the worst of each {side} × {side} pairs; zoom in (box or"
+    whole += f" wheel) for each {'cell' if block > 1 else 'pair'}."
+    marks = "Triangles at the edges mark what is named."
+    said = ((block > 1, each), (side > block, whole), (heat.named, marks))
+    return " ".join(words for holds, words in said if holds)
 
 
 def _between(analysis: PairAnalysis) -> Iterator[doc.Block]:
@@ -229,8 +198,7 @@ def _between(analysis: PairAnalysis) -> Iterator[doc.Block]:
         return
     unit, factor = words.SHOWN[analysis.matrix.quantity]
     yield doc.Heading(f"From group (row) to group, median, {unit}", 2)
-    names = (one.name for one in analysis.groups)
-    columns = (*doc.heads(""), *doc.heads(*names, right=True))
+    columns = (*doc.heads(""), *doc.figures(*(one.name for one in analysis.groups)))
     rows = tuple(
         (group.name, *(digits(one * factor) if one == one else "–" for one in row))
         for group, row in zip(analysis.groups, analysis.between.tolist(), strict=True)
@@ -251,13 +219,13 @@ def _ranking(analysis: PairAnalysis, rows: Sequence[tuple[str, ...]]) -> Iterato
     placed = [(str(place), *row) for place, row in enumerate(rows[:MOST_NODES], 1)]
     first = placed[:FIRST_NODES]
     marked = frozenset(place for place, row in enumerate(first) if row[1] in names)
-    columns = tuple(doc.ColumnHead(one, right=one in _RIGHT) for one in ("#", *_HEADS))
+    columns = doc.heads(">#", *_HEADS)
     yield doc.Table(columns, tuple(first), marked=marked, on=doc.PAGE)
     rest = placed[FIRST_NODES:]
     if rest:
         left = len(rows) - len(placed)
         note = f"and {left:,} more in the CSV and JSON reports" if left else ""
-        lines = doc.Lines(tuple(_aligned((("#", *_HEADS), *rest))))
+        lines = doc.Lines(tuple(_aligned((tuple(one.head for one in columns), *rest))))
         yield doc.Fold(f"The other {len(rest):,}", note, (lines,), on=doc.PAGE)
 
 

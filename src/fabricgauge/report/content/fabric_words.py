@@ -10,15 +10,13 @@ from fabricgauge.model.pairs import (
     PairFinding,
     Part,
     Quantity,
-    Suspect,
 )
 from fabricgauge.model.verdict import Outcome, Verdict, VerdictSubject
 from fabricgauge.report.content.conclusion import GONE
 from fabricgauge.words.figures import microseconds, of_unit, percent, size
 from fabricgauge.words.networks import named
 
-#: SI unit of each quantity; the unit that people read, and the factor to it.
-SI_UNITS: dict[Quantity, str] = {"latency": "s", "bandwidth": "bytes/s per direction"}
+#: The unit that people read, and the factor to it.
 SHOWN: dict[Quantity, tuple[str, float]] = {"latency": ("µs", 1e6), "bandwidth": ("MB/s", 1e-6)}
 WHAT: dict[Quantity, str] = {
     "latency": "latency, half round trip",
@@ -32,8 +30,6 @@ _REMARKS = {
     "SUSPECTED": "; suspected, but not confirmed",
     "PROPERTY": "; oversubscription: all that crosses at once is slower, which is no defect",
 }
-NOBODY = "nobody is named"
-
 #: As ``{0}`` and ``{1}`` stand for the names.
 _SLOW: dict[Part, str] = {
     "node": "node {0}, in both directions",
@@ -77,17 +73,6 @@ class Named(NamedTuple):
         return _REMARKS.get(self.kind, "")
 
 
-class Conspicuous(NamedTuple):
-    """One suspect in words: not named, why not, and the test that would decide."""
-
-    network: str
-    who: str
-    what: str
-    effect: str
-    reason: str
-    next_test: str
-
-
 def findings(judged: Judged) -> tuple[Named, ...]:
     """Everything that is named, faults before oversubscription, the largest effect first."""
     found = [(analysis, one) for analysis in judged.fabric.analyses for one in analysis.findings]
@@ -116,15 +101,8 @@ def heading(found: Sequence[Named], told_apart: bool = False) -> str:
     kinds = {one.kind for one in found}
     if told_apart or "FAULT" in kinds:
         return "Who is at fault"
-    return f"Who is at fault: {'suspected, but not confirmed' if 'SUSPECTED' in kinds else NOBODY}"
-
-
-def suspects(judged: Judged) -> tuple[Conspicuous, ...]:
-    return tuple(
-        _conspicuous(analysis, one)
-        for analysis in judged.fabric.analyses
-        for one in analysis.suspects
-    )
+    unsure = "suspected, but not confirmed" if "SUSPECTED" in kinds else "nobody is named"
+    return f"Who is at fault: {unsure}"
 
 
 def title(analysis: PairAnalysis) -> str:
@@ -145,10 +123,6 @@ def value(quantity: Quantity, amount: float) -> str:
     return of_unit(amount, "bytes/s")
 
 
-def noise(analysis: PairAnalysis) -> str:
-    return percent(analysis.noise)
-
-
 def coverage(analysis: PairAnalysis) -> str:
     """How many directed pairs were measured, and of how many."""
     count = len(analysis.matrix.nodes)
@@ -158,14 +132,12 @@ def coverage(analysis: PairAnalysis) -> str:
 
 
 def verdict(analysis: PairAnalysis) -> str:
-    """In a few words what the analysis of one matrix came to."""
+    """In a few words what the analysis of one matrix came to; other rules may name somebody."""
     faults = sum(one.explanation == "fault" for one in analysis.findings)
-    others = len(analysis.findings) - faults
-    said = [f"{faults} slower than the others" if faults else NOBODY]
-    said += ["oversubscribed"] if others else []
+    said = [f"{faults or 'none'} slower than the others"]
+    said += ["oversubscribed"] if len(analysis.findings) > faults else []
     count = len(analysis.suspects)
-    said += [f"{count} conspicuous"] if count else []
-    return ", ".join(said)
+    return ", ".join([*said, f"{count} conspicuous"] if count else said)
 
 
 def grouping(analysis: PairAnalysis) -> str:
@@ -218,17 +190,6 @@ def kind(
     return "SUSPECTED" if slow in doubted else "FAULT"
 
 
-def _conspicuous(analysis: PairAnalysis, one: Suspect) -> Conspicuous:
-    return Conspicuous(
-        network=named(analysis.matrix.network),
-        who=who(one.part, one.names),
-        what=f"{one.quantity} at {size(analysis.matrix.message_bytes)}",
-        effect=compared(one.effect),
-        reason=one.reason,
-        next_test=one.next_test,
-    )
-
-
 def compared(effect: float) -> str:
     """``75.0 % lower``."""
     if abs(effect) < LEAST_EFFECT:
@@ -240,5 +201,5 @@ def summary(judged: Judged) -> Iterator[str]:
     """One line per matrix: what is typical, how much was covered, and what it came to."""
     for one in judged.fabric.analyses:
         nodes = f"{len(one.matrix.nodes):,} nodes"
-        said = f"typical {typical(one)}, unexplained {noise(one)}"
+        said = f"typical {typical(one)}, unexplained {percent(one.noise)}"
         yield f"{title(one)}: {nodes}, {coverage(one)}, {said}: {verdict(one)}"

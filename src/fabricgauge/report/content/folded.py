@@ -1,7 +1,9 @@
 """Many nodes' names as a person writes them: ``c[1-3,7],gpu[01-04]``."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+
+from ClusterShell.RangeSet import RangeSet
 
 #: A list of names may fill some lines, and no more; that of a few names is never cut.
 LONGEST = 400
@@ -25,7 +27,8 @@ def folded(names: Iterable[str]) -> str:
             groups.setdefault((found[1], found[3]), set()).add(found[2])
     parts = [*plain]
     for (before, after), numbers in groups.items():
-        parts += [f"{before}{one}{after}" for one in _widths(numbers)]
+        ranges = str(RangeSet.fromlist(numbers))
+        parts.append(f"{before}[{ranges}]{after}" if len(numbers) > 1 else before + ranges + after)
     return ",".join(parts)
 
 
@@ -35,27 +38,3 @@ def shortened(names: Sequence[str]) -> str:
     if len(text) <= LONGEST or len(names) <= FEW:
         return text
     return f"{names[0]}, {names[1]} … {names[-1]} ({len(names):,})"
-
-
-def _widths(numbers: set[str]) -> Iterator[str]:
-    """One set for each width that zeros in front give, one for numbers without."""
-    padded = {len(one) for one in numbers if one.startswith("0") and len(one) > 1}
-    for width in sorted(padded):
-        yield _ranges(sorted(int(one) for one in numbers if len(one) == width), width)
-    rest = sorted(int(one) for one in numbers if len(one) not in padded)
-    if rest:
-        yield _ranges(rest, 1)
-
-
-def _ranges(numbers: list[int], width: int) -> str:
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][1] + 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    texts = [
-        f"{first:0{width}d}" if first == last else f"{first:0{width}d}-{last:0{width}d}"
-        for first, last in runs
-    ]
-    return texts[0] if len(numbers) == 1 else f"[{','.join(texts)}]"

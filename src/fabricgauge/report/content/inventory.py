@@ -8,6 +8,7 @@ from fabricgauge.model.inventory import Adapter, Gpu, Inventory, PcieLink, RdmaP
 from fabricgauge.report import document as doc
 from fabricgauge.report.content.folded import shortened
 from fabricgauge.words.figures import link_rate
+from fabricgauge.words.sentences import counted
 
 #: RoCE and iWARP have no subnet manager, and tools write 0.
 _WITH_LID = ("infiniband", "omni-path")
@@ -24,29 +25,26 @@ DISTANCES = {
 MOST_INTERFACES = 32
 
 
-def counted(number: int, one: str, many: str = "") -> str:
-    """``1 node``, ``2,000 nodes``."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+def known(said: str, *values: object) -> list[str]:
+    """The words with the values in them, nothing where one of them is not known."""
+    return [] if any(isinstance(one, Skipped) for one in values) else [said.format(*values)]
 
 
 def adapter(one: Adapter) -> str:
     """One line on an adapter of one node; what is not known is left out."""
-    known = [
+    told = [
         one.kind,
-        *(text for text in (one.bus, one.product) if isinstance(text, str)),
-        *_named("driver", one.driver),
-        *_named("firmware", one.firmware),
+        *known("{}", one.bus),
+        *known("{}", one.product),
+        *known("driver {}", one.driver),
+        *known("firmware {}", one.firmware),
         *_pcie(one),
-        *([f"NUMA node {one.numa_node}"] if isinstance(one.numa_node, int) else []),
-        *_named("lanes", one.lane_mode),
+        *known("NUMA node {}", one.numa_node),
+        *known("lanes {}", one.lane_mode),
         *([f"lanes could be {', '.join(one.lane_modes)}"] if one.lane_modes else []),
     ]
     names = ", ".join((*one.interfaces, *one.rdma_devices)) or "no interface"
-    return f"{names}: {', '.join(known)}"
-
-
-def _named(what: str, value: str | Skipped) -> list[str]:
-    return [f"{what} {value}"] if isinstance(value, str) else []
+    return f"{names}: {', '.join(told)}"
 
 
 def _pcie(one: Adapter) -> list[str]:
@@ -62,29 +60,27 @@ def lanes(link: PcieLink) -> str:
 
 def port(one: RdmaPort) -> str:
     """One line on an RDMA port of one node."""
-    known = [
+    told = [
         one.protocol,
-        *(text for text in (one.state, one.physical) if isinstance(text, str)),
+        *known("{}", one.state),
+        *known("{}", one.physical),
         *([link_rate(one.rate_bit_s)] if isinstance(one.rate_bit_s, float) else []),
         *([counted(one.lanes, "lane")] if isinstance(one.lanes, int) else []),
-        *([f"LID {one.lid}"] if isinstance(one.lid, int) and one.protocol in _WITH_LID else []),
-        *([f"on {one.interface}"] if isinstance(one.interface, str) else []),
+        *(known("LID {}", one.lid) if one.protocol in _WITH_LID else []),
+        *known("on {}", one.interface),
         *([one.reason] if one.reason else []),
     ]
-    return f"{one.device}:{one.number}: {', '.join(known)}"
+    return f"{one.device}:{one.number}: {', '.join(told)}"
 
 
 def gpu(one: Gpu) -> str:
-    numa = "" if isinstance(one.numa_node, Skipped) else f", NUMA node {one.numa_node}"
-    return f"GPU {one.index}: {one.product}, {one.bus or 'bus not known'}{numa}"
+    where = [one.bus or "bus not known", *known("NUMA node {}", one.numa_node)]
+    return f"GPU {one.index}: {', '.join((one.product, *where))}"
 
 
 def interfaces(node: Node, wired: frozenset[str] = frozenset()) -> doc.Table:
     """A row for each; those of adapters (``wired``) and those with addresses come first."""
-    columns = (
-        *doc.heads("interface", "driver", "state"), *doc.heads("rate", "MTU", right=True),
-        *doc.heads("addresses"),
-    )  # fmt: skip
+    columns = doc.heads("interface", "driver", "state", ">rate", ">MTU", "addresses")
     limit = doc.RowLimit(
         "{count} more interfaces are in the JSON report", {doc.PAGE: MOST_INTERFACES}
     )
@@ -107,9 +103,8 @@ def _interface(one: Interface) -> tuple[str, ...]:
 
 def _ipoib(one: Interface) -> Iterator[str]:
     if isinstance(one.ipoib, IpoibPort):
-        mode = f" in {one.ipoib.mode} mode" if isinstance(one.ipoib.mode, str) else ""
-        link = f" on {one.ipoib.link}" if isinstance(one.ipoib.link, str) else ""
-        yield f"IPoIB{mode}{link}"
+        mode = known(" in {} mode", one.ipoib.mode)
+        yield "".join(("IPoIB", *mode, *known(" on {}", one.ipoib.link)))
 
 
 def titled(one: Network) -> str:
@@ -126,8 +121,8 @@ def listed(members: tuple[Member, ...]) -> str:
     return ", ".join(f"{shortened(names)}:{name}" for name, names in nodes.items())
 
 
-def nearness(inventory: Inventory) -> doc.Table | None:
-    """Adapters with their NUMA node and their way to each GPU; None without an adapter.
+def nearness(inventory: Inventory) -> doc.Table:
+    """Adapters with their NUMA node and their way to each GPU.
 
     Where no tool measured the way, equal or different NUMA nodes are all that is known.
     """
@@ -140,7 +135,7 @@ def nearness(inventory: Inventory) -> doc.Table | None:
         )
         for one in inventory.adapters
     )  # fmt: skip
-    return doc.Table(doc.heads("adapter", "NUMA node", *gpus), rows) if rows else None
+    return doc.Table(doc.heads("adapter", "NUMA node", *gpus), rows)
 
 
 def _called(one: Adapter) -> str:

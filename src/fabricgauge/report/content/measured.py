@@ -9,9 +9,7 @@ from fabricgauge.model.curve import Curve, CurvePoint
 from fabricgauge.model.judged import Judged
 from fabricgauge.report import document as doc
 from fabricgauge.report.content.conclusion import limit_bytes_s
-from fabricgauge.report.content.curve_pictures import pictures
-from fabricgauge.report.content.suite_pictures import with_references
-from fabricgauge.report.content.sweep import (
+from fabricgauge.report.content.curves import (
     P99_SAMPLES,
     at,
     curves_of,
@@ -20,7 +18,9 @@ from fabricgauge.report.content.sweep import (
     key_sizes,
     networks,
     pair_curves,
+    pictures,
 )
+from fabricgauge.report.content.suites import with_references
 from fabricgauge.words.figures import (
     digits,
     half_width,
@@ -58,42 +58,29 @@ class OtherRow(NamedTuple):
 
 def figures(judged: Judged) -> Iterator[doc.Section]:
     """Of each network the usual sizes, and the ends of every other curve."""
-    for network in networks(judged):
-        if is_loopback(network):
-            continue
+    columns = {doc.SCREEN: _ON_SCREEN, doc.TRACKER: tuple(_HEADS)}
+    for network in (one for one in networks(judged) if not is_loopback(one)):
         title = f"{named(network)}; medians, 95 % intervals, share of the ceiling"
-        columns: dict[doc.Medium, tuple[str, ...]] = {
-            doc.SCREEN: _ON_SCREEN,
-            doc.TRACKER: tuple(_HEADS),
-        }
         usual = tuple(
-            _usual(judged, curves, medium)
+            _usual(judged, curves_of(judged, network, patterns), medium)
             for medium, patterns in columns.items()
-            if (curves := curves_of(judged, network, patterns))
         )
-        if usual:
-            yield doc.Section("figures", f"Measured: {title}", usual, on=doc.TEXT)
+        yield doc.Section("figures", f"Measured: {title}", usual, on=doc.TEXT)
+        heads = doc.heads("pattern", "between", "size", "median")
         rest = tuple(
-            doc.Table(
-                doc.heads("pattern", "between", "size", "median"),
-                rows,
-                on=medium,
-            )
+            doc.Table(heads, other_rows(judged, network, patterns), on=medium)
             for medium, patterns in columns.items()
-            if (rows := other_rows(judged, network, patterns))
         )
-        if rest:
-            yield doc.Section("others", f"Measured in other patterns: {title}", rest, on=doc.TEXT)
+        yield doc.Section("others", f"Measured in other patterns: {title}", rest, on=doc.TEXT)
 
 
 def _usual(judged: Judged, curves: tuple[Curve, ...], medium: doc.Medium) -> doc.Table:
     heads = (f"{_HEADS[one.pattern]}\n{direction(one)}" for one in curves)
-    columns = doc.heads("size", *heads, right=True)
     rows = tuple(
         (size(length), *(_cell(judged, curve, length, medium) for curve in curves))
         for length in key_sizes(curves)
     )
-    return doc.Table(columns, rows, on=medium)
+    return doc.Table(doc.figures("size", *heads), rows, on=medium)
 
 
 def _cell(judged: Judged, curve: Curve, message_bytes: int, medium: doc.Medium) -> str:
@@ -147,27 +134,34 @@ def curves(judged: Judged) -> doc.Section:
     """A plot for each pattern of each network."""
     said = "Medians with their 95 % intervals (whiskers). The tint above a latency curve reaches to"
     said += " its 99th percentile. Point at a mark for its figures; a click on a legend entry hides"
-    blocks = (doc.Paragraph(f"{said} or shows it."), doc.Deferred(lambda: _plots(judged)))
-    return doc.Section("curves", "Curves", blocks, nav="Curves", on=doc.PAGE)
+    said += " or shows it."
+    plots = (doc.Deferred(lambda: _plots(judged)),)
+    return doc.Section("curves", "Curves", plots, nav="Curves", intro=said, on=doc.PAGE)
 
 
 def _plots(judged: Judged) -> list[doc.Block]:
     blocks: list[doc.Block] = []
     for network in networks(judged):
-        drawn = tuple(doc.Plot(with_references(judged, one)) for one in pictures(judged, network))
-        if drawn:
-            blocks += [doc.Heading(named(network)), doc.Plots(drawn)]
+        plots = doc.drawn(with_references(judged, one) for one in pictures(judged, network))
+        if plots.plots:
+            blocks += [doc.Heading(named(network)), plots]
     return blocks or [doc.Paragraph("No curve was measured.")]
+
+
+_CASES = (
+    "Times are µs per sample; p99.9 is that of the worst launch. The interval is that of the"
+    " median. “–” stands for too few samples: fewer than 100 for p99, than 1,000 in every"
+    " launch for p99.9. A batch is how many operations were timed at once."
+)
 
 
 def cases(judged: Judged) -> doc.Section:
     """Every curve in figures."""
-    said = "Times are µs per sample; p99.9 is that of the worst launch. The interval is that of the"
-    said += " median. “–” stands for too few samples: fewer than 100 for p99, than 1,000 in every"
-    said += " launch for p99.9. A batch is how many operations were timed at once."
     tables = tuple(_case_table(judged, curve) for curve in pair_curves(judged))
-    blocks = (doc.Paragraph(said), *(tables or (doc.Paragraph("No case was measured."),)))
-    return doc.Section("cases", "Cases in figures", blocks, nav="Cases", on=doc.PAGE)
+    none = (doc.Paragraph("No case was measured."),)
+    return doc.Section(
+        "cases", "Cases in figures", tables or none, nav="Cases", intro=_CASES, on=doc.PAGE
+    )
 
 
 def _case_table(judged: Judged, curve: Curve) -> doc.Fold:
@@ -176,21 +170,14 @@ def _case_table(judged: Judged, curve: Curve) -> doc.Fold:
         "size", "window", "median µs", "interval µs", "p99", "p99.9", "min", "max",
         *(("MB/s", "of ceiling") if rated else ()), "samples", "warm-up", "batch", "launches",
     )  # fmt: skip
-    columns = (
-        *doc.heads(*heads, right=True),
-        *doc.heads("stopped by"),
-    )
     rows = tuple(_case_row(judged, curve, point, rated) for point in curve.points)
-    note = (
-        f"{named(curve.network)}, {len(rows)} sizes; a sample is {PATTERNS[curve.pattern].sample}"
-    )
-    title = f"{PATTERNS[curve.pattern].title} {direction(curve)}"
-    return doc.Fold(title, note, (doc.Table(columns, rows),))
+    words = PATTERNS[curve.pattern]
+    note = f"{named(curve.network)}, {len(rows)} sizes; a sample is {words.sample}"
+    table = doc.Table((*doc.figures(*heads), *doc.heads("stopped by")), rows)
+    return doc.Fold(f"{words.title} {direction(curve)}", note, (table,))
 
 
-def _case_row(
-    judged: Judged, curve: Curve, point: CurvePoint, rated: bool
-) -> tuple[doc.Cell | str, ...]:
+def _case_row(judged: Judged, curve: Curve, point: CurvePoint, rated: bool) -> tuple[doc.Said, ...]:
     limit = limit_bytes_s(judged, curve.network, curve.pattern)
     known = facts(judged, curve, point.message_bytes)
     rate, time = point.bandwidth, point.time

@@ -7,20 +7,23 @@ of its own: a CI system must not read its suite as a pass.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime, timezone
 from typing import get_args
 
+import msgspec
+
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.curve import Curve
-from fabricgauge.model.judged import Judged
+from fabricgauge.model.judged import Judged, TableVerdict
 from fabricgauge.model.measurement import LATENCY_PATTERNS
 from fabricgauge.model.pairs import PairAnalysis, Part
 from fabricgauge.model.verdict import Outcome, Verdict
 from fabricgauge.report.content.conclusion import headline, is_simulated, limit_bytes_s
+from fabricgauge.report.content.curves import pair_curves
 from fabricgauge.report.content.fabric_words import kind, unsure
-from fabricgauge.report.content.sweep import pair_curves
-from fabricgauge.report.content.tables import several, test_cases
+from fabricgauge.report.content.tables import ordered, several
 from fabricgauge.report.interface import Gauge, Setting, TestCase, TestSuite, element
 from fabricgauge.words.figures import of_unit
 from fabricgauge.words.networks import is_loopback, named
@@ -48,8 +51,7 @@ def suite(judged: Judged, setting: Setting) -> TestSuite:
         "fabricgauge": run.environment.get("fabricgauge", ""),
         "MPI": run.environment.get("MPI", ""),
     }  # fmt: skip
-    each = [_case(one, judged, setting) for one in judged.verdicts]
-    cases = list(test_cases(judged, setting)) if several(judged) else each
+    cases = list(_tables(judged, setting) if several(judged) else _verdicts(judged, setting))
     whole = element(judged.overall, judged.overall, setting.fail_on)
     if judged.overall is Outcome.SKIPPED or (whole and all(one.element != whole for one in cases)):
         kind, said = judged.overall.value, headline(judged)
@@ -58,14 +60,30 @@ def suite(judged: Judged, setting: Setting) -> TestSuite:
     return TestSuite(run.identity, wall_s, run.started_utc, properties, tuple(cases))
 
 
-def _case(verdict: Verdict, judged: Judged, setting: Setting) -> TestCase:
-    place = f"fabricgauge.{(verdict.network and named(verdict.network)) or 'run'}"
-    skipped = verdict.outcome is Outcome.SKIPPED
-    found = "skipped" if skipped else element(verdict.outcome, judged.overall, setting.fail_on)
-    return TestCase(
-        place, f"{verdict.rule}: {verdict.subject}", tuple(_sentences(verdict)), found,
-        verdict.outcome.value if found and not skipped else "", verdict.summary, verdict.id,
-    )  # fmt: skip
+def _verdicts(judged: Judged, setting: Setting) -> Iterator[TestCase]:
+    for one in judged.verdicts:
+        place, name = (one.network and named(one.network)) or "run", f"{one.rule}: {one.subject}"
+        made = _case(one, place, name, _sentences(one), judged, setting)
+        yield msgspec.structs.replace(made, id=one.id)
+
+
+def _tables(judged: Judged, setting: Setting) -> Iterator[TestCase]:
+    """Worst first."""
+    for one in ordered(judged):
+        told = [f"{one.outcome.value}: {one.rule}: {one.summary}"]
+        yield _case(one, one.network or "not stated", one.where, told, judged, setting)
+
+
+def _case(
+    one: Verdict | TableVerdict, place: str, name: str, told: list[str], judged: Judged,
+    setting: Setting,
+) -> TestCase:  # fmt: skip
+    skipped = one.outcome is Outcome.SKIPPED
+    found = "skipped" if skipped else element(one.outcome, judged.overall, setting.fail_on)
+    told += [f"likely cause: {one.cause}"] if one.cause else []
+    told += [f"next step: {one.remedy}"] if one.remedy else []
+    kind = one.outcome.value if found and not skipped else ""
+    return TestCase(f"fabricgauge.{place}", name, tuple(told), found, kind, one.summary)
 
 
 def _sentences(verdict: Verdict) -> list[str]:
@@ -77,51 +95,70 @@ def _sentences(verdict: Verdict) -> list[str]:
         limit = verdict.threshold
         value = of_unit(limit.value, limit.unit)
         lines.append(f"threshold: {limit.relation} {value} ({limit.origin})")
-    lines += [f"evidence: {sentence}" for sentence in verdict.evidence]
-    lines += [f"likely cause: {verdict.cause}"] if verdict.cause else []
-    return lines + ([f"next step: {verdict.remedy}"] if verdict.remedy else [])
+    return [*lines, *(f"evidence: {sentence}" for sentence in verdict.evidence)]
 
 
 def gauges(judged: Judged, _setting: Setting) -> Iterator[Gauge]:
     """The key figures of a run."""
-    for name, said, series in _GAUGES:
-        yield Gauge(name, said, series(judged))
-
-
-def _identity(judged: Judged) -> Series:
     run = judged.run
-    labels = {
+    yield Gauge("run_info", "The run that the figures are of.", [(_identity(judged), 1)])
+    said = "When the run was started, since 1970-01-01 UTC."
+    yield Gauge("run_timestamp_seconds", said, _time(run.started_utc))
+    said = "When the run was judged, since 1970-01-01 UTC."
+    yield Gauge("judged_timestamp_seconds", said, _time(judged.judged_utc))
+    overall = [({"outcome": one.value}, float(one is judged.overall)) for one in Outcome]
+    yield Gauge("outcome", "1 for the outcome of the run, 0 for all others.", overall)
+    said = "How many verdicts a rule gave on a network, by outcome."
+    yield Gauge("verdicts", said, _counted(judged.verdicts))
+    said = "1 for each verdict; its id is the same in every run."
+    yield Gauge("verdict", said, _each_verdict(judged.verdicts))
+    said = "The most payload that a network can carry per direction."
+    yield Gauge("ceiling_bytes_per_second", said, _ceilings(judged))
+    best = list(_best(judged))
+    said = "Best median bandwidth; both directions add up in bidirectional_bandwidth."
+    rates = [(_labels(curve), rate) for curve, rate, _ in best]
+    yield Gauge("bandwidth_bytes_per_second", said, rates)
+    shares = [(_labels(curve), rate / limit) for curve, rate, limit in best if limit]
+    said = "Best median bandwidth as a share of its ceiling."
+    yield Gauge("bandwidth_ceiling_ratio", said, shares)
+    said = "Smallest median time: half a round trip, or one put with its flush."
+    yield Gauge("latency_seconds", said, _latencies(judged))
+    said = "How many of a part are named at fault by all pairs."
+    yield Gauge("named_at_fault", said, _named(judged))
+    said = "Half round trip of the typical pair of nodes."
+    yield Gauge("pairs_latency_seconds", said, _typical(judged, "latency"))
+    said = "Bandwidth per direction of the typical pair of nodes."
+    yield Gauge("pairs_bandwidth_bytes_per_second", said, _typical(judged, "bandwidth"))
+    said = "A node's standing against the typical node: -0.75 is a quarter of its figure."
+    yield Gauge("node_effect_ratio", said, _node_effects(judged))
+
+
+def _identity(judged: Judged) -> Labels:
+    run = judged.run
+    return {
         "run": run.identity, "profile": run.plan.profile, "rules_version": judged.rules_version,
         "version": run.environment.get("fabricgauge", ""), "mpi": run.environment.get("MPI", ""),
         "virtual": str(run.fabric.virtual).lower(),
         "simulated": str(is_simulated(judged)).lower(),
     }  # fmt: skip
-    yield labels, 1
 
 
 def _time(utc: str) -> Series:
-    try:
+    with suppress(ValueError):
         moment = datetime.strptime(utc, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc)
-    except ValueError:
-        return
-    yield {}, moment.timestamp()
+        yield {}, moment.timestamp()
 
 
-def _overall(judged: Judged) -> Series:
-    for outcome in Outcome:
-        yield {"outcome": outcome.value}, float(outcome is judged.overall)
-
-
-def _verdicts(judged: Judged) -> Series:
-    counts = Counter((one.network, one.rule, one.outcome) for one in judged.verdicts)
-    for network, rule in dict.fromkeys((one.network, one.rule) for one in judged.verdicts):
+def _counted(verdicts: Sequence[Verdict]) -> Series:
+    counts = Counter((one.network, one.rule, one.outcome) for one in verdicts)
+    for network, rule in dict.fromkeys((one.network, one.rule) for one in verdicts):
         for outcome in Outcome:
             labels = {"network": network, "rule": rule, "outcome": outcome.value}
             yield labels, counts[network, rule, outcome]
 
 
-def _each_verdict(judged: Judged) -> Series:
-    for one in judged.verdicts:
+def _each_verdict(verdicts: Sequence[Verdict]) -> Series:
+    for one in verdicts:
         labels = {"id": one.id, "network": one.network, "rule": one.rule}
         yield {**labels, "outcome": one.outcome.value}, 1
 
@@ -143,23 +180,12 @@ def _labels(curve: Curve) -> Labels:
     }  # fmt: skip
 
 
-def _best(curve: Curve) -> float | None:
-    return max((one.bandwidth.value for one in curve.points if one.bandwidth), default=None)
-
-
-def _bandwidths(judged: Judged) -> Series:
+def _best(judged: Judged) -> Iterator[tuple[Curve, float, float | None]]:
+    """The curves of networks that have a rate, each with its best one, and the ceiling."""
     for curve in _of_networks(judged):
-        best = _best(curve)
-        if best is not None:
-            yield _labels(curve), best
-
-
-def _shares(judged: Judged) -> Series:
-    for curve in _of_networks(judged):
-        best = _best(curve)
-        limit = limit_bytes_s(judged, curve.network, curve.pattern)
-        if best is not None and limit:
-            yield _labels(curve), best / limit
+        rates = [one.bandwidth.value for one in curve.points if one.bandwidth]
+        if rates:
+            yield curve, max(rates), limit_bytes_s(judged, curve.network, curve.pattern)
 
 
 def _latencies(judged: Judged) -> Series:
@@ -204,57 +230,3 @@ def _of_matrix(one: PairAnalysis) -> dict[str, str]:
         "network": matrix.network, "quantity": matrix.quantity,
         "message_bytes": str(matrix.message_bytes),
     }  # fmt: skip
-
-
-_GAUGES: tuple[tuple[str, str, Callable[[Judged], Series]], ...] = (
-    ("run_info", "The run that the figures are of.", _identity),
-    (
-        "run_timestamp_seconds",
-        "When the run was started, since 1970-01-01 UTC.",
-        lambda judged: _time(judged.run.started_utc),
-    ),
-    (
-        "judged_timestamp_seconds",
-        "When the run was judged, since 1970-01-01 UTC.",
-        lambda judged: _time(judged.judged_utc),
-    ),
-    ("outcome", "1 for the outcome of the run, 0 for all others.", _overall),
-    ("verdicts", "How many verdicts a rule gave on a network, by outcome.", _verdicts),
-    ("verdict", "1 for each verdict; its id is the same in every run.", _each_verdict),
-    (
-        "ceiling_bytes_per_second",
-        "The most payload that a network can carry per direction.",
-        _ceilings,
-    ),
-    (
-        "bandwidth_bytes_per_second",
-        "Best median bandwidth; both directions add up in bidirectional_bandwidth.",
-        _bandwidths,
-    ),
-    ("bandwidth_ceiling_ratio", "Best median bandwidth as a share of its ceiling.", _shares),
-    (
-        "latency_seconds",
-        "Smallest median time: half a round trip, or one put with its flush.",
-        _latencies,
-    ),
-    (
-        "named_at_fault",
-        "How many of a part are named at fault by all pairs.",
-        _named,
-    ),
-    (
-        "pairs_latency_seconds",
-        "Half round trip of the typical pair of nodes.",
-        lambda judged: _typical(judged, "latency"),
-    ),
-    (
-        "pairs_bandwidth_bytes_per_second",
-        "Bandwidth per direction of the typical pair of nodes.",
-        lambda judged: _typical(judged, "bandwidth"),
-    ),
-    (
-        "node_effect_ratio",
-        "A node's standing against the typical node: -0.75 is a quarter of its figure.",
-        _node_effects,
-    ),
-)

@@ -12,6 +12,7 @@ from fabricgauge.report import document as doc
 from fabricgauge.words.figures import amount, percent, ratio, size
 from fabricgauge.words.networks import is_loopback, named
 from fabricgauge.words.patterns import words_of
+from fabricgauge.words.sentences import counted
 
 #: A page with a row for each of more nodes is slow to open, and nobody reads it.
 MOST_NODES = 64
@@ -36,18 +37,16 @@ def least_shares(nodes: Sequence[NodeTraffic], most: int) -> Sequence[NodeTraffi
 def paths(judged: Judged) -> Iterator[doc.Section]:
     """On a screen what was sent; on a page everything that was counted."""
     groups = judged.evidence.traffic
-    if groups:
-        few = len(judged.run.fabric.nodes) > MOST_PATHS
-        which = f", {MOST_PATHS} nodes with the least share" if few else ""
-        title = f"Path: what each interface sent during the cases{which}"
-        yield doc.Section("sent", title, (_sent(groups),), on=doc.SCREEN)
+    few = len(judged.run.fabric.nodes) > MOST_PATHS
+    which = f", {MOST_PATHS} nodes with the least share" if few else ""
+    title = f"Path: what each interface sent during the cases{which}"
+    yield doc.Section("sent", title, (_sent(groups),), on=doc.SCREEN)
     blocks = tuple(block for group in groups for block in _group(group))
     blocks = blocks or (doc.Paragraph("No counters were read."),)
-    yield doc.Section("path", "Path proof", (doc.Paragraph(_HOW), *blocks), nav="Path", on=doc.PAGE)
+    yield doc.Section("path", "Path proof", blocks, nav="Path", intro=_HOW, on=doc.PAGE)
 
 
 def _sent(groups: tuple[Traffic, ...]) -> doc.Table:
-    columns = doc.heads("pinned to", "node", "interface", "sent", "share")
     rows = tuple(
         (
             named(group.network), node.node,
@@ -58,7 +57,7 @@ def _sent(groups: tuple[Traffic, ...]) -> doc.Table:
         for node in least_shares(group.nodes, MOST_PATHS)
         for one in node.crossings
     )  # fmt: skip
-    return doc.Table(columns, rows)
+    return doc.Table(doc.heads("pinned to", "node", "interface", "sent", "share"), rows)
 
 
 def _share(one: InterfaceTraffic) -> str:
@@ -66,7 +65,7 @@ def _share(one: InterfaceTraffic) -> str:
 
 
 def _group(group: Traffic) -> Iterator[doc.Block]:
-    launches = f"{group.launches} {'launch' if group.launches == 1 else 'launches'}"
+    launches = counted(group.launches, "launch", "launches")
     yield doc.Heading(f"Pinned to: {named(group.network)} ({launches})")
     shown = least_shares(group.nodes, MOST_NODES)
     for node in shown:
@@ -84,8 +83,7 @@ def _group(group: Traffic) -> Iterator[doc.Block]:
 
 
 def _counted(nodes: Sequence[NodeTraffic]) -> doc.Table:
-    heads = ("sent", "received", "share of sent", "sent ÷ payload", "errors", "dropped")
-    columns = (*doc.heads("node", "interface", "network"), *doc.heads(*heads, right=True))
+    heads = (">sent", ">received", ">share of sent", ">sent ÷ payload", ">errors", ">dropped")
     crossings = [(node, one) for node in nodes for one in node.crossings]
     rows = tuple(
         (
@@ -97,7 +95,7 @@ def _counted(nodes: Sequence[NodeTraffic]) -> doc.Table:
         for node, one in crossings
     )  # fmt: skip
     marked = frozenset(place for place, (_, one) in enumerate(crossings) if one.pinned)
-    return doc.Table(columns, rows, marked=marked)
+    return doc.Table(doc.heads("node", "interface", "network", *heads), rows, marked=marked)
 
 
 #: Smaller messages are bound by the hosts, not by the wire.
@@ -127,7 +125,7 @@ def _of_streams(judged: Judged) -> list[WireLedger]:
     ]
 
 
-def wire_of_low(judged: Judged) -> Iterator[doc.Section]:
+def wire_of_low(judged: Judged) -> doc.Section:
     """Text has a sentence for each stream that does not pass, at its largest messages."""
     low = {
         (one.about.network, one.about.series, frozenset(one.about.names))
@@ -139,8 +137,7 @@ def wire_of_low(judged: Judged) -> Iterator[doc.Section]:
         if (one.network, one.pattern, frozenset((one.origin, one.target))) in low:
             largest[one.network, one.pattern, one.sender] = one
     told = tuple(doc.Paragraph(_sentence(one)) for one in largest.values())
-    if told:
-        yield doc.Section("", "Where the wire's time went", told[:MOST_LOW], on=doc.TEXT)
+    return doc.Section("", "Where the wire's time went", told[:MOST_LOW], on=doc.TEXT)
 
 
 def _sentence(one: WireLedger) -> str:
@@ -151,34 +148,30 @@ def _sentence(one: WireLedger) -> str:
     return f"{named(one.network)}, {way}: {said} of the line rate."
 
 
-def wire(judged: Judged) -> Iterator[doc.Section]:
+def wire(judged: Judged) -> doc.Section:
     """Where the wire's time went, one line for each stream of large messages that TCP carried."""
-    shown = _of_streams(judged)
-    if not shown:
-        return
-    columns = (*doc.heads("network", "stream", "from"), *doc.heads("size", *_PARTS, right=True))
     rows = tuple(
         (
             named(one.network), words_of(one.pattern).sentence, one.sender,
             size(one.message_bytes), *map(percent, astuple(one.shares)),
         )
-        for one in shown[:MOST_WIRES]
+        for one in _of_streams(judged)
     )  # fmt: skip
-    blocks: list[doc.Block] = [doc.Paragraph(_WIRE), doc.Table(columns, rows)]
-    if len(shown) > MOST_WIRES:
-        said = f"The first {MOST_WIRES} of {len(shown):,}; all are in the JSON report (wire)."
-        blocks.append(doc.Paragraph(said, kind="caution"))
-    yield doc.Section("wire", "Where the wire's time went", tuple(blocks), on=doc.PAGE)
+    columns = (*doc.heads("network", "stream", "from"), *doc.figures("size", *_PARTS))
+    said = f"The first {MOST_WIRES} of {len(rows):,}; all are in the JSON report (wire)."
+    table = doc.Table(columns, rows, limit=doc.RowLimit(said, {doc.PAGE: MOST_WIRES}))
+    title = "Where the wire's time went"
+    return doc.Section("wire", title, (table,), intro=_WIRE, on=doc.PAGE)
+
+
+_PLACED = (
+    ">launch", ">rank", "host", "processors allowed", ">on processor", ">NUMA node", ">pid",
+    "network namespace", "interface", "boot id",
+)  # fmt: skip
 
 
 def placement(judged: Judged) -> doc.Section:
     """As each rank saw itself."""
-    right = {"launch", "rank", "on processor", "NUMA node", "pid"}
-    heads = (
-        "launch", "rank", "host", "processors allowed", "on processor", "NUMA node", "pid",
-        "network namespace", "interface", "boot id",
-    )  # fmt: skip
-    columns = tuple(doc.ColumnHead(one, right=one in right) for one in heads)
     rows = tuple(
         (
             str(placed.launch), str(rank.rank), rank.host, rank.cpus_allowed, str(rank.cpu),
@@ -187,8 +180,11 @@ def placement(judged: Judged) -> doc.Section:
         )
         for placed in judged.evidence.placed for rank in placed.ranks[:MOST_NODES]
     )  # fmt: skip
-    blocks: list[doc.Block] = [doc.Paragraph("As each rank saw itself."), doc.Table(columns, rows)]
+    blocks: list[doc.Block] = [doc.Table(doc.heads(*_PLACED), rows)]
     if any(len(placed.ranks) > MOST_NODES for placed in judged.evidence.placed):
         said = f"The first {MOST_NODES} ranks of each launch; all are in results.jsonl and in the"
         blocks.append(doc.Paragraph(f"{said} JSON report.", kind="caution"))
-    return doc.Section("placement", "Placement", tuple(blocks), nav="Placement", on=doc.PAGE)
+    said = "As each rank saw itself."
+    return doc.Section(
+        "placement", "Placement", tuple(blocks), nav="Placement", intro=said, on=doc.PAGE
+    )

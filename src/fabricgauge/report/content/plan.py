@@ -8,9 +8,9 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.configuration import Configuration, Step, Verification, WantedNetwork
 from fabricgauge.model.finding import Command
 from fabricgauge.report import document as doc
-from fabricgauge.report.interface import Kind, Setting
+from fabricgauge.report.interface import Kind, Setting, identified
 from fabricgauge.words.figures import link_rate
-from fabricgauge.words.sentences import brief
+from fabricgauge.words.sentences import brief, counted
 
 #: Of a long file a reviewer sees this many lines; JSON and script have it whole.
 _SHOWN_LINES = 40
@@ -19,38 +19,33 @@ _SHOWN_LINES = 40
 def document(plan: Configuration, _setting: Setting) -> doc.Report:
     """Numbered steps with their commands, then what is so already, then notes."""
     todo = [(number, step) for number, step in enumerate(plan.steps, 1) if not step.fulfilled]
-    done = [(number, step) for number, step in enumerate(plan.steps, 1) if step.fulfilled]
-    steps = f"{len(todo)} step{'' if len(todo) == 1 else 's'} to make"
+    done = tuple(
+        f"{number}. {step.title}: {step.fulfilled}"
+        for number, step in enumerate(plan.steps, 1)
+        if step.fulfilled
+    )
+    wanted = tuple(doc.Fold(_wanted(one), "", (_ports(one),), open=True) for one in plan.wanted)
+    steps = tuple(_step(number, step) for number, step in todo)
+    count = counted(len(todo), "step")
     return doc.Report(
         word="PLAN", tone="skipped", title="fabricgauge configure", about="fabricgauge configure",
-        headline=f"Plan by {plan.backend}: {steps}, {len(done)} already so",
-        sections=tuple(_sections(plan, todo, done)),
+        headline=f"Plan by {plan.backend}: {count} to make, {len(done)} already so",
+        sections=(
+            doc.Section("wanted", "Wanted", wanted, nav="Wanted"),
+            doc.Section("steps", "To make", steps, nav="To make"),
+            doc.Section("done", "Already so", (doc.Items(done),), nav="Already so"),
+            doc.Section("notes", "Notes", (doc.Items(plan.notes),), nav="Notes"),
+        ),
         closing="Nothing is changed before this plan is applied.",
     )  # fmt: skip
 
 
 def data(plan: Configuration, _setting: Setting) -> dict[str, object]:
     """All of it; ``format`` and ``version`` say how to read it."""
-    return {"format": "fabricgauge-configuration", "version": "1.0", **msgspec.to_builtins(plan)}
+    return {**identified("fabricgauge-configuration", "1.0"), **msgspec.structs.asdict(plan)}
 
 
 KIND = Kind("plan", document, data)
-
-_Numbered = list[tuple[int, Step]]
-
-
-def _sections(plan: Configuration, todo: _Numbered, done: _Numbered) -> Iterator[doc.Section]:
-    wanted = tuple(doc.Fold(_wanted(one), "", (_ports(one),), open=True) for one in plan.wanted)
-    if wanted:
-        yield doc.Section("wanted", "Wanted", wanted, nav="Wanted")
-    if todo:
-        steps = tuple(_step(number, step) for number, step in todo)
-        yield doc.Section("steps", "To make", steps, nav="To make")
-    if done:
-        told = tuple(f"{number}. {step.title}: {step.fulfilled}" for number, step in done)
-        yield doc.Section("done", "Already so", (doc.Items(told),), nav="Already so")
-    if plan.notes:
-        yield doc.Section("notes", "Notes", (doc.Items(plan.notes),), nav="Notes")
 
 
 def _wanted(wanted: WantedNetwork) -> str:
@@ -70,14 +65,10 @@ def _ports(wanted: WantedNetwork) -> doc.Items:
 
 def _step(number: int, step: Step) -> doc.Fold:
     consent = f"only with --consent {step.consent}" if step.consent else ""
-    lines = tuple(_lines(step))
-    blocks: list[doc.Block] = [
-        doc.FactList((("why", step.reason),)),
-        *((doc.Lines(lines),) if lines else ()),
-    ]
-    if step.undo_note:
-        blocks.append(doc.FactList((("note" if step.undo else "undo", step.undo_note),)))
-    return doc.Fold(f"{number}. {step.title}", consent, tuple(blocks), open=True)
+    note = (("note" if step.undo else "undo", step.undo_note),) if step.undo_note else ()
+    why = doc.FactList((("why", step.reason),))
+    blocks = (why, doc.Lines(tuple(_lines(step))), doc.FactList(note))
+    return doc.Fold(f"{number}. {step.title}", consent, blocks, open=True)
 
 
 def _lines(step: Step) -> Iterator[str]:

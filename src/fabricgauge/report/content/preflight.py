@@ -1,12 +1,12 @@
 """What a preflight came to: findings, the worst first, then what could not be looked at."""
 
-import shlex
 from collections import Counter
 from collections.abc import Iterator
 
 from fabricgauge.model.finding import THEREFORE, Checked, Command, Diagnosis, Finding, Severity
 from fabricgauge.report import document as doc
 from fabricgauge.report.interface import Kind, Setting
+from fabricgauge.words.sentences import command, counted
 
 #: The version of the JSON document; readers check it.
 VERSION = 1
@@ -35,7 +35,7 @@ def document(diagnosis: Diagnosis, _setting: Setting) -> doc.Report:
         word=word, tone=tone, headline=conclusion(diagnosis), title="fabricgauge doctor",
         about="fabricgauge doctor", under=(doc.Paragraph(looked_at(diagnosis)),),
         provisos=(_VIRTUAL,) if diagnosis.virtual else (),
-        sections=(*_found(diagnosis), *_sound(diagnosis), *_missing(diagnosis)),
+        sections=(*_found(diagnosis), _sound(diagnosis), *_missing(diagnosis)),
         closing="Nothing was changed on any node. Commands are those that need no choice; what is"
         " configured elsewhere must be changed there as well.",
     )  # fmt: skip
@@ -69,12 +69,11 @@ def conclusion(diagnosis: Diagnosis) -> str:
     missing = len(diagnosis.checked) - len(looked)
     if not looked:
         return "nothing could be checked"
-    counts = Counter(finding.severity.value for finding in diagnosis.findings)
-    told = ", ".join(f"{counts[one.value]} {one.value}" for one in Severity if counts[one.value])
-    count = counts.total()
-    found = f"{count} finding{'s' * (count != 1)} ({told})" if count else "no finding"
+    counts = Counter(finding.severity for finding in diagnosis.findings)
+    told = ", ".join(f"{counts[one]} {one.value}" for one in Severity if counts[one])
+    found = f"{counted(counts.total(), 'finding')} ({told})" if counts else "no finding"
     rest = f", {missing} more could not look" if missing else ""
-    return f"{found}: {len(looked)} check{'s' * (len(looked) != 1)} looked{rest}"
+    return f"{found}: {counted(len(looked), 'check')} looked{rest}"
 
 
 def looked_at(diagnosis: Diagnosis) -> str:
@@ -99,10 +98,9 @@ def _verdict(diagnosis: Diagnosis) -> tuple[str, doc.Tone]:
 def _found(diagnosis: Diagnosis) -> Iterator[doc.Section]:
     for severity in Severity:
         found = tuple(_finding(one) for one in diagnosis.findings if one.severity is severity)
-        if found:
-            word = severity.value
-            title = f"{word}: {_MEANINGS[severity]}"
-            yield doc.Section(word.lower(), title, found, nav=f"{word} ({len(found)})")
+        word = severity.value
+        title, nav = f"{word}: {_MEANINGS[severity]}", f"{word} ({len(found)})"
+        yield doc.Section(word.lower(), title, found, nav=nav)
 
 
 def _finding(one: Finding) -> doc.Judgement:
@@ -115,15 +113,11 @@ def _finding(one: Finding) -> doc.Judgement:
 
 def _reasons(one: Finding) -> Iterator[tuple[str, doc.Block]]:
     own = tuple(line for line in one.evidence if not line.startswith(THEREFORE))
-    if own:
-        yield "Evidence", doc.Items(own)
-    follows = _follows(one)
-    if follows:
-        yield "What follows", doc.Items(follows)
+    yield "Evidence", doc.Items(own)
+    yield "What follows", doc.Items(_follows(one))
     yield "Why it matters", doc.Paragraph(one.why)
     yield "Remedy", doc.Paragraph(one.remedy)
-    if one.mends:
-        yield "Commands", doc.Lines(tuple(_command(each) for each in one.mends))
+    yield "Commands", doc.Lines(tuple(map(_command, one.mends)))
 
 
 def _follows(one: Finding) -> tuple[str, ...]:
@@ -135,21 +129,17 @@ def _follows(one: Finding) -> tuple[str, ...]:
 def _command(one: Command) -> str:
     """A command as a person may paste it, with the node that it is for."""
     where = f"on {one.node}: " if one.node else "here: "
-    return f"{where}{shlex.join(one.argv)}"
+    return f"{where}{command(one.argv)}"
 
 
-def _sound(diagnosis: Diagnosis) -> Iterator[doc.Section]:
+def _sound(diagnosis: Diagnosis) -> doc.Section:
     """Checks that looked and have no finding of their own."""
     silent = [one for one in diagnosis.checked if not one.skipped and not one.findings]
-    if not silent:
-        return
     elsewhere = {line.partition(":")[0] for one in diagnosis.findings for line in _follows(one)}
     note = ": not so, but it follows from a finding above"
     rows = tuple((one.check, one.title + note * (one.check in elsewhere)) for one in silent)
-    title = "Looked, and had nothing to say"
-    yield doc.Section(
-        "sound", title, (doc.FactList(rows),), nav=f"Nothing to say ({len(rows)})", on=doc.PAGE
-    )
+    title, nav = "Looked, and had nothing to say", f"Nothing to say ({len(rows)})"
+    return doc.Section("sound", title, (doc.FactList(rows),), nav=nav, on=doc.PAGE)
 
 
 def _missing(diagnosis: Diagnosis) -> Iterator[doc.Section]:

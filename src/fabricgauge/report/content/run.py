@@ -1,10 +1,9 @@
 """A judged run: the verdict, what to do, what it rests on, and under what it was measured."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Node
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.run import Launch
@@ -14,7 +13,6 @@ from fabricgauge.report.content import (
     ceilings,
     fabric,
     measured,
-    suite_tables,
     suites,
     tables,
     verdicts,
@@ -27,15 +25,13 @@ from fabricgauge.report.content.conclusion import (
     tally,
     worst_first,
 )
+from fabricgauge.report.content.curves import direction, pair_curves
 from fabricgauge.report.content.folded import shortened
 from fabricgauge.report.content.inventory import interfaces
-from fabricgauge.report.content.layouts import layout
 from fabricgauge.report.content.monitoring import gauges, suite
 from fabricgauge.report.content.path import MOST_NODES, paths, placement, wire, wire_of_low
-from fabricgauge.report.content.run_data import data
-from fabricgauge.report.content.run_records import records
+from fabricgauge.report.content.run_data import data, layout, records
 from fabricgauge.report.content.scheduler import drained
-from fabricgauge.report.content.sweep import direction, pair_curves
 from fabricgauge.report.content.together import together
 from fabricgauge.report.interface import Kind, Setting
 from fabricgauge.words.figures import (
@@ -76,30 +72,31 @@ def _about(judged: Judged) -> str:
 
 def _sections(judged: Judged, setting: Setting) -> Iterator[doc.Section]:
     own = bool(pair_curves(judged)) or not suites.told(judged)
-    shown: dict[str, Sequence[doc.Section]] = {
-        "pairs": tuple(fabric.pairs(judged)),
-        "curves": (measured.curves(judged),) if own else (),
-        "path": tuple(paths(judged)) if judged.evidence.traffic or own else (),
-    }
-    pictured = _pictured(judged, shown)
+    placed = any(one.ranks for one in judged.evidence.placed)
+    pairs = tuple(fabric.pairs(judged))
+    curves = (measured.curves(judged),) if own else ()
+    path = tuple(paths(judged)) if judged.evidence.traffic or own else ()
+    # What shows the worst verdict stands on a page before everything that only tells it.
+    worst = worst_first(judged.verdicts)[:1]
+    of_path = any(one.rule in ("path", "placement") for one in worst)
+    pictured = path if of_path else pairs if judged.fabric.analyses else curves
     yield from fabric.faults(judged)
-    yield from verdicts.to_do(judged)
-    yield from drained(judged)
-    yield from pictured
+    yield verdicts.to_do(judged)
+    yield drained(judged)
+    yield from _on(doc.PAGE, pictured)
     yield from tables.sections(judged)
     yield ceilings.in_lines(judged)
     yield verdicts.verdicts(judged, doc.PAGE if tables.several(judged) else doc.ALL)
-    yield from wire_of_low(judged)
+    yield wire_of_low(judged)
     yield from ceilings.sums(judged)
     yield from measured.figures(judged)
-    yield from _less(shown["pairs"], pictured)
+    yield from _on(doc.TEXT if pictured is pairs else doc.ALL, pairs)
     yield from together(judged)
-    yield from suite_tables.sections(judged)
-    yield from _less(shown["curves"], pictured)
-    yield from suite_tables.references(judged)
-    placed = any(one.ranks for one in judged.evidence.placed)
-    yield from wire(judged)
-    yield from _less(shown["path"], pictured)
+    yield from suites.sections(judged)
+    yield from () if pictured is curves else curves
+    yield suites.references(judged)
+    yield wire(judged)
+    yield from _on(doc.TEXT if pictured is path else doc.ALL, path)
     if placed or own:
         yield placement(judged)
     if own:
@@ -110,25 +107,9 @@ def _sections(judged: Judged, setting: Setting) -> Iterator[doc.Section]:
     yield _check(judged, setting)
 
 
-def _pictured(judged: Judged, shown: Mapping[str, Sequence[doc.Section]]) -> Sequence[doc.Section]:
-    """What shows the worst verdict stands on a page before everything that only tells it."""
-    worst = worst_first(judged.verdicts)[:1]
-    which = "pairs" if judged.fabric.analyses else "curves"
-    if any(one.rule in ("path", "placement") for one in worst):
-        which = "path"
-    on_page = (one for one in shown[which] if doc.PAGE in one.on)
-    return tuple(msgspec.structs.replace(one, on=doc.PAGE) for one in on_page)
-
-
-def _less(
-    sections: Iterable[doc.Section], pictured: Sequence[doc.Section]
-) -> Iterator[doc.Section]:
-    """The sections without those of a page that were shown already."""
-    there = {one.ident for one in pictured}
-    for one in sections:
-        rest = one.on & ~doc.PAGE if one.ident in there else one.on
-        if rest:
-            yield msgspec.structs.replace(one, on=rest)
+def _on(medium: doc.Medium, sections: Iterable[doc.Section]) -> Iterator[doc.Section]:
+    """The sections on those media alone."""
+    return (msgspec.structs.replace(one, on=one.on & medium) for one in sections)
 
 
 def _key_figures(judged: Judged) -> Iterator[doc.KeyFigure]:
@@ -157,16 +138,10 @@ def _key_figures(judged: Judged) -> Iterator[doc.KeyFigure]:
 def _shares(judged: Judged) -> Iterator[doc.KeyFigure]:
     """The smallest share, over the nodes, that the pinned network's interfaces carried."""
     for group in judged.evidence.traffic:
-        shares = [
-            sum(
-                one.share for one in node.crossings
-                if one.pinned and not isinstance(one.share, Skipped)
-            )
-            for node in group.nodes
-        ]  # fmt: skip
-        if group.network is not None and shares and not is_loopback(group.network):
+        if group.network is not None and group.nodes and not is_loopback(group.network):
+            least = percent(min(node.pinned_share for node in group.nodes))
             what = f"of what each node sent crossed {group.network} (least over the nodes)"
-            yield doc.KeyFigure(percent(min(shares)).removesuffix(" %"), "%", what)
+            yield doc.KeyFigure(least.removesuffix(" %"), "%", what)
 
 
 def _valid(judged: Judged, network: str | None) -> bool:
@@ -181,13 +156,10 @@ def _environment(judged: Judged) -> doc.Section:
     told = [("command", " ".join(run.command))]
     if run.plan.launches:
         told.append(("profile", _profile(judged)))
-    nodes = run.fabric.nodes
-    blocks: list[doc.Block] = [doc.FactList((*told, *sorted(run.environment.items())))]
-    blocks += [_node(one) for one in nodes[:MOST_NODES]]
-    if len(nodes) > MOST_NODES:
-        said = f"{len(nodes) - MOST_NODES:,} more nodes are in fabric.json and in the JSON report."
-        blocks.append(doc.Paragraph(said, kind="caution"))
-    return doc.Section("environment", "Environment", tuple(blocks), nav="Environment", on=doc.PAGE)
+    more = "{count} more nodes are in fabric.json and in the JSON report."
+    facts = doc.FactList((*told, *sorted(run.environment.items())))
+    blocks = (facts, *doc.first(tuple(map(_node, run.fabric.nodes)), MOST_NODES, more))
+    return doc.Section("environment", "Environment", blocks, nav="Environment", on=doc.PAGE)
 
 
 def _profile(judged: Judged) -> str:
@@ -207,9 +179,9 @@ def _node(node: Node) -> doc.Fold:
 
 
 def _launches(judged: Judged) -> doc.Section:
-    blocks: tuple[doc.Block, ...] = tuple(map(_launch, judged.run.launches))
-    blocks = blocks or (doc.Paragraph("Nothing was launched."),)
-    return doc.Section("launches", "Launches", blocks, on=doc.PAGE)
+    blocks = tuple(map(_launch, judged.run.launches))
+    nothing = (doc.Paragraph("Nothing was launched."),)
+    return doc.Section("launches", "Launches", blocks or nothing, on=doc.PAGE)
 
 
 def _launch(launch: Launch) -> doc.Fold:
@@ -219,10 +191,9 @@ def _launch(launch: Launch) -> doc.Fold:
     what = f"{len(launch.curves)} curves" if launch.curves else f"{count} cases"
     note = f"{named(launch.network)}, {between(launch.nodes)}; {what}, {duration(ended.wall_s)},"
     note += f" {ended.status}, exit {code}"
-    blocks: list[doc.Block] = []
+    blocks: list[doc.Block] = [doc.Lines(tuple(ended.argv))]
     if ended.message:
-        blocks.append(doc.Paragraph(ended.message, kind="caution"))
-    blocks.append(doc.Lines(tuple(ended.argv)))
+        blocks.insert(0, doc.Paragraph(ended.message, kind="caution"))
     if launch.header:
         head, timer = launch.header, launch.header.timer
         blocks.append(doc.Paragraph(
@@ -235,24 +206,27 @@ def _launch(launch: Launch) -> doc.Fold:
     return doc.Fold(f"Launch {launch.number}", note, tuple(blocks), open=ended.exit_code != 0)
 
 
+_FILES = (
+    ("raw/", "what every program that was started wrote, untouched"),
+    ("results.jsonl", "one record per case, as the engine wrote it, with counters, sockets, and"
+     " the histogram of its samples"),
+    ("launches.jsonl", "how each launch ended, with its command line"),
+    ("plan.json, fabric.json, run.json", "what was to be measured, what was found, what was in"
+     " force"),
+)  # fmt: skip
+
+
 def _check(judged: Judged, setting: Setting) -> doc.Section:
     where = f" {setting.run_directory}" if setting.run_directory else ""
-    files = (
-        ("raw/", "what every program that was started wrote, untouched"),
-        ("results.jsonl", "one record per case, as the engine wrote it, with counters, sockets, and"
-         " the histogram of its samples"),
-        ("launches.jsonl", "how each launch ended, with its command line"),
-        ("plan.json, fabric.json, run.json", "what was to be measured, what was found, what was in"
-         " force"),
-    )  # fmt: skip
+    again = f"fabricgauge report {setting.run_directory or judged.run.identity}"
     blocks = (
-        doc.Paragraph(f"Everything above was worked out from the run directory{where}:"),
-        doc.FactList(files),
+        doc.FactList(_FILES),
         doc.Paragraph("Judge it again, by the rules of the installed version:"),
-        doc.Lines((f"fabricgauge report {setting.run_directory or judged.run.identity}",)),
-    )  # fmt: skip
-    title = "How to check this report"
-    return doc.Section("check", title, blocks, nav="Check this report", on=doc.PAGE)
+        doc.Lines((again,)),
+    )
+    said = f"Everything above was worked out from the run directory{where}:"
+    title, nav = "How to check this report", "Check this report"
+    return doc.Section("check", title, blocks, nav=nav, intro=said, on=doc.PAGE)
 
 
 def _places(judged: Judged, setting: Setting) -> Iterator[doc.Block]:

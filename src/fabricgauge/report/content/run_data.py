@@ -1,31 +1,24 @@
-"""Everything about a judged run for other programs: the JSON document."""
+"""A judged run for other programs: JSON, a row for each figure, and other suites' layouts."""
 
-import math
+from collections.abc import Iterator, Mapping
+from itertools import chain
 
 import msgspec
 
-from fabricgauge.model.absence import Skipped
-from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.curve import Curve
-from fabricgauge.model.evidence import WireLedger
-from fabricgauge.model.judged import Judged, TableVerdict
-from fabricgauge.model.pairs import (
-    NodeRank,
-    PairAnalysis,
-    PairFinding,
-    Quantity,
-    Spectrum,
-    Suspect,
-    matrix_keys,
-)
-from fabricgauge.model.run import Run
-from fabricgauge.model.suite import SuiteCurve
-from fabricgauge.model.topology import Group
-from fabricgauge.model.verdict import Outcome, Verdict, distinct, finding_subject, identity
-from fabricgauge.report.content.conclusion import headline, is_simulated
-from fabricgauge.report.content.fabric_cases import Joint, joint
-from fabricgauge.report.interface import OneLine, Setting
-from fabricgauge.words.networks import named
+from fabricgauge.model.estimate import Estimate
+from fabricgauge.model.judged import Judged
+from fabricgauge.model.pairs import PairAnalysis, matrix_keys
+from fabricgauge.model.suite import Quantity, SuitePoint
+from fabricgauge.model.verdict import distinct, finding_subject, identity
+from fabricgauge.report.content import suites
+from fabricgauge.report.content.cases import Joint, joint
+from fabricgauge.report.content.conclusion import SIMULATED, headline, is_simulated, limit_bytes_s
+from fabricgauge.report.content.curves import P99_SAMPLES, direction, pair_curves
+from fabricgauge.report.interface import Cell, Layout, OneLine, Records, Setting, identified
+from fabricgauge.words.figures import half_width
+from fabricgauge.words.networks import is_loopback, named
+from fabricgauge.words.patterns import words_of
 
 VERSION = "1.5"
 
@@ -33,134 +26,234 @@ VERSION = "1.5"
 MATRICES = "matrices.npz"
 
 
-class IdentifiedFinding(PairFinding, frozen=True):
-    """A finding with the id by which it is found again in other runs."""
+def data(judged: Judged, _setting: Setting) -> OneLine:
+    """On one line: histograms would fill a line per number otherwise.
 
-    id: str = ""
+    docs/reference/report.md describes each field. All quantities are bytes, seconds, bit/s and
+    bytes/s, as in the model.
+    """
+    # Every pair of every round would be most of the document; the matrices hold them.
+    bare = tuple(msgspec.structs.replace(one, rounds=()) for one in judged.run.launches)
+    analyses = judged.fabric.analyses
+    keys = matrix_keys([one.matrix for one in analyses])
+    return OneLine({
+        **identified("fabricgauge-report", VERSION),
+        "overall": judged.overall,
+        "headline": headline(judged),
+        "virtual": judged.run.fabric.virtual,
+        "judged_utc": judged.judged_utc,
+        "rules_version": judged.rules_version,
+        "verdicts": judged.verdicts,
+        "ceilings": judged.ceilings,
+        "curves": judged.curves,
+        "run": msgspec.structs.replace(judged.run, launches=bare),
+        "against": judged.against,
+        "simulated": is_simulated(judged),
+        "matrices": [_matrix(*each) for each in zip(analyses, keys, strict=True)],
+        "together": joint(judged.run),
+        "wire": judged.ledgers,
+        "tables": judged.tables,
+    })  # fmt: skip
 
 
-class MatrixDocument(msgspec.Struct, frozen=True):
+def _matrix(one: PairAnalysis, key: str) -> dict[str, object]:
     """One matrix without its cells: where they are, and what they say.
 
     ``unit`` is that of every figure of the quantity. ``array`` is the name under which
     ``file`` holds the values; ``between`` has null where nothing was measured.
     """
-
-    network: str
-    quantity: Quantity
-    message_bytes: int
-    unit: str
-    file: str
-    array: str
-    nodes: tuple[str, ...]
-    coverage: float
-    typical: float
-    noise: float
-    grouped_by: str
-    groups: tuple[Group, ...]
-    between: tuple[tuple[float | None, ...], ...]
-    order: tuple[int, ...]
-    ranking: tuple[NodeRank, ...]
-    spectrum: Spectrum
-    findings: tuple[IdentifiedFinding, ...]
-    suspects: tuple[Suspect, ...]
-
-
-class RunDocument(msgspec.Struct, frozen=True, tag_field="format", tag="fabricgauge-report"):
-    """The JSON report; docs/reference/report.md describes each field.
-
-    All quantities are bytes, seconds, bit/s and bytes/s, as in the model. A reader
-    accepts every document of the same major version.
-    """
-
-    version: str
-    overall: Outcome
-    headline: str
-    virtual: bool
-    judged_utc: str
-    rules_version: str
-    verdicts: tuple[Verdict, ...]
-    ceilings: dict[str, Ceiling | Skipped]
-    curves: tuple[Curve, ...]
-    run: Run
-    against: tuple[SuiteCurve, ...]
-    simulated: bool = False
-    matrices: tuple[MatrixDocument, ...] = ()
-    together: tuple[Joint, ...] = ()
-    wire: tuple[WireLedger, ...] = ()
-    tables: tuple[TableVerdict, ...] = ()
-
-
-def data(judged: Judged, _setting: Setting) -> OneLine:
-    """On one line: histograms would fill a line per number otherwise."""
-    document = RunDocument(
-        version=VERSION,
-        overall=judged.overall,
-        headline=headline(judged),
-        virtual=judged.run.fabric.virtual,
-        judged_utc=judged.judged_utc,
-        rules_version=judged.rules_version,
-        verdicts=judged.verdicts,
-        ceilings=judged.ceilings,
-        curves=judged.curves,
-        run=_without_rounds(judged.run),
-        against=judged.against,
-        simulated=is_simulated(judged),
-        matrices=matrices(judged),
-        together=joint(judged.run),
-        wire=judged.ledgers,
-        tables=judged.tables,
-    )
-    return OneLine(document)
-
-
-def _without_rounds(run: Run) -> Run:
-    """Every pair of every round would be most of the document; the matrices hold them."""
-    bare = tuple(msgspec.structs.replace(one, rounds=()) for one in run.launches)
-    return msgspec.structs.replace(run, launches=bare)
-
-
-def matrices(judged: Judged) -> tuple[MatrixDocument, ...]:
-    analyses = judged.fabric.analyses
-    keys = matrix_keys([one.matrix for one in analyses])
-    return tuple(_matrix(one, key) for one, key in zip(analyses, keys, strict=True))
-
-
-def _matrix(one: PairAnalysis, key: str) -> MatrixDocument:
     matrix = one.matrix
-    return MatrixDocument(
-        network=matrix.network,
-        quantity=matrix.quantity,
-        message_bytes=matrix.message_bytes,
-        unit="s" if matrix.quantity == "latency" else "bytes/s",
-        file=MATRICES,
-        array=f"{key}.values",
-        nodes=matrix.nodes,
-        coverage=matrix.coverage,
-        typical=one.typical,
-        noise=one.noise,
-        grouped_by=one.grouped_by,
-        groups=one.groups,
-        between=tuple(tuple(map(_known, row)) for row in one.between.tolist()),
-        order=one.order,
-        ranking=one.ranking,
-        spectrum=one.spectrum,
-        findings=identified(one),
-        suspects=one.suspects,
-    )
+    return {
+        "network": matrix.network,
+        "quantity": matrix.quantity,
+        "message_bytes": matrix.message_bytes,
+        "unit": "s" if matrix.quantity == "latency" else "bytes/s",
+        "file": MATRICES,
+        "array": f"{key}.values",
+        "nodes": matrix.nodes,
+        "coverage": matrix.coverage,
+        "typical": one.typical,
+        "noise": one.noise,
+        "grouped_by": one.grouped_by,
+        "groups": one.groups,
+        "between": one.between.tolist(),
+        "order": one.order,
+        "ranking": one.ranking,
+        "spectrum": one.spectrum,
+        "findings": _findings(one),
+        "suspects": one.suspects,
+    }
 
 
-def identified(one: PairAnalysis) -> tuple[IdentifiedFinding, ...]:
-    """Each finding with an id of its own, unique within the run."""
+def _findings(one: PairAnalysis) -> list[dict[str, object]]:
+    """Each finding with the id by which it is found again in other runs, unique within the run."""
     network = named(one.matrix.network or None)
     ids = distinct(identity("outliers", finding_subject(network, each)) for each in one.findings)
-    return tuple(
-        IdentifiedFinding(
-            **{name: getattr(each, name) for name in PairFinding.__struct_fields__}, id=own
-        )
+    return [
+        {**msgspec.structs.asdict(each), "id": own}
         for each, own in zip(one.findings, ids, strict=True)
+    ]
+
+
+COLUMNS = (
+    "run", "outcome", "suite", "benchmark", "source", "network", "pattern", "origin", "target",
+    "message_bytes", "window", "directions", "time_s", "time_low_s", "time_high_s",
+    "bandwidth_bytes_per_s", "bandwidth_low_bytes_per_s", "bandwidth_high_bytes_per_s",
+    "share_of_ceiling", "confidence", "launches", "samples", "p99_s", "minimum_s", "maximum_s",
+    "bus_bandwidth_bytes_per_s", "message_rate_per_s", "overlap_share", "simulated",
+    "ranks", "pairs", "load", "clock", "clock_error_s", "late_starts", "p90_s", "p999_s",
+    "load_bytes_per_s", "node", "group", "sending_effect", "receiving_effect", "jitter_share",
+    "worst_partner",
+)  # fmt: skip
+
+_OTHERS: dict[Quantity, str] = {
+    "bus_bandwidth": "bus_bandwidth_bytes_per_s",
+    "message_rate": "message_rate_per_s",
+    "overlap": "overlap_share",
+}
+
+
+def records(judged: Judged, _setting: Setting) -> Records:
+    """Our own curves, cases and nodes, then the curves of other suites."""
+    run: _Cells = {
+        "run": judged.run.identity, "outcome": judged.overall.value,
+        "simulated": int(is_simulated(judged)),
+    }  # fmt: skip
+    cells = chain(_curves(judged), _of_many(judged), _suites(judged))
+    rows = ({**run, **one} for one in cells)
+    return Records(COLUMNS, ([row.get(column) for column in COLUMNS] for row in rows))
+
+
+_Cells = Mapping[str, Cell]
+
+
+def _curves(judged: Judged) -> Iterator[_Cells]:
+    for curve in pair_curves(judged):
+        limit = limit_bytes_s(judged, curve.network, curve.pattern)
+        of_curve: _Cells = {
+            "suite": "fabricgauge", "network": curve.network, "pattern": curve.word,
+            "origin": curve.origin_node, "target": curve.target_node,
+            "directions": 2 if words_of(curve.pattern).summed else 1,
+        }  # fmt: skip
+        for point in curve.points:
+            yield {
+                **of_curve, **_interval("time", "s", point.time), **_rate(point.bandwidth, limit),
+                **_counts(point.time), "message_bytes": point.message_bytes,
+                "window": point.window, "minimum_s": point.minimum_s, "maximum_s": point.maximum_s,
+                "p99_s": point.p99_s if point.time.samples >= P99_SAMPLES else None,
+            }  # fmt: skip
+
+
+def _suites(judged: Judged) -> Iterator[_Cells]:
+    for told in suites.told(judged):
+        limit, curve = suites.ceiling_of(judged, told), told.curve
+        origin, target = curve.hosts if len(curve.hosts) == 2 else (None, None)
+        of_curve: _Cells = {
+            "suite": f"{curve.suite} {curve.version}".strip(), "benchmark": curve.benchmark,
+            "source": f"{curve.source}:{curve.first_line}" if curve.source else None,
+            "network": told.launch.network, "pattern": curve.pattern, "origin": origin,
+            "target": target, "directions": curve.directions,
+        }  # fmt: skip
+        for one in curve.points:
+            figure = _figure(curve.quantity, one, limit)
+            counts = _counts(one.estimate)
+            yield {**of_curve, "message_bytes": one.message_bytes, **counts, **figure}
+
+
+def _figure(quantity: Quantity, point: SuitePoint, limit: float | None) -> _Cells:
+    figure, of = point.estimate, point.besides
+    if quantity in _OTHERS:
+        return {_OTHERS[quantity]: figure.value}
+    if quantity == "time":
+        also = {f"{name}_s": of.get(name) for name in ("p99", "minimum", "maximum")}
+        return {**_interval("time", "s", figure), **also}
+    return _rate(figure, limit)
+
+
+def _rate(rate: Estimate | None, limit: float | None) -> _Cells:
+    if rate is None:
+        return {}
+    share = rate.value / limit if limit else None
+    return {**_interval("bandwidth", "bytes_per_s", rate), "share_of_ceiling": share}
+
+
+def _interval(name: str, unit: str, estimate: Estimate) -> _Cells:
+    """The value, and its interval where there were samples enough for one."""
+    given = estimate.confidence > 0
+    return {
+        f"{name}_{unit}": estimate.value,
+        f"{name}_low_{unit}": estimate.low if given else None,
+        f"{name}_high_{unit}": estimate.high if given else None,
+    }
+
+
+def _counts(estimate: Estimate) -> _Cells:
+    return {
+        "confidence": estimate.confidence or None,
+        "launches": estimate.launches,
+        "samples": estimate.samples or None,
+    }
+
+
+def _of_many(judged: Judged) -> Iterator[_Cells]:
+    """Cases first, then the nodes of each matrix, worst first."""
+    yield from map(_of_case, joint(judged.run))
+    for analysis in judged.fabric.analyses:
+        matrix = analysis.matrix
+        time_or_rate = "time_s" if matrix.quantity == "latency" else "bandwidth_bytes_per_s"
+        for one in analysis.ranking:
+            yield {
+                "suite": "fabricgauge", "network": matrix.network,
+                "pattern": f"all_pairs_{matrix.quantity}", "message_bytes": matrix.message_bytes,
+                "node": one.node, "group": one.group or None, "sending_effect": one.sending,
+                "receiving_effect": one.receiving, "jitter_share": one.jitter,
+                "worst_partner": one.worst_partner, time_or_rate: one.typical,
+            }  # fmt: skip
+
+
+def _of_case(case: Joint) -> _Cells:
+    given = case.confidence > 0
+    return {
+        "suite": "fabricgauge", "network": case.network, "pattern": case.pattern,
+        "message_bytes": case.message_bytes, "window": case.window, "ranks": case.ranks,
+        "pairs": case.pairs or None, "load": case.load if case.load != "none" else None,
+        "time_s": case.median_s, "time_low_s": case.low_s if given else None,
+        "time_high_s": case.high_s if given else None, "confidence": case.confidence or None,
+        "launches": case.launches, "samples": case.samples, "p90_s": case.p90_s,
+        "p99_s": case.p99_s, "p999_s": case.p999_s, "minimum_s": case.minimum_s,
+        "maximum_s": case.maximum_s, "bandwidth_bytes_per_s": case.bytes_per_s or None,
+        "message_rate_per_s": case.messages_per_s or None, "overlap_share": case.overlap,
+        "clock": case.clock, "late_starts": case.late_starts,
+        "clock_error_s": case.clock_error_s if case.clock == "synchronised" else None,
+        "load_bytes_per_s": case.load_bytes_per_s or None,
+    }  # fmt: skip
+
+
+def layout(judged: Judged, setting: Setting) -> Layout:
+    """Curves of networks, of all patterns or of the one that was asked for.
+
+    A node's loopback has no place among tables that name no network, nor has what the suites
+    define otherwise, as epochs other than a flush.
+    """
+    remarks = (
+        f"run {judged.run.identity}, started {judged.run.started_utc}",
+        *((SIMULATED,) if is_simulated(judged) else ()),
+        f"verdict {judged.overall.value}: {headline(judged)}",
     )
+    curves = tuple(
+        (_where(one), one)
+        for one in judged.curves
+        if one.points and not is_loopback(one.network)
+        and setting.pattern in ("", one.pattern) and not one.variant
+    )  # fmt: skip
+    version = judged.run.environment.get("fabricgauge", "of an unknown version")
+    return Layout(version, remarks, curves)
 
 
-def _known(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+def _where(curve: Curve) -> str:
+    """What a table of the suite cannot say: network, nodes, window, how sure the figures are."""
+    window = max(point.window for point in curve.points)
+    streams = f", window {window}" if window > 1 else ""
+    last = curve.points[-1]
+    sure = f"; interval at the largest size {half_width(last.bandwidth or last.time)}"
+    return f"{named(curve.network)}, {direction(curve)}{streams}{sure}"

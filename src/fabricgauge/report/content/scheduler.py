@@ -1,7 +1,6 @@
 """A line for each bad node that takes it out of Slurm: dead nodes, and those named as slow."""
 
 import re
-from collections.abc import Iterator
 
 from fabricgauge.model.judged import Judged
 from fabricgauge.report import document as doc
@@ -16,13 +15,10 @@ LONGEST_REASON = 80
 _WAYS = {"node": "", "sender": " when it sends", "receiver": " when it receives"}
 
 
-def drained(judged: Judged) -> Iterator[doc.Section]:
+def drained(judged: Judged) -> doc.Section:
     """The lines, of which none is for a node that is only suspected."""
-    found = bad_nodes(judged)
-    if not found:
-        return
-    lines = doc.Lines(tuple(_line(node, why) for node, why in found.items()))
-    yield doc.Section("scheduler", "For the scheduler", (lines,), nav="For the scheduler")
+    lines = doc.Lines(tuple(_line(node, why) for node, why in bad_nodes(judged).items()))
+    return doc.Section("scheduler", "For the scheduler", (lines,), nav="For the scheduler")
 
 
 def bad_nodes(judged: Judged) -> dict[str, str]:

@@ -1,20 +1,39 @@
-"""What other suites' output says, as rows: one per curve, one per figure."""
+"""What other suites' output says: rows, plots, tables of every figure, and odd lines."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from fabricgauge.model.ceiling import Ceiling
+from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.run import Launch
-from fabricgauge.model.suite import LESS_IS_BETTER, UNITS, SuiteCurve, SuitePoint
+from fabricgauge.model.suite import LESS_IS_BETTER, UNITS, Quantity, SuiteCurve, SuitePoint
+from fabricgauge.report import document as doc
+from fabricgauge.report.content.curves import ceiling_line
+from fabricgauge.report.picture import (
+    Mark,
+    Picture,
+    PlotCurve,
+    canvas_text,
+    estimate_mark,
+)
 from fabricgauge.words.figures import digits, of_unit, percent, size
+from fabricgauge.words.sentences import counted
 
 #: Statistics that no reader takes for each other; words as the reports print them.
 STATISTICS = {
     "mean": "mean", "median": "median", "typical": "typical (the suite's median)",
     "minimum": "minimum", "maximum": "maximum", "single": "as printed",
 }  # fmt: skip
-
+#: Unit in which a quantity is shown, and how many of it are one SI unit.
+SHOWN: dict[Quantity, tuple[str, float]] = {
+    "time": ("µs", 1e6),
+    "bandwidth": ("MB/s", 1e-6),
+    "bus_bandwidth": ("MB/s", 1e-6),
+    "message_rate": ("messages/s", 1.0),
+    "overlap": ("%", 100.0),
+}
 
 #: How ``what`` begins for the bandwidth column beside a ping-pong's times, which are judged.
 _PING_PONG = "ping-pong bandwidth"
@@ -52,29 +71,23 @@ def row(judged: Judged, one: Told) -> SuiteRow:
 def row_of(curve: SuiteCurve, limit: float | None) -> SuiteRow:
     """A curve's row; ``limit`` is the ceiling in its unit, None where none applies."""
     best = best_point(curve)
+    what = (curve.what, curve.settings.get("placement", ""), STATISTICS[curve.statistic])
     return SuiteRow(
         where=f"{curve.source}:{curve.first_line}",
         benchmark=f"{curve.suite} {curve.version} {curve.benchmark}".replace("  ", " "),
-        what=_what(curve),
+        what=", ".join(filter(None, what)),
         sizes=sizes(curve),
         figure=f"{value(curve, best)}{at(best)}" if best else "no figure",
         share=percent(best.estimate.value / limit) if best and limit else "",
         rule=curve.unit_rule,
-        remark="; ".join((*_remarks(curve), *_above(best, limit))),
+        remark="; ".join(_remarks(curve, best, limit)),
     )
-
-
-def _what(curve: SuiteCurve) -> str:
-    placement = curve.settings.get("placement", "")
-    words = (curve.what, placement, STATISTICS[curve.statistic])
-    return ", ".join(word for word in words if word)
 
 
 def best_point(curve: SuiteCurve) -> SuitePoint | None:
     """The least time, or the most of anything else."""
-    if curve.quantity in LESS_IS_BETTER:
-        return min(curve.points, key=lambda one: one.estimate.value, default=None)
-    return max(curve.points, key=lambda one: one.estimate.value, default=None)
+    best = min if curve.quantity in LESS_IS_BETTER else max
+    return best(curve.points, key=lambda one: one.estimate.value, default=None)
 
 
 def value(curve: SuiteCurve, one: SuitePoint) -> str:
@@ -113,18 +126,206 @@ def ceiling_of(judged: Judged, one: Told) -> float | None:
     return ceiling.payload_bytes_per_s * curve.directions * links
 
 
-def _above(best: SuitePoint | None, limit: float | None) -> Iterator[str]:
-    if best and limit and best.estimate.value > 1.01 * limit:
-        yield "above the ceiling: see above-ceiling"
-
-
-def _remarks(curve: SuiteCurve) -> Iterator[str]:
+def _remarks(curve: SuiteCurve, best: SuitePoint | None, limit: float | None) -> Iterator[str]:
     if curve.pairs > 1:
         yield f"sum over {curve.pairs} pairs"
     if curve.directions > 1:
         yield "sum of both directions"
     if curve.failures:
-        rows = "row" if len(curve.failures) == 1 else "rows"
-        yield f"{len(curve.failures)} {rows} without a figure"
+        yield f"{counted(len(curve.failures), 'row')} without a figure"
     if curve.cut_off:
         yield "cut off"
+    if best and limit and best.estimate.value > 1.01 * limit:
+        yield "above the ceiling: see above-ceiling"
+
+
+#: A page with more could not be read, and would be slow to open; the tables have the rest.
+MOST_PICTURES = 24
+MOST_SERIES = 6
+
+
+def suite_pictures(judged: Judged) -> tuple[Picture, ...]:
+    """At most ``MOST_PICTURES`` plots, those of our own patterns first."""
+    groups: dict[tuple[bool, str, str, str | None], list[Told]] = {}
+    for one in told(judged):
+        if _sized(one.curve) > 1:
+            curve = one.curve
+            key = (curve.pattern is None, curve.quantity, curve.what, one.launch.network)
+            groups.setdefault(key, []).append(one)
+    ordered = sorted(groups, key=lambda key: key[0])
+    drawn = (picture for key in ordered for picture in _pictures(judged, groups[key]))
+    return tuple(islice(drawn, MOST_PICTURES))
+
+
+def _pictures(judged: Judged, group: Sequence[Told]) -> Iterator[Picture]:
+    for first in range(0, len(group), MOST_SERIES):
+        some = group[first : first + MOST_SERIES]
+        yield _picture(judged, some, _beside(judged, some[0].curve))
+
+
+def _beside(judged: Judged, like: SuiteCurve) -> list[SuiteCurve]:
+    """Reference curves of the same pattern and quantity."""
+    return [
+        one
+        for one in judged.against
+        if _sized(one)
+        and (one.pattern or one.benchmark, one.quantity, one.directions)
+        == (like.pattern or like.benchmark, like.quantity, like.directions)
+    ]
+
+
+def with_references(judged: Judged, picture: Picture) -> Picture:
+    """A plot of our own curves with the reference curves of the same patterns in it."""
+    quantity = "time" if picture.log else "bandwidth"
+    beside = [
+        one for one in judged.against if one.pattern in picture.patterns
+        and one.quantity == quantity and _sized(one) > 0
+    ]  # fmt: skip
+    return picture._replace(series=(*picture.series, *map(_series, beside)))
+
+
+def _sized(curve: SuiteCurve) -> int:
+    return sum(point.message_bytes is not None for point in curve.points)
+
+
+def _picture(judged: Judged, group: Sequence[Told], beside: Sequence[SuiteCurve]) -> Picture:
+    first, network = group[0].curve, group[0].launch.network
+    unit, factor = SHOWN[first.quantity]
+    limit = ceiling_of(judged, group[0])
+    drawn = tuple(map(_series, (*(one.curve for one in group), *beside)))
+    where = f" ({network})" if network else ""
+    return Picture(
+        title=f"{first.what}, {first.quantity.replace('_', ' ')}{where}",
+        y_label=unit, log=first.quantity != "bandwidth", series=drawn,
+        lines=ceiling_line(limit, drawn), full_scale=limit * factor if limit else None,
+    )  # fmt: skip
+
+
+def _series(curve: SuiteCurve) -> PlotCurve:
+    marks = suite_marks(sorted(curve.points, key=lambda one: one.message_bytes or 0), curve)
+    return PlotCurve(canvas_text(f"{curve.benchmark} ({curve.source}:{curve.first_line})"), marks)
+
+
+def suite_marks(points: Iterable[SuitePoint], curve: SuiteCurve) -> list[Mark]:
+    """The points of a curve that have a message size, in the plot's unit."""
+    _, factor = SHOWN[curve.quantity]
+    return [
+        estimate_mark(
+            one.message_bytes, one.estimate, factor,
+            f"{value(curve, one)} ({STATISTICS[curve.statistic]})",
+            _interval(curve, one),
+            canvas_text(f"line {one.line}; {curve.unit_rule}") if one.line else "",
+            _count(one.estimate),
+        )
+        for one in points if one.message_bytes is not None
+    ]  # fmt: skip
+
+
+def _interval(curve: SuiteCurve, one: SuitePoint) -> str:
+    if not one.estimate.supported:
+        return "none: no samples are told"
+    unit = UNITS[curve.quantity]
+    return f"{of_unit(one.estimate.low, unit)} to {of_unit(one.estimate.high, unit)}"
+
+
+def _count(figure: Estimate) -> str:
+    launches = f" in {figure.launches} launches" if figure.launches > 1 else ""
+    return f"{figure.samples:,}{launches}" if figure.samples else "not said"
+
+
+#: Curves of each medium: a page with more rows takes seconds to open.
+MOST_CURVES = {doc.SCREEN: 24, doc.TRACKER: 60, doc.PAGE: 400}
+MOST_UNPARSED = 200
+
+
+def sections(judged: Judged) -> Iterator[doc.Section]:
+    """Imported curves, or those of suites that were run."""
+    found = told(judged)
+    if not found:
+        return
+    imported = all(one.launch.imported for one in found)
+    what = "Imported: what the logs say" if imported else "Measured by other suites"
+    rules = dict.fromkeys(one.curve.unit_rule for one in found)
+    blocks = (
+        doc.Paragraph(_HOW, on=doc.PAGE),
+        doc.Deferred(lambda: (doc.drawn(suite_pictures(judged)),)),
+        _curves(judged, found),
+        doc.Paragraph(f"units read as: {'; '.join(rules)}", on=doc.SCREEN),
+        *(_table(one.curve, row(judged, one)) for one in found[: MOST_CURVES[doc.PAGE]]),
+        *_unparsed(judged),
+    )
+    yield doc.Section("suites", f"{what}: {counted(len(found), 'curve')}", blocks, nav="Tables")
+
+
+_HOW = (
+    "Read from the output of the suites themselves; each figure has the line that says so. The unit"
+    " rule is how the printed unit was read. Where a log has means only, no interval can be given."
+)
+
+
+def _curves(judged: Judged, found: tuple[Told, ...]) -> doc.Table:
+    columns = (
+        *doc.heads("where", "benchmark", "one figure is", "sizes", "best", ">of ceiling"),
+        *doc.heads("unit rule", on=doc.TRACKER | doc.PAGE), *doc.heads("remark"),
+    )  # fmt: skip
+    each = (row(judged, one) for one in found)
+    rows = tuple((*one[:4], doc.Cell(one.figure, strong=True), *one[5:]) for one in each)
+    limit = doc.RowLimit("and {count} more; the JSON and CSV reports have them all", MOST_CURVES)
+    return doc.Table(columns, rows, limit=limit)
+
+
+def _table(curve: SuiteCurve, of: SuiteRow) -> doc.Fold:
+    """One curve with all its figures."""
+    columns = (
+        *doc.figures("size", of.what), *doc.heads("interval", "also", ">samples", ">line"),
+    )  # fmt: skip
+    cut = (doc.Paragraph(curve.cut_off, kind="caution"),) if curve.cut_off else ()
+    rows = tuple(_point(curve, one) for one in curve.points)
+    note = f"{of.what}; {of.where}; {settings(curve)}"
+    return doc.Fold(of.benchmark, note, (*cut, doc.Table(columns, rows)), on=doc.PAGE)
+
+
+def settings(curve: SuiteCurve) -> str:
+    return ", ".join(f"{key} {said}" for key, said in curve.settings.items())
+
+
+def _point(curve: SuiteCurve, one: SuitePoint) -> tuple[doc.Cell | str, ...]:
+    unit = UNITS[curve.quantity]
+    ends = (of_unit(one.estimate.low, unit), of_unit(one.estimate.high, unit))
+    return (
+        "" if one.message_bytes is None else size(one.message_bytes),
+        doc.Cell(value(curve, one), strong=True),
+        " to ".join(ends) if one.estimate.supported else "",
+        ", ".join(f"{key} {of_unit(said, unit)}" for key, said in one.besides.items()),
+        f"{one.estimate.samples:,}" if one.estimate.samples else "", str(one.line),
+    )  # fmt: skip
+
+
+def _unparsed(judged: Judged) -> Iterator[doc.Block]:
+    lines = [one for launch in judged.run.launches for one in launch.unparsed][:MOST_UNPARSED]
+    rows = tuple(
+        (f"{one.source}:{one.line}", str(one.count), one.text, one.reason) for one in lines
+    )
+    if rows:
+        yield doc.Heading("Lines that were not understood", on=doc.PAGE)
+    columns = doc.heads("where", ">lines", "~the first reads", "expected")
+    yield doc.Table(columns, rows, on=doc.PAGE)
+
+
+def references(judged: Judged) -> doc.Section:
+    """Published figures beside the run's own."""
+    columns = (
+        *doc.heads("reference", "benchmark", "one figure is"), *doc.heads("sizes", on=doc.PAGE),
+        *doc.heads("best"), *doc.heads("unit rule", "where from, and what to know", on=doc.PAGE),
+    )  # fmt: skip
+    rows: list[tuple[doc.Said, ...]] = []
+    for curve in judged.against:
+        one = row_of(curve, None)
+        best = doc.Cell(one.figure, strong=True)
+        rows.append((*one[:4], best, one.rule, settings(curve)))
+    caveat = judged.against[0].settings.get("caveat", "none") if judged.against else ""
+    whole = f"caveat: {caveat}; `fabricgauge compare` has the whole curves"
+    said = "Published figures, drawn beside the run's own; no rule judges the run by them."
+    told = (doc.Paragraph(whole, on=doc.TEXT),) if rows else ()
+    blocks = (doc.Table(columns, tuple(rows)), *told)
+    return doc.Section("references", "References beside it", blocks, nav="References", intro=said)

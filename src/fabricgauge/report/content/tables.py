@@ -6,8 +6,8 @@ from fabricgauge.model.judged import Judged, TableVerdict
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.report import document as doc
 from fabricgauge.report.content.conclusion import tally
-from fabricgauge.report.content.verdicts import TONES
-from fabricgauge.report.interface import Records, Setting, TestCase, element
+from fabricgauge.report.content.verdicts import badge
+from fabricgauge.report.interface import Records, Setting
 from fabricgauge.words.figures import percent
 from fabricgauge.words.sentences import counted
 
@@ -43,23 +43,19 @@ def summary(judged: Judged) -> str:
 
 def sections(judged: Judged) -> Iterator[doc.Section]:
     """The table of tables, where there are several."""
-    if not several(judged):
-        return
-    heads = (
-        *doc.heads("outcome", whole=True), *doc.heads("where", loose=True), *doc.heads("network"),
-        *doc.heads("of ceiling", right=True), *doc.heads("rule", "what was found"),
-    )  # fmt: skip
-    rows = tuple(map(_row, ordered(judged)))
-    limit = doc.RowLimit("and {count} more; `--format tables` writes them all", MOST_ROWS)
-    meaning = "Each table is judged by itself. SKIPPED: nothing in it can pass or fail."
-    blocks = (doc.Paragraph(meaning), doc.Table(heads, rows, limit=limit, filtered=True))
-    yield doc.Section("tables", summary(judged), blocks, nav="Each table")
+    if several(judged):
+        heads = ("=outcome", "~where", "network", ">of ceiling", "rule", "what was found")
+        rows = tuple(map(_row, ordered(judged)))
+        limit = doc.RowLimit("and {count} more; `--format tables` writes them all", MOST_ROWS)
+        table = doc.Table(doc.heads(*heads), rows, limit=limit, filtered=True)
+        said = "Each table is judged by itself. SKIPPED: nothing in it can pass or fail."
+        yield doc.Section("tables", summary(judged), (table,), nav="Each table", intro=said)
 
 
 def _row(one: TableVerdict) -> tuple[doc.Said, ...]:
     share = "" if one.share is None else percent(one.share)
-    badge = doc.Cell(one.outcome.value, tone=TONES[one.outcome])
-    return badge, one.where, one.network or "not stated", share, one.rule, one.summary
+    network = one.network or "not stated"
+    return badge(one.outcome), one.where, network, share, one.rule, one.summary
 
 
 def records(judged: Judged, _setting: Setting) -> Records:
@@ -73,18 +69,3 @@ def records(judged: Judged, _setting: Setting) -> Records:
         for one in ordered(judged)
     )  # fmt: skip
     return Records(COLUMNS, rows)
-
-
-def test_cases(judged: Judged, setting: Setting) -> Iterator[TestCase]:
-    """A test case each, worst first."""
-    for one in ordered(judged):
-        skipped = one.outcome is Outcome.SKIPPED
-        found = element(one.outcome, judged.overall, setting.fail_on)
-        told = [f"{one.outcome.value}: {one.rule}: {one.summary}"]
-        told += [f"likely cause: {one.cause}"] if one.cause else []
-        told += [f"next step: {one.remedy}"] if one.remedy else []
-        yield TestCase(
-            f"fabricgauge.{one.network or 'not stated'}", one.where, tuple(told),
-            "skipped" if skipped else found,
-            one.outcome.value if found and not skipped else "", one.summary,
-        )  # fmt: skip

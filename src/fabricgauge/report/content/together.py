@@ -1,26 +1,26 @@
 """What many ranks measured together: collectives, latency under load, many pairs at once."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
 from fabricgauge.model.judged import Judged
+from fabricgauge.model.pattern import COLLECTIVE_PATTERNS
 from fabricgauge.report import document as doc
-from fabricgauge.report.content import case_pictures as series
-from fabricgauge.report.content import fabric_cases as words
-from fabricgauge.report.content.fabric_cases import (
+from fabricgauge.report.content import cases as series
+from fabricgauge.report.content.cases import (
     Joint,
-    collectives,
     idle,
     is_biased,
     joint,
+    load,
     of_pattern,
     ratio,
 )
 from fabricgauge.report.picture import Picture
-from fabricgauge.words import patterns
-from fabricgauge.words.figures import amount, duration, microseconds, size
+from fabricgauge.words.figures import amount, digits, duration, microseconds, percent, size
 from fabricgauge.words.networks import named
+from fabricgauge.words.patterns import words_of
 
 MOST_COLLECTIVES, MOST_CASES = 16, 80
 #: More rows than this make a page slow to open; the CSV report has them all.
@@ -28,9 +28,8 @@ MOST_ROWS = 400
 #: So many plots of cases a page has at most: each takes time to make and to draw.
 MOST_PLOTS = 32
 CROWDS = ("multi_latency", "multi_bandwidth", "sendrecv", "exchange", "bisection")
+TOO_FEW = "–"
 
-_TIMES = ("median µs", "interval µs", "p90", "p99", "p99.9", "min", "max")
-_COUNTS = ("samples", "launches")
 _BIASED = (
     "Some of these times are taken after a barrier, since no synchronised clock was there: "
     "ranks leave a barrier at different moments, and that bias is in the figures."
@@ -52,47 +51,109 @@ _OF_CROWDS = (
     " rate against the number of active sessions."
 )
 
+#: A head, and what stands below it for one case.
+Column = tuple[str, Callable[[Joint], str]]
+_Seconds = Callable[[Joint], float | None]
 
-class _Room:
-    """How many plots a page still has room for."""
 
-    def __init__(self) -> None:
-        self.left = MOST_PLOTS
+def _time(head: str, of: _Seconds, words: Callable[[float], str] = duration) -> Column:
+    """A time, or a sign that the samples were too few for it."""
+    return head, lambda one: TOO_FEW if (time_s := of(one)) is None else words(time_s)
+
+
+def _millions(head: str, of: Callable[[Joint], float]) -> Column:
+    """10^6 per second, of all pairs together; empty where messages are not counted."""
+    return head, lambda one: digits(of(one) / 1e6) if of(one) else ""
+
+
+_PATTERN: Column = ("pattern", lambda one: one.pattern)
+_SIZE: Column = ("size", lambda one: size(one.message_bytes))
+_RANKS: Column = ("ranks", lambda one: f"{one.ranks:,}")
+_PAIRS: Column = ("pairs", lambda one: f"{one.pairs:,}")
+_LOAD: Column = ("load", load)
+_MEDIAN = _time("median", lambda one: one.median_s)
+_P99 = _time("p99", lambda one: one.p99_s)
+_P999 = _time("p99.9", lambda one: one.p999_s)
+_RATE = _millions("MB/s, sum", lambda one: one.bytes_per_s)
+_OVERLAP: Column = ("overlap", lambda one: "" if one.overlap is None else percent(one.overlap))
+_CLOCK: Column = ("clock", lambda one: one.clock)
+_LOAD_SENDS: Column = (
+    "load sends",
+    lambda one: f"{amount(one.load_bytes_per_s)}/s" if one.load_bytes_per_s else "",
+)
+#: Within what the clock that all ranks share is right; empty without such a clock.
+_ERROR: Column = (
+    "its error",
+    lambda one: duration(one.clock_error_s) if one.clock == "synchronised" else "",
+)
+#: Every time of a case, in µs.
+_TIMES: tuple[Column, ...] = (
+    _time("median µs", lambda one: one.median_s, microseconds),
+    ("interval µs", lambda one: f"{microseconds(one.low_s)} to {microseconds(one.high_s)}"),
+    _time("p90", lambda one: one.p90_s, microseconds),
+    _time("p99", lambda one: one.p99_s, microseconds),
+    _time("p99.9", lambda one: one.p999_s, microseconds),
+    _time("min", lambda one: one.minimum_s, microseconds),
+    _time("max", lambda one: one.maximum_s, microseconds),
+)
+_COUNTS: tuple[Column, ...] = (
+    ("samples", lambda one: f"{one.samples:,}"),
+    ("launches", lambda one: str(one.launches)),
+)
+
+
+def _longer(cases: Sequence[Joint], head: str, of: _Seconds) -> Column:
+    """How many times longer than the same victims without a load took: ``3.21 ×``."""
+
+    def cell(one: Joint) -> str:
+        if one.load == "none":
+            return ""
+        still = idle(cases, one)
+        times = ratio(of(one), of(still) if still else None)
+        return TOO_FEW if times is None else f"{digits(times, 3)} ×"
+
+    return head, cell
+
+
+def _table(
+    cases: Iterable[Joint], *columns: Column, limit: doc.RowLimit | None = None, right: bool = False
+) -> doc.Table:
+    rows = tuple(tuple(cell(one) for _, cell in columns) for one in cases)
+    heads = tuple(doc.ColumnHead(head, right) for head, _ in columns)
+    return doc.Table(heads, rows, limit=limit)
 
 
 def together(judged: Judged) -> Iterator[doc.Section]:
     """Text has the ends of each; a page has every case, with plots."""
     cases = joint(judged.run)
-    found, loaded = collectives(cases), of_pattern(cases, "loaded_latency")
-    yield from _told(found, loaded)
-    room = _Room()
-    if cases:
-        limit = doc.RowLimit(
-            "and {count} more; the CSV report has them all", {doc.TRACKER: MOST_CASES}
-        )
-        yield doc.Section(
-            "together", "Many ranks together", (_tabled(cases, limit),), on=doc.TRACKER
-        )
-    parts = (
-        ("load", "Latency under load", "Load", _OF_LOADS, loaded, _loaded),
-        ("crowds", "Many pairs at once", "Many pairs", _OF_CROWDS, of_pattern(cases, *CROWDS),
+    found, loaded = of_pattern(cases, *COLLECTIVE_PATTERNS), of_pattern(cases, "loaded_latency")
+    most = doc.RowLimit(
+        "and {count} more; the HTML report lists them", {doc.SCREEN: MOST_COLLECTIVES}
+    )
+    columns = (("operation", _PATTERN[1]), _SIZE, _RANKS, _MEDIAN, _P99, _OVERLAP, _CLOCK)
+    told = _table(_most_ranks(found), *columns, limit=most)
+    title = "Collectives at most ranks; last exit - first start; by barrier: slowest rank"
+    yield doc.Section("", title, (told,), on=doc.SCREEN)
+    longer = (
+        _longer(cases, "× median", lambda one: one.median_s),
+        _longer(cases, "× p99", lambda one: one.p99_s),
+    )
+    told = _table(loaded, _LOAD, _SIZE, _PAIRS, _MEDIAN, _P99, _P999, *longer)
+    title = "Latency under load; half round trip, and times as long as idle"
+    yield doc.Section("", title, (told,), on=doc.SCREEN)
+    most = doc.RowLimit("and {count} more; the CSV report has them all", {doc.TRACKER: MOST_CASES})
+    of_all = (_PATTERN, _SIZE, _RANKS, _PAIRS, _LOAD, _MEDIAN, _P99, _P999, _RATE, _OVERLAP)
+    told = _table(cases, *of_all, _CLOCK, limit=most)
+    yield doc.Section("together", "Many ranks together", (told,), on=doc.TRACKER)
+    drawn: list[Picture] = []
+    for ident, nav, title, said, some, make in (
+        ("load", "Load", "Latency under load", _OF_LOADS, loaded, _loaded),
+        ("crowds", "Many pairs", "Many pairs at once", _OF_CROWDS, of_pattern(cases, *CROWDS),
          _crowd),
         ("collectives", "Collectives", "Collectives", _OF_COLLECTIVES, found, _collective),
-    )  # fmt: skip
-    for ident, title, nav, said, some, make in parts:
-        if some:
-            made = doc.Deferred(partial(_operations, some, make, room))
-            blocks: tuple[doc.Block, ...] = (doc.Paragraph(said), made)
-            yield doc.Section(ident, title, blocks, nav=nav, on=doc.PAGE)
-
-
-def _told(found: Sequence[Joint], loaded: Sequence[Joint]) -> Iterator[doc.Section]:
-    if found:
-        title = "Collectives at most ranks; last exit - first start; by barrier: slowest rank"
-        yield doc.Section("", title, (_collectives(_most_ranks(found)),), on=doc.SCREEN)
-    if loaded:
-        title = "Latency under load; half round trip, and times as long as idle"
-        yield doc.Section("", title, (_loads(loaded),), on=doc.SCREEN)
+    ):  # fmt: skip
+        made = (doc.Deferred(partial(_operations, some, make, drawn)),) if some else ()
+        yield doc.Section(ident, title, made, nav=nav, intro=said, on=doc.PAGE)
 
 
 def _most_ranks(cases: Sequence[Joint]) -> list[Joint]:
@@ -107,173 +168,91 @@ def _most_ranks(cases: Sequence[Joint]) -> list[Joint]:
     return [one for pair in ends for one in pair]
 
 
-def _collectives(cases: Sequence[Joint]) -> doc.Table:
-    heads = ("operation", "size", "ranks", "median", "p99", "overlap", "clock")
-    limit = doc.RowLimit(
-        "and {count} more; the HTML report lists them", {doc.SCREEN: MOST_COLLECTIVES}
-    )
-    rows = tuple(
-        (
-            one.pattern, size(one.message_bytes), f"{one.ranks:,}", duration(one.median_s),
-            _tail(one.p99_s), words.overlap(one), one.clock,
-        )
-        for one in cases
-    )  # fmt: skip
-    return doc.Table(doc.heads(*heads), rows, limit=limit)
-
-
-def _loads(cases: Sequence[Joint]) -> doc.Table:
-    heads = ("load", "size", "pairs", "median", "p99", "p99.9", "× median", "× p99")
-    rows = []
-    for one in cases:
-        still = idle(cases, one) if one.load != "none" else None
-        longer = (
-            ratio(one.median_s, still.median_s if still else None),
-            ratio(one.p99_s, still.p99_s if still else None),
-        )
-        rows.append((
-            patterns.LOADS.get(one.load, one.load), size(one.message_bytes), f"{one.pairs:,}",
-            duration(one.median_s), _tail(one.p99_s), _tail(one.p999_s),
-            *("" if each is None else words.times(each) for each in longer),
-        ))  # fmt: skip
-    return doc.Table(doc.heads(*heads), tuple(rows))
-
-
-def _tabled(cases: Sequence[Joint], limit: doc.RowLimit) -> doc.Table:
-    heads = ("pattern", "size", "ranks", "pairs", "load", "median", "p99", "p99.9", "MB/s, sum",
-             "overlap", "clock")  # fmt: skip
-    rows = tuple(
-        (
-            one.pattern, size(one.message_bytes), f"{one.ranks:,}", f"{one.pairs:,}",
-            patterns.LOADS.get(one.load, one.load), duration(one.median_s), _tail(one.p99_s),
-            _tail(one.p999_s), words.rate(one), words.overlap(one), one.clock,
-        )
-        for one in cases
-    )  # fmt: skip
-    return doc.Table(doc.heads(*heads), rows, limit=limit)
-
-
-def _tail(value_s: float | None) -> str:
-    return duration(value_s) if value_s is not None else words.TOO_FEW
-
-
 class _Made(NamedTuple):
-    pictures: tuple[Picture | None, ...]
-    heads: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    pictures: Iterable[Picture | None]
+    columns: tuple[Column, ...]
 
 
 def _operations(
-    cases: Sequence[Joint], make: Callable[[Sequence[Joint]], _Made], room: _Room
+    cases: Sequence[Joint], make: Callable[[Sequence[Joint]], _Made], drawn: list[Picture]
 ) -> Iterator[doc.Fold]:
+    """Each operation of each network; ``drawn`` are the page's plots of cases so far."""
     groups: dict[tuple[str | None, str], list[Joint]] = {}
     for one in cases:
         groups.setdefault((one.network, one.pattern), []).append(one)
-    for place, group in enumerate(groups.values()):
-        blocks = tuple(_operation(group, make(group), room))
-        drawn = any(isinstance(one, doc.Plots) for one in blocks)
-        note = f"{named(group[0].network)}, {len(group)} cases"
-        yield doc.Fold(
-            patterns.words_of(group[0].pattern).title, note, blocks, open=drawn or not place
-        )
-
-
-def _operation(group: Sequence[Joint], made: _Made, room: _Room) -> Iterator[doc.Block]:
-    if any(map(is_biased, group)):
-        yield doc.Paragraph(_BIASED, kind="caution")
-    plots = tuple(doc.Plot(one) for one in made.pictures if one is not None)
-    if plots and len(plots) <= room.left:
-        room.left -= len(plots)
-        yield doc.Plots(plots)
-    elif plots:
-        said = f"Without plots: a page has at most {MOST_PLOTS}. The figures are all here."
-        yield doc.Paragraph(said, kind="soft")
-    columns = doc.heads(*made.heads, right=True)
     limit = doc.RowLimit("{count} more rows are in the CSV report.", {doc.PAGE: MOST_ROWS})
-    yield doc.Table(columns, made.rows, limit=limit)
+    for place, group in enumerate(groups.values()):
+        made = make(group)
+        plots = [one for one in made.pictures if one is not None]
+        fit = len(drawn) + len(plots) <= MOST_PLOTS
+        drawn += plots * fit
+        biased = any(map(is_biased, group))
+        blocks: tuple[doc.Block, ...] = (
+            *([doc.Paragraph(_BIASED, kind="caution")] if biased else []),
+            *([doc.Plots(tuple(map(doc.Plot, plots)))] if plots and fit else []),
+            *([] if fit else [doc.Paragraph(_WITHOUT, kind="soft")]),
+            _table(group, *made.columns, limit=limit, right=True),
+        )
+        title = words_of(group[0].pattern).title
+        note = f"{named(group[0].network)}, {len(group)} cases"
+        yield doc.Fold(title, note, blocks, open=bool(plots and fit) or not place)
+
+
+_WITHOUT = f"Without plots: a page has at most {MOST_PLOTS}. The figures are all here."
+_SPAN = "last exit - first start, µs"
 
 
 def _collective(group: Sequence[Joint]) -> _Made:
-    non_blocking = any(one.overlap is not None for one in group)
-    heads = ("size", "ranks", *_TIMES, *(("overlap",) if non_blocking else ()),
-             "clock", "its error", "late starts", *_COUNTS)  # fmt: skip
-    rows = tuple(
-        (size(one.message_bytes), f"{one.ranks:,}", *_times(one),
-         *((words.overlap(one),) if non_blocking else ()),
-         one.clock, words.clock_error(one), f"{one.late_starts:,}", *_counts(one))
-        for one in group
-    )  # fmt: skip
-    return _Made(tuple(_collective_pictures(group, non_blocking)), heads, rows)
-
-
-def _collective_pictures(group: Sequence[Joint], hides: bool) -> Iterator[Picture | None]:
-    yield series.curves(
-        group, "Time over message size", "last exit - first start, µs", series.SIZES,
-        series.TIME, lambda one: one.ranks, lambda one: f"{one.ranks:,} ranks",
-    )  # fmt: skip
-    yield series.curves(
-        series.few_sizes(group), "Time over ranks", "last exit - first start, µs", series.RANKS,
-        series.TIME, _message_bytes, _of_size,
-    )  # fmt: skip
+    hides = (_OVERLAP,) if any(one.overlap is not None for one in group) else ()
+    columns = (_SIZE, _RANKS, *_TIMES, *hides, _CLOCK, _ERROR)
+    late: Column = ("late starts", lambda one: f"{one.late_starts:,}")
+    over = partial(series.curves, y_label=_SPAN, figure=series.TIME)
+    few = series.few_sizes(group)
+    pictures = [
+        over(group, "Time over message size", axis=series.SIZES, by=series.BY_RANKS),
+        over(few, "Time over ranks", axis=series.RANKS, by=series.BY_SIZE),
+    ]
     if hides:
-        yield series.curves(
+        pictures.append(series.curves(
             group, "Overlap over message size", "% of the operation hidden", series.SIZES,
-            series.OVERLAP, lambda one: one.ranks,
-            lambda one: f"{one.ranks:,} ranks", log=False, span=(0.0, 105.0),
-        )  # fmt: skip
+            series.OVERLAP, series.BY_RANKS,
+        ))  # fmt: skip
+    return _Made(pictures, (*columns, late, *_COUNTS))
 
 
 def _crowd(group: Sequence[Joint]) -> _Made:
-    heads = ("size", "window", "pairs", "ranks", *_TIMES, "MB/s, sum", "M messages/s, sum",
-             *_COUNTS)  # fmt: skip
-    rows = tuple(
-        (size(one.message_bytes), f"{one.window:,}", f"{one.pairs:,}",
-         f"{one.ranks:,}", *_times(one), words.rate(one), words.message_rate(one),
-         *_counts(one))
-        for one in group
-    )  # fmt: skip
-    return _Made(tuple(_crowd_pictures(group)), heads, rows)
+    window: Column = ("window", lambda one: f"{one.window:,}")
+    rate = _millions("M messages/s, sum", lambda one: one.messages_per_s)
+    columns = (_SIZE, window, _PAIRS, _RANKS, *_TIMES, _RATE, rate, *_COUNTS)
+    return _Made(_crowd_pictures(group), columns)
 
 
 def _crowd_pictures(group: Sequence[Joint]) -> Iterator[Picture | None]:
-    counted = any(one.messages_per_s for one in group) and group[0].pattern != "multi_latency"
     few = series.few_sizes(group)
-    if not counted:
-        yield series.curves(few, "Time over pairs at once", "µs", series.PAIRS, series.TIME,
-                            _message_bytes, _of_size)  # fmt: skip
+    over = partial(series.curves, axis=series.PAIRS, by=series.BY_SIZE)
+    if group[0].pattern == "multi_latency" or not any(one.messages_per_s for one in group):
+        yield over(few, "Time over pairs at once", "µs", figure=series.TIME)
         return
     sized = [one for one in few if one.message_bytes]
-    yield series.curves(sized, "Bandwidth of all pairs", "MB/s, sum", series.PAIRS, series.RATE,
-                        _message_bytes, _of_size)  # fmt: skip
-    yield series.curves(few, "Message rate of all pairs", "10⁶ messages/s, sum", series.PAIRS,
-                        series.MESSAGES, _message_bytes, _of_size)  # fmt: skip
-    all_sized = [one for one in group if one.message_bytes]
-    yield series.curves(all_sized, "Bandwidth over message size", "MB/s, sum", series.SIZES,
-                        series.RATE, lambda one: one.pairs,
-                        lambda one: f"{one.pairs:,} pairs")  # fmt: skip
+    yield over(sized, "Bandwidth of all pairs", "MB/s, sum", figure=series.RATE)
+    said = "10⁶ messages/s, sum"
+    yield over(few, "Message rate of all pairs", said, figure=series.MESSAGES)
+    sized = [one for one in group if one.message_bytes]
+    yield series.curves(
+        sized, "Bandwidth over message size", "MB/s, sum", series.SIZES, series.RATE,
+        series.BY_PAIRS,
+    )  # fmt: skip
 
 
 def _loaded(group: Sequence[Joint]) -> _Made:
-    heads = ("size", "victims", "ranks", "load", *_TIMES, "median ÷ idle", "p99 ÷ idle",
-             "p99.9 ÷ idle", "load sends", *_COUNTS)  # fmt: skip
-    rows = tuple(_loaded_row(group, one) for one in group)
-    return _Made(tuple(_loaded_pictures(group)), heads, rows)
-
-
-def _loaded_row(group: Sequence[Joint], one: Joint) -> tuple[str, ...]:
-    still = idle(group, one) if one.load != "none" else None
-    ratios = (
-        ratio(one.median_s, still.median_s if still else None),
-        ratio(one.p99_s, still.p99_s if still else None),
-        ratio(one.p999_s, still.p999_s if still else None),
+    longer = (
+        _longer(group, "median ÷ idle", lambda one: one.median_s),
+        _longer(group, "p99 ÷ idle", lambda one: one.p99_s),
+        _longer(group, "p99.9 ÷ idle", lambda one: one.p999_s),
     )
-    load = f"{amount(one.load_bytes_per_s)}/s" if one.load_bytes_per_s else ""
-    return (
-        size(one.message_bytes), f"{one.pairs:,}", f"{one.ranks:,}",
-        patterns.LOADS.get(one.load, one.load), *_times(one),
-        *(words.times(each) if one.load != "none" else "" for each in ratios), load,
-        *_counts(one),
-    )  # fmt: skip
+    victims: Column = ("victims", _PAIRS[1])
+    columns = (_SIZE, victims, _RANKS, _LOAD, *_TIMES, *longer, _LOAD_SENDS)
+    return _Made(_loaded_pictures(group), (*columns, *_COUNTS))
 
 
 def _loaded_pictures(group: Sequence[Joint]) -> Iterator[Picture | None]:
@@ -282,34 +261,9 @@ def _loaded_pictures(group: Sequence[Joint]) -> Iterator[Picture | None]:
     least = min(one.message_bytes for one in alike)
     smallest = [one for one in alike if one.message_bytes == least]
     yield series.ladder(smallest, f"Idle and loaded, {size(least)}, {largest[1]:,} pairs")
-    yield series.curves(
-        alike, "Median and p99 (tint) over message size", "half round trip, µs", series.SIZES,
-        series.TIME, lambda one: one.load,
-        lambda one: patterns.LOADS.get(one.load, one.load),
-    )  # fmt: skip
     same_size = [one for one in group if one.message_bytes == least]
-    yield series.curves(
-        same_size, f"Over active pairs, {size(least)}", "half round trip, µs", series.PAIRS,
-        series.TIME, lambda one: one.load,
-        lambda one: patterns.LOADS.get(one.load, one.load),
-    )  # fmt: skip
-
-
-def _times(one: Joint) -> tuple[str, ...]:
-    return (
-        microseconds(one.median_s), f"{microseconds(one.low_s)} to {microseconds(one.high_s)}",
-        microseconds(one.p90_s), words.tail(one.p99_s), words.tail(one.p999_s),
-        microseconds(one.minimum_s), microseconds(one.maximum_s),
-    )  # fmt: skip
-
-
-def _counts(one: Joint) -> tuple[str, str]:
-    return f"{one.samples:,}", str(one.launches)
-
-
-def _message_bytes(one: Joint) -> int:
-    return one.message_bytes
-
-
-def _of_size(one: Joint) -> str:
-    return size(one.message_bytes)
+    over = partial(
+        series.curves, y_label="half round trip, µs", figure=series.TIME, by=series.BY_LOAD
+    )
+    yield over(alike, "Median and p99 (tint) over message size", axis=series.SIZES)
+    yield over(same_size, f"Over active pairs, {size(least)}", axis=series.PAIRS)

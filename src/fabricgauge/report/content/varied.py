@@ -3,8 +3,6 @@
 import math
 from collections.abc import Iterator
 
-import msgspec
-
 from fabricgauge.model.suite import LESS_IS_BETTER
 from fabricgauge.model.varied import CurveEffect, Effect, Influence, Varied
 from fabricgauge.report import document as doc
@@ -19,10 +17,10 @@ from fabricgauge.report.content.effects import (
     spread,
     sweeps_of,
 )
-from fabricgauge.report.interface import Cell as Value
-from fabricgauge.report.interface import Kind, Records, Setting
+from fabricgauge.report.interface import Kind, Records, Setting, identified
 from fabricgauge.words.figures import at as figure_at
 from fabricgauge.words.figures import percent
+from fabricgauge.words.sentences import counted
 
 VERSION = "1.0"
 
@@ -58,22 +56,13 @@ MOST_PLOTTED = 24
 MOST_NOTES = 8
 
 
-class VariedDocument(
-    msgspec.Struct, frozen=True, tag_field="format", tag="fabricgauge-varied"
-):  # fmt: skip
-    """Changes are shares of the first level's figure; null is not known.
-
-    A reader accepts every document of the same major version.
-    """
-
-    version: str
-    headline: str
-    varied: Varied
-
-
-def data(varied: Varied, _setting: Setting) -> VariedDocument:
-    """The whole of it."""
-    return VariedDocument(VERSION, headline(varied), varied)
+def data(varied: Varied, _setting: Setting) -> dict[str, object]:
+    """The whole of it; changes are shares of the first level's figure, null is not known."""
+    return {
+        **identified("fabricgauge-varied", VERSION),
+        "headline": headline(varied),
+        "varied": varied,
+    }
 
 
 COLUMNS = (
@@ -84,20 +73,22 @@ COLUMNS = (
 
 def records(varied: Varied, _setting: Setting) -> Records:
     """A row per size, and one with an empty size for all of a curve together."""
-    return Records(COLUMNS, _records(varied))
+    rows = (
+        (
+            one.factor, one.level, one.base, one.title, one.quantity,
+            int(one.quantity in LESS_IS_BETTER), each.message_bytes, *_known(each), each.blocks,
+            int(each.clear),
+        )
+        for one in varied.effects for each in (one.whole, *one.sizes)
+    )  # fmt: skip
+    return Records(COLUMNS, rows)
 
 
-def _records(varied: Varied) -> Iterator[tuple[Value, ...]]:
-    for one in varied.effects:
-        head = (one.factor, one.level, one.base, one.title, one.quantity)
-        for each in (one.whole, *one.sizes):
-            ends = (each.low, each.high) if math.isfinite(each.high) else (math.nan, math.nan)
-            figures = (each.change, *ends, each.chance)
-            known = (None if math.isnan(figure) else figure for figure in figures)
-            yield (
-                *head, int(one.quantity in LESS_IS_BETTER), each.message_bytes, *known,
-                each.blocks, int(each.clear),
-            )  # fmt: skip
+def _known(one: Effect) -> Iterator[float | None]:
+    """Change, low, high and chance; None is not known."""
+    ends = (one.low, one.high) if math.isfinite(one.high) else (math.nan, math.nan)
+    figures = (one.change, *ends, one.chance)
+    return (None if math.isnan(figure) else figure for figure in figures)
 
 
 def document(varied: Varied, _setting: Setting) -> doc.Report:
@@ -110,26 +101,26 @@ def document(varied: Varied, _setting: Setting) -> doc.Report:
             doc.Paragraph(design(varied), on=doc.TEXT),
             doc.Paragraph(f"{word} means: {MEANING[varied.finding]}.", on=doc.PAGE),
         ),
-        sections=(*_notes(varied), _effects(varied), *_sweeps(varied), *_curves(varied),
-                  _how(varied)),
+        sections=(
+            _notes(varied), _effects(varied), _sweeps(varied), *_curves(varied), _how(varied),
+        ),
         closing="KiB is 2¹⁰ and MiB 2²⁰ bytes. A change is a share of the first level's figure.",
     )  # fmt: skip
 
 
-def _notes(varied: Varied) -> Iterator[doc.Section]:
-    if varied.notes:
-        notes = tuple(sorted(varied.notes, key=lambda note: "INVALID" not in note))
-        limit = doc.RowLimit(
-            "and {count} more notes; the HTML report has them", {doc.SCREEN: MOST_NOTES}
-        )
-        yield doc.Section("notes", "Before you believe it", (doc.Items(notes, limit=limit),))
+def _notes(varied: Varied) -> doc.Section:
+    notes = tuple(sorted(varied.notes, key=lambda note: "INVALID" not in note))
+    limit = doc.RowLimit(
+        "and {count} more notes; the HTML report has them", {doc.SCREEN: MOST_NOTES}
+    )
+    return doc.Section("notes", "Before you believe it", (doc.Items(notes, limit=limit),))
 
 
 def _effects(varied: Varied) -> doc.Section:
     ranked = (doc.Paragraph(f"{RANKED}: {ranking(varied)}."),) if len(varied.ranking) > 1 else ()
     columns = (
         *doc.heads("curve"), *doc.heads("factor", on=doc.PAGE), *doc.heads("level", "against"),
-        *doc.heads("mean over sizes", "interval", "least … largest", "chance", right=True),
+        *doc.heads(">mean over sizes", ">interval", ">least … largest", ">chance"),
         *doc.heads("crossover", on=doc.PAGE),
     )  # fmt: skip
     rows = tuple(
@@ -143,48 +134,38 @@ def _effects(varied: Varied) -> doc.Section:
     return doc.Section("curves", "Effects", (*ranked, doc.Table(columns, rows)))
 
 
-def _sweeps(varied: Varied) -> Iterator[doc.Section]:
-    drawn = tuple(doc.Plot(one) for one in sweeps_of(varied))
-    if drawn:
-        said = "Each value against the first one, with its interval: all sizes together, and those"
-        said += " sizes whose change is least likely chance."
-        yield doc.Section(
-            "sweeps", "Over the values", (doc.Paragraph(said), doc.Plots(drawn)), on=doc.PAGE
-        )
+def _sweeps(varied: Varied) -> doc.Section:
+    said = "Each value against the first one, with its interval: all sizes together, and those"
+    said += " sizes whose change is least likely chance."
+    plots = (doc.drawn(sweeps_of(varied)),)
+    return doc.Section("sweeps", "Over the values", plots, intro=said, on=doc.PAGE)
 
 
 def _curves(varied: Varied) -> Iterator[doc.Section]:
+    columns = doc.heads("size", ">change", ">interval", "said", ">blocks")
     for number, one in enumerate(varied.effects, 1):
-        drawn = over_sizes(one) if number <= MOST_PLOTTED else None
-        plots = (doc.Plots((doc.Plot(drawn),)),) if drawn else ()
-        crossed = doc.Paragraph(f"crossover between {crossings(one)}", on=doc.TEXT)
+        crossed = f"crossover between {crossings(one)}"
+        rows = tuple(_size(one, each) for each in one.sizes)
+        blocks = (
+            doc.drawn((over_sizes(one),) if number <= MOST_PLOTTED else ()),
+            *((doc.Paragraph(crossed, on=doc.TEXT),) if one.crossovers else ()),
+            doc.Table(columns, rows),
+        )
         title = f"{one.title}: {one.factor} {one.level} against {one.base}"
-        blocks = (*plots, *((crossed,) if one.crossovers else ()), _sizes(one))
         clear = any(each.clear for each in one.sizes)
         yield doc.Section(f"curve-{number}", title, blocks, on=doc.ALL if clear else doc.PAGE)
 
 
-def _sizes(one: CurveEffect) -> doc.Table:
-    columns = (
-        *doc.heads("size"), *doc.heads("change", "interval", right=True),
-        *doc.heads("said"), *doc.heads("blocks", right=True),
-    )  # fmt: skip
-    rows = tuple(
-        (
-            at(each), signed(each.change), interval(each),
-            compared(each, one.quantity) if each.clear else "may be chance", str(each.blocks),
-        )
-        for each in one.sizes
-    )  # fmt: skip
-    return doc.Table(columns, rows)
+def _size(one: CurveEffect, each: Effect) -> tuple[str, ...]:
+    said = compared(each, one.quantity) if each.clear else "may be chance"
+    return at(each), signed(each.change), interval(each), said, str(each.blocks)
 
 
 def _how(varied: Varied) -> doc.Section:
     why = " docs/explanation/varying.md gives the reasons and the rate of false alarms."
     said = f"{HOW} Confidence {varied.confidence:.1%}."
-    return doc.Section("how", "How to read this", (
-        doc.Paragraph(said, kind="soft", on=doc.TEXT), doc.Paragraph(said + why, on=doc.PAGE),
-    ))  # fmt: skip
+    soft = doc.Paragraph(said, kind="soft", on=doc.TEXT)
+    return doc.Section("how", "How to read this", (soft, doc.Paragraph(said + why, on=doc.PAGE)))
 
 
 KIND = Kind("varied", document, data, records)
@@ -238,6 +219,6 @@ def ranking(varied: Varied) -> str:
 
 def design(varied: Varied) -> str:
     one = varied.design
-    arms = f"{len(one.arms)} arms" if len(one.arms) != 1 else "1 arm"
     factors = "; ".join(f"{each.name}: {', '.join(each.levels)}" for each in one.factors)
+    arms = counted(len(one.arms), "arm")
     return f"{factors}; {arms} in {one.blocks} blocks, order drawn with seed {one.seed}"

@@ -1,14 +1,16 @@
-"""The verdicts of a run, what to do about them, and what was not measured."""
+"""The verdicts of a run, what to do about them, and what was not measured, with the reasons."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 import msgspec
 
+from fabricgauge.model.absence import Skipped
 from fabricgauge.model.judged import Judged
+from fabricgauge.model.plan import PlannedLaunch
+from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict, VerdictSubject
 from fabricgauge.report import document as doc
-from fabricgauge.report.content.conclusion import next_steps, tally, worst_first
-from fabricgauge.report.content.omissions import omissions, unmeasured
+from fabricgauge.report.content.conclusion import follow_on, next_steps, tally, worst_first
 from fabricgauge.words.figures import of_unit
 
 TONES: dict[Outcome, doc.Tone] = {
@@ -33,16 +35,26 @@ CALM = frozenset({Outcome.PASS, Outcome.SKIPPED})
 TELLING = frozenset({"placement", "path", "fraction"})
 
 
-def to_do(judged: Judged) -> Iterator[doc.Section]:
+def badge(outcome: Outcome) -> doc.Cell:
+    return doc.Cell(outcome.value, tone=TONES[outcome])
+
+
+def to_do(judged: Judged) -> doc.Section:
     """Each remedy once, by the worst verdict that asks for it."""
     steps = next_steps(judged)
-    if steps:
-        told = doc.Items(tuple(_step(one) for one in steps), ordered=True, on=doc.TEXT)
-        shown = doc.Items(tuple(_shown_step(one) for one in steps), ordered=True, on=doc.PAGE)
-        yield doc.Section("next", "What to do", (told, shown), nav="What to do", urgent=True)
-    elif judged.overall is not Outcome.PASS:
+    after = ", ".join(dict.fromkeys(one.rule for one in follow_on(judged)))
+    said = f"{AFTER} ({after})." if after else ""
+    if not steps and judged.overall is not Outcome.PASS:
         said = "Read the evidence in the HTML report; no rule names a remedy."
-        yield doc.Section("next", "What to do", (doc.Paragraph(said),), on=doc.SCREEN)
+    blocks = (
+        doc.Items(tuple(map(_step, steps)), ordered=True, on=doc.TEXT),
+        doc.Items(tuple(map(_shown_step, steps)), ordered=True, on=doc.PAGE),
+        *((doc.Paragraph(said, on=doc.ALL if steps else doc.SCREEN),) if said else ()),
+    )
+    return doc.Section("next", "What to do", blocks, nav="What to do", urgent=True)
+
+
+AFTER = "Then measure again: remedies for figures of another path are left out"
 
 
 def _step(one: Verdict) -> str:
@@ -50,10 +62,9 @@ def _step(one: Verdict) -> str:
     return f"{one.remedy} ({one.rule}, {one.subject}.{cause})"
 
 
-def _shown_step(one: Verdict) -> tuple[doc.Cell | str, ...]:
+def _shown_step(one: Verdict) -> tuple[doc.Said, ...]:
     cause = f": {one.cause}" if one.cause else ""
-    badge = doc.Cell(one.outcome.value, tone=TONES[one.outcome])
-    return badge, " ", doc.Cell(one.subject, strong=True), f"{cause}. {one.remedy}"
+    return badge(one.outcome), " ", doc.Cell(one.subject, strong=True), f"{cause}. {one.remedy}"
 
 
 def verdicts(judged: Judged, on: doc.Medium = doc.ALL) -> doc.Section:
@@ -62,38 +73,36 @@ def verdicts(judged: Judged, on: doc.Medium = doc.ALL) -> doc.Section:
     A page with thousands would take seconds to open: what does not fit is in the JSON report.
     """
     ordered = worst_first(judged.verdicts)
-    title = f"Verdicts: {tally(ordered) or 'none'}"
     opened = "Worst first. Each opens to its figure, the threshold and where that comes from, and"
-    more = len(ordered) - MOST_WHOLE
-    rest = f"and {more:,} more; the JSON report has them all"
-    blocks: tuple[doc.Block, ...] = (
-        _brief(ordered),
-        _tabled(ordered),
-        *_evidence(ordered),
-        doc.Paragraph(f"{opened} the evidence.", on=doc.PAGE),
-        *(_whole(judged, number, one) for number, one in enumerate(ordered[:MOST_WHOLE], 1)),
-        *((doc.Paragraph(rest, kind="caution", on=doc.PAGE),) if more > 0 else ()),
-    )
+    heads = doc.heads("outcome", "rule", "subject", "figure", "threshold", "finding")
+    whole = tuple(_whole(judged, number, one) for number, one in enumerate(ordered, 1))
+    blocks = (
+        _brief(ordered), doc.Table(heads, tuple(map(_row, ordered)), on=doc.TRACKER),
+        *_evidence(ordered), doc.Paragraph(f"{opened} the evidence.", on=doc.PAGE),
+        *doc.first(whole, MOST_WHOLE, "and {count} more; the JSON report has them all", doc.PAGE),
+    )  # fmt: skip
+    title = f"Verdicts: {tally(ordered) or 'none'}"
     nothing = (doc.Paragraph("No rule was applied."),)
     return doc.Section("verdicts", title, blocks if ordered else nothing, nav="Verdicts", on=on)
 
 
 def _brief(ordered: tuple[Verdict, ...]) -> doc.Table:
-    columns = (*doc.heads("outcome", whole=True), *doc.heads("rule", "subject", "what was found"))
+    """A row for each; calm ones of one subject share a row when there are many."""
     skipped = [one for one in ordered if one.outcome is Outcome.SKIPPED]
     room = len(ordered) <= MOST_ROWS
     shown = {Outcome.PASS: room, Outcome.SKIPPED: room and len(skipped) <= MOST_SKIPPED}
-    apart = [one for one in ordered if _tells(one) or shown.get(one.outcome, True)]
-    rows = [(_outcome(one.outcome), one.rule, one.subject, one.summary) for one in apart]
-    rules: dict[tuple[Outcome, VerdictSubject], list[Verdict]] = {}
+    rows, calm = [], dict[tuple[Outcome, VerdictSubject], list[Verdict]]()
     for one in ordered:
-        if one not in apart:
-            rules.setdefault((one.outcome, _of(one)), []).append(one)
+        if _tells(one) or shown.get(one.outcome, True):
+            rows.append((badge(one.outcome), one.rule, one.subject, one.summary))
+        else:
+            calm.setdefault((one.outcome, _of(one)), []).append(one)
     rows += [
-        (_outcome(outcome), "", alike[0].subject, ", ".join(one.rule for one in alike))
-        for (outcome, _), alike in rules.items()
+        (badge(outcome), "", alike[0].subject, ", ".join(one.rule for one in alike))
+        for (outcome, _), alike in calm.items()
     ]
-    return doc.Table(columns, tuple(rows), on=doc.SCREEN)
+    heads = doc.heads("=outcome", "rule", "subject", "what was found")
+    return doc.Table(heads, tuple(rows), on=doc.SCREEN)
 
 
 def _of(one: Verdict) -> VerdictSubject:
@@ -109,31 +118,17 @@ def _tells(verdict: Verdict) -> bool:
     return verdict.outcome not in CALM or verdict.rule in TELLING or skipped
 
 
-def _outcome(outcome: Outcome) -> doc.Cell:
-    return doc.Cell(outcome.value, tone=TONES[outcome])
-
-
-def _tabled(ordered: tuple[Verdict, ...]) -> doc.Table:
-    heads = ("outcome", "rule", "subject", "figure", "threshold", "finding")
-    rows = tuple(
-        (
-            _outcome(one.outcome), one.rule, one.subject, _figure(one.figure),
-            _threshold(one.threshold), one.summary,
-        )
-        for one in ordered
-    )  # fmt: skip
-    return doc.Table(doc.heads(*heads), rows, on=doc.TRACKER)
+def _row(one: Verdict) -> tuple[doc.Said, ...]:
+    threshold = f"{_limit(one.threshold)} ({one.threshold.origin})" if one.threshold else ""
+    return badge(one.outcome), one.rule, one.subject, _figure(one.figure), threshold, one.summary
 
 
 def _figure(figure: Figure | None) -> str:
     return of_unit(figure.value, figure.unit) if figure else ""
 
 
-def _threshold(threshold: Threshold | None) -> str:
-    if threshold is None:
-        return ""
-    limit = of_unit(threshold.value, threshold.unit)
-    return f"{threshold.relation} {limit} ({threshold.origin})"
+def _limit(threshold: Threshold) -> str:
+    return f"{threshold.relation} {of_unit(threshold.value, threshold.unit)}"
 
 
 def _evidence(ordered: tuple[Verdict, ...]) -> Iterator[doc.Judgement]:
@@ -157,14 +152,12 @@ def _whole(judged: Judged, number: int, one: Verdict) -> doc.Judgement:
 
 
 def _reasons(judged: Judged, one: Verdict) -> Iterator[tuple[str, doc.Block]]:
-    if one.figure is not None:
+    if one.figure:
         yield "Figure", doc.Paragraph(f"{_figure(one.figure)}: {one.figure.what}")
-    if one.threshold is not None:
-        limit = of_unit(one.threshold.value, one.threshold.unit)
-        said = f"{one.threshold.relation} {limit}; origin: {one.threshold.origin}"
+    if one.threshold:
+        said = f"{_limit(one.threshold)}; origin: {one.threshold.origin}"
         yield "Threshold", doc.Paragraph(said)
-    if one.evidence:
-        yield "Evidence", doc.Items(one.evidence)
+    yield "Evidence", doc.Items(one.evidence)
     if one.cause:
         yield "Likely cause", doc.Paragraph(one.cause)
     if one.remedy:
@@ -175,15 +168,83 @@ def _reasons(judged: Judged, one: Verdict) -> Iterator[tuple[str, doc.Block]]:
 
 def missing(judged: Judged) -> Iterator[doc.Section]:
     """What was not measured; on a page also which rules judged nothing."""
-    lacking = unmeasured(judged)
-    if lacking:
-        limit = doc.RowLimit(
-            "and {count} more; the HTML report lists all", {doc.SCREEN: MOST_OMISSIONS}
-        )
-        told = doc.Items(tuple(f"{one.what}: {one.why}" for one in lacking), limit=limit)
-        yield doc.Section("unmeasured", "Not measured", (told,), on=doc.TEXT)
-    every = omissions(judged)
-    if every:
-        table = doc.Table(doc.heads("what", "why"), every)
-        title = "Not measured, not judged"
-        yield doc.Section("omissions", title, (table,), nav="Not measured", on=doc.PAGE)
+    limit = doc.RowLimit(
+        "and {count} more; the HTML report lists all", {doc.SCREEN: MOST_OMISSIONS}
+    )
+    told = doc.Items(tuple(f"{what}: {why}" for what, why in unmeasured(judged)), limit=limit)
+    yield doc.Section("unmeasured", "Not measured", (told,), on=doc.TEXT)
+    table = doc.Table(doc.heads("what", "why"), omissions(judged))
+    title = "Not measured, not judged"
+    yield doc.Section("omissions", title, (table,), nav="Not measured", on=doc.PAGE)
+
+
+#: What is missing, and why.
+Omission = tuple[str, str]
+
+
+def omissions(judged: Judged) -> tuple[Omission, ...]:
+    """Everything that a reader might take for measured or judged although it was not."""
+    skipped = (one for one in judged.verdicts if one.outcome is Outcome.SKIPPED)
+    rules = ((f"rule {one.rule} on {one.subject}", one.summary) for one in skipped)
+    return (*unmeasured(judged), *rules)
+
+
+def unmeasured(judged: Judged) -> tuple[Omission, ...]:
+    """What is missing of the run itself; rules that were skipped are not among it."""
+    launches = (_of_launch(judged.run, launch) for launch in judged.run.plan.launches)
+    return (*_of_run(judged), *(one for each in launches for one in each))
+
+
+def _of_run(judged: Judged) -> Iterator[Omission]:
+    run, fabric = judged.run, judged.run.fabric
+    if not run.complete:
+        yield "the rest of the run", "it was broken off before its end"
+    yield from (("a part of the stored run", note) for note in run.notes)
+    yield from ((f"node {node.name}", node.reason) for node in fabric.unreached)
+    yield from (("a network that was meant", sentence) for sentence in fabric.unjoined)
+    measured = {launch.network for launch in run.plan.launches}
+    measured |= {launch.network for launch in run.launches if launch.imported}
+    for network in fabric.networks:
+        if network.name not in measured:
+            yield f"network {network.name}", "no launch of the plan was pinned to it"
+    for name, ceiling in judged.ceilings.items():
+        if isinstance(ceiling, Skipped):
+            yield f"the ceiling of {name}", ceiling.reason
+
+
+def _of_launch(run: Run, planned: PlannedLaunch) -> Iterator[Omission]:
+    name = f"launch {planned.number}"
+    done = [launch for launch in run.launches if launch.number == planned.number]
+    if not done:
+        yield name, "it was never started"
+        return
+    sound = {one.case for launch in done for one in launch.completed}
+    whole = sound >= {case.name for case in planned.cases}
+    for launch in done:
+        yield from _of_ended(launch, sound, made_up_for=whole and launch is not done[-1])
+    measured = {one.case for launch in done for one in launch.measurements}
+    missing = [case.name for case in planned.cases if case.name not in measured]
+    if missing:
+        why = f"{len(missing)} of {len(planned.cases)} planned cases left no record"
+        yield f"{name}: {_some(missing)}", why
+
+
+def _of_ended(launch: Launch, sound: Set[str], made_up_for: bool) -> Iterator[Omission]:
+    """What an attempt lacks that no other one of the same launch has: ``sound`` are their cases."""
+    name = f"launch {launch.number}"
+    if launch.ended.exit_code != 0 and not made_up_for:
+        status = launch.ended.message or f"ended with status {launch.ended.status}"
+        yield f"{name} did not end well", status
+    reasons: dict[str, list[str]] = {}
+    for one in launch.measurements:
+        if one.status != "ok" and one.case not in sound:
+            reasons.setdefault(f"{one.status}: {one.reason}", []).append(one.case)
+    yield from ((f"{name}: {_some(cases)}", reason) for reason, cases in reasons.items())
+    if launch.not_understood:
+        what = f"{name}: {len(launch.not_understood)} lines of output"
+        yield what, f"not understood, the first reads: {launch.not_understood[0]}"
+
+
+def _some(names: list[str]) -> str:
+    shown = ", ".join(names[:3])
+    return f"{shown} and {len(names) - 3} more" if len(names) > 3 else shown

@@ -2,12 +2,13 @@
 
 import csv
 import io
+from json import dumps
 
 import msgspec
 import numpy as np
 
 from fabricgauge.report.interface import Cell, OneLine, Records, Setting
-from fabricgauge.report.visible import visible
+from fabricgauge.report.visible import is_hidden, visible
 
 #: A spreadsheet takes a cell that begins so for a formula and would work it out.
 _FORMULA = ("=", "+", "-", "@")
@@ -16,9 +17,16 @@ _FORMULA = ("=", "+", "-", "@")
 def json(document: object, _setting: Setting) -> str:
     """The document with one space per level, or on one line."""
     if isinstance(document, OneLine):
-        return msgspec.json.encode(document.document, enc_hook=_plain).decode() + "\n"
+        return _inert(msgspec.json.encode(document.document, enc_hook=_plain))
     written = msgspec.json.encode(document, enc_hook=_plain)
-    return msgspec.json.format(written, indent=1).decode() + "\n"
+    return _inert(msgspec.json.format(written, indent=1))
+
+
+def _inert(written: bytes) -> str:
+    """The same document; what a terminal could obey, such as U+009B, is an escape of JSON."""
+    text = written.decode()
+    hidden = {ord(c): dumps(c).strip('"') for c in set(text) if c > "~" and is_hidden(c)}
+    return (text.translate(hidden) if hidden else text) + "\n"
 
 
 def _plain(value: object) -> object:

@@ -5,11 +5,10 @@ import gzip
 from typing import Any
 
 import bokeh.models
-from bokeh.plotting import figure
 
-from fabricgauge.report.picture import Drawable, HeatMap, Histogram
+from fabricgauge.report.picture import Drawable, HeatMap, Histogram, shortened
 from fabricgauge.report.render.palette import HEAT, LIMIT, SERIES, SOFT, STEEP, UNMEASURED
-from fabricgauge.report.render.plots import curve_plot, document, style
+from fabricgauge.report.render.plots import curve_plot, document, framed, style
 
 #: Untyped: the types that Bokeh ships leave out models that it re-exports.
 models: Any = bokeh.models
@@ -42,12 +41,11 @@ def heat_plot(heat: HeatMap) -> Any:
     """Cells with group boundaries and a colour bar; boot.js adds names and values on pointing."""
     cells = len(heat.cells)
     margin = MARGIN * cells if heat.named else 0.0
-    plot = figure(
-        height=HEAT_HEIGHT_PX, sizing_mode="stretch_width", toolbar_location="above",
-        tools="pan,box_zoom,wheel_zoom,reset,save", output_backend="canvas",
-        x_range=models.Range1d(start=-margin, end=cells, bounds=(-margin, cells)),
-        y_range=models.Range1d(start=cells, end=-margin, bounds=(-margin, cells)),
-        x_axis_label="receives", y_axis_label="sends",
+    bounds = (-margin, cells)
+    plot = framed(
+        HEAT_HEIGHT_PX, "receives", "sends",
+        x_range=models.Range1d(start=-margin, end=cells, bounds=bounds),
+        y_range=models.Range1d(start=cells, end=-margin, bounds=bounds),
     )  # fmt: skip
     coded, shown = _colours(heat)
     _image(plot, heat.whole, heat.whole_side, coded, "whole")
@@ -75,17 +73,14 @@ def facts(heat: HeatMap) -> dict[str, Any]:
     ``cells`` are the codes, row by row, as gzip of little-endian 16-bit numbers in base64; empty
     where the plot has them itself. A browser unpacks them faster than BokehJS does.
     """
-    packed = b"" if heat.whole is heat.cells else gzip.compress(_little(heat), mtime=0)
+    little = heat.cells.astype("<u2").tobytes()
+    packed = b"" if heat.whole is heat.cells else gzip.compress(little, mtime=0)
     return {
         "cells": base64.b64encode(packed).decode(), "each": heat.whole_side // len(heat.whole),
         "labels": heat.labels, "best": heat.best, "step": heat.step, "unit": heat.unit,
         "typical": heat.typical, "worst": heat.block > 1, "whole": len(heat.whole),
         "groups": [(one.name, one.last) for one in heat.groups],
     }  # fmt: skip
-
-
-def _little(heat: HeatMap) -> bytes:
-    return heat.cells.astype("<u2").tobytes()
 
 
 def _colours(heat: HeatMap) -> tuple[Any, Any]:
@@ -131,38 +126,39 @@ def _marks(plot: Any, heat: HeatMap, outside: float) -> None:
 
 def _name_axes(plot: Any, heat: HeatMap) -> None:
     if len(heat.labels) <= MOST_NAMES:
-        named = {place + 0.5: _short(label) for place, label in enumerate(heat.labels)}
+        named = {place + 0.5: label for place, label in enumerate(heat.labels)}
     elif 0 < len(heat.groups) <= MOST_GROUP_NAMES:
-        named = {(one.first + one.last) / 2: _short(one.name) for one in heat.groups}
+        named = {(one.first + one.last) / 2: one.name for one in heat.groups}
     else:
         every = -(-len(heat.labels) // MOST_GROUP_NAMES)
         kept = range(0, len(heat.labels), every)
-        named = {place + 0.5: _short(heat.labels[place]) for place in kept}
+        named = {place + 0.5: heat.labels[place] for place in kept}
+    short = {place: shortened(name, LONGEST_NAME) for place, name in named.items()}
     for axis in (plot.xaxis, plot.yaxis):
         axis.ticker = models.FixedTicker(ticks=sorted(named))
-        axis.major_label_overrides = named
+        axis.major_label_overrides = short
         axis.major_tick_line_color = None
     plot.xaxis.major_label_orientation = 1.0
 
 
-def _short(label: str) -> str:
-    return label if len(label) <= LONGEST_NAME else f"{label[: LONGEST_NAME - 1]}…"
-
-
 def spectrum_plot(histogram: Histogram) -> Any:
     """How many pairs lie where; dashed lines are the centres of distinct levels."""
-    plot = figure(
-        height=SPECTRUM_HEIGHT_PX, sizing_mode="stretch_width", toolbar_location="above",
-        tools="pan,box_zoom,wheel_zoom,reset,save", output_backend="canvas",
-        x_axis_label=histogram.unit, y_axis_label="directed pairs", min_border_right=12,
+    filled = [place for place, count in enumerate(histogram.counts) if count]
+    columns = {
+        "left": histogram.edges, "right": histogram.edges[1:], "count": histogram.counts,
+        "said": histogram.said,
+    }  # fmt: skip
+    bars = {name: [every[place] for place in filled] for name, every in columns.items()}
+    plot = framed(
+        SPECTRUM_HEIGHT_PX, histogram.unit, "directed pairs", min_border_right=12,
         y_axis_type="log", y_range=models.Range1d(start=0.7, end=1.6 * max(histogram.counts)),
     )  # fmt: skip
-    bars = plot.quad(
+    drawn = plot.quad(
         left="left", right="right", top="count", bottom=0.7, line_color=None,
-        fill_color=SERIES[0], source=models.ColumnDataSource(_bars(histogram)),
+        fill_color=SERIES[0], source=models.ColumnDataSource(bars),
     )  # fmt: skip
     tips = [("", "@said"), ("directed pairs", "@count{0,0}")]
-    plot.add_tools(models.HoverTool(renderers=[bars], tooltips=tips))
+    plot.add_tools(models.HoverTool(renderers=[drawn], tooltips=tips))
     for peak in histogram.peaks:
         plot.add_layout(models.Span(
             location=peak, dimension="height", line_color=LIMIT, line_dash="dashed"
@@ -171,13 +167,3 @@ def spectrum_plot(histogram: Histogram) -> Any:
     plot.xaxis.formatter = models.NumeralTickFormatter(format="0,0.[000]")
     plot.yaxis.formatter = models.NumeralTickFormatter(format="0,0")
     return plot
-
-
-def _bars(histogram: Histogram) -> dict[str, Any]:
-    filled = [place for place, count in enumerate(histogram.counts) if count]
-    return {
-        "left": [histogram.edges[place] for place in filled],
-        "right": [histogram.edges[place + 1] for place in filled],
-        "count": [histogram.counts[place] for place in filled],
-        "said": [histogram.said[place] for place in filled],
-    }

@@ -30,7 +30,11 @@ def render(document: doc.Report, setting: Setting) -> str:
     parts = templates.get_template("parts.html.j2").module
     # Sections come first: only then is known which plots there are.
     sections = [str(parts.section(one)) for one in shown.sections]
-    scripts = _scripts(templates) if plots.drawn else []
+    scripts = []
+    if plots.drawn:
+        from fabricgauge.report.render.plots import library
+
+        scripts = [library(), _source(templates, "boot.js")]
     if any('<table class="filtered">' in one for one in sections):
         scripts.append(_source(templates, "filter.js"))
     about = " · ".join(one for one in (shown.about, setting.printed) if one)
@@ -63,17 +67,14 @@ def _environment(plots: _Plots) -> Any:
 
     made = Environment(
         loader=PackageLoader("fabricgauge.report.render"), autoescape=True,
-        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_finalized,
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        finalize=lambda value: visible(value) if type(value) is str else value,
     )  # fmt: skip
     made.filters.update(
         kind=lambda value: type(value).__name__, parts=doc.parts_of, target=plots.target,
         prose=_prose,
     )  # fmt: skip
     return made
-
-
-def _finalized(value: Any) -> Any:
-    return visible(value) if type(value) is str else value
 
 
 def _prose(text: str) -> Any:
@@ -90,12 +91,6 @@ def _prose(text: str) -> Any:
 def _css_string(text: str) -> str:
     """Text for a style sheet: whatever is no plain sign is escaped, so that nothing ends it."""
     return f'"{_NOT_PLAIN.sub(lambda one: f"{chr(92)}{ord(one[0]):x} ", visible(text))}"'
-
-
-def _scripts(templates: Any) -> list[str]:
-    from fabricgauge.report.render.plots import library
-
-    return [library(), _source(templates, "boot.js")]
 
 
 def _source(templates: Any, name: str) -> str:

@@ -24,16 +24,12 @@ _SPELLED = {ord("`"): "\\x60", ord("|"): "\\x7c"}
 
 def inert(text: str) -> str:
     """The text in one line, to be put anywhere in a page but at the start of a line."""
-    parts = COMMAND.split(visible(text))
-    return "".join(
-        code(one) if place % 2 else _words(one, begins=not place)
-        for place, one in enumerate(parts)
-    )  # fmt: skip
-
-
-def _words(text: str, begins: bool) -> str:
-    words = text.split(" ")
-    return " ".join(_word(one, first=begins and not place) for place, one in enumerate(words))
+    parts = []
+    for place, part in enumerate(COMMAND.split(visible(text))):
+        words = part.split(" ")
+        plain = (_word(one, first=not place and not at) for at, one in enumerate(words))
+        parts.append(code(part) if place % 2 else " ".join(plain))
+    return "".join(parts)
 
 
 def code(text: str) -> str:

@@ -82,34 +82,31 @@ def printed(values: Sequence[float]) -> list[str]:
 
 def osu(layout: Layout, _setting: Setting) -> str:
     """Blocks with an empty line between: what it is, then one table per curve."""
-    head = "\n".join(_ours(layout, "the OSU Micro-Benchmarks"))
     tables = [
         "\n".join(_osu_table(where, curve))
         for where, curve in layout.curves
         if curve.pattern in _OSU_TITLES
     ]
+    head = "\n".join(_ours(layout, "the OSU Micro-Benchmarks"))
     return "\n\n".join([head, *(tables or [f"# {_OURS}{NOTHING}"])]) + "\n"
 
 
 def _osu_table(where: str, curve: Curve) -> Iterator[str]:
+    """Sizes with µs, or with MB/s where payload flowed."""
     yield f"# {_OURS}{visible(where)}"
     yield f"# OSU {_OSU_TITLES[curve.pattern]} v{_OSU_VERSION}"
     if curve.pattern in ONE_SIDED_PATTERNS:
         yield from _OSU_WINDOW
-    is_time = curve.pattern in LATENCY_PATTERNS
-    yield "# Size          Latency (us)" if is_time else "# Size      Bandwidth (MB/s)"
-    figures = dict(_osu_figures(curve, is_time))
+    if curve.pattern in LATENCY_PATTERNS:
+        yield "# Size          Latency (us)"
+        figures = {one.message_bytes: one.time.value * 1e6 for one in curve.points}
+    else:
+        yield "# Size      Bandwidth (MB/s)"
+        figures = {
+            one.message_bytes: one.bandwidth.value / 1e6 for one in curve.points if one.bandwidth
+        }
     for message_bytes, value in zip(figures, printed(list(figures.values())), strict=True):
         yield f"{message_bytes:<10d}{value:>20s}"
-
-
-def _osu_figures(curve: Curve, is_time: bool) -> Iterator[tuple[int, float]]:
-    """Sizes with µs, or with MB/s where payload flowed."""
-    for point in curve.points:
-        if is_time:
-            yield point.message_bytes, point.time.value * 1e6
-        elif point.bandwidth:
-            yield point.message_bytes, point.bandwidth.value / 1e6
 
 
 def imb(layout: Layout, _setting: Setting) -> str:
@@ -120,9 +117,8 @@ def imb(layout: Layout, _setting: Setting) -> str:
 
 
 def _part(layout: Layout, part: str, curves: list[tuple[str, Curve]]) -> Iterator[str]:
-    yield "#" + "-" * 64
-    yield f"#    Intel(R) MPI Benchmarks {_IMB_VERSION}, {part} part"
-    yield "#" + "-" * 64
+    rule = "#" + "-" * 64
+    yield from (rule, f"#    Intel(R) MPI Benchmarks {_IMB_VERSION}, {part} part", rule)
     yield from _ours(layout, "the Intel(R) MPI Benchmarks")
     yield "" if curves else f"# {_OURS}{NOTHING}"
     for where, curve in curves:
@@ -134,39 +130,19 @@ def _part(layout: Layout, part: str, curves: list[tuple[str, Curve]]) -> Iterato
 def _imb_table(where: str, curve: Curve) -> Iterator[str]:
     _, name, mode, columns = _BENCHMARKS[curve.pattern]
     yield f"# {_OURS}{visible(where)}"
-    yield _RULER
-    yield f"# Benchmarking {name} "
-    yield "# #processes = 2 "
-    yield _RULER
+    yield from (_RULER, f"# Benchmarking {name} ", "# #processes = 2 ", _RULER)
     if mode:
         yield from ("#", f"#    MODE: {mode} ", "#")
-    yield _line(("#bytes", "#repetitions", *columns))
-    yield from _rows(curve)
+    points = [(one, found) for one in curve.points if (found := _figures(curve.pattern, one))]
+    first, second = printed([one for _, (one, _) in points]), [one for _, (_, one) in points]
+    others = [f"{one:.0f}" for one in second] if columns is _STREAMED else printed(second)
+    rows = (
+        (str(point.message_bytes), str(point.time.samples), *figures)
+        for (point, _), *figures in zip(points, first, others, strict=True)
+    )
+    for cells in (("#bytes", "#repetitions", *columns), *rows):
+        yield " ".join(f"{cell:>{width}s}" for cell, width in zip(cells, _WIDTHS, strict=True))
     yield ""
-
-
-def _rows(curve: Curve) -> Iterator[str]:
-    rows = [
-        (point.message_bytes, point.time.samples, *found)
-        for point in curve.points
-        if (found := _figures(curve.pattern, point)) is not None
-    ]
-    if not rows:
-        return
-    sizes, samples, first, second = zip(*rows, strict=True)
-    columns = (map(str, sizes), map(str, samples), printed(first), _second(curve.pattern, second))
-    for cells in zip(*columns, strict=True):
-        yield _line(cells)
-
-
-def _second(pattern: Pattern, values: Sequence[float]) -> list[str]:
-    if _BENCHMARKS[pattern][3] is _STREAMED:
-        return [f"{value:.0f}" for value in values]
-    return printed(values)
-
-
-def _line(cells: Sequence[str]) -> str:
-    return " ".join(f"{cell:>{width}s}" for cell, width in zip(cells, _WIDTHS, strict=True))
 
 
 def _figures(pattern: Pattern, point: CurvePoint) -> tuple[float, float] | None:

@@ -22,14 +22,10 @@ def _page(document: doc.Report) -> Iterator[str]:
         yield f"**{inert(proviso)}**"
     yield from _blocks(document.under)
     for section in document.sections:
-        yield from _section(section)
+        if section.title:
+            yield f"## {inert(section.title)}"
+        yield from _blocks(section.blocks)
     yield from _blocks(document.places)
-
-
-def _section(section: doc.Section) -> Iterator[str]:
-    if section.title:
-        yield f"## {inert(section.title)}"
-    yield from _blocks(section.blocks)
 
 
 def _blocks(blocks: Iterable[doc.Block]) -> Iterator[str]:

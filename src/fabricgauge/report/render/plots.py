@@ -8,7 +8,7 @@ from bokeh.embed import json_item
 from bokeh.plotting import figure
 from bokeh.resources import Resources
 
-from fabricgauge.report.picture import EMPTY_MESSAGE_AT, Line, Picture, PlotCurve
+from fabricgauge.report.picture import EMPTY_MESSAGE_AT, Line, Mark, Picture, PlotCurve
 from fabricgauge.report.render.palette import FLOOR, GRID, INK, LIMIT, PAPER, SERIES, SOFT
 from fabricgauge.words.figures import size
 
@@ -19,13 +19,12 @@ HEIGHT_PX = 400
 LABEL_EVERY_DOUBLINGS = 4
 LONG_LABEL = 26
 MARKERS = ("circle", "square", "triangle", "diamond", "inverted_triangle", "hex")
+#: What pointing at a mark says, below its curve and its place.
 TOOLTIPS = [
-    ("", "@curve"),
-    ("message", "@size"),
     ("median", "@median"),
     ("interval", "@interval"),
     ("", "@also"),
-    ("samples", "@count"),
+    ("samples", "@samples"),
 ]
 
 
@@ -56,14 +55,22 @@ def _renumbered(value: Any, names: dict[str, str]) -> Any:
     return value
 
 
+def framed(height_px: int, x_label: str, y_label: str, **also: Any) -> Any:
+    """An empty plot as wide as its place on the page."""
+    return figure(
+        height=height_px, sizing_mode="stretch_width", toolbar_location="above",
+        tools="pan,box_zoom,wheel_zoom,reset,save", output_backend="canvas",
+        x_axis_label=x_label, y_axis_label=y_label, **also,
+    )  # fmt: skip
+
+
 def curve_plot(picture: Picture) -> Any:
     """Curves with intervals, tails and limits, and a legend that hides and shows them."""
-    plot = figure(
-        height=HEIGHT_PX, sizing_mode="stretch_width",
-        y_axis_type="log" if picture.log else "linear",
-        x_range=_x_range(picture), y_range=_y_range(picture), toolbar_location="above",
-        tools="pan,box_zoom,wheel_zoom,reset,save", output_backend="canvas",
-        x_axis_label=picture.x_label, y_axis_label=picture.y_label, min_border_right=12,
+    ends = [mark.x for one in picture.series for mark in one.marks]
+    plot = framed(
+        HEIGHT_PX, picture.x_label, picture.y_label, min_border_right=12,
+        y_axis_type="log" if picture.log else "linear", y_range=_y_range(picture),
+        x_range=models.Range1d(start=min(ends) - 0.6, end=max(ends) + 0.6),
     )  # fmt: skip
     if picture.band is not None:
         low, high = picture.band
@@ -73,18 +80,16 @@ def curve_plot(picture: Picture) -> Any:
     items = [_draw_line(plot, line) for line in picture.lines]
     drawn = [_draw_series(plot, series, place) for place, series in enumerate(picture.series)]
     points = [item.renderers[-1] for item in drawn]
-    plot.add_tools(models.HoverTool(renderers=points, tooltips=TOOLTIPS))
+    tips = [("", "@curve"), (picture.x_label, "@place"), *TOOLTIPS]
+    plot.add_tools(models.HoverTool(renderers=points, tooltips=tips))
     items += drawn
     columns = 1 if any(len(item.label.value) > LONG_LABEL for item in items) else 2
     legend = models.Legend(
-        items=items[::-1],
-        orientation="horizontal",
-        ncols=columns,
-        click_policy="hide",
+        items=items[::-1], orientation="horizontal", ncols=columns, click_policy="hide",
         location="top_left",
-    )
+    )  # fmt: skip
     plot.add_layout(legend, "below")
-    _axes(plot, picture)
+    _axes(plot, picture, ends)
     style(plot)
     return plot
 
@@ -100,10 +105,12 @@ def _draw_line(plot: Any, line: Line) -> Any:
 def _draw_series(plot: Any, series: PlotCurve, place: int) -> Any:
     colour = SERIES[place % len(SERIES)]
     marker = MARKERS[(place + place // len(SERIES)) % len(MARKERS)]
-    columns = {"x": series.x, "y": series.y, "low": series.low, "high": series.high}
-    source = models.ColumnDataSource({**columns, "tail": series.tail or series.y, **series.words})
+    columns = {name: series.column(name) for name in Mark._fields}
+    tailed = None not in columns["tail"]
+    tail, curve = columns["tail" if tailed else "y"], [series.label] * len(series.marks)
+    source = models.ColumnDataSource({**columns, "tail": tail, "curve": curve})
     drawn = []
-    if series.tail:
+    if tailed:
         drawn.append(plot.varea(x="x", y1="y", y2="tail", source=source, color=colour, alpha=0.1))
     drawn.append(plot.line("x", "y", source=source, color=colour, line_width=1.8))
     points = plot.scatter("x", "y", source=source, color=colour, marker=marker, size=6)
@@ -114,13 +121,9 @@ def _draw_series(plot: Any, series: PlotCurve, place: int) -> Any:
     return models.LegendItem(label={"value": series.label}, renderers=[*drawn, points])
 
 
-def _x_range(picture: Picture) -> Any:
-    ends = [x for one in picture.series for x in one.x]
-    return models.Range1d(start=min(ends) - 0.6, end=max(ends) + 0.6)
-
-
 def _y_range(picture: Picture) -> Any:
-    values = [y for one in picture.series for y in (*one.low, *one.high, *(one.tail or ()))]
+    marks = [mark for one in picture.series for mark in one.marks]
+    values = [y for one in marks for y in (one.low, one.high, one.tail) if y is not None]
     values += [y for line in picture.lines for y in line.y]
     if picture.span is not None:
         return models.Range1d(start=picture.span[0], end=picture.span[1])
@@ -130,8 +133,7 @@ def _y_range(picture: Picture) -> Any:
     return models.Range1d(start=min(above_zero) * 0.7, end=max(above_zero) * 1.5)
 
 
-def _axes(plot: Any, picture: Picture) -> None:
-    ends = [x for one in picture.series for x in one.x]
+def _axes(plot: Any, picture: Picture, ends: list[float]) -> None:
     doublings = range(max(0, int(min(ends))), int(max(ends)) + 1)
     labels = picture.ticks or _size_labels(doublings, min(ends))
     minor = [] if picture.ticks else [float(x) for x in doublings]
@@ -169,10 +171,6 @@ def style(plot: Any) -> None:
         legend.border_line_color, legend.background_fill_color = None, PAPER
         legend.spacing, legend.padding, legend.margin = 4, 4, 4
     for part in (*plot.axis, *plot.legend):
-        _set_font(part)
-
-
-def _set_font(part: Any) -> None:
-    for name in ("axis_label_text_font", "major_label_text_font", "label_text_font"):
-        if name in part.properties():
-            setattr(part, name, "system-ui, sans-serif")
+        for name in ("axis_label_text_font", "major_label_text_font", "label_text_font"):
+            if name in part.properties():
+                setattr(part, name, "system-ui, sans-serif")

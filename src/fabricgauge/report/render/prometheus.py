@@ -27,9 +27,7 @@ def _written(gauge: Gauge) -> str:
 
 
 def _braced(labels: Mapping[str, str]) -> str:
-    pairs = ",".join(f'{name}="{_escaped(value)}"' for name, value in labels.items())
+    escapes = str.maketrans({"\\": "\\\\", '"': '\\"'})
+    told = ((name, visible(value).translate(escapes)) for name, value in labels.items())
+    pairs = ",".join(f'{name}="{value}"' for name, value in told)
     return f"{{{pairs}}}" if pairs else ""
-
-
-def _escaped(value: str) -> str:
-    return visible(value).replace("\\", "\\\\").replace('"', '\\"')

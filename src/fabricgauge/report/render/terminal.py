@@ -119,17 +119,14 @@ def _grid(table: doc.Table) -> Grid:
         box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style="dim", show_header=heads
     )
     for column in table.columns:
+        head = Text("\n").join(map(_plain, column.head.split("\n")))
         grid.add_column(
-            _head(column), justify="right" if column.right else "left", overflow="fold",
+            head, justify="right" if column.right else "left", overflow="fold",
             no_wrap=column.whole,
         )  # fmt: skip
     for row in table.rows:
         grid.add_row(*map(_cell, row))
     return grid
-
-
-def _head(column: doc.ColumnHead) -> Text:
-    return Text("\n").join(_plain(line) for line in column.head.split("\n"))
 
 
 def _cell(said: doc.Said) -> Text:
