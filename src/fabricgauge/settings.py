@@ -36,8 +36,6 @@ MOST_BYTES = 1 << 20
 
 _PREFIXES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
 _RATE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:bit/s|b/s|bps|be|bit)?", re.IGNORECASE)
-_TIME = re.compile(r"(\d+(?:\.\d+)?)\s*([smh]?)")
-_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 _SIZE = re.compile(r"(\d+)\s*(?:([km])(?:ib)?|b)?", re.IGNORECASE)
 _POWERS = {None: 1, "k": 1024, "m": 1024**2}
 
@@ -114,18 +112,6 @@ def size_bytes(text: str) -> int:
     if not match:
         raise UsageError(f"{text!r} is not a message size; write e.g. 0, 8, 64K or 4MiB")
     return int(match[1]) * _POWERS[match[2].lower() if match[2] else None]
-
-
-def seconds(text: str) -> float:
-    """``90``, ``90s``, ``10m``, ``2h`` in seconds.
-
-    Raises:
-        UsageError: not a time.
-    """
-    match = _TIME.fullmatch(text.strip())
-    if not match or float(match[1]) <= 0:
-        raise UsageError(f"{text!r} is not a time; write e.g. 90s, 10m or 2h")
-    return float(match[1]) * _SECONDS[match[2] or "s"]
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from tests.judge import planted
 
 from fabricgauge.app import breakage
 from fabricgauge.app.breakage import Breakage, Broken, culprits_of, why
-from fabricgauge.app.progress import Silent
 from fabricgauge.app.run_context import RunContext
 from fabricgauge.app.target import Target
 from fabricgauge.doctor.reachability import DeadNode, DeadPair
@@ -48,18 +47,18 @@ def asked(context: RunContext, of: Broken, *culprits: Group) -> Breakage:
     def breaks(group: Group) -> bool:
         return any(set(one) <= set(group) for one in culprits)
 
-    return why(context, of, breaks, Silent())
+    return why(context, of, breaks)
 
 
 def test_a_lost_rank_is_named_without_a_launch(context: RunContext) -> None:
-    found = why(context, broken(lost={"c3": "its rank is gone"}), never, Silent())
+    found = why(context, broken(lost={"c3": "its rank is gone"}), never)
     assert [one.where for one in found.findings] == ["c3"]
     assert "rank" in found.findings[0].what
     assert [one.node for one in found.dead if isinstance(one, DeadNode)] == ["c3"]
 
 
 def test_the_launchers_word_is_taken(context: RunContext) -> None:
-    found = why(context, broken(said="srun: error: c2: task 1: Killed"), never, Silent())
+    found = why(context, broken(said="srun: error: c2: task 1: Killed"), never)
     assert [one.nodes for one in found.findings] == [("c2",)]
 
 
@@ -81,7 +80,7 @@ def test_a_route_by_another_network_is_named_without_a_launch(
     monkeypatch.setattr(
         breakage, "diagnosis", lambda _: Diagnosis(found, NODES, ("net1",), 0.0, {})
     )
-    told = why(context, broken(), never, Silent())
+    told = why(context, broken(), never)
     assert [(one.where, one.what) for one in told.findings] == [said]
     assert [one.node for one in told.dead if isinstance(one, DeadNode)] == ["c1"]
 
@@ -104,7 +103,7 @@ def test_nobody_is_named_where_every_launch_breaks(context: RunContext) -> None:
 
 @pytest.mark.parametrize("launches", [1, 2, 3])
 def test_the_search_ends_with_the_time_of_the_plan(context: RunContext, launches: int) -> None:
-    limit_s = estimated_s(context.plan)
+    limit_s = estimated_s(context.plan.launches)
     groups = []
 
     def breaks(group: Group) -> bool:
@@ -112,7 +111,7 @@ def test_the_search_ends_with_the_time_of_the_plan(context: RunContext, launches
         groups.append(group)
         return {"c1", "c2"} <= set(group)
 
-    found = why(context, broken(), breaks, Silent())
+    found = why(context, broken(), breaks)
     assert len(groups) == launches
     assert found.dead == ()
     told = [one.nodes for one in found.findings]
@@ -121,9 +120,9 @@ def test_the_search_ends_with_the_time_of_the_plan(context: RunContext, launches
 
 @pytest.mark.parametrize("code", [64, 65, 126, 127])
 def test_a_program_that_cannot_start_is_no_nodes_fault(context: RunContext, code: int) -> None:
-    assert why(context, broken(exit_code=code), never, Silent()) == Breakage()
+    assert why(context, broken(exit_code=code), never) == Breakage()
 
 
 def test_two_nodes_are_not_searched(context: RunContext) -> None:
     two = msgspec.structs.replace(LAUNCH, nodes=("c1", "c2"))
-    assert why(context, broken(launch=two), never, Silent()) == Breakage()
+    assert why(context, broken(launch=two), never) == Breakage()

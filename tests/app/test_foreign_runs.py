@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from fabricgauge import process
-from fabricgauge.app import check
+from fabricgauge.app import begin
 from fabricgauge.app.begin import stored_run
 from fabricgauge.app.target import Target
 from fabricgauge.app.vary import take_up
@@ -157,7 +157,7 @@ def design(*levels: str) -> Design:
 
 
 def taken_up(directory: RunDirectory, said: tuple[Factor, ...]) -> None:
-    take_up(None, directory, None, said)  # type: ignore[arg-type]
+    take_up(None, directory, said)  # type: ignore[arg-type]
 
 
 def test_a_comparison_that_others_may_write_names_no_compiler(
@@ -244,7 +244,7 @@ def test_a_run_that_is_being_measured_is_not_resumed(directory: RunDirectory) ->
 def test_of_a_check_that_could_not_begin_only_answers_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], begun: bool
 ) -> None:
-    def none(target: Target, progress: object) -> Target:
+    def none(target: Target) -> Target:
         raise CannotRun("the engine could not be built")
 
     def unjoined(target: object, directory: RunDirectory, *rest: object, **more: object) -> None:
@@ -252,10 +252,10 @@ def test_of_a_check_that_could_not_begin_only_answers_are_kept(
         raise CannotRun("no network joins the nodes")
 
     if begun:
-        monkeypatch.setattr(check, "with_programs", lambda target, progress: target)
-        monkeypatch.setattr(check, "begin", unjoined)
+        monkeypatch.setattr(begin, "with_programs", lambda target: target)
+        monkeypatch.setattr(begin, "begin", unjoined)
     else:
-        monkeypatch.setattr(check, "with_programs", none)
+        monkeypatch.setattr(begin, "with_programs", none)
     done = fabricgauge("check", "--launcher", "local", "-o", tmp_path / "runs", *words)
     assert isinstance(done.exception, CannotRun)
     kept = [path.name for path in (tmp_path / "runs").rglob("*") if path.is_file()]

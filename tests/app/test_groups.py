@@ -2,25 +2,21 @@
 
 import pytest
 
-from fabricgauge.app.groups import plan_without
-from fabricgauge.app.target import Target
+from fabricgauge.app.groups import joint_ranks
 from fabricgauge.doctor.reachability import Dead, DeadNode, DeadPair
-from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Member, Network
-from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.request import MeasurementRequest
+from fabricgauge.plan.plan import plan_groups
 
 
 def launches(count: int, *found: Dead) -> tuple[PlannedLaunch, ...]:
     nodes = tuple(f"c{number}" for number in range(1, count + 1))
     members = tuple(Member(one, "eth0", f"10.0.0.{one[1:]}", 1500) for one in nodes)
     network = Network("net1", "10.0.0.0/24", "ethernet", 1e9, "declared", members)
-    access = HostAccess("local", tuple(Host(node, ()) for node in nodes))
-    target = Target(access, MeasurementRequest(), DEFAULTS, ())
-    chosen = ((network, Skipped("not asked for")),)
-    return plan_without(target, nodes, chosen, {"net1": found}).launches
+    groups = joint_ranks(nodes, ((network, Skipped("not asked for")),), {"net1": found})
+    return plan_groups(MeasurementRequest(), nodes, groups).launches
 
 
 def pair(one: str, other: str) -> DeadPair:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fabricgauge.app import import_logs
-from fabricgauge.app.progress import Silent
+from fabricgauge.app.progress import SILENT, Progress
 from fabricgauge.app.read_files import found_in
 from fabricgauge.app.refused import Refused, refusal
 from fabricgauge.model.suite import UNREADABLE, SuiteCurve, UnparsedLine
@@ -41,7 +41,7 @@ def test_of_many_files_five_are_told_of() -> None:
     assert told.endswith("4.log is empty; and 4 more files")
 
 
-class Watching(Silent):
+class Watching(Progress):
     def __init__(self) -> None:
         self.told: list[str] = []
 
@@ -76,6 +76,6 @@ def test_places_beyond_the_limit_are_counted_and_a_broken_file_is_still_told_of(
     broken = UnparsedLine(6, "", f"{UNREADABLE}: the archive is cut off")
     (curve,) = read((OSU + b"1 2.00\n").splitlines(keepends=True), "log")
     assert isinstance(curve, SuiteCurve)
-    told = list(import_logs.kept([*places, curve, broken], "log", Silent()))
+    told = list(import_logs.kept([*places, curve, broken], "log", SILENT))
     assert told[:4] == [*places[:2], curve, broken]
     assert [one.count for one in told[4:] if isinstance(one, UnparsedLine)] == [3]

@@ -9,8 +9,7 @@ import msgspec
 import pytest
 from tests.app.test_measure import ENGINE
 
-from fabricgauge.app import begin, check, measure
-from fabricgauge.app.progress import Silent
+from fabricgauge.app import begin, check, conclude, measure, run_context
 from fabricgauge.app.run_context import RunContext
 from fabricgauge.app.target import Target
 from fabricgauge.judge.thresholds import DEFAULTS
@@ -74,7 +73,8 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
         return localise(*given)
 
     monkeypatch.setattr(RunDirectory, "read_lines", read)
-    monkeypatch.setattr("fabricgauge.app.pairs.localise", analyse)
+    for module in (run_context, conclude):
+        monkeypatch.setattr(module, "localise", analyse)
     return made
 
 
@@ -94,7 +94,7 @@ def replay(run: Run, records: dict[int, list[bytes]], patch: pytest.MonkeyPatch)
     patch.setattr(measure, "planned_command", lambda *_: LaunchCommand((), {}))
     patch.setattr(measure, "explained", lambda access, fabric, network, ended: ended)
     patch.setattr(begin, "discovered", lambda *_: run.fabric)
-    patch.setattr(begin, "plan_without", lambda *_, **__: plan)
+    patch.setattr(begin, "plan_groups", lambda *_, **__: plan)
 
 
 def records_of(directory: RunDirectory) -> dict[int, list[bytes]]:
@@ -120,9 +120,9 @@ def test_a_check_reads_nothing_back_and_analyses_once_and_after_a_recheck(
     of = stored(case)
     run, records = load(of), records_of(of)
     replay(run, records, monkeypatch)
-    context = begin.begin(target_of(run), RunDirectory.create(tmp_path), Silent())
+    context = begin.begin(target_of(run), RunDirectory.create(tmp_path))
     counted.loads = counted.analyses = 0
-    outcome = check.finish(context, Silent())
+    outcome = check.finish(context)
     assert counted.loads == 0
     again = any(one.purpose == "again" for one in outcome.judged.run.launches)
     assert again == (CASES[case] == 2)
@@ -148,8 +148,8 @@ def test_the_sizes_around_a_dip_are_measured_again(
         if after.times
     }
     replay(run, records, monkeypatch)
-    context = begin.begin(target_of(run), RunDirectory.create(tmp_path), Silent())
-    check.finish(context, Silent())
+    context = begin.begin(target_of(run), RunDirectory.create(tmp_path))
+    check.finish(context)
     (again,) = (one for one in context.plan.launches if one.purpose == "again")
     assert {slow.case, after.case} <= {case.name for case in again.cases}
 
@@ -173,9 +173,9 @@ def test_many_nodes_of_whom_nobody_is_suspected_are_analysed_once(
     run, records = load(of), records_of(of)
     replay(run, records, monkeypatch)
     monkeypatch.setattr(check, "rechecks", lambda *_: ())
-    context = begin.begin(target_of(run), RunDirectory.create(tmp_path), Silent())
+    context = begin.begin(target_of(run), RunDirectory.create(tmp_path))
     counted.loads = counted.analyses = 0
-    check.finish(context, Silent())
+    check.finish(context)
     assert (counted.loads, counted.analyses) == (0, 1)
 
 
@@ -195,8 +195,8 @@ def test_a_run_that_is_taken_up_again_is_read_once(
     half = RunDirectory(partial)
     half.write("plan.json", msgspec.structs.replace(run.plan, launches=first))
     counted.loads = counted.analyses = 0
-    context: RunContext = begin.take_up(target_of(run), half, Silent())
-    outcome = check.finish(context, Silent())
+    context: RunContext = begin.take_up(target_of(run), half)
+    outcome = check.finish(context)
     assert (counted.loads, counted.analyses) == (1, 2)
     assert outcome.judged.run.complete
     assert any(one.purpose == "again" for one in outcome.judged.run.launches)

@@ -322,3 +322,17 @@ def test_a_dead_pair_is_named_and_the_nodes_that_can_connect_are_measured(
     assert "between c2:eth0 and c3:eth0" in run.words("connect")
     assert run.outcomes("coverage") == {"PASS"}
     assert len(jobs(RunDirectory(run.path))) == 2
+
+
+@pytest.mark.slow
+def test_a_dead_pair_is_named_where_each_pair_is_a_job(slurm: LabState, tmp_path: Path) -> None:
+    route = ("blackhole", "10.77.0.13")
+    lab(slurm, "exec", "c2", "--", "ip", "route", "add", *route)
+    try:
+        words = ("-w", "c[1-3]", "--pair-jobs", "--network", "net1", "-o", str(tmp_path))
+        run = Checked(on_head(slurm, "submit", *words), tmp_path)
+    finally:
+        lab(slurm, "exec", "c2", "--", "ip", "route", "del", *route)
+    assert run.status == 1, run.text
+    assert "between c2:eth0 and c3:eth0" in run.words("connect")
+    assert len(jobs(RunDirectory(run.path))) == 3

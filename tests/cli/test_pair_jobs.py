@@ -8,6 +8,7 @@ from click.testing import CliRunner, Result
 from tests.app.batch.test_pair_queue import ENGINE
 
 from fabricgauge.cli.verbs import cli
+from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.run.batch import slurm
 from fabricgauge.run.batch.slurm import NotNow, Submitted
@@ -25,7 +26,8 @@ def submitted(root: Path, monkeypatch: pytest.MonkeyPatch, *answers: str | Excep
         return Submitted(said)
 
     monkeypatch.setattr(slurm, "submit", submit)
-    monkeypatch.setattr("fabricgauge.app.programs.engine_for", lambda *_: ENGINE)
+    monkeypatch.setattr("fabricgauge.app.batch.job.connect_program", lambda: Skipped("no compiler"))
+    monkeypatch.setattr("fabricgauge.cli.jobs.engine_for", lambda *_: ENGINE)
     words = ("-w", "c[1-3]", "--pair-jobs", "--network", "10.0.0.0/24", "--no-wait")
     return CliRunner().invoke(cli, ["submit", *words, "-o", str(root)])
 

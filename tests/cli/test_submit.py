@@ -10,8 +10,8 @@ from tests.report import sample
 from fabricgauge.app.batch.pair_queue import AllStuck
 from fabricgauge.app.batch.submit import collected
 from fabricgauge.app.conclude import CheckOutcome
-from fabricgauge.app.progress import Silent
-from fabricgauge.cli.collect import begun, followed, shown
+from fabricgauge.app.progress import SILENT
+from fabricgauge.cli.jobs import begun, followed, shown
 from fabricgauge.cli.options import Printing
 from fabricgauge.model.batch import Batch, BatchJob, Request
 from fabricgauge.model.errors import CannotRun, StoreError, UsageError
@@ -103,7 +103,7 @@ def test_a_run_that_another_program_has_collected_is_told_to_be_complete(
 
     monkeypatch.setattr("fabricgauge.app.batch.submit.gather", collect)
     with pytest.raises(UsageError, match=f"report .*/{directory.identity}$"):
-        collected(directory, Settings({}, {}, "", ()), Silent())
+        collected(directory, Settings({}, {}, "", ()), SILENT)
 
 
 def test_who_waits_for_stuck_jobs_alone_is_told_how_to_go_on(

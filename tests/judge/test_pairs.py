@@ -7,10 +7,10 @@ from tests.judge import planted
 from tests.judge import planted_fabric as many
 from tests.judge.test_many_hosts import scattered
 
-from fabricgauge.app.pairs import fabric_result
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.judging import overall
 from fabricgauge.judge.rules.pairs import judge as judge_pairs
+from fabricgauge.localise.localising import localise
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.verdict import Outcome, Verdict
@@ -151,6 +151,7 @@ def test_healthy_pairs_of_which_some_were_disturbed_name_next_to_nobody(
             for one in range(1, passes + 1)
         ]
         run = many.run(*launches)
-        found = judge_pairs(Context(run, {"net1": planted.ceiling()}, fabric=fabric_result(run)))
+        fabric = localise(run.launches, run.fabric.topology)
+        found = judge_pairs(Context(run, {"net1": planted.ceiling()}, fabric=fabric))
         named += any(one.outcome in (Outcome.FAIL, Outcome.INCONCLUSIVE) for one in found)
     assert named <= 2

@@ -1,12 +1,16 @@
 """Networks and requests that tests of plans for many nodes share."""
 
+import msgspec
+
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.fabric import Member, Network
 from fabricgauge.model.pattern import CROWD_PATTERNS, TOURNAMENT_PATTERNS
 from fabricgauge.model.plan import Plan
 from fabricgauge.model.request import MeasurementRequest
+from fabricgauge.plan.outlook import rounds_to_make
 from fabricgauge.plan.plan import Targets, plan
 from fabricgauge.plan.profiles import PROFILES
+from fabricgauge.plan.tournament import rounds
 
 GBE_BYTES_PER_S = 117.69e6
 FAST_BYTES_PER_S = 12.3e9
@@ -44,3 +48,35 @@ def planned(
         options.setdefault("patterns", of_many(profile))
     nodes = tuple(f"c{number}" for number in range(ranks))
     return plan(asked(profile, **options), nodes, targets, virtual=virtual)
+
+
+class Coverage(msgspec.Struct, frozen=True):
+    """How much of one tournament on one network is planned, by all launches together."""
+
+    network: str | None
+    case: str
+    ranks: int
+    rounds: int
+
+    @property
+    def share(self) -> float:
+        """Share of all pairs that meet, 0 to 1."""
+        return self.rounds / rounds(self.ranks)
+
+    @property
+    def partners(self) -> int:
+        """How many others each rank meets at least; of an odd number one has a bye in a round."""
+        return self.rounds - self.ranks % 2
+
+
+def coverage(of: Plan) -> tuple[Coverage, ...]:
+    """What share of the pairs each tournament of the plan covers."""
+    made: dict[tuple[str | None, str, int], set[int]] = {}
+    for launch in of.launches:
+        for case in launch.cases:
+            if case.pattern in TOURNAMENT_PATTERNS:
+                members = case.ranks or len(launch.nodes)
+                made.setdefault((launch.network, case.name, members), set()).update(
+                    rounds_to_make(case, len(launch.nodes))
+                )
+    return tuple(Coverage(*key, len(chosen)) for key, chosen in made.items())

@@ -1,17 +1,26 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.plan.asked import FAST_BYTES_PER_S, GBE_BYTES_PER_S, asked, network, planned, target
+from tests.plan.asked import (
+    FAST_BYTES_PER_S,
+    GBE_BYTES_PER_S,
+    asked,
+    coverage,
+    network,
+    planned,
+    target,
+)
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.pattern import COLLECTIVE_PATTERNS, CROWD_PATTERNS, THREADED_PATTERNS
 from fabricgauge.model.plan import Plan, PlannedLaunch, Stopping
 from fabricgauge.model.together import Round
-from fabricgauge.plan.outlook import coverage, estimated_s
-from fabricgauge.plan.plan import plan, remaining
+from fabricgauge.plan.outlook import estimated_s, remaining
+from fabricgauge.plan.plan import plan
 from fabricgauge.plan.profiles import PROFILES
 from fabricgauge.plan.tournament import rounds
+from fabricgauge.store.run_files import launch_of
 
 profiles = st.sampled_from(sorted(PROFILES))
 rates = st.sampled_from((GBE_BYTES_PER_S, 1.17e9, FAST_BYTES_PER_S, 48e9))
@@ -39,7 +48,7 @@ def test_every_case_is_one_that_the_launch_can_make(
 @given(st.integers(2, 12000), profiles)
 def test_the_profile_s_time_holds_on_a_fast_network(ranks: int, profile: str) -> None:
     made = planned(ranks, target(), profile)
-    assert made.budget_s <= estimated_s(made) <= PROFILES[profile].budget_s * (1 + 1e-6)
+    assert made.budget_s <= estimated_s(made.launches) <= PROFILES[profile].budget_s * (1 + 1e-6)
 
 
 @settings(max_examples=20, deadline=None)
@@ -52,7 +61,7 @@ def test_a_time_that_was_named_holds_or_is_refused(
     except UsageError as error:
         assert f"{ranks} ranks" in str(error)
     else:
-        assert estimated_s(made) <= budget_s * (1 + 1e-6)
+        assert estimated_s(made.launches) <= budget_s * (1 + 1e-6)
 
 
 # What is no tournament takes its share in steps: a little more time may cover a little less.
@@ -95,7 +104,7 @@ def test_launches_alternate_between_networks_and_share_the_time() -> None:
     made = planned(64, two, "standard")
     assert [launch.network for launch in made.launches] == ["a", "b"] * 3
     assert [launch.number for launch in made.launches] == [1, 2, 3, 4, 5, 6]
-    assert estimated_s(made) <= PROFILES["standard"].budget_s
+    assert estimated_s(made.launches) <= PROFILES["standard"].budget_s
 
 
 def test_a_virtual_cluster_measures_one_pair_at_a_time() -> None:
@@ -155,7 +164,8 @@ def test_a_plan_is_refused_when_it_cannot_be_made(
 
 
 def left_of(launch: PlannedLaunch, done: list[tuple[int, Round]]) -> tuple[PlannedLaunch, ...]:
-    return remaining(Plan("quick", Stopping(0.01, 0.95), False, (launch,)), (), done)
+    made = [launch_of(number, (one,), launch, None) for number, one in done]
+    return remaining(Plan("quick", Stopping(0.01, 0.95), False, (launch,)), made)
 
 
 def made_round(case: str, number: int) -> Round:

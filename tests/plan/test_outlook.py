@@ -1,8 +1,8 @@
 import pytest
-from tests.plan.asked import planned, target
+from tests.plan.asked import Coverage, coverage, planned, target
 
 from fabricgauge.model.plan import Case, Plan, PlannedLaunch, Stopping
-from fabricgauge.plan.outlook import Coverage, coverage, estimated_s
+from fabricgauge.plan.outlook import estimated_s
 
 
 def case(pattern: str, **options: object) -> Case:
@@ -31,7 +31,7 @@ def test_rounds_turns_and_directions_are_in_the_budget(
     launch = PlannedLaunch(1, None, None, tuple(map(str, range(ranks))), (made, case("bcast")))
     plan = Plan("quick", Stopping(0.01, 0.95), False, (launch,))
     assert plan.budget_s == pytest.approx(longest_s + 0.5)
-    assert estimated_s(plan) > plan.budget_s
+    assert estimated_s(plan.launches) > plan.budget_s
 
 
 def test_coverage_is_that_of_all_launches_together() -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.plan.tournament import pairs, partner, rounds, sampled
+from fabricgauge.plan.tournament import pairs, rounds, sampled
 
 counts = st.integers(2, 90)
 
@@ -29,24 +29,11 @@ def test_a_round_has_every_rank_once_but_one_of_an_odd_number(
     assert len(set(playing.tolist())) == len(playing) == ranks - ranks % 2
 
 
-@given(counts, st.data())
-def test_a_partner_is_the_one_of_the_same_pair(ranks: int, data: st.DataObject) -> None:
-    number = data.draw(st.integers(0, rounds(ranks) - 1))
-    met = {rank: other for row in pairs(number, ranks).tolist() for rank, other in (row, row[::-1])}
-    assert [partner(rank, number, ranks) for rank in range(ranks)] == [
-        met.get(rank) for rank in range(ranks)
-    ]
-
-
 @given(st.integers(1, 44).map(lambda half: 2 * half + 1))
 def test_an_odd_number_has_one_bye_for_each_rank(ranks: int) -> None:
-    byes = [
-        rank
-        for number in range(rounds(ranks))
-        for rank in range(ranks)
-        if partner(rank, number, ranks) is None
-    ]
-    assert sorted(byes) == list(range(ranks))
+    everybody = set(range(ranks))
+    byes = [everybody - {*pairs(one, ranks).ravel().tolist()} for one in range(rounds(ranks))]
+    assert sorted(rank for one in byes for rank in one) == list(range(ranks))
 
 
 def test_the_rounds_are_those_that_the_engine_makes() -> None:

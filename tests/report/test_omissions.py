@@ -59,6 +59,16 @@ def test_failed_cases_are_grouped_by_their_reason() -> None:
     assert why == "failed: no memory"
 
 
+def test_what_a_later_attempt_has_measured_is_not_missing() -> None:
+    """After a resumption: the first attempt broke in its first case, the second made them all."""
+    whole = sample.judged().run.launches
+    lost = msgspec.structs.replace(whole[0].measurements[0], status="failed", reason="no memory")
+    ended = Ended("broken", None, "the program that measured was ended before", (), 0.0)
+    first = msgspec.structs.replace(whole[0], measurements=(lost,), ended=ended)
+    assert unmeasured(changed(launches=(first, *whole))) == ()
+    assert len(unmeasured(changed(launches=(first, *whole[1:])))) == 3
+
+
 def test_unreached_nodes_and_unknown_ceilings_are_named() -> None:
     run: Run = sample.judged().run
     fabric = msgspec.structs.replace(run.fabric, unreached=(sample.unreached("c3"),))

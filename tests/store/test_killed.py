@@ -16,16 +16,15 @@ import pytest
 
 from fabricgauge.app import conclude
 from fabricgauge.app.import_logs import import_logs, judge, sources_of
-from fabricgauge.app.progress import Silent
-from fabricgauge.app.run_context import left_of
+from fabricgauge.app.progress import SILENT
 from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.model.errors import StoreError
 from fabricgauge.model.run import Run
+from fabricgauge.plan.outlook import remaining
 from fabricgauge.store.holding import held
 from fabricgauge.store.run_directory import RunDirectory, find
 from fabricgauge.store.run_files import (
     About,
-    ResultLine,
     Started,
     append_launch,
     append_records,
@@ -85,7 +84,7 @@ def each_call(work: Callable[[int], object], most: int = 2000) -> Iterator[int]:
 @pytest.fixture(autouse=True)
 def _one_report(monkeypatch: pytest.MonkeyPatch) -> None:
     """A page takes longer to make than all else; it is written as the other report is."""
-    monkeypatch.setattr(conclude, "KEPT_FORMATS", ("json",))
+    monkeypatch.setattr(conclude, "KEPT", {"json": "report"})
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +103,8 @@ def made(root: Path, whole: Run, record: Callable[[str], None]) -> None:
 
 
 def _rest(directory: RunDirectory, whole: Run, record: Callable[[str], None]) -> None:
-    left = {launch.number for launch in left_of(load(directory))}
+    stored = load(directory)
+    left = {launch.number for launch in remaining(stored.plan, stored.launches)}
     for launch in whole.launches:
         if launch.number not in left:
             continue
@@ -112,7 +112,7 @@ def _rest(directory: RunDirectory, whole: Run, record: Callable[[str], None]) ->
         records = (launch.header, *launch.placements, *launch.measurements)
         for one in records:
             if one is not None:
-                append_records(directory, (ResultLine(launch.number, 1, one),))
+                append_records(directory, launch.number, 1, (one,))
                 record("record")
         append_launch(
             directory,
@@ -141,7 +141,7 @@ def test_a_run_that_is_killed_at_any_write_keeps_what_was_complete_and_is_finish
                 _rest(RunDirectory(path), whole, lambda _: None)
         again = load(find(root, path.name.removesuffix(".partial")))
         assert again.complete
-        assert not left_of(again)
+        assert not remaining(again.plan, again.launches)
     assert seen > 3 * short
 
 
@@ -187,8 +187,8 @@ def test_an_import_that_is_killed_at_any_write_is_readable_or_said_to_be_none(
 
     def import_into(root: Path) -> RunDirectory:
         directory = RunDirectory.create(root)
-        import_logs(sources_of(log, None), (), directory, ("import",), Silent())
-        judge(directory, DEFAULTS, Silent())
+        import_logs(sources_of(log, None), (), directory, ("import",), SILENT)
+        judge(directory, DEFAULTS, SILENT)
         return directory
 
     seen = 0

@@ -12,7 +12,6 @@ from fabricgauge.model.run import Ended
 from fabricgauge.store.run_directory import RunDirectory, find
 from fabricgauge.store.run_files import (
     About,
-    ResultLine,
     Started,
     append_launch,
     append_records,
@@ -61,7 +60,7 @@ def test_a_finished_run_loses_its_suffix_and_keeps_its_identity(directory: RunDi
 
 
 def test_a_line_cut_off_by_a_kill_costs_only_itself(directory: RunDirectory) -> None:
-    append_records(directory, (ResultLine(1, 1, Footer(1, 0.5)),))
+    append_records(directory, 1, 1, (Footer(1, 0.5),))
     append_launch(directory, Started(1, 1, "net1", ("c1", "c2"), ENDED, ()))
     with (directory.path / "results.jsonl").open("ab") as file:
         file.write(b'{"launch":1,"attempt":1,"rec')
@@ -74,7 +73,7 @@ def test_a_line_cut_off_by_a_kill_costs_only_itself(directory: RunDirectory) -> 
 def test_what_is_appended_after_a_torn_line_is_not_glued_to_it(directory: RunDirectory) -> None:
     with (directory.path / "results.jsonl").open("ab") as file:
         file.write(b'{"launch":1,"attempt":1,"rec')
-    append_records(directory, (ResultLine(1, 2, Footer(1, 0.5)),))
+    append_records(directory, 1, 2, (Footer(1, 0.5),))
     run = load(directory)
     assert len(run.launches) == 1
     assert len(run.notes) == 1
@@ -86,7 +85,7 @@ def test_a_line_nested_too_deeply_is_named_not_fatal(directory: RunDirectory) ->
 
 
 def test_a_launch_without_an_end_is_called_broken(directory: RunDirectory) -> None:
-    append_records(directory, (ResultLine(1, 1, Footer(1, 0.5)),))
+    append_records(directory, 1, 1, (Footer(1, 0.5),))
     assert load(directory).launches[0].ended.status == "broken"
 
 
@@ -128,7 +127,7 @@ def test_a_full_disk_is_a_clear_error(
 
     monkeypatch.setattr("fabricgauge.files.writing.os.write", full)
     with pytest.raises(StoreError, match="No space left on device"):
-        append_records(directory, (ResultLine(1, 1, Footer(1, 0.5)),))
+        append_records(directory, 1, 1, (Footer(1, 0.5),))
 
 
 def test_a_run_is_found_by_identity_beginning_and_latest(

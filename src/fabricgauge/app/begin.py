@@ -1,29 +1,33 @@
 """The beginning of a run: discover and plan, or take up what an earlier program left."""
 
 import shlex
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
 from fabricgauge.app.connectivity import tried
-from fabricgauge.app.groups import culprits_among, plan_without
+from fabricgauge.app.groups import Culprits, joint_ranks
 from fabricgauge.app.networks import targets, unjoined
 from fabricgauge.app.notes import note_preflight
 from fabricgauge.app.programs import Suite, engine_for, simulated_engine_for, suite_for
 from fabricgauge.app.progress import Progress
 from fabricgauge.app.run_context import RunContext
-from fabricgauge.app.target import Target, about, discovered
+from fabricgauge.app.target import Target, about, discovered, located
 from fabricgauge.doctor.reachability import dead
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.errors import CannotRun, UsageError
+from fabricgauge.model.errors import CannotRun, ToolMissing, UsageError
 from fabricgauge.model.fabric import Fabric, Network
 from fabricgauge.model.plan import Plan
-from fabricgauge.model.request import MeasurementRequest, place_words
+from fabricgauge.model.request import MeasurementRequest, place_words, without
 from fabricgauge.model.run import Run
-from fabricgauge.plan.plan import tool_plan
+from fabricgauge.plan.plan import Targets, plan_groups, tool_plan
 from fabricgauge.plan.profiles import Profile
 from fabricgauge.process import end_marked_prefix
 from fabricgauge.run.tools.interface import Tool
+from fabricgauge.settings import Settings
+from fabricgauge.store.holding import held
 from fabricgauge.store.run_directory import RunDirectory, find
 from fabricgauge.store.run_files import jobs, load, stored_request, write_beginning
 from fabricgauge.words.figures import link_rate
@@ -32,7 +36,55 @@ from fabricgauge.words.figures import link_rate
 FIRST = "discover"
 
 
-def with_programs(target: Target, progress: Progress) -> Target:
+@contextmanager
+def opened(
+    said: MeasurementRequest,
+    settings: Settings,
+    from_files: Collection[str],
+    root: Path,
+    progress: Progress,
+) -> Iterator[tuple[Target, RunDirectory]]:
+    """Where a request is measured, and the directory of its run, which is ours meanwhile.
+
+    Raises:
+        UsageError: options that contradict each other or have no effect, or no such nodes;
+            another program works on the run.
+        StoreError: there is no run of that name, or no place for one.
+    """
+    alone = without(said, from_files)
+    old, stored = stored_run(root, alone) if said.resume else (None, None)
+    with located(said, settings, from_files, stored, progress) as target:
+        directory = old or RunDirectory.create(root)
+        with held(directory):
+            yield target, directory
+
+
+def prepared(target: Target, directory: RunDirectory, dry_run: bool = False) -> RunContext:
+    """A run that is planned now, or taken up again; nothing is left of one that cannot begin.
+
+    Raises:
+        UsageError: what is asked for cannot be measured there.
+        ToolMissing: a program is not installed.
+        CannotRun: no network joins the nodes, or a stored run's nodes have changed.
+    """
+    try:
+        ready = with_programs(target)
+        if target.request.resume:
+            return take_up(ready, directory)
+        return begin(ready, directory, dry_run=dry_run)
+    except BaseException as error:
+        if directory.empty or isinstance(error, KeyboardInterrupt | UsageError | ToolMissing):
+            discard(target, directory)
+        raise
+
+
+def discard(target: Target, directory: RunDirectory) -> None:
+    """Remove the directory of a run that measured nothing; one that is taken up again stays."""
+    if not target.request.resume:
+        directory.discard()
+
+
+def with_programs(target: Target) -> Target:
     """The target with what measures there: the engine, or the suite that was asked for.
 
     Raises:
@@ -40,19 +92,16 @@ def with_programs(target: Target, progress: Progress) -> Target:
         ToolMissing: a program is not installed.
         CannotRun: the engine cannot be built, or no MPI starts the suite's programs.
     """
-    request = target.request
+    request, progress = target.request, target.progress
     if request.tool:
         return msgspec.structs.replace(target, suite=suite_for(request, progress))
-    engine = simulated_engine_for(progress) if request.sim else engine_for(request.mpi, progress)
-    return msgspec.structs.replace(target, engine=engine)
+    if target.simulation:
+        return msgspec.structs.replace(target, engine=simulated_engine_for(progress))
+    return msgspec.structs.replace(target, engine=engine_for(request.mpi, progress))
 
 
 def begin(
-    target: Target,
-    directory: RunDirectory,
-    progress: Progress,
-    profile: Profile | None = None,
-    dry_run: bool = False,
+    target: Target, directory: RunDirectory, profile: Profile | None = None, dry_run: bool = False
 ) -> RunContext:
     """Discover and plan; the run directory then holds all that a resumption needs.
 
@@ -64,29 +113,36 @@ def begin(
         UsageError: what is asked for cannot be measured there.
     """
     request, ranks = target.request, target.ranks
-    found = discovered(target, directory, progress, FIRST)
+    found = discovered(target, directory, FIRST)
     chosen = targets(request, found, ranks)
     networks = [one for one, _ in chosen if one is not None and not dry_run]
-    made = tried(target, networks, directory, progress)
-    preflight = () if target.simulation else note_preflight(directory, found, made, progress)
-    left = unjoined(request, target.declared, found, ranks)
-    fabric = msgspec.structs.replace(found, unjoined=left, topology=target.topology)
+    made = tried(target, networks, directory)
+    preflight = () if target.simulation else note_preflight(directory, found, made, target.progress)
     culprits = {one.network: list(dead(one)) for one in made}
-    if target.suite is None:
-        planned = plan_without(target, ranks, chosen, culprits, profile)
-    else:
-        fabric = _as_used(fabric, target.suite.tool)
-        whole = [one for one, _ in chosen if not one or not culprits_among(ranks, culprits, one)]
-        planned = tool_plan(request, ranks, _starts(target.suite, progress), whole)
-    what = about(target)
+    fabric = msgspec.structs.replace(
+        found,
+        unjoined=unjoined(request, target.declared, found, ranks),
+        topology=target.topology,
+        networks=_as_used(found, target.suite.tool) if target.suite else found.networks,
+    )
+    what, planned = about(target), _planned(target, chosen, culprits, profile)
     write_beginning(directory, what, fabric, planned)
     run = Run(
         directory.identity, what.started_utc, what.command, what.environment, fabric, planned, (),
         complete=False, preflight=preflight,
     )  # fmt: skip
-    context = RunContext(target, directory, run)
-    context.culprits = culprits
-    return context
+    return RunContext(target, directory, run, culprits=culprits)
+
+
+def _planned(target: Target, chosen: Targets, culprits: Culprits, profile: Profile | None) -> Plan:
+    """A suite measures a pair: where that is dead, nothing is planned."""
+    request, ranks = target.request, target.ranks
+    groups = joint_ranks(ranks, chosen, culprits)
+    if target.suite is None:
+        virtual = target.access.virtual
+        return plan_groups(request, ranks, groups, virtual=virtual, profile=profile)
+    whole = [network for one in groups if one.ranks == ranks for network, _ in one.targets]
+    return tool_plan(request, ranks, _starts(target.suite, target.progress), whole)
 
 
 def _starts(suite: Suite, progress: Progress) -> tuple[str, ...]:
@@ -97,9 +153,9 @@ def _starts(suite: Suite, progress: Progress) -> tuple[str, ...]:
     return tuple(one.name for one in starts if one.client[0] in suite.programs)
 
 
-def _as_used(fabric: Fabric, tool: Tool) -> Fabric:
+def _as_used(fabric: Fabric, tool: Tool) -> tuple[Network, ...]:
     """Ethernets as the suite uses them: RDMA over them has other headers than TCP."""
-    networks = tuple(
+    return tuple(
         msgspec.structs.replace(
             one,
             technology=tool.technology,
@@ -109,7 +165,6 @@ def _as_used(fabric: Fabric, tool: Tool) -> Fabric:
         else one
         for one in fabric.networks
     )
-    return msgspec.structs.replace(fabric, networks=networks)
 
 
 def stored_run(root: Path, said: MeasurementRequest) -> tuple[RunDirectory, MeasurementRequest]:
@@ -136,7 +191,7 @@ def stored_run(root: Path, said: MeasurementRequest) -> tuple[RunDirectory, Meas
     return directory, stored
 
 
-def take_up(target: Target, directory: RunDirectory, progress: Progress) -> RunContext:
+def take_up(target: Target, directory: RunDirectory) -> RunContext:
     """A broken-off run, on nodes that are still the same.
 
     The run keeps the fabric that it was begun on: its figures are judged by that one's
@@ -152,7 +207,7 @@ def take_up(target: Target, directory: RunDirectory, progress: Progress) -> RunC
     if not directory.foreign:
         end_marked_prefix(directory.identity)  # what a killed check may have left running
     attempt = 1 + sum(1 for folder in (directory.path / "raw").glob("discover*"))
-    now = discovered(target, directory, progress, f"discover-{attempt}")
+    now = discovered(target, directory, f"discover-{attempt}")
     changes = differences(run.plan, run.fabric, now)
     if changes:
         raise CannotRun(

@@ -7,7 +7,6 @@ import msgspec
 from fabricgauge.app.connectivity import tried
 from fabricgauge.app.doctor import diagnosis
 from fabricgauge.app.notes import quick_findings
-from fabricgauge.app.progress import Progress
 from fabricgauge.app.run_context import RunContext
 from fabricgauge.app.survey import surveyed
 from fabricgauge.doctor.reachability import Dead, DeadNetwork, DeadNode, DeadPair, dead
@@ -55,9 +54,7 @@ class Broken(msgspec.Struct, frozen=True):
     said: str
 
 
-def why(
-    context: RunContext, broken: Broken, breaks: Callable[[Group], bool], progress: Progress
-) -> Breakage:
+def why(context: RunContext, broken: Broken, breaks: Callable[[Group], bool]) -> Breakage:
     """The ranks' states, connections, the launcher's words, the nodes' settings, at last launches
     of fewer nodes.
 
@@ -68,10 +65,10 @@ def why(
         return Breakage()
     return (
         of_states(broken)
-        or _of_connections(context, broken, progress)
+        or _of_connections(context, broken)
         or of_words(broken)
-        or _of_survey(context, launch, progress)
-        or _of_search(context, broken, breaks, progress)
+        or _of_survey(context, launch)
+        or _of_search(context, broken, breaks)
     )
 
 
@@ -93,11 +90,11 @@ def of_words(broken: Broken) -> Breakage | None:
     return Breakage((_finding(broken.launch, one.nodes, one.what, evidence),), (_dead(one.nodes),))
 
 
-def _of_connections(context: RunContext, broken: Broken, progress: Progress) -> Breakage | None:
+def _of_connections(context: RunContext, broken: Broken) -> Breakage | None:
     """What nodes can no longer do to each other, by the round that was made before."""
     launch = broken.launch
     networks = [one for one in context.fabric.networks if one.name == launch.network]
-    made = tried(context.target, networks, context.directory, progress)
+    made = tried(context.target, networks, context.directory)
     known = {_names(one) for one in context.culprits.get(launch.network or "", ())}
     here = [one for each in made for one in dead(each) if _names(one) not in known]
     if not here:
@@ -112,9 +109,9 @@ def _of_connections(context: RunContext, broken: Broken, progress: Progress) -> 
     return Breakage(tuple(findings), tuple(here))
 
 
-def _of_survey(context: RunContext, launch: PlannedLaunch, progress: Progress) -> Breakage | None:
+def _of_survey(context: RunContext, launch: PlannedLaunch) -> Breakage | None:
     """What the nodes' own settings have wrong about the network, such as a route by another one."""
-    progress.stage("asking the nodes for their settings")
+    context.progress.stage("asking the nodes for their settings")
     inventories, fabric = surveyed(context.target.access, context.target.declared)
     found = diagnosis(Preflight(fabric, inventories))
     here = [
@@ -127,15 +124,13 @@ def _of_survey(context: RunContext, launch: PlannedLaunch, progress: Progress) -
     return Breakage(tuple(here), tuple(map(_node, nodes))) if here else None
 
 
-def _of_search(
-    context: RunContext, broken: Broken, breaks: Callable[[Group], bool], progress: Progress
-) -> Breakage:
+def _of_search(context: RunContext, broken: Broken, breaks: Callable[[Group], bool]) -> Breakage:
     """Launches of fewer and fewer nodes, while they last no longer than the plan itself."""
     nodes = tuple(dict.fromkeys(broken.launch.nodes))
     if len(nodes) < 3 or broken.exit_code in _NOT_BY_NETWORK:
         return Breakage()
-    progress.stage("making short launches of fewer nodes")
-    deadline_s = estimated_s(context.plan)
+    context.progress.stage("making short launches of fewer nodes")
+    deadline_s = estimated_s(context.plan.launches)
     search, answer = culprits(nodes), None
     lines: list[str] = []
     smallest = nodes
@@ -162,9 +157,8 @@ def _of_search(
 
 def _searched(launch: PlannedLaunch, nodes: Group, lines: Sequence[str]) -> Finding:
     evidence = tuple(line for line in lines if set(nodes) & set(line.replace(",", " ").split()))
-    if len(nodes) == 1:
-        return _finding(launch, nodes, "every launch in which it takes part breaks", evidence)
-    return _finding(launch, nodes, "every launch in which both take part breaks", evidence)
+    who = "it takes" if len(nodes) == 1 else "both take"
+    return _finding(launch, nodes, f"every launch in which {who} part breaks", evidence)
 
 
 def _finding(

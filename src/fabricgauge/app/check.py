@@ -2,56 +2,26 @@
 
 from collections.abc import Iterator
 
-from fabricgauge.app.begin import begin, take_up, with_programs
+import msgspec
+
 from fabricgauge.app.conclude import CheckOutcome, concluded
-from fabricgauge.app.groups import further, holds_culprit
+from fabricgauge.app.groups import further, holds_culprit, rechecks
 from fabricgauge.app.measure import measure, planned_command
 from fabricgauge.app.measure_tool import measure_with_tool, suite_launch
-from fabricgauge.app.pairs import rechecks
-from fabricgauge.app.progress import Progress
 from fabricgauge.app.run_context import RunContext
-from fabricgauge.app.target import Target
 from fabricgauge.ceiling.technologies import ceilings
 from fabricgauge.judge.judging import below_pass, doubtful
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.command import LaunchCommand
-from fabricgauge.model.errors import StoreError, ToolMissing, UsageError
+from fabricgauge.model.errors import StoreError
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.plan.plan import host_reference
-from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.words import sentences
 from fabricgauge.words.networks import named
 
 #: How often those who are left are measured after a launch broke: as often as there are culprits.
 MOST_FURTHER = 3
-
-
-def prepared(
-    target: Target, directory: RunDirectory, progress: Progress, dry_run: bool = False
-) -> RunContext:
-    """A run that is planned now, or taken up again; nothing is left of one that cannot begin.
-
-    Raises:
-        UsageError: what is asked for cannot be measured there.
-        ToolMissing: a program is not installed.
-        CannotRun: no network joins the nodes, or a stored run's nodes have changed.
-    """
-    try:
-        ready = with_programs(target, progress)
-        if target.request.resume:
-            return take_up(ready, directory, progress)
-        return begin(ready, directory, progress, dry_run=dry_run)
-    except BaseException as error:
-        if directory.empty or isinstance(error, KeyboardInterrupt | UsageError | ToolMissing):
-            discard(target, directory)
-        raise
-
-
-def discard(target: Target, directory: RunDirectory) -> None:
-    """Remove the directory of a run that measured nothing; one that is taken up again stays."""
-    if not target.request.resume:
-        directory.discard()
 
 
 def commands(context: RunContext) -> Iterator[tuple[PlannedLaunch, tuple[LaunchCommand, ...]]]:
@@ -64,9 +34,7 @@ def commands(context: RunContext) -> Iterator[tuple[PlannedLaunch, tuple[LaunchC
             yield launch, (work.client,) if work.server is None else (work.server, work.client)
 
 
-def finish(
-    context: RunContext, progress: Progress, against: tuple[SuiteCurve, ...] = ()
-) -> CheckOutcome:
+def finish(context: RunContext, against: tuple[SuiteCurve, ...] = ()) -> CheckOutcome:
     """Measure what is left, judge, report; a broken-off run stays resumable.
 
     A disk that fills up or an interruption ends the measuring, not the judging: what
@@ -74,33 +42,35 @@ def finish(
     """
     interrupted = False
     try:
-        _measure(context, progress)
+        _measure(context)
     except KeyboardInterrupt:
         interrupted = True
     except StoreError as error:
-        progress.trouble(str(error))
+        context.progress.trouble(str(error))
     complete = not interrupted and not context.left()
-    judged = concluded(context, complete, progress, against)
-    return CheckOutcome(judged, context.directory.path, interrupted)
+    outcome = concluded(context, complete, against)
+    return msgspec.structs.replace(outcome, interrupted=interrupted)
 
 
-def _measure(context: RunContext, progress: Progress) -> None:
+def _measure(context: RunContext) -> None:
     """One launch that breaks does not end the others."""
     if context.target.suite is not None:
-        measure_with_tool(context, context.left(), progress)
+        measure_with_tool(context, context.left())
         return
     launches = context.left()
     for _ in range(1 + MOST_FURTHER):
-        measure(context, launches, progress)
-        launches = further(context, progress)
+        measure(context, launches)
+        launches = further(context)
         if not launches:
             break
-    _measure_suspects(context, progress)
-    _measure_dips(context, progress)
-    _explain_low_figures(context, progress)
+    _measure_suspects(context)
+    if context.run.fabric.simulated:
+        return  # nothing disturbs its hosts, which cost nothing
+    _measure_dips(context)
+    _explain_low_figures(context)
 
 
-def _measure_suspects(context: RunContext, progress: Progress) -> None:
+def _measure_suspects(context: RunContext) -> None:
     """Alone and with good partners, before anybody is named."""
     if (
         not context.run.launches
@@ -108,44 +78,46 @@ def _measure_suspects(context: RunContext, progress: Progress) -> None:
         or any(one.purpose == "again" for one in context.plan.launches)
     ):
         return
-    for one in rechecks(context.run, context.fabric_result()):
-        where = named(one.network)
-        if not isinstance(one.launch, Skipped) and holds_culprit(one.launch, context.culprits):
-            progress.stage(
-                f"{where}: nobody is measured again: not all suspects can be in one launch"
-            )
+    for network, launch in rechecks(context.run, context.fabric_result()):
+        where, reason = named(network), ""
+        if isinstance(launch, Skipped):
+            reason = launch.reason
+        elif holds_culprit(launch, context.culprits):
+            reason = "not all suspects can be in one launch"
+        if isinstance(launch, Skipped) or reason:
+            context.progress.stage(f"{where}: nobody is measured again: {reason}")
             continue
-        if isinstance(one.launch, Skipped):
-            progress.stage(f"{where}: nobody is measured again: {one.launch.reason}")
-            continue
-        progress.stage(f"{where}: measuring suspects again, one pair at a time")
-        context.plan_further(one.launch)
-        measure(context, (one.launch,), progress)
+        _also(context, launch, f"{where}: measuring suspects again, one pair at a time")
 
 
-def _measure_dips(context: RunContext, progress: Progress) -> None:
+def _also(context: RunContext, launch: PlannedLaunch, why: str) -> None:
+    """Make a launch that nobody planned at the beginning."""
+    context.progress.stage(why)
+    context.plan_further(launch)
+    measure(context, (launch,))
+
+
+def _measure_dips(context: RunContext) -> None:
     """Once more before one is believed: what disturbed a single case does not come back."""
-    if context.left() or context.run.fabric.simulated:
+    if context.left():
         return
     limits = ceilings(context.fabric.networks)
     thresholds, fabric = context.target.thresholds, context.fabric_result()
     for launch in doubtful(context.run, limits, thresholds, fabric):
         many = sentences.counted(len(launch.cases), "case")
-        progress.stage(f"{named(launch.network)}: a curve dips: measuring {many} around it again")
-        context.plan_further(launch)
-        measure(context, (launch,), progress)
+        where = named(launch.network)
+        _also(context, launch, f"{where}: a curve dips: measuring {many} around it again")
 
 
-def _explain_low_figures(context: RunContext, progress: Progress) -> None:
+def _explain_low_figures(context: RunContext) -> None:
     """Where a network stays below its ceiling, measure what its host does without one."""
     run = context.run
-    if run.fabric.simulated:
-        return  # its hosts cost nothing
     limits, thresholds = ceilings(run.fabric.networks), context.target.thresholds
     for name in below_pass(run, limits, thresholds, context.fabric_result()):
-        progress.stage(f"{name} is below its ceiling: measuring what the host does without it")
+        why = "is below its ceiling: measuring what the host does without it"
+        context.progress.stage(f"{name} {why}")
         number = 1 + max(launch.number for launch in run.plan.launches)
         launch = host_reference(number, run.plan.launches[0].nodes[0], name, run.plan)
         if launch.network not in {made.network for made in run.launches}:
-            measure(context, (launch,), progress)
+            measure(context, (launch,))
             return  # one node's word serves all its networks

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -84,8 +85,7 @@ def _run(asked: str, directory: RunDirectory) -> Side:
         "MPI": _mpi(run),
         "directory": str(directory.path),
     }
-    told = {key: value for key, value in facts.items() if value}
-    return Operand(asked, "run", run.identity, told, cautions(run)), suite_curves(run)
+    return _operand(asked, "run", run.identity, facts, cautions(run)), suite_curves(run)
 
 
 def _mpi(run: Run) -> str:
@@ -98,7 +98,7 @@ def cautions(run: Run) -> tuple[str, ...]:
     """What makes a run's figures doubtful, or less than they seem."""
     broken = "" if run.complete else "the run was broken off: what it lacks is not compared"
     virtual = "measured in a lab: the figures describe this machine" if run.fabric.virtual else ""
-    return tuple(one for one in (*invalid(run), broken, virtual) if one)
+    return tuple(filter(None, (*invalid(run), broken, virtual)))
 
 
 def invalid(run: Run) -> tuple[str, ...]:
@@ -120,11 +120,10 @@ def _file(asked: str, path: Path) -> Side:
         "benchmarks": _listed(one.benchmark for one in curves),
         "units": _listed(one.unit_rule for one in curves),
     }
-    told = {key: value for key, value in facts.items() if value}
     notes = _unparsed(unparsed)
     if len(found) == MOST_CURVES:
         notes = (*notes, f"only the first {MOST_CURVES} tables and remarks were read")
-    return Operand(shown(asked), "file", shown(str(path)), told, notes), curves
+    return _operand(shown(asked), "file", shown(str(path)), facts, notes), curves
 
 
 def _unparsed(unparsed: Sequence[UnparsedLine]) -> tuple[str, ...]:
@@ -140,12 +139,23 @@ def _unparsed(unparsed: Sequence[UnparsedLine]) -> tuple[str, ...]:
 def _reference(asked: str, name: str) -> Side:
     found = reference(name)
     facts = {"title": found.title, "published in": found.provenance, "network": found.network}
-    notes = tuple(one for one in (found.caveat, found.audit) if one)
-    told = {key: value for key, value in facts.items() if value}
+    notes = (found.caveat, found.audit)
     curves = tuple(
         one if one.source else msgspec.structs.replace(one, source=name) for one in found.curves
     )
-    return Operand(asked, "reference", name, told, notes), curves
+    return _operand(asked, "reference", name, facts, notes), curves
+
+
+def _operand(
+    asked: str,
+    kind: Literal["run", "file", "reference"],
+    name: str,
+    facts: dict[str, str],
+    notes: Sequence[str],
+) -> Operand:
+    """With those facts and notes that say something."""
+    told = {key: value for key, value in facts.items() if value}
+    return Operand(asked, kind, name, told, tuple(filter(None, notes)))
 
 
 def _listed(words: Iterable[str]) -> str:

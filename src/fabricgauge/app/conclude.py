@@ -1,12 +1,10 @@
 """From a run to verdicts and reports: nothing here measures."""
 
-from datetime import datetime, timezone
 from pathlib import Path
 
 import msgspec
 
 from fabricgauge.app.notes import note_libraries, note_transports
-from fabricgauge.app.pairs import fabric_result
 from fabricgauge.app.progress import Progress
 from fabricgauge.app.run_context import RunContext
 from fabricgauge.ceiling.technologies import ceilings
@@ -14,6 +12,7 @@ from fabricgauge.evidence.gathering import evidence
 from fabricgauge.evidence.ledger import ledgers
 from fabricgauge.judge.judging import RULES_VERSION, judgement
 from fabricgauge.judge.thresholds import Thresholds
+from fabricgauge.localise.localising import localise
 from fabricgauge.model.errors import StoreError, UsageError
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.pairs import FabricResult
@@ -23,14 +22,10 @@ from fabricgauge.references.interface import reference
 from fabricgauge.report.formats import FORMATS, report
 from fabricgauge.stats.curves import curves
 from fabricgauge.store.matrices import write_matrices
-from fabricgauge.store.run_directory import RunDirectory
+from fabricgauge.store.run_directory import RunDirectory, now_utc
 
-#: Formats that every run directory gets, as ``report.html`` and so on.
-KEPT_FORMATS = ("html", "json")
-
-
-#: Of several tables of others' logs there is a list as well: ``tables.csv``.
-_KEPT_AS = {"tables": "tables"}
+#: The reports that every run directory gets, and how they are called.
+KEPT = {"html": "report", "json": "report"}
 
 
 class CheckOutcome(msgspec.Struct, frozen=True):
@@ -38,31 +33,38 @@ class CheckOutcome(msgspec.Struct, frozen=True):
 
     judged: Judged
     path: Path
-    interrupted: bool
+    interrupted: bool = False
 
 
 def concluded(
-    context: RunContext, complete: bool, progress: Progress, against: tuple[SuiteCurve, ...] = ()
-) -> Judged:
+    context: RunContext, complete: bool, against: tuple[SuiteCurve, ...] = ()
+) -> CheckOutcome:
     """Judge what was measured and leave the reports; a ``complete`` run gets its final name."""
-    progress.stage("judging")
+    context.progress.stage("judging")
     directory, facts = context.directory, dict[str, str]()
     try:
         facts |= note_transports(directory, context.run)
         facts |= note_libraries(directory, context.run)
     except StoreError as error:
-        progress.trouble(str(error))
-    run = msgspec.structs.replace(
-        context.run, environment={**context.run.environment, **facts}, complete=complete
-    )
+        context.progress.trouble(str(error))
+    environment = {**context.run.environment, **facts}
+    run = msgspec.structs.replace(context.run, environment=environment, complete=complete)
     judged = conclude(run, context.target.thresholds, against, context.fabric_result())
+    leave(directory, judged, context.progress)
+    return CheckOutcome(judged, directory.path)
+
+
+def leave(directory: RunDirectory, judged: Judged, progress: Progress) -> None:
+    """Write the reports of a judged run, and let a complete one have its final name.
+
+    A disk that is full is told, and costs the reports but not the verdict.
+    """
     try:
         write_reports(directory, judged)
-        if complete:
+        if judged.run.complete:
             directory.finish()
     except StoreError as error:
         progress.trouble(str(error))
-    return judged
 
 
 def conclude(
@@ -76,7 +78,7 @@ def conclude(
     ``fabric`` is what all pairs say, where they have been analysed already.
     """
     limits = ceilings(run.fabric.networks)
-    fabric = fabric_result(run) if fabric is None else fabric
+    fabric = localise(run.launches, run.fabric.topology) if fabric is None else fabric
     known = evidence(run)
     found = judgement(run, limits, thresholds, fabric, known)
     return Judged(
@@ -85,7 +87,7 @@ def conclude(
         curves=curves(run),
         verdicts=found.verdicts,
         overall=found.overall,
-        judged_utc=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        judged_utc=now_utc(),
         rules_version=RULES_VERSION,
         against=against,
         fabric=fabric,
@@ -101,10 +103,9 @@ def write_reports(directory: RunDirectory, judged: Judged) -> None:
     directory.write("verdicts.json", judged.verdicts)
     if judged.fabric.analyses:
         write_matrices(directory, [one.matrix for one in judged.fabric.analyses])
-    for name in (*KEPT_FORMATS, *(("tables",) if len(judged.tables) > 1 else ())):
-        directory.write_bytes(
-            f"{_KEPT_AS.get(name, 'report')}{FORMATS[name].suffix}", report(judged, name).encode()
-        )
+    of_several = {"tables": "tables"} if len(judged.tables) > 1 else {}
+    for name, stem in {**KEPT, **of_several}.items():
+        directory.write_bytes(f"{stem}{FORMATS[name].suffix}", report(judged, name).encode())
 
 
 def reference_curves(name: str | None) -> tuple[SuiteCurve, ...]:

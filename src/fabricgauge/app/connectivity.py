@@ -5,7 +5,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from fabricgauge.app.progress import Progress
 from fabricgauge.app.target import Target
 from fabricgauge.connect.rounds import PORTS, connect
 from fabricgauge.engines.connect_program import connect_program
@@ -68,12 +67,12 @@ def connectivity(
 
 
 def tried(
-    target: Target, networks: Sequence[Network], directory: RunDirectory, progress: Progress
+    target: Target, networks: Sequence[Network], directory: RunDirectory
 ) -> tuple[Connectivity, ...]:
     """Who can connect to whom over ``networks``, each answer kept; nothing where nobody can try."""
     if target.simulation or len(target.access.hosts) < 2 or not networks:
         return ()
-    progress.stage("letting every node connect to every other")
+    target.progress.stage("letting every node connect to every other")
     rounds = Counter[str]()
     before = sum(1 for _ in (directory.path / "raw").glob(f"{CONNECTIONS}*"))
 
@@ -84,7 +83,7 @@ def tried(
 
     made = connectivity(target.access, networks, keep)
     if isinstance(made, Skipped):
-        progress.trouble(
+        target.progress.trouble(
             f"connections were not tried: {made.reason}; two nodes that cannot connect are only"
             " found when a launch breaks"
         )

@@ -3,36 +3,27 @@
 import os
 import platform
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime, timezone
 from itertools import islice
 from pathlib import Path
 
 import msgspec
 
 from fabricgauge import __version__
-from fabricgauge.app.conclude import conclude, write_reports
+from fabricgauge.app.conclude import conclude, leave
 from fabricgauge.app.progress import Progress
 from fabricgauge.app.read_files import found_in
 from fabricgauge.app.refused import Refused, refusal
 from fabricgauge.files.reading import shown
 from fabricgauge.judge.thresholds import Thresholds
-from fabricgauge.model.errors import CannotRun, StoreError
+from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.fabric import Fabric, Network
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.plan import Plan, Stopping
 from fabricgauge.model.run import IMPORTED, Ended
 from fabricgauge.model.suite import LIMITED, UNREADABLE, SuiteCurve, UnparsedLine
 from fabricgauge.parse.suites import Found
-from fabricgauge.store.run_directory import RunDirectory
-from fabricgauge.store.run_files import (
-    About,
-    ResultLine,
-    Started,
-    append_launch,
-    append_records,
-    load,
-    write_beginning,
-)
+from fabricgauge.store import run_files
+from fabricgauge.store.run_directory import RunDirectory, now_utc
 
 #: Larger files are not copied into the run; their names and sizes are in it all the same.
 LARGEST_COPY_BYTES = 16 << 20
@@ -98,10 +89,14 @@ def import_logs(
         CannotRun: not one figure was found; the message says of each file what it seems to be,
             the line, and what was expected there.
     """
-    networks = _networks(sources)
-    fabric = Fabric(nodes=(), unreached=(), networks=networks)
+    stated = {one.network.name: one.network for one in sources if one.network is not None}
+    fabric = Fabric(nodes=(), unreached=(), networks=tuple(stated.values()))
     plan = Plan("import", Stopping(0.0, 0.0), False, (), tool="import")
-    write_beginning(directory, _about(command), fabric, plan)
+    head, python = platform.node(), platform.python_version()
+    environment = {"fabricgauge": __version__, "head": head, "python": python}
+    run_files.write_beginning(
+        directory, run_files.About(now_utc(), command, environment), fabric, plan
+    )
     refused: list[Refused] = []
     for number, source in enumerate(sources, 1):
         progress.stage(f"reading {source.name}")
@@ -117,34 +112,11 @@ def judge(
     progress: Progress,
     against: tuple[SuiteCurve, ...] = (),
 ) -> Judged:
-    """Judge what was imported and write the reports; the run is complete then.
-
-    A disk that is full is told, and costs the reports but not the verdict.
-    """
-    run = msgspec.structs.replace(load(directory), complete=True)
+    """Judge what was imported and write the reports; the run is complete then."""
+    run = msgspec.structs.replace(run_files.load(directory), complete=True)
     judged = conclude(run, thresholds, against)
-    try:
-        write_reports(directory, judged)
-        directory.finish()
-    except StoreError as error:
-        progress.trouble(str(error))
+    leave(directory, judged, progress)
     return judged
-
-
-def _networks(sources: Sequence[Source]) -> tuple[Network, ...]:
-    """Each stated network once."""
-    stated = [source.network for source in sources if source.network is not None]
-    return tuple({network.name: network for network in stated}.values())
-
-
-def _about(command: tuple[str, ...]) -> About:
-    now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-    environment = {
-        "fabricgauge": __version__,
-        "head": platform.node(),
-        "python": platform.python_version(),
-    }
-    return About(now, command, environment)
 
 
 def _one(
@@ -161,12 +133,14 @@ def _one(
     figures, refused = 0, Refused(source.name)
     all_kept = kept(source.found, source.name, progress)
     while some := list(islice(all_kept, 256)):
-        append_records(directory, (ResultLine(number, 1, one) for one in some))
+        run_files.append_records(directory, number, 1, some)
         figures += sum(len(one.points) for one in some if isinstance(one, SuiteCurve))
         refused = refused if figures else refused.with_found(some)
     name = None if source.network is None else source.network.name
     ended = Ended(IMPORTED, 0, "", (source.name,), 0.0)
-    append_launch(directory, Started(number, 1, name, source.hosts or hosts, ended, ()))
+    run_files.append_launch(
+        directory, run_files.Started(number, 1, name, source.hosts or hosts, ended, ())
+    )
     return None if figures else refused
 
 

@@ -1,6 +1,5 @@
 """Starts the engine launch by launch and stores each record before the next one is read."""
 
-from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
@@ -8,7 +7,6 @@ import msgspec
 
 from fabricgauge.app.breakage import Broken, told, why
 from fabricgauge.app.notes import explained
-from fabricgauge.app.progress import Progress
 from fabricgauge.app.run_context import RunContext
 from fabricgauge.discover.ranks import lost_ranks
 from fabricgauge.model.command import LaunchCommand
@@ -40,34 +38,24 @@ SEARCH_START_S = 15.0
 SIMULATED_SAMPLES = 9
 
 
-def measure(context: RunContext, launches: tuple[PlannedLaunch, ...], progress: Progress) -> None:
+def measure(context: RunContext, launches: tuple[PlannedLaunch, ...]) -> None:
     """Make the launches in order; one that breaks does not end the others.
 
     Once a network is found broken, its further launches are not started: each would only wait
     for its time limit. They stay in the plan and ``--resume`` makes them; ``context.culprits`` then
     says who broke it, if that was found out.
     """
-    progress.planned(context.plan, launches)
+    context.progress.planned(context.plan, launches)
     broken: set[str | None] = set()
     for launch in launches:
         if launch.network in broken:
             continue
-        progress.launch(launch)
-        ended = _one(context, launch, progress)
+        context.progress.launch(launch)
+        ended = _one(context, launch)
         if ended.status != "ok":
             for one in ended.culprits:
-                progress.trouble(f"{one.where}: {one.what}")
+                context.progress.trouble(f"{one.where}: {one.what}")
             broken.add(launch.network)
-
-
-def engine_options(plan: Plan) -> tuple[str, ...]:
-    """The engine's command line for a launch, pinning left to the MPI's own module."""
-    options = (
-        "--half-width", str(plan.stopping.relative_half_width),
-        "--confidence", str(plan.stopping.confidence),
-        "--grace", str(GRACE_S),
-    )  # fmt: skip
-    return (*options, "--check-data") if plan.check_data else options
 
 
 def planned_command(context: RunContext, launch: PlannedLaunch) -> LaunchCommand:
@@ -83,16 +71,20 @@ def planned_command(context: RunContext, launch: PlannedLaunch) -> LaunchCommand
 
 
 def launch_options(plan: Plan, launch: PlannedLaunch) -> tuple[str, ...]:
-    """The engine's command line for one launch."""
-    return (*engine_options(plan), *_threads(launch))
+    """The engine's command line for one launch, pinning left to the MPI's own module.
+
+    What several threads need would make the figures of all else in the launch slower.
+    """
+    return (
+        "--half-width", str(plan.stopping.relative_half_width),
+        "--confidence", str(plan.stopping.confidence),
+        "--grace", str(GRACE_S),
+        *(("--check-data",) if plan.check_data else ()),
+        *(("--thread-multiple",) if all(map(threaded, launch.cases)) else ()),
+    )  # fmt: skip
 
 
-def _threads(launch: PlannedLaunch) -> tuple[str, ...]:
-    """What several threads need; it would make the figures of all else in the launch slower."""
-    return ("--thread-multiple",) if all(map(threaded, launch.cases)) else ()
-
-
-def _one(context: RunContext, launch: PlannedLaunch, progress: Progress) -> Ended:
+def _one(context: RunContext, launch: PlannedLaunch) -> Ended:
     name = context.name(launch)
     watch = _Watch(context, launch, f"{context.directory.identity}/{name}")
     running = Running(
@@ -108,14 +100,14 @@ def _one(context: RunContext, launch: PlannedLaunch, progress: Progress) -> Ende
     gave_up = ""
     try:
         for line in running:
-            record = _keep(context, launch, line, strange.append, progress)
+            record = _keep(context, launch, line, strange)
             watch.started |= record is not None
             if isinstance(record, Measurement) and record.status == "timeout":
                 gave_up = f"{record.case}: {record.reason}"
                 break  # the engine has ended; its launcher may not notice for long
         ended = given_up(running.ended(), gave_up)
         if ended.status != "ok":
-            ended = _blamed(context, launch, ended, watch.lost, progress)
+            ended = _blamed(context, launch, ended, watch.lost)
     except BaseException as error:
         with suppress(StoreError):  # a full disk may be what brought us here
             context.close(launch, broken_by(error, running.ended()), strange)
@@ -150,24 +142,18 @@ class _Watch:
 
 
 def _blamed(
-    context: RunContext,
-    launch: PlannedLaunch,
-    ended: Ended,
-    lost: dict[str, str],
-    progress: Progress,
+    context: RunContext, launch: PlannedLaunch, ended: Ended, lost: dict[str, str]
 ) -> Ended:
     """The end of a launch that broke, with what changed since discovery and who broke it."""
     if context.target.simulation is not None:
         return ended
     said = printed(context.directory.raw(context.name(launch)))
     ended = explained(context.target.access, context.fabric, launch.network, ended)
-    progress.stage(f"launch {launch.number} broke: looking for who broke it")
-    found = why(
-        context, Broken(launch, ended.exit_code, lost, said),
-        partial(_breaks, context, launch), progress,
-    )  # fmt: skip
+    context.progress.stage(f"launch {launch.number} broke: looking for who broke it")
+    broken = Broken(launch, ended.exit_code, lost, said)
+    found = why(context, broken, partial(_breaks, context, launch))
     if not found.findings:
-        progress.trouble(ended.message)
+        context.progress.trouble(ended.message)
     if found.dead or not found.repeats:
         context.culprits.setdefault(launch.network or "", []).extend(found.dead)
         context.broken.add(launch.network)
@@ -217,21 +203,17 @@ def broken_by(error: BaseException, ended: Ended) -> Ended:
 
 
 def _keep(
-    context: RunContext,
-    launch: PlannedLaunch,
-    line: str,
-    strange: Callable[[str], None],
-    progress: Progress,
+    context: RunContext, launch: PlannedLaunch, line: str, strange: list[str]
 ) -> EngineRecord | None:
     """Store one line's record and return it; None where the line holds none."""
     record = parse_line(line)
     if isinstance(record, NotUnderstood):
         if record.text:
-            strange(f"{record.text} ({record.reason})")
+            strange.append(f"{record.text} ({record.reason})")
         return None
     context.keep(launch, (record,))
     if isinstance(record, Measurement):
-        progress.case(record)
+        context.progress.case(record)
     if isinstance(record, Round):
-        progress.round(record)
+        context.progress.round(record)
     return record

@@ -7,14 +7,12 @@ import msgspec
 from fabricgauge.app.measure import broken_by
 from fabricgauge.app.notes import explained
 from fabricgauge.app.programs import Suite
-from fabricgauge.app.progress import Progress
 from fabricgauge.app.run_context import RunContext
 from fabricgauge.discover.counters import Counted, counters, shares
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.errors import CannotRun
-from fabricgauge.model.fabric import Fabric, Network
-from fabricgauge.model.host_access import Host
+from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.measurement import NodeCounters, Placement, ProcessorUse
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.run import Around, Ended
@@ -26,21 +24,20 @@ from fabricgauge.run.tools.interface import CLIENT, SERVER
 from fabricgauge.run.tools.rank import telling
 from fabricgauge.run.tools.running import SuiteLaunch, listens, run_suite
 from fabricgauge.stats.foreign import accounted_bytes
+from fabricgauge.words.sentences import listed
 
 #: How long a program may say nothing: some print only at their end.
 SILENT_S = 60.0
 
 
-def measure_with_tool(
-    context: RunContext, launches: tuple[PlannedLaunch, ...], progress: Progress
-) -> None:
+def measure_with_tool(context: RunContext, launches: tuple[PlannedLaunch, ...]) -> None:
     """Make the starts in order; one that breaks does not end the others."""
     for launch in launches:
         where = launch.network or "no network in particular"
-        progress.stage(f"start {launch.number}: {launch.program} on {where}")
+        context.progress.stage(f"start {launch.number}: {launch.program} on {where}")
         ended = _one(context, launch)
         if ended.status != "ok":
-            progress.trouble(ended.message)
+            context.progress.trouble(ended.message)
 
 
 def suite_launch(context: RunContext, launch: PlannedLaunch) -> SuiteLaunch:
@@ -57,10 +54,9 @@ def suite_launch(context: RunContext, launch: PlannedLaunch) -> SuiteLaunch:
     hosts = {host.node: host for host in access.hosts}
     here, there = (hosts[node] for node in launch.nodes)
     server = telling(_filled(suite, start.server, addresses), {}, rank=1)
-    return SuiteLaunch(
-        _behind(here, telling(client, {}, rank=0)), _behind(there, server),
-        tuple(there.through(listens(start.port))),
-    )  # fmt: skip
+    begun = LaunchCommand(tuple(here.through(telling(client, {}, rank=0))), {})
+    listening = LaunchCommand(tuple(there.through(server)), {})
+    return SuiteLaunch(begun, listening, tuple(there.through(listens(start.port))))
 
 
 def _suite(context: RunContext) -> Suite:
@@ -69,30 +65,21 @@ def _suite(context: RunContext) -> Suite:
     return context.target.suite
 
 
-def _behind(host: Host, argv: Sequence[str]) -> LaunchCommand:
-    return LaunchCommand(tuple(host.through(argv)), {})
-
-
 def _ends(fabric: Fabric, launch: PlannedLaunch) -> tuple[dict[str, str], dict[str, str]]:
-    """Interfaces by host name, and the two ends' addresses, in the launch's network."""
-    found = [one for one in fabric.networks if launch.network == one.name]
-    network = found[0] if found else _first_joining(fabric, launch)
-    members = [network.member(node) for node in launch.nodes]
-    lacking = [one.reason for one in members if isinstance(one, Skipped)]
-    if lacking:
-        raise CannotRun(lacking[0])
-    ends = [one for one in members if not isinstance(one, Skipped)]
-    hosts = {one.name: one.hostname for one in fabric.nodes}
-    pinned = {hosts[one.node]: one.interface for one in ends} if launch.network else {}
-    return pinned, {CLIENT: ends[0].ip, SERVER: ends[1].ip}
+    """Interfaces by host name, and the two ends' addresses, in the launch's network.
 
-
-def _first_joining(fabric: Fabric, launch: PlannedLaunch) -> Network:
-    """Where no network is meant a pair still needs an address: the first network's."""
+    Where no network is meant a pair still needs an address: the first that joins it gives one.
+    """
     for network in fabric.networks:
-        if all(not isinstance(network.member(node), Skipped) for node in launch.nodes):
-            return network
-    raise CannotRun(f"no network joins {' and '.join(launch.nodes)}")
+        if launch.network not in (None, network.name):
+            continue
+        members = [network.member(node) for node in launch.nodes]
+        ends = [one for one in members if not isinstance(one, Skipped)]
+        if len(ends) == len(members):
+            hosts = {one.name: one.hostname for one in fabric.nodes}
+            pinned = {hosts[one.node]: one.interface for one in ends} if launch.network else {}
+            return pinned, {CLIENT: ends[0].ip, SERVER: ends[1].ip}
+    raise CannotRun(f"{listed(launch.nodes)} are not both in {launch.network or 'any network'}")
 
 
 def _filled(suite: Suite, words: Sequence[str], addresses: dict[str, str]) -> tuple[str, ...]:
@@ -169,33 +156,16 @@ def _around(
     payload_bytes: tuple[int, int],
 ) -> Around:
     hosts = {one.rank: one.host for one in told}
-    ranks = [(rank, node) for rank, node in enumerate(launch.nodes) if node in after]
-    used = [(rank, shares(before[node], after[node])) for rank, node in ranks]
-    return Around(
-        counters=tuple(
-            NodeCounters(
-                rank,
-                hosts.get(rank, node),
-                before[node].interfaces,
-                after[node].interfaces,
-                before[node].absent | after[node].absent,
-                (before[node].read_utc_s, after[node].read_utc_s),
-            )
-            for rank, node in ranks
-        ),
-        payload_bytes=payload_bytes,
-        processors=tuple(
-            ProcessorUse(
-                rank,
-                _NOT_OURS,
-                _NOT_OURS,
-                one.waited_s,
-                one.idle,
-                one.softirq,
-                one.steal,
-                one.busiest_softirq,
-            )
-            for rank, one in used
-        ),
-        wall_s=max((one.wall_s for _, one in used), default=0.0),
-    )
+    counted, used, wall_s = [], [], 0.0
+    for rank, node in enumerate(launch.nodes):
+        if node not in after:
+            continue
+        first, last = before[node], after[node]
+        one = shares(first, last)
+        wall_s = max(wall_s, one.wall_s)
+        times, absent = (first.read_utc_s, last.read_utc_s), first.absent | last.absent
+        host = hosts.get(rank, node)
+        counted.append(NodeCounters(rank, host, first.interfaces, last.interfaces, absent, times))
+        said = (one.waited_s, one.idle, one.softirq, one.steal, one.busiest_softirq)
+        used.append(ProcessorUse(rank, _NOT_OURS, _NOT_OURS, *said))
+    return Around(tuple(counted), payload_bytes, tuple(used), wall_s)

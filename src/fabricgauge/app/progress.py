@@ -1,14 +1,12 @@
 """What the work tells whoever watches it."""
 
-from typing import Protocol
-
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.plan import Plan, PlannedLaunch
 from fabricgauge.model.together import Round
 
 
-class Progress(Protocol):
-    """Told of each step as it happens; must not raise."""
+class Progress:
+    """Told of each step as it happens; must not raise. This one watches nothing."""
 
     def stage(self, text: str) -> None:
         """A stage begins, e.g. ``discovering c1, c2``."""
@@ -32,13 +30,4 @@ class Progress(Protocol):
         """Nothing more will come."""
 
 
-class Silent:
-    """Watches nothing."""
-
-    def stage(self, text: str) -> None: ...
-    def planned(self, plan: Plan, launches: tuple[PlannedLaunch, ...]) -> None: ...
-    def launch(self, launch: PlannedLaunch) -> None: ...
-    def case(self, measurement: Measurement) -> None: ...
-    def round(self, made: Round) -> None: ...
-    def trouble(self, text: str) -> None: ...
-    def close(self) -> None: ...
+SILENT = Progress()

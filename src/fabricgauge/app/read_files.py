@@ -1,12 +1,11 @@
 """Other suites' logs from disk, plain or packed, line by line, in bounded memory."""
 
 import io
-import lzma
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from fabricgauge.app.unpack import GZIP, OTHERS, OfLibrary, Unpacked
+from fabricgauge.app.unpack import UNPACKERS, Unpacked
 from fabricgauge.files.reading import opened, shown
 from fabricgauge.model.suite import UNREADABLE, UnparsedLine
 from fabricgauge.parse.json_text import MOST_CHARACTERS
@@ -53,24 +52,13 @@ class _Lines:
     def _of(self, file: io.BufferedReader) -> Iterator[bytes]:
         head = file.read(6)
         file.seek(0)
-        if head.startswith(GZIP):
-            unpacked = Unpacked(file)
+        begin = next((one for magic, one in UNPACKERS.items() if head.startswith(magic)), None)
+        if begin is not None:
+            unpacked = Unpacked(file, begin)
             yield from self._split(io.BufferedReader(unpacked, _BUFFER_BYTES))
             self.trouble = unpacked.trouble
-        elif head.startswith(_UTF_16):
-            yield from self._split(_Recoded(file))
         else:
-            yield from self._of_library(file, head)
-
-    def _of_library(self, file: io.BufferedReader, head: bytes) -> Iterator[bytes]:
-        """Plain, or packed by what the standard library unpacks."""
-        begin = next((one for magic, one in OTHERS.items() if head.startswith(magic)), None)
-        try:
-            yield from self._split(
-                file if begin is None else io.BufferedReader(OfLibrary(file, begin), _BUFFER_BYTES)
-            )
-        except (EOFError, lzma.LZMAError) as error:
-            self.trouble = f"the archive is broken: {error}"
+            yield from self._split(_Recoded(file) if head.startswith(_UTF_16) else file)
 
     def _split(self, content: "io.BufferedReader[Any] | _Recoded") -> Iterator[bytes]:
         """As many whole lines as were read at once; a long line comes by itself."""

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from fabricgauge.app.pairs import fabric_result
 from fabricgauge.app.target import Target
 from fabricgauge.doctor.reachability import Dead
+from fabricgauge.localise.localising import localise
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.fabric import Fabric
@@ -14,17 +14,9 @@ from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.pairs import FabricResult
 from fabricgauge.model.plan import Plan, PlannedLaunch
 from fabricgauge.model.run import Ended, Run
-from fabricgauge.plan.plan import remaining
+from fabricgauge.plan.outlook import FINAL, remaining
+from fabricgauge.store import run_files
 from fabricgauge.store.run_directory import RunDirectory
-from fabricgauge.store.run_files import (
-    Record,
-    ResultLine,
-    Started,
-    append_launch,
-    append_records,
-    launch_of,
-    write_plan,
-)
 
 
 class RunContext:
@@ -37,13 +29,20 @@ class RunContext:
     others measure instead. Looking for culprits took ``searches`` and ``searched_s``.
     """
 
-    def __init__(self, target: Target, directory: RunDirectory, run: Run, attempt: int = 1) -> None:
+    def __init__(
+        self,
+        target: Target,
+        directory: RunDirectory,
+        run: Run,
+        attempt: int = 1,
+        culprits: dict[str, list[Dead]] | None = None,
+    ) -> None:
         self.target, self.directory, self.run, self.attempt = target, directory, run, attempt
-        self.culprits: dict[str, list[Dead]] = {}
+        self.progress, self.culprits = target.progress, culprits or {}
         self.broken: set[str | None] = set()
         self.given_up: set[int] = set()
         self.searches, self.searched_s = 0, 0.0
-        self._said: dict[int, list[Record]] = {}
+        self._said: dict[int, list[run_files.Record]] = {}
         self._analysed: tuple[int, FabricResult] = (0, FabricResult())
 
     @property
@@ -67,50 +66,41 @@ class RunContext:
         """The folder of the launch's raw files."""
         return f"launch-{launch.number:02}-{self.attempt}"
 
-    def keep(self, launch: PlannedLaunch, records: Sequence[Record]) -> None:
+    def keep(self, launch: PlannedLaunch, records: Sequence[run_files.Record]) -> None:
         """Store what a launch said; it is on disk when this returns."""
-        entries = (ResultLine(launch.number, self.attempt, one) for one in records)
-        append_records(self.directory, entries)
+        run_files.append_records(self.directory, launch.number, self.attempt, records)
         self._said.setdefault(launch.number, []).extend(records)
 
     def close(self, launch: PlannedLaunch, ended: Ended, strange: Sequence[str] = ()) -> None:
         """A launch has ended: from now on it is one of the run's."""
-        started = Started(
+        started = run_files.Started(
             launch.number, self.attempt, launch.network, launch.nodes, ended, tuple(strange)
         )
-        made = launch_of(launch.number, self._said.pop(launch.number, []), launch, started)
+        made = run_files.launch_of(
+            launch.number, self._said.pop(launch.number, []), launch, started
+        )
         launches = sorted((*self.run.launches, made), key=lambda one: one.number)
         self.run = msgspec.structs.replace(self.run, launches=tuple(launches))
-        append_launch(self.directory, started)
+        run_files.append_launch(self.directory, started)
 
     def plan_further(self, launch: PlannedLaunch) -> None:
         """The launch joins the plan, so that a run which breaks off in it can be resumed."""
         plan = msgspec.structs.replace(self.plan, launches=(*self.plan.launches, launch))
-        write_plan(self.directory, plan)
+        self.directory.write("plan.json", plan)
         self.run = msgspec.structs.replace(self.run, plan=plan)
 
     def measured(self, launch: PlannedLaunch) -> set[str]:
         """The cases of a launch under way that have a result."""
         now = [one for one in self._said.get(launch.number, []) if isinstance(one, Measurement)]
-        return {one.case for one in now if one.status in ("ok", "skipped")}
+        return {one.case for one in now if one.status in FINAL}
 
     def left(self) -> tuple[PlannedLaunch, ...]:
         """The planned launches, or parts of them, that have no result yet."""
-        return left_of(self.run)
+        return remaining(self.run.plan, self.run.launches)
 
     def fabric_result(self) -> FabricResult:
         """What all pairs say; they are analysed once more where further launches bear on it."""
         bearing = sum(1 for one in self.run.launches if one.rounds or one.purpose == "again")
         if self._analysed[0] != bearing:
-            self._analysed = bearing, fabric_result(self.run)
+            self._analysed = bearing, localise(self.run.launches, self.fabric.topology)
         return self._analysed[1]
-
-
-def left_of(run: Run) -> tuple[PlannedLaunch, ...]:
-    """The planned launches, or parts of them, that have no result yet."""
-    if run.plan.tool == "engine":
-        measured = ((la.number, one) for la in run.launches for one in la.measurements)
-        rounds = ((la.number, one) for la in run.launches for one in la.rounds)
-        return remaining(run.plan, measured, rounds)
-    done = {one.number for one in run.launches if one.figures and one.ended.status == "ok"}
-    return tuple(one for one in run.plan.launches if one.number not in done)

@@ -1,35 +1,46 @@
-"""Where to measure and with what: from a request, and as the run directory keeps it."""
+"""What a request means: its nodes, how they are reached, and with what they are measured."""
 
 import os
 import platform
 import sys
-from datetime import datetime, timezone
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from fabricgauge import __version__
 from fabricgauge.app.programs import Suite
-from fabricgauge.app.progress import Progress
+from fabricgauge.app.progress import SILENT, Progress
 from fabricgauge.discover.interface import discover
 from fabricgauge.files.reading import read_text, shown
 from fabricgauge.judge.thresholds import Thresholds, thresholds_from
+from fabricgauge.lab.host_access import access, declared_networks
+from fabricgauge.lab.spec import LabSpec, numbered_nodes
+from fabricgauge.lab.state import load_complete, names
+from fabricgauge.lab.up import down, up
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import DeclaredNetwork, Fabric
-from fabricgauge.model.host_access import HostAccess
-from fabricgauge.model.request import MeasurementRequest
+from fabricgauge.model.host_access import Host, HostAccess
+from fabricgauge.model.request import OWN_LAB, MeasurementRequest, applicable, resumed, without
 from fabricgauge.model.topology import Topology
 from fabricgauge.parse.topology import topology_of
-from fabricgauge.run.launchers.nodes import expand
+from fabricgauge.run.launchers import LAUNCHERS, launcher_of
+from fabricgauge.run.launchers.interface import NodesAsked
+from fabricgauge.run.launchers.nodes import chosen, expand
 from fabricgauge.settings import Settings
 from fabricgauge.sim.platform import simulated_fabric
 from fabricgauge.sim.simulation import Simulation, simulation
-from fabricgauge.store.run_directory import RunDirectory
+from fabricgauge.store.run_directory import RunDirectory, now_utc
 from fabricgauge.store.run_files import About
 
 #: What ibnetdiscover prints of 10,000 nodes has a tenth of it.
 MOST_BYTES = 1 << 28
+#: How many nodes a lab has that is made for one run.
+USUAL_NODES = 2
+_OWN_LAB_PREFIX = "check-"
 
 #: Variables that change what an MPI measures; a launcher hands them on to the ranks.
 TELLING_VARIABLES = (
@@ -38,9 +49,11 @@ TELLING_VARIABLES = (
     "SLURM_CLUSTER_NAME",
 )  # fmt: skip
 
+Reached = tuple[HostAccess, tuple[DeclaredNetwork, ...]]
+
 
 class Target(msgspec.Struct, frozen=True):
-    """Where to measure, what, and with which programs.
+    """Where to measure, what, with which programs, and who watches.
 
     ``topology`` is what a file states; ``simulation`` is the simulated cluster that stands for the
     nodes, if one does. ``engine`` is None where another suite measures, which is ``suite`` then,
@@ -56,6 +69,7 @@ class Target(msgspec.Struct, frozen=True):
     simulation: Simulation | None = None
     engine: Engine | None = None
     suite: Suite | None = None
+    progress: Progress = SILENT
 
     @property
     def ranks(self) -> tuple[str, ...]:
@@ -63,32 +77,110 @@ class Target(msgspec.Struct, frozen=True):
         return ranks_of(self.request, self.access.nodes)
 
 
-def target_of(
-    request: MeasurementRequest,
-    access: HostAccess,
-    declared: tuple[DeclaredNetwork, ...],
+@contextmanager
+def located(
+    said: MeasurementRequest,
     settings: Settings,
-) -> Target:
-    """Where to measure: only nodes that have a rank are looked at, if each has one.
+    from_files: Collection[str],
+    stored: MeasurementRequest | None,
+    progress: Progress,
+) -> Iterator[Target]:
+    """The target of a request in which everything has an effect, while its lab is there.
 
-    Ranks that share a node would be alone there, and a network has two nodes at least.
+    ``stored`` is the request of the run that is resumed. ``from_files`` are fields that
+    configuration files say. Only nodes that have a rank are looked at, if each has one: ranks that
+    share a node would be alone there, and a network has two nodes at least.
 
     Raises:
-        UsageError: a node or a platform that there is not, or a topology that is not understood.
+        UsageError: options that contradict each other or have no effect; no nodes, or a node or a
+            platform that there is not; a topology that is not understood.
     """
-    ranks = ranks_of(request, access.nodes)
-    shared = len(set(ranks)) < len(ranks)
-    chosen = tuple(host for host in access.hosts if shared or host.node in ranks)
-    simulation = simulation_of(request)
-    return Target(
-        access=msgspec.structs.replace(access, hosts=chosen),
-        request=request,
-        thresholds=thresholds_from(settings.thresholds, settings.thresholds_origin),
-        command=tuple(map(shown, sys.argv)),
-        declared=(*declared, *settings.networks),
-        topology=simulation.platform.topology if simulation else stated_topology(request),
-        simulation=simulation,
-    )
+    request = applicable(said, _ranks_of_own_lab(said), from_files)
+    if stored is not None:
+        request = resumed(without(request, from_files), stored)
+    with reached(request) as (access, declared):
+        ranks = ranks_of(request, access.nodes)
+        if stored is None:
+            request = applicable(request, len(ranks), from_files)
+        shared = len(set(ranks)) < len(ranks)
+        hosts = tuple(host for host in access.hosts if shared or host.node in ranks)
+        simulation = simulation_of(request)
+        yield Target(
+            access=msgspec.structs.replace(access, hosts=hosts),
+            request=request,
+            thresholds=thresholds_from(settings.thresholds, settings.thresholds_origin),
+            command=tuple(map(shown, sys.argv)),
+            declared=(*declared, *settings.networks),
+            topology=simulation.platform.topology if simulation else stated_topology(request),
+            simulation=simulation,
+            progress=progress,
+        )
+
+
+def _ranks_of_own_lab(request: MeasurementRequest) -> int:
+    """Known before it is brought up; 0 for nodes that are only known once they are reached."""
+    if request.lab != OWN_LAB or request.resume:
+        return 0
+    return (len(request.rank_order) or request.nodes or USUAL_NODES) * request.ppn
+
+
+@contextmanager
+def reached(request: MeasurementRequest) -> Iterator[Reached]:
+    """The hosts, and the networks that their launcher declares.
+
+    Raises:
+        UsageError: no nodes, or none of that name.
+    """
+    if simulated := simulation_of(request):  # nothing but the simulator reaches its nodes
+        nodes = _chosen(request, simulated.platform.nodes, request.sim)
+        yield HostAccess("simulated", tuple(Host(one, ()) for one in nodes), virtual=True), ()
+    elif not request.lab:
+        # The same, known to be one machine's where this program runs on a node of a lab itself.
+        virtual = "FABRICGAUGE_LAB" in os.environ
+        yield msgspec.structs.replace(_without_lab(request), virtual=virtual), ()
+    else:
+        with own_lab(request.nodes) if request.lab == OWN_LAB else nullcontext(request.lab) as name:
+            state = load_complete(name)
+            there = access(state)
+            hosts = {host.node: host for host in there.hosts}
+            few = tuple(hosts[one] for one in _chosen(request, there.nodes, f"lab {name}"))
+            yield msgspec.structs.replace(there, hosts=few), declared_networks(state)
+
+
+def _chosen(request: MeasurementRequest, there: tuple[str, ...], what: str) -> tuple[str, ...]:
+    """Those of the nodes that are there which the request names."""
+    nodes = chosen(request.nodelist, request.exclude, there)
+    if unknown := [node for node in nodes if node not in there]:
+        known = ", ".join(there) if len(there) <= 8 else f"{there[0]} to {there[-1]}"
+        raise UsageError(f"{what} has no node {unknown[0]!r}; it has {known}")
+    return nodes
+
+
+def _without_lab(request: MeasurementRequest) -> HostAccess:
+    asked = NodesAsked(request.nodelist, request.exclude, request.ssh_config, os.environ)
+    if request.launcher:
+        return launcher_of(request.launcher).reach(asked)
+    launchers = map(launcher_of, reversed(LAUNCHERS))
+    return next(one for one in launchers if one.is_usual(asked)).reach(asked)
+
+
+@contextmanager
+def own_lab(nodes: int, with_slurm: bool = False) -> Iterator[str]:
+    """A lab for this check alone; what a killed check left behind is removed first."""
+    for name in names():
+        owner = name.removeprefix(_OWN_LAB_PREFIX)
+        if name.startswith(_OWN_LAB_PREFIX) and owner.isdigit() and not _alive(int(owner)):
+            down(name)
+    name = f"{_OWN_LAB_PREFIX}{os.getpid()}"
+    up(LabSpec(name, numbered_nodes(nodes or USUAL_NODES), slurm=with_slurm))
+    try:
+        yield name
+    finally:
+        down(name)
+
+
+def _alive(pid: int) -> bool:
+    return Path(f"/proc/{pid}").exists()
 
 
 def ranks_of(request: MeasurementRequest, nodes: tuple[str, ...]) -> tuple[str, ...]:
@@ -140,6 +232,7 @@ def simulation_of(request: MeasurementRequest) -> Simulation | None:
 
 
 def about(target: Target) -> About:
+    """What run.json says of a run that begins now."""
     told = {k: shown(v) for k, v in os.environ.items() if k.startswith(TELLING_VARIABLES)}
     environment = {
         "fabricgauge": __version__,
@@ -151,44 +244,36 @@ def about(target: Target) -> About:
         "user id": str(os.getuid()),
         **dict(sorted(told.items())),
     }
-    now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return About(now, target.command, environment, target.request)
+    return About(now_utc(), target.command, environment, target.request)
 
 
 def _measured_with(target: Target) -> dict[str, str]:
-    if target.engine is None:
-        return {} if target.suite is None else dict(sorted(target.suite.described().items()))
-    simulated = {} if target.simulation is None else {"simulated": _described(target.simulation)}
-    return {
-        **simulated,
-        "engine": str(target.engine.path),
-        "engine identity": target.engine.identity,
-        "engine compiler": f"{target.engine.compiler} {' '.join(target.engine.flags)}",
-        "MPI compiler wrapper": str(target.engine.mpi.mpicxx),
-        "MPI": f"{target.engine.mpi.kind} {target.engine.mpi.version}",
-    }
+    facts: dict[str, str] = {}
+    if target.suite is not None:
+        facts |= dict(sorted(target.suite.described().items()))
+    if one := target.simulation:
+        faults = "".join(f", {fault}" for fault in one.faults)
+        where = f"SimGrid, {one.platform.name}, seed {one.seed}, noise {one.noise:g}"
+        facts["simulated"] = f"{where}{faults}"
+    if engine := target.engine:
+        facts |= {
+            "engine": str(engine.path),
+            "engine identity": engine.identity,
+            "engine compiler": f"{engine.compiler} {' '.join(engine.flags)}",
+            "MPI compiler wrapper": str(engine.mpi.mpicxx),
+            "MPI": f"{engine.mpi.kind} {engine.mpi.version}",
+        }
+    return facts
 
 
-def _described(simulation: Simulation) -> str:
-    faults = "".join(f", {fault}" for fault in simulation.faults)
-    return (
-        f"SimGrid, {simulation.platform.name}, seed {simulation.seed},"
-        f" noise {simulation.noise:g}{faults}"
-    )
-
-
-def discovered(target: Target, directory: RunDirectory, progress: Progress, folder: str) -> Fabric:
+def discovered(target: Target, directory: RunDirectory, folder: str) -> Fabric:
     """What the nodes are now; their raw answers are kept in ``raw/<folder>``."""
-    if target.simulation is not None:
-        found = simulated_fabric(target.simulation.platform)
-        here = set(target.access.nodes)
-        chosen = tuple(node for node in found.nodes if node.name in here)
-        return msgspec.structs.replace(found, nodes=chosen, simulated=True)
     nodes = target.access.nodes
+    if target.simulation is not None:
+        found, here = simulated_fabric(target.simulation.platform), set(nodes)
+        there = tuple(node for node in found.nodes if node.name in here)
+        return msgspec.structs.replace(found, nodes=there, simulated=True)
     told = ", ".join(nodes) if len(nodes) <= 8 else f"{len(nodes):,} nodes"
-    progress.stage(f"discovering {told}")
-
-    def keep(node: str, raw: str) -> None:
-        directory.keep_raw(folder, node, raw)
-
+    target.progress.stage(f"discovering {told}")
+    keep = partial(directory.keep_raw, folder)
     return discover(target.access, target.declared, keep=keep)

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from itertools import product
-from pathlib import Path
 
 import msgspec
 
@@ -12,12 +11,10 @@ from fabricgauge.app.compare import cautions, invalid
 from fabricgauge.app.conclude import concluded
 from fabricgauge.app.measure import measure
 from fabricgauge.app.programs import engine_for
-from fabricgauge.app.progress import Progress
 from fabricgauge.app.run_context import RunContext
 from fabricgauge.app.target import Target
 from fabricgauge.compare.varying import varied
 from fabricgauge.model.errors import CannotRun, StoreError, UsageError
-from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.pattern import THREADED_PATTERNS, TOURNAMENT_PATTERNS
 from fabricgauge.model.run import Run
 from fabricgauge.model.varied import Design, Factor, Varied
@@ -27,7 +24,7 @@ from fabricgauge.plan.plan import is_pair
 from fabricgauge.plan.profiles import Profile, profile_of
 from fabricgauge.run.mpi_impls.interface import is_pinned
 from fabricgauge.run.mpi_impls.table import mpi_impl_of
-from fabricgauge.store.run_directory import PARTIAL, RunDirectory
+from fabricgauge.store.run_directory import PARTIAL, RunDirectory, find
 from fabricgauge.store.run_files import About, load
 
 #: What people call a suite of compilers, and its C++ compiler.
@@ -37,16 +34,15 @@ _DESIGN = "design.json"
 
 
 def begin(
-    design: Design, target: Target, directory: RunDirectory, progress: Progress
+    design: Design, target: Target, directory: RunDirectory
 ) -> tuple[Design, tuple[RunContext, ...]]:
     """A run for each arm, planned on the same nodes; the directory then says which they are."""
     each, profile = _of_blocks(target, design.blocks)
     arms = []
     for arm in design.arms:
-        own = _target_of(design, arm, each, progress)
-        made = begin_run(own, RunDirectory.create(directory.path), progress, profile)
-        _require_heeded(design, made)
-        arms.append(made)
+        own = _target_of(design, arm, each)
+        arms.append(begin_run(own, RunDirectory.create(directory.path), profile))
+        _require_heeded(design, arms[-1])
     folders = tuple(one.directory.identity for one in arms)
     drawn = msgspec.structs.replace(design, folders=folders)
     directory.write(_DESIGN, drawn)
@@ -88,7 +84,7 @@ def _of_blocks(target: Target, blocks: int) -> tuple[Target, Profile]:
 
 
 def take_up(
-    target: Target, directory: RunDirectory, progress: Progress, said: tuple[Factor, ...] = ()
+    target: Target, directory: RunDirectory, said: tuple[Factor, ...] = ()
 ) -> tuple[Design, tuple[RunContext, ...]]:
     """The arms of a comparison that was broken off; ``said`` is what was named to be varied.
 
@@ -103,13 +99,13 @@ def take_up(
     design = _design(directory, said)
     arms = []
     for arm, folder in zip(design.arms, design.folders, strict=True):
-        own = _target_of(design, arm, target, progress)
-        run = _arm(directory, folder)
+        own = _target_of(design, arm, target)
+        run = find(directory.path, f"{directory.path / folder}{PARTIAL}")
         if run.complete:
             arms.append(RunContext(own, run, load(run)))
             continue
         _require_same(run, own)
-        arms.append(take_up_run(own, run, progress))
+        arms.append(take_up_run(own, run))
     return design, tuple(arms)
 
 
@@ -128,12 +124,6 @@ def _design(directory: RunDirectory, said: tuple[Factor, ...]) -> Design:
     return design
 
 
-def _arm(directory: RunDirectory, folder: str) -> RunDirectory:
-    """An arm's run, which may have got its final name before all was over."""
-    final = directory.path / folder
-    return RunDirectory(final if final.is_dir() else final.with_name(f"{folder}{PARTIAL}"))
-
-
 def _require_same(run: RunDirectory, target: Target) -> None:
     """Raises:
     UsageError: the arm was begun with another engine, that of another MPI or compiler.
@@ -147,41 +137,34 @@ def _require_same(run: RunDirectory, target: Target) -> None:
         )
 
 
-def _target_of(design: Design, arm: Sequence[str], target: Target, progress: Progress) -> Target:
+def _target_of(design: Design, arm: Sequence[str], target: Target) -> Target:
+    """The target with the engine, the binding and the variables of an arm."""
     said = {one.name: level for one, level in zip(design.factors, arm, strict=True)}
     compiler = said.get("compiler", "")
     mpi = said.get("mpi", target.request.mpi)
-    engine = engine_for(mpi, progress, COMPILERS.get(compiler, compiler))
-    access = _access_of(target.access, said)
-    return msgspec.structs.replace(target, engine=engine, access=access)
-
-
-def _access_of(access: HostAccess, said: dict[str, str]) -> HostAccess:
+    engine = engine_for(mpi, target.progress, COMPILERS.get(compiler, compiler))
     variables = tuple(
         (name.removeprefix(ENVIRONMENT), level)
         for name, level in said.items()
         if name.startswith(ENVIRONMENT) and level != AS_IT_IS
     )
-    return msgspec.structs.replace(access, bind=said.get("bind", ""), variables=variables)
+    access = msgspec.structs.replace(target.access, bind=said.get("bind", ""), variables=variables)
+    return msgspec.structs.replace(target, engine=engine, access=access)
 
 
 def run(
-    design: Design,
-    arms: Sequence[RunContext],
-    directory: RunDirectory,
-    tolerance: float,
-    progress: Progress,
-) -> tuple[Varied, Path, bool]:
+    design: Design, arms: Sequence[RunContext], directory: RunDirectory, tolerance: float
+) -> tuple[Varied, bool]:
     """Measure what is left, block by block, then compare what there is.
 
-    Returns the comparison, where it lies, and whether it was interrupted.
+    Returns the comparison, and whether it was interrupted.
     """
-    interrupted = False
+    interrupted, progress = False, arms[0].progress
     try:
         for block, order in enumerate(design.order):
             progress.stage(f"block {block + 1} of {design.blocks}")
             for arm in order:
-                _measure(arms[arm], block, design.blocks, progress)
+                _measure(arms[arm], block, design.blocks)
     except KeyboardInterrupt:
         interrupted = True
     except (StoreError, CannotRun) as error:
@@ -194,40 +177,35 @@ def run(
         progress.trouble(str(error))
     for one in arms:
         if not one.directory.complete:
-            concluded(one, complete and not one.left(), progress)
+            concluded(one, complete and not one.left())
     if complete:
         directory.finish()
-    return found, directory.path, interrupted
+    return found, interrupted
 
 
 def _compared(
     design: Design, arms: Sequence[RunContext], tolerance: float, complete: bool
 ) -> Varied:
-    runs = tuple(one.run for one in arms)
+    runs = tuple(msgspec.structs.replace(one.run, complete=complete) for one in arms)
     told = (
         f"{', '.join(levels)}: {note}"
         for levels, each in zip(design.arms, runs, strict=True)
-        for note in (*cautions(_whole(each, complete)), *_later(each))
+        for note in (*cautions(each), *_later(each))
     )
     believed = complete and not any(invalid(each) for each in runs)
     return varied(design, runs, tolerance, tuple(dict.fromkeys(told)), believed=believed)
 
 
-def _whole(run: Run, complete: bool) -> Run:
-    return msgspec.structs.replace(run, complete=complete)
-
-
 def _later(run: Run) -> tuple[str, ...]:
     """A caution about launches that a resumption made: their turn in the block was over."""
-    attempts = {one.number for one in run.launches}
-    if len(run.launches) == len(attempts):
+    if len(run.launches) == len({one.number for one in run.launches}):
         return ()
     return ("some launches were made again after an interruption, out of their block's time",)
 
 
-def _measure(context: RunContext, block: int, blocks: int, progress: Progress) -> None:
+def _measure(context: RunContext, block: int, blocks: int) -> None:
     each = len(context.plan.launches) // blocks
     own = {one.number for one in context.plan.launches[block * each : (block + 1) * each]}
     left = tuple(one for one in context.left() if one.number in own)
     if left:
-        measure(context, left, progress)
+        measure(context, left)

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from fabricgauge.model.verdict import Strictness
     from fabricgauge.store.run_directory import RunDirectory
 
-    Curves = tuple[SuiteCurve, ...]
-
 
 @click.command()
 @of.nodelist_option
@@ -60,40 +58,37 @@ def check(
     pair meets, all work together, and nodes that are slower than their peers are named.
     """
     from fabricgauge import settings
-    from fabricgauge.app.begin import stored_run
+    from fabricgauge.app.begin import opened
     from fabricgauge.app.conclude import reference_curves
-    from fabricgauge.app.reaching import located
+    from fabricgauge.cli.progress import bar
     from fabricgauge.cli.show import require_format
-    from fabricgauge.model.request import without
-    from fabricgauge.store.holding import held
-    from fabricgauge.store.run_directory import RunDirectory
 
-    said = settings.load()
-    request = of.request_of(asked)
+    said, files = settings.load(), of.from_files(ctx)
+    request, root = of.request_of(asked), output or settings.run_root()
     require_format(format)
     curves = reference_curves(against)
-    root = output or settings.run_root()
-    files = of.from_files(ctx)
-    alone = without(request, files)
-    run, stored = stored_run(root, alone) if request.resume else (None, None)
-    with located(request, said, files, stored) as target:
-        directory = run or RunDirectory.create(root)
-        with held(directory):
-            if dry_run:
-                _print_plan(target, directory, quiet)
-                return
+    with (
+        bar(quiet) as progress,
+        opened(request, said, files, root, progress) as (target, directory),
+    ):
+        if dry_run:
+            _print_plan(target, directory)
+        else:
             ctx.exit(_check(target, directory, Printing(format, quiet, fail_on), curves))
 
 
 def _check(
-    target: "Target", directory: "RunDirectory", printing: Printing, curves: "Curves"
+    target: "Target",
+    directory: "RunDirectory",
+    printing: Printing,
+    curves: "tuple[SuiteCurve, ...]",
 ) -> int:
-    from fabricgauge.app import check as app
-    from fabricgauge.cli.progress import bar
+    from fabricgauge.app.begin import prepared
+    from fabricgauge.app.check import finish
     from fabricgauge.cli.show import show
 
-    with bar(printing.quiet) as progress:
-        outcome = app.finish(app.prepared(target, directory, progress), progress, curves)
+    outcome = finish(prepared(target, directory), curves)
+    target.progress.close()
     status = show(outcome.judged, outcome.path, printing)
     if not outcome.judged.run.complete:
         command = shlex.join(["fabricgauge", "check", "--resume", str(outcome.path)])
@@ -101,26 +96,23 @@ def _check(
     return 130 if outcome.interrupted else status
 
 
-def _print_plan(target: "Target", directory: "RunDirectory", quiet: bool) -> None:
+def _print_plan(target: "Target", directory: "RunDirectory") -> None:
     """A run that is only planned leaves nothing, however that ends."""
-    from fabricgauge.app import check as app
-    from fabricgauge.cli.progress import bar
+    from fabricgauge.app.begin import discard, prepared
 
     try:
-        with bar(quiet) as progress:
-            context = app.prepared(target, directory, progress, dry_run=True)
-        _print_commands(context)
+        _print_commands(prepared(target, directory, dry_run=True))
     finally:
-        app.discard(target, directory)
+        discard(target, directory)
 
 
 def _print_commands(context: "RunContext") -> None:
-    from fabricgauge.app import check as app
+    from fabricgauge.app.check import commands
 
-    for launch, commands in app.commands(context):
+    for launch, started in commands(context):
         program = f", {launch.program}" if launch.program else ""
         click.echo(f"# launch {launch.number}: {launch.network or 'unpinned'}{program}")
-        for command in commands:
+        for command in started:
             env = [f"{name}={value}" for name, value in sorted(command.env.items())]
             click.echo(shlex.join(["env", *env, *command.argv]))
         for case in launch.cases:

@@ -25,8 +25,8 @@ _LAB = "lab"
 
 @click.command()
 @click.argument("file", required=False, type=click.Path(path_type=Path))
-@click.option("-w", "--nodelist", metavar="NODES", help="Nodes, e.g. c[1-2], @group or ^FILE.")
-@click.option("-x", "--exclude", metavar="NODES", help="Nodes to leave out.")
+@of.nodelist_option
+@of.exclude_option
 @click.option(
     "--lab",
     is_flag=False,
@@ -56,9 +56,7 @@ _LAB = "lab"
     show_default=True,
     help="What to print.",
 )
-@click.option(
-    "--to", type=click.Path(path_type=Path), metavar="FILE", help="Write it to a file instead."
-)
+@of.to_option
 @click.option(
     "--apply", is_flag=True, help="Make the plan, after it was printed.", allow_from_autoenv=False
 )
@@ -121,8 +119,8 @@ def _wanted(
 ) -> "tuple[Description, tuple[Inventory, ...], HostAccess]":
     """What is wanted, of which nodes, and how these are reached."""
     from fabricgauge.app.configuring.read_description import read_file
-    from fabricgauge.app.reaching import reached
     from fabricgauge.app.survey import read_bundle, surveyed
+    from fabricgauge.app.target import reached
     from fabricgauge.model.request import applicable
 
     if bundle and request.lab:

@@ -11,9 +11,7 @@ from fabricgauge.model.request import MeasurementRequest
 
 if TYPE_CHECKING:
     from fabricgauge.model.fabric import DeclaredNetwork, Fabric
-    from fabricgauge.model.host_access import HostAccess
     from fabricgauge.model.inventory import Inventory
-    from fabricgauge.store.bundle import BundleWriter
 
     #: The last is how many nodes had not answered when it was interrupted.
     Found = tuple[tuple[Inventory, ...], Fabric, int]
@@ -64,55 +62,37 @@ def _asked(
     timeout_s: float,
     output: Path | None,
 ) -> "Found":
-    from fabricgauge.app.reaching import reached
-    from fabricgauge.model.request import applicable
-
-    with reached(applicable(request)) as (access, declared):
-        return _gathered(access, (*declared, *networks), timeout_s, output)
-
-
-def _gathered(
-    access: "HostAccess",
-    declared: "tuple[DeclaredNetwork, ...]",
-    timeout_s: float,
-    output: Path | None,
-) -> "Found":
     """An interrupt ends the asking; the report is of what had arrived, and so is the bundle."""
-    from fabricgauge.app.survey import surveyed
-    from fabricgauge.cli.progress import Gathering
-
-    writer = _writer(output, access, declared)
-    with Gathering(len(access.nodes)) as gathering:
-
-        def keep(node: str, raw: str, trouble: str) -> None:
-            if writer:
-                writer.keep(node, raw, trouble)
-            gathering.answered(trouble)
-
-        try:
-            found = surveyed(access, declared, timeout_s=timeout_s, keep=keep, partial=True)
-            return (*found, gathering.left)
-        finally:
-            if writer:
-                writer.close("it had not answered when the asking was broken off")
-
-
-def _writer(
-    path: Path | None, access: "HostAccess", declared: "tuple[DeclaredNetwork, ...]"
-) -> "BundleWriter | None":
-    if path is None:
-        return None
-    from datetime import datetime, timezone
-
     from fabricgauge import __version__
+    from fabricgauge.app.survey import surveyed
+    from fabricgauge.app.target import reached
+    from fabricgauge.cli.progress import Gathering
     from fabricgauge.model.bundle import BundleIndex
+    from fabricgauge.model.request import applicable
     from fabricgauge.store.bundle import BundleWriter
+    from fabricgauge.store.run_directory import now_utc
 
-    now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return BundleWriter(
-        path,
-        BundleIndex(
-            gathered_utc=now, program=f"fabricgauge {__version__}", launcher=access.launcher,
-            virtual=access.virtual, declared=declared, nodes=access.nodes,
-        ),
-    )  # fmt: skip
+    with reached(applicable(request)) as (access, known):
+        declared = (*known, *networks)
+        index = BundleIndex(
+            gathered_utc=now_utc(),
+            program=f"fabricgauge {__version__}",
+            launcher=access.launcher,
+            virtual=access.virtual,
+            declared=declared,
+            nodes=access.nodes,
+        )
+        writer = BundleWriter(output, index) if output else None
+        with Gathering(len(access.nodes)) as gathering:
+
+            def keep(node: str, raw: str, trouble: str) -> None:
+                if writer:
+                    writer.keep(node, raw, trouble)
+                gathering.answered(trouble)
+
+            try:
+                found = surveyed(access, declared, timeout_s=timeout_s, keep=keep, partial=True)
+                return (*found, gathering.left)
+            finally:
+                if writer:
+                    writer.close("it had not answered when the asking was broken off")

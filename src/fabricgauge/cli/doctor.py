@@ -1,5 +1,6 @@
 """``fabricgauge doctor``: what is wrong with the network, before anything is measured."""
 
+import platform
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,6 @@ from fabricgauge.cli import options as of
 
 if TYPE_CHECKING:
     from fabricgauge.model.finding import Diagnosis
-    from fabricgauge.model.host_access import HostAccess
 
 #: Long enough to tell a counter that rises from a frame that came by chance.
 SECONDS = 2.0
@@ -67,37 +67,21 @@ def exit_status(found: "Diagnosis") -> int:
 def _diagnosed(options: dict[str, Any], checks: tuple[str, ...]) -> "Diagnosis":
     from fabricgauge import settings
     from fabricgauge.app.doctor import DoctorRequest, diagnose, diagnose_bundle
-    from fabricgauge.app.reaching import reached
+    from fabricgauge.app.target import reached
+    from fabricgauge.lab.spec import HEAD
     from fabricgauge.model.request import applicable
 
-    request = of.request_of(options)
+    request, declared = of.request_of(options), settings.load().networks
     if options["bundle"]:
         of.require_alone(request, head=options["head"])
-        declared = settings.load().networks
         return diagnose_bundle(options["bundle"], declared, options["networks"], checks)
-    with reached(applicable(request)) as (access, declared):
-        everything = (*declared, *settings.load().networks)
-        head = _head(access) if options["head"] else ""
+    told = sys.stderr.isatty() and not options["quiet"]
+    with reached(applicable(request)) as (access, known):
+        head = HEAD if access.launcher == "lab" else platform.node()
+        head = head if options["head"] else ""
         networks, seconds = options["networks"], options["seconds"]
-        asked = DoctorRequest(access, everything, networks, checks, seconds, head)
-        return diagnose(asked, _silent if options["quiet"] else _stage)
-
-
-def _head(access: "HostAccess") -> str:
-    import platform
-
-    from fabricgauge.lab.spec import HEAD
-
-    return HEAD if access.launcher == "lab" else platform.node()
-
-
-def _stage(text: str) -> None:
-    if sys.stderr.isatty():
-        click.echo(text, err=True)
-
-
-def _silent(text: str) -> None:
-    pass
+        asked = DoctorRequest(access, (*known, *declared), networks, checks, seconds, head)
+        return diagnose(asked, lambda text: click.echo(text, err=True) if told else None)
 
 
 def _words(text: str | None) -> list[str]:

@@ -42,20 +42,15 @@ def status_text(found: LabStatus) -> str:
     if not found.standing:
         why = f"no process holds {', '.join(found.dead)}" if found.dead else "`up` did not finish"
         lines.append(f"  broken: {why}; remove it with 'fabricgauge lab down --name {found.name}'")
-    lines += [f"  {fault_text(fault)}" for fault in found.state.faults]
+    lines += [f"  fault: {_wrong(fault)}" for fault in found.state.faults]
     lines += [f"  {daemon_text(daemon)}" for daemon in found.slurm]
     return "\n".join(lines)
 
 
 def faults_text(state: LabState) -> str:
     """The faults in force, one a line."""
-    lines = [fault_text(fault) for fault in state.faults]
+    lines = [f"fault: {_wrong(fault)}" for fault in state.faults]
     return "\n".join(lines) or f"lab {state.name}: no fault in force"
-
-
-def fault_text(fault: Fault) -> str:
-    """One fault in one line."""
-    return f"fault: {_wrong(fault)}"
 
 
 def _wrong(fault: Fault) -> str:

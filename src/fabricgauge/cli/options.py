@@ -1,6 +1,7 @@
 """Options that several verbs have, and how they become one typed request."""
 
 import importlib
+import re
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, get_args
@@ -13,7 +14,11 @@ from fabricgauge.model.request import OWN_LAB, MeasurementRequest
 from fabricgauge.model.verdict import Strictness
 from fabricgauge.run.launchers import LAUNCHERS
 
+_TIME = re.compile(r"(\d+(?:\.\d+)?)\s*([smh]?)")
+_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+
 Decorated = Callable[..., None]
+Decorator = Callable[[Decorated], Decorated]
 
 
 class Parsed(click.ParamType):  # type: ignore[type-arg]
@@ -32,25 +37,21 @@ class Parsed(click.ParamType):  # type: ignore[type-arg]
 
 
 def _seconds(text: str) -> float:
-    from fabricgauge.settings import seconds
-
-    return seconds(text)
-
-
-def _sizes(text: str) -> tuple[int, ...]:
-    from fabricgauge.settings import size_bytes
-
-    return tuple(map(size_bytes, text.split(","))) if text else ()
+    """``90``, ``90s``, ``10m``, ``2h`` in seconds."""
+    match = _TIME.fullmatch(text.strip())
+    if not match or float(match[1]) <= 0:
+        raise UsageError(f"{text!r} is not a time; write e.g. 90s, 10m or 2h")
+    return float(match[1]) * _SECONDS[match[2] or "s"]
 
 
-def _patterns(text: str) -> tuple[str, ...]:
-    from fabricgauge.plan.asked import patterns
+def _of(module: str, function: str) -> Callable[[str], Any]:
+    """A function of a module that is loaded when an option needs it."""
+    return lambda text: getattr(importlib.import_module(f"fabricgauge.{module}"), function)(text)
 
-    return patterns(text) if text else ()
 
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(text.split(",")) if text else ()
+def _listed(each: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
+    """What ``each`` makes of the words between commas."""
+    return lambda text: tuple(map(each, text.split(","))) if text else ()
 
 
 class Renamed(click.Option):
@@ -91,11 +92,15 @@ class Formats(click.Option):
         return super().get_help_record(ctx)
 
 
-def added(command: Decorated, options: tuple[Callable[[Decorated], Decorated], ...]) -> Decorated:
-    """The command with these options, in this order."""
-    for option in reversed(options):
-        command = option(command)
-    return command
+def together(*options: Decorator) -> Decorator:
+    """Several options as one, in this order."""
+
+    def add(command: Decorated) -> Decorated:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
 
 
 def request_of(asked: Mapping[str, Any]) -> MeasurementRequest:
@@ -132,12 +137,12 @@ class Printing(msgspec.Struct, frozen=True):
     to: Path | None = None
 
 
-def lab_option(text: str) -> Callable[[Decorated], Decorated]:
+def lab_option(text: str) -> Decorator:
     """``--lab``; without a name that of a lab made for this command."""
     return click.option("--lab", is_flag=False, flag_value=OWN_LAB, metavar="[NAME]", help=text)
 
 
-def format_option(kind: str = "run") -> Callable[[Decorated], Decorated]:
+def format_option(kind: str = "run") -> Decorator:
     """``--format`` of a verb that prints that kind of report, a module of ``report.content``."""
     return click.option(
         "--format", cls=Formats, kind=kind, default="terminal", show_default=True, metavar="NAME"
@@ -146,14 +151,14 @@ def format_option(kind: str = "run") -> Callable[[Decorated], Decorated]:
 
 def output_option(
     text: str = "Where runs are kept; default: $XDG_DATA_HOME/fabricgauge/runs.",
-) -> Callable[[Decorated], Decorated]:
+) -> Decorator:
     kind = click.Path(path_type=Path, file_okay=False)
     return click.option("-o", "--output", type=kind, metavar="DIR", help=text)
 
 
 def quiet_option(
     text: str = "Print the report only, no progress.",
-) -> Callable[[Decorated], Decorated]:
+) -> Decorator:
     return click.option("-q", "--quiet", is_flag=True, help=text)
 
 
@@ -184,14 +189,15 @@ ssh_config_option = click.option(
     help="Configuration for ssh instead of your own.",
 )  # fmt: skip
 rank_order_option = click.option(
-    "--rank-order", cls=Renamed, formerly="--place", type=Parsed("nodes", _names), metavar="NODES",
-    help="The node of each rank, in order, e.g. c2,c1.",
+    "--rank-order", cls=Renamed, formerly="--place", type=Parsed("nodes", _listed(str)),
+    metavar="NODES", help="The node of each rank, in order, e.g. c2,c1.",
 )  # fmt: skip
 ppn_option = click.option(
     "--ppn", type=click.IntRange(1, 1024), default=1, show_default=True, help="Ranks on each node."
 )
 
-_NETWORK = (
+#: Which networks are measured.
+network_options = together(
     click.option(
         "--network", multiple=True, metavar="NAME",
         help="Network to measure, by name or subnet; default: each that joins the nodes.",
@@ -199,17 +205,18 @@ _NETWORK = (
     click.option("--unpinned", is_flag=True, help="Leave MPI its own choice of network."),
 )  # fmt: skip
 
-_MEASURE = (
+#: How much is measured, and with which MPI.
+measure_options = together(
     click.option(
         "--profile", type=click.Choice(["quick", "standard", "full"]), default="quick",
         show_default=True, help="How much to measure: 1, 3 or 5 launches.",
     ),
     click.option(
-        "--patterns", type=Parsed("list", _patterns), metavar="LIST",
+        "--patterns", type=Parsed("list", _listed(_of("plan.asked", "known_word"))), metavar="LIST",
         help="Patterns, e.g. latency,put_latency:fence,threads_latency:4; default: five of them.",
     ),
     click.option(
-        "--sizes", type=Parsed("list", _sizes), metavar="LIST",
+        "--sizes", type=Parsed("list", _listed(_of("settings", "size_bytes"))), metavar="LIST",
         help="Message sizes, e.g. 0,8,64K,4MiB.",
     ),
     click.option("--launches", type=click.IntRange(1, 1000), help="Launches for each network."),
@@ -225,7 +232,8 @@ _MEASURE = (
     click.option("--mpi", metavar="NAME|MPICXX", help="mpich, openmpi, or the path of an mpicxx."),
 )  # fmt: skip
 
-_MANY = (
+#: Ranks on each node, time, and what concerns many nodes.
+fabric_options = together(
     ppn_option,
     click.option(
         "--budget", type=Parsed("time", _seconds), metavar="TIME",
@@ -241,7 +249,8 @@ _MANY = (
     ),
 )  # fmt: skip
 
-_SIM = (
+#: What simulates a cluster.
+sim_options = together(
     click.option(
         "--sim", metavar="PLATFORM",
         help="Simulate a cluster with SimGrid, e.g. star:32, fat-tree:64, or a platform file.",
@@ -259,7 +268,8 @@ _SIM = (
     ),
 )  # fmt: skip
 
-_SUITE = (
+#: What measures with another suite.
+suite_options = together(
     click.option(
         "--tool", metavar="SUITE",
         help="Measure with osu, imb, perftest, iperf3, nccl-tests or netpipe instead.",
@@ -274,19 +284,8 @@ _SUITE = (
     ),
 )  # fmt: skip
 
-_PAIRS = (
-    click.option(
-        "--pair-jobs", is_flag=False, flag_value=0, type=click.IntRange(0), metavar="[PARTNERS]",
-        help="A job of its own for each pair of -w, so that no two nodes wait for a third;"
-        " PARTNERS for each node, default all.",
-    ),
-    click.option(
-        "--at-once", type=click.IntRange(1), metavar="JOBS",
-        help="Maximum number of pair jobs in Slurm's queue.  [default: 50, in a lab 1]",
-    ),
-)  # fmt: skip
-
-_JOB = (
+#: Nodes, partition, limits, and whether each pair is a job of its own.
+slurm_options = together(
     click.option("-p", "--partition", default="", help="Partition; default: the site's."),
     click.option("-N", "--nodes", type=click.IntRange(2, 1 << 20), help="How many nodes."),
     click.option("-w", "--nodelist", metavar="NODES", help="These nodes, e.g. c[1-2], @group."),
@@ -308,34 +307,13 @@ _JOB = (
         "--launcher", type=click.Choice(["slurm", "srun"]), default="slurm", show_default=True,
         help="Who starts the ranks: MPI's own launcher by way of Slurm, or srun.",
     ),
+    click.option(
+        "--pair-jobs", is_flag=False, flag_value=0, type=click.IntRange(0), metavar="[PARTNERS]",
+        help="A job of its own for each pair of -w, so that no two nodes wait for a third;"
+        " PARTNERS for each node, default all.",
+    ),
+    click.option(
+        "--at-once", type=click.IntRange(1), metavar="JOBS",
+        help="Maximum number of pair jobs in Slurm's queue.  [default: 50, in a lab 1]",
+    ),
 )  # fmt: skip
-
-
-def network_options(command: Decorated) -> Decorated:
-    """Add which networks are measured."""
-    return added(command, _NETWORK)
-
-
-def measure_options(command: Decorated) -> Decorated:
-    """Add what says how much is measured, and with which MPI."""
-    return added(command, _MEASURE)
-
-
-def fabric_options(command: Decorated) -> Decorated:
-    """Add ranks on each node, time, and what concerns many nodes."""
-    return added(command, _MANY)
-
-
-def sim_options(command: Decorated) -> Decorated:
-    """Add what simulates a cluster."""
-    return added(command, _SIM)
-
-
-def suite_options(command: Decorated) -> Decorated:
-    """Add what measures with another suite."""
-    return added(command, _SUITE)
-
-
-def slurm_options(command: Decorated) -> Decorated:
-    """Add nodes, partition, limits, and whether each pair is a job of its own."""
-    return added(command, (*_JOB, *_PAIRS))

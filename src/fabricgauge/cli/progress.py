@@ -1,16 +1,23 @@
 """Progress on standard error: the case and the time left, or how many nodes have answered."""
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import click
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TaskProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
 
+from fabricgauge.app.progress import SILENT
 from fabricgauge.app.progress import Progress as Watcher
-from fabricgauge.app.progress import Silent
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.plan import Case, Plan, PlannedLaunch
 from fabricgauge.model.together import Round
@@ -25,22 +32,18 @@ class _Quiet(Console):
         self.quiet = True
 
 
-class ProgressBar:
+class ProgressBar(Watcher):
     """Shows stages and cases; in a pipe it prints one line per launch instead."""
 
     def __init__(self) -> None:
         self._console = _Quiet(stderr=True)
         self._to_come: list[Case] = []
-        self._ranks = 0
-        self._rounds_s = 0.0
-        self._left_s = 0.0
-        self._booked_s = 0.0
-        self._since = time.monotonic()
+        self._ranks, self._rounds_s = 0, 0.0
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
-            TextColumn("{task.percentage:>3.0f} %"),
-            TextColumn("{task.fields[left]}"),
+            TaskProgressColumn(),
+            TimeRemainingColumn(),
             console=self._console,
             transient=True,
             disable=not self._console.is_terminal,
@@ -51,57 +54,41 @@ class ProgressBar:
         self._console.print(f"[dim]{shown(text)}[/dim]", highlight=False)
 
     def planned(self, plan: Plan, launches: tuple[PlannedLaunch, ...]) -> None:
-        self._left_s = sum(launch.longest_s for launch in launches)
-        self._booked_s = 0.0
-        self._since = time.monotonic()
-        self._task = self._progress.add_task("starting", total=self._left_s, left="")
+        total_s = sum(launch.longest_s for launch in launches)
+        self._task = self._progress.add_task("starting", total=total_s)
         self._progress.start()
 
     def launch(self, launch: PlannedLaunch) -> None:
         self._to_come = list(launch.cases)
-        self._ranks = len(launch.nodes)
-        self._rounds_s = 0.0
-        self._name_next()
+        self._ranks, self._rounds_s = len(launch.nodes), 0.0
+        self._advance(0.0)
         where = named(launch.network)
         nodes = ", ".join(launch.nodes) if len(launch.nodes) <= 4 else f"{len(launch.nodes)} ranks"
-        text = f"launch {launch.number}: {where}, {len(launch.cases)} cases on {nodes}"
-        self._progress.console.print(f"[dim]{shown(text)}[/dim]", highlight=False)
+        self.stage(f"launch {launch.number}: {where}, {len(launch.cases)} cases on {nodes}")
 
     def case(self, measurement: Measurement) -> None:
         if self._task is None:
             return
-        done = self._to_come.pop(0) if self._to_come else None
-        self._advance(
-            self._task, max(0.0, (done.longest_s(self._ranks) if done else 0.0) - self._rounds_s)
-        )
+        done_s = self._to_come.pop(0).longest_s(self._ranks) if self._to_come else 0.0
+        self._advance(max(0.0, done_s - self._rounds_s))
         self._rounds_s = 0.0
-        self._name_next()
         if measurement.status != "ok":
             self.trouble(f"{measurement.case}: {measurement.status}: {measurement.reason}")
-        if self._left_s <= 1e-9:
-            self.close()
 
     def round(self, made: Round) -> None:
-        if self._task is None or not self._to_come:
-            return
-        booked_s = self._to_come[0].round_s(self._ranks)
-        self._rounds_s += booked_s
-        self._advance(self._task, booked_s)
-        name = f"{made.case}, round {made.round + 1} of {made.rounds}"
-        self._progress.update(self._task, description=shown(name))
+        if self._to_come:
+            booked_s = self._to_come[0].round_s(self._ranks)
+            self._rounds_s += booked_s
+            self._advance(booked_s, f"{made.case}, round {made.round + 1} of {made.rounds}")
 
-    def _advance(self, task: TaskID, budget_s: float) -> None:
-        self._booked_s += budget_s
-        self._left_s -= budget_s
-        elapsed_s = time.monotonic() - self._since
-        left_s = self._left_s * elapsed_s / self._booked_s if self._booked_s else self._left_s
-        left = f"{max(left_s, 0.0):.0f} s left"
-        self._progress.update(task, advance=budget_s, left=left)
-
-    def _name_next(self) -> None:
+    def _advance(self, booked_s: float, what: str = "") -> None:
         """The engine takes the cases in the order in which they were planned."""
-        if self._task is not None and self._to_come:
-            self._progress.update(self._task, description=shown(self._to_come[0].name))
+        if self._task is None:
+            return
+        what = what or (self._to_come[0].name if self._to_come else "")
+        self._progress.update(self._task, advance=booked_s, description=shown(what))
+        if (self._progress.tasks[-1].remaining or 0.0) <= 1e-9:
+            self.close()
 
     def trouble(self, text: str) -> None:
         self._progress.console.print(f"[yellow]{shown(text)}[/yellow]", highlight=False)
@@ -110,7 +97,7 @@ class ProgressBar:
         self._progress.stop()
 
 
-class Troubles(Silent):
+class Troubles(Watcher):
     """Says what went wrong, and nothing else."""
 
     def trouble(self, text: str) -> None:
@@ -120,7 +107,7 @@ class Troubles(Silent):
 @contextmanager
 def bar(quiet: bool) -> Iterator[Watcher]:
     """Who watches the work: a bar, or nobody."""
-    watcher: Watcher = Silent() if quiet else ProgressBar()
+    watcher = SILENT if quiet else ProgressBar()
     try:
         yield watcher
     finally:

@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from fabricgauge.cli import options as of
-from fabricgauge.cli.options import Decorated, Printing, added, measure_options, network_options
+from fabricgauge.cli.options import Printing, together
 from fabricgauge.model.errors import StoreError
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.model.verdict import exit_status
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 #: Enough to tell 3 % from chance where launches differ by 2 %.
 USUAL_BLOCKS = 10
 
-_WHERE = (
+#: What a comparison by measuring needs.
+vary_options = together(
     click.option(
         "--vary", multiple=True, metavar="FACTOR=A,B",
         help="Measure A and B in turns: mpi=openmpi,mpich, compiler=gcc,clang, bind=core,none,"
@@ -47,12 +48,9 @@ _WHERE = (
     ),
     click.option("--resume", metavar="DIR", help="Finish a comparison that was broken off."),
     of.quiet_option("Print the result only, no progress."),
+    of.network_options,
+    of.measure_options,
 )  # fmt: skip
-
-
-def vary_options(command: Decorated) -> Decorated:
-    """Add what a comparison by measuring needs."""
-    return added(network_options(measure_options(command)), _WHERE)
 
 
 class Comparing(msgspec.Struct, frozen=True):
@@ -69,42 +67,48 @@ class Comparing(msgspec.Struct, frozen=True):
 def vary(request: MeasurementRequest, from_files: Collection[str], how: Comparing) -> int:
     """Measure all combinations in turns and show what differs; returns the exit status."""
     from fabricgauge import settings
-    from fabricgauge.app.reaching import located
-    from fabricgauge.cli.show import printer
-    from fabricgauge.report.content.varied import KIND
-
-    printer(KIND, how.printing.format)
-    with located(request, settings.load(), from_files) as target:
-        return _measured(target, how)
-
-
-def _measured(target: "Target", how: Comparing) -> int:
-    from fabricgauge.app import vary as app
+    from fabricgauge.app.target import located
     from fabricgauge.cli.progress import bar
+    from fabricgauge.cli.show import printer
     from fabricgauge.compare.varying import AS_OF_A_RUN
-    from fabricgauge.plan.design import factor
+    from fabricgauge.report.content.varied import KIND
     from fabricgauge.store.holding import held
     from fabricgauge.store.run_directory import RunDirectory, find
 
-    made = None if how.resume else _design(how, target.request.launches)
-    directory = find(how.root, how.resume) if how.resume else RunDirectory.create(how.root)
-    with bar(how.printing.quiet) as progress, held(directory):
-        if made is None:
-            said = tuple(factor(one) for one in how.vary)
-            design, arms = app.take_up(target, directory, progress, said)
-        else:
-            try:
-                design, arms = app.begin(made, target, directory, progress)
-            except BaseException:
-                directory.discard(copies=True)
-                raise
-        found, path, interrupted = app.run(design, arms, directory, how.tolerance, progress)
-        _show(found, directory, how.printing)
+    printer(KIND, how.printing.format)
+    with (
+        bar(how.printing.quiet) as progress,
+        located(request, settings.load(), from_files, None, progress) as target,
+    ):
+        made = None if how.resume else _design(how, target.request.launches)
+        directory = find(how.root, how.resume) if how.resume else RunDirectory.create(how.root)
+        with held(directory):
+            found, interrupted = _measured(target, directory, how, made)
+            progress.close()
+            _show(found, directory, how.printing)
     if interrupted:
-        rest = () if how.resume else ("--resume", str(path))
+        rest = () if how.resume else ("--resume", str(directory.path))
         again = shlex.join(("fabricgauge", *sys.argv[1:], *rest))
         click.echo(f"What was measured is kept. Measure the rest with: {again}", err=True)
     return 130 if interrupted else exit_status(AS_OF_A_RUN[found.finding], how.printing.fail_on)
+
+
+def _measured(
+    target: "Target", directory: "RunDirectory", how: Comparing, made: "Design | None"
+) -> "tuple[Varied, bool]":
+    from fabricgauge.app import vary as app
+    from fabricgauge.plan.design import factor
+
+    if made is None:
+        said = tuple(factor(one) for one in how.vary)
+        design, arms = app.take_up(target, directory, said)
+    else:
+        try:
+            design, arms = app.begin(made, target, directory)
+        except BaseException:
+            directory.discard(copies=True)
+            raise
+    return app.run(design, arms, directory, how.tolerance)
 
 
 def _design(how: Comparing, launches: int) -> "Design":

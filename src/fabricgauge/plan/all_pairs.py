@@ -37,8 +37,8 @@ class Field(msgspec.Struct, frozen=True):
 
     def turns(self, pattern: TournamentPattern) -> int:
         """How often in a round somebody measures while others wait, both directions counted."""
-        pairs = self.ranks // 2
-        return ceil(pairs / (self.concurrent or pairs)) * len(_directions(pattern))
+        pairs, ways = self.ranks // 2, 2 if pattern == "all_pairs_bandwidth" else 1
+        return ceil(pairs / (self.concurrent or pairs)) * ways
 
     def most_per_turn_s(self, pattern: TournamentPattern, available_s: float) -> float:
         """A pair's time if all rounds are made within ``available_s``; may be negative."""
@@ -115,7 +115,3 @@ def _rounds(field: Field, affordable: int) -> tuple[int, ...]:
     if count >= rounds(field.ranks):
         return ()
     return sampled(field.ranks, count, part=place)
-
-
-def _directions(pattern: TournamentPattern) -> tuple[str, ...]:
-    return ("there", "back") if pattern == "all_pairs_bandwidth" else ("there",)

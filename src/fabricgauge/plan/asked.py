@@ -42,20 +42,19 @@ class Asked(msgspec.Struct, frozen=True):
         )
 
 
-def patterns(said: str) -> tuple[str, ...]:
-    """The words of ``--patterns``, of which each is known.
+def known_word(said: str) -> str:
+    """A word of ``--patterns``, without blanks around it.
 
     Raises:
-        UsageError: one is not; the message says what there is.
+        UsageError: it is not known; the message says what there is.
     """
-    words = tuple(one.strip() for one in said.split(","))
-    for word in words:
-        name = word.partition(":")[0]
-        if name not in ALL_PATTERNS:
-            raise UsageError(f"no pattern {name!r}; there is {', '.join(ALL_PATTERNS)}")
-        if name in PAIR_PATTERNS or name != word:
-            asked(word)
-    return words
+    word = said.strip()
+    name = word.partition(":")[0]
+    if name not in ALL_PATTERNS:
+        raise UsageError(f"no pattern {name!r}; there is {', '.join(ALL_PATTERNS)}")
+    if name in PAIR_PATTERNS or name != word:
+        asked(word)
+    return word
 
 
 def asked(word: str) -> Asked:

@@ -67,10 +67,15 @@ def stream(message_bytes: int, fit_bytes: float) -> tuple[int, int]:
     """
     while message_bytes > SUSTAINED_BYTES and message_bytes * SMALLEST_WINDOW > fit_bytes:
         message_bytes //= 2
+    return message_bytes, _window(message_bytes, fit_bytes)
+
+
+def _window(each: float, fit: float) -> int:
+    """Messages of ``each`` byte or second that may be under way together, to fit."""
     window = WINDOW
-    while window > SMALLEST_WINDOW and window * message_bytes > fit_bytes:
+    while window > SMALLEST_WINDOW and window * each > fit:
         window //= 2
-    return message_bytes, window
+    return window
 
 
 def threaded(case: Case) -> bool:
@@ -109,7 +114,9 @@ def _case(
     # A half round trip is a sample, but a whole one has to be waited for; threads share the link.
     ways = (2 if one.pattern in ROUND_TRIP_PATTERNS else 1) * one.threads
     message_s = size / payload_bytes_per_s * ways
-    window = 1 if one.pattern in LATENCY_PATTERNS else _window(message_s, budget_s)
+    window = (
+        1 if one.pattern in LATENCY_PATTERNS else _window(SAMPLES_PER_CASE * message_s, budget_s)
+    )
     return Case(
         name=f"{one.pattern}/{size}/{origin}>{target}{one.suffix}",
         pattern=one.pattern,
@@ -121,13 +128,6 @@ def _case(
         epoch=one.epoch,
         threads=one.threads,
     )
-
-
-def _window(message_s: float, budget_s: float) -> int:
-    window = WINDOW
-    while window > SMALLEST_WINDOW and window * message_s * SAMPLES_PER_CASE > budget_s:
-        window //= 2
-    return window
 
 
 def _size(word: str) -> int:

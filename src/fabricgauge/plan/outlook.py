@@ -1,9 +1,13 @@
-"""What a plan of many nodes covers, and how long it may last."""
+"""How long a plan may last, and what of it is left when some of it is made."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
 
 import msgspec
 
 from fabricgauge.model.pattern import TOURNAMENT_PATTERNS
 from fabricgauge.model.plan import Case, Plan, PlannedLaunch
+from fabricgauge.model.run import Launch
 from fabricgauge.plan.tournament import rounds
 
 #: What a round takes besides measuring: agreeing, gathering and writing. An estimate that was
@@ -13,38 +17,8 @@ ROUND_OVERHEAD_PER_RANK_S = 2e-6
 #: The start of a launch; an estimate as well.
 START_S = 3.0
 START_PER_RANK_S = 0.002
-
-
-class Coverage(msgspec.Struct, frozen=True):
-    """How much of one tournament on one network is planned, by all launches together."""
-
-    network: str | None
-    case: str
-    ranks: int
-    rounds: int
-
-    @property
-    def share(self) -> float:
-        """Share of all pairs that meet, 0 to 1."""
-        return self.rounds / rounds(self.ranks)
-
-    @property
-    def partners(self) -> int:
-        """How many others each rank meets at least; of an odd number one has a bye in a round."""
-        return self.rounds - self.ranks % 2
-
-
-def coverage(of: Plan) -> tuple[Coverage, ...]:
-    """What share of the pairs each tournament of the plan covers."""
-    made: dict[tuple[str | None, str, int], set[int]] = {}
-    for launch in of.launches:
-        for case in launch.cases:
-            if case.pattern in TOURNAMENT_PATTERNS:
-                members = case.ranks or len(launch.nodes)
-                made.setdefault((launch.network, case.name, members), set()).update(
-                    rounds_to_make(case, len(launch.nodes))
-                )
-    return tuple(Coverage(*key, len(chosen)) for key, chosen in made.items())
+#: States of a case that is not measured again.
+FINAL = ("ok", "skipped")
 
 
 def rounds_to_make(case: Case, ranks: int) -> tuple[int, ...]:
@@ -52,17 +26,16 @@ def rounds_to_make(case: Case, ranks: int) -> tuple[int, ...]:
     return case.rounds or tuple(range(rounds(case.ranks or ranks)))
 
 
-def estimated_s(of: Plan) -> float:
-    """How long a plan lasts at most, starts and agreement between ranks included: an estimate."""
-    return sum(start_s(len(launch.nodes)) + launch_s(launch) for launch in of.launches)
+def estimated_s(launches: Iterable[PlannedLaunch]) -> float:
+    """How long they last at most, starts and agreement between ranks included: an estimate."""
+    return sum(_launch_s(launch) for launch in launches)
 
 
-def launch_s(launch: PlannedLaunch) -> float:
-    """A launch's measuring and the agreement between its ranks."""
+def _launch_s(launch: PlannedLaunch) -> float:
     ranks = len(launch.nodes)
     tournaments = [case for case in launch.cases if case.pattern in TOURNAMENT_PATTERNS]
     agreeing = sum(len(rounds_to_make(case, ranks)) for case in tournaments)
-    return launch.longest_s + agreeing * overhead_s(ranks)
+    return start_s(ranks) + launch.longest_s + agreeing * overhead_s(ranks)
 
 
 def start_s(ranks: int) -> float:
@@ -73,3 +46,42 @@ def start_s(ranks: int) -> float:
 def overhead_s(ranks: int) -> float:
     """What a tournament's round takes besides measuring."""
     return ROUND_OVERHEAD_S + ROUND_OVERHEAD_PER_RANK_S * ranks
+
+
+def remaining(of: Plan, made: Iterable[Launch]) -> tuple[PlannedLaunch, ...]:
+    """The plan's launches with only those cases and rounds that ``made`` ones have no result of.
+
+    Of measurements only ``ok`` and ``skipped`` count. A launch of which nothing is left is dropped.
+    """
+    if of.tool != "engine":
+        done = {one.number for one in made if one.figures and one.ended.status == "ok"}
+        return tuple(one for one in of.launches if one.number not in done)
+    finished: set[tuple[int, str]] = set()
+    rounds: dict[tuple[int, str], set[int]] = defaultdict(set)
+    for each in made:
+        finished |= {(each.number, one.case) for one in each.measurements if one.status in FINAL}
+        for round_ in each.rounds:
+            rounds[each.number, round_.case].add(round_.round)
+    left = (
+        msgspec.structs.replace(
+            launch,
+            cases=tuple(
+                rest
+                for case in launch.cases
+                if (launch.number, case.name) not in finished
+                for rest in _rest(case, launch, rounds[launch.number, case.name])
+            ),
+        )
+        for launch in of.launches
+    )
+    return tuple(launch for launch in left if launch.cases)
+
+
+def _rest(case: Case, launch: PlannedLaunch, made: Collection[int]) -> Iterator[Case]:
+    """The case with those rounds that were not made; nothing where none is left."""
+    if not made or case.pattern not in TOURNAMENT_PATTERNS:
+        yield case
+        return
+    left = tuple(one for one in rounds_to_make(case, len(launch.nodes)) if one not in made)
+    if left:
+        yield msgspec.structs.replace(case, rounds=left)

@@ -6,8 +6,8 @@ thousands takes long: first all pairs, then one pair, then what all ranks do tog
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import count, product
+from collections.abc import Iterable, Sequence
+from itertools import product
 from typing import Any
 
 import msgspec
@@ -16,22 +16,19 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import Network
-from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.pattern import (
     COLLECTIVE_PATTERNS,
     PAIR_PATTERNS,
     THREADED_PATTERNS,
-    TOURNAMENT_PATTERNS,
     Pattern,
 )
 from fabricgauge.model.plan import Case, Plan, PlannedLaunch, Stopping
 from fabricgauge.model.request import MeasurementRequest
-from fabricgauge.model.together import Round
 from fabricgauge.plan.all_pairs import Field, all_pairs_cases
 from fabricgauge.plan.asked import ALL_PATTERNS, asked
 from fabricgauge.plan.cases import cases, reference_pair
 from fabricgauge.plan.crowd_cases import crowd_cases
-from fabricgauge.plan.outlook import estimated_s, rounds_to_make, start_s
+from fabricgauge.plan.outlook import estimated_s, start_s
 from fabricgauge.plan.profiles import DEFAULT_SIZES, MIB, PATTERNS, Profile, profile_of
 from fabricgauge.words.networks import loopback_of
 
@@ -44,9 +41,20 @@ SHARE_TOGETHER = 0.4
 #: Of a pair's cases: within a time that somebody named they get so much less, at most.
 LEAST_SHARE_OF_CASE = 1 / 16
 
+#: What is measured of a pair whose node was left out of the launch of all: what all pairs are.
+OF_A_PAIR = ("all_pairs_latency", "all_pairs_bandwidth")
+
 Targets = tuple[tuple[Network | None, Ceiling | Skipped], ...]
 #: Cases of launches that follow each other on one network: those of threads have one of their own.
 _Turn = tuple[tuple[Case, ...], ...]
+
+
+class JointRanks(msgspec.Struct, frozen=True):
+    """Ranks that can be measured together on some networks; ``beside`` the launch of most."""
+
+    ranks: tuple[str, ...]
+    targets: Targets
+    beside: bool = False
 
 
 class _Scope(msgspec.Struct, frozen=True):
@@ -56,6 +64,36 @@ class _Scope(msgspec.Struct, frozen=True):
     ranks: tuple[str, ...]
     profile: Profile
     virtual: bool
+
+
+def plan_groups(
+    request: MeasurementRequest,
+    ranks: tuple[str, ...],
+    groups: Sequence[JointRanks],
+    *,
+    virtual: bool = False,
+    profile: Profile | None = None,
+) -> Plan:
+    """The plan of those of ``ranks`` that work together, and of the others with a good partner.
+
+    A time budget is for all of them together. Two that are left of many are measured as all pairs
+    are: the sweep of two nodes takes longer.
+    """
+    pairs = msgspec.structs.replace(request, patterns=request.patterns or OF_A_PAIR, budget=0.0)
+
+    def planned(asked: MeasurementRequest, of: JointRanks) -> tuple[PlannedLaunch, ...]:
+        return plan(asked, of.ranks, of.targets, virtual=virtual, profile=profile).launches
+
+    beside = [launch for one in groups if one.beside for launch in planned(pairs, one)]
+    mains = [one for one in groups if not one.beside]
+    left_s = max(1.0, request.budget - estimated_s(beside)) if request.budget else 0.0
+    shares = sum(len(one.targets) for one in mains)
+    launches: list[PlannedLaunch] = []
+    for one in mains:
+        asked = pairs if len(one.ranks) == 2 < len(ranks) else request
+        share_s = left_s * len(one.targets) / shares
+        launches += planned(msgspec.structs.replace(asked, budget=share_s), one)
+    return _plan(request, profile or profile_of(request), (*launches, *beside))
 
 
 def plan(
@@ -87,18 +125,22 @@ def plan(
     each_s = (request.budget or chosen.budget_s) / chosen.launches / len(targets)
     available_s = max(0.0, each_s - start_s(len(ranks)))
     turns = _turns_of_pair if alone else _turns_of_many
-    by_target = [turns(scope, _rate(ceiling), available_s) for _, ceiling in targets]
-    numbers = count(1)
-    launches = tuple(
-        _launch(next(numbers), scope.ranks, network, made)
+    by_target = [turns(scope, rate_of(ceiling), available_s) for _, ceiling in targets]
+    launches = [
+        _launch(scope.ranks, network, made)
         for part in range(chosen.launches)
         for (network, _), parts in zip(targets, by_target, strict=True)
         for made in parts[part]
-    )
-    stopping = Stopping(chosen.relative_half_width, CONFIDENCE)
-    planned = Plan(chosen.name, stopping, request.check_data, launches)
-    _require_time(request, len(ranks), planned)
-    return planned
+    ]
+    _require_time(request, len(ranks), launches)
+    return _plan(request, chosen, launches)
+
+
+def _plan(request: MeasurementRequest, profile: Profile, launches: Iterable[PlannedLaunch]) -> Plan:
+    """A plan of these launches, numbered in their order."""
+    numbered = (msgspec.structs.replace(one, number=at) for at, one in enumerate(launches, 1))
+    stopping = Stopping(profile.relative_half_width, CONFIDENCE)
+    return Plan(profile.name, stopping, request.check_data, tuple(numbered))
 
 
 def tool_plan(
@@ -108,12 +150,15 @@ def tool_plan(
     networks: Sequence[Network | None],
 ) -> Plan:
     """Each of a suite's programs on each network, all as often as the profile has launches."""
-    profile, numbers = profile_of(request), count(1)
-    launches = tuple(
-        msgspec.structs.replace(_launch(next(numbers), tuple(ranks), network, ()), program=program)
+    profile = profile_of(request)
+    launches = (
+        msgspec.structs.replace(_launch(tuple(ranks), network, ()), program=program)
         for _, network, program in product(range(profile.launches), networks, programs)
     )
-    return Plan(profile.name, Stopping(0.0, 0.0), False, launches, tool=request.tool)
+    planned = _plan(request, profile, launches)
+    return msgspec.structs.replace(
+        planned, stopping=Stopping(0.0, 0.0), check_data=False, tool=request.tool
+    )
 
 
 def is_pair(request: MeasurementRequest, ranks: Sequence[str]) -> bool:
@@ -208,7 +253,7 @@ def _names(words: Iterable[str]) -> tuple[Pattern, ...]:
     return tuple(one for one in ALL_PATTERNS if one in said)
 
 
-def _rate(ceiling: Ceiling | Skipped) -> float:
+def rate_of(ceiling: Ceiling | Skipped) -> float:
     """Payload bytes per second."""
     if isinstance(ceiling, Skipped):
         return ASSUMED_PAYLOAD_BYTES_PER_S
@@ -216,10 +261,10 @@ def _rate(ceiling: Ceiling | Skipped) -> float:
 
 
 def _launch(
-    number: int, ranks: tuple[str, ...], network: Network | None, made: tuple[Case, ...]
+    ranks: tuple[str, ...], network: Network | None, made: tuple[Case, ...]
 ) -> PlannedLaunch:
     return PlannedLaunch(
-        number=number,
+        number=0,
         network=network.name if network else None,
         subnet=network.subnet if network else None,
         nodes=ranks,
@@ -241,7 +286,7 @@ def _require(request: MeasurementRequest, ranks: int, alone: bool) -> None:
             raise UsageError(f"message size {size} B is out of range: 0 B to 1 GiB")
 
 
-def _require_time(request: MeasurementRequest, ranks: int, made: Plan) -> None:
+def _require_time(request: MeasurementRequest, ranks: int, made: Sequence[PlannedLaunch]) -> None:
     """A budget that somebody named must hold; a profile's own gives way on a slow network."""
     needed_s = estimated_s(made)
     if request.budget and needed_s > request.budget * (1 + 1e-6):
@@ -271,40 +316,3 @@ def host_reference(number: int, node: str, network: str | None, of: Plan) -> Pla
     )
     largest = sorted(streams, key=lambda case: case.message_bytes)[-3:]
     return PlannedLaunch(number, loopback_of(node), None, (node, node), tuple(largest))
-
-
-def remaining(
-    of: Plan, done: Iterable[tuple[int, Measurement]], rounds: Iterable[tuple[int, Round]] = ()
-) -> tuple[PlannedLaunch, ...]:
-    """The plan's launches with only those cases and rounds that have no result yet.
-
-    ``done`` pairs launch numbers with measurements, of which only ``ok`` and ``skipped`` count;
-    ``rounds`` pairs them with rounds of tournaments. A launch without cases is dropped.
-    """
-    finished = {(number, m.case) for number, m in done if m.status in ("ok", "skipped")}
-    made: dict[tuple[int, str], set[int]] = {}
-    for number, one in rounds:
-        made.setdefault((number, one.case), set()).add(one.round)
-    left = (
-        msgspec.structs.replace(
-            launch,
-            cases=tuple(
-                rest
-                for case in launch.cases
-                if (launch.number, case.name) not in finished
-                for rest in _rest(case, launch, made.get((launch.number, case.name), ()))
-            ),
-        )
-        for launch in of.launches
-    )
-    return tuple(launch for launch in left if launch.cases)
-
-
-def _rest(case: Case, launch: PlannedLaunch, made: Collection[int]) -> Iterator[Case]:
-    """The case with those rounds that were not made; nothing where none is left."""
-    if not made or case.pattern not in TOURNAMENT_PATTERNS:
-        yield case
-        return
-    left = tuple(one for one in rounds_to_make(case, len(launch.nodes)) if one not in made)
-    if left:
-        yield msgspec.structs.replace(case, rounds=left)

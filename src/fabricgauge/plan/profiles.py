@@ -26,7 +26,7 @@ PATTERNS: tuple[PairPattern, ...] = (
 )
 
 
-class Profile(msgspec.Struct, frozen=True):
+class Profile(msgspec.Struct, frozen=True, kw_only=True):
     """How much is measured of one pair, and of many ranks.
 
     Variation between launches of the same program is larger than within one (Hunold
@@ -42,17 +42,17 @@ class Profile(msgspec.Struct, frozen=True):
 
     name: str
     launches: int
-    relative_half_width: float
     pair_case_s: float
     budget_s: float
     round_trips_s: tuple[float, float]
     stream_s: tuple[float, float]
-    latency_sizes: tuple[int, ...]
-    bandwidth_sizes: tuple[int, ...]
     case_s: tuple[float, float]
     collectives: tuple[CollectivePattern, ...]
     collective_sizes: tuple[int, ...]
-    loads: tuple[Load, ...]
+    relative_half_width: float = 0.01
+    latency_sizes: tuple[int, ...] = (8,)
+    bandwidth_sizes: tuple[int, ...] = (MIB,)
+    loads: tuple[Load, ...] = ("none", "all_to_all", "incast", "permutation")
     reference_pair: tuple[str, ...] = ()
 
 
@@ -65,7 +65,6 @@ _ALL: tuple[CollectivePattern, ...] = (
     "ibarrier", "ibcast", "iallreduce", "iallgather", "ialltoall", "ireduce", "ireduce_scatter",
     "igather", "iscatter", "iallgatherv", "igatherv", "iscatterv", "ialltoallv",
 )  # fmt: skip
-_LOADS: tuple[Load, ...] = ("none", "all_to_all", "incast", "permutation")
 #: Without those of threads, which need a launch of their own: see ``plan.plan.apart``.
 _ONE_PAIR: tuple[str, ...] = (
     "latency", "bandwidth", "bidirectional_bandwidth", "ping_ping",
@@ -81,37 +80,30 @@ PROFILES: dict[str, Profile] = {
     profile.name: profile
     for profile in (
         Profile(
-            "quick",
+            name="quick",
             launches=1,
-            relative_half_width=0.01,
             pair_case_s=0.3,
             budget_s=60.0,
             round_trips_s=(0.01, 0.2),
             stream_s=(0.01, 0.2),
-            latency_sizes=(8,),
-            bandwidth_sizes=(MIB,),
             case_s=(0.1, 0.3),
             collectives=_QUICK,
             collective_sizes=(8, 64 * KIB),
             loads=("none", "all_to_all"),
         ),
         Profile(
-            "standard",
+            name="standard",
             launches=3,
-            relative_half_width=0.01,
             pair_case_s=0.5,
             budget_s=600.0,
             round_trips_s=(0.01, 0.5),
             stream_s=(0.01, 0.5),
-            latency_sizes=(8,),
-            bandwidth_sizes=(MIB,),
             case_s=(0.1, 0.5),
             collectives=_BLOCKING,
             collective_sizes=(8, KIB, 32 * KIB, MIB),
-            loads=_LOADS,
         ),
         Profile(
-            "full",
+            name="full",
             launches=5,
             relative_half_width=0.005,
             pair_case_s=2.0,
@@ -123,30 +115,25 @@ PROFILES: dict[str, Profile] = {
             case_s=(0.2, 1.0),
             collectives=_ALL,
             collective_sizes=(8, 128, 2 * KIB, 32 * KIB, 256 * KIB, MIB),
-            loads=_LOADS,
             reference_pair=_ONE_PAIR,
         ),
     )
 }
 
 
-def simulated(profile: Profile) -> Profile:
-    """The same for a simulated cluster, whose messages cost the simulator far more than it says.
-
-    Nothing disturbs them but the noise that was asked for, so that few of them suffice.
-    """
-    return msgspec.structs.replace(
-        profile, round_trips_s=(4e-5, 4e-5), stream_s=(2e-3, 2e-3), budget_s=3600.0
-    )
-
-
 def profile_of(request: "MeasurementRequest") -> Profile:
-    """The profile that is asked for, with what the request says otherwise."""
+    """The profile that is asked for, with what the request says otherwise.
+
+    A simulated cluster's messages cost the simulator far more than it says, and nothing disturbs
+    them but the noise that was asked for, so that few of them suffice.
+    """
+    profile = PROFILES[request.profile]
     said: dict[str, object] = {
         "launches": request.launches,
         "relative_half_width": request.half_width,
         "pair_case_s": request.case_budget,
         "case_s": request.case_budget and (request.case_budget, request.case_budget),
     }
-    profile = simulated(PROFILES[request.profile]) if request.sim else PROFILES[request.profile]
+    if request.sim:
+        said |= {"round_trips_s": (4e-5, 4e-5), "stream_s": (2e-3, 2e-3), "budget_s": 3600.0}
     return msgspec.structs.replace(profile, **{key: value for key, value in said.items() if value})

@@ -20,17 +20,6 @@ def rounds(ranks: int) -> int:
     return _seats(ranks) - 1 if ranks > 1 else 0
 
 
-def partner(rank: int, round_number: int, ranks: int) -> int | None:
-    """Whom a rank meets in a round, None in its bye. All numbers count from 0."""
-    last = _seats(ranks) - 1
-    if rank == last:
-        met = _met_by_last(round_number, ranks)
-    else:
-        met = (round_number - rank) % last
-        met = last if met == rank else met
-    return met if met < ranks else None
-
-
 def pairs(round_number: int, ranks: int) -> NDArray[np.int64]:
     """The pairs of a round, (N // 2, 2): the lower rank first, rows ascending by it."""
     last = _seats(ranks) - 1
@@ -57,12 +46,6 @@ def sampled(ranks: int, count: int, seed: int = 0, part: int = 0) -> tuple[int, 
 
 def _seats(ranks: int) -> int:
     return ranks + ranks % 2
-
-
-def _met_by_last(round_number: int, ranks: int) -> int:
-    """The p with 2p = round modulo N - 1, which is odd: N / 2 is the inverse of 2."""
-    seats = _seats(ranks)
-    return round_number * (seats // 2) % (seats - 1)
 
 
 def _stride(there: int) -> int:

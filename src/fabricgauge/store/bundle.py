@@ -21,11 +21,11 @@ from urllib.parse import quote, unquote
 
 import msgspec
 
-from fabricgauge.files.reading import opened, read_bytes, shown
+from fabricgauge.files.reading import opened, shown
 from fabricgauge.files.writing import make_folder
 from fabricgauge.model.bundle import BundleIndex
 from fabricgauge.model.errors import StoreError
-from fabricgauge.store.run_directory import DAMAGED, cannot, write_whole
+from fabricgauge.store.run_directory import cannot, read_json, write_json, write_whole
 
 ANSWER = "survey"
 INDEX = "bundle.json"
@@ -74,8 +74,7 @@ class BundleWriter:
             if missing and not (self.path / folder_name(node)).exists()
         }
         index = msgspec.structs.replace(self._index, troubles={**self._troubles, **silent})
-        content = msgspec.json.format(msgspec.json.encode(index), indent=1)
-        write_whole(self.path / INDEX, content, self.path)
+        write_json(self.path / INDEX, index, self.path)
 
 
 class Bundle:
@@ -159,14 +158,8 @@ def _index(path: Path) -> BundleIndex:
     file = path / INDEX
     if not os.path.lexists(file):
         return BundleIndex()
-    try:
-        found = msgspec.json.decode(read_bytes(file, path, MOST_BYTES), type=BundleIndex)
-    except OSError as error:
-        raise cannot("read", file, error) from error
-    except DAMAGED as error:
-        raise StoreError(
-            f"{file} is damaged: {error}; the answers can be read without it"
-        ) from error
+    damaged = "; the answers can be read without it"
+    found = read_json(file, path, BundleIndex, damaged=damaged)
     if found.version.partition(".")[0] != "1":
         raise StoreError(f"{file} is of version {found.version}; this program reads version 1")
     return found

@@ -10,13 +10,12 @@ import os
 import platform
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from datetime import datetime, timezone
 from pathlib import Path
 
 import msgspec
 
 from fabricgauge.model.errors import UsageError
-from fabricgauge.store.run_directory import RunDirectory, cannot
+from fabricgauge.store.run_directory import RunDirectory, cannot, now_utc
 
 OWNER = ".owner.json"
 
@@ -66,7 +65,7 @@ def _taken(place: int, path: Path) -> int:
     while True:
         file = os.open(OWNER, _FLAGS, 0o600, dir_fd=place)
         try:
-            free, owner = _lock(file), _read(file)
+            free, owner = is_ours(file), _read(file)
             if not free or (owner is not None and _may_live(owner)):
                 raise UsageError(_refusal(path, owner))
             if _is_still_there(file, place):
@@ -80,8 +79,8 @@ def _taken(place: int, path: Path) -> int:
         os.close(file)
 
 
-def _lock(file: int) -> bool:
-    """False where another program has it. A file system without locks has none to give."""
+def is_ours(file: int) -> bool:
+    """Lock it; False where another program has. A file system without locks has none to give."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -114,12 +113,11 @@ def _may_live(owner: RunOwner) -> bool:
 
 
 def _ourselves() -> RunOwner:
-    now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     boot_id = ""
     with suppress(OSError):
         boot_id = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
     pid = os.getpid()
-    return RunOwner(platform.node(), boot_id, pid, _start_ticks(pid), now)
+    return RunOwner(platform.node(), boot_id, pid, _start_ticks(pid), now_utc())
 
 
 def _start_ticks(pid: int) -> int:

@@ -8,12 +8,9 @@ left out by a reader. One process at a time writes a journal, and one at a time 
 the same place: two plans made at once would take each other's work for a change from outside.
 """
 
-import errno
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from datetime import datetime, timezone
 from pathlib import Path
 
 import msgspec
@@ -25,11 +22,10 @@ from fabricgauge.files.writing import stream
 from fabricgauge.model.configuration import Configuration
 from fabricgauge.model.errors import StoreError
 from fabricgauge.model.host_access import HostAccess
-from fabricgauge.store.run_directory import DAMAGED, cannot, write_whole
+from fabricgauge.store.holding import is_ours
+from fabricgauge.store.run_directory import DAMAGED, cannot, now_utc, read_json, write_json
 
 PLAN, LINES = "plan.json", "journal.jsonl"
-
-_NO_LOCKS = frozenset((errno.EBADF, errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS))
 
 
 class Planned(msgspec.Struct, frozen=True, tag_field="format", tag="fabricgauge-plan"):
@@ -88,7 +84,7 @@ class Journal:
         Raises:
             StoreError: the disk is full or gone.
         """
-        now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        now = now_utc("%Y-%m-%dT%H:%M:%S.%fZ")
         line = msgspec.json.encode(msgspec.structs.replace(entry, at=now)) + b"\n"
         try:
             self._file.write(line)
@@ -129,16 +125,11 @@ def _lock(file: int, path: Path) -> None:
 
     NFS locks no directory (EBADF), and some file systems nothing: there it goes on without.
     """
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
+    if not is_ours(file):
         raise StoreError(
             f"another configure is at work with {path}; wait until it has ended, or, if it is for"
             " other nodes, name another directory with --journals"
-        ) from error
-    except OSError as error:
-        if error.errno not in _NO_LOCKS:
-            raise
+        )
 
 
 def root() -> Path:
@@ -152,12 +143,12 @@ def begin(planned: Planned, under: Path) -> Journal:
     Raises:
         StoreError: it cannot be made.
     """
-    stamp = datetime.now(timezone.utc).strftime("%Y-%m-%d-%H%M%S")
+    stamp = now_utc("%Y-%m-%d-%H%M%S")
     try:
         path = _fresh(under, f"{stamp}-{planned.configuration.backend}")
     except OSError as error:
         raise cannot("make a journal in", under, error) from error
-    write_whole(path / PLAN, msgspec.json.format(msgspec.json.encode(planned), indent=1), path)
+    write_json(path / PLAN, planned, path)
     return Journal(path)
 
 
@@ -182,14 +173,12 @@ def read(path: Path) -> tuple[Planned, tuple[JournalEntry, ...]]:
             f"{path} is no journal: it has no {PLAN}; name the directory that --apply spoke of,"
             " such as 2026-11-22-143015-ip"
         )
+    planned = read_json(path / PLAN, path, Planned)
+    lines = path / LINES  # not there yet where the process ended before it began
     try:
-        planned = msgspec.json.decode(read_bytes(path / PLAN, path), type=Planned)
-        lines = path / LINES  # not there yet where the process ended before it began
         raw = read_bytes(lines, path) if os.path.lexists(lines) else b""
     except OSError as error:
         raise cannot("read", path, error) from error
-    except DAMAGED as error:
-        raise StoreError(f"{path / PLAN} is damaged: {error}") from error
     entries = tuple(_entries(path, raw))
     count = len(planned.configuration.steps)
     for one in entries:

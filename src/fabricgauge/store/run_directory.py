@@ -44,8 +44,7 @@ class RunDirectory:
         Raises:
             StoreError: it cannot be made, with the reason and the path.
         """
-        stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
-        path = root / f"{stamp}-{secrets.token_hex(3)}{PARTIAL}"
+        path = root / f"{now_utc('%Y%m%dT%H%M%SZ')}-{secrets.token_hex(3)}{PARTIAL}"
         try:
             root.mkdir(parents=True, exist_ok=True)
             path.mkdir(writing.FOLDER_MODE)
@@ -110,7 +109,7 @@ class RunDirectory:
 
     def write(self, name: str, value: Any) -> None:
         """Write a value as JSON, whole or not at all."""
-        self.write_bytes(name, msgspec.json.format(msgspec.json.encode(value), indent=1))
+        write_json(self.path / name, value, self.path)
 
     def write_bytes(self, name: str, data: bytes) -> None:
         write_whole(self.path / name, data, self.path)
@@ -133,14 +132,7 @@ class RunDirectory:
         Raises:
             StoreError: the file is missing, unreadable or not what was expected.
         """
-        path = self.path / name
-        try:
-            content = reading.read_bytes(path, self.path)
-            return msgspec.json.decode(content, type=kind)
-        except OSError as error:
-            raise cannot("read", path, error, "is this a run directory?") from error
-        except DAMAGED as error:
-            raise StoreError(f"{path} is damaged: {error}") from error
+        return read_json(self.path / name, self.path, kind, "is this a run directory?")
 
     def read_lines(self, name: str, decode: Callable[[bytes], _T]) -> tuple[list[_T], list[str]]:
         """All lines that can be decoded, and a sentence for each that cannot."""
@@ -189,6 +181,25 @@ def write_whole(path: Path, content: writing.Content, within: Path, *, sync: boo
         raise cannot("write", path, error) from error
 
 
+def write_json(path: Path, value: Any, within: Path) -> None:
+    """Write a value below ``within`` as JSON that people can read, whole or not at all."""
+    write_whole(path, msgspec.json.format(msgspec.json.encode(value), indent=1), within)
+
+
+def read_json(path: Path, within: Path, kind: type[_T], remedy: str = "", damaged: str = "") -> _T:
+    """The value of a file below ``within``, through no link that leads out of it.
+
+    Raises:
+        StoreError: it cannot be read, and ``remedy``; or it is ``damaged``.
+    """
+    try:
+        return msgspec.json.decode(reading.read_bytes(path, within), type=kind)
+    except OSError as error:
+        raise cannot("read", path, error, remedy) from error
+    except DAMAGED as error:
+        raise StoreError(f"{path} is damaged: {error}{damaged}") from error
+
+
 def find(root: Path, wanted: str) -> RunDirectory:
     """The run that ``wanted`` names: a path, an identity or its beginning, or ``latest``.
 
@@ -220,6 +231,11 @@ def _by_identity(root: Path, wanted: str) -> RunDirectory:
 
 def _file_name(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]", "_", name)[:200].lstrip(".") or "_"
+
+
+def now_utc(form: str = "%Y-%m-%dT%H:%M:%SZ") -> str:
+    """The time in the form that files have: ISO 8601 in UTC, whole seconds."""
+    return datetime.now(timezone.utc).strftime(form)
 
 
 def cannot(what: str, path: Path, error: OSError, remedy: str = "") -> StoreError:

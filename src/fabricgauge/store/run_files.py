@@ -78,11 +78,6 @@ def write_facts(directory: RunDirectory, facts: dict[str, str]) -> None:
     directory.write("run.json", msgspec.structs.replace(about, environment=environment))
 
 
-def write_plan(directory: RunDirectory, plan: Plan) -> None:
-    """The plan once more, as launches were added to it."""
-    directory.write("plan.json", plan)
-
-
 def write_libraries(directory: RunDirectory, hashes: dict[str, str]) -> dict[str, str]:
     """Libraries that carried messages, by real path, with the beginning of their SHA-256.
 
@@ -118,8 +113,12 @@ def stored_request(directory: RunDirectory) -> MeasurementRequest:
         raise StoreError(f"{directory.path}/run.json is damaged: {error}") from error
 
 
-def append_records(directory: RunDirectory, entries: Iterable[ResultLine]) -> None:
-    directory.append_all("results.jsonl", entries)
+def append_records(
+    directory: RunDirectory, launch: int, attempt: int, records: Iterable[Record]
+) -> None:
+    """What a launch said; it is on disk when this returns."""
+    lines = (ResultLine(launch, attempt, one) for one in records)
+    directory.append_all("results.jsonl", lines)
 
 
 def append_launch(directory: RunDirectory, started: Started) -> None:
@@ -138,8 +137,8 @@ def load(directory: RunDirectory) -> Run:
             f"nothing has been measured in {directory.path}; what the jobs of a submitted run"
             f" have left is taken with fabricgauge collect {directory.path}"
         )
-    entries, bad_results = directory.read_lines("results.jsonl", _ENTRIES.decode)
-    started, bad_launches = directory.read_lines("launches.jsonl", _STARTED.decode)
+    entries, bad_results = directory.read_lines("results.jsonl", ENTRIES.decode)
+    started, bad_launches = directory.read_lines("launches.jsonl", STARTED.decode)
     plan = directory.read("plan.json", Plan)
     return Run(
         identity=directory.identity,
@@ -178,8 +177,8 @@ def _library_facts(hashes: dict[str, str]) -> dict[str, str]:
     }
 
 
-_ENTRIES = msgspec.json.Decoder(ResultLine)
-_STARTED = msgspec.json.Decoder(Started)
+ENTRIES = msgspec.json.Decoder(ResultLine)
+STARTED = msgspec.json.Decoder(Started)
 
 
 def _launches(plan: Plan, entries: list[ResultLine], started: list[Started]) -> tuple[Launch, ...]:

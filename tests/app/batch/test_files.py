@@ -1,24 +1,27 @@
 """What jobs left in the run directory, or did not."""
 
+import json
 from pathlib import Path
 
 import msgspec
 import pytest
+from tests.plan.test_pair_jobs import TEMPLATE, names
 
 from fabricgauge import process
-from fabricgauge.app.batch.attempts import attempts, ended
+from fabricgauge.app.batch.attempts import Taken, attempts, ended
 from fabricgauge.app.batch.collect import gather
 from fabricgauge.app.batch.submit import MOST_LOOKS, await_files
-from fabricgauge.app.batch.taking import Taken
 from fabricgauge.app.target import Target
 from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.model.batch import Batch, BatchJob, Request
 from fabricgauge.model.errors import CannotRun
+from fabricgauge.model.finding import Finding
 from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.measurement import Footer
 from fabricgauge.model.plan import PlannedLaunch, Stopping
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.model.topology import Topology
+from fabricgauge.plan.pair_jobs import pair_plan
 from fabricgauge.process.run import Completed
 from fabricgauge.run.batch.job_state import JobState
 from fabricgauge.store.run_directory import RunDirectory
@@ -72,7 +75,7 @@ def test_a_collector_that_was_ended_in_the_middle_takes_the_rest(directory: RunD
     lines = [f'{{"record":"footer","cases":{n},"wall_s":1.0}}' for n in range(5)]
     (folder / "stdout.jsonl").write_text("\n".join(lines))
     launch = PlannedLaunch(1, "net1", "10.77.0.0/24", ("c1", "c2"), ())
-    append_records(directory, [ResultLine(1, 1, Footer(n, 1.0)) for n in range(2)])
+    append_records(directory, 1, 1, [Footer(n, 1.0) for n in range(2)])
     Taken(directory).take(launch, 1, folder, "")
     Taken(directory).take(launch, 1, folder, "")
     kept, _ = directory.read_lines("results.jsonl", msgspec.json.Decoder(ResultLine).decode)
@@ -161,3 +164,39 @@ def test_a_node_that_slurm_has_lost_is_named_for_the_launch_that_broke(
     (one,), _ = directory.read_lines("launches.jsonl", msgspec.json.Decoder(Started).decode)
     assert [node for each in one.ended.culprits for node in each.nodes] == named
     assert one.ended.change_kinds == ("node",) * len(named)
+
+
+def test_a_dead_pair_is_named_by_the_jobs_of_single_pairs(tmp_path: Path) -> None:
+    """Each job lets its two nodes connect: only those of c1 and c3 fail, so no node is dead."""
+    made = RunDirectory.create(tmp_path)
+    batch = Batch(Request(3), "slurm", None, False, (), (), False, Topology())
+    plan = pair_plan(TEMPLATE, names(3))
+    write_batch(made, About("", (), {}), msgspec.structs.replace(batch, pairs=plan))
+    for number, pair in enumerate((("c1", "c2"), ("c1", "c3"), ("c2", "c3")), 1):
+        folder = f"job-{number}"
+        append_job(made, BatchJob("7", folder, "", (), "quick", Stopping(0.01, 0.95), False))
+        place = made.path / "raw" / f"attempt-{number}" / "connect-1"
+        place.mkdir(parents=True)
+        (place.parent / "nodes").write_text("\n".join(pair))
+        (place.parent / "folder").write_text(folder)
+        (place / "subnet").write_text("10.0.0.0/24\n")
+        (place / "members").write_text("".join(f"{node} 10.0.0.{node[1]}\n" for node in pair))
+        for own, (node, other) in enumerate((pair, pair[::-1]), 1):
+            phase = "connect" if pair == ("c1", "c3") else "done"
+            (place / f"{node}.txt").write_text(connected(own, node, other, phase))
+    gather(made, TARGET, {})
+    found = made.read("preflight.json", tuple[Finding, ...])
+    assert [one.nodes for one in found if one.check == "connect"] == [("c1", "c3")]
+
+
+def connected(own: int, node: str, other: str, phase: str) -> str:
+    """What the connecting program prints of one partner (engine/connect/)."""
+    lines: tuple[dict[str, object], ...] = (
+        {"format": "fabricgauge-connect", "version": "1.0", "node": own},
+        {
+            "to": 3 - own, "source": f"10.0.0.{node[1]}", "target": f"10.0.0.{other[1]}",
+            "phase": phase, "answered_by": 0 if phase == "connect" else 3 - own,
+        },
+        {"end": True},
+    )  # fmt: skip
+    return "\n".join(map(json.dumps, lines))

@@ -9,7 +9,7 @@ from tests.cli.test_submit import job
 from fabricgauge.app.batch.collect import nothing
 from fabricgauge.app.batch.numbers import await_lost, find_lost, numbers
 from fabricgauge.app.batch.submit import unfinished
-from fabricgauge.app.progress import Silent
+from fabricgauge.app.progress import SILENT
 from fabricgauge.model.batch import Batch, Request
 from fabricgauge.model.topology import Topology
 from fabricgauge.run.batch import slurm
@@ -84,7 +84,7 @@ def test_a_queue_that_nobody_tells_keeps_the_run_from_being_resumed(
     with pytest.raises(NoAnswer):
         unfinished(directory)
     found = answering({f"{directory.path}/job-1/job.sh": Submitted("7")}, [])
-    await_lost(directory, Silent(), lambda _s: monkeypatch.setattr(slurm, "scripts", found))
+    await_lost(directory, SILENT, lambda _s: monkeypatch.setattr(slurm, "scripts", found))
     assert numbers(directory) == ("7",)
 
 
@@ -100,5 +100,5 @@ def test_a_run_whose_numbers_are_known_asks_nobody(
 
 def test_a_job_that_was_never_taken_is_told_by_its_script(directory: RunDirectory) -> None:
     append_job(directory, job("7", "job-2"))
-    said = nothing(directory, jobs(directory), {"7": JobState("FAILED")})
+    said = nothing(directory, {"7": JobState("FAILED")})
     assert "Slurm does not know job-1/job.sh, job 7 is failed" in said

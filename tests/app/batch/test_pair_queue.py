@@ -7,7 +7,8 @@ import pytest
 from tests.plan.test_pair_jobs import TEMPLATE, names
 
 from fabricgauge.app.batch.pair_queue import AllStuck, PairQueue
-from fabricgauge.app.progress import Silent
+from fabricgauge.app.progress import SILENT, Progress
+from fabricgauge.model.absence import Skipped
 from fabricgauge.model.batch import Batch, Request
 from fabricgauge.model.engine import Engine, Mpi
 from fabricgauge.model.errors import CannotRun
@@ -69,7 +70,7 @@ class OneNodeDown(Slurm):
         return self.down in nodes.split(",")
 
 
-class Troubled(Silent):
+class Troubled(Progress):
     def __init__(self) -> None:
         self.troubles = list[str]()
 
@@ -92,6 +93,12 @@ def queue(tmp_path: Path, at_once: int) -> tuple[PairQueue, RunDirectory]:
     return PairQueue(directory, batch, PLAN, ENGINE), directory
 
 
+@pytest.fixture(autouse=True)
+def _no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The connecting program is not built."""
+    monkeypatch.setattr("fabricgauge.app.batch.job.connect_program", lambda: Skipped("no compiler"))
+
+
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> Slurm:
     made = Slurm(most=2)
@@ -103,7 +110,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Slurm:
 
 def test_every_pair_gets_its_job_although_slurm_takes_few(tmp_path: Path, small: Slurm) -> None:
     waiting, directory = queue(tmp_path, at_once=50)
-    waiting.drain(Silent(), sleep=lambda _seconds: None)
+    waiting.drain(SILENT, sleep=lambda _seconds: None)
     assert waiting.waiting == 0
     assert len(small.taken) == 10
     assert small.most_at_once == 2
@@ -116,7 +123,7 @@ def test_no_more_jobs_are_in_the_queue_than_asked_for(tmp_path: Path, small: Slu
     waiting, _ = queue(tmp_path, at_once=3)
     waiting.fill()
     assert (len(small.taken), waiting.waiting) == (3, 7)
-    waiting.drain(Silent(), sleep=lambda _seconds: None)
+    waiting.drain(SILENT, sleep=lambda _seconds: None)
     assert small.most_at_once == 3
 
 
@@ -173,7 +180,7 @@ def test_a_limit_that_stuck_jobs_alone_fill_ends_the_submitting(
     made = one_node_down(monkeypatch, most=2)
     waiting, _ = queue(tmp_path, at_once=50)
     with pytest.raises(AllStuck, match=r"QOSMaxSubmit.*mend: 2\. scancel 10\d 10\d ends them"):
-        waiting.drain(Silent(), sleep=lambda _seconds: None)
+        waiting.drain(SILENT, sleep=lambda _seconds: None)
     assert waiting.waiting == 10 - len(made.taken)
 
 
@@ -183,7 +190,7 @@ def test_a_resumed_run_knows_which_of_its_jobs_are_stuck(
     one_node_down(monkeypatch, most=2)
     waiting, directory = queue(tmp_path, at_once=50)
     with pytest.raises(AllStuck):
-        waiting.drain(Silent(), sleep=lambda _seconds: None)
+        waiting.drain(SILENT, sleep=lambda _seconds: None)
     again = PairQueue(directory, directory.read("batch.json", Batch), PLAN, ENGINE)
     with pytest.raises(AllStuck):
         again.fill()
@@ -193,7 +200,7 @@ def test_a_limit_that_no_job_of_ours_fills_is_an_error(tmp_path: Path, small: Sl
     small.most = 0
     waiting, _ = queue(tmp_path, at_once=50)
     with pytest.raises(CannotRun, match="QOSMaxSubmitJobPerUserLimit; no job of this run"):
-        waiting.drain(Silent(), sleep=lambda _seconds: None)
+        waiting.drain(SILENT, sleep=lambda _seconds: None)
     assert (waiting.submitted, waiting.waiting) == (0, 10)
 
 
@@ -208,7 +215,7 @@ def test_a_controller_that_is_away_is_waited_for(
     waiting, _ = queue(tmp_path, at_once=50)
     waiting.fill()
     assert (waiting.submitted, waiting.waiting) == (0, 10)
-    waiting.drain(Silent(), sleep=lambda _seconds: None)
+    waiting.drain(SILENT, sleep=lambda _seconds: None)
     assert (waiting.submitted, waiting.waiting) == (10, 0)
 
 
@@ -229,7 +236,7 @@ def test_an_unclear_answer_for_one_pair_does_not_keep_the_others_out(
     waiting, directory = queue(tmp_path, at_once=50)
     waiting.fill()
     assert (waiting.submitted, waiting.unclear, waiting.waiting) == (9, 1, 0)
-    waiting.drain(Silent(), sleep=lambda _seconds: None)
+    waiting.drain(SILENT, sleep=lambda _seconds: None)
     assert (waiting.submitted, waiting.unclear, waiting.waiting) == (10, 0, 0)
     assert len(small.taken) == len(set(small.nodelists)) == 10
     assert {one.number for one in jobs(directory)} - {""} == set(small.taken)
@@ -251,7 +258,7 @@ def test_a_pair_that_slurm_may_have_stays_so_while_nobody_answers(
     monkeypatch.setattr(slurm, "scripts", scripts)
     waiting, _ = queue(tmp_path, at_once=50)
     asked = list[int]()
-    waiting.drain(Silent(), sleep=lambda _seconds: asked.append(waiting.unclear))
+    waiting.drain(SILENT, sleep=lambda _seconds: asked.append(waiting.unclear))
     assert asked == [1, 1]
     assert len(small.taken) == 10
 

@@ -1,13 +1,13 @@
 from collections.abc import Sequence
 
-from fabricgauge.app.batch.waiting import LONGEST_S, wait
-from fabricgauge.app.progress import Silent
+from fabricgauge.app.batch.numbers import LONGEST_S, wait
+from fabricgauge.app.progress import Progress
 from fabricgauge.run.batch.job_state import UNKNOWN, JobState
 
 PENDING, RUNNING, DONE = JobState("PENDING"), JobState("RUNNING"), JobState("COMPLETED")
 
 
-class Told(Silent):
+class Told(Progress):
     def __init__(self) -> None:
         self.lines: list[str] = []
 

@@ -1,18 +1,27 @@
-"""What the starts of a job left in the run directory."""
+"""What the starts of a job left in the run directory, and how it becomes the run's."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
+from fabricgauge.app.breakage import Breakage, Broken, of_states, of_words, told
 from fabricgauge.files.reading import read_text
 from fabricgauge.model.errors import UsageError
+from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.run import Ended
+from fabricgauge.parse.engine import NotUnderstood, parse_line
 from fabricgauge.parse.tasks import by_task
-from fabricgauge.run.launch import FOOTER, outcome, tail
+from fabricgauge.run.batch.slurm import lost_nodes
+from fabricgauge.run.launch import FOOTER, outcome, printed, tail
 from fabricgauge.run.launchers.nodes import checked
+from fabricgauge.store import run_files
+from fabricgauge.store.run_directory import RunDirectory
 
+#: Stands for a subnet that the folder of a launch does not tell.
+UNKNOWN = "?"
 #: What steps.sh puts in the place of the ends of a node's lines.
 _END_OF_LINE = "\x01"
 
@@ -106,6 +115,58 @@ def ended(folder: Path, why: str) -> Ended:
     said = tail(folder / "stderr.txt", run_of(folder))
     status, message = outcome(int(code), said, silent_s=None, complete=complete)
     return Ended(status, int(code), message, argv, max(0.0, wall_s))
+
+
+def pinned_to(folder: Path) -> str | None:
+    """The subnet that a launch was pinned to, None for none, UNKNOWN where no file says it."""
+    try:
+        return read_text(folder / "subnet", run_of(folder)).strip() or None
+    except OSError:
+        return UNKNOWN
+
+
+class Taken:
+    """Launches of jobs that became the run's: their records, and how they ended.
+
+    A collector may have been ended in the middle of one: what it took is not taken again.
+    """
+
+    def __init__(self, directory: RunDirectory) -> None:
+        self._directory = directory
+        entries, _ = directory.read_lines("results.jsonl", run_files.ENTRIES.decode)
+        closed, _ = directory.read_lines("launches.jsonl", run_files.STARTED.decode)
+        self._begun = Counter((one.launch, one.attempt) for one in entries)
+        self._closed = {(one.launch, one.attempt) for one in closed}
+
+    def take(self, launch: PlannedLaunch, attempt: int, folder: Path, why: str) -> None:
+        """Take what ``folder`` holds, unless that was done; ``why`` is why it was cut short."""
+        key = (launch.number, attempt)
+        if key in self._closed:
+            return
+        found, strange = [], []
+        for line in _read(folder / "stdout.jsonl").splitlines():
+            record = parse_line(line)
+            if not isinstance(record, NotUnderstood):
+                found.append(record)
+            elif record.text:
+                strange.append(f"{record.text} ({record.reason})")
+        run_files.append_records(self._directory, *key, found[self._begun[key] :])
+        end = ended(folder, why)
+        if end.status != "ok":
+            said = f"{printed(folder, run_of(folder))}\n{why}"
+            end = _blamed(end, launch, said, lost_nodes(launch.nodes))
+        started = run_files.Started(*key, launch.network, launch.nodes, end, tuple(strange))
+        run_files.append_launch(self._directory, started)
+        self._closed.add(key)
+
+
+def _blamed(end: Ended, launch: PlannedLaunch, said: str, lost: dict[str, str]) -> Ended:
+    """The end with who broke the launch: nodes that Slurm has lost, else whom the words name."""
+    states = {node: f"Slurm says that it is {state}" for node, state in lost.items()}
+    broken = Broken(launch, end.exit_code, states, said)
+    changes = tuple(f"{node} cannot be reached since then: {what}" for node, what in states.items())
+    end = msgspec.structs.replace(end, changes=changes, change_kinds=("node",) * len(changes))
+    return told(end, of_states(broken) or of_words(broken) or Breakage())
 
 
 def _seconds(path: Path) -> float:

@@ -1,23 +1,22 @@
 """From what jobs left in the run directory to a run like any other."""
 
 import ipaddress
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import msgspec
 
-from fabricgauge.app.batch.attempts import Attempt, attempts
-from fabricgauge.app.batch.gather_pairs import gather_pairs
+from fabricgauge.app.batch.attempts import UNKNOWN, Attempt, Taken, attempts, pinned_to
 from fabricgauge.app.batch.numbers import by_folder
-from fabricgauge.app.batch.taking import UNKNOWN, Taken, pinned_to
-from fabricgauge.app.groups import Culprits, holds_culprit, plan_without
-from fabricgauge.app.networks import targets, unjoined
+from fabricgauge.app.groups import Culprits, holds_culprit, planned_instead, renumbered
+from fabricgauge.app.networks import unjoined
 from fabricgauge.app.notes import quick_findings
 from fabricgauge.app.target import Target
 from fabricgauge.connect.rounds import gathered
 from fabricgauge.discover.interface import fabric_of
 from fabricgauge.doctor.reachability import dead
 from fabricgauge.model.batch import EACH_SUBNET, BatchJob
+from fabricgauge.model.connectivity import Connectivity
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.plan import Plan, PlannedLaunch
@@ -35,70 +34,60 @@ def gather(directory: RunDirectory, target: Target, states: dict[str, JobState])
     """Take what the jobs have left so far; what was taken before is not taken again.
 
     A requeued job may have got other nodes: the last that were known are the run's, and what was
-    measured on others stays in ``raw`` only.
+    measured on others stays in ``raw`` only. Where each pair is a job, the fabric is what all nodes
+    have said by now, so that it grows with every job.
 
     Raises:
         CannotRun: no job has begun, or none could say which nodes it had.
     """
-    made = jobs(directory)
+    made = {one.folder: one for one in jobs(directory)}
     found = [one for one in attempts(directory.path / "raw") if one.nodes]
-    batch = read_batch(directory)
-    if batch.pairs is not None:
-        if not found:
-            raise CannotRun(nothing(directory, made, states))
-        gather_pairs(directory, target, batch.pairs, found, states)
-        return
-    if not (directory.path / "plan.json").exists():
-        _begin(directory, target, made, found, states)
+    begun = [one for one in found if one.folder in made]
+    pairs, plan_is_there = read_batch(directory).pairs, (directory.path / "plan.json").exists()
+    if not begun and not plan_is_there:
+        raise CannotRun(nothing(directory, states))
+    if pairs is not None:
+        _write_pairs(directory, target, pairs, begun)
+    elif not plan_is_there:
+        _write_job(directory, target, made[begun[-1].folder], begun[-1])
     fabric, plan = directory.read("fabric.json", Fabric), directory.read("plan.json", Plan)
     nodes = {node.name for node in fabric.nodes} | {one.name for one in fabric.unreached}
-    taken = Taken(directory)
     planned = {launch.number: launch for launch in plan.launches}
+    taken = Taken(directory)
     for attempt in found:
         if not set(attempt.nodes) <= nodes:
             continue
         why = str(states.get(attempt.job, "its state is not known"))
         for number, folder in attempt.launches():
-            launch = planned.get(number)
-            if launch and _is_of(launch, folder, attempt, fabric):
+            launch, subnet = planned.get(number), pinned_to(folder)
+            if launch and _is_of(launch, subnet, attempt, fabric, each=pairs is not None):
                 taken.take(launch, attempt.number, folder, why)
 
 
-def _is_of(launch: PlannedLaunch, folder: Path, attempt: Attempt, fabric: Fabric) -> bool:
-    """Whether a folder's launch was pinned as planned: a requeued job may find other subnets."""
-    subnet = pinned_to(folder)
+def _is_of(
+    launch: PlannedLaunch, subnet: str | None, attempt: Attempt, fabric: Fabric, *, each: bool
+) -> bool:
+    """Whether what was pinned to ``subnet`` is the launch: a requeued job may find other subnets.
+
+    A job of ``each`` pair is told by its nodes; a launch on a single node takes its first.
+    """
+    if each:
+        return set(launch.nodes) <= set(attempt.nodes) and subnet == launch.subnet
     if is_loopback(launch.network):
         return subnet is None
     return subnet != UNKNOWN and launch.network == _network_at(subnet, attempt.nodes[0], fabric)
 
 
-def _begin(
-    directory: RunDirectory,
-    target: Target,
-    made: Sequence[BatchJob],
-    found: Sequence[Attempt],
-    states: dict[str, JobState],
-) -> None:
-    by_folder = {one.folder: one for one in made}
-    known = [one for one in found if one.folder in by_folder]
-    if not known:
-        raise CannotRun(nothing(directory, made, states))
-    last = known[-1]
-    job = by_folder[last.folder]
-    answers = last.answers()
-    for node, raw in answers.items():
-        directory.keep_raw("discover", node, raw)
-    fabric = fabric_of(answers, last.nodes, target.declared, target.access.virtual)
+def _write_job(directory: RunDirectory, target: Target, job: BatchJob, last: Attempt) -> None:
+    """What a job's last start found, and its launches on the nodes and networks that it had."""
+    fabric = _fabric(directory, target, last.answers(), last.nodes)
     if not fabric.nodes:
         reasons = "; ".join(one.reason for one in fabric.unreached[:3])
         raise CannotRun(
             f"job {last.job} did not learn what its nodes are: {reasons}; {last.trouble()}"
         )
-    fabric = msgspec.structs.replace(
-        fabric,
-        unjoined=unjoined(target.request, target.declared, fabric, last.nodes),
-        topology=target.topology,
-    )
+    missing = unjoined(target.request, target.declared, fabric, last.nodes)
+    fabric = msgspec.structs.replace(fabric, unjoined=missing)
     rounds = tuple(
         gathered(network, names, said)
         for subnet, names, said in last.connected()
@@ -107,13 +96,80 @@ def _begin(
     launches = tuple(_planned(job.launches, last, fabric))
     if all(is_loopback(one.network) for one in launches):
         raise CannotRun(f"no network that was to be measured joins the nodes: {_seen(fabric)}")
-    launches = _without_culprits(
-        target, fabric, launches, {one.network: dead(one) for one in rounds}
-    )
+    culprits = {one.network: dead(one) for one in rounds}
+    launches = _without_culprits(target, fabric, launches, culprits)
     plan = Plan(job.profile, job.stopping, job.check_data, launches)
+    _write(directory, fabric, plan, rounds, last)
+
+
+def _write_pairs(
+    directory: RunDirectory, target: Target, pairs: Plan, begun: Sequence[Attempt]
+) -> None:
+    """What all pairs' jobs have found by now; a network joins those nodes that are in it."""
+    nodes = tuple(dict.fromkeys(node for launch in pairs.launches for node in launch.nodes))
+    answers = {node: raw for attempt in begun for node, raw in attempt.answers().items()}
+    fabric = _fabric(directory, target, answers, nodes)
+    in_order = {frozenset(attempt.nodes): attempt.nodes for attempt in begun}
+    launches = tuple(
+        msgspec.structs.replace(
+            launch,
+            nodes=in_order.get(frozenset(launch.nodes), launch.nodes),  # in Slurm's order
+            network=launch.network
+            if is_loopback(launch.network) or launch.subnet is None
+            else _called(launch.subnet, fabric),
+        )
+        for launch in (*pairs.launches, *_again(directory))
+    )
+    tried: dict[str, dict[frozenset[str], Connectivity]] = defaultdict(dict)
+    subnets = {launch.subnet for launch in pairs.launches}
+    for attempt in begun:  # a later one of the same nodes outranks one before
+        for subnet, names, said in attempt.connected():
+            if subnet in subnets:
+                network = _called(subnet, fabric)
+                tried[network][frozenset(names.values())] = gathered(network, names, said)
+    rounds = tuple(_joined(network, tuple(each.values())) for network, each in tried.items())
+    plan = msgspec.structs.replace(pairs, launches=launches)
+    _write(directory, fabric, plan, rounds, begun[-1] if begun else None)
+
+
+def _joined(network: str, rounds: Sequence[Connectivity]) -> Connectivity:
+    """What single pairs tried, as one round of all of them."""
+    tried: dict[str, int] = defaultdict(int)
+    for one in rounds:
+        for node, partners in one.tried.items():
+            tried[node] += partners
+    failures = tuple(failure for one in rounds for failure in one.failures)
+    silent = {node: reason for one in rounds for node, reason in one.silent.items()}
+    return Connectivity(network, dict(tried), failures, silent)
+
+
+def _fabric(
+    directory: RunDirectory, target: Target, answers: dict[str, str], nodes: tuple[str, ...]
+) -> Fabric:
+    for node, raw in answers.items():
+        directory.keep_raw("discover", node, raw)
+    found = fabric_of(answers, nodes, target.declared, target.access.virtual)
+    return msgspec.structs.replace(found, topology=target.topology)
+
+
+def _write(
+    directory: RunDirectory,
+    fabric: Fabric,
+    plan: Plan,
+    rounds: tuple[Connectivity, ...],
+    last: Attempt | None,
+) -> None:
     write_found(directory, fabric, plan)
-    write_facts(directory, last.facts())
+    if last is not None:
+        write_facts(directory, last.facts())
     write_preflight(directory, quick_findings(fabric, rounds))
+
+
+def _again(directory: RunDirectory) -> Iterator[PlannedLaunch]:
+    """What was added to the plan since: suspects that are measured once more."""
+    if (directory.path / "plan.json").exists():
+        launches = directory.read("plan.json", Plan).launches
+        yield from (launch for launch in launches if launch.purpose == "again")
 
 
 def _without_culprits(
@@ -121,16 +177,11 @@ def _without_culprits(
 ) -> tuple[PlannedLaunch, ...]:
     """The launches, and for each that a job did not make others for the nodes that can connect."""
     bad = [one for one in launches if holds_culprit(one, culprits)]
-    number = max(one.number for one in launches)
     instead: list[PlannedLaunch] = []
     for network, ranks in dict.fromkeys((one.network, one.nodes) for one in bad):
-        every = targets(target.request, fabric, ranks)
-        chosen = tuple(one for one in every if one[0] is not None and one[0].name == network)
-        instead += plan_without(target, ranks, chosen, culprits).launches
-    return (
-        *(one for one in launches if one not in bad),
-        *(msgspec.structs.replace(one, number=number + at) for at, one in enumerate(instead, 1)),
-    )
+        instead += planned_instead(target, fabric, network, ranks, culprits).launches
+    last = max(one.number for one in launches)
+    return (*(one for one in launches if one not in bad), *renumbered(instead, last))
 
 
 def _seen(fabric: Fabric) -> str:
@@ -141,16 +192,16 @@ def _seen(fabric: Fabric) -> str:
     return f"{', '.join(one.name for one in fabric.nodes)} have {there}{told}"
 
 
-def nothing(directory: RunDirectory, made: Sequence[BatchJob], states: dict[str, JobState]) -> str:
+def nothing(directory: RunDirectory, states: dict[str, JobState]) -> str:
     """Why there is nothing, with the last words of the last job."""
     numbers = by_folder(directory)
     told = ", ".join(
         f"job {number} is {states.get(number, 'unknown')}"
-        if (number := numbers[one.folder])
-        else f"Slurm does not know {one.folder}/job.sh"
-        for one in made
+        if number
+        else f"Slurm does not know {folder}/job.sh"
+        for folder, number in numbers.items()
     )
-    printed = (directory.path / one.folder / f"out-{numbers[one.folder]}.txt" for one in made)
+    printed = (directory.path / folder / f"out-{number}.txt" for folder, number in numbers.items())
     said = [line for file in printed if file.is_file() for line in tail(file, directory.path)]
     last = f"; it said: {' | '.join(said[-2:])}" if said else ""
     mute = not said and any(one.state in _BROKEN for one in states.values())
@@ -206,3 +257,10 @@ def _network_at(subnet: str | None, first: str, fabric: Fabric) -> str | None:
     exact = (network.name for network, ip in own if ip == said.ip)
     inside = (network.name for network, ip in own if ip in said.network)
     return next(exact, None) or next(inside, None)
+
+
+def _called(subnet: str, fabric: Fabric) -> str:
+    """What discovery calls a network by now; the subnet itself while no node has said it."""
+    own = ipaddress.ip_network(subnet, strict=False)
+    known = ((one.name, ipaddress.ip_network(one.subnet, strict=False)) for one in fabric.networks)
+    return next((n for n, one in known if one.version == own.version and one.overlaps(own)), subnet)

@@ -2,7 +2,6 @@
 
 import math
 import os
-from datetime import datetime, timezone
 from pathlib import Path
 
 import msgspec
@@ -25,7 +24,7 @@ from fabricgauge.run.batch.script import DISCOVERY_S, Script, ScriptLaunch, text
 from fabricgauge.run.launch import case_lines
 from fabricgauge.run.launchers import local
 from fabricgauge.run.mpi_impls.table import command
-from fabricgauge.store.run_directory import RunDirectory
+from fabricgauge.store.run_directory import RunDirectory, now_utc
 from fabricgauge.words.networks import is_loopback
 
 #: Reserve for what nobody foresees, in parts of the longest that a launch may measure.
@@ -45,22 +44,19 @@ class Written(msgspec.Struct, frozen=True):
 
 
 class Maker(msgspec.Struct, frozen=True):
-    """What all jobs of a run have in common. ``access`` has no hosts while no node is known.
-
-    ``numbered`` launches have numbers all the same, for each is pinned to a subnet that is known.
-    """
+    """What all jobs of a run have in common. ``access`` has no hosts while no node is known."""
 
     directory: RunDirectory
     engine: Engine
     access: HostAccess
     request: Request
-    numbered: bool = False
 
     def write(self, made: Plan, launches: tuple[PlannedLaunch, ...]) -> Written:
         """A job that makes ``launches``, some of the plan's, as files of the run directory."""
         folder = f"job-{1 + sum(1 for _ in self.directory.path.glob('job-*'))}"
         place = self.directory.path / folder
-        starts = tuple(self._start(folder, made, one) for one in launches)
+        known = all(one.subnet != EACH_SUBNET for one in launches)
+        starts = tuple(self._start(folder, made, one, known) for one in launches)
         options = options_of(self.request, _minutes(starts), place)
         script = text(Script(
             self.directory.identity, str(self.directory.path), folder, options,
@@ -73,29 +69,28 @@ class Maker(msgspec.Struct, frozen=True):
                 writing.write_whole(place / name, content.encode(), self.directory.path)
         except OSError as error:
             raise StoreError(f"cannot write {place}: {error.strerror or error}") from error
-        now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-        job = BatchJob("", folder, now, launches, made.profile, made.stopping, made.check_data)
+        job = BatchJob(
+            "", folder, now_utc(), launches, made.profile, made.stopping, made.check_data
+        )
         return Written(job, place / "job.sh", options)
 
     def _connecting(self, launches: tuple[PlannedLaunch, ...]) -> tuple[str, ...]:
-        """Nodes that are not known yet try their connections, in IPv4 as subnets are found.
-
-        A job of a single pair does not: its launch tells as much.
-        """
-        known = self.access.hosts or self.numbered
+        """Nodes that are not known yet try their connections, in IPv4 as subnets are found."""
         v4 = all(":" not in (one.subnet or "") for one in launches)
-        program = connect_program() if v4 and not known else Skipped("nothing is to be tried")
+        tried = v4 and not self.access.hosts
+        program = connect_program() if tried else Skipped("nothing is to be tried")
         if isinstance(program, Skipped):
             return ()
         ports = mpi_ports(os.environ)
         return str(program), str(ports.start), str(len(ports))
 
-    def _start(self, folder: str, made: Plan, launch: PlannedLaunch) -> ScriptLaunch:
+    def _start(self, folder: str, made: Plan, launch: PlannedLaunch, known: bool) -> ScriptLaunch:
+        """``known``: a job that finds its subnets itself numbers its launches itself."""
         alone = is_loopback(launch.network)
         access = local.access(("here",)) if alone else self.access
         options = launch_options(made, launch)
         return ScriptLaunch(
-            number=launch.number if self.access.hosts or self.numbered else 0,
+            number=launch.number if known else 0,
             cases=f"{folder}/cases-{launch.number}.txt",
             limit_s=limit_s(launch),
             command=command(self.engine, launch, access, options),

@@ -1,17 +1,28 @@
-"""Slurm's numbers of a run's jobs, also of those whose number sbatch did not tell."""
+"""Slurm's numbers of a run's jobs, and waiting for these without hammering the controller."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
 from fabricgauge.app.batch.attempts import attempts
-from fabricgauge.app.batch.waiting import intervals
 from fabricgauge.app.progress import Progress
 from fabricgauge.run.batch import slurm
+from fabricgauge.run.batch.job_state import JobState
 from fabricgauge.run.batch.options import clusters
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import append_job, jobs, read_batch
+
+#: The first question comes soon; a job that takes long is asked for less and less often.
+FIRST_S, FACTOR, LONGEST_S = 1.0, 1.3, 20.0
+
+
+def intervals() -> Iterator[float]:
+    """Seconds between one question and the next, without end."""
+    wait_s = FIRST_S
+    while True:
+        yield wait_s
+        wait_s = min(LONGEST_S, wait_s * FACTOR)
 
 
 def numbers(directory: RunDirectory) -> tuple[str, ...]:
@@ -31,6 +42,12 @@ def by_folder(directory: RunDirectory) -> dict[str, str]:
 def cluster(directory: RunDirectory) -> str:
     """The cluster that has the run's jobs, all of which are asked for alike."""
     return next((one.cluster for one in reversed(jobs(directory)) if one.number), "")
+
+
+def scancel(directory: RunDirectory, which: Iterable[str]) -> str:
+    """The command that ends those jobs of the run."""
+    there = cluster(directory)
+    return " ".join(("scancel", *((f"--clusters={there}",) if there else ()), *which))
 
 
 def find_lost(directory: RunDirectory) -> None:
@@ -72,3 +89,34 @@ def await_lost(
             sleep(wait_s)
         else:
             return
+
+
+def wait(
+    jobs: Sequence[str],
+    ask: Callable[[Sequence[str]], dict[str, JobState]],
+    progress: Progress,
+    sleep: Callable[[float], None] = time.sleep,
+) -> dict[str, JobState]:
+    """The end of all ``jobs``, asked for together; a controller that is away is waited for."""
+    ended: dict[str, JobState] = {}
+    told: dict[str, str] = {}
+    for wait_s in intervals():
+        open_ = [job for job in jobs if job not in ended]
+        if not open_:
+            break
+        for job, state in ask(open_).items():
+            words = _words(job, state)
+            if told.get(job) != words:
+                progress.stage(f"job {job}: {words}")
+                told[job] = words
+            if state.over:
+                ended[job] = state
+        if len(ended) < len(jobs):
+            sleep(wait_s)
+    return ended
+
+
+def _words(job: str, state: JobState) -> str:
+    if not state.known:
+        return "not known: the controller does not answer"
+    return f"{state}: {state.stuck}, and scancel {job} ends it" if state.stuck else str(state)

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
 
-from fabricgauge.app.reaching import own_lab
+from fabricgauge.app.target import own_lab
 from fabricgauge.lab.host_access import entry
 from fabricgauge.lab.spec import HEAD
 from fabricgauge.lab.state import load_complete

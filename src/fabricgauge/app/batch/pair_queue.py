@@ -1,14 +1,19 @@
 """A job for each pair of nodes: as many in Slurm's queue as it takes, the others after them."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
 from fabricgauge.app.batch.job import Maker, Written
-from fabricgauge.app.batch.numbers import by_folder, cluster, find_lost
+from fabricgauge.app.batch.numbers import (
+    by_folder,
+    cluster,
+    find_lost,
+    intervals,
+    scancel,
+)
 from fabricgauge.app.batch.submit import hand_over
-from fabricgauge.app.batch.waiting import intervals
 from fabricgauge.app.progress import Progress
 from fabricgauge.model.batch import Batch
 from fabricgauge.model.engine import Engine
@@ -41,10 +46,10 @@ class PairQueue:
         self._engine = engine
         find_lost(directory)
         self._live = _handed_over(directory)
-        self._stuck: dict[str, str] = {}
-        self._apart = frozenset[str]()
+        self._states: dict[str, JobState] = {}
         self._told: set[str] = set()
         self._unclear: dict[str, tuple[Pair, list[PlannedLaunch]]] = {}
+        self.submitted = 0  # jobs that Slurm is known to have taken from this program
         self._heed(slurm.states(tuple(self._live), cluster(directory)))
         under_way = {number for job in self._live.values() for number in job}
         left = by_pair(plan.launches)
@@ -54,7 +59,6 @@ class PairQueue:
             if not under_way & {launch.number for launch in launches}
         }
         self._refused: Written | None = None
-        self._submitted = 0
 
     @property
     def waiting(self) -> int:
@@ -64,11 +68,6 @@ class PairQueue:
     def unclear(self) -> int:
         """Pairs of which nobody knows whether Slurm has their jobs."""
         return len(self._unclear)
-
-    @property
-    def submitted(self) -> int:
-        """Jobs that Slurm is known to have taken from this program."""
-        return self._submitted
 
     def fill(self) -> None:
         """Hand jobs over until enough are in the queue, or Slurm takes no more for now.
@@ -95,7 +94,7 @@ class PairQueue:
             del self._waiting[pair]
 
     def _took(self, number: str, launches: Sequence[PlannedLaunch]) -> None:
-        self._submitted += 1
+        self.submitted += 1
         self._live[number] = {launch.number for launch in launches}
 
     def _clear_up(self) -> None:
@@ -133,38 +132,33 @@ class PairQueue:
             raise CannotRun(f"{refused}; no job of this run is there to make room") from refused
         raise AllStuck(
             f"{refused}; jobs of this run that wait for what time alone does not mend:"
-            f" {len(self._stuck)}. {self._scancel(self._stuck)} ends them"
+            f" {len(self._stuck)}. {scancel(self._directory, self._stuck)} ends them"
         ) from refused
 
-    def _scancel(self, numbers: Iterable[str]) -> str:
-        there = cluster(self._directory)
-        return " ".join(("scancel", *((f"--clusters={there}",) if there else ()), *numbers))
-
     def _heed(self, states: Mapping[str, JobState]) -> None:
-        """Forget jobs that are over, and see which are stuck; no answer changes nothing."""
-        known = {job: state for job, state in states.items() if state.known}
-        why = {
-            job: known[job].stuck if job in known else self._stuck.get(job) for job in self._live
-        }
-        self._stuck = {job: words for job, words in why.items() if words}
-        self._apart = frozenset(
-            job
-            for job in self._stuck
-            if (known[job].stuck_alone if job in known else job in self._apart)
-        )
-        self._live = {
-            job: numbers
-            for job, numbers in self._live.items()
-            if job not in known or not known[job].over
-        }
+        """Forget jobs that are over; no answer changes nothing."""
+        self._states |= {job: state for job, state in states.items() if state.known}
+        over = {job for job, state in self._states.items() if state.over}
+        self._live = {job: numbers for job, numbers in self._live.items() if job not in over}
+
+    @property
+    def _stuck(self) -> dict[str, str]:
+        """Jobs that will not start by themselves, and why."""
+        known = ((job, self._states[job].stuck) for job in self._live if job in self._states)
+        return {job: why for job, why in known if why}
+
+    @property
+    def _apart(self) -> set[str]:
+        """Those of them for which no other job has to wait."""
+        return {job for job in self._stuck if self._states[job].stuck_alone}
 
     def _tell_stuck(self, progress: Progress) -> None:
         for job, why in self._stuck.items():
             if job not in self._told:
                 beside = ", the other pairs do not wait for it" if job in self._apart else ""
+                ends = scancel(self._directory, (job,))
                 progress.trouble(
-                    f"job {job} will not start by itself: {why}; {self._scancel((job,))} ends it"
-                    + beside
+                    f"job {job} will not start by itself: {why}; {ends} ends it{beside}"
                 )
         self._told |= self._stuck.keys()
 
@@ -195,14 +189,12 @@ class PairQueue:
         nowhere = HostAccess(batch.starter, (), virtual=batch.virtual)
         request = msgspec.structs.replace(batch.request, nodes=len(pair), nodelist=pair, exclude=())
         places = tuple(_by_place(launch) for launch in launches)
-        maker = Maker(self._directory, self._engine, nowhere, request, numbered=True)
-        return maker.write(self._plan, places)
+        return Maker(self._directory, self._engine, nowhere, request).write(self._plan, places)
 
 
 def _by_place(launch: PlannedLaunch) -> PlannedLaunch:
-    if is_loopback(launch.network):
-        return launch
-    return msgspec.structs.replace(launch, nodes=("0", "1"))
+    alone = is_loopback(launch.network)
+    return launch if alone else msgspec.structs.replace(launch, nodes=("0", "1"))
 
 
 def _handed_over(directory: RunDirectory) -> dict[str, set[int]]:

@@ -3,10 +3,12 @@
 import ipaddress
 import os
 import sys
+from collections.abc import Iterator
 
 import msgspec
 
-from fabricgauge.app.target import Target, ranks_of, stated_topology
+from fabricgauge.app.progress import SILENT, Progress
+from fabricgauge.app.target import USUAL_NODES, Target, ranks_of, stated_topology
 from fabricgauge.files.reading import shown
 from fabricgauge.judge.thresholds import thresholds_from
 from fabricgauge.model.absence import Skipped
@@ -17,17 +19,14 @@ from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.plan import Plan
 from fabricgauge.model.request import MeasurementRequest, applicable
 from fabricgauge.plan.pair_jobs import pair_plan
-from fabricgauge.plan.plan import host_reference, plan
+from fabricgauge.plan.plan import OF_A_PAIR, host_reference, plan
 from fabricgauge.run.launchers.nodes import expand
 from fabricgauge.settings import Settings
 
-#: What a check measures when nobody says how many nodes.
-USUAL_NODES = 2
 #: Time is asked for as if there were so many networks.
 NETWORKS = 2
 #: Jobs in the queue: many sites let a user have some hundred.
 USUAL_AT_ONCE = 50
-_PAIR_PATTERNS = ("all_pairs_latency", "all_pairs_bandwidth")
 
 
 def batch_of(request: MeasurementRequest, job: Request, starter: str, settings: Settings) -> Batch:
@@ -59,7 +58,12 @@ def batch_of(request: MeasurementRequest, job: Request, starter: str, settings: 
     )
 
 
-def target_of_jobs(batch: Batch, settings: Settings, engine: Engine | None = None) -> Target:
+def target_of_jobs(
+    batch: Batch,
+    settings: Settings,
+    progress: Progress = SILENT,
+    engine: Engine | None = None,
+) -> Target:
     """Where the jobs of a batch measure: no node is known before they run."""
     return Target(
         access=HostAccess(batch.starter, (), virtual=batch.virtual),
@@ -69,25 +73,21 @@ def target_of_jobs(batch: Batch, settings: Settings, engine: Engine | None = Non
         declared=batch.declared,
         topology=batch.topology,
         engine=engine,
+        progress=progress,
     )
 
 
-def plan_of_job(request: MeasurementRequest, batch: Batch) -> Plan:
-    """The plan of one job, whose nodes are named by their places.
+def plan_of_jobs(request: MeasurementRequest, batch: Batch, partners: int | None) -> Plan:
+    """The plan of one job, whose nodes are named by their places; or of a job for each pair.
+
+    ``partners`` is how many each node meets, 0 for all, None where all are in one job.
 
     Raises:
-        UsageError: what is asked for cannot be measured.
-    """
-    return _first_plan(request, batch, batch.request.nodes)
-
-
-def plan_of_pairs(request: MeasurementRequest, batch: Batch, partners: int) -> Plan:
-    """The plan of a run of which each pair is a job; every node meets ``partners``, 0 for all.
-
-    Raises:
-        UsageError: no nodes, no network, or more than pairs can have.
+        UsageError: what is asked for cannot be measured; of pairs, no nodes or no network.
     """
     nodes = batch.request.nodelist
+    if partners is None:
+        return _first_plan(request, batch, batch.request.nodes)
     if not nodes:
         raise UsageError("--pair-jobs needs the nodes by name: give them with -w")
     if request.ppn != 1:
@@ -99,8 +99,7 @@ def plan_of_pairs(request: MeasurementRequest, batch: Batch, partners: int) -> P
             "--pair-jobs needs --network, e.g. 10.0.0.0/24: which networks join the nodes is not"
             " known before their jobs run"
         )
-    patterns = request.patterns or _PAIR_PATTERNS
-    of_two = msgspec.structs.replace(request, patterns=patterns)
+    of_two = msgspec.structs.replace(request, patterns=request.patterns or OF_A_PAIR)
     return pair_plan(_first_plan(of_two, batch, 2), nodes, partners)
 
 
@@ -115,7 +114,7 @@ def _first_plan(request: MeasurementRequest, batch: Batch, nodes: int) -> Plan:
     Without subnets a launch stands for one on each that the job finds. The last launch shows
     what one host does without a network.
     """
-    subnets = _subnets(batch)
+    subnets = tuple(_subnets(batch))
     where: tuple[str | None, ...] = (None,) if batch.unpinned else subnets or (EACH_SUBNET,)
     shares = NETWORKS if where == (EACH_SUBNET,) else len(where)  # the time is for all together
     each = msgspec.structs.replace(request, budget=request.budget / shares)
@@ -136,21 +135,18 @@ def _first_plan(request: MeasurementRequest, batch: Batch, nodes: int) -> Plan:
     return msgspec.structs.replace(made, launches=tuple(numbered))
 
 
-def _subnets(batch: Batch) -> tuple[str, ...]:
+def _subnets(batch: Batch) -> Iterator[str]:
     """Those of the networks that were asked for; none to measure all that the job finds.
 
     Raises:
         UsageError: neither a declared network's name nor a subnet.
     """
     declared = {one.name: one.subnet for one in batch.declared}
-    return tuple(_subnet(declared.get(name, name)) for name in batch.networks)
-
-
-def _subnet(text: str) -> str:
-    try:
-        return str(ipaddress.ip_network(text, strict=False))
-    except ValueError as error:
-        raise UsageError(
-            f"--network {text!r}: before a job runs a network is known by its subnet, e.g."
-            " 10.0.0.0/24, or by the name that a [[network]] of a configuration file gives it"
-        ) from error
+    for text in batch.networks:
+        try:
+            yield str(ipaddress.ip_network(declared.get(text, text), strict=False))
+        except ValueError as error:
+            raise UsageError(
+                f"--network {text!r}: before a job runs a network is known by its subnet, e.g."
+                " 10.0.0.0/24, or by the name that a [[network]] of a configuration file gives it"
+            ) from error

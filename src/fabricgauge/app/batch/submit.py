@@ -9,16 +9,14 @@ import msgspec
 from fabricgauge.app.batch.attempts import attempts
 from fabricgauge.app.batch.collect import gather
 from fabricgauge.app.batch.job import Maker, Written
-from fabricgauge.app.batch.numbers import await_lost, cluster, find_lost, numbers
+from fabricgauge.app.batch.numbers import await_lost, cluster, find_lost, numbers, wait
 from fabricgauge.app.batch.request import target_of_jobs
-from fabricgauge.app.batch.waiting import wait
 from fabricgauge.app.breakage import culprits_of
 from fabricgauge.app.conclude import CheckOutcome, concluded
-from fabricgauge.app.groups import further
-from fabricgauge.app.pairs import rechecks
+from fabricgauge.app.groups import further, rechecks
 from fabricgauge.app.programs import engine_for
 from fabricgauge.app.progress import Progress
-from fabricgauge.app.run_context import RunContext, left_of
+from fabricgauge.app.run_context import RunContext
 from fabricgauge.app.target import Target
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.batch import Batch, BatchJob
@@ -26,6 +24,7 @@ from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import CannotRun, StoreError, UsageError
 from fabricgauge.model.finding import Severity
 from fabricgauge.model.plan import Plan, PlannedLaunch, Stopping
+from fabricgauge.plan.outlook import remaining
 from fabricgauge.run.batch import slurm
 from fabricgauge.run.batch.job_state import FORGOTTEN, JobState
 from fabricgauge.run.launchers.slurm import Allocation, access
@@ -88,11 +87,10 @@ def collected(
         UsageError: another program has completed the run meanwhile.
     """
     batch = read_batch(directory)
-    target = target_of_jobs(batch, settings)
-    outcome, context = _collect(directory, target, progress)
+    target = target_of_jobs(batch, settings, progress)
+    context, outcome = _collect(directory, target)
     for _ in range(MOST_FOLLOWING if most_jobs is None else most_jobs):
-        follows = suspects(context) or _unsubmitted(context) or _without_culprits(context, progress)
-        if directory.complete or not follows:
+        if directory.complete or not (suspects(context) or _others(context, batch)):
             break
         try:
             engine = engine_for(batch.mpi, progress)
@@ -100,28 +98,26 @@ def collected(
         except CannotRun as error:  # what was measured is shown all the same
             progress.trouble(f"what follows was not submitted: {error}")
             break
-        outcome, context = _collect(directory, target, progress)
+        context, outcome = _collect(directory, target)
     return outcome
 
 
-def _collect(
-    directory: RunDirectory, target: Target, progress: Progress
-) -> tuple[CheckOutcome, RunContext]:
+def _collect(directory: RunDirectory, target: Target) -> tuple[RunContext, CheckOutcome]:
+    """Wait for the jobs that there are, take what they left, and judge it."""
     try:
-        return _collect_once(directory, target, progress)
+        return _collect_once(directory, target)
     except StoreError:
         final = directory.path.with_name(directory.identity)
-        if final.is_dir() and not directory.path.is_dir():
-            raise UsageError(
-                f"{directory.identity} was completed by another program meanwhile: see fabricgauge"
-                f" report {final}"
-            ) from None
-        raise
+        if directory.path.is_dir() or not final.is_dir():
+            raise
+        raise UsageError(
+            f"{directory.identity} was completed by another program meanwhile: see fabricgauge"
+            f" report {final}"
+        ) from None
 
 
-def _collect_once(
-    directory: RunDirectory, target: Target, progress: Progress
-) -> tuple[CheckOutcome, RunContext]:
+def _collect_once(directory: RunDirectory, target: Target) -> tuple[RunContext, CheckOutcome]:
+    progress = target.progress
     await_lost(directory, progress)
     ask = partial(slurm.states, cluster=cluster(directory))
     states = wait(numbers(directory), ask, progress)
@@ -132,8 +128,7 @@ def _collect_once(
             progress.trouble(f"job {job} ended before its time: {state}")
     context = RunContext(target, directory, load(directory))
     complete = not context.left() and not suspects(context)
-    judged = concluded(context, complete, progress)
-    return CheckOutcome(judged, directory.path, interrupted=False), context
+    return context, concluded(context, complete)
 
 
 def await_files(
@@ -156,8 +151,15 @@ def suspects(context: RunContext) -> tuple[PlannedLaunch, ...]:
     again = any(launch.purpose == "again" for launch in run.plan.launches)
     if again or not any(launch.rounds for launch in run.launches) or context.left():
         return ()
-    found = (one.launch for one in rechecks(run, context.fabric_result()))
+    found = (launch for _, launch in rechecks(run, context.fabric_result()))
     return tuple(one for one in found if not isinstance(one, Skipped))
+
+
+def _others(context: RunContext, batch: Batch) -> tuple[PlannedLaunch, ...]:
+    """Launches of nodes that can be measured although others cannot; where pairs are jobs, none."""
+    if batch.pairs is not None:
+        return ()
+    return _unsubmitted(context) or _without_culprits(context)
 
 
 def _unsubmitted(context: RunContext) -> tuple[PlannedLaunch, ...]:
@@ -169,18 +171,17 @@ def _unsubmitted(context: RunContext) -> tuple[PlannedLaunch, ...]:
     return tuple(one for one in fresh if one.network in dead)
 
 
-def _without_culprits(context: RunContext, progress: Progress) -> tuple[PlannedLaunch, ...]:
+def _without_culprits(context: RunContext) -> tuple[PlannedLaunch, ...]:
     """Launches of the others where one broke and who broke it is known; they join the plan."""
     for one in context.run.launches:
         nodes = {node for finding in one.ended.culprits for node in finding.nodes}
         later = (each for each in context.plan.launches if each.number > one.number)
         if any(each.network == one.network and not nodes <= set(each.nodes) for each in later):
             continue
-        found = list(culprits_of(one.ended.culprits))
-        if found and read_batch(context.directory).pairs is None:
+        if found := list(culprits_of(one.ended.culprits)):
             context.culprits.setdefault(one.network or "", []).extend(found)
             context.broken.add(one.network)
-    return further(context, progress)
+    return further(context)
 
 
 def left_of_pairs(directory: RunDirectory, batch: Batch) -> Plan:
@@ -192,7 +193,8 @@ def left_of_pairs(directory: RunDirectory, batch: Batch) -> Plan:
     pairs = batch.pairs or Plan("", Stopping(0.0, 0.0), False, ())
     if not (directory.path / "plan.json").exists():
         return pairs
-    left = {launch.number for launch in left_of(load(directory))}
+    run = load(directory)
+    left = {launch.number for launch in remaining(run.plan, run.launches)}
     launches = tuple(launch for launch in pairs.launches if launch.number in left)
     if not launches:
         raise UsageError(f"{directory.identity} has every pair; there is nothing to resume")
@@ -200,12 +202,7 @@ def left_of_pairs(directory: RunDirectory, batch: Batch) -> Plan:
 
 
 def rest_of(
-    directory: RunDirectory,
-    target: Target,
-    batch: Batch,
-    engine: Engine,
-    progress: Progress,
-    time_limit: str,
+    directory: RunDirectory, target: Target, batch: Batch, engine: Engine, time_limit: str
 ) -> Written:
     """A job for what the jobs of a run have left; the whole of it where none ever began.
 
@@ -215,7 +212,7 @@ def rest_of(
     try:
         gather(directory, target, {})
     except CannotRun as nothing:
-        progress.trouble(str(nothing))
+        target.progress.trouble(str(nothing))
     if (directory.path / "plan.json").exists():
         context = RunContext(target, directory, load(directory))
         return next_job(context, batch, engine, time_limit)
@@ -223,7 +220,8 @@ def rest_of(
         raise UsageError(f"{directory.identity} was never submitted; begin a new one")
     first = jobs(directory)[0]
     plan = Plan(first.profile, first.stopping, first.check_data, first.launches)
-    return Maker(directory, engine, target.access, batch.request).write(plan, plan.launches)
+    maker = Maker(directory, engine, target.access, batch.request)
+    return maker.write(plan, plan.launches)
 
 
 def next_job(context: RunContext, batch: Batch, engine: Engine, time_limit: str = "") -> Written:
