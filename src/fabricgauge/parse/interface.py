@@ -32,6 +32,11 @@ class SuiteReader(Protocol):
 
     It is never fed a line that begins another suite's output. Neither method raises on
     any input, and each line is understood, reported, or blank.
+
+    A reader whose tables take many rows at a time has ``rows(number, text, place)`` besides: it
+    takes the rows that begin at ``place`` of a text of whole lines, the first of them ``number``,
+    and says where they end. Each must be one that ``line`` would take as a row and that
+    completes nothing; where there is none, they end where they begin.
     """
 
     def line(self, line: LogLine) -> Iterable[SuiteCurve]:
@@ -40,18 +45,6 @@ class SuiteReader(Protocol):
 
     def end(self) -> Iterable[SuiteCurve]:
         """The last curves, when the suite's lines are over (the file may be cut off)."""
-        ...
-
-
-class RowReader(SuiteReader, Protocol):
-    """A reader whose tables take many rows at a time."""
-
-    def rows(self, number: int, text: str, place: int) -> int:
-        """Take the rows that begin at ``place`` of a text of whole lines; where they end.
-
-        ``number`` is the first one's. Each must be one that ``line`` would take as a row and
-        that completes nothing; where there is none, they end where they begin.
-        """
         ...
 
 

@@ -17,20 +17,13 @@ from fabricgauge.parse.lines import remembered
 #: What is told of more ranks is not kept.
 MOST_RANKS = 1 << 16
 _INTEL = "MPI startup(): "
-_SAYS = r"\[\d+\] MPI startup\(\): "
-#: The label of a rank whose lines are not yet known for labelled ones.
-_LABEL = r"(?:\[\d+\] | *\d+: )?"
-_FACTS = tuple(
-    (literal, re.compile(_LABEL + expression))
-    for literal, expression in (
-        (_INTEL, _SAYS + r"(?P<rank>\d{1,7}) +\d+ +(?P<host>[A-Za-z][\w.-]*)(?: +[\d{+].*)?$"),
-        (_INTEL, _SAYS + r"Intel\(R\) MPI Library, Version (?P<library>.{1,60}?) *(?:Build|\(|$)"),
-        (_INTEL, _SAYS + r"libfabric provider: (?P<provider>\S{1,60})"),
-        (
-            "ank ",
-            r"\[(?P<host>[A-Za-z][\w.-]*):\d+\] (?:MCW r|R)ank (?P<rank>\d{1,7}) .*\bbound\b",
-        ),
-    )
+#: Behind the label of a rank whose lines are not yet known for labelled ones.
+_FACTS = re.compile(
+    r"(?:\[\d+\] | *\d+: )?(?:\[\d+\] MPI startup\(\): (?:"
+    r"(?P<rank>\d{1,7}) +\d+ +(?P<host>[A-Za-z][\w.-]*)(?: +[\d{+].*)?$"
+    r"|Intel\(R\) MPI Library, Version (?P<library>.{1,60}?) *(?:Build|\(|$)"
+    r"|libfabric provider: (?P<provider>\S{1,60}))"
+    r"|\[(?P<bound_host>[A-Za-z][\w.-]*):\d+\] (?:MCW r|R)ank (?P<bound>\d{1,7}) .*\bbound\b)"
 )
 #: Suites whose programs an MPI's launcher starts.
 _SUITES = {"osu", "imb", "netpipe", "mpigraph", "gpcnet", "nccl-tests", "rccl-tests", "hpcc"}
@@ -44,13 +37,14 @@ def facts_in(text: str) -> Mapping[str, str] | None:
 
     Empty for other lines of the start; None for a line of something else.
     """
-    for literal, expression in _FACTS:
-        if literal in text and (match := expression.match(text)):
-            said = match.groupdict()
-            if "library" in said:
-                return {"library": f"Intel MPI {said['library']}"}
-            return {said["rank"]: said["host"]} if "rank" in said else said
-    return {} if _INTEL in text else None
+    match = _FACTS.match(text) if _INTEL in text or "ank " in text else None
+    if match is None:
+        return {} if _INTEL in text else None
+    if match["library"]:
+        return {"library": f"Intel MPI {match['library']}"}
+    if match["provider"]:
+        return {"provider": match["provider"]}
+    return {match["rank"] or match["bound"]: match["host"] or match["bound_host"]}
 
 
 class Launch:

@@ -255,10 +255,10 @@ class LogStream:
         text, reader = line.text, self._reader
         if self._object is not None:
             return self._in_object(line, self._object)
-        if reader is not None and (
-            _NUMBERS.fullmatch(text) or _begun_in(text) in (-1, self._place)
-        ):
-            return self._hand_over(reader, line)
+        if reader is not None:
+            numbers = text[:1] in " \t0123456789" and _NUMBERS.fullmatch(text)
+            if numbers or _begun_in(text) in (-1, self._place):
+                return self._hand_over(reader, line)
         if "{" in text or "[" in text:
             self._object = Collector.begun_by(line)
             if self._object is not None:

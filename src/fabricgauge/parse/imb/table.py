@@ -176,14 +176,15 @@ class ImbTable:
             table.failed(each.line, size, each.trouble)
             return
         columns, roles = [*each.columns], self._roles
-        if "bandwidth" in roles and 0 in columns[roles.index("bandwidth")]:
-            figures = zip(columns[roles.index("bandwidth")], each.evidence, strict=True)
-            columns[roles.index("bandwidth")] = [
+        place = roles.index("bandwidth") if "bandwidth" in roles else -1
+        if place >= 0 and 0 in columns[place]:
+            columns[place] = [
                 None if not figure and told is not None and DECIMAL in told else figure
-                for figure, told in figures
+                for figure, told in zip(columns[place], each.evidence, strict=True)
             ]
         if "size" in roles and self._block.threads > 1:
-            columns[roles.index("size")] = [*map(self._share, columns[roles.index("size")])]
+            place = roles.index("size")
+            columns[place] = [*map(self._share, columns[place])]
         cells = self._layout.form.cells
         add_columns(table, cells, each.rows.number, each.rows.text, columns)
 

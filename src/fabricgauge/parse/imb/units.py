@@ -46,8 +46,8 @@ def evidence_in(
     bandwidth, other = roles.index("bandwidth"), roles.index(by)
     figures = zip(
         columns[roles.index("size")],
-        columns[bandwidth], map(_half, rows.words[bandwidth :: rows.width]),
-        columns[other], map(_half, rows.words[other :: rows.width]), strict=True,
+        columns[bandwidth], _halves(rows.words[bandwidth :: rows.width]),
+        columns[other], _halves(rows.words[other :: rows.width]), strict=True,
     )  # fmt: skip
     told: list[Allowed | None] = []
     for size, printed, half, by_other, other_half in figures:
@@ -58,7 +58,7 @@ def evidence_in(
         least, most = by_other - other_half, by_other + other_half
         if counted:
             micro = counted * size * 1e6
-            most, least = micro / max(least, _LEAST_TIME_US), micro / max(most, _LEAST_TIME_US)
+            least, most = micro / most, micro / (least if least > 0 else _LEAST_TIME_US)
         else:
             least, most = least * size, most * size
         low, high = printed - half, printed + half
@@ -88,9 +88,11 @@ _FITTING: dict[tuple[bool, bool], Allowed] = {
 }  # fmt: skip
 
 
-def _half(printed: str) -> float:
-    """Half of the last digit's worth."""
-    return _HALVES[len(printed) - printed.find(".") - 1 if "." in printed else 0]
+def _halves(printed: Sequence[str]) -> Sequence[float]:
+    """Half of the last digit's worth, for each figure; nearly all have two decimals."""
+    if {word[-3:-2] for word in printed} == {"."}:
+        return [_HALVES[2]] * len(printed)
+    return [_HALVES[len(word.partition(".")[2])] for word in printed]
 
 
 #: By the number of decimals.

@@ -58,8 +58,9 @@ class JsonRow(msgspec.Struct, frozen=True):
     @property
     def settings(self) -> dict[str, str]:
         root = str(self.root).strip()
-        operation = {} if self.redop == "none" else {"operation": self.redop}
-        return {"datatype": self.type, **operation, **({} if root == "-1" else {"root": root})}
+        told = {"datatype": self.type}
+        told |= {} if self.redop == "none" else {"operation": self.redop}
+        return told | ({} if root == "-1" else {"root": root})
 
     @property
     def cells(self) -> dict[str, NcclFigures | None]:
@@ -134,14 +135,10 @@ def _row(found: Any) -> NcclRow | None:
 
 
 def _average(text: str) -> dict[str, str]:
-    for name, inner in (
-        ("average_bus_bandwidth", "bandwidth"),
-        ("average_bus_bandwidith", "bandwidith"),
-    ):
-        number = _number(_part(value(text, name), inner))
+    for inner in ("bandwidth", "bandwidith"):
+        number = _number(_part(value(text, f"average_bus_{inner}"), inner))
         if number is not None:
-            words = f"{number:g} GB/s, the mean over all sizes"
-            return {"average bus bandwidth": words}
+            return {"average bus bandwidth": f"{number:g} GB/s, the mean over all sizes"}
     return {}
 
 
