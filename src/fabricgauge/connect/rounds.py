@@ -3,9 +3,8 @@
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
-
-import msgspec
 
 from fabricgauge import process
 from fabricgauge.connect.answers import Answer, parsed
@@ -38,12 +37,12 @@ def connect(
     read.
     """
     hosts = {host.node: host for host in access.hosts}
-    place = _Place(program, hosts, network, keep, ports)
+    play = partial(_played, program, hosts, network, keep, ports)
     members: dict[str, Member] = {}
     for member in network.members:
         if member.node in hosts:  # a node with several addresses connects from the first
             members.setdefault(member.node, member)
-    rounds = (_round(place, group) for group in _groups(list(members.values())))
+    rounds = (_round(play, group) for group in _groups(list(members.values())))
     return _joined(network.name, members, rounds)
 
 
@@ -87,36 +86,29 @@ def _groups(members: Sequence[Member]) -> Iterator[Sequence[Member]]:
     yield from (members[at::count] for at in range(count))
 
 
-class _Place(msgspec.Struct, frozen=True):
-    """What the rounds of one network have in common; ``hosts`` are by node."""
-
-    program: Path
-    hosts: dict[str, Host]
-    network: Network
-    keep: Keep
-    ports: range
-
-
-def _round(place: _Place, members: Sequence[Member]) -> dict[str, Answer | str]:
+def _round(
+    play: Callable[[Sequence[Member]], dict[str, Answer | str]], members: Sequence[Member]
+) -> dict[str, Answer | str]:
     """Each node's answer, or why there is none. A port that is taken is chosen anew, once."""
     for _ in range(2):
-        answers = _played(place, members)
+        answers = play(members)
         if not any(isinstance(one, Answer) and one.port_taken for one in answers.values()):
             break
     return answers
 
 
-def _played(place: _Place, members: Sequence[Member]) -> dict[str, Answer | str]:
-    token, port = secrets.token_hex(8), secrets.choice(place.ports)
+def _played(
+    program: Path, hosts: Mapping[str, Host], network: Network, keep: Keep, ports: range,
+    members: Sequence[Member],
+) -> dict[str, Answer | str]:  # fmt: skip
+    token, port = secrets.token_hex(8), secrets.choice(ports)
     names = dict(enumerate((one.node for one in members), 1))
     group = process.ChildGroup()
 
     def ask(number: int) -> str:
-        own = tuple(one.ip for one in place.network.members if one.node == names[number])
-        argv = [str(place.program), *words(token, port, number, members, own)]
-        done = process.run(
-            place.hosts[names[number]].through(argv), timeout_s=TIMEOUT_S, group=group
-        )
+        own = tuple(one.ip for one in network.members if one.node == names[number])
+        argv = [str(program), *words(token, port, number, members, own)]
+        done = process.run(hosts[names[number]].through(argv), timeout_s=TIMEOUT_S, group=group)
         if done.exit_code != 0:
             said = done.stderr.strip().splitlines()
             raise ProbeError(said[-1] if said else f"it ended with status {done.exit_code}")
@@ -132,7 +124,7 @@ def _played(place: _Place, members: Sequence[Member]) -> dict[str, Answer | str]
                 except (ProbeError, ToolMissing, OSError) as error:
                     answers[node] = str(error)
                 else:
-                    place.keep(node, raw)
+                    keep(node, raw)
                     answers[node] = _read(node, raw, names)
         finally:
             group.end()

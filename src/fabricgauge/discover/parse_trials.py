@@ -5,13 +5,12 @@ received``, ``rtt min/avg/max/mdev``) and busybox (1.30 to 1.36: ``4 packets rec
 ``round-trip min/avg/max``).
 """
 
-import ipaddress
 import re
 from collections.abc import Iterator
 
 import msgspec
 
-from fabricgauge.discover.sections import framed, headed
+from fabricgauge.discover.sections import framed, headed, is_address
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import ProbeError
 
@@ -156,22 +155,14 @@ def _addresses(section: _Section) -> tuple[str, ...] | Skipped:
     if section.words[2] == "127":
         return Skipped("there is no getent program")
     words = (line.split()[0] for line in section.said if line.split())
-    return tuple(dict.fromkeys(word for word in words if _is_address(word)))
+    return tuple(dict.fromkeys(word for word in words if is_address(word)))
 
 
 def _names(section: _Section) -> tuple[str, ...]:
     """``10.77.0.11      c1 c1-net1``: the name and its aliases."""
     lines = (line.split() for line in section.said)
-    known = (words[1:] for words in lines if words and _is_address(words[0]))
+    known = (words[1:] for words in lines if words and is_address(words[0]))
     return tuple(dict.fromkeys(name for names in known for name in names))
-
-
-def _is_address(word: str) -> bool:
-    try:
-        ipaddress.ip_address(word)
-    except ValueError:
-        return False
-    return True
 
 
 def _moment(node: str, section: _Section | None) -> Moment | Skipped:

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import msgspec
 
+from fabricgauge.discover.sections import is_address
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Fabric, Member, Network
 from fabricgauge.model.preflight import TRIALS, Trial
@@ -212,11 +213,7 @@ def is_name(text: str) -> bool:
     """
     if text.startswith(("-", "_")) or not 0 < len(text) <= LONGEST_NAME or "\0" in text:
         return False
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        return True
-    return False
+    return not is_address(text)
 
 
 def _few(every: tuple[str, ...], own: Iterable[str]) -> tuple[str, ...]:

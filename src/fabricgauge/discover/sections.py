@@ -3,6 +3,7 @@
 The quick probe's answer is whole or an error; of a survey's, what arrived is used.
 """
 
+import ipaddress
 import re
 from collections.abc import Collection
 
@@ -156,6 +157,15 @@ def every(text: str, key: str) -> tuple[str, ...]:
     start = f"{key}: "
     values = (line[len(start) :] for line in text.split("\n") if line.startswith(start))
     return tuple(dict.fromkeys(value for value in values if value))
+
+
+def is_address(word: str) -> bool:
+    """Whether it is an IP address."""
+    try:
+        ipaddress.ip_address(word)
+    except ValueError:
+        return False
+    return True
 
 
 _LABEL = re.compile(r" {0,8}([A-Za-z0-9][A-Za-z0-9._-]{0,252}):(?: |$)", re.ASCII)

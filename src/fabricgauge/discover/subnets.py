@@ -49,7 +49,8 @@ def networks(nodes: tuple[Node, ...], declared: tuple[DeclaredNetwork, ...]) -> 
     for subnet in _most_specific_first(groups):
         groups[subnet] += free.take(subnet)
     for subnet in _most_specific_first(end.subnet for end in free.left):
-        _take(groups, free, subnet)
+        if _is_network(free.inside(subnet)):
+            groups[subnet] = free.take(subnet)
     position = {subnet: number for number, subnet in enumerate(named)}
     ordered = sorted(groups, key=lambda subnet: (position.get(subnet, len(named)), _key(subnet)))
     return tuple(_network(subnet, groups[subnet], named.get(subnet)) for subnet in ordered)
@@ -163,21 +164,18 @@ class FreeEndpoints:
         return sorted(n for _, _, n in self._places[begin:end] if not self._taken[n])
 
 
-def _take(groups: dict[Subnet, list[Endpoint]], free: FreeEndpoints, subnet: Subnet) -> None:
-    """Make an undeclared network of the free ends in ``subnet``, if they join nodes."""
-    inside = free.inside(subnet)
-    if _join_nodes(inside) and not _joins_none(inside):
-        groups[subnet] = free.take(subnet)
-
-
 def _take_by_own_mask(groups: dict[Subnet, list[Endpoint]], free: FreeEndpoints) -> FreeEndpoints:
     """Networks of ends with one and the same subnet; those that stay free."""
     by_mask: dict[Subnet, list[Endpoint]] = {}
     for end in free.left:
         by_mask.setdefault(end.subnet, []).append(end)
-    joined = (one for one in by_mask.items() if _join_nodes(one[1]) and not _joins_none(one[1]))
-    groups.update(joined)
+    groups.update((subnet, ends) for subnet, ends in by_mask.items() if _is_network(ends))
     return FreeEndpoints([end for end in free.left if end.subnet not in groups])
+
+
+def _is_network(ends: list[Endpoint]) -> bool:
+    """Of ends in a subnet that nobody declared."""
+    return _join_nodes(ends) and not _joins_none(ends)
 
 
 def _join_nodes(ends: list[Endpoint]) -> bool:

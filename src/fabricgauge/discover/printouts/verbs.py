@@ -3,6 +3,7 @@
 import ipaddress
 import re
 from collections.abc import Callable, Mapping
+from operator import mul, truediv
 from typing import Any
 
 from fabricgauge.discover.printouts import figures
@@ -158,12 +159,21 @@ def port(
             read, called = _FIELDS[field]
             told[field] = read(values.get(label, ""), f"{tool}: {called} of {device}:{number}")
     rate, lane, lanes = (told.get(key) for key in ("rate_bit_s", "lane_bit_s", "lanes"))
-    if isinstance(lanes, int) and isinstance(rate, float):
-        told.setdefault("lane_bit_s", rate / lanes)
-    elif isinstance(lanes, int) and isinstance(lane, float):
-        told["rate_bit_s"] = lane * lanes
+    if lane is not None and lanes is not None and rate is None:
+        told["rate_bit_s"] = _third(lane, lanes, mul)
+    elif rate is not None and lanes is not None and lane is None:
+        told["lane_bit_s"] = _third(rate, lanes, truediv)
     told |= {"link_layer": layer(protocol_name, link_layer), "protocol": protocol_name}
     return blank_port(tool, device, number, **told)
+
+
+def _third(
+    rate: float | Skipped, lanes: int | Skipped, make: Callable[[float, float], float]
+) -> float | Skipped:
+    """Made of a rate and the lanes, or why it is not known."""
+    if isinstance(rate, Skipped):
+        return rate
+    return lanes if isinstance(lanes, Skipped) else make(rate, lanes)
 
 
 def layer(protocol_name: str, link_layer: str) -> str:
