@@ -186,3 +186,10 @@ def test_a_great_many_blanks_are_refused_as_few_are() -> None:
     with pytest.raises(UsageError, match="names of hosts and groups"):
         nodes.expand(f"c1{' ' * 300_000}c2")
     assert nodes.expand("c1   ,  c2 ! c1") == ("c2",)
+
+
+def test_names_between_a_great_many_operators_are_counted_as_few_are() -> None:
+    """Found by python -m tests.fuzz: from each operator on, all that follows was looked through."""
+    with pytest.raises(UsageError, match="stands for more than 131,072 nodes"):
+        nodes.expand(f"{'c^' * 300_000}c[1-9999999]")
+    assert nodes.expand("c[1-3,5]^c[3,6]") == ("c1", "c2", "c5", "c6")

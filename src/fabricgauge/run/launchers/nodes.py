@@ -30,8 +30,8 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,252}")
 _RANGE = r"[0-9]+(?:-[0-9]+(?:/[0-9]+)?)?"
 _SET = re.compile(rf"(?:[A-Za-z0-9_.@:*?-]|\[{_RANGE}(?:,{_RANGE})*\]|[,!&^])*")
 _RANGES = re.compile(r"\[([^\]]*)\]")
-#: Commas and operators outside of brackets.
-_BETWEEN = re.compile(r"[,!&^](?![^\[]*\])")
+#: What stands between commas and operators that are outside of brackets.
+_NAMED = re.compile(r"(?:\[[^\]]*\]|[^,!&^\[])+")
 
 #: The largest clusters have some ten thousand nodes; a range of millions is a slip of the hand.
 MOST_NODES = 1 << 17
@@ -110,8 +110,8 @@ def _require_few(text: str, option: str) -> None:
     UsageError: ranges that stand for more nodes than there are anywhere.
     """
     count = 0
-    for name in _BETWEEN.split(text):
-        ranges = _RANGES.findall(name)
+    for name in _NAMED.finditer(text):
+        ranges = _RANGES.findall(name[0])
         each = (sum(map(_length, one.split(","))) for one in ranges)
         count += math.prod(min(one, MOST_NODES + 1) for one in each)
     if count > MOST_NODES:
