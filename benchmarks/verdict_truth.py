@@ -193,7 +193,7 @@ def judged(case: Case, run: Run) -> Said:
     if case.also[1]:
         meant.add(case.also[1])
     if not run.named:
-        return "nobody"
+        return "right" if run.nodes == 2 else "nobody"  # of two nodes the network is their pair
     if set(run.named) <= meant:
         return "right"
     touching = any(odd in name.split("-") for name in run.named)

@@ -57,6 +57,13 @@ def test_no_network_at_all_names_the_nodes_that_were_not_reached() -> None:
         targets(asked(), lost, PLACE)
 
 
+def test_an_address_that_two_nodes_have_is_told_where_no_network_joins_them() -> None:
+    (first, *_) = planted.fabric().nodes
+    found = Fabric((first, msgspec.structs.replace(first, name="c2")), (), ())
+    with pytest.raises(CannotRun, match="c1 and c2 have the same address 10.77.0.11: give"):
+        targets(asked(), found, PLACE)
+
+
 def test_a_run_may_be_resumed_on_the_same_nodes() -> None:
     same = fabric(network("net1", "c1", "c2"))
     assert differences(PLAN, same, same) == ()

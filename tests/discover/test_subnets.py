@@ -64,6 +64,13 @@ def test_a_private_bridge_with_one_address_everywhere_joins_nothing() -> None:
     assert networks(nodes, ()) == ()
 
 
+def test_two_nodes_with_one_address_are_a_network_only_where_it_was_declared() -> None:
+    declared = (DeclaredNetwork("data", "10.0.0.0/24", 40e9, "site.toml, line 3"),)
+    nodes = tuple(node(name, port("e", "10.0.0.1/24")) for name in "ab")
+    assert names(networks(nodes, declared)) == ["data"]
+    assert networks(nodes, ()) == ()
+
+
 def bridge(name: str, cidr: str, carrier: bool = True) -> Interface:
     plain = port(name, cidr, driver="bridge", speed_bit_s=None)
     return msgspec.structs.replace(plain, carrier=carrier)

@@ -103,8 +103,22 @@ def test_a_way_that_carried_little_clears_nobody() -> None:
     assert outcomes(judged_of(lost)) == {("node", ("c3",)): Outcome.FAIL}
 
 
-def test_of_two_nodes_nothing_tells_who_loses() -> None:
-    assert judged(2, lambda one, other: 0.05) == ()
+@pytest.mark.parametrize(
+    ("shares", "named"),
+    [
+        (lambda one, other: 0.01, {("c1", "c2"), ("c2", "c1")}),
+        (lambda one, other: 0.01 if one == "c1" else BACKGROUND, {("c1", "c2")}),
+        (lambda one, other: 0.003, set()),
+    ],
+    ids=("both ways", "one way", "below the limit"),
+)
+def test_of_two_nodes_the_lossy_way_is_named(shares: Shares, named: set[tuple[str, str]]) -> None:
+    expected = {("direction", way): Outcome.FAIL for way in named}
+    assert outcomes(judged(2, shares)) == expected
+
+
+def test_of_two_nodes_a_handful_of_segments_accuses_nobody() -> None:
+    assert judged(2, lambda one, other: 0.02, segments=500) == ()
 
 
 @given(st.integers(3, 6), st.lists(st.floats(0.0, 0.02), min_size=30, max_size=30))

@@ -1,6 +1,6 @@
 """Which networks a check measures, and which it was meant to but cannot."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from ipaddress import ip_address, ip_network
 
 from fabricgauge.ceiling.technologies import ceiling
@@ -9,6 +9,7 @@ from fabricgauge.model.errors import CannotRun, UsageError
 from fabricgauge.model.fabric import DeclaredNetwork, Fabric, Network
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.plan.plan import Targets
+from fabricgauge.words.sentences import listed
 
 
 def targets(request: MeasurementRequest, fabric: Fabric, place: tuple[str, ...]) -> Targets:
@@ -82,7 +83,22 @@ def _within(fabric: Fabric, declared: DeclaredNetwork) -> tuple[str, ...]:
 def _no_network(fabric: Fabric) -> str:
     lost = "".join(f"; {node.name} was not reached: {node.reason}" for node in fabric.unreached)
     names = ", ".join(node.name for node in fabric.nodes) or "none"
-    advice = (
-        "" if lost else "; name at least two nodes with -w, or measure a virtual cluster: --lab"
+    shared = "".join(
+        f"; {listed(nodes)} have the same address {ip}: give each its own"
+        for ip, nodes in _shared_addresses(fabric)
     )
-    return f"no network joins the nodes that were read ({names}){lost}{advice}"
+    advice = "; name at least two nodes with -w, or measure a virtual cluster: --lab"
+    return f"no network joins the nodes that were read ({names}){lost or shared or advice}"
+
+
+def _shared_addresses(fabric: Fabric) -> Iterator[tuple[str, list[str]]]:
+    """Addresses that adapters of several nodes have; bridges inside nodes may well share one."""
+    holders: dict[str, list[str]] = {}
+    for node in fabric.nodes:
+        for interface in node.interfaces:
+            for address in interface.addresses:
+                ip = ip_address(address.ip)
+                inside = ip.is_loopback or ip.is_link_local or interface.driver == "bridge"
+                if not inside and interface.carrier is True:
+                    holders.setdefault(address.ip, []).append(node.name)
+    yield from ((ip, nodes) for ip, nodes in holders.items() if len(set(nodes)) > 1)

@@ -32,9 +32,9 @@ def networks(nodes: tuple[Node, ...], declared: tuple[DeclaredNetwork, ...]) -> 
     node is in it as well; the most specific subnet found so far that contains it (a
     node with a wrong mask); the most specific subnet of any other address. Loopback
     and link-local addresses are left out, those beside another one of the same subnet
-    that stand for themselves alone (a service that moves between nodes), and a subnet in
-    which all nodes have one and the same address. Where nobody declared them, subnets of
-    bridges alone that lead out of no node are left out as well.
+    that stand for themselves alone (a service that moves between nodes). Where nobody declared
+    them, subnets in which all nodes have one and the same address, and those of bridges alone
+    that lead out of no node, are left out as well.
 
     Raises:
         UsageError: a declared subnet is none.
@@ -43,7 +43,7 @@ def networks(nodes: tuple[Node, ...], declared: tuple[DeclaredNetwork, ...]) -> 
     free = FreeEndpoints(_ends(nodes, named))
     groups: dict[Subnet, list[Endpoint]] = {}
     for subnet in _most_specific_first(named):
-        if _join_nodes(free.inside(subnet)):
+        if len({end.node.name for end in free.inside(subnet)}) > 1:
             groups[subnet] = free.take(subnet)
     free = _take_by_own_mask(groups, free)
     for subnet in _most_specific_first(groups):
