@@ -111,24 +111,25 @@ def test_a_port_without_a_link_has_one_remedy(
 
 
 @pytest.mark.parametrize(
-    ("cause", "rules", "after"),
+    ("cause", "measured", "rules", "after"),
     [
-        (asking("path", "pin it", outcome=Outcome.INVALID), ["path", "errors"], "fraction, dips"),
-        (asking("launch", "mend it", "reverse-path", "place", "c1"), ["launch", "errors"],
+        (asking("path", "pin it", outcome=Outcome.INVALID), True, ["path", "errors"],
+         "fraction, dips"),
+        (asking("launch", "mend the route", "launch", "place", "c1"), False, ["launch", "errors"],
          "path, fraction, dips"),
-        (asking("launch", "mend it", "power", "place", "c1"),
-         ["path", "launch", "fraction", "dips", "errors"], ""),
+        (asking("launch", "mend the route", "launch", "place", "c1"), True,
+         ["launch", "path", "fraction", "dips", "errors"], ""),
     ],
 )  # fmt: skip
-def test_what_follows_from_another_path_is_left_out_and_said(
-    cause: Verdict, rules: list[str], after: str
+def test_what_follows_from_another_verdict_is_left_out_and_said(
+    cause: Verdict, measured: bool, rules: list[str], after: str
 ) -> None:
-    doubt = asking("path", "pin it", outcome=Outcome.INVALID) if cause.rule == "launch" else cause
-    if after == "":
-        doubt = msgspec.structs.replace(doubt, outcome=Outcome.INCONCLUSIVE)
+    doubt = asking("path", "prove it", outcome=Outcome.INCONCLUSIVE)
     others = [asking(rule, f"mend {rule}") for rule in ("fraction", "dips", "errors")]
-    verdicts = tuple(dict.fromkeys((doubt, cause, *others)))
-    judged = msgspec.structs.replace(sample.judged(), verdicts=verdicts, overall=Outcome.FAIL)
+    verdicts = (cause, *((doubt,) if cause.rule == "launch" else ()), *others)
+    judged = sample.judged()
+    run = judged.run if measured else msgspec.structs.replace(judged.run, launches=())
+    judged = msgspec.structs.replace(judged, run=run, verdicts=verdicts, overall=Outcome.FAIL)
     assert sorted(one.rule for one in next_steps(judged)) == sorted(rules)
     for name in ("terminal", "markdown", "html"):
         page = report(judged, name, Setting(width=200))

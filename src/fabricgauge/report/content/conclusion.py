@@ -32,10 +32,8 @@ _RANK = {outcome: rank for rank, outcome in enumerate(Outcome)}
 
 #: Rules that find nodes, pairs and links which carry nothing, or break what they take part in.
 GONE = ("connect", "link", "launch")
-#: Rules that prove where the bytes went, the preflight's check of routes, and the rules that judge
-#: figures: of another path they say nothing.
+#: Rules that prove where the bytes went, and those that judge figures.
 PROOFS = ("placement", "path")
-ROUTES = "reverse-path"
 OF_FIGURES = (
     "floor", "above-ceiling", "cache-shape", "outliers", "pairs", "lossy", "fraction",
     "host-limited", "asymmetry", "stability", "dips",
@@ -164,18 +162,23 @@ def next_steps(judged: Judged) -> tuple[Verdict, ...]:
 
 
 def follow_on(judged: Judged) -> tuple[Verdict, ...]:
-    """Verdicts with a remedy on what was measured over another path than the one that was meant.
+    """Verdicts with a remedy that follow from another one.
 
-    Others' logs are judged table by table: the path of one says nothing of another's.
+    They judge figures of another path than the one that was meant, or miss what could not be
+    measured where a node or link is gone. Others' logs are judged table by table: what one holds
+    says nothing of another.
     """
-    routed, wrong = set[str](), set[str]()
-    own = any(not launch.imported for launch in judged.run.launches)
-    for one in judged.verdicts if own else ():
-        if one.rule in GONE and one.outcome is Outcome.FAIL and one.about.series == ROUTES:
-            routed.add(one.network)
-        if one.rule in PROOFS and one.outcome is Outcome.INVALID:
-            wrong.add(one.network)
-    follows = {**dict.fromkeys(OF_FIGURES, routed | wrong), "path": routed}
+    launches = judged.run.launches
+    if launches and all(launch.imported for launch in launches):
+        return ()
+    measured = {launch.network for launch in launches if launch.completed}
+    proofs = (one for one in judged.verdicts if one.rule in PROOFS)
+    wrong = {one.network for one in proofs if one.outcome is Outcome.INVALID}
+    gone = {one.network for one in _gone(judged) if one.outcome is Outcome.FAIL} - measured
+    follows = {
+        **dict.fromkeys(OF_FIGURES, wrong | gone), **dict.fromkeys(PROOFS, gone),
+        "coverage": {""} if gone and not measured else gone,
+    }  # fmt: skip
     return tuple(
         one
         for one in judged.verdicts

@@ -54,7 +54,7 @@ def to_do(judged: Judged) -> doc.Section:
     return doc.Section("next", "What to do", blocks, nav="What to do", urgent=True)
 
 
-AFTER = "Then measure again: remedies for figures of another path are left out"
+AFTER = "Then measure again: remedies that follow from the above are left out"
 
 
 def _step(one: Verdict) -> str:
