@@ -48,7 +48,8 @@ def test_a_file_may_name_the_nodes(tmp_path: Path) -> None:
     "text",
     [
         "c[1-9999999]", "c[0-99999999999999999999]", "c[1-1000]n[1-1000]", "c1,d[1-999999]",
-        "c[1-9,1-9999999]", "x!c[1-9999999]", "c[1-9999999]&c1",
+        "c[1-9,1-9999999]", "x!c[1-9999999]", "c[1-9999999]&c1", "999999[9-10]",
+        "c99999999[8,9,10]", "6[1-9999]c[1-4]",
     ],
 )  # fmt: skip
 def test_a_range_of_millions_is_refused_before_it_is_spelled_out(text: str) -> None:
@@ -58,6 +59,9 @@ def test_a_range_of_millions_is_refused_before_it_is_spelled_out(text: str) -> N
 
 def test_a_large_cluster_and_what_only_looks_large_are_expanded() -> None:
     assert len(nodes.expand("r[1-100]n[1-1000]")) == 100_000
+    assert {*nodes.expand("c12345678901234567890[1-2],c6[8-9]7,d9[1,12]")} == {
+        "c123456789012345678901", "c123456789012345678902", "c687", "c697", "d91", "d912",
+    }  # fmt: skip
     assert nodes.expand("c[1-9,20-22/2],d1") == (
         *(f"c{i}" for i in range(1, 10)),
         "c20",
