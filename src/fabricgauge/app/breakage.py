@@ -90,6 +90,17 @@ def of_words(broken: Broken) -> Breakage | None:
     return Breakage((_finding(broken.launch, one.nodes, one.what, evidence),), (_dead(one.nodes),))
 
 
+def of_pair(broken: Broken) -> Breakage | None:
+    """Both nodes of a launch of a pair alone that measured nothing: which one, nobody can tell."""
+    nodes = tuple(dict.fromkeys(broken.launch.nodes))
+    if len(nodes) != 2 or broken.exit_code in _NOT_BY_NETWORK:
+        return None
+    said = next((line for line in broken.said.splitlines() if line.strip()), "it said nothing")
+    evidence = (f"launch {broken.launch.number}: {said.strip()}",)
+    found = _finding(broken.launch, nodes, "their job measured nothing", evidence)
+    return Breakage((found,), (_dead(nodes),))
+
+
 def _of_connections(context: RunContext, broken: Broken) -> Breakage | None:
     """What nodes can no longer do to each other, by the round that was made before."""
     launch = broken.launch

@@ -166,6 +166,22 @@ def test_a_node_that_slurm_has_lost_is_named_for_the_launch_that_broke(
     assert one.ended.change_kinds == ("node",) * len(named)
 
 
+@pytest.mark.parametrize(("pair", "named"), [(True, ("c1", "c2")), (False, ("c2",))])
+def test_of_a_job_of_two_nodes_that_measured_nothing_both_are_named(
+    directory: RunDirectory, monkeypatch: pytest.MonkeyPatch, pair: bool, named: tuple[str, ...]
+) -> None:
+    """srun ends the rank of the node that it reaches: that is no sign against this one."""
+    monkeypatch.setattr(process, "run", lambda *_, **__: Completed(("sinfo",), 0, "", "", 0.1))
+    folder = directory.path / "raw" / "launch-01-1"
+    folder.mkdir(parents=True)
+    (folder / "exit").write_text("143\n")
+    (folder / "stderr.txt").write_text("srun: error: c2: task 0: Killed\n")
+    launch = PlannedLaunch(1, "net1", "10.77.0.0/24", ("c1", "c2"), ())
+    Taken(directory).take(launch, 1, folder, "completed", pair=pair)
+    (one,), _ = directory.read_lines("launches.jsonl", msgspec.json.Decoder(Started).decode)
+    assert [each.nodes for each in one.ended.culprits] == [named]
+
+
 def test_a_dead_pair_is_named_by_the_jobs_of_single_pairs(tmp_path: Path) -> None:
     """Each job lets its two nodes connect: only those of c1 and c3 fail, so no node is dead."""
     made = RunDirectory.create(tmp_path)

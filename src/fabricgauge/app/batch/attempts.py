@@ -2,12 +2,12 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
 
-from fabricgauge.app.breakage import Breakage, Broken, of_states, of_words, told
+from fabricgauge.app.breakage import Breakage, Broken, of_pair, of_states, of_words, told
 from fabricgauge.files.reading import read_text
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.plan import PlannedLaunch
@@ -138,8 +138,13 @@ class Taken:
         self._begun = Counter((one.launch, one.attempt) for one in entries)
         self._closed = {(one.launch, one.attempt) for one in closed}
 
-    def take(self, launch: PlannedLaunch, attempt: int, folder: Path, why: str) -> None:
-        """Take what ``folder`` holds, unless that was done; ``why`` is why it was cut short."""
+    def take(
+        self, launch: PlannedLaunch, attempt: int, folder: Path, why: str, *, pair: bool = False
+    ) -> None:
+        """Take what ``folder`` holds, unless that was done; ``why`` is why it was cut short.
+
+        ``pair`` is whether the job was of two nodes alone.
+        """
         key = (launch.number, attempt)
         if key in self._closed:
             return
@@ -154,19 +159,26 @@ class Taken:
         end = ended(folder, why)
         if end.status != "ok":
             said = f"{printed(folder, run_of(folder))}\n{why}"
-            end = _blamed(end, launch, said, lost_nodes(launch.nodes))
+            lost, mute = lost_nodes(launch.nodes), pair and not found
+            end = _blamed(end, launch, said, lost, of_pair if mute else of_words)
         started = run_files.Started(*key, launch.network, launch.nodes, end, tuple(strange))
         run_files.append_launch(self._directory, started)
         self._closed.add(key)
 
 
-def _blamed(end: Ended, launch: PlannedLaunch, said: str, lost: dict[str, str]) -> Ended:
-    """The end with who broke the launch: nodes that Slurm has lost, else whom the words name."""
+def _blamed(
+    end: Ended,
+    launch: PlannedLaunch,
+    said: str,
+    lost: dict[str, str],
+    otherwise: Callable[[Broken], Breakage | None],
+) -> Ended:
+    """The end with who broke the launch: nodes that Slurm has lost, else as ``otherwise`` says."""
     states = {node: f"Slurm says that it is {state}" for node, state in lost.items()}
     broken = Broken(launch, end.exit_code, states, said)
     changes = tuple(f"{node} cannot be reached since then: {what}" for node, what in states.items())
     end = msgspec.structs.replace(end, changes=changes, change_kinds=("node",) * len(changes))
-    return told(end, of_states(broken) or of_words(broken) or Breakage())
+    return told(end, of_states(broken) or otherwise(broken) or Breakage())
 
 
 def _seconds(path: Path) -> float:

@@ -61,7 +61,7 @@ def gather(directory: RunDirectory, target: Target, states: dict[str, JobState])
         for number, folder in attempt.launches():
             launch, subnet = planned.get(number), pinned_to(folder)
             if launch and _is_of(launch, subnet, attempt, fabric, each=pairs is not None):
-                taken.take(launch, attempt.number, folder, why)
+                taken.take(launch, attempt.number, folder, why, pair=pairs is not None)
 
 
 def _is_of(
