@@ -15,6 +15,7 @@ import msgspec
 from fabricgauge.app.read_files import found_in
 from fabricgauge.ceiling.stated import stated_network
 from fabricgauge.ceiling.technologies import ceilings
+from fabricgauge.judge.interface import Context
 from fabricgauge.judge.judging import judgement
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.fabric import Fabric
@@ -44,7 +45,8 @@ def judged(curves: Iterable[SuiteCurve], network: str, hosts: tuple[str, ...] = 
     launch = Launch(1, stated.name, hosts, None, (), (), ended, curves=tuple(curves))
     plan = Plan("import", Stopping(0.0, 0.0), False, (), tool="import")
     run = Run("r", "", (), {}, Fabric((), (), (stated,)), plan, (launch,), True)
-    return Counter(one.outcome for one in judgement(run, ceilings((stated,))).tables if one.line)
+    tables = judgement(Context(run, ceilings((stated,)))).tables
+    return Counter(one.outcome for one in tables if one.line)
 
 
 def of_one_node() -> Said:

@@ -81,12 +81,6 @@ def test_nvlink_rate_is_whole_gigabytes_per_direction(name: str) -> None:
     assert gigabytes in (20, 25, 50)
 
 
-@pytest.mark.parametrize("name", list(unframed.SWITCHES))
-def test_nvswitch_has_ports_for_every_link_of_a_gpu(name: str) -> None:
-    switch = unframed.SWITCHES[name]
-    assert switch.ports >= unframed.NVLINKS[switch.nvlink].links
-
-
 def test_rates_are_those_of_the_published_generations() -> None:
     assert slingshots.SLINGSHOTS == {"Slingshot-10": 100e9, "Slingshot-11": 200e9}
     assert {name: f"EFA-{rate / 1e9:g}" for name, rate in unframed.EFA_CARDS.items()} == {

@@ -5,10 +5,12 @@ from typing import Literal
 
 import msgspec
 
-from fabricgauge.judge.judging import judge
+from fabricgauge.judge.interface import Context
+from fabricgauge.judge.judging import judgement
 from fabricgauge.judge.thresholds import DEFAULTS, Thresholds
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
+from fabricgauge.model.evidence import RunEvidence
 from fabricgauge.model.fabric import Address, Fabric, Interface, Member, Network, Node
 from fabricgauge.model.measurement import (
     DataCheck,
@@ -21,6 +23,7 @@ from fabricgauge.model.measurement import (
     Socket,
     Times,
 )
+from fabricgauge.model.pairs import NO_PAIRS, FabricResult
 from fabricgauge.model.plan import Case, Plan, PlannedLaunch, Stopping
 from fabricgauge.model.run import Ended, Launch, Run
 from fabricgauge.model.verdict import Outcome, Verdict
@@ -211,6 +214,16 @@ def changed(
 def without_sockets(launches: Iterable[Launch]) -> tuple[Launch, ...]:
     """As a transport leaves it that is not TCP."""
     return tuple(changed(launches, lambda one: msgspec.structs.replace(one, sockets=((), ()))))
+
+
+def judge(
+    of: Run,
+    ceilings: dict[str, Ceiling | Skipped],
+    thresholds: Thresholds = DEFAULTS,
+    fabric: FabricResult = NO_PAIRS,
+    evidence: RunEvidence | None = None,
+) -> tuple[Verdict, ...]:
+    return judgement(Context(of, ceilings, thresholds, fabric, evidence)).verdicts
 
 
 def verdicts(

@@ -6,7 +6,6 @@ from itertools import permutations
 import msgspec
 from tests.judge import planted
 
-from fabricgauge.judge.judging import judge
 from fabricgauge.localise.localising import localise
 from fabricgauge.model.fabric import Address, Fabric, Member, Network
 from fabricgauge.model.measurement import Measurement, Placement
@@ -135,4 +134,4 @@ def _node(number: int):  # type: ignore[no-untyped-def]
 
 def verdicts(of: Run, topology: Topology = Topology()) -> tuple[Verdict, ...]:  # noqa: B008
     fabric = localise(of.launches, topology)
-    return judge(of, {"net1": planted.ceiling()}, fabric=fabric)
+    return planted.judge(of, {"net1": planted.ceiling()}, fabric=fabric)

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from tests.judge import planted
 
-from fabricgauge.judge.judging import judge, overall
+from fabricgauge.judge.judging import overall
 from fabricgauge.model.fabric import Fabric, Unreached
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.run import Launch
@@ -78,7 +78,7 @@ def test_verdicts_are_grouped_by_network_although_a_name_has_a_comma() -> None:
     one_host = tuple(msgspec.structs.replace(one, host="c1") for one in planted.placements())
     same = tuple(msgspec.structs.replace(one, boot_id="") for one in one_host)
     memory = msgspec.structs.replace(measured_on(names[0], 1), placements=same)
-    given = judge(
+    given = planted.judge(
         planted.run([memory, measured_on(names[1], 2)], of=of),
         dict.fromkeys(names, planted.ceiling()),
     )

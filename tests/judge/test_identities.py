@@ -8,7 +8,7 @@ from tests.judge import planted
 from tests.judge import planted_fabric as many
 from tests.report import fabric_sample, sample
 
-from fabricgauge.judge.judging import judge, overall
+from fabricgauge.judge.judging import overall
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.pairs import Part
@@ -147,7 +147,7 @@ def test_other_words_for_a_subject_change_no_grouping(monkeypatch: pytest.Monkey
     run = planted.run(planted.sound_launches(0.0995))
 
     def told() -> tuple[str, list[str]]:
-        given = judge(run, {"net1": planted.ceiling()})
+        given = planted.judge(run, {"net1": planted.ceiling()})
         judged = msgspec.structs.replace(sample.judged(), verdicts=given, overall=overall(given))
         kinds: list[str] = [one.kind for one in fabric_words.findings(suspected())]
         first = next(one for one in given if one.outcome is judged.overall)

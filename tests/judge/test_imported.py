@@ -7,8 +7,10 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.judge import planted
 
-from fabricgauge.judge.judging import judge, judgement, overall
+from fabricgauge.judge.interface import Context
+from fabricgauge.judge.judging import judgement, overall
 from fabricgauge.judge.rules import RULES
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
@@ -70,7 +72,7 @@ def run(*curves: SuiteCurve, network: Network | None = GIGABIT, **more: Any) -> 
 
 
 def outcomes(of: Run, ceiling: Ceiling | Skipped = CEILING) -> dict[str, Outcome]:
-    judged = judgement(of, {"1GbE": ceiling})
+    judged = judgement(Context(of, {"1GbE": ceiling}))
     found = {one.rule: one.outcome for one in judged.verdicts}
     return {**found, "overall": judged.overall}
 
@@ -132,7 +134,7 @@ def test_sums_over_several_pairs_belong_to_no_single_link() -> None:
 
 def test_a_dip_of_means_is_named_but_warns_nobody() -> None:
     dip = curve({64: 60e-6, 128: 90e-6, 256: 60e-6}, "latency", "time")
-    verdict = next(one for one in judge(run(dip), {"1GbE": CEILING}) if one.rule == "dips")
+    verdict = next(one for one in planted.judge(run(dip), {"1GbE": CEILING}) if one.rule == "dips")
     assert verdict.outcome is Outcome.SKIPPED
     assert "128 B to 256 B" in verdict.summary
     assert verdict.evidence
@@ -158,7 +160,9 @@ def test_what_is_missing_from_a_log_is_a_warning(more: dict[str, Any]) -> None:
 
 def test_launchers_noise_does_not_warn_but_is_counted() -> None:
     of = run(curve(STREAM), unparsed=(UnparsedLine(3, "hwloc: no", "a row", 12, "a.out"),))
-    verdict = next(one for one in judge(of, {"1GbE": CEILING}) if one.rule == "completeness")
+    verdict = next(
+        one for one in planted.judge(of, {"1GbE": CEILING}) if one.rule == "completeness"
+    )
     assert verdict.outcome is Outcome.PASS
     assert "12 lines" in verdict.summary
 
@@ -202,7 +206,7 @@ def test_no_rule_breaks_on_any_curves(
     curves: list[tuple[dict[int | None, float], Pattern | None, Quantity, int]], stated: bool
 ) -> None:
     made = [curve(p, pattern, quantity, directions=n) for p, pattern, quantity, n in curves]
-    verdicts = judge(run(*made, network=GIGABIT if stated else None), {"1GbE": CEILING})
+    verdicts = planted.judge(run(*made, network=GIGABIT if stated else None), {"1GbE": CEILING})
     assert {one.rule for one in verdicts} <= {rule.ID for rule in RULES}
     assert not [one for one in verdicts if "could not be applied" in one.summary]
 
@@ -250,7 +254,7 @@ def test_rdma_is_not_held_against_tcp_s_ceiling(technology: str) -> None:
     of = run(curve({1 << 20: 1.03 * LIMIT}, transport="rdma"), network=on)
     found = outcomes(of)
     assert found["overall"] is Outcome.INCONCLUSIVE
-    verdict = next(one for one in judge(of, {"1GbE": CEILING}) if one.rule == "fraction")
+    verdict = next(one for one in planted.judge(of, {"1GbE": CEILING}) if one.rule == "fraction")
     assert "roce" in verdict.remedy
 
 
@@ -289,7 +293,7 @@ def test_a_good_pair_of_hosts_excuses_no_bad_one() -> None:
 
 
 def test_many_networks_are_summed_up_in_time_that_grows_with_them() -> None:
-    verdicts = judge(run(*(curve(STREAM) for _ in range(300))), {"1GbE": CEILING})
+    verdicts = planted.judge(run(*(curve(STREAM) for _ in range(300))), {"1GbE": CEILING})
     assert overall(tuple(verdicts) * 20, ("fraction",)) is Outcome.PASS
 
 
@@ -316,6 +320,59 @@ def test_a_curve_s_shape_alone_is_no_memory(
     assert found["cache-shape"] is outcome
 
 
+LOW = {65536: 4e9, 1 << 20: 3e9, 4 << 20: 0.9e9}
+
+
+@pytest.mark.parametrize(
+    ("points", "hosts", "fraction", "whole"),
+    [
+        (LOW, (), Outcome.INCONCLUSIVE, Outcome.INCONCLUSIVE),
+        (LOW, ("c1", "c2"), Outcome.FAIL, Outcome.FAIL),
+        (LOW, ("c1",), Outcome.FAIL, Outcome.INVALID),
+        ({65536: 3e9, 4 << 20: 4e9}, (), Outcome.FAIL, Outcome.FAIL),
+    ],
+)
+def test_a_low_curve_of_memory_s_shape_fails_no_network_while_its_hosts_are_unknown(
+    points: dict[int, float], hosts: tuple[str, ...], fraction: Outcome, whole: Outcome
+) -> None:
+    of = run(curve(points), network=network("infiniband"), nodes=hosts)
+    verdicts = planted.judge(of, {"1GbE": FAST})
+    (found,) = planted.by_rule(verdicts, "fraction")
+    assert found.outcome is fraction
+    assert ("--hosts" in found.remedy) is (fraction is Outcome.INCONCLUSIVE)
+    assert outcomes(of, FAST)["overall"] is whole
+
+
+@pytest.mark.parametrize(
+    ("suite", "size", "share", "rate", "outcome"),
+    [
+        ("netperf", 16384, 0.98, 1e9, Outcome.PASS),
+        ("netperf", 16384, 0.4, 1e9, Outcome.FAIL),
+        ("netperf", 16384, 0.4, 100e9, Outcome.INCONCLUSIVE),  # one connection
+        ("netperf", 8192, 0.98, 1e9, Outcome.INCONCLUSIVE),
+        ("qperf", 32768, 0.98, 1e9, Outcome.PASS),
+        ("osu", 16384, 0.98, 1e9, Outcome.INCONCLUSIVE),
+    ],
+)
+def test_a_stream_of_calls_is_judged_from_netperf_s_usual_size_on(
+    suite: str, size: int, share: float, rate: float, outcome: Outcome
+) -> None:
+    of = curve({size: share * LIMIT}, suite=suite, transport="tcp", source="a.out")
+    verdicts = planted.judge(run(of, network=network("ethernet", rate)), {"1GbE": CEILING})
+    (found,) = planted.by_rule(verdicts, "fraction")
+    assert found.outcome is outcome
+    if size < 16384:
+        assert "at least 16 KiB" in found.summary
+
+
+def test_a_stream_without_its_message_size_says_why_it_is_not_judged() -> None:
+    of = run(curve({None: LIMIT}, None, suite="qperf", benchmark="tcp_bw", transport="tcp"))
+    (table,) = judgement(Context(of, {"1GbE": CEILING})).tables
+    assert table.outcome is Outcome.SKIPPED
+    assert "does not say the message size of tcp_bw" in table.summary
+    assert "qperf -vu" in table.remedy
+
+
 @pytest.mark.parametrize(
     ("benchmark", "size", "outcome"),
     [
@@ -335,7 +392,7 @@ def test_a_collective_of_nothing_has_no_floor_but_a_barrier_has(
 
 def test_rdma_between_stated_hosts_is_not_called_memory() -> None:
     quick = run(curve({0: 1.5e-6}, "latency", "time"), nodes=("c1", "c2"))
-    verdict = next(one for one in judge(quick, {"1GbE": CEILING}) if one.rule == "floor")
+    verdict = next(one for one in planted.judge(quick, {"1GbE": CEILING}) if one.rule == "floor")
     assert verdict.outcome is Outcome.INCONCLUSIVE
     assert "roce" in verdict.remedy
     memory = run(curve({0: 0.4e-6}, "latency", "time"), nodes=("c1", "c2"))
@@ -381,7 +438,7 @@ def test_each_table_is_judged_by_itself() -> None:
         "torn": (curve(STREAM, cut_off="torn"), Outcome.WARN),
         "collective": (curve({8: 30e-6}, None, "time", benchmark="Bcast"), Outcome.SKIPPED),
     }
-    judged = judgement(files(*(one for one, _ in tables.values())), {"1GbE": CEILING})
+    judged = judgement(Context(files(*(one for one, _ in tables.values())), {"1GbE": CEILING}))
     wanted = [*(outcome for _, outcome in tables.values()), Outcome.WARN]
     assert [one.outcome for one in judged.tables] == wanted
     assert judged.overall is Outcome.INVALID
@@ -392,8 +449,8 @@ def test_each_table_is_judged_by_itself() -> None:
 
 def test_a_directory_without_a_table_that_can_pass_decides_nothing() -> None:
     of = files(curve({0: 30e-6}, "latency", "time"), curve({8: 3e-5}, None, "time"))
-    assert judgement(of, {"1GbE": CEILING}).overall is Outcome.INCONCLUSIVE
-    assert judgement(files(curve(STREAM)), {"1GbE": CEILING}).overall is Outcome.WARN
+    assert judgement(Context(of, {"1GbE": CEILING})).overall is Outcome.INCONCLUSIVE
+    assert judgement(Context(files(curve(STREAM)), {"1GbE": CEILING})).overall is Outcome.WARN
 
 
 @pytest.mark.parametrize(
@@ -415,7 +472,7 @@ def test_an_assumed_rdma_mtu_decides_no_verdict(
         curve({1 << 20: rate}, evidence=LogEvidence(mtu_bytes=said), transport="rdma"),
         network=network("roce-v2"),
     )
-    verdict = next(one for one in judge(of, {"1GbE": limit}) if one.rule == "fraction")
+    verdict = next(one for one in planted.judge(of, {"1GbE": limit}) if one.rule == "fraction")
     assert verdict.outcome is outcome
     assert (outcome is Outcome.INCONCLUSIVE) is ("mtu=1024" in verdict.remedy)
 

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.judge import planted
 
-from fabricgauge.judge.judging import judge
 from fabricgauge.model.evidence import Lost, NetworkEvidence, RunEvidence
 from fabricgauge.model.verdict import Outcome, Verdict
 
@@ -29,7 +28,7 @@ def judged(nodes: int, shares: Shares, segments: float = SEGMENTS) -> tuple[Verd
 
 def judged_of(lost: tuple[Lost, ...]) -> tuple[Verdict, ...]:
     evidence = RunEvidence((NetworkEvidence("net1", lost=lost),))
-    every = judge(planted.run(), {"net1": planted.ceiling()}, evidence=evidence)
+    every = planted.judge(planted.run(), {"net1": planted.ceiling()}, evidence=evidence)
     return planted.by_rule(every, "lossy")
 
 

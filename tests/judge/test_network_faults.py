@@ -3,8 +3,8 @@
 import msgspec
 from tests.judge import planted, planted_fabric
 
+from fabricgauge.judge.interface import Context
 from fabricgauge.judge.judging import doubtful, overall
-from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.localise.localising import localise
 from fabricgauge.model.fabric import Fabric, Network
 from fabricgauge.model.measurement import InterfaceCounters, Measurement
@@ -187,10 +187,10 @@ def test_a_dip_counts_only_if_a_second_measurement_shows_it() -> None:
 def test_only_the_sizes_around_a_dip_are_measured_again_and_only_once() -> None:
     run = _dip_and_second_look(88e-6)
     first = msgspec.structs.replace(run, launches=run.launches[:1])
-    (launch,) = doubtful(first, {"net1": planted.ceiling()}, DEFAULTS)
+    (launch,) = doubtful(Context(first, {"net1": planted.ceiling()}))
     assert [case.message_bytes for case in launch.cases] == [128, 256]
     assert (launch.purpose, launch.number) == ("again", 2)
-    assert doubtful(run, {"net1": planted.ceiling()}, DEFAULTS) == ()
+    assert doubtful(Context(run, {"net1": planted.ceiling()})) == ()
 
 
 def test_where_all_pairs_are_compared_no_dip_is_measured_again() -> None:
@@ -198,7 +198,7 @@ def test_where_all_pairs_are_compared_no_dip_is_measured_again() -> None:
     first = msgspec.structs.replace(run, launches=run.launches[:1])
     many = planted_fabric.run(planted_fabric.launch(4, planted_fabric.rounds(4)))
     compared = localise(many.launches, Topology())
-    assert doubtful(first, {"net1": planted.ceiling()}, DEFAULTS, compared) == ()
+    assert doubtful(Context(first, {"net1": planted.ceiling()}, fabric=compared)) == ()
 
 
 def test_dips_of_ten_percent_count_for_large_messages_only() -> None:

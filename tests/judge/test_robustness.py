@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.judge import planted
 
 from fabricgauge.judge.interface import Context
-from fabricgauge.judge.judging import judge, overall
+from fabricgauge.judge.judging import overall
 from fabricgauge.judge.rules import RULES
 from fabricgauge.judge.thresholds import BUILT_IN, thresholds_from
 from fabricgauge.model.errors import UsageError
@@ -103,7 +103,7 @@ def test_rule_that_breaks_leaves_the_others_and_never_a_pass(
         raise ZeroDivisionError
 
     monkeypatch.setattr(RULES[-1], "judge", broken)
-    given_verdicts = judge(planted.run(), {"net1": planted.ceiling()})
+    given_verdicts = planted.judge(planted.run(), {"net1": planted.ceiling()})
     assert (
         "ZeroDivisionError"
         in planted.the(given_verdicts, RULES[-1].ID, Outcome.INCONCLUSIVE).summary

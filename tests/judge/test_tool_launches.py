@@ -7,7 +7,6 @@ import pytest
 from tests.judge import planted
 from tests.judge.test_imported import LIMIT, curve, outcomes
 
-from fabricgauge.judge.judging import judge
 from fabricgauge.model.fabric import Fabric, Member, Network
 from fabricgauge.model.measurement import InterfaceCounters, NodeCounters, Placement, ProcessorUse
 from fabricgauge.model.plan import BACK, Plan, PlannedLaunch, Stopping
@@ -115,7 +114,7 @@ def test_programs_that_poll_leave_nothing_idle_and_that_excuses_nothing() -> Non
 def test_a_program_that_broke_off_is_missing() -> None:
     lost = launch(2, stream(0.98), "iperf3, 4 streams", curves=())
     of = run(launch(1, stream(0.98)), lost)
-    verdicts = {one.rule: one for one in judge(of, {"1GbE": planted.ceiling()})}
+    verdicts = {one.rule: one for one in planted.judge(of, {"1GbE": planted.ceiling()})}
     assert verdicts["completeness"].outcome is Outcome.INCONCLUSIVE
     assert "4 streams" in verdicts["completeness"].summary
 
@@ -123,7 +122,7 @@ def test_a_program_that_broke_off_is_missing() -> None:
 def test_directions_are_held_against_each_other_as_they_were_measured() -> None:
     back = launch(2, stream(0.55, origin=1, target=0), f"iperf3, one stream{BACK}")
     many = launch(3, stream(0.99), "iperf3, 4 streams")
-    verdicts = judge(run(launch(1, stream(0.98)), back, many), {"1GbE": planted.ceiling()})
+    verdicts = planted.judge(run(launch(1, stream(0.98)), back, many), {"1GbE": planted.ceiling()})
     told = [one for one in verdicts if one.rule == "asymmetry"]
     assert len(told) == 1
     assert "c2 → c1 is 43.9 % slower" in told[0].summary

@@ -9,7 +9,6 @@ import pytest
 from tests.judge import planted
 
 from fabricgauge.ceiling.ethernet import ceiling
-from fabricgauge.judge.judging import judge
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.fabric import Fabric, Network
 from fabricgauge.model.run import Run
@@ -55,7 +54,7 @@ def ping_pong(microseconds: dict[int, float], of: Network) -> Run:
 
 def judged(run: Run) -> tuple[Verdict, ...]:
     (of,) = run.fabric.networks
-    return judge(run, {"net1": ceiling(of)})
+    return planted.judge(run, {"net1": ceiling(of)})
 
 
 def test_put_bandwidth_of_the_guide_is_99_4_percent_of_what_is_possible() -> None:

@@ -10,6 +10,7 @@ from fabricgauge.app.measure import measure, planned_command
 from fabricgauge.app.measure_tool import measure_with_tool, suite_launch
 from fabricgauge.app.run_context import RunContext
 from fabricgauge.ceiling.technologies import ceilings
+from fabricgauge.judge.interface import Context
 from fabricgauge.judge.judging import below_pass, doubtful
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.command import LaunchCommand
@@ -97,13 +98,17 @@ def _also(context: RunContext, launch: PlannedLaunch, why: str) -> None:
     measure(context, (launch,))
 
 
+def _so_far(context: RunContext) -> Context:
+    """What has been measured, for the rules to look at."""
+    run, thresholds = context.run, context.target.thresholds
+    return Context(run, ceilings(run.fabric.networks), thresholds, context.fabric_result())
+
+
 def _measure_dips(context: RunContext) -> None:
     """Once more before one is believed: what disturbed a single case does not come back."""
     if context.left():
         return
-    limits = ceilings(context.fabric.networks)
-    thresholds, fabric = context.target.thresholds, context.fabric_result()
-    for launch in doubtful(context.run, limits, thresholds, fabric):
+    for launch in doubtful(_so_far(context)):
         many = sentences.counted(len(launch.cases), "case")
         where = named(launch.network)
         _also(context, launch, f"{where}: a curve dips: measuring {many} around it again")
@@ -112,8 +117,7 @@ def _measure_dips(context: RunContext) -> None:
 def _explain_low_figures(context: RunContext) -> None:
     """Where a network stays below its ceiling, measure what its host does without one."""
     run = context.run
-    limits, thresholds = ceilings(run.fabric.networks), context.target.thresholds
-    for name in below_pass(run, limits, thresholds, context.fabric_result()):
+    for name in below_pass(_so_far(context)):
         why = "is below its ceiling: measuring what the host does without it"
         context.progress.stage(f"{name} {why}")
         number = 1 + max(launch.number for launch in run.plan.launches)

@@ -11,7 +11,8 @@ from fabricgauge.app.read_files import found_in
 from fabricgauge.ceiling.technologies import ceilings
 from fabricgauge.compare.comparing import compare
 from fabricgauge.files.reading import shown
-from fabricgauge.judge.judging import judge
+from fabricgauge.judge.interface import Context
+from fabricgauge.judge.judging import judgement
 from fabricgauge.model.comparison import Comparison, Operand
 from fabricgauge.model.errors import StoreError, UsageError
 from fabricgauge.model.run import Run
@@ -103,10 +104,10 @@ def cautions(run: Run) -> tuple[str, ...]:
 
 def invalid(run: Run) -> tuple[str, ...]:
     """Figures that describe another path are not worth comparing, and this says so."""
-    verdicts = judge(run, ceilings(run.fabric.networks))
+    context = Context(run, ceilings(run.fabric.networks))
     return tuple(
         f"INVALID ({one.rule}, {one.subject}): {one.summary}"
-        for one in verdicts
+        for one in judgement(context).verdicts
         if one.outcome is Outcome.INVALID
     )
 

@@ -10,6 +10,7 @@ from fabricgauge.app.run_context import RunContext
 from fabricgauge.ceiling.technologies import ceilings
 from fabricgauge.evidence.gathering import evidence
 from fabricgauge.evidence.ledger import ledgers
+from fabricgauge.judge.interface import Context
 from fabricgauge.judge.judging import RULES_VERSION, judgement
 from fabricgauge.judge.thresholds import Thresholds
 from fabricgauge.localise.localising import localise
@@ -80,7 +81,7 @@ def conclude(
     limits = ceilings(run.fabric.networks)
     fabric = localise(run.launches, run.fabric.topology) if fabric is None else fabric
     known = evidence(run)
-    found = judgement(run, limits, thresholds, fabric, known)
+    found = judgement(Context(run, limits, thresholds, fabric, known))
     return Judged(
         run=run,
         ceilings=limits,

@@ -3,13 +3,16 @@
 import msgspec
 
 from fabricgauge.ceiling.packet import Packet, mtu_step, unknown
-from fabricgauge.ceiling.pcie import PcieCapacity, pcie_link
+from fabricgauge.ceiling.pcie import pcie_link
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling, CeilingStep
 from fabricgauge.model.fabric import Network
 from fabricgauge.words.figures import gigabits_per_s
 
 PER_DIRECTION = "bytes/s per direction"
+
+#: The last steps of a sum, and what binds.
+_Bound = tuple[tuple[CeilingStep, ...], str]
 
 
 def ceiling_of(
@@ -21,80 +24,61 @@ def ceiling_of(
     leads to that rate. Each rail has an adapter with a host link of its own. Skipped where
     the rate or the MTU is unknown, or the packet has no room for payload.
     """
-    reason = unknown(network)
-    if reason or isinstance(network.rate_bit_s, Skipped):
+    reason, rate_bit_s = unknown(network), network.rate_bit_s
+    if reason or isinstance(rate_bit_s, Skipped):
         return reason or Skipped(f"{network.name}: no line rate")
-    if packet.payload.value <= 0:
+    payload, wire = packet.payload.value, packet.wire.value
+    if payload <= 0:
         return Skipped(f"{network.name}: MTU {network.mtu_bytes} leaves no room for payload")
-    before = _link_steps(network, network.rate_bit_s, packet)
-    named = f"{medium} of {network.name}, {gigabits_per_s(network.rate_bit_s, 6)}"
-    last, binding = _bound(network, before[-1], named)
+    rate, part = f"{gigabits_per_s(rate_bit_s)} ÷ 8 bit", f"{payload:g} ÷ {wire:g}"
+    line = _step("line rate", f"{rate} ({network.rate_origin})", rate_bit_s / 8)
+    share = CeilingStep("payload share of the wire", part, payload / wire, "share")
+    limit = _step("ceiling", f"{line.value / 1e6:.2f} MB/s × {part}", line.value * share.value)
+    named = f"{medium} of {network.name}, {gigabits_per_s(rate_bit_s, 6)}"
+    last, binding = _all_rails(network, _one_rail(network, limit, named))
     return Ceiling(
         network=network.name,
         payload_bytes_per_s=last[-1].value,
-        payload_per_packet_bytes=int(packet.payload.value),
-        wire_bytes_per_packet=int(packet.wire.value),
+        payload_per_packet_bytes=int(payload),
+        wire_bytes_per_packet=int(wire),
         burst_bytes=network.burst_bytes * network.rails,
         binding=binding,
-        steps=(*coding, *before[:-1], *last),
+        steps=(*coding, line, *packet.before, packet.payload, packet.wire, share, *last),
     )
 
 
-def _link_steps(network: Network, rate_bit_s: float, packet: Packet) -> tuple[CeilingStep, ...]:
-    payload, wire = packet.payload.value, packet.wire.value
-    line = CeilingStep(
-        "line rate", f"{gigabits_per_s(rate_bit_s)} ÷ 8 bit ({network.rate_origin})",
-        rate_bit_s / 8, PER_DIRECTION,
-    )  # fmt: skip
-    share = CeilingStep(
-        "payload share of the wire", f"{payload:g} ÷ {wire:g}", payload / wire, "share"
-    )  # fmt: skip
-    limit = CeilingStep(
-        "ceiling", f"{line.value / 1e6:.2f} MB/s × {payload:g} ÷ {wire:g}",
-        line.value * share.value, PER_DIRECTION,
-    )  # fmt: skip
-    return (line, *packet.before, packet.payload, packet.wire, share, limit)
+def _step(label: str, expression: str, value: float) -> CeilingStep:
+    return CeilingStep(label, expression, value, PER_DIRECTION)
 
 
-def _bound(network: Network, link: CeilingStep, named: str) -> tuple[tuple[CeilingStep, ...], str]:
-    """The steps from one link's limit to the ceiling, and what binds."""
-    steps, binding = _one_rail(network, link, named)
-    if network.rails == 1:
-        return steps, binding
-    what = "link" if network.technology == "nvlink" else "rail"
-    one = _renamed(steps[-1], f"one {what}")
-    expression = f"{network.rails} {what}s × {one.value / 1e6:.2f} MB/s"
-    total = CeilingStep("ceiling", expression, network.rails * one.value, PER_DIRECTION)
-    return (*steps[:-1], one, total), f"{network.rails} {what}s, each by {binding}"
-
-
-def _one_rail(
-    network: Network, link: CeilingStep, named: str
-) -> tuple[tuple[CeilingStep, ...], str]:
+def _one_rail(network: Network, link: CeilingStep, named: str) -> _Bound:
+    """The smaller of link and host link."""
     if not network.host_link:
         return (link,), named
     host = pcie_link(network.host_link)
     if isinstance(host, Skipped):
         told = f"{link.expression} (host link not counted: {host.reason})"
-        return (_renamed(link, "ceiling", told),), named
-    return _smaller(link, host, named)
-
-
-def _smaller(
-    link: CeilingStep, host: PcieCapacity, named: str
-) -> tuple[tuple[CeilingStep, ...], str]:
+        return (_step("ceiling", told, link.value),), named
     other = host.payload_bytes_per_s
-    expression = (
+    smaller = (
         f"smaller of {link.value / 1e6:.2f} MB/s (one link) and {other / 1e6:.2f} MB/s"
         f" ({host.name})"
     )
-    least = CeilingStep("ceiling", expression, min(link.value, other), PER_DIRECTION)
+    least = _step("ceiling", smaller, min(link.value, other))
+    one = _step("one link", link.expression, link.value)
     binding = named if link.value <= other else f"host link {host.name}"
-    return (_renamed(link, "one link"), *host.limit_steps(), least), binding
+    return (one, *host.limit_steps(), least), binding
 
 
-def _renamed(step: CeilingStep, label: str, expression: str = "") -> CeilingStep:
-    return CeilingStep(label, expression or step.expression, step.value, step.unit)
+def _all_rails(network: Network, rail: _Bound) -> _Bound:
+    (*before, last), binding = rail
+    if network.rails == 1:
+        return rail
+    what = "link" if network.technology == "nvlink" else "rail"
+    one = _step(f"one {what}", last.expression, last.value)
+    expression = f"{network.rails} {what}s × {last.value / 1e6:.2f} MB/s"
+    total = _step("ceiling", expression, network.rails * last.value)
+    return (*before, one, total), f"{network.rails} {what}s, each by {binding}"
 
 
 def pcie(network: Network) -> Ceiling | Skipped:
@@ -102,7 +86,6 @@ def pcie(network: Network) -> Ceiling | Skipped:
     link = pcie_link(network.link)
     if isinstance(link, Skipped):
         return Skipped(f"{network.name}: {link.reason}")
-    link = msgspec.structs.replace(link, payload_bytes=network.mtu_bytes)
-    payload, wire = link.packet
+    payload, wire = msgspec.structs.replace(link, payload_bytes=network.mtu_bytes).packet
     packet = Packet(payload, wire, (mtu_step(network, "MPS"),))
     return ceiling_of(network, "PCIe data rate", packet, link.coding_steps)

@@ -18,18 +18,22 @@ section 4 (MPA: length, padding to 4 bytes, CRC; markers are optional); RFC 5041
 tagged) and RFC 5040 section 4 (RDMAP's byte in it).
 """
 
+import math
 import re
+from functools import partial
+
+import msgspec
 
 from fabricgauge.ceiling.binding import ceiling_of
 from fabricgauge.ceiling.infiniband import BTH_BYTES, ICRC_BYTES, MTUS
 from fabricgauge.ceiling.packet import (
+    SAME_RATE,
     Packet,
     Part,
     mtu_origin,
     mtu_step,
     named,
     payload_step,
-    same_rate,
     wire_step,
 )
 from fabricgauge.model.absence import Skipped
@@ -60,7 +64,8 @@ _FACTORS = {"M": 1e6, "G": 1e9, "T": 1e12}
 
 def rate_name(rate_bit_s: float) -> str:
     """``100GbE``; a rate that no standard has is called likewise: ``12.5GbE``."""
-    known = next((name for name, one in RATES.items() if same_rate(one, rate_bit_s)), "")
+    same = partial(math.isclose, rate_bit_s, rel_tol=SAME_RATE)
+    known = next((name for name, one in RATES.items() if same(one)), "")
     unit = "G" if rate_bit_s >= 1e9 else "M"
     return known or f"{rate_bit_s / _FACTORS[unit]:.10g}{unit}bE"
 
@@ -163,22 +168,18 @@ _PARTS: tuple[Part, ...] = (
 
 
 def iwarp(network: Network) -> Ceiling | Skipped:
-    """The most payload of RDMA writes per direction."""
+    """The most payload of RDMA writes per direction.
+
+    The FPDU is a multiple of 4 bytes, so up to 3 of the segment stay empty.
+    """
     segment = tcp_payload_step(network)
+    size = int(segment.value)
+    room = size - size % 4
+    payload = payload_step(room, _PARTS)
+    if room != size:
+        told = f"{payload.expression}; {room} is the multiple of 4 within {size}"
+        payload = msgspec.structs.replace(payload, expression=told)
     framed = CeilingStep("TCP segment", segment.expression, segment.value, "bytes")
-    packet = Packet(
-        _payload_step(int(segment.value)),
-        wire_step(network.mtu_bytes, FRAME),
-        (mtu_step(network), framed),
-    )
+    wire = wire_step(network.mtu_bytes, FRAME)
+    packet = Packet(payload, wire, (mtu_step(network), framed))
     return ceiling_of(network, "Ethernet line rate (iWARP)", packet)
-
-
-def _payload_step(segment_bytes: int) -> CeilingStep:
-    """The FPDU is a multiple of 4 bytes, so up to 3 of the segment stay empty."""
-    room = segment_bytes - segment_bytes % 4
-    expression = f"{room}" + "".join(f" − {size} ({what})" for what, size in _PARTS)
-    if room != segment_bytes:
-        expression += f"; {room} is the multiple of 4 within {segment_bytes}"
-    value = room - sum(size for _, size in _PARTS)
-    return CeilingStep("payload per packet", expression, value, "bytes")

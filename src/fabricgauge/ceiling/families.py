@@ -5,7 +5,6 @@ from collections.abc import Callable
 import msgspec
 
 from fabricgauge.ceiling import ethernet, infiniband, ipoib, omni_path, pcie, unframed
-from fabricgauge.ceiling import unframed as slingshots
 from fabricgauge.ceiling.words import Told
 from fabricgauge.model.errors import UsageError
 
@@ -28,22 +27,27 @@ class StatedFamily(msgspec.Struct, frozen=True):
     rails: int = 1
 
 
+#: Of what goes over Ethernet: the word for it, and the facts that mean something to it.
+_OVER_ETHERNET: dict[str, tuple[str, tuple[str, ...]]] = {
+    "ethernet": ("", TCP),
+    "iwarp": (" iWARP", TCP),
+    "roce-v1": (" RoCE v1", ()),
+    "roce-v2": (" RoCE v2", ("ip",)),
+}
+
+
 def _ethernet(text: str, facts: Told) -> StatedFamily:
-    technology = facts.get("transport", "ethernet")
+    technology, rate = facts.get("transport", "ethernet"), facts["rate"]
     if technology == "ipoib":
         raise UsageError(f"network {text!r}: IPoIB needs InfiniBand or Omni-Path, e.g. edr ipoib")
-    label = {"roce-v1": " RoCE v1", "roce-v2": " RoCE v2", "iwarp": " iWARP"}.get(technology, "")
-    uses = {"ethernet": TCP, "iwarp": TCP, "roce-v2": ("ip",)}.get(technology, ())
+    word, uses = _OVER_ETHERNET[technology]
     rdma = technology.startswith("roce")
     return StatedFamily(
-        technology=technology,
-        link=facts["rate"],
-        name=facts["rate"] + label,
-        rate_bit_s=ethernet.rate_of(facts["rate"]),
-        usual_mtu=infiniband.MTUS[-1] if rdma else ethernet.USUAL_MTU,
-        uses=("rate", "transport", *uses, *_ADAPTER),
+        technology, rate, f"{rate}{word}", ethernet.rate_of(rate),
+        infiniband.MTUS[-1] if rdma else ethernet.USUAL_MTU,
+        ("rate", "transport", *uses, *_ADAPTER),
         least_mtu=ethernet.LEAST_MTU if rdma else 256,
-    )
+    )  # fmt: skip
 
 
 def _infiniband(text: str, facts: Told) -> StatedFamily:
@@ -59,11 +63,9 @@ def _infiniband(text: str, facts: Told) -> StatedFamily:
 
 
 def _omni_path(text: str, facts: Told) -> StatedFamily:
-    name = facts["omni-path"]
-    stated = StatedFamily(
-        "omni-path", name, name, omni_path.GENERATIONS[name].data_bit_s, omni_path.LARGEST_MTU,
-        ("omni-path", "family", *_ADAPTER), omni_path.MTUS,
-    )  # fmt: skip
+    rates = {name: one.data_bit_s for name, one in omni_path.GENERATIONS.items()}
+    stated = _named("omni-path", facts, rates, omni_path.LARGEST_MTU)
+    stated = msgspec.structs.replace(stated, mtus=omni_path.MTUS)
     return _ipoib(facts, stated, ipoib.USUAL_OMNI_PATH_MTU)
 
 
@@ -78,23 +80,20 @@ def _ipoib(facts: Told, link: StatedFamily, usual_mtu: int) -> StatedFamily:
 
 
 def _slingshot(text: str, facts: Told) -> StatedFamily:
-    name = facts["slingshot"]
-    return StatedFamily(
-        "slingshot", name, name, slingshots.SLINGSHOTS[name], slingshots.SLINGSHOT_MTU[name],
-        ("slingshot", "family", *_ADAPTER), least_mtu=ethernet.LEAST_MTU,
-    )  # fmt: skip
+    mtu = unframed.SLINGSHOT_MTU[facts["slingshot"]]
+    stated = _named("slingshot", facts, unframed.SLINGSHOTS, mtu)
+    return msgspec.structs.replace(stated, least_mtu=ethernet.LEAST_MTU)
 
 
 def _efa(text: str, facts: Told) -> StatedFamily:
-    name = facts["efa"]
-    return StatedFamily(
-        "efa",
-        name,
-        name,
-        unframed.EFA_CARDS[name],
-        unframed.EFA_MTU,
-        ("efa", "family", *_ADAPTER),
-    )
+    return _named("efa", facts, unframed.EFA_CARDS, unframed.EFA_MTU)
+
+
+def _named(family: str, facts: Told, rates_bit_s: dict[str, float], mtu: int) -> StatedFamily:
+    """A family of which the link's name tells the rate."""
+    name = facts[family]
+    uses = (family, "family", *_ADAPTER)
+    return StatedFamily(family, name, name, rates_bit_s[name], mtu, uses)
 
 
 def _nvlink(text: str, facts: Told) -> StatedFamily:
@@ -129,19 +128,16 @@ def _lanes(text: str, facts: Told, known: tuple[int, ...]) -> int:
     return lanes
 
 
-#: What families are called by their rates in Gb/s alone, and what these rates tell.
-BY_RATE: dict[str, dict[float, Told]] = {
-    "infiniband": {
-        10: {"speed": "SDR"}, 20: {"speed": "DDR"}, 40: {"speed": "QDR"}, 56: {"speed": "FDR"},
-        100: {"speed": "EDR"}, 200: {"speed": "HDR"}, 400: {"speed": "NDR"}, 800: {"speed": "XDR"},
-    },
-    "omni-path": {100: {"omni-path": "OPA100"}, 400: {"omni-path": "CN5000"}},
-    "slingshot": {
-        100: {"slingshot": "Slingshot-10"}, 200: {"slingshot": "Slingshot-11"},
-    },
-    "efa": {
-        rate / 1e9: {"efa": name} for name, rate in unframed.EFA_CARDS.items()
-    },
+#: What families are called by their rates in Gb/s alone: by which fact, and the name that it tells.
+BY_RATE: dict[str, tuple[str, dict[float, str]]] = {
+    "infiniband": (
+        "speed",
+        {10: "SDR", 20: "DDR", 40: "QDR", 56: "FDR", 100: "EDR", 200: "HDR", 400: "NDR",
+         800: "XDR"},
+    ),
+    "omni-path": ("omni-path", {100: "OPA100", 400: "CN5000"}),
+    "slingshot": ("slingshot", {100: "Slingshot-10", 200: "Slingshot-11"}),
+    "efa": ("efa", {rate / 1e9: name for name, rate in unframed.EFA_CARDS.items()}),
 }  # fmt: skip
 
 #: How far a name's rounded rate may be from the link's own: FDR, "56 Gb/s", carries 54.5.
@@ -162,27 +158,28 @@ def settled(text: str, facts: Told) -> Told:
     rest = {key: value for key, value in facts.items() if key != "rate"}
     if others:
         link = FAMILY_OF[others[0]](text, rest)
-        nominal = BY_RATE.get(link.technology, {}).get(rate_bit_s / 1e9, {})
-        agrees = nominal and nominal.items() <= rest.items() and rest.get("width", "4") == "4"
+        key, names = BY_RATE.get(link.technology, ("", {}))
+        nominal = names.get(rate_bit_s / 1e9)
+        agrees = nominal and rest.get(key) == nominal and rest.get("width", "4") == "4"
         if agrees or abs(rate_bit_s / link.rate_bit_s - 1.0) < ROUNDED:
             return rest
         raise UsageError(
             f"network {text!r} names {link.name} and {facts['rate']}; state one network"
         )
-    told = BY_RATE[family].get(rate_bit_s / 1e9)
+    key, names = BY_RATE[family]
+    told = names.get(rate_bit_s / 1e9)
     if told is None:
         raise UsageError(f"network {text!r}: {offered(family)}")
-    return rest | told
+    return rest | {key: told}
 
 
 def offered(family: str) -> str:
     """The usual rates of a family that was named without one."""
     if family not in BY_RATE:
         return "add a rate, such as 25GbE or 100 Gb/s"
-    rates = BY_RATE[family]
-    return f"{family} needs one of its rates, e.g. {family} {max(rates):g}: " + ", ".join(
-        f"{rate:g} ({next(iter(told.values()))})" for rate, told in sorted(rates.items())
-    )
+    _, names = BY_RATE[family]
+    rates = ", ".join(f"{rate:g} ({name})" for rate, name in sorted(names.items()))
+    return f"{family} needs one of its rates, e.g. {family} {max(names):g}: {rates}"
 
 
 #: By the fact that tells the family.

@@ -20,7 +20,6 @@ from fabricgauge.ceiling.packet import (
     Part,
     mtu_step,
     payload_step,
-    same_rate,
     wire_step,
 )
 from fabricgauge.model.absence import Skipped
@@ -98,8 +97,4 @@ def ceiling(network: Network) -> Ceiling | Skipped:
 def coding_steps(network: Network) -> tuple[CeilingStep, ...]:
     """From the lanes to the data rate, where the link's name tells and agrees."""
     link = ib_link(network.link)
-    if isinstance(link, Skipped) or isinstance(network.rate_bit_s, Skipped):
-        return ()
-    if not same_rate(link.data_bit_s, network.rate_bit_s):
-        return ()
-    return SPEEDS[link.speed].steps(link.lanes)
+    return () if isinstance(link, Skipped) else SPEEDS[link.speed].steps_to(network, link.lanes)

@@ -26,7 +26,6 @@ from fabricgauge.ceiling.packet import (
     Part,
     mtu_step,
     payload_step,
-    same_rate,
     wire_step,
 )
 from fabricgauge.model.absence import Skipped
@@ -78,8 +77,6 @@ def _wire_step(mtu_bytes: int) -> CeilingStep:
 def coding_steps(network: Network) -> tuple[CeilingStep, ...]:
     """From the lanes to the data rate, where the generation's coding is public."""
     generation = GENERATIONS.get(network.link)
-    if generation is None or isinstance(network.rate_bit_s, Skipped):
+    if generation is None or generation.coding is None:
         return ()
-    if generation.coding is None or not same_rate(generation.data_bit_s, network.rate_bit_s):
-        return ()
-    return generation.coding.steps(generation.lanes)
+    return generation.coding.steps_to(network, generation.lanes)

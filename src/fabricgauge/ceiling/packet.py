@@ -14,6 +14,9 @@ from fabricgauge.model.ceiling import CeilingStep
 from fabricgauge.model.fabric import Network
 from fabricgauge.words.figures import gigabits_per_s
 
+#: Rates are alike but for what rounding leaves.
+SAME_RATE = 1e-6
+
 #: What a packet has beyond payload: its name and its size in bytes.
 Part = tuple[str, int]
 
@@ -57,18 +60,19 @@ def named(network: Network, what: str, field: str) -> str:
 
 def payload_step(start: int, taken: Iterable[Part]) -> CeilingStep:
     """What headers inside the MTU leave for payload; may be negative."""
-    parts = [(what, size) for what, size in taken if size]
-    expression = f"{start}" + "".join(f" − {size} ({what})" for what, size in parts)
-    return CeilingStep("payload per packet", expression, start - sum(s for _, s in parts), "bytes")
+    return _sum("payload per packet", start, "−", taken)
 
 
 def wire_step(start: int, added: Iterable[Part]) -> CeilingStep:
     """All bytes that the link is busy with for one packet."""
-    parts = [(what, size) for what, size in added if size]
-    expression = f"{start}" + "".join(f" + {size} ({what})" for what, size in parts)
-    return CeilingStep(
-        "wire bytes per packet", expression, start + sum(s for _, s in parts), "bytes"
-    )
+    return _sum("wire bytes per packet", start, "+", added)
+
+
+def _sum(label: str, start: int, sign: str, parts: Iterable[Part]) -> CeilingStep:
+    given = [(what, size) for what, size in parts if size]
+    expression = f"{start}" + "".join(f" {sign} {size} ({what})" for what, size in given)
+    total = sum(size for _, size in given)
+    return CeilingStep(label, expression, start + total if sign == "+" else start - total, "bytes")
 
 
 def bare(network: Network, why: str) -> Packet:
@@ -106,19 +110,19 @@ class Coding(msgspec.Struct, frozen=True):
 
     def steps(self, lanes: int) -> tuple[CeilingStep, ...]:
         """From the lane to the data rate, one step each."""
-        lane = f"{self.lane_bit_s / 1e9:.10g} {self.unit}"
-        signalled = CeilingStep(
-            "signalling rate", f"{lanes} × {lane} per lane", self.lane_bit_s * lanes,
-            "bit/s per direction",
-        )  # fmt: skip
+        unit, lane = "bit/s per direction", f"{self.lane_bit_s / 1e9:.10g} {self.unit}"
+        rate_bit_s = self.lane_bit_s * lanes
+        signalled = CeilingStep("signalling rate", f"{lanes} × {lane} per lane", rate_bit_s, unit)
         if not self.shares:
             return (signalled,)
         factors = "".join(f" × {one.kept} ÷ {one.of} ({one.what})" for one in self.shares)
-        expression = f"{gigabits_per_s(signalled.value)}{factors}"
-        data = CeilingStep("data rate", expression, self.data_bit_s(lanes), "bit/s per direction")
-        return (signalled, data)
+        expression = f"{gigabits_per_s(rate_bit_s)}{factors}"
+        return (signalled, CeilingStep("data rate", expression, self.data_bit_s(lanes), unit))
 
-
-def same_rate(one_bit_s: float, other_bit_s: float) -> bool:
-    """Whether two rates are alike but for what rounding leaves."""
-    return math.isclose(one_bit_s, other_bit_s, rel_tol=1e-6)
+    def steps_to(self, network: Network, lanes: int) -> tuple[CeilingStep, ...]:
+        """The same where they lead to the network's own rate, else none."""
+        rate_bit_s = network.rate_bit_s
+        agrees = not isinstance(rate_bit_s, Skipped) and math.isclose(
+            self.data_bit_s(lanes), rate_bit_s, rel_tol=SAME_RATE
+        )
+        return self.steps(lanes) if agrees else ()

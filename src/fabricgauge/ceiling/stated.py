@@ -1,6 +1,7 @@
 """The network that a user states for figures measured elsewhere."""
 
 import re
+from typing import TypeVar
 
 from fabricgauge.ceiling import ethernet, infiniband, pcie
 from fabricgauge.ceiling.families import FAMILY_OF, TCP, StatedFamily, offered, settled
@@ -12,6 +13,11 @@ __all__ = ["known_names", "stated_network"]
 
 #: Facts that tell which family a network is of.
 _FAMILIES = ("rate", "speed", "omni-path", "slingshot", "efa", "nvlink", "cxl", "pcie-link")
+
+#: All addresses of the stated IP version, by the version; none where no IP is spoken.
+SUBNETS = {"4": "0.0.0.0/0", "6": "::/0", "": ""}
+
+T = TypeVar("T")
 
 
 def stated_network(text: str) -> Network:
@@ -26,16 +32,21 @@ def stated_network(text: str) -> Network:
     facts = settled(text, told(text))
     stated = FAMILY_OF[_family(text, facts)](text, facts)
     _refuse_unused(text, facts, stated)
+    # Linux's TCP has timestamps on, an iWARP adapter's own TCP off.
+    usual = "off" if stated.technology == "iwarp" else "on"
+    timestamps = facts.get("timestamps", usual)
+    version = facts.get("ip", "4") if "ip" in stated.uses else ""
+    count = next((key for key in ("rails", "links") if key in facts), "")
     return Network(
         name=facts.get("name", stated.name),
-        subnet=_subnet(text, facts, stated),
+        subnet=_choice(text, "ip", version, SUBNETS),
         technology=stated.technology,
         rate_bit_s=stated.rate_bit_s,
         rate_origin=f"stated on the command line: {text.strip()}",
         members=(),
-        timestamps=_timestamps(text, facts, stated),
+        timestamps=_choice(text, "timestamps", timestamps, {"on": True, "off": False}),
         stated_mtu_bytes=_mtu(text, facts, stated),
-        rails=_rails(text, facts, stated),
+        rails=_count(text, count, facts[count], 1024) if count else stated.rails,
         host_link=_host_link(text, facts, stated),
         link=stated.link,
         assumed=_assumed(facts, stated),
@@ -87,30 +98,12 @@ def _assumed(facts: Told, stated: StatedFamily) -> tuple[str, ...]:
     return (*mtu, *(key for key in TCP if key in stated.uses and key not in facts))
 
 
-def _timestamps(text: str, facts: Told, stated: StatedFamily) -> bool:
-    """On as Linux's TCP has them; off as an iWARP adapter's own TCP does."""
-    usual = "off" if stated.technology == "iwarp" else "on"
-    said = facts.get("timestamps", usual)
-    if said not in ("on", "off"):
-        raise UsageError(f"network {text!r}: timestamps={said}; expected on or off")
-    return said == "on"
-
-
-def _subnet(text: str, facts: Told, stated: StatedFamily) -> str:
-    """All of the stated IP version's addresses, empty where no IP is spoken."""
-    if "ip" not in stated.uses:
-        return ""
-    subnets = {"4": "0.0.0.0/0", "6": "::/0"}
-    if facts.get("ip", "4") not in subnets:
-        raise UsageError(f"network {text!r}: ip={facts['ip']}; expected 4 or 6")
-    return subnets[facts.get("ip", "4")]
-
-
-def _rails(text: str, facts: Told, stated: StatedFamily) -> int:
-    for key in ("rails", "links"):
-        if key in facts:
-            return _count(text, key, facts[key], 1024)
-    return stated.rails
+def _choice(text: str, key: str, said: str, choices: dict[str, T]) -> T:
+    if said not in choices:
+        raise UsageError(
+            f"network {text!r}: {key}={said}; expected {' or '.join(filter(None, choices))}"
+        )
+    return choices[said]
 
 
 def _host_link(text: str, facts: Told, stated: StatedFamily) -> str:

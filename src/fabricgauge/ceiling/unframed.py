@@ -38,7 +38,7 @@ from fabricgauge.ceiling import ethernet
 from fabricgauge.ceiling.binding import ceiling_of
 from fabricgauge.ceiling.packet import Coding, CodingShare, bare
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.ceiling import Ceiling, CeilingStep
+from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.fabric import Network
 
 #: Rate of one card in bit/s.
@@ -72,40 +72,24 @@ def slingshot(network: Network) -> Ceiling | Skipped:
 
 
 class NvlinkGeneration(msgspec.Struct, frozen=True):
-    """``lanes`` of ``lane_bit_s`` are one link's direction; a GPU has up to ``links``."""
+    """``lanes`` of such a coding are one link's direction; a GPU has up to ``links``."""
 
-    lane_bit_s: float
+    coding: Coding
     lanes: int
     links: int
     gpu: str
 
     @property
     def link_bit_s(self) -> float:
-        return self.lane_bit_s * self.lanes
-
-
-class NvSwitch(msgspec.Struct, frozen=True):
-    """An NVSwitch chip: ports, each one link of generation ``nvlink``."""
-
-    nvlink: str
-    ports: int
+        return self.coding.data_bit_s(self.lanes)
 
 
 NVLINKS: dict[str, NvlinkGeneration] = {
-    "NVLink 1": NvlinkGeneration(20e9, 8, 4, "P100"),
-    "NVLink 2": NvlinkGeneration(25e9, 8, 6, "V100"),
-    "NVLink 3": NvlinkGeneration(50e9, 4, 12, "A100"),
-    "NVLink 4": NvlinkGeneration(100e9, 2, 18, "H100"),
-    "NVLink 5": NvlinkGeneration(200e9, 2, 18, "B200"),
-}
-
-#: Non-blocking, so what a pair of GPUs has is what the GPU's own links have. White papers of
-#: DGX-2 (2018), A100, H100; the fifth generation's chip in the NVL72 switch tray.
-SWITCHES: dict[str, NvSwitch] = {
-    "NVSwitch 1": NvSwitch("NVLink 2", 18),
-    "NVSwitch 2": NvSwitch("NVLink 3", 36),
-    "NVSwitch 3": NvSwitch("NVLink 4", 64),
-    "NVSwitch 4": NvSwitch("NVLink 5", 72),
+    "NVLink 1": NvlinkGeneration(Coding(20e9), 8, 4, "P100"),
+    "NVLink 2": NvlinkGeneration(Coding(25e9), 8, 6, "V100"),
+    "NVLink 3": NvlinkGeneration(Coding(50e9), 4, 12, "A100"),
+    "NVLink 4": NvlinkGeneration(Coding(100e9), 2, 18, "H100"),
+    "NVLink 5": NvlinkGeneration(Coding(200e9), 2, 18, "B200"),
 }
 
 #: The largest packet's data (16 flits of 16 bytes); it has no part in the sum.
@@ -115,22 +99,15 @@ NVLINK_PACKET_BYTES = 256
 def nvlink(network: Network) -> Ceiling | Skipped:
     """The nominal rate of the links per direction; ``rails`` is how many join the pair."""
     medium = f"{network.link or 'NVLink'} rate (headers not taken off)"
-    return ceiling_of(network, medium, bare(network, _NOT_PUBLIC), _nvlink_steps(network))
-
-
-def _nvlink_steps(network: Network) -> tuple[CeilingStep, ...]:
-    generation = NVLINKS.get(network.link)
-    if generation is None or generation.link_bit_s != network.rate_bit_s:
-        return ()
-    return Coding(generation.lane_bit_s).steps(generation.lanes)
-
-
-NO_PACKETS = "a fluid model has no packets, nothing is taken off"
+    known = NVLINKS.get(network.link)
+    coding = known.coding.steps_to(network, known.lanes) if known else ()
+    return ceiling_of(network, medium, bare(network, _NOT_PUBLIC), coding)
 
 
 def simulated(network: Network) -> Ceiling | Skipped:
     """The stated rate itself."""
-    return ceiling_of(network, "simulated link rate", bare(network, NO_PACKETS))
+    why = "a fluid model has no packets, nothing is taken off"
+    return ceiling_of(network, "simulated link rate", bare(network, why))
 
 
 _68 = Coding(

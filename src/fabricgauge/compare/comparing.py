@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 
@@ -11,7 +12,6 @@ from fabricgauge.compare.differences import Compared, compared, doubt, holm, reg
 from fabricgauge.compare.matching import as_times, match
 from fabricgauge.model import verdict
 from fabricgauge.model.comparison import (
-    Basis,
     Comparison,
     ComparisonOutcome,
     Crossover,
@@ -22,7 +22,7 @@ from fabricgauge.model.comparison import (
     Summary,
     Unmatched,
 )
-from fabricgauge.model.suite import LESS_IS_BETTER, RESULTS, SuiteCurve
+from fabricgauge.model.suite import RESULTS, SuiteCurve
 from fabricgauge.stats.repeats import merged
 
 
@@ -44,27 +44,26 @@ def summary(differences: Sequence[Difference], corrected: int) -> Summary:
     )
 
 
-def crossovers(
-    differences: Sequence[Difference], basis: Basis, tolerance: float, less_is_better: bool
-) -> tuple[Crossover, ...]:
+def crossovers(pair: Compared) -> tuple[Crossover, ...]:
     """Where the sign of the change turns, in ascending order of size.
 
     A significant one lies between the last size that is surely on one side and the first
     that is surely on the other, whatever the sizes between them say.
     """
-    sized = [one for one in differences if one.message_bytes is not None and one.ratio != 1.0]
-    sure = [one for one in sized if _sure(one, basis, tolerance)]
-    found = list(_turns(sure, less_is_better, significant=True))
-    for turn in _turns(sized, less_is_better, significant=False):
-        sure_ones = [other for other in found if other.significant]
-        if all(o.to_bytes <= turn.from_bytes or turn.to_bytes <= o.from_bytes for o in sure_ones):
-            found.append(turn)
-    return tuple(sorted(found, key=lambda one: one.from_bytes))
+    sized = [one for one in pair.differences if one.message_bytes is not None and one.ratio != 1.0]
+    sure = [one for one in sized if _sure(one, pair)]
+    found = list(_turns(sure, pair.less_is_better, significant=True))
+    apart = [
+        turn
+        for turn in _turns(sized, pair.less_is_better, significant=False)
+        if all(o.to_bytes <= turn.from_bytes or turn.to_bytes <= o.from_bytes for o in found)
+    ]
+    return tuple(sorted((*found, *apart), key=lambda one: one.from_bytes))
 
 
-def _sure(difference: Difference, basis: Basis, tolerance: float) -> bool:
-    if basis == "means":
-        return abs(difference.change) > tolerance
+def _sure(difference: Difference, pair: Compared) -> bool:
+    if pair.basis == "means":
+        return abs(difference.change) > pair.tolerance
     low, high = difference.low, difference.high
     return low is not None and (low > 1.0 or (high is not None and high < 1.0))
 
@@ -74,13 +73,11 @@ def _turns(
 ) -> Iterator[Crossover]:
     for one, other in pairwise(differences):
         if (one.ratio > 1.0) != (other.ratio > 1.0):
-            worse = (other.ratio > 1.0) == less_is_better
-            yield Crossover(
-                one.message_bytes or 0,
-                other.message_bytes or 0,
-                "worse" if worse else "better",
-                significant,
+            becomes: Literal["worse", "better"] = (
+                "worse" if (other.ratio > 1.0) == less_is_better else "better"
             )
+            sizes = one.message_bytes or 0, other.message_bytes or 0
+            yield Crossover(*sizes, becomes, significant)
 
 
 _ONE_LAUNCH = (
@@ -92,14 +89,19 @@ NO_NETWORK_S = 0.5e-6
 _MEANS = "means only: no interval possible"
 
 
-def cautions(pair: Compared) -> tuple[str, ...]:
+def cautions(pair: Compared) -> Iterator[str]:
     """Sentences for a person, the weightiest first."""
-    return tuple(one for one in _cautions(pair) if one)
-
-
-def _cautions(pair: Compared) -> Iterator[str]:
-    yield _of_basis(pair)
     a, b = pair.a, pair.b
+    if pair.basis == "intervals":
+        yield _ONE_LAUNCH
+    elif pair.basis == "means" and a.statistic == b.statistic == "median":
+        bare = sum(one.low is None for one in pair.differences)
+        yield (
+            f"too few samples or repetitions for an interval at {bare} of {len(pair.differences)}"
+            " sizes: the bare figures decide"
+        )
+    elif pair.basis == "means":
+        yield _MEANS
     if a.statistic != b.statistic:
         yield (
             f"A's figures are of kind {a.statistic}, B's {b.statistic}: where times are skewed"
@@ -110,22 +112,8 @@ def _cautions(pair: Compared) -> Iterator[str]:
     if a.transport and b.transport and a.transport != b.transport:
         yield f"A went over {a.transport}, B over {b.transport}"
     yield from _settings(a, b)
-    for side, curve in (("A", a), ("B", b)):
-        yield from _of_side(side, curve)  # type: ignore[arg-type]
-
-
-def _of_basis(pair: Compared) -> str:
-    if pair.basis == "launches":
-        return ""
-    if pair.basis == "intervals":
-        return _ONE_LAUNCH
-    if not pair.a.statistic == pair.b.statistic == "median":
-        return _MEANS
-    bare = sum(one.low is None for one in pair.differences)
-    return (
-        f"too few samples or repetitions for an interval at {bare} of {len(pair.differences)}"
-        " sizes: the bare figures decide"
-    )
+    yield from _of_side("A", a)
+    yield from _of_side("B", b)
 
 
 def _settings(a: SuiteCurve, b: SuiteCurve) -> Iterator[str]:
@@ -177,11 +165,11 @@ def compare(
     others, more = _usable("B", b_curves)
     matched, unmatched = match(ours, others)
     looked_at = [compared(one, other, tolerance) for one, other in matched]
-    pairs = _pairs([one for one in looked_at if one.differences], tolerance)
-    nothing = [one for one in looked_at if not one.differences]
+    pairs = _pairs([one for one in looked_at if one.differences])
     apart = [
         left_out
-        for one in nothing
+        for one in looked_at
+        if not one.differences
         for left_out in (Unmatched("A", one.a, _NO_SIZE), Unmatched("B", one.b, _NO_SIZE))
     ]
     left = (*alone, *more, *unmatched, *apart)
@@ -189,39 +177,34 @@ def compare(
 
 
 def _usable(side: Side, curves: Sequence[SuiteCurve]) -> tuple[list[SuiteCurve], list[Unmatched]]:
-    filled = [curve for curve in curves if curve.points]
     empty = [Unmatched(side, curve, _NO_FIGURE) for curve in curves if not curve.points]
-    kept, told = as_times(side, filled)
+    kept, told = as_times(side, [curve for curve in curves if curve.points])
     return list(merged(kept)), empty + told
 
 
-def _pairs(looked_at: Sequence[Compared], tolerance: float) -> tuple[Pair, ...]:
+def _pairs(looked_at: Sequence[Compared]) -> tuple[Pair, ...]:
     """Holm's correction spans all sizes of all pairs, then each pair gets its share back."""
     rejected = iter(holm([p for one in looked_at for p in one.p_values]))
     counts = [sum(next(rejected) for _ in one.p_values) for one in looked_at]
-    return tuple(
-        _pair(one, count, tolerance, len(looked_at))
-        for one, count in zip(looked_at, counts, strict=True)
-    )
+    each = zip(looked_at, counts, strict=True)
+    return tuple(_pair(one, count, len(looked_at)) for one, count in each)
 
 
-def _pair(one: Compared, corrected: int, tolerance: float, pairs: int) -> Pair:
+def _pair(one: Compared, corrected: int, pairs: int) -> Pair:
     together = summary(one.differences, corrected)
-    less = one.a.quantity in LESS_IS_BETTER
-    worse = regression(one.differences, together, one.basis, one.a.quantity, tolerance, pairs)
-    unsure = "" if worse else doubt(one.differences, one.basis, one.a.quantity, tolerance)
+    worse = regression(one, together, pairs)
     return Pair(
         a=one.a,
         b=one.b,
         basis=one.basis,
         differences=one.differences,
         summary=together,
-        crossovers=crossovers(one.differences, one.basis, tolerance, less),
+        crossovers=crossovers(one),
         only_a=one.only_a,
         only_b=one.only_b,
         regression=worse,
-        notes=cautions(one),
-        doubt=unsure,
+        notes=tuple(cautions(one)),
+        doubt="" if worse else doubt(one),
     )
 
 

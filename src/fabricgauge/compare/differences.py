@@ -17,7 +17,7 @@ import msgspec
 
 from fabricgauge.model.comparison import Basis, Difference, Standing, Summary
 from fabricgauge.model.estimate import Estimate
-from fabricgauge.model.suite import LESS_IS_BETTER, Quantity, SuiteCurve, SuitePoint
+from fabricgauge.model.suite import LESS_IS_BETTER, SuiteCurve, SuitePoint
 
 #: The chance of a false alarm over all sizes and curves that Holm's correction keeps to.
 FAMILY_ERROR = 0.05
@@ -96,30 +96,52 @@ SEVERAL_LAUNCHES = 2
 
 
 class Compared(msgspec.Struct, frozen=True):
-    """A pair's sizes. ``p_values`` are those of the differences with intervals, in order."""
+    """A pair's sizes. ``p_values`` are those of the differences with intervals, in order.
+
+    ``times_worse`` is of each difference how many times as bad B is as ``tolerance`` allows.
+    """
 
     a: SuiteCurve
     b: SuiteCurve
+    tolerance: float
     basis: Basis
     differences: tuple[Difference, ...]
+    times_worse: tuple[float, ...]
     p_values: tuple[float, ...]
     only_a: tuple[int | None, ...]
     only_b: tuple[int | None, ...]
 
+    @property
+    def less_is_better(self) -> bool:
+        return self.a.quantity in LESS_IS_BETTER
+
 
 def compared(a: SuiteCurve, b: SuiteCurve, tolerance: float) -> Compared:
-    """Every size of either curve; one where a figure is zero counts as not measured."""
+    """Every size of either curve; one where a figure is zero counts as not measured.
+
+    Among sizes with intervals, one without decides nothing.
+    """
     of_a, of_b = _positive(a), _positive(b)
-    common = [size for size in of_a if size in of_b]
-    differences = tuple(_difference(of_a[size], of_b[size], a, tolerance) for size in common)
-    basis = _basis(differences)
     less = a.quantity in LESS_IS_BETTER
+    common = [size for size in of_a if size in of_b]
+    differences = tuple(_difference(of_a[size], of_b[size], less, tolerance) for size in common)
+    basis = _basis(differences)
+    if basis != "means":
+        differences = tuple(
+            one if one.low is not None else msgspec.structs.replace(one, standing="open")
+            for one in differences
+        )
     sure = (one for one in differences if one.low is not None)
     return Compared(
         a=a,
         b=b,
+        tolerance=tolerance,
         basis=basis,
-        differences=differences if basis == "means" else tuple(map(_open, differences)),
+        differences=differences,
+        times_worse=tuple(
+            one.ratio / (1.0 + tolerance) if less else (1.0 - tolerance) / one.ratio
+            for one in differences
+        ),
         p_values=tuple(chance_of_no_loss(one.a, one.b, tolerance, less) for one in sure),
         only_a=tuple(size for size in of_a if size not in of_b),
         only_b=tuple(size for size in of_b if size not in of_a),
@@ -130,26 +152,12 @@ def _positive(curve: SuiteCurve) -> dict[int | None, SuitePoint]:
     return {one.message_bytes: one for one in curve.points if one.estimate.value > 0}
 
 
-def _difference(a: SuitePoint, b: SuitePoint, curve: SuiteCurve, tolerance: float) -> Difference:
+def _difference(a: SuitePoint, b: SuitePoint, less: bool, tolerance: float) -> Difference:
     ratio = b.estimate.value / a.estimate.value
     interval = ratio_interval(a.estimate, b.estimate)
-    less = curve.quantity in LESS_IS_BETTER
-    return Difference(
-        message_bytes=a.message_bytes,
-        a=a.estimate,
-        b=b.estimate,
-        ratio=ratio,
-        low=interval[0] if interval else None,
-        high=interval[1] if interval else None,
-        standing=standing(ratio, interval, tolerance, less),
-    )
-
-
-def _open(difference: Difference) -> Difference:
-    """Among sizes with intervals, one without decides nothing."""
-    if difference.low is not None:
-        return difference
-    return msgspec.structs.replace(difference, standing="open")
+    low, high = interval or (None, None)
+    band = standing(ratio, interval, tolerance, less)
+    return Difference(a.message_bytes, a.estimate, b.estimate, ratio, low, high, band)
 
 
 def _basis(differences: tuple[Difference, ...]) -> Basis:
@@ -162,69 +170,6 @@ def _basis(differences: tuple[Difference, ...]) -> Basis:
 
 #: In a single launch one size in so many may have been disturbed as a whole.
 SIZES_PER_DISTURBANCE = 12
-
-
-def regression(
-    differences: Sequence[Difference],
-    summary: Summary,
-    basis: Basis,
-    quantity: Quantity,
-    tolerance: float,
-    pairs: int,
-) -> str:
-    """The reason for an alarm over one of ``pairs`` pairs of curves, empty if there is none."""
-    if basis == "means":
-        return (
-            _by_median(summary, quantity, tolerance)
-            or _by_run(differences, summary)
-            or _by_far(differences, quantity, tolerance)
-        )
-    in_a_row = longest_run(differences)
-    if chance_of_more(summary.worse, summary.better) <= FAMILY_ERROR / pairs:
-        return (
-            f"beyond the tolerance and all intervals B is worse at {summary.worse} sizes and"
-            f" better at {summary.better}"
-        )
-    if chance_of_run(in_a_row, summary.sizes) <= FAMILY_ERROR / pairs:
-        return f"beyond the tolerance and all intervals B is worse at {in_a_row} sizes in a row"
-    bare = [one for one in differences if one.low is None]
-    gross = sum(_times_worse(one, quantity, tolerance) >= GROSS for one in bare)
-    if summary.corrected + gross >= _least_corrected(summary.sizes, basis):
-        sizes = _sizes(summary.corrected)
-        sure = f"B is worse beyond the tolerance at {sizes} even after Holm's correction for all"
-        if not gross:
-            return sure
-        far = f"at least {GROSS:g} times worse at {_sizes(gross)} without an interval"
-        return f"{sure}, and {far}" if summary.corrected else f"B is {far}"
-    return _by_far(differences, quantity, tolerance)
-
-
-def doubt(
-    differences: Sequence[Difference], basis: Basis, quantity: Quantity, tolerance: float
-) -> str:
-    """Why a pair that is no regression is not shown to be none either; empty where it is.
-
-    Bare figures cannot be told from chance, so each of them has to be within the tolerance. Where
-    intervals are known, one size that is many times worse is no chance that they allow for.
-    """
-    least = 1.0 if basis == "means" else GROSS
-    worse = [
-        times
-        for one in differences
-        for times in [_times_worse(one, quantity, tolerance)]
-        if times > least and (one.standing == "worse" or one.low is None)
-    ]
-    if not worse:
-        return ""
-    sure = "by the bare figures " if basis == "means" else ""
-    at = f"{sure}B is worse beyond the tolerance at {len(worse)} of {len(differences)} sizes"
-    return f"{at}, up to {max(worse):,.3g} times; measure these again"
-
-
-def _sizes(count: int) -> str:
-    return "one size" if count == 1 else f"{count} sizes"
-
-
 #: At a size with too few samples for an interval: no median is worse by that much by chance.
 GROSS = 2.0
 #: As much worse at two sizes, or at a single one: no disturbed sample or launch accounts for it.
@@ -232,20 +177,60 @@ GROSS = 2.0
 FAR, FAR_ALONE = 10.0, 1000.0
 
 
-def _times_worse(one: Difference, quantity: Quantity, tolerance: float) -> float:
-    """How many times as bad as the tolerance allows."""
-    if quantity in LESS_IS_BETTER:
-        return one.ratio / (1.0 + tolerance)
-    return (1.0 - tolerance) / one.ratio
+def regression(pair: Compared, summary: Summary, pairs: int) -> str:
+    """The reason for an alarm over one of ``pairs`` pairs of curves, empty if there is none."""
+    if pair.basis == "means":
+        return _by_median(pair, summary) or _by_run(pair, summary) or _by_far(pair)
+    in_a_row = longest_run(pair.differences)
+    if chance_of_more(summary.worse, summary.better) <= FAMILY_ERROR / pairs:
+        return (
+            f"beyond the tolerance and all intervals B is worse at {summary.worse} sizes and"
+            f" better at {summary.better}"
+        )
+    if chance_of_run(in_a_row, summary.sizes) <= FAMILY_ERROR / pairs:
+        return f"beyond the tolerance and all intervals B is worse at {in_a_row} sizes in a row"
+    each = zip(pair.differences, pair.times_worse, strict=True)
+    gross = sum(one.low is None and times >= GROSS for one, times in each)
+    if summary.corrected + gross >= _least_corrected(summary.sizes, pair.basis):
+        sizes = _sizes(summary.corrected)
+        sure = f"B is worse beyond the tolerance at {sizes} even after Holm's correction for all"
+        if not gross:
+            return sure
+        far = f"at least {GROSS:g} times worse at {_sizes(gross)} without an interval"
+        return f"{sure}, and {far}" if summary.corrected else f"B is {far}"
+    return _by_far(pair)
 
 
-def _by_far(differences: Sequence[Difference], quantity: Quantity, tolerance: float) -> str:
-    """Few sizes, but so far off that no disturbed sample accounts for them."""
-    times = [_times_worse(one, quantity, tolerance) for one in differences]
-    far = sum(each >= FAR for each in times)
-    if far < 2 and max(times, default=0.0) < FAR_ALONE:
+def doubt(pair: Compared) -> str:
+    """Why a pair that is no regression is not shown to be none either; empty where it is.
+
+    Bare figures cannot be told from chance, so each of them has to be within the tolerance. Where
+    intervals are known, one size that is many times worse is no chance that they allow for.
+    """
+    bare = pair.basis == "means"
+    worse = [
+        times
+        for one, times in zip(pair.differences, pair.times_worse, strict=True)
+        if times > (1.0 if bare else GROSS) and (one.standing == "worse" or one.low is None)
+    ]
+    if not worse:
         return ""
-    return f"B is up to {max(times):,.0f} times worse; at {_sizes(far)} at least {FAR:g} times"
+    at = f"B is worse beyond the tolerance at {len(worse)} of {len(pair.differences)} sizes"
+    sure = "by the bare figures " if bare else ""
+    return f"{sure}{at}, up to {max(worse):,.3g} times; measure these again"
+
+
+def _sizes(count: int) -> str:
+    return "one size" if count == 1 else f"{count} sizes"
+
+
+def _by_far(pair: Compared) -> str:
+    """Few sizes, but so far off that no disturbed sample accounts for them."""
+    far = sum(each >= FAR for each in pair.times_worse)
+    most = max(pair.times_worse, default=0.0)
+    if far < 2 and most < FAR_ALONE:
+        return ""
+    return f"B is up to {most:,.0f} times worse; at {_sizes(far)} at least {FAR:g} times"
 
 
 def _least_corrected(sizes: int, basis: Basis) -> int:
@@ -254,9 +239,9 @@ def _least_corrected(sizes: int, basis: Basis) -> int:
     return min(sizes, 1 + math.ceil(sizes / SIZES_PER_DISTURBANCE))
 
 
-def _by_median(summary: Summary, quantity: Quantity, tolerance: float) -> str:
-    loss = summary.median_change if quantity in LESS_IS_BETTER else -summary.median_change
-    if loss <= tolerance:
+def _by_median(pair: Compared, summary: Summary) -> str:
+    loss = summary.median_change if pair.less_is_better else -summary.median_change
+    if loss <= pair.tolerance:
         return ""
     return "by the bare figures the median over the sizes is worse by more than the tolerance"
 
@@ -265,9 +250,9 @@ def _by_median(summary: Summary, quantity: Quantity, tolerance: float) -> str:
 LEAST_RUN = 4
 
 
-def _by_run(differences: Sequence[Difference], summary: Summary) -> str:
+def _by_run(pair: Compared, summary: Summary) -> str:
     """Large messages can be worse, all of them, while most sizes of a sweep are small."""
-    in_a_row = longest_run(differences)
+    in_a_row = longest_run(pair.differences)
     if in_a_row < LEAST_RUN or summary.better >= summary.worse:
         return ""
     return f"by the bare figures B is worse beyond the tolerance at {in_a_row} sizes in a row"

@@ -9,6 +9,7 @@ import numpy as np
 from fabricgauge.evidence.connections import lost_segments
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.streams import Stream, streams
+from fabricgauge.judge.subject import ports
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Interface, Member, Network, Shaper
 from fabricgauge.model.finding import Finding, Severity
@@ -45,7 +46,7 @@ class Cause(msgspec.Struct, frozen=True):
 
     cause: str
     remedy: str
-    evidence: str
+    evidence: str = ""
 
 
 class _Low(msgspec.Struct, frozen=True):
@@ -59,19 +60,21 @@ class _Low(msgspec.Struct, frozen=True):
         """Line rate at which the figure would be the ceiling."""
         return self.stream.fraction * self.rate_bit_s
 
+    @property
+    def ports(self) -> Iterator[tuple[Member, Interface]]:
+        for member, port in ports(self.context.run, self.network):
+            if not isinstance(port, Skipped):
+                yield member, port
+
 
 UNKNOWN = Cause(
     "the link, its ends or what is between them carry less than the nominal rate",
     "compare the negotiated rates (ethtool) and error counters of both ends and of the switch"
     " port; exchange cable and port one at a time; measure the same pair again",
-    "",
 )
-
-
 UNSTEADY = Cause(
     "the figure reaches the ceiling but is not steady: other load on the hosts or the link",
     "measure again when nodes and network are quiet: fabricgauge check --profile standard",
-    "",
 )
 
 
@@ -99,25 +102,24 @@ def _seen(context: Context, stream: Stream, looks: "tuple[_Look, ...]") -> tuple
 
 
 def _shaper(low: _Low) -> Iterator[Cause]:
-    for member, interface in _members(low):
-        shaper = interface.shaper
-        if isinstance(shaper, Shaper):
-            wire = shaper.rate_bit_s * WIRE_BYTES / SHAPED_BYTES
-            if wire < 0.98 * low.rate_bit_s:
-                remove = sentences.command(
-                    ("tc", "qdisc", "del", "dev", member.interface, "root")
-                )  # fmt: skip
-                yield Cause(
-                    f"a token bucket on {member.node}:{member.interface} lets through only"
-                    f" {figures.link_rate(wire)} of {figures.link_rate(low.rate_bit_s)}",
-                    f"on {member.node}: {remove}, or set it to the link's rate",
-                    f"{member.node}:{member.interface} has a token bucket of"
-                    f" {figures.link_rate(shaper.rate_bit_s)} (frames without preamble, FCS, gap)",
-                )
+    for member, interface in low.ports:
+        if not isinstance(interface.shaper, Shaper):
+            continue
+        shaped, where = interface.shaper.rate_bit_s, f"{member.node}:{member.interface}"
+        wire = shaped * WIRE_BYTES / SHAPED_BYTES
+        if wire < 0.98 * low.rate_bit_s:
+            remove = sentences.command(("tc", "qdisc", "del", "dev", member.interface, "root"))
+            yield Cause(
+                f"a token bucket on {where} lets through only {figures.link_rate(wire)} of"
+                f" {figures.link_rate(low.rate_bit_s)}",
+                f"on {member.node}: {remove}, or set it to the link's rate",
+                f"{where} has a token bucket of {figures.link_rate(shaped)} (frames without"
+                " preamble, FCS, gap)",
+            )
 
 
 def _slow_port(low: _Low) -> Iterator[Cause]:
-    for member, interface in _members(low):
+    for member, interface in low.ports:
         speed = interface.speed_bit_s
         if isinstance(speed, Skipped) or not 0 < speed < 0.98 * low.rate_bit_s:
             continue
@@ -145,34 +147,24 @@ def lower_rate(rate_bit_s: float, fraction: float, near: tuple[float, float]) ->
 
 
 def _lower_rate(low: _Low) -> Iterator[Cause]:
-    shown = max(_same_way(low), key=lambda stream: stream.fraction)
-    rate = lower_rate(low.rate_bit_s, shown.fraction, NEAR)
-    if rate is not None:
-        yield _link_at(low, rate, shown)
-
-
-def _same_way(low: _Low) -> tuple[Stream, ...]:
-    """All one-way streams between the same ends: what the best of them shows holds for each."""
+    """Of all one-way streams between the same ends what the best one shows holds for each."""
+    series = low.stream.series
     others = streams(low.context, low.stream.subject, "bandwidth", "put_bandwidth")
-    ends = (low.stream.series.origin, low.stream.series.target)
+    ends = (series.origin, series.target)
     same = (one for one in others if (one.series.origin, one.series.target) == ends)
-    return (low.stream, *same)
-
-
-def _link_at(low: _Low, rate: float, shown: Stream) -> Cause:
-    figure = "the figure" if shown.series == low.stream.series else f"that of {shown.series.name}"
-    carried_bit_s = shown.fraction * low.rate_bit_s
-    names = [
-        sentences.command(("ethtool", name))
-        for name in sorted({member.interface for member in low.network.members})
-    ]
-    told = f" ({sentences.listed(names)})" if names else ""
-    return Cause(
+    shown = max((low.stream, *same), key=lambda stream: stream.fraction)
+    rate = lower_rate(low.rate_bit_s, shown.fraction, NEAR)
+    if rate is None:
+        return
+    figure = "the figure" if shown.series == series else f"that of {shown.series.name}"
+    interfaces = sorted({member.interface for member in low.network.members})
+    commands = sentences.listed([sentences.command(("ethtool", name)) for name in interfaces])
+    yield Cause(
         f"a link on the way runs at {figures.link_rate(rate)} instead of"
         f" {figures.link_rate(low.rate_bit_s)}",
-        f"compare the negotiated rate on each node{told} and on the"
+        f"compare the negotiated rate on each node{f' ({commands})' if commands else ''} and on the"
         " switch's ports; reseat or exchange the cable, and let both ends negotiate",
-        f"{figure} is {figures.percent(carried_bit_s / rate)} of what a"
+        f"{figure} is {figures.percent(shown.fraction * low.rate_bit_s / rate)} of what a"
         f" {figures.link_rate(rate)} link can carry",
     )
 
@@ -271,11 +263,3 @@ _LOOKS: tuple[_Look, ...] = (
     partial(_found_before, severity=Severity.WARN),
 )
 _PROVING: tuple[_Look, ...] = (_slow_port, _shaper, partial(_errors, many=True))
-
-
-def _members(low: _Low) -> Iterator[tuple[Member, Interface]]:
-    for member in low.network.members:
-        node = low.context.run.fabric.node(member.node)
-        interface = node if isinstance(node, Skipped) else node.interface(member.interface)
-        if not isinstance(interface, Skipped):
-            yield member, interface

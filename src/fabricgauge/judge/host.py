@@ -5,7 +5,7 @@ negotiated down are as busy as ranks on a sound one. A sign counts only if it ca
 come from polling, and only if it can account for as much as is missing.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 import numpy as np
@@ -13,10 +13,11 @@ import numpy as np
 from fabricgauge.evidence.connections import held_by_receiver
 from fabricgauge.evidence.processors import unseen_waits, waits
 from fabricgauge.judge.causes import lower_rate, proved
-from fabricgauge.judge.host_case import HostCase, busy, is_slow_wire, is_wire, medians, ranks
+from fabricgauge.judge.host_case import HostCase
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.streams import Stream
 from fabricgauge.model.absence import Skipped
+from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.stats.launches import relative_half_width
 from fabricgauge.stats.series import node_of, series_of
@@ -36,9 +37,14 @@ class Signs(msgspec.Struct, frozen=True):
     ``unseen`` is a sentence on what might have held the host responsible, but could not be seen.
     """
 
-    limiting: tuple[str, ...]
-    others: tuple[str, ...]
+    limiting: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
     unseen: str = ""
+
+    @property
+    def against(self) -> tuple[str, ...]:
+        """All that may excuse the network."""
+        return (*self.limiting, self.unseen) if self.unseen else self.limiting
 
 
 def excused(outcome: Outcome, by_host: bool) -> Outcome:
@@ -53,70 +59,61 @@ def excused(outcome: Outcome, by_host: bool) -> Outcome:
 def signs(context: Context, stream: Stream) -> Signs:
     """What the processors, the connections and the loopback reference say of one figure."""
     case = HostCase(context, stream)
-    link = (*_proved(case), *_slower_link(case))
-    every = (*case.measurements, *case.tournaments)
+    link = tuple(_link(case))
     limiting = () if link else tuple(sign for look in _LIMITING for sign in look(case))
-    unseen = "" if link or limiting or is_slow_wire(case) else unseen_waits(every)
+    unseen = ""
+    if not link and not limiting and not case.is_slow_wire:
+        unseen = unseen_waits((*case.measurements, *case.tournaments))
     return Signs(limiting, (*link, *(sign for look in _OTHERS for sign in look(case))), unseen)
 
 
-def _proved(case: HostCase) -> Iterable[str]:
-    """A fault of the network that shows by itself is not excused by a busy host."""
+def _link(case: HostCase) -> Iterator[str]:
+    """Faults of the network that show by themselves, and a link that runs at a lower rate.
+
+    They are not excused by a busy host.
+    """
     slow_hosts = any(_loopback(case))
     for cause in proved(case.context, case.stream, slow_hosts):
         yield f"{cause.evidence}: that is the network's fault, whatever the hosts do"
-
-
-def _slower_link(case: HostCase) -> Iterable[str]:
-    """A link that runs at a lower standard rate explains the figure, whatever the hosts do."""
     network = case.stream.subject.network
     if isinstance(network, Skipped) or isinstance(network.rate_bit_s, Skipped):
         return
     rate = lower_rate(network.rate_bit_s, case.stream.fraction, EXACTLY)
-    if rate is not None and is_wire(case):
+    if rate is not None and case.is_wire:
         yield (
             f"the figure is as steady as a wire, and what a {figures.link_rate(rate)} link carries:"
             " a link sets the pace, not a host"
         )
 
 
-def _loopback(case: HostCase) -> Iterable[str]:
-    """The same MPI over loopback TCP on one node, a path without any network."""
-    reach = loopback_access(case)
-    if reach is None:
+def _loopback(case: HostCase) -> Iterator[str]:
+    """The same MPI over loopback TCP on one node, a path without any network.
+
+    A host alone leaves a network a share of that; the best stream of the launches counts.
+    """
+    reached = [
+        (point.bandwidth.value, series.origin)
+        for series in series_of(case.stream.subject.loopbacks)
+        if series.pattern == "bandwidth"
+        if (point := series.best(case.context.limit("fraction.from"))) is not None
+    ]
+    if not reached:
         return
-    node, best = reach
-    enough = case.limit("headroom") * case.stream.ceiling.payload_bytes_per_s
+    best, node = max(reached, key=lambda one: one[0])
+    headroom, ceiling = case.limit("headroom"), case.stream.ceiling.payload_bytes_per_s
     carried = case.stream.best.bandwidth.value * case.stream.directions
-    if best < enough and carried >= _left_by_a_network(case) * best:
+    left = case.limit("loopback" if case.steady else "loopback_unsteady")
+    if best < headroom * ceiling and carried >= left * best:
         yield (
             f"over TCP loopback on {node} alone, without a network, the same MPI reaches"
-            f" {figures.rate(best)}, less than {case.limit('headroom'):g} times the ceiling of"
-            f" {figures.rate(case.stream.ceiling.payload_bytes_per_s)}: it can't fill that besides"
+            f" {figures.rate(best)}, less than {headroom:g} times the ceiling of"
+            f" {figures.rate(ceiling)}: it can't fill that besides"
             " the work that a network makes"
         )
 
 
-def _left_by_a_network(case: HostCase) -> float:
-    """The least share of the loopback's bandwidth that a host alone leaves to a network."""
-    steady = relative_half_width(case.stream.best.bandwidth) <= case.limit("steady")
-    return case.limit("loopback" if steady else "loopback_unsteady")
-
-
-def loopback_access(case: HostCase) -> tuple[str, float] | None:
-    """Node and bytes/s of the best stream of the reference launches, if there are any."""
-    best = [
-        (series.origin, point.bandwidth.value)
-        for series in series_of(case.stream.subject.loopbacks)
-        if series.pattern == "bandwidth"
-        for point in [series.best(case.context.limit("fraction.from"))]
-        if point is not None
-    ]
-    return max(best, key=lambda one: one[1], default=None)
-
-
-def _bottom_halves(case: HostCase) -> Iterable[str]:
-    for node, share in medians(case, lambda use: use.busiest_softirq_share):
+def _bottom_halves(case: HostCase) -> Iterator[str]:
+    for node, share in case.medians("busiest_softirq_share"):
         if share >= case.limit("softirq_cpu"):
             yield (
                 f"one processor of {node} spent {figures.percent(share)} of its time in"
@@ -124,42 +121,36 @@ def _bottom_halves(case: HostCase) -> Iterable[str]:
             )
 
 
-def _no_processor_left(case: HostCase) -> Iterable[str]:
-    if is_wire(case):  # a slow link has packets, and ranks that poll leave nothing idle
+def _no_processor_left(case: HostCase) -> Iterator[str]:
+    if case.is_wire:  # a slow link has packets, and ranks that poll leave nothing idle
         return
-    idles = medians(case, lambda use: use.node_idle_share)
-    softirqs = medians(case, lambda use: use.node_softirq_share)
+    idles, softirqs = case.medians("node_idle_share"), case.medians("node_softirq_share")
     for (node, idle), (_, softirq) in zip(idles, softirqs, strict=True):
         if idle <= case.limit("idle") and softirq >= case.limit("softirq"):
             yield (
-                f"the processors of {node} were idle for {figures.percent(idle)} of the time and"
+                f"{_idle(node, idle)} and"
                 f" spent {figures.percent(softirq)} on packets in interrupts' bottom halves"
             )
 
 
-def _waiting_ranks(case: HostCase) -> Iterable[str]:
-    for node, rank in ranks(case):
-        shares = waits(case.measurements, rank)
-        delay = min(1.0, float(np.median(shares))) if shares else 0.0
+def _waiting_ranks(case: HostCase) -> Iterator[str]:
+    for node, rank in case.ranks:
+        delay = _delay(case.measurements, rank)
         # Half as slow again as the lost time: a larger loss has another cause.
         accounts = case.stream.fraction >= 0.5 * (1.0 - delay)
-        if delay >= case.limit("delay") and accounts and not is_slow_wire(case):
-            yield (
-                f"rank {rank} on {node} was ready to run but had to wait for a processor for"
-                f" {figures.percent(delay)} of the time (steal included)"
-            )
+        if delay >= case.limit("delay") and accounts and not case.is_slow_wire:
+            yield f"rank {rank} on {node} {waited(delay)}"
 
 
-def _idle_connection(case: HostCase) -> Iterable[str]:
-    share = busy(case)
-    if share <= case.limit("busy"):
+def _idle_connection(case: HostCase) -> Iterator[str]:
+    if case.busy <= case.limit("busy"):
         yield (
             f"the connections of {case.stream.series.origin} had data under way for only"
-            f" {figures.percent(share)} of the time: the sender did not fill the link"
+            f" {figures.percent(case.busy)} of the time: the sender did not fill the link"
         )
 
 
-def _closed_window(case: HostCase) -> Iterable[str]:
+def _closed_window(case: HostCase) -> Iterator[str]:
     """No sign by itself: a deep queue in front of a slow link fills the window as well."""
     for share in map(held_by_receiver, case.measurements[:1]):
         if share >= 0.3:
@@ -169,64 +160,49 @@ def _closed_window(case: HostCase) -> Iterable[str]:
             )
 
 
-def _busy_processors(case: HostCase) -> Iterable[str]:
-    for node, idle in medians(case, lambda use: use.node_idle_share):
-        yield (
-            f"the processors of {node} were idle for {figures.percent(idle)} of the time"
-            " (MPI ranks poll, so this alone proves nothing)"
-        )
+def _busy_processors(case: HostCase) -> Iterator[str]:
+    for node, idle in case.medians("node_idle_share"):
+        yield f"{_idle(node, idle)} (MPI ranks poll, so this alone proves nothing)"
 
 
-def _waiting_everywhere(case: HostCase) -> Iterable[str]:
+def _waiting_everywhere(case: HostCase) -> Iterator[str]:
     """Half of the ranks waited for processors: so did about half of the pairs, or more."""
-    shares = waits(case.tournaments)
-    delay = min(1.0, float(np.median(shares))) if shares else 0.0
-    if delay < case.limit("delay") or is_slow_wire(case):
+    delay = _delay(case.tournaments)
+    if delay < case.limit("delay") or case.is_slow_wire:
         return
     # Pairs of which both ends wait in turns lose more than the time, but not all alike.
-    unsteady = relative_half_width(case.stream.best.bandwidth) > case.context.limit(
-        "stability.interval"
-    )
+    width = relative_half_width(case.stream.best.bandwidth)
+    unsteady = width > case.context.limit("stability.interval")
     if unsteady or case.stream.fraction >= 0.5 * (1.0 - delay):
-        yield (
-            "half of the ranks were ready to run but had to wait for a processor for"
-            f" {figures.percent(delay)} of the time or more (steal included)"
-        )
+        yield f"half of the ranks {waited(delay, 'were', 'or more ')}"
 
 
-def _nothing_idle(case: HostCase) -> Iterable[str]:
+def _nothing_idle(case: HostCase) -> Iterator[str]:
     """Programs that sleep while they wait leave processors idle, unless these limit them."""
     if not case.surrounded or any(around.polls for _, around in case.surrounded):
         return
-    idles = medians(case, lambda use: use.node_idle_share)
-    steals = medians(case, lambda use: use.node_steal_share)
+    idles, steals = case.medians("node_idle_share"), case.medians("node_steal_share")
     for (node, idle), (_, steal) in zip(idles, steals, strict=True):
         accounts = case.stream.fraction >= LEAST_SHARE * (1.0 - steal)
         if idle <= case.limit("idle") and accounts:
-            yield (
-                f"the processors of {node} were idle for {figures.percent(idle)} of the time,"
-                " although the program does not poll"
-            )
+            yield f"{_idle(node, idle)}, although the program does not poll"
 
 
-def _crowded(case: HostCase) -> Iterable[str]:
+def _crowded(case: HostCase) -> Iterator[str]:
     """Some process of the node waited for a processor; the ranks' own delay is not known."""
     for launch, around in case.surrounded:
         for use in around.processors:
             if isinstance(use.run_delay_s, Skipped) or isinstance(use.node_steal_share, Skipped):
                 continue
-            waited = use.run_delay_s / around.wall_s if around.wall_s > 0 else 0.0
+            own = use.run_delay_s / around.wall_s if around.wall_s > 0 else 0.0
             steal = use.node_steal_share
-            delay = min(1.0, waited + steal)
+            delay = min(1.0, own + steal)
             least = max(LEAST_SHARE * (1.0 - steal), 0.5 * (1.0 - delay))
             if delay >= case.limit("delay") and case.stream.fraction >= least:
-                yield (
-                    f"on {node_of(launch, use.rank)} some process was ready to run but had to wait"
-                    f" for a processor for {figures.percent(delay)} of the time (steal included)"
-                )
+                yield f"on {node_of(launch, use.rank)} some process {waited(delay)}"
 
 
-_Look = Callable[[HostCase], Iterable[str]]
+_Look = Callable[[HostCase], Iterator[str]]
 _LIMITING: tuple[_Look, ...] = (
     _loopback, _bottom_halves, _no_processor_left, _waiting_ranks, _idle_connection,
     _waiting_everywhere, _nothing_idle, _crowded,
@@ -234,46 +210,50 @@ _LIMITING: tuple[_Look, ...] = (
 _OTHERS: tuple[_Look, ...] = (_closed_window, _busy_processors)
 
 
-def waiting_beside(own: Sequence[HostCase], good: Sequence[HostCase], left: float) -> Iterable[str]:
+def _idle(node: str, share: float) -> str:
+    return f"the processors of {node} were idle for {figures.percent(share)} of the time"
+
+
+def waited(share: float, were: str = "was", more: str = "") -> str:
+    """The end of a sentence on who had no processor for so much of the time."""
+    return (
+        f"{were} ready to run but had to wait for a processor for {figures.percent(share)} of the"
+        f" time {more}(steal included)"
+    )
+
+
+def _delay(measurements: Iterable[Measurement], rank: int | None = None) -> float:
+    """Share of the time that a rank, or the median of all, waited for a processor, 0 to 1."""
+    shares = waits(measurements, rank)
+    return min(1.0, float(np.median(shares))) if shares else 0.0
+
+
+def waiting_beside(own: Sequence[HostCase], good: Sequence[HostCase], left: float) -> Iterator[str]:
     """Waiting for processors slowed at least half of the accused pairs ``own``.
 
     ``left`` is how fast they are, a share of how fast the pairs ``good`` are, which wait as
     well where all hosts are busy. A pair with a fault that shows by itself, or as steady as
-    only a wire is, is not excused.
+    only a wire is, is not excused. Waiting that cannot be seen may account for anything else.
     """
     usual = float(np.median([_longest(case)[0] for case in good])) if good else 0.0
-    excused = [case for case in own if _accounts(case, usual, left)]
-    if not excused or 2 * len(excused) < len(own):
-        yield from _unseen_beside(own)
-        return
-    share, node = max(map(_longest, excused))
-    yield (
-        f"a rank on {node} was ready to run but had to wait for a processor for"
-        f" {figures.percent(share)} of the time (steal included), those of good pairs for"
-        f" {figures.percent(usual)}"
-    )
-
-
-def _unseen_beside(own: Sequence[HostCase]) -> Iterable[str]:
-    """Waiting that cannot be seen may account for anything but what is shown otherwise."""
-    shown = [
-        case
-        for case in own
-        if _is_slow_stream(case) or any(proved(case.context, case.stream, True))
+    unshown = [case for case in own if not _shows_itself(case)]
+    excused = [
+        case for case in unshown if accounts_beside(case.context, _longest(case)[0], usual, left)
     ]
+    if excused and 2 * len(excused) >= len(own):
+        share, node = max(map(_longest, excused))
+        good_wait = figures.percent(usual)
+        yield f"a rank on {node} {waited(share)}, those of good pairs for {good_wait}"
+        return
     unseen = unseen_waits(one for case in own for one in case.measurements)
-    if unseen and 2 * len(shown) < len(own):
+    if unseen and 2 * len(unshown) > len(own):
         yield unseen
 
 
-def _is_slow_stream(case: HostCase) -> bool:
-    return not case.stream.series.is_latency and is_slow_wire(case)
-
-
-def _accounts(case: HostCase, usual: float, left: float) -> bool:
-    if _is_slow_stream(case) or not accounts_beside(case.context, _longest(case)[0], usual, left):
-        return False
-    return not any(proved(case.context, case.stream, True))
+def _shows_itself(case: HostCase) -> bool:
+    """Whether the pair is as steady as only a slow wire is, or has a fault that was seen."""
+    slow_wire = not case.stream.series.is_latency and case.is_slow_wire
+    return slow_wire or any(proved(case.context, case.stream, True))
 
 
 def accounts_beside(context: Context, delay: float, usual: float, left: float) -> bool:
@@ -288,9 +268,6 @@ def accounts_beside(context: Context, delay: float, usual: float, left: float) -
 
 def _longest(case: HostCase) -> tuple[float, str]:
     """Share of the time that the end which waited longest did so, and its node."""
-    waited = [
-        (min(1.0, float(np.median(shares))), node)
-        for node, rank in ranks(case)
-        if (shares := waits(case.measurements, rank))
-    ]
-    return max(waited, default=(0.0, ""))
+    ends = ((node, rank) for node, rank in case.ranks if waits(case.measurements, rank))
+    delays = ((_delay(case.measurements, rank), node) for node, rank in ends)
+    return max(delays, default=(0.0, ""))

@@ -1,6 +1,7 @@
 """One low figure with all that is known of the hosts behind it, and whether a wire set its pace."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
 
 import msgspec
 import numpy as np
@@ -23,6 +24,11 @@ NEAREST_RATE = 0.85
 #: A wire carries large messages at least as well as smaller ones; a host's caches do not.
 HELD = 0.9
 
+#: What of a node's processors is looked at, by its name in ``ProcessorUse``.
+Share = Literal[
+    "busiest_softirq_share", "node_idle_share", "node_softirq_share", "node_steal_share"
+]
+
 
 class HostCase(msgspec.Struct, frozen=True):
     """One low figure, with the limits that apply."""
@@ -30,31 +36,31 @@ class HostCase(msgspec.Struct, frozen=True):
     context: Context
     stream: Stream
 
+    def limit(self, name: str) -> float:
+        return self.context.limit(f"host-limited.{name}")
+
     @property
     def measurements(self) -> tuple[Measurement, ...]:
         return self.stream.best.measurements
 
     @property
-    def uses(self) -> tuple[tuple[str, ProcessorUse], ...]:
+    def uses(self) -> Iterator[tuple[str, ProcessorUse]]:
         """Node and processors of both ends in the cases behind the figure.
 
         Of another suite's programs only those of the whole launch are known.
         """
-        each = tuple(
-            (self.node(one, use.rank), use)
-            for one in self.measurements
-            for use in one.processors
-            if use.rank in (one.origin, one.target)
-        )
-        return (*each, *self._around)
+        series = self.stream.series
+        for one in self.measurements:
+            for use in one.processors:
+                if use.rank in (one.origin, one.target):
+                    yield series.origin if use.rank == one.origin else series.target, use
+        for launch, around in self.surrounded:
+            yield from ((node_of(launch, use.rank), use) for use in around.processors)
 
     @property
-    def _around(self) -> tuple[tuple[str, ProcessorUse], ...]:
-        return tuple(
-            (node_of(launch, use.rank), use)
-            for launch, around in self.surrounded
-            for use in around.processors
-        )
+    def ranks(self) -> Sequence[tuple[str, int]]:
+        """Node and rank of both ends, as far as their processor use is known."""
+        return sorted({(node, use.rank) for node, use in self.uses})
 
     @property
     def surrounded(self) -> tuple[tuple[Launch, Around], ...]:
@@ -70,60 +76,45 @@ class HostCase(msgspec.Struct, frozen=True):
     def tournaments(self) -> tuple[Measurement, ...]:
         """The cases behind a median over many pairs, in which every rank took part."""
         series, size = self.stream.series, self.stream.best.message_bytes
-        if not series.of_pairs:
-            return ()
         return tuple(
             one
-            for launch in self.stream.subject.launches
+            for launch in (self.stream.subject.launches if series.of_pairs else ())
             for one in launch.measurements
             if one.pattern == f"all_pairs_{series.pattern}" and one.message_bytes == size
         )
 
-    def limit(self, name: str) -> float:
-        return self.context.limit(f"host-limited.{name}")
+    def medians(self, share: Share) -> Iterable[tuple[str, float]]:
+        """Node and median of the share, of each rank of which it was seen."""
+        for node, rank in self.ranks:
+            each = [getattr(use, share) for _, use in self.uses if use.rank == rank]
+            if seen := [one for one in each if not isinstance(one, Skipped)]:
+                yield node, float(np.median(seen))
 
-    def node(self, measurement: Measurement, rank: int) -> str:
-        series = self.stream.series
-        return series.origin if rank == measurement.origin else series.target
+    @property
+    def busy(self) -> float:
+        """Share of the time with data under way from the sender; 1 where it is not known."""
+        shares = [share for one in self.measurements if (share := busy_share(one)) is not None]
+        return float(np.median(shares)) if shares else 1.0
 
+    @property
+    def steady(self) -> bool:
+        return relative_half_width(self.stream.best.bandwidth) <= self.limit("steady")
 
-def ranks(case: HostCase) -> Sequence[tuple[str, int]]:
-    """Node and rank of both ends, as far as their processor use is known."""
-    return sorted({(node, use.rank) for node, use in case.uses})
+    @property
+    def is_wire(self) -> bool:
+        """As steady as only a wire is, with data under way all the time, whatever the size.
 
+        No larger message is surely slower than the figure.
+        """
+        best = self.stream.best
+        held = all(
+            point.bandwidth.high >= HELD * best.bandwidth.low
+            for point in self.stream.series.points
+            if point.message_bytes > best.message_bytes and point.sized
+        )
+        return held and self.steady and self.busy >= WIRE_BUSY
 
-def medians(
-    case: HostCase, share: Callable[[ProcessorUse], float | Skipped]
-) -> Iterable[tuple[str, float]]:
-    """Node and median share of each rank of which the share was seen."""
-    for node, rank in ranks(case):
-        each = [share(use) for _, use in case.uses if use.rank == rank]
-        if seen := [one for one in each if not isinstance(one, Skipped)]:
-            yield node, float(np.median(seen))
-
-
-def is_wire(case: HostCase) -> bool:
-    """As steady as only a wire is, with data under way all the time, whatever the size."""
-    steady = relative_half_width(case.stream.best.bandwidth) <= case.limit("steady")
-    return steady and busy(case) >= WIRE_BUSY and _is_held(case)
-
-
-def _is_held(case: HostCase) -> bool:
-    """Whether no larger message is surely slower than the figure."""
-    best = case.stream.best
-    return all(
-        point.bandwidth.high >= HELD * best.bandwidth.low
-        for point in case.stream.series.points
-        if point.message_bytes > best.message_bytes and point.sized
-    )
-
-
-def is_slow_wire(case: HostCase) -> bool:
-    """Whether a lower link rate may set the pace: steady, and not just below the ceiling."""
-    return case.stream.fraction < NEAREST_RATE and is_wire(case)
-
-
-def busy(case: HostCase) -> float:
-    """Share of the time with data under way from the sender; 1 where it is not known."""
-    shares = [share for one in case.measurements if (share := busy_share(one)) is not None]
-    return float(np.median(shares)) if shares else 1.0
+    @property
+    def is_slow_wire(self) -> bool:
+        """Whether a lower link rate may set the pace: steady, and not just below the ceiling."""
+        return self.stream.fraction < NEAREST_RATE and self.is_wire

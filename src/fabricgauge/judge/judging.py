@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from fabricgauge.judge.interface import Context, Rule, by_network, verdict_on, worst
+from fabricgauge.judge.interface import Context, Rule, Said, by_network, verdict, worst
 from fabricgauge.judge.rules import (
     DECIDING,
     DECIDING_IMPORTED,
@@ -16,69 +16,40 @@ from fabricgauge.judge.rules import (
 from fabricgauge.judge.streams import streams
 from fabricgauge.judge.tables import overall as overall_of
 from fabricgauge.judge.tables import parts, table_verdict, together
-from fabricgauge.judge.thresholds import DEFAULTS, Thresholds
-from fabricgauge.model.absence import Skipped
-from fabricgauge.model.ceiling import Ceiling
-from fabricgauge.model.evidence import RunEvidence
 from fabricgauge.model.judged import RunVerdicts
-from fabricgauge.model.pairs import NO_PAIRS, FabricResult
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.run import Run
 from fabricgauge.model.verdict import Outcome, Verdict, VerdictSubject, distinct
 
 #: Raised whenever a rule could judge the same run differently.
-RULES_VERSION = "10"
+RULES_VERSION = "11"
 
 
-def judge(
-    run: Run,
-    ceilings: dict[str, Ceiling | Skipped],
-    thresholds: Thresholds = DEFAULTS,
-    fabric: FabricResult = NO_PAIRS,
-    evidence: RunEvidence | None = None,
-) -> tuple[Verdict, ...]:
-    """Every rule's verdicts, in the rules' order; see ``judgement``."""
-    return judgement(run, ceilings, thresholds, fabric, evidence).verdicts
+def judgement(context: Context) -> RunVerdicts:
+    """Every rule's verdicts over a run, in the rules' order, and what they amount to.
 
-
-def judgement(
-    run: Run,
-    ceilings: dict[str, Ceiling | Skipped],
-    thresholds: Thresholds = DEFAULTS,
-    fabric: FabricResult = NO_PAIRS,
-    evidence: RunEvidence | None = None,
-) -> RunVerdicts:
-    """All rules over a run, and what they amount to; ``ceilings`` are by network name.
-
-    ``evidence`` is the run's own, gathered here where it is not given. Others' logs are judged
-    table by table: what one holds excuses or condemns no other.
+    Others' logs are judged table by table: what one holds excuses or condemns no other.
     """
-    if imported(run):
-        return _of_logs(run, ceilings, thresholds)
-    context = Context(run, ceilings, thresholds, fabric, evidence)
-    verdicts = _identified(one for rule in RULES for one in _apply(rule, context))
-    return RunVerdicts(verdicts, overall(verdicts, deciding(run)))
+    run = context.run
+    if not imported(run):
+        verdicts = _identified(one for rule in RULES for one in _apply(rule, context))
+        return RunVerdicts(verdicts, overall(verdicts, deciding(run)))
+    judged = []
+    for part in parts(run):
+        own = Context(part, context.ceilings, context.thresholds)
+        given = [one for rule in RULES for one in _apply(rule, own)]
+        table = table_verdict(part, given, overall(given, DECIDING_IMPORTED))
+        judged.append((table, [one for one in given if one.rule != completeness.ID]))
+    order = {rule.ID: place for place, rule in enumerate(RULES)}
+    every = (*together(judged), *_apply(completeness, context))
+    ordered = _identified(sorted(every, key=lambda one: order[one.rule]))
+    tables = tuple(table for table, _ in judged)
+    return RunVerdicts(ordered, overall_of(tables), tables)
 
 
 def imported(run: Run) -> bool:
     """Whether all of it was read from others' logs."""
     return bool(run.launches) and all(launch.imported for launch in run.launches)
-
-
-def _of_logs(
-    run: Run, ceilings: dict[str, Ceiling | Skipped], thresholds: Thresholds
-) -> RunVerdicts:
-    judged = []
-    for part in parts(run):
-        context = Context(part, ceilings, thresholds)
-        verdicts = [one for rule in RULES for one in _apply(rule, context)]
-        table = table_verdict(part, verdicts, overall(verdicts, DECIDING_IMPORTED))
-        judged.append((table, [one for one in verdicts if one.rule != completeness.ID]))
-    whole = _apply(completeness, Context(run, ceilings, thresholds))
-    order = {rule.ID: place for place, rule in enumerate(RULES)}
-    ordered = sorted((*together(judged), *whole), key=lambda one: order[one.rule])
-    tables = tuple(table for table, _ in judged)
-    return RunVerdicts(_identified(ordered), overall_of(tables), tables)
 
 
 def _identified(verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:
@@ -92,21 +63,14 @@ def _apply(rule: Rule, context: Context) -> Sequence[Verdict]:
     try:
         return rule.judge(context)
     except Exception as error:
-        return (verdict_on(
-            rule.ID, Outcome.INCONCLUSIVE, VerdictSubject(),
-            f"the rule could not be applied ({type(error).__name__}: {error})",
-            cause="an error in the rule", remedy="report it with the run directory",
-        ),)  # fmt: skip
+        told = f"the rule could not be applied ({type(error).__name__}: {error})"
+        mend = "an error in the rule", "report it with the run directory"
+        said = Said(Outcome.INCONCLUSIVE, told, None, None, (), *mend)
+        return (verdict(rule.ID, said, VerdictSubject()),)
 
 
-def below_pass(
-    run: Run,
-    ceilings: dict[str, Ceiling | Skipped],
-    thresholds: Thresholds,
-    fabric: FabricResult = NO_PAIRS,
-) -> tuple[str, ...]:
+def below_pass(context: Context) -> tuple[str, ...]:
     """Names of networks on which a two-sided stream stayed below the passing fraction."""
-    context = Context(run, ceilings, thresholds, fabric)
     enough = context.limit("fraction.pass")
     return tuple(
         subject.name
@@ -115,15 +79,9 @@ def below_pass(
     )
 
 
-def doubtful(
-    run: Run,
-    ceilings: dict[str, Ceiling | Skipped],
-    thresholds: Thresholds,
-    fabric: FabricResult = NO_PAIRS,
-) -> tuple[PlannedLaunch, ...]:
+def doubtful(context: Context) -> tuple[PlannedLaunch, ...]:
     """What one pair should measure once more before a dip is believed, numbered after the plan."""
-    context = Context(run, ceilings, thresholds, fabric)
-    number = max((launch.number for launch in run.plan.launches), default=0)
+    number = max((launch.number for launch in context.run.plan.launches), default=0)
     launches = (one for subject in context.subjects for one in dips.again(context, subject))
     return tuple(
         msgspec.structs.replace(one, number=number + place)

@@ -15,6 +15,17 @@ from fabricgauge.words import figures, patterns
 
 STREAMS: tuple[Pattern, ...] = ("bandwidth", "put_bandwidth", "bidirectional_bandwidth")
 
+#: A message this many times a token bucket's burst is sped up by it by 1.6 % at the most.
+BURSTS = 64
+
+#: From this rate on one TCP connection, which one processor serves, need not fill a link.
+FAST_BIT_S = 25e9
+
+#: Suites whose stream over TCP is one connection, and whose message is what one call sends: TCP
+#: fills its segments from many. Theirs count from netperf's usual 16 KiB on.
+ONE_CONNECTION = ("netperf", "qperf")
+LEAST_CALL_BYTES = 16384
+
 
 class Stream(msgspec.Struct, frozen=True):
     """A pattern's best point in one direction, and the ceiling that it is held against.
@@ -30,11 +41,6 @@ class Stream(msgspec.Struct, frozen=True):
     @property
     def fraction(self) -> float:
         return self.best.bandwidth.value / self.ceiling.payload_bytes_per_s
-
-    @property
-    def directions(self) -> int:
-        """In how many directions bytes moved at once."""
-        return 2 if self.series.pattern == "bidirectional_bandwidth" else 1
 
     @property
     def low(self) -> float:
@@ -53,6 +59,21 @@ class Stream(msgspec.Struct, frozen=True):
         )
 
     @property
+    def directions(self) -> int:
+        """In how many directions bytes moved at once."""
+        return 2 if self.series.pattern == "bidirectional_bandwidth" else 1
+
+    @property
+    def enough(self) -> str:
+        """The name of the threshold from which the stream passes."""
+        return "fraction.pass" if self.directions == 1 else "fraction.both_pass"
+
+    @property
+    def least(self) -> str:
+        """The name of the threshold below which the stream fails."""
+        return "fraction.warn" if self.directions == 1 else "fraction.both_warn"
+
+    @property
     def about(self) -> VerdictSubject:
         return msgspec.structs.replace(self.series.about, network=self.subject.name)
 
@@ -68,17 +89,30 @@ class Stream(msgspec.Struct, frozen=True):
 
 
 def streams(context: Context, subject: Subject, *patterns: Pattern) -> tuple[Stream, ...]:
-    """One stream per direction and pattern with large enough messages and a ceiling."""
+    """One stream per direction and pattern with large enough messages and a ceiling.
+
+    What several pairs made together, over nobody knows how many links, is none.
+    """
     if isinstance(subject.ceiling, Skipped):
         return ()
     found = []
     for series in subject.of(*(patterns or STREAMS)):
-        if shared(series) or unlike(subject, series):
-            continue
-        best = series.best(_from_bytes(context, subject.ceiling, series))
-        if best is not None:
+        best = series.best(from_bytes(context, subject.ceiling, series))
+        if best is not None and series.links_known and not unlike(subject, series):
             found.append(Stream(subject, _ceiling_of(subject.ceiling, series, best), series, best))
     return tuple(found)
+
+
+def from_bytes(context: Context, ceiling: Ceiling, series: Series) -> float:
+    """The least message that shows a sustained rate.
+
+    A stream empties a token bucket once; to a ping-pong it gives its burst each time.
+    """
+    least, foreign = context.limit("fraction.from"), series.foreign
+    if series.is_latency:
+        return max(least, BURSTS * ceiling.burst_bytes)
+    by_call = foreign is not None and foreign.suite in ONE_CONNECTION and _is_tcp(series)
+    return min(least, LEAST_CALL_BYTES) if by_call else least
 
 
 def _ceiling_of(ceiling: Ceiling, series: Series, best: Point) -> Ceiling:
@@ -87,30 +121,14 @@ def _ceiling_of(ceiling: Ceiling, series: Series, best: Point) -> Ceiling:
     It is less what acknowledgements take where both directions are under way.
     """
     said = series.foreign.evidence.mtu_bytes if series.foreign else None
-    for mtu, limit in ceiling.by_mtu.items():
-        if said == mtu:
-            step = CeilingStep("by the log's own MTU", str(said), limit, "bytes/s per direction")
-            steps = (*ceiling.steps, step)
-            ceiling = msgspec.structs.replace(ceiling, payload_bytes_per_s=limit, steps=steps)
+    if limit := ceiling.by_mtu.get(said or 0):
+        step = CeilingStep("by the log's own MTU", str(said), limit, "bytes/s per direction")
+        steps = (*ceiling.steps, step)
+        ceiling = msgspec.structs.replace(ceiling, payload_bytes_per_s=limit, steps=steps)
     if series.pattern != "bidirectional_bandwidth":
         return ceiling
     counted = [share for one in best.measurements if (share := acknowledged(one)) is not None]
     return ceiling.beside_acknowledgements(float(np.median(counted))) if counted else ceiling
-
-
-def enough(stream: Stream) -> str:
-    """The name of the threshold from which the stream passes."""
-    return "fraction.pass" if stream.directions == 1 else "fraction.both_pass"
-
-
-def least(stream: Stream) -> str:
-    """The name of the threshold below which the stream fails."""
-    return "fraction.warn" if stream.directions == 1 else "fraction.both_warn"
-
-
-def shared(series: Series) -> bool:
-    """Whether several pairs made the figure together, over nobody knows how many links."""
-    return not series.links_known
 
 
 def unlike(subject: Subject, series: Series) -> bool:
@@ -119,23 +137,6 @@ def unlike(subject: Subject, series: Series) -> bool:
     if foreign is None or isinstance(network, Skipped):
         return False
     return foreign.transport == "rdma" and network.technology in ("ethernet", "ipoib")
-
-
-#: A message this many times a token bucket's burst is sped up by it by 1.6 % at the most.
-BURSTS = 64
-
-
-def _from_bytes(context: Context, ceiling: Ceiling, series: Series) -> float:
-    """The least message that shows a sustained rate.
-
-    A stream empties a token bucket once; to a ping-pong it gives its burst each time.
-    """
-    least = context.limit("fraction.from")
-    return max(least, BURSTS * ceiling.burst_bytes) if series.is_latency else least
-
-
-#: From this rate on one TCP connection, which one processor serves, need not fill a link.
-FAST_BIT_S = 25e9
 
 
 def decides(context: Context, stream: Stream, all_streams: tuple[Stream, ...]) -> bool:
@@ -147,7 +148,7 @@ def decides(context: Context, stream: Stream, all_streams: tuple[Stream, ...]) -
     """
     if stream.series.pattern == "bidirectional_bandwidth":
         return False
-    if stream.series.pattern == "bandwidth" and not alone(stream.series):
+    if stream.series.pattern == "bandwidth" and not _alone(stream.series):
         return True
     return not any(
         _ends(one.series) == _ends(stream.series)
@@ -166,26 +167,29 @@ def _ends(series: Series) -> tuple[str, ...]:
     return (*hosts, series.origin, series.target) if hosts else (series.source,)
 
 
-def alone(series: Series) -> bool:
-    """Whether one TCP connection made the figure, as iperf says."""
+def _is_tcp(series: Series) -> bool:
+    return series.foreign is not None and series.foreign.transport == "tcp"
+
+
+def _alone(series: Series) -> bool:
+    """Whether one TCP connection made the figure, as iperf says, and as netperf always does."""
     foreign = series.foreign
-    return (
-        foreign is not None
-        and foreign.transport == "tcp"
-        and foreign.settings.get("streams") == "1"
-    )
+    if foreign is None or not _is_tcp(series):
+        return False
+    return foreign.suite in ONE_CONNECTION or foreign.settings.get("streams") == "1"
 
 
 def cannot_fill(stream: Stream) -> bool:
     """Whether the stream is one connection on a link so fast that it proves nothing if low."""
     network = stream.subject.network
-    rate = Skipped("") if isinstance(network, Skipped) else network.rate_bit_s
-    return alone(stream.series) and not isinstance(rate, Skipped) and rate >= FAST_BIT_S
+    if isinstance(network, Skipped) or isinstance(network.rate_bit_s, Skipped):
+        return False
+    return _alone(stream.series) and network.rate_bit_s >= FAST_BIT_S
 
 
 def plain_outcome(context: Context, stream: Stream) -> Outcome:
     """What the figure, its interval and the launches say by themselves."""
-    passing, usable = context.limit(enough(stream)), context.limit(least(stream))
+    passing, usable = context.limit(stream.enough), context.limit(stream.least)
     if stream.fraction > 1.0 + context.limit("above-ceiling.tolerance"):
         return Outcome.WARN
     if stream.fraction >= passing:

@@ -1,6 +1,7 @@
 """What is judged together: the launches that were meant for one network."""
 
 import math
+from collections.abc import Iterator
 from functools import cached_property
 
 import msgspec
@@ -9,7 +10,7 @@ from fabricgauge.localise.typical import typical_series
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.evidence import NetworkEvidence, RunEvidence
-from fabricgauge.model.fabric import Network
+from fabricgauge.model.fabric import Interface, Member, Network
 from fabricgauge.model.measurement import Pattern
 from fabricgauge.model.pairs import NO_PAIRS, FabricResult, PairAnalysis
 from fabricgauge.model.plan import PlannedLaunch
@@ -91,6 +92,13 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
         return tuple(one for one in self.series if one.pattern in patterns and not one.variant)
 
 
+def ports(run: Run, network: Network) -> Iterator[tuple[Member, Interface | Skipped]]:
+    """Each member with its interface as discovery found it."""
+    for member in network.members:
+        node = run.fabric.node(member.node)
+        yield member, node if isinstance(node, Skipped) else node.interface(member.interface)
+
+
 def launches_of(subject: Subject, number: int) -> tuple[Launch, ...]:
     """All attempts at one planned launch."""
     return tuple(launch for launch in subject.launches if launch.number == number)
@@ -104,9 +112,17 @@ def missing(subject: Subject) -> tuple[str, ...]:
     return tuple(
         f"launch {planned.number} {name}"
         for planned in subject.planned
+        for done in [_done(planned, launches_of(subject, planned.number))]
         for name in case_names(planned)
-        if name not in _done(subject, planned.number)
+        if name not in done
     )
+
+
+def _done(planned: PlannedLaunch, launches: tuple[Launch, ...]) -> set[str]:
+    cases = (one for launch in launches for one in launch.measurements)
+    done = {one.case for one in cases if one.status in ("ok", "skipped")}
+    ended = any(launch.figures and launch.ended.status == "ok" for launch in launches)
+    return done | {planned.program} if ended else done
 
 
 def what_was_left(run: Run, network: str) -> str:
@@ -119,22 +135,6 @@ def what_was_left(run: Run, network: str) -> str:
 
 def case_names(planned: PlannedLaunch) -> tuple[str, ...]:
     return (planned.program,) if planned.program else tuple(one.name for one in planned.cases)
-
-
-def _done(subject: Subject, number: int) -> set[str]:
-    launches = launches_of(subject, number)
-    programs = {
-        planned.program
-        for planned in subject.planned
-        if planned.number == number
-        and any(la.figures and la.ended.status == "ok" for la in launches)
-    }
-    return programs | {
-        one.case
-        for launch in launches
-        for one in launch.measurements
-        if one.status in ("ok", "skipped")
-    }
 
 
 def subjects(
@@ -158,37 +158,28 @@ def _subject(
 ) -> Subject:
     launches = tuple(one for one in run.launches if one.network == name)
     planned = tuple(one for one in run.plan.launches if one.network == name)
-    nodes = {node for one in planned for node in one.nodes}
-    nodes |= {node for one in launches for node in one.nodes}
+    nodes = {node for each in (planned, launches) for one in each for node in one.nodes}
     imported = any(one.imported for one in launches)
+    network: Network | Skipped = Skipped("MPI was not pinned to a network")
+    ceiling: Ceiling | Skipped = Skipped(f"{network.reason}, so no ceiling applies")
+    if imported and name is None:
+        ceiling = Skipped(_UNSTATED)
+    if name is not None:
+        known = (one for one in run.fabric.networks if one.name == name)
+        network = next(known, Skipped(f"discovery found no network {name}"))
+        ceiling = ceilings.get(name, Skipped(f"no ceiling was worked out for {name}"))
     return Subject(
         name=(NOT_STATED if imported else OWN_CHOICE) if name is None else name,
-        network=_network(run, name),
-        ceiling=Skipped(_UNSTATED) if imported and name is None else _ceiling(ceilings, name),
+        network=network,
+        ceiling=ceiling,
         planned=planned,
         launches=launches,
-        loopbacks=tuple(one for one in run.launches if _refers_to(one, name, nodes)),
+        loopbacks=tuple(
+            one
+            for one in run.launches
+            if one.network == loopback_of(name or "")
+            or (is_loopback(one.network) and nodes.issuperset(one.nodes))
+        ),
         evidence=evidence.of(name),
         pairs=tuple(one for one in fabric.analyses if one.matrix.network == (name or "")),
     )
-
-
-def _refers_to(launch: Launch, name: str | None, nodes: set[str]) -> bool:
-    if not is_loopback(launch.network):
-        return False
-    return launch.network == loopback_of(name or "") or set(launch.nodes) <= nodes
-
-
-def _network(run: Run, name: str | None) -> Network | Skipped:
-    if name is None:
-        return Skipped("MPI was not pinned to a network")
-    for network in run.fabric.networks:
-        if network.name == name:
-            return network
-    return Skipped(f"discovery found no network {name}")
-
-
-def _ceiling(ceilings: dict[str, Ceiling | Skipped], name: str | None) -> Ceiling | Skipped:
-    if name is None:
-        return Skipped("MPI was not pinned to a network, so no ceiling applies")
-    return ceilings.get(name, Skipped(f"no ceiling was worked out for {name}"))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
+from operator import attrgetter
 
 import msgspec
 
@@ -24,21 +25,18 @@ def parts(run: Run) -> Iterator[Run]:
 
     What was not understood in a file belongs to its last table: there a broken file ends.
     """
+    replace = msgspec.structs.replace
     for launch in run.launches:
-        tables = _tables(launch.curves)
-        for curves in tables[:-1]:
-            yield _alone(run, msgspec.structs.replace(launch, curves=curves, unparsed=()))
-        yield _alone(run, msgspec.structs.replace(launch, curves=tables[-1] if tables else ()))
+        *others, last = _tables(launch.curves) or [()]
+        for curves in others:
+            yield replace(run, launches=(replace(launch, curves=curves, unparsed=()),))
+        yield replace(run, launches=(replace(launch, curves=last),))
 
 
 def _tables(curves: Iterable[SuiteCurve]) -> list[tuple[SuiteCurve, ...]]:
     """Curves that begin in one line are the columns of one table."""
-    ordered = sorted(curves, key=lambda one: one.first_line)
-    return [tuple(same) for _, same in groupby(ordered, key=lambda one: one.first_line)]
-
-
-def _alone(run: Run, launch: Launch) -> Run:
-    return msgspec.structs.replace(run, launches=(launch,))
+    line = attrgetter("first_line")
+    return [tuple(same) for _, same in groupby(sorted(curves, key=line), key=line)]
 
 
 def table_verdict(part: Run, verdicts: Sequence[Verdict], outcome: Outcome) -> TableVerdict:
@@ -67,7 +65,9 @@ def table_verdict(part: Run, verdicts: Sequence[Verdict], outcome: Outcome) -> T
         remedy=reason.remedy,
         share=reason.figure.value if whole and reason.figure else None,
     )
-    summary = _without_count(reason)
+    # Of a log that is not whole the place alone: how many tables were read is another's word.
+    named_places = reason.rule == completeness.ID and reason.evidence
+    summary = reason.evidence[0] if named_places else reason.summary
     for told in (f"{table.where}: ", f"{table.source}:{table.line}: "):
         summary = summary.removeprefix(told)
     return msgspec.structs.replace(table, summary=summary)
@@ -88,12 +88,6 @@ def _reason(verdicts: Sequence[Verdict], outcome: Outcome) -> Verdict:
     if outcome in _CALM or not decisive:
         return next((one for one in by_fraction if one.outcome is outcome), by_fraction[0])
     return decisive[0]
-
-
-def _without_count(reason: Verdict) -> str:
-    """Of a log that is not whole the place alone: how many tables were read is another's word."""
-    named_places = reason.rule == completeness.ID and reason.evidence
-    return reason.evidence[0] if named_places else reason.summary
 
 
 def overall(tables: Sequence[TableVerdict]) -> Outcome:

@@ -7,7 +7,6 @@ import msgspec
 
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.pattern import SUSTAINED_BYTES
-from fabricgauge.model.verdict import Threshold
 
 
 class Limit(msgspec.Struct, frozen=True):
@@ -18,128 +17,74 @@ class Limit(msgspec.Struct, frozen=True):
     origin: str
 
 
-BUILT_IN: dict[str, Limit] = {
-    "path.share": Limit(
-        0.99, "share",
-        "built-in: what launchers, name lookups and keep-alives move is far below 1 %",
-    ),
-    "path.least_payload": Limit(
-        1e6, "bytes", "built-in: below that, other traffic on a node weighs too much"
-    ),
-    "floor.tcp": Limit(
-        2e-6, "s", "built-in: kernel TCP through a network interface takes 5-50 µs, never below 2"
-    ),
-    "floor.rdma": Limit(
-        0.5e-6, "s", "built-in: the best published single-switch RDMA latency is above 0.9 µs"
-    ),
-    "floor.iwarp": Limit(
-        1.5e-6, "s", "built-in: RDMA over TCP; published for 10 Gb/s: 4.6 µs"
-    ),
-    "floor.slingshot": Limit(
-        1e-6, "s", "built-in: Slingshot-11 between neighbours is published with about 2 µs"
-    ),
-    "floor.efa": Limit(
-        3e-6, "s", "built-in: EFA is published with 14, 9.5 and 6.5 µs by generation"
-    ),
-    "above-ceiling.tolerance": Limit(
-        0.01, "share", "built-in: clock rates of links and hosts differ by far less (100 ppm)"
-    ),
-    "above-ceiling.clock": Limit(
-        1e-6, "s", "built-in: one clock times both ends of a sample; this is its reading"
-    ),
-    "cache-shape.loss": Limit(
-        0.2, "share", "built-in: no medium loses a fifth of its bandwidth to larger messages"
-    ),
-    "fraction.pass": Limit(
-        0.95, "share", "built-in: sound TCP streams reach 97-99.8 % of a ceiling net of headers"
-    ),
-    "fraction.warn": Limit(
-        0.90, "share", "built-in: a soft band below fraction.pass, as wide as its margin"
-    ),
-    "fraction.both_pass": Limit(
-        0.85,
-        "share",
-        "built-in: on a sound 1 Gb/s link iperf3 --bidir fills 90 %, osu_bibw 90-96 %, fabricgauge"
-        " 88-98 %; both directions wait for each other's acknowledgements",
-    ),
-    "fraction.both_warn": Limit(
-        0.75, "share", "built-in: a soft band below fraction.both_pass; half duplex gives 50 %"
-    ),
-    "fraction.from": Limit(
-        SUSTAINED_BYTES,
-        "bytes",
-        "built-in: from 64 KiB on the wire and not the software sets the pace",
-    ),
-    "pairs.once": Limit(
-        0.75, "share", "built-in: a single pass shows no fault that takes less than a quarter"
-    ),
-    "asymmetry.warn": Limit(0.05, "share", "built-in: as wide as the margin of fraction.pass"),
-    "asymmetry.fail": Limit(
-        0.25, "share", "built-in: a step between link rates (40 to 25 Gb/s), no matter of tuning"
-    ),
-    "stability.interval": Limit(
-        0.10, "share", "built-in: a wider interval spans pass, soft band and fail at once"
-    ),
-    "stability.launches": Limit(
-        0.05, "share", "built-in: as wide as the margin of fraction.pass"
-    ),
-    "stability.latency_launches": Limit(
-        1.0, "share", "built-in: small messages vary by 5-18 % between launches on busy hosts"
-    ),
-    "stability.tail": Limit(
-        20.0, "times", "built-in: one in a hundred samples above that shows a stalled host or link"
-    ),
-    "dips.bandwidth": Limit(0.05, "share", "built-in: as wide as the margin of fraction.pass"),
-    "dips.small_bandwidth": Limit(
-        0.15, "share", "built-in: below fraction.from the hosts' software sets the pace"
-    ),
-    "dips.time": Limit(
-        0.25, "share", "built-in: small messages vary by 5-18 % from case to case on busy hosts"
-    ),
-    "errors.share": Limit(
-        0.001, "share",
-        "built-in: with 0.1 % lost TCP keeps about 40 segments under way (Mathis et al. 1997)",
-    ),
-    "errors.least": Limit(
-        50, "segments", "built-in: queues that fill when a stream begins lose a handful"
-    ),
-    "lossy.share": Limit(
-        0.005, "share",
-        "built-in: with 0.5 % lost TCP keeps about 17 segments under way (Mathis et al. 1997)",
-    ),
-    "host-limited.lost_segments": Limit(
-        0.01, "share",
-        "built-in: hosts slower than the ceiling lost 0.2 % on a virtual network without losses",
-    ),
-    "host-limited.softirq_cpu": Limit(
-        0.90, "share", "built-in: a processor that does nothing but interrupts' bottom halves"
-    ),
-    "host-limited.idle": Limit(0.05, "share", "built-in: no processor has time left"),
-    "host-limited.softirq": Limit(
-        0.20, "share", "built-in: polling ranks spend none; it is work that packets caused"
-    ),
-    "host-limited.busy": Limit(
-        0.70, "share", "built-in: a link that limits has data waiting all the time"
-    ),
-    "host-limited.delay": Limit(
-        0.25, "share", "built-in: a rank that waits for a processor can't serve its connection"
-    ),
-    "host-limited.headroom": Limit(
-        2.0, "times", "built-in: loopback has 64 KiB packets, no driver and no interrupts"
-    ),
-    "host-limited.steady": Limit(
-        0.02, "share", "built-in: a wire keeps its pace; ranks that wait for processors do not"
-    ),
-    "host-limited.loopback": Limit(
-        0.45, "share",
-        "built-in: host-limited.headroom lets a network cost as much again as loopback, so the"
-        " half is left, less a tenth of it",
-    ),
-    "host-limited.loopback_unsteady": Limit(
-        0.2, "share",
-        "built-in: where other work takes turns with the ranks, half as much as of a steady figure",
-    ),
-}  # fmt: skip
+#: Name, value, unit, and why that value.
+_ROWS: tuple[tuple[str, float, str, str], ...] = (
+    ("path.share", 0.99, "share",
+     "what launchers, name lookups and keep-alives move is far below 1 %"),
+    ("path.least_payload", 1e6, "bytes", "below that, other traffic on a node weighs too much"),
+    ("floor.tcp", 2e-6, "s", "kernel TCP through a network interface takes 5-50 µs, never below 2"),
+    ("floor.rdma", 0.5e-6, "s", "the best published single-switch RDMA latency is above 0.9 µs"),
+    ("floor.iwarp", 1.5e-6, "s", "RDMA over TCP; published for 10 Gb/s: 4.6 µs"),
+    ("floor.slingshot", 1e-6, "s", "Slingshot-11 between neighbours is published with about 2 µs"),
+    ("floor.efa", 3e-6, "s", "EFA is published with 14, 9.5 and 6.5 µs by generation"),
+    ("above-ceiling.tolerance", 0.01, "share",
+     "clock rates of links and hosts differ by far less (100 ppm)"),
+    ("above-ceiling.clock", 1e-6, "s",
+     "one clock times both ends of a sample; this is its reading"),
+    ("cache-shape.loss", 0.2, "share",
+     "no medium loses a fifth of its bandwidth to larger messages"),
+    ("fraction.pass", 0.95, "share",
+     "sound TCP streams reach 97-99.8 % of a ceiling net of headers"),
+    ("fraction.warn", 0.90, "share", "a soft band below fraction.pass, as wide as its margin"),
+    ("fraction.both_pass", 0.85, "share",
+     "on a sound 1 Gb/s link iperf3 --bidir fills 90 %, osu_bibw 90-96 %, fabricgauge 88-98 %;"
+     " both directions wait for each other's acknowledgements"),
+    ("fraction.both_warn", 0.75, "share",
+     "a soft band below fraction.both_pass; half duplex gives 50 %"),
+    ("fraction.from", SUSTAINED_BYTES, "bytes",
+     "from 64 KiB on the wire and not the software sets the pace"),
+    ("pairs.once", 0.75, "share", "a single pass shows no fault that takes less than a quarter"),
+    ("asymmetry.warn", 0.05, "share", "as wide as the margin of fraction.pass"),
+    ("asymmetry.fail", 0.25, "share",
+     "a step between link rates (40 to 25 Gb/s), no matter of tuning"),
+    ("stability.interval", 0.10, "share",
+     "a wider interval spans pass, soft band and fail at once"),
+    ("stability.launches", 0.05, "share", "as wide as the margin of fraction.pass"),
+    ("stability.latency_launches", 1.0, "share",
+     "small messages vary by 5-18 % between launches on busy hosts"),
+    ("stability.tail", 20.0, "times",
+     "one in a hundred samples above that shows a stalled host or link"),
+    ("dips.bandwidth", 0.05, "share", "as wide as the margin of fraction.pass"),
+    ("dips.small_bandwidth", 0.15, "share",
+     "below fraction.from the hosts' software sets the pace"),
+    ("dips.time", 0.25, "share", "small messages vary by 5-18 % from case to case on busy hosts"),
+    ("errors.share", 0.001, "share",
+     "with 0.1 % lost TCP keeps about 40 segments under way (Mathis et al. 1997)"),
+    ("errors.least", 50, "segments", "queues that fill when a stream begins lose a handful"),
+    ("lossy.share", 0.005, "share",
+     "with 0.5 % lost TCP keeps about 17 segments under way (Mathis et al. 1997)"),
+    ("host-limited.lost_segments", 0.01, "share",
+     "hosts slower than the ceiling lost 0.2 % on a virtual network without losses"),
+    ("host-limited.softirq_cpu", 0.90, "share",
+     "a processor that does nothing but interrupts' bottom halves"),
+    ("host-limited.idle", 0.05, "share", "no processor has time left"),
+    ("host-limited.softirq", 0.20, "share",
+     "polling ranks spend none; it is work that packets caused"),
+    ("host-limited.busy", 0.70, "share", "a link that limits has data waiting all the time"),
+    ("host-limited.delay", 0.25, "share",
+     "a rank that waits for a processor can't serve its connection"),
+    ("host-limited.headroom", 2.0, "times",
+     "loopback has 64 KiB packets, no driver and no interrupts"),
+    ("host-limited.steady", 0.02, "share",
+     "a wire keeps its pace; ranks that wait for processors do not"),
+    ("host-limited.loopback", 0.45, "share",
+     "host-limited.headroom lets a network cost as much again as loopback, so the half is"
+     " left, less a tenth of it"),
+    ("host-limited.loopback_unsteady", 0.2, "share",
+     "where other work takes turns with the ranks, half as much as of a steady figure"),
+)  # fmt: skip
+
+BUILT_IN = {name: Limit(value, unit, f"built-in: {why}") for name, value, unit, why in _ROWS}
 
 
 class Thresholds(msgspec.Struct, frozen=True):
@@ -149,11 +94,6 @@ class Thresholds(msgspec.Struct, frozen=True):
 
     def value(self, name: str) -> float:
         return self.limits[name].value
-
-    def threshold(self, name: str, relation: str) -> Threshold:
-        """The limit as a verdict quotes it; ``relation`` is e.g. "at least"."""
-        limit = self.limits[name]
-        return Threshold(limit.value, limit.unit, relation, f"{name}, {limit.origin}")
 
 
 DEFAULTS = Thresholds(BUILT_IN)

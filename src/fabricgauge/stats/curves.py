@@ -8,7 +8,7 @@ import numpy as np
 from fabricgauge.model.curve import Curve, CurvePoint
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.measurement import Measurement, Times
-from fabricgauge.model.run import Launch, Run
+from fabricgauge.model.run import Run
 from fabricgauge.stats.series import Point, Series, series_of
 
 
@@ -18,38 +18,35 @@ def curves(run: Run) -> tuple[Curve, ...]:
     These are the engine's own; what another suite measured stays as its log tells it, and pairs
     that were measured again to confirm a suspicion are evidence of that alone.
     """
-    networks = dict.fromkeys(launch.network for launch in run.launches)
+    own = [one for one in run.launches if one.purpose == "measure" and not one.curves]
     return tuple(
-        _curve(network, series)
-        for network in networks
-        for series in series_of(
-            [one for one in run.launches if one.network == network and _is_planned(one)]
+        Curve(
+            network=network,
+            pattern=series.pattern,
+            origin_node=series.origin,
+            target_node=series.target,
+            points=tuple(_point(series, point) for point in series.points),
+            variant=series.variant,
         )
-    )
-
-
-def _is_planned(launch: Launch) -> bool:
-    return launch.purpose == "measure" and not launch.curves
-
-
-def _curve(network: str | None, series: Series) -> Curve:
-    return Curve(
-        network=network,
-        pattern=series.pattern,
-        origin_node=series.origin,
-        target_node=series.target,
-        points=tuple(_point(series, point) for point in series.points),
-        variant=series.variant,
+        for network in dict.fromkeys(launch.network for launch in run.launches)
+        for series in series_of([one for one in own if one.network == network])
     )
 
 
 def _point(series: Series, point: Point) -> CurvePoint:
     times = _times(point.measurements)
+    bandwidth: Estimate | None = point.bandwidth
+    if series.is_latency or point.message_bytes == 0:
+        bandwidth = None
+    elif series.pattern == "bidirectional_bandwidth":
+        one = point.bandwidth
+        twice = {"value": 2 * one.value, "low": 2 * one.low, "high": 2 * one.high}
+        bandwidth = msgspec.structs.replace(one, **twice)
     return CurvePoint(
         message_bytes=point.message_bytes,
         window=point.measurements[0].window,
         time=point.time,
-        bandwidth=_bandwidth(series, point),
+        bandwidth=bandwidth,
         p99_s=percentile_s(point.measurements, 0.99),
         minimum_s=min(one.minimum_s for one in times),
         maximum_s=max(one.maximum_s for one in times),
@@ -58,19 +55,6 @@ def _point(series: Series, point: Point) -> CurvePoint:
 
 def _times(measurements: Sequence[Measurement]) -> list[Times]:
     return [one.times for one in measurements if one.times is not None]
-
-
-def _bandwidth(series: Series, point: Point) -> Estimate | None:
-    if series.is_latency or point.message_bytes == 0:
-        return None
-    if series.pattern != "bidirectional_bandwidth":
-        return point.bandwidth
-    return msgspec.structs.replace(
-        point.bandwidth,
-        value=2 * point.bandwidth.value,
-        low=2 * point.bandwidth.low,
-        high=2 * point.bandwidth.high,
-    )
 
 
 def percentile_s(measurements: Sequence[Measurement], share: float) -> float:

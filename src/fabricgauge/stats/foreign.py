@@ -62,24 +62,19 @@ def accounted_bytes(curves: Sequence[SuiteCurve]) -> tuple[int, int]:
     A table with two quantities tells of the same messages twice: per table the one that
     accounts for most counts. Windows and warm-up are left out, for no log tells them all.
     """
-    most: dict[tuple[str, int], tuple[int, int]] = {}
+    most: dict[tuple[str, int, int], int] = {}
     for curve in curves:
-        key = (curve.source, curve.first_line)
-        sent, before = _sent(curve), most.get(key, (0, 0))
-        most[key] = (max(sent[0], before[0]), max(sent[1], before[1]))
-    return sum(one[0] for one in most.values()), sum(one[1] for one in most.values())
-
-
-def _sent(curve: SuiteCurve) -> tuple[int, int]:
-    one_way = _streamed(curve) or sum(
-        one.message_bytes * max(1, one.estimate.samples)
-        for one in curve.points
-        if one.message_bytes is not None
-    )
-    both = curve.directions == 2 or curve.pattern in LATENCY_PATTERNS - {"put_latency"}
-    if both:
-        return one_way, one_way
-    return (one_way, 0) if curve.origin == 0 else (0, one_way)
+        sent = _streamed(curve) or sum(
+            one.message_bytes * max(1, one.estimate.samples)
+            for one in curve.points
+            if one.message_bytes is not None
+        )
+        both = curve.directions == 2 or curve.pattern in LATENCY_PATTERNS - {"put_latency"}
+        for rank in (0, 1) if both else (0 if curve.origin == 0 else 1,):
+            key = (curve.source, curve.first_line, rank)
+            most[key] = max(sent, most.get(key, 0))
+    first, second = (sum(sent for key, sent in most.items() if key[2] == rank) for rank in (0, 1))
+    return first, second
 
 
 def _streamed(curve: SuiteCurve) -> int:

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from fabricgauge.model.estimate import Estimate
-from fabricgauge.model.measurement import Measurement, Times
+from fabricgauge.model.measurement import Measurement
 
 
 class Observed(msgspec.Struct, frozen=True):
@@ -43,10 +43,8 @@ def usable(launch: int, measurement: Measurement) -> Observed | None:
     numbers = (times.low_s, times.median_s, times.high_s)
     if not all(math.isfinite(number) and number > 0 for number in numbers):
         return None
-    return _observed(launch, measurement, times) if times.low_s <= times.high_s else None
-
-
-def _observed(launch: int, measurement: Measurement, times: Times) -> Observed:
+    if times.low_s > times.high_s:
+        return None
     return Observed(
         launch, times.median_s, times.low_s, times.high_s, times.confidence,
         measurement.samples, measurement.sample_payload_bytes, times.p99_s, measurement,
@@ -73,16 +71,13 @@ def time_estimate(observed: Sequence[Observed]) -> Estimate:
 
 def bandwidth_estimate(observed: Sequence[Observed]) -> Estimate:
     """Payload bytes/s per direction; a time's upper end gives the lower end here."""
-    rates = [one.payload_bytes / one.median_s for one in observed]
     time = time_estimate(observed)
     payload = [one.payload_bytes for one in observed]
-    return Estimate(
-        value=float(np.median(rates)),
+    return msgspec.structs.replace(
+        time,
+        value=float(np.median([one.payload_bytes / one.median_s for one in observed])),
         low=min(payload) / time.high,
         high=max(payload) / time.low,
-        confidence=time.confidence,
-        launches=time.launches,
-        samples=time.samples,
     )
 
 

@@ -133,16 +133,14 @@ def series_of(launches: Sequence[Launch]) -> tuple[Series, ...]:
             sizes.setdefault((message_bytes, sized), []).append(one)
             if curve is not None:
                 foreign.setdefault(key, (curve, launch.hosts_of(curve)))
-    return tuple(_series(key, found[key], *foreign.get(key, (None, ()))) for key in sorted(found))
-
-
-def _series(key: _Key, sizes: _Sizes, curve: SuiteCurve | None, hosts: tuple[str, ...]) -> Series:
-    points = _points(sizes)
-    return Series(*key[:3], points, *key[3:5], curve, variant=key[5], hosts=hosts)
-
-
-def _points(sizes: _Sizes) -> tuple[Point, ...]:
-    return tuple(point(size[0], sizes[size], size[1]) for size in sorted(sizes))
+    made = []
+    for key in sorted(found):
+        curve, hosts = foreign.get(key, (None, ()))
+        sizes = sorted(found[key].items(), key=lambda one: one[0])
+        points = tuple(point(size, observed, sized) for (size, sized), observed in sizes)
+        ends, (source, program, variant) = key[:3], key[3:]
+        made.append(Series(*ends, points, source, program, curve, 0, variant, hosts))
+    return tuple(made)
 
 
 _Row = tuple[_Key, int, bool, Observed, SuiteCurve | None]

@@ -1,11 +1,13 @@
 """Shapes that a medium does not have by itself: falls, cache peaks, a slower direction."""
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 
 import msgspec
 import numpy as np
 
+from fabricgauge.model.estimate import Estimate
 from fabricgauge.stats.series import Point, Series
 
 
@@ -31,17 +33,24 @@ def bandwidth_falls(points: Sequence[Point], more_than: float, cap: float) -> tu
     Values above ``cap`` bytes/s count as ``cap``: what a token bucket let through
     early is no level to fall from.
     """
-    falls = (
-        _fall(a, b, min(a.bandwidth.low, cap), min(b.bandwidth.high, cap))
-        for a, b in pairwise(points)
-    )
-    return tuple(fall for fall in falls if fall.share > more_than)
+    return _falls(points, [one.bandwidth for one in points], more_than, cap)
 
 
 def time_falls(points: Sequence[Point], more_than: float) -> tuple[Fall, ...]:
     """Sizes whose time is below the next smaller size's, intervals apart."""
-    falls = (_fall(a, b, a.time.low, b.time.high) for a, b in pairwise(points))
-    return tuple(fall for fall in falls if fall.share > more_than)
+    return _falls(points, [one.time for one in points], more_than, math.inf)
+
+
+def _falls(
+    points: Sequence[Point], figures: Sequence[Estimate], more_than: float, cap: float
+) -> tuple[Fall, ...]:
+    found = []
+    for (a, before), (b, after) in pairwise(zip(points, figures, strict=True)):
+        low, high = min(before.low, cap), min(after.high, cap)
+        share = 1.0 - high / low if low > 0 else 0.0
+        if share > more_than:
+            found.append(Fall(a.message_bytes, b.message_bytes, share))
+    return tuple(found)
 
 
 def cache_peak(points: Sequence[Point], more_than: float, cap: float) -> Peak | None:
@@ -61,11 +70,6 @@ def cache_peak(points: Sequence[Point], more_than: float, cap: float) -> Peak | 
     return Peak(top.message_bytes, lowest.message_bytes, share) if share > more_than else None
 
 
-def _fall(a: Point, b: Point, before: float, after: float) -> Fall:
-    share = 1.0 - after / before if before > 0 else 0.0
-    return Fall(a.message_bytes, b.message_bytes, share)
-
-
 class Asymmetry(msgspec.Struct, frozen=True):
     """The slower direction's loss against the faster, as shares of the faster (0 to 1).
 
@@ -82,26 +86,23 @@ class Asymmetry(msgspec.Struct, frozen=True):
 
 def asymmetry(forward: Series, backward: Series, from_bytes: float) -> Asymmetry | None:
     """Compare bandwidth at equal sizes of at least ``from_bytes``; None without any."""
+    others = {point.message_bytes: point.bandwidth for point in backward.points}
     pairs = [
-        (one.bandwidth, other.bandwidth)
-        for one, other in _common_sizes(forward, backward)
-        if one.message_bytes >= from_bytes and one.bandwidth.low > 0 and other.bandwidth.low > 0
+        (one.bandwidth, others[one.message_bytes])
+        for one in forward.at_least(from_bytes)
+        if one.message_bytes in others
+        if one.bandwidth.low > 0 and others[one.message_bytes].low > 0
     ]
     if not pairs:
         return None
-    difference = float(np.median([_signed(one.value, other.value) for one, other in pairs]))
+    # Positive where backward is the slower one.
+    differences = [_gap(one.value, one.value, other.value, other.value) for one, other in pairs]
     gaps = [_gap(one.low, one.high, other.low, other.high) for one, other in pairs]
+    difference = float(np.median(differences))
     slower = backward if difference > 0 else forward
     return Asymmetry(
         slower.origin, slower.target, abs(difference), abs(float(np.median(gaps))), len(pairs)
     )
-
-
-def _signed(forward: float, backward: float) -> float:
-    """Positive where backward is the slower one."""
-    if forward >= backward:
-        return 1.0 - backward / forward
-    return -(1.0 - forward / backward)
 
 
 def _gap(low: float, high: float, other_low: float, other_high: float) -> float:
@@ -110,12 +111,3 @@ def _gap(low: float, high: float, other_low: float, other_high: float) -> float:
     if high < other_low:
         return -(1.0 - high / other_low)
     return 0.0
-
-
-def _common_sizes(forward: Series, backward: Series) -> list[tuple[Point, Point]]:
-    others = {point.message_bytes: point for point in backward.points}
-    return [
-        (point, others[point.message_bytes])
-        for point in forward.points
-        if point.message_bytes in others
-    ]

@@ -6,7 +6,6 @@ from typing import NamedTuple
 import msgspec
 
 from fabricgauge.model.curve import Curve, CurvePoint
-from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.measurement import Measurement, Pattern
 from fabricgauge.model.pattern import COLLECTIVE_PATTERNS, CROWD_PATTERNS
 from fabricgauge.model.run import Launch, Run
@@ -53,6 +52,7 @@ def of_engine(curve: Curve, version: str = "", source: str = "") -> SuiteCurve:
     summed = ", summed" if words.summed else ""
     what = f"{words.sentence}{summed}{f' ({curve.variant})' if curve.variant else ''}"
     there = sentences.direction(curve.origin_node, curve.target_node, words.directions == 2)
+    windows = {point.window for point in curve.points}
     return SuiteCurve(
         suite=SUITE,
         version=version,
@@ -64,36 +64,28 @@ def of_engine(curve: Curve, version: str = "", source: str = "") -> SuiteCurve:
         unit_rule=UNIT_RULE,
         first_line=0,
         last_line=0,
-        points=_points(curve.points, words.quantity),
+        points=tuple(_points(curve.points, words.quantity)),
         pattern=None if curve.variant else curve.pattern,
         directions=2 if words.summed else 1,
         ranks=2,
-        settings=_settings(curve),
+        settings={
+            "network": curve.network or OWN_CHOICE,
+            **({"window": str(*windows)} if len(windows) == 1 and windows != {1} else {}),
+        },
         hosts=(curve.origin_node, curve.target_node),
         source=source,
     )
 
 
-def _points(points: Sequence[CurvePoint], quantity: Quantity) -> tuple[SuitePoint, ...]:
-    if quantity == "time":
-        return tuple(_time_point(point) for point in points)
-    carried = ((point.message_bytes, point.bandwidth) for point in points)
-    return tuple(SuitePoint(size, rate, 0) for size, rate in carried if rate is not None)
-
-
-def _time_point(point: CurvePoint) -> SuitePoint:
-    besides: dict[Besides, float] = {
-        "minimum": point.minimum_s,
-        "maximum": point.maximum_s,
-        "p99": point.p99_s,
-    }
-    return SuitePoint(point.message_bytes, point.time, 0, besides)
-
-
-def _settings(curve: Curve) -> dict[str, str]:
-    windows = {point.window for point in curve.points}
-    window = {"window": str(*windows)} if len(windows) == 1 and windows != {1} else {}
-    return {"network": curve.network or OWN_CHOICE, **window}
+def _points(points: Sequence[CurvePoint], quantity: Quantity) -> Iterator[SuitePoint]:
+    for one in points:
+        if quantity == "time":
+            besides: dict[Besides, float] = {
+                "minimum": one.minimum_s, "maximum": one.maximum_s, "p99": one.p99_s,
+            }  # fmt: skip
+            yield SuitePoint(one.message_bytes, one.time, 0, besides)
+        elif one.bandwidth is not None:
+            yield SuitePoint(one.message_bytes, one.bandwidth, 0)
 
 
 class _CrowdKey(NamedTuple):
@@ -111,13 +103,11 @@ def crowd_curves(run: Run) -> Iterator[SuiteCurve]:
     one direction.
     """
     found: dict[_CrowdKey, dict[int, list[Observed]]] = {}
-    for launch in run.launches:
+    for launch in (one for one in run.launches if one.purpose == "measure"):
         for one in usable_of(launch.number, launch.measurements):
-            if one.measurement is not None and launch.purpose == "measure":
-                key = _key(launch.network, one.measurement)
-                if key is not None:
-                    size = found.setdefault(key, {}).setdefault(one.measurement.message_bytes, [])
-                    size.append(one)
+            case = one.measurement
+            if case is not None and (key := _key(launch.network, case)) is not None:
+                found.setdefault(key, {}).setdefault(case.message_bytes, []).append(one)
     for key, sizes in found.items():
         yield _crowd_curve(key, sizes, run.identity)
 
@@ -130,36 +120,27 @@ def _key(network: str | None, case: Measurement) -> _CrowdKey | None:
 
 def _crowd_curve(key: _CrowdKey, sizes: dict[int, list[Observed]], source: str) -> SuiteCurve:
     words = words_of(key.pattern)
-    what, quantity = words.sentence, words.quantity
     load = {} if key.load == "none" else {"load": key.load}
     told = f", {key.load.replace('_', ' ')}" if load else ""
+    estimate = time_estimate if words.quantity == "time" else bandwidth_estimate
     return SuiteCurve(
         suite=SUITE,
         version="",
         benchmark=key.pattern,
-        title=f"{what}, {key.ranks} ranks{told}",
-        what=what,
-        quantity=quantity,
+        title=f"{words.sentence}, {key.ranks} ranks{told}",
+        what=words.sentence,
+        quantity=words.quantity,
         statistic="median",
         unit_rule=UNIT_RULE,
         first_line=0,
         last_line=0,
-        points=tuple(_crowd_points(key, quantity, sizes)),
+        points=tuple(
+            SuitePoint(None if key.pattern in _WITHOUT_SIZE else size, estimate(sizes[size]), 0)
+            for size in sorted(sizes)
+        ),
         pattern=key.pattern,
         pairs=key.pairs or 1,
         ranks=key.ranks,
         settings={"network": key.network or OWN_CHOICE, **load},
         source=source,
     )
-
-
-def _crowd_points(
-    key: _CrowdKey, quantity: Quantity, sizes: dict[int, list[Observed]]
-) -> Iterator[SuitePoint]:
-    for size in sorted(sizes):
-        known = None if key.pattern in _WITHOUT_SIZE else size
-        yield SuitePoint(known, _estimate(quantity, sizes[size]), 0)
-
-
-def _estimate(quantity: Quantity, observed: Sequence[Observed]) -> Estimate:
-    return time_estimate(observed) if quantity == "time" else bandwidth_estimate(observed)

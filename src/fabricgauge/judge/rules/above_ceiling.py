@@ -1,72 +1,63 @@
 """Is any figure better than the network can be?"""
 
-import msgspec
+from collections.abc import Iterator
+from typing import NamedTuple
 
-from fabricgauge.judge.interface import Context, verdict_on
+from fabricgauge.judge.interface import Context, Said, of_networks
 from fabricgauge.judge.streams import unlike
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
-from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict
+from fabricgauge.model.verdict import Figure, Outcome, Threshold
 from fabricgauge.stats.series import Point, Series
 from fabricgauge.words import figures, patterns
 
 ID = "above-ceiling"
 TITLE = "Nothing is faster than the network can be"
 
-_CAUSE = (
+#: Cause and remedy of a figure that is surely above, and of one that may be.
+_SURE = (
     "the bytes did not cross this network alone: shared memory, a second network, or a nominal"
-    " rate that is too low"
+    " rate that is too low",
+    "look at placement and path; check the nominal rate that the ceiling was worked out from",
 )
-_REMEDY = "look at placement and path; check the nominal rate that the ceiling was worked out from"
-
-_UNSURE = "few or unsteady samples, a burst that discovery did not see, or a nominal rate too low"
-_AGAIN = (
+_UNSURE = (
+    "few or unsteady samples, a burst that discovery did not see, or a nominal rate too low",
     "measure again with more samples: fabricgauge check --profile full; check the nominal rate"
-    " that the ceiling was worked out from"
+    " that the ceiling was worked out from",
 )
 
 
-class _Excess(msgspec.Struct, frozen=True):
-    """How far a sample time is below the least that the ceiling allows (negative: above)."""
+class _Excess(NamedTuple):
+    """By what share a sample is quicker than the ceiling allows (negative: slower).
+
+    ``surely`` is by the slow end of the fastest launch's own interval: one launch too fast is
+    enough. ``by_median`` is by the median of all.
+    """
 
     series: Series
     point: Point
-    least_s: float
-
-    @property
-    def share(self) -> float:
-        """By the slow end of the fastest launch's own interval: one launch too fast is enough."""
-        slow_ends_s = (max(one.high_s, one.median_s) for one in self.point.observed)
-        return self.least_s / min(slow_ends_s) - 1.0
-
-    @property
-    def of_median(self) -> float:
-        return self.least_s / self.point.time.value - 1.0
+    surely: float
+    by_median: float
 
 
-def judge(context: Context) -> tuple[Verdict, ...]:
-    return tuple(_judge(context, subject) for subject in context.subjects)
-
-
-def _judge(context: Context, subject: Subject) -> Verdict:
-    if isinstance(subject.ceiling, Skipped):
-        return verdict_on(ID, Outcome.SKIPPED, subject.about, subject.ceiling.reason)
-    excesses = _excesses(context, subject, subject.ceiling)
-    if not excesses:
-        return verdict_on(ID, Outcome.SKIPPED, subject.about, "nothing was measured")
-    above = sorted((one for one in excesses if one.share > 0), key=lambda one: -one.share)
-    if above:
-        return _above(context, subject, subject.ceiling, above, Outcome.INVALID)
-    medians = sorted((one for one in excesses if one.of_median > 0), key=lambda one: -one.of_median)
-    if medians:
-        return _above(context, subject, subject.ceiling, medians, Outcome.WARN)
-    return verdict_on(
-        ID, Outcome.PASS, subject.about,
-        f"no figure is above the ceiling of {figures.rate(subject.ceiling.payload_bytes_per_s)}"
-        " per direction"
-        + (" (bursts of the token bucket allowed for)" if subject.ceiling.burst_bytes else ""),
-    )  # fmt: skip
+@of_networks(ID)
+def judge(context: Context, subject: Subject) -> Iterator[Said]:
+    ceiling = subject.ceiling
+    if isinstance(ceiling, Skipped):
+        yield Said(Outcome.SKIPPED, ceiling.reason)
+        return
+    each = _excesses(context, subject, ceiling)
+    surely = sorted((one for one in each if one.surely > 0), key=lambda one: -one.surely)
+    perhaps = sorted((one for one in each if one.by_median > 0), key=lambda one: -one.by_median)
+    if not each:
+        yield Said(Outcome.SKIPPED, "nothing was measured")
+    elif surely or perhaps:
+        yield _above(context, subject, ceiling, surely or perhaps, sure=bool(surely))
+    else:
+        limit = figures.rate(ceiling.payload_bytes_per_s)
+        burst = " (bursts of the token bucket allowed for)" if ceiling.burst_bytes else ""
+        yield Said(Outcome.PASS, f"no figure is above the ceiling of {limit} per direction{burst}")
 
 
 def exceeds(context: Context, subject: Subject) -> bool:
@@ -74,19 +65,21 @@ def exceeds(context: Context, subject: Subject) -> bool:
     ceiling = subject.ceiling
     if isinstance(ceiling, Skipped):
         return False
-    return any(one.share > 0 for one in _excesses(context, subject, ceiling))
+    return any(one.surely > 0 for one in _excesses(context, subject, ceiling))
 
 
 def _excesses(context: Context, subject: Subject, ceiling: Ceiling) -> list[_Excess]:
-    return [
-        _Excess(series, point, least_s(context, ceiling, point))
-        for series in subject.series
-        if not unlike(subject, series)
-        for point in series.points
-    ]
+    found = []
+    for series in subject.series:
+        for point in () if unlike(subject, series) else series.points:
+            least_s = _least_s(context, ceiling, point)
+            slow_ends_s = (max(one.high_s, one.median_s) for one in point.observed)
+            shares = least_s / min(slow_ends_s) - 1.0, least_s / point.time.value - 1.0
+            found.append(_Excess(series, point, *shares))
+    return found
 
 
-def least_s(context: Context, ceiling: Ceiling, point: Point) -> float:
+def _least_s(context: Context, ceiling: Ceiling, point: Point) -> float:
     """The least time of a sample, tolerances taken off.
 
     A half round trip of a message and a window of messages alike have to carry their
@@ -101,29 +94,23 @@ def least_s(context: Context, ceiling: Ceiling, point: Point) -> float:
 
 
 def _above(
-    context: Context, subject: Subject, ceiling: Ceiling, above: list[_Excess], outcome: Outcome
-) -> Verdict:
-    worst, unsure = above[0], outcome is Outcome.WARN
-    limit = context.thresholds.threshold("above-ceiling.tolerance", "")
-    at = figures.at(worst.point.message_bytes, worst.point.sized)
-    return verdict_on(
-        rule=ID,
-        outcome=outcome,
-        about=subject.about,
-        summary=f"{_sentence(worst)} is more than the ceiling of"
-        f" {figures.rate(ceiling.payload_bytes_per_s)} per direction allows"
-        + (", though its interval reaches below" if unsure else ""),
-        figure=Figure(
-            worst.point.bandwidth.value, f"bytes/s per direction {at}",
-            patterns.sentence(worst.series.pattern),
-        ),
-        threshold=Threshold(
-            ceiling.payload_bytes_per_s * (1 + limit.value), "bytes/s per direction", "at most",
+    context: Context, subject: Subject, ceiling: Ceiling, above: list[_Excess], *, sure: bool
+) -> Said:
+    series, point = above[0].series, above[0].point
+    limit = context.threshold("above-ceiling.tolerance")
+    unit, most = "bytes/s per direction", ceiling.payload_bytes_per_s
+    at = figures.at(point.message_bytes, point.sized)
+    return Said(
+        Outcome.INVALID if sure else Outcome.WARN,
+        f"{_sentence(above[0])} is more than the ceiling of {figures.rate(most)} per direction"
+        f" allows{'' if sure else ', though its interval reaches below'}",
+        Figure(point.bandwidth.value, f"{unit} {at}", patterns.sentence(series.pattern)),
+        Threshold(
+            most * (1 + limit.value), unit, "at most",
             f"ceiling of {subject.name} with {limit.origin}",
         ),
-        evidence=tuple(_sentence(one) for one in above[:6]),
-        cause=_UNSURE if unsure else _CAUSE,
-        remedy=_AGAIN if unsure else _REMEDY,
+        tuple(map(_sentence, above[:6])),
+        *(_SURE if sure else _UNSURE),
     )  # fmt: skip
 
 

@@ -1,13 +1,15 @@
 """Has a bandwidth curve the shape of a cache instead of that of a medium?"""
 
-from fabricgauge.judge.interface import Context, verdict_on
+from collections.abc import Iterator
+
+from fabricgauge.judge.interface import Context, Said, of_networks
 from fabricgauge.judge.rules.above_ceiling import exceeds
 from fabricgauge.judge.rules.floor import too_quick
 from fabricgauge.judge.rules.path import is_proved
 from fabricgauge.judge.streams import BURSTS
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.verdict import Figure, Outcome, Verdict
+from fabricgauge.model.verdict import Figure, Outcome
 from fabricgauge.stats.series import Series
 from fabricgauge.stats.shape import Peak, cache_peak
 from fabricgauge.words import figures, patterns
@@ -25,47 +27,43 @@ _LARGE = (
     "measure large messages again with fewer under way (osu_bw -W 8), and look at the MPI's"
     " rendezvous protocol, registration cache and NUMA placement"
 )
-_SAY_HOSTS = "say where the ranks ran with --hosts; a curve's shape alone proves no shared memory"
+SAY_HOSTS = "say where the ranks ran with --hosts; a curve's shape alone proves no shared memory"
 
 
-def judge(context: Context) -> tuple[Verdict, ...]:
-    return tuple(_judge(context, subject) for subject in context.subjects)
-
-
-def _judge(context: Context, subject: Subject) -> Verdict:
-    cap = subject.burst_cap_bytes_per_s
-    least = FROM_BYTES
-    if not isinstance(subject.ceiling, Skipped):
-        least = max(least, BURSTS * subject.ceiling.burst_bytes)
-    peaks = [
-        (series, peak)
-        for series in subject.series
-        if series.pattern != "bidirectional_bandwidth"  # both directions contend for the hosts
-        and (series.foreign is None or series.foreign.pairs == 1)  # so do several pairs
-        for peak in [cache_peak(series.at_least(least), context.limit("cache-shape.loss"), cap)]
-        if peak
-    ]
+@of_networks(ID)
+def judge(context: Context, subject: Subject) -> Iterator[Said]:
+    peaks = [(one, peak) for one in subject.series if (peak := _peak(context, subject, one))]
     if not subject.series:
-        return verdict_on(ID, Outcome.SKIPPED, subject.about, "nothing was measured")
-    if not peaks:
-        return verdict_on(ID, Outcome.PASS, subject.about, "no curve has a peak like a cache's")
-    return _verdict(context, subject, peaks)
+        yield Said(Outcome.SKIPPED, "nothing was measured")
+    elif not peaks:
+        yield Said(Outcome.PASS, "no curve has a peak like a cache's")
+    else:
+        series, peak = max(peaks, key=lambda one: one[1].share)
+        outcome, told, *mend = _meaning(context, subject, series)
+        yield Said(
+            outcome,
+            _sentence(series, peak) + told,
+            Figure(peak.share, "share", "of the peak's bandwidth is lost at larger messages"),
+            context.threshold("cache-shape.loss", "at most"),
+            tuple(_sentence(*one) for one in peaks),
+            *mend,
+        )
 
 
-def _verdict(context: Context, subject: Subject, peaks: list[tuple[Series, Peak]]) -> Verdict:
-    series, peak = max(peaks, key=lambda one: one[1].share)
-    outcome, said, cause, remedy = _meaning(context, subject, series)
-    return verdict_on(
-        rule=ID,
-        outcome=outcome,
-        about=subject.about,
-        summary=_sentence(series, peak) + said,
-        figure=Figure(peak.share, "share", "of the peak's bandwidth is lost at larger messages"),
-        threshold=context.thresholds.threshold("cache-shape.loss", "at most"),
-        evidence=tuple(_sentence(*one) for one in peaks),
-        cause=cause,
-        remedy=remedy,
-    )
+def may_be_memory(context: Context, subject: Subject, series: Series) -> bool:
+    """Whether a curve has memory's shape, and nobody knows where its ends ran."""
+    unknown = subject.imported and series.apart is None
+    return unknown and _peak(context, subject, series) is not None
+
+
+def _peak(context: Context, subject: Subject, series: Series) -> Peak | None:
+    """What contends with itself falls as well: both directions, and several pairs."""
+    several = series.foreign is not None and series.foreign.pairs != 1
+    if several or series.pattern == "bidirectional_bandwidth":
+        return None
+    bursts = 0 if isinstance(subject.ceiling, Skipped) else BURSTS * subject.ceiling.burst_bytes
+    points = series.at_least(max(FROM_BYTES, bursts))
+    return cache_peak(points, context.limit("cache-shape.loss"), subject.burst_cap_bytes_per_s)
 
 
 def _meaning(context: Context, subject: Subject, series: Series) -> tuple[Outcome, str, str, str]:
@@ -85,7 +83,7 @@ def _meaning(context: Context, subject: Subject, series: Series) -> tuple[Outcom
         outcome = Outcome.WARN
     if known:
         return outcome, "; a medium does not, and the path is not proved", _CAUSE, _REMEDY
-    return outcome, "; where its ends ran is not known", f"{_CAUSE}; or {_FALLS}", _SAY_HOSTS
+    return outcome, "; where its ends ran is not known", f"{_CAUSE}; or {_FALLS}", SAY_HOSTS
 
 
 def _sentence(series: Series, peak: Peak) -> str:

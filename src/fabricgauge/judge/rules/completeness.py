@@ -1,10 +1,12 @@
 """Was everything measured that was planned? Are others' logs whole?"""
 
-from fabricgauge.judge.interface import Context, verdict_on
+from collections.abc import Iterator
+
+from fabricgauge.judge.interface import Context, Said, of_networks
 from fabricgauge.judge.subject import Subject, case_names, launches_of, missing
 from fabricgauge.model.run import IMPORTED, Launch
-from fabricgauge.model.suite import LIMITED, UNREADABLE, SuiteCurve, UnparsedLine
-from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict
+from fabricgauge.model.suite import LIMITED, UNREADABLE
+from fabricgauge.model.verdict import Figure, Outcome, Threshold
 from fabricgauge.words import sentences
 
 ID = "completeness"
@@ -14,25 +16,24 @@ _OF_LOGS = "a run or its log was ended early, or the file is none of a suite tha
 _WHOLE_LOGS = "import the whole logs, and only logs; what was read is judged all the same"
 
 
-def judge(context: Context) -> tuple[Verdict, ...]:
-    return tuple(_judge(context, subject) for subject in context.subjects)
-
-
-def _judge(context: Context, subject: Subject) -> Verdict:
-    if subject.imported:
-        return _judge_logs(subject)
+@of_networks(ID)
+def judge(context: Context, subject: Subject) -> Iterator[Said]:
     planned = sum(len(case_names(launch)) for launch in subject.planned)
-    lost = missing(subject)
+    if subject.imported:
+        yield _of_logs(subject)
+        return
     if not planned:
-        return verdict_on(ID, Outcome.SKIPPED, subject.about, "nothing was planned")
+        yield Said(Outcome.SKIPPED, "nothing was planned")
+        return
+    lost = missing(subject)
     figure = Figure(1 - len(lost) / planned, "share", f"of {planned} planned cases were measured")
     threshold = Threshold(1.0, "share", "equal to", "the run's own plan")
     if not lost:
-        summary = f"all {planned} planned cases were measured"
-        return verdict_on(ID, Outcome.PASS, subject.about, summary, figure, threshold)
-    ends = tuple(_ends(subject))
-    return verdict_on(
-        ID, Outcome.INCONCLUSIVE, subject.about,
+        yield Said(Outcome.PASS, f"all {planned} planned cases were measured", figure, threshold)
+        return
+    ends = _ends(subject)
+    yield Said(
+        Outcome.INCONCLUSIVE,
         f"{len(lost)} of {planned} planned cases were not measured: {sentences.listed(lost, 3)}"
         + (f"; {ends[0]}" if ends else ""),
         figure, threshold, (*ends, *_reasons(subject)),
@@ -50,53 +51,62 @@ def _mend(context: Context, subject: Subject) -> str:
 
 
 def _ends(subject: Subject) -> list[str]:
-    """What launches that did not end well say, each once."""
-    said = [
-        f"launch {launch.number}: {launch.ended.message}"
-        for launch in subject.launches
-        if launch.ended.message
-    ]
-    never = [
-        f"launch {planned.number} was never started"
-        for planned in subject.planned
-        if not launches_of(subject, planned.number)
-    ]
-    return [*dict.fromkeys(said), *never]
+    """What launches that did not end well say, each once, and those that never began."""
+    told = (f"launch {one.number}: {one.ended.message}" for one in subject.launches
+            if one.ended.message)  # fmt: skip
+    never = (f"launch {one.number} was never started" for one in subject.planned
+             if not launches_of(subject, one.number))  # fmt: skip
+    return [*dict.fromkeys(told), *never]
 
 
-def _reasons(subject: Subject) -> list[str]:
-    return [
-        f"launch {launch.number} {one.case}: {one.status}, {one.reason or 'no reason given'}"
-        for launch in subject.launches
-        for one in launch.measurements
-        if one.status != "ok"
-    ]
+def _reasons(subject: Subject) -> Iterator[str]:
+    for launch in subject.launches:
+        for one in launch.measurements:
+            if one.status != "ok":
+                reason = one.reason or "no reason given"
+                yield f"launch {launch.number} {one.case}: {one.status}, {reason}"
 
 
-def _judge_logs(subject: Subject) -> Verdict:
+def _of_logs(subject: Subject) -> Said:
     """A warning that names all that is missing; what was read is not the worse for it.
 
     Where a limit was reached nobody knows what the rest says: that decides nothing.
     """
-    unread = (_nothing(launch) for launch in subject.launches if not launch.curves)
-    cut_off = dict.fromkeys(f"{_where(o)}: {o.cut_off}" for o in subject.curves if o.cut_off)
-    missing = (*unread, *_broken(subject), *cut_off, *_failed_rows(subject))
-    unparsed = _unparsed(subject)
+    missing = tuple(_missing(subject))
+    unparsed = tuple(_unparsed(subject))
     tables = {(one.source, one.first_line) for one in subject.curves}
     figure = Figure(len(tables), "", "tables were read")
     files = sentences.counted(len(subject.launches), "file")
     read = f"{sentences.counted(len(tables), 'table')} of {files} read"
     if not missing:
-        return verdict_on(
-            ID, Outcome.PASS, subject.about, f"{read}{unparsed[0] if unparsed else ''}",
-            figure, evidence=unparsed[1:],
-        )  # fmt: skip
+        return Said(Outcome.PASS, f"{read}{''.join(unparsed[:1])}", figure, None, unparsed[1:])
     limited = any(LIMITED in one for one in missing)
-    return verdict_on(
-        ID, Outcome.INCONCLUSIVE if limited else Outcome.WARN, subject.about,
+    return Said(
+        Outcome.INCONCLUSIVE if limited else Outcome.WARN,
         f"{read}, but {sentences.listed(missing, 3)}",
-        figure, evidence=(*missing, *unparsed[1:]), cause=_OF_LOGS, remedy=_WHOLE_LOGS,
+        figure, None, (*missing, *unparsed[1:]), _OF_LOGS, _WHOLE_LOGS,
     )  # fmt: skip
+
+
+def _missing(subject: Subject) -> Iterator[str]:
+    """Files that hold nothing, files and tables of which a part was read, rows without a figure."""
+    read = [launch for launch in subject.launches if launch.curves]
+    yield from (_nothing(launch) for launch in subject.launches if not launch.curves)
+    for launch in read:
+        for line in launch.unparsed:
+            if line.reason.startswith(UNREADABLE):
+                yield f"{line.source}:{line.line}: {line.reason}"
+    curves = subject.curves
+    yield from dict.fromkeys(
+        f"{one.source}:{one.first_line} {one.benchmark}: {one.cut_off}"
+        for one in curves
+        if one.cut_off
+    )
+    yield from dict.fromkeys(
+        f"{one.source}:{failure.line} {one.benchmark}: {failure.trouble}: {failure.text}"
+        for one in curves
+        for failure in one.failures
+    )
 
 
 def _nothing(launch: Launch) -> str:
@@ -107,40 +117,12 @@ def _nothing(launch: Launch) -> str:
     return f"{source} holds nothing that could be read{reason}"
 
 
-def _broken(subject: Subject) -> tuple[str, ...]:
-    """Files of which a part was read."""
-    return tuple(
-        f"{one.source}:{one.line}: {one.reason}"
-        for launch in subject.launches
-        if launch.curves
-        for one in launch.unparsed
-        if one.reason.startswith(UNREADABLE)
-    )
-
-
-def _failed_rows(subject: Subject) -> tuple[str, ...]:
-    told = (
-        f"{one.source}:{failure.line} {one.benchmark}: {failure.trouble}: {failure.text}"
-        for one in subject.curves
-        for failure in one.failures
-    )
-    return tuple(dict.fromkeys(told))
-
-
-def _unparsed(subject: Subject) -> tuple[str, ...]:
+def _unparsed(subject: Subject) -> Iterator[str]:
     """How many lines were not understood, then each place; launchers write such lines."""
     found = [one for launch in subject.launches if launch.curves for one in launch.unparsed]
-    if not found:
-        return ()
-    count = sum(one.count for one in found)
-    lines = sentences.counted(count, "line")
-    return (f"; {lines} between them not understood", *map(_line, found))
-
-
-def _line(one: UnparsedLine) -> str:
-    more = f" and {one.count - 1} more" if one.count > 1 else ""
-    return f"{one.source}:{one.line}{more}: {one.text or '(nothing)'} ({one.reason})"
-
-
-def _where(curve: SuiteCurve) -> str:
-    return f"{curve.source}:{curve.first_line} {curve.benchmark}"
+    if found:
+        lines = sentences.counted(sum(one.count for one in found), "line")
+        yield f"; {lines} between them not understood"
+    for one in found:
+        more = f" and {one.count - 1} more" if one.count > 1 else ""
+        yield f"{one.source}:{one.line}{more}: {one.text or '(nothing)'} ({one.reason})"

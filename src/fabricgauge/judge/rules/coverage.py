@@ -1,17 +1,19 @@
 """Were all nodes and networks measured that are there or were asked for?"""
 
-from fabricgauge.judge.interface import Context, verdict_on
+from collections.abc import Iterator
+
+from fabricgauge.judge.interface import Context, Said, of_run
 from fabricgauge.judge.subject import missing
 from fabricgauge.model.finding import Severity
 from fabricgauge.model.run import Run
-from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict, VerdictSubject
+from fabricgauge.model.verdict import Figure, Outcome, Threshold
 from fabricgauge.words import sentences
 from fabricgauge.words.networks import is_loopback
 
 ID = "coverage"
 TITLE = "All nodes and networks were measured"
 
-#: Why nodes were left out, and what to do about it.
+#: Why nodes were left out or could not be asked, and what to do about it.
 _PLANNED = (
     "the plan measures some of the nodes only, or launches broke",
     "measure the other nodes as well: fabricgauge check with -w and their names",
@@ -20,37 +22,72 @@ _KNOWN = (
     "they carry nothing, or break what they take part in: see connect, link and launch",
     "",
 )
+_DOWN = (
+    "a node is down or can't be reached, or has no address in a network that was declared",
+    "see to it that every node can be reached and has an address in each declared network,"
+    " then check again; or leave out what is not meant to be there",
+)
 
-#: What these verdicts speak of: no network, the run as a whole.
-RUN = VerdictSubject()
+_ASKED = Threshold(1.0, "share", "equal to", "what was asked for")
 
 
-def judge(context: Context) -> tuple[Verdict, ...]:
+@of_run(ID)
+def judge(context: Context) -> Iterator[Said]:
     run = context.run
-    if not run.fabric.nodes and any(launch.imported for launch in run.launches):
-        return ()
-    lost = _lost(run)
-    if lost:
-        return (_inconclusive(run, lost),)
-    left_out = _left_out(run)
-    if left_out:
-        return (_warning(run, left_out),)
-    partly = _partly(context)
-    if partly:
-        return (_in_part(run, partly),)
-    return (verdict_on(
-        ID, Outcome.PASS, RUN, f"all {len(run.fabric.nodes)} nodes were measured",
-        _figure(run, 0), _threshold(),
-    ),)  # fmt: skip
+    if run.fabric.nodes or not any(launch.imported for launch in run.launches):
+        yield _lost(run) or _left_out(run) or _in_part(context)
 
 
-def _lost(run: Run) -> tuple[str, ...]:
+def _lost(run: Run) -> Said | None:
     """What was asked for and could not be measured, one sentence each."""
     unreached = (f"{one.name} was not reached: {one.reason}" for one in run.fabric.unreached)
-    return (*unreached, *run.fabric.unjoined)
+    lost = (*unreached, *run.fabric.unjoined)
+    if not lost:
+        return None
+    count = len(_unmeasured(run))
+    also = (f"{count} nodes that were reached were not measured",) if count else ()
+    return Said(
+        Outcome.INCONCLUSIVE, f"nothing is known of what was asked for: {sentences.listed(lost)}",
+        _figure(run, count + len(run.fabric.unreached)), _ASKED, (*lost, *also), *_DOWN,
+    )  # fmt: skip
 
 
-def _left_out(run: Run) -> list[str]:
+def _left_out(run: Run) -> Said | None:
+    names = _unmeasured(run)
+    if not names:
+        return None
+    before = (one for one in run.preflight if one.severity is Severity.FAIL)
+    later = (one for launch in run.launches for one in launch.ended.culprits)
+    culprits = {node for one in (*before, *later) for node in one.nodes}
+    return Said(
+        Outcome.WARN,
+        f"{len(names)} of {len(run.fabric.nodes)} nodes were not measured:"
+        f" {sentences.listed(names)}",
+        _figure(run, len(names)), _ASKED,
+        tuple(f"no case on {name} came to its proper end" for name in names[:6]),
+        *(_KNOWN if set(names) <= culprits else _PLANNED),
+    )  # fmt: skip
+
+
+def _in_part(context: Context) -> Said:
+    """Nodes that broke a launch, the rest of which was not measured with them; else all is well."""
+    found = dict.fromkeys(
+        node
+        for subject in context.subjects
+        if missing(subject)
+        for launch in subject.launches
+        for one in launch.ended.culprits
+        for node in one.nodes
+    )
+    figure = _figure(context.run, 0)
+    if not found:
+        nodes = len(context.run.fabric.nodes)
+        return Said(Outcome.PASS, f"all {nodes} nodes were measured", figure, _ASKED)
+    told = f"{sentences.listed([*found])} took part until a launch broke; the rest lacks them"
+    return Said(Outcome.WARN, told, figure, _ASKED, (), *_KNOWN)
+
+
+def _unmeasured(run: Run) -> list[str]:
     measured = {
         node
         for launch in run.launches
@@ -60,68 +97,7 @@ def _left_out(run: Run) -> list[str]:
     return [node.name for node in run.fabric.nodes if node.name not in measured]
 
 
-def _inconclusive(run: Run, lost: tuple[str, ...]) -> Verdict:
-    left_out = len(_left_out(run))
-    unmeasured = left_out + len(run.fabric.unreached)
-    also = f"{left_out} nodes that were reached were not measured"
-    return verdict_on(
-        ID, Outcome.INCONCLUSIVE, RUN,
-        f"nothing is known of what was asked for: {sentences.listed(lost)}",
-        _figure(run, unmeasured), _threshold(),
-        (*lost, also) if left_out else lost,
-        "a node is down or can't be reached, or has no address in a network that was declared",
-        "see to it that every node can be reached and has an address in each declared network,"
-        " then check again; or leave out what is not meant to be there",
-    )  # fmt: skip
-
-
-def _warning(run: Run, left_out: list[str]) -> Verdict:
-    cause, remedy = _PLANNED
-    if set(left_out) <= _culprits(run):
-        cause, remedy = _KNOWN
-    return verdict_on(
-        ID, Outcome.WARN, RUN,
-        f"{len(left_out)} of {len(run.fabric.nodes)} nodes were not measured:"
-        f" {sentences.listed(left_out)}",
-        _figure(run, len(left_out)), _threshold(),
-        tuple(f"no case on {name} came to its proper end" for name in left_out[:6]),
-        cause, remedy,
-    )  # fmt: skip
-
-
-def _partly(context: Context) -> list[str]:
-    """Nodes that broke a launch, the rest of which was not measured with them."""
-    found = (
-        node
-        for subject in context.subjects
-        if missing(subject)
-        for launch in subject.launches
-        for one in launch.ended.culprits
-        for node in one.nodes
-    )
-    return list(dict.fromkeys(found))
-
-
-def _in_part(run: Run, partly: list[str]) -> Verdict:
-    return verdict_on(
-        ID, Outcome.WARN, RUN,
-        f"{sentences.listed(partly)} took part until a launch broke; the rest lacks them",
-        _figure(run, 0), _threshold(), (), *_KNOWN,
-    )  # fmt: skip
-
-
-def _culprits(run: Run) -> set[str]:
-    """Nodes that could not connect, or that broke a launch."""
-    before = (one for one in run.preflight if one.severity is Severity.FAIL)
-    later = (one for launch in run.launches for one in launch.ended.culprits)
-    return {node for one in (*before, *later) for node in one.nodes}
-
-
 def _figure(run: Run, unmeasured: int) -> Figure:
     known = len(run.fabric.nodes) + len(run.fabric.unreached)
     share = 1 - unmeasured / known if known else 0.0
     return Figure(share, "share", f"of {known} nodes were measured")
-
-
-def _threshold() -> Threshold:
-    return Threshold(1.0, "share", "equal to", "what was asked for")

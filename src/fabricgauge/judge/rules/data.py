@@ -1,71 +1,60 @@
 """Did every byte arrive as it was sent?"""
 
-from fabricgauge.judge.interface import Context, verdict_on
+from collections.abc import Iterator
+
+from fabricgauge.judge.interface import Context, Said, of_networks
 from fabricgauge.judge.subject import Subject
-from fabricgauge.model.measurement import DataCheck, Measurement
-from fabricgauge.model.run import Launch
-from fabricgauge.model.verdict import Outcome, Verdict
+from fabricgauge.model.measurement import Measurement
+from fabricgauge.model.verdict import Outcome
 from fabricgauge.words import figures
 
 ID = "data"
 TITLE = "Received bytes are those that were sent"
 
+_CAUSE = "memory, a network interface or a driver corrupts data, or the MPI's transport does"
+_REMEDY = (
+    "measure with another MPI transport; if the fault stays, test both nodes' memory"
+    " and exchange the interface"
+)
 
-def judge(context: Context) -> tuple[Verdict, ...]:
-    return tuple(_judge(subject) for subject in context.subjects)
 
-
-def _judge(subject: Subject) -> Verdict:
-    checked = [
-        (launch, one)
+@of_networks(ID)
+def judge(context: Context, subject: Subject) -> Iterator[Said]:
+    asked = [
+        (launch.number, one)
         for launch in subject.launches
         for one in launch.measurements
-        if one.data_check.requested and one.status == "ok"
+        if one.data_check.requested
     ]
-    bad = [
-        (launch, one)
-        for launch in subject.launches
-        for one in launch.measurements
-        if one.data_check.requested and not one.data_check.ok and not _unread(one)
-    ]
-    if bad:
-        return _failed(subject, tuple(_sentence(*one) for one in bad))
-    corrupt = dict.fromkeys(
-        f"{curve.source}:{one.line}: {curve.benchmark} itself found wrong data: {one.text}"
-        for curve in subject.curves
-        for one in curve.failures
-        if one.trouble == "corrupt"
+    told = tuple(_sentence(*each) for each in asked if _is_bad(each[1])) or tuple(
+        dict.fromkeys(
+            f"{curve.source}:{one.line}: {curve.benchmark} itself found wrong data: {one.text}"
+            for curve in subject.curves
+            for one in curve.failures
+            if one.trouble == "corrupt"
+        )
     )
-    if corrupt:
-        return _failed(subject, tuple(corrupt))
-    if not checked:
-        return verdict_on(ID, Outcome.SKIPPED, subject.about, "the data check was not asked for")
-    summary = f"every byte of {len(checked)} cases arrived as it was sent"
-    return verdict_on(ID, Outcome.PASS, subject.about, summary)
+    checked = sum(one.status == "ok" for _, one in asked)
+    if told:
+        yield Said(Outcome.FAIL, told[0], None, None, told, _CAUSE, _REMEDY)
+    elif checked:
+        yield Said(Outcome.PASS, f"every byte of {checked} cases arrived as it was sent")
+    else:
+        yield Said(Outcome.SKIPPED, "the data check was not asked for")
 
 
-def _unread(measurement: Measurement) -> bool:
+def _is_bad(one: Measurement) -> bool:
     """A case that never came to its check has found nothing wrong."""
-    check: DataCheck = measurement.data_check
-    return measurement.status != "ok" and check.first_bad_offset_bytes is None
+    came = one.status == "ok" or one.data_check.first_bad_offset_bytes is not None
+    return came and not one.data_check.ok
 
 
-def _failed(subject: Subject, sentences: tuple[str, ...]) -> Verdict:
-    return verdict_on(
-        ID, Outcome.FAIL, subject.about, sentences[0], evidence=sentences,
-        cause="memory, a network interface or a driver corrupts data, or the MPI's transport does",
-        remedy="measure with another MPI transport; if the fault stays, test both nodes' memory"
-        " and exchange the interface",
-    )  # fmt: skip
-
-
-def _sentence(launch: Launch, measurement: Measurement) -> str:
+def _sentence(launch: int, measurement: Measurement) -> str:
     check = measurement.data_check
-    at = ""
-    if check.first_bad_offset_bytes is not None:
-        at = f", first at offset {check.first_bad_offset_bytes} bytes"
+    offset = check.first_bad_offset_bytes
+    at = "" if offset is None else f", first at offset {offset} bytes"
     detail = f" ({check.detail})" if check.detail else ""
     return (
-        f"launch {launch.number}, case {measurement.case}: received bytes differ from those sent"
+        f"launch {launch}, case {measurement.case}: received bytes differ from those sent"
         f" in a message of {figures.size(measurement.message_bytes)}{at}{detail}"
     )

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import msgspec
 
-from fabricgauge.judge.interface import Context, verdict_on
+from fabricgauge.judge.interface import Context, Said, of_networks
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.plan import PlannedLaunch
-from fabricgauge.model.verdict import Figure, Outcome, Verdict
+from fabricgauge.model.verdict import Figure, Outcome
 from fabricgauge.stats.series import Series
 from fabricgauge.stats.shape import Fall, bandwidth_falls, time_falls
 from fabricgauge.words import figures, patterns, sentences
@@ -24,33 +24,36 @@ _REMEDY = (
     " MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD; Open MPI: btl_tcp_eager_limit; UCX: UCX_RNDV_THRESH)"
 )
 
+#: A fall, and the limit that it was held against.
+_Held = tuple[Fall, str]
 
-def judge(context: Context) -> tuple[Verdict, ...]:
-    return tuple(_judge(context, subject) for subject in context.subjects)
 
-
-def _judge(context: Context, subject: Subject) -> Verdict:
+@of_networks(ID)
+def judge(context: Context, subject: Subject) -> Iterator[Said]:
+    seen = [(one, *held) for one in subject.series for held in _falls(context, subject, one)]
+    found = [one for one in seen if _came_back(context, subject, one[0], one[1])]
+    told = tuple(_sentence(series, fall) for series, fall, _ in found or seen)
     if not subject.series:
-        return verdict_on(ID, Outcome.SKIPPED, subject.about, "nothing was measured")
-    seen = [(one, fall) for one in subject.series for fall in falls(context, subject, one)]
-    found = [one for one in seen if _came_back(context, subject, *one)]
-    if not found:
-        return _passed(subject, seen)
-    if not any(point.time.supported for series, _ in found for point in series.points):
-        return _named_only(subject, found)
-    series, fall = max(found, key=lambda one: one[1].share)
-    name = threshold_name(context, series, fall)
-    return verdict_on(
-        rule=ID,
-        outcome=Outcome.WARN,
-        about=subject.about,
-        summary=_sentence(series, fall),
-        figure=Figure(fall.share, "share", _sentence(series, fall)),
-        threshold=context.thresholds.threshold(name, "at most"),
-        evidence=tuple(_sentence(*one) for one in found),
-        cause=_CAUSE,
-        remedy=_REMEDY,
-    )
+        yield Said(Outcome.SKIPPED, "nothing was measured")
+    elif not seen:
+        yield Said(Outcome.PASS, "no curve dips beyond its intervals")
+    elif not found:
+        said = f"measured again, {sentences.counted(len(seen), 'dip')} did not come back"
+        yield Said(Outcome.PASS, said, evidence=tuple(f"once: {one}" for one in told))
+    elif any(point.time.supported for series, *_ in found for point in series.points):
+        series, fall, limit = max(found, key=lambda one: one[1].share)
+        worst = _sentence(series, fall)
+        yield Said(
+            Outcome.WARN, worst, Figure(fall.share, "share", worst),
+            context.threshold(limit, "at most"), told, _CAUSE, _REMEDY,
+        )  # fmt: skip
+    else:  # A mean that one hiccup may own can't show that a dip is the network's.
+        yield Said(
+            Outcome.SKIPPED,
+            f"{sentences.counted(len(found), 'dip')}, but the log has means only, so one disturbed"
+            f" sample may have made each: {sentences.listed(told, 3)}",
+            evidence=told,
+        )
 
 
 def _came_back(context: Context, subject: Subject, series: Series, fall: Fall) -> bool:
@@ -58,16 +61,8 @@ def _came_back(context: Context, subject: Subject, series: Series, fall: Fall) -
     second = next((one for one in subject.again if one.about == series.about), None)
     return second is None or any(
         (one.smaller_bytes, one.larger_bytes) == (fall.smaller_bytes, fall.larger_bytes)
-        for one in falls(context, subject, second)
+        for one, _ in _falls(context, subject, second)
     )
-
-
-def _passed(subject: Subject, gone: list[tuple[Series, Fall]]) -> Verdict:
-    said = "no curve dips beyond its intervals"
-    if gone:
-        said = f"measured again, {sentences.counted(len(gone), 'dip')} did not come back"
-    told = tuple(f"once: {_sentence(*one)}" for one in gone)
-    return verdict_on(ID, Outcome.PASS, subject.about, said, evidence=told)
 
 
 def again(context: Context, subject: Subject) -> Iterator[PlannedLaunch]:
@@ -80,7 +75,7 @@ def again(context: Context, subject: Subject) -> Iterator[PlannedLaunch]:
     doubtful = {
         case.case
         for series in subject.series
-        for fall in falls(context, subject, series)
+        for fall, _ in _falls(context, subject, series)
         for point in series.points
         if point.message_bytes in (fall.smaller_bytes, fall.larger_bytes)
         for case in point.measurements
@@ -92,36 +87,21 @@ def again(context: Context, subject: Subject) -> Iterator[PlannedLaunch]:
             yield msgspec.structs.replace(launch, cases=cases, purpose="again")
 
 
-def _named_only(subject: Subject, found: list[tuple[Series, Fall]]) -> Verdict:
-    """A mean that one hiccup may own can't show that a dip is the network's."""
-    told = tuple(_sentence(*one) for one in found)
-    return verdict_on(
-        ID, Outcome.SKIPPED, subject.about,
-        f"{sentences.counted(len(found), 'dip')}, but the log has means only, so one disturbed"
-        f" sample may have made each: {sentences.listed(told, 3)}",
-        evidence=told,
-    )  # fmt: skip
-
-
-def falls(context: Context, subject: Subject, series: Series) -> tuple[Fall, ...]:
+def _falls(context: Context, subject: Subject, series: Series) -> list[_Held]:
     """Where this curve goes the wrong way by more than its limit, intervals apart."""
     if series.is_latency:
-        return time_falls(series.points, context.limit("dips.time"))
-    pace = context.limit("fraction.from")
+        limit = "dips.time"
+        return [(one, limit) for one in time_falls(series.points, context.limit(limit))]
+    pace, cap = context.limit("fraction.from"), subject.burst_cap_bytes_per_s
     small = tuple(point for point in series.points if point.message_bytes <= pace)
-    cap = subject.burst_cap_bytes_per_s
-    return (
-        *bandwidth_falls(small, context.limit("dips.small_bandwidth"), cap),
-        *bandwidth_falls(series.at_least(pace), context.limit("dips.bandwidth"), cap),
-    )
-
-
-def threshold_name(context: Context, series: Series, fall: Fall) -> str:
-    """The limit that a fall was held against."""
-    if series.is_latency:
-        return "dips.time"
-    small = fall.smaller_bytes < context.limit("fraction.from")
-    return "dips.small_bandwidth" if small else "dips.bandwidth"
+    return [
+        (one, limit)
+        for points, limit in (
+            (small, "dips.small_bandwidth"),
+            (series.at_least(pace), "dips.bandwidth"),
+        )
+        for one in bandwidth_falls(points, context.limit(limit), cap)
+    ]
 
 
 def _sentence(series: Series, fall: Fall) -> str:

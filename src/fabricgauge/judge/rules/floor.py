@@ -5,14 +5,13 @@ from collections.abc import Iterator
 
 import msgspec
 
-from fabricgauge.judge.interface import Context, verdict_on
+from fabricgauge.judge.interface import Context, Said, of_networks
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.medium import FLOORS, Floor
 from fabricgauge.model.suite import SuiteCurve
-from fabricgauge.model.verdict import Figure, Outcome, Verdict
-from fabricgauge.stats.series import Point, Series
+from fabricgauge.model.verdict import Figure, Outcome
 from fabricgauge.words import figures, patterns
 
 ID = "floor"
@@ -25,10 +24,14 @@ OTHERWISE = "floor.rdma"
 #: One-sided operations that an MPI may leave out where they carry nothing.
 _MAY_BE_EMPTY = ("put_latency", "get_latency", "accumulate_latency")
 
-_CAUSE = "the ranks exchanged messages through shared memory: they ran on one node"
-_REMEDY = "look at placement and path; start one rank per node and measure again"
-_PAST_KERNEL = "RDMA, or TCP that passes the kernel by: its ends are on different hosts"
-_STATE_RDMA = 'state what RDMA used it as, e.g. --network "100GbE roce" or "10GbE iwarp"'
+_SHARED = (
+    "the ranks exchanged messages through shared memory: they ran on one node",
+    "look at placement and path; start one rank per node and measure again",
+)
+_PAST_KERNEL = (
+    "RDMA, or TCP that passes the kernel by: its ends are on different hosts",
+    'state what RDMA used it as, e.g. --network "100GbE roce" or "10GbE iwarp"',
+)
 
 #: Collectives that no rank can leave before it has heard of all others (MPI 4.1, chapter 6).
 _ALL = re.compile(r"(osu_)?(all(reduce|gatherv?|toall[vw]?)|barrier)")
@@ -41,120 +44,95 @@ class _Time(msgspec.Struct, frozen=True):
     what: str
     time: Estimate
     limit: str
-    limit_s: float
     apart: bool = False
 
-    @property
-    def margin(self) -> float:
-        """How many times the limit it takes at the most, by the slow end of its interval."""
-        return self.time.high / self.limit_s if self.limit_s > 0 else float("inf")
 
-
-def judge(context: Context) -> tuple[Verdict, ...]:
-    return tuple(_judge(context, subject) for subject in context.subjects)
-
-
-def _judge(context: Context, subject: Subject) -> Verdict:
-    if medium(subject) == "memory":
+@of_networks(ID)
+def judge(context: Context, subject: Subject) -> Iterator[Said]:
+    if _medium(subject) == "memory":
         reason = "the medium joins memories: no floor of latency is known for it"
-        return verdict_on(ID, Outcome.SKIPPED, subject.about, reason)
-    found = _times(context, subject)
-    if not found:
-        return verdict_on(ID, Outcome.SKIPPED, subject.about, "no latency was measured")
-    return _verdict(context, subject, min(found, key=lambda one: one.margin))
+        yield Said(Outcome.SKIPPED, reason)
+        return
+    margins = []
+    for one in _times(subject):
+        least_s = context.limit(one.limit)
+        margins.append((one.time.high / least_s if least_s > 0 else float("inf"), one))
+    if margins:
+        margin, found = min(margins, key=lambda each: each[0])
+        yield _said(context, subject, found, fine=margin >= 1.0)
+    else:
+        yield Said(Outcome.SKIPPED, "no latency was measured")
 
 
 def too_quick(context: Context, subject: Subject) -> bool:
     """Whether a latency is below what any network needs."""
     least_s = context.limit(OTHERWISE)
-    return any(one.time.high < least_s for one in _times(context, subject))
+    return any(one.time.high < least_s for one in _times(subject))
 
 
-def _times(context: Context, subject: Subject) -> tuple[_Time, ...]:
-    return (*_ping_pongs(context, subject), *_collectives(context, subject))
-
-
-def _ping_pongs(context: Context, subject: Subject) -> Iterator[_Time]:
+def _times(subject: Subject) -> Iterator[_Time]:
+    """All ping-pongs, and what others measured of two and more ranks at once."""
     for series in subject.series:
-        limit = floor_name(subject, series.foreign)
+        limit = _floor_name(subject, series.foreign)
+        apart = subject.imported and series.apart is True
         for point in series.points if series.is_latency else ():
-            if crosses(series, point):
-                at = figures.at(point.message_bytes, point.sized)
-                what = f"{patterns.sentence(series.pattern)} {at}"
-                apart = subject.imported and series.apart is True
-                yield _Time(series.name, what, point.time, limit, context.limit(limit), apart)
-
-
-def _collectives(context: Context, subject: Subject) -> Iterator[_Time]:
-    """What others measured of two and more ranks, if these are said to be on a network."""
+            if series.pattern in _MAY_BE_EMPTY and point.message_bytes == 0:
+                continue  # it need not cross the network
+            at = figures.at(point.message_bytes, point.sized)
+            what = f"{patterns.sentence(series.pattern)} {at}"
+            yield _Time(series.name, what, point.time, limit, apart)
     for curve in subject.curves:
         name = curve.benchmark.lower()
         if curve.quantity != "time" or curve.ranks == 1 or not _ALL.fullmatch(name):
             continue
-        limit = floor_name(subject, curve)
+        limit = _floor_name(subject, curve)
         who = f"{curve.source}:{curve.first_line} {curve.benchmark}"
-        for point in curve.points:
-            size = point.message_bytes
+        for one in curve.points:
+            size = one.message_bytes
             if size == 0 and "barrier" not in name:
                 continue  # a collective of nothing sends nothing; a barrier always does
             what = curve.what if size is None else f"{curve.what} {figures.at(size)}"
-            yield _Time(who, what, point.estimate, limit, context.limit(limit))
+            yield _Time(who, what, one.estimate, limit)
 
 
-def crosses(series: Series, point: Point) -> bool:
-    """Whether a sample has to cross the network: an MPI_Put of nothing need not."""
-    return series.pattern not in _MAY_BE_EMPTY or point.message_bytes > 0
-
-
-def _verdict(context: Context, subject: Subject, found: _Time) -> Verdict:
-    fine = found.margin >= 1.0
-    told_by = f"{found.who}: " if subject.imported else ""
-    by_rdma = found.apart and found.limit == TCP and found.time.high >= context.limit(OTHERWISE)
+def _said(context: Context, subject: Subject, found: _Time, *, fine: bool) -> Said:
+    time, told = found.time, figures.duration(found.time.value)
+    threshold = context.threshold(found.limit, "at least")
+    by_rdma = found.apart and found.limit == TCP and time.high >= context.limit(OTHERWISE)
     bad = Outcome.INCONCLUSIVE if by_rdma else Outcome.INVALID
-    cause, remedy = (_PAST_KERNEL, _STATE_RDMA) if by_rdma else (_CAUSE, _REMEDY)
-    return verdict_on(
-        rule=ID,
+    interval = "no interval"
+    if time.supported:
+        interval = f"interval {figures.duration(time.low)} to {figures.duration(time.high)}"
+    return Said(
         # Of figures that nobody takes for a network's it is but a remark.
-        outcome=Outcome.PASS if fine else bad if subject.claimed else Outcome.WARN,
-        about=subject.about,
-        summary=f"{told_by}{figures.duration(found.time.value)} ({found.what}) is"
-        f" {'not below' if fine else 'below'} the {figures.duration(found.limit_s)} that the"
+        Outcome.PASS if fine else bad if subject.claimed else Outcome.WARN,
+        f"{f'{found.who}: ' if subject.imported else ''}{told} ({found.what}) is"
+        f" {'not below' if fine else 'below'} the {figures.duration(threshold.value)} that the"
         " medium needs",
-        figure=Figure(found.time.value, "s", found.what),
-        threshold=context.thresholds.threshold(found.limit, "at least"),
-        evidence=(
-            f"{found.who}: {figures.duration(found.time.value)}, {_interval(found.time)},"
-            f" {found.time.samples:,} samples in {found.time.launches} launches",
-        ),
-        cause="" if fine else cause,
-        remedy="" if fine else remedy,
+        Figure(time.value, "s", found.what),
+        threshold,
+        (f"{found.who}: {told}, {interval}, {time.samples:,} samples in {time.launches} launches",),
+        *(("", "") if fine else _PAST_KERNEL if by_rdma else _SHARED),
     )
 
 
-def _interval(time: Estimate) -> str:
-    if not time.supported:
-        return "no interval"
-    return f"interval {figures.duration(time.low)} to {figures.duration(time.high)}"
-
-
-def floor_name(subject: Subject, foreign: SuiteCurve | None) -> str:
+def _floor_name(subject: Subject, foreign: SuiteCurve | None) -> str:
     """The threshold that applies: that of TCP only where its connections carried the payload.
 
     Other suites show no connections: there the log's own word counts, or else what the
     network is usually used with. One log's word does not count for the others.
     """
-    through = medium(subject)
+    medium = _medium(subject)
     if foreign is None:
         if subject.evidence.over_tcp:
             return TCP
-        return OTHERWISE if through == "tcp" else f"floor.{through}"
+        return OTHERWISE if medium == "tcp" else f"floor.{medium}"
     if foreign.transport == "tcp":
         return TCP
-    by_rdma = through == "tcp" and foreign.transport == "rdma"
-    return OTHERWISE if by_rdma else f"floor.{through}"
+    return OTHERWISE if (medium, foreign.transport) == ("tcp", "rdma") else f"floor.{medium}"
 
 
-def medium(subject: Subject) -> Floor:
+def _medium(subject: Subject) -> Floor:
     """What a message passes in the subject's network; the quickest adapter where none is known."""
     network = subject.network
     return "rdma" if isinstance(network, Skipped) else FLOORS.get(network.technology, "rdma")

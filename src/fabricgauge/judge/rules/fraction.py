@@ -1,22 +1,25 @@
 """How much of the ceiling does a sustained stream reach?"""
 
+from collections.abc import Iterator
+
 import msgspec
 
 from fabricgauge.judge import causes, host
-from fabricgauge.judge.interface import Context, verdict_on
+from fabricgauge.judge.interface import Context, Said, of_networks
+from fabricgauge.judge.rules import cache_shape
 from fabricgauge.judge.streams import (
     Stream,
     cannot_fill,
     decides,
-    enough,
+    from_bytes,
     plain_outcome,
     streams,
     unlike,
 )
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.verdict import Figure, Outcome, Verdict
-from fabricgauge.stats.series import Series
+from fabricgauge.model.ceiling import Ceiling
+from fabricgauge.model.verdict import Figure, Outcome
 from fabricgauge.words import figures, patterns, sentences
 
 ID = "fraction"
@@ -24,113 +27,130 @@ TITLE = "A sustained stream reaches the ceiling"
 
 _AGAIN = "measure again with more launches and no other load: fabricgauge check --profile full"
 
-
 _PING_PONG = causes.Cause(
     "a ping-pong has but one message under way and need not fill the link",
     "measure a stream: osu_bw, IMB-MPI1 Uniband, ib_write_bw, iperf3, or fabricgauge check",
-    "",
 )
-
-
 _ONE_CONNECTION = causes.Cause(
     "one TCP connection is served by one processor and need not fill a link this fast",
     "measure several at once: iperf3 -P 8, or fabricgauge check --tool iperf3 --parallel 8",
-    "",
-)
-_ABOVE = causes.Cause(
-    "more than the network can carry: see above-ceiling",
-    "look at above-ceiling, placement and path before anything is made of this figure",
-    "",
 )
 _RDMA_MTU = causes.Cause(
     "nobody said the RDMA MTU, and with another one the verdict is another",
     'state it, e.g. --network "100GbE roce mtu=1024"; ibv_devinfo prints it as active_mtu',
-    "",
 )
-_SINGLE = (_PING_PONG, _ONE_CONNECTION, _RDMA_MTU)
-#: Nothing that a host could be the reason of.
+_MEMORY = causes.Cause(
+    "the curve falls as one of shared memory does, and where its ends ran is not known",
+    cache_shape.SAY_HOSTS,
+)
+_ABOVE = causes.Cause(
+    "more than the network can carry: see above-ceiling",
+    "look at above-ceiling, placement and path before anything is made of this figure",
+)
+#: Why a figure alone decides nothing; what a host is not the reason of has two more.
+_SINGLE = (_PING_PONG, _ONE_CONNECTION, _RDMA_MTU, _MEMORY)
 _NO_FAULT = (*_SINGLE, _ABOVE, causes.UNSTEADY)
 
 _IMPORT_STREAM = (
     "import a one-way stream of the same network as well: osu_bw, IMB-MPI1 Uniband, ib_write_bw,"
     " iperf3"
 )
+_PRINT_SIZE = (
+    "measure again so that the log has the size: qperf -vu, netperf's omni output with"
+    " LOCAL_SEND_SIZE"
+)
 
 
-def judge(context: Context) -> tuple[Verdict, ...]:
-    return tuple(verdict for subject in context.subjects for verdict in _judge(context, subject))
-
-
-def _judge(context: Context, subject: Subject) -> tuple[Verdict, ...]:
+@of_networks(ID)
+def judge(context: Context, subject: Subject) -> Iterator[Said]:
     if isinstance(subject.ceiling, Skipped):
-        return (verdict_on(ID, Outcome.SKIPPED, subject.about, subject.ceiling.reason),)
-    other = tuple(one for one in subject.series if unlike(subject, one))
-    remarks = (_of_other_headers(subject, other),) if other else ()
+        yield Said(Outcome.SKIPPED, subject.ceiling.reason)
+        return
+    other = [one.name for one in subject.series if unlike(subject, one)]
     one_way = streams(context, subject, "bandwidth", "put_bandwidth", "get_bandwidth")
     one_way = one_way or streams(context, subject, "latency")
-    if not one_way:
-        return remarks or (_nothing(context, subject),)
-    both = streams(context, subject, "bidirectional_bandwidth")
-    return (*(_verdict(context, stream, one_way) for stream in one_way + both), *remarks)
+    both = streams(context, subject, "bidirectional_bandwidth") if one_way else ()
+    for stream in one_way + both:
+        yield _said(context, stream, one_way)
+    if other:
+        yield Said(
+            Outcome.SKIPPED,
+            f"{sentences.counted(len(other), 'table')} of RDMA cannot be held against a"
+            f" ceiling for TCP: {sentences.listed(other, 3)}",
+            remedy='state what RDMA used it as, e.g. --network "100GbE roce", "10GbE iwarp" or'
+            ' "edr"',
+        )
+    elif not one_way:
+        yield _nothing(context, subject, subject.ceiling)
 
 
-def _nothing(context: Context, subject: Subject) -> Verdict:
-    size = figures.size(int(context.limit("fraction.from")))
+def _nothing(context: Context, subject: Subject, ceiling: Ceiling) -> Said:
+    """Why nothing is held against the ceiling: sizes that are too small, or that nobody says."""
+    unsized = [
+        one
+        for one in subject.curves
+        if one.quantity == "bandwidth" and one.pattern is None and one.transport
+        if all(point.message_bytes is None for point in one.points)
+    ]
+    if unsized:
+        name = unsized[0].benchmark
+        reason = f"the log does not say the message size of {name}; small ones fill no link"
+        return Said(Outcome.INCONCLUSIVE, reason, remedy=_PRINT_SIZE)
+    small = subject.of("bandwidth", "put_bandwidth", "get_bandwidth")
+    sizes = [from_bytes(context, ceiling, one) for one in small]
+    size = figures.size(int(min(sizes, default=context.limit("fraction.from"))))
     reason = f"no one-way stream of messages of at least {size} was measured"
     remedy = _IMPORT_STREAM if subject.imported else _AGAIN
-    return verdict_on(ID, Outcome.INCONCLUSIVE, subject.about, reason, remedy=remedy)
+    return Said(Outcome.INCONCLUSIVE, reason, remedy=remedy)
 
 
-def _of_other_headers(subject: Subject, other: tuple[Series, ...]) -> Verdict:
-    return verdict_on(
-        ID, Outcome.SKIPPED, subject.about,
-        f"{sentences.counted(len(other), 'table')} of RDMA cannot be held against a"
-        f" ceiling for TCP: {sentences.listed([one.name for one in other], 3)}",
-        remedy='state what RDMA used it as, e.g. --network "100GbE roce", "10GbE iwarp" or "edr"',
-    )  # fmt: skip
-
-
-def _verdict(context: Context, stream: Stream, all_streams: tuple[Stream, ...]) -> Verdict:
-    outcome = plain_outcome(context, stream)
-    found = () if outcome is Outcome.PASS else _causes(context, stream)
-    by_mtu = _by_mtu(context, stream)
-    evidence = (
-        _launches(stream),
-        *_ceiling(stream),
-        *(cause.evidence for cause in found if cause.evidence),
-        *(_with_mtu(stream, *one) for one in by_mtu.items()),
-    )
-    signs: tuple[str, ...] = ()
-    unseen = ""
-    if stream.series.is_latency and outcome is not Outcome.PASS:
-        outcome, found = Outcome.INCONCLUSIVE, (_PING_PONG,)
-    if by_mtu:
-        outcome, found = Outcome.INCONCLUSIVE, (_RDMA_MTU,)
-    if outcome is Outcome.FAIL and cannot_fill(stream):
-        excused = not decides(context, stream, all_streams)
-        outcome = Outcome.WARN if excused else Outcome.INCONCLUSIVE
-        found = (_ONE_CONNECTION,)
-    if found and found[0] not in _NO_FAULT:
-        told = host.signs(context, stream)
-        signs, unseen = told.limiting, told.unseen
+def _said(context: Context, stream: Stream, every: tuple[Stream, ...]) -> Said:
+    plain, by_mtu = plain_outcome(context, stream), _by_mtu(context, stream)
+    likely = () if plain is Outcome.PASS else _causes(context, stream)
+    single = _decides_nothing(context, stream, plain, by_mtu)
+    cause = single or next(iter(likely), None)
+    outcome = Outcome.INCONCLUSIVE if single else plain
+    signs = host.Signs()
+    if cause and cause not in _NO_FAULT:
+        signs = host.signs(context, stream)
+    # A low figure is a remark where others decide; where it decides, a host may excuse it.
     if outcome in (Outcome.FAIL, Outcome.INCONCLUSIVE):
-        outcome = _softened(outcome, context, stream, all_streams, bool(signs or unseen))
-    return verdict_on(
-        rule=ID,
-        outcome=outcome,
-        about=stream.about,
-        summary=stream.sentence + _of_hosts(outcome, signs, unseen),
-        figure=Figure(
+        deciding = decides(context, stream, every)
+        outcome = host.excused(outcome, bool(signs.against)) if deciding else Outcome.WARN
+    at = figures.at(stream.best.message_bytes, stream.best.sized)
+    return Said(
+        outcome,
+        stream.sentence + _of_hosts(outcome, signs),
+        Figure(
             stream.fraction, "share",
-            "of the ceiling, per direction"
-            f" {figures.at(stream.best.message_bytes, stream.best.sized)}"
-            f" ({patterns.sentence(stream.series.pattern)})",
+            f"of the ceiling, per direction {at} ({patterns.sentence(stream.series.pattern)})",
         ),
-        threshold=context.thresholds.threshold(enough(stream), "at least"),
-        evidence=(*evidence, *signs, *filter(None, (unseen,))),
-        cause=_cause(outcome, found[0].cause if found else "", signs),
-        remedy=_remedy(outcome, found[0].remedy if found else "", signs),
+        context.threshold(stream.enough),
+        (
+            *_evidence(stream),
+            *(one.evidence for one in likely if one.evidence),
+            *(_with_mtu(stream, *one) for one in by_mtu.items()),
+            *signs.against,
+        ),
+        *_mend(outcome, cause, signs),
+        about=stream.about,
     )  # fmt: skip
+
+
+def _decides_nothing(
+    context: Context, stream: Stream, plain: Outcome, by_mtu: dict[int, Outcome]
+) -> causes.Cause | None:
+    """Why a figure alone says nothing of the network."""
+    if stream.series.is_latency:
+        return None if plain is Outcome.PASS else _PING_PONG
+    if by_mtu:
+        return _RDMA_MTU
+    if plain is not Outcome.FAIL:
+        return None
+    if cannot_fill(stream):
+        return _ONE_CONNECTION
+    memory = cache_shape.may_be_memory(context, stream.subject, stream.series)
+    return _MEMORY if memory else None
 
 
 def _by_mtu(context: Context, stream: Stream) -> dict[int, Outcome]:
@@ -155,65 +175,46 @@ def _with_mtu(stream: Stream, mtu: int, outcome: Outcome) -> str:
     return f"with an RDMA MTU of {mtu} it is {share} of the ceiling: {outcome.value}"
 
 
-def _softened(
-    outcome: Outcome,
-    context: Context,
-    stream: Stream,
-    all_streams: tuple[Stream, ...],
-    excused: bool,
-) -> Outcome:
-    """A low figure is a remark where others decide; where it decides, a host may excuse it."""
-    if not decides(context, stream, all_streams):
-        return Outcome.WARN
-    return host.excused(outcome, excused)
-
-
 def _causes(context: Context, stream: Stream) -> tuple[causes.Cause, ...]:
     if stream.fraction > 1.0 + context.limit("above-ceiling.tolerance"):
         return (_ABOVE,)
-    if stream.fraction >= context.limit(enough(stream)):
+    if stream.fraction >= context.limit(stream.enough):
         return (causes.UNSTEADY,)
     return causes.causes(context, stream)
 
 
-def _ceiling(stream: Stream) -> tuple[str, ...]:
-    """The sum, where the stream has a ceiling of its own."""
-    if stream.ceiling is stream.subject.ceiling:
-        return ()
-    step = stream.ceiling.steps[-1]
-    told = f"ceiling {step.label}: {figures.rate(step.value)} = {step.expression}"
-    counted = " (acknowledgements per segment counted in the cases)"
-    return (f"{told}{counted if stream.directions == 2 else ''}",)
-
-
-def _launches(stream: Stream) -> str:
+def _evidence(stream: Stream) -> Iterator[str]:
+    """Interval and launches; the sum, where the stream has a ceiling of its own."""
     shares = [figures.percent(share) for share in stream.launches]
-    return (
+    yield (
         f"interval {figures.rate(stream.best.bandwidth.low)} to"
         f" {figures.rate(stream.best.bandwidth.high)}; launches: {sentences.listed(shares)} of the"
         " ceiling"
     )
+    if stream.ceiling is not stream.subject.ceiling:
+        step = stream.ceiling.steps[-1]
+        counted = " (acknowledgements per segment counted in the cases)"
+        yield (
+            f"ceiling {step.label}: {figures.rate(step.value)} = {step.expression}"
+            f"{counted if stream.directions == 2 else ''}"
+        )
 
 
-def _of_hosts(outcome: Outcome, signs: tuple[str, ...], unseen: str) -> str:
+def _of_hosts(outcome: Outcome, signs: host.Signs) -> str:
     """What a host's limit makes of the figure; see the rule in ``host.excused``."""
-    what = "a host limits it" if signs else "whether a host limits it could not be seen"
-    if not signs and not unseen:
+    if not signs.against:
         return ""
+    limits = "a host limits it" if signs.limiting else "whether a host limits it could not be seen"
     leaves = outcome is Outcome.INCONCLUSIVE
-    return f"; {what}, so it {'decides nothing' if leaves else 'is a remark'} (see host-limited)"
+    return f"; {limits}, so it {'decides nothing' if leaves else 'is a remark'} (see host-limited)"
 
 
-def _cause(outcome: Outcome, likely: str, signs: tuple[str, ...]) -> str:
-    if outcome is Outcome.PASS:
-        return ""
-    return "a host, not the network, sets the pace" if signs else likely
-
-
-def _remedy(outcome: Outcome, likely: str, signs: tuple[str, ...]) -> str:
-    if outcome is Outcome.PASS:
-        return ""
-    if signs:
-        return "free or add processors (see host-limited), then measure again"
-    undecided = outcome is Outcome.INCONCLUSIVE and likely not in {one.remedy for one in _SINGLE}
-    return _AGAIN if undecided else likely
+def _mend(outcome: Outcome, cause: causes.Cause | None, signs: host.Signs) -> tuple[str, str]:
+    """Cause and remedy."""
+    if outcome is Outcome.PASS or cause is None:
+        return "", ""
+    if signs.limiting:
+        remedy = "free or add processors (see host-limited), then measure again"
+        return "a host, not the network, sets the pace", remedy
+    undecided = outcome is Outcome.INCONCLUSIVE and cause not in _SINGLE
+    return cause.cause, _AGAIN if undecided else cause.remedy

@@ -1,11 +1,13 @@
 """Is a low figure the fault of a host and not of the network?"""
 
+from collections.abc import Iterator
+
 from fabricgauge.judge import host
-from fabricgauge.judge.interface import Context, verdict_on
-from fabricgauge.judge.streams import STREAMS, Stream, decides, enough, plain_outcome, streams
+from fabricgauge.judge.interface import Context, Said, of_networks
+from fabricgauge.judge.streams import STREAMS, Stream, decides, plain_outcome, streams
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.verdict import Figure, Outcome, Verdict
+from fabricgauge.model.verdict import Figure, Outcome
 from fabricgauge.words import patterns
 
 ID = "host-limited"
@@ -23,48 +25,40 @@ _SEE = (
 )
 
 
-def judge(context: Context) -> tuple[Verdict, ...]:
-    return tuple(verdict for subject in context.subjects for verdict in _judge(context, subject))
-
-
-def _judge(context: Context, subject: Subject) -> tuple[Verdict, ...]:
-    if isinstance(subject.ceiling, Skipped):
-        return (verdict_on(ID, Outcome.SKIPPED, subject.about, subject.ceiling.reason),)
-    if subject.imported:
-        reason = "not known: the logs hold no word about the hosts' processors"
-        return (verdict_on(ID, Outcome.SKIPPED, subject.about, reason),)
+@of_networks(ID)
+def judge(context: Context, subject: Subject) -> Iterator[Said]:
     found = streams(context, subject, *STREAMS, "get_bandwidth")
-    low = [one for one in found if one.fraction < context.limit(enough(one))]
-    if not low:
+    low = [one for one in found if one.fraction < context.limit(one.enough)]
+    if isinstance(subject.ceiling, Skipped):
+        yield Said(Outcome.SKIPPED, subject.ceiling.reason)
+    elif subject.imported:
+        reason = "not known: the logs hold no word about the hosts' processors"
+        yield Said(Outcome.SKIPPED, reason)
+    elif low:
+        yield from (_said(context, stream, found) for stream in low)
+    else:
         why = "no stream is below its ceiling" if found else "no stream was measured"
-        return (verdict_on(ID, Outcome.SKIPPED, subject.about, f"{why}: nothing to explain"),)
-    return tuple(_verdict(context, stream, found) for stream in low)
+        yield Said(Outcome.SKIPPED, f"{why}: nothing to explain")
 
 
-def _verdict(context: Context, stream: Stream, found: tuple[Stream, ...]) -> Verdict:
+def _said(context: Context, stream: Stream, found: tuple[Stream, ...]) -> Said:
     signs = host.signs(context, stream)
-    limited, unseen = bool(signs.limiting), bool(signs.unseen)
-    figure = f"of the ceiling ({patterns.words_of(stream.series.pattern).sentence})"
-    return verdict_on(
-        rule=ID,
-        outcome=_outcome(context, stream, found) if limited or unseen else Outcome.PASS,
-        about=stream.about,
-        summary=f"{stream.sentence}: " + _sentence(signs),
-        figure=Figure(stream.fraction, "share", figure),
-        threshold=context.thresholds.threshold(enough(stream), "at least"),
-        evidence=(*signs.limiting, *filter(None, (signs.unseen,)), *signs.others),
-        cause="the processors can't move more bytes, whatever the link could" if limited else "",
-        remedy=_REMEDY if limited else _SEE if unseen else "",
+    limited, outcome = bool(signs.limiting), Outcome.PASS
+    if signs.against:  # as `fraction` has the figure itself; else it is a remark
+        fails = plain_outcome(context, stream) is Outcome.FAIL and decides(context, stream, found)
+        outcome = host.excused(Outcome.FAIL, by_host=True) if fails else Outcome.WARN
+    pace = "a host sets the pace" if limited else signs.unseen
+    return Said(
+        outcome,
+        f"{stream.sentence}: {pace or 'nothing shows that a host sets the pace'}",
+        Figure(
+            stream.fraction,
+            "share",
+            f"of the ceiling ({patterns.words_of(stream.series.pattern).sentence})",
+        ),
+        context.threshold(stream.enough),
+        (*signs.against, *signs.others),
+        "the processors can't move more bytes, whatever the link could" if limited else "",
+        _REMEDY if limited else _SEE if signs.unseen else "",
+        stream.about,
     )
-
-
-def _sentence(signs: host.Signs) -> str:
-    if signs.limiting:
-        return "a host sets the pace"
-    return signs.unseen or "nothing shows that a host sets the pace"
-
-
-def _outcome(context: Context, stream: Stream, found: tuple[Stream, ...]) -> Outcome:
-    """That of the figure itself, as `fraction` has it; else it is a remark."""
-    plain = plain_outcome(context, stream) if decides(context, stream, found) else Outcome.WARN
-    return Outcome.WARN if plain is not Outcome.FAIL else host.excused(plain, by_host=True)

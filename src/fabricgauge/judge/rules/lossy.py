@@ -1,15 +1,14 @@
 """Is there a node, or of two nodes a way, that loses what others keep?"""
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal
+from collections.abc import Iterable, Iterator
 
-import msgspec
-
-from fabricgauge.judge.interface import Context, verdict_on
+from fabricgauge.judge.interface import Context, Said, of_networks
+from fabricgauge.judge.rules import errors
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.evidence import Lost
-from fabricgauge.model.verdict import Figure, Outcome, Verdict, VerdictSubject
-from fabricgauge.words import figures, sentences
+from fabricgauge.model.pairs import Part
+from fabricgauge.model.verdict import Figure, Outcome, VerdictSubject
+from fabricgauge.words import figures
 
 ID = "lossy"
 TITLE = "No node loses frames that others keep"
@@ -31,59 +30,54 @@ _REMEDY = (
     " exchange cable, then transceiver, then port"
 )
 
-
-class _Lossy(msgspec.Struct, frozen=True):
-    """A node, or one direction of it, with the ways that begin or end there; or a way of two nodes.
-
-    ``others`` is the share that all other ways lost, where there are any.
-    """
-
-    part: Literal["node", "sender", "receiver", "direction"]
-    names: tuple[str, ...]
-    ways: tuple[Lost, ...]
-    others: float | None = None
+#: A node, or one direction of it, with the ways that begin or end there; or a way of two nodes.
+_Lossy = tuple[Part, tuple[str, ...], tuple[Lost, ...]]
 
 
-def judge(context: Context) -> tuple[Verdict, ...]:
-    return tuple(verdict for one in context.subjects for verdict in _judge(context, one))
-
-
-def _judge(context: Context, subject: Subject) -> Iterator[Verdict]:
+@of_networks(ID)
+def judge(context: Context, subject: Subject) -> Iterator[Said]:
     ways = [one for one in subject.evidence.lost if one.segments > 0]
     nodes = sorted({name for one in ways for name in (one.origin, one.target)})
     if len(nodes) < FEWEST_NODES:
-        yield from (_verdict(context, subject, one) for one in _ways(context, ways))
+        for way in ways:
+            if _loses(context, (way,), 1):
+                found: _Lossy = "direction", (way.origin, way.target), (way,)
+                yield _said(context, subject, found, "")
         return
-    found = [_verdict(context, subject, one) for one in _nodes(context, nodes, ways)]
-    said = f"{figures.percent(_share(ways))} of all TCP segments were sent again, no node's more"
-    yield from found or [verdict_on(ID, Outcome.PASS, subject.about, f"{said} than others'")]
-
-
-def _ways(context: Context, ways: Iterable[Lost]) -> Iterator[_Lossy]:
-    """The lossy ways of two nodes that have the network to themselves."""
-    for way in ways:
-        if _loses(context, (way,), 1):
-            yield _Lossy("direction", (way.origin, way.target), (way,))
-
-
-def _nodes(context: Context, nodes: Iterable[str], ways: Sequence[Lost]) -> Iterator[_Lossy]:
-    found = [one for node in nodes if (one := _of_node(context, node, ways)) is not None]
-    touched = {id(way) for one in found for way in one.ways}
+    lossy = [one for node in nodes for one in _of_node(context, node, ways)]
+    touched = {id(way) for *_, own in lossy for way in own}
     others = [way for way in ways if id(way) not in touched]
-    if others and _share(others) <= OTHERS * context.limit("lossy.share"):
-        yield from (msgspec.structs.replace(one, others=_share(others)) for one in found)
+    if not lossy or not others or _share(others) > OTHERS * context.limit("lossy.share"):
+        said = f"{figures.percent(_share(ways))} of all TCP segments were sent again"
+        yield Said(Outcome.PASS, f"{said}, no node's more than others'")
+        return
+    beside = f"; between all others {figures.percent(_share(others))}"
+    yield from (_said(context, subject, one, beside) for one in lossy)
 
 
-def _of_node(context: Context, node: str, ways: Iterable[Lost]) -> _Lossy | None:
+def _said(context: Context, subject: Subject, found: _Lossy, beside: str) -> Said:
+    part, names, ways = found
+    share = _share(ways)
+    return Said(
+        Outcome.FAIL,
+        f"TCP sent {figures.percent(share)} of the segments again{beside}",
+        Figure(share, "share", "of the TCP segments of its ways"),
+        context.threshold("lossy.share", "below"),
+        tuple(map(errors.sentence, ways)),
+        _CAUSE,
+        _REMEDY,
+        VerdictSubject(part, subject.name, names),
+    )
+
+
+def _of_node(context: Context, node: str, ways: Iterable[Lost]) -> Iterator[_Lossy]:
     sent = tuple(one for one in ways if one.origin == node)
     received = tuple(one for one in ways if one.target == node)
     fewest = FEWEST_NODES - 1
     sends, receives = _loses(context, sent, fewest), _loses(context, received, fewest)
-    if sends and receives:
-        return _Lossy("node", (node,), (*sent, *received))
-    if sends:
-        return _Lossy("sender", (node,), sent)
-    return _Lossy("receiver", (node,), received) if receives else None
+    if sends or receives:
+        part: Part = "node" if sends and receives else "sender" if sends else "receiver"
+        yield part, (node,), (*(sent if sends else ()), *(received if receives else ()))
 
 
 def _loses(context: Context, ways: tuple[Lost, ...], fewest: int) -> bool:
@@ -102,23 +96,3 @@ def _share(ways: Iterable[Lost]) -> float:
     """Of the segments of all these ways, how many were sent again."""
     every = tuple(ways)
     return sum(one.count for one in every) / sum(one.segments for one in every)
-
-
-def _verdict(context: Context, subject: Subject, one: _Lossy) -> Verdict:
-    share = _share(one.ways)
-    others = "" if one.others is None else f"; between all others {figures.percent(one.others)}"
-    return verdict_on(
-        rule=ID,
-        outcome=Outcome.FAIL,
-        about=VerdictSubject(one.part, subject.name, one.names),
-        summary=f"TCP sent {figures.percent(share)} of the segments again{others}",
-        figure=Figure(share, "share", "of the TCP segments of its ways"),
-        threshold=context.thresholds.threshold("lossy.share", "below"),
-        evidence=tuple(
-            f"{sentences.direction(way.origin, way.target)}: TCP sent {way.count:,} of about"
-            f" {way.segments:,.0f} segments again ({figures.percent(way.share)})"
-            for way in one.ways
-        ),
-        cause=_CAUSE,
-        remedy=_REMEDY,
-    )

@@ -10,7 +10,7 @@ import msgspec
 from fabricgauge.judge import causes
 from fabricgauge.judge.host import excused, waiting_beside
 from fabricgauge.judge.host_case import HostCase
-from fabricgauge.judge.interface import Context, verdict_on
+from fabricgauge.judge.interface import Context, Said, of_networks
 from fabricgauge.judge.rules import pairs
 from fabricgauge.judge.streams import Stream
 from fabricgauge.judge.subject import Subject
@@ -24,7 +24,7 @@ from fabricgauge.model.pairs import (
     Suspect,
     called,
 )
-from fabricgauge.model.verdict import Figure, Outcome, Verdict, VerdictSubject, finding_subject
+from fabricgauge.model.verdict import Figure, Outcome, VerdictSubject, finding_subject
 from fabricgauge.words import figures, sentences
 
 ID = "outliers"
@@ -33,6 +33,8 @@ TITLE = "No node, direction, link or group is slower than its peers"
 #: Suspects that are told one by one; the others are counted.
 MOST_SUSPECTS = 6
 
+#: What a part is slow by, where nothing else points at a cause, and what to look at, by quantity.
+_PART = "its link, adapter or port, or something that keeps the node busy"
 _LOOK = {
     "latency": "look at what else runs there, at power states and interrupt moderation of the"
     " adapter, and at the switch port's counters; exchange cable and port one at a time",
@@ -40,21 +42,20 @@ _LOOK = {
     " counters of both ends; exchange cable and switch port one at a time",
 }
 _GROUP = (
+    "the group's way to the others carries less than that of its peers",
     "look at the cables and counters between this group's switch and the next level: a missing or"
-    " slow uplink; compare with another group's"
+    " slow uplink; compare with another group's",
+)
+_LEVEL = (
+    "fewer or slower links between the switches than below them",
+    "if the fabric was bought as non-blocking, look for missing uplinks on all switches;"
+    " otherwise keep jobs within a group",
 )
 _BUSY = "other work on the nodes, which accounts for it"
 _QUIET = "end other work on the nodes, then make a new check of those that are named"
 
-
-class SlowPart(msgspec.Struct, frozen=True):
-    """All findings about the same part, the largest effect first."""
-
-    findings: tuple[PairFinding, ...]
-
-    @property
-    def worst(self) -> PairFinding:
-        return self.findings[0]
+#: All findings about the same part, the largest effect first.
+_SlowPart = tuple[PairFinding, ...]
 
 
 class Confirmation(msgspec.Struct, frozen=True):
@@ -75,97 +76,82 @@ class Confirmation(msgspec.Struct, frozen=True):
             return f"not confirmed by a second measurement: {seen.reason}"
         latency = self.finding.quantity == "latency"
         figure, best = (figures.duration, "at best ") if latency else (figures.rate, "")
-        verdict = "" if seen.confirmed else "not confirmed: "
         partners = sentences.listed(seen.partners) or "each other"
         return (
-            f"{verdict}measured again alone, with {partners}: {best}{figure(seen.own)}"
-            f" beside {figure(seen.good)} of {len(seen.good_pairs)} good pairs"
+            f"{'' if seen.confirmed else 'not confirmed: '}measured again alone, with {partners}:"
+            f" {best}{figure(seen.own)} beside {figure(seen.good)} of {len(seen.good_pairs)} good"
+            " pairs"
         )
 
 
-def judge(context: Context) -> tuple[Verdict, ...]:
-    return tuple(
-        verdict
-        for subject in context.subjects
-        if subject.pairs
-        for verdict in _judge(context, subject)
-    )
-
-
-def _judge(context: Context, subject: Subject) -> Iterator[Verdict]:
+@of_networks(ID)
+def judge(context: Context, subject: Subject) -> Iterator[Said]:
+    if not subject.pairs:
+        return
     faults = _slow_parts(subject)
+    suspects = _suspects(subject, faults)
     for one in faults:
         yield _fault(context, subject, one, faults)
-    for analysis in subject.pairs:
-        crossing = (one for one in analysis.findings if one.explanation == "oversubscription")
-        yield from (_property(subject, one) for one in crossing)
-    suspects = _suspects(subject, faults)
+    for finding in (one for each in subject.pairs for one in each.findings):
+        if finding.explanation == "oversubscription":
+            yield Said(
+                Outcome.WARN,
+                f"what crosses between groups has a {_effect(finding)}: an oversubscribed level,"
+                " no defect",
+                Figure(finding.effect, "share", "between groups beside within them"),
+                None, finding.evidence, *_LEVEL, finding_subject(subject.name, finding),
+            )  # fmt: skip
     if suspects:
-        yield _suspected(subject, suspects)
-    if not faults and not suspects:
+        yield _suspected(suspects)
+    elif not faults:
         yield _nobody(context, subject)
 
 
 def _fault(
-    context: Context, subject: Subject, one: SlowPart, faults: tuple[SlowPart, ...]
-) -> Verdict:
-    look = _confirmation(context, subject, one)
+    context: Context, subject: Subject, part: _SlowPart, faults: tuple[_SlowPart, ...]
+) -> Said:
+    """Told of the largest effect that is confirmed; if none is, of the largest."""
+    each = [Confirmation(one, _excuse(context, subject, one)) for one in part]
+    look = next((one for one in each if one.confirmed), each[0])
     worst = look.finding
-    outcome = excused(Outcome.FAIL, not look.confirmed)
     likely = _likely(context, subject, worst, faults)
-    return verdict_on(
-        rule=ID,
-        outcome=outcome,
-        about=VerdictSubject(one.worst.part, subject.name, one.worst.names),
-        summary=f"{_NAMED[outcome]}: {_effect(worst)}",
-        figure=Figure(worst.effect, "share", f"{worst.quantity} beside the other pairs'"),
-        evidence=(
-            *(_effect(finding) for finding in one.findings),
-            *(line for finding in one.findings for line in finding.evidence),
+    cause, remedy = _PART, _LOOK[worst.quantity]
+    if likely:
+        cause, remedy = likely[0].cause, likely[0].remedy
+    elif worst.part == "group":
+        cause, remedy = _GROUP
+    if look.excuse:
+        cause, remedy = _BUSY, _QUIET
+    elif not look.confirmed:
+        again = f"{sentences.resume(context.run)}, or a new check of the named nodes"
+        remedy = f"measure it again: {again}"
+    named = "slower than its peers, and again when measured alone"
+    return Said(
+        excused(Outcome.FAIL, not look.confirmed),
+        f"{named if look.confirmed else 'suspected, but not confirmed'}: {_effect(worst)}",
+        Figure(worst.effect, "share", f"{worst.quantity} beside the other pairs'"),
+        None,
+        (
+            *map(_effect, part),
+            *(line for finding in part for line in finding.evidence),
             look.told,
             *look.excuse,
-            *(cause.evidence for cause in likely if cause.evidence),
+            *(one.evidence for one in likely if one.evidence),
         ),
-        cause=_BUSY if look.excuse else likely[0].cause if likely else _cause(worst),
-        remedy=_remedy(context, look, likely),
+        cause,
+        remedy,
+        VerdictSubject(part[0].part, subject.name, part[0].names),
     )
-
-
-def _remedy(context: Context, look: Confirmation, likely: tuple[causes.Cause, ...]) -> str:
-    if not look.confirmed:
-        again = f"{sentences.resume(context.run)}, or a new check of the named nodes"
-        return _QUIET if look.excuse else f"measure it again: {again}"
-    if likely:
-        return likely[0].remedy
-    return _GROUP if look.finding.part == "group" else _LOOK[look.finding.quantity]
-
-
-_NAMED = {
-    Outcome.FAIL: "slower than its peers, and again when measured alone",
-    Outcome.INCONCLUSIVE: "suspected, but not confirmed",
-}
-
-
-def _nodes(subject: Subject, one: PairFinding) -> tuple[str, ...]:
-    return next(
-        (nodes for each in subject.pairs if (nodes := each.nodes_of(one.part, one.names))), ()
-    )
-
-
-def _cause(worst: PairFinding) -> str:
-    if worst.part == "group":
-        return "the group's way to the others carries less than that of its peers"
-    return "its link, adapter or port, or something that keeps the node busy"
 
 
 def _likely(
-    context: Context, subject: Subject, one: PairFinding, faults: tuple[SlowPart, ...]
+    context: Context, subject: Subject, one: PairFinding, faults: tuple[_SlowPart, ...]
 ) -> tuple[causes.Cause, ...]:
     """What the evidence of one of its pairs points at, where that is more than a guess."""
     if isinstance(subject.ceiling, Skipped) or one.quantity != "bandwidth":
         return ()
     own = {*one.names}
-    others = {name for fault in faults for name in fault.worst.names} - own
+    others = {name for fault in faults for name in fault[0].names} - own
     for series in subject.again:
         ends = {series.origin, series.target}
         if series.pattern == "bandwidth" and ends & own and not ends & others:
@@ -177,20 +163,9 @@ def _likely(
     return ()
 
 
-def _property(subject: Subject, one: PairFinding) -> Verdict:
-    return verdict_on(
-        ID, Outcome.WARN, finding_subject(subject.name, one),
-        f"what crosses between groups has a {_effect(one)}: an oversubscribed level, no defect",
-        Figure(one.effect, "share", "between groups beside within them"), None, one.evidence,
-        "fewer or slower links between the switches than below them",
-        "if the fabric was bought as non-blocking, look for missing uplinks on all switches;"
-        " otherwise keep jobs within a group",
-    )  # fmt: skip
-
-
-def _suspects(subject: Subject, faults: tuple[SlowPart, ...]) -> tuple[Suspect, ...]:
+def _suspects(subject: Subject, faults: tuple[_SlowPart, ...]) -> tuple[Suspect, ...]:
     """Those that no fault explains, each once, the most conspicuous first."""
-    named = {name for fault in faults for name in _nodes(subject, fault.worst)}
+    named = {name for fault in faults for name in _nodes(subject, fault[0])}
     found: dict[tuple[str, tuple[str, ...]], Suspect] = {}
     for analysis in subject.pairs:
         for one in sorted(analysis.suspects, key=lambda one: -abs(one.effect)):
@@ -199,15 +174,19 @@ def _suspects(subject: Subject, faults: tuple[SlowPart, ...]) -> tuple[Suspect, 
     return tuple(sorted(found.values(), key=lambda one: (-abs(one.effect), one.names)))
 
 
-def _suspected(subject: Subject, suspects: tuple[Suspect, ...]) -> Verdict:
+def _nodes(subject: Subject, one: PairFinding) -> tuple[str, ...]:
+    each = (analysis.nodes_of(one.part, one.names) for analysis in subject.pairs)
+    return next(filter(None, each), ())
+
+
+def _suspected(suspects: tuple[Suspect, ...]) -> Said:
     first = suspects[0]
     shown = [called(one.part, one.names) for one in suspects]
-    return verdict_on(
-        ID, Outcome.WARN, subject.about,
+    return Said(
+        Outcome.WARN,
         f"conspicuous, but not enough to name anybody: {sentences.listed(shown, MOST_SUSPECTS)}",
         Figure(first.effect, "share", f"{first.quantity} beside the other pairs'"), None,
-        tuple(_why_not(one) for one in suspects[:MOST_SUSPECTS]),
-        first.reason, first.next_test,
+        tuple(map(_why_not, suspects[:MOST_SUSPECTS])), first.reason, first.next_test,
     )  # fmt: skip
 
 
@@ -219,17 +198,14 @@ def _why_not(one: Suspect) -> str:
     return f"{called(one.part, one.names)}: {level}; {one.reason}"
 
 
-def _nobody(context: Context, subject: Subject) -> Verdict:
-    nodes = len(subject.pairs[0].matrix.nodes)
+def _nobody(context: Context, subject: Subject) -> Said:
     slow = pairs.slow_nodes(context, subject)
     if slow:
         said = f"too few good pairs to compare with; rule {pairs.ID} names {sentences.listed(slow)}"
-        return verdict_on(ID, Outcome.SKIPPED, subject.about, said)
-    return verdict_on(
-        ID, Outcome.PASS, subject.about,
-        f"none of {nodes:,} nodes stands out",
-        evidence=tuple(_matrix(one) for one in subject.pairs),
-    )  # fmt: skip
+        return Said(Outcome.SKIPPED, said)
+    nodes = len(subject.pairs[0].matrix.nodes)
+    told = tuple(map(_matrix, subject.pairs))
+    return Said(Outcome.PASS, f"none of {nodes:,} nodes stands out", evidence=told)
 
 
 def _matrix(analysis: PairAnalysis) -> str:
@@ -242,36 +218,28 @@ def _matrix(analysis: PairAnalysis) -> str:
     )
 
 
-def _slow_parts(subject: Subject) -> tuple[SlowPart, ...]:
+def _slow_parts(subject: Subject) -> tuple[_SlowPart, ...]:
     """The faults of a subject; a node that is slow in one quantity one way and in another both
     ways is one fault.
     """
     by_part: dict[VerdictSubject, list[PairFinding]] = {}
-    for analysis in subject.pairs:
-        for one in analysis.faults:
-            part = VerdictSubject(one.part, subject.name, one.names).thing
-            by_part.setdefault(part, []).append(one)
-    ordered = (sorted(each, key=lambda one: -abs(one.effect)) for each in by_part.values())
-    joined = (SlowPart(tuple(each)) for each in ordered)
-    return tuple(sorted(joined, key=lambda one: (-abs(one.worst.effect), one.worst.names)))
+    for one in (fault for analysis in subject.pairs for fault in analysis.faults):
+        part = VerdictSubject(one.part, subject.name, one.names).thing
+        by_part.setdefault(part, []).append(one)
+    ordered = (tuple(sorted(each, key=lambda one: -abs(one.effect))) for each in by_part.values())
+    return tuple(sorted(ordered, key=lambda each: (-abs(each[0].effect), each[0].names)))
 
 
 def _effect(one: PairFinding) -> str:
     """``bandwidth at 1 MiB 75.1 % lower than the others' (74.8 % to 75.3 %)``."""
     ends = sorted((abs(one.low), abs(one.high)))
     word = "lower" if one.effect < 0 else "higher"
-    pairs = sentences.counted(one.affected, "pair")
     return (
         f"{one.quantity} {figures.at(one.message_bytes)} {figures.percent(abs(one.effect))} {word}"
         f" than the others' (interval {figures.percent(ends[0])} to"
-        f" {figures.percent(ends[1])}; false-discovery rate {one.q:.2g}; {pairs})"
+        f" {figures.percent(ends[1])}; false-discovery rate {one.q:.2g};"
+        f" {sentences.counted(one.affected, 'pair')})"
     )
-
-
-def _confirmation(context: Context, subject: Subject, one: SlowPart) -> Confirmation:
-    """Of the largest effect that is confirmed; if none is, of the largest."""
-    each = [Confirmation(found, _excuse(context, subject, found)) for found in one.findings]
-    return next((one for one in each if one.confirmed), each[0])
 
 
 def _excuse(context: Context, subject: Subject, one: PairFinding) -> tuple[str, ...]:
@@ -287,13 +255,13 @@ def _excuse(context: Context, subject: Subject, one: PairFinding) -> tuple[str, 
 
 
 def _cases(
-    context: Context, subject: Subject, one: PairFinding, pairs: tuple[Ends, ...]
+    context: Context, subject: Subject, one: PairFinding, met: tuple[Ends, ...]
 ) -> list[HostCase]:
     if isinstance(subject.ceiling, Skipped):
         return []
     return [
         HostCase(context, Stream(subject, subject.ceiling, series, best))
         for series in subject.again
-        if series.pattern == one.quantity and (series.origin, series.target) in pairs
+        if series.pattern == one.quantity and (series.origin, series.target) in met
         if (best := series.best(one.message_bytes)) is not None
     ]

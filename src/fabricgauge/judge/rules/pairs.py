@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabricgauge.evidence.processors import unseen_waits, waits
-from fabricgauge.judge.host import accounts_beside, excused
-from fabricgauge.judge.interface import Context, verdict_on
+from fabricgauge.judge.host import accounts_beside, excused, waited
+from fabricgauge.judge.interface import Context, Said, of_networks
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.pairs import Ends, PairAnalysis, Part, Rechecked, called
-from fabricgauge.model.verdict import Figure, Outcome, Verdict, VerdictSubject
+from fabricgauge.model.verdict import Figure, Outcome, VerdictSubject
 from fabricgauge.stats.series import node_of
 from fabricgauge.words import figures, sentences
 
@@ -70,30 +70,21 @@ class _Slow(msgspec.Struct, frozen=True):
     pairs: tuple[Ends, ...]
 
 
-def judge(context: Context) -> tuple[Verdict, ...]:
-    return tuple(
-        verdict
-        for subject in context.subjects
-        if subject.pairs and not isinstance(subject.ceiling, Skipped)
-        for verdict in _judge(context, subject)
-    )
-
-
-def _judge(context: Context, subject: Subject) -> Iterator[Verdict]:
+@of_networks(ID)
+def judge(context: Context, subject: Subject) -> Iterator[Said]:
+    if not subject.pairs or isinstance(subject.ceiling, Skipped):
+        return
     pairs = _best(context, subject)
     if isinstance(pairs, Skipped):
-        yield verdict_on(ID, Outcome.SKIPPED, subject.about, pairs.reason)
+        yield Said(Outcome.SKIPPED, pairs.reason)
         return
     slow, ways = _explained(context, subject, pairs)
     for one in slow:
-        yield _verdict(context, subject, pairs, one)
-    if ways:
-        yield _ways(context, subject, pairs, ways)
-    elif not slow and pairs.low.any():
-        reason = "what is below the ceiling is told by outliers"
-        yield verdict_on(ID, Outcome.SKIPPED, subject.about, reason)
+        yield _said(context, subject, pairs, one)
+    if ways or not (slow or pairs.low.any()):
+        yield _of_all(context, pairs, ways)
     elif not slow:
-        yield _fine(context, subject, pairs)
+        yield Said(Outcome.SKIPPED, "what is below the ceiling is told by outliers")
 
 
 def slow_nodes(context: Context, subject: Subject) -> tuple[str, ...]:
@@ -227,21 +218,20 @@ def _left(pairs: _Pairs, slow: Sequence[_Slow]) -> list[Ends]:
     return [pair for _, pair in sorted(found) if pair not in explained]
 
 
-def _verdict(context: Context, subject: Subject, pairs: _Pairs, one: _Slow) -> Verdict:
+def _said(context: Context, subject: Subject, pairs: _Pairs, one: _Slow) -> Said:
     excuse, alone = _excuse(context, subject, one), _is_alone(subject, pairs, one.node)
     doubt = "" if alone else "; not measured again alone"
-    return verdict_on(
-        rule=ID,
-        outcome=excused(Outcome.FAIL if alone else Outcome.INCONCLUSIVE, bool(excuse)),
-        about=VerdictSubject(one.part, subject.name, (one.node,)),
-        summary=f"{figures.percent(one.share)} of the ceiling with each of its partners (median of"
+    return Said(
+        excused(Outcome.FAIL if alone else Outcome.INCONCLUSIVE, bool(excuse)),
+        f"{figures.percent(one.share)} of the ceiling with each of its partners (median of"
         f" {sentences.counted(len(one.pairs), 'pair')}); other pairs reach"
-        f" {figures.percent(one.good)}" + ("; its host may account for it" if excuse else doubt),
-        figure=Figure(one.share, "share", "of the ceiling, per direction, median of its pairs"),
-        threshold=context.thresholds.threshold(pairs.limit, "at least"),
-        evidence=(*_lines(pairs, one.pairs), *filter(None, (excuse,))),
-        cause=_BUSY if excuse else _CAUSE,
-        remedy=_QUIET if excuse else _REMEDY if alone else _AGAIN,
+        f" {figures.percent(one.good)}{'; its host may account for it' if excuse else doubt}",
+        Figure(one.share, "share", "of the ceiling, per direction, median of its pairs"),
+        context.threshold(pairs.limit),
+        (*_lines(pairs, one.pairs), *filter(None, (excuse,))),
+        _BUSY if excuse else _CAUSE,
+        _QUIET if excuse else _REMEDY if alone else _AGAIN,
+        VerdictSubject(one.part, subject.name, (one.node,)),
     )
 
 
@@ -265,37 +255,26 @@ def _excuse(context: Context, subject: Subject, one: _Slow) -> str:
     usual = float(np.median(list(medians.values()))) if medians else 0.0
     if not accounts_beside(context, own, usual, one.share / one.good):
         return ""
-    return (
-        f"the rank on {one.node} was ready to run but had to wait for a processor for"
-        f" {figures.percent(own)} of the time (steal included), those of the others for"
-        f" {figures.percent(usual)}"
-    )
+    others = figures.percent(usual)
+    return f"the rank on {one.node} {waited(own)}, those of the others for {others}"
 
 
-def _ways(context: Context, subject: Subject, pairs: _Pairs, ways: Sequence[Ends]) -> Verdict:
+def _of_all(context: Context, pairs: _Pairs, ways: Sequence[Ends]) -> Said:
     """Single pairs are a remark: whoever is slow with one partner only is told by outliers."""
-    share = _share(pairs, ways[0])
-    known = int(np.isfinite(pairs.shares).sum())
-    return verdict_on(
-        ID, Outcome.WARN, subject.about,
-        f"{len(ways)} of {sentences.counted(known, 'directed pair')} below"
-        f" {figures.percent(context.limit(pairs.limit))} of the ceiling in every pass:"
-        f" {sentences.listed([called('direction', pair) for pair in ways], 3)}",
-        Figure(share, "share", "of the ceiling, per direction, of the slowest pair"),
-        context.thresholds.threshold(pairs.limit, "at least"),
-        _lines(pairs, ways), _WAY, _AGAIN,
-    )  # fmt: skip
-
-
-def _fine(context: Context, subject: Subject, pairs: _Pairs) -> Verdict:
-    known = int(np.isfinite(pairs.shares).sum())
-    share = float(np.nanmin(pairs.shares))
-    return verdict_on(
-        ID, Outcome.PASS, subject.about,
-        f"each of {sentences.counted(known, 'directed pair')} reaches {figures.percent(share)} of"
-        f" the ceiling or more {figures.at(pairs.message_bytes)}",
-        Figure(share, "share", "of the ceiling, per direction, of the slowest pair"),
-        context.thresholds.threshold(pairs.limit, "at least"),
+    known = sentences.counted(int(np.isfinite(pairs.shares).sum()), "directed pair")
+    share = _share(pairs, ways[0]) if ways else float(np.nanmin(pairs.shares))
+    figure = Figure(share, "share", "of the ceiling, per direction, of the slowest pair")
+    threshold = context.threshold(pairs.limit)
+    if not ways:
+        said = f"each of {known} reaches {figures.percent(share)} of the ceiling or more"
+        at = figures.at(pairs.message_bytes)
+        return Said(Outcome.PASS, f"{said} {at}", figure, threshold)
+    called_ways = sentences.listed([called("direction", pair) for pair in ways], 3)
+    return Said(
+        Outcome.WARN,
+        f"{len(ways)} of {known} below {figures.percent(threshold.value)} of the ceiling in every"
+        f" pass: {called_ways}",
+        figure, threshold, _lines(pairs, ways), _WAY, _AGAIN,
     )  # fmt: skip
 
 

@@ -2,13 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-import msgspec
-
-from fabricgauge.judge.interface import Context, verdict_on, worst
+from fabricgauge.judge.interface import Context, Said, of_networks, worst
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.evidence import Placed
 from fabricgauge.model.measurement import Placement
-from fabricgauge.model.verdict import Outcome, Verdict
+from fabricgauge.model.verdict import Outcome
 from fabricgauge.words import sentences
 
 ID = "placement"
@@ -26,109 +24,93 @@ _REMEDY = (
     " Open MPI: --host A:1,B:1 --map-by node; Slurm: srun -N 2 --ntasks-per-node=1"
 )
 
-
-class _Sign(msgspec.Struct, frozen=True):
-    """What one launch's ranks show, and the cause if it is no pass."""
-
-    outcome: Outcome
-    sentence: str
-    cause: str = ""
+#: What one launch's ranks show, and the cause if it is no pass.
+_Sign = tuple[Outcome, str, str]
 
 
-def judge(context: Context) -> tuple[Verdict, ...]:
-    return tuple(_judge(context, subject) for subject in context.subjects)
-
-
-def _judge(context: Context, subject: Subject) -> Verdict:
+@of_networks(ID)
+def judge(context: Context, subject: Subject) -> Iterator[Said]:
     if subject.imported:
-        return _said(subject)
+        yield _of_logs(subject)
+        return
     measured = [launch.placed for launch in subject.evidence.launches if launch.figures]
     if not measured:
-        return verdict_on(
-            ID, Outcome.INCONCLUSIVE, subject.about, "no launch measured anything",
+        yield Said(
+            Outcome.INCONCLUSIVE, "no launch measured anything",
             remedy="see how the launches ended, and measure again",
         )  # fmt: skip
+        return
     virtual = context.run.fabric.virtual
     signs = [sign for placed in measured for sign in _signs(placed, virtual=virtual)]
-    outcome = worst([sign.outcome for sign in signs], empty=Outcome.INCONCLUSIVE)
-    decisive = next((sign for sign in signs if sign.outcome is outcome), None)
+    outcome = worst((sign[0] for sign in signs), empty=Outcome.INCONCLUSIVE)
+    told, cause = next(((said, why) for one, said, why in signs if one is outcome), ("", ""))
     fine = outcome is Outcome.PASS
-    said = "every rank ran on the node that it was meant for" if fine or not decisive else ""
-    return verdict_on(
-        rule=ID,
-        outcome=outcome,
-        about=subject.about,
-        summary=said or (decisive.sentence if decisive else ""),
-        evidence=tuple(dict.fromkeys(sign.sentence for sign in signs)),
-        cause=decisive.cause if decisive else "",
+    if fine or not signs:
+        told = "every rank ran on the node that it was meant for"
+    yield Said(
+        outcome,
+        told,
+        evidence=tuple(dict.fromkeys(said for _, said, _ in signs)),
+        cause=cause,
         remedy="" if fine else _REMEDY,
     )
 
 
-def _said(subject: Subject) -> Verdict:
+def _of_logs(subject: Subject) -> Said:
     """What others' logs, or whoever imported them, say of the hosts; nobody proves it."""
     named = [(one, one.hosts or one.evidence.rank_hosts) for one in subject.curves]
-    lonely = [
-        (one, one.evidence.one_end or f"the log itself names {hosts[0]} for both ends")
-        for one, hosts in named
-        if one.evidence.one_end or (len(hosts) > 1 and len(set(hosts)) == 1)
-    ]
     nodes = tuple(dict.fromkeys(node for launch in subject.launches for node in launch.nodes))
-    if lonely or len(nodes) == 1:
-        said = f"whoever imported the logs named {nodes[0]} for all ranks" if nodes else ""
-        if lonely:
-            curve, why = lonely[0]
-            said = f"{curve.source}:{curve.first_line}: {why}"
-        return verdict_on(
-            ID, Outcome.INVALID if subject.claimed else Outcome.WARN, subject.about, said,
-            cause=_ONE_NODE, remedy=_REMEDY,
-        )  # fmt: skip
-    apart = [hosts for _, hosts in named if len(set(hosts)) > 1]
-    if apart and len(apart) == len(subject.curves):
-        hosts = sentences.listed(tuple(dict.fromkeys(host for one in apart for host in one)))
-        summary = f"the logs name different hosts ({hosts}); they are believed, not proved"
-        return verdict_on(ID, Outcome.PASS, subject.about, summary)
+    lonely = f"whoever imported the logs named {nodes[0]} for all ranks" if len(nodes) == 1 else ""
+    for curve, hosts in reversed(named):
+        one_host = len(hosts) > 1 and len(set(hosts)) == 1
+        itself = f"the log itself names {hosts[0]} for both ends" if one_host else ""
+        if why := curve.evidence.one_end or itself:
+            lonely = f"{curve.source}:{curve.first_line}: {why}"
+    if lonely:
+        outcome = Outcome.INVALID if subject.claimed else Outcome.WARN
+        return Said(outcome, lonely, cause=_ONE_NODE, remedy=_REMEDY)
+    if named and all(len(set(hosts)) > 1 for _, hosts in named):
+        every = tuple(dict.fromkeys(host for _, hosts in named for host in hosts))
+        told = f"the logs name different hosts ({sentences.listed(every)})"
+        return Said(Outcome.PASS, f"{told}; they are believed, not proved")
     if len(nodes) > 1:
-        summary = f"stated when the logs were imported, not proved: {sentences.listed(nodes)}"
-        return verdict_on(ID, Outcome.PASS, subject.about, summary)
-    return verdict_on(
-        ID, Outcome.SKIPPED, subject.about,
+        told = f"stated when the logs were imported, not proved: {sentences.listed(nodes)}"
+        return Said(Outcome.PASS, told)
+    return Said(
+        Outcome.SKIPPED,
         "not known: the logs do not say on which hosts the ranks ran, and nobody stated it",
-    )  # fmt: skip
+    )
 
 
 def _signs(placed: Placed, *, virtual: bool) -> Iterator[_Sign]:
     at = f"launch {placed.launch}"
     if len(placed.ranks) < placed.expected:
         told = f"{at}: only {len(placed.ranks)} of {placed.expected} ranks said where they ran"
-        yield _Sign(Outcome.INCONCLUSIVE, told, _CUT_SHORT)
+        yield Outcome.INCONCLUSIVE, told, _CUT_SHORT
         return
     for ranks in placed.shared:
         one, other = ranks[0], ranks[1]
         more = f" ({len(ranks)} ranks in all)" if len(ranks) > 2 else ""
-        yield _Sign(
-            Outcome.INVALID,
+        told = (
             f"{at}: ranks {one.rank} and {other.rank} both ran on {one.host}{more}: the same"
             f" boot id {one.boot_id}, network namespaces {one.net_namespace} and"
-            f" {other.net_namespace}",
-            _ONE_NODE,
+            f" {other.net_namespace}"
         )
+        yield Outcome.INVALID, told, _ONE_NODE
     if len(placed.machines) > 1 and all(len(same) == 1 for same in placed.machines):
         firsts = [same[0] for same in placed.machines]
-        yield _Sign(Outcome.PASS, f"{at}: {_told(firsts)}, with different boot ids")
+        yield Outcome.PASS, f"{at}: {_told(firsts)}, with different boot ids", ""
     for same in placed.machines:
-        if len(same) > 1:
-            yield _one_machine(f"{at}: {_told(same)}", same[0].boot_id, virtual=virtual)
+        ranks_of = f"{at}: {_told(same)}"
+        if len(same) > 1 and virtual:
+            told = f"{ranks_of}, in network namespaces of one kernel: a virtual cluster"
+            yield Outcome.PASS, told, ""
+        elif len(same) > 1:
+            told = f"{ranks_of}, but all have boot id {same[0].boot_id}: one kernel"
+            yield Outcome.WARN, told, _ONE_MACHINE
     for away in placed.misplaced:
         told = f"{at}: rank {away.rank} ran on {away.host} but was meant for {away.meant}"
-        yield _Sign(Outcome.INVALID, told, _OTHER_NODE)
-
-
-def _one_machine(ranks: str, boot_id: str, *, virtual: bool) -> _Sign:
-    if virtual:
-        told = f"{ranks}, in network namespaces of one kernel: a virtual cluster"
-        return _Sign(Outcome.PASS, told)
-    return _Sign(Outcome.WARN, f"{ranks}, but all have boot id {boot_id}: one kernel", _ONE_MACHINE)
+        yield Outcome.INVALID, told, _OTHER_NODE
 
 
 def _told(placements: Sequence[Placement]) -> str:

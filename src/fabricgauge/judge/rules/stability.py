@@ -1,11 +1,11 @@
 """Are the figures that decide steady enough to decide anything?"""
 
-import msgspec
+from collections.abc import Iterator
 
-from fabricgauge.judge.interface import Context, verdict_on, worst
+from fabricgauge.judge.interface import Context, Said, of_networks, worst
 from fabricgauge.judge.streams import streams
 from fabricgauge.judge.subject import Subject
-from fabricgauge.model.verdict import Figure, Outcome, Verdict
+from fabricgauge.model.verdict import Figure, Outcome
 from fabricgauge.stats.launches import launch_spread, relative_half_width, tail_ratio
 from fabricgauge.stats.series import Point, Series
 from fabricgauge.words import figures, patterns
@@ -16,95 +16,67 @@ TITLE = "The deciding figures are steady"
 _CAUSE = "other load on the hosts or the link, power saving, or a run that was too short"
 _REMEDY = "measure again when nodes and network are quiet: fabricgauge check --profile full"
 
-
-class _Finding(msgspec.Struct, frozen=True):
-    outcome: Outcome
-    threshold: str
-    value: float
-    what: str
+#: What a figure that is not steady gives, the limit, how far it is beyond, and that in words.
+_Finding = tuple[Outcome, str, float, str]
 
 
-def judge(context: Context) -> tuple[Verdict, ...]:
-    return tuple(_judge(context, subject) for subject in context.subjects)
-
-
-def _judge(context: Context, subject: Subject) -> Verdict:
-    if subject.imported:
-        reason = "the logs have means only: how steady the figures were is not known"
-        return verdict_on(ID, Outcome.SKIPPED, subject.about, reason)
+@of_networks(ID)
+def judge(context: Context, subject: Subject) -> Iterator[Said]:
     deciding = [(one.series, one.best) for one in streams(context, subject)]
     smallest = [(one, one.points[0]) for one in subject.series if one.is_latency]
-    if not deciding and not smallest:
-        return verdict_on(ID, Outcome.SKIPPED, subject.about, "no deciding figure was measured")
     points = [point for _, point in (*deciding, *smallest)]
-    if all(not one.time.supported and one.time.launches == 1 for one in points) and not any(
-        one.measurements for one in points
-    ):
+    if subject.imported:
+        reason = "the logs have means only: how steady the figures were is not known"
+        yield Said(Outcome.SKIPPED, reason)
+        return
+    if not points:
+        yield Said(Outcome.SKIPPED, "no deciding figure was measured")
+        return
+    single = all(not one.time.supported and one.time.launches == 1 for one in points)
+    if single and not any(one.measurements for one in points):
         reason = "one launch, and means only: nothing can be said; --profile standard has three"
-        return verdict_on(ID, Outcome.SKIPPED, subject.about, reason)
-    findings = [finding for one in deciding for finding in _bandwidth(context, *one)]
-    findings += [finding for one in smallest for finding in _latency(context, *one)]
-    if not findings:
-        return verdict_on(
-            ID, Outcome.PASS, subject.about,
-            "intervals, launches and tails of the deciding figures are within their limits",
-        )  # fmt: skip
-    return _verdict(context, subject, findings)
+        yield Said(Outcome.SKIPPED, reason)
+        return
+    found = [finding for one in deciding for finding in _bandwidth(context, *one)]
+    found += [finding for one in smallest for finding in _latency(context, *one)]
+    if not found:
+        said = "intervals, launches and tails of the deciding figures are within their limits"
+        yield Said(Outcome.PASS, said)
+        return
+    outcome = worst((one[0] for one in found), empty=Outcome.PASS)
+    _, limit, value, what = next(one for one in found if one[0] is outcome)
+    threshold = context.threshold(limit, "at most")
+    yield Said(
+        outcome, what, Figure(value, threshold.unit, what), threshold,
+        tuple(one[-1] for one in found), _CAUSE, _REMEDY,
+    )  # fmt: skip
 
 
-def _verdict(context: Context, subject: Subject, findings: list[_Finding]) -> Verdict:
-    outcome = worst((one.outcome for one in findings), empty=Outcome.PASS)
-    first = next(one for one in findings if one.outcome is outcome)
-    threshold = context.thresholds.threshold(first.threshold, "at most")
-    return verdict_on(
-        rule=ID,
-        outcome=outcome,
-        about=subject.about,
-        summary=first.what,
-        figure=Figure(first.value, threshold.unit, first.what),
-        threshold=threshold,
-        evidence=tuple(one.what for one in findings),
-        cause=_CAUSE,
-        remedy=_REMEDY,
-    )
-
-
-def _bandwidth(context: Context, series: Series, point: Point) -> list[_Finding]:
-    found = []
+def _bandwidth(context: Context, series: Series, point: Point) -> Iterator[_Finding]:
     width = relative_half_width(point.bandwidth)
     means_only = not point.measurements and not point.bandwidth.supported
     if not means_only and width > context.limit("stability.interval"):
         # Both directions at once decide nothing, see fraction.
         both = series.pattern == "bidirectional_bandwidth"
-        found.append(_Finding(
-            Outcome.WARN if both else Outcome.INCONCLUSIVE, "stability.interval", width,
-            f"{_where(series, point)}: the interval is ± {figures.percent(width)} wide",
-        ))  # fmt: skip
-    spread = launch_spread(point.observed)
-    if spread > context.limit("stability.launches"):
-        found.append(_spread("stability.launches", spread, series, point))
-    return found
+        outcome = Outcome.WARN if both else Outcome.INCONCLUSIVE
+        told = f"{_where(series, point)}: the interval is ± {figures.percent(width)} wide"
+        yield outcome, "stability.interval", width, told
+    yield from _spread(context, "stability.launches", series, point)
 
 
-def _latency(context: Context, series: Series, point: Point) -> list[_Finding]:
-    found = []
-    spread = launch_spread(point.observed)
-    if spread > context.limit("stability.latency_launches"):
-        found.append(_spread("stability.latency_launches", spread, series, point))
+def _latency(context: Context, series: Series, point: Point) -> Iterator[_Finding]:
+    yield from _spread(context, "stability.latency_launches", series, point)
     ratio = tail_ratio(point.observed)
     if ratio > context.limit("stability.tail"):
-        found.append(_Finding(
-            Outcome.WARN, "stability.tail", ratio,
-            f"{_where(series, point)}: the 99th percentile is {ratio:.1f} times the median",
-        ))  # fmt: skip
-    return found
+        told = f"{_where(series, point)}: the 99th percentile is {ratio:.1f} times the median"
+        yield Outcome.WARN, "stability.tail", ratio, told
 
 
-def _spread(threshold: str, spread: float, series: Series, point: Point) -> _Finding:
-    return _Finding(
-        Outcome.WARN, threshold, spread,
-        f"{_where(series, point)}: launches differ by {figures.percent(spread)}",
-    )  # fmt: skip
+def _spread(context: Context, limit: str, series: Series, point: Point) -> Iterator[_Finding]:
+    spread = launch_spread(point.observed)
+    if spread > context.limit(limit):
+        told = f"{_where(series, point)}: launches differ by {figures.percent(spread)}"
+        yield Outcome.WARN, limit, spread, told
 
 
 def _where(series: Series, point: Point) -> str:
