@@ -52,28 +52,22 @@ _OMNI_PATH = _Below(
 
 def ceiling(network: Network) -> Ceiling | Skipped:
     """The most TCP payload per direction; the line rate is no more than the link's data rate."""
-    network = _at_data_rate(network)
-    below = _below(network)
+    link = infiniband.ib_link(network.link)
+    below = _OMNI_PATH if isinstance(link, Skipped) else _INFINIBAND
+    if isinstance(link, infiniband.IbLink):
+        network = _at_data_rate(network, link)
     wire, before = _on_the_wire(network, below)
     packet = Packet(tcp_payload_step(network), wire, (mtu_step(network), *before))
     coding = infiniband.coding_steps(network) or omni_path.coding_steps(network)
     return ceiling_of(network, f"IPoIB over {below.name}, data rate", packet, coding)
 
 
-def _at_data_rate(network: Network) -> Network:
+def _at_data_rate(network: Network, link: infiniband.IbLink) -> Network:
     """IPoIB reports the rate of the signal, as its port does; 4x FDR's 56 Gb/s carry 54.5."""
-    link = infiniband.ib_link(network.link)
-    if isinstance(link, Skipped) or isinstance(network.rate_bit_s, Skipped):
-        return network
-    if link.data_bit_s >= network.rate_bit_s:
+    if isinstance(network.rate_bit_s, Skipped) or link.data_bit_s >= network.rate_bit_s:
         return network
     origin = f"data rate of {link.name}; {network.rate_origin}"
     return msgspec.structs.replace(network, rate_bit_s=link.data_bit_s, rate_origin=origin)
-
-
-def _below(network: Network) -> _Below:
-    is_infiniband = not isinstance(infiniband.ib_link(network.link), Skipped)
-    return _INFINIBAND if is_infiniband else _OMNI_PATH
 
 
 def _on_the_wire(network: Network, below: _Below) -> tuple[CeilingStep, tuple[CeilingStep, ...]]:
@@ -81,23 +75,16 @@ def _on_the_wire(network: Network, below: _Below) -> tuple[CeilingStep, tuple[Ce
     message = network.mtu_bytes + ENCAPSULATION_BYTES
     is_datagram = network.mode == "datagram" and message <= below.largest_bytes
     packets = math.ceil(message / below.largest_bytes)
+    times = "" if packets == 1 else f"{packets} × "
     parts = (
         ("IPoIB", ENCAPSULATION_BYTES),
-        *(_times(packets, part) for part in below.parts),
+        *((f"{times}{what}", packets * size) for what, size in below.parts),
         *((("DETH", DETH_BYTES),) if is_datagram else ()),
         (f"padding to whole {below.granule}", -message % below.granule_bytes),
     )
-    cut = CeilingStep("path MTU", _path(network, below, packets), below.largest_bytes, "bytes")
-    return wire_step(network.mtu_bytes, parts), () if is_datagram else (cut,)
-
-
-def _times(packets: int, part: Part) -> Part:
-    what, size = part
-    return (what, size) if packets == 1 else (f"{packets} × {what}", packets * size)
-
-
-def _path(network: Network, below: _Below, packets: int) -> str:
     mode = "" if network.mode else "connected mode assumed: not known; "
     link = "" if network.link else "Omni-Path assumed: not known; "
     one = "packet" if packets == 1 else "packets"
-    return f"{mode}{link}{below.name}'s largest; an IP packet goes in {packets} {one}"
+    told = f"{mode}{link}{below.name}'s largest; an IP packet goes in {packets} {one}"
+    cut = CeilingStep("path MTU", told, below.largest_bytes, "bytes")
+    return wire_step(network.mtu_bytes, parts), () if is_datagram else (cut,)

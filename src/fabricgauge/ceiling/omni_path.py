@@ -14,8 +14,6 @@ opa_port_info.h (MTUs) and drivers/infiniband/hw/hfi1 (9B packets); Cornelis Net
 documentation 2.4.1 (16 flits in an LTP) and 4.2.2 (400 Gb/s without link overhead, MTU 10240).
 """
 
-import math
-
 import msgspec
 
 from fabricgauge.ceiling.binding import ceiling_of
@@ -63,15 +61,10 @@ GENERATIONS: dict[str, Generation] = {
 def ceiling(network: Network) -> Ceiling | Skipped:
     """The most payload per direction of verbs' reliable connection, the leanest protocol."""
     mtu = network.mtu_bytes
-    packet = Packet(payload_step(mtu, ()), _wire_step(mtu), (mtu_step(network),))
+    used = mtu + sum(size for _, size in PARTS)
+    wire = wire_step(mtu, (*PARTS, ("padding to whole flits", -used % FLIT_BYTES)))
+    packet = Packet(payload_step(mtu, ()), wire, (mtu_step(network),))
     return ceiling_of(network, "Omni-Path data rate", packet, coding_steps(network))
-
-
-def _wire_step(mtu_bytes: int) -> CeilingStep:
-    used = mtu_bytes + sum(size for _, size in PARTS)
-    flits = math.ceil(used / FLIT_BYTES)
-    padding = ("padding to whole flits", flits * FLIT_BYTES - used)
-    return wire_step(mtu_bytes, (*PARTS, padding))
 
 
 def coding_steps(network: Network) -> tuple[CeilingStep, ...]:

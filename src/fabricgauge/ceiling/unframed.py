@@ -131,19 +131,11 @@ _LINK = re.compile(r"cxl (\d\.\d) x(\d+)", re.IGNORECASE)
 _SLOTS = "headers in the flits' slots are not taken off"
 
 
-def cxl_link(name: str) -> tuple[Coding, int] | Skipped:
-    """Coding and lanes of what ``CXL 2.0 x16`` names."""
-    found = _LINK.fullmatch(name.strip())
-    if found and found[1] in CXLS and int(found[2]) in CXL_LANES:
-        return CXLS[found[1]], int(found[2])
-    return Skipped(f"{name!r} is no CXL link (such as CXL 2.0 x16)")
-
-
 def cxl(network: Network) -> Ceiling | Skipped:
-    """The most that flits' slots carry per direction; told by ``Network.link``."""
-    link = cxl_link(network.link)
-    if isinstance(link, Skipped):
-        return Skipped(f"{network.name}: {link.reason}")
-    coding, lanes = link
+    """The most that flits' slots carry per direction; ``Network.link`` is e.g. CXL 2.0 x16."""
+    found = _LINK.fullmatch(network.link.strip())
+    if not found or found[1] not in CXLS or int(found[2]) not in CXL_LANES:
+        return Skipped(f"{network.name}: {network.link!r} is no CXL link (such as CXL 2.0 x16)")
+    coding = CXLS[found[1]].steps(int(found[2]))
     medium = f"{network.link} data rate (slots' headers not taken off)"
-    return ceiling_of(network, medium, bare(network, _SLOTS), coding.steps(lanes))
+    return ceiling_of(network, medium, bare(network, _SLOTS), coding)

@@ -6,13 +6,13 @@ kind are told apart by network, direction between nodes, benchmark and settings,
 order, as far as both sides say them.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import zip_longest
+from typing import TypeVar
 
 import msgspec
 
 from fabricgauge.model.comparison import Side, Unmatched
-from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.suite import RESULTS, SuiteCurve, SuitePoint
 from fabricgauge.words.sentences import counted
 
@@ -47,33 +47,24 @@ def _table(curve: SuiteCurve) -> tuple[str, str, int]:
 
 
 def _as_time(curve: SuiteCurve) -> SuiteCurve:
+    what = f"half round trip (size ÷ {WHAT})"
     return msgspec.structs.replace(
-        curve,
-        what=f"half round trip (size ÷ {WHAT})",
-        quantity="time",
-        pattern="latency",
-        points=tuple(_points(curve.points)),
+        curve, what=what, quantity="time", pattern="latency", points=tuple(_times(curve))
     )
 
 
-def _points(points: Sequence[SuitePoint]) -> Iterable[SuitePoint]:
-    for point in points:
-        rate = point.estimate
-        if point.message_bytes and rate.low > 0:
-            time = Estimate(
-                value=point.message_bytes / rate.value,
-                low=point.message_bytes / rate.high,
-                high=point.message_bytes / rate.low,
-                confidence=rate.confidence,
-                launches=rate.launches,
-                samples=rate.samples,
-            )
-            yield SuitePoint(point.message_bytes, time, point.line)
+def _times(curve: SuiteCurve) -> Iterator[SuitePoint]:
+    for point in curve.points:
+        size, rate = point.message_bytes, point.estimate
+        if size and rate.low > 0:
+            ends = {"value": size / rate.value, "low": size / rate.high, "high": size / rate.low}
+            yield SuitePoint(size, msgspec.structs.replace(rate, **ends), point.line)
 
 
 Matched = list[tuple[SuiteCurve, SuiteCurve]]
 Trait = Callable[[SuiteCurve], str]
 Kind = tuple[str, str, int, int]
+T = TypeVar("T")
 
 
 def match(a: Sequence[SuiteCurve], b: Sequence[SuiteCurve]) -> tuple[Matched, list[Unmatched]]:
@@ -82,7 +73,8 @@ def match(a: Sequence[SuiteCurve], b: Sequence[SuiteCurve]) -> tuple[Matched, li
     alone: list[Unmatched] = []
     rest_a, rest_b = list(a), list(b)
     for sort in (kind, _named):
-        for ours, others in _in_both(rest_a, rest_b, sort):
+        of_a, of_b = _split(rest_a, sort), _split(rest_b, sort)
+        for ours, others in [(of_a[one], of_b[one]) for one in of_a if one in of_b]:
             if sort is kind or len(ours) == len(others) == 1:
                 rest_a, rest_b = _without(rest_a, ours), _without(rest_b, others)
                 _tell_apart(ours, others, TRAITS, matched, alone)
@@ -108,34 +100,20 @@ def _without(curves: list[SuiteCurve], taken: list[SuiteCurve]) -> list[SuiteCur
     return [curve for curve in curves if id(curve) not in known]
 
 
-def _in_both(
-    a: list[SuiteCurve], b: list[SuiteCurve], sort: Callable[[SuiteCurve], Kind]
-) -> list[tuple[list[SuiteCurve], list[SuiteCurve]]]:
-    found = []
-    for one in dict.fromkeys(map(sort, a)):
-        ours = [curve for curve in a if sort(curve) == one]
-        others = [curve for curve in b if sort(curve) == one]
-        if others:
-            found.append((ours, others))
-    return found
-
-
 def _settings(a: Sequence[SuiteCurve], b: Sequence[SuiteCurve]) -> Trait:
     """The settings by which curves of one side differ: what a side has in common tells nothing.
 
     What was measured is no setting.
     """
     keys = {key for one in (*a, *b) for key in one.settings} - RESULTS - {"network"}
-    telling = sorted(key for key in keys if max(_values(a, key), _values(b, key)) > 1)
-
-    def told(curve: SuiteCurve) -> str:
-        return ", ".join(f"{key} {curve.settings[key]}" for key in telling if key in curve.settings)
-
-    return told
-
-
-def _values(curves: Sequence[SuiteCurve], key: str) -> int:
-    return len({one.settings.get(key) for one in curves})
+    telling = sorted(
+        key
+        for key in keys
+        if any(len({one.settings.get(key) for one in side}) > 1 for side in (a, b))
+    )
+    return lambda curve: ", ".join(
+        f"{key} {curve.settings[key]}" for key in telling if key in curve.settings
+    )
 
 
 TRAITS: tuple[tuple[str, Trait | None], ...] = (
@@ -161,7 +139,11 @@ def _tell_apart(
     (name, given), *rest = traits
     trait = given or _settings(a, b)
     of_a, of_b = _split(a, trait), _split(b, trait)
-    if _one_stands_for_all(of_a, of_b) and not (name == "benchmark" and _may_not_mix(a, b)):
+    # One side has a single value that the other does not have: it is held against each. But two
+    # benchmarks of one suite are two things, unless both are of one pattern of ours.
+    one_for_all = min(len(of_a), len(of_b)) == 1 and not of_a.keys() & of_b.keys()
+    one_suite = len({one.suite for one in (*a, *b)}) == 1 and (*a, *b)[0].pattern is None
+    if one_for_all and not (name == "benchmark" and one_suite):
         for ours in of_a.values():
             for others in of_b.values():
                 _tell_apart(ours, others, rest, matched, alone)
@@ -174,22 +156,11 @@ def _tell_apart(
             alone += [_other_trait("B", one, name, value) for one in of_b.get(value, ())]
 
 
-def _split(curves: list[SuiteCurve], trait: Trait) -> dict[str, list[SuiteCurve]]:
-    found: dict[str, list[SuiteCurve]] = {}
+def _split(curves: list[SuiteCurve], trait: Callable[[SuiteCurve], T]) -> dict[T, list[SuiteCurve]]:
+    found: dict[T, list[SuiteCurve]] = {}
     for curve in curves:
         found.setdefault(trait(curve), []).append(curve)
     return found
-
-
-def _one_stands_for_all(a: dict[str, list[SuiteCurve]], b: dict[str, list[SuiteCurve]]) -> bool:
-    """One side has a single value that the other does not have: it is held against each."""
-    return min(len(a), len(b)) == 1 and not (a.keys() & b.keys())
-
-
-def _may_not_mix(a: list[SuiteCurve], b: list[SuiteCurve]) -> bool:
-    """Two benchmarks of one suite are two things, unless both are of one pattern of ours."""
-    curves = (*a, *b)
-    return len({one.suite for one in curves}) == 1 and curves[0].pattern is None
 
 
 def _in_order(
@@ -222,9 +193,8 @@ def _missing(curve: SuiteCurve, others: Sequence[SuiteCurve], other: Side) -> st
     if not same_quantity:
         there = ", ".join(sorted({one.quantity.replace("_", " ") for one in same}))
         return f"{other} has {there} of it, no {curve.quantity.replace('_', ' ')}"
-    theirs, ours = map(_sum, (same_quantity[0], curve))
+    theirs, ours = (
+        f"{counted(one.pairs, 'pair')} and {counted(one.directions, 'direction')}"
+        for one in (same_quantity[0], curve)
+    )
     return f"{other}'s sums up {theirs}, this one {ours}"
-
-
-def _sum(curve: SuiteCurve) -> str:
-    return f"{counted(curve.pairs, 'pair')} and {counted(curve.directions, 'direction')}"
