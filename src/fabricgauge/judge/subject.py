@@ -160,8 +160,9 @@ def _subject(
     planned = tuple(one for one in run.plan.launches if one.network == name)
     nodes = {node for each in (planned, launches) for one in each for node in one.nodes}
     imported = any(one.imported for one in launches)
-    network: Network | Skipped = Skipped("MPI was not pinned to a network")
-    ceiling: Ceiling | Skipped = Skipped(f"{network.reason}, so no ceiling applies")
+    unpinned = "MPI was not pinned to a network"
+    network: Network | Skipped = Skipped(unpinned)
+    ceiling: Ceiling | Skipped = Skipped(f"{unpinned}, so no ceiling applies")
     if imported and name is None:
         ceiling = Skipped(_UNSTATED)
     if name is not None:

@@ -136,8 +136,7 @@ def series_of(launches: Sequence[Launch]) -> tuple[Series, ...]:
     made = []
     for key in sorted(found):
         curve, hosts = foreign.get(key, (None, ()))
-        sizes = sorted(found[key].items(), key=lambda one: one[0])
-        points = tuple(point(size, observed, sized) for (size, sized), observed in sizes)
+        points = tuple(point(size[0], found[key][size], size[1]) for size in sorted(found[key]))
         ends, (source, program, variant) = key[:3], key[3:]
         made.append(Series(*ends, points, source, program, curve, 0, variant, hosts))
     return tuple(made)

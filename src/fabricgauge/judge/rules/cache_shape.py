@@ -39,14 +39,15 @@ def judge(context: Context, subject: Subject) -> Iterator[Said]:
         yield Said(Outcome.PASS, "no curve has a peak like a cache's")
     else:
         series, peak = max(peaks, key=lambda one: one[1].share)
-        outcome, told, *mend = _meaning(context, subject, series)
+        outcome, told, cause, remedy = _meaning(context, subject, series)
         yield Said(
             outcome,
             _sentence(series, peak) + told,
             Figure(peak.share, "share", "of the peak's bandwidth is lost at larger messages"),
             context.threshold("cache-shape.loss", "at most"),
             tuple(_sentence(*one) for one in peaks),
-            *mend,
+            cause,
+            remedy,
         )
 
 
