@@ -8,6 +8,7 @@ from fabricgauge.judge import causes, host
 from fabricgauge.judge.interface import Context, Said, of_networks
 from fabricgauge.judge.rules import cache_shape
 from fabricgauge.judge.streams import (
+    ONE_CONNECTION,
     Stream,
     cannot_fill,
     decides,
@@ -89,7 +90,7 @@ def _nothing(context: Context, subject: Subject, ceiling: Ceiling) -> Said:
     unsized = [
         one
         for one in subject.curves
-        if one.quantity == "bandwidth" and one.pattern is None and one.transport
+        if one.suite in ONE_CONNECTION and one.transport and one.quantity == "bandwidth"
         if all(point.message_bytes is None for point in one.points)
     ]
     if unsized:
