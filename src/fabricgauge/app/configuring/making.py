@@ -67,10 +67,8 @@ def make(
         tell("nothing was changed: the plan stays a plan until these programs are there")
         return NOT_APPLIED
     under = journals or root()
-    with (
-        alone(under),
-        closing(begin(Planned(plan, access, tuple(map(shown, sys.argv))), under)) as journal,
-    ):
+    planned = Planned(plan, access, tuple(map(shown, sys.argv)))
+    with alone(under), closing(begin(planned, under)) as journal:
         tell(f"journal: {journal.path}")
         work = _Work(hosts, journal, tell)
         undo = f"undo: fabricgauge configure --undo {journal.path}"
@@ -79,12 +77,10 @@ def make(
         except BaseException:  # an interrupt, a full disk
             tell(f"broken off; to {undo}")
             raise
-        steps = ", ".join(map(str, work.made)) or "none"
         if stopped:
             tell(f"stopped: {stopped}")
-            tell(f"steps made before: {steps}; {undo}")
-        else:
-            tell(f"done; steps made: {steps}; to {undo}")
+        steps = ", ".join(map(str, work.made)) or "none"
+        tell(f"{'steps made before' if stopped else 'done; steps made'}: {steps}; to {undo}")
         return status
 
 
