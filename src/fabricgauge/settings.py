@@ -9,7 +9,7 @@
 
 import os
 import re
-import sys
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -21,11 +21,6 @@ from fabricgauge.files.places import place
 from fabricgauge.files.reading import read_bytes
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import DeclaredNetwork
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 SITE_FILE = Path("/etc/fabricgauge/config.toml")
 #: Names another one, as a lab does for what is started inside it.

@@ -4,7 +4,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -81,7 +81,7 @@ def _printed() -> str:
     """Program and time, for reports that have no day of their own."""
     from fabricgauge import __version__
 
-    return f"fabricgauge {__version__} · {datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%SZ}"
+    return f"fabricgauge {__version__} · {datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def width() -> int:

@@ -6,7 +6,7 @@ import secrets
 import shutil
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
@@ -82,7 +82,7 @@ def _draft(spec: LabSpec, directory: Path) -> LabState:
         directory=str(directory),
         token=secrets.token_hex(8),
         boot_id=boot_id(),
-        created_utc=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        created_utc=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         rootless=os.geteuid() != 0,
         congestion_control=_congestion_control(),
         networks=tuple(

@@ -1,13 +1,13 @@
 """What a preflight check found: a fault or a risk, with its evidence and its remedy."""
 
-from enum import Enum
+from enum import StrEnum
 
 import msgspec
 
 from fabricgauge.model.absence import Skipped
 
 
-class Severity(str, Enum):
+class Severity(StrEnum):
     """``FAIL`` breaks the network or its figures, ``WARN`` may, ``NOTE`` is worth knowing."""
 
     FAIL = "FAIL"

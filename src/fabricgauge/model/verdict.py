@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable
-from enum import Enum
+from enum import StrEnum
 from typing import Literal
 
 import msgspec
@@ -10,7 +10,7 @@ import msgspec
 from fabricgauge.model.pairs import ENDS, PairFinding, Part
 
 
-class Outcome(str, Enum):
+class Outcome(StrEnum):
     """In order of precedence: the worst of a run is its overall outcome."""
 
     INVALID = "INVALID"

@@ -3,7 +3,7 @@
 Their format as written: docs/reference/references.md.
 """
 
-import sys
+import tomllib
 from functools import cache
 from importlib.resources import files
 from typing import Literal
@@ -14,12 +14,6 @@ from fabricgauge.model.errors import FabricgaugeError
 from fabricgauge.model.measurement import Pattern
 from fabricgauge.model.reference import Document, Expected, PrintedTable
 from fabricgauge.model.suite import Besides, Quantity, Statistic
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 
 #: ``-`` is a size that the document does not tell, or a cell that a row does not have.
 ReferenceCell = int | float | str

@@ -10,7 +10,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterable
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -235,7 +235,7 @@ def _file_name(name: str) -> str:
 
 def now_utc(form: str = "%Y-%m-%dT%H:%M:%SZ") -> str:
     """The time in the form that files have: ISO 8601 in UTC, whole seconds."""
-    return datetime.now(timezone.utc).strftime(form)
+    return datetime.now(UTC).strftime(form)
 
 
 def cannot(what: str, path: Path, error: OSError, remedy: str = "") -> StoreError:

@@ -8,7 +8,7 @@ a key that is not there, and nowhere else. What the plan takes just as it is wri
 import difflib
 import ipaddress
 import re
-import sys
+import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,12 +36,6 @@ from fabricgauge.files.reading import read_bytes
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
 from fabricgauge.run.launchers.nodes import checked, expand
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 
 #: Addresses of 100,000 nodes, one by one; what is larger is no description.
 MOST_BYTES = 4 * 1024**2

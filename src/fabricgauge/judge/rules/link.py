@@ -1,7 +1,7 @@
 """Has every interface of the network a live link, and had it one all the time?"""
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 from fabricgauge.evidence.links import LinkEvent, link_events
 from fabricgauge.judge.interface import Context, Said, of_networks
@@ -150,7 +150,7 @@ def _event(one: LinkEvent) -> str:
 
 
 def _clock(utc_s: float) -> str:
-    return datetime.fromtimestamp(utc_s, timezone.utc).strftime("%H:%M:%S")
+    return datetime.fromtimestamp(utc_s, UTC).strftime("%H:%M:%S")
 
 
 def _at_first(context: Context, network: Network) -> Said:

@@ -9,7 +9,7 @@ of its own: a CI system must not read its suite as a pass.
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import get_args
 
 import msgspec
@@ -145,7 +145,7 @@ def _identity(judged: Judged) -> Labels:
 
 def _time(utc: str) -> Series:
     with suppress(ValueError):
-        moment = datetime.strptime(utc, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc)
+        moment = datetime.strptime(utc, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
         yield {}, moment.timestamp()
 
 
