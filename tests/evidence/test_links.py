@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from tests.judge import planted
 
-from fabricgauge.evidence.links import LinkEvent, link_events
+from fabricgauge.evidence.links import FlapWatch, LinkEvent, link_events
 from fabricgauge.judge.judging import overall
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.measurement import InterfaceCounters, LinkReading, Measurement
@@ -159,3 +159,34 @@ def test_a_port_that_retrained_warns_where_ports_are_the_network() -> None:
     verdict = planted.the(planted.verdicts(run), "link", Outcome.WARN)
     assert "it retrained its link 1 time" in verdict.summary
     assert "c2:mlx5_0:1" in verdict.subject
+
+
+def flapping(readings: Sequence[tuple[int | Skipped, int | Skipped, float]]) -> dict[str, str]:
+    """What a watch of net1 says after a launch with these readings of c2's eth0."""
+    launch = launched(readings)
+    watch = FlapWatch(planted.network(), launch.nodes)
+    for one in launch.measurements:
+        watch.saw(one)
+    return watch.flapping()
+
+
+def test_a_port_whose_link_came_and_went_six_times_flaps() -> None:
+    found = flapping([(2, 4, 0.0), (5, 7, 1.0), (7, 8, 2.0)])
+    assert found == {"c2": "eth0 lost its link or got it back 6 times"}
+    assert not flapping([(2, 4, 0.0), (5, 7, 1.0)])
+    assert not flapping([(Skipped("an old kernel"), 40, 0.0)])
+
+
+def test_links_that_go_away_at_several_nodes_are_nobody_s_alone() -> None:
+    launch = launched([(2, 20, 0.0)])
+    watch = FlapWatch(planted.network(), launch.nodes)
+    for one in launch.measurements:
+        counters = tuple(
+            msgspec.structs.replace(
+                each, before={"eth0": counted(2)}, after={"eth0": counted(20)},
+                read_utc_s=(BEGAN, BEGAN + 0.5),
+            )
+            for each in one.counters
+        )  # fmt: skip
+        watch.saw(msgspec.structs.replace(one, counters=counters))
+    assert not watch.flapping()

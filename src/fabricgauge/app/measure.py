@@ -9,6 +9,7 @@ from fabricgauge.app.breakage import Broken, told, why
 from fabricgauge.app.notes import explained
 from fabricgauge.app.run_context import RunContext
 from fabricgauge.discover.ranks import lost_ranks
+from fabricgauge.evidence.links import FlapWatch
 from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.errors import StoreError
 from fabricgauge.model.measurement import Measurement
@@ -101,7 +102,10 @@ def _one(context: RunContext, launch: PlannedLaunch) -> Ended:
     try:
         for line in running:
             record = _keep(context, launch, line, strange)
-            watch.started |= record is not None
+            watch.saw(record)
+            if watch.lost:
+                gave_up = "a link flaps"
+                break
             if isinstance(record, Measurement) and record.status == "timeout":
                 gave_up = f"{record.case}: {record.reason}"
                 break  # the engine has ended; its launcher may not notice for long
@@ -119,7 +123,7 @@ def _one(context: RunContext, launch: PlannedLaunch) -> Ended:
 
 
 class _Watch:
-    """Looks at the ranks of a launch that says nothing; ``lost`` is what is wrong, by node.
+    """Looks at a launch's links and, in silence, at its ranks; ``lost`` is what is wrong, by node.
 
     In silence everybody waits for whoever does not go on. Before the first record a rank that is
     not there may still be on its way.
@@ -132,6 +136,15 @@ class _Watch:
         ranks = len(launch.nodes)
         self._due_s = QUIET_S + max(case.round_s(ranks) for case in launch.cases)
         self._asks = context.target.simulation is None and len(set(launch.nodes)) > 1
+        network = next((one for one in context.fabric.networks if one.name == launch.network), None)
+        self._flaps = FlapWatch(network, launch.nodes) if network and self._asks else None
+
+    def saw(self, record: EngineRecord | None) -> None:
+        """A launch over a link that comes and goes waits most of its time: it is given up."""
+        self.started |= record is not None
+        if self._flaps and isinstance(record, Measurement):
+            self._flaps.saw(record)
+            self.lost = self._flaps.flapping()
 
     def look(self, silent_s: float) -> bool:
         """Whether a rank is lost, so that waiting any longer is in vain."""

@@ -1,17 +1,22 @@
 """Which links went away, came back or retrained while a run was measured, and when."""
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.measurement import NodeCounters
+from fabricgauge.model.fabric import Network, is_adapter_port
+from fabricgauge.model.measurement import Measurement, NodeCounters
 from fabricgauge.model.run import Launch
 from fabricgauge.stats.series import node_of
 
 #: A carrier that changed and a port that was downed: nothing crosses meanwhile. The other one,
 #: ``link_error_recovery``, is a link that retrained and stayed.
 AWAY = ("carrier_changes", "link_downed")
+
+#: A port that lost its link and got it back so often, together, flaps: three outages.
+FLAPPED = 6
 
 #: Two readings further apart are not of one measurement: a resumed run begins anew.
 MOST_GAP_S = 300.0
@@ -36,6 +41,47 @@ class LinkEvent(msgspec.Struct, frozen=True):
     def away(self) -> bool:
         """Whether the link was gone, not only retrained."""
         return self.counter in AWAY
+
+    def is_of(self, network: Network) -> bool:
+        """Whether it is a member's; an adapter's port is, where the network is one of adapters."""
+        member = network.member(self.node)
+        if isinstance(member, Skipped):
+            return False
+        if is_adapter_port(self.interface):
+            return network.technology != "ethernet"
+        return self.interface == member.interface
+
+
+class FlapWatch:
+    """Counts, while a launch runs, how often each port of its network went away or came back."""
+
+    def __init__(self, network: Network, nodes: Sequence[str]) -> None:
+        self._network, self._nodes = network, nodes
+        self._last: _Last = {}
+        self._times: Counter[tuple[str, str]] = Counter()
+
+    def saw(self, record: Measurement) -> None:
+        """Take one more record of the launch, in their order."""
+        for counters in record.counters:
+            if len(counters.read_utc_s) == 2:
+                node = self._nodes[counters.rank]
+                for event in _between(self._last, node, (), _read(counters, 0), ""):
+                    self._count(event)
+                for event in _between(self._last, node, (), _read(counters, 1), record.case):
+                    self._count(event)
+
+    def _count(self, event: LinkEvent) -> None:
+        if event.away and event.is_of(self._network):
+            self._times[event.node, event.interface] += event.count
+
+    def flapping(self) -> dict[str, str]:
+        """What is wrong, by node: nothing unless one port alone has flapped often enough."""
+        if len(self._times) != 1:
+            return {}
+        [((node, interface), times)] = self._times.items()
+        if times < FLAPPED:
+            return {}
+        return {node: f"{interface} lost its link or got it back {times} times"}
 
 
 def link_events(launches: Iterable[Launch]) -> tuple[LinkEvent, ...]:

@@ -7,7 +7,7 @@ from fabricgauge.evidence.links import LinkEvent, link_events
 from fabricgauge.judge.interface import Context, Said, of_networks
 from fabricgauge.judge.subject import Subject, missing, ports
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.fabric import Network, is_adapter_port
+from fabricgauge.model.fabric import Network
 from fabricgauge.model.run import ChangeKind, Ended
 from fabricgauge.model.verdict import Outcome, VerdictSubject
 from fabricgauge.words import figures, sentences
@@ -108,7 +108,7 @@ def _changed(context: Context, subject: Subject) -> Said | None:
 
 def _went(context: Context, network: Network) -> Iterator[Said]:
     """Ports whose link went away or came back while anything was measured, else retrained."""
-    events = [one for one in link_events(context.run.launches) if _is_ours(network, one)]
+    events = [one for one in link_events(context.run.launches) if one.is_of(network)]
     by_port: dict[str, list[LinkEvent]] = {}
     for one in [one for one in events if one.away] or events:
         by_port.setdefault(f"{one.node}:{one.interface}", []).append(one)
@@ -121,16 +121,6 @@ def _went(context: Context, network: Network) -> Iterator[Said]:
             None, None, (*map(_event, each[:MOST_EVENTS]), *left), *_FLAPS,
             VerdictSubject("place", network.name, (each[0].node,), place=port),
         )  # fmt: skip
-
-
-def _is_ours(network: Network, event: LinkEvent) -> bool:
-    """Whether it is a member's; an adapter's port is, where the network is one of adapters."""
-    member = network.member(event.node)
-    if isinstance(member, Skipped):
-        return False
-    if is_adapter_port(event.interface):
-        return network.technology != "ethernet"
-    return event.interface == member.interface
 
 
 def _went_sentence(events: Sequence[LinkEvent]) -> str:
