@@ -5,6 +5,9 @@ import signal
 import threading
 
 from hypothesis import HealthCheck, settings
+from tests.rdma_guests import iwarp_lab, remove_guests, roce_lab
+
+__all__ = ["iwarp_lab", "roce_lab"]
 
 # Machines that run tests are busy: a slow example is not a wrong one.
 # Examples are the same each time: what a change breaks is told from what chance finds, and
@@ -21,3 +24,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "busy"))
 # What a script starts in the background ignores SIGINT, and so would every program under test.
 if threading.current_thread() is threading.main_thread():
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_sessionfinish() -> None:
+    remove_guests()

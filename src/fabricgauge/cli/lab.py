@@ -42,14 +42,19 @@ def lab() -> None:
     "--slurm", is_flag=True,
     help="Run Slurm on it: slurmctld on `head`, slurmd on every node. Needs root.",
 )  # fmt: skip
-def up(name: str, nodes: str, networks: tuple[str, ...], slurm: bool) -> None:
+@click.option(
+    "--rdma", type=click.Choice(["roce", "iwarp"]), default="",
+    help="Two virtual machines with software RDMA instead: RoCE v2 (rxe) or iWARP (siw). Emulated: "
+    "their speed means nothing.",
+)  # fmt: skip
+def up(name: str, nodes: str, networks: tuple[str, ...], slurm: bool, rdma: str) -> None:
     """Bring a lab up; it stands until `lab down`."""
     from fabricgauge.lab import up as bring_up
     from fabricgauge.lab.spec import LabSpec
 
     named = _nodes(nodes)
     wanted = tuple(parse_network(text) for text in networks or ("net1:1G",))
-    click.echo(summary_text(bring_up.up(LabSpec(name, named, wanted, slurm))))
+    click.echo(summary_text(bring_up.up(LabSpec(name, named, wanted, slurm, rdma))))
 
 
 @lab.command(

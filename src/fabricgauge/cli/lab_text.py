@@ -20,6 +20,9 @@ def summary_text(state: LabState) -> str:
         f"{link_rate(network.rate_bit_s)} per direction, MTU {network.mtu_bytes}"
         for network in state.networks
     ]
+    if state.rdma:
+        lines.append(f"  virtual machines with {state.rdma}, emulated: their speed means nothing")
+        return "\n".join(lines)
     lines.append(f"  TCP congestion control: {state.congestion_control}")
     if state.slurm:
         lines.append("  Slurm: partition normal, controller on head")
@@ -40,11 +43,19 @@ def status_text(found: LabStatus) -> str:
         return f"lab {found.name}: broken: {found.state.reason}"
     lines = [summary_text(found.state)]
     if not found.standing:
-        why = f"no process holds {', '.join(found.dead)}" if found.dead else "`up` did not finish"
+        why = _why_broken(found.state, found.dead) if found.dead else "`up` did not finish"
         lines.append(f"  broken: {why}; remove it with 'fabricgauge lab down --name {found.name}'")
     lines += [f"  fault: {_wrong(fault)}" for fault in found.state.faults]
     lines += [f"  {daemon_text(daemon)}" for daemon in found.slurm]
     return "\n".join(lines)
+
+
+def _why_broken(state: LabState, dead: tuple[str, ...]) -> str:
+    names = ", ".join(dead)
+    if state.rdma:
+        consoles = " and ".join(f"{state.directory}/console.{name}" for name in dead)
+        return f"the virtual machine of {names} has ended; its last words are in {consoles}"
+    return f"no process holds {names}"
 
 
 def faults_text(state: LabState) -> str:

@@ -17,12 +17,52 @@ esac
 { read -r pid began token < "$lab/table/$node"; } 2> /dev/null ||
     fail 'no such node in this lab'
 
+# quoted WORD: the word in $quoted, as a shell reads it back.
+quoted() {
+    rest=$1 quoted=\'
+    while [ "${rest#*\'}" != "$rest" ]; do
+        quoted=$quoted${rest%%\'*}\'\\\'\'
+        rest=${rest#*\'}
+    done
+    quoted=$quoted$rest\'
+}
+
+# by_ssh CONFIG COMMAND...: a virtual machine has the environment and the working directory of the
+# caller as well. A command ends when the caller does. The interface that ssh came in by is in a
+# network namespace of its own; the command is not.
+by_ssh() {
+    config=$1
+    shift
+    quoted "$PWD"
+    line="cd -- $quoted || exit 255"
+    quoted "$lab/config.toml"
+    line="$(export -p)
+$line
+export FABRICGAUGE_LAB=$token FABRICGAUGE_SITE_FILE=$quoted
+unset SLURM_CONF
+exec setpriv --pdeathsig TERM nsenter --net=/proc/1/ns/net --"
+    for word in "$@"; do
+        quoted "$word"
+        line="$line $quoted"
+    done
+    terminal=-T
+    [ -t 0 ] && [ -t 1 ] && terminal=-t
+    exec ssh -F "$config" "$terminal" -- "$node" "$line"
+}
+
+# From one virtual machine to the other.
+[ ! -e /run/fabricgauge-guest ] || by_ssh "$lab/ssh_config" "$@"
+
 # Fields 3 and 22 of /proc/PID/stat are the state and the start time: a recycled process id
 # has another, and a process that ended may still be listed as a zombie.
 { read -r _ _ state _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ now _ < "/proc/$pid/stat"; } 2> /dev/null
 if [ "$now" != "$began" ] || [ "$state" = Z ]; then
+    [ ! -e "$lab/ssh_config" ] || fail "its virtual machine has ended (its last words are in \
+$lab/console.$node); bring the lab down and up again"
     fail 'its holder process is gone; bring the lab down and up again'
 fi
+
+[ ! -e "$lab/ssh_config" ] || by_ssh "$lab/ssh_config.machine" "$@"
 
 # A fault may have lowered what a program on the node may lock in memory, in KiB.
 limit=

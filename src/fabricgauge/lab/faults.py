@@ -120,6 +120,11 @@ def _replaces(new: Fault, old: Fault) -> bool:
 
 
 def _set(state: LabState, faults: tuple[Fault, ...]) -> LabState:
+    if state.rdma:
+        raise LabError(
+            f"lab {state.name!r} is made of virtual machines, whose cable has no faults; "
+            "use 'tc' or 'ip' on its nodes, or bring a lab up without --rdma"
+        )
     changed = msgspec.structs.replace(state, faults=faults)
     links = {(one.node, one.network) for one in (*state.faults, *faults) if one.network}
     for node, network in sorted(links):

@@ -3,21 +3,20 @@
 import os
 from pathlib import Path
 
-from fabricgauge.lab.spec import HEAD
 from fabricgauge.lab.state import LabState
 from fabricgauge.model.fabric import DeclaredNetwork
 from fabricgauge.model.host_access import Host, HostAccess
 
 
 def access(state: LabState) -> HostAccess:
-    """All nodes but the head, where ``mpiexec`` is started.
+    """All nodes but the head; ``mpiexec`` is started on the head, or the first node without one.
 
     Each command checks the node's holder process each time and keeps the working directory.
     """
     return HostAccess(
         launcher="lab",
         hosts=tuple(Host(node.name, entry(state, node.name)) for node in state.nodes if node.index),
-        head_prefix=entry(state, HEAD),
+        head_prefix=entry(state, state.nodes[0].name),
         agent=str(Path(state.directory) / "agent"),
         virtual=True,
     )

@@ -23,6 +23,7 @@ _NETWORKS_LIMIT = 16
 _RATE_BIT_S = (1e6, 400e9)
 #: 576 is the packet that every IPv4 host must accept (RFC 791); 65535 is veth's maximum.
 _MTU_BYTES = (576, 65535)
+_GUEST_NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,62}")
 _NETWORK_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}")
 
 
@@ -35,12 +36,16 @@ class NetworkSpec(msgspec.Struct, frozen=True):
 
 
 class LabSpec(msgspec.Struct, frozen=True):
-    """A lab: its name, its nodes in order, its networks in order, and whether Slurm runs on it."""
+    """A lab: its name, its nodes in order, its networks in order, and whether Slurm runs on it.
+
+    With ``rdma`` (``roce`` or ``iwarp``) its nodes are virtual machines with such devices.
+    """
 
     name: str = "lab"
     nodes: tuple[str, ...] = ("c1", "c2")
     networks: tuple[NetworkSpec, ...] = (NetworkSpec("net1", 1e9),)
     slurm: bool = False
+    rdma: str = ""
 
 
 def numbered_nodes(count: int) -> tuple[str, ...]:
@@ -78,7 +83,24 @@ def checked(spec: LabSpec) -> LabSpec:
         for name in alike:
             if alike.count(name) > 1:
                 raise LabError(f"two {what}s are named {name!r}; names must differ")
+    if spec.rdma:
+        _check_guests(spec)
     return spec
+
+
+def _check_guests(spec: LabSpec) -> None:
+    if len(spec.nodes) != 2:
+        raise LabError(
+            f"a lab with RDMA has two nodes, not {len(spec.nodes)}: one cable joins them"
+        )
+    if spec.slurm:
+        raise LabError("a lab with RDMA has no Slurm; leave --slurm or --rdma out")
+    for name in spec.nodes:
+        if not _GUEST_NAME.fullmatch(name):
+            raise LabError(
+                f"{name!r} cannot name a virtual machine: use up to 63 letters, digits and "
+                "hyphens, beginning with a letter"
+            )
 
 
 def check_mtu(mtu_bytes: int, where: str) -> None:

@@ -82,7 +82,8 @@ class LabState(msgspec.Struct, frozen=True):
     ``nodes`` begins with the head. ``token`` marks the lab's processes in their
     environment. ``net_inodes`` are the network namespaces made so far. ``complete``
     is false while ``up`` works, and stays so if it was killed. ``slurm`` is empty for a
-    lab without Slurm. ``senders`` run while there are faults of stray frames.
+    lab without Slurm. ``senders`` run while there are faults of stray frames. ``rdma`` is
+    empty, ``roce`` or ``iwarp``; with it nodes are virtual machines, held by QEMU, and no head.
     """
 
     name: str
@@ -100,6 +101,7 @@ class LabState(msgspec.Struct, frozen=True):
     faults: tuple[Fault, ...] = ()
     slurm: tuple[Daemon, ...] = ()
     senders: tuple[Sender, ...] = ()
+    rdma: str = ""
 
     def node(self, name: str) -> LabNode:
         return self._named(name, "node", self.nodes)

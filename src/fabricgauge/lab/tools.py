@@ -2,18 +2,31 @@
 
 import os
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
 from fabricgauge.model.errors import ToolMissing
 
 #: program: Debian's and Fedora's package
-_PACKAGES = {
+PACKAGES = {
     "ip": "iproute2 (Fedora: iproute)",
     "tc": "iproute2 (Fedora: iproute-tc)",
     "nsenter": "util-linux",
     "unshare": "util-linux",
     "setsid": "util-linux",
     "sleep": "coreutils",
+}
+
+#: program: Debian's and Fedora's package; a lab of virtual machines needs them, the guests too.
+GUEST_PACKAGES = {
+    "qemu-system-x86_64": "qemu-system-x86 (Fedora: qemu-system-x86-core)",
+    "ssh": "openssh-client (Fedora: openssh-clients)",
+    "ssh-keygen": "openssh-client (Fedora: openssh)",
+    "sshd": "openssh-server",
+    "ip": "iproute2 (Fedora: iproute)",
+    "rdma": "iproute2",
+    "nsenter": "util-linux",
+    "setpriv": "util-linux",
 }
 
 #: program: Debian's package; only a lab with Slurm needs them
@@ -31,9 +44,9 @@ _SLURM_PACKAGES = {
 SEARCH_PATH = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"))
 
 
-def require() -> None:
+def require(programs: Iterable[str]) -> None:
     """ToolMissing, naming the package, for the first program that is not there."""
-    for tool in _PACKAGES:
+    for tool in programs:
         path_of(tool)
 
 
@@ -56,6 +69,6 @@ def path_of(tool: str) -> str:
     """
     found = shutil.which(tool, path=SEARCH_PATH)
     if not found:
-        package = {**_SLURM_PACKAGES, **_PACKAGES}[tool]
+        package = {**_SLURM_PACKAGES, **PACKAGES, **GUEST_PACKAGES}[tool]
         raise ToolMissing(f"the lab needs the program {tool!r}; install the package {package}")
     return found

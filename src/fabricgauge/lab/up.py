@@ -14,6 +14,7 @@ import msgspec
 
 from fabricgauge.lab import cabling, holder, state, tools
 from fabricgauge.lab.cabling import socket_queue_bytes, write_hosts
+from fabricgauge.lab.guests import start as guests
 from fabricgauge.lab.holder import HOLDER_MARK, boot_id, identify, kill, started
 from fabricgauge.lab.slurm import cluster
 from fabricgauge.lab.spec import HEAD, LabSpec, checked, subnet
@@ -42,7 +43,7 @@ def up(spec: LabSpec) -> LabState:
         ToolMissing: a program of iproute2, util-linux or, where asked for, Slurm is not installed.
     """
     checked(spec)
-    tools.require()
+    tools.require(tools.GUEST_PACKAGES if spec.rdma else tools.PACKAGES)
     if spec.slurm:
         cluster.require(spec.nodes)
     directory = state.create(spec.name)
@@ -57,8 +58,21 @@ def _bring_up(spec: LabSpec, directory: Path) -> LabState:
     state = _draft(spec, directory)
     save(state)
     _write_files(state, spec)
+    state = (_bring_up_guests if spec.rdma else _bring_up_namespaces)(spec, state)
+    state = msgspec.structs.replace(state, complete=True)
+    save(state)
+    return state
+
+
+def _bring_up_guests(spec: LabSpec, state: LabState) -> LabState:
+    state = guests.start(state, spec.nodes)
+    _write_table(state)
+    return state
+
+
+def _bring_up_namespaces(spec: LabSpec, state: LabState) -> LabState:
     if spec.slurm:
-        cluster.write_files(directory / "slurm", spec.nodes)
+        cluster.write_files(Path(state.directory) / "slurm", spec.nodes)
     switch = _hold(state, "", None)
     state = msgspec.structs.replace(state, switch=switch, net_inodes=(switch.net_inode,))
     names = (HEAD, *spec.nodes)
@@ -71,8 +85,6 @@ def _bring_up(spec: LabSpec, directory: Path) -> LabState:
     _wire(state, switch)
     if spec.slurm:
         state = cluster.start_all(state)
-    state = msgspec.structs.replace(state, complete=True)
-    save(state)
     return state
 
 
@@ -89,6 +101,7 @@ def _draft(spec: LabSpec, directory: Path) -> LabState:
             LabNetwork(network.name, index, network.rate_bit_s, network.mtu_bytes, subnet(index))
             for index, network in enumerate(spec.networks)
         ),
+        rdma=spec.rdma,
     )
 
 

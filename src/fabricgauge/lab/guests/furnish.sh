@@ -1,0 +1,46 @@
+#!/bin/sh
+# furnish NODE: make the virtual machine that runs this one node of the lab whose directory holds
+# this script. It is process 1; once the node stands, sshd takes its place.
+lab=${0%/*}
+node=$1
+PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+export PATH
+
+fail() {
+    echo "fabricgauge: $1"
+    sleep 1 # the console is slow
+    exit 1
+}
+
+mount -t proc proc /proc
+mount -t sysfs sysfs /sys
+mount -t devtmpfs devtmpfs /dev
+mkdir -p /dev/pts /dev/shm /run/sshd /run/netns
+mount -t devpts devpts /dev/pts
+mount -t tmpfs -o mode=1777 tmpfs /dev/shm
+echo "$node" >/proc/sys/kernel/hostname
+echo "$node" >/etc/hostname
+cp "$lab/hosts/$node" /etc/hosts
+cp "$lab/ssh_config" /etc/ssh/ssh_config
+cp "$lab/passwd" /etc/passwd
+: >/run/fabricgauge-guest
+ulimit -l unlimited # adapters lock memory
+
+for scope in all default; do # its housekeeping packets would stand in the counters
+    echo 1 >"/proc/sys/net/ipv6/conf/$scope/disable_ipv6"
+done
+ip link set lo up
+while read -r interface address mtu type device; do
+    ip link set "$interface" mtu "$mtu" up && ip addr add "$address" brd + dev "$interface" ||
+        fail "$interface cannot be configured"
+    rdma link add "$device" type "$type" netdev "$interface" || fail "$device cannot be made"
+done <"$lab/interfaces/$node"
+
+# The machine's way in is an interface that programs on the node do not see.
+ip netns add door && ip link set "$interface_in" netns door || fail 'no way in'
+ip -n door link set lo up
+ip -n door addr add 10.0.2.15/24 dev "$interface_in"
+ip -n door link set "$interface_in" up
+nsenter --net=/run/netns/door /usr/sbin/sshd -f "$lab/sshd_config" || fail 'sshd does not start'
+echo "fabricgauge: $node stands"
+exec /usr/sbin/sshd -D -e -f "$lab/sshd_config"

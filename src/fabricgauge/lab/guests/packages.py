@@ -1,0 +1,56 @@
+"""Debian packages, unpacked into a folder and never installed."""
+
+import getpass
+import re
+import shutil
+from pathlib import Path
+
+from fabricgauge import process
+from fabricgauge.model.errors import LabError, ToolMissing
+
+#: A hundred megabytes over a slow line, and unpacking them on a busy machine.
+_TIMEOUT_S = 1800.0
+
+#: What apt is told besides: a mirror may stumble, and apt's own user may not write into a folder
+#: of ours (apt.conf(5), Acquire::Retries and APT::Sandbox::User).
+_PATIENT = ("-o", "Acquire::Retries=5")
+
+
+def require() -> None:
+    """ToolMissing unless apt and dpkg are here."""
+    for tool in ("apt-get", "apt-cache", "dpkg-deb"):
+        if not shutil.which(tool):
+            raise ToolMissing(
+                f"the kernel of a lab with RDMA comes from Debian's packages, and {tool} is not "
+                "here; use a Debian or Ubuntu machine"
+            )
+
+
+def depends_on(package: str, pattern: str) -> str:
+    """The package that ``package`` depends on whose name matches; "" if apt knows none."""
+    said = process.run(["apt-cache", "depends", package], timeout_s=_TIMEOUT_S).stdout
+    found = re.search(rf"^ *Depends: ({pattern})$", said, re.MULTILINE)
+    return found[1] if found else ""
+
+
+def unpack(folder: Path, *packages: str) -> None:
+    """Download packages and unpack their files into a folder that is there.
+
+    Raises:
+        LabError: apt cannot get one, or it cannot be unpacked.
+    """
+    sandbox = f"APT::Sandbox::User={getpass.getuser()}"
+    _run(["apt-get", "download", "-qq", *_PATIENT, "-o", sandbox, *packages], folder)
+    for archive in sorted(folder.glob("*.deb")):
+        _run(["dpkg-deb", "--extract", archive.name, "."], folder)
+        archive.unlink()
+
+
+def _run(argv: list[str], folder: Path) -> None:
+    done = process.run(argv, timeout_s=_TIMEOUT_S, cwd=folder)
+    if done.exit_code:
+        said = " ".join(done.stderr.split()) or "no reason given"
+        raise LabError(
+            f"{' '.join(argv[:2])} failed: {said:.500}; refresh apt's lists with 'apt-get update', "
+            "and look for room on the disk"
+        )

@@ -1,0 +1,79 @@
+"""Two virtual machines with software RDMA: they stand, are reached, and send to each other."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fabricgauge.lab.host_access import access, entry
+from fabricgauge.lab.state import LabState
+
+pytestmark = pytest.mark.lab
+
+#: An emulated processor starts a program a hundred times as slowly as this machine does.
+PATIENCE_S = 120
+
+
+def on(
+    state: LabState, node: str, *argv: str, stdin: str = "", cwd: Path | None = None
+) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [*entry(state, node), *argv], capture_output=True, text=True, timeout=PATIENCE_S,
+        check=False, input=stdin, cwd=cwd,
+    )  # fmt: skip
+
+
+def test_each_node_has_a_kernel_a_name_and_a_device_of_its_own(roce_lab: LabState) -> None:
+    boots = set()
+    for node in ("c1", "c2"):
+        shown = on(
+            roce_lab, node, "sh", "-c",
+            "uname -n; cat /proc/sys/kernel/random/boot_id; ls /sys/class/net; "
+            "ls /sys/class/infiniband; grep -m1 'model name' /proc/cpuinfo",
+        ).stdout.split("\n")  # fmt: skip
+        assert shown[0] == node
+        boots.add(shown[1])
+        assert "eth1" not in shown, "the way in is no network of the lab"
+        assert {"eth0", "lo", "rxe0"} <= set(shown)
+        assert any("QEMU TCG" in line for line in shown)
+    assert len(boots) == 2
+
+
+def test_command_keeps_words_directory_input_and_exit_status(
+    roce_lab: LabState, tmp_path: Path
+) -> None:
+    words = ["a b", "$(id)", "'", "*", ""]
+    program = "import os, sys; print(sys.argv[1:], os.getcwd(), sys.stdin.read()); sys.exit(42)"
+    done = on(roce_lab, "c1", sys.executable, "-c", program, *words, stdin="in", cwd=tmp_path)
+    assert done.stdout == f"{words} {tmp_path} in\n"
+    assert done.returncode == 42
+
+
+def test_agent_goes_from_one_node_to_the_other(roce_lab: LabState) -> None:
+    agent = access(roce_lab).agent
+    assert agent
+    assert on(roce_lab, "c1", agent, "-x", "c2", "uname", "-n").stdout == "c2\n"
+    assert on(roce_lab, "c2", "ssh", "c1", "uname", "-n").stdout == "c1\n"
+
+
+def test_command_ends_when_its_caller_does(roce_lab: LabState) -> None:
+    seconds = f"{600 + os.getpid() / 1e7:.7f}"
+    with subprocess.Popen([*entry(roce_lab, "c1"), "sleep", seconds]) as caller:
+        count = ["sh", "-c", 'for i in $(seq 50); do pgrep -fc "^sleep $0" && break; done', seconds]
+        assert on(roce_lab, "c1", *count).stdout == "1\n"
+        caller.kill()
+    gone = ["sh", "-c", 'for i in $(seq 50); do pgrep -fc "^sleep $0" || exit 0; done', seconds]
+    assert on(roce_lab, "c1", *gone).stdout.endswith("0\n")
+
+
+def test_messages_cross_between_the_kernels_over_verbs(roce_lab: LabState) -> None:
+    pingpong = ["ibv_rc_pingpong", "-d", "rxe0", "-g", "1", "-n", "20"]
+    with subprocess.Popen([*entry(roce_lab, "c1"), *pingpong], stdout=subprocess.PIPE) as server:
+        await_listener = "until ss -Htln sport = :18515 | grep -q .; do :; done"
+        on(roce_lab, "c1", "sh", "-c", await_listener)
+        done = on(roce_lab, "c2", *pingpong, "c1")
+        server.wait(PATIENCE_S)
+    assert "20 iters in" in done.stdout, done.stderr
+    assert server.returncode == 0
