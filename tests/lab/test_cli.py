@@ -5,6 +5,7 @@ from click.testing import CliRunner
 
 from fabricgauge.cli.lab import lab, parse_network
 from fabricgauge.cli.lab_faults import parse_fault
+from fabricgauge.lab import up as up_module
 from fabricgauge.lab.fault_kinds import (
     AddressChange,
     HostsEntry,
@@ -16,8 +17,30 @@ from fabricgauge.lab.fault_kinds import (
     RateLimit,
     StrayFrames,
 )
-from fabricgauge.lab.spec import NetworkSpec
+from fabricgauge.lab.spec import LabSpec, NetworkSpec
 from fabricgauge.model.errors import UsageError
+
+
+@pytest.mark.parametrize(
+    ("words", "asked"),
+    [
+        ([], LabSpec()),
+        (["--nodes", "3"], LabSpec(nodes=("c1", "c2", "c3"))),
+        (["--rdma", "roce"], LabSpec(rdma="roce")),
+    ],
+)
+def test_up_asks_for_the_lab_that_the_words_say(
+    words: list[str], asked: LabSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    specs: list[LabSpec] = []
+
+    def refused(spec: LabSpec, _tell: object) -> None:
+        specs.append(spec)
+        raise UsageError("planted")
+
+    monkeypatch.setattr(up_module, "up", refused)
+    CliRunner().invoke(lab, ["up", *words])
+    assert specs == [asked]
 
 
 def test_network_is_name_rate_and_mtu() -> None:

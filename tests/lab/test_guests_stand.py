@@ -51,6 +51,18 @@ def test_command_keeps_words_directory_input_and_exit_status(
     assert done.returncode == 42
 
 
+def test_command_sees_files_as_they_are_when_it_starts(roce_lab: LabState, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    assert on(roce_lab, "c1", "cat", str(file)).returncode == 1
+    for text in ("new", "changed in place", "replaced"):
+        if text == "replaced":
+            file.unlink()
+        file.write_text(text)
+        assert on(roce_lab, "c1", "cat", str(file)).stdout == text
+    on(roce_lab, "c1", "sh", "-c", 'echo mine > "$0"', str(file))
+    assert file.read_text() == "replaced"
+
+
 def test_agent_goes_from_one_node_to_the_other(roce_lab: LabState) -> None:
     agent = access(roce_lab).agent
     assert agent

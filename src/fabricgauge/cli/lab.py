@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -43,18 +44,19 @@ def lab() -> None:
     help="Run Slurm on it: slurmctld on `head`, slurmd on every node. Needs root.",
 )  # fmt: skip
 @click.option(
-    "--rdma", type=click.Choice(["roce", "iwarp"]), default="",
+    "--rdma", type=click.Choice(["roce", "iwarp"]),
     help="Two virtual machines with software RDMA instead: RoCE v2 (rxe) or iWARP (siw). Emulated: "
     "their speed means nothing.",
 )  # fmt: skip
-def up(name: str, nodes: str, networks: tuple[str, ...], slurm: bool, rdma: str) -> None:
+def up(name: str, nodes: str, networks: tuple[str, ...], slurm: bool, rdma: str | None) -> None:
     """Bring a lab up; it stands until `lab down`."""
     from fabricgauge.lab import up as bring_up
     from fabricgauge.lab.spec import LabSpec
 
     named = _nodes(nodes)
     wanted = tuple(parse_network(text) for text in networks or ("net1:1G",))
-    click.echo(summary_text(bring_up.up(LabSpec(name, named, wanted, slurm, rdma))))
+    spec = LabSpec(name, named, wanted, slurm, rdma or "")
+    click.echo(summary_text(bring_up.up(spec, partial(click.echo, err=True))))
 
 
 @lab.command(

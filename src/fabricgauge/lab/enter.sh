@@ -28,8 +28,9 @@ quoted() {
 }
 
 # by_ssh CONFIG COMMAND...: a virtual machine has the environment and the working directory of the
-# caller as well. A command ends when the caller does. The interface that ssh came in by is in a
-# network namespace of its own; the command is not.
+# caller as well. A command ends when the caller does, and sees the machine's files as they are when
+# it starts: what the guest remembers of them is dropped (Linux, admin-guide/sysctl/vm). The
+# interface that ssh came in by is in a network namespace of its own; the command is not.
 by_ssh() {
     config=$1
     shift
@@ -37,6 +38,7 @@ by_ssh() {
     line="cd -- $quoted || exit 255"
     quoted "$lab/config.toml"
     line="$(export -p)
+echo 2 >/proc/sys/vm/drop_caches
 $line
 export FABRICGAUGE_LAB=$token FABRICGAUGE_SITE_FILE=$quoted
 unset SLURM_CONF

@@ -15,6 +15,7 @@ import msgspec
 from fabricgauge.lab import cabling, holder, state, tools
 from fabricgauge.lab.cabling import socket_queue_bytes, write_hosts
 from fabricgauge.lab.guests import start as guests
+from fabricgauge.lab.guests.packages import Tell, silent
 from fabricgauge.lab.holder import HOLDER_MARK, boot_id, identify, kill, started
 from fabricgauge.lab.slurm import cluster
 from fabricgauge.lab.spec import HEAD, LabSpec, checked, subnet
@@ -35,8 +36,10 @@ _T = TypeVar("_T")
 _R = TypeVar("_R")
 
 
-def up(spec: LabSpec) -> LabState:
+def up(spec: LabSpec, tell: Tell = silent) -> LabState:
     """Make a lab that stands until ``down``; nothing is left of one that fails.
+
+    ``tell`` is handed a sentence before a kernel for virtual machines is downloaded.
 
     Raises:
         LabError: it exists, it cannot be as asked, or the machine forbids it.
@@ -48,25 +51,23 @@ def up(spec: LabSpec) -> LabState:
         cluster.require(spec.nodes)
     directory = state.create(spec.name)
     try:
-        return _bring_up(spec, directory)
+        return _bring_up(spec, directory, tell)
     except BaseException:
         down(spec.name)
         raise
 
 
-def _bring_up(spec: LabSpec, directory: Path) -> LabState:
+def _bring_up(spec: LabSpec, directory: Path, tell: Tell) -> LabState:
     state = _draft(spec, directory)
     save(state)
     _write_files(state, spec)
-    state = (_bring_up_guests if spec.rdma else _bring_up_namespaces)(spec, state)
+    if spec.rdma:
+        state = guests.start(state, spec.nodes, tell)
+        _write_table(state)
+    else:
+        state = _bring_up_namespaces(spec, state)
     state = msgspec.structs.replace(state, complete=True)
     save(state)
-    return state
-
-
-def _bring_up_guests(spec: LabSpec, state: LabState) -> LabState:
-    state = guests.start(state, spec.nodes)
-    _write_table(state)
     return state
 
 

@@ -23,6 +23,8 @@ echo "$node" >/etc/hostname
 cp "$lab/hosts/$node" /etc/hosts
 cp "$lab/ssh_config" /etc/ssh/ssh_config
 cp "$lab/passwd" /etc/passwd
+rm -f /etc/shadow # it may be closed to this user, or lock root out; sshd then refuses any key
+echo 'root:*:::::::' >/etc/shadow
 : >/run/fabricgauge-guest
 ulimit -l unlimited # adapters lock memory
 
@@ -41,6 +43,6 @@ ip netns add door && ip link set "$interface_in" netns door || fail 'no way in'
 ip -n door link set lo up
 ip -n door addr add 10.0.2.15/24 dev "$interface_in"
 ip -n door link set "$interface_in" up
-nsenter --net=/run/netns/door /usr/sbin/sshd -f "$lab/sshd_config" || fail 'sshd does not start'
+nsenter --net=/run/netns/door /usr/sbin/sshd -E /dev/console -f "$lab/sshd_config" || fail 'sshd does not start'
 echo "fabricgauge: $node stands"
 exec /usr/sbin/sshd -D -e -f "$lab/sshd_config"

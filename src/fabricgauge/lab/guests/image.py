@@ -16,6 +16,7 @@ import msgspec
 
 from fabricgauge.files.places import place
 from fabricgauge.lab.guests import packages, siw
+from fabricgauge.lab.guests.packages import Tell, silent
 from fabricgauge.model.errors import LabError
 
 #: The kernels to look for, the first that apt knows. rdma_rxe of 6.12 is the better one; Debian's
@@ -53,15 +54,18 @@ class Member(msgspec.Struct, frozen=True):
     device: tuple[int, int] = (0, 0)
 
 
-def image(driver: str) -> Image:
+def image(driver: str, tell: Tell = silent) -> Image:
     """The kernel and the file system for guests whose devices are of ``driver``: rxe or siw.
+
+    ``tell`` is handed a sentence before anything that takes long.
 
     Raises:
         ToolMissing: a program that makes them is not installed.
         LabError: a package cannot be had.
     """
-    kernel = _kernel()
-    extra = [siw.module(kernel.name.rpartition("@")[0], _folder())] if driver == "siw" else []
+    kernel = _kernel(tell)
+    package = kernel.name.rpartition("@")[0]
+    extra = [siw.module(package, _folder(), tell)] if driver == "siw" else []
     made = members(_INIT.read_bytes(), kernel, extra)
     initrd = _folder() / f"{content_key(made)}.cpio"
     if not initrd.exists():
@@ -114,7 +118,7 @@ def cpio(those: Sequence[Member]) -> bytes:
     return bytes(whole)
 
 
-def _kernel() -> Path:
+def _kernel(tell: Tell) -> Path:
     """A folder with vmlinuz, busybox and modules: the newest that is kept, else a fresh one."""
     wanted = hashlib.sha256(" ".join((*MODULES, _BUSYBOX)).encode()).hexdigest()[:8]
     kept = sorted(_folder().glob(f"linux-image-*@{wanted}"), key=lambda one: one.stat().st_mtime)
@@ -127,6 +131,7 @@ def _kernel() -> Path:
         raise LabError(
             f"apt knows none of {', '.join(_METAPACKAGES)}; refresh its lists with 'apt-get update'"
         )
+    tell(f"downloading Debian's {package} (about 110 MB), once; it is not installed")
     with tempfile.TemporaryDirectory(prefix=".kernel-", dir=_folder()) as name:
         folder, whole = Path(name), Path(name) / "whole"
         (folder / "files").mkdir()

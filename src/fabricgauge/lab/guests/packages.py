@@ -3,6 +3,7 @@
 import getpass
 import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 from fabricgauge import process
@@ -14,6 +15,14 @@ _TIMEOUT_S = 1800.0
 #: What apt is told besides: a mirror may stumble, and apt's own user may not write into a folder
 #: of ours (apt.conf(5), Acquire::Retries and APT::Sandbox::User).
 _PATIENT = ("-o", "Acquire::Retries=5")
+
+
+#: Who is told, in a sentence, what takes long.
+Tell = Callable[[str], None]
+
+
+def silent(_sentence: str) -> None:
+    """Tell nobody."""
 
 
 def require() -> None:

@@ -14,7 +14,7 @@ _BUILD_TIMEOUT_S = 1800.0
 _SOURCE = "drivers/infiniband/sw/siw"
 
 
-def module(kernel: str, cache: Path) -> Path:
+def module(kernel: str, cache: Path, tell: packages.Tell) -> Path:
     """``siw.ko`` for the kernel that the package ``linux-image-…`` has, kept in ``cache``.
 
     Raises:
@@ -24,6 +24,7 @@ def module(kernel: str, cache: Path) -> Path:
     kept = cache / kernel.replace("linux-image-", "siw-") / "siw.ko"
     if not kept.exists():
         packages.require()
+        tell("compiling siw for that kernel (downloads about 170 MB), once")
         with tempfile.TemporaryDirectory(prefix=".siw-", dir=cache) as name:
             built = _build(kernel.replace("linux-image-", "linux-headers-"), Path(name))
             kept.parent.mkdir(exist_ok=True)

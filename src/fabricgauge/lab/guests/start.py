@@ -11,6 +11,7 @@ from fabricgauge import process
 from fabricgauge.lab import tools
 from fabricgauge.lab.guests import qemu
 from fabricgauge.lab.guests.image import Image, image
+from fabricgauge.lab.guests.packages import Tell
 from fabricgauge.lab.guests.qemu import Guest
 from fabricgauge.lab.holder import HOLDER_MARK, identify, is_alive
 from fabricgauge.lab.state import LabNode, LabState, save
@@ -25,14 +26,14 @@ _START_TIMEOUT_S, _STAND_TIMEOUT_S, _POLL_S = 60.0, 300.0, 0.1
 _LAST_LINES, _LAST_BYTES = 3, 4096
 
 
-def start(state: LabState, names: tuple[str, ...]) -> LabState:
+def start(state: LabState, names: tuple[str, ...], tell: Tell) -> LabState:
     """The lab with its two guests, which stand.
 
     Raises:
         ToolMissing: QEMU, ssh or another program is not installed.
         LabError: no kernel can be had, or a guest does not come up.
     """
-    made = image(qemu.DRIVERS[state.rdma])
+    made = image(qemu.DRIVERS[state.rdma], tell)
     pairs = zip(names, reversed(names), strict=True)
     guests = [
         Guest(name, number, peer, _free_port()) for number, (name, peer) in enumerate(pairs, 1)
