@@ -2,6 +2,7 @@
 
 import lzma
 import os
+import shutil
 import stat
 import subprocess
 from pathlib import Path
@@ -145,6 +146,15 @@ def test_modules_come_after_those_that_they_depend_on(tmp_path: Path) -> None:
     assert found["ib_uverbs.ko"] == module("ib_core")
     assert list(dependencies(b"depends=a,b_c\0")) == ["a", "b_c"]
     assert list(dependencies(b"no words")) == []
+
+
+@pytest.mark.skipif(not shutil.which("shellcheck"), reason="shellcheck is not installed")
+@pytest.mark.parametrize("script", sorted(ENTER.parent.rglob("*.sh")), ids=lambda one: one.name)
+def test_shell_finds_nothing_wrong_with_the_scripts(script: Path) -> None:
+    done = subprocess.run(
+        ["shellcheck", "--shell=sh", str(script)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
 
 
 @pytest.fixture(scope="module")

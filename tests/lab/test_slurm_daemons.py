@@ -152,7 +152,7 @@ def test_up_fails_before_anything_is_made_when_slurm_cannot_be(
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     with pytest.raises(LabError, match="'ALL' cannot name a node of a lab with Slurm"):
         up_module.up(LabSpec("t-lab-slurm-none", ("ALL",), slurm=True))
-    monkeypatch.setattr(tools, "require", lambda: None)
+    monkeypatch.setattr(tools, "require", lambda _: None)
     monkeypatch.setattr(tools, "SEARCH_PATH", "/nonexistent")
     with pytest.raises(ToolMissing, match=r"slurmctld.*apt-get install .*munge slurmctld slurmd"):
         up_module.up(LabSpec("t-lab-slurm-none", slurm=True))

@@ -1,6 +1,8 @@
 #!/bin/sh
 # furnish NODE: make the virtual machine that runs this one node of the lab whose directory holds
-# this script. It is process 1; once the node stands, sshd takes its place.
+# this script. It is process 1; once the node stands, sshd takes its place. The kernel hands on
+# $interface_in from its command line.
+# shellcheck disable=SC2154
 lab=${0%/*}
 node=$1
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
@@ -26,6 +28,7 @@ cp "$lab/passwd" /etc/passwd
 rm -f /etc/shadow # it may be closed to this user, or lock root out; sshd then refuses any key
 echo 'root:*:::::::' >/etc/shadow
 : >/run/fabricgauge-guest
+# shellcheck disable=SC3045  # no POSIX, but in every sh of Linux (dash, bash, busybox)
 ulimit -l unlimited # adapters lock memory
 
 for scope in all default; do # its housekeeping packets would stand in the counters
@@ -33,13 +36,14 @@ for scope in all default; do # its housekeeping packets would stand in the count
 done
 ip link set lo up
 while read -r interface address mtu type device; do
-    ip link set "$interface" mtu "$mtu" up && ip addr add "$address" brd + dev "$interface" ||
-        fail "$interface cannot be configured"
+    ip link set "$interface" mtu "$mtu" up || fail "$interface cannot be brought up"
+    ip addr add "$address" brd + dev "$interface" || fail "$interface cannot have $address"
     rdma link add "$device" type "$type" netdev "$interface" || fail "$device cannot be made"
 done <"$lab/interfaces/$node"
 
 # The machine's way in is an interface that programs on the node do not see.
-ip netns add door && ip link set "$interface_in" netns door || fail 'no way in'
+ip netns add door
+ip link set "$interface_in" netns door || fail 'no way in'
 ip -n door link set lo up
 ip -n door addr add 10.0.2.15/24 dev "$interface_in"
 ip -n door link set "$interface_in" up

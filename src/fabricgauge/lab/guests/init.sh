@@ -1,6 +1,7 @@
 #!/bin/busybox sh
 # The first program of a guest: loads modules, lays a writable layer over the machine's own
 # files, and becomes the lab's `furnish`. The kernel hands on $lab and $node from its command line.
+# shellcheck disable=SC2154
 export PATH=/bin
 busybox mount -t proc proc /proc
 for module in /modules/*; do
