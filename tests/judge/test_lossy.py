@@ -7,8 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.judge import planted
+from tests.judge import planted_fabric as many
 
+from fabricgauge.judge.interface import Context
+from fabricgauge.judge.judging import unclear
+from fabricgauge.judge.thresholds import DEFAULTS
+from fabricgauge.localise.localising import localise
+from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import Lost, NetworkEvidence, RunEvidence
+from fabricgauge.model.topology import Topology
 from fabricgauge.model.verdict import Outcome, Verdict
 
 SEGMENTS = 50_000.0
@@ -137,3 +144,36 @@ def test_whoever_is_named_loses_with_each_partner_and_others_do_not(
             }
             kinds = ways if verdict.about.kind == "node" else (verdict.about.kind,)
             assert all(shares(*way) > 0.0024 for kind in kinds for way in ways[kind])
+
+
+def asked(*shares: float) -> set[tuple[str, str]]:
+    """Who is to send alone, where four nodes sent these shares again among all pairs."""
+    launch = many.launch(4, many.rounds(4))
+    run = many.run(launch)
+    names = dict(zip(launch.nodes, shares, strict=False))
+    evidence = RunEvidence((NetworkEvidence("net1", sent_again=names),))
+    pairs = localise(run.launches, Topology())
+    context = Context(run, {"net1": planted.ceiling()}, DEFAULTS, pairs, evidence)
+    return {
+        (each.one, each.other)
+        for one in unclear(context)
+        if not isinstance(one.meetings, Skipped)
+        for each in one.meetings
+    }
+
+
+def test_where_all_pairs_lost_segments_suspects_send_alone() -> None:
+    assert asked(0.0027, 0.0030, 0.0091, 0.0039) == {
+        ("c1", "c2"), ("c1", "c3"), ("c1", "c4"), ("c2", "c3"), ("c3", "c4"),
+    }  # fmt: skip
+
+
+def test_a_loser_of_what_it_receives_sends_least_again_and_is_asked() -> None:
+    met = asked(0.0033, 0.0034, 0.0, 0.0033)
+    assert {("c1", "c3"), ("c2", "c3"), ("c3", "c4")} <= met
+
+
+def test_few_losses_ask_nobody() -> None:
+    assert not asked(0.0, 0.0, 0.0, 0.0)
+    assert not asked(0.001, 0.002, 0.001, 0.0)
+    assert not asked()

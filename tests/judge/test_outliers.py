@@ -1,6 +1,6 @@
 """Who is at fault, from planted matrices to verdicts; nobody is named without a second look."""
 
-from itertools import combinations
+from itertools import combinations, cycle
 
 import msgspec
 import pytest
@@ -9,6 +9,7 @@ from tests.judge import planted_fabric as many
 
 from fabricgauge.judge.judging import overall
 from fabricgauge.model.absence import Skipped
+from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.run import Launch
 from fabricgauge.model.verdict import Outcome, exit_status
 
@@ -81,21 +82,21 @@ def waiting(launch: Launch, shares: dict[int, float], pattern: str = "") -> Laun
     )
 
 
-def unsteady(launch: Launch) -> Launch:
-    """The same launch; intervals are as wide as beside other work."""
+def unsteady(launch: Launch, scatter: float = 0.03) -> Launch:
+    """The same launch; intervals are as wide as beside other work, and pairs differ as they do."""
+    factors = cycle((1.0, 1.0 + scatter, 1.0 - scatter))
     return msgspec.structs.replace(
-        launch,
-        measurements=tuple(
-            msgspec.structs.replace(
-                one,
-                times=msgspec.structs.replace(
-                    one.times, low_s=0.95 * one.times.median_s, high_s=1.05 * one.times.median_s
-                ),
-            )
-            for one in launch.measurements
-            if one.times is not None
-        ),
+        launch, measurements=tuple(map(_wide, launch.measurements, factors))
     )
+
+
+def _wide(one: Measurement, factor: float) -> Measurement:
+    assert one.times is not None
+    median_s = factor * one.times.median_s
+    times = msgspec.structs.replace(
+        one.times, median_s=median_s, low_s=0.95 * median_s, high_s=1.05 * median_s
+    )
+    return msgspec.structs.replace(one, times=times)
 
 
 @pytest.mark.parametrize(
@@ -222,3 +223,16 @@ def test_ranks_that_share_a_node_are_invalid_whatever_the_matrices_say() -> None
     given = many.verdicts(many.run(msgspec.structs.replace(first, placements=lonely)))
     assert planted.outcomes(given, "placement") == {Outcome.INVALID}
     assert overall(given) is Outcome.INVALID
+
+
+@pytest.mark.parametrize(
+    ("scatter", "outcome"), [(0.0, Outcome.FAIL), (0.03, Outcome.INCONCLUSIVE)]
+)
+def test_pairs_that_carry_the_same_share_a_wire_whatever_their_host_waits(
+    scatter: float, outcome: Outcome
+) -> None:
+    slowed = many.slow(2, share=0.5)
+    first = many.launch(8, many.rounds(8, slowed))
+    second = unsteady(waiting(many.again(8, everybody(8), slowed), {2: 0.35}), scatter)
+    (verdict,) = planted.by_rule(many.verdicts(many.run(first, second)), "outliers")
+    assert verdict.outcome is outcome, verdict

@@ -8,11 +8,16 @@ from tests.judge import planted_fabric as many
 from tests.judge.test_many_hosts import scattered
 
 from fabricgauge.judge.interface import Context
-from fabricgauge.judge.judging import overall
+from fabricgauge.judge.judging import overall, unclear
 from fabricgauge.judge.rules.pairs import judge as judge_pairs
+from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.localise.localising import localise
 from fabricgauge.model.absence import Skipped
+from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.measurement import Measurement
+from fabricgauge.model.pairs import Recheck
+from fabricgauge.model.run import Run
+from fabricgauge.model.topology import Topology
 from fabricgauge.model.verdict import Outcome, Verdict
 
 
@@ -110,6 +115,12 @@ def test_pairs_that_scatter_name_nobody() -> None:
         assert Outcome.FAIL not in found.values()
 
 
+def slow_by_turns(share: float) -> many.Pairs:
+    """c3 carries that share, a little more or less with each partner and each way."""
+    even = many.slow(2, share=share)
+    return lambda one, other: even(one, other) * (1.0, 0.97, 1.04)[(one + 2 * other) % 3]
+
+
 @pytest.mark.parametrize(
     ("share", "waits", "outcome"),
     [
@@ -123,10 +134,38 @@ def test_pairs_that_scatter_name_nobody() -> None:
 def test_a_node_that_waits_for_its_processor_is_not_blamed_for_its_link(
     share: float, waits: tuple[float | Skipped, ...], outcome: Outcome
 ) -> None:
-    given = judged(3, many.slow(2, share=share), waits=waits)
+    given = judged(3, slow_by_turns(share), waits=waits)
     assert told(given) == {C3: outcome}
     (verdict,) = planted.by_rule(given, "pairs")
     assert any("wait" in line for line in verdict.evidence) is (outcome is Outcome.INCONCLUSIVE)
+
+
+def test_pairs_of_a_node_that_carry_the_same_share_a_wire_whatever_its_host_waits() -> None:
+    given = judged(3, many.slow(2, share=0.6), waits=(0.0, 0.0, 0.5))
+    assert told(given) == {C3: Outcome.FAIL}
+
+
+def asked(run: Run) -> tuple[Recheck, ...]:
+    networks: dict[str, Ceiling | Skipped] = {"net1": planted.ceiling()}
+    return unclear(Context(run, networks, DEFAULTS, localise(run.launches, Topology())))
+
+
+def test_three_nodes_measure_alone_what_one_pass_leaves_in_doubt() -> None:
+    once = many.launch(3, many.rounds(3, many.slow(2, share=0.8)))
+    (recheck,) = asked(many.run(once))
+    assert not isinstance(recheck.meetings, Skipped)
+    assert [(one.one, one.other) for one in recheck.meetings] == [
+        ("c1", "c2"), ("c1", "c3"), ("c2", "c3"),
+    ]  # fmt: skip
+    second = many.again(3, [(a, b) for a in range(3) for b in range(3) if a != b],
+                        many.slow(2, share=0.8))  # fmt: skip
+    assert asked(many.run(once, second)) == ()
+    assert told(many.verdicts(many.run(once, second))) == {C3: Outcome.FAIL}
+
+
+@pytest.mark.parametrize(("count", "share"), [(3, 1.0), (4, 0.8)])
+def test_nobody_measures_alone_where_nothing_is_in_doubt(count: int, share: float) -> None:
+    assert asked(many.run(many.launch(count, many.rounds(count, many.slow(2, share=share))))) == ()
 
 
 def test_two_nodes_have_no_such_verdict() -> None:

@@ -5,12 +5,10 @@ from collections.abc import Iterator
 import msgspec
 
 from fabricgauge.app.conclude import CheckOutcome, concluded
-from fabricgauge.app.groups import further, holds_culprit, rechecks
+from fabricgauge.app.groups import further, holds_culprit, rechecks, so_far
 from fabricgauge.app.measure import measure, planned_command
 from fabricgauge.app.measure_tool import measure_with_tool, suite_launch
 from fabricgauge.app.run_context import RunContext
-from fabricgauge.ceiling.technologies import ceilings
-from fabricgauge.judge.interface import Context
 from fabricgauge.judge.judging import below_pass, doubtful
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.command import LaunchCommand
@@ -79,7 +77,7 @@ def _measure_suspects(context: RunContext) -> None:
         or any(one.purpose == "again" for one in context.plan.launches)
     ):
         return
-    for network, launch in rechecks(context.run, context.fabric_result()):
+    for network, launch in rechecks(context):
         where, reason = named(network), ""
         if isinstance(launch, Skipped):
             reason = launch.reason
@@ -98,17 +96,11 @@ def _also(context: RunContext, launch: PlannedLaunch, why: str) -> None:
     measure(context, (launch,))
 
 
-def _so_far(context: RunContext) -> Context:
-    """What has been measured, for the rules to look at."""
-    run, thresholds = context.run, context.target.thresholds
-    return Context(run, ceilings(run.fabric.networks), thresholds, context.fabric_result())
-
-
 def _measure_dips(context: RunContext) -> None:
     """Once more before one is believed: what disturbed a single case does not come back."""
     if context.left():
         return
-    for launch in doubtful(_so_far(context)):
+    for launch in doubtful(so_far(context)):
         many = sentences.counted(len(launch.cases), "case")
         where = named(launch.network)
         _also(context, launch, f"{where}: a curve dips: measuring {many} around it again")
@@ -117,7 +109,7 @@ def _measure_dips(context: RunContext) -> None:
 def _explain_low_figures(context: RunContext) -> None:
     """Where a network stays below its ceiling, measure what its host does without one."""
     run = context.run
-    for name in below_pass(_so_far(context)):
+    for name in below_pass(so_far(context)):
         why = "is below its ceiling: measuring what the host does without it"
         context.progress.stage(f"{name} {why}")
         number = 1 + max(launch.number for launch in run.plan.launches)

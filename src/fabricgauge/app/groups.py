@@ -10,11 +10,12 @@ from fabricgauge.app.run_context import RunContext
 from fabricgauge.app.target import Target
 from fabricgauge.ceiling.technologies import ceilings
 from fabricgauge.doctor.reachability import Dead, left_out, partner
+from fabricgauge.judge.interface import Context
+from fabricgauge.judge.judging import unclear
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import Fabric, Network
-from fabricgauge.model.pairs import FabricResult
 from fabricgauge.model.plan import Plan, PlannedLaunch
 from fabricgauge.model.run import Run
 from fabricgauge.plan.plan import JointRanks, Targets, plan_groups, rate_of
@@ -123,12 +124,29 @@ def _unmeasured(made: Plan, run: Run) -> Iterator[PlannedLaunch]:
             yield msgspec.structs.replace(launch, cases=cases)
 
 
-def rechecks(run: Run, result: FabricResult) -> Iterator[tuple[str, PlannedLaunch | Skipped]]:
-    """Each network on which somebody is suspected, with a launch or the reason for none."""
+def so_far(context: RunContext) -> Context:
+    """What has been measured, for the rules to look at."""
+    run, thresholds = context.run, context.target.thresholds
+    return Context(run, ceilings(run.fabric.networks), thresholds, context.fabric_result())
+
+
+def rechecks(context: RunContext) -> Iterator[tuple[str, PlannedLaunch | Skipped]]:
+    """Each network on which somebody is suspected, with a launch or the reason for none.
+
+    Where the suspects' streams are not measured again, those of whom a rule is in doubt are.
+    """
+    run, suspected = context.run, context.fabric_result().rechecks
+    streams = {
+        one.network
+        for one in suspected
+        if not isinstance(one.meetings, Skipped)
+        and any(each.quantity == "bandwidth" for each in one.meetings)
+    }
+    doubted = (one for one in unclear(so_far(context)) if one.network not in streams)
     number = max(launch.number for launch in run.plan.launches)
     limits = ceilings(run.fabric.networks)
     networks = {one.name: one for one in run.fabric.networks}
-    for one in result.rechecks:
+    for one in (*suspected, *doubted):
         if isinstance(one.meetings, Skipped):
             yield one.network, one.meetings
             continue

@@ -62,6 +62,20 @@ def retransmissions(launches: Iterable[Launch], ours: Container[str] | None) -> 
     return tuple(Lost(*way, lost[way], segments[way]) for way in sorted(lost))
 
 
+def sent_again(launches: Iterable[Launch], ours: Container[str] | None) -> dict[str, float]:
+    """Share of its segments that each node sent again in streams of all pairs, 0 to 1."""
+    sums: dict[str, list[float]] = {}
+    for launch in launches:
+        for one in launch.completed:
+            if one.pattern == "all_pairs_bandwidth":
+                for rank in range(len(one.sockets)):
+                    sums.setdefault(node_of(launch, rank), [0.0, 0.0])
+                    again, sent = _segments(one, rank, ours)
+                    sums[node_of(launch, rank)][0] += again
+                    sums[node_of(launch, rank)][1] += sent
+    return {node: again / sent for node, (again, sent) in sums.items() if sent > 0}
+
+
 def _segments(
     measurement: Measurement, rank: int, ours: Container[str] | None = None
 ) -> tuple[int, float]:

@@ -40,6 +40,7 @@ def _of_network(fabric: Fabric, name: str | None, launches: Sequence[Launch]) ->
         traffic=traffic(fabric, name, launches, carried, risen) if own else None,
         troubles=risen,
         lost=connections.retransmissions(launches, ours),
+        sent_again=connections.sent_again(launches, ours),
         largest_segments=connections.largest_segments(launches, network),
         counted=any(one.all_counters for one in launches),
         over_tcp=connections.over_tcp(launches),

@@ -13,7 +13,7 @@ import numpy as np
 from fabricgauge.evidence.connections import held_by_receiver
 from fabricgauge.evidence.processors import unseen_waits, waits
 from fabricgauge.judge.causes import lower_rate, proved
-from fabricgauge.judge.host_case import HostCase
+from fabricgauge.judge.host_case import NEAREST_RATE, WIRE_BUSY, HostCase
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.streams import Stream
 from fabricgauge.model.absence import Skipped
@@ -29,6 +29,9 @@ EXACTLY = (0.97, 1.01)
 #: What other work on a node leaves a program of its processors at the least, by our reckoning: a
 #: link that carries less is slow for another reason, though the node is busy as well.
 LEAST_SHARE = 0.25
+
+#: So many pairs that carry the same show one wire that they share: two agree by chance.
+AGREEING = 3
 
 
 class Signs(msgspec.Struct, frozen=True):
@@ -233,10 +236,11 @@ def waiting_beside(own: Sequence[HostCase], good: Sequence[HostCase], left: floa
 
     ``left`` is how fast they are, a share of how fast the pairs ``good`` are, which wait as
     well where all hosts are busy. A pair with a fault that shows by itself, or as steady as
-    only a wire is, is not excused. Waiting that cannot be seen may account for anything else.
+    only a wire is, is not excused, nor are pairs that agree as only those over one wire do.
+    Waiting that cannot be seen may account for anything else.
     """
     usual = float(np.median([_longest(case)[0] for case in good])) if good else 0.0
-    unshown = [case for case in own if not _shows_itself(case)]
+    unshown = [] if _is_one_wire(own) else [case for case in own if not _shows_itself(case)]
     excused = [
         case for case in unshown if accounts_beside(case.context, _longest(case)[0], usual, left)
     ]
@@ -248,6 +252,25 @@ def waiting_beside(own: Sequence[HostCase], good: Sequence[HostCase], left: floa
     unseen = unseen_waits(one for case in own for one in case.measurements)
     if unseen and 2 * len(unshown) > len(own):
         yield unseen
+
+
+def _is_one_wire(cases: Sequence[HostCase]) -> bool:
+    """Whether these pairs had data under way all along, and carried the same."""
+    if any(case.stream.series.is_latency or case.busy < WIRE_BUSY for case in cases):
+        return False
+    return bool(cases) and carry_the_same(
+        cases[0].context, [case.stream.fraction for case in cases]
+    )
+
+
+def carry_the_same(context: Context, fractions: Sequence[float]) -> bool:
+    """Whether several pairs of one end carry the same, well below the ceiling: it is a wire's rate.
+
+    Waiting for processors takes from each what it happens to take.
+    """
+    if len(fractions) < AGREEING or max(fractions) >= NEAREST_RATE:
+        return False
+    return max(fractions) <= (1.0 + context.limit("host-limited.steady")) * min(fractions)
 
 
 def _shows_itself(case: HostCase) -> bool:

@@ -12,17 +12,20 @@ from fabricgauge.judge.rules import (
     RULES,
     completeness,
     dips,
+    lossy,
+    pairs,
 )
 from fabricgauge.judge.streams import streams
 from fabricgauge.judge.tables import overall as overall_of
 from fabricgauge.judge.tables import parts, table_verdict, together
 from fabricgauge.model.judged import RunVerdicts
+from fabricgauge.model.pairs import Recheck
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.run import Run
 from fabricgauge.model.verdict import Outcome, Verdict, VerdictSubject, distinct
 
 #: Raised whenever a rule could judge the same run differently.
-RULES_VERSION = "11"
+RULES_VERSION = "12"
 
 
 def judgement(context: Context) -> RunVerdicts:
@@ -87,6 +90,18 @@ def doubtful(context: Context) -> tuple[PlannedLaunch, ...]:
         msgspec.structs.replace(one, number=number + place)
         for place, one in enumerate(launches, start=1)
     )
+
+
+def unclear(context: Context) -> tuple[Recheck, ...]:
+    """Whom rules want to be measured once more, one pair at a time, before they tell of them.
+
+    Of a network the first one that asks is heard: what it has measured serves the others.
+    """
+    asked = (
+        next(filter(None, (rule.again(context, subject) for rule in (pairs, lossy))), None)
+        for subject in context.subjects
+    )
+    return tuple(filter(None, asked))
 
 
 def deciding(run: Run) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ Both ends of a suspect pair meet good partners as well: if only the pair is slow
 between them. Good pairs beside them show what a pair does that day.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 
 import msgspec
@@ -26,6 +26,7 @@ from fabricgauge.model.pairs import (
     Meeting,
     PairAnalysis,
     PairFinding,
+    PairMatrix,
     Quantity,
     Recheck,
     Suspect,
@@ -48,6 +49,17 @@ def recheck(analyses: Sequence[PairAnalysis]) -> Recheck | None:
     late = [one for one in analyses if one.matrix.quantity == "latency"]
     once = any(len(one.matrix.repeats) < 2 and (one.claims or one.doubtful) for one in late)
     return msgspec.structs.replace(made, launches=LATENCY_LAUNCHES if once else 1)
+
+
+def streams_alone(matrix: PairMatrix, pairs: Iterable[Ends]) -> Recheck:
+    """Streams of these pairs, there and back, while all others sleep; ranks as in the matrix."""
+    met = tuple(dict.fromkeys((min(one), max(one)) for one in pairs))
+    sizes = [size for size in RECHECKED if size[0] == "bandwidth"]
+    return Recheck(
+        network=matrix.network,
+        meetings=tuple(Meeting(*pair, *size) for pair in met for size in sizes),
+        nodes=tuple(node for node in matrix.nodes if any(node in pair for pair in met)),
+    )
 
 
 def meetings(

@@ -161,6 +161,8 @@ class NetworkEvidence(msgspec.Struct, frozen=True):
 
     ``counted`` is whether interface counters were read at all. ``lost`` are the segments of the
     network's own connections, of all connections where no network was meant.
+    ``sent_again`` is the share of its segments that each node sent again where many pairs had
+    streams at once: on which way they were lost, nothing tells.
     ``largest_segments`` are the bytes of the largest segment of each member's busy connections, by
     ``node:interface``. ``over_tcp`` is whether TCP carried the payload.
     """
@@ -170,6 +172,7 @@ class NetworkEvidence(msgspec.Struct, frozen=True):
     traffic: Traffic | None = None
     troubles: tuple[ErrorCount, ...] = ()
     lost: tuple[Lost, ...] = ()
+    sent_again: dict[str, float] = {}
     largest_segments: dict[str, int] = {}
     counted: bool = False
     over_tcp: bool = False

@@ -151,7 +151,7 @@ def suspects(context: RunContext) -> tuple[PlannedLaunch, ...]:
     again = any(launch.purpose == "again" for launch in run.plan.launches)
     if again or not any(launch.rounds for launch in run.launches) or context.left():
         return ()
-    found = (launch for _, launch in rechecks(run, context.fabric_result()))
+    found = (launch for _, launch in rechecks(context))
     return tuple(one for one in found if not isinstance(one, Skipped))
 
 

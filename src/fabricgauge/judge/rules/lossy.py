@@ -5,8 +5,9 @@ from collections.abc import Iterable, Iterator
 from fabricgauge.judge.interface import Context, Said, of_networks
 from fabricgauge.judge.rules import errors
 from fabricgauge.judge.subject import Subject
+from fabricgauge.localise.recheck import streams_alone
 from fabricgauge.model.evidence import Lost
-from fabricgauge.model.pairs import Part
+from fabricgauge.model.pairs import Part, Recheck
 from fabricgauge.model.verdict import Figure, Outcome, VerdictSubject
 from fabricgauge.words import figures
 
@@ -20,6 +21,10 @@ FEWEST_NODES = 3
 OTHERS = 0.1
 #: A way tells whether it loses once so many segments would be lost at the limit. By our reckoning.
 TELLING = 10
+#: A node that sends half of the limit again among all pairs, or meets one that does, may lose.
+SUSPECT = 0.5
+#: Partners with which a suspect sends and receives alone: two have to lose as well.
+PARTNERS = 3
 
 _CAUSE = (
     "frames are lost at its link: a bad cable, transceiver or port, or a queue before it that"
@@ -53,6 +58,26 @@ def judge(context: Context, subject: Subject) -> Iterator[Said]:
         return
     beside = f"; between all others {figures.percent(_share(others))}"
     yield from (_said(context, subject, one, beside) for one in lossy)
+
+
+def again(context: Context, subject: Subject) -> Recheck | None:
+    """Who is to send alone: among all pairs segments were lost, and nothing tells on which way.
+
+    Who loses what it sends sends most again, who loses what it receives least.
+    """
+    shares = subject.evidence.sent_again
+    alone = any(one.pattern == "bandwidth" for one in subject.again)
+    if alone or not subject.pairs or len(shares) < FEWEST_NODES:
+        return None
+    nodes = sorted(shares, key=lambda node: (shares[node], node))
+    if shares[nodes[-1]] < SUSPECT * context.limit("lossy.share"):
+        return None
+    met = [
+        (one, other)
+        for one in (nodes[-1], nodes[0])
+        for other in [node for node in nodes if node != one][:PARTNERS]
+    ]
+    return streams_alone(subject.pairs[0].matrix, met)
 
 
 def _said(context: Context, subject: Subject, found: _Lossy, beside: str) -> Said:

@@ -2,17 +2,19 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from fabricgauge.evidence.processors import unseen_waits, waits
-from fabricgauge.judge.host import accounts_beside, excused, waited
+from fabricgauge.judge.host import accounts_beside, carry_the_same, excused, waited
 from fabricgauge.judge.interface import Context, Said, of_networks
 from fabricgauge.judge.subject import Subject
+from fabricgauge.localise.recheck import streams_alone
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.pairs import Ends, PairAnalysis, Part, Rechecked, called
+from fabricgauge.model.pairs import Ends, PairAnalysis, Part, Recheck, Rechecked, called
 from fabricgauge.model.verdict import Figure, Outcome, VerdictSubject
 from fabricgauge.stats.series import node_of
 from fabricgauge.words import figures, sentences
@@ -49,7 +51,8 @@ class _Pairs(msgspec.Struct, frozen=True, eq=False):
     """The best that was seen of each directed pair, as a share of the ceiling, (N, N).
 
     NaN where a pair was not measured, or where it crosses a level that is oversubscribed.
-    ``limit`` is the threshold from which a pair is fine: lower where one pass is all there is.
+    ``limit`` is the threshold from which a pair is fine: lower where one pass is all there is, and
+    not every pair was measured again alone.
     ``low`` are the pairs below it, (N, N), never all of them.
     """
 
@@ -85,6 +88,19 @@ def judge(context: Context, subject: Subject) -> Iterator[Said]:
         yield _of_all(context, pairs, ways)
     elif not slow:
         yield Said(Outcome.SKIPPED, "what is below the ceiling is told by outliers")
+
+
+def again(context: Context, subject: Subject) -> Recheck | None:
+    """Of three nodes all pairs measure alone, where one pass leaves in doubt what a low one is.
+
+    Beside a suspect there are no two good nodes, so that nobody is measured again for its sake.
+    """
+    pairs = _best(context, subject) if subject.pairs else Skipped("no pairs")
+    if isinstance(pairs, Skipped) or len(pairs.nodes) > THREE or pairs.limit != ONCE:
+        return None
+    if np.nanmin(pairs.shares) >= context.limit("fraction.warn"):
+        return None
+    return streams_alone(subject.pairs[0].matrix, combinations(pairs.nodes, 2))
 
 
 def slow_nodes(context: Context, subject: Subject) -> tuple[str, ...]:
@@ -151,7 +167,9 @@ def _best(context: Context, subject: Subject) -> _Pairs | Skipped:
         return nothing
     passes = min(len(one.matrix.repeats) for one in of_nodes)
     size = max(one.matrix.message_bytes for one in of_nodes)
-    limit = "fraction.warn" if passes > 1 else ONCE
+    alone = {(one.origin, one.target) for one in subject.again if one.pattern == "bandwidth"}
+    known = {(nodes[one], nodes[other]) for one, other in np.argwhere(np.isfinite(best))}
+    limit = "fraction.warn" if passes > 1 or known <= alone else ONCE
     shares = best / subject.ceiling.payload_bytes_per_s
     low = shares < context.limit(limit)
     if low.sum() == np.isfinite(shares).sum():
@@ -219,7 +237,9 @@ def _left(pairs: _Pairs, slow: Sequence[_Slow]) -> list[Ends]:
 
 
 def _said(context: Context, subject: Subject, pairs: _Pairs, one: _Slow) -> Said:
-    excuse, alone = _excuse(context, subject, one), _is_alone(subject, pairs, one.node)
+    wire = carry_the_same(context, [_share(pairs, pair) for pair in one.pairs])
+    excuse = "" if wire else _excuse(context, subject, one)
+    alone = _is_alone(subject, pairs, one.node)
     doubt = "" if alone else "; not measured again alone"
     return Said(
         excused(Outcome.FAIL if alone else Outcome.INCONCLUSIVE, bool(excuse)),
