@@ -29,15 +29,20 @@ def _name(kind: str) -> str:
     return f"t-{kind}-{_SESSION}"
 
 
-def _ready(kind: str) -> LabState:
-    """The pair of that kind, brought up by whoever comes first; the caller holds the lock."""
-    if _name(kind) in names():
-        return load_complete(_name(kind))
+def skip_without(kind: str) -> None:
+    """Skip where QEMU, or a kernel for it, cannot be had."""
     try:
         tools.require(tools.GUEST_PACKAGES)
         image(DRIVERS[kind])
     except (LabError, ToolMissing) as reason:
         pytest.skip(f"no virtual machines with RDMA here: {reason}")
+
+
+def _ready(kind: str) -> LabState:
+    """The pair of that kind, brought up by whoever comes first; the caller holds the lock."""
+    if _name(kind) in names():
+        return load_complete(_name(kind))
+    skip_without(kind)
     return up(LabSpec(_name(kind), networks=(NetworkSpec("net1", 1e9, _MTU_BYTES),), rdma=kind))
 
 

@@ -6,9 +6,18 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.lab.conftest import marked
+from tests.lab.slurm_jobs import until
+from tests.rdma_guests import skip_without
 
+from fabricgauge.cli.lab_text import status_text
+from fabricgauge.lab.guests import start
 from fabricgauge.lab.host_access import access, entry
-from fabricgauge.lab.state import LabState
+from fabricgauge.lab.spec import LabSpec
+from fabricgauge.lab.state import LabState, names
+from fabricgauge.lab.status import status
+from fabricgauge.lab.up import down, up
+from fabricgauge.model.errors import LabError
 
 pytestmark = pytest.mark.lab
 
@@ -78,6 +87,47 @@ def test_command_ends_when_its_caller_does(roce_lab: LabState) -> None:
         caller.kill()
     gone = ["sh", "-c", 'for i in $(seq 50); do pgrep -fc "^sleep $0" || exit 0; done', seconds]
     assert on(roce_lab, "c1", *gone).stdout.endswith("0\n")
+
+
+@pytest.mark.slow
+def test_virtual_machine_that_ended_is_named_and_down_leaves_nothing() -> None:
+    skip_without("roce")
+    name = f"t-ended-{os.getpid()}"
+    state = up(LabSpec(name, rdma="roce"))
+    try:
+        panic = "echo 1 > /proc/sys/kernel/sysrq; echo c > /proc/sysrq-trigger; sleep 60"
+        assert on(state, "c2", "sh", "-c", panic).returncode == 255
+        until(lambda: status(name)[0].dead == ("c2",), "c2 has ended")
+        told = status_text(status(name)[0])
+        assert (
+            f"the virtual machine of c2 has ended; its last words are in {state.directory}" in told
+        )
+        refused = on(state, "c2", "true")
+        assert refused.returncode == 255
+        assert "its virtual machine has ended" in refused.stderr
+        assert on(state, "c1", "true").returncode == 0
+    finally:
+        assert down(name)
+    assert not marked(state.token)
+    assert not Path(state.directory).exists()
+
+
+@pytest.mark.slow
+def test_nothing_is_left_of_virtual_machines_when_up_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    skip_without("roce")
+    name = f"t-failed-{os.getpid()}"
+    tokens = []
+
+    def broken(state: LabState) -> None:
+        tokens.append(state.token)
+        assert len(marked(state.token)) == 2
+        raise LabError("planted")
+
+    monkeypatch.setattr(start, "_wait", broken)
+    with pytest.raises(LabError, match="planted"):
+        up(LabSpec(name, rdma="roce"))
+    assert not marked(tokens[0])
+    assert name not in names()
 
 
 def test_messages_cross_between_the_kernels_over_verbs(roce_lab: LabState) -> None:

@@ -12,7 +12,7 @@ def document() -> str:
 
 
 def test_the_document_says_what_it_is_first() -> None:
-    assert document().startswith('{"format":"fabricgauge-report","version":"1.5","overall":"PASS"')
+    assert document().startswith('{"format":"fabricgauge-report","version":"1.6","overall":"PASS"')
 
 
 def test_the_document_holds_the_whole_judged_run() -> None:
@@ -29,7 +29,7 @@ def test_the_structure_is_the_documented_one() -> None:
     assert list(read) == [
         "format", "version", "overall", "headline", "virtual", "judged_utc", "rules_version",
         "verdicts", "ceilings", "curves", "run", "against",
-        "simulated", "matrices", "together", "wire", "tables",
+        "simulated", "matrices", "together", "wire", "tables", "emulated",
     ]  # fmt: skip
     assert list(read["curves"][0]["points"][0]) == [
         "message_bytes", "window", "time", "bandwidth", "p99_s", "minimum_s", "maximum_s",

@@ -63,8 +63,8 @@ def _measure(context: RunContext) -> None:
         if not launches:
             break
     _measure_suspects(context)
-    if context.run.fabric.simulated:
-        return  # nothing disturbs its hosts, which cost nothing
+    if context.run.fabric.simulated or context.run.fabric.emulated:
+        return  # nothing disturbs a simulator's hosts, and no speed of emulated ones is judged
     _measure_dips(context)
     _explain_low_figures(context)
 

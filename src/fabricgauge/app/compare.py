@@ -99,7 +99,8 @@ def cautions(run: Run) -> tuple[str, ...]:
     """What makes a run's figures doubtful, or less than they seem."""
     broken = "" if run.complete else "the run was broken off: what it lacks is not compared"
     virtual = "measured in a lab: the figures describe this machine" if run.fabric.virtual else ""
-    return tuple(filter(None, (*invalid(run), broken, virtual)))
+    emulated = "measured on emulated processors: times mean nothing" if run.fabric.emulated else ""
+    return tuple(filter(None, (*invalid(run), broken, virtual, emulated)))
 
 
 def invalid(run: Run) -> tuple[str, ...]:

@@ -82,7 +82,7 @@ def _connected(
 
 def _with_head(access: HostAccess, head: str) -> HostAccess:
     """The same with the head as a host, unless it is among the nodes."""
-    if not head or head in access.nodes:
+    if not head or any(access.head_prefix == one.prefix for one in access.hosts):
         return access
     return msgspec.structs.replace(access, hosts=(*access.hosts, Host(head, access.head_prefix)))
 

@@ -7,8 +7,10 @@ import msgspec
 from fabricgauge.judge.interface import Context, Rule, Said, by_network, verdict, worst
 from fabricgauge.judge.rules import (
     DECIDING,
+    DECIDING_EMULATED,
     DECIDING_IMPORTED,
     DECIDING_SIMULATED,
+    OF_SPEED,
     RULES,
     completeness,
     dips,
@@ -62,6 +64,9 @@ def _identified(verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:
 
 
 def _apply(rule: Rule, context: Context) -> Sequence[Verdict]:
+    if context.run.fabric.emulated and rule.ID in OF_SPEED:
+        said = Said(Outcome.SKIPPED, "emulated: not judged, these processors' times mean nothing")
+        return tuple(verdict(rule.ID, said, subject.about) for subject in context.subjects)
     # A rule that breaks on unforeseen input must not take the other verdicts along.
     try:
         return rule.judge(context)
@@ -108,6 +113,8 @@ def deciding(run: Run) -> tuple[str, ...]:
     """The rules without whose pass (or warning) nothing was shown."""
     if run.fabric.simulated:
         return DECIDING_SIMULATED
+    if run.fabric.emulated:
+        return DECIDING_EMULATED
     return DECIDING_IMPORTED if imported(run) else DECIDING
 
 

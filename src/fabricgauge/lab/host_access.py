@@ -12,13 +12,14 @@ def access(state: LabState) -> HostAccess:
     """All nodes but the head; ``mpiexec`` is started on the head, or the first node without one.
 
     Each command checks the node's holder process each time and keeps the working directory.
+    Virtual machines have a kernel each.
     """
     return HostAccess(
         launcher="lab",
         hosts=tuple(Host(node.name, entry(state, node.name)) for node in state.nodes if node.index),
         head_prefix=entry(state, state.nodes[0].name),
         agent=str(Path(state.directory) / "agent"),
-        virtual=True,
+        virtual=not state.rdma,
     )
 
 

@@ -7,6 +7,9 @@ import msgspec
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.topology import Topology
 
+#: What QEMU without KVM calls the processor that it emulates (target/i386/cpu.c, model ``max``).
+EMULATED_PROCESSOR = "QEMU TCG CPU"
+
 
 class Address(msgspec.Struct, frozen=True):
     """An IP address of an interface with its prefix length, e.g. 10.77.0.11/24."""
@@ -204,6 +207,12 @@ class Fabric(msgspec.Struct, frozen=True, dict=True):
     unjoined: tuple[str, ...] = ()
     topology: Topology = Topology()
     simulated: bool = False
+
+    @cached_property
+    def emulated(self) -> bool:
+        """Whether a node says that its processor is emulated: then times mean nothing."""
+        models = (node.facts.get("cpu model", "") for node in self.nodes)
+        return any(model.startswith(EMULATED_PROCESSOR) for model in models)
 
     def node(self, name: str) -> Node | Skipped:
         return self._nodes.get(name, Skipped(f"{name} was not discovered"))

@@ -41,7 +41,16 @@ while read -r interface address mtu type device; do
     rdma link add "$device" type "$type" netdev "$interface" || fail "$device cannot be made"
 done <"$lab/interfaces/$node"
 
-# The machine's way in is an interface that programs on the node do not see.
+# The machine's way in is an interface that programs on the node do not see. Its PCI device reads as
+# a system peripheral (PCI Code and ID Assignment, class 08 80): the node has no adapter beside the
+# lab's networks.
+pci=$(readlink -f "/sys/class/net/$interface_in/device/..")
+mkdir /run/door
+for file in vendor device resource config; do
+    cat "$pci/$file" >"/run/door/$file"
+done
+echo 0x088000 >/run/door/class
+mount --bind /run/door "$pci"
 ip netns add door
 ip link set "$interface_in" netns door || fail 'no way in'
 ip -n door link set lo up

@@ -17,6 +17,10 @@ from fabricgauge.words.patterns import words_of
 
 VIRTUAL = "Virtual cluster on one machine: the figures describe the lab, not a fabric."
 SIMULATED = "Simulated: no network carried anything; the figures are a simulator's, not a fabric's."
+EMULATED = (
+    "Emulated: the nodes' processors are QEMU's. Path and data are judged, speed is not: the "
+    "figures mean nothing."
+)
 
 MEANING: dict[Outcome, str] = {
     Outcome.PASS: "every rule that could be applied is satisfied",
@@ -58,6 +62,8 @@ def provisos(judged: Judged) -> tuple[str, ...]:
     """What stands above every report whose figures are not those of a real fabric."""
     if is_simulated(judged):
         return (SIMULATED,)
+    if judged.run.fabric.emulated:
+        return (EMULATED,)
     return (VIRTUAL,) if judged.run.fabric.virtual else ()
 
 
@@ -76,6 +82,8 @@ def headline(judged: Judged) -> str:
     """The reason for the overall outcome in one sentence."""
     if len(judged.tables) > 1:
         return _of_tables(judged)
+    if judged.overall is Outcome.PASS and judged.run.fabric.emulated:
+        return "Emulated nodes: the path is proved; speed is not judged."
     if judged.overall is Outcome.PASS:
         peaks = [peak for peak in one_way_peaks(judged) if peak.limit_bytes_s]
         if peaks:

@@ -20,7 +20,7 @@ from fabricgauge.words.figures import half_width
 from fabricgauge.words.networks import is_loopback, named
 from fabricgauge.words.patterns import words_of
 
-VERSION = "1.5"
+VERSION = "1.6"
 
 #: The file of the run directory that holds the matrices.
 MATRICES = "matrices.npz"
@@ -53,6 +53,7 @@ def data(judged: Judged, _setting: Setting) -> OneLine:
         "together": joint(judged.run),
         "wire": judged.ledgers,
         "tables": judged.tables,
+        "emulated": judged.run.fabric.emulated,
     })  # fmt: skip
 
 

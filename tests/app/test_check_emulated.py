@@ -1,0 +1,64 @@
+"""The main job between two virtual machines: the path is proved, speed is not judged."""
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.app.commands import Checked
+
+from fabricgauge.lab.host_access import entry
+from fabricgauge.lab.state import LabState
+
+pytestmark = [pytest.mark.lab, pytest.mark.engine]
+
+FEW = ("--profile", "quick", "--patterns", "latency,bandwidth", "--sizes", "8,64K")
+MPICH = Path("/usr/bin/mpicxx.mpich")
+
+
+def sent_packets(state: LabState, node: str) -> int:
+    """What the node's RDMA device has sent, in packets."""
+    counter = "/sys/class/infiniband/rxe0/ports/1/hw_counters/sent_pkts"
+    told = subprocess.run([*entry(state, node), "cat", counter], capture_output=True, check=True)
+    return int(told.stdout)
+
+
+def test_emulated_nodes_pass_by_their_path_alone(
+    roce_lab: LabState, check: Callable[..., Checked]
+) -> None:
+    checked = check("--lab", roce_lab.name, "--check-data", *FEW)
+    assert checked.status == 0, checked.text
+    assert checked.outcomes("path") == {"PASS"}
+    assert checked.outcomes("data") == {"PASS"}
+    assert checked.outcomes("fraction") == {"SKIPPED"}
+    assert "emulated: not judged" in checked.words("fraction")
+    assert checked.text.count("Emulated: the nodes' processors are QEMU's.") == 1
+    report = json.loads((checked.path / "report.json").read_text())
+    assert report["emulated"] is True
+
+
+@pytest.mark.skipif(not MPICH.exists(), reason="Debian's MPICH is not installed")
+@pytest.mark.parametrize("transport", ["rc", pytest.param("ud", marks=pytest.mark.slow)])
+def test_mpi_over_verbs_is_named_and_the_device_counts_it(
+    transport: str,
+    roce_lab: LabState,
+    check: Callable[..., Checked],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, value in {
+        "UCX_TLS": f"{transport},self", "UCX_NET_DEVICES": "rxe0:1", "UCX_IB_GID_INDEX": "1",
+        "UCX_UD_VERBS_ETH_DGID_CHECK": "n",
+    }.items():  # fmt: skip
+        monkeypatch.setenv(name, value)
+    before = sent_packets(roce_lab, "c1")
+    checked = check("--lab", roce_lab.name, "--mpi", str(MPICH), "--unpinned", *FEW)
+    told = json.loads((checked.path / "transports.json").read_text())
+    assert told == {"its own choice": f"{transport}_verbs/rxe0:1"}
+    lines = (checked.path / "results.jsonl").read_text().splitlines()
+    records = [json.loads(line)["record"] for line in lines]
+    cases = [one for one in records if one["record"] == "case"]
+    assert {one["status"] for one in cases} == {"ok"}
+    payload = sum(one["payload_sent_bytes"][0] for one in cases)
+    # A packet of RDMA carries 4096 bytes at most at this MTU (InfiniBand Architecture 9.4).
+    assert sent_packets(roce_lab, "c1") - before > 0.95 * payload / 4096
