@@ -17,7 +17,8 @@ _MEMORY_MIB = 1024
 #: Kernel parameters (Linux, admin-guide/kernel-parameters): a kernel that stops ends its guest,
 #: and nothing is spent on defences or clocks that an emulated processor has no use for.
 _KERNEL_WORDS = (
-    "console=ttyS0 quiet panic=-1 net.ifnames=0 mitigations=off nokaslr nowatchdog no_timer_check"
+    "console=ttyS0 quiet panic=-1 net.ifnames=0 nokaslr nowatchdog no_timer_check mitigations=off "
+    "rodata=off init_on_alloc=0"
 )
 
 #: What speaks the verbs: rdma(8)'s type of link, and the device's name for a network's index.
