@@ -52,10 +52,9 @@ QUICK = ("a port that came up slow", "a rate held back elsewhere", "low memlock"
          "one frame of a hundred lost", "rising drops")  # fmt: skip
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize(
     "some",
-    [QUICK, pytest.param(FAULTS.keys() - QUICK, marks=pytest.mark.slow)],
+    [QUICK, pytest.param(FAULTS.keys() - QUICK, marks=[pytest.mark.alone, pytest.mark.slow])],
     ids=("five", "all others"),
 )
 def test_each_planted_fault_is_named_at_its_place_and_nothing_else(
