@@ -14,12 +14,20 @@ from hypothesis import strategies as st
 
 from fabricgauge.lab.fault_kinds import LinkDown
 from fabricgauge.lab.faults import heal, inject
-from fabricgauge.lab.guests import qemu
-from fabricgauge.lab.guests.image import Image, Member, content_key, cpio, dependencies, ordered
+from fabricgauge.lab.guests import packages, qemu
+from fabricgauge.lab.guests.image import (
+    Image,
+    Member,
+    content_key,
+    cpio,
+    dependencies,
+    image,
+    ordered,
+)
 from fabricgauge.lab.host_access import access
 from fabricgauge.lab.spec import LabSpec, NetworkSpec, checked
 from fabricgauge.lab.state import LabNetwork, LabNode, LabState, NodeHolder
-from fabricgauge.model.errors import LabError
+from fabricgauge.model.errors import LabError, ToolMissing
 
 ENTER = Path(qemu.__file__).parents[1] / "enter.sh"
 HOLDER = NodeHolder(1, 1, 1)
@@ -215,3 +223,48 @@ def test_command_fails_when_the_virtual_machine_has_ended(
     assert done.returncode == 255
     assert "its virtual machine has ended" in done.stderr
     assert "console.c2" in done.stderr
+
+
+def test_image_fails_when_others_may_write_the_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    (tmp_path / "fabricgauge" / "guests").mkdir(parents=True)
+    (tmp_path / "fabricgauge" / "guests").chmod(0o777)
+    with pytest.raises(LabError, match="may be written by others, so no kernel is taken"):
+        image("rxe")
+
+
+def test_image_fails_when_apt_is_not_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ToolMissing, match="apt-get is not here"):
+        image("rxe")
+
+
+def test_image_is_made_once_and_again_when_its_parts_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(packages, "depends_on", lambda *_: "linux-image-1.2-amd64")
+    fetched = []
+
+    def unpack(folder: Path, *names: str) -> None:
+        fetched.append(names)
+        modules = folder / "lib" / "modules" / "1.2"
+        for made in (folder / "boot", folder / "bin", modules):
+            made.mkdir(parents=True)
+        (folder / "boot" / "vmlinuz-1.2").write_bytes(b"kernel")
+        (folder / "bin" / "busybox").write_bytes(b"busybox")
+        (modules / "rdma_rxe.ko.xz").write_bytes(lzma.compress(module("")))
+
+    monkeypatch.setattr(packages, "unpack", unpack)
+    told: list[str] = []
+    first = image("rxe", told.append)
+    assert (first.kernel.read_bytes(), len(told)) == (b"kernel", 1)
+    assert b"depends=" in first.initrd.read_bytes()
+    assert image("rxe", told.append) == first
+    assert fetched == [("linux-image-1.2-amd64", "busybox-static")]
+    (first.kernel.parent / "busybox").write_bytes(b"another")
+    assert image("rxe").initrd != first.initrd
+    assert len(fetched) == 1

@@ -90,6 +90,19 @@ def test_command_ends_when_its_caller_does(roce_lab: LabState) -> None:
 
 
 @pytest.mark.slow
+def test_iwarp_devices_write_to_each_other(iwarp_lab: LabState) -> None:
+    assert "transport:\t\t\tiWARP (1)" in on(iwarp_lab, "c1", "ibv_devinfo").stdout
+    write = ["ib_write_bw", "-R", "-F", "-s", "65536", "-n", "20"]
+    with subprocess.Popen([*entry(iwarp_lab, "c1"), *write], stdout=subprocess.PIPE) as server:
+        listening = "until ss -Htln sport = :18515 | grep -q .; do :; done"
+        on(iwarp_lab, "c1", "timeout", "60", "sh", "-c", listening)
+        done = on(iwarp_lab, "c2", *write, "c1")
+        server.wait(PATIENCE_S)
+    assert "Transport type : IW" in done.stdout, done.stderr
+    assert "\n 65536      20 " in done.stdout
+
+
+@pytest.mark.slow
 def test_virtual_machine_that_ended_is_named_and_down_leaves_nothing() -> None:
     skip_without("roce")
     name = f"t-ended-{os.getpid()}"

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import msgspec
 
+from fabricgauge.files.ownership import not_own
 from fabricgauge.files.places import place
 from fabricgauge.lab.guests import packages, siw
 from fabricgauge.lab.guests.packages import Tell, silent
@@ -61,8 +62,17 @@ def image(driver: str, tell: Tell = silent) -> Image:
 
     Raises:
         ToolMissing: a program that makes them is not installed.
-        LabError: a package cannot be had.
+        LabError: a package cannot be had, or the cache cannot be used.
     """
+    try:
+        return _image(driver, tell)
+    except OSError as error:
+        raise LabError(
+            f"cannot keep a kernel in {place('XDG_CACHE_HOME')}: {error.strerror}; make room there"
+        ) from error
+
+
+def _image(driver: str, tell: Tell) -> Image:
     kernel = _kernel(tell)
     package = kernel.name.rpartition("@")[0]
     extra = [siw.module(package, _folder(), tell)] if driver == "siw" else []
@@ -79,6 +89,8 @@ def image(driver: str, tell: Tell = silent) -> Image:
 def _folder() -> Path:
     folder = place("XDG_CACHE_HOME") / "guests"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if why := not_own(folder):
+        raise LabError(f"{why}, so no kernel is taken from there; mend it or set XDG_CACHE_HOME")
     return folder
 
 
@@ -138,8 +150,11 @@ def _kernel(tell: Tell) -> Path:
         packages.unpack(folder / "files", package, _BUSYBOX)
         _pick(folder / "files", whole)
         final = _folder() / f"{package}@{wanted}"
-        if not final.exists():
+        try:
             whole.rename(final)
+        except OSError:  # somebody else may have put the same there meanwhile
+            if not final.exists():
+                raise
     return final
 
 
