@@ -322,7 +322,12 @@ def test_a_dead_pair_is_named_and_the_nodes_that_can_connect_are_measured(
     assert run.status == 1, run.text
     assert "between c2:eth0 and c3:eth0" in run.words("connect")
     assert run.outcomes("coverage") == {"PASS"}
-    assert len(jobs(RunDirectory(run.path))) == 2
+    measuring = [
+        job
+        for job in jobs(RunDirectory(run.path))
+        if any(launch.purpose == "measure" for launch in job.launches)
+    ]
+    assert len(measuring) == 2  # on a busy machine others measure suspects again
 
 
 @pytest.mark.slow

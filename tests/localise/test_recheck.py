@@ -1,13 +1,14 @@
 from math import comb
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.plan.asked import GBE_BYTES_PER_S, network
 
 from fabricgauge.localise.limits import CONTROLS, MOST_SUSPECTS, PARTNERS
-from fabricgauge.localise.recheck import meetings
+from fabricgauge.localise.recheck import meetings, streams_alone
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.pairs import PairFinding, Part, Recheck, Suspect
+from fabricgauge.model.pairs import PairFinding, PairMatrix, Part, Recheck, Suspect
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.topology import Group, Topology
 from fabricgauge.plan.recheck import recheck_launch
@@ -147,3 +148,16 @@ def test_ranks_keep_the_order_of_the_first_launch() -> None:
     free = meetings("net1", accused, (), best_first, NOWHERE)
     assert made.nodes == tuple(node for node in NODES if node in free.nodes)
     assert met(launch_of(made)) == met(launch_of(free))
+
+
+def test_streams_alone_leave_out_pairs_that_were_never_measured() -> None:
+    nodes = ("c1", "c2", "c3")
+    values = np.full((3, 3), 1e8)
+    values[1, 2] = values[2, 1] = np.nan
+    matrix = PairMatrix(
+        "net1", "bandwidth", 1 << 20, nodes, values, values.astype(np.float32), values[None]
+    )
+    made = streams_alone(matrix, [("c2", "c3"), ("c3", "c1"), ("c1", "c3"), ("c1", "c2")])
+    assert made is not None
+    assert met(launch_of(made)) == {frozenset(("c1", "c3")), frozenset(("c1", "c2"))}
+    assert streams_alone(matrix, [("c2", "c3")]) is None

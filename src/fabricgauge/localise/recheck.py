@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 
 import msgspec
+import numpy as np
 
 from fabricgauge.localise.limits import (
     CONTROLS,
@@ -51,9 +52,20 @@ def recheck(analyses: Sequence[PairAnalysis]) -> Recheck | None:
     return msgspec.structs.replace(made, launches=LATENCY_LAUNCHES if once else 1)
 
 
-def streams_alone(matrix: PairMatrix, pairs: Iterable[Ends]) -> Recheck:
-    """Streams of these pairs, there and back, while all others sleep; ranks as in the matrix."""
-    met = tuple(dict.fromkeys((min(one), max(one)) for one in pairs))
+def streams_alone(matrix: PairMatrix, pairs: Iterable[Ends]) -> Recheck | None:
+    """Streams of these pairs, there and back, while all others sleep; ranks as in the matrix.
+
+    Pairs of which the matrix has nothing are left out: they may not be able to connect. None where
+    no other is left.
+    """
+    at = {node: place for place, node in enumerate(matrix.nodes)}
+    met = tuple(
+        pair
+        for pair in dict.fromkeys((min(one), max(one)) for one in pairs)
+        if np.isfinite(matrix.values[at[pair[0]], at[pair[1]]])
+    )
+    if not met:
+        return None
     sizes = [size for size in RECHECKED if size[0] == "bandwidth"]
     return Recheck(
         network=matrix.network,
