@@ -14,7 +14,6 @@ import msgspec
 
 from fabricgauge.lab import cabling, holder, state, tools
 from fabricgauge.lab.cabling import socket_queue_bytes, write_hosts
-from fabricgauge.lab.guests import start as guests
 from fabricgauge.lab.guests.packages import Tell, silent
 from fabricgauge.lab.holder import HOLDER_MARK, boot_id, identify, kill, started
 from fabricgauge.lab.slurm import cluster
@@ -62,6 +61,8 @@ def _bring_up(spec: LabSpec, directory: Path, tell: Tell) -> LabState:
     save(state)
     _write_files(state, spec)
     if spec.rdma:
+        from fabricgauge.lab.guests import start as guests  # other labs need not wait for it
+
         state = guests.start(state, spec.nodes, tell)
         _write_table(state)
     else:
