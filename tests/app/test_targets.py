@@ -2,6 +2,8 @@
 
 import msgspec
 import pytest
+from tests import rdma_nodes
+from tests.discover.test_ports import alike
 from tests.judge import planted
 
 from fabricgauge.app.begin import differences
@@ -78,3 +80,20 @@ def test_a_changed_rate_or_a_lost_node_forbids_it_and_is_named() -> None:
     bare = msgspec.structs.replace(then, nodes=then.nodes[:1])
     gone = msgspec.structs.replace(bare, unreached=(Unreached("c2", "timed out"),))
     assert differences(PLAN, then, gone) == ("c2 was not reached (timed out)",)
+
+
+def test_a_network_of_ports_is_measured_beside_its_addresses() -> None:
+    found = targets(asked(), alike(rdma_nodes.HDR), PLACE)
+    assert [one.name for one, _ in found if one] == ["10.20.0.0/24", "infiniband"]
+
+
+def test_rdma_over_ethernet_is_measured_where_it_is_asked_for() -> None:
+    fabric = alike(rdma_nodes.ROCE)
+    assert [one.name for one, _ in targets(asked(), fabric, PLACE) if one] == ["10.30.0.0/24"]
+    assert [one.name for one, _ in targets(asked("roce"), fabric, PLACE) if one] == ["roce"]
+
+
+def test_a_suite_of_others_is_given_networks_of_addresses_alone() -> None:
+    request = MeasurementRequest(tool="iperf3")
+    found = targets(request, alike(rdma_nodes.HDR), PLACE)
+    assert [one.name for one, _ in found if one] == ["10.20.0.0/24"]

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from tests import rdma_nodes
+from tests.rdma_nodes import Card
 
 from fabricgauge.cli.verbs import cli
 from fabricgauge.model.errors import UsageError
@@ -100,3 +102,30 @@ def test_a_page_goes_into_a_file(environment: dict[str, str], tmp_path: Path) ->
     done = run(environment, "-w", "c1", "--launcher", "ssh", "--format", "html", "--to", str(page))
     assert (done.returncode, done.stdout) == (0, "")
     assert page.read_text().startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize(
+    ("cards", "told"),
+    [
+        (rdma_nodes.HDR, ["network infiniband", "the same wire: is used by 10.20.0.0/24 as well",
+                          "ceiling: smaller of 24842.31 MB/s (one link)"]),
+        (rdma_nodes.NDR, ["network infiniband, 2 rails together", "network infiniband-rail2",
+                          "ceiling: 2 rails × 49684.62 MB/s = 99,369 MB/s per direction"]),
+        (rdma_nodes.ROCE, ["network roce, roce-v2", "and 7580.80 MB/s (PCIe 3.0 x8)"]),
+        (rdma_nodes.OPA, ["network omni-path", "LTP: types, CRC, credit"]),
+        (rdma_nodes.EFA, ["network efa, 4 rails together", "4 rails × 12500.00 MB/s"]),
+        (rdma_nodes.SLINGSHOT, ["network slingshot", "members: c[1-2]:cxi0:1"]),
+        (rdma_nodes.DUAL_PORT, ["host links: 1 × 30323.19 MB/s"]),
+    ],
+)  # fmt: skip
+def test_a_bundle_of_rdma_nodes_shows_networks_with_their_sums(
+    cards: tuple[Card, ...], told: list[str], tmp_path: Path
+) -> None:
+    for number in (1, 2):
+        (tmp_path / f"c{number}").mkdir()
+        text = rdma_nodes.answer(number, cards)
+        (tmp_path / f"c{number}" / "survey.txt").write_text(text, encoding="utf-8")
+    done = CliRunner().invoke(cli, ["discover", "--from", str(tmp_path)], env={"COLUMNS": "200"})
+    assert done.exit_code == 0, done.output
+    for sentence in told:
+        assert sentence in done.output

@@ -115,7 +115,7 @@ def begin(
     request, ranks = target.request, target.ranks
     found = discovered(target, directory, FIRST)
     chosen = targets(request, found, ranks)
-    networks = [one for one, _ in chosen if one is not None and not dry_run]
+    networks = [one for one, _ in chosen if one is not None and not (one.of_ports or dry_run)]
     made = tried(target, networks, directory)
     preflight = () if target.simulation else note_preflight(directory, found, made, target.progress)
     culprits = {one.network: list(dead(one)) for one in made}

@@ -104,7 +104,7 @@ def of_pair(broken: Broken) -> Breakage | None:
 def _of_connections(context: RunContext, broken: Broken) -> Breakage | None:
     """What nodes can no longer do to each other, by the round that was made before."""
     launch = broken.launch
-    networks = [one for one in context.fabric.networks if one.name == launch.network]
+    networks = [one for one in context.fabric.ip_networks if one.name == launch.network]
     made = tried(context.target, networks, context.directory)
     known = {_names(one) for one in context.culprits.get(launch.network or "", ())}
     here = [one for each in made for one in dead(each) if _names(one) not in known]

@@ -109,7 +109,10 @@ def _measure_dips(context: RunContext) -> None:
 def _explain_low_figures(context: RunContext) -> None:
     """Where a network stays below its ceiling, measure what its host does without one."""
     run = context.run
+    of_ports = {network.name for network in run.fabric.networks if network.of_ports}
     for name in below_pass(so_far(context)):
+        if name in of_ports:  # loopback is TCP's: it says nothing of an adapter
+            continue
         why = "is below its ceiling: measuring what the host does without it"
         context.progress.stage(f"{name} {why}")
         number = 1 + max(launch.number for launch in run.plan.launches)

@@ -73,7 +73,7 @@ def _connected(
 ) -> Preflight:
     """With the connectivity round."""
     stage("letting them connect to each other")
-    made = connectivity(access, preflight.fabric.networks, keep)
+    made = connectivity(access, preflight.fabric.ip_networks, keep)
     if isinstance(made, Skipped):
         untried = {**preflight.untried, "connect": made.reason}
         return msgspec.structs.replace(preflight, untried=untried)
@@ -132,7 +132,7 @@ def diagnosis(preflight: Preflight, checks: Sequence[str] | None = None) -> Diag
     return Diagnosis(
         checked=examine(preflight, checks),
         nodes=tuple(node.name for node in fabric.nodes),
-        networks=tuple(network.name for network in fabric.networks),
+        networks=tuple(network.name for network in fabric.ip_networks),
         seconds=preflight.seconds if fabric.nodes else 0.0,
         untried=preflight.untried,
         virtual=fabric.virtual,
@@ -142,10 +142,10 @@ def diagnosis(preflight: Preflight, checks: Sequence[str] | None = None) -> Diag
 def _chosen(fabric: Fabric, wanted: Sequence[str]) -> tuple[Network, ...]:
     """The networks that were named, or all."""
     if not wanted:
-        return fabric.networks
-    found = tuple(one for one in fabric.networks if {one.name, one.subnet} & set(wanted))
+        return fabric.ip_networks
+    found = tuple(one for one in fabric.ip_networks if {one.name, one.subnet} & set(wanted))
     missing = [w for w in wanted if not any(w in (one.name, one.subnet) for one in found)]
     if missing:
-        there = ", ".join(network.name for network in fabric.networks) or "none"
+        there = ", ".join(network.name for network in fabric.ip_networks) or "none"
         raise CannotRun(f"no network {missing[0]!r} joins these nodes; there is {there}")
     return found

@@ -70,7 +70,7 @@ def _ends(fabric: Fabric, launch: PlannedLaunch) -> tuple[dict[str, str], dict[s
 
     Where no network is meant a pair still needs an address: the first that joins it gives one.
     """
-    for network in fabric.networks:
+    for network in fabric.ip_networks:
         if launch.network not in (None, network.name):
             continue
         members = [network.member(node) for node in launch.nodes]

@@ -11,9 +11,14 @@ from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.plan.plan import Targets
 from fabricgauge.words.sentences import listed
 
+#: Which MPI may not speak: many Ethernet adapters have RDMA ports that nobody uses.
+ON_REQUEST = ("roce-v1", "roce-v2", "iwarp")
+
 
 def targets(request: MeasurementRequest, fabric: Fabric, place: tuple[str, ...]) -> Targets:
     """The networks that join the nodes of ``place`` with their ceilings, or MPI's own choice.
+
+    RDMA over Ethernet is measured where it is asked for. A suite of ``--tool`` needs addresses.
 
     Raises:
         CannotRun: no network joins the nodes.
@@ -21,16 +26,18 @@ def targets(request: MeasurementRequest, fabric: Fabric, place: tuple[str, ...])
     """
     if request.unpinned:
         return ((None, Skipped("MPI was left its own choice of network")),)
-    joining = [network for network in fabric.networks if not _absent(network, place)]
+    usable = fabric.ip_networks if request.tool else fabric.networks
+    joining = [network for network in usable if not _absent(network, place)]
     known = {network.name: network for network in joining}
-    known |= {network.subnet: network for network in joining}
+    known |= {network.subnet: network for network in joining if network.subnet}
     for name in request.network:
         if name not in known:
             there = ", ".join(network.name for network in joining) or "none"
             raise UsageError(f"no network {name!r} joins {' and '.join(place)}; there is: {there}")
     if not joining:
         raise CannotRun(_no_network(fabric))
-    chosen = [known[name] for name in request.network] or joining
+    usual = [one for one in joining if not (one.of_ports and one.technology in ON_REQUEST)]
+    chosen = [known[name] for name in request.network] or usual or joining
     return tuple((network, ceiling(network)) for network in chosen)
 
 
@@ -54,11 +61,15 @@ def unjoined(
         if one.name not in found and _asked(request, one.name) and (here := _within(fabric, one))
     ]
     missing = [
-        f"{network.name} ({network.subnet}) does not reach {' and '.join(absent)}"
+        f"{_with_subnet(network)} does not reach {' and '.join(absent)}"
         for network in wanted
         if (absent := _absent(network, place))
     ]
     return (*lonely, *missing)
+
+
+def _with_subnet(network: Network) -> str:
+    return f"{network.name} ({network.subnet})" if network.subnet else network.name
 
 
 def _asked(request: MeasurementRequest, name: str) -> bool:

@@ -2,23 +2,18 @@
 
 from pathlib import Path
 
-import msgspec
-
-from fabricgauge.ceiling.infiniband import ib_link
 from fabricgauge.ceiling.technologies import ceilings
 from fabricgauge.discover.interface import SURVEY_TIMEOUT_S, Keep, survey, surveyed_fabric
 from fabricgauge.discover.likeness.classes import classes
 from fabricgauge.discover.printouts.parts import Parts
 from fabricgauge.discover.printouts.table import parse_named
 from fabricgauge.discover.sections import by_node
-from fabricgauge.discover.survey.ports import port_classes, with_host_links
+from fabricgauge.discover.survey.ports import port_classes
 from fabricgauge.discover.survey.understand import ANSWER, understood
-from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import StoreError
 from fabricgauge.model.fabric import DeclaredNetwork, Fabric
 from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.inventory import Inventory
-from fabricgauge.model.likeness import PortClass
 from fabricgauge.model.surveyed import Surveyed
 from fabricgauge.store.bundle import Bundle
 
@@ -41,7 +36,7 @@ def surveyed(
         UsageError: a declared subnet is none.
     """
     found = survey(access, timeout_s=timeout_s, keep=keep, parse=parse_named, partial=partial)
-    return found, _fabric(found, declared, access.virtual)
+    return found, surveyed_fabric(found, declared, access.virtual)
 
 
 def read_bundle(
@@ -71,7 +66,7 @@ def read_bundle(
         )
         for node in nodes
     )
-    return found, _fabric(found, (*index.declared, *declared), index.virtual)
+    return found, surveyed_fabric(found, (*index.declared, *declared), index.virtual)
 
 
 def _by_node(bundle: Bundle, name: str) -> dict[str, str]:
@@ -95,31 +90,14 @@ def _says(name: str, text: str) -> bool:
     return parts is not None and parts != Parts(troubles=parts.troubles)
 
 
-def _fabric(
-    inventories: tuple[Inventory, ...], declared: tuple[DeclaredNetwork, ...], virtual: bool
-) -> Fabric:
-    fabric = surveyed_fabric(inventories, declared, virtual)
-    return msgspec.structs.replace(fabric, networks=with_host_links(fabric.networks, inventories))
-
-
 def concluded(inventories: tuple[Inventory, ...], fabric: Fabric) -> Surveyed:
     """What follows from a survey: classes of like nodes, odd ones, ceilings."""
-    ports = tuple(_with_data_rate(one) for one in port_classes(inventories))
+    joined = {(one.node, one.interface) for net in fabric.networks for one in net.members}
+    ports = port_classes(inventories, joined)
     return Surveyed(
         inventories=inventories,
         fabric=fabric,
-        classes=classes(inventories, fabric.networks),
+        classes=classes(inventories, fabric.ip_networks),
         ports=ports,
         ceilings=ceilings((*fabric.networks, *(one.network for one in ports))),
     )
-
-
-def _with_data_rate(ports: PortClass) -> PortClass:
-    """InfiniBand's ports report the rate of the signal; what carries data is less up to FDR."""
-    link = ib_link(ports.network.link) if ports.network.link else Skipped("the link has no name")
-    if isinstance(link, Skipped):
-        return ports
-    network = msgspec.structs.replace(
-        ports.network, rate_bit_s=link.data_bit_s, rate_origin=f"data rate of {link.name}"
-    )
-    return msgspec.structs.replace(ports, network=network)

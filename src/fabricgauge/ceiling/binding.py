@@ -3,7 +3,7 @@
 import msgspec
 
 from fabricgauge.ceiling.packet import Packet, mtu_step, unknown
-from fabricgauge.ceiling.pcie import pcie_link
+from fabricgauge.ceiling.pcie import PcieCapacity, pcie_link
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling, CeilingStep
 from fabricgauge.model.fabric import Network
@@ -21,8 +21,8 @@ def ceiling_of(
     """The ceiling of a network from its line rate and its largest packet.
 
     ``medium`` is what limits where the link does, e.g. ``Ethernet line rate``; ``coding``
-    leads to that rate. Each rail has an adapter with a host link of its own. Skipped where
-    the rate or the MTU is unknown, or the packet has no room for payload.
+    leads to that rate. Each rail has a host link of its own, unless ``Network.slots`` are fewer.
+    Skipped where the rate or the MTU is unknown, or the packet has no room for payload.
     """
     reason, rate_bit_s = unknown(network), network.rate_bit_s
     if reason or isinstance(rate_bit_s, Skipped):
@@ -35,7 +35,11 @@ def ceiling_of(
     share = CeilingStep("payload share of the wire", part, payload / wire, "share")
     limit = _step("ceiling", f"{line.value / 1e6:.2f} MB/s × {part}", line.value * share.value)
     named = f"{medium} of {network.name}, {gigabits_per_s(rate_bit_s, 6)}"
-    last, binding = _all_rails(network, _one_rail(network, limit, named))
+    host = pcie_link(network.host_link) if network.host_link else Skipped("it is not known")
+    if isinstance(host, PcieCapacity) and 0 < network.slots < network.rails:
+        last, binding = _shared_slots(network, limit, named, host)
+    else:
+        last, binding = _all_rails(network, _one_rail(network, limit, named, host))
     return Ceiling(
         network=network.name,
         payload_bytes_per_s=last[-1].value,
@@ -51,11 +55,12 @@ def _step(label: str, expression: str, value: float) -> CeilingStep:
     return CeilingStep(label, expression, value, PER_DIRECTION)
 
 
-def _one_rail(network: Network, link: CeilingStep, named: str) -> _Bound:
+def _one_rail(
+    network: Network, link: CeilingStep, named: str, host: PcieCapacity | Skipped
+) -> _Bound:
     """The smaller of link and host link."""
     if not network.host_link:
         return (link,), named
-    host = pcie_link(network.host_link)
     if isinstance(host, Skipped):
         told = f"{link.expression} (host link not counted: {host.reason})"
         return (_step("ceiling", told, link.value),), named
@@ -79,6 +84,25 @@ def _all_rails(network: Network, rail: _Bound) -> _Bound:
     expression = f"{network.rails} {what}s × {last.value / 1e6:.2f} MB/s"
     total = _step("ceiling", expression, network.rails * last.value)
     return (*before, one, total), f"{network.rails} {what}s, each by {binding}"
+
+
+def _shared_slots(network: Network, link: CeilingStep, named: str, host: PcieCapacity) -> _Bound:
+    """The smaller of all links and the fewer slots that they are behind: ports of one adapter."""
+    links, slots = network.rails * link.value, network.slots * host.payload_bytes_per_s
+    each = f"{network.rails} rails × {link.value / 1e6:.2f} MB/s"
+    behind = f"{network.slots} × {host.payload_bytes_per_s / 1e6:.2f} MB/s"
+    smaller = f"smaller of {links / 1e6:.2f} MB/s (rails) and {slots / 1e6:.2f} MB/s ({host.name})"
+    binding = f"{network.rails} rails, each by {named}"
+    if slots < links:
+        binding = f"host link {host.name}, {network.slots} for {network.rails} rails"
+    steps = (
+        _step("one rail", link.expression, link.value),
+        _step("all rails", each, links),
+        *host.limit_steps(),
+        _step("host links", behind, slots),
+        _step("ceiling", smaller, min(links, slots)),
+    )
+    return steps, binding
 
 
 def pcie(network: Network) -> Ceiling | Skipped:

@@ -138,7 +138,7 @@ def rdma_mtu(network: Network) -> CeilingStep | Skipped:
     never is: it is the interface's.
     """
     mtu = network.mtu_bytes
-    if not network.members and mtu in MTUS:
+    if isinstance(network.stated_mtu_bytes, int) and mtu in MTUS:
         return CeilingStep("RDMA MTU", mtu_origin(network), mtu, "bytes")
     fitting = [one for one in MTUS if one <= mtu - KEPT_FREE_BYTES]
     if not fitting:

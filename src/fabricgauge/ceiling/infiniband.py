@@ -88,10 +88,20 @@ def ib_link(name: str) -> IbLink | Skipped:
 
 
 def ceiling(network: Network) -> Ceiling | Skipped:
-    """The most payload per direction of reliable connections; ``rate_bit_s`` is the data rate."""
+    """The most payload per direction of reliable connections, from the data rate."""
+    network = at_data_rate(network)
     mtu = network.mtu_bytes
     packet = Packet(payload_step(mtu, ()), wire_step(mtu, PARTS), (mtu_step(network),))
     return ceiling_of(network, "InfiniBand data rate", packet, coding_steps(network))
+
+
+def at_data_rate(network: Network) -> Network:
+    """A port reports the rate of its signal; 4x FDR's 56 Gb/s carry 54.5 Gb/s of data."""
+    link, rate = ib_link(network.link), network.rate_bit_s
+    if isinstance(link, Skipped) or isinstance(rate, Skipped) or link.data_bit_s >= rate:
+        return network
+    origin = f"data rate of {link.name}; {network.rate_origin}"
+    return msgspec.structs.replace(network, rate_bit_s=link.data_bit_s, rate_origin=origin)
 
 
 def coding_steps(network: Network) -> tuple[CeilingStep, ...]:

@@ -54,20 +54,11 @@ def ceiling(network: Network) -> Ceiling | Skipped:
     """The most TCP payload per direction; the line rate is no more than the link's data rate."""
     link = infiniband.ib_link(network.link)
     below = _OMNI_PATH if isinstance(link, Skipped) else _INFINIBAND
-    if isinstance(link, infiniband.IbLink):
-        network = _at_data_rate(network, link)
+    network = infiniband.at_data_rate(network)
     wire, before = _on_the_wire(network, below)
     packet = Packet(tcp_payload_step(network), wire, (mtu_step(network), *before))
     coding = infiniband.coding_steps(network) or omni_path.coding_steps(network)
     return ceiling_of(network, f"IPoIB over {below.name}, data rate", packet, coding)
-
-
-def _at_data_rate(network: Network, link: infiniband.IbLink) -> Network:
-    """IPoIB reports the rate of the signal, as its port does; 4x FDR's 56 Gb/s carry 54.5."""
-    if isinstance(network.rate_bit_s, Skipped) or link.data_bit_s >= network.rate_bit_s:
-        return network
-    origin = f"data rate of {link.name}; {network.rate_origin}"
-    return msgspec.structs.replace(network, rate_bit_s=link.data_bit_s, rate_origin=origin)
 
 
 def _on_the_wire(network: Network, below: _Below) -> tuple[CeilingStep, tuple[CeilingStep, ...]]:

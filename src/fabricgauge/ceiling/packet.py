@@ -48,9 +48,11 @@ def mtu_step(network: Network, label: str = "MTU") -> CeilingStep:
 
 
 def mtu_origin(network: Network) -> str:
-    if network.members:
+    if isinstance(network.stated_mtu_bytes, Skipped):
         return "smallest of the members"
-    return "assumed: not stated" if "mtu" in network.assumed else network.rate_origin
+    if "mtu" in network.assumed:
+        return "assumed: no port says it" if network.members else "assumed: not stated"
+    return "the ports' active MTU" if network.members else network.rate_origin
 
 
 def named(network: Network, what: str, field: str) -> str:

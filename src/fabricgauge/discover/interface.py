@@ -3,10 +3,14 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 
+import msgspec
+
 from fabricgauge.discover.parse_probe import parse_probe
+from fabricgauge.discover.ports import port_networks, with_wires
 from fabricgauge.discover.probe import SURVEY, NodeAnswer, answers
 from fabricgauge.discover.subnets import networks
 from fabricgauge.discover.survey import understand
+from fabricgauge.discover.survey.ports import with_host_links
 from fabricgauge.discover.survey.understand import ANSWER, Parse, not_asked
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import ProbeError
@@ -78,11 +82,13 @@ def fabric_of(
 def _fabric(
     answered: Sequence[Node | Unreached], declared: tuple[DeclaredNetwork, ...], virtual: bool
 ) -> Fabric:
+    """With networks of IP addresses first, then those of RDMA ports."""
     nodes = tuple(node for node in answered if isinstance(node, Node))
+    named = with_host_links(networks(nodes, declared), nodes)
     return Fabric(
         nodes=nodes,
         unreached=tuple(node for node in answered if isinstance(node, Unreached)),
-        networks=networks(nodes, declared),
+        networks=with_wires((*named, *port_networks(nodes, named)), nodes),
         virtual=virtual,
     )
 
@@ -141,11 +147,14 @@ def surveyed_fabric(
         UsageError: a declared subnet is none.
     """
     asked = [one for one in inventories if one.node != not_asked(one.name)]
-    answered = [
-        Unreached(one.name, one.node.reason) if isinstance(one.node, Skipped) else one.node
-        for one in asked
-    ]
-    return _fabric(answered, declared, virtual)
+    return _fabric(list(map(_described, asked)), declared, virtual)
+
+
+def _described(one: Inventory) -> Node | Unreached:
+    """The node with what all sources together say of its adapters."""
+    if isinstance(one.node, Skipped):
+        return Unreached(one.name, one.node.reason)
+    return msgspec.structs.replace(one.node, adapters=one.adapters, rdma_ports=one.rdma_ports)
 
 
 def link_states(
@@ -196,7 +205,7 @@ def changes(
         )
     elif here.operstate in ("down", "lowerlayerdown"):
         yield NetworkChange("link", f"{where} is down (operstate {here.operstate})")
-    if all(address.ip != member.ip for address in here.addresses):
+    if member.ip and all(address.ip != member.ip for address in here.addresses):
         yield NetworkChange("address", f"{where} has lost its address {member.ip}")
     if isinstance(then, Interface):
         for was, now_is, told in zip(_settings(then), _settings(here), _TOLD, strict=True):

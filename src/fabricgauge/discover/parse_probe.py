@@ -20,6 +20,8 @@ from fabricgauge.discover.iproute import (
 from fabricgauge.discover.printouts.lines import pairs
 from fabricgauge.discover.printouts.verbs import RATE
 from fabricgauge.discover.sections import AnswerSection, sections
+from fabricgauge.discover.survey.same import adapters
+from fabricgauge.discover.survey.sysfs import net_parts, rdma_parts
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import ProbeError
 from fabricgauge.model.fabric import NO_IPOIB, Address, Interface, IpoibPort, Node, Shaper
@@ -45,6 +47,9 @@ def node_of(node: str, found: Sections) -> Node:
     """
     names = ("hostname", "boot_id", "net_namespace", "cpus", "kernel")
     hostname, boot_id, net_namespace, cpus, kernel = (_line(node, found, name) for name in names)
+    texts = {name: section.text for name, section in found.items()}
+    rdma = rdma_parts(texts)
+    functions = (*net_parts(texts).adapters, *rdma.adapters)
     return Node(
         name=node,
         hostname=hostname,
@@ -54,6 +59,8 @@ def node_of(node: str, found: Sections) -> Node:
         kernel=kernel,
         interfaces=_interfaces(node, found),
         facts=_facts(found),
+        adapters=adapters([("/sys", one) for one in functions], []),
+        rdma_ports=rdma.rdma_ports,
     )
 
 

@@ -30,14 +30,67 @@ ipoib() {
     done
 }
 
+# linked KEY LINK: the last part of what a symbolic link points to.
+linked() {
+    target=$(readlink "$2") && printf '%s: %s\n' "$1" "${target##*/}"
+}
+
+# behind PATH: the function on a bus that an interface or a device is on, and its link.
+behind() {
+    [ -e "$1/device" ] || return
+    linked bus "$1/device"
+    linked driver "$1/device/driver"
+    for key in numa_node current_link_speed current_link_width; do
+        value "$key: " "$1/device/$key"
+    done
+}
+
+# RDMA devices with their ports. Slingshot's have their own class, and an interface for a port.
+rdma_devices() {
+    for path in /sys/class/infiniband/*; do
+        [ -e "$path/node_type" ] || continue
+        section "rdma ${path##*/}"
+        for key in node_type node_guid fw_ver hca_type board_id hw_rev boardversion; do
+            value "$key: " "$path/$key"
+        done
+        behind "$path"
+        for port in "$path"/ports/*; do
+            [ -e "$port/state" ] && rdma_port "$port" "${path##*/}"
+        done
+    done
+    for path in /sys/class/cxi/*; do
+        [ -e "$path/device" ] || continue
+        section "rdma ${path##*/}"
+        behind "$path"
+        section "rdma-port 1 ${path##*/}"
+        for interface in "$path"/device/net/*; do
+            value "state: " "$interface/operstate"
+            value "speed: " "$interface/speed"
+            printf 'netdev: %s\n' "${interface##*/}"
+        done
+    done
+}
+
+rdma_port() {
+    section "rdma-port ${1##*/} $2"
+    for key in state phys_state rate lid sm_lid link_layer; do
+        value "$key: " "$1/$key"
+    done
+    value "gid: " "$1/gids/0"
+    for number in 0 1 2 3 4 5 6 7; do
+        value "gid_type: " "$1/gid_attrs/types/$number"
+        value "pkey: " "$1/pkeys/$number"
+    done
+    value "netdev: " "$1/gid_attrs/ndevs/0"
+}
+
 sys_interface() {
     section "sys $1"
     for key in ifindex address operstate carrier speed mtu type; do
         value "$key: " "/sys/class/net/$1/$key"
     done
-    value "numa_node: " "/sys/class/net/$1/device/numa_node"
     ipoib "/sys/class/net/$1"
-    driver=$(readlink "/sys/class/net/$1/device/driver") && printf 'driver: %s\n' "${driver##*/}"
+    behind "/sys/class/net/$1"
     case $1 in
     -*) ;; # ethtool knows no "--": such a name would be read as an option
     *)
@@ -108,6 +161,7 @@ probe() {
     for path in /sys/class/net/*; do
         [ -e "$path/ifindex" ] && sys_interface "${path##*/}"
     done
+    rdma_devices
     settings
     facts
     section end

@@ -41,11 +41,6 @@ tool() {
     shown "$*" "$text"
 }
 
-# linked KEY LINK: the last part of what a symbolic link points to.
-linked() {
-    target=$(readlink "$2") && printf '%s: %s\n' "$1" "${target##*/}"
-}
-
 # children KEY PATH...: the last part of each path that exists.
 children() {
     key=$1
@@ -82,34 +77,6 @@ pci_functions() {
         children net "$path"/net/* "$path"/virtio*/net/*
         children infiniband "$path"/infiniband/*
     done
-}
-
-rdma_devices() {
-    for path in /sys/class/infiniband/*; do
-        [ -e "$path/node_type" ] || continue
-        section "rdma ${path##*/}"
-        for key in node_type node_guid fw_ver hca_type board_id hw_rev boardversion; do
-            value "$key: " "$path/$key"
-        done
-        linked bus "$path/device"
-        linked driver "$path/device/driver"
-        value "numa_node: " "$path/device/numa_node"
-        for port in "$path"/ports/*; do
-            [ -e "$port/state" ] && rdma_port "$port" "${path##*/}"
-        done
-    done
-}
-
-rdma_port() {
-    section "rdma-port ${1##*/} $2"
-    for key in state phys_state rate lid sm_lid link_layer; do
-        value "$key: " "$1/$key"
-    done
-    value "gid: " "$1/gids/0"
-    for number in 0 1 2 3 4 5 6 7; do
-        value "gid_type: " "$1/gid_attrs/types/$number"
-    done
-    value "netdev: " "$1/gid_attrs/ndevs/0"
 }
 
 # Interfaces with hardware behind them: what ethtool and the interrupts say of each.
@@ -259,7 +226,6 @@ survey() {
     timeout -k 1 1 true && timed="kill"
     section "fabricgauge-survey 1"
     pci_functions
-    rdma_devices
     interface_settings
     wired_interfaces
     system

@@ -164,7 +164,7 @@ class Cluster(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def networks(self) -> tuple[Network, ...]:
-        return self.preflight.fabric.networks
+        return self.preflight.fabric.ip_networks
 
     @cached_property
     def nodes(self) -> tuple[KnownNode, ...]:

@@ -118,13 +118,42 @@ def _shaper(low: _Low) -> Iterator[Cause]:
             )
 
 
+def _shown(interface: str) -> str:
+    """The command that shows a link's rate: of an RDMA port ibstat, else ethtool."""
+    device, _, number = interface.partition(":")
+    return sentences.command(("ibstat", device, number) if number else ("ethtool", interface))
+
+
+def _far_adapter(low: _Low) -> Iterator[Cause]:
+    """Ranks whose memory is not where the adapter is: nothing tells what sockets let through."""
+    if not low.network.of_ports:
+        return
+    ranks = {(p.host, p.numa_node) for one in low.stream.subject.launches for p in one.placements}
+    for member, _ in low.ports:
+        node = low.context.run.fabric.node(member.node)
+        if isinstance(node, Skipped):
+            continue
+        adapter = node.adapter_of(member.interface)
+        near = adapter if isinstance(adapter, Skipped) else adapter.numa_node
+        here = {numa for host, numa in ranks if host in (node.name, node.hostname)}
+        if isinstance(near, int) and here and near not in here:
+            ran = sentences.listed([str(one) for one in sorted(here)])
+            yield Cause(
+                f"the rank on {member.node} ran on NUMA node {ran}, the adapter of"
+                f" {member.interface} is on {near}",
+                "let ranks run on the adapter's NUMA node: numactl --cpunodebind, or the binding of"
+                " the scheduler",
+                f"adapter of {member.interface} on {member.node}: NUMA node {near}; rank: {ran}",
+            )
+
+
 def _slow_port(low: _Low) -> Iterator[Cause]:
     for member, interface in low.ports:
         speed = interface.speed_bit_s
         if isinstance(speed, Skipped) or not 0 < speed < 0.98 * low.rate_bit_s:
             continue
         if low.carried_bit_s <= NEAR[1] * speed:  # else the driver's word is refuted
-            show = sentences.command(("ethtool", member.interface))
+            show = _shown(member.interface)
             yield Cause(
                 f"{member.node}:{member.interface} runs at {figures.link_rate(speed)} instead of"
                 f" {figures.link_rate(low.rate_bit_s)}",
@@ -158,7 +187,7 @@ def _lower_rate(low: _Low) -> Iterator[Cause]:
         return
     figure = "the figure" if shown.series == series else f"that of {shown.series.name}"
     interfaces = sorted({member.interface for member in low.network.members})
-    commands = sentences.listed([sentences.command(("ethtool", name)) for name in interfaces])
+    commands = sentences.listed([_shown(name) for name in interfaces])
     yield Cause(
         f"a link on the way runs at {figures.link_rate(rate)} instead of"
         f" {figures.link_rate(low.rate_bit_s)}",
@@ -256,6 +285,7 @@ _LOOKS: tuple[_Look, ...] = (
     _slow_port,
     _shaper,
     partial(_found_before, severity=Severity.FAIL),
+    _far_adapter,
     _lower_rate,
     partial(_errors, many=False),
     _even_share,

@@ -5,6 +5,7 @@ from functools import cached_property
 import msgspec
 
 from fabricgauge.model.absence import Skipped
+from fabricgauge.model.adapter import Adapter, RdmaPort
 from fabricgauge.model.topology import Topology
 
 #: What QEMU without KVM calls the processor that it emulates (target/i386/cpu.c, model ``max``).
@@ -66,11 +67,12 @@ class Interface(msgspec.Struct, frozen=True):
     parent: str = ""
 
 
-class Node(msgspec.Struct, frozen=True, tag="node"):
+class Node(msgspec.Struct, frozen=True, tag="node", omit_defaults=True):
     """One node as it describes itself.
 
     ``facts`` holds kernel and tuning facts by the name of their source, e.g.
-    ``"net.ipv4.tcp_timestamps": "1"`` or ``"cpu model": "…"``.
+    ``"net.ipv4.tcp_timestamps": "1"`` or ``"cpu model": "…"``. ``adapters`` are those behind its
+    interfaces and RDMA devices.
     """
 
     name: str
@@ -81,12 +83,26 @@ class Node(msgspec.Struct, frozen=True, tag="node"):
     kernel: str
     interfaces: tuple[Interface, ...]
     facts: dict[str, str]
+    adapters: tuple[Adapter, ...] = ()
+    rdma_ports: tuple[RdmaPort, ...] = ()
 
     def interface(self, name: str) -> Interface | Skipped:
+        """The interface of that name, or the RDMA port (``mlx5_0:1``) as if it were one."""
         for interface in self.interfaces:
             if interface.name == name:
                 return interface
+        for port in self.rdma_ports:
+            if port.name == name:
+                return as_interface(port)
         return Skipped(f"{self.name} has no interface {name}")
+
+    def adapter_of(self, name: str) -> Adapter | Skipped:
+        """The adapter that an interface or an RDMA port is on."""
+        device = name.partition(":")[0]
+        for one in self.adapters:
+            if device in one.interfaces or device in one.rdma_devices:
+                return one
+        return Skipped(f"no source names the adapter of {self.name}:{name}")
 
     def path_ends(self, octets: dict[str, int]) -> dict[str, int]:
         """Octets of the interfaces that end a path, so that none is counted twice.
@@ -109,6 +125,17 @@ def is_adapter_port(name: str) -> bool:
     Such a port may count the octets of the netdev on it once more.
     """
     return ":" in name
+
+
+def as_interface(port: RdmaPort) -> Interface:
+    """What an RDMA port has in common with an interface: link and rate."""
+    no_such = Skipped("an RDMA port has none")
+    return Interface(
+        name=port.name, driver=no_such, operstate=str(port.state),
+        carrier=port.state if isinstance(port.state, Skipped) else port.state == "ACTIVE",
+        speed_bit_s=port.rate_bit_s, mtu_bytes=0, mac="", addresses=(), shaper=no_such,
+        numa_node=no_such,
+    )  # fmt: skip
 
 
 class Unreached(msgspec.Struct, frozen=True, tag="unreached"):
@@ -140,14 +167,20 @@ class Member(msgspec.Struct, frozen=True):
 
 
 class Network(msgspec.Struct, frozen=True, dict=True):
-    """A subnet that at least two of the nodes share.
+    """A way that joins at least two of the nodes: a subnet, or RDMA ports that reach each other.
+
+    Without a ``subnet`` its members are RDMA ports (``mlx5_0:1``), without address: it is used
+    as MPI uses them by itself. ``wire`` names what carries it: networks of the same wire are ways
+    to use the same links. ``slots`` is how many PCI Express slots a node's rails have together,
+    0 where each has its own.
 
     ``rate_bit_s`` is the nominal line rate per direction; ``rate_origin`` says where
     it comes from. ``timestamps`` is whether TCP timestamps are on at every member.
     ``burst_bytes`` is what a token bucket on the members may send above the line rate
     (0 without one). A network stated for figures measured elsewhere has no
-    members; ``stated_mtu_bytes`` is its MTU. ``rails`` is how many links of that rate a
-    node has in it; ``host_link`` is what the adapter is attached by, e.g. ``PCIe 3.0 x8``,
+    members; ``stated_mtu_bytes`` is its MTU. That of RDMA ports is the path MTU.
+    ``rails`` is how many links of that rate a node has in it; ``host_link`` is what the adapter is
+    attached by, e.g. ``PCIe 3.0 x8``,
     empty where that is not known. ``link`` is the link's name in its standard, e.g.
     ``4x EDR``, empty where only its rate is known. ``assumed`` names what was not stated or
     found, so that the technology's usual value stands for it: ``mtu``, ``ip``, ``timestamps``.
@@ -169,23 +202,35 @@ class Network(msgspec.Struct, frozen=True, dict=True):
     link: str = ""
     assumed: tuple[str, ...] = ()
     mode: str = ""
+    wire: str = ""
+    slots: int = 0
+
+    @property
+    def of_ports(self) -> bool:
+        """Whether its members are RDMA ports, and not interfaces with addresses."""
+        return bool(self.members) and is_adapter_port(self.members[0].interface)
 
     @property
     def mtu_bytes(self) -> int:
-        """The smallest MTU of the members, or the stated one: no larger packet can pass.
+        """The stated MTU, or the smallest of the members: no larger packet can pass.
 
         Raises:
             ValueError: there are no members, and nothing was stated.
         """
-        if self.members:
-            return min(member.mtu_bytes for member in self.members)
-        if isinstance(self.stated_mtu_bytes, Skipped):
+        if isinstance(self.stated_mtu_bytes, int):
+            return self.stated_mtu_bytes
+        if not self.members:
             raise ValueError(f"{self.name} has no members and no stated MTU")
-        return self.stated_mtu_bytes
+        return min(member.mtu_bytes for member in self.members)
 
     def member(self, node: str) -> Member | Skipped:
-        nothing = Skipped(f"{node} has no interface in {self.name} ({self.subnet})")
+        """The node's first one; see ``rails_of``."""
+        nothing = Skipped(f"{node} has no interface in {self.name} ({self.subnet or 'RDMA'})")
         return self._members.get(node, nothing)
+
+    def rails_of(self, node: str) -> tuple[Member, ...]:
+        """All interfaces or ports that the node has in it."""
+        return tuple(member for member in self.members if member.node == node)
 
     @cached_property
     def _members(self) -> dict[str, Member]:
@@ -213,6 +258,11 @@ class Fabric(msgspec.Struct, frozen=True, dict=True):
         """Whether a node says that its processor is emulated: then times mean nothing."""
         models = (node.facts.get("cpu model", "") for node in self.nodes)
         return any(model.startswith(EMULATED_PROCESSOR) for model in models)
+
+    @property
+    def ip_networks(self) -> tuple[Network, ...]:
+        """Those of IP addresses, which nodes can try by themselves."""
+        return tuple(network for network in self.networks if not network.of_ports)
 
     def node(self, name: str) -> Node | Skipped:
         return self._nodes.get(name, Skipped(f"{name} was not discovered"))

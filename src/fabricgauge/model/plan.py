@@ -4,6 +4,7 @@ from typing import Literal
 
 import msgspec
 
+from fabricgauge.model.fabric import Network
 from fabricgauge.model.pattern import TOURNAMENT_PATTERNS, Epoch, Load, Pattern
 
 #: A suite's program whose name ends so sends from the second node to the first.
@@ -71,7 +72,8 @@ class PlannedLaunch(msgspec.Struct, frozen=True):
     """One start of the engine on ``nodes``, one rank per node in that order.
 
     ``network`` is the name of the network that MPI is pinned to, None to leave MPI
-    its own choice. ``subnet`` is that network's subnet in CIDR form. ``program`` names what
+    its own choice. ``subnet`` is that network's subnet in CIDR form. Where it has none MPI is
+    pinned to the RDMA ``ports`` (``mlx5_0:1``) of its ``technology``. ``program`` names what
     another suite starts instead of the engine; it has no ``cases``.
     """
 
@@ -82,6 +84,19 @@ class PlannedLaunch(msgspec.Struct, frozen=True):
     cases: tuple[Case, ...]
     program: str = ""
     purpose: Purpose = "measure"
+    ports: tuple[str, ...] = ()
+    technology: str = ""
+
+    def pinned_to(self, network: Network | None) -> "PlannedLaunch":
+        """The same launch on another network, or with MPI's own choice of one."""
+        if network is None:
+            return msgspec.structs.replace(self, network=None, subnet=None)
+        on_ports = network.of_ports
+        ports = dict.fromkeys(member.interface for member in network.members if on_ports)
+        return msgspec.structs.replace(
+            self, network=network.name, subnet=None if on_ports else network.subnet,
+            ports=tuple(ports), technology=network.technology if on_ports else "",
+        )  # fmt: skip
 
     @property
     def longest_s(self) -> float:

@@ -263,13 +263,7 @@ def rate_of(ceiling: Ceiling | Skipped) -> float:
 def _launch(
     ranks: tuple[str, ...], network: Network | None, made: tuple[Case, ...]
 ) -> PlannedLaunch:
-    return PlannedLaunch(
-        number=0,
-        network=network.name if network else None,
-        subnet=network.subnet if network else None,
-        nodes=ranks,
-        cases=made,
-    )
+    return PlannedLaunch(0, None, None, ranks, made).pinned_to(network)
 
 
 def _require(request: MeasurementRequest, ranks: int, alone: bool) -> None:

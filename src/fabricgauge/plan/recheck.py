@@ -23,8 +23,8 @@ def recheck_launch(
     rank = {node: place for place, node in enumerate(nodes)}
     return PlannedLaunch(
         number=number,
-        network=network.name if network else None,
-        subnet=network.subnet if network else None,
+        network=None,
+        subnet=None,
         nodes=nodes,
         cases=tuple(
             case
@@ -32,7 +32,7 @@ def recheck_launch(
             for case in _cases(one, rank[one.one], rank[one.other], payload_bytes_per_s)
         ),
         purpose="again",
-    )
+    ).pinned_to(network)
 
 
 def _cases(meeting: Meeting, one: int, other: int, payload_bytes_per_s: float) -> Iterator[Case]:

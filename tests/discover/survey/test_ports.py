@@ -6,9 +6,10 @@ import msgspec
 import pytest
 
 from fabricgauge.ceiling.technologies import ceiling
+from fabricgauge.discover.ports import host_link
 from fabricgauge.discover.printouts.parts import blank_adapter, blank_port
 from fabricgauge.discover.printouts.table import parse_named
-from fabricgauge.discover.survey.ports import host_link, port_classes, with_host_links
+from fabricgauge.discover.survey.ports import port_classes, with_host_links
 from fabricgauge.discover.survey.understand import ANSWER, understood
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
@@ -78,7 +79,8 @@ def test_a_port_that_is_down_promises_nothing() -> None:
 
 def test_roce_of_version_1_is_told_by_its_addresses() -> None:
     one = inventory("c1", "eth0", Skipped("x"), port(protocol="roce", mtu_bytes=1024))
-    told = msgspec.structs.replace(one, facts={"gid types mlx5_0:1": "IB/RoCE v1"})
+    old = port(protocol="roce", mtu_bytes=1024, gid_types=("IB/RoCE v1",))
+    told = msgspec.structs.replace(one, rdma_ports=(old,))
     assert [found.network.technology for found in port_classes([one])] == ["roce-v2"]
     assert [found.network.technology for found in port_classes([told])] == ["roce-v1"]
 

@@ -41,6 +41,18 @@ LAUNCHES = {
     "loopback": PlannedLaunch(1, "loopback:c1", "127.0.0.0/8", ("c1", "c1"), ()),
     "back": PlannedLaunch(1, "net1", "10.77.0.0/24", ("c2", "c1"), ()),
     "onenode": PlannedLaunch(1, "net1", "10.77.0.0/24", ("c1", "c1"), ()),
+    **{
+        technology: PlannedLaunch(
+            1, technology, None, ("c1", "c2"), (), ports=ports, technology=technology
+        )
+        for technology, ports in {
+            "infiniband": ("mlx5_0:1", "mlx5_1:1"),
+            "roce-v2": ("mlx5_2:1",),
+            "omni-path": ("hfi1_1:1",),
+            "efa": ("rdmap16s27:1", "rdmap32s27:1"),
+            "slingshot": ("cxi0:1",),
+        }.items()
+    },
 }
 SSH = "ssh -a -x -o BatchMode=yes -o ConnectTimeout=5 -p 2222"
 MPICH_PIN = "--pin 10.77.0.0/24 --interface-env UCX_NET_DEVICES --interface-env FI_TCP_IFACE"
@@ -161,6 +173,38 @@ def test_ranks_of_srun_are_pinned_by_variables_alone() -> None:
     pinned = built("mpich", "lab", "pinned").env
     assert built("mpich", "srun", "pinned").env == {**pinned, **BESIDE_STEPS}
     assert built("intelmpi", "srun", "pinned").env["FI_PROVIDER"] == "tcp"
+
+
+#: On networks of RDMA ports, beside UCX's.
+OF_PORTS = {
+    "infiniband": {"FI_PROVIDER": "verbs;ofi_rxm"},
+    "roce-v2": {"FI_PROVIDER": "verbs;ofi_rxm", "FI_VERBS_DEVICE_NAME": "mlx5_2"},
+    "omni-path": {"FI_PROVIDER": "opx,psm2", "HFI_UNIT": "1", "FI_OPX_HFI_SELECT": "1"},
+    "efa": {"FI_PROVIDER": "efa", "FI_EFA_IFACE": "rdmap16s27,rdmap32s27"},
+    "slingshot": {"FI_PROVIDER": "cxi", "FI_CXI_DEVICE_NAME": "cxi0"},
+}
+
+
+@pytest.mark.parametrize("technology", OF_PORTS)
+def test_an_mpi_is_kept_to_the_ports_of_a_network_and_off_tcp(technology: str) -> None:
+    ports = LAUNCHES[technology].ports
+    ucx = {"UCX_NET_DEVICES": ",".join(ports), "UCX_MAX_RNDV_RAILS": str(len(ports))}
+    expected = {**ucx, **OF_PORTS[technology]}
+    assert built("mpich", "lab", technology).env == expected
+    for launcher in ("lab", "srun"):
+        own = built("openmpi5", launcher, technology)
+        assert expected.items() <= own.env.items()
+        told = " ".join(own.argv) + str(own.env)
+        assert "^ob1" in told
+        assert "^tcp" in told
+        assert "--pin" not in told
+    argv = built("openmpi4", "lab", technology).argv
+    assert {argv[n + 1] for n, word in enumerate(argv) if word == "-x"} >= set(expected)
+
+
+def test_intel_mpi_takes_its_own_provider_over_ucx_where_verbs_would_do() -> None:
+    assert built("intelmpi", "lab", "infiniband").env["FI_PROVIDER"] == "mlx,verbs"
+    assert built("intelmpi", "lab", "efa").env["FI_PROVIDER"] == "efa"
 
 
 def test_what_contradicts_the_network_is_unset_unless_it_is_asked_for() -> None:

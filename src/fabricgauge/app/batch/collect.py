@@ -186,7 +186,7 @@ def _without_culprits(
 
 def _seen(fabric: Fabric) -> str:
     """Who answered, and the networks that they are in."""
-    there = ", ".join(f"{one.name} ({one.subnet})" for one in fabric.networks) or "no network"
+    there = ", ".join(f"{one.name} ({one.subnet})" for one in fabric.ip_networks) or "no network"
     silent = ", ".join(one.name for one in fabric.unreached)
     told = f"; {silent} did not answer" if silent else ""
     return f"{', '.join(one.name for one in fabric.nodes)} have {there}{told}"
@@ -232,7 +232,7 @@ def _planned(
                 network = loopback_of(attempt.nodes[0])
             else:
                 network = _network_at(subnet, attempt.nodes[0], fabric) or ""
-            own = next((n.subnet for n in fabric.networks if n.name == network), None)
+            own = next((n.subnet for n in fabric.ip_networks if n.name == network), None)
             if network or subnet is None:
                 yield msgspec.structs.replace(
                     one, number=number, network=network or None, subnet=own, nodes=nodes
@@ -252,7 +252,7 @@ def _network_at(subnet: str | None, first: str, fabric: Fabric) -> str | None:
     except ValueError:
         return None
     answered = {node.name for node in fabric.nodes}
-    joining = [n for n in fabric.networks if answered <= {member.node for member in n.members}]
+    joining = [n for n in fabric.ip_networks if answered <= {member.node for member in n.members}]
     own = [(n, ipaddress.ip_address(m.ip)) for n in joining for m in n.members if m.node == first]
     exact = (network.name for network, ip in own if ip == said.ip)
     inside = (network.name for network, ip in own if ip in said.network)
@@ -262,5 +262,6 @@ def _network_at(subnet: str | None, first: str, fabric: Fabric) -> str | None:
 def _called(subnet: str, fabric: Fabric) -> str:
     """What discovery calls a network by now; the subnet itself while no node has said it."""
     own = ipaddress.ip_network(subnet, strict=False)
-    known = ((one.name, ipaddress.ip_network(one.subnet, strict=False)) for one in fabric.networks)
+    here = fabric.ip_networks
+    known = ((one.name, ipaddress.ip_network(one.subnet, strict=False)) for one in here)
     return next((n for n, one in known if one.version == own.version and one.overlaps(own)), subnet)

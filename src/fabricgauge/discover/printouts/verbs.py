@@ -12,11 +12,11 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.inventory import Adapter, RdmaPort
 
 #: Logical states: ibstat's, ibstatus', ibv_devinfo's, rdma's and opainfo's words (rdma-core 44,
-#: iproute2 6.1, opa-ff 10.11), in lower case.
+#: iproute2 6.1, opa-ff 10.11), in lower case; ``up`` is an interface's that stands for a port.
 STATES = {
     "active": "ACTIVE", "port_active": "ACTIVE", "armed": "ARMED", "port_armed": "ARMED",
     "init": "INIT", "initialize": "INIT", "initializing": "INIT", "port_init": "INIT",
-    "down": "DOWN", "port_down": "DOWN",
+    "down": "DOWN", "port_down": "DOWN", "up": "ACTIVE",
 }  # fmt: skip
 
 #: Link layers under their names in rdma-core's ibv_devinfo and in sysfs.
@@ -27,6 +27,7 @@ LAYERS = {"infiniband": "InfiniBand", "ethernet": "Ethernet"}
 DEVICES = (
     ("hfi1_", "omni-path"), ("opap", "omni-path"), ("efa_", "efa"), ("siw", "iwarp"),
     ("iwp", "iwarp"), ("rxe", "roce"), ("rocep", "roce"), ("ibp", "infiniband"),
+    ("cxi", "slingshot"),
 )  # fmt: skip
 
 #: ``100 Gb/sec (4X EDR)``: the kernel's words for a port's rate; SDR is not named (Linux 6.12,
@@ -42,7 +43,7 @@ PORT = re.compile(r"[0-9]{1,3}")
 #: What lies below each protocol, and which adapters have ports of it.
 LAYER_OF = {
     "omni-path": "Omni-Path", "infiniband": "InfiniBand", "roce": "Ethernet", "iwarp": "Ethernet",
-    "efa": "Ethernet",
+    "efa": "Ethernet", "slingshot": "Ethernet",
 }  # fmt: skip
 KIND_OF = {**{name: name for name in LAYER_OF}, "roce": "ethernet", "iwarp": "ethernet"}
 

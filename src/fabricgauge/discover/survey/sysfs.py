@@ -81,8 +81,8 @@ def _adapter(
         driver_version=values.get("driver_version") or Skipped("it is of the kernel itself"),
         firmware=Skipped(f"/sys gives no firmware of {bus}"),
         numa_node=numa_node(values, bus),
-        pcie_now=_pcie_link(bus, values, "current"),
-        pcie_capable=_pcie_link(bus, values, "max"),
+        pcie_now=pcie_link(bus, values, "current"),
+        pcie_capable=pcie_link(bus, values, "max"),
         interfaces=every(text, "net"),
         rdma_devices=every(text, "infiniband"),
     )
@@ -96,7 +96,7 @@ def numa_node(values: dict[str, str], what: str) -> int | Skipped:
     return Skipped(f"{what} belongs to no particular NUMA node")
 
 
-def _pcie_link(bus: str, values: dict[str, str], which: str) -> PcieLink | Skipped:
+def pcie_link(bus: str, values: dict[str, str], which: str) -> PcieLink | Skipped:
     speed = _SPEED.fullmatch(values.get(f"{which}_link_speed", ""))
     width = values.get(f"{which}_link_width", "")
     if speed and width.isascii() and width.isdigit() and int(width[:4]) in _WIDTHS:
@@ -128,30 +128,50 @@ def rdma_parts(sections: dict[str, str]) -> Parts:
         elif found := re.fullmatch(r"rdma-port ([0-9]{1,3}) (.+)", name):
             ports.append((found[2], int(found[1]), text))
     facts = {f"board {name}": of["board_id"] for name, of in devices.items() if of.get("board_id")}
-    for device, number, text in ports:
-        if kinds := sorted({*every(text, "gid_type")}):
-            facts[f"gid types {device}:{number}"] = ", ".join(kinds)
+    read = tuple(
+        _port(device, number, devices.get(device, {}), text) for device, number, text in ports
+    )
+    facts |= {f"gid types {one.name}": ", ".join(one.gid_types) for one in read if one.gid_types}
     return Parts(
         adapters=tuple(_rdma_adapter(name, values) for name, values in devices.items()),
-        rdma_ports=tuple(
-            _port(device, number, devices.get(device, {}), pairs(text))
-            for device, number, text in ports
-        ),
+        rdma_ports=read,
         facts=facts,
     )
 
 
-def _rdma_adapter(device: str, values: dict[str, str]) -> Adapter:
-    driver = values.get("driver", "")
-    return blank_adapter(
-        _SYS, kind_of("", driver=driver),
-        bus=pci.address(values.get("bus", "")) or Skipped(f"{device} is on no PCI bus"),
-        driver=driver, firmware=values.get("fw_ver", ""), rdma_devices=(device,),
-        numa_node=numa_node(values, device),
+def net_parts(sections: Mapping[str, str]) -> Parts:
+    """The adapters that ``sys INTERFACE`` sections tell of: those on a PCI function."""
+    names = (name for name in sections if name.startswith("sys "))
+    told = ((name.removeprefix("sys "), pairs(sections[name])) for name in names)
+    return Parts(
+        adapters=tuple(
+            blank_adapter(
+                _SYS, kind_of("", driver=values.get("driver", "")), bus=bus,
+                driver=values.get("driver", ""), interfaces=(name,),
+                numa_node=numa_node(values, name), pcie_now=pcie_link(bus, values, "current"),
+            )
+            for name, values in told
+            if (bus := pci.address(values.get("bus", "")))
+        )
     )  # fmt: skip
 
 
-def _port(device: str, number: int, of: dict[str, str], values: dict[str, str]) -> RdmaPort:
+def _rdma_adapter(device: str, values: dict[str, str]) -> Adapter:
+    driver, bus = values.get("driver", ""), pci.address(values.get("bus", ""))
+    return blank_adapter(
+        _SYS, kind_of("", driver=driver),
+        bus=bus or Skipped(f"{device} is on no PCI bus"),
+        driver=driver, firmware=values.get("fw_ver", ""), rdma_devices=(device,),
+        numa_node=numa_node(values, device),
+        pcie_now=pcie_link(bus or device, values, "current"),
+    )  # fmt: skip
+
+
+def _port(device: str, number: int, of: dict[str, str], text: str) -> RdmaPort:
+    """``speed`` is that of Slingshot's interface in 10^6 bit/s, which stands for the rate."""
+    values = pairs(text)
+    if re.fullmatch("[1-9][0-9]{0,6}", values.get("speed", "")):
+        values["rate"] = f"{int(values['speed']) / 1000:g} Gb/sec"
     where, link_layer = f"{device}:{number}", values.get("link_layer", "")
     protocol = protocol_of(device, of.get("driver", ""), of.get("node_type", ""), link_layer)
     layer = verbs.layer(protocol, link_layer)
@@ -160,7 +180,18 @@ def _port(device: str, number: int, of: dict[str, str], values: dict[str, str]) 
         lane_bit_s=_lane(values.get("rate", ""), layer, where),
         lid=_lid(values, "lid", layer, where), sm_lid=_lid(values, "sm_lid", layer, where),
         interface=values.get("netdev") or Skipped(f"no interface belongs to {where}"),
+        subnet_prefix=_prefix(values.get("gid", ""), where),
+        pkeys=tuple(one for one in every(text, "pkey") if one != "0x0000"),
+        gid_types=tuple(sorted(every(text, "gid_type"))),
     )  # fmt: skip
+
+
+def _prefix(gid: str, where: str) -> str | Skipped:
+    """The upper half of a GID; the kernel writes all eight groups of four digits."""
+    groups = gid.split(":")
+    if len(groups) == 8 and all(re.fullmatch("[0-9a-f]{4}", one) for one in groups):
+        return "".join(groups[:4])
+    return Skipped(f"/sys gives no GID of {where}")
 
 
 def _lane(text: str, layer: str, where: str) -> float | Skipped:
@@ -187,11 +218,12 @@ GPU_VENDORS: dict[str, str] = {"10de": "NVIDIA", "1002": "AMD"}
 
 
 def protocol_of(device: str, driver: str, node_type: str, link_layer: str) -> str:
-    """What an RDMA port speaks: ``infiniband``, ``roce``, ``iwarp``, ``omni-path`` or ``efa``.
+    """What an RDMA port speaks: ``infiniband``, ``roce``, ``iwarp``, ``omni-path``, ``efa`` or
+    ``slingshot``.
 
     ``node_type`` is as /sys has it (``1: CA``, ``4: RNIC``); empty where nothing tells.
     """
-    if DRIVERS.get(driver) in ("omni-path", "efa"):
+    if DRIVERS.get(driver) in ("omni-path", "efa", "slingshot"):
         return DRIVERS[driver]
     if node_type.startswith("4") or driver in IWARP:
         return "iwarp"

@@ -13,7 +13,12 @@ from fabricgauge.discover.printouts.lines import pairs
 from fabricgauge.discover.printouts.parts import Parts
 from fabricgauge.discover.sections import CutAnswer, cut, sections
 from fabricgauge.discover.survey.same import VAGUE, adapters, gpus, rdma_ports
-from fabricgauge.discover.survey.sysfs import pci_parts, rdma_parts, virtual_functions
+from fabricgauge.discover.survey.sysfs import (
+    net_parts,
+    pci_parts,
+    rdma_parts,
+    virtual_functions,
+)
 from fabricgauge.discover.survey.system import system_parts
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import ProbeError
@@ -30,6 +35,7 @@ _WEIGHT = ("ethtool", "rdma", "lspci")
 _SYSTEM: dict[str, Callable[[dict[str, str]], Parts]] = {
     "/sys/bus/pci": pci_parts,
     "/sys/class/infiniband": rdma_parts,
+    "/sys/class/net": net_parts,
     "the system": system_parts,
 }
 
@@ -55,7 +61,9 @@ def understood(name: str, printouts: Mapping[str, str], trouble: str, parse: Par
         return merged(name, node, printed, told + sorted(unknown))
     told += _incomplete(name, node, found, trouble)
     tools = _read({**_quick_printouts(quick), **found.sections}, parse)
-    system = [PartsSource(source, read(found.sections)) for source, read in _SYSTEM.items()]
+    own = {key: one.text for key, one in quick.items() if key.startswith(("rdma", "sys "))}
+    said = {**own, **found.sections}
+    system = [PartsSource(source, read(said)) for source, read in _SYSTEM.items()]
     sources = [*system, *tools, *printed]
     if not found.whole:
         sources.append(PartsSource("the answer's end", Parts(facts={"answer": "cut off"})))

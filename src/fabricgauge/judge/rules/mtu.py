@@ -26,7 +26,10 @@ def judge(context: Context, subject: Subject) -> Iterator[Said]:
         return
     if network.members:
         odd = _odd_members(network)
-        yield _mixed(network, odd) if odd else _segments(subject, network)
+        if network.of_ports:
+            yield _path_mtu(network, odd)
+        else:
+            yield _mixed(network, odd) if odd else _segments(subject, network)
     elif "mtu" not in network.assumed and network.technology in RDMA and network.mtu_bytes in MTUS:
         yield from _said(subject, network.mtu_bytes)
 
@@ -75,6 +78,23 @@ def _mixed(network: Network, odd: tuple[Member, ...]) -> Said:
         ),
         about,
     )
+
+
+def _path_mtu(network: Network, odd: tuple[Member, ...]) -> Said:
+    """That of RDMA ports: the smaller one of two ends is used, and nobody refuses a packet."""
+    if "mtu" in network.assumed:
+        return Said(Outcome.SKIPPED, "no port says its path MTU (ibv_devinfo does)")
+    if not odd:
+        return Said(Outcome.PASS, f"every port has MTU {network.members[0].mtu_bytes}")
+    names = sentences.listed([f"{one.node}:{one.interface} ({one.mtu_bytes})" for one in odd])
+    return Said(
+        Outcome.WARN,
+        f"ports have different MTUs: {names} unlike the others",
+        None, None,
+        tuple(f"{one.node}:{one.interface} has MTU {one.mtu_bytes}" for one in network.members),
+        "the interface's MTU, the firmware or the subnet manager gives some ports another MTU",
+        "make them alike: the interface's MTU for RoCE, the subnet manager's for InfiniBand",
+    )  # fmt: skip
 
 
 def _segments(subject: Subject, network: Network) -> Said:

@@ -38,6 +38,8 @@ _OTHER = (
 )
 _BESIDE = "something else on the node sends as well, or MPI uses a second network"
 
+_ONE_RAIL = "MPI did not use all rails: UCX_MAX_RNDV_RAILS is overridden, or its provider takes one"
+
 #: What perftest calls the link of each technology; iWARP runs over Ethernet as well.
 _LINK_TYPES = {
     "infiniband": "IB", "roce-v1": "Ethernet", "roce-v2": "Ethernet", "iwarp": "Ethernet",
@@ -171,14 +173,19 @@ def _pinned(context: Context, network: Network, node: Moved) -> PathFinding:
     member = network.member(node.node)
     if isinstance(member, Skipped):
         return PathFinding(Outcome.INCONCLUSIVE, member.reason)
-    meant = node.sent_bytes.get(member.interface, 0)
+    rails = network.rails_of(node.node) if network.of_ports else (member,)
+    meant = sum(node.sent_bytes.get(one.interface, 0) for one in rails)
     share, least = meant / node.total_bytes, context.limit("path.share")
     if meant < least * node.payload_bytes:
-        summary = _elsewhere(node, member.interface, share)
+        summary = _elsewhere(node, sentences.listed([one.interface for one in rails]), share)
         return PathFinding(Outcome.INVALID, summary, share, _OTHER)
     if share >= least:
         summary = f"{figures.percent(share)} of the bytes crossed {network.name}"
-        return PathFinding(Outcome.PASS, summary, share)
+        idle = [one.interface for one in rails if not node.sent_bytes.get(one.interface)]
+        if not idle:
+            return PathFinding(Outcome.PASS, summary, share)
+        told = f"{summary}, but none {sentences.listed(idle)} of {node.node}"
+        return PathFinding(Outcome.WARN, told, share, _ONE_RAIL)
     proved = node.by_address.get(member.ip, 0) >= node.payload_bytes
     summary = (
         f"{network.name} carried the payload, but {figures.percent(1 - share)} of the bytes that"

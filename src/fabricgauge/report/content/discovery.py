@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from fabricgauge.model.fabric import Node, Unreached
+from fabricgauge.model.fabric import Network, Node, Unreached
 from fabricgauge.model.inventory import Inventory
 from fabricgauge.model.likeness import LikeNodes, Oddity
 from fabricgauge.model.surveyed import Surveyed
@@ -12,7 +12,7 @@ from fabricgauge.report.content import inventory as words
 from fabricgauge.report.content.ceilings import sum_of
 from fabricgauge.report.content.folded import shortened
 from fabricgauge.report.interface import Kind, Setting, identified
-from fabricgauge.words.sentences import counted
+from fabricgauge.words.sentences import counted, listed
 
 VERSION = "1.0"
 #: So many nodes are shown in full without being asked for, and so many at most on a page.
@@ -197,16 +197,24 @@ def _near(surveyed: Surveyed) -> doc.Section:
 def _networks(surveyed: Surveyed) -> doc.Section:
     blocks: list[doc.Block] = []
     for one in surveyed.fabric.networks:
-        told = (("members", words.listed(one.members)), ("rate", one.rate_origin))
-        blocks += [doc.Heading(f"network {words.titled(one)}"), doc.FactList(told)]
+        told = [("members", words.listed(one.members)), ("rate", one.rate_origin)]
+        if others := _same_wire(surveyed, one):
+            told.append(("the same wire", f"is used by {listed(others)} as well"))
+        blocks += [doc.Heading(f"network {words.titled(one)}"), doc.FactList(tuple(told))]
         blocks += sum_of(surveyed.ceilings[one.name])
     blocks = blocks or [doc.Paragraph("No network joins these nodes.")]
     blocks += [doc.Paragraph(one, kind="caution", on=doc.PAGE) for one in surveyed.fabric.unjoined]
     return doc.Section("networks", "Networks and their ceilings", tuple(blocks), nav="Networks")
 
 
+def _same_wire(surveyed: Surveyed, of: Network) -> list[str]:
+    """The other ways to use its links."""
+    every = surveyed.fabric.networks
+    return [one.name for one in every if of.wire and one.wire == of.wire and one is not of]
+
+
 def _ports(surveyed: Surveyed) -> doc.Section:
-    said = "What one such port can carry. That ports are alike does not say that they are joined."
+    said = "What one such port can carry. Whom these ports reach is not known."
     blocks: list[doc.Block] = []
     for one in surveyed.ports:
         told = (("ports", words.listed(one.ports)), ("rate", one.network.rate_origin))

@@ -109,8 +109,10 @@ def _ipoib(one: Interface) -> Iterator[str]:
 
 def titled(one: Network) -> str:
     """Name, subnet where that is not its name, technology."""
-    subnet = f" ({one.subnet})" if one.subnet != one.name else ""
-    return f"{one.name}{subnet}, {one.technology}"
+    subnet = f" ({one.subnet})" if one.subnet not in ("", one.name) else ""
+    rails = f", {one.rails} rails together" if one.rails > 1 else ""
+    technology = f", {one.technology}" if one.technology != one.name else ""
+    return f"{one.name}{subnet}{technology}{rails}"
 
 
 def listed(members: tuple[Member, ...]) -> str:

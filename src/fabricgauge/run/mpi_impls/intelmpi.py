@@ -12,6 +12,7 @@ from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.engine import Mpi
 from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.plan import PlannedLaunch
+from fabricgauge.run.mpi_impls import native
 from fabricgauge.run.mpi_impls.hydra import hydra
 from fabricgauge.run.mpi_impls.interface import (
     MpiImplementation,
@@ -42,8 +43,18 @@ def _transport(launch: PlannedLaunch, access: HostAccess, _mpi: Mpi) -> dict[str
         chosen |= _slurms_pmi()
     if is_loopback(launch.network):
         return {**chosen, "I_MPI_FABRICS": "ofi", "FI_PROVIDER": "tcp", "FI_TCP_IFACE": "lo"}
+    if launch.ports:
+        return {**chosen, "I_MPI_FABRICS": "shm:ofi", **_native(launch)}
     if is_pinned(launch):
         return {**chosen, "I_MPI_FABRICS": "shm:ofi", "FI_PROVIDER": "tcp"}
+    return chosen
+
+
+def _native(launch: PlannedLaunch) -> dict[str, str]:
+    """Intel MPI ships a provider of its own on top of UCX, ``mlx``, and names verbs alone."""
+    chosen = native.variables(launch)
+    if chosen.get("FI_PROVIDER") == native.VERBS:
+        chosen["FI_PROVIDER"] = "mlx,verbs"
     return chosen
 
 

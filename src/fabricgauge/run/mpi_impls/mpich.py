@@ -8,7 +8,7 @@ from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.engine import Mpi
 from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.plan import PlannedLaunch
-from fabricgauge.run.mpi_impls import ucx
+from fabricgauge.run.mpi_impls import native, ucx
 from fabricgauge.run.mpi_impls.hydra import hydra
 from fabricgauge.run.mpi_impls.interface import (
     MpiImplementation,
@@ -48,6 +48,8 @@ def _transport(launch: PlannedLaunch, _access: HostAccess, _mpi: Mpi) -> dict[st
     """Hydra hands its whole environment on to every rank, and so does srun."""
     if is_loopback(launch.network):
         return dict(OVER_LOOPBACK)
+    if launch.ports:
+        return native.variables(launch)
     return dict(PINNED) if is_pinned(launch) else {}
 
 

@@ -12,7 +12,7 @@ from fabricgauge.model.engine import Mpi
 from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.process import MARKER
-from fabricgauge.run.mpi_impls import ucx
+from fabricgauge.run.mpi_impls import native, ucx
 from fabricgauge.run.mpi_impls.interface import (
     MpiImplementation,
     anywhere,
@@ -31,7 +31,7 @@ def command(
     mpi: Mpi, launch: PlannedLaunch, access: HostAccess, program: tuple[str, ...]
 ) -> LaunchCommand:
     """``mpiexec`` with one rank per entry of ``launch.nodes``, in that order."""
-    old = is_version_4(mpi)
+    old, chosen = is_version_4(mpi), native.variables(launch)
     argv = (
         *access.head_prefix,
         str(mpi.mpiexec),
@@ -41,10 +41,11 @@ def command(
         "--bind-to", "core" if has_own_cores(launch, access) else "none",
         "-x", MARKER,
         *(word for pair in _parameters(launch, old).items() for word in ("--mca", *pair)),
+        *(word for name in chosen for word in ("-x", name)),
         *(("--mca", "mpi_yield_when_idle", "1") if shares_processors(launch, access) else ()),
         *program,
     )  # fmt: skip
-    return LaunchCommand(argv, dict(AS_ROOT))
+    return LaunchCommand(argv, {**AS_ROOT, **chosen})
 
 
 def shares_processors(launch: PlannedLaunch, access: HostAccess) -> bool:
@@ -83,11 +84,16 @@ def _launcher(access: HostAccess, launch: PlannedLaunch, old: bool) -> tuple[str
 
 
 def _parameters(launch: PlannedLaunch, old: bool) -> dict[str, str]:
-    """TCP and no other network; one-sided over TCP needs its component named.
+    """TCP and no other network, or RDMA ports and no TCP (ob1's BTLs, which one-sided may use).
+
+    One-sided over TCP needs its component named.
 
     4.1 leaves pt2pt out unless it is asked for, and then one-sided over TCP has none;
     5 has rdma alone, whose windows on one node are shared memory even over loopback.
     """
+    if launch.ports:
+        provider = native.variables(launch).get("FI_PROVIDER", "")
+        return {"pml": "^ob1", "btl": "^tcp", "mtl_ofi_provider_include": provider}
     osc = {"osc": "pt2pt" if old else "rdma"}
     if is_loopback(launch.network):
         return {**_btl("tcp,self", "lo"), **osc}
@@ -102,7 +108,8 @@ def _btl(names: str, include: str) -> dict[str, str]:
 
 def _transport(launch: PlannedLaunch, _access: HostAccess, mpi: Mpi) -> dict[str, str]:
     chosen = _parameters(launch, is_version_4(mpi))
-    return {f"OMPI_MCA_{name}": value for name, value in chosen.items()}
+    named = {f"OMPI_MCA_{name}": value for name, value in chosen.items()}
+    return {**named, **native.variables(launch)}
 
 
 #: ob1's layer above the BTLs: ``mca: bml: Using tcp btl for send to [[33863,1],1] on node c2``.

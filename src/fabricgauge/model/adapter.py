@@ -1,0 +1,96 @@
+"""Adapters and their RDMA ports, as one node or a printout tells of them.
+
+Every value that a source did not give is a ``Skipped`` with the reason, never an empty guess.
+Rates are per direction.
+"""
+
+import msgspec
+
+from fabricgauge.model.absence import Skipped
+
+
+class PcieLink(msgspec.Struct, frozen=True, tag="pcie"):
+    """A PCI Express link: giga-transfers per second of each lane (8.0), and lanes (16)."""
+
+    gt_s: float
+    lanes: int
+
+
+class LinkModes(msgspec.Struct, frozen=True, tag="modes"):
+    """What a port can, offers and hears from its partner; rates in bit/s, ascending."""
+
+    supported_bit_s: tuple[float, ...]
+    advertised_bit_s: tuple[float, ...]
+    partner_bit_s: tuple[float, ...]
+    autonegotiation: bool | Skipped
+    duplex: str | Skipped
+
+
+class Adapter(msgspec.Struct, frozen=True):
+    """One network adapter's function on a bus.
+
+    ``bus`` is the PCI address ``0000:61:00.0``. ``product`` is the name in the PCI database
+    where a tool knew it, else the numbers ``8086:1583``. ``kind`` is the technology of its
+    ports in the field's word: ``ethernet``, ``infiniband``, ``omni-path``, ``efa``,
+    ``slingshot``; RoCE and iWARP adapters are ``ethernet`` with an RDMA device. ``interfaces``
+    and ``rdma_devices`` are the names that the kernel gave to what is on it.
+    """
+
+    bus: str | Skipped
+    vendor: str | Skipped
+    product: str | Skipped
+    kind: str
+    driver: str | Skipped
+    driver_version: str | Skipped
+    firmware: str | Skipped
+    numa_node: int | Skipped
+    pcie_now: PcieLink | Skipped
+    pcie_capable: PcieLink | Skipped
+    interfaces: tuple[str, ...] = ()
+    rdma_devices: tuple[str, ...] = ()
+    modes: LinkModes | Skipped = Skipped("no source gave the link modes")
+    #: The arrangement of a QSFP+ adapter's lanes, ``1x40``, and those that it could have.
+    lane_mode: str | Skipped = Skipped("no source gave the lane mode")
+    lane_modes: tuple[str, ...] = ()
+
+
+class RdmaPort(msgspec.Struct, frozen=True):
+    """One port of an RDMA device.
+
+    ``link_layer`` is ``InfiniBand``, ``Ethernet`` or ``Omni-Path``; ``protocol`` is
+    ``infiniband``, ``roce``, ``iwarp``, ``omni-path``, ``efa`` or ``slingshot``. ``state`` is
+    ``ACTIVE``, ``INIT``, ``ARMED`` or ``DOWN``; ``physical`` the port's own word (``LinkUp``,
+    ``Polling``, ``Offline``). Speeds are of one lane in bit/s on the wire; widths count lanes.
+    """
+
+    device: str
+    number: int
+    link_layer: str
+    protocol: str
+    state: str | Skipped
+    physical: str | Skipped
+    rate_bit_s: float | Skipped
+    lane_bit_s: float | Skipped
+    lane_bit_s_enabled: tuple[float, ...]
+    lane_bit_s_supported: tuple[float, ...]
+    lanes: int | Skipped
+    lanes_enabled: tuple[int, ...]
+    lanes_supported: tuple[int, ...]
+    lid: int | Skipped
+    sm_lid: int | Skipped
+    guid: str | Skipped
+    mtu_bytes: int | Skipped
+    interface: str | Skipped
+    #: Why it is offline, in the tool's own words; empty where nothing said it.
+    reason: str = ""
+    #: The upper half of its first GID as 16 hexadecimal digits: ``fe80000000000000``.
+    subnet_prefix: str | Skipped = Skipped("no source gave a GID")
+    #: Partitions in hexadecimal (``0xffff``): the highest bit is full membership.
+    pkeys: tuple[str, ...] = ()
+    #: Kinds of its GIDs in the kernel's words, ``RoCE v2``, each once.
+    gid_types: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """``mlx5_0:1``, as its counters are called."""
+        return f"{self.device}:{self.number}"
