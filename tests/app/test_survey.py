@@ -47,19 +47,20 @@ def test_seven_odd_ones_among_two_thousand_are_named_and_nobody_else(
 def test_interfaces_are_joined_by_network_though_their_names_differ(
     many: tuple[Surveyed, dict[str, str]],
 ) -> None:
-    (network,) = many[0].fabric.networks
+    (network,) = many[0].fabric.ip_networks
     assert {member.interface for member in network.members} == {"enp97s0", "enp182s0"}
     assert network.host_link == "PCIe 3.0 x8"
     assert isinstance(many[0].ceilings[network.name], Ceiling)
 
 
-def test_rdma_ports_have_a_ceiling_with_the_rate_of_data(
+def test_rdma_ports_are_a_network_with_the_ceiling_of_the_fastest_slot(
     many: tuple[Surveyed, dict[str, str]],
 ) -> None:
-    narrow, wide = many[0].ports
-    assert (len(narrow.ports), len(wide.ports)) == (1998, 1)
-    assert wide.network.rate_bit_s == pytest.approx(200e9, rel=0.01)
-    assert isinstance(many[0].ceilings[wide.network.name], Ceiling)
+    _, network = many[0].fabric.networks
+    assert (len(network.members), many[0].ports) == (1999, ())
+    assert network.rate_bit_s == pytest.approx(200e9, rel=0.01)
+    assert network.host_link == "PCIe 4.0 x16"
+    assert isinstance(many[0].ceilings[network.name], Ceiling)
 
 
 def test_a_hanging_node_delays_nobody_and_half_an_answer_is_used(tmp_path: Path) -> None:
