@@ -124,6 +124,15 @@ def test_bytes_on_the_interface_of_another_network_are_invalid() -> None:
     assert planted.outcomes(found.verdicts, "path") == {Outcome.INVALID}
 
 
+@pytest.mark.parametrize(("tcp", "outcome"), [(False, Outcome.PASS), (True, Outcome.INVALID)])
+def test_frames_of_a_port_may_count_on_its_interface_but_tcp_is_no_rdma(
+    tcp: bool, outcome: Outcome
+) -> None:
+    of = alike(nodes.ROCE)
+    found = judged(checked(of, "roce", 11e-6, 7.4e9, {"ens1f0np0": 1.0}, tcp=tcp))
+    assert planted.outcomes(found.verdicts, "path") == {outcome}
+
+
 def test_a_rank_far_from_the_adapter_is_the_likely_cause_of_a_low_stream() -> None:
     of = alike(nodes.NDR)
     run = checked(of, "infiniband-rail2", 1.2e-6, 25e9, ports(of, "infiniband-rail2"))

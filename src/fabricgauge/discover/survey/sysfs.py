@@ -123,7 +123,7 @@ def rdma_parts(sections: dict[str, str]) -> Parts:
     devices: dict[str, dict[str, str]] = {}
     ports: list[tuple[str, int, str]] = []
     for name, text in sections.items():
-        if name.startswith("rdma "):
+        if name.startswith("rdma ") and not name.startswith("rdma -"):  # the tool's
             devices[name.removeprefix("rdma ")] = pairs(text)
         elif found := re.fullmatch(r"rdma-port ([0-9]{1,3}) (.+)", name):
             ports.append((found[2], int(found[1]), text))

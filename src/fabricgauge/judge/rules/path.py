@@ -11,7 +11,7 @@ from fabricgauge.judge.interface import Context, Said, of_networks, worst
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import Moved
-from fabricgauge.model.fabric import Network
+from fabricgauge.model.fabric import Member, Network
 from fabricgauge.model.run import IMPORTED, Launch
 from fabricgauge.model.verdict import Figure, Outcome
 from fabricgauge.words import figures, sentences
@@ -156,7 +156,7 @@ def _finding(context: Context, subject: Subject, node: Moved) -> PathFinding:
             _MEMORY,
         )
     if not isinstance(subject.network, Skipped):
-        return _pinned(context, subject.network, node)
+        return _pinned(context, subject, subject.network, node)
     if subject.pinned:
         summary = f"discovery found no network {subject.name}, so no interface was meant"
         return PathFinding(Outcome.INCONCLUSIVE, summary)
@@ -168,20 +168,21 @@ def _finding(context: Context, subject: Subject, node: Moved) -> PathFinding:
     )
 
 
-def _pinned(context: Context, network: Network, node: Moved) -> PathFinding:
+def _pinned(context: Context, subject: Subject, network: Network, node: Moved) -> PathFinding:
     """Whether what was meant carried the payload, and all but nothing went another way."""
     member = network.member(node.node)
     if isinstance(member, Skipped):
         return PathFinding(Outcome.INCONCLUSIVE, member.reason)
     rails = network.rails_of(node.node) if network.of_ports else (member,)
-    meant = sum(node.sent_bytes.get(one.interface, 0) for one in rails)
+    carried = {one.interface: _octets(context, subject, node, one) for one in rails}
+    meant = sum(carried.values())
     share, least = meant / node.total_bytes, context.limit("path.share")
     if meant < least * node.payload_bytes:
-        summary = _elsewhere(node, sentences.listed([one.interface for one in rails]), share)
+        summary = _elsewhere(node, sentences.listed(list(carried)), share)
         return PathFinding(Outcome.INVALID, summary, share, _OTHER)
     if share >= least:
         summary = f"{figures.percent(share)} of the bytes crossed {network.name}"
-        idle = [one.interface for one in rails if not node.sent_bytes.get(one.interface)]
+        idle = [name for name, count in carried.items() if not count]
         if not idle:
             return PathFinding(Outcome.PASS, summary, share)
         told = f"{summary}, but none {sentences.listed(idle)} of {node.node}"
@@ -193,6 +194,17 @@ def _pinned(context: Context, network: Network, node: Moved) -> PathFinding:
     )
     outcome = Outcome.WARN if proved else Outcome.INCONCLUSIVE
     return PathFinding(outcome, summary, share, _BESIDE)
+
+
+def _octets(context: Context, subject: Subject, node: Moved, member: Member) -> int:
+    """What a member sent. Frames of RDMA may count on the port's interface, where it has no other
+    counter; TCP's are none of them."""
+    own = node.sent_bytes.get(member.interface, 0)
+    of = context.run.fabric.node(node.node)
+    if own or subject.evidence.over_tcp or isinstance(of, Skipped):
+        return own
+    names = (str(one.interface) for one in of.rdma_ports if one.name == member.interface)
+    return sum(node.sent_bytes.get(name, 0) for name in names)
 
 
 def _elsewhere(node: Moved, meant: str, share: float) -> str:
