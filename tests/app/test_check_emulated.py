@@ -62,3 +62,20 @@ def test_mpi_over_verbs_is_named_and_the_device_counts_it(
     payload = sum(one["payload_sent_bytes"][0] for one in cases)
     # A packet of RDMA carries 4096 bytes at most at this MTU (InfiniBand Architecture 9.4).
     assert sent_packets(roce_lab, "c1") - before > 0.95 * payload / 4096
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not MPICH.exists(), reason="Debian's MPICH is not installed")
+def test_a_check_on_rdma_ports_passes_by_its_path(
+    roce_lab: LabState, check: Callable[..., Checked], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"UCX_IB_GID_INDEX": "1", "UCX_UD_VERBS_ETH_DGID_CHECK": "n"}.items():
+        monkeypatch.setenv(name, value)
+    checked = check(
+        "--lab", roce_lab.name, "--mpi", str(MPICH), "--network", "roce", "--launches", "1", *FEW
+    )
+    assert checked.status == 0, checked.text
+    assert checked.outcomes("path") == {"PASS"}
+    assert "of the bytes crossed roce" in checked.words("path")
+    told = json.loads((checked.path / "transports.json").read_text())
+    assert told["roce"].startswith("rc_verbs/rxe0:1")
