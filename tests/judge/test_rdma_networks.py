@@ -5,8 +5,12 @@ where they are at least 95 % of the ceiling, streams are the published ones (see
 docs/reference/references.md).
 """
 
+import json
+from pathlib import Path
+
 import msgspec
 import pytest
+from click.testing import CliRunner
 from tests import rdma_nodes as nodes
 from tests.discover.test_ports import alike
 from tests.judge import planted
@@ -14,6 +18,7 @@ from tests.judge.planted import Sample, Split, by_rule, measurement, without_soc
 from tests.rdma_nodes import Card
 
 from fabricgauge.ceiling.technologies import ceilings
+from fabricgauge.cli.verbs import cli
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.judging import judgement
 from fabricgauge.judge.thresholds import DEFAULTS
@@ -25,6 +30,8 @@ from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.model.run import Run
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.plan.plan import plan
+from fabricgauge.store import run_files
+from fabricgauge.store.run_directory import RunDirectory
 
 #: By cluster: cards, network, half round trip in s, stream in bytes/s per direction.
 CLUSTERS: dict[str, tuple[tuple[Card, ...], str, float, float]] = {
@@ -85,6 +92,26 @@ def test_a_sound_native_check_passes(cluster: str) -> None:
         (one.rule, one.summary) for one in found.verdicts if one.outcome is not Outcome.PASS
     ]
     assert {one.outcome for one in by_rule(found.verdicts, "path")} == {Outcome.PASS}
+
+
+@pytest.mark.parametrize("cluster", CLUSTERS)
+def test_a_stored_native_run_is_read_and_judged_the_same(cluster: str, tmp_path: Path) -> None:
+    cards, network, half_rtt_s, rate = CLUSTERS[cluster]
+    of = alike(cards)
+    run = checked(of, network, half_rtt_s, rate, ports(of, network))
+    directory = RunDirectory.create(tmp_path)
+    about = run_files.About(run.started_utc, run.command, {})
+    run_files.write_beginning(directory, about, run.fabric, run.plan)
+    for one in run.launches:
+        run_files.append_records(directory, one.number, 1, one.placements)
+        run_files.append_records(directory, one.number, 1, one.measurements)
+        started = run_files.Started(one.number, 1, one.network, one.nodes, one.ended, ())
+        run_files.append_launch(directory, started)
+    directory.finish()
+    done = CliRunner().invoke(cli, ["report", str(directory.path), "--format", "json"])
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["overall"] == "PASS"
+    assert of.networks == run_files.load(directory).fabric.networks
 
 
 @pytest.mark.parametrize("cluster", CLUSTERS)

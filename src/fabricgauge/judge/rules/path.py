@@ -27,6 +27,11 @@ _PIN = (
     " btl_tcp_if_include SUBNET; Intel MPI: FI_TCP_IFACE) and look at `ip route get ADDRESS`"
 )
 
+_PIN_PORTS = (
+    "see what took the messages in transports.json of the run; let the MPI have a library for these"
+    " ports (UCX_NET_DEVICES, FI_PROVIDER), and look for site settings that override them"
+)
+
 #: Below this share of the payload the counters "did not move": it went through memory.
 MOVED_AT_ALL = 0.5
 
@@ -80,8 +85,13 @@ def judge(context: Context, subject: Subject) -> Iterator[Said]:
         context.threshold("path.share") if shares else None,
         (*lines[:MOST_LINES], *(more if left > 0 else ())),
         decisive[0].cause if decisive else "",
-        "" if outcome is Outcome.PASS else _PIN,
+        "" if outcome is Outcome.PASS else _remedy(subject),
     )
+
+
+def _remedy(subject: Subject) -> str:
+    network = subject.network
+    return _PIN_PORTS if not isinstance(network, Skipped) and network.of_ports else _PIN
 
 
 def _of_logs(subject: Subject) -> Said:

@@ -206,7 +206,8 @@ def _of_run(judged: Judged) -> Iterator[Omission]:
     measured |= {launch.network for launch in run.launches if launch.imported}
     for network in fabric.networks:
         if network.name not in measured:
-            yield f"network {network.name}", "no launch of the plan was pinned to it"
+            asked = f"; --network {network.name} measures it" if network.of_ports else ""
+            yield f"network {network.name}", f"no launch of the plan was pinned to it{asked}"
     for name, ceiling in judged.ceilings.items():
         if isinstance(ceiling, Skipped):
             yield f"the ceiling of {name}", ceiling.reason
