@@ -122,6 +122,29 @@ def test_asymmetry_warns_a_little_and_fails_a_lot_naming_the_slower_direction() 
     assert "50.0 % slower" in much.summary
 
 
+def _measured_again(first: Run, second: Run) -> Run:
+    again = msgspec.structs.replace(second.launches[0], purpose="again", number=2)
+    return msgspec.structs.replace(first, launches=(*first.launches, again))
+
+
+def test_asymmetry_that_does_not_come_back_counts_for_nothing() -> None:
+    gone = planted.verdicts(_measured_again(slow_reverse(0.5), slow_reverse(0.98)))
+    verdict = planted.the(gone, "asymmetry", Outcome.PASS)
+    assert verdict.evidence[0].startswith("once: c2 → c1 is 50.0 % slower")
+    stays = planted.verdicts(_measured_again(slow_reverse(0.5), slow_reverse(0.5)))
+    planted.the(stays, "asymmetry", Outcome.FAIL)
+
+
+def test_both_directions_are_measured_again_where_one_is_slower() -> None:
+    run = slow_reverse(0.9)
+    (launch,) = doubtful(Context(run, {"net1": planted.ceiling()}))
+    streams = [case for case in launch.cases if case.message_bytes >= 65536]
+    assert {case.origin for case in streams} == {0, 1}
+    assert launch.purpose == "again"
+    even = slow_reverse(0.98)
+    assert doubtful(Context(even, {"net1": planted.ceiling()})) == ()
+
+
 def test_asymmetry_passes_within_the_intervals() -> None:
     assert planted.outcomes(planted.verdicts(slow_reverse(0.98)), "asymmetry") == {Outcome.PASS}
 

@@ -65,7 +65,7 @@ def _measure(context: RunContext) -> None:
     _measure_suspects(context)
     if context.run.fabric.simulated or context.run.fabric.emulated:
         return  # nothing disturbs a simulator's hosts, and no speed of emulated ones is judged
-    _measure_dips(context)
+    _measure_doubtful(context)
     _explain_low_figures(context)
 
 
@@ -96,14 +96,15 @@ def _also(context: RunContext, launch: PlannedLaunch, why: str) -> None:
     measure(context, (launch,))
 
 
-def _measure_dips(context: RunContext) -> None:
-    """Once more before one is believed: what disturbed a single case does not come back."""
+def _measure_doubtful(context: RunContext) -> None:
+    """Once more before it is believed: what disturbed a single case does not come back."""
     if context.left():
         return
     for launch in doubtful(so_far(context)):
         many = sentences.counted(len(launch.cases), "case")
         where = named(launch.network)
-        _also(context, launch, f"{where}: a curve dips: measuring {many} around it again")
+        why = "a curve dips, or one direction is slower"
+        _also(context, launch, f"{where}: {why}: measuring {many} again")
 
 
 def _explain_low_figures(context: RunContext) -> None:

@@ -1,6 +1,7 @@
 """All rules over one run, and the overall outcome."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 import msgspec
 
@@ -12,12 +13,14 @@ from fabricgauge.judge.rules import (
     DECIDING_SIMULATED,
     OF_SPEED,
     RULES,
+    asymmetry,
     completeness,
     dips,
     lossy,
     pairs,
 )
 from fabricgauge.judge.streams import streams
+from fabricgauge.judge.subject import Subject
 from fabricgauge.judge.tables import overall as overall_of
 from fabricgauge.judge.tables import parts, table_verdict, together
 from fabricgauge.model.judged import RunVerdicts
@@ -27,7 +30,7 @@ from fabricgauge.model.run import Run
 from fabricgauge.model.verdict import Outcome, Verdict, VerdictSubject, distinct
 
 #: Raised whenever a rule could judge the same run differently.
-RULES_VERSION = "12"
+RULES_VERSION = "13"
 
 
 def judgement(context: Context) -> RunVerdicts:
@@ -88,13 +91,28 @@ def below_pass(context: Context) -> tuple[str, ...]:
 
 
 def doubtful(context: Context) -> tuple[PlannedLaunch, ...]:
-    """What one pair should measure once more before a dip is believed, numbered after the plan."""
+    """What one pair should measure once more before a rule believes it, numbered after the plan.
+
+    A single case tells a property of the network from a disturbance by its return only.
+    """
     number = max((launch.number for launch in context.run.plan.launches), default=0)
-    launches = (one for subject in context.subjects for one in dips.again(context, subject))
+    launches = (one for subject in context.subjects for one in _again(context, subject))
     return tuple(
-        msgspec.structs.replace(one, number=number + place)
+        msgspec.structs.replace(one, number=number + place, purpose="again")
         for place, one in enumerate(launches, start=1)
     )
+
+
+def _again(context: Context, subject: Subject) -> Iterator[PlannedLaunch]:
+    if subject.pairs or subject.again:
+        return
+    points = chain(dips.doubted(context, subject), asymmetry.doubted(context, subject))
+    doubted = {case.case for point in points for case in point.measurements}
+    for launch in subject.planned:
+        cases = tuple(case for case in launch.cases if case.name in doubted)
+        doubted -= {case.name for case in cases}
+        if cases:
+            yield msgspec.structs.replace(launch, cases=cases)
 
 
 def unclear(context: Context) -> tuple[Recheck, ...]:

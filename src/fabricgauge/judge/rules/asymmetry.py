@@ -1,7 +1,9 @@
 """Is one direction slower than the other?"""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import combinations
+
+import msgspec
 
 from fabricgauge.judge import host
 from fabricgauge.judge.interface import Context, Said, of_networks
@@ -9,7 +11,7 @@ from fabricgauge.judge.streams import streams
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.plan import BACK
 from fabricgauge.model.verdict import Figure, Outcome, VerdictSubject
-from fabricgauge.stats.series import Series
+from fabricgauge.stats.series import Point, Series
 from fabricgauge.stats.shape import Asymmetry, asymmetry
 from fabricgauge.words import figures, patterns, sentences
 
@@ -23,19 +25,45 @@ _REMEDY = (
 )
 
 
+#: Two directions of one stream, and what tells them apart.
+_Held = tuple[Series, Series, Asymmetry]
+
+
 @of_networks(ID)
 def judge(context: Context, subject: Subject) -> Iterator[Said]:
-    one_way = [one for one in subject.of("bandwidth", "put_bandwidth") if not one.source]
-    found = [
+    found = _held(context, subject.series)
+    second = {held[0].about: held for held in _held(context, subject.again)}
+    for held in found:
+        said = _said(context, subject, *held)
+        if said.outcome is not Outcome.PASS and held[0].about in second:
+            once = f"once: {said.summary}"
+            said = _said(context, subject, *second[held[0].about])
+            said = msgspec.structs.replace(said, evidence=(once, *said.evidence))
+        yield said
+    if not found:
+        yield Said(Outcome.SKIPPED, "only one direction was measured with large messages")
+
+
+def doubted(context: Context, subject: Subject) -> Iterator[Point]:
+    """The sizes of which one direction is slower: only what comes back is the network's."""
+    for forward, backward, result in _held(context, subject.series):
+        if result.beyond_intervals > context.limit("asymmetry.warn"):
+            for series in (forward, backward):
+                yield from series.at_least(context.limit("fraction.from"))
+
+
+def _held(context: Context, every: Iterable[Series]) -> list[_Held]:
+    one_way = [
+        one
+        for one in every
+        if one.pattern in ("bandwidth", "put_bandwidth") and not one.variant and not one.source
+    ]
+    return [
         (forward, backward, result)
         for forward, backward in combinations(one_way, 2)
         if _are_opposite(forward, backward)
         if (result := asymmetry(forward, backward, context.limit("fraction.from")))
     ]
-    for forward, backward, result in found:
-        yield _said(context, subject, forward, backward, result)
-    if not found:
-        yield Said(Outcome.SKIPPED, "only one direction was measured with large messages")
 
 
 def _are_opposite(one: Series, other: Series) -> bool:

@@ -2,13 +2,10 @@
 
 from collections.abc import Iterator
 
-import msgspec
-
 from fabricgauge.judge.interface import Context, Said, of_networks
 from fabricgauge.judge.subject import Subject
-from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.verdict import Figure, Outcome
-from fabricgauge.stats.series import Series
+from fabricgauge.stats.series import Point, Series
 from fabricgauge.stats.shape import Fall, bandwidth_falls, time_falls
 from fabricgauge.words import figures, patterns, sentences
 
@@ -65,26 +62,12 @@ def _came_back(context: Context, subject: Subject, series: Series, fall: Fall) -
     )
 
 
-def again(context: Context, subject: Subject) -> Iterator[PlannedLaunch]:
-    """Launches that measure the sizes around each dip of a pair once more.
-
-    A single case tells a property of the network from a disturbance by its return only.
-    """
-    if subject.pairs or subject.again:
-        return
-    doubtful = {
-        case.case
-        for series in subject.series
-        for fall, _ in _falls(context, subject, series)
-        for point in series.points
-        if point.message_bytes in (fall.smaller_bytes, fall.larger_bytes)
-        for case in point.measurements
-    }
-    for launch in subject.planned:
-        cases = tuple(case for case in launch.cases if case.name in doubtful)
-        doubtful -= {case.name for case in cases}
-        if cases:
-            yield msgspec.structs.replace(launch, cases=cases, purpose="again")
+def doubted(context: Context, subject: Subject) -> Iterator[Point]:
+    """The sizes around each dip: only a dip that comes back is the network's."""
+    for series in subject.series:
+        for fall, _ in _falls(context, subject, series):
+            around = fall.smaller_bytes, fall.larger_bytes
+            yield from (point for point in series.points if point.message_bytes in around)
 
 
 def _falls(context: Context, subject: Subject, series: Series) -> list[_Held]:
