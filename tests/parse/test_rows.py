@@ -24,7 +24,7 @@ def taken(text: str, form: RowForm = TWO) -> Rows:
 def test_rows_are_taken_up_to_the_first_other_line() -> None:
     rows = taken("1 2.0\n  2\t3. \n\n4 5.0\n")
     assert (rows.count, rows.text) == (2, "1 2.0\n  2\t3. \n")
-    assert (rows.words[::2], rows.columns()) == (["1", "2"], [[1, 2], [2.0, 3.0]])
+    assert (rows.words[::2], rows.columns) == (["1", "2"], [[1, 2], [2.0, 3.0]])
 
 
 def test_each_row_by_itself_has_its_line() -> None:

@@ -15,8 +15,7 @@ from fabricgauge.model.measurement import Pattern
 from fabricgauge.model.suite import LogEvidence, SuiteCurve
 from fabricgauge.parse.interface import Dialect, LogLine, Report
 from fabricgauge.parse.lines import number_of
-from fabricgauge.parse.rows import ColumnUse, add_row
-from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
+from fabricgauge.parse.table import ColumnUse, SuiteColumn, SuiteHeading, SuiteTable
 
 _COMMAND = re.compile(
     r"fi_(?:pingpong|(?:rdm|msg|dgram|rma)(?:_\w{1,24})?_(?:pingpong|bw|bw_mt"
@@ -219,7 +218,8 @@ class FabtestsReader:
             self._sizes.append(row.size_bytes)
         if row.acknowledged:
             cells = _CELLS[: 2 + len(self._table.columns)]
-            add_row(self._table, cells, line, row.figures)
+            columns = [[figure] for figure in row.figures]
+            self._table.printed(cells, line.number, line.text, columns)
         else:
             self._table.failed(line, row.size_bytes, "other")
         return closed

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress, repeat
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -62,6 +62,28 @@ class SuiteColumn(msgspec.Struct, frozen=True):
     settings: dict[str, str] = {}
 
 
+#: What a printed column is for: the message size, the count of samples, a group of ranks, a figure
+#: of a curve, a ``part`` of one (0.00 is none), one more figure of a curve, one that was ``sought``
+#: only where it is above zero, the word on the data, a count of wrong data, or nothing.
+Use = Literal[
+    "size", "samples", "group", "figure", "part", "besides", "sought", "check", "wrong",
+    "skipped", "unknown",
+]  # fmt: skip
+
+
+class ColumnUse(msgspec.Struct, frozen=True):
+    """One printed column. ``curve`` is the place of the table's column that it adds to.
+
+    ``rounded_by`` is the place in the row of a figure that, above zero, tells that a 0.00 here
+    is only what rounding left.
+    """
+
+    use: Use
+    curve: int = 0
+    besides: Besides | None = None
+    rounded_by: int = -1
+
+
 #: Said besides most points; a dictionary of its own for each would take more than its figure.
 _NOTHING: dict[Besides, float] = {}
 
@@ -74,13 +96,13 @@ class TableRows(msgspec.Struct, frozen=True, gc=False):
 
     ``values`` and what is said ``besides`` them are in the order of the table's columns. ``sizes``
     are None where rows have none, counts of ``samples`` 0 where they are not known, and ``wrong``
-    is not 0 where the suite found wrong data. Sizes of several rows are such as can be.
+    is not 0 where the suite found wrong data. Sizes and counts of several rows can be such.
     """
 
     number: int
     text: str
     sizes: Sequence[int] | None
-    samples: Sequence[int]
+    samples: Sequence[float]
     values: Sequence[Printed]
     besides: Sequence[Mapping[Besides, Printed]]
     wrong: Sequence[float] = ()
@@ -119,14 +141,46 @@ class SuiteTable:
         message_bytes: int | None,
         values: Printed,
         besides: Sequence[Mapping[Besides, float]] = (),
-        samples: int = 0,
+        samples: float = 0,
     ) -> None:
         """Add one row, as ``add`` does; what is not said ``besides`` the last values is nothing."""
         sizes = None if message_bytes is None else [message_bytes]
         said = [{key: [more] for key, more in each.items()} for each in besides]
         said += [{}] * (len(values) - len(said))
-        columns, count = [[value] for value in values], known_count(samples)
-        self.add(TableRows(line.number, line.text, sizes, [count], columns, said))
+        columns = [[value] for value in values]
+        self.add(TableRows(line.number, line.text, sizes, [samples], columns, said))
+
+    def printed(
+        self,
+        cells: Sequence[ColumnUse],
+        number: int,
+        text: str,
+        columns: Sequence[Sequence[Any]],
+        message_bytes: int | None = None,
+    ) -> None:
+        """Add rows by their printed columns, of which there may be fewer than cells.
+
+        ``number`` is the first line's and ``text`` all lines. The size may be known otherwise.
+        """
+        count = len(columns[0])
+        sizes: Sequence[int] | None = None if message_bytes is None else [message_bytes] * count
+        samples: Sequence[float] = [0] * count
+        wrong: Sequence[float] = ()
+        values: list[Printed] = [[None] * count] * len(self.columns)
+        besides: list[dict[Besides, Printed]] = [{} for _ in self.columns]
+        for cell, column in zip(cells, columns, strict=False):
+            use = cell.use
+            if use == "figure" or use == "part":
+                values[cell.curve] = _told(cell, column, columns)
+            elif use == "size":
+                sizes = column
+            elif use == "samples":
+                samples = column
+            elif cell.besides is not None:
+                besides[cell.curve][cell.besides] = _told(cell, column, columns)
+            elif use == "check" or use == "wrong":
+                wrong = column
+        self.add(TableRows(number, text, sizes, samples, values, besides, wrong))
 
     def add(self, rows: TableRows) -> None:
         """Add rows; where one of them is odd, each is looked at by itself.
@@ -141,22 +195,21 @@ class SuiteTable:
         columns = zip(self.columns, rows.values, rows.besides, strict=False)
         found = [_points(rows, *column) for column in columns]
         possible = count > 1 or not rows.sizes or 0 <= rows.sizes[0] < _MOST
-        sound = possible and None not in found and not any(rows.wrong)
+        corrupt = any(rows.wrong)
+        sound = possible and None not in found and not corrupt
         if count > 1 and not (sound and self._given + count <= MOST_ROWS):
             for row in rows.singles():
                 self.add(row)
             return
         self._given += count
         self._last_line = rows.number + count - 1
-        size = rows.sizes[0] if rows.sizes else None
-        if any(rows.wrong) or not possible:
-            trouble: Trouble = "corrupt" if possible else "not a number"
+        if possible and not corrupt:
+            for points, more in zip(self._points, found, strict=False):
+                points += more or ()
+        if not sound:
+            size = rows.sizes[0] if rows.sizes else None
+            trouble: Trouble = "corrupt" if possible and corrupt else "not a number"
             self.failed(LogLine(rows.number, rows.text), size, trouble)
-            return
-        for points, more in zip(self._points, found, strict=False):
-            points += more or ()
-        if None in found:
-            self.failed(LogLine(rows.number, rows.text), size, "not a number")
 
     def leave_out(self, count: int) -> None:
         """Count rows beyond the limit that are not given."""
@@ -204,9 +257,18 @@ class SuiteTable:
         )  # fmt: skip
 
 
-def known_count(samples: float) -> int:
-    """A count of samples, 0 where it cannot be one."""
-    return int(samples) if 0 <= samples < _MOST else 0
+def _told(cell: ColumnUse, column: Printed, columns: Sequence[Printed]) -> Printed:
+    """A column; None where a 0.00 is no figure."""
+    if cell.use == "sought":
+        return [figure if figure and figure > 0 else None for figure in column]
+    if 0.0 not in column:
+        return column
+    if cell.use == "part":
+        return [figure or None for figure in column]
+    if cell.rounded_by < 0:
+        return column
+    others = zip(column, columns[cell.rounded_by], strict=True)
+    return [None if not figure and (other or 0) > 0 else figure for figure, other in others]
 
 
 def _points(
@@ -227,9 +289,14 @@ def _points(
     factor = column.factor
     figures = [value * factor for value in values if value is not None]
     least = min(figures, default=1.0)
-    sound = least > 0.0 or (least == 0.0 and column.quantity == "overlap")
-    if not (sound and all(map(math.isfinite, figures))):
+    # Two infinities make no number, one makes a sum of its own.
+    sound = (least > 0.0 or (least == 0.0 and column.quantity == "overlap")) and math.isfinite(
+        sum(figures)
+    )
+    if not sound:
         return None
+    if len(samples) == 1:
+        samples = [int(samples[0]) if 0 <= samples[0] < _MOST else 0]
     estimates = map(Estimate, figures, figures, figures, repeat(0.0), repeat(1), samples)
     if not besides:
         return [*map(SuitePoint, sizes, estimates, lines, repeat(_NOTHING))]

@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 from fabricgauge.model.suite import Besides, SuiteCurve
 from fabricgauge.parse.interface import Dialect, LogLine, Report
-from fabricgauge.parse.rows import ColumnUse, add_row
-from fabricgauge.parse.table import SuiteColumn, SuiteTable
+from fabricgauge.parse.table import ColumnUse, SuiteColumn, SuiteTable
 from fabricgauge.parse.ucx_tests import WHAT, UcxRun, UcxTest
 
 #: A printed figure, with thousands' separators (``-N``); also inf and nan.
@@ -206,7 +205,8 @@ class UcxReader:
         table = SuiteTable(run.heading(test, batch, self._first), _columns(test))
         if last is not None:
             line, figures = last
-            add_row(table, cells_of(len(figures), names.rank), line, figures, run.message_bytes)
+            cells, columns = cells_of(len(figures), names.rank), [[figure] for figure in figures]
+            table.printed(cells, line.number, line.text, columns, run.message_bytes)
         return table.curves(cut_off)
 
 

@@ -104,8 +104,8 @@ def test_the_unit_that_was_printed_is_found_whatever_the_figures(
     layout = layout_of(COLUMNS.split())
     rows = layout and layout.form.plain(1, text, 0)
     assert layout and rows
-    benchmark, columns = meaning_of("PingPong", "MPI-1", ""), rows.columns()
-    evidence = evidence_in(rows, columns, layout.roles, benchmark, "MPI-1")
+    benchmark = meaning_of("PingPong", "MPI-1", "")
+    evidence = evidence_in(rows, layout.roles, benchmark, "MPI-1")
     assert all(one is None or megabyte in one for one in evidence)
     assert megabyte_of("", "", evidence).by_rows in (
         any(one is not None and len(one) < 2 for one in evidence),

@@ -8,7 +8,8 @@ import msgspec
 
 from fabricgauge.model.suite import Besides, Trouble
 from fabricgauge.parse.interface import LogLine
-from fabricgauge.parse.rows import ColumnUse, RowForm
+from fabricgauge.parse.rows import RowForm
+from fabricgauge.parse.table import ColumnUse
 
 Role = Literal[
     "group", "size", "repetitions", "time", "least", "most", "mean", "overlapped", "pure",

@@ -3,8 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import compress
-from typing import Any
-
 import msgspec
 
 from fabricgauge.model.suite import LogEvidence, SuiteCurve
@@ -13,7 +11,7 @@ from fabricgauge.parse.imb.heading import ImbBlock, ImbOutput, settings_of
 from fabricgauge.parse.imb.rows import FailedRow, ImbLayout, Role, begun_row, failed_row
 from fabricgauge.parse.imb.units import DECIMAL, Allowed, Megabyte, evidence_in, megabyte_of
 from fabricgauge.parse.interface import LogLine, Report
-from fabricgauge.parse.rows import Rows, add_columns
+from fabricgauge.parse.rows import Rows
 from fabricgauge.parse.table import MOST_ROWS, SuiteColumn, SuiteHeading, SuiteTable
 
 _TIMES: Mapping[Role, str] = {
@@ -61,17 +59,14 @@ _EXPECTED = "a row of an IMB table"
 
 
 class KeptRows(msgspec.Struct, frozen=True, gc=False):
-    """Rows, their columns as numbers, and what each row tells of its unit."""
+    """Rows, and what each of them tells of its unit."""
 
     rows: Rows
-    columns: Sequence[Sequence[Any]]
     evidence: Sequence[Allowed | None]
 
     def singles(self) -> "Iterator[KeptRows]":
         """Each row by itself."""
-        for place, row in enumerate(self.rows.singles()):
-            one = slice(place, place + 1)
-            yield KeptRows(row, [column[one] for column in self.columns], self.evidence[one])
+        return map(KeptRows, self.rows.singles(), zip(self.evidence, strict=True))
 
 
 class ImbTable:
@@ -109,7 +104,7 @@ class ImbTable:
             if failed is not None:
                 self._keep(failed, 1)
             return failed is not None
-        if rows.width == len(self._roles) and (line.ended or not self._is_short(rows)):
+        if len(rows.columns) == len(self._roles) and (line.ended or not self._is_short(rows)):
             self._keep(self._told(rows), 1)
         elif line.ended:
             self._report(line, _EXPECTED)
@@ -142,9 +137,7 @@ class ImbTable:
             self._left_out += count
 
     def _told(self, rows: Rows) -> KeptRows:
-        columns, part = rows.columns(), self._output.part
-        evidence = evidence_in(rows, columns, self._roles, self._benchmark, part)
-        return KeptRows(rows, columns, evidence)
+        return KeptRows(rows, evidence_in(rows, self._roles, self._benchmark, self._output.part))
 
     def _is_short(self, rows: Rows) -> bool:
         """Whether a row looks as if its last number lacks digits."""
@@ -166,7 +159,7 @@ class ImbTable:
                 found.setdefault(each.group, []).append(each)
                 continue
             for row in each.singles():
-                found.setdefault(row.columns[place][0], []).append(row)
+                found.setdefault(row.rows.columns[place][0], []).append(row)
         return found or {None: []}
 
     def _add(self, table: SuiteTable, each: KeptRows | FailedRow) -> None:
@@ -175,7 +168,7 @@ class ImbTable:
             size = None if each.size is None else self._share(each.size)
             table.failed(each.line, size, each.trouble)
             return
-        columns, roles = [*each.columns], self._roles
+        columns, roles = [*each.rows.columns], self._roles
         place = roles.index("bandwidth") if "bandwidth" in roles else -1
         if place >= 0 and 0 in columns[place]:
             columns[place] = [
@@ -186,7 +179,7 @@ class ImbTable:
             place = roles.index("size")
             columns[place] = [*map(self._share, columns[place])]
         cells = self._layout.form.cells
-        add_columns(table, cells, each.rows.number, each.rows.text, columns)
+        table.printed(cells, each.rows.number, each.rows.text, columns)
 
     def _share(self, size: int) -> int:
         """IMB-MT prints the bytes of all its threads' messages together."""
@@ -212,7 +205,7 @@ class ImbTable:
     def _sizes(self, each: KeptRows | FailedRow) -> Sequence[int]:
         if isinstance(each, FailedRow):
             return () if each.size is None else (each.size,)
-        return each.columns[self._roles.index("size")] if "size" in self._roles else ()
+        return each.rows.columns[self._roles.index("size")] if "size" in self._roles else ()
 
     def _company(self) -> str:
         """Who was busy besides one pair of ranks, as far as the figures do not sum it up."""

@@ -29,13 +29,9 @@ BINARY = float(1 << 20)
 
 
 def evidence_in(
-    rows: Rows,
-    columns: Sequence[Sequence[float]],
-    roles: tuple[Role, ...],
-    benchmark: ImbBenchmark,
-    part: str,
+    rows: Rows, roles: tuple[Role, ...], benchmark: ImbBenchmark, part: str
 ) -> list[Allowed | None]:
-    """What each row tells, None if nothing; ``columns`` are its numbers.
+    """What each row tells, None if nothing.
 
     Each figure may have been up to half of its last digit more or less before it was rounded.
     """
@@ -43,11 +39,11 @@ def evidence_in(
     if by is None or "size" not in roles:
         return [None] * rows.count
     counted = 0 if by == "rate" else benchmark.counted
-    bandwidth, other = roles.index("bandwidth"), roles.index(by)
+    bandwidth, other, width = roles.index("bandwidth"), roles.index(by), len(roles)
     figures = zip(
-        columns[roles.index("size")],
-        columns[bandwidth], _halves(rows.words[bandwidth :: rows.width]),
-        columns[other], _halves(rows.words[other :: rows.width]), strict=True,
+        rows.columns[roles.index("size")],
+        rows.columns[bandwidth], _halves(rows.words[bandwidth::width]),
+        rows.columns[other], _halves(rows.words[other::width]), strict=True,
     )  # fmt: skip
     told: list[Allowed | None] = []
     for size, printed, half, by_other, other_half in figures:

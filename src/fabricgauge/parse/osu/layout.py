@@ -10,8 +10,8 @@ import msgspec
 from fabricgauge.model.measurement import LATENCY_PATTERNS, Pattern
 from fabricgauge.model.suite import Besides, Quantity
 from fabricgauge.parse.osu.titles import FAN, OsuBenchmark
-from fabricgauge.parse.rows import ColumnUse, RowForm, Use
-from fabricgauge.parse.table import SuiteColumn
+from fabricgauge.parse.rows import RowForm
+from fabricgauge.parse.table import ColumnUse, SuiteColumn, Use
 
 #: No program prints half as many; a row's expression is as deep as it has columns.
 MOST_COLUMNS = 48

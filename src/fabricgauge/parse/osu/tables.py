@@ -5,9 +5,7 @@ one was cut off.
 """
 
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
-
-import msgspec
+from operator import lt
 
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.interface import LogLine
@@ -37,30 +35,32 @@ class OsuTable:
 
     def rows(self, number: int, text: str, place: int) -> int:
         """Take the plain rows that begin at ``place`` and belong to the table; where they end."""
-        found = self._layout.form.plain(number, text, place)
-        rows = found and self._belonging(found)
-        if not rows:
+        form = self._layout.form
+        rows = form.plain(number, text, place)
+        count = self._belonging(rows) if rows else 0
+        if rows is not None and 0 < count < rows.count:
+            rows = form.plain(number, "".join(rows.text.splitlines(keepends=True)[:count]))
+        if rows is None or not count:
             return place
-        self._layout.form.add(self._table, rows)
+        self._table.printed(form.cells, number, rows.text, rows.columns)
         return place + len(rows.text)
 
     def take(self, line: LogLine) -> bool:
         """Take any row; whether the line is one. Of a row that lacks words its figures are kept."""
-        found = self._layout.form.odd(line)
-        rows = found and self._belonging(found)
-        if not rows:
+        row = self._layout.form.odd(line)
+        if row is None or not self._belonging(row):
             return False
-        words = rows.words
+        words, columns = row.words, row.columns
         cut = not line.ended and self._is_cut(words)
         if cut:
             self._sign = f"line {line.number} ends in the middle of its row"
-            rows = msgspec.structs.replace(rows, words=words[:-1], width=len(words) - 1)
+            columns = columns[:-1]
         if cut or len(words) < self._layout.needed:
             known = self._layout.is_sized and (line.ended or len(words) > 1)
             size = int(words[0]) if known else None
             self._table.failed(line, size, "cut off" if cut else "other")
-        if rows.words:
-            self._layout.form.add(self._table, rows)
+        if columns:
+            self._table.printed(self._layout.form.cells, line.number, line.text, columns)
         return True
 
     def corrupt(self, line: LogLine, message_bytes: int | None) -> None:
@@ -76,19 +76,19 @@ class OsuTable:
         """The curves; ``ended`` says that the same program went on to its next table."""
         return self._table.curves(self._sign or ("" if ended else self._sign_of_end()))
 
-    def _belonging(self, rows: Rows) -> Rows | None:
-        """Those of this table. A size that does not grow is none; without sizes one row is all."""
-        growing = 0 if self._first else 1
+    def _belonging(self, rows: Rows) -> int:
+        """How many are this table's: up to one that does not grow; without sizes the first one."""
+        count = 0 if self._first else 1
         if self._layout.is_sized:
-            sizes = [self.last_bytes, *map(int, rows.words[:: rows.width])]
-            pairs = enumerate(pairwise(sizes))
-            growing = next((at for at, (before, size) in pairs if size <= before), rows.count)
-            self.last_bytes = sizes[growing]
-        if not growing:
-            return None
-        self._first = self._first or rows.words[: rows.width]
-        self._wrong = "Fail" in rows.words[-rows.width :]
-        return rows if growing == rows.count else rows.first(growing)
+            sizes = [self.last_bytes, *rows.columns[0]]
+            grows = [*map(lt, sizes, rows.columns[0])]
+            count = grows.index(False) if False in grows else rows.count
+            self.last_bytes = sizes[count]
+        if count:
+            width = len(rows.columns)
+            self._first = self._first or rows.words[:width]
+            self._wrong = "Fail" in rows.words[-width:]
+        return count
 
     def _is_cut(self, words: Sequence[str]) -> bool:
         """Whether a row has less than the first one, in words or behind the point."""

@@ -8,8 +8,8 @@ import msgspec
 
 from fabricgauge.model.suite import Besides
 from fabricgauge.parse.perftest.programs import PerftestProgram
-from fabricgauge.parse.rows import ColumnUse, RowForm
-from fabricgauge.parse.table import SuiteColumn
+from fabricgauge.parse.rows import RowForm
+from fabricgauge.parse.table import ColumnUse, SuiteColumn
 
 _CELL = re.compile(
     r"#(?P<count>bytes|sl|iterations)"

@@ -20,7 +20,6 @@ from fabricgauge.parse.perftest.columns import (
 )
 from fabricgauge.parse.perftest.heading import evidence_in, setting_name, setting_value
 from fabricgauge.parse.perftest.programs import PerftestProgram, settled, titled
-from fabricgauge.parse.rows import add_row
 from fabricgauge.parse.table import SuiteHeading, SuiteTable
 
 _PAIR = re.compile(
@@ -108,7 +107,8 @@ def _table(
     table = SuiteTable(heading, tuple(columns.values()))
     if layout.factor:
         cells = form_of(layout.roles, tuple(columns)).cells
-        add_row(table, cells, row, tuple(found.values()))
+        columns = [[int(value) if role == "size" else value] for role, value in found.items()]
+        table.printed(cells, row.number, row.text, columns)
     else:
         table.failed(row, int(found["size"]), "other" if found["average"] > 0 else "not a number")
     return table

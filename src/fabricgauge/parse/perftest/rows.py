@@ -13,7 +13,6 @@ from fabricgauge.parse.interface import LogLine
 from fabricgauge.parse.lines import number_of
 from fabricgauge.parse.perftest.columns import PerftestLayout, curve_columns, form_of, towards
 from fabricgauge.parse.perftest.programs import PerftestProgram, named
-from fabricgauge.parse.rows import add_row
 from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
 
 #: Larger than any message; a longer run of digits is no size.
@@ -57,8 +56,8 @@ class ResultRows:
         rows = None if self._in_cycles else self._form.plain(number, text, place)
         if rows is None:
             return place
-        self._form.add(self._table, rows)
-        self._last_bytes = int(rows.words[-rows.width])
+        self._table.printed(self._form.cells, number, rows.text, rows.columns)
+        self._last_bytes = rows.columns[0][-1]
         return place + len(rows.text)
 
     def row(self, line: LogLine) -> bool:
@@ -82,7 +81,8 @@ class ResultRows:
         elif self._in_cycles:
             self._table.failed(line, size, "other")
         else:
-            add_row(self._table, self._form.cells, line, values)
+            columns = [[size], *([value] for value in values[1:])]
+            self._table.printed(self._form.cells, line.number, line.text, columns)
         return True
 
     def _apart(self, text: str) -> list[str] | None:
