@@ -53,7 +53,7 @@ def test_a_word_on_the_data_is_taken_only_if_they_were_right() -> None:
 ])  # fmt: skip
 def test_a_row_by_itself_may_be_odd_or_lack_its_end(line: str, columns: int) -> None:
     rows = TWO.odd(LogLine(1, line))
-    assert (rows.width if rows else 0) == columns
+    assert (len(rows.columns) if rows else 0) == columns
 
 
 @given(

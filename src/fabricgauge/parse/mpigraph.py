@@ -9,7 +9,10 @@ of a piece and the first of the next are one.
 import math
 import re
 from array import array
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, repeat
 
 import msgspec
 
@@ -25,45 +28,40 @@ RESOLUTION = 0.001
 
 
 class Spread:
-    """Positive figures, one by one; quantiles are exact up to ``MOST_EXACT`` of them."""
+    """Positive figures; quantiles are exact up to ``MOST_EXACT`` of them."""
 
     def __init__(self) -> None:
         self.count = 0
         self._exact = array("d")
-        self._classes: dict[int, int] = {}
+        self._classes = Counter[int]()
 
     @property
     def is_exact(self) -> bool:
         return self.count == len(self._exact)
 
-    def add(self, value: float) -> None:
-        """Take one figure, which must be finite and above zero."""
-        self.count += 1
-        if len(self._exact) < MOST_EXACT:
-            self._exact.append(value)
-        else:
-            place = math.floor(math.log(value) / RESOLUTION)
-            self._classes[place] = self._classes.get(place, 0) + 1
+    def add(self, figures: Sequence[float]) -> None:
+        """Take figures, which must be finite and above zero."""
+        exact = max(0, MOST_EXACT - len(self._exact))
+        self.count += len(figures)
+        self._exact.extend(figures[:exact])
+        more = (math.floor(math.log(figure) / RESOLUTION) for figure in figures[exact:])
+        self._classes.update(more)
 
     def quantiles(self, shares: tuple[float, ...]) -> list[float]:
-        """The value below or at which each share lies; there must be a figure."""
-        middles = [
-            (math.exp((place + 0.5) * RESOLUTION), count) for place, count in self._classes.items()
-        ]
-        weighted = sorted([(value, 1) for value in self._exact] + middles)
-        return [_between(weighted, share * (self.count - 1)) for share in shares]
+        """The value below or at which each share lies; there must be a figure.
 
-
-def _between(weighted: list[tuple[float, int]], place: float) -> float:
-    """Linear between neighbours, as medians of an even count are."""
-    low, passed, lower = math.floor(place), 0, math.nan
-    for value, count in weighted:
-        if math.isnan(lower) and passed + count > low:
-            lower = value
-        if passed + count > low + 1:
-            return lower + (place - low) * (value - lower)
-        passed += count
-    return lower
+        Between neighbours it is linear, as medians of an even count are.
+        """
+        middles = ((math.exp((at + 0.5) * RESOLUTION), n) for at, n in self._classes.items())
+        weighted = sorted([*zip(self._exact, repeat(1)), *middles])
+        ends = [*accumulate(count for _, count in weighted)]
+        found: list[float] = []
+        for share in shares:
+            part, place = math.modf(share * (self.count - 1))
+            last = min(place + 1, self.count - 1)
+            lower, upper = (weighted[bisect_right(ends, one)][0] for one in (place, last))
+            found.append(lower + part * (upper - lower))
+        return found
 
 
 _UNIT_RULE = "MB = 2^20 bytes (mpiGraph)"
@@ -90,21 +88,25 @@ class PairTable:
         self._most = (-math.inf, "")
         self._bad: list[tuple[LogLine, str]] = []
 
-    def row(self, line: LogLine, rank: int, peer: int, printed: str) -> None:
-        """One figure; a rank's own place holds zero."""
-        self._last = line
-        value = figure_of(printed)
-        if value == 0 and peer == rank:
-            return
-        if not (math.isfinite(value) and value > 0):
-            self._bad.append((line, f"{self.pair(rank, peer)}: {printed}"))
+    def row(self, line: LogLine, rank: int, peer: int, cells: Sequence[str]) -> None:
+        """Figures for the peers from ``peer`` on; blanks are none, a rank has zero for itself."""
+        self._last = line if any(cells) else self._last
+        try:
+            values = [*map(float, cells)]
+        except ValueError:
+            values = [*map(figure_of, cells)]
+        figures = [value for value in values if 0 < value < math.inf]
+        if len(figures) < len(values):
+            for at, (cell, value) in enumerate(zip(cells, values, strict=True), peer):
+                if cell and not (0 < value < math.inf or (value == 0 and at == rank)):
+                    self._bad.append((line, f"{self.pair(rank, at)}: {cell}"))
             del self._bad[10_000:]
-            return
-        self._spread.add(value)
-        if value < self._least[0]:
-            self._least = value, self.pair(rank, peer)
-        if value > self._most[0]:
-            self._most = value, self.pair(rank, peer)
+        self._spread.add(figures)
+        least, most = min(figures, default=math.inf), max(figures, default=-math.inf)
+        if least < self._least[0]:
+            self._least = least, self.pair(rank, peer + values.index(least))
+        if most > self._most[0]:
+            self._most = most, self.pair(rank, peer + values.index(most))
 
     def pair(self, rank: int, peer: int) -> str:
         """The pair in the direction that the bytes took."""
@@ -217,12 +219,12 @@ class MpiGraphReader:
     def _cells(self, line: LogLine, text: str, part: PairTable) -> None:
         """Each cell ends with a tab; behind the last one is what the next piece goes on with."""
         *cells, rest = text.split("\t")
-        for cell in cells:
-            if self._in_header:
-                part.hosts += [cell.strip()] if len(part.hosts) < MOST_RANKS else []
-            elif cell.strip():
-                part.row(line, self._rank, self._peer, cell.strip())
-            self._peer += not self._in_header
+        cells = [*map(str.strip, cells)]
+        if self._in_header:
+            part.hosts += cells[: max(0, MOST_RANKS - len(part.hosts))]
+        else:
+            part.row(line, self._rank, self._peer, cells)
+            self._peer += len(cells)
         self._open_cell = rest if len(line.text) > _LONG else None
 
     def _close(self, cut_off: str) -> Iterable[SuiteCurve]:

@@ -71,33 +71,32 @@ def _read(blocks: Iterable[bytes]) -> Iterator[Found]:
     streams: dict[str, LogStream] = {"": main}
     number = 0
     for block in blocks:
-        lines = text_of(block)
-        place = 0
-        while place < len(lines):
-            if _ROW_BEGINS(lines, place):
-                end = main.rows(number + 1, lines, place)
-                if end > place:
-                    number += lines.count("\n", place, end)
-                    place = end
-                    continue
-            end = lines.find("\n", place)
-            ended = end >= 0
-            text = lines[place:end] if ended else lines[place:]
-            place = end + 1 if ended else len(lines)
-            number += 1
-            stream = main
-            if ":" in text or "|" in text or text[:1] == "[":
-                labelled = _label_in(text)
-                if labelled is not None:
-                    stream, text = _behind(labelled, text, streams)
-            found = stream.line(LogLine(number, text, ended))
-            if found:
-                yield from found
+        text, place = text_of(block), 0
+        unended = 0 if text.endswith("\n") else number + text.count("\n") + 1
+        while place < len(text):
+            end = main.rows(number + 1, text, place)
+            if end > place:
+                number += text.count("\n", place, end)
+                place = end
+                continue
+            end = _UP_TO_A_ROW(text, place).end()
+            for line in text[place:end].removesuffix("\n").split("\n"):
+                number += 1
+                stream = main
+                if ":" in line or "|" in line or line[:1] == "[":
+                    labelled = _label_in(line)
+                    if labelled is not None:
+                        stream, line = _behind(labelled, line, streams)
+                found = stream.line(LogLine(number, line, number != unended))
+                if found:
+                    yield from found
+            place = end
     for stream in streams.values():
         yield from stream.end()
 
 
-_ROW_BEGINS = re.compile(r"[ \t]*[0-9]").match
+#: One line, and those behind it that do not look like a row of a table.
+_UP_TO_A_ROW = re.compile(r"[^\n]*\n?(?:(?![ \t]*[0-9])(?:[^\n]+\n?|\n))*+").match
 
 
 def _behind(

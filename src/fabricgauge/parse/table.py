@@ -261,11 +261,9 @@ def _told(cell: ColumnUse, column: Printed, columns: Sequence[Printed]) -> Print
     """A column; None where a 0.00 is no figure."""
     if cell.use == "sought":
         return [figure if figure and figure > 0 else None for figure in column]
-    if 0.0 not in column:
-        return column
     if cell.use == "part":
         return [figure or None for figure in column]
-    if cell.rounded_by < 0:
+    if cell.rounded_by < 0 or 0.0 not in column:
         return column
     others = zip(column, columns[cell.rounded_by], strict=True)
     return [None if not figure and (other or 0) > 0 else figure for figure, other in others]
@@ -277,8 +275,9 @@ def _points(
     """The points of a column; None if a figure cannot be one."""
     lines: Sequence[int] = range(rows.number, rows.number + len(values))
     sizes: Sequence[int | None] = rows.sizes or [None] * len(values)
-    samples = rows.samples
-    if 0.0 in values or None in values:
+    samples, factor = rows.samples, column.factor
+    figures = [value * factor for value in values if value]
+    if len(figures) < len(values):
         rest = [
             bool(value) or (value == 0 and not _says_nothing(column, size))
             for value, size in zip(values, sizes, strict=True)
@@ -286,14 +285,10 @@ def _points(
         lines, samples = [*compress(lines, rest)], [*compress(samples, rest)]
         sizes, values = [*compress(sizes, rest)], [*compress(values, rest)]
         besides = {key: [*compress(more, rest)] for key, more in besides.items()}
-    factor = column.factor
-    figures = [value * factor for value in values if value is not None]
+        figures = [value * factor for value in values if value is not None]
     least = min(figures, default=1.0)
-    # Two infinities make no number, one makes a sum of its own.
-    sound = (least > 0.0 or (least == 0.0 and column.quantity == "overlap")) and math.isfinite(
-        sum(figures)
-    )
-    if not sound:
+    sound = least > 0.0 or (least == 0.0 and column.quantity == "overlap")
+    if not (sound and math.isfinite(sum(figures))):
         return None
     if len(samples) == 1:
         samples = [int(samples[0]) if 0 <= samples[0] < _MOST else 0]

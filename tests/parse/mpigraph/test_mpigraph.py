@@ -108,7 +108,7 @@ def test_slow_pairs_are_found_among_many() -> None:
 def test_quantiles_are_exact_for_few_figures(figures: list[float]) -> None:
     some = Spread()
     for figure in figures:
-        some.add(figure)
+        some.add([figure])
     assert some.quantiles((0.5,))[0] == pytest.approx(statistics.median(figures))
     assert some.quantiles((0.0, 1.0)) == [min(figures), max(figures)]
 
@@ -119,7 +119,7 @@ def test_quantiles_of_very_many_figures_are_within_their_class(figures: list[flo
     try:
         some = Spread()
         for figure in figures:
-            some.add(figure)
+            some.add([figure])
         median = some.quantiles((0.5,))[0]
     finally:
         mpigraph.MOST_EXACT = before

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import compress
+
 import msgspec
 
 from fabricgauge.model.suite import LogEvidence, SuiteCurve
@@ -241,7 +242,7 @@ class ImbTable:
             self._report(self._headline, megabyte.against)
         for each in kept if megabyte.by_rows else ():
             against = [one is not None and megabyte.bytes not in one for one in each.evidence]
-            for row in compress(each.rows.singles(), against) if any(against) else ():
+            for row in compress(each.rows.singles(), against) if True in against else ():
                 line = LogLine(row.number, row.text)
                 self._report(line, "Mbytes/sec that follow from the row's other figures")
         return megabyte

@@ -9,6 +9,7 @@ topology of which it tells before; OpenSHMEM's get and get_nb cannot be told apa
 
 import re
 from functools import lru_cache
+from typing import Any
 
 import msgspec
 
@@ -80,99 +81,68 @@ FAN = OsuBenchmark(
 _HALF = "half round trip"
 _STREAM = "one-way stream"
 _BOTH = "streams in both directions, summed"
-_PUT = "one put with its synchronization"
-_GET = "one get with its synchronization"
+_BOTH_PUTS = "streams of puts in both directions, summed"
+_ALL_PAIRS = "one-way streams of all pairs, summed"
+_LATENCY, _BANDWIDTH, _PUT = ({"pattern": name} for name in ("latency", "bandwidth", "put_latency"))
+_BIDIRECTIONAL: dict[str, Any] = {"pattern": "bidirectional_bandwidth", "directions": 2}
+_ONE_SIZE, _TO_A_MIB = {"last_bytes": None}, {"last_bytes": MIB}
 
-_PAIRS: dict[str, OsuBenchmark] = {
-    "mpi latency": OsuBenchmark("osu_latency", _HALF, "latency"),
-    "mpi bandwidth": OsuBenchmark("osu_bw", _STREAM, "bandwidth"),
-    "mpi bi-directional bandwidth": OsuBenchmark("osu_bibw", _BOTH, "bidirectional_bandwidth", 2),
-    "mpi multiple bandwidth / message rate": OsuBenchmark(
-        "osu_mbw_mr", "one-way streams of all pairs, summed", "bandwidth"
-    ),
-    "mpi multi latency": OsuBenchmark(
-        "osu_multi_lat", "half round trip, mean over pairs at the same time", "latency"
-    ),
-    "mpi multi-threaded latency": OsuBenchmark(
-        "osu_latency_mt", "half round trip between threads", "latency"
-    ),
-    "mpi multi-process latency": OsuBenchmark(
-        "osu_latency_mp", "half round trip between forked processes", "latency"
-    ),
-    "mpi latency persistent": OsuBenchmark("osu_latency_persistent", _HALF, "latency"),
-    "mpi bandwidth persistent": OsuBenchmark("osu_bw_persistent", _STREAM, "bandwidth"),
-    "mpi bi-directional bandwidth persistent": OsuBenchmark(
-        "osu_bibw_persistent", _BOTH, "bidirectional_bandwidth", 2
-    ),
-    "nccl latency": OsuBenchmark("osu_xccl_latency", _HALF, "latency"),
-    "nccl bandwidth": OsuBenchmark("osu_xccl_bw", _STREAM, "bandwidth"),
-    "nccl bi-directional bandwidth": OsuBenchmark(
-        "osu_xccl_bibw", _BOTH, "bidirectional_bandwidth", 2
-    ),
-    "mpi_put latency": OsuBenchmark("osu_put_latency", _PUT, "put_latency"),
-    "mpi_put bandwidth": OsuBenchmark("osu_put_bw", "one-way stream of puts", "put_bandwidth"),
-    "mpi_put bi-directional bandwidth": OsuBenchmark(
-        "osu_put_bibw", "streams of puts in both directions, summed", None, 2
-    ),
-    "mpi_get latency": OsuBenchmark("osu_get_latency", _GET),
-    "mpi_get bandwidth": OsuBenchmark("osu_get_bw", "one-way stream of gets"),
-    "mpi_accumulate latency": OsuBenchmark("osu_acc_latency", "one accumulate"),
-    "mpi_get_accumulate latency": OsuBenchmark("osu_get_acc_latency", "one get-accumulate"),
-    "mpi_compare_and_swap latency": OsuBenchmark(
-        "osu_cas_latency", "one compare-and-swap", last_bytes=None
-    ),
-    "mpi_fetch_and_op latency": OsuBenchmark(
-        "osu_fop_latency", "one fetch-and-op", last_bytes=None
-    ),
-    "mpi init": OsuBenchmark("osu_init", "MPI_Init", last_bytes=None),
-    "mpi hello world": OsuBenchmark("osu_hello", "start and end of all ranks", last_bytes=None),
-    "openshmem put": OsuBenchmark("osu_oshm_put", "one put", "put_latency", last_bytes=MIB),
-    "openshmem put_nbi": OsuBenchmark("osu_oshm_put_nb", "one put", "put_latency", last_bytes=MIB),
-    "openshmem put_nb": OsuBenchmark("osu_oshm_put_nb", "one put", "put_latency", last_bytes=MIB),
-    "openshmem get_nb": OsuBenchmark("osu_oshm_get_nb", "one get", last_bytes=MIB),
-    "openshmem get": OsuBenchmark("osu_oshm_get", "one get", last_bytes=MIB),
-    "openshmem put message rate": OsuBenchmark("osu_oshm_put_mr", "puts of all pairs, summed"),
-    "openshmem put_nb message rate": OsuBenchmark(
-        "osu_oshm_put_mr_nb", "puts of all pairs, summed"
-    ),
-    "openshmem get_nb message rate": OsuBenchmark(
-        "osu_oshm_get_mr_nb", "gets of all pairs, summed"
-    ),
-    "openshmem atomic operation rate": OsuBenchmark(
-        "osu_oshm_atomics", "atomic operations", last_bytes=None
-    ),
-    "upc memput": OsuBenchmark("osu_upc_memput", "one put", "put_latency"),
-    "upc memget": OsuBenchmark("osu_upc_memget", "one get"),
-    "upc++ async copy (put)": OsuBenchmark("osu_upcxx_async_copy_put", "one put", "put_latency"),
-    "upc++ async copy (get)": OsuBenchmark("osu_upcxx_async_copy_get", "one get"),
-}
+#: Title, program, what one figure is, and what else is known of it.
+_PAIRS: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
+    ("mpi latency", "osu_latency", _HALF, _LATENCY),
+    ("mpi bandwidth", "osu_bw", _STREAM, _BANDWIDTH),
+    ("mpi bi-directional bandwidth", "osu_bibw", _BOTH, _BIDIRECTIONAL),
+    ("mpi multiple bandwidth / message rate", "osu_mbw_mr", _ALL_PAIRS, _BANDWIDTH),
+    ("mpi multi latency", "osu_multi_lat", f"{_HALF}, mean over pairs at the same time", _LATENCY),
+    ("mpi multi-threaded latency", "osu_latency_mt", f"{_HALF} between threads", _LATENCY),
+    ("mpi multi-process latency", "osu_latency_mp", f"{_HALF} between forked processes", _LATENCY),
+    ("mpi latency persistent", "osu_latency_persistent", _HALF, _LATENCY),
+    ("mpi bandwidth persistent", "osu_bw_persistent", _STREAM, _BANDWIDTH),
+    ("mpi bi-directional bandwidth persistent", "osu_bibw_persistent", _BOTH, _BIDIRECTIONAL),
+    ("nccl latency", "osu_xccl_latency", _HALF, _LATENCY),
+    ("nccl bandwidth", "osu_xccl_bw", _STREAM, _BANDWIDTH),
+    ("nccl bi-directional bandwidth", "osu_xccl_bibw", _BOTH, _BIDIRECTIONAL),
+    ("mpi_put latency", "osu_put_latency", "one put with its synchronization", _PUT),
+    ("mpi_put bandwidth", "osu_put_bw", "one-way stream of puts", {"pattern": "put_bandwidth"}),
+    ("mpi_put bi-directional bandwidth", "osu_put_bibw", _BOTH_PUTS, {"directions": 2}),
+    ("mpi_get latency", "osu_get_latency", "one get with its synchronization", {}),
+    ("mpi_get bandwidth", "osu_get_bw", "one-way stream of gets", {}),
+    ("mpi_accumulate latency", "osu_acc_latency", "one accumulate", {}),
+    ("mpi_get_accumulate latency", "osu_get_acc_latency", "one get-accumulate", {}),
+    ("mpi_compare_and_swap latency", "osu_cas_latency", "one compare-and-swap", _ONE_SIZE),
+    ("mpi_fetch_and_op latency", "osu_fop_latency", "one fetch-and-op", _ONE_SIZE),
+    ("mpi init", "osu_init", "MPI_Init", _ONE_SIZE),
+    ("mpi hello world", "osu_hello", "start and end of all ranks", _ONE_SIZE),
+    ("openshmem put", "osu_oshm_put", "one put", _PUT | _TO_A_MIB),
+    ("openshmem put_nbi", "osu_oshm_put_nb", "one put", _PUT | _TO_A_MIB),
+    ("openshmem put_nb", "osu_oshm_put_nb", "one put", _PUT | _TO_A_MIB),
+    ("openshmem get_nb", "osu_oshm_get_nb", "one get", _TO_A_MIB),
+    ("openshmem get", "osu_oshm_get", "one get", _TO_A_MIB),
+    ("openshmem put message rate", "osu_oshm_put_mr", "puts of all pairs, summed", {}),
+    ("openshmem put_nb message rate", "osu_oshm_put_mr_nb", "puts of all pairs, summed", {}),
+    ("openshmem get_nb message rate", "osu_oshm_get_mr_nb", "gets of all pairs, summed", {}),
+    ("openshmem atomic operation rate", "osu_oshm_atomics", "atomic operations", _ONE_SIZE),
+    ("upc memput", "osu_upc_memput", "one put", _PUT),
+    ("upc memget", "osu_upc_memget", "one get", {}),
+    ("upc++ async copy (put)", "osu_upcxx_async_copy_put", "one put", _PUT),
+    ("upc++ async copy (get)", "osu_upcxx_async_copy_get", "one get", {}),
+)
 
+#: Operations whose title is the program's ending; MPI's spelling begins with a capital.
+_ALIKE = (
+    "allgather", "allgatherv", "allreduce", "alltoall", "alltoallv", "alltoallw", "barrier",
+    "gather", "gatherv", "reduce", "reduce_scatter", "reduce_scatter_block", "scatter", "scatterv",
+)  # fmt: skip
 #: Title, ending of the program's name, and the operation in MPI's spelling.
 _OPERATIONS: tuple[tuple[str, str, str], ...] = (
-    ("allgather", "allgather", "Allgather"),
-    ("allgatherv", "allgatherv", "Allgatherv"),
-    ("allreduce", "allreduce", "Allreduce"),
-    ("all-to-all personalized exchange", "alltoall", "Alltoall"),
-    ("all-to-allv personalized exchange", "alltoallv", "Alltoallv"),
-    ("all-to-allw personalized exchange", "alltoallw", "Alltoallw"),
-    ("all-to-all", "alltoall", "Alltoall"),
-    ("all-to-allv", "alltoallv", "Alltoallv"),
-    ("all-to-allw", "alltoallw", "Alltoallw"),
-    ("alltoall", "alltoall", "Alltoall"),
-    ("alltoallv", "alltoallv", "Alltoallv"),
-    ("alltoallw", "alltoallw", "Alltoallw"),
-    ("barrier", "barrier", "Barrier"),
+    *((name, name, name.capitalize()) for name in _ALIKE),
+    *((f"all-to-all{of}", f"alltoall{of}", f"Alltoall{of}") for of in ("", "v", "w")),
+    *(
+        (f"all-to-all{of} personalized exchange", f"alltoall{of}", f"Alltoall{of}")
+        for of in ("", "v", "w")
+    ),
     ("broadcast", "bcast", "Bcast"),
-    ("gather", "gather", "Gather"),
-    ("gatherv", "gatherv", "Gatherv"),
-    ("reduce", "reduce", "Reduce"),
-    ("reduce_scatter", "reduce_scatter", "Reduce_scatter"),
-    ("reduce_scatter_block", "reduce_scatter_block", "Reduce_scatter_block"),
-    ("scatter", "scatter", "Scatter"),
-    ("scatterv", "scatterv", "Scatterv"),
-    ("collect", "collect", "collect"),
-    ("fcollect", "fcollect", "fcollect"),
-    ("exchange", "exchange", "exchange"),
+    *((name, name, name) for name in ("collect", "fcollect", "exchange")),
     ("gatherall", "gather_all", "gather_all"),
 )
 
@@ -192,21 +162,13 @@ _FAMILIES: tuple[tuple[str, str, str], ...] = (
     ("upc {} latency", "osu_upc_all_{}", "UPC {}"),
     ("upc++ {} latency", "osu_upcxx_{}", "UPC++ {}"),
 )
-
-
 #: Families whose default runs end at ``COLLECTIVE_LAST_BYTES``: those over MPI and NCCL.
 _ENDING_ALIKE = range(6)
-
-
-def _collectives() -> dict[str, OsuBenchmark]:
-    return {
-        title.format(operation): OsuBenchmark(
-            name.format(ending), what.format(spelling), None, 1,
-            COLLECTIVE_LAST_BYTES if family in _ENDING_ALIKE and operation != "barrier" else None,
-        )
-        for family, (title, name, what) in enumerate(_FAMILIES)
-        for operation, ending, spelling in _OPERATIONS
-    }  # fmt: skip
-
-
-_BY_TITLE: dict[str, OsuBenchmark] = _collectives() | _PAIRS
+_BY_TITLE: dict[str, OsuBenchmark] = {
+    title.format(operation): OsuBenchmark(
+        name.format(ending), what.format(spelling), None, 1,
+        COLLECTIVE_LAST_BYTES if family in _ENDING_ALIKE and operation != "barrier" else None,
+    )
+    for family, (title, name, what) in enumerate(_FAMILIES)
+    for operation, ending, spelling in _OPERATIONS
+} | {title: OsuBenchmark(name, what, **known) for title, name, what, known in _PAIRS}  # fmt: skip
