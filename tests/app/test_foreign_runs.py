@@ -1,4 +1,8 @@
-"""A run that others can have changed is data: it names no program, no option and no node."""
+"""A run that others can have written is data: it names no program, no option and no node.
+
+There are two: one that others may change, and one that was unpacked from somebody's archive. The
+latter belongs to the user, and nobody else may write it; only the seal is missing.
+"""
 
 import json
 from collections.abc import Iterator
@@ -15,6 +19,7 @@ from fabricgauge.app.begin import stored_run
 from fabricgauge.app.target import Target
 from fabricgauge.app.vary import take_up
 from fabricgauge.cli.verbs import cli
+from fabricgauge.files.seals import secret_file
 from fabricgauge.model.batch import Batch, BatchJob, Request
 from fabricgauge.model.errors import CannotRun, FabricgaugeError, StoreError, UsageError
 from fabricgauge.model.fabric import Fabric
@@ -24,7 +29,13 @@ from fabricgauge.model.topology import Topology
 from fabricgauge.model.varied import Design, Factor
 from fabricgauge.store.holding import held
 from fabricgauge.store.run_directory import RunDirectory
-from fabricgauge.store.run_files import About, append_job, write_batch, write_beginning
+from fabricgauge.store.run_files import (
+    About,
+    append_job,
+    write_batch,
+    write_beginning,
+    write_facts,
+)
 
 PLAN = Plan("quick", Stopping(0.01, 0.95), False, ())
 
@@ -54,13 +65,33 @@ def about(**said: Any) -> About:
     return About("2026-11-21T20:00:00Z", ("fabricgauge", "check"), {}, **said)
 
 
+WHY = {"shared": "may be written by others", "unpacked": "has no seal"}
+
+
+@pytest.fixture(params=list(WHY))
+def why(request: pytest.FixtureRequest) -> str:
+    return WHY[request.param]
+
+
 @pytest.fixture
-def directory(tmp_path: Path) -> RunDirectory:
-    """It may be written by everybody, until a test says otherwise."""
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, why: str) -> RunDirectory:
+    """Somebody else's, until a test says otherwise."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     made = RunDirectory.create(tmp_path / "runs")
     write_beginning(made, about(), Fabric((), (), ()), PLAN)
-    made.path.chmod(0o777)
+    if why == WHY["shared"]:
+        made.path.chmod(0o777)
+    else:
+        monkeypatch.setattr(made, "seal", made.write)
+        made.write("run.json", about())
     return made
+
+
+def make_own(directory: RunDirectory, name: str, value: Any) -> RunDirectory:
+    own = RunDirectory(directory.path)
+    own.path.chmod(0o700)
+    own.seal(name, value)
+    return own
 
 
 @pytest.fixture
@@ -79,7 +110,7 @@ def fabricgauge(*words: str | Path) -> Result:
 
 def refused(done: Result, *words: str) -> None:
     assert isinstance(done.exception, UsageError), (done.exception, done.output)
-    for word in ("may be written by others", *words):
+    for word in ("is not provably yours", *words):
         assert word in str(done.exception)
 
 
@@ -97,19 +128,19 @@ def refused(done: Result, *words: str) -> None:
 @pytest.mark.parametrize("of_earlier_version", [True, False])
 def test_a_run_that_others_may_write_names_no_program_and_no_node(
     directory: RunDirectory, evil: Path, tmp_path: Path, said: dict[str, str],
-    of_earlier_version: bool, started: list[str],
+    of_earlier_version: bool, started: list[str], why: str,
 ) -> None:  # fmt: skip
     asked = {
         key: value.replace("EVIL", str(evil)).replace("FOLDER", str(evil.parent))
         for key, value in said.items()
     }
     if of_earlier_version:
-        directory.write("run.json", about(asked={"launcher": "local", **asked}))
+        directory.seal("run.json", about(asked={"launcher": "local", **asked}))
     else:
-        directory.write("run.json", about(request=MeasurementRequest(**asked)))  # type: ignore[arg-type]
+        directory.seal("run.json", about(request=MeasurementRequest(**asked)))  # type: ignore[arg-type]
     done = fabricgauge("check", "--resume", directory.path)
     options = (f"--{key.replace('_', '-')}" for key in said)
-    refused(done, "say nodes and programs yourself", *options)
+    refused(done, why, "say nodes and programs yourself", *options)
     assert not started
     assert not (tmp_path / "mark").exists()
     assert not list(directory.path.glob("raw/*"))
@@ -117,36 +148,83 @@ def test_a_run_that_others_may_write_names_no_program_and_no_node(
 
 def test_the_users_own_run_is_taken_up_as_it_was_asked_for(directory: RunDirectory) -> None:
     stored = MeasurementRequest(mpi="openmpi", nodelist="a,b")
-    directory.write("run.json", about(request=stored))
-    directory.path.chmod(0o700)
+    make_own(directory, "run.json", about(request=stored))
     assert stored_run(Path(), MeasurementRequest(resume=str(directory.path)))[1] == stored
 
 
 def test_what_is_said_now_is_taken_in_the_place_of_what_a_foreign_run_says(
     directory: RunDirectory, evil: Path
 ) -> None:
-    directory.write("run.json", about(request=MeasurementRequest(mpi=str(evil))))
+    directory.seal("run.json", about(request=MeasurementRequest(mpi=str(evil))))
     said = MeasurementRequest(resume=str(directory.path), mpi="openmpi")
     assert stored_run(Path(), said)[0].path == directory.path
 
 
 @pytest.mark.parametrize("name", ["run.json", "plan.json"])
 def test_one_file_that_others_may_write_is_enough(directory: RunDirectory, name: str) -> None:
-    directory.write("run.json", about(request=MeasurementRequest(mpi="openmpi")))
-    directory.path.chmod(0o700)
+    make_own(directory, "run.json", about(request=MeasurementRequest(mpi="openmpi")))
     (directory.path / name).chmod(0o666)
     with pytest.raises(UsageError, match=f"{name} may be written by others"):
         stored_run(Path(), MeasurementRequest(resume=str(directory.path)))
 
 
-def test_nothing_is_submitted_from_a_run_that_others_may_write(
-    directory: RunDirectory, evil: Path, tmp_path: Path, started: list[str]
+def test_what_is_noted_in_somebodys_run_does_not_make_it_the_users(
+    directory: RunDirectory, evil: Path
+) -> None:
+    directory.seal("run.json", about(request=MeasurementRequest(mpi=str(evil))))
+    write_facts(directory, {"a": "b"})
+    directory.path.chmod(0o700)
+    with pytest.raises(UsageError, match="is not provably yours"):
+        stored_run(Path(), MeasurementRequest(resume=str(directory.path)))
+
+
+def test_what_is_noted_in_the_users_run_leaves_it_the_users(directory: RunDirectory) -> None:
+    own = make_own(directory, "run.json", about(request=MeasurementRequest(mpi="openmpi")))
+    write_facts(own, {"a": "b"})
+    assert own.foreign == ""
+    own.finish()
+    assert own.foreign == ""
+
+
+@pytest.mark.parametrize("how", ["moved to another machine", "its secret is lost", "renamed"])
+def test_a_run_whose_seal_proves_nothing_any_more_asks_for_the_options_and_goes_on_with_them(
+    directory: RunDirectory, how: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    make_own(directory, "run.json", about(request=MeasurementRequest(mpi="openmpi")))
+    path = directory.path
+    if how == "moved to another machine":
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "there"))
+    elif how == "renamed":
+        path = path.rename(path.with_name("mine.partial"))
+    else:
+        secret_file().unlink()
+    with pytest.raises(UsageError, match=r"another seal .*yourself. It names --mpi openmpi$"):
+        stored_run(Path(), MeasurementRequest(resume=str(path)))
+    said = MeasurementRequest(resume=str(path), mpi="openmpi")
+    assert stored_run(Path(), said)[0].path == path
+
+
+def test_a_piece_of_the_users_own_run_does_not_prove_another_run(
+    directory: RunDirectory, evil: Path
+) -> None:
+    """Somebody to whom the user gave a run puts its sealed file beside what he wrote himself."""
+    make_own(directory, "run.json", about(request=MeasurementRequest(mpi="openmpi")))
+    batch = directory.path / "batch.json"
+    batch.write_bytes((directory.path / "run.json").read_bytes())
+    assert "batch.json has another seal" in directory.foreign
+
+
+def test_nothing_is_submitted_from_a_run_that_others_may_have_written(
+    directory: RunDirectory, evil: Path, tmp_path: Path, started: list[str], why: str
 ) -> None:
     request = Request(nodes=2, further=(f"--output={tmp_path}/mark",))
     batch = Batch(request, "slurm", str(evil), False, (), (), True, Topology())
     write_batch(directory, about(), batch)
     append_job(directory, BatchJob("", "job-1", "", (), "quick", PLAN.stopping, False))
-    refused(fabricgauge("submit", "--resume", directory.path), "nothing is submitted from it")
+    refused(
+        fabricgauge("submit", "--resume", directory.path), why, "nothing is submitted from it",
+        f"fabricgauge collect {directory.path}", "a new run",
+    )  # fmt: skip
     assert not started
     assert not (tmp_path / "mark").exists()
 
@@ -163,7 +241,7 @@ def taken_up(directory: RunDirectory, said: tuple[Factor, ...]) -> None:
 def test_a_comparison_that_others_may_write_names_no_compiler(
     directory: RunDirectory, evil: Path
 ) -> None:
-    directory.write("design.json", design(str(evil), "gcc"))
+    directory.seal("design.json", design(str(evil), "gcc"))
     with pytest.raises(UsageError, match=f"say yourself with --vary.*{evil}"):
         taken_up(directory, ())
     with pytest.raises(UsageError, match="say yourself with --vary"):
@@ -217,12 +295,12 @@ def test_no_file_that_a_foreign_run_names_as_a_library_is_read(
     launch = SimpleNamespace(header=SimpleNamespace(libraries=(str(secret),)))
     run: Any = SimpleNamespace(launches=(launch,))
     assert note_libraries(directory, run) == {}
-    directory.path.chmod(0o700)
+    make_own(directory, "run.json", about())
     assert "SHA-256 2bb80d537b1da3e3" in note_libraries(directory, run)["library libmpi.so"]
 
 
 def test_every_refusal_is_one_sentence_for_a_person(directory: RunDirectory) -> None:
-    directory.write("run.json", about(request=MeasurementRequest(mpi="x\x1b[2J; reboot")))
+    directory.seal("run.json", about(request=MeasurementRequest(mpi="x\x1b[2J; reboot")))
     done = fabricgauge("check", "--resume", directory.path)
     assert isinstance(done.exception, FabricgaugeError)
     assert "'x\x1b[2J; reboot'" in str(done.exception)  # quoted; main() shows what is invisible

@@ -112,7 +112,7 @@ def write(path: Path, *values: Any) -> None:
 
 
 def a_run(place: Path, bad: str) -> Path:
-    """A stored run, broken off, that others may write; links in it lead out."""
+    """A stored run, broken off, without the user's seal; links in it lead out."""
     (source,) = (RUNS / "0.1.0--healthy").iterdir()
     run = place / "runs" / f"{source.name}.partial"
     shutil.copytree(source, run)
@@ -134,7 +134,6 @@ def a_run(place: Path, bad: str) -> Path:
         (run / name).symlink_to(place / "outside" / "secret.txt")
     shutil.rmtree(run / "raw", ignore_errors=True)
     (run / "raw").symlink_to(place / "outside")
-    run.chmod(0o777)
     return run
 
 
@@ -179,7 +178,6 @@ def a_journal(place: Path, bad: str) -> Path:
     }  # fmt: skip
     write(journal / "plan.json", plan)
     write(journal / "journal.jsonl", {"event": "made", "step": 1, "node": bad, "argv": [bad]})
-    journal.chmod(0o777)
     return journal
 
 
@@ -198,6 +196,10 @@ VERBS: dict[str, tuple[Made, tuple[str, ...]]] = {
     "doctor": (a_bundle, ("doctor", "--from", "HERE")),
     "undo": (a_journal, ("configure", "--undo", "HERE")),
 }
+#: Whose it may be: one that others may write is not the user's, nor is one that was unpacked.
+MODES = {"shared": 0o777, "unpacked": 0o700}
+RESUMING = ("check", "collect", "submit", "compare --vary", "undo")
+CASES = [(verb, mode) for verb in VERBS for mode in MODES if mode == "shared" or verb in RESUMING]
 #: Programs of Slurm's that are asked about jobs; here there are none.
 ASKED = ("'squeue'", "'sacct'")
 
@@ -205,13 +207,16 @@ ASKED = ("'squeue'", "'sacct'")
 @pytest.mark.parametrize(
     "strings", [slice(6), pytest.param(slice(6, None), marks=pytest.mark.slow)]
 )
-@pytest.mark.parametrize("verb", VERBS)
-def test_nothing_outside_is_started_read_or_changed(place: Path, verb: str, strings: slice) -> None:
+@pytest.mark.parametrize(("verb", "mode"), CASES)
+def test_nothing_outside_is_started_read_or_changed(
+    place: Path, verb: str, mode: str, strings: slice
+) -> None:
     make, words = VERBS[verb]
     for number, bad in enumerate(hostile(place)[strings]):
         for left in ("runs", "bundle", "journal", "out"):
             shutil.rmtree(place / left, ignore_errors=True)
         here = make(place, bad)
+        here.chmod(MODES[mode])
         before = _state(place / "outside")
         events, done = watched(place, number, [
             word.replace("HERE", str(here)).replace("OUT", str(place / "out")) for word in words

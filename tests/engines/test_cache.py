@@ -1,11 +1,14 @@
 """Builds appear whole or not at all."""
 
+import os
 from pathlib import Path
 
 import pytest
 
-from fabricgauge.engines import cache
+from fabricgauge.engines import cache, connect_program
+from fabricgauge.model.absence import Skipped
 from fabricgauge.model.engine import Engine, Mpi
+from fabricgauge.model.errors import CannotRun
 
 MPI = Mpi("mpich", "5.0.2", Path("/opt/mpi/bin/mpicxx"), Path("/opt/mpi/bin/mpiexec"))
 
@@ -63,3 +66,31 @@ def test_nothing_is_kept_before_the_first_build() -> None:
 def test_a_relative_cache_home_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
     assert cache.cache_folder() == Path.home() / ".cache" / "fabricgauge" / "engines"
+
+
+def test_nothing_is_built_where_others_could_change_it() -> None:
+    keep_one("abc")
+    cache.cache_folder().chmod(0o777)
+    assert cache.kept("abc") is None
+    with pytest.raises(CannotRun, match="may be written by others; .*set XDG_CACHE_HOME"):
+        keep_one("abc")
+
+
+def test_a_program_in_the_place_of_the_connecting_one_is_not_started() -> None:
+    """It would be started on every node."""
+    place = connect_program.connect_program()
+    if isinstance(place, Skipped):
+        pytest.skip(place.reason)
+    place.chmod(0o777)
+    place.write_text("#!/bin/sh\necho evil\n")
+    assert connect_program.connect_program() == place
+    assert place.read_bytes()[:4] == b"\x7fELF" and not place.stat().st_mode & 0o022
+
+
+def test_the_cache_is_the_users_alone_whatever_the_umask() -> None:
+    before = os.umask(0)
+    try:
+        keep_one("abc")
+    finally:
+        os.umask(before)
+    assert cache.kept("abc")

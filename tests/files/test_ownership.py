@@ -81,6 +81,31 @@ def test_a_link_is_asked_for_what_it_leads_to(file: Path, tmp_path: Path) -> Non
     assert "may be written" in not_own(link)
 
 
+def test_whoever_may_turn_a_link_on_the_way_decides_what_is_found(
+    file: Path, tmp_path: Path
+) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir(mode=0o700)
+    (shared / "way").symlink_to(file.parent)
+    (tmp_path / "to").symlink_to("shared/way")
+    for path in (shared / "way" / file.name, tmp_path / "to" / file.name):
+        shared.chmod(0o700)
+        assert not_own(path) == ""
+        shared.chmod(0o777)
+        assert not_own(path) == f"{shared} may be written by others"
+
+
+@root_only
+def test_a_link_that_belongs_to_another_user_leads_where_that_one_wants(
+    file: Path, tmp_path: Path
+) -> None:
+    tmp_path.chmod(0o1777)
+    (tmp_path / "way").symlink_to(file.parent)
+    assert not_own(tmp_path / "way" / file.name) == ""
+    os.chown(tmp_path / "way", 4321, 4321, follow_symlinks=False)
+    assert not_own(tmp_path / "way" / file.name) == f"{tmp_path}/way belongs to user 4321"
+
+
 def test_what_is_not_there_is_not_ours(tmp_path: Path) -> None:
     assert "cannot be examined" in not_own(tmp_path / "none")
     (tmp_path / "a").symlink_to("a")

@@ -12,7 +12,8 @@ from fabricgauge.run.launchers import slurm
 from fabricgauge.run.tools import running
 
 SECRETS = {"AWS_SECRET_ACCESS_KEY": "k3y", "GITHUB_TOKEN": "t0ken", "http_proxy": "u:pw@proxy",
-           "BASH_FUNC_x%%": "() { :; }", "DISPLAY": ":0", "MY_MPI_HOME": "/opt"}  # fmt: skip
+           "BASH_FUNC_x%%": "() { :; }", "DISPLAY": ":0", "MY_MPI_HOME": "/opt",
+           "SLURM_JWT": "t0ken"}  # fmt: skip
 NEEDED = {"UCX_TLS": "tcp", "FI_PROVIDER": "tcp", "I_MPI_FABRICS": "ofi", "OMPI_MCA_btl": "tcp",
           "PMI_RANK": "0", "SLURM_JOB_ID": "7", "MPIR_CVAR_NOLOCAL": "1", "LC_ALL": "C",
           "LD_LIBRARY_PATH": "/opt/lib", "SSH_AUTH_SOCK": "/tmp/agent"}  # fmt: skip
@@ -27,9 +28,9 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_names_of_a_site_are_added() -> None:
     assert set(handed_on({**SECRETS, **NEEDED})) == set(NEEDED)
     assert kept_back({**SECRETS, **NEEDED}) == set(SECRETS)
-    more = {"FABRICGAUGE_HAND_ON": "MY_MPI_HOME, DISPLAY nothing"}
+    more = {"FABRICGAUGE_HAND_ON": "MY_MPI_HOME, DISPLAY nothing SLURM_JWT"}
     assert set(handed_on({**SECRETS, **NEEDED, **more})) == {
-        *NEEDED, *more, "MY_MPI_HOME", "DISPLAY"
+        *NEEDED, *more, "MY_MPI_HOME", "DISPLAY", "SLURM_JWT"
     }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from fabricgauge.model.errors import UsageError
+from fabricgauge.model.errors import StoreError, UsageError
 from fabricgauge.store import holding
 from fabricgauge.store.holding import OWNER, RunOwner, held
 from fabricgauge.store.run_directory import RunDirectory
@@ -94,6 +94,24 @@ def test_the_name_is_written_through_no_link(directory: RunDirectory, tmp_path: 
     with pytest.raises(Exception, match="cannot write"), held(directory):
         pass
     assert (tmp_path / "precious").read_text() == "precious"
+
+
+@pytest.mark.parametrize("kind", ["hard link", "pipe", "folder"])
+def test_nor_through_a_second_name_of_another_file(
+    directory: RunDirectory, tmp_path: Path, kind: str
+) -> None:
+    other = tmp_path / "other"
+    other.write_text("theirs")
+    place = directory.path / OWNER
+    if kind == "hard link":
+        place.hardlink_to(other)
+    elif kind == "pipe":
+        os.mkfifo(place)
+    else:
+        place.mkdir()
+    with pytest.raises(StoreError, match=OWNER), held(directory):
+        pass
+    assert other.read_text() == "theirs"
 
 
 def test_whoever_waits_for_the_file_of_one_that_just_ended_gets_a_new_one(

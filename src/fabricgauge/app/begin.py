@@ -172,7 +172,7 @@ def stored_run(root: Path, said: MeasurementRequest) -> tuple[RunDirectory, Meas
 
     Raises:
         StoreError: there is none.
-        UsageError: Slurm's jobs make that run; or others can have changed what it says of
+        UsageError: Slurm's jobs make that run; or others can have written what it says of
             programs and nodes, and ``said`` says nothing of them.
     """
     directory = find(root, said.resume)
@@ -185,8 +185,8 @@ def stored_run(root: Path, said: MeasurementRequest) -> tuple[RunDirectory, Meas
     words = place_words(stored)
     if words and not place_words(said) and (why := directory.foreign):
         raise UsageError(
-            f"{directory.path} may have been changed by others ({why}): say nodes and programs"
-            f" yourself. It names {shlex.join(words)}"
+            f"{directory.path} is not provably yours ({why}): say nodes and programs yourself. It"
+            f" names {shlex.join(words)}"
         )
     return directory, stored
 

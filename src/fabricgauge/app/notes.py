@@ -10,7 +10,6 @@ import msgspec
 from fabricgauge.app.progress import Progress
 from fabricgauge.discover.interface import link_states
 from fabricgauge.doctor.examining import examine
-from fabricgauge.files.ownership import not_own
 from fabricgauge.files.reading import opened, read_bytes
 from fabricgauge.model.connectivity import Connectivity
 from fabricgauge.model.fabric import Fabric
@@ -73,8 +72,8 @@ def note_libraries(directory: RunDirectory, run: Run) -> dict[str, str]:
     A file that this machine does not have, or cannot read, has no hash.
     """
     paths = sorted({path for one in run.launches if one.header for path in one.header.libraries})
-    if not paths or directory.complete or not_own(directory.path):
-        return {}  # a run that others can change must not name files to be read
+    if not paths or directory.complete or directory.foreign:
+        return {}  # a run that others can have written must not name files to be read
     return write_libraries(directory, {path: _hash(path) for path in paths if carries(path)})
 
 

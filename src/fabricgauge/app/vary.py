@@ -45,7 +45,7 @@ def begin(
         _require_heeded(design, arms[-1])
     folders = tuple(one.directory.identity for one in arms)
     drawn = msgspec.structs.replace(design, folders=folders)
-    directory.write(_DESIGN, drawn)
+    directory.seal(_DESIGN, drawn)
     return drawn, tuple(arms)
 
 
@@ -118,8 +118,8 @@ def _design(directory: RunDirectory, said: tuple[Factor, ...]) -> Design:
     if said != design.factors and (why := directory.foreign):
         names = ", ".join(f"{one.name}={','.join(one.levels)}" for one in design.factors)
         raise UsageError(
-            f"{directory.path} may have been changed by others ({why}): say yourself with --vary"
-            f" what is varied. It names {names}"
+            f"{directory.path} is not provably yours ({why}): say yourself with --vary what is"
+            f" varied. It names {names}"
         )
     return design
 

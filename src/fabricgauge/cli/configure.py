@@ -63,8 +63,8 @@ _LAB = "lab"
 @click.option(
     "--consent",
     multiple=True,
-    type=click.Choice(["reboot", "management"]),
-    help="Agree to steps that ask for it. May be repeated.",
+    type=click.Choice(["reboot", "management", "journal"]),
+    help="Agree to steps that ask for it, or to undo a journal without your seal. May be repeated.",
     allow_from_autoenv=False,
 )
 @click.option(
@@ -99,7 +99,7 @@ def configure(ctx: click.Context, /, **options: Any) -> None:
     if options["undo"]:
         if options["file"] or options["apply"]:
             raise UsageError("--undo stands alone: the journal has the plan and its nodes")
-        ctx.exit(unmake(options["undo"], _tell))
+        ctx.exit(unmake(options["undo"], _tell, options["consent"]))
     file, bundle, apply = options["file"], options["bundle"], options["apply"]
     description, inventories, access = _wanted(
         of.request_of(options), file, bundle, options["backend"]

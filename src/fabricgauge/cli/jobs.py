@@ -88,8 +88,9 @@ def resumed(directory: RunDirectory, time: str, at_once: int, how: Submission) -
     batch = read_batch(directory)
     if why := directory.foreign:
         raise UsageError(
-            f"{directory.path} may have been changed by others ({why}), so nothing is submitted"
-            " from it: begin a new run, with --output in a directory of your own"
+            f"{directory.path} is not provably yours ({why}), so nothing is submitted from it."
+            f" fabricgauge collect {directory.path} takes what its jobs have left; measure the rest"
+            " in a new run, with --output in a directory of your own"
         )
     if batch.pairs is not None:
         engine = _engine(batch, how.printing)

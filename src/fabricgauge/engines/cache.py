@@ -11,7 +11,9 @@ import msgspec
 
 from fabricgauge.files.ownership import not_own
 from fabricgauge.files.places import place
+from fabricgauge.files.writing import make_folder
 from fabricgauge.model.engine import Engine
+from fabricgauge.model.errors import CannotRun
 
 PROGRAM = "fabricgauge-engine"
 DESCRIPTION = "engine.json"
@@ -48,8 +50,17 @@ def all_kept() -> Iterator[Engine]:
 
 @contextmanager
 def workshop() -> Iterator[Path]:
-    """A folder beside the kept builds, on the same file system, removed in the end."""
-    cache_folder().mkdir(parents=True, exist_ok=True)
+    """A folder beside the kept builds, on the same file system, removed in the end.
+
+    Raises:
+        CannotRun: others could change what is built there before it is started.
+    """
+    make_folder(cache_folder())
+    if why := not_own(cache_folder()):
+        raise CannotRun(
+            f"no program is built in {cache_folder()}: {why}; let only yourself change it, or set"
+            " XDG_CACHE_HOME to a directory of your own"
+        )
     with tempfile.TemporaryDirectory(prefix=".build-", dir=cache_folder()) as folder:
         yield Path(folder)
 

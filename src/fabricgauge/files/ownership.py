@@ -1,37 +1,56 @@
-"""Whose a file is: what is provably this user's own may name programs, all else is data.
+"""Whose a file is, and whether nobody else can change it.
 
 A file is the user's own if it belongs to the user, nobody else may write it, and nobody else can
-put another file in its place: each folder above it belongs to the user or to root, and is not
-writable by others, unless it is sticky as /tmp is. OpenSSH asks the same of a user's files.
+put another file in its place: each folder and link on the way to it belongs to the user or to root,
+and no folder is writable by others, unless it is sticky as /tmp is. OpenSSH asks the same of a
+user's files.
 """
 
 import grp
 import os
 import pwd
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 
 def not_own(path: Path, or_roots: bool = False) -> str:
     """Why a file or folder is not provably this user's own; empty where it is.
 
-    ``or_roots`` accepts one that belongs to root, as a site's configuration does. Links are
-    followed first: what they lead to is asked about.
+    ``or_roots`` accepts one that belongs to root, as a site's configuration does.
     """
     try:
         real = path.resolve(strict=True)
-        states = [(one, one.lstat()) for one in (real, *real.parents)]
+        states = [(one, one.lstat()) for one in _way(path.absolute(), real)]
     except (OSError, RuntimeError) as error:
         return f"{path} cannot be examined: {getattr(error, 'strerror', None) or error}"
     user = os.geteuid()
     trusted = {user, *_roots()}
     for place, state in states:
-        if state.st_uid not in (trusted if or_roots or place is not real else {user}):
+        is_it = place == real
+        if state.st_uid not in ({user} if is_it and not or_roots else trusted):
             return f"{place} belongs to {_name(state.st_uid)}"
-        is_sticky = place is not real and bool(state.st_mode & stat.S_ISVTX)
-        if not is_sticky and _others_may_write(state):
+        is_sticky = not is_it and bool(state.st_mode & stat.S_ISVTX)
+        if not stat.S_ISLNK(state.st_mode) and not is_sticky and _others_may_write(state):
             return f"{place} may be written by others"
     return ""
+
+
+def _way(path: Path, real: Path) -> Iterator[Path]:
+    """A file, all folders above it, and the same of where each link among them leads.
+
+    Whoever may change one of them decides what is found.
+    """
+    left, seen = [real, path], set[Path]()
+    while left:
+        one = left.pop()
+        for place in (one, *one.parents):
+            if place in seen:
+                continue
+            seen.add(place)
+            yield place
+            if place.is_symlink():
+                left.append(place.parent / place.readlink())
 
 
 def _roots() -> set[int]:

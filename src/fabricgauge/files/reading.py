@@ -30,6 +30,7 @@ def opened(path: Path, within: Path | None = None) -> BufferedReader:
     file = os.open(real, flags | (os.O_NOFOLLOW if within is not None else 0))
     try:
         _require_regular(os.fstat(file).st_mode)
+        os.pread(file, 1, 0)  # the kernel has regular files that wait: /proc/kmsg, trace_pipe
         # Somebody may have put a link into the way between the two looks.
         if within is not None and Path(f"/proc/self/fd/{file}").readlink() != real:
             raise OSError(errno.ELOOP, f"it is a link that leads out of {within}")

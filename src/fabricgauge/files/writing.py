@@ -60,7 +60,8 @@ def append(path: Path, lines: bytes, within: Path | None = None) -> None:
     Raises:
         OSError: it cannot be written, or a link is in the way.
     """
-    file = _kept(path, within, os.O_APPEND)
+    with folder(path.parent, within) as place:
+        file = kept(path.name, place, os.O_APPEND)
     try:
         size = os.fstat(file).st_size
         is_cut = size > 0 and os.pread(file, 1, size - 1) != b"\n"
@@ -70,7 +71,7 @@ def append(path: Path, lines: bytes, within: Path | None = None) -> None:
         os.close(file)
 
 
-def stream(path: Path, *, anew: bool) -> FileIO:
+def stream(path: Path, within: Path | None = None, *, anew: bool) -> FileIO:
     """A file for a program's output as it comes: each write reaches it at once, at its end.
 
     ``anew`` empties it first.
@@ -78,7 +79,8 @@ def stream(path: Path, *, anew: bool) -> FileIO:
     Raises:
         OSError: it cannot be written, or a link is in the way.
     """
-    file = _kept(path, None, os.O_APPEND)
+    with folder(path.parent, within) as place:
+        file = kept(path.name, place, os.O_APPEND)
     if anew:
         os.ftruncate(file, 0)
     return FileIO(file, "wb")
@@ -91,7 +93,9 @@ def make_folder(path: Path, within: Path | None = None) -> None:
         OSError: it cannot be made, or below ``within`` a link is in the way.
     """
     if within is None:
-        path.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
+        missing = [one for one in (path, *path.parents) if not one.is_dir()]
+        for one in reversed(missing):  # mkdir's own way makes parents as the umask says
+            one.mkdir(FOLDER_MODE, exist_ok=True)
     else:
         with folder(path, within, make=True):
             pass
@@ -127,14 +131,17 @@ def _below(part: str, folder: int) -> int:
         raise OSError(errno.ELOOP, f"{part} is a link or a file, no folder") from error
 
 
-def _kept(path: Path, within: Path | None, flags: int) -> int:
-    """A file that grows. A second name of another file would be written through as a link is."""
-    refused = OSError(errno.ELOOP, f"{path.name} is a link or no regular file")
-    with folder(path.parent, within) as place:
-        try:
-            file = os.open(path.name, _KEPT | flags, FILE_MODE, dir_fd=place)
-        except OSError as error:
-            raise refused if error.errno == errno.ELOOP else error from None
+def kept(name: str, place: int, flags: int = 0) -> int:
+    """A file that stays, in the folder of a descriptor, to be read and written.
+
+    Raises:
+        OSError: it is a link, or a second name of another file, which is written through as well.
+    """
+    refused = OSError(errno.ELOOP, f"{name} is a link or no regular file")
+    try:
+        file = os.open(name, _KEPT | flags, FILE_MODE, dir_fd=place)
+    except OSError as error:
+        raise refused if error.errno == errno.ELOOP else error from None
     state = os.fstat(file)
     if not stat.S_ISREG(state.st_mode) or state.st_nlink > 1:
         os.close(file)

@@ -16,7 +16,8 @@ from fabricgauge.process.children import TERM_GRACE_S, end, spawn
 class ProgramStream:
     """A running program whose standard output is kept in a file and read line by line.
 
-    Iterating yields each line once it is safely in the file. ``silent_s`` bounds the
+    Iterating yields each line once it is safely in the file. Below ``within`` the files are
+    written through no link. ``silent_s`` bounds the
     time without a line: a program that says nothing for longer is ended, and
     ``silent`` is then true. In silence ``hopeless(seconds)`` is asked now and then, with how long
     it has lasted; once it says so, ``hopeless_s`` bounds it, if that is less. ``silent_s`` is then
@@ -31,6 +32,7 @@ class ProgramStream:
         stdout: Path,
         stderr: Path,
         silent_s: float,
+        within: Path | None = None,
         env: Mapping[str, str] | None = None,
         without: Collection[str] = (),
         hopeless: Callable[[float], bool] = lambda _silent_s: False,
@@ -40,9 +42,9 @@ class ProgramStream:
         self.silent = False
         self.exit_code: int | None = None
         self._hopeless, self._hopeless_s = hopeless, hopeless_s
-        self._kept = writing.stream(stdout, anew=False)
+        self._kept = writing.stream(stdout, within, anew=False)
         try:
-            with writing.stream(stderr, anew=True) as errors:
+            with writing.stream(stderr, within, anew=True) as errors:
                 self._child = spawn(argv, env, None, subprocess.PIPE, errors, without)
         except BaseException:
             self._kept.close()

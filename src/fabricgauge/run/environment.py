@@ -28,6 +28,9 @@ PREFIXES = (
     "UBSAN_",
 )  # fmt: skip
 
+#: What proves to Slurm who somebody is (slurm.conf(5), AuthAltTypes): no rank needs it.
+TOKENS = frozenset(("SLURM_JWT",))
+
 MORE = "FABRICGAUGE_HAND_ON"
 
 
@@ -39,7 +42,8 @@ def handed_on(environment: Mapping[str, str]) -> tuple[str, ...]:
         sorted(
             name
             for name in environment
-            if name.isidentifier() and (name in wanted or name.startswith(PREFIXES))
+            if name.isidentifier()
+            and (name in wanted or (name.startswith(PREFIXES) and name not in TOKENS))
         )
     )
 

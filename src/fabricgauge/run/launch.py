@@ -119,12 +119,14 @@ class Running:
         self._complete, self._wall_s = False, 0.0
         env = {**command.env, MARKER: marker}
         with storing(raw_dir):
-            writing.make_folder(raw_dir)
+            run = run_of(raw_dir)
+            writing.make_folder(raw_dir, run)
             keep_described(raw_dir, LaunchCommand(command.argv, env))
-            writing.write_whole(raw_dir / "stdin.txt", cases_text.encode())
+            writing.write_whole(raw_dir / "stdin.txt", cases_text.encode(), run)
             self._stream = ProgramStream(
                 command.argv, stdin=cases_text, stdout=raw_dir / "stdout.jsonl",
-                stderr=self._stderr, silent_s=silent_s, env=env, without=kept_back(os.environ),
+                stderr=self._stderr, silent_s=silent_s, within=run, env=env,
+                without=kept_back(os.environ),
                 hopeless=lambda quiet_s: engine_gave_up(tail(self._stderr)) or look(quiet_s),
                 hopeless_s=HOPELESS_S,
             )  # fmt: skip
@@ -162,7 +164,12 @@ class Running:
 def keep_described(raw_dir: Path, described: object) -> None:
     """Write what is started as command.json."""
     text = msgspec.json.format(msgspec.json.encode(described), indent=2)
-    writing.write_whole(raw_dir / "command.json", text + b"\n")
+    writing.write_whole(raw_dir / "command.json", text + b"\n", run_of(raw_dir))
+
+
+def run_of(path: Path) -> Path:
+    """The run directory in whose ``raw`` a file or folder is: no link leads out of it."""
+    return next((one.parent for one in path.parents if one.name == "raw"), path.parent)
 
 
 @contextmanager
@@ -195,7 +202,9 @@ def tail(path: Path, within: Path | None = None) -> tuple[str, ...]:
     repetitions are left out; lines of their source files stand only where there is nothing else.
     """
     try:
-        lines = read_end(path, TAIL_BYTES, within).decode(errors="replace").split("\n")
+        lines = (
+            read_end(path, TAIL_BYTES, within or run_of(path)).decode(errors="replace").split("\n")
+        )
     except OSError as error:
         return (f"{path.name} cannot be read: {error.strerror}",)
     telling = [
@@ -210,12 +219,12 @@ def tail(path: Path, within: Path | None = None) -> tuple[str, ...]:
     return (*engines[:QUOTED_LINES], *others[max(0, len(others) - room) :])
 
 
-def printed(raw_dir: Path, within: Path | None = None) -> str:
+def printed(raw_dir: Path) -> str:
     """The end of what launcher and MPI printed, without the engine's records."""
     texts = []
     for name in ("stdout.jsonl", "stderr.txt"):
         try:
-            end = read_end(raw_dir / name, TAIL_BYTES, within)
+            end = read_end(raw_dir / name, TAIL_BYTES, run_of(raw_dir))
             lines = end.decode(errors="replace").splitlines()
         except OSError:
             continue

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from fabricgauge.files.writing import write_whole
+from fabricgauge.files.writing import make_folder, write_whole
 from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.engine import SIMULATED_LIBRARY, Engine
 from fabricgauge.model.errors import CannotRun, StoreError
@@ -27,9 +27,10 @@ def prepared(
     place = folder.absolute()
     files = launch_files(cluster, hosts, place)
     try:
-        place.mkdir(parents=True, exist_ok=True)
+        run = place.parents[1]  # the folder is its raw/NAME
+        make_folder(place, run)
         for name, text in files.items():
-            write_whole(place / name, text.encode(), sync=False)
+            write_whole(place / name, text.encode(), run, sync=False)
     except OSError as error:
         raise StoreError(
             f"cannot write {place}: {error.strerror or error}; free some space or choose another "

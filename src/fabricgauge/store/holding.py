@@ -14,12 +14,12 @@ from pathlib import Path
 
 import msgspec
 
+from fabricgauge.files.writing import kept
 from fabricgauge.model.errors import UsageError
 from fabricgauge.store.run_directory import RunDirectory, cannot, now_utc
 
 OWNER = ".owner.json"
 
-_FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _MOST_BYTES = 4096
 
 
@@ -63,7 +63,7 @@ def held(directory: RunDirectory) -> Iterator[None]:
 def _taken(place: int, path: Path) -> int:
     """The file of the owner, with our own name in it."""
     while True:
-        file = os.open(OWNER, _FLAGS, 0o600, dir_fd=place)
+        file = kept(OWNER, place)
         try:
             free, owner = is_ours(file), _read(file)
             if not free or (owner is not None and _may_live(owner)):

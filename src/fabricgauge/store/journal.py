@@ -18,7 +18,8 @@ import msgspec
 from fabricgauge.files.ownership import not_own
 from fabricgauge.files.places import place
 from fabricgauge.files.reading import read_bytes
-from fabricgauge.files.writing import stream
+from fabricgauge.files.seals import unsealed
+from fabricgauge.files.writing import make_folder, stream
 from fabricgauge.model.configuration import Configuration
 from fabricgauge.model.errors import StoreError
 from fabricgauge.model.host_access import HostAccess
@@ -74,7 +75,8 @@ class Journal:
             self._file = stream(path / LINES, anew=False)
             _lock(self._file.fileno(), path)
             whole = read_bytes(path / LINES, path).rpartition(b"\n")
-            self._file.truncate(len(whole[0]) + len(whole[1]))
+            self._length = len(whole[0]) + len(whole[1])
+            self._file.truncate(self._length)
         except OSError as error:
             raise cannot("write", path / LINES, error) from error
 
@@ -85,12 +87,16 @@ class Journal:
             StoreError: the disk is full or gone.
         """
         now = now_utc("%Y-%m-%dT%H:%M:%S.%fZ")
-        line = msgspec.json.encode(msgspec.structs.replace(entry, at=now)) + b"\n"
+        left = line = msgspec.json.encode(msgspec.structs.replace(entry, at=now)) + b"\n"
         try:
-            self._file.write(line)
+            while left:  # on a disk that is nearly full only a part is taken
+                left = left[self._file.write(left) :]
             os.fsync(self._file.fileno())
         except OSError as error:
+            with suppress(OSError):
+                self._file.truncate(self._length)
             raise cannot("write", self.path / LINES, error) from error
+        self._length += len(line)
 
     def close(self) -> None:
         self._file.close()
@@ -104,7 +110,7 @@ def alone(under: Path) -> Iterator[None]:
         StoreError: another process does, or there can be no such directory.
     """
     try:
-        under.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(under)
         held = os.open(under, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:
         raise cannot("make a journal in", under, error) from error
@@ -148,7 +154,7 @@ def begin(planned: Planned, under: Path) -> Journal:
         path = _fresh(under, f"{stamp}-{planned.configuration.backend}")
     except OSError as error:
         raise cannot("make a journal in", under, error) from error
-    write_json(path / PLAN, planned, path)
+    write_json(path / PLAN, planned, path, _about(path))
     return Journal(path)
 
 
@@ -190,8 +196,10 @@ def read(path: Path) -> tuple[Planned, tuple[JournalEntry, ...]]:
     return planned, entries
 
 
-def require_own(path: Path) -> None:
-    """Refuse a journal whose commands somebody else could have written.
+def require_own(path: Path, vouched: bool = False) -> None:
+    """Refuse a journal whose commands somebody else could have written: all are in its plan.
+
+    ``vouched`` is that the user has read and trusts it: then it needs no seal.
 
     Raises:
         StoreError: it is not provably this user's own; the message says why.
@@ -202,6 +210,17 @@ def require_own(path: Path) -> None:
             f"the journal {path} is not provably yours: {why}; nothing of it is run. Undo it as the"
             f" user who made it, or by hand after its {PLAN}"
         )
+    why = unsealed(read_bytes(path / PLAN, path), _about(path))
+    if why and not vouched:
+        raise StoreError(
+            f"the journal {path} is not provably yours: its {PLAN} {why}; nothing of it is run. If"
+            f" you have read {PLAN} and want its commands run, add --consent journal"
+        )
+
+
+def _about(path: Path) -> str:
+    """What the seal of a journal's plan is about."""
+    return f"{path.resolve().name}/{PLAN}"
 
 
 def _entries(path: Path, raw: bytes) -> Iterator[JournalEntry]:

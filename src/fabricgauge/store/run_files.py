@@ -62,7 +62,7 @@ _LOST = Ended("broken", None, "the program that measured was ended before this l
 def write_beginning(directory: RunDirectory, about: About, fabric: Fabric, plan: Plan) -> None:
     """The files that a run needs from its first moment: it can be resumed from here on."""
     write_found(directory, fabric, plan)
-    directory.write("run.json", about)
+    directory.seal("run.json", about)
 
 
 def write_found(directory: RunDirectory, fabric: Fabric, plan: Plan) -> None:
@@ -72,10 +72,12 @@ def write_found(directory: RunDirectory, fabric: Fabric, plan: Plan) -> None:
 
 
 def write_facts(directory: RunDirectory, facts: dict[str, str]) -> None:
-    """What became known of the environment after the run was begun."""
-    about = directory.read("run.json", About)
+    """What became known of the environment after the run was begun; it is sealed if it was."""
+    about, write = directory.read("run.json", About), directory.write
+    if not directory.foreign:
+        write = directory.seal
     environment = {**about.environment, **facts}
-    directory.write("run.json", msgspec.structs.replace(about, environment=environment))
+    write("run.json", msgspec.structs.replace(about, environment=environment))
 
 
 def write_libraries(directory: RunDirectory, hashes: dict[str, str]) -> dict[str, str]:
@@ -222,8 +224,8 @@ _JOB_LINES = msgspec.json.Decoder(BatchJob)
 
 def write_batch(directory: RunDirectory, about: About, batch: Batch) -> None:
     """What is known before the first job begins."""
-    directory.write("run.json", about)
-    directory.write(_BATCH, batch)
+    directory.seal("run.json", about)
+    directory.seal(_BATCH, batch)
 
 
 def read_batch(directory: RunDirectory) -> Batch:

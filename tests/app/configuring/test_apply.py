@@ -1,5 +1,7 @@
 """Steps made and undone on this machine's files: what stops them, and what is left behind."""
 
+import errno
+import json
 import os
 from contextlib import closing
 from pathlib import Path
@@ -13,7 +15,7 @@ from fabricgauge.model.configuration import Configuration, Step, Verification
 from fabricgauge.model.errors import StoreError
 from fabricgauge.model.finding import Command
 from fabricgauge.model.host_access import Host, HostAccess
-from fabricgauge.store.journal import LINES, Journal, alone, read
+from fabricgauge.store.journal import LINES, Journal, JournalEntry, alone, read
 
 ACCESS = HostAccess("local", ())
 
@@ -302,6 +304,70 @@ def test_nothing_is_run_of_somebody_elses_journal(tmp_path: Path, place: str) ->
     with pytest.raises(StoreError, match="is not provably yours"):
         unmake(journal, Told())
     assert not proof.exists()
+
+
+def unpacked(journal: Path, proof: Path) -> None:
+    """As from somebody's archive: all belongs to the user who unpacks it, nothing is sealed."""
+    content = json.loads((journal / "plan.json").read_bytes())
+    content["configuration"]["steps"][0]["undo"][0]["argv"] = ["touch", str(proof)]
+    (journal / "plan.json").write_text(json.dumps(content))
+
+
+@pytest.mark.parametrize("how", ["unpacked", "sealed elsewhere", "renamed"])
+def test_a_journal_without_the_users_seal_is_undone_with_consent_alone(
+    tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proof = tmp_path / "proof"
+    step = Step("t", "r", (Command("", ("true",)),), (), (Command("", ("touch", str(proof))),))
+    _, _, journal = made(tmp_path, step)
+    if how == "unpacked":
+        unpacked(journal, proof)
+    elif how == "renamed":
+        journal = journal.rename(tmp_path / "mine")
+    else:
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "there"))
+    before = sorted((one.name, one.read_bytes()) for one in journal.iterdir())
+    told = Told()
+    with pytest.raises(StoreError, match=r"seal.*nothing of it is run.*add --consent journal"):
+        unmake(journal, told, ("reboot",))
+    assert told == ["to undo step 1 (t):", f"  touch {proof}"] and not proof.exists()
+    assert before == sorted((one.name, one.read_bytes()) for one in journal.iterdir())
+    assert unmake(journal, told, ("journal",)) == 0
+    assert proof.exists()
+
+
+def test_consent_does_not_help_a_journal_that_others_may_write(tmp_path: Path) -> None:
+    _, _, journal = made(tmp_path, Step("t", "r", (Command("", ("true",)),), (), ()))
+    (journal / "plan.json").chmod(0o666)
+    with pytest.raises(StoreError, match="may be written by others"):
+        unmake(journal, Told(), ("journal",))
+
+
+def test_a_line_that_a_full_disk_cut_off_is_no_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A write may take a part, and the next one fail; what comes once there is room is whole."""
+    _, _, path = made(tmp_path, Step("t", "r", (Command("", ("true",)),), (), ()))
+    with closing(Journal(path)) as journal:
+        real, room = journal._file, [5, 0]
+
+        class Filling:
+            def write(self, data: bytes) -> int:
+                if not room:
+                    return real.write(data)
+                if room[0] == 0:
+                    raise OSError(errno.ENOSPC, "No space left on device")
+                return real.write(data[: room.pop(0)])
+
+            def __getattr__(self, name: str) -> object:
+                return getattr(real, name)
+
+        monkeypatch.setattr(journal, "_file", Filling())
+        with pytest.raises(StoreError, match="No space left"):
+            journal.write(JournalEntry("begun", 1))
+        room.clear()
+        journal.write(JournalEntry("undone", 1))
+    assert [one.event for one in read(path)[1]][-2:] == ["made", "undone"]
 
 
 def test_a_link_does_not_lead_to_another_journals_lines(tmp_path: Path) -> None:

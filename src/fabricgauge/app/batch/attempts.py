@@ -15,7 +15,7 @@ from fabricgauge.model.run import Ended
 from fabricgauge.parse.engine import NotUnderstood, parse_line
 from fabricgauge.parse.tasks import by_task
 from fabricgauge.run.batch.slurm import lost_nodes
-from fabricgauge.run.launch import FOOTER, outcome, printed, tail
+from fabricgauge.run.launch import FOOTER, outcome, printed, run_of, tail
 from fabricgauge.run.launchers.nodes import checked
 from fabricgauge.store import run_files
 from fabricgauge.store.run_directory import RunDirectory
@@ -112,7 +112,7 @@ def ended(folder: Path, why: str) -> Ended:
         message = f"the job ended before this launch did ({why})"
         return Ended("broken", None, message, argv, 0.0)
     complete = any(line.startswith(FOOTER) for line in _read(folder / "stdout.jsonl").splitlines())
-    said = tail(folder / "stderr.txt", run_of(folder))
+    said = tail(folder / "stderr.txt")
     status, message = outcome(int(code), said, silent_s=None, complete=complete)
     return Ended(status, int(code), message, argv, max(0.0, wall_s))
 
@@ -158,7 +158,7 @@ class Taken:
         run_files.append_records(self._directory, *key, found[self._begun[key] :])
         end = ended(folder, why)
         if end.status != "ok":
-            said = f"{printed(folder, run_of(folder))}\n{why}"
+            said = f"{printed(folder)}\n{why}"
             lost, mute = lost_nodes(launch.nodes), pair and not found
             end = _blamed(end, launch, said, lost, of_pair if mute else of_words)
         started = run_files.Started(*key, launch.network, launch.nodes, end, tuple(strange))
@@ -184,11 +184,6 @@ def _blamed(
 def _seconds(path: Path) -> float:
     said = _read(path).strip()
     return float(said) if said.isdecimal() else 0.0
-
-
-def run_of(path: Path) -> Path:
-    """The run directory that a file of a job is in: no link leads out of it."""
-    return next((one.parent for one in path.parents if one.name == "raw"), path.parent)
 
 
 def _read(path: Path) -> str:

@@ -36,6 +36,9 @@ from fabricgauge.store.journal import (
 
 DONE, FAILED, NOT_APPLIED = 0, 1, 3
 
+#: The consent to undo a journal that is not proved to be the user's.
+VOUCHED = "journal"
+
 #: How many missing programs a message names.
 _NAMED = 20
 
@@ -84,7 +87,7 @@ def make(
         return status
 
 
-def unmake(path: Path, tell: Tell) -> int:
+def unmake(path: Path, tell: Tell, consents: Collection[str] = ()) -> int:
     """Undo a journal; 0 if everything that was begun is undone, else 1.
 
     What is about to be run, and where, is told first.
@@ -93,16 +96,16 @@ def unmake(path: Path, tell: Tell) -> int:
         StoreError: the directory holds no journal, one that is being written, or one that somebody
             else could have written.
     """
-    read(path)  # so that nothing is written where no journal is
-    require_own(path)
+    planned, entries = read(path)
+    hosts, steps = PlanHosts(planned.access), planned.configuration.steps
+    for number in begun(entries):
+        tell(f"to undo step {number} ({steps[number - 1].title}):")
+        for command in steps[number - 1].undo:
+            tell(f"  {hosts.shown(command)}")
+    require_own(path, vouched=VOUCHED in consents)
     with closing(Journal(path)) as journal:
-        planned, entries = read(path)
-        hosts = PlanHosts(planned.access)
-        steps = planned.configuration.steps
-        for number in begun(entries):
-            tell(f"to undo step {number} ({steps[number - 1].title}):")
-            for command in steps[number - 1].undo:
-                tell(f"  {hosts.shown(command)}")
+        planned, entries = read(path)  # what was told may have been changed since
+        hosts, steps = PlanHosts(planned.access), planned.configuration.steps
         done, troubles = _Work(hosts, journal, tell).undo(steps, entries)
     for trouble in troubles:
         tell(f"not undone: {trouble}")

@@ -16,6 +16,7 @@ import msgspec
 
 from fabricgauge.files.ownership import not_own
 from fabricgauge.files.places import place
+from fabricgauge.files.writing import make_folder
 from fabricgauge.lab.guests import packages, siw
 from fabricgauge.lab.guests.packages import Tell, silent
 from fabricgauge.model.errors import LabError
@@ -88,7 +89,7 @@ def _image(driver: str, tell: Tell) -> Image:
 
 def _folder() -> Path:
     folder = place("XDG_CACHE_HOME") / "guests"
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_folder(folder)
     if why := not_own(folder):
         raise LabError(f"{why}, so no kernel is taken from there; mend it or set XDG_CACHE_HOME")
     return folder

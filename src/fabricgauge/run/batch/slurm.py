@@ -13,7 +13,7 @@ import msgspec
 from fabricgauge import process
 from fabricgauge.model.errors import CannotRun, ToolMissing
 from fabricgauge.run.batch.job_state import FORGOTTEN, UNKNOWN, JobState
-from fabricgauge.run.environment import kept_back
+from fabricgauge.run.environment import TOKENS, kept_back
 
 #: Slurm's programs wait up to a minute for a controller that is busy or restarting.
 TIMEOUT_S = 90.0
@@ -89,9 +89,8 @@ def submit(options: Sequence[str], script: Path) -> Submitted:
         CannotRun: Slurm refused, in its own words.
     """
     argv = ("sbatch", "--parsable", *options, str(script))
-    done = process.run(
-        argv, timeout_s=TIMEOUT_S, without=foreign(os.environ) | kept_back(os.environ)
-    )
+    without = foreign(os.environ) | (kept_back(os.environ) - TOKENS)
+    done = process.run(argv, timeout_s=TIMEOUT_S, without=without)
     said = " ".join((done.stderr or done.stdout).split()) or "it said nothing"
     if done.exit_code == 0:
         for line in reversed(done.stdout.splitlines()):

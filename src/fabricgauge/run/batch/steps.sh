@@ -4,6 +4,7 @@
 # Who we are. Every start of a job, also after a requeue, is an attempt of its own.
 begin() {
     PATH=$PATH:/usr/sbin:/sbin
+    unset SLURM_JWT        # sbatch has proved with it whose job this is
     unset SLURM_EXPORT_ENV # of a site that starts jobs without variables: steps have this job's
     attempt=1
     until mkdir "raw/attempt-$attempt" 2>/dev/null; do

@@ -13,7 +13,7 @@ from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.run import RANK_SAYS, Ended
 from fabricgauge.process import MARKER, ProgramStream, end_marked
 from fabricgauge.run.environment import kept_back
-from fabricgauge.run.launch import keep_described, quoted, storing, tail
+from fabricgauge.run.launch import keep_described, quoted, run_of, storing, tail
 
 READY_S = 15.0
 
@@ -61,7 +61,8 @@ def run_suite(
     def stream(command: LaunchCommand, stdout: str, stderr: str) -> ProgramStream:
         return ProgramStream(
             command.argv, stdin="", stdout=raw_dir / stdout, stderr=raw_dir / stderr,
-            silent_s=silent_s, env={**command.env, MARKER: marker}, without=kept_back(os.environ),
+            silent_s=silent_s, within=run_of(raw_dir), env={**command.env, MARKER: marker},
+            without=kept_back(os.environ),
         )  # fmt: skip
 
     try:
@@ -97,7 +98,7 @@ def _await(launch: SuiteLaunch, server: ProgramStream, raw_dir: Path) -> None:
 
 def _lines(path: Path) -> tuple[str, ...]:
     try:
-        return tuple(read_text(path).splitlines())
+        return tuple(read_text(path, run_of(path)).splitlines())
     except OSError:
         return ()
 
