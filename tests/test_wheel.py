@@ -1,9 +1,10 @@
 """What `pip wheel` makes runs far from the repository, at the oldest and newest dependencies."""
 
+import json
 import os
-import re
 import subprocess
 import sys
+import tomllib
 import venv
 import zipfile
 from pathlib import Path
@@ -57,21 +58,23 @@ def test_the_wheel_has_all_that_the_program_reads(wheel: Path, tmp_path: Path) -
 
 def lowest() -> list[str]:
     """The dependencies at the oldest versions that pyproject.toml allows."""
-    text = (ROOT / "pyproject.toml").read_text()
-    block = re.search(r"^dependencies = \[(.*?)^\]", text, re.DOTALL | re.MULTILINE)
-    assert block
-    pairs = re.findall(r'"([\w-]+)>=([\d.]+)"', block[1])
-    assert len(pairs) >= 7
-    return [f"{name}=={version}" for name, version in pairs]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = [*project["dependencies"], *project["optional-dependencies"]["mpi"]]
+    assert len(wanted) >= 8 and all(">=" in one for one in wanted)
+    return [one.replace(">=", "==") for one in wanted]
 
 
 @pytest.mark.alone
 @pytest.mark.lab
 @pytest.mark.engine
 @pytest.mark.parametrize("versions", ["lowest", "newest"])
-def test_a_lab_passes_with_what_was_installed_from_the_wheel(
+def test_a_lab_is_measured_with_what_was_installed_from_the_wheel(
     wheel: Path, tmp_path: Path, versions: str
 ) -> None:
+    """What load cannot change: all is measured, path and placement are proved, nothing fails.
+
+    A busy machine may leave the figures undecided, with exit status 3.
+    """
     venv.create(tmp_path / "env", with_pip=True)
     program = tmp_path / "env" / "bin"
     pinned = lowest() if versions == "lowest" else ["--upgrade"]
@@ -80,13 +83,18 @@ def test_a_lab_passes_with_what_was_installed_from_the_wheel(
     assert installed.returncode == 0, installed.stderr
     home = tmp_path / "home"
     home.mkdir()
-    for _ in range(3):  # as the program itself advises where the machine was busy
-        done = run(
-            program / "fabricgauge", "check", "--lab", "-o", home / "runs",
-            cwd=home, HOME=str(home), XDG_CACHE_HOME=str(home / "cache"),
-        )  # fmt: skip
-        if done.returncode != 3:
-            break
-    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-    assert done.stdout.split()[0] in ("PASS", "WARN")
+    done = run(
+        program / "fabricgauge", "check", "--lab", "-o", home / "runs",
+        cwd=home, HOME=str(home), XDG_CACHE_HOME=str(home / "cache"),
+    )  # fmt: skip
+    words = {0: ("PASS", "WARN"), 3: ("INCONCLUSIVE",)}
+    said = f"{done.stdout}\n{done.stderr}"
+    assert done.stdout.split()[0] in words.get(done.returncode, ()), said
+    (path,) = (home / "runs").iterdir()
+    assert not path.name.endswith(".partial") and (path / "report.html").stat().st_size > 100_000
+    verdicts = json.loads((path / "verdicts.json").read_text())
+    outcomes = {rule: {one["outcome"] for one in verdicts if one["rule"] == rule}
+                for rule in (one["rule"] for one in verdicts)}  # fmt: skip
+    assert outcomes["path"] == outcomes["placement"] == {"PASS"}, said
+    assert not {"FAIL", "INVALID"} & set().union(*outcomes.values()), said
     assert list((home / "cache").rglob("fabricgauge-engine"))

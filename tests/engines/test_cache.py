@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from fabricgauge.engines import cache, connect_program
+from fabricgauge.files.ownership import not_own
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.engine import Engine, Mpi
 from fabricgauge.model.errors import CannotRun
@@ -90,7 +91,15 @@ def test_a_program_in_the_place_of_the_connecting_one_is_not_started() -> None:
 def test_the_cache_is_the_users_alone_whatever_the_umask() -> None:
     before = os.umask(0)
     try:
-        keep_one("abc")
+        with cache.workshop() as folder:
+            (folder / "made").mkdir()
+            program = folder / "made" / cache.PROGRAM
+            program.write_text("linked")
+            program.chmod(0o777)
+            cache.keep(Engine(program, MPI, "abc", (), ""), program)
+            (folder / "made" / "unit.o").write_text("compiled")
+            cache.keep_folder(folder / "made", cache.cache_folder() / "core")
     finally:
         os.umask(before)
     assert cache.kept("abc")
+    assert not not_own(cache.cache_folder() / "core" / "unit.o")

@@ -89,6 +89,7 @@ def keep_folder(made: Path, final: Path) -> None:
     try:
         whole.chmod(0o755)
         for file in made.iterdir():
+            file.chmod(file.stat().st_mode & 0o755)  # whatever the umask: only its owner changes it
             file.rename(whole / file.name)
         _replace(whole, final)
     finally:

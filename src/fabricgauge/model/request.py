@@ -162,6 +162,7 @@ def place_words(request: MeasurementRequest) -> tuple[str, ...]:
         word
         for field, value in said
         for word in (option(field), ",".join(value) if isinstance(value, tuple) else value)
+        if word != OWN_LAB  # --lab without a name
     )
 
 
