@@ -67,6 +67,20 @@ def test_what_is_no_regular_file_is_refused_at_once(named: Path, what: str) -> N
         read_bytes(place)
 
 
+def test_a_file_of_the_kernels_that_would_be_waited_for_is_refused(
+    named: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """/proc/kmsg and trace_pipe say that they are regular; reading nothing from them is no end."""
+
+    def nothing_yet(*_: object) -> bytes:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    (named / "file").write_text("x")
+    monkeypatch.setattr("fabricgauge.files.reading.os.pread", nothing_yet)
+    with pytest.raises(OSError, match="temporarily unavailable"):
+        read_bytes(named / "file")
+
+
 def test_a_file_that_is_too_long_is_refused_before_it_fills_the_memory(named: Path) -> None:
     with (named / "long").open("wb") as file:
         file.truncate(1 << 40)

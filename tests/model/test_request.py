@@ -9,6 +9,7 @@ from fabricgauge.model.request import (
     MeasurementRequest,
     applicable,
     of_earlier_version,
+    place_words,
     resumed,
 )
 
@@ -94,3 +95,8 @@ def test_a_resumption_takes_the_place_from_the_run_or_all_of_it_from_the_command
     elsewhere = resumed(MeasurementRequest(resume="latest", lab="mine"), stored)
     assert (elsewhere.lab, elsewhere.nodelist, elsewhere.launcher) == ("mine", "", "")
     assert (elsewhere.profile, elsewhere.parallel) == ("full", 8)
+
+
+def test_what_a_run_names_is_told_as_it_can_be_said_again() -> None:
+    stored = MeasurementRequest(lab=OWN_LAB, mpi="openmpi", rank_order=("c1", "c2"))
+    assert place_words(stored) == ("--lab", "--rank-order", "c1,c2", "--mpi", "openmpi")

@@ -209,3 +209,15 @@ def test_a_rank_that_was_killed_is_no_node_that_ssh_did_not_reach() -> None:
     assert status == "broken"
     assert message.startswith("the launcher did not reach a node, or lost a process there")
     assert said[0] in message
+
+
+def test_raw_output_goes_through_no_link_that_somebody_put_in_its_place(tmp_path: Path) -> None:
+    outside, raw = tmp_path / "outside", tmp_path / "run" / "raw"
+    outside.mkdir()
+    raw.mkdir(parents=True)
+    (raw / "launch-01-1").symlink_to(outside)
+    with pytest.raises(StoreError, match="is a link"):
+        Running(LaunchCommand(("true",), {}), "", raw / "launch-01-1", silent_s=1.0, marker="x")
+    assert not list(outside.iterdir())
+    (outside / "stderr.txt").write_text("secret")
+    assert "secret" not in str(tail(raw / "launch-01-1" / "stderr.txt"))
