@@ -18,17 +18,7 @@ from benchmarks.planted import Element, Fault, Scenario, leaves, measured
 from benchmarks.tables import heading, table
 
 from benchmarks import planted
-from fabricgauge.localise import (
-    confirm,
-    detect,
-    ends,
-    groups,
-    limits,
-    noise,
-    unsteady,
-    uplinks,
-    ways,
-)
+from fabricgauge.localise import confirm, detect, ends, limits, noise, unsteady, ways
 from fabricgauge.model.pairs import Quantity
 
 #: Draws of each combination by the number of nodes: of four, chance decides more.
@@ -43,28 +33,27 @@ SEEDS = range(24)
 _NEVER = 10**9
 
 
-def _usual(_matrix: object, solved: detect.Solved, _limit: float) -> float:
+def _usual(_matrix: object, solved: detect.Solved) -> float:
     return solved.slow.typical
 
 
 #: What is switched off: the module, the name in it, and what stands there instead.
 PARTS: dict[str, tuple[Any, str, Any]] = {
-    "nothing": (ways, "MOST_UNSURE", limits.MOST_UNSURE),
+    "nothing": (limits, "MOST_UNSURE", limits.MOST_UNSURE),
     "the shortest half (MAD instead)": (noise, "_shortest_half", noise.scale),
-    "pairs below the threshold": (ways, "MOST_DOUBTFUL", 0),
+    "pairs below the threshold": (limits, "MOST_DOUBTFUL", 0),
     "ends that look slow": (ends, "_doubtful", lambda *_: []),
-    "the other direction, weaker test": (ends, "ALSO_SLOW", 0.0),
-    "the fast side of small blocks": (groups, "FAST_SHARE", 0.5),
+    "the fast side of small blocks": (limits, "FAST_SHARE", 0.5),
     "both directions of a node joined": (confirm, "_joined", tuple),
-    "agreement of the passes": (ways, "FEW_PASSES", -1),
-    "many slow pairs as one suspicion": (ways, "FEW_PAIRS", _NEVER),
+    "agreement of the passes": (limits, "FEW_PASSES", -1),
+    "many slow pairs as one suspicion": (limits, "FEW_PAIRS", _NEVER),
     "each node's own small excess": (ways, "_own", lambda one: np.zeros_like(one.left.ends)),
     "nodes that change": (detect, "changing", lambda *_: []),
-    "samples that scatter": (detect, "restless", lambda _: np.zeros(0, dtype=np.int64)),
+    "samples that scatter": (unsteady, "restless", lambda _: np.zeros(0, dtype=np.int64)),
     "effects estimated again": (ends, "_estimated_again", lambda search, named, both: [*named]),
     "the typical pair among healthy ones": (detect, "_healthy", _usual),
-    "passes of most pairs only": (unsteady, "WHOLE_PASS", 0.0),
-    "the test of a group's nodes": (uplinks, "SHOWN_BY_NODES", 0.0),
+    "passes of most pairs only": (limits, "WHOLE_PASS", 0.0),
+    "the test of a group's nodes": (limits, "SHOWN_BY_NODES", 0.0),
     "looking within groups as well": (ends, "_worse", lambda every, _inside: every),
 }
 

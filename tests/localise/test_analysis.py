@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.localise.fabric import faults, matrix_of, measured, named
 
+from fabricgauge.localise import limits
 from fabricgauge.localise.detect import analyse, analyse_all
-from fabricgauge.localise.limits import Limits
 from fabricgauge.model.pairs import PairMatrix, Quantity
 
 QUANTITIES: tuple[Quantity, ...] = ("bandwidth", "latency")
@@ -148,10 +148,11 @@ def test_latency_groups_hold_for_bandwidth_of_the_same_network() -> None:
     assert faults(both[0]) == {("group", ("block 2",))}
 
 
-def test_limits_decide_what_is_a_fault() -> None:
+def test_limits_decide_what_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     matrix = measured(32, Fault("node", (3,), 0.12))
-    assert analyse(matrix, limits=Limits(bandwidth=0.5)).findings == ()
     assert len(analyse(matrix).findings) == 1
+    monkeypatch.setitem(limits.FAULT, "bandwidth", 0.5)
+    assert analyse(matrix).findings == ()
 
 
 def test_zero_and_infinite_figures_do_not_break_the_analysis() -> None:

@@ -115,7 +115,7 @@ def test_nothing_is_planned_when_there_is_no_suspect_or_no_good_partner() -> Non
     assert "partner" in alone.reason
 
 
-parts = st.sampled_from(("node", "sender", "receiver", "rail"))
+parts = st.sampled_from(("node", "sender", "receiver"))
 names = st.lists(st.sampled_from(NODES), min_size=1, max_size=6, unique=True)
 
 

@@ -4,7 +4,7 @@ from tests.report import fabric_sample
 
 from fabricgauge.compare.matching import match
 from fabricgauge.model.suite import SuiteCurve
-from fabricgauge.stats.suite_curves import suite_curves
+from fabricgauge.stats.curves import suite_curves
 
 
 def found(nodes: int = 8) -> tuple[SuiteCurve, ...]:

@@ -4,7 +4,7 @@ from tests.report import sample
 
 from fabricgauge.model.curve import Curve
 from fabricgauge.model.suite import SuiteCurve
-from fabricgauge.stats.suite_curves import of_engine, suite_curves
+from fabricgauge.stats.curves import of_engine, suite_curves
 
 
 def of(pattern: str) -> tuple[Curve, SuiteCurve]:

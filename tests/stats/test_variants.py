@@ -5,8 +5,7 @@ from tests.judge import planted
 
 from fabricgauge.model.measurement import Measurement, Pattern
 from fabricgauge.model.pattern import Epoch
-from fabricgauge.stats.curves import curves
-from fabricgauge.stats.suite_curves import suite_curves
+from fabricgauge.stats.curves import curves, suite_curves
 
 
 def measured(epoch: Epoch = "flush", threads: int = 1, median_s: float = 20e-6) -> Measurement:

@@ -19,7 +19,7 @@ from fabricgauge.model.run import Run
 from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.references.interface import reference
-from fabricgauge.stats.suite_curves import suite_curves
+from fabricgauge.stats.curves import suite_curves
 from fabricgauge.store.run_directory import RunDirectory, find
 from fabricgauge.store.run_files import load
 

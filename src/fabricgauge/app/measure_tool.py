@@ -9,6 +9,7 @@ from fabricgauge.app.notes import explained
 from fabricgauge.app.programs import Suite
 from fabricgauge.app.run_context import RunContext
 from fabricgauge.discover.counters import Counted, counters, shares
+from fabricgauge.evidence.traffic import accounted_bytes
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.command import LaunchCommand
 from fabricgauge.model.errors import CannotRun
@@ -23,7 +24,6 @@ from fabricgauge.run.mpi_impls.table import mpi_impl_of
 from fabricgauge.run.tools.interface import CLIENT, SERVER
 from fabricgauge.run.tools.rank import telling
 from fabricgauge.run.tools.running import SuiteLaunch, listens, run_suite
-from fabricgauge.stats.foreign import accounted_bytes
 from fabricgauge.words.sentences import listed
 
 #: How long a program may say nothing: some print only at their end.

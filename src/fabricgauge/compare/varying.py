@@ -12,7 +12,7 @@ from fabricgauge.model.run import Run
 from fabricgauge.model.suite import LESS_IS_BETTER, Quantity
 from fabricgauge.model.varied import CurveEffect, Design, Effect, Factor, Influence, Varied
 from fabricgauge.model.verdict import Outcome
-from fabricgauge.stats.suite_curves import suite_curves
+from fabricgauge.stats.curves import suite_curves
 
 #: Of a whole comparison, shared among its factors: a stack against itself differs in 2 % of them.
 FAMILY_ERROR = 0.02

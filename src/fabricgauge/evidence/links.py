@@ -1,13 +1,13 @@
 """Which links went away, came back or retrained while a run was measured, and when."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Network, is_adapter_port
-from fabricgauge.model.measurement import Measurement, NodeCounters
+from fabricgauge.model.measurement import InterfaceCounters, Measurement, NodeCounters
 from fabricgauge.model.run import Launch
 from fabricgauge.stats.series import node_of
 
@@ -63,16 +63,10 @@ class FlapWatch:
     def saw(self, record: Measurement) -> None:
         """Take one more record of the launch, in their order."""
         for counters in record.counters:
-            if len(counters.read_utc_s) == 2:
-                node = self._nodes[counters.rank]
-                for event in _between(self._last, node, (), _read(counters, 0), ""):
-                    self._count(event)
-                for event in _between(self._last, node, (), _read(counters, 1), record.case):
-                    self._count(event)
-
-    def _count(self, event: LinkEvent) -> None:
-        if event.away and event.is_of(self._network):
-            self._times[event.node, event.interface] += event.count
+            node = self._nodes[counters.rank]
+            for event in _events(self._last, node, (), counters, record.case):
+                if event.away and event.is_of(self._network):
+                    self._times[event.node, event.interface] += event.count
 
     def flapping(self) -> dict[str, str]:
         """What is wrong, by node: nothing unless one port alone has flapped often enough."""
@@ -95,48 +89,46 @@ def link_events(launches: Iterable[Launch]) -> tuple[LinkEvent, ...]:
         kernels = {one.rank: (one.boot_id, one.net_namespace) for one in launch.placements}
         for case, counters in _counted(launch):
             node, kernel = node_of(launch, counters.rank), kernels.get(counters.rank, ())
-            found += _between(last, node, kernel, _read(counters, 0), "")
-            found += _between(last, node, kernel, _read(counters, 1), case)
+            found += _events(last, node, kernel, counters, case)
         if launch.ended.changes:
             last.clear()
     return tuple(found)
 
 
 def _counted(launch: Launch) -> Iterator[tuple[str, NodeCounters]]:
-    """Case and counters of all readings of a launch that have a time, in order."""
+    """Case and counters of all readings of a launch, in order."""
     for one in launch.measurements:
-        for counters in one.counters:
-            if len(counters.read_utc_s) == 2:
-                yield one.case, counters
-    for counters in launch.around.counters if launch.around else ():
-        if len(counters.read_utc_s) == 2:
-            yield launch.program, counters
+        yield from ((one.case, counters) for counters in one.counters)
+    if launch.around:
+        yield from ((launch.program, counters) for counters in launch.around.counters)
 
 
 #: When a counter was read, and what it read.
 _Reading = tuple[float, int]
 #: By node, what tells one kernel and network namespace from the next, interface and counter.
 _Last = dict[tuple[str, tuple[str, ...], str, str], _Reading]
-_Named = Iterator[tuple[str, str, _Reading]]
 
 
-def _read(counters: NodeCounters, moment: int) -> _Named:
-    """Interface, counter and its reading, before a case or after it (``moment`` 0 or 1)."""
-    interfaces = (counters.before, counters.after)[moment]
-    for name, one in sorted(interfaces.items()):
-        if not isinstance(one.link, Skipped):
-            for counter, count in one.link.counts.items():
-                if not isinstance(count, Skipped):
-                    yield name, counter, (counters.read_utc_s[moment], count)
-
-
-def _between(
-    last: _Last, node: str, kernel: tuple[str, ...], now: _Named, case: str
+def _events(
+    last: _Last, node: str, kernel: tuple[str, ...], counters: NodeCounters, case: str
 ) -> Iterator[LinkEvent]:
-    """A counter that fell was reset: the interface was made anew."""
-    for interface, counter, reading in now:
-        key = (node, kernel, interface, counter)
-        (began, first), (ended, count) = last.get(key, reading), reading
-        last[key] = reading
-        if count > first and (case or ended - began <= MOST_GAP_S):
-            yield LinkEvent(node, interface, counter, count - first, began, ended, case)
+    """What rose up to a case, and in it; nothing where nobody says when counters were read.
+
+    A counter that fell was reset: the interface was made anew.
+    """
+    moments = zip((counters.before, counters.after), counters.read_utc_s, ("", case), strict=False)
+    for interfaces, ended, during in moments:
+        for interface, counter, count in _counts(interfaces):
+            key = (node, kernel, interface, counter)
+            began, first = last.get(key, (ended, count))
+            last[key] = ended, count
+            if count > first and (during or ended - began <= MOST_GAP_S):
+                yield LinkEvent(node, interface, counter, count - first, began, ended, during)
+
+
+def _counts(interfaces: Mapping[str, InterfaceCounters]) -> Iterator[tuple[str, str, int]]:
+    """Interface, counter and what it read."""
+    for name, one in sorted(interfaces.items()):
+        for counter, count in () if isinstance(one.link, Skipped) else one.link.counts.items():
+            if not isinstance(count, Skipped):
+                yield name, counter, count

@@ -1,11 +1,11 @@
-"""Where the ranks of a launch ran: which nodes are one, and who ran elsewhere than meant."""
+"""Where the ranks of a launch ran, who ran elsewhere than meant, and who waited for a processor."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import Misplaced, Placed
 from fabricgauge.model.fabric import Fabric
-from fabricgauge.model.measurement import Placement
+from fabricgauge.model.measurement import Measurement, Placement, ProcessorUse
 from fabricgauge.model.run import Launch
 
 
@@ -81,3 +81,40 @@ def _is_on(fabric: Fabric, placement: Placement, meant: str) -> bool:
 def _short(name: str) -> str:
     """A host name without its domain."""
     return name.partition(".")[0]
+
+
+def waits(measurements: Iterable[Measurement], rank: int | None = None) -> list[float]:
+    """Share of each case's time that a rank, or each of them, waited for a processor.
+
+    Of a rank with several threads it is their mean. Steal is counted as waiting as well:
+    nobody told the node's kernel of it. Where only one of the two was seen, it is the least
+    that a rank waited; a case in which neither was seen has no share.
+    """
+    return [
+        sum(shares)
+        for one in measurements
+        for use in one.processors
+        if rank in (None, use.rank) and one.wall_s > 0 and (shares := _waited(one, use))
+    ]
+
+
+def _waited(one: Measurement, use: ProcessorUse) -> list[float]:
+    own = use.run_delay_s
+    shares = [] if isinstance(own, Skipped) else [own / (one.wall_s * one.threads)]
+    steal = use.node_steal_share
+    return shares if isinstance(steal, Skipped) else [*shares, steal]
+
+
+def unseen_waits(measurements: Iterable[Measurement]) -> str:
+    """A sentence on ranks whose waiting for processors was not seen; empty if there are none."""
+    found = {
+        use.rank: use.run_delay_s.reason
+        for one in measurements
+        for use in one.processors
+        if isinstance(use.run_delay_s, Skipped)
+    }
+    if not found:
+        return ""
+    rank, reason = min(found.items())
+    others = f" (nor of {len(found) - 1} other ranks)" if len(found) > 1 else ""
+    return f"whether rank {rank} waited for a processor could not be seen{others}: {reason}"

@@ -7,8 +7,14 @@ from fabricgauge.evidence.connections import CARRIED, address_of
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import ErrorCount, InterfaceTraffic, Moved, NodeTraffic, Traffic
 from fabricgauge.model.fabric import Fabric, is_adapter_port
-from fabricgauge.model.measurement import InterfaceCounters, Measurement, NodeCounters
+from fabricgauge.model.measurement import (
+    LATENCY_PATTERNS,
+    InterfaceCounters,
+    Measurement,
+    NodeCounters,
+)
 from fabricgauge.model.run import Launch
+from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.stats.series import node_of
 from fabricgauge.words.networks import is_loopback
 
@@ -184,3 +190,35 @@ def _crossing(
         errors=sum(one.count for one in here if one.counter.endswith("errors")),
         dropped=sum(one.count for one in here if one.counter.endswith("dropped")),
     )
+
+
+def accounted_bytes(curves: Sequence[SuiteCurve]) -> tuple[int, int]:
+    """Bytes that ranks 0 and 1 sent at the least, by what the curves say.
+
+    A table with two quantities tells of the same messages twice: per table the one that
+    accounts for most counts. Windows and warm-up are left out, for no log tells them all.
+    """
+    most: dict[tuple[str, int, int], int] = {}
+    for curve in curves:
+        sent = _streamed(curve) or sum(
+            one.message_bytes * max(1, one.estimate.samples)
+            for one in curve.points
+            if one.message_bytes is not None
+        )
+        both = curve.directions == 2 or curve.pattern in LATENCY_PATTERNS - {"put_latency"}
+        for rank in (0, 1) if both else (0 if curve.origin == 0 else 1,):
+            key = (curve.source, curve.first_line, rank)
+            most[key] = max(sent, most.get(key, 0))
+    first, second = (sum(sent for key, sent in most.items() if key[2] == rank) for rank in (0, 1))
+    return first, second
+
+
+def _streamed(curve: SuiteCurve) -> int:
+    """What a stream of a set time carried: its mean rate by its seconds."""
+    try:
+        seconds = float(curve.settings.get("duration", "0 s").removesuffix(" s"))
+    except ValueError:
+        return 0
+    if curve.quantity != "bandwidth" or not 0 < seconds < 1e6:
+        return 0
+    return int(sum(one.estimate.value for one in curve.points) * seconds)

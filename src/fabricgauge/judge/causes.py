@@ -7,7 +7,6 @@ import msgspec
 import numpy as np
 
 from fabricgauge.evidence.connections import lost_segments
-from fabricgauge.judge.interface import Context
 from fabricgauge.judge.streams import Stream, streams
 from fabricgauge.judge.subject import ports
 from fabricgauge.model.absence import Skipped
@@ -50,19 +49,15 @@ class Cause(msgspec.Struct, frozen=True):
 
 
 class _Low(msgspec.Struct, frozen=True):
-    context: Context
+    """A low stream on a network whose rate is known."""
+
     stream: Stream
     network: Network
     rate_bit_s: float
 
     @property
-    def carried_bit_s(self) -> float:
-        """Line rate at which the figure would be the ceiling."""
-        return self.stream.fraction * self.rate_bit_s
-
-    @property
     def ports(self) -> Iterator[tuple[Member, Interface]]:
-        for member, port in ports(self.context.run, self.network):
+        for member, port in ports(self.stream.subject.run, self.network):
             if not isinstance(port, Skipped):
                 yield member, port
 
@@ -78,26 +73,26 @@ UNSTEADY = Cause(
 )
 
 
-def causes(context: Context, stream: Stream) -> tuple[Cause, ...]:
+def causes(stream: Stream) -> tuple[Cause, ...]:
     """Likely causes of one low bandwidth, the most telling first; never empty."""
-    return _seen(context, stream, _LOOKS) or (UNKNOWN,)
+    return _seen(stream, _LOOKS) or (UNKNOWN,)
 
 
-def proved(context: Context, stream: Stream, slow_hosts: bool) -> tuple[Cause, ...]:
+def proved(stream: Stream, slow_hosts: bool) -> tuple[Cause, ...]:
     """Causes in the network that were seen themselves, not inferred from the figure.
 
     Hosts that can't keep up (``slow_hosts``) drop segments from their own queues and answer so
     late that some are sent again; beside them only many lost segments are the network's.
     """
     losses = partial(_losses, above="host-limited.lost_segments" if slow_hosts else "errors.share")
-    return _seen(context, stream, (*_PROVING, losses))
+    return _seen(stream, (*_PROVING, losses))
 
 
-def _seen(context: Context, stream: Stream, looks: "tuple[_Look, ...]") -> tuple[Cause, ...]:
+def _seen(stream: Stream, looks: "tuple[_Look, ...]") -> tuple[Cause, ...]:
     network = stream.subject.network
     if isinstance(network, Skipped) or isinstance(network.rate_bit_s, Skipped):
         return ()
-    low = _Low(context, stream, network, network.rate_bit_s)
+    low = _Low(stream, network, network.rate_bit_s)
     return tuple(cause for look in looks for cause in look(low))
 
 
@@ -130,7 +125,7 @@ def _far_adapter(low: _Low) -> Iterator[Cause]:
         return
     ranks = {(p.host, p.numa_node) for one in low.stream.subject.launches for p in one.placements}
     for member, _ in low.ports:
-        node = low.context.run.fabric.node(member.node)
+        node = low.stream.subject.run.fabric.node(member.node)
         if isinstance(node, Skipped):
             continue
         adapter = node.adapter_of(member.interface)
@@ -152,7 +147,8 @@ def _slow_port(low: _Low) -> Iterator[Cause]:
         speed = interface.speed_bit_s
         if isinstance(speed, Skipped) or not 0 < speed < 0.98 * low.rate_bit_s:
             continue
-        if low.carried_bit_s <= NEAR[1] * speed:  # else the driver's word is refuted
+        # Else the driver's word is refuted.
+        if low.stream.fraction * low.rate_bit_s <= NEAR[1] * speed:
             show = _shown(member.interface)
             yield Cause(
                 f"{member.node}:{member.interface} runs at {figures.link_rate(speed)} instead of"
@@ -163,14 +159,17 @@ def _slow_port(low: _Low) -> Iterator[Cause]:
             )
 
 
-def lower_rate(rate_bit_s: float, fraction: float, near: tuple[float, float]) -> float | None:
-    """The standard rate below ``rate_bit_s`` whose ceiling a figure is at, in bit/s.
+def lower_rate(stream: Stream, near: tuple[float, float]) -> float | None:
+    """The standard rate below the network's whose ceiling a figure is at, in bit/s.
 
     ``near`` bounds the figure as a multiple of what that rate's link can carry.
     """
+    nominal = stream.rate_bit_s
+    if isinstance(nominal, Skipped):
+        return None
     for rate in ETHERNET_RATES:
-        relative = fraction * rate_bit_s / rate
-        if rate < 0.98 * rate_bit_s and near[0] <= relative <= near[1]:
+        relative = stream.fraction * nominal / rate
+        if rate < 0.98 * nominal and near[0] <= relative <= near[1]:
             return rate
     return None
 
@@ -178,11 +177,11 @@ def lower_rate(rate_bit_s: float, fraction: float, near: tuple[float, float]) ->
 def _lower_rate(low: _Low) -> Iterator[Cause]:
     """Of all one-way streams between the same ends what the best one shows holds for each."""
     series = low.stream.series
-    others = streams(low.context, low.stream.subject, "bandwidth", "put_bandwidth")
+    others = streams(low.stream.subject, "bandwidth", "put_bandwidth")
     ends = (series.origin, series.target)
     same = (one for one in others if (one.series.origin, one.series.target) == ends)
     shown = max((low.stream, *same), key=lambda stream: stream.fraction)
-    rate = lower_rate(low.rate_bit_s, shown.fraction, NEAR)
+    rate = lower_rate(shown, NEAR)
     if rate is None:
         return
     figure = "the figure" if shown.series == series else f"that of {shown.series.name}"
@@ -200,8 +199,8 @@ def _lower_rate(low: _Low) -> Iterator[Cause]:
 
 def _errors(low: _Low, many: bool) -> Iterator[Cause]:
     """Counters that rose, or only those that rose by more than `errors` allows."""
-    least = low.context.limit("errors.least") if many else 0.0
-    share = low.context.limit("errors.share") if many else 0.0
+    least = low.stream.limit("errors.least") if many else 0.0
+    share = low.stream.limit("errors.share") if many else 0.0
     ours = {(member.node, member.interface) for member in low.network.members}
     for one in low.stream.subject.evidence.troubles:
         enough = one.count >= least and one.count > share * one.frames
@@ -220,7 +219,7 @@ def _even_share(low: _Low) -> Iterator[Cause]:
     stream, (_, lost) = low.stream, _lost(low)
     parts = [n for n in SHARED_BY if EVEN[0] <= n * stream.fraction <= EVEN[1]]
     steady = stream.high - stream.low <= STEADY * stream.fraction
-    if parts and steady and lost <= low.context.limit("host-limited.lost_segments"):
+    if parts and steady and lost <= low.stream.limit("host-limited.lost_segments"):
         yield Cause(
             f"something keeps the stream to 1/{parts[0]} of the rate: a limit on the way, or"
             f" {sentences.counted(parts[0], 'stream')} that share a link",
@@ -239,7 +238,7 @@ def _lost(low: _Low) -> tuple[int, float]:
     """
     cases = [
         lost_segments(one)
-        for point in low.stream.series.at_least(low.context.limit("fraction.from"))
+        for point in low.stream.series.at_least(low.stream.limit("fraction.from"))
         for one in point.measurements
     ]
     shares = [lost / segments for lost, segments in cases if segments > 0]
@@ -249,7 +248,7 @@ def _lost(low: _Low) -> tuple[int, float]:
 def _losses(low: _Low, above: str) -> Iterator[Cause]:
     """Losses above a threshold in most cases."""
     series, (count, share) = low.stream.series, _lost(low)
-    if count >= low.context.limit("errors.least") and share > low.context.limit(above):
+    if count >= low.stream.limit("errors.least") and share > low.stream.limit(above):
         yield Cause(
             f"segments from {series.origin} to {series.target} are lost on the way",
             "look at error and drop counters of both ends and of the switch ports between them;"
@@ -261,7 +260,7 @@ def _losses(low: _Low, above: str) -> Iterator[Cause]:
 
 def _found_before(low: _Low, severity: Severity) -> Iterator[Cause]:
     ends = (low.stream.series.origin, low.stream.series.target)
-    return preflight_causes(low.context.run.preflight, severity, low.network.name, ends)
+    return preflight_causes(low.stream.subject.run.preflight, severity, low.network.name, ends)
 
 
 def preflight_causes(

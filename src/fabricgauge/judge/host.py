@@ -11,11 +11,10 @@ import msgspec
 import numpy as np
 
 from fabricgauge.evidence.connections import held_by_receiver
-from fabricgauge.evidence.processors import unseen_waits, waits
+from fabricgauge.evidence.placement import unseen_waits, waits
 from fabricgauge.judge.causes import lower_rate, proved
-from fabricgauge.judge.host_case import NEAREST_RATE, WIRE_BUSY, HostCase
-from fabricgauge.judge.interface import Context
-from fabricgauge.judge.streams import Stream
+from fabricgauge.judge.streams import NEAREST_RATE, WIRE_BUSY, Stream
+from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.verdict import Outcome
@@ -59,57 +58,53 @@ def excused(outcome: Outcome, by_host: bool) -> Outcome:
     return Outcome.INCONCLUSIVE if by_host and outcome is Outcome.FAIL else outcome
 
 
-def signs(context: Context, stream: Stream) -> Signs:
+def signs(stream: Stream) -> Signs:
     """What the processors, the connections and the loopback reference say of one figure."""
-    case = HostCase(context, stream)
-    link = tuple(_link(case))
-    limiting = () if link else tuple(sign for look in _LIMITING for sign in look(case))
+    link = tuple(_link(stream))
+    limiting = () if link else tuple(sign for look in _LIMITING for sign in look(stream))
     unseen = ""
-    if not link and not limiting and not case.is_slow_wire:
-        unseen = unseen_waits((*case.measurements, *case.tournaments))
-    return Signs(limiting, (*link, *(sign for look in _OTHERS for sign in look(case))), unseen)
+    if not link and not limiting and not stream.is_slow_wire:
+        unseen = unseen_waits((*stream.measurements, *stream.tournaments))
+    return Signs(limiting, (*link, *(sign for look in _OTHERS for sign in look(stream))), unseen)
 
 
-def _link(case: HostCase) -> Iterator[str]:
+def _link(stream: Stream) -> Iterator[str]:
     """Faults of the network that show by themselves, and a link that runs at a lower rate.
 
     They are not excused by a busy host.
     """
-    slow_hosts = any(_loopback(case))
-    for cause in proved(case.context, case.stream, slow_hosts):
+    slow_hosts = any(_loopback(stream))
+    for cause in proved(stream, slow_hosts):
         yield f"{cause.evidence}: that is the network's fault, whatever the hosts do"
-    network = case.stream.subject.network
-    if isinstance(network, Skipped) or isinstance(network.rate_bit_s, Skipped):
-        return
-    rate = lower_rate(network.rate_bit_s, case.stream.fraction, EXACTLY)
-    if rate is not None and case.is_wire:
+    rate = lower_rate(stream, EXACTLY)
+    if rate is not None and stream.is_wire:
         yield (
             f"the figure is as steady as a wire, and what a {figures.link_rate(rate)} link carries:"
             " a link sets the pace, not a host"
         )
 
 
-def _loopback(case: HostCase) -> Iterator[str]:
+def _loopback(stream: Stream) -> Iterator[str]:
     """The same MPI over loopback TCP on one node, a path without any network.
 
     A host alone leaves a network a share of that; the best stream of the launches counts. Of RDMA
     ports it says nothing: there the adapter copies, and no kernel.
     """
-    network = case.stream.subject.network
+    network = stream.subject.network
     if not isinstance(network, Skipped) and network.of_ports:
         return
     reached = [
         (point.bandwidth.value, series.origin)
-        for series in series_of(case.stream.subject.loopbacks)
+        for series in series_of(stream.subject.loopbacks)
         if series.pattern == "bandwidth"
-        if (point := series.best(case.context.limit("fraction.from"))) is not None
+        if (point := series.best(stream.limit("fraction.from"))) is not None
     ]
     if not reached:
         return
     best, node = max(reached, key=lambda one: one[0])
-    headroom, ceiling = case.limit("headroom"), case.stream.ceiling.payload_bytes_per_s
-    carried = case.stream.best.bandwidth.value * case.stream.directions
-    left = case.limit("loopback" if case.steady else "loopback_unsteady")
+    headroom, ceiling = stream.limit("host-limited.headroom"), stream.ceiling.payload_bytes_per_s
+    carried = stream.best.bandwidth.value * stream.directions
+    left = stream.limit(f"host-limited.loopback{'' if stream.steady else '_unsteady'}")
     if best < headroom * ceiling and carried >= left * best:
         yield (
             f"over TCP loopback on {node} alone, without a network, the same MPI reaches"
@@ -119,85 +114,86 @@ def _loopback(case: HostCase) -> Iterator[str]:
         )
 
 
-def _bottom_halves(case: HostCase) -> Iterator[str]:
-    for node, share in case.medians("busiest_softirq_share"):
-        if share >= case.limit("softirq_cpu"):
+def _bottom_halves(stream: Stream) -> Iterator[str]:
+    for node, share in stream.medians("busiest_softirq_share"):
+        if share >= stream.limit("host-limited.softirq_cpu"):
             yield (
                 f"one processor of {node} spent {figures.percent(share)} of its time in"
                 " interrupts' bottom halves"
             )
 
 
-def _no_processor_left(case: HostCase) -> Iterator[str]:
-    if case.is_wire:  # a slow link has packets, and ranks that poll leave nothing idle
+def _no_processor_left(stream: Stream) -> Iterator[str]:
+    if stream.is_wire:  # a slow link has packets, and ranks that poll leave nothing idle
         return
-    idles, softirqs = case.medians("node_idle_share"), case.medians("node_softirq_share")
+    idles, softirqs = stream.medians("node_idle_share"), stream.medians("node_softirq_share")
+    idle_most, least = stream.limit("host-limited.idle"), stream.limit("host-limited.softirq")
     for (node, idle), (_, softirq) in zip(idles, softirqs, strict=True):
-        if idle <= case.limit("idle") and softirq >= case.limit("softirq"):
+        if idle <= idle_most and softirq >= least:
             yield (
                 f"{_idle(node, idle)} and"
                 f" spent {figures.percent(softirq)} on packets in interrupts' bottom halves"
             )
 
 
-def _waiting_ranks(case: HostCase) -> Iterator[str]:
-    for node, rank in case.ranks:
-        delay = _delay(case.measurements, rank)
+def _waiting_ranks(stream: Stream) -> Iterator[str]:
+    for node, rank in stream.ranks:
+        delay = _delay(stream.measurements, rank)
         # Half as slow again as the lost time: a larger loss has another cause.
-        accounts = case.stream.fraction >= 0.5 * (1.0 - delay)
-        if delay >= case.limit("delay") and accounts and not case.is_slow_wire:
+        accounts = stream.fraction >= 0.5 * (1.0 - delay)
+        if delay >= stream.limit("host-limited.delay") and accounts and not stream.is_slow_wire:
             yield f"rank {rank} on {node} {waited(delay)}"
 
 
-def _idle_connection(case: HostCase) -> Iterator[str]:
-    if case.busy <= case.limit("busy"):
+def _idle_connection(stream: Stream) -> Iterator[str]:
+    if stream.busy <= stream.limit("host-limited.busy"):
         yield (
-            f"the connections of {case.stream.series.origin} had data under way for only"
-            f" {figures.percent(case.busy)} of the time: the sender did not fill the link"
+            f"the connections of {stream.series.origin} had data under way for only"
+            f" {figures.percent(stream.busy)} of the time: the sender did not fill the link"
         )
 
 
-def _closed_window(case: HostCase) -> Iterator[str]:
+def _closed_window(stream: Stream) -> Iterator[str]:
     """No sign by itself: a deep queue in front of a slow link fills the window as well."""
-    for share in map(held_by_receiver, case.measurements[:1]):
+    for share in map(held_by_receiver, stream.measurements[:1]):
         if share >= 0.3:
             yield (
-                f"the receiver's window held {case.stream.series.origin} back for"
+                f"the receiver's window held {stream.series.origin} back for"
                 f" {figures.percent(share)} of the time that data were waiting"
             )
 
 
-def _busy_processors(case: HostCase) -> Iterator[str]:
-    for node, idle in case.medians("node_idle_share"):
+def _busy_processors(stream: Stream) -> Iterator[str]:
+    for node, idle in stream.medians("node_idle_share"):
         yield f"{_idle(node, idle)} (MPI ranks poll, so this alone proves nothing)"
 
 
-def _waiting_everywhere(case: HostCase) -> Iterator[str]:
+def _waiting_everywhere(stream: Stream) -> Iterator[str]:
     """Half of the ranks waited for processors: so did about half of the pairs, or more."""
-    delay = _delay(case.tournaments)
-    if delay < case.limit("delay") or case.is_slow_wire:
+    delay = _delay(stream.tournaments)
+    if delay < stream.limit("host-limited.delay") or stream.is_slow_wire:
         return
     # Pairs of which both ends wait in turns lose more than the time, but not all alike.
-    width = relative_half_width(case.stream.best.bandwidth)
-    unsteady = width > case.context.limit("stability.interval")
-    if unsteady or case.stream.fraction >= 0.5 * (1.0 - delay):
+    width = relative_half_width(stream.best.bandwidth)
+    unsteady = width > stream.limit("stability.interval")
+    if unsteady or stream.fraction >= 0.5 * (1.0 - delay):
         yield f"half of the ranks {waited(delay, 'were', 'or more ')}"
 
 
-def _nothing_idle(case: HostCase) -> Iterator[str]:
+def _nothing_idle(stream: Stream) -> Iterator[str]:
     """Programs that sleep while they wait leave processors idle, unless these limit them."""
-    if not case.surrounded or any(around.polls for _, around in case.surrounded):
+    if not stream.surrounded or any(around.polls for _, around in stream.surrounded):
         return
-    idles, steals = case.medians("node_idle_share"), case.medians("node_steal_share")
+    idles, steals = stream.medians("node_idle_share"), stream.medians("node_steal_share")
     for (node, idle), (_, steal) in zip(idles, steals, strict=True):
-        accounts = case.stream.fraction >= LEAST_SHARE * (1.0 - steal)
-        if idle <= case.limit("idle") and accounts:
+        accounts = stream.fraction >= LEAST_SHARE * (1.0 - steal)
+        if idle <= stream.limit("host-limited.idle") and accounts:
             yield f"{_idle(node, idle)}, although the program does not poll"
 
 
-def _crowded(case: HostCase) -> Iterator[str]:
+def _crowded(stream: Stream) -> Iterator[str]:
     """Some process of the node waited for a processor; the ranks' own delay is not known."""
-    for launch, around in case.surrounded:
+    for launch, around in stream.surrounded:
         for use in around.processors:
             if isinstance(use.run_delay_s, Skipped) or isinstance(use.node_steal_share, Skipped):
                 continue
@@ -205,11 +201,11 @@ def _crowded(case: HostCase) -> Iterator[str]:
             steal = use.node_steal_share
             delay = min(1.0, own + steal)
             least = max(LEAST_SHARE * (1.0 - steal), 0.5 * (1.0 - delay))
-            if delay >= case.limit("delay") and case.stream.fraction >= least:
+            if delay >= stream.limit("host-limited.delay") and stream.fraction >= least:
                 yield f"on {node_of(launch, use.rank)} some process {waited(delay)}"
 
 
-_Look = Callable[[HostCase], Iterator[str]]
+_Look = Callable[[Stream], Iterator[str]]
 _LIMITING: tuple[_Look, ...] = (
     _loopback, _bottom_halves, _no_processor_left, _waiting_ranks, _idle_connection,
     _waiting_everywhere, _nothing_idle, _crowded,
@@ -235,7 +231,7 @@ def _delay(measurements: Iterable[Measurement], rank: int | None = None) -> floa
     return min(1.0, float(np.median(shares))) if shares else 0.0
 
 
-def waiting_beside(own: Sequence[HostCase], good: Sequence[HostCase], left: float) -> Iterator[str]:
+def waiting_beside(own: Sequence[Stream], good: Sequence[Stream], left: float) -> Iterator[str]:
     """Waiting for processors slowed at least half of the accused pairs ``own``.
 
     ``left`` is how fast they are, a share of how fast the pairs ``good`` are, which wait as
@@ -243,58 +239,56 @@ def waiting_beside(own: Sequence[HostCase], good: Sequence[HostCase], left: floa
     only a wire is, is not excused, nor are pairs that agree as only those over one wire do.
     Waiting that cannot be seen may account for anything else.
     """
-    usual = float(np.median([_longest(case)[0] for case in good])) if good else 0.0
-    unshown = [] if _is_one_wire(own) else [case for case in own if not _shows_itself(case)]
+    usual = float(np.median([_longest(one)[0] for one in good])) if good else 0.0
+    unshown = [] if _is_one_wire(own) else [one for one in own if not _shows_itself(one)]
     excused = [
-        case for case in unshown if accounts_beside(case.context, _longest(case)[0], usual, left)
+        one for one in unshown if accounts_beside(one.subject, _longest(one)[0], usual, left)
     ]
     if excused and 2 * len(excused) >= len(own):
         share, node = max(map(_longest, excused))
         good_wait = figures.percent(usual)
         yield f"a rank on {node} {waited(share)}, those of good pairs for {good_wait}"
         return
-    unseen = unseen_waits(one for case in own for one in case.measurements)
+    unseen = unseen_waits(one for stream in own for one in stream.measurements)
     if unseen and 2 * len(unshown) > len(own):
         yield unseen
 
 
-def _is_one_wire(cases: Sequence[HostCase]) -> bool:
+def _is_one_wire(each: Sequence[Stream]) -> bool:
     """Whether these pairs had data under way all along, and carried the same."""
-    if any(case.stream.series.is_latency or case.busy < WIRE_BUSY for case in cases):
+    if any(stream.series.is_latency or stream.busy < WIRE_BUSY for stream in each):
         return False
-    return bool(cases) and carry_the_same(
-        cases[0].context, [case.stream.fraction for case in cases]
-    )
+    return bool(each) and carry_the_same(each[0].subject, [stream.fraction for stream in each])
 
 
-def carry_the_same(context: Context, fractions: Sequence[float]) -> bool:
+def carry_the_same(subject: Subject, fractions: Sequence[float]) -> bool:
     """Whether several pairs of one end carry the same, well below the ceiling: it is a wire's rate.
 
     Waiting for processors takes from each what it happens to take.
     """
     if len(fractions) < AGREEING or max(fractions) >= NEAREST_RATE:
         return False
-    return max(fractions) <= (1.0 + context.limit("host-limited.steady")) * min(fractions)
+    return max(fractions) <= (1.0 + subject.limit("host-limited.steady")) * min(fractions)
 
 
-def _shows_itself(case: HostCase) -> bool:
+def _shows_itself(stream: Stream) -> bool:
     """Whether the pair is as steady as only a slow wire is, or has a fault that was seen."""
-    slow_wire = not case.stream.series.is_latency and case.is_slow_wire
-    return slow_wire or any(proved(case.context, case.stream, True))
+    slow_wire = not stream.series.is_latency and stream.is_slow_wire
+    return slow_wire or any(proved(stream, True))
 
 
-def accounts_beside(context: Context, delay: float, usual: float, left: float) -> bool:
+def accounts_beside(subject: Subject, delay: float, usual: float, left: float) -> bool:
     """Whether waiting for ``delay`` of the time leaves no more than ``left`` of what good ones do.
 
     These wait for ``usual``. Half as slow again as the lost time, as of a figure alone: more has
     another cause.
     """
     expected = min(1.0, (1.0 - delay) / (1.0 - usual)) if usual < 1.0 else 1.0
-    return delay >= context.limit("host-limited.delay") and left >= 0.5 * expected
+    return delay >= subject.limit("host-limited.delay") and left >= 0.5 * expected
 
 
-def _longest(case: HostCase) -> tuple[float, str]:
+def _longest(stream: Stream) -> tuple[float, str]:
     """Share of the time that the end which waited longest did so, and its node."""
-    ends = ((node, rank) for node, rank in case.ranks if waits(case.measurements, rank))
-    delays = ((_delay(case.measurements, rank), node) for node, rank in ends)
+    ends = ((node, rank) for node, rank in stream.ranks if waits(stream.measurements, rank))
+    delays = ((_delay(stream.measurements, rank), node) for node, rank in ends)
     return max(delays, default=(0.0, ""))

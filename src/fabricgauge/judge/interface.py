@@ -1,52 +1,15 @@
 """What this stage takes and gives: a run with its ceilings in, verdicts out."""
 
-from collections.abc import Callable, Iterable
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
 import msgspec
 
-from fabricgauge.evidence.gathering import evidence
-from fabricgauge.judge.subject import Subject, subjects
-from fabricgauge.judge.thresholds import DEFAULTS, Thresholds
+from fabricgauge.judge.subject import Context as Context
+from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.ceiling import Ceiling
-from fabricgauge.model.evidence import RunEvidence
-from fabricgauge.model.pairs import NO_PAIRS, FabricResult
-from fabricgauge.model.run import Run
 from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict, VerdictSubject, identity
 from fabricgauge.words import subjects as in_words
-
-
-class Context(msgspec.Struct, frozen=True, dict=True):
-    """Everything that a rule may look at; ``ceilings`` are by network name.
-
-    ``fabric`` is what the matrices of all pairs say, where pairs of many nodes were measured.
-    ``known`` is the run's evidence, where it has been gathered already.
-    """
-
-    run: Run
-    ceilings: dict[str, Ceiling | Skipped]
-    thresholds: Thresholds = DEFAULTS
-    fabric: FabricResult = NO_PAIRS
-    known: RunEvidence | None = None
-
-    @cached_property
-    def evidence(self) -> RunEvidence:
-        return evidence(self.run) if self.known is None else self.known
-
-    @cached_property
-    def subjects(self) -> tuple[Subject, ...]:
-        return subjects(self.run, self.ceilings, self.evidence, self.fabric)
-
-    def limit(self, name: str) -> float:
-        return self.thresholds.limits[name].value
-
-    def threshold(self, name: str, relation: str = "at least") -> Threshold:
-        """The limit as a verdict quotes it; ``relation`` is e.g. "at most"."""
-        limit = self.thresholds.limits[name]
-        return Threshold(limit.value, limit.unit, relation, f"{name}, {limit.origin}")
-
 
 _PRECEDENCE = list(Outcome)
 
@@ -82,25 +45,32 @@ class Said(msgspec.Struct, frozen=True):
     about: VerdictSubject | None = None
 
 
+#: What a rule says of one subject: one word, several, or why there is nothing to say.
+Words = Said | Skipped | Iterable[Said]
 Judge = Callable[[Context], tuple[Verdict, ...]]
 
 
-def of_run(rule: str) -> Callable[[Callable[[Context], Iterable[Said]]], Judge]:
+def of_run(rule: str) -> Callable[[Callable[[Context], Words]], Judge]:
     """Of a function that looks at the run as a whole: its words with rule, subject and id."""
-    return lambda say: (
-        lambda context: tuple(verdict(rule, one, VerdictSubject()) for one in say(context))
-    )
+    return lambda say: lambda context: tuple(_verdicts(rule, say(context), VerdictSubject()))
 
 
-def of_networks(rule: str) -> Callable[[Callable[[Context, Subject], Iterable[Said]]], Judge]:
+def of_networks(rule: str) -> Callable[[Callable[[Subject], Words]], Judge]:
     """The same of one that looks at each network."""
     return lambda say: (
         lambda context: tuple(
-            verdict(rule, one, subject.about)
+            one
             for subject in context.subjects
-            for one in say(context, subject)
+            for one in _verdicts(rule, say(subject), subject.about)
         )
     )
+
+
+def _verdicts(rule: str, said: Words, usual: VerdictSubject) -> Iterator[Verdict]:
+    if isinstance(said, Skipped):
+        said = Said(Outcome.SKIPPED, said.reason)
+    for one in (said,) if isinstance(said, Said) else said:
+        yield verdict(rule, one, usual)
 
 
 def verdict(rule: str, said: Said, usual: VerdictSubject) -> Verdict:

@@ -82,11 +82,13 @@ def _apply(rule: Rule, context: Context) -> Sequence[Verdict]:
 
 def below_pass(context: Context) -> tuple[str, ...]:
     """Names of networks on which a two-sided stream stayed below the passing fraction."""
-    enough = context.limit("fraction.pass")
     return tuple(
         subject.name
         for subject in context.subjects
-        if any(stream.fraction < enough for stream in streams(context, subject, "bandwidth"))
+        if any(
+            stream.fraction < stream.limit(stream.enough)
+            for stream in streams(subject, "bandwidth")
+        )
     )
 
 
@@ -96,17 +98,17 @@ def doubtful(context: Context) -> tuple[PlannedLaunch, ...]:
     A single case tells a property of the network from a disturbance by its return only.
     """
     number = max((launch.number for launch in context.run.plan.launches), default=0)
-    launches = (one for subject in context.subjects for one in _again(context, subject))
+    launches = (one for subject in context.subjects for one in _again(subject))
     return tuple(
         msgspec.structs.replace(one, number=number + place, purpose="again")
         for place, one in enumerate(launches, start=1)
     )
 
 
-def _again(context: Context, subject: Subject) -> Iterator[PlannedLaunch]:
+def _again(subject: Subject) -> Iterator[PlannedLaunch]:
     if subject.pairs or subject.again:
         return
-    points = chain(dips.doubted(context, subject), asymmetry.doubted(context, subject))
+    points = chain(dips.doubted(subject), asymmetry.doubted(subject))
     doubted = {case.case for point in points for case in point.measurements}
     for launch in subject.planned:
         cases = tuple(case for case in launch.cases if case.name in doubted)
@@ -121,7 +123,7 @@ def unclear(context: Context) -> tuple[Recheck, ...]:
     Of a network the first one that asks is heard: what it has measured serves the others.
     """
     asked = (
-        next(filter(None, (rule.again(context, subject) for rule in (pairs, lossy))), None)
+        next(filter(None, (rule.again(subject) for rule in (pairs, lossy))), None)
         for subject in context.subjects
     )
     return tuple(filter(None, asked))

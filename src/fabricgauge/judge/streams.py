@@ -1,16 +1,20 @@
 """The best sustained bandwidth of each direction against the ceiling."""
 
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
+
 import msgspec
 import numpy as np
 
-from fabricgauge.evidence.connections import acknowledged
-from fabricgauge.judge.interface import Context
+from fabricgauge.evidence.connections import acknowledged, busy_share
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling, CeilingStep
-from fabricgauge.model.measurement import Pattern
+from fabricgauge.model.measurement import Measurement, Pattern, ProcessorUse
+from fabricgauge.model.run import Around, Launch
 from fabricgauge.model.verdict import Outcome, VerdictSubject
-from fabricgauge.stats.series import Point, Series
+from fabricgauge.stats.launches import relative_half_width
+from fabricgauge.stats.series import Point, Series, node_of
 from fabricgauge.words import figures, patterns
 
 STREAMS: tuple[Pattern, ...] = ("bandwidth", "put_bandwidth", "bidirectional_bandwidth")
@@ -26,6 +30,20 @@ FAST_BIT_S = 25e9
 ONE_CONNECTION = ("netperf", "qperf")
 LEAST_CALL_BYTES = 16384
 
+#: Share of the time with data under way at which a sender keeps a link full.
+WIRE_BUSY = 0.9
+
+#: A little above the share that the nearest standard rate below another has: 40 of 50 Gb/s.
+NEAREST_RATE = 0.85
+
+#: A wire carries large messages at least as well as smaller ones; a host's caches do not.
+HELD = 0.9
+
+#: What of a node's processors is looked at, by its name in ``ProcessorUse``.
+Share = Literal[
+    "busiest_softirq_share", "node_idle_share", "node_softirq_share", "node_steal_share"
+]
+
 
 class Stream(msgspec.Struct, frozen=True):
     """A pattern's best point in one direction, and the ceiling that it is held against.
@@ -38,6 +56,15 @@ class Stream(msgspec.Struct, frozen=True):
     series: Series
     best: Point
 
+    def limit(self, name: str) -> float:
+        return self.subject.limit(name)
+
+    @property
+    def rate_bit_s(self) -> float | Skipped:
+        """The network's nominal rate."""
+        network = self.subject.network
+        return network if isinstance(network, Skipped) else network.rate_bit_s
+
     @property
     def fraction(self) -> float:
         return self.best.bandwidth.value / self.ceiling.payload_bytes_per_s
@@ -49,6 +76,11 @@ class Stream(msgspec.Struct, frozen=True):
     @property
     def high(self) -> float:
         return self.best.bandwidth.high / self.ceiling.payload_bytes_per_s
+
+    @property
+    def is_above(self) -> bool:
+        """Whether it is more than the network can carry."""
+        return self.fraction > 1.0 + self.limit("above-ceiling.tolerance")
 
     @property
     def launches(self) -> tuple[float, ...]:
@@ -87,8 +119,125 @@ class Stream(msgspec.Struct, frozen=True):
             f" {figures.rate(self.ceiling.payload_bytes_per_s)}"
         )
 
+    def decides(self, every: "tuple[Stream, ...]") -> bool:
+        """Whether a low figure counts against the network; ``every`` are its one-way streams.
 
-def streams(context: Context, subject: Subject, *patterns: Pattern) -> tuple[Stream, ...]:
+        Both directions at once do not: hosts and acknowledgements share them. Nor does MPI_Put or
+        MPI_Get, or a single TCP connection, where others fill the same direction: then it is MPI's
+        own path, or one processor's.
+        """
+        if self.directions == 2:
+            return False
+        if self.series.pattern == "bandwidth" and not _alone(self.series):
+            return True
+        return not any(
+            _ends(one.series) == _ends(self.series)
+            and one.series.pattern == "bandwidth"
+            and one.fraction >= self.limit("fraction.warn")
+            for one in every
+        )
+
+    @property
+    def cannot_fill(self) -> bool:
+        """Whether it is one connection on a link so fast that it proves nothing if low."""
+        rate = self.rate_bit_s
+        return not isinstance(rate, Skipped) and _alone(self.series) and rate >= FAST_BIT_S
+
+    @property
+    def plain_outcome(self) -> Outcome:
+        """What the figure, its interval and the launches say by themselves."""
+        passing, usable = self.limit(self.enough), self.limit(self.least)
+        if self.is_above:
+            return Outcome.WARN
+        if self.fraction >= passing:
+            steady = self.low >= usable and min(self.launches) >= passing
+            return Outcome.PASS if steady else Outcome.WARN
+        if self.fraction >= usable:
+            return Outcome.WARN
+        return Outcome.INCONCLUSIVE if self.high >= usable else Outcome.FAIL
+
+    @property
+    def measurements(self) -> tuple[Measurement, ...]:
+        return self.best.measurements
+
+    @property
+    def uses(self) -> Iterator[tuple[str, ProcessorUse]]:
+        """Node and processors of both ends in the cases behind the figure.
+
+        Of another suite's programs only those of the whole launch are known.
+        """
+        series = self.series
+        for one in self.measurements:
+            for use in one.processors:
+                if use.rank in (one.origin, one.target):
+                    yield series.origin if use.rank == one.origin else series.target, use
+        for launch, around in self.surrounded:
+            yield from ((node_of(launch, use.rank), use) for use in around.processors)
+
+    @property
+    def ranks(self) -> Sequence[tuple[str, int]]:
+        """Node and rank of both ends, as far as their processor use is known."""
+        return sorted({(node, use.rank) for node, use in self.uses})
+
+    @property
+    def surrounded(self) -> tuple[tuple[Launch, Around], ...]:
+        """Launches of another suite behind the figure, with what was read around each."""
+        numbers = {one.launch for one in self.best.observed if one.measurement is None}
+        return tuple(
+            (launch, launch.around)
+            for launch in self.subject.launches
+            if launch.number in numbers and launch.around is not None
+        )
+
+    @property
+    def tournaments(self) -> tuple[Measurement, ...]:
+        """The cases behind a median over many pairs, in which every rank took part."""
+        series, size = self.series, self.best.message_bytes
+        return tuple(
+            one
+            for launch in (self.subject.launches if series.of_pairs else ())
+            for one in launch.measurements
+            if one.pattern == f"all_pairs_{series.pattern}" and one.message_bytes == size
+        )
+
+    def medians(self, share: Share) -> Iterable[tuple[str, float]]:
+        """Node and median of the share, of each rank of which it was seen."""
+        for node, rank in self.ranks:
+            each = [getattr(use, share) for _, use in self.uses if use.rank == rank]
+            if seen := [one for one in each if not isinstance(one, Skipped)]:
+                yield node, float(np.median(seen))
+
+    @property
+    def busy(self) -> float:
+        """Share of the time with data under way from the sender; 1 where it is not known."""
+        shares = [share for one in self.measurements if (share := busy_share(one)) is not None]
+        return float(np.median(shares)) if shares else 1.0
+
+    @property
+    def steady(self) -> bool:
+        return relative_half_width(self.best.bandwidth) <= self.limit("host-limited.steady")
+
+    @property
+    def is_wire(self) -> bool:
+        """As steady as only a wire is, with data under way all the time, whatever the size.
+
+        No larger message is surely slower than the figure.
+        """
+        best = self.best
+        held = all(
+            point.bandwidth.high >= HELD * best.bandwidth.low
+            for point in self.series.points
+            if point.message_bytes > best.message_bytes and point.sized
+        )
+        return held and self.steady and self.busy >= WIRE_BUSY
+
+    @property
+    def is_slow_wire(self) -> bool:
+        """Whether a lower link rate may set the pace: steady, and not just below the ceiling."""
+        return self.fraction < NEAREST_RATE and self.is_wire
+
+
+def streams(subject: Subject, *patterns: Pattern) -> tuple[Stream, ...]:
     """One stream per direction and pattern with large enough messages and a ceiling.
 
     What several pairs made together, over nobody knows how many links, is none.
@@ -97,20 +246,20 @@ def streams(context: Context, subject: Subject, *patterns: Pattern) -> tuple[Str
         return ()
     found = []
     for series in subject.of(*(patterns or STREAMS)):
-        best = series.best(from_bytes(context, subject.ceiling, series))
+        best = series.best(from_bytes(subject, series))
         if best is not None and series.links_known and not unlike(subject, series):
             found.append(Stream(subject, _ceiling_of(subject.ceiling, series, best), series, best))
     return tuple(found)
 
 
-def from_bytes(context: Context, ceiling: Ceiling, series: Series) -> float:
+def from_bytes(subject: Subject, series: Series) -> float:
     """The least message that shows a sustained rate.
 
     A stream empties a token bucket once; to a ping-pong it gives its burst each time.
     """
-    least, foreign = context.limit("fraction.from"), series.foreign
+    least, foreign = subject.limit("fraction.from"), series.foreign
     if series.is_latency:
-        return max(least, BURSTS * ceiling.burst_bytes)
+        return max(least, BURSTS * subject.burst_bytes)
     by_call = foreign is not None and foreign.suite in ONE_CONNECTION and _is_tcp(series)
     return min(least, LEAST_CALL_BYTES) if by_call else least
 
@@ -139,25 +288,6 @@ def unlike(subject: Subject, series: Series) -> bool:
     return foreign.transport == "rdma" and network.technology in ("ethernet", "ipoib")
 
 
-def decides(context: Context, stream: Stream, all_streams: tuple[Stream, ...]) -> bool:
-    """Whether a low figure of this stream counts against the network.
-
-    Both directions at once do not: hosts and acknowledgements share them. Nor does
-    MPI_Put or MPI_Get, or a single TCP connection, where others fill the same direction: then it is
-    MPI's own path, or one processor's.
-    """
-    if stream.series.pattern == "bidirectional_bandwidth":
-        return False
-    if stream.series.pattern == "bandwidth" and not _alone(stream.series):
-        return True
-    return not any(
-        _ends(one.series) == _ends(stream.series)
-        and one.series.pattern == "bandwidth"
-        and one.fraction >= context.limit("fraction.warn")
-        for one in all_streams
-    )
-
-
 def _ends(series: Series) -> tuple[str, ...]:
     """From where to where bytes go: nodes; of others' logs the hosts named there, or themselves."""
     if not series.source:
@@ -177,24 +307,3 @@ def _alone(series: Series) -> bool:
     if foreign is None or not _is_tcp(series):
         return False
     return foreign.suite in ONE_CONNECTION or foreign.settings.get("streams") == "1"
-
-
-def cannot_fill(stream: Stream) -> bool:
-    """Whether the stream is one connection on a link so fast that it proves nothing if low."""
-    network = stream.subject.network
-    if isinstance(network, Skipped) or isinstance(network.rate_bit_s, Skipped):
-        return False
-    return _alone(stream.series) and network.rate_bit_s >= FAST_BIT_S
-
-
-def plain_outcome(context: Context, stream: Stream) -> Outcome:
-    """What the figure, its interval and the launches say by themselves."""
-    passing, usable = context.limit(stream.enough), context.limit(stream.least)
-    if stream.fraction > 1.0 + context.limit("above-ceiling.tolerance"):
-        return Outcome.WARN
-    if stream.fraction >= passing:
-        steady = stream.low >= usable and min(stream.launches) >= passing
-        return Outcome.PASS if steady else Outcome.WARN
-    if stream.fraction >= usable:
-        return Outcome.WARN
-    return Outcome.INCONCLUSIVE if stream.high >= usable else Outcome.FAIL

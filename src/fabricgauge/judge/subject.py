@@ -1,4 +1,4 @@
-"""What is judged together: the launches that were meant for one network."""
+"""What the rules look at: a run with its evidence, and the launches of one network together."""
 
 import math
 from collections.abc import Iterator
@@ -6,6 +6,8 @@ from functools import cached_property
 
 import msgspec
 
+from fabricgauge.evidence.gathering import evidence
+from fabricgauge.judge.thresholds import DEFAULTS, Thresholds
 from fabricgauge.localise.typical import typical_series
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
@@ -16,7 +18,7 @@ from fabricgauge.model.pairs import NO_PAIRS, FabricResult, PairAnalysis
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.suite import SuiteCurve
-from fabricgauge.model.verdict import VerdictSubject
+from fabricgauge.model.verdict import Threshold, VerdictSubject
 from fabricgauge.stats.series import Series, series_of
 from fabricgauge.words.networks import OWN_CHOICE, is_loopback, loopback_of
 
@@ -29,6 +31,32 @@ _UNSTATED = (
 )
 
 
+class Context(msgspec.Struct, frozen=True, dict=True):
+    """Everything that a rule may look at; ``ceilings`` are by network name.
+
+    ``fabric`` is what the matrices of all pairs say, where pairs of many nodes were measured.
+    ``known`` is the run's evidence, where it has been gathered already.
+    """
+
+    run: Run
+    ceilings: dict[str, Ceiling | Skipped]
+    thresholds: Thresholds = DEFAULTS
+    fabric: FabricResult = NO_PAIRS
+    known: RunEvidence | None = None
+
+    @cached_property
+    def evidence(self) -> RunEvidence:
+        return evidence(self.run) if self.known is None else self.known
+
+    @cached_property
+    def subjects(self) -> "tuple[Subject, ...]":
+        """One per network that was planned or measured, in the plan's order."""
+        everything: tuple[PlannedLaunch | Launch, ...]
+        everything = (*self.run.plan.launches, *self.run.launches)
+        names = dict.fromkeys(one.network for one in everything if not is_loopback(one.network))
+        return tuple(_subject(self, name) for name in names)
+
+
 class Subject(msgspec.Struct, frozen=True, dict=True):
     """A network (or MPI's own choice) with all that was planned and measured for it.
 
@@ -38,6 +66,7 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
     again are in ``again``.
     """
 
+    context: Context
     name: str
     network: Network | Skipped
     ceiling: Ceiling | Skipped
@@ -46,6 +75,18 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
     loopbacks: tuple[Launch, ...]
     evidence: NetworkEvidence
     pairs: tuple[PairAnalysis, ...] = ()
+
+    @property
+    def run(self) -> Run:
+        return self.context.run
+
+    def limit(self, name: str) -> float:
+        return self.context.thresholds.value(name)
+
+    def threshold(self, name: str, relation: str = "at least") -> Threshold:
+        """The limit as a verdict quotes it; ``relation`` is e.g. "at most"."""
+        limit = self.context.thresholds.limits[name]
+        return Threshold(limit.value, limit.unit, relation, f"{name}, {limit.origin}")
 
     @property
     def about(self) -> VerdictSubject:
@@ -81,9 +122,14 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
         return series_of([one for one in self.launches if one.purpose == "again"])
 
     @property
+    def burst_bytes(self) -> int:
+        """What a token bucket lets through at once; 0 where there is none."""
+        return 0 if isinstance(self.ceiling, Skipped) else self.ceiling.burst_bytes
+
+    @property
     def burst_cap_bytes_per_s(self) -> float:
         """The ceiling where a token bucket's burst may show more, else no bound."""
-        if isinstance(self.ceiling, Skipped) or self.ceiling.burst_bytes == 0:
+        if isinstance(self.ceiling, Skipped) or not self.burst_bytes:
             return math.inf
         return self.ceiling.payload_bytes_per_s
 
@@ -137,25 +183,8 @@ def case_names(planned: PlannedLaunch) -> tuple[str, ...]:
     return (planned.program,) if planned.program else tuple(one.name for one in planned.cases)
 
 
-def subjects(
-    run: Run,
-    ceilings: dict[str, Ceiling | Skipped],
-    evidence: RunEvidence,
-    fabric: FabricResult = NO_PAIRS,
-) -> tuple[Subject, ...]:
-    """One subject per network that was planned or measured, in the plan's order."""
-    everything: tuple[PlannedLaunch | Launch, ...] = (*run.plan.launches, *run.launches)
-    names = dict.fromkeys(one.network for one in everything if not is_loopback(one.network))
-    return tuple(_subject(run, ceilings, evidence, fabric, name) for name in names)
-
-
-def _subject(
-    run: Run,
-    ceilings: dict[str, Ceiling | Skipped],
-    evidence: RunEvidence,
-    fabric: FabricResult,
-    name: str | None,
-) -> Subject:
+def _subject(context: Context, name: str | None) -> Subject:
+    run = context.run
     launches = tuple(one for one in run.launches if one.network == name)
     planned = tuple(one for one in run.plan.launches if one.network == name)
     nodes = {node for each in (planned, launches) for one in each for node in one.nodes}
@@ -168,8 +197,9 @@ def _subject(
     if name is not None:
         known = (one for one in run.fabric.networks if one.name == name)
         network = next(known, Skipped(f"discovery found no network {name}"))
-        ceiling = ceilings.get(name, Skipped(f"no ceiling was worked out for {name}"))
+        ceiling = context.ceilings.get(name, Skipped(f"no ceiling was worked out for {name}"))
     return Subject(
+        context=context,
         name=(NOT_STATED if imported else OWN_CHOICE) if name is None else name,
         network=network,
         ceiling=ceiling,
@@ -181,6 +211,6 @@ def _subject(
             if one.network == loopback_of(name or "")
             or (is_loopback(one.network) and nodes.issuperset(one.nodes))
         ),
-        evidence=evidence.of(name),
-        pairs=tuple(one for one in fabric.analyses if one.matrix.network == (name or "")),
+        evidence=context.evidence.of(name),
+        pairs=tuple(one for one in context.fabric.analyses if one.matrix.network == (name or "")),
     )

@@ -9,12 +9,12 @@ Of a latency the fastest messages count: what lies on the way delays those as we
 host delays most but not all. Latencies are compared as if all ways were as long as the usual one.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 import numpy as np
 
-from fabricgauge.localise.limits import CHANCE, CONFIRMED, FEWEST_GOOD, FLOOR, USUAL_LIMITS
+from fabricgauge.localise import limits
 from fabricgauge.localise.naming import AGAIN, AGAIN_PAIR
 from fabricgauge.localise.noise import INTERVAL, may_reach, tail
 from fabricgauge.localise.slowness import F64
@@ -22,10 +22,11 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.pairs import (
     ENDS,
     WAYS,
+    Claim,
     Ends,
     PairAnalysis,
     PairFinding,
-    Part,
+    Quantity,
     Rechecked,
     Suspect,
 )
@@ -64,11 +65,13 @@ class Beside(msgspec.Struct, frozen=True, eq=False):
 
     ``effect`` is the own pairs' median relative to the good ones', ``slower`` that as a loss,
     ``error`` the standard error of either, ``chance`` how often the good pairs' own scatter does as
-    much. ``apart`` is whether each own pair is slower than each good one.
+    much. ``apart`` is whether each own pair is slower than each good one. ``limit`` is the least
+    effect of a fault.
     """
 
     own: list[Seen]
     good: list[Seen]
+    limit: float
     effect: float = 0.0
     slower: float = 0.0
     error: float = 0.0
@@ -77,27 +80,34 @@ class Beside(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def enough(self) -> bool:
-        return bool(self.own) and len(self.good) >= FEWEST_GOOD
+        return bool(self.own) and len(self.good) >= limits.FEWEST_GOOD
 
-    def reaches(self, limit: float) -> bool:
+    @property
+    def reaches(self) -> bool:
         """Whether it may be as large as a fault is."""
-        return bool(may_reach(np.array([self.slower]), np.array([self.error]), limit)[0])
+        return bool(may_reach(np.array([self.slower]), np.array([self.error]), self.limit)[0])
+
+    def shows(self, tests: int) -> bool:
+        """Whether a fault is beyond doubt (Bonferroni over ``tests``)."""
+        sure = self.chance * tests <= limits.CHANCE
+        return self.enough and self.apart and sure and self.reaches
 
 
-def _beside(own: list[Seen], good: list[Seen], sign: int) -> Beside:
+def _beside(own: list[Seen], good: list[Seen], quantity: Quantity) -> Beside:
+    limit, sign = limits.FAULT[quantity], 1 if quantity == "latency" else -1
     if not own or not good:
-        return Beside(own, good)
+        return Beside(own, good, limit)
     here, there = (np.array([one.figure for one in side]) for side in (own, good))
     usual = float(np.median(there))
     effect = float(np.median(here)) / usual - 1.0
     varied = [one.varied for one in (*own, *good) if np.isfinite(one.varied)]
     wobble = float(np.sqrt(np.mean(varied))) if varied else 0.0
-    spread = _deviation(there / usual, max(FLOOR, wobble))
+    spread = _deviation(there / usual, max(limits.FLOOR, wobble))
     own_spread = _deviation(here / usual, spread)
     error = float(np.sqrt(spread**2 / there.size + own_spread**2 / here.size))
     chance = float(tail(np.array([abs(effect) / error]), there.size - 1)[0])
     apart = bool((sign * here).min() > (sign * there).max())
-    return Beside(own, good, effect, sign * effect, error, chance, apart)
+    return Beside(own, good, limit, effect, sign * effect, error, chance, apart)
 
 
 def _deviation(values: F64, least: float) -> float:
@@ -115,40 +125,29 @@ class Look(msgspec.Struct, frozen=True, eq=False):
     nodes: frozenset[str]
     ways: frozenset[frozenset[str]]
 
-    @property
-    def latency(self) -> bool:
-        return self.analysis.matrix.quantity == "latency"
-
-    @property
-    def limit(self) -> float:
-        """The least effect of a fault, a share."""
-        return USUAL_LIMITS.latency if self.latency else USUAL_LIMITS.bandwidth
-
-    def beside(self, part: Part, names: tuple[str, ...]) -> Beside:
+    def beside(self, claim: Claim) -> Beside:
         """The pairs that show the claim, and good ones; beside a way, those of its ends are good.
 
         What others in doubt take part in shows nothing of it.
         """
-        claimed = self.analysis.nodes_of(part, names)
-        own = [one for one in self.pairs if self._shows(one.ends, part, names, claimed)]
+        own = [one for one in self.pairs if self._shows(one.ends, claim)]
         good = [
             one
             for one in self.pairs
             if not self.nodes & {*one.ends} and frozenset(one.ends) not in self.ways
         ]
-        return _beside(own, good, 1 if self.latency else -1)
+        return _beside(own, good, self.analysis.matrix.quantity)
 
-    def _shows(
-        self, ends: Ends, part: Part, names: tuple[str, ...], claimed: Collection[str]
-    ) -> bool:
+    def _shows(self, ends: Ends, claim: Claim) -> bool:
         """Whether a pair shows that part, with somebody who is not in doubt."""
+        part, directed = claim.part, self.analysis.matrix.quantity == "bandwidth"
         if part in WAYS:
-            exactly = part == "direction" and not self.latency
-            return ends == names if exactly else set(ends) == set(names)
-        inside = [end in claimed for end in ends]
+            exactly = part == "direction" and directed
+            return ends == claim.names if exactly else set(ends) == set(claim.names)
+        inside = [end in self.analysis.nodes_of(claim) for end in ends]
         if sum(inside) != 1 or ends[inside.index(False)] in self.nodes:
             return False
-        if not self.latency and part in ("sender", "receiver") and not inside[part == "receiver"]:
+        if directed and part in ("sender", "receiver") and not inside[part == "receiver"]:
             return False
         return frozenset(ends) not in self.ways
 
@@ -197,9 +196,9 @@ def _doubted(
             (*each.claims, *each.doubtful) if each.matrix.quantity == quantity else each.faults
         )
     ]
-    nodes = (each.nodes_of(one.part, one.names) for each, one in claims if one.part not in WAYS)
-    ways = (frozenset(one.names) for _, one in claims if one.part in WAYS)
-    return frozenset(node for some in nodes for node in some), frozenset(ways)
+    ways = frozenset(frozenset(one.names) for _, one in claims if one.part in WAYS)
+    ends = (each.nodes_of(one) for each, one in claims if one.part not in WAYS)
+    return frozenset(node for some in ends for node in some), ways
 
 
 def _with_evidence(look: Look) -> PairAnalysis:
@@ -213,13 +212,13 @@ def _with_evidence(look: Look) -> PairAnalysis:
 
 def _rechecked(look: Look, finding: PairFinding) -> Rechecked | Skipped:
     """What the pairs that were measured again say of a finding."""
-    seen = look.beside(finding.part, finding.names)
+    seen = look.beside(finding)
     if not seen.own:
         return Skipped("it was not measured again")
     if not seen.good:
         return Skipped("no two good nodes were measured beside it")
-    claimed = look.analysis.nodes_of(finding.part, finding.names)
-    shown = seen.effect / finding.effect >= CONFIRMED if finding.effect else False
+    claimed = look.analysis.nodes_of(finding)
+    shown = seen.effect / finding.effect >= limits.CONFIRMED if finding.effect else False
     return Rechecked(
         effect=seen.effect,
         own=float(np.median([one.figure for one in seen.own])),
@@ -246,7 +245,7 @@ def _cleared(look: Look) -> Look:
         elif one.quantity == "bandwidth" or len(analysis.matrix.repeats) > 1:
             suspects.append(Suspect(one.part, one.names, one.quantity, one.effect, _ALONE, _QUIET))
     groups = [one for one in findings if one.part == "group" and one.explanation == "fault"]
-    members = {node for one in groups for node in analysis.nodes_of(one.part, one.names)}
+    members = {node for one in groups for node in analysis.nodes_of(one)}
     kept = [one for one in suspects if one.part not in ENDS or one.names[0] not in members]
     settled = msgspec.structs.replace(analysis, findings=tuple(findings), suspects=tuple(kept))
     return msgspec.structs.replace(look, analysis=settled)
@@ -278,22 +277,15 @@ def _promoted(look: Look) -> PairAnalysis:
     return msgspec.structs.replace(analysis, findings=findings, suspects=suspects)
 
 
-def _shown(look: Look, part: Part, names: tuple[str, ...], tests: int) -> Beside | None:
-    """The comparison where it is beyond doubt (Bonferroni over ``tests``), else None."""
-    seen = look.beside(part, names)
-    if not seen.enough or not seen.apart or seen.chance * tests > CHANCE:
-        return None
-    return seen if seen.reaches(look.limit) else None
-
-
 def _shown_fault(look: Look, one: Suspect, tests: int) -> list[PairFinding]:
     """The suspect as a fault; none where it was not shown to be one."""
-    seen = _shown(look, one.part, one.names, tests)
-    if seen is None:
+    seen, part = look.beside(one), one.part
+    if not seen.shows(tests):
         return []
-    part: Part = one.part
-    if part == "direction" and (back := _shown(look, part, one.names[::-1], tests)):
-        part = "pair" if back.effect / seen.effect >= CONFIRMED else part
+    if part == "direction":
+        back = look.beside(msgspec.structs.replace(one, names=one.names[::-1]))
+        both = back.shows(tests) and back.effect / seen.effect >= limits.CONFIRMED
+        part = "pair" if both else part
     pairs = len(seen.own)
     was = f"each of its {pairs} pairs was" if pairs > 1 else "it was"
     evidence = (
@@ -314,8 +306,8 @@ def _answered(look: Look, one: Suspect) -> bool:
     """
     if one.next_test not in (AGAIN, AGAIN_PAIR):
         return False
-    seen = look.beside(one.part, one.names)
-    return seen.enough and not seen.reaches(look.limit)
+    seen = look.beside(one)
+    return seen.enough and not seen.reaches
 
 
 def _covers(fault: PairFinding, one: Suspect) -> bool:

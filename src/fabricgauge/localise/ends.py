@@ -1,4 +1,4 @@
-"""Slow senders, receivers and nodes: what is slow with nearly all partners.
+"""Slow senders, receivers and nodes, and groups: what is slow with nearly all partners.
 
 What is already known to be slow is taken away first, so that it is not blamed on anybody else.
 """
@@ -10,12 +10,13 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from fabricgauge.localise.groups import Grouping
-from fabricgauge.localise.limits import ALSO_SLOW, LEAST, MANY, MAYBE_SLOW, ONE_BY_ONE, QUARTER
+from fabricgauge.localise import limits
+from fabricgauge.localise.groups import FAR, NEAR, Grouping
 from fabricgauge.localise.noise import LevelTests, Noise, centre, standing
 from fabricgauge.localise.slowness import (
     ALL,
     F32,
+    F64,
     Ending,
     Levels,
     Places,
@@ -109,7 +110,7 @@ def _excesses(
 
 
 class Search(msgspec.Struct, frozen=True, eq=False):
-    """What the search for slow ends needs; ``limit`` is the least slowness of a fault.
+    """What the search for slow ends needs.
 
     Ends are looked for within their groups only as well where ``confined`` (groups of nodes) is
     not empty.
@@ -117,13 +118,15 @@ class Search(msgspec.Struct, frozen=True, eq=False):
 
     left: Left
     noise: Noise
-    limit: float
-    rate: float
     confined: tuple[NDArray[np.int64], ...]
 
     @property
     def nodes(self) -> int:
         return self.left.slow.nodes
+
+    @property
+    def limit(self) -> float:
+        return self.left.slow.limit
 
     def stand(self, share: float, named: Collection[int]) -> LevelTests:
         """How each node's quantile over its partners compares with those of nobody ``named``."""
@@ -182,21 +185,20 @@ def find_ends(search: Search) -> SlowEnds:
 
 
 def _next(search: Search, named: Collection[int]) -> list[End]:
-    every = standing_out(search.stand(QUARTER, named), search.limit, search.rate)
+    every = standing_out(search.stand(limits.QUARTER, named), search.limit)
     found = [end for end in every if end.index not in named]
-    if not found or search.nodes > ONE_BY_ONE:
+    if not found or search.nodes > limits.ONE_BY_ONE:
         return found
     worst = max(end.level for end in found)
     return [end for end in found if end.level == worst]
 
 
-def standing_out(both: LevelTests, limit: float, rate: float) -> list[End]:
-    """All that stand out now; the other direction of one is slow at a weaker test already."""
-    q, reach = both.q, both.reaches(limit)
-    slow = reach & (q <= rate)
-    also = slow | (reach & (both.p <= ALSO_SLOW))
+def standing_out(both: LevelTests, limit: float) -> list[End]:
+    """All that stand out now."""
+    q = both.q
+    slow = both.reaches(limit) & (q <= limits.RATE)
     return [
-        _end(both, int(i), also[:, i], float(q[:, i].min()))
+        _end(both, int(i), slow[:, i], float(q[:, i].min()))
         for i in np.flatnonzero(slow.any(axis=0))
     ]
 
@@ -218,7 +220,7 @@ def _estimated_again(search: Search, named: Iterable[End], both: LevelTests) -> 
     ends = []
     for end in named:
         again = _end(both, end.index, np.isin(np.arange(len(both.p)), end.ways), end.q)
-        if not again.level < LEAST * search.limit:
+        if not again.level < limits.LEAST * search.limit:
             ends.append(again if np.isfinite(again.level) else end)
     return ends
 
@@ -226,9 +228,9 @@ def _estimated_again(search: Search, named: Iterable[End], both: LevelTests) -> 
 def _doubtful(search: Search, ends: list[End], both: LevelTests) -> list[End]:
     """Ends that look slow and are not named, for noise could make one of so many look so."""
     named = [end.index for end in ends]
-    if search.nodes < MANY:  # the median of few is moved by one slow pair
-        both = search.stand(QUARTER, named)
-    large = (both.p <= MAYBE_SLOW) & (both.excess >= search.limit)
+    if search.nodes < limits.MANY:  # the median of few is moved by one slow pair
+        both = search.stand(limits.QUARTER, named)
+    large = (both.p <= limits.MAYBE_SLOW) & (both.excess >= search.limit)
     large[:, named] = False
     return [
         End(
@@ -239,11 +241,54 @@ def _doubtful(search: Search, ends: list[End], both: LevelTests) -> list[End]:
     ]  # fmt: skip
 
 
-def behind(slow: Slowness, limit: float) -> set[int]:
-    """Nodes that are slow by ``limit`` even with their best partners, likely by chance or not."""
+def behind(slow: Slowness) -> set[int]:
+    """Nodes that are slow as a fault is even with their best partners, likely by chance or not."""
     every = slow.block(ALL)
     found: set[int] = set()
     for side in (every, every.T):
-        best, partners = quantile(side, QUARTER)
-        found |= set(np.flatnonzero(best - centre(best[partners > 0]) >= limit).tolist())
+        best, partners = quantile(side, limits.QUARTER)
+        found |= set(np.flatnonzero(best - centre(best[partners > 0]) >= slow.limit).tolist())
     return found
+
+
+def find_uplinks(slow: Slowness, grouping: Grouping, medians: F64, noise: Noise) -> list[End]:
+    """Groups whose crossing pairs are slower than other groups', by number.
+
+    The groups are to each other what nodes are: each one's lower quartile over the others is
+    compared with that of the faster ones. Only where a bottleneck decides: ways differ in length.
+    """
+    sizes = np.array([one.size for one in grouping.members[:-1]])
+    usable = sizes >= 2
+    if slow.adds_up or usable.sum() < limits.FEWEST_GROUPS:
+        return []
+    table = medians[:-1, :-1].copy()
+    np.fill_diagonal(table, np.nan)
+    for distance in (NEAR, FAR):
+        here = grouping.distances[:-1, :-1] == distance
+        if np.isfinite(table[here]).any():
+            table[here] -= np.nanmedian(table[here])
+    found = (quantile(way.astype(np.float32), limits.QUARTER) for way in (table, table.T))
+    ways = [Levels(np.where(usable, low.astype(float), np.nan), met) for low, met in found]
+    sigma = 2.0 * noise.pair / np.sqrt(float(np.median(sizes[usable])))
+    both = standing(ways, sigma, noise.freedom, usable, fewest=limits.FEWEST_GROUPS - 1)
+    ends = standing_out(both, slow.limit)
+    return [end for end in ends if _shown_by_nodes(slow, grouping, end)]
+
+
+def _shown_by_nodes(slow: Slowness, grouping: Grouping, end: End) -> bool:
+    """Whether nearly all nodes of the group have it towards the others, not some of them."""
+    nodes = grouping.members[end.index]
+    away = grouping.index != end.index
+    strip = (slow.received if end.part == "receiver" else slow.block)(nodes, ALL)
+    found, _ = quantile(np.where(away[None, :], strip, np.float32(np.nan)), limits.QUARTER)
+    return bool((found >= np.nanmedian(found) - 0.5 * end.level).mean() >= limits.SHOWN_BY_NODES)
+
+
+def slow_blocks(ends: list[End], grouping: Grouping) -> NDArray[np.bool_]:
+    """The blocks from group to group that slow uplinks explain."""
+    table = np.zeros((grouping.count, grouping.count), dtype=bool)
+    for end in ends:
+        for way in end.ways:
+            (table, table.T)[way][end.index] = True
+    np.fill_diagonal(table, False)
+    return table

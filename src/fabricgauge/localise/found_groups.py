@@ -6,20 +6,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from fabricgauge.localise import limits
 from fabricgauge.localise.groups import FROM_DATA
-from fabricgauge.localise.limits import (
-    BINS,
-    CLOSE_BETWEEN,
-    CLOSE_WITHIN,
-    EQUAL,
-    GROUPED_COVERAGE,
-    GROUPED_NODES,
-    KERNEL_WIDTH,
-    LARGEST_GROUP,
-    LEVEL_DIP,
-    LEVEL_SHARE,
-    PLACED_NODES,
-)
 from fabricgauge.localise.noise import noise
 from fabricgauge.localise.slowness import (
     ALL,
@@ -42,18 +30,22 @@ def spectrum(values: F64, noise: float, *, twice: bool) -> Spectrum:
     ``noise`` is the relative standard deviation within a level.
     """
     low, high = _range(values)
-    if high - low <= EQUAL * high:
+    if high - low <= limits.EQUAL * high:
         number = int(np.isfinite(values).sum())
         return Spectrum((low, high), (number,), (low,)) if low > 0 else Spectrum((), (), ())
     wide = high > 4 * low
-    edges = np.geomspace(low, high, BINS + 1) if wide else np.linspace(low, high, BINS + 1)
+    edges = (
+        np.geomspace(low, high, limits.BINS + 1)
+        if wide
+        else np.linspace(low, high, limits.BINS + 1)
+    )
     reach = (np.log(low), np.log(high)) if wide else (low, high)
-    counts = np.zeros(BINS, dtype=np.int64)
+    counts = np.zeros(limits.BINS, dtype=np.int64)
     for first, last in spans(len(values)):
         strip = values[first:last]
         finite = np.clip(strip[np.isfinite(strip)], low, high)
         # Bins of equal width are counted by arithmetic, others by searching.
-        counts += np.histogram(np.log(finite) if wide else finite, BINS, reach)[0]
+        counts += np.histogram(np.log(finite) if wide else finite, limits.BINS, reach)[0]
     peaks = tuple(
         0.5 * float(edges[top] + edges[top + 1]) for top in _tops(counts, edges, noise)[1]
     )
@@ -68,7 +60,7 @@ def valley(values: F32, noise: float) -> float | None:
     finite = rows[np.isfinite(rows)]
     if finite.size < 8:
         return None
-    edges = np.linspace(finite.min(), finite.max() + 1e-6, 4 * BINS + 1)
+    edges = np.linspace(finite.min(), finite.max() + 1e-6, 4 * limits.BINS + 1)
     counts = np.histogram(finite, edges)[0]
     smooth, tops = _tops(counts, edges, noise)
     if len(tops) < 2:
@@ -94,7 +86,7 @@ def _tops(counts: NDArray[np.int64], edges: F64, noise: float) -> tuple[F64, lis
     # Bins that one unit of relative noise is wide, in the middle of the range.
     middle = edges.size // 2
     wide = (edges[middle] if edges[0] > 0 else 1.0) / (edges[middle + 1] - edges[middle])
-    width = max(1.0, KERNEL_WIDTH * noise * float(wide))
+    width = max(1.0, limits.KERNEL_WIDTH * noise * float(wide))
     reach = int(np.ceil(3 * width))
     kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) / width) ** 2)
     smooth = (
@@ -106,7 +98,9 @@ def _tops(counts: NDArray[np.int64], edges: F64, noise: float) -> tuple[F64, lis
     rises = smooth > np.concatenate(([-1.0], smooth[:-1]))
     falls = smooth >= np.concatenate((smooth[1:], [-1.0]))
     for i in map(int, np.flatnonzero(rises & falls & (smooth > 0))):
-        if tops and smooth[tops[-1] : i + 1].min() > LEVEL_DIP * min(smooth[tops[-1]], smooth[i]):
+        if tops and smooth[tops[-1] : i + 1].min() > limits.LEVEL_DIP * min(
+            smooth[tops[-1]], smooth[i]
+        ):
             if smooth[i] > smooth[tops[-1]]:
                 tops[-1] = i
         else:
@@ -120,7 +114,7 @@ def _heavy(tops: list[int], smooth: F64, counts: NDArray[np.int64]) -> list[int]
         return []
     cuts = [0, *(a + int(smooth[a : b + 1].argmin()) for a, b in pairwise(tops))]
     shares = np.add.reduceat(counts, cuts) / max(1, counts.sum())
-    return [top for top, share in zip(tops, shares, strict=True) if share >= LEVEL_SHARE]
+    return [top for top, share in zip(tops, shares, strict=True) if share >= limits.LEVEL_SHARE]
 
 
 def found_topology(matrix: PairMatrix) -> Topology:
@@ -129,7 +123,7 @@ def found_topology(matrix: PairMatrix) -> Topology:
     The switch of the Omni-Path evaluation shows as 12 blocks of 4 ports in this way. Each
     node's own delay is taken off first. Of several layers of blocks the innermost is found.
     """
-    if len(matrix.nodes) < GROUPED_NODES or matrix.coverage < GROUPED_COVERAGE:
+    if len(matrix.nodes) < limits.GROUPED_NODES or matrix.coverage < limits.GROUPED_COVERAGE:
         return Topology()
     slow = slowness(matrix)
     values = _without_own(slow)
@@ -176,8 +170,8 @@ def _distinct(values: F32, cut: float, blocks: list[NDArray[np.int64]]) -> bool:
     placed = int(sizes[several].sum())
     if (
         several.sum() < 2
-        or placed < PLACED_NODES * sizes.sum()
-        or sizes.max() > LARGEST_GROUP * placed
+        or placed < limits.PLACED_NODES * sizes.sum()
+        or sizes.max() > limits.LARGEST_GROUP * placed
     ):
         return False
     inside = close = measured = all_close = 0
@@ -190,7 +184,10 @@ def _distinct(values: F32, cut: float, blocks: list[NDArray[np.int64]]) -> bool:
         inside += int(np.isfinite(own).sum())
         measured += int(np.isfinite(strip).sum())
     outside = measured - inside
-    return close >= CLOSE_WITHIN * inside and all_close - close <= CLOSE_BETWEEN * max(1, outside)
+    return (
+        close >= limits.CLOSE_WITHIN * inside
+        and all_close - close <= limits.CLOSE_BETWEEN * max(1, outside)
+    )
 
 
 def _named(nodes: tuple[str, ...], blocks: list[NDArray[np.int64]]) -> Topology:

@@ -7,7 +7,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from fabricgauge.localise.limits import FAST_SHARE, OWN_MEDIAN
+from fabricgauge.localise import limits
+from fabricgauge.localise.noise import Excess, Noise
 from fabricgauge.localise.slowness import F32, F64, Slowness, quantiles, sampled_rows
 from fabricgauge.model.topology import Group, Topology
 
@@ -88,8 +89,8 @@ def blocks(slow: Slowness, grouping: Grouping) -> tuple[F64, F64]:
             alike = np.flatnonzero(sizes == size)
             columns = np.stack([members[one] for one in alike])
             block = strip[:, columns].transpose(1, 0, 2).reshape(alike.size, -1)
-            middle, fast = quantiles(block, (0.5, FAST_SHARE))[0]
-            is_small = rows.size * size < OWN_MEDIAN
+            middle, fast = quantiles(block, (0.5, limits.FAST_SHARE))[0]
+            is_small = rows.size * size < limits.OWN_MEDIAN
             table[0, group, alike], table[1, group, alike] = middle, fast if is_small else middle
     return table[0], table[1]
 
@@ -131,7 +132,7 @@ def expected_levels(
     expected = _by_distance(healthy, grouping)
     if slow.adds_up:
         sizes = np.array([one.size for one in grouping.members])
-        own = np.outer(sizes, sizes) >= OWN_MEDIAN
+        own = np.outer(sizes, sizes) >= limits.OWN_MEDIAN
         own &= np.isfinite(healthy)
         own[-1, :] = own[:, -1] = False
         expected = np.where(own, healthy, expected)
@@ -157,3 +158,17 @@ def _weighted_median(values: F64, weights: F64) -> float:
     by_value = np.argsort(values, kind="stable")
     reached = np.cumsum(weights[by_value])
     return float(values[by_value[int(np.searchsorted(reached, reached[-1] / 2 * (1 - 1e-12)))]])
+
+
+def oversubscription(expected: F64, grouping: Grouping, noise: Noise) -> Excess | None:
+    """How much slower all crossing is; None without groups, or without both kinds of pairs."""
+    sizes = np.array([one.size for one in grouping.members])
+    pairs = np.outer(sizes, sizes).astype(float)
+    inside = (grouping.distances == WITHIN) & (pairs > 1) & np.isfinite(expected)
+    outside = (grouping.distances != WITHIN) & (pairs > 0) & np.isfinite(expected)
+    outside[-1, :] = outside[:, -1] = False
+    if not inside.any() or not outside.any():
+        return None
+    level = float(np.median(expected[outside]) - np.median(expected[inside]))
+    error = float(noise.pair * np.sqrt(1.0 / pairs[inside].sum() + 1.0 / pairs[outside].sum()))
+    return Excess(level, error)

@@ -5,25 +5,12 @@ shows what it is worth, ``benchmarks/fault_detection.py`` the rates that all of 
 Numbers that follow from a distribution stand in ``noise.py`` and ``typical.py``.
 """
 
-import msgspec
-
-from fabricgauge.localise.slowness import level
 from fabricgauge.model.pairs import Quantity
 
-
-class Limits(msgspec.Struct, frozen=True):
-    """Least effects of a fault, as shares: of bandwidth lost, of latency added.
-
-    ``rate`` is the false-discovery rate at which things are named.
-    """
-
-    bandwidth: float = 0.10
-    latency: float = 0.05
-    rate: float = 0.01
-
-    def slowness(self, quantity: Quantity) -> float:
-        return level(self.latency if quantity == "latency" else self.bandwidth, quantity)
-
+#: Least effects of a fault, as shares: of bandwidth lost, of latency added.
+FAULT: dict[Quantity, float] = {"bandwidth": 0.10, "latency": 0.05}
+#: The false-discovery rate at which things are named.
+RATE = 0.01
 
 #: A fault at the limit itself is measured below it half of the time, and its link may be a little
 #: better than the others' to begin with. It is named when so many standard errors more would reach
@@ -41,9 +28,6 @@ CONFIRMED = 0.5
 CHANCE = 0.002
 #: Fewer good pairs do not show how far good ones differ.
 FEWEST_GOOD = 3
-
-#: What a check uses.
-USUAL_LIMITS = Limits()
 
 #: Good partners of each suspect: one may turn out to be none, a third one decides.
 PARTNERS = 3
@@ -63,8 +47,6 @@ LATENCY_LAUNCHES = 2
 
 #: A slow end is slow with at least three quarters of its partners.
 QUARTER = 0.25
-#: The other direction of a slow end is slow as well at this p already.
-ALSO_SLOW = 0.01
 #: A slow end that is not named is suspected at this p.
 MAYBE_SLOW = 0.02
 #: With more nodes than this, all that stands out in one look is named at once: for speed.

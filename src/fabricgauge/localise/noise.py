@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from fabricgauge.localise.limits import FEW_ERROR, FLOOR, LEAST, MANY, REACH
+from fabricgauge.localise import limits
 from fabricgauge.localise.slowness import F32, F64, Levels, Slowness, relative, sampled_rows
 from fabricgauge.model.pairs import PairMatrix
 
@@ -108,7 +108,7 @@ class Noise(msgspec.Struct, frozen=True):
         """Standard errors of pairs measured ``passes`` times, with what lasts over passes."""
         lasting = max(0.0, self.pair**2 - MEDIAN**2 * self.single**2 / max(1, self.passes))
         single = self.single**2 * np.where(passes > 2, MEDIAN**2, 1.0)
-        return np.maximum(FLOOR, np.sqrt(lasting + single / np.maximum(passes, 1)))
+        return np.maximum(limits.FLOOR, np.sqrt(lasting + single / np.maximum(passes, 1)))
 
 
 def noise(matrix: PairMatrix, slow: Slowness, sampled: F32 | None = None) -> Noise:
@@ -128,7 +128,7 @@ def noise(matrix: PairMatrix, slow: Slowness, sampled: F32 | None = None) -> Noi
     finite = values[np.isfinite(values)]
     single, passes, more = _between_passes(matrix, slow, rows)
     pairs = finite.size // 2 if slow.adds_up else finite.size
-    pair = max(FLOOR, _shortest_half(finite), MEDIAN * single / np.sqrt(max(1, passes)))
+    pair = max(limits.FLOOR, _shortest_half(finite), MEDIAN * single / np.sqrt(max(1, passes)))
     if not more:
         single = pair
     return Noise(pair, single, passes, max(2, pairs // 6 + more // 2))
@@ -199,7 +199,9 @@ class LevelTests(msgspec.Struct, frozen=True, eq=False):
 def may_reach(effect: F64, error: F64, limit: float) -> NDArray[np.bool_]:
     """Whether an effect of ``limit`` is within reach of what was measured, and half of it shown."""
     with np.errstate(invalid="ignore"):
-        far: NDArray[np.bool_] = (effect >= LEAST * limit) & (effect + REACH * error >= limit)
+        far: NDArray[np.bool_] = (effect >= limits.LEAST * limit) & (
+            effect + limits.REACH * error >= limit
+        )
     return far
 
 
@@ -221,9 +223,9 @@ def standing(
         judged = np.isfinite(values) & (partners >= fewest)
         excess = np.where(judged, values - centre(values[judged & healthy]), np.nan)
         sampling = (MEDIAN if middle else _QUARTILE) * sigma / np.sqrt(np.maximum(partners, 1))
-        if values.size < MANY:
-            sampling *= FEW_ERROR
-        error = np.maximum(sampling, max(FLOOR, _scatter(excess[judged & healthy])))
+        if values.size < limits.MANY:
+            sampling *= limits.FEW_ERROR
+        error = np.maximum(sampling, max(limits.FLOOR, _scatter(excess[judged & healthy])))
         p = np.ones_like(excess)
         p[judged] = tail(excess[judged] / error[judged], freedom)
         found.append((excess, error, p))
@@ -235,14 +237,14 @@ def centre(values: NDArray[np.floating]) -> float:
     if values.size == 0:
         return 0.0
     ordered = np.sort(values)
-    if values.size >= MANY:
+    if values.size >= limits.MANY:
         return float(np.median(ordered))
     return float(ordered[(values.size - 1) // 3])
 
 
 def _scatter(excess: F64) -> float:
     """Standard deviation of healthy levels, by their faster half: slow ones do not widen it."""
-    if excess.size < MANY:
+    if excess.size < limits.MANY:
         return 0.0
     low, middle = np.quantile(excess, (0.159, 0.5))
     return float(middle - low)

@@ -12,17 +12,11 @@ from itertools import combinations
 import msgspec
 import numpy as np
 
-from fabricgauge.localise.limits import (
-    CONTROLS,
-    LATENCY_LAUNCHES,
-    MOST_SUSPECTS,
-    NODES_OF_GROUP,
-    PARTNERS,
-    RECHECKED,
-)
+from fabricgauge.localise import limits
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.pairs import (
     WAYS,
+    Claim,
     Ends,
     Meeting,
     PairAnalysis,
@@ -31,11 +25,11 @@ from fabricgauge.model.pairs import (
     Quantity,
     Recheck,
     Suspect,
+    nodes_of,
 )
 from fabricgauge.model.topology import Topology
 
 _Size = tuple[Quantity, int]
-_Claim = PairFinding | Suspect
 _Meetings = dict[Ends, dict[_Size, None]]
 
 
@@ -49,7 +43,7 @@ def recheck(analyses: Sequence[PairAnalysis]) -> Recheck | None:
     made = meetings(matrix.network, claims, doubtful, _best_first(analyses), within, matrix.nodes)
     late = [one for one in analyses if one.matrix.quantity == "latency"]
     once = any(len(one.matrix.repeats) < 2 and (one.claims or one.doubtful) for one in late)
-    return msgspec.structs.replace(made, launches=LATENCY_LAUNCHES if once else 1)
+    return msgspec.structs.replace(made, launches=limits.LATENCY_LAUNCHES if once else 1)
 
 
 def streams_alone(matrix: PairMatrix, pairs: Iterable[Ends]) -> Recheck | None:
@@ -66,7 +60,7 @@ def streams_alone(matrix: PairMatrix, pairs: Iterable[Ends]) -> Recheck | None:
     )
     if not met:
         return None
-    sizes = [size for size in RECHECKED if size[0] == "bandwidth"]
+    sizes = [size for size in limits.RECHECKED if size[0] == "bandwidth"]
     return Recheck(
         network=matrix.network,
         meetings=tuple(Meeting(*pair, *size) for pair in met for size in sizes),
@@ -76,7 +70,7 @@ def streams_alone(matrix: PairMatrix, pairs: Iterable[Ends]) -> Recheck | None:
 
 def meetings(
     network: str,
-    claims: Sequence[_Claim],
+    claims: Sequence[Claim],
     doubtful: Sequence[Suspect],
     healthy: Sequence[str],
     within: Topology,
@@ -92,7 +86,7 @@ def meetings(
     """
     good = _good([*claims, *(one for one in doubtful if one.part not in WAYS)], healthy, within)
     worst_first = sorted(claims, key=lambda one: -abs(one.effect))
-    chosen = [one for one in worst_first if _nodes(one, within)][:MOST_SUSPECTS]
+    chosen = [one for one in worst_first if nodes_of(one, within.groups)][: limits.MOST_SUSPECTS]
     if not chosen and not doubtful:
         return Recheck(network, Skipped("nobody is suspected whose nodes are known"))
     if not good:
@@ -121,53 +115,47 @@ def _best_first(analyses: Sequence[PairAnalysis]) -> tuple[str, ...]:
     return tuple(sorted(worst, key=lambda node: (worst[node], node)))
 
 
-def _good(claims: Sequence[_Claim], healthy: Sequence[str], within: Topology) -> tuple[str, ...]:
+def _good(claims: Sequence[Claim], healthy: Sequence[str], within: Topology) -> tuple[str, ...]:
     """Nodes that are not suspected themselves, ends of suspect ways only after all others."""
     ends = {name for one in claims if one.part in WAYS for name in one.names}
-    suspected = {node for one in claims if one.part not in WAYS for node in _nodes(one, within)}
+    suspected = {
+        node for one in claims if one.part not in WAYS for node in nodes_of(one, within.groups)
+    }
     spared = [node for node in dict.fromkeys(healthy) if node not in suspected]
     return tuple(sorted(spared, key=lambda node: node in ends))
 
 
 def _asked(
-    chosen: Sequence[_Claim], doubtful: Sequence[Suspect], good: Sequence[str], within: Topology
+    chosen: Sequence[Claim], doubtful: Sequence[Suspect], good: Sequence[str], within: Topology
 ) -> Iterator[tuple[Ends, tuple[_Size, ...]]]:
     """Who is to meet whom with what: everybody's own meetings, and good pairs beside them.
 
     Both quantities, since one often explains the other; also at the size of the claim.
     """
-    controls = tuple(combinations(good[:CONTROLS], 2))
+    controls = tuple(combinations(good[: limits.CONTROLS], 2))
     for one in chosen:
         claimed = ((one.quantity, one.message_bytes),) if isinstance(one, PairFinding) else ()
         for pair in (*_partnered(one, good, within), *controls):
-            yield pair, (*RECHECKED, *claimed)
+            yield pair, (*limits.RECHECKED, *claimed)
     for one in doubtful:
-        own = tuple(size for size in RECHECKED if size[0] == one.quantity)
+        own = tuple(size for size in limits.RECHECKED if size[0] == one.quantity)
         met = combinations(one.names, 2) if one.part in WAYS else _partnered(one, good, within)
         for pair in (*met, *controls):
             yield pair, own
 
 
-def _nodes(one: _Claim, within: Topology) -> tuple[str, ...]:
-    """The nodes that stand for what is claimed; none for a group of unknown nodes."""
-    if one.part == "group":
-        members = (group.nodes for group in within.groups if group.name == one.names[0])
-        return next(members, ())
-    return one.names if one.part in WAYS else one.names[:1]
-
-
-def _partnered(one: _Claim, good: Sequence[str], within: Topology) -> Iterator[Ends]:
+def _partnered(one: Claim, good: Sequence[str], within: Topology) -> Iterator[Ends]:
     """The nodes in question among themselves, then each with good partners.
 
     One of these is of the node's own group where there is one.
     """
-    nodes = _nodes(one, within)
+    nodes = nodes_of(one, within.groups)
     if one.part == "group":
-        nodes = nodes[:NODES_OF_GROUP]
+        nodes = nodes[: limits.NODES_OF_GROUP]
     yield from combinations(nodes, 2)
     others = [node for node in good if node not in nodes]
     for node in nodes:
         own = next(({*one.nodes} for one in within.groups if node in one.nodes), set())
         near = [other for other in others if other in own][:1]
         far = [other for other in others if other not in near]
-        yield from ((node, partner) for partner in (*near, *far)[:PARTNERS])
+        yield from ((node, partner) for partner in (*near, *far)[: limits.PARTNERS])

@@ -7,6 +7,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from fabricgauge.localise import limits
 from fabricgauge.model.pairs import PairMatrix, Quantity
 
 F32 = NDArray[np.float32]
@@ -107,6 +108,16 @@ class Slowness(msgspec.Struct, frozen=True, eq=False):
     def endings(self) -> tuple[Ending, ...]:
         """What is slow where a node's pairs are: a latency is the same in both directions."""
         return ("node",) if self.adds_up else ("sender", "receiver")
+
+    @property
+    def limit(self) -> float:
+        """The least slowness of a fault."""
+        return level(limits.FAULT[self.quantity], self.quantity)
+
+    @property
+    def sides(self) -> tuple[BlockOf, ...]:
+        """For each ending, the slowness of rows' pairs: what they send, and what they receive."""
+        return (self.block, self.received)[: len(self.endings)]
 
     @property
     def nodes(self) -> int:

@@ -1,6 +1,6 @@
 """The pairs that nobody named is part of, as one series: what the fabric does where it is sound."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,8 +38,7 @@ def _series(
     points, pairs = [], 0
     for analysis in sorted(analyses, key=lambda one: one.matrix.message_bytes):
         sound = _sound(analysis, named)
-        observed = _observed(analysis, sound)
-        if observed:
+        if observed := [*_observed(analysis, sound)]:
             points.append(point(analysis.matrix.message_bytes, observed))
             pairs = max(pairs, int((sound & np.isfinite(analysis.matrix.values)).sum()))
     if quantity == "latency":  # a symmetric matrix has each pair twice
@@ -52,10 +51,10 @@ def _sound(analysis: PairAnalysis, named: Sequence[PairFinding]) -> NDArray[np.b
     nodes = np.array(analysis.matrix.nodes)
     sound = ~np.eye(len(nodes), dtype=bool)
     for one in named:
-        own = np.isin(nodes, np.array(analysis.nodes_of(one.part, one.names), dtype=str))
+        own = np.isin(nodes, np.array(analysis.nodes_of(one), dtype=str))
         if one.explanation != "fault":
             if one.quantity == analysis.matrix.quantity:
-                sound &= _inside(analysis, nodes)
+                sound &= inside(analysis)
         elif one.part == "group":
             sound[np.ix_(own, ~own)] = sound[np.ix_(~own, own)] = False
         elif one.part in WAYS:
@@ -69,42 +68,32 @@ def _sound(analysis: PairAnalysis, named: Sequence[PairFinding]) -> NDArray[np.b
     return sound
 
 
-def _inside(analysis: PairAnalysis, nodes: NDArray[np.str_]) -> NDArray[np.bool_]:
+def inside(analysis: PairAnalysis) -> NDArray[np.bool_]:
     """Which pairs stay inside a group, (N, N)."""
-    inside = np.zeros((nodes.size, nodes.size), dtype=bool)
+    nodes = np.array(analysis.matrix.nodes)
+    found = np.zeros((nodes.size, nodes.size), dtype=bool)
     for group in analysis.groups:
         members = np.isin(nodes, group.nodes)
-        inside[np.ix_(members, members)] = True
-    return inside
+        found[np.ix_(members, members)] = True
+    return found
 
 
-def _observed(analysis: PairAnalysis, sound: NDArray[np.bool_]) -> list[Observed]:
+def _observed(analysis: PairAnalysis, sound: NDArray[np.bool_]) -> Iterator[Observed]:
+    """Each pass's median over the sound pairs, with its interval by ranks."""
     matrix, late = analysis.matrix, analysis.matrix.quantity == "latency"
     if late:
         sound = sound & sound.T & np.triu(np.ones_like(sound))
-    observed = []
     for number, layer in enumerate(matrix.repeats, start=1):
         values = layer[sound]
         values = values[np.isfinite(values)]
-        if values.size:
-            times = np.sort(values if late else matrix.message_bytes / values)
-            observed.append(_one(number, times, matrix.message_bytes))
-    return observed
-
-
-def _one(number: int, times: NDArray[np.float64], message_bytes: int) -> Observed:
-    """The median of ascending ``times`` with its interval, by ranks."""
-    reach = _Z * np.sqrt(times.size) / 2
-    low = max(0, int(np.floor(times.size / 2 - reach)))
-    high = min(times.size - 1, int(np.ceil(times.size / 2 + reach)))
-    return Observed(
-        launch=number,
-        median_s=float(np.median(times)),
-        low_s=float(times[low]),
-        high_s=float(times[high]),
-        confidence=_CONFIDENCE if times.size >= _FEWEST else 0.0,
-        samples=times.size,
-        payload_bytes=message_bytes,
-        p99_s=None,
-        measurement=None,
-    )
+        if not values.size:
+            continue
+        times = np.sort(values if late else matrix.message_bytes / values)
+        reach = _Z * np.sqrt(times.size) / 2
+        low = max(0, int(np.floor(times.size / 2 - reach)))
+        high = min(times.size - 1, int(np.ceil(times.size / 2 + reach)))
+        yield Observed(
+            number, float(np.median(times)), float(times[low]), float(times[high]),
+            _CONFIDENCE if times.size >= _FEWEST else 0.0, times.size, matrix.message_bytes,
+            None, None,
+        )  # fmt: skip

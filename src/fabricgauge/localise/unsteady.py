@@ -1,25 +1,19 @@
 """Nodes slow in some passes only, nodes whose samples scatter, and every node's standing."""
 
+from collections.abc import Iterator
+
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from fabricgauge.localise import limits
 from fabricgauge.localise.groups import Grouping
-from fabricgauge.localise.limits import (
-    FEW_FREEDOM,
-    JITTER_DEVIATIONS,
-    JITTER_MULTIPLE,
-    LEAST_JITTER,
-    MANY_PARTNERS,
-    QUARTER,
-    WHOLE_PASS,
-)
+from fabricgauge.localise.naming import Naming
 from fabricgauge.localise.noise import LevelTests, Noise, scale, standing
 from fabricgauge.localise.slowness import (
     ALL,
     F32,
     F64,
-    Ending,
     Places,
     Slowness,
     effect,
@@ -27,44 +21,39 @@ from fabricgauge.localise.slowness import (
     partners_met,
     spans,
 )
-from fabricgauge.model.pairs import NodeRank, PairMatrix
+from fabricgauge.model.pairs import NodeRank, PairMatrix, Suspect
 
 
-class Changing(msgspec.Struct, frozen=True):
-    """A node that was slow in ``slow`` of ``passes`` passes; ``level`` is its worst excess."""
-
-    index: int
-    part: Ending
-    slow: int
-    passes: int
-    level: float
-
-
-def changing(
-    matrix: PairMatrix, slow: Slowness, noise: Noise, limit: float, rate: float
-) -> list[Changing]:
+def changing(naming: Naming, noise: Noise) -> Iterator[Suspect]:
     """Nodes that one pass shows as slow and another does not."""
+    matrix, slow = naming.matrix, naming.slow
     measured = partners_met(matrix.values).sum()
-    whole = [one for one in matrix.repeats if partners_met(one).sum() >= WHOLE_PASS * measured]
+    whole = [
+        one for one in matrix.repeats if partners_met(one).sum() >= limits.WHOLE_PASS * measured
+    ]
     if len(whole) < 2:
-        return []
+        return
     stood = [_stood(msgspec.structs.replace(slow, values=one), noise) for one in whole]
     excess = np.stack([one.excess for one in stood])
-    shown = np.stack([(one.q <= rate) & (one.excess >= limit) for one in stood]).sum(axis=0)
+    shown = np.stack([(one.q <= limits.RATE) & (one.excess >= slow.limit) for one in stood]).sum(
+        axis=0
+    )
     least, most = np.fmin.reduce(excess), np.fmax.reduce(excess)
     comes = (shown > 0) & (shown < len(whole)) & (least < 0.5 * most)
-    return [
-        Changing(int(i), slow.endings[way], int(shown[way, i]), len(whole), float(most[way, i]))
-        for way, i in np.argwhere(comes)
-    ]
+    test = "look at its link's error and state counters, and measure it again for longer"
+    for way, i in np.argwhere(comes):
+        reason = f"slow in {shown[way, i]} of {len(whole)} passes only: it changes with time"
+        name, level = (matrix.nodes[i],), float(most[way, i])
+        yield naming.suspect(slow.endings[way], name, level, reason, test)
 
 
 def _stood(slow: Slowness, noise: Noise) -> LevelTests:
     """Where each node's level stood in one pass, beyond what is expected of its pairs."""
     count = slow.nodes
-    freedom = noise.freedom if count >= MANY_PARTNERS else min(FEW_FREEDOM, noise.freedom)
-    blocks = (slow.block, slow.received)[: len(slow.endings)]
-    ways = [levels(block, count, QUARTER, slow.partners) for block in blocks]
+    freedom = (
+        noise.freedom if count >= limits.MANY_PARTNERS else min(limits.FEW_FREEDOM, noise.freedom)
+    )
+    ways = [levels(block, count, limits.QUARTER, slow.partners) for block in slow.sides]
     return standing(ways, noise.single, freedom, np.ones(count, dtype=bool))
 
 
@@ -85,9 +74,24 @@ def restless(jitters: F64) -> NDArray[np.int64]:
     if finite.size < 3:
         return np.zeros(0, dtype=np.int64)
     usual, deviation = float(np.median(finite)), scale(finite)
-    least = usual + max(LEAST_JITTER, JITTER_DEVIATIONS * deviation, (JITTER_MULTIPLE - 1) * usual)
+    least = usual + max(
+        limits.LEAST_JITTER,
+        limits.JITTER_DEVIATIONS * deviation,
+        (limits.JITTER_MULTIPLE - 1) * usual,
+    )
     with np.errstate(invalid="ignore"):
         return np.flatnonzero(jitters >= least)
+
+
+def scattering(naming: Naming, jitters: F64) -> Iterator[Suspect]:
+    """The same as suspects: what is conspicuous about them is not their level."""
+    test = "look for other work on the node and for its link's error counters"
+    for i in restless(jitters):
+        usual = float(np.nanmedian(jitters))
+        times = float(jitters[i]) / usual if usual else 0.0
+        much = f"{times:.1f} times as far as the usual node's" if times else "and others' do not"
+        reason = f"its samples scatter by {jitters[i]:.0%} of the median, {much}"
+        yield naming.suspect("node", (naming.matrix.nodes[i],), 0.0, reason, test)
 
 
 def ranking(

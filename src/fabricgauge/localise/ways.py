@@ -6,24 +6,12 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from fabricgauge.localise import limits
 from fabricgauge.localise.ends import Left, SlowEnds
-from fabricgauge.localise.limits import (
-    CONSPICUOUS,
-    FEW_PAIRS,
-    FEW_PASSES,
-    FLOOR,
-    LEAST,
-    LOOSE_RATE,
-    MOST_DOUBTFUL,
-    MOST_UNSURE,
-    NODES_PER_PAIR,
-    OWN_EXCESS_NODES,
-    TAILS,
-    Limits,
-)
-from fabricgauge.localise.noise import Noise, false_discovery, may_reach, scale, tail
+from fabricgauge.localise.naming import AGAIN_PAIR, Naming
+from fabricgauge.localise.noise import Excess, Noise, false_discovery, may_reach, scale, tail
 from fabricgauge.localise.slowness import F32, F64, partners_met, relative, sampled_rows, spans
-from fabricgauge.model.pairs import PairMatrix
+from fabricgauge.model.pairs import PairFinding, PairMatrix, Part, Suspect
 
 
 class Residual(msgspec.Struct, frozen=True, eq=False):
@@ -52,14 +40,14 @@ def residual(ends: SlowEnds, noise: Noise) -> Residual:
     sample = np.concatenate([start.rows(i, i + 1) for i in rows])
     finite = sample[np.isfinite(sample)]
     centre = float(np.median(finite)) if finite.size else 0.0
-    sigma = max(FLOOR, scale(finite)) if nodes >= OWN_EXCESS_NODES else noise.pair
+    sigma = max(limits.FLOOR, scale(finite)) if nodes >= limits.OWN_EXCESS_NODES else noise.pair
     return Residual(ends.left, start.own, centre, sigma)
 
 
 def _own(ends: SlowEnds) -> F32:
     """Small excesses: those of named ones are known already."""
     known = ends.left.ends
-    if known.shape[1] < OWN_EXCESS_NODES:
+    if known.shape[1] < limits.OWN_EXCESS_NODES:
         return np.zeros_like(known)
     return np.where(known > 0, 0.0, np.nan_to_num(ends.both.excess)).astype(np.float32)
 
@@ -88,7 +76,7 @@ class Singles(msgspec.Struct, frozen=True, eq=False):
     @property
     def agreed(self) -> NDArray[np.bool_]:
         """Slow whenever they were measured: one of many passes may disagree, none of a few."""
-        needed = np.where(self.passes <= FEW_PASSES, self.passes, 2 * self.passes / 3)
+        needed = np.where(self.passes <= limits.FEW_PASSES, self.passes, 2 * self.passes / 3)
         agreed: NDArray[np.bool_] = (self.slow_in >= 2) & (self.slow_in >= needed)
         return agreed
 
@@ -108,18 +96,18 @@ class Singles(msgspec.Struct, frozen=True, eq=False):
         return others
 
 
-def find_singles(matrix: PairMatrix, rest: Residual, noise: Noise, limit: float) -> Singles:
+def find_singles(matrix: PairMatrix, rest: Residual, noise: Noise) -> Singles:
     """All pairs that stand out of the noise and could be a fault."""
     slow = rest.left.slow
     noise = Noise(rest.sigma, noise.single, noise.passes, noise.freedom)
-    rows, columns, values, tests = _conspicuous(rest, limit)
+    rows, columns, values, tests = _conspicuous(rest)
     passes = matrix.repeats[:, rows, columns]
     number = np.isfinite(passes).sum(axis=0)
     error = noise.of_pair(number.astype(float))
     p = np.ones(values.size)
     for each in np.unique(number):
         alike = number == each
-        freedom = min(TAILS * ((int(each) + 1) // 2), max(2, noise.freedom))
+        freedom = min(limits.TAILS * ((int(each) + 1) // 2), max(2, noise.freedom))
         p[alike] = tail(values[alike] / error[alike], freedom)
     # In how many passes a pair was slow by half of what it is slow in all.
     usual = relative(matrix.values[rows, columns], slow.typical, slow.quantity) - values
@@ -130,12 +118,10 @@ def find_singles(matrix: PairMatrix, rest: Residual, noise: Noise, limit: float)
     return found.only(np.lexsort((columns, rows, -values, p)))
 
 
-def _conspicuous(
-    rest: Residual, limit: float
-) -> tuple[NDArray[np.int64], NDArray[np.int64], F64, int]:
+def _conspicuous(rest: Residual) -> tuple[NDArray[np.int64], NDArray[np.int64], F64, int]:
     """Rows, columns and levels of the pairs, and how many were looked at."""
     count, tests = rest.left.slow.nodes, 0
-    least = max(CONSPICUOUS * rest.sigma, LEAST * limit)
+    least = max(limits.CONSPICUOUS * rest.sigma, limits.LEAST * rest.left.slow.limit)
     rows, columns, values = [], [], []
     for first, last in spans(count):
         strip = rest.rows(first, last)
@@ -150,47 +136,80 @@ def _conspicuous(
     return np.concatenate(rows), np.concatenate(columns), np.concatenate(values), tests
 
 
-class Remaining(msgspec.Struct, frozen=True, eq=False):
-    """Slow pairs by what is made of them, as places in ``singles``.
+def told_ways(
+    naming: Naming, singles: Singles, ends: SlowEnds
+) -> tuple[list[PairFinding], list[Suspect], list[Suspect]]:
+    """Pairs, or one direction of them, that are named, suspected, or only worth another look.
 
-    ``together`` are the first direction and whether the other one is slow too; ``scattered`` are
-    too many to be single links, of so many ``scattered_pairs``; ``unsure`` are suspected, each with
-    its reason; ``doubtful`` are too little conspicuous to be told.
+    Neither end of them is slow elsewhere. Those of doubtful nodes are not told one by one, and more
+    slow pairs than single links explain are one suspicion.
     """
-
-    singles: Singles
-    together: list[tuple[int, bool]]
-    scattered: Singles
-    scattered_pairs: int
-    unsure: list[tuple[int, str]]
-    doubtful: list[int]
-
-
-def remaining(singles: Singles, ends: SlowEnds, limits: Limits) -> Remaining:
-    """Sort the conspicuous pairs out; those of doubtful nodes are not told one by one."""
     slow = ends.left.slow
-    limit = limits.slowness(slow.quantity)
+    limit = slow.limit
     large = singles.level >= 0.9 * limit
     reaching = may_reach(singles.level, singles.error, limit)
-    doubtful = [end.index for end in ends.doubtful]
-    told = ~np.isin(singles.rows, doubtful) & ~np.isin(singles.columns, doubtful)
+    in_doubt = [end.index for end in ends.doubtful]
+    told = ~np.isin(singles.rows, in_doubt) & ~np.isin(singles.columns, in_doubt)
     met = partners_met(slow.values)
     known = np.minimum(met[singles.rows], met[singles.columns]) >= 2
-    scattered = told & (singles.q <= limits.rate) & large
-    count = np.unique(singles.pairs[scattered]).size
-    if count <= max(FEW_PAIRS, slow.nodes // NODES_PER_PAIR):
-        count, scattered = 0, np.zeros_like(scattered)
-    told &= ~scattered
-    named = told & known & (singles.q <= limits.rate) & singles.agreed & reaching
-    together = [(at, _both(singles, at, named)) for at in singles.surest(named)]
-    told &= singles.others([at for at, _ in together])
-    unsure = singles.surest(told & (singles.q <= LOOSE_RATE) & large, MOST_UNSURE)
+    scattered = told & (singles.q <= limits.RATE) & large
+    count, suspects = np.unique(singles.pairs[scattered]).size, list[Suspect]()
+    if count > max(limits.FEW_PAIRS, slow.nodes // limits.NODES_PER_PAIR):
+        suspects.append(_collisions(naming, singles.only(scattered), count))
+        told &= ~scattered
+    named = told & known & (singles.q <= limits.RATE) & singles.agreed & reaching
+    sure = singles.surest(named)
+    findings = [_slow_way(naming, singles, at, _both(singles, at, named)) for at in sure]
+    told &= singles.others(sure)
+    unsure = singles.surest(told & (singles.q <= limits.LOOSE_RATE) & large, limits.MOST_UNSURE)
     told &= singles.others(unsure)
-    return Remaining(
-        singles, together, singles.only(scattered), count,
-        [(at, _why(singles, at, limits) if known[at] else _NOBODY_ELSE) for at in unsure],
-        singles.surest(told & reaching, MOST_DOUBTFUL),
-    )  # fmt: skip
+    for at in unsure:
+        why = _why(singles, at) if known[at] else _NOBODY_ELSE
+        suspects.append(_suspected(naming, singles, at, why))
+    little = singles.surest(told & reaching, limits.MOST_DOUBTFUL)
+    return findings, suspects, [_suspected(naming, singles, at, _LITTLE) for at in little]
+
+
+def _slow_way(naming: Naming, singles: Singles, at: int, both: bool) -> PairFinding:
+    evidence = (
+        f"slow in {singles.slow_in[at]} of {singles.passes[at]} passes",
+        "both ends are as fast as others with their other partners",
+    )
+    part: Part = "pair" if both else naming.way
+    shown = Excess(float(singles.level[at]), float(singles.error[at]))
+    names, q = _ends(naming, singles, at), float(singles.q[at])
+    return naming.finding(part, names, shown, 2 if both else 1, evidence, q)
+
+
+def _suspected(
+    naming: Naming, singles: Singles, at: int, reason: str, test: str = AGAIN_PAIR
+) -> Suspect:
+    level = float(singles.level[at])
+    return naming.suspect(naming.way, _ends(naming, singles, at), level, reason, test)
+
+
+def _collisions(naming: Naming, singles: Singles, count: int) -> Suspect:
+    """Many slow pairs of one node, or with nothing in common: routes, or links inside."""
+    ends = np.bincount(np.concatenate((singles.rows, singles.columns)))
+    node = int(ends.argmax())
+    if ends[node] >= limits.COMMON_NODE * singles.rows.size:
+        reason = f"slow with {count} of its partners and as fast as others with the rest"
+        test = "measure it again: a link that comes and goes changes, a route stays"
+        level = float(np.median(singles.level))
+        return naming.suspect("node", (naming.matrix.nodes[node],), level, reason, test)
+    reason = (
+        f"{count} pairs are slow and no node accounts for them: routing collisions, or links "
+        "between leaves that only some routes take; shown is the slowest"
+    )
+    test = "measure these pairs one at a time: collisions vanish, a bad link stays"
+    worst = _suspected(naming, singles, int(np.argmax(singles.level)), reason, test)
+    return msgspec.structs.replace(worst, part="pair")
+
+
+def _ends(naming: Naming, singles: Singles, at: int) -> tuple[str, str]:
+    nodes = naming.matrix.nodes
+    ends = nodes[int(singles.rows[at])], nodes[int(singles.columns[at])]
+    return (min(ends), max(ends)) if naming.slow.adds_up else ends
 
 
 def _both(singles: Singles, at: int, named: NDArray[np.bool_]) -> bool:
@@ -200,15 +219,16 @@ def _both(singles: Singles, at: int, named: NDArray[np.bool_]) -> bool:
     return bool((singles.level[back] >= 0.5 * singles.level[at]).any())
 
 
+_LITTLE = "slower than most, as chance makes some of so many"
 _NOBODY_ELSE = "an end of it was measured with nobody else, so it may be that end"
 
 
-def _why(singles: Singles, at: int, limits: Limits) -> str:
+def _why(singles: Singles, at: int) -> str:
     passes, slow = int(singles.passes[at]), int(singles.slow_in[at])
     if passes < 2:
         return "measured in one pass only"
     if slow < passes:
         return f"slow in {slow} of {passes} passes"
-    if singles.q[at] > limits.rate:
+    if singles.q[at] > limits.RATE:
         return "noise alone could make one pair of so many look like this"
     return "its effect may be below what counts as a fault"

@@ -46,9 +46,9 @@ def matrix_keys(matrices: Sequence[PairMatrix]) -> tuple[str, ...]:
     )
 
 
-#: What is at fault: a node in both directions, one direction of a node, one pair of nodes, a
-#: group's way to all others, or one of a node's rails.
-Part = Literal["node", "sender", "receiver", "pair", "direction", "group", "rail"]
+#: What is at fault: a node in both directions, one direction of a node, one pair of nodes, or a
+#: group's way to all others.
+Part = Literal["node", "sender", "receiver", "pair", "direction", "group"]
 
 #: Parts that are one node, and parts that are the way between two.
 ENDS: frozenset[Part] = frozenset({"node", "sender", "receiver"})
@@ -61,13 +61,12 @@ _CALLED: dict[Part, str] = {
     "pair": "the way between {0} and {1}",
     "direction": "the way from {0} to {1}",
     "group": "group {0}, to and from all others",
-    "rail": "{0}'s rail {1}",
 }
 
 
 def called(part: Part, names: Sequence[str]) -> str:
     """``c2, sending``; ``the way between c1 and c3``."""
-    return _CALLED[part].format(*names) if part != "rail" or len(names) > 1 else names[0]
+    return _CALLED[part].format(*names)
 
 
 #: A pair of nodes, from and to.
@@ -138,6 +137,17 @@ class Suspect(msgspec.Struct, frozen=True):
     next_test: str
 
 
+#: What a second measurement is to decide about.
+Claim = PairFinding | Suspect
+
+
+def nodes_of(one: Claim, groups: Sequence[Group]) -> tuple[str, ...]:
+    """The nodes that are meant, those of a group one by one; none of an unknown group."""
+    if one.part != "group":
+        return one.names
+    return next((group.nodes for group in groups if group.name == one.names[0]), ())
+
+
 class NodeRank(msgspec.Struct, frozen=True):
     """One node's standing: effects relative to the typical node, jitter as relative spread.
 
@@ -195,15 +205,12 @@ class PairAnalysis(msgspec.Struct, frozen=True, eq=False):
         return tuple(one for one in self.findings if one.explanation == "fault")
 
     @property
-    def claims(self) -> "tuple[PairFinding | Suspect, ...]":
-        """Faults and suspects: what a second measurement is to decide about."""
+    def claims(self) -> tuple[Claim, ...]:
+        """Faults and suspects."""
         return (*self.faults, *self.suspects)
 
-    def nodes_of(self, part: Part, names: tuple[str, ...]) -> tuple[str, ...]:
-        """The nodes that are meant, those of a group one by one; none of an unknown group."""
-        if part != "group":
-            return names[:1] if part == "rail" else names
-        return next((group.nodes for group in self.groups if group.name == names[0]), ())
+    def nodes_of(self, one: Claim) -> tuple[str, ...]:
+        return nodes_of(one, self.groups)
 
 
 class Meeting(msgspec.Struct, frozen=True):

@@ -1,15 +1,33 @@
-"""The curves of a run as values that a report can draw."""
+"""The curves of a run: its own, and all of them in the form of other suites' results."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
 from fabricgauge.model.curve import Curve, CurvePoint
 from fabricgauge.model.estimate import Estimate
-from fabricgauge.model.measurement import Measurement, Times
-from fabricgauge.model.run import Run
+from fabricgauge.model.measurement import Measurement, Pattern, Times
+from fabricgauge.model.pattern import COLLECTIVE_PATTERNS, CROWD_PATTERNS
+from fabricgauge.model.run import Launch, Run
+from fabricgauge.model.suite import Besides, Quantity, SuiteCurve, SuitePoint
+from fabricgauge.stats.launches import Observed, bandwidth_estimate, time_estimate, usable_of
 from fabricgauge.stats.series import Point, Series, series_of
+from fabricgauge.words import sentences
+from fabricgauge.words.networks import OWN_CHOICE, is_loopback
+from fabricgauge.words.patterns import words_of
+
+SUITE = "fabricgauge"
+UNIT_RULE = "seconds and bytes, as the engine writes them"
+
+#: What all of a run's own curves have in common.
+_own = partial(
+    SuiteCurve, suite=SUITE, statistic="median", unit_rule=UNIT_RULE, first_line=0, last_line=0
+)
+
+_WITHOUT_SIZE = frozenset({"barrier", "ibarrier"})
 
 
 def curves(run: Run) -> tuple[Curve, ...]:
@@ -69,3 +87,117 @@ def percentile_s(measurements: Sequence[Measurement], share: float) -> float:
     lower, counts = np.array(sorted(buckets), dtype=float).T
     reached = np.cumsum(counts) >= share * counts.sum()
     return float(lower[int(np.argmax(reached))]) * 1e-12
+
+
+def suite_curves(run: Run) -> tuple[SuiteCurve, ...]:
+    """Every curve of a run: of pairs, of many ranks, then what other suites measured in it.
+
+    Latency patterns give times, the others payload bandwidth; intervals are those of
+    the engine's estimates. Curves of one node's loopback are left out.
+    """
+    version = next((one.header.engine for one in run.launches if one.header), "")
+    own = (
+        of_engine(one, version, run.identity) for one in curves(run) if not is_loopback(one.network)
+    )
+    together = crowd_curves(run)
+    foreign = (_placed(launch, one) for launch in run.launches for one in launch.curves)
+    return (*(one for one in own if one.points), *together, *foreign)
+
+
+def _placed(launch: Launch, curve: SuiteCurve) -> SuiteCurve:
+    """A curve with the nodes that it went between, where we started its program ourselves."""
+    ranks = (curve.origin, curve.target)
+    if launch.imported or not all(0 <= rank < len(launch.nodes) for rank in ranks):
+        return curve
+    ends = (launch.nodes[curve.origin], launch.nodes[curve.target])
+    return msgspec.structs.replace(curve, hosts=ends)
+
+
+def of_engine(curve: Curve, version: str = "", source: str = "") -> SuiteCurve:
+    """One curve of the engine; ``source`` is the identity of the run that it is from."""
+    words = words_of(curve.pattern)
+    summed = ", summed" if words.summed else ""
+    what = f"{words.sentence}{summed}{f' ({curve.variant})' if curve.variant else ''}"
+    there = sentences.direction(curve.origin_node, curve.target_node, words.directions == 2)
+    windows = {point.window for point in curve.points}
+    return _own(
+        version=version,
+        benchmark=curve.word,
+        title=f"{what}, {there}",
+        what=what,
+        quantity=words.quantity,
+        points=tuple(_points(curve.points, words.quantity)),
+        pattern=None if curve.variant else curve.pattern,
+        directions=2 if words.summed else 1,
+        ranks=2,
+        settings={
+            "network": curve.network or OWN_CHOICE,
+            **({"window": str(*windows)} if len(windows) == 1 and windows != {1} else {}),
+        },
+        hosts=(curve.origin_node, curve.target_node),
+        source=source,
+    )
+
+
+def _points(points: Sequence[CurvePoint], quantity: Quantity) -> Iterator[SuitePoint]:
+    for one in points:
+        if quantity == "time":
+            besides: dict[Besides, float] = {
+                "minimum": one.minimum_s, "maximum": one.maximum_s, "p99": one.p99_s,
+            }  # fmt: skip
+            yield SuitePoint(one.message_bytes, one.time, 0, besides)
+        elif one.bandwidth is not None:
+            yield SuitePoint(one.message_bytes, one.bandwidth, 0)
+
+
+class _CrowdKey(NamedTuple):
+    network: str | None
+    pattern: Pattern
+    ranks: int
+    pairs: int
+    load: str
+
+
+def crowd_curves(run: Run) -> Iterator[SuiteCurve]:
+    """One curve per network, pattern, number of ranks and of pairs, and load.
+
+    Times are those of one operation, the slowest rank's; of streams the payload of one pair in
+    one direction.
+    """
+    found: dict[_CrowdKey, dict[int, list[Observed]]] = {}
+    for launch in (one for one in run.launches if one.purpose == "measure"):
+        for one in usable_of(launch.number, launch.measurements):
+            case = one.measurement
+            if case is not None and (key := _key(launch.network, case)) is not None:
+                found.setdefault(key, {}).setdefault(case.message_bytes, []).append(one)
+    for key, sizes in found.items():
+        yield _crowd_curve(key, sizes, run.identity)
+
+
+def _key(network: str | None, case: Measurement) -> _CrowdKey | None:
+    if case.together is None or case.pattern not in (*COLLECTIVE_PATTERNS, *CROWD_PATTERNS):
+        return None
+    return _CrowdKey(network, case.pattern, case.together.ranks, case.together.pairs, case.load)
+
+
+def _crowd_curve(key: _CrowdKey, sizes: dict[int, list[Observed]], source: str) -> SuiteCurve:
+    words = words_of(key.pattern)
+    load = {} if key.load == "none" else {"load": key.load}
+    told = f", {key.load.replace('_', ' ')}" if load else ""
+    estimate = time_estimate if words.quantity == "time" else bandwidth_estimate
+    return _own(
+        version="",
+        benchmark=key.pattern,
+        title=f"{words.sentence}, {key.ranks} ranks{told}",
+        what=words.sentence,
+        quantity=words.quantity,
+        points=tuple(
+            SuitePoint(None if key.pattern in _WITHOUT_SIZE else size, estimate(sizes[size]), 0)
+            for size in sorted(sizes)
+        ),
+        pattern=key.pattern,
+        pairs=key.pairs or 1,
+        ranks=key.ranks,
+        settings={"network": key.network or OWN_CHOICE, **load},
+        source=source,
+    )

@@ -8,11 +8,13 @@ from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.measurement import LATENCY_PATTERNS, Measurement, Pattern
 from fabricgauge.model.pattern import PAIR_PATTERNS
 from fabricgauge.model.run import Launch
-from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.model.suite import SuiteCurve, SuitePoint
 from fabricgauge.model.verdict import VerdictSubject
-from fabricgauge.stats.foreign import observed_of, usable_curves, usable_points
 from fabricgauge.stats.launches import Observed, bandwidth_estimate, time_estimate, usable_of
 from fabricgauge.words import subjects
+
+#: A headline "12,171 MB/s" without a size stands for a stream so long that size plays no part.
+PEAK_BYTES = 1 << 30
 
 
 class Point(msgspec.Struct, frozen=True):
@@ -156,15 +158,47 @@ def _measured(launch: Launch) -> Iterator[_Row]:
 
 
 def _read(launch: Launch) -> Iterator[_Row]:
-    """What another suite's output says in patterns that are ours as well."""
-    for curve, pattern in usable_curves(launch.curves):
+    """What another suite's output says in patterns that are ours as well.
+
+    A ping-pong may be told of by its bandwidth alone; an empty message has none.
+    """
+    for curve in launch.curves:
+        timed = curve.quantity == "time"
+        is_ours = curve.quantity == "bandwidth" or (timed and curve.pattern in LATENCY_PATTERNS)
+        if curve.pattern is None or not is_ours:
+            continue
         ends = node_of(launch, curve.origin), node_of(launch, curve.target)
         source = f"{curve.source}:{curve.first_line} {curve.benchmark}" if launch.imported else ""
+        key = (curve.pattern, *ends, source, launch.program, "")
         links = curve.most_links(launch.hosts_of(curve))
-        for one in usable_points(curve):
-            message_bytes, sized, observed = observed_of(launch.number, curve, one, links)
-            key = (pattern, *ends, source, launch.program, "")
-            yield key, message_bytes, sized, observed, curve
+        for one in curve.points:
+            if one.estimate.low > 0 and (timed or one.message_bytes != 0):
+                yield key, *_observed(launch.number, curve, one, links), curve
+
+
+def _observed(
+    launch: int, curve: SuiteCurve, one: SuitePoint, links: int
+) -> tuple[int, bool, Observed]:
+    """Message size, whether the log tells it, and the figure.
+
+    Bandwidth becomes the time that one message takes, per direction and link; ``links`` is over
+    how many of them the figure is a sum.
+    """
+    is_time = curve.quantity == "time"
+    sized = one.message_bytes is not None
+    unsized_bytes = 0 if is_time else PEAK_BYTES
+    message_bytes = one.message_bytes if one.message_bytes is not None else unsized_bytes
+    found = one.estimate
+    ends = (found.value, found.low, found.high)
+    if not is_time:
+        value, low, high = (curve.directions * links * message_bytes / rate for rate in ends)
+        ends = (value, high, low)
+    tail_s = one.besides.get("p99") if is_time else None
+    return (
+        message_bytes,
+        sized,
+        Observed(launch, *ends, found.confidence, found.samples, message_bytes, tail_s, None),
+    )
 
 
 def node_of(launch: Launch, rank: int) -> str:

@@ -1,9 +1,8 @@
 """Is any figure better than the network can be?"""
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
-from fabricgauge.judge.interface import Context, Said, of_networks
+from fabricgauge.judge.interface import Said, of_networks
 from fabricgauge.judge.streams import unlike
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
@@ -42,44 +41,42 @@ class _Excess(NamedTuple):
 
 
 @of_networks(ID)
-def judge(context: Context, subject: Subject) -> Iterator[Said]:
+def judge(subject: Subject) -> Said | Skipped:
     ceiling = subject.ceiling
     if isinstance(ceiling, Skipped):
-        yield Said(Outcome.SKIPPED, ceiling.reason)
-        return
-    each = _excesses(context, subject, ceiling)
+        return ceiling
+    each = _excesses(subject, ceiling)
     surely = sorted((one for one in each if one.surely > 0), key=lambda one: -one.surely)
     perhaps = sorted((one for one in each if one.by_median > 0), key=lambda one: -one.by_median)
     if not each:
-        yield Said(Outcome.SKIPPED, "nothing was measured")
-    elif surely or perhaps:
-        yield _above(context, subject, ceiling, surely or perhaps, sure=bool(surely))
-    else:
-        limit = figures.rate(ceiling.payload_bytes_per_s)
-        burst = " (bursts of the token bucket allowed for)" if ceiling.burst_bytes else ""
-        yield Said(Outcome.PASS, f"no figure is above the ceiling of {limit} per direction{burst}")
+        return Skipped("nothing was measured")
+    if surely or perhaps:
+        return _above(subject, ceiling, surely or perhaps, sure=bool(surely))
+    limit = figures.rate(ceiling.payload_bytes_per_s)
+    burst = " (bursts of the token bucket allowed for)" if ceiling.burst_bytes else ""
+    return Said(Outcome.PASS, f"no figure is above the ceiling of {limit} per direction{burst}")
 
 
-def exceeds(context: Context, subject: Subject) -> bool:
+def exceeds(subject: Subject) -> bool:
     """Whether a figure is surely more than the network can carry."""
     ceiling = subject.ceiling
     if isinstance(ceiling, Skipped):
         return False
-    return any(one.surely > 0 for one in _excesses(context, subject, ceiling))
+    return any(one.surely > 0 for one in _excesses(subject, ceiling))
 
 
-def _excesses(context: Context, subject: Subject, ceiling: Ceiling) -> list[_Excess]:
+def _excesses(subject: Subject, ceiling: Ceiling) -> list[_Excess]:
     found = []
     for series in subject.series:
         for point in () if unlike(subject, series) else series.points:
-            least_s = _least_s(context, ceiling, point)
+            least_s = _least_s(subject, ceiling, point)
             slow_ends_s = (max(one.high_s, one.median_s) for one in point.observed)
             shares = least_s / min(slow_ends_s) - 1.0, least_s / point.time.value - 1.0
             found.append(_Excess(series, point, *shares))
     return found
 
 
-def _least_s(context: Context, ceiling: Ceiling, point: Point) -> float:
+def _least_s(subject: Subject, ceiling: Ceiling, point: Point) -> float:
     """The least time of a sample, tolerances taken off.
 
     A half round trip of a message and a window of messages alike have to carry their
@@ -87,17 +84,15 @@ def _least_s(context: Context, ceiling: Ceiling, point: Point) -> float:
     """
     payload = min(one.payload_bytes for one in point.observed)
     floor = ceiling.one_transfer_floor_s(payload)
-    tolerance = 1.0 + context.limit("above-ceiling.tolerance")
+    tolerance = 1.0 + subject.limit("above-ceiling.tolerance")
     # A mean over many messages has no such share of a clock's reading in it.
-    clock_s = context.limit("above-ceiling.clock") if point.measurements else 0.0
+    clock_s = subject.limit("above-ceiling.clock") if point.measurements else 0.0
     return max(0.0, floor / tolerance - clock_s)
 
 
-def _above(
-    context: Context, subject: Subject, ceiling: Ceiling, above: list[_Excess], *, sure: bool
-) -> Said:
+def _above(subject: Subject, ceiling: Ceiling, above: list[_Excess], *, sure: bool) -> Said:
     series, point = above[0].series, above[0].point
-    limit = context.threshold("above-ceiling.tolerance")
+    limit = subject.threshold("above-ceiling.tolerance")
     unit, most = "bytes/s per direction", ceiling.payload_bytes_per_s
     at = figures.at(point.message_bytes, point.sized)
     return Said(

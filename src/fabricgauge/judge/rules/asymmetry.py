@@ -6,9 +6,10 @@ from itertools import combinations
 import msgspec
 
 from fabricgauge.judge import host
-from fabricgauge.judge.interface import Context, Said, of_networks
+from fabricgauge.judge.interface import Said, of_networks
 from fabricgauge.judge.streams import streams
 from fabricgauge.judge.subject import Subject
+from fabricgauge.model.absence import Skipped
 from fabricgauge.model.plan import BACK
 from fabricgauge.model.verdict import Figure, Outcome, VerdictSubject
 from fabricgauge.stats.series import Point, Series
@@ -30,29 +31,33 @@ _Held = tuple[Series, Series, Asymmetry]
 
 
 @of_networks(ID)
-def judge(context: Context, subject: Subject) -> Iterator[Said]:
-    found = _held(context, subject.series)
-    second = {held[0].about: held for held in _held(context, subject.again)}
-    for held in found:
-        said = _said(context, subject, *held)
-        if said.outcome is not Outcome.PASS and held[0].about in second:
-            once = f"once: {said.summary}"
-            said = _said(context, subject, *second[held[0].about])
-            said = msgspec.structs.replace(said, evidence=(once, *said.evidence))
-        yield said
-    if not found:
-        yield Said(Outcome.SKIPPED, "only one direction was measured with large messages")
+def judge(subject: Subject) -> list[Said] | Skipped:
+    second = {held[0].about: held for held in _held(subject, subject.again)}
+    each = [
+        _said_again(subject, held, second.get(held[0].about))
+        for held in _held(subject, subject.series)
+    ]
+    return each or Skipped("only one direction was measured with large messages")
 
 
-def doubted(context: Context, subject: Subject) -> Iterator[Point]:
+def _said_again(subject: Subject, held: _Held, second: _Held | None) -> Said:
+    """What a second measurement shows, where the first one was no pass."""
+    said = _said(subject, *held)
+    if said.outcome is Outcome.PASS or second is None:
+        return said
+    once, again = f"once: {said.summary}", _said(subject, *second)
+    return msgspec.structs.replace(again, evidence=(once, *again.evidence))
+
+
+def doubted(subject: Subject) -> Iterator[Point]:
     """The sizes of which one direction is slower: only what comes back is the network's."""
-    for forward, backward, result in _held(context, subject.series):
-        if result.beyond_intervals > context.limit("asymmetry.warn"):
+    for forward, backward, result in _held(subject, subject.series):
+        if result.beyond_intervals > subject.limit("asymmetry.warn"):
             for series in (forward, backward):
-                yield from series.at_least(context.limit("fraction.from"))
+                yield from series.at_least(subject.limit("fraction.from"))
 
 
-def _held(context: Context, every: Iterable[Series]) -> list[_Held]:
+def _held(subject: Subject, every: Iterable[Series]) -> list[_Held]:
     one_way = [
         one
         for one in every
@@ -62,7 +67,7 @@ def _held(context: Context, every: Iterable[Series]) -> list[_Held]:
         (forward, backward, result)
         for forward, backward in combinations(one_way, 2)
         if _are_opposite(forward, backward)
-        if (result := asymmetry(forward, backward, context.limit("fraction.from")))
+        if (result := asymmetry(forward, backward, subject.limit("fraction.from")))
     ]
 
 
@@ -73,13 +78,11 @@ def _are_opposite(one: Series, other: Series) -> bool:
     return one.pattern == other.pattern and turned and alike
 
 
-def _said(
-    context: Context, subject: Subject, forward: Series, backward: Series, result: Asymmetry
-) -> Said:
-    fine = result.beyond_intervals <= context.limit("asymmetry.warn")
-    signs = () if fine else _signs(context, subject, forward, result)
+def _said(subject: Subject, forward: Series, backward: Series, result: Asymmetry) -> Said:
+    fine = result.beyond_intervals <= subject.limit("asymmetry.warn")
+    signs = () if fine else _signs(subject, forward, result)
     outcome = Outcome.PASS if fine else Outcome.WARN
-    if result.beyond_intervals > context.limit("asymmetry.fail"):
+    if result.beyond_intervals > subject.limit("asymmetry.fail"):
         outcome = host.excused(Outcome.FAIL, bool(signs))
     slower = sentences.direction(result.slower_origin, result.slower_target)
     program = ",".join(dict.fromkeys((forward.program, backward.program)))
@@ -90,7 +93,7 @@ def _said(
         f" ({patterns.sentence(forward.pattern)}, median over {result.sizes} message sizes),"
         f" {figures.percent(result.beyond_intervals)} beyond the intervals",
         Figure(result.beyond_intervals, "share", "difference of the directions' bandwidth"),
-        context.threshold("asymmetry.warn", "at most"),
+        subject.threshold("asymmetry.warn", "at most"),
         signs,
         "" if fine else f"something on the way {slower} only: a sender's or receiver's half",
         "" if fine else _REMEDY,
@@ -100,14 +103,12 @@ def _said(
     )
 
 
-def _signs(
-    context: Context, subject: Subject, forward: Series, result: Asymmetry
-) -> tuple[str, ...]:
+def _signs(subject: Subject, forward: Series, result: Asymmetry) -> tuple[str, ...]:
     """Signs that a host limits the slower direction, or may do so unseen."""
     slower = result.slower_origin, result.slower_target
     return tuple(
         sign
-        for stream in streams(context, subject, forward.pattern)
+        for stream in streams(subject, forward.pattern)
         if (stream.series.origin, stream.series.target) == slower
-        for sign in host.signs(context, stream).against
+        for sign in host.signs(stream).against
     )

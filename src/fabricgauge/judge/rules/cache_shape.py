@@ -1,8 +1,6 @@
 """Has a bandwidth curve the shape of a cache instead of that of a medium?"""
 
-from collections.abc import Iterator
-
-from fabricgauge.judge.interface import Context, Said, of_networks
+from fabricgauge.judge.interface import Said, of_networks
 from fabricgauge.judge.rules.above_ceiling import exceeds
 from fabricgauge.judge.rules.floor import too_quick
 from fabricgauge.judge.rules.path import is_proved
@@ -31,54 +29,52 @@ SAY_HOSTS = "say where the ranks ran with --hosts; a curve's shape alone proves 
 
 
 @of_networks(ID)
-def judge(context: Context, subject: Subject) -> Iterator[Said]:
-    peaks = [(one, peak) for one in subject.series if (peak := _peak(context, subject, one))]
+def judge(subject: Subject) -> Said | Skipped:
+    peaks = [(one, peak) for one in subject.series if (peak := _peak(subject, one))]
     if not subject.series:
-        yield Said(Outcome.SKIPPED, "nothing was measured")
-    elif not peaks:
-        yield Said(Outcome.PASS, "no curve has a peak like a cache's")
-    else:
-        series, peak = max(peaks, key=lambda one: one[1].share)
-        outcome, told, cause, remedy = _meaning(context, subject, series)
-        yield Said(
-            outcome,
-            _sentence(series, peak) + told,
-            Figure(peak.share, "share", "of the peak's bandwidth is lost at larger messages"),
-            context.threshold("cache-shape.loss", "at most"),
-            tuple(_sentence(*one) for one in peaks),
-            cause,
-            remedy,
-        )
+        return Skipped("nothing was measured")
+    if not peaks:
+        return Said(Outcome.PASS, "no curve has a peak like a cache's")
+    series, peak = max(peaks, key=lambda one: one[1].share)
+    outcome, told, cause, remedy = _meaning(subject, series)
+    return Said(
+        outcome,
+        _sentence(series, peak) + told,
+        Figure(peak.share, "share", "of the peak's bandwidth is lost at larger messages"),
+        subject.threshold("cache-shape.loss", "at most"),
+        tuple(_sentence(*one) for one in peaks),
+        cause,
+        remedy,
+    )
 
 
-def may_be_memory(context: Context, subject: Subject, series: Series) -> bool:
+def may_be_memory(subject: Subject, series: Series) -> bool:
     """Whether a curve has memory's shape, and nobody knows where its ends ran."""
     unknown = subject.imported and series.apart is None
-    return unknown and _peak(context, subject, series) is not None
+    return unknown and _peak(subject, series) is not None
 
 
-def _peak(context: Context, subject: Subject, series: Series) -> Peak | None:
+def _peak(subject: Subject, series: Series) -> Peak | None:
     """What contends with itself falls as well: both directions, and several pairs."""
     several = series.foreign is not None and series.foreign.pairs != 1
     if several or series.pattern == "bidirectional_bandwidth":
         return None
-    bursts = 0 if isinstance(subject.ceiling, Skipped) else BURSTS * subject.ceiling.burst_bytes
-    points = series.at_least(max(FROM_BYTES, bursts))
-    return cache_peak(points, context.limit("cache-shape.loss"), subject.burst_cap_bytes_per_s)
+    points = series.at_least(max(FROM_BYTES, BURSTS * subject.burst_bytes))
+    return cache_peak(points, subject.limit("cache-shape.loss"), subject.burst_cap_bytes_per_s)
 
 
-def _meaning(context: Context, subject: Subject, series: Series) -> tuple[Outcome, str, str, str]:
+def _meaning(subject: Subject, series: Series) -> tuple[Outcome, str, str, str]:
     """Outcome, the end of the sentence, cause and remedy: what is known of the hosts decides.
 
     Networks fall as well, where large messages meet a limit that small ones do not. So the shape
     alone condemns nothing: it takes ends on one host, or a figure that no network can have.
     """
-    if is_proved(context, subject):
+    if is_proved(subject):
         return Outcome.WARN, "", _CAUSE, _REMEDY
     apart = series.apart if subject.imported else False
     if apart:
         return Outcome.WARN, "; its ends are on different hosts", _FALLS, _LARGE
-    known = apart is False or too_quick(context, subject) or exceeds(context, subject)
+    known = apart is False or too_quick(subject) or exceeds(subject)
     outcome = Outcome.INVALID if known else Outcome.INCONCLUSIVE
     if not subject.claimed:
         outcome = Outcome.WARN

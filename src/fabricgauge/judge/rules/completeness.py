@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from fabricgauge.judge.interface import Context, Said, of_networks
+from fabricgauge.judge.interface import Said, of_networks
 from fabricgauge.judge.subject import Subject, case_names, launches_of, missing
+from fabricgauge.model.absence import Skipped
 from fabricgauge.model.run import IMPORTED, Launch
 from fabricgauge.model.suite import LIMITED, UNREADABLE
 from fabricgauge.model.verdict import Figure, Outcome, Threshold
@@ -17,37 +18,34 @@ _WHOLE_LOGS = "import the whole logs, and only logs; what was read is judged all
 
 
 @of_networks(ID)
-def judge(context: Context, subject: Subject) -> Iterator[Said]:
+def judge(subject: Subject) -> Said | Skipped:
     planned = sum(len(case_names(launch)) for launch in subject.planned)
     if subject.imported:
-        yield _of_logs(subject)
-        return
+        return _of_logs(subject)
     if not planned:
-        yield Said(Outcome.SKIPPED, "nothing was planned")
-        return
+        return Skipped("nothing was planned")
     lost = missing(subject)
     figure = Figure(1 - len(lost) / planned, "share", f"of {planned} planned cases were measured")
     threshold = Threshold(1.0, "share", "equal to", "the run's own plan")
     if not lost:
-        yield Said(Outcome.PASS, f"all {planned} planned cases were measured", figure, threshold)
-        return
+        return Said(Outcome.PASS, f"all {planned} planned cases were measured", figure, threshold)
     ends = _ends(subject)
-    yield Said(
+    return Said(
         Outcome.INCONCLUSIVE,
         f"{len(lost)} of {planned} planned cases were not measured: {sentences.listed(lost, 3)}"
         + (f"; {ends[0]}" if ends else ""),
         figure, threshold, (*ends, *_reasons(subject)),
         ends[0] if ends else "the cases themselves failed",
-        f"{_mend(context, subject)}, then measure the rest: {sentences.resume(context.run)}",
+        f"{_mend(subject)}, then measure the rest: {sentences.resume(subject.run)}",
     )  # fmt: skip
 
 
-def _mend(context: Context, subject: Subject) -> str:
+def _mend(subject: Subject) -> str:
     """Where nobody knows why a launch broke, ``doctor`` looks at its nodes."""
     broken = [one.ended for one in subject.launches if one.ended.status not in ("ok", IMPORTED)]
     if not broken or any(one.culprits or one.changes for one in broken):
         return "mend what the launch says"
-    return f"look for the cause with: {sentences.doctor(context.run)}; mend it"
+    return f"look for the cause with: {sentences.doctor(subject.run)}; mend it"
 
 
 def _ends(subject: Subject) -> list[str]:

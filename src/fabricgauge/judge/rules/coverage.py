@@ -1,8 +1,6 @@
 """Were all nodes and networks measured that are there or were asked for?"""
 
-from collections.abc import Iterator
-
-from fabricgauge.judge.interface import Context, Said, of_run
+from fabricgauge.judge.interface import Context, Said, Words, of_run
 from fabricgauge.judge.subject import missing
 from fabricgauge.model.finding import Severity
 from fabricgauge.model.run import Run
@@ -32,10 +30,11 @@ _ASKED = Threshold(1.0, "share", "equal to", "what was asked for")
 
 
 @of_run(ID)
-def judge(context: Context) -> Iterator[Said]:
+def judge(context: Context) -> Words:
     run = context.run
-    if run.fabric.nodes or not any(launch.imported for launch in run.launches):
-        yield _lost(run) or _left_out(run) or _in_part(context)
+    if not run.fabric.nodes and any(launch.imported for launch in run.launches):
+        return ()
+    return _lost(run) or _left_out(run) or _in_part(context)
 
 
 def _lost(run: Run) -> Said | None:

@@ -1,9 +1,8 @@
 """Did every byte arrive as it was sent?"""
 
-from collections.abc import Iterator
-
-from fabricgauge.judge.interface import Context, Said, of_networks
+from fabricgauge.judge.interface import Said, of_networks
 from fabricgauge.judge.subject import Subject
+from fabricgauge.model.absence import Skipped
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.words import figures
@@ -19,7 +18,7 @@ _REMEDY = (
 
 
 @of_networks(ID)
-def judge(context: Context, subject: Subject) -> Iterator[Said]:
+def judge(subject: Subject) -> Said | Skipped:
     asked = [
         (launch.number, one)
         for launch in subject.launches
@@ -36,11 +35,10 @@ def judge(context: Context, subject: Subject) -> Iterator[Said]:
     )
     checked = sum(one.status == "ok" for _, one in asked)
     if told:
-        yield Said(Outcome.FAIL, told[0], None, None, told, _CAUSE, _REMEDY)
-    elif checked:
-        yield Said(Outcome.PASS, f"every byte of {checked} cases arrived as it was sent")
-    else:
-        yield Said(Outcome.SKIPPED, "the data check was not asked for")
+        return Said(Outcome.FAIL, told[0], None, None, told, _CAUSE, _REMEDY)
+    if not checked:
+        return Skipped("the data check was not asked for")
+    return Said(Outcome.PASS, f"every byte of {checked} cases arrived as it was sent")
 
 
 def _is_bad(one: Measurement) -> bool:

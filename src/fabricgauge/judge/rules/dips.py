@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from fabricgauge.judge.interface import Context, Said, of_networks
+from fabricgauge.judge.interface import Said, of_networks
 from fabricgauge.judge.subject import Subject
+from fabricgauge.model.absence import Skipped
 from fabricgauge.model.verdict import Figure, Outcome
 from fabricgauge.stats.series import Point, Series
 from fabricgauge.stats.shape import Fall, bandwidth_falls, time_falls
@@ -26,56 +27,55 @@ _Held = tuple[Fall, str]
 
 
 @of_networks(ID)
-def judge(context: Context, subject: Subject) -> Iterator[Said]:
-    seen = [(one, *held) for one in subject.series for held in _falls(context, subject, one)]
-    found = [one for one in seen if _came_back(context, subject, one[0], one[1])]
+def judge(subject: Subject) -> Said | Skipped:
+    seen = [(one, *held) for one in subject.series for held in _falls(subject, one)]
+    found = [one for one in seen if _came_back(subject, one[0], one[1])]
     told = tuple(_sentence(series, fall) for series, fall, _ in found or seen)
     if not subject.series:
-        yield Said(Outcome.SKIPPED, "nothing was measured")
-    elif not seen:
-        yield Said(Outcome.PASS, "no curve dips beyond its intervals")
-    elif not found:
+        return Skipped("nothing was measured")
+    if not seen:
+        return Said(Outcome.PASS, "no curve dips beyond its intervals")
+    if not found:
         said = f"measured again, {sentences.counted(len(seen), 'dip')} did not come back"
-        yield Said(Outcome.PASS, said, evidence=tuple(f"once: {one}" for one in told))
-    elif any(point.time.supported for series, *_ in found for point in series.points):
-        series, fall, limit = max(found, key=lambda one: one[1].share)
-        worst = _sentence(series, fall)
-        yield Said(
-            Outcome.WARN, worst, Figure(fall.share, "share", worst),
-            context.threshold(limit, "at most"), told, _CAUSE, _REMEDY,
-        )  # fmt: skip
-    else:  # A mean that one hiccup may own can't show that a dip is the network's.
-        yield Said(
-            Outcome.SKIPPED,
+        return Said(Outcome.PASS, said, evidence=tuple(f"once: {one}" for one in told))
+    # A mean that one hiccup may own can't show that a dip is the network's.
+    if not any(point.time.supported for series, *_ in found for point in series.points):
+        said = (
             f"{sentences.counted(len(found), 'dip')}, but the log has means only, so one disturbed"
-            f" sample may have made each: {sentences.listed(told, 3)}",
-            evidence=told,
+            f" sample may have made each: {sentences.listed(told, 3)}"
         )
+        return Said(Outcome.SKIPPED, said, evidence=told)
+    series, fall, limit = max(found, key=lambda one: one[1].share)
+    worst = _sentence(series, fall)
+    return Said(
+        Outcome.WARN, worst, Figure(fall.share, "share", worst),
+        subject.threshold(limit, "at most"), told, _CAUSE, _REMEDY,
+    )  # fmt: skip
 
 
-def _came_back(context: Context, subject: Subject, series: Series, fall: Fall) -> bool:
+def _came_back(subject: Subject, series: Series, fall: Fall) -> bool:
     """Whether a second measurement shows the dip as well, or there is none."""
     second = next((one for one in subject.again if one.about == series.about), None)
     return second is None or any(
         (one.smaller_bytes, one.larger_bytes) == (fall.smaller_bytes, fall.larger_bytes)
-        for one, _ in _falls(context, subject, second)
+        for one, _ in _falls(subject, second)
     )
 
 
-def doubted(context: Context, subject: Subject) -> Iterator[Point]:
+def doubted(subject: Subject) -> Iterator[Point]:
     """The sizes around each dip: only a dip that comes back is the network's."""
     for series in subject.series:
-        for fall, _ in _falls(context, subject, series):
+        for fall, _ in _falls(subject, series):
             around = fall.smaller_bytes, fall.larger_bytes
             yield from (point for point in series.points if point.message_bytes in around)
 
 
-def _falls(context: Context, subject: Subject, series: Series) -> list[_Held]:
+def _falls(subject: Subject, series: Series) -> list[_Held]:
     """Where this curve goes the wrong way by more than its limit, intervals apart."""
     if series.is_latency:
         limit = "dips.time"
-        return [(one, limit) for one in time_falls(series.points, context.limit(limit))]
-    pace, cap = context.limit("fraction.from"), subject.burst_cap_bytes_per_s
+        return [(one, limit) for one in time_falls(series.points, subject.limit(limit))]
+    pace, cap = subject.limit("fraction.from"), subject.burst_cap_bytes_per_s
     small = tuple(point for point in series.points if point.message_bytes <= pace)
     return [
         (one, limit)
@@ -83,7 +83,7 @@ def _falls(context: Context, subject: Subject, series: Series) -> list[_Held]:
             (small, "dips.small_bandwidth"),
             (series.at_least(pace), "dips.bandwidth"),
         )
-        for one in bandwidth_falls(points, context.limit(limit), cap)
+        for one in bandwidth_falls(points, subject.limit(limit), cap)
     ]
 
 

@@ -1,8 +1,6 @@
 """Did interfaces count errors or drops, or TCP lose segments, while the cases ran?"""
 
-from collections.abc import Iterator
-
-from fabricgauge.judge.interface import Context, Said, of_networks
+from fabricgauge.judge.interface import Said, of_networks
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import ErrorCount, Lost
@@ -26,10 +24,10 @@ _LOST = (
 
 
 @of_networks(ID)
-def judge(context: Context, subject: Subject) -> Iterator[Said]:
+def judge(subject: Subject) -> Said | Skipped:
     seen = subject.evidence
     found = [one for one in seen.troubles if _is_ours(subject, one)]
-    least, share = context.limit("errors.least"), context.limit("errors.share")
+    least, share = subject.limit("errors.least"), subject.limit("errors.share")
     lost = [one for one in seen.lost if one.count >= least and one.share > share]
     told = tuple(map(sentence, lost))
     if found:
@@ -37,26 +35,25 @@ def judge(context: Context, subject: Subject) -> Iterator[Said]:
         first = found[0]
         rose = (f"{one.counter} of {one.node}:{one.interface} rose by {one.count:,}"
                 for one in found)  # fmt: skip
-        yield Said(
+        return Said(
             Outcome.WARN, f"error or drop counters rose on {sentences.listed(names)}",
             Figure(first.count, "", f"{first.counter} of {first.node}:{first.interface}"),
             Threshold(0, "", "equal to", "a sound link loses nothing under this load"),
             (*rose, *told), *_COUNTED,
         )  # fmt: skip
-    elif lost:
+    if lost:
         worst = max(lost, key=lambda one: one.share)
         way = sentences.direction(worst.origin, worst.target)
-        yield Said(
+        return Said(
             Outcome.WARN, sentence(worst),
             Figure(worst.share, "share", f"of the TCP segments of {way}"),
-            context.threshold("errors.share", "at most"), told, *_LOST,
+            subject.threshold("errors.share", "at most"), told, *_LOST,
         )  # fmt: skip
-    elif not seen.counted:
-        yield Said(Outcome.SKIPPED, "no interface counters were read")
-    else:
-        again = sum(one.count for one in seen.lost)
-        few = f"; TCP sent {again:,} segments again, which is few" if again else ""
-        yield Said(Outcome.PASS, f"no error or drop counter rose{few}")
+    if not seen.counted:
+        return Skipped("no interface counters were read")
+    again = sum(one.count for one in seen.lost)
+    few = f"; TCP sent {again:,} segments again, which is few" if again else ""
+    return Said(Outcome.PASS, f"no error or drop counter rose{few}")
 
 
 def _is_ours(subject: Subject, trouble: ErrorCount) -> bool:

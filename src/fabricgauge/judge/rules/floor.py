@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from fabricgauge.judge.interface import Context, Said, of_networks
+from fabricgauge.judge.interface import Said, of_networks
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.estimate import Estimate
@@ -48,25 +48,22 @@ class _Time(msgspec.Struct, frozen=True):
 
 
 @of_networks(ID)
-def judge(context: Context, subject: Subject) -> Iterator[Said]:
+def judge(subject: Subject) -> Said | Skipped:
     if _medium(subject) == "memory":
-        reason = "the medium joins memories: no floor of latency is known for it"
-        yield Said(Outcome.SKIPPED, reason)
-        return
+        return Skipped("the medium joins memories: no floor of latency is known for it")
     margins = []
     for one in _times(subject):
-        least_s = context.limit(one.limit)
+        least_s = subject.limit(one.limit)
         margins.append((one.time.high / least_s if least_s > 0 else float("inf"), one))
-    if margins:
-        margin, found = min(margins, key=lambda each: each[0])
-        yield _said(context, subject, found, fine=margin >= 1.0)
-    else:
-        yield Said(Outcome.SKIPPED, "no latency was measured")
+    if not margins:
+        return Skipped("no latency was measured")
+    margin, found = min(margins, key=lambda each: each[0])
+    return _said(subject, found, fine=margin >= 1.0)
 
 
-def too_quick(context: Context, subject: Subject) -> bool:
+def too_quick(subject: Subject) -> bool:
     """Whether a latency is below what any network needs."""
-    least_s = context.limit(OTHERWISE)
+    least_s = subject.limit(OTHERWISE)
     return any(one.time.high < least_s for one in _times(subject))
 
 
@@ -95,10 +92,10 @@ def _times(subject: Subject) -> Iterator[_Time]:
             yield _Time(who, what, one.estimate, limit)
 
 
-def _said(context: Context, subject: Subject, found: _Time, *, fine: bool) -> Said:
+def _said(subject: Subject, found: _Time, *, fine: bool) -> Said:
     time, told = found.time, figures.duration(found.time.value)
-    threshold = context.threshold(found.limit, "at least")
-    by_rdma = found.apart and found.limit == TCP and time.high >= context.limit(OTHERWISE)
+    threshold = subject.threshold(found.limit, "at least")
+    by_rdma = found.apart and found.limit == TCP and time.high >= subject.limit(OTHERWISE)
     bad = Outcome.INCONCLUSIVE if by_rdma else Outcome.INVALID
     interval = "no interval"
     if time.supported:

@@ -5,21 +5,17 @@ from collections.abc import Iterator
 import msgspec
 
 from fabricgauge.judge import causes, host
-from fabricgauge.judge.interface import Context, Said, of_networks
+from fabricgauge.judge.interface import Said, Words, of_networks
 from fabricgauge.judge.rules import cache_shape
 from fabricgauge.judge.streams import (
     ONE_CONNECTION,
     Stream,
-    cannot_fill,
-    decides,
     from_bytes,
-    plain_outcome,
     streams,
     unlike,
 )
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.verdict import Figure, Outcome
 from fabricgauge.words import figures, patterns, sentences
 
@@ -56,6 +52,7 @@ _IMPORT_STREAM = (
     "import a one-way stream of the same network as well: osu_bw, IMB-MPI1 Uniband, ib_write_bw,"
     " iperf3"
 )
+_STATE_RDMA = 'state what RDMA used it as, e.g. --network "100GbE roce", "10GbE iwarp" or "edr"'
 _PRINT_SIZE = (
     "measure again so that the log has the size: qperf -vu, netperf's omni output with"
     " LOCAL_SEND_SIZE"
@@ -63,29 +60,24 @@ _PRINT_SIZE = (
 
 
 @of_networks(ID)
-def judge(context: Context, subject: Subject) -> Iterator[Said]:
+def judge(subject: Subject) -> Words:
     if isinstance(subject.ceiling, Skipped):
-        yield Said(Outcome.SKIPPED, subject.ceiling.reason)
-        return
+        return subject.ceiling
     other = [one.name for one in subject.series if unlike(subject, one)]
-    one_way = streams(context, subject, "bandwidth", "put_bandwidth", "get_bandwidth")
-    one_way = one_way or streams(context, subject, "latency")
-    both = streams(context, subject, "bidirectional_bandwidth") if one_way else ()
-    for stream in one_way + both:
-        yield _said(context, stream, one_way)
+    one_way = streams(subject, "bandwidth", "put_bandwidth", "get_bandwidth")
+    one_way = one_way or streams(subject, "latency")
+    both = streams(subject, "bidirectional_bandwidth") if one_way else ()
+    said = [_said(stream, one_way) for stream in one_way + both]
     if other:
-        yield Said(
-            Outcome.SKIPPED,
-            f"{sentences.counted(len(other), 'table')} of RDMA cannot be held against a"
-            f" ceiling for TCP: {sentences.listed(other, 3)}",
-            remedy='state what RDMA used it as, e.g. --network "100GbE roce", "10GbE iwarp" or'
-            ' "edr"',
-        )
-    elif not one_way:
-        yield _nothing(context, subject, subject.ceiling)
+        tables = sentences.counted(len(other), "table")
+        told = f"{tables} of RDMA cannot be held against a ceiling for TCP"
+        said.append(Said(
+            Outcome.SKIPPED, f"{told}: {sentences.listed(other, 3)}", remedy=_STATE_RDMA
+        ))  # fmt: skip
+    return said or _nothing(subject)
 
 
-def _nothing(context: Context, subject: Subject, ceiling: Ceiling) -> Said:
+def _nothing(subject: Subject) -> Said:
     """Why nothing is held against the ceiling: sizes that are too small, or that nobody says."""
     unsized = [
         one
@@ -98,25 +90,23 @@ def _nothing(context: Context, subject: Subject, ceiling: Ceiling) -> Said:
         reason = f"the log does not say the message size of {name}; small ones fill no link"
         return Said(Outcome.INCONCLUSIVE, reason, remedy=_PRINT_SIZE)
     small = subject.of("bandwidth", "put_bandwidth", "get_bandwidth")
-    sizes = [from_bytes(context, ceiling, one) for one in small]
-    size = figures.size(int(min(sizes, default=context.limit("fraction.from"))))
+    sizes = [from_bytes(subject, one) for one in small]
+    size = figures.size(int(min(sizes, default=subject.limit("fraction.from"))))
     reason = f"no one-way stream of messages of at least {size} was measured"
     remedy = _IMPORT_STREAM if subject.imported else _AGAIN
     return Said(Outcome.INCONCLUSIVE, reason, remedy=remedy)
 
 
-def _said(context: Context, stream: Stream, every: tuple[Stream, ...]) -> Said:
-    plain, by_mtu = plain_outcome(context, stream), _by_mtu(context, stream)
-    likely = () if plain is Outcome.PASS else _causes(context, stream)
-    single = _decides_nothing(context, stream, plain, by_mtu)
+def _said(stream: Stream, every: tuple[Stream, ...]) -> Said:
+    plain, by_mtu = stream.plain_outcome, _by_mtu(stream)
+    likely = () if plain is Outcome.PASS else _causes(stream)
+    single = _decides_nothing(stream, plain, by_mtu)
     cause = single or next(iter(likely), None)
     outcome = Outcome.INCONCLUSIVE if single else plain
-    signs = host.Signs()
-    if cause and cause not in _NO_FAULT:
-        signs = host.signs(context, stream)
+    signs = host.signs(stream) if cause and cause not in _NO_FAULT else host.Signs()
     # A low figure is a remark where others decide; where it decides, a host may excuse it.
     if outcome in (Outcome.FAIL, Outcome.INCONCLUSIVE):
-        deciding = decides(context, stream, every)
+        deciding = stream.decides(every)
         outcome = host.excused(outcome, bool(signs.against)) if deciding else Outcome.WARN
     at = figures.at(stream.best.message_bytes, stream.best.sized)
     return Said(
@@ -126,7 +116,7 @@ def _said(context: Context, stream: Stream, every: tuple[Stream, ...]) -> Said:
             stream.fraction, "share",
             f"of the ceiling, per direction {at} ({patterns.sentence(stream.series.pattern)})",
         ),
-        context.threshold(stream.enough),
+        stream.subject.threshold(stream.enough),
         (
             *_evidence(stream),
             *(one.evidence for one in likely if one.evidence),
@@ -139,7 +129,7 @@ def _said(context: Context, stream: Stream, every: tuple[Stream, ...]) -> Said:
 
 
 def _decides_nothing(
-    context: Context, stream: Stream, plain: Outcome, by_mtu: dict[int, Outcome]
+    stream: Stream, plain: Outcome, by_mtu: dict[int, Outcome]
 ) -> causes.Cause | None:
     """Why a figure alone says nothing of the network."""
     if stream.series.is_latency:
@@ -148,26 +138,25 @@ def _decides_nothing(
         return _RDMA_MTU
     if plain is not Outcome.FAIL:
         return None
-    if cannot_fill(stream):
+    if stream.cannot_fill:
         return _ONE_CONNECTION
-    memory = cache_shape.may_be_memory(context, stream.subject, stream.series)
+    memory = cache_shape.may_be_memory(stream.subject, stream.series)
     return _MEMORY if memory else None
 
 
-def _by_mtu(context: Context, stream: Stream) -> dict[int, Outcome]:
+def _by_mtu(stream: Stream) -> dict[int, Outcome]:
     """What the figure says with each MTU that may be in force; empty where it says the same.
 
     One that the figure is too fast for is not in force.
     """
-    most = 1.0 + context.limit("above-ceiling.tolerance")
     if stream.series.is_latency or stream.ceiling is not stream.subject.ceiling:
         return {}
     found = {}
     for mtu, limit in stream.ceiling.by_mtu.items():
         ceiling = msgspec.structs.replace(stream.ceiling, payload_bytes_per_s=limit)
         one = msgspec.structs.replace(stream, ceiling=ceiling)
-        if one.fraction <= most:
-            found[mtu] = plain_outcome(context, one)
+        if not one.is_above:
+            found[mtu] = one.plain_outcome
     return found if len(set(found.values())) > 1 else {}
 
 
@@ -176,12 +165,12 @@ def _with_mtu(stream: Stream, mtu: int, outcome: Outcome) -> str:
     return f"with an RDMA MTU of {mtu} it is {share} of the ceiling: {outcome.value}"
 
 
-def _causes(context: Context, stream: Stream) -> tuple[causes.Cause, ...]:
-    if stream.fraction > 1.0 + context.limit("above-ceiling.tolerance"):
+def _causes(stream: Stream) -> tuple[causes.Cause, ...]:
+    if stream.is_above:
         return (_ABOVE,)
-    if stream.fraction >= context.limit(stream.enough):
+    if stream.fraction >= stream.limit(stream.enough):
         return (causes.UNSTEADY,)
-    return causes.causes(context, stream)
+    return causes.causes(stream)
 
 
 def _evidence(stream: Stream) -> Iterator[str]:

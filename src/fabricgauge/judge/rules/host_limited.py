@@ -1,10 +1,8 @@
 """Is a low figure the fault of a host and not of the network?"""
 
-from collections.abc import Iterator
-
 from fabricgauge.judge import host
-from fabricgauge.judge.interface import Context, Said, of_networks
-from fabricgauge.judge.streams import STREAMS, Stream, decides, plain_outcome, streams
+from fabricgauge.judge.interface import Said, of_networks
+from fabricgauge.judge.streams import STREAMS, Stream, streams
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.verdict import Figure, Outcome
@@ -26,26 +24,23 @@ _SEE = (
 
 
 @of_networks(ID)
-def judge(context: Context, subject: Subject) -> Iterator[Said]:
-    found = streams(context, subject, *STREAMS, "get_bandwidth")
-    low = [one for one in found if one.fraction < context.limit(one.enough)]
+def judge(subject: Subject) -> list[Said] | Skipped:
     if isinstance(subject.ceiling, Skipped):
-        yield Said(Outcome.SKIPPED, subject.ceiling.reason)
-    elif subject.imported:
-        reason = "not known: the logs hold no word about the hosts' processors"
-        yield Said(Outcome.SKIPPED, reason)
-    elif low:
-        yield from (_said(context, stream, found) for stream in low)
-    else:
-        why = "no stream is below its ceiling" if found else "no stream was measured"
-        yield Said(Outcome.SKIPPED, f"{why}: nothing to explain")
+        return subject.ceiling
+    if subject.imported:
+        return Skipped("not known: the logs hold no word about the hosts' processors")
+    found = streams(subject, *STREAMS, "get_bandwidth")
+    if low := [one for one in found if one.fraction < one.limit(one.enough)]:
+        return [_said(stream, found) for stream in low]
+    why = "no stream is below its ceiling" if found else "no stream was measured"
+    return Skipped(f"{why}: nothing to explain")
 
 
-def _said(context: Context, stream: Stream, found: tuple[Stream, ...]) -> Said:
-    signs = host.signs(context, stream)
+def _said(stream: Stream, found: tuple[Stream, ...]) -> Said:
+    signs = host.signs(stream)
     limited, outcome = bool(signs.limiting), Outcome.PASS
     if signs.against:  # as `fraction` has the figure itself; else it is a remark
-        fails = plain_outcome(context, stream) is Outcome.FAIL and decides(context, stream, found)
+        fails = stream.plain_outcome is Outcome.FAIL and stream.decides(found)
         outcome = host.excused(Outcome.FAIL, by_host=True) if fails else Outcome.WARN
     pace = "a host sets the pace" if limited else signs.unseen
     return Said(
@@ -56,7 +51,7 @@ def _said(context: Context, stream: Stream, found: tuple[Stream, ...]) -> Said:
             "share",
             f"of the ceiling ({patterns.words_of(stream.series.pattern).sentence})",
         ),
-        context.threshold(stream.enough),
+        stream.subject.threshold(stream.enough),
         (*signs.against, *signs.others),
         "the processors can't move more bytes, whatever the link could" if limited else "",
         _REMEDY if limited else _SEE if signs.unseen else "",

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
 from fabricgauge.evidence.links import LinkEvent, link_events
-from fabricgauge.judge.interface import Context, Said, of_networks
+from fabricgauge.judge.interface import Said, Words, of_networks
 from fabricgauge.judge.subject import Subject, missing, ports
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Network
@@ -71,14 +71,12 @@ _FELL_BACK = (
 
 
 @of_networks(ID)
-def judge(context: Context, subject: Subject) -> Iterator[Said]:
+def judge(subject: Subject) -> Words:
     """What decides: changes that broke a launch, links that went, or how they were at first."""
     network = subject.network
     if isinstance(network, Skipped) or subject.imported:
-        return
-    changed = _changed(context, subject)
-    said = [changed] if changed else list(_went(context, network))
-    yield from said or [_at_first(context, network)]
+        return ()
+    return _changed(subject) or list(_went(subject, network)) or _at_first(subject, network)
 
 
 def _changes_of(ended: Ended) -> Iterable[tuple[str, ChangeKind]]:
@@ -86,7 +84,7 @@ def _changes_of(ended: Ended) -> Iterable[tuple[str, ChangeKind]]:
     return zip(ended.changes, ended.change_kinds or told, strict=False)
 
 
-def _changed(context: Context, subject: Subject) -> Said | None:
+def _changed(subject: Subject) -> Said | None:
     """What a broken launch found changed: it decides until the rest was measured after all."""
     changes = dict(change for one in subject.launches for change in _changes_of(one.ended))
     if not changes:
@@ -96,7 +94,7 @@ def _changed(context: Context, subject: Subject) -> Said | None:
     outcome, cause, remedy = _MEANINGS[first]
     mended = not missing(subject)
     later = "; the rest was measured later" if mended else ""
-    rest = "" if mended else f"; then measure the rest: {sentences.resume(context.run)}"
+    rest = "" if mended else f"; then measure the rest: {sentences.resume(subject.run)}"
     return Said(
         Outcome.WARN if mended else outcome,
         f"while it was measured: {sentences.listed(decisive)}{later}",
@@ -106,9 +104,9 @@ def _changed(context: Context, subject: Subject) -> Said | None:
     )
 
 
-def _went(context: Context, network: Network) -> Iterator[Said]:
+def _went(subject: Subject, network: Network) -> Iterator[Said]:
     """Ports whose link went away or came back while anything was measured, else retrained."""
-    events = [one for one in link_events(context.run.launches) if one.is_of(network)]
+    events = [one for one in link_events(subject.run.launches) if one.is_of(network)]
     by_port: dict[str, list[LinkEvent]] = {}
     for one in [one for one in events if one.away] or events:
         by_port.setdefault(f"{one.node}:{one.interface}", []).append(one)
@@ -143,10 +141,10 @@ def _clock(utc_s: float) -> str:
     return datetime.fromtimestamp(utc_s, UTC).strftime("%H:%M:%S")
 
 
-def _at_first(context: Context, network: Network) -> Said:
+def _at_first(subject: Subject, network: Network) -> Said | Skipped:
     """How discovery found the ports: dead ones, then ports negotiated at different rates."""
     found = [
-        (f"{member.node}:{member.interface}", port) for member, port in ports(context.run, network)
+        (f"{member.node}:{member.interface}", port) for member, port in ports(subject.run, network)
     ]
     seen = [(name, one) for name, one in found if not isinstance(one, Skipped)]
     dead = [name for name, one in seen if one.carrier is False]
@@ -156,8 +154,7 @@ def _at_first(context: Context, network: Network) -> Said:
         return Said(Outcome.FAIL, said, None, None, told, *_DEAD)
     live = sum(one.carrier is True for _, one in seen)
     if live < len(found) or not found:
-        reason = f"{live} of {len(found)} interfaces report a live link, the others nothing"
-        return Said(Outcome.SKIPPED, reason)
+        return Skipped(f"{live} of {len(found)} interfaces report a live link, the others nothing")
     rates = {name: one.speed_bit_s for name, one in seen if isinstance(one.speed_bit_s, float)}
     slow = [name for name, rate in rates.items() if rate < max(rates.values())]
     if not slow:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from fabricgauge.judge.interface import Context, Said, of_networks
+from fabricgauge.judge.interface import Said, Words, of_networks
 from fabricgauge.judge.rules import errors
 from fabricgauge.judge.subject import Subject
 from fabricgauge.localise.recheck import streams_alone
@@ -40,27 +40,26 @@ _Lossy = tuple[Part, tuple[str, ...], tuple[Lost, ...]]
 
 
 @of_networks(ID)
-def judge(context: Context, subject: Subject) -> Iterator[Said]:
+def judge(subject: Subject) -> Words:
     ways = [one for one in subject.evidence.lost if one.segments > 0]
     nodes = sorted({name for one in ways for name in (one.origin, one.target)})
     if len(nodes) < FEWEST_NODES:
-        for way in ways:
-            if _loses(context, (way,), 1):
-                found: _Lossy = "direction", (way.origin, way.target), (way,)
-                yield _said(context, subject, found, "")
-        return
-    lossy = [one for node in nodes for one in _of_node(context, node, ways)]
+        return [
+            _said(subject, ("direction", (way.origin, way.target), (way,)), "")
+            for way in ways
+            if _loses(subject, (way,), 1)
+        ]
+    lossy = [one for node in nodes for one in _of_node(subject, node, ways)]
     touched = {id(way) for *_, own in lossy for way in own}
     others = [way for way in ways if id(way) not in touched]
-    if not lossy or not others or _share(others) > OTHERS * context.limit("lossy.share"):
+    if not lossy or not others or _share(others) > OTHERS * subject.limit("lossy.share"):
         said = f"{figures.percent(_share(ways))} of all TCP segments were sent again"
-        yield Said(Outcome.PASS, f"{said}, no node's more than others'")
-        return
+        return Said(Outcome.PASS, f"{said}, no node's more than others'")
     beside = f"; between all others {figures.percent(_share(others))}"
-    yield from (_said(context, subject, one, beside) for one in lossy)
+    return [_said(subject, one, beside) for one in lossy]
 
 
-def again(context: Context, subject: Subject) -> Recheck | None:
+def again(subject: Subject) -> Recheck | None:
     """Who is to send alone: among all pairs segments were lost, and nothing tells on which way.
 
     Who loses what it sends sends most again, who loses what it receives least.
@@ -70,7 +69,7 @@ def again(context: Context, subject: Subject) -> Recheck | None:
     if alone or not subject.pairs or len(shares) < FEWEST_NODES:
         return None
     nodes = sorted(shares, key=lambda node: (shares[node], node))
-    if shares[nodes[-1]] < SUSPECT * context.limit("lossy.share"):
+    if shares[nodes[-1]] < SUSPECT * subject.limit("lossy.share"):
         return None
     met = [
         (one, other)
@@ -80,14 +79,14 @@ def again(context: Context, subject: Subject) -> Recheck | None:
     return streams_alone(subject.pairs[0].matrix, met)
 
 
-def _said(context: Context, subject: Subject, found: _Lossy, beside: str) -> Said:
+def _said(subject: Subject, found: _Lossy, beside: str) -> Said:
     part, names, ways = found
     share = _share(ways)
     return Said(
         Outcome.FAIL,
         f"TCP sent {figures.percent(share)} of the segments again{beside}",
         Figure(share, "share", "of the TCP segments of its ways"),
-        context.threshold("lossy.share", "below"),
+        subject.threshold("lossy.share", "below"),
         tuple(map(errors.sentence, ways)),
         _CAUSE,
         _REMEDY,
@@ -95,23 +94,23 @@ def _said(context: Context, subject: Subject, found: _Lossy, beside: str) -> Sai
     )
 
 
-def _of_node(context: Context, node: str, ways: Iterable[Lost]) -> Iterator[_Lossy]:
+def _of_node(subject: Subject, node: str, ways: Iterable[Lost]) -> Iterator[_Lossy]:
     sent = tuple(one for one in ways if one.origin == node)
     received = tuple(one for one in ways if one.target == node)
     fewest = FEWEST_NODES - 1
-    sends, receives = _loses(context, sent, fewest), _loses(context, received, fewest)
+    sends, receives = _loses(subject, sent, fewest), _loses(subject, received, fewest)
     if sends or receives:
         part: Part = "node" if sends and receives else "sender" if sends else "receiver"
         yield part, (node,), (*(sent if sends else ()), *(received if receives else ()))
 
 
-def _loses(context: Context, ways: tuple[Lost, ...], fewest: int) -> bool:
+def _loses(subject: Subject, ways: tuple[Lost, ...], fewest: int) -> bool:
     """With each of its partners, and more than a handful in all: one bad way accuses no node."""
-    limit = context.limit("lossy.share")
+    limit = subject.limit("lossy.share")
     telling = [one for one in ways if one.segments * limit >= TELLING]
     return (
         len(telling) >= fewest
-        and sum(one.count for one in telling) >= context.limit("errors.least")
+        and sum(one.count for one in telling) >= subject.limit("errors.least")
         and _share(telling) >= limit
         and all(one.share >= limit / 2 for one in telling)
     )

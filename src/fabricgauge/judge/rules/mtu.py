@@ -1,9 +1,8 @@
 """Do all members of a network have the same MTU, and is it used?"""
 
 from collections import Counter
-from collections.abc import Iterator
 
-from fabricgauge.judge.interface import Context, Said, of_networks
+from fabricgauge.judge.interface import Said, Words, of_networks
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Member, Network
@@ -20,32 +19,34 @@ IPV4_BYTES, IPV6_BYTES, TCP_BYTES, TIMESTAMPS_BYTES = 20, 40, 20, 12
 
 
 @of_networks(ID)
-def judge(context: Context, subject: Subject) -> Iterator[Said]:
+def judge(subject: Subject) -> Words:
     network = subject.network
     if isinstance(network, Skipped):
-        return
-    if network.members:
-        odd = _odd_members(network)
-        if network.of_ports:
-            yield _path_mtu(network, odd)
-        else:
-            yield _mixed(network, odd) if odd else _segments(subject, network)
-    elif "mtu" not in network.assumed and network.technology in RDMA and network.mtu_bytes in MTUS:
-        yield from _said(subject, network.mtu_bytes)
+        return ()
+    if not network.members:
+        return _stated(subject, network)
+    odd = _odd_members(network)
+    if network.of_ports:
+        return _path_mtu(network, odd)
+    return _mixed(network, odd) if odd else _segments(subject, network)
 
 
-def _said(subject: Subject, stated_bytes: int) -> Iterator[Said]:
+def _stated(subject: Subject, network: Network) -> Words:
     """A log that prints another RDMA MTU than was stated: the ceiling is that of the wrong one."""
+    stated_bytes = network.mtu_bytes
+    if "mtu" in network.assumed or network.technology not in RDMA or stated_bytes not in MTUS:
+        return ()
     said = {one.evidence.mtu_bytes for one in subject.curves} - {stated_bytes}
     others = sorted(one for one in said if one is not None)
-    if others:
-        yield Said(
-            Outcome.WARN,
-            f"the log says an RDMA MTU of {sentences.listed(list(map(str, others)))}, but"
-            f" {stated_bytes} was stated",
-            cause="the stated network is not the one that was measured, or its MTU is another",
-            remedy=f"state mtu={others[0]}, or leave it out: the log's own is used then",
-        )
+    if not others:
+        return ()
+    return Said(
+        Outcome.WARN,
+        f"the log says an RDMA MTU of {sentences.listed(list(map(str, others)))}, but"
+        f" {stated_bytes} was stated",
+        cause="the stated network is not the one that was measured, or its MTU is another",
+        remedy=f"state mtu={others[0]}, or leave it out: the log's own is used then",
+    )
 
 
 def _odd_members(network: Network) -> tuple[Member, ...]:
@@ -80,10 +81,10 @@ def _mixed(network: Network, odd: tuple[Member, ...]) -> Said:
     )
 
 
-def _path_mtu(network: Network, odd: tuple[Member, ...]) -> Said:
+def _path_mtu(network: Network, odd: tuple[Member, ...]) -> Said | Skipped:
     """That of RDMA ports: the smaller one of two ends is used, and nobody refuses a packet."""
     if "mtu" in network.assumed:
-        return Said(Outcome.SKIPPED, "no port says its path MTU (ibv_devinfo does)")
+        return Skipped("no port says its path MTU (ibv_devinfo does)")
     if not odd:
         return Said(Outcome.PASS, f"every port has MTU {network.members[0].mtu_bytes}")
     names = sentences.listed([f"{one.node}:{one.interface} ({one.mtu_bytes})" for one in odd])

@@ -9,8 +9,7 @@ import msgspec
 
 from fabricgauge.judge import causes
 from fabricgauge.judge.host import excused, waiting_beside
-from fabricgauge.judge.host_case import HostCase
-from fabricgauge.judge.interface import Context, Said, of_networks
+from fabricgauge.judge.interface import Said, of_networks
 from fabricgauge.judge.rules import pairs
 from fabricgauge.judge.streams import Stream
 from fabricgauge.judge.subject import Subject
@@ -85,13 +84,13 @@ class Confirmation(msgspec.Struct, frozen=True):
 
 
 @of_networks(ID)
-def judge(context: Context, subject: Subject) -> Iterator[Said]:
+def judge(subject: Subject) -> Iterator[Said]:
     if not subject.pairs:
         return
     faults = _slow_parts(subject)
     suspects = _suspects(subject, faults)
     for one in faults:
-        yield _fault(context, subject, one, faults)
+        yield _fault(subject, one, faults)
     for finding in (one for each in subject.pairs for one in each.findings):
         if finding.explanation == "oversubscription":
             yield Said(
@@ -104,17 +103,15 @@ def judge(context: Context, subject: Subject) -> Iterator[Said]:
     if suspects:
         yield _suspected(suspects)
     elif not faults:
-        yield _nobody(context, subject)
+        yield _nobody(subject)
 
 
-def _fault(
-    context: Context, subject: Subject, part: _SlowPart, faults: tuple[_SlowPart, ...]
-) -> Said:
+def _fault(subject: Subject, part: _SlowPart, faults: tuple[_SlowPart, ...]) -> Said:
     """Told of the largest effect that is confirmed; if none is, of the largest."""
-    each = [Confirmation(one, _excuse(context, subject, one)) for one in part]
+    each = [Confirmation(one, _excuse(subject, one)) for one in part]
     look = next((one for one in each if one.confirmed), each[0])
     worst = look.finding
-    likely = _likely(context, subject, worst, faults)
+    likely = _likely(subject, worst, faults)
     cause, remedy = _PART, _LOOK[worst.quantity]
     if likely:
         cause, remedy = likely[0].cause, likely[0].remedy
@@ -123,7 +120,7 @@ def _fault(
     if look.excuse:
         cause, remedy = _BUSY, _QUIET
     elif not look.confirmed:
-        again = f"{sentences.resume(context.run)}, or a new check of the named nodes"
+        again = f"{sentences.resume(subject.run)}, or a new check of the named nodes"
         remedy = f"measure it again: {again}"
     named = "slower than its peers, and again when measured alone"
     return Said(
@@ -145,7 +142,7 @@ def _fault(
 
 
 def _likely(
-    context: Context, subject: Subject, one: PairFinding, faults: tuple[_SlowPart, ...]
+    subject: Subject, one: PairFinding, faults: tuple[_SlowPart, ...]
 ) -> tuple[causes.Cause, ...]:
     """What the evidence of one of its pairs points at, where that is more than a guess."""
     if isinstance(subject.ceiling, Skipped) or one.quantity != "bandwidth":
@@ -155,10 +152,10 @@ def _likely(
     for series in subject.again:
         ends = {series.origin, series.target}
         if series.pattern == "bandwidth" and ends & own and not ends & others:
-            best = series.best(context.limit("fraction.from"))
+            best = series.best(subject.limit("fraction.from"))
             if best is not None:
                 stream = Stream(subject, subject.ceiling, series, best)
-                found = causes.causes(context, stream)
+                found = causes.causes(stream)
                 return tuple(cause for cause in found if cause.evidence)
     return ()
 
@@ -175,7 +172,7 @@ def _suspects(subject: Subject, faults: tuple[_SlowPart, ...]) -> tuple[Suspect,
 
 
 def _nodes(subject: Subject, one: PairFinding) -> tuple[str, ...]:
-    each = (analysis.nodes_of(one.part, one.names) for analysis in subject.pairs)
+    each = (analysis.nodes_of(one) for analysis in subject.pairs)
     return next(filter(None, each), ())
 
 
@@ -198,8 +195,8 @@ def _why_not(one: Suspect) -> str:
     return f"{called(one.part, one.names)}: {level}; {one.reason}"
 
 
-def _nobody(context: Context, subject: Subject) -> Said:
-    slow = pairs.slow_nodes(context, subject)
+def _nobody(subject: Subject) -> Said:
+    slow = pairs.slow_nodes(subject)
     if slow:
         said = f"too few good pairs to compare with; rule {pairs.ID} names {sentences.listed(slow)}"
         return Said(Outcome.SKIPPED, said)
@@ -242,25 +239,23 @@ def _effect(one: PairFinding) -> str:
     )
 
 
-def _excuse(context: Context, subject: Subject, one: PairFinding) -> tuple[str, ...]:
+def _excuse(subject: Subject, one: PairFinding) -> tuple[str, ...]:
     """Two ranks that take turns on one processor delay even the fastest messages of a latency."""
     seen = one.rechecked
     if isinstance(seen, Skipped) or not seen.confirmed:
         return ()
-    own = _cases(context, subject, one, seen.own_pairs)
-    good = _cases(context, subject, one, seen.good_pairs)
+    own = _cases(subject, one, seen.own_pairs)
+    good = _cases(subject, one, seen.good_pairs)
     times_as_long = 1.0 + seen.effect
     left = 1.0 / times_as_long if one.quantity == "latency" else times_as_long
     return tuple(waiting_beside(own, good, left))
 
 
-def _cases(
-    context: Context, subject: Subject, one: PairFinding, met: tuple[Ends, ...]
-) -> list[HostCase]:
+def _cases(subject: Subject, one: PairFinding, met: tuple[Ends, ...]) -> list[Stream]:
     if isinstance(subject.ceiling, Skipped):
         return []
     return [
-        HostCase(context, Stream(subject, subject.ceiling, series, best))
+        Stream(subject, subject.ceiling, series, best)
         for series in subject.again
         if series.pattern == one.quantity and (series.origin, series.target) in met
         if (best := series.best(one.message_bytes)) is not None

@@ -8,11 +8,12 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from fabricgauge.evidence.processors import unseen_waits, waits
+from fabricgauge.evidence.placement import unseen_waits, waits
 from fabricgauge.judge.host import accounts_beside, carry_the_same, excused, waited
-from fabricgauge.judge.interface import Context, Said, of_networks
+from fabricgauge.judge.interface import Said, Words, of_networks
 from fabricgauge.judge.subject import Subject
 from fabricgauge.localise.recheck import streams_alone
+from fabricgauge.localise.typical import inside
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.pairs import Ends, PairAnalysis, Part, Recheck, Rechecked, called
 from fabricgauge.model.verdict import Figure, Outcome, VerdictSubject
@@ -62,62 +63,70 @@ class _Pairs(msgspec.Struct, frozen=True, eq=False):
     limit: str
     message_bytes: int
 
+    @property
+    def good(self) -> float:
+        """What the pairs above the limit reach, the median."""
+        return float(np.median(self.shares[np.isfinite(self.shares) & ~self.low]))
+
+    def share(self, ends: Ends) -> float:
+        return float(self.shares[self.nodes.index(ends[0]), self.nodes.index(ends[1])])
+
+    def where(self, chosen: NDArray[np.bool_]) -> list[Ends]:
+        """The pairs at these places."""
+        return [(self.nodes[one], self.nodes[other]) for one, other in np.argwhere(chosen)]
+
 
 class _Slow(msgspec.Struct, frozen=True):
-    """A node of which all pairs are low, or a direction of it, with its share and the others'."""
+    """A node of which all pairs are low, or a direction of it, with the median of its shares."""
 
     part: Part
     node: str
     share: float
-    good: float
     pairs: tuple[Ends, ...]
 
 
 @of_networks(ID)
-def judge(context: Context, subject: Subject) -> Iterator[Said]:
+def judge(subject: Subject) -> Words:
     if not subject.pairs or isinstance(subject.ceiling, Skipped):
-        return
-    pairs = _best(context, subject)
+        return ()
+    pairs = _best(subject)
     if isinstance(pairs, Skipped):
-        yield Said(Outcome.SKIPPED, pairs.reason)
-        return
-    slow, ways = _explained(context, subject, pairs)
-    for one in slow:
-        yield _said(context, subject, pairs, one)
+        return pairs
+    slow, ways = _explained(subject, pairs)
+    said = [_said(subject, pairs, one) for one in slow]
     if ways or not (slow or pairs.low.any()):
-        yield _of_all(context, pairs, ways)
-    elif not slow:
-        yield Said(Outcome.SKIPPED, "what is below the ceiling is told by outliers")
+        said.append(_of_all(subject, pairs, ways))
+    return said or Skipped("what is below the ceiling is told by outliers")
 
 
-def again(context: Context, subject: Subject) -> Recheck | None:
+def again(subject: Subject) -> Recheck | None:
     """Of three nodes all pairs measure alone, where one pass leaves in doubt what a low one is.
 
     Beside a suspect there are no two good nodes, so that nobody is measured again for its sake.
     """
-    pairs = _best(context, subject) if subject.pairs else Skipped("no pairs")
+    pairs = _best(subject) if subject.pairs else Skipped("no pairs")
     if isinstance(pairs, Skipped) or len(pairs.nodes) > THREE or pairs.limit != ONCE:
         return None
-    if np.nanmin(pairs.shares) >= context.limit("fraction.warn"):
+    if np.nanmin(pairs.shares) >= subject.limit("fraction.warn"):
         return None
     return streams_alone(subject.pairs[0].matrix, combinations(pairs.nodes, 2))
 
 
-def slow_nodes(context: Context, subject: Subject) -> tuple[str, ...]:
+def slow_nodes(subject: Subject) -> tuple[str, ...]:
     """Nodes that this rule names, although they do not stand out among their peers."""
-    pairs = _best(context, subject)
+    pairs = _best(subject)
     if isinstance(pairs, Skipped):
         return ()
-    return tuple(one.node for one in _explained(context, subject, pairs)[0])
+    return tuple(one.node for one in _explained(subject, pairs)[0])
 
 
-def _explained(context: Context, subject: Subject, pairs: _Pairs) -> tuple[list[_Slow], list[Ends]]:
+def _explained(subject: Subject, pairs: _Pairs) -> tuple[list[_Slow], list[Ends]]:
     """Slow nodes that outliers does not tell of, and the low pairs that nobody explains."""
     named = _told_by_outliers(subject, pairs)
     slow = [one for one in _slow_nodes(pairs) if one.node not in named]
     ways = [pair for pair in _left(pairs, slow) if not named & set(pair)]
-    left = min((_share(pairs, pair) for pair in ways), default=math.inf)
-    if all(_is_level(context, pairs, one) and one.share < FAR * left for one in slow):
+    left = min((pairs.share(pair) for pair in ways), default=math.inf)
+    if all(_is_level(subject, pairs, one) and one.share < FAR * left for one in slow):
         return slow, ways
     # Of pairs that scatter some nodes have low ones only, by chance.
     return [], [pair for pair in _left(pairs, ()) if not named & set(pair)]
@@ -141,9 +150,9 @@ def _is_alone(subject: Subject, pairs: _Pairs, node: str) -> bool:
     return len(pairs.nodes) <= THREE or any(node in (one.origin, one.target) for one in again)
 
 
-def _best(context: Context, subject: Subject) -> _Pairs | Skipped:
+def _best(subject: Subject) -> _Pairs | Skipped:
     """Load makes a pair slower and nothing makes it faster: its best figure is what it carries."""
-    least = context.limit("fraction.from")
+    least = subject.limit("fraction.from")
     large = [
         one
         for one in subject.pairs
@@ -153,9 +162,7 @@ def _best(context: Context, subject: Subject) -> _Pairs | Skipped:
     if isinstance(subject.ceiling, Skipped) or not large or len(large[0].matrix.nodes) < THREE:
         return nothing
     nodes = large[0].matrix.nodes
-    of_nodes = [one for one in large if one.matrix.nodes == nodes]
-    layers = [layer for one in of_nodes for layer in one.matrix.repeats]
-    best = np.fmax.reduce(layers)
+    best = np.fmax.reduce([layer for one in large for layer in one.matrix.repeats])
     at = {node: place for place, node in enumerate(nodes)}
     for series in subject.again:
         point = series.best(least) if series.pattern == "bandwidth" else None
@@ -165,29 +172,25 @@ def _best(context: Context, subject: Subject) -> _Pairs | Skipped:
     best[~_comparable(large)] = np.nan
     if not np.isfinite(best).any():
         return nothing
-    passes = min(len(one.matrix.repeats) for one in of_nodes)
-    size = max(one.matrix.message_bytes for one in of_nodes)
+    size = max(one.matrix.message_bytes for one in large)
     alone = {(one.origin, one.target) for one in subject.again if one.pattern == "bandwidth"}
-    known = {(nodes[one], nodes[other]) for one, other in np.argwhere(np.isfinite(best))}
-    limit = "fraction.warn" if passes > 1 or known <= alone else ONCE
+    known = ((nodes[one], nodes[other]) for one, other in np.argwhere(np.isfinite(best)))
+    once = any(len(one.matrix.repeats) == 1 for one in large)
+    limit = ONCE if once and any(pair not in alone for pair in known) else "fraction.warn"
     shares = best / subject.ceiling.payload_bytes_per_s
-    low = shares < context.limit(limit)
+    low = shares < subject.limit(limit)
     if low.sum() == np.isfinite(shares).sum():
-        usable = figures.percent(context.limit(limit))
+        usable = figures.percent(subject.limit(limit))
         return Skipped(f"no pair reaches {usable} of the ceiling: see fraction")
     return _Pairs(nodes, shares, low, limit, size)
 
 
-def _comparable(large: Sequence[PairAnalysis]) -> NDArray[np.bool_]:
+def _comparable(analyses: Sequence[PairAnalysis]) -> NDArray[np.bool_]:
     """Which pairs have the ceiling to themselves: none that crosses an oversubscribed level."""
-    nodes = large[0].matrix.nodes
-    allowed = ~np.eye(len(nodes), dtype=bool)
-    for analysis in large:
-        if all(one.explanation == "fault" for one in analysis.findings):
-            continue
-        group_of = {node: group.name for group in analysis.groups for node in group.nodes}
-        names = np.array([group_of.get(node, node) for node in nodes])
-        allowed &= names[:, None] == names[None, :]
+    allowed = ~np.eye(len(analyses[0].matrix.nodes), dtype=bool)
+    for analysis in analyses:
+        if any(one.explanation != "fault" for one in analysis.findings):
+            allowed &= inside(analysis)
     return allowed
 
 
@@ -198,8 +201,7 @@ def _slow_nodes(pairs: _Pairs) -> Iterator[_Slow]:
     nothing, so they are taken out first, those with most low pairs at the head.
     """
     known = np.isfinite(pairs.shares)
-    good = float(np.median(pairs.shares[known & ~pairs.low]))
-    left = pairs.low & (pairs.shares < APART * good)
+    left = pairs.low & (pairs.shares < APART * pairs.good)
     for both in (True, False):
         for place in np.argsort(-(left.sum(axis=0) + left.sum(axis=1)), kind="stable"):
             sends = bool(known[place].sum() > 1 and (left | ~known)[place].all())
@@ -210,20 +212,19 @@ def _slow_nodes(pairs: _Pairs) -> Iterator[_Slow]:
             own = np.zeros_like(left)
             own[place], own[:, place] = sends, receives
             own &= left & known
-            met = [(pairs.nodes[one], pairs.nodes[other]) for one, other in np.argwhere(own)]
             share = float(np.median(pairs.shares[own]))
             left[own], known[own] = False, False
-            yield _Slow(part, pairs.nodes[place], share, good, tuple(met))
+            yield _Slow(part, pairs.nodes[place], share, tuple(pairs.where(own)))
 
 
-def _is_level(context: Context, pairs: _Pairs, one: _Slow) -> bool:
+def _is_level(subject: Subject, pairs: _Pairs, one: _Slow) -> bool:
     """Whether a link may set the pace: its pairs reach the same, where other load lets them.
 
     Two pairs are alike by chance now and then, and have to be far off as well.
     """
-    shares = [_share(pairs, pair) for pair in one.pairs]
+    shares = [pairs.share(pair) for pair in one.pairs]
     passes = 2 if pairs.limit == ONCE else 1
-    far = one.share < context.limit(ONCE) ** passes * one.good
+    far = one.share < subject.limit(ONCE) ** passes * pairs.good
     alike = max(shares) <= LEVEL * float(np.median(shares))
     return alike and (far or len(shares) >= FEWEST)
 
@@ -231,23 +232,22 @@ def _is_level(context: Context, pairs: _Pairs, one: _Slow) -> bool:
 def _left(pairs: _Pairs, slow: Sequence[_Slow]) -> list[Ends]:
     """Low pairs that no slow node explains, the slowest first."""
     explained = {pair for one in slow for pair in one.pairs}
-    found = [(float(pairs.shares[one, other]), (pairs.nodes[one], pairs.nodes[other]))
-             for one, other in np.argwhere(pairs.low)]  # fmt: skip
-    return [pair for _, pair in sorted(found) if pair not in explained]
+    low = zip(pairs.shares[pairs.low].tolist(), pairs.where(pairs.low), strict=True)
+    return [pair for _, pair in sorted(low) if pair not in explained]
 
 
-def _said(context: Context, subject: Subject, pairs: _Pairs, one: _Slow) -> Said:
-    wire = carry_the_same(context, [_share(pairs, pair) for pair in one.pairs])
-    excuse = "" if wire else _excuse(context, subject, one)
+def _said(subject: Subject, pairs: _Pairs, one: _Slow) -> Said:
+    wire = carry_the_same(subject, [pairs.share(pair) for pair in one.pairs])
+    excuse = "" if wire else _excuse(subject, pairs, one)
     alone = _is_alone(subject, pairs, one.node)
     doubt = "" if alone else "; not measured again alone"
     return Said(
         excused(Outcome.FAIL if alone else Outcome.INCONCLUSIVE, bool(excuse)),
         f"{figures.percent(one.share)} of the ceiling with each of its partners (median of"
         f" {sentences.counted(len(one.pairs), 'pair')}); other pairs reach"
-        f" {figures.percent(one.good)}{'; its host may account for it' if excuse else doubt}",
+        f" {figures.percent(pairs.good)}{'; its host may account for it' if excuse else doubt}",
         Figure(one.share, "share", "of the ceiling, per direction, median of its pairs"),
-        context.threshold(pairs.limit),
+        subject.threshold(pairs.limit),
         (*_lines(pairs, one.pairs), *filter(None, (excuse,))),
         _BUSY if excuse else _CAUSE,
         _QUIET if excuse else _REMEDY if alone else _AGAIN,
@@ -255,7 +255,7 @@ def _said(context: Context, subject: Subject, pairs: _Pairs, one: _Slow) -> Said
     )
 
 
-def _excuse(context: Context, subject: Subject, one: _Slow) -> str:
+def _excuse(subject: Subject, pairs: _Pairs, one: _Slow) -> str:
     """What shows that its host, and not its link, may be slow; or that this could not be seen."""
     cases = [
         (launch, case)
@@ -273,18 +273,18 @@ def _excuse(context: Context, subject: Subject, one: _Slow) -> str:
         return unseen_waits(case for _, case in cases)
     own = medians.pop(one.node)
     usual = float(np.median(list(medians.values()))) if medians else 0.0
-    if not accounts_beside(context, own, usual, one.share / one.good):
+    if not accounts_beside(subject, own, usual, one.share / pairs.good):
         return ""
     others = figures.percent(usual)
     return f"the rank on {one.node} {waited(own)}, those of the others for {others}"
 
 
-def _of_all(context: Context, pairs: _Pairs, ways: Sequence[Ends]) -> Said:
+def _of_all(subject: Subject, pairs: _Pairs, ways: Sequence[Ends]) -> Said:
     """Single pairs are a remark: whoever is slow with one partner only is told by outliers."""
     known = sentences.counted(int(np.isfinite(pairs.shares).sum()), "directed pair")
-    share = _share(pairs, ways[0]) if ways else float(np.nanmin(pairs.shares))
+    share = pairs.share(ways[0]) if ways else float(np.nanmin(pairs.shares))
     figure = Figure(share, "share", "of the ceiling, per direction, of the slowest pair")
-    threshold = context.threshold(pairs.limit)
+    threshold = subject.threshold(pairs.limit)
     if not ways:
         said = f"each of {known} reaches {figures.percent(share)} of the ceiling or more"
         at = figures.at(pairs.message_bytes)
@@ -300,11 +300,9 @@ def _of_all(context: Context, pairs: _Pairs, ways: Sequence[Ends]) -> Said:
 
 def _lines(pairs: _Pairs, met: Sequence[Ends]) -> tuple[str, ...]:
     at = figures.at(pairs.message_bytes)
-    shares = [(one, other, figures.percent(_share(pairs, (one, other)))) for one, other in met]
-    told = [f"{one} → {other}: at best {share} of the ceiling {at}" for one, other, share in shares]
+    told = [
+        f"{ends[0]} → {ends[1]}: at best {figures.percent(pairs.share(ends))} of the ceiling {at}"
+        for ends in met[:MOST_LINES]
+    ]
     more = (f"and {len(met) - MOST_LINES:,} more pairs",) if len(met) > MOST_LINES else ()
-    return (*told[:MOST_LINES], *more)
-
-
-def _share(pairs: _Pairs, ends: Ends) -> float:
-    return float(pairs.shares[pairs.nodes.index(ends[0]), pairs.nodes.index(ends[1])])
+    return (*told, *more)

@@ -3,11 +3,11 @@
 The proof: each node's interface counters held against the payload that it sent.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from fabricgauge.judge.interface import Context, Said, of_networks, worst
+from fabricgauge.judge.interface import Said, of_networks, worst
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import Moved
@@ -35,7 +35,6 @@ _PIN_PORTS = (
 #: Below this share of the payload the counters "did not move": it went through memory.
 MOVED_AT_ALL = 0.5
 
-_CROSSED = "of the sent bytes crossed the interface that was meant"
 _MEMORY = "the ranks share a node, or the MPI used shared memory between them"
 _OTHER = (
     "MPI was not bound to the interface (a setting that this MPI does not know or that another"
@@ -51,38 +50,25 @@ _LINK_TYPES = {
 }  # fmt: skip
 
 
-class PathFinding(msgspec.Struct, frozen=True):
-    """What one node's counters say of one launch; ``share`` is the meant interface's."""
-
-    outcome: Outcome
-    summary: str
-    share: float | None = None
-    cause: str = ""
-    evidence: tuple[str, ...] = ()
-
-
 @of_networks(ID)
-def judge(context: Context, subject: Subject) -> Iterator[Said]:
+def judge(subject: Subject) -> Said | Skipped:
     if subject.imported:
-        yield _of_logs(subject)
-        return
-    if context.run.fabric.simulated:
-        reason = "simulated: no network carried anything, so there is no path to prove"
-        yield Said(Outcome.SKIPPED, reason)
-        return
-    found = _findings(context, subject)
+        return _of_logs(subject)
+    if subject.run.fabric.simulated:
+        return Skipped("simulated: no network carried anything, so there is no path to prove")
+    found = _findings(subject)
     outcome = worst((one.outcome for one in found), empty=Outcome.INCONCLUSIVE)
     decisive = [one for one in found if one.outcome is outcome]
-    shares = [one.share for one in found if one.share is not None]
+    shares = [one.figure for one in found if one.figure is not None]
     # What decides comes first; of thousands of nodes not everything is told.
     lines = tuple(dict.fromkeys(line for one in (*decisive, *found) for line in one.evidence))
     left = len(lines) - MOST_LINES
     more = (f"{left:,} more such lines follow from the counters in results.jsonl",)
-    yield Said(
+    return Said(
         outcome,
         decisive[0].summary if decisive else "no counters were read: the path is unproven",
-        Figure(min(shares), "share", _CROSSED) if shares else None,
-        context.threshold("path.share") if shares else None,
+        min(shares, key=lambda one: one.value, default=None),
+        subject.threshold("path.share") if shares else None,
         (*lines[:MOST_LINES], *(more if left > 0 else ())),
         decisive[0].cause if decisive else "",
         "" if outcome is Outcome.PASS else _remedy(subject),
@@ -94,7 +80,7 @@ def _remedy(subject: Subject) -> str:
     return _PIN_PORTS if not isinstance(network, Skipped) and network.of_ports else _PIN
 
 
-def _of_logs(subject: Subject) -> Said:
+def _of_logs(subject: Subject) -> Said | Skipped:
     """Where a log says itself that it is of another kind of network than was stated."""
     network = subject.network
     stated = "" if isinstance(network, Skipped) else network.technology
@@ -114,103 +100,100 @@ def _of_logs(subject: Subject) -> Said:
                 cause="the log is of another network than the one that was stated",
                 remedy='state the one that it says, e.g. --network "100GbE roce" or edr',
             )
-    return Said(
-        Outcome.SKIPPED,
-        "not known: the logs hold no interface counters, so the figures alone must speak",
+    return Skipped(
+        "not known: the logs hold no interface counters, so the figures alone must speak"
     )
 
 
-def is_proved(context: Context, subject: Subject) -> bool:
+def is_proved(subject: Subject) -> bool:
     """Whether the counters show that the bytes crossed the subject's network."""
-    found = _findings(context, subject)
+    found = _findings(subject)
     fine = (Outcome.PASS, Outcome.WARN, Outcome.SKIPPED)
     return bool(found) and all(finding.outcome in fine for finding in found)
 
 
-def _findings(context: Context, subject: Subject) -> tuple[PathFinding, ...]:
+def _findings(subject: Subject) -> tuple[Said, ...]:
     """One finding per launch and node that sent enough payload to tell.
 
     A launch that sent too little leaves a doubt where others proved the path, else the question;
     one that measured suspects again, pinned as those were, or that broke, leaves none.
     """
-    least = context.limit("path.least_payload")
-    found: list[PathFinding] = []
+    least = subject.limit("path.least_payload")
+    found: list[Said] = []
     unproved: list[tuple[Launch, tuple[Moved, ...]]] = []
     for launch, seen in zip(subject.launches, subject.evidence.launches, strict=True):
         enough = [node for node in seen.moved if node.payload_bytes >= least]
         for node in enough:
-            evidence = (*_carried(context, launch, node), *node.left_out)
-            finding = _finding(context, subject, node)
+            evidence = (*_carried(subject, launch, node), *node.left_out)
+            finding = _finding(subject, node)
             found.append(msgspec.structs.replace(finding, evidence=evidence))
         if not enough and (launch.completed or launch.around):
             unproved.append((launch, seen.moved))
     return (*found, *(_too_little(*one, others=bool(found)) for one in unproved))
 
 
-def _too_little(launch: Launch, nodes: tuple[Moved, ...], *, others: bool) -> PathFinding:
+def _too_little(launch: Launch, nodes: tuple[Moved, ...], *, others: bool) -> Said:
     broke = launch.ended.status not in ("ok", IMPORTED)
     doubt = Outcome.SKIPPED if launch.purpose == "again" or broke else Outcome.WARN
     why = "too little payload was sent" if nodes else "no interface counters were read"
     told = f"launch {launch.number}: {why} to prove the path"
     evidence = (told, *(line for node in nodes for line in node.left_out))
-    return PathFinding(doubt if others else Outcome.INCONCLUSIVE, told, evidence=evidence)
+    return Said(doubt if others else Outcome.INCONCLUSIVE, told, evidence=evidence)
 
 
-def _finding(context: Context, subject: Subject, node: Moved) -> PathFinding:
+def _finding(subject: Subject, node: Moved) -> Said:
     if node.total_bytes < MOVED_AT_ALL * node.payload_bytes:
-        return PathFinding(
-            Outcome.INVALID,
-            f"the counters of {node.node} did not move with the payload: it went through shared"
-            " memory",
-            0.0,
-            _MEMORY,
-        )
+        told = f"the counters of {node.node} did not move with the payload: it went through shared"
+        return Said(Outcome.INVALID, f"{told} memory", _crossed(0.0), cause=_MEMORY)
     if not isinstance(subject.network, Skipped):
-        return _pinned(context, subject, subject.network, node)
+        return _pinned(subject, subject.network, node)
     if subject.pinned:
         summary = f"discovery found no network {subject.name}, so no interface was meant"
-        return PathFinding(Outcome.INCONCLUSIVE, summary)
-    shares = sentences.listed(_network_shares(context, node))
-    return PathFinding(
+        return Said(Outcome.INCONCLUSIVE, summary)
+    shares = sentences.listed(_network_shares(subject, node))
+    return Said(
         Outcome.INCONCLUSIVE,
         f"MPI was free to choose: the figures belong to no single network ({shares})",
         cause="the launch was not pinned to a network",
     )
 
 
-def _pinned(context: Context, subject: Subject, network: Network, node: Moved) -> PathFinding:
+def _pinned(subject: Subject, network: Network, node: Moved) -> Said:
     """Whether what was meant carried the payload, and all but nothing went another way."""
     member = network.member(node.node)
     if isinstance(member, Skipped):
-        return PathFinding(Outcome.INCONCLUSIVE, member.reason)
+        return Said(Outcome.INCONCLUSIVE, member.reason)
     rails = network.rails_of(node.node) if network.of_ports else (member,)
-    carried = {one.interface: _octets(context, subject, node, one) for one in rails}
+    carried = {one.interface: _octets(subject, node, one) for one in rails}
     meant = sum(carried.values())
-    share, least = meant / node.total_bytes, context.limit("path.share")
+    share, least = meant / node.total_bytes, subject.limit("path.share")
     if meant < least * node.payload_bytes:
-        summary = _elsewhere(node, sentences.listed(list(carried)), share)
-        return PathFinding(Outcome.INVALID, summary, share, _OTHER)
-    if share >= least:
-        summary = f"{figures.percent(share)} of the bytes crossed {network.name}"
-        idle = [name for name, count in carried.items() if not count]
-        if not idle:
-            return PathFinding(Outcome.PASS, summary, share)
-        told = f"{summary}, but none {sentences.listed(idle)} of {node.node}"
-        return PathFinding(Outcome.WARN, told, share, _ONE_RAIL)
-    proved = node.by_address.get(member.ip, 0) >= node.payload_bytes
-    summary = (
-        f"{network.name} carried the payload, but {figures.percent(1 - share)} of the bytes that"
-        f" {node.node} sent crossed other interfaces"
-    )
-    outcome = Outcome.WARN if proved else Outcome.INCONCLUSIVE
-    return PathFinding(outcome, summary, share, _BESIDE)
+        told = _elsewhere(node, sentences.listed(list(carried)), share)
+        return Said(Outcome.INVALID, told, _crossed(share), cause=_OTHER)
+    if share < least:
+        proved = node.by_address.get(member.ip, 0) >= node.payload_bytes
+        outcome = Outcome.WARN if proved else Outcome.INCONCLUSIVE
+        told = (
+            f"{network.name} carried the payload, but {figures.percent(1 - share)} of the bytes"
+            f" that {node.node} sent crossed other interfaces"
+        )
+        return Said(outcome, told, _crossed(share), cause=_BESIDE)
+    told = f"{figures.percent(share)} of the bytes crossed {network.name}"
+    if idle := [name for name, count in carried.items() if not count]:
+        told = f"{told}, but none {sentences.listed(idle)} of {node.node}"
+        return Said(Outcome.WARN, told, _crossed(share), cause=_ONE_RAIL)
+    return Said(Outcome.PASS, told, _crossed(share))
 
 
-def _octets(context: Context, subject: Subject, node: Moved, member: Member) -> int:
+def _crossed(share: float) -> Figure:
+    return Figure(share, "share", "of the sent bytes crossed the interface that was meant")
+
+
+def _octets(subject: Subject, node: Moved, member: Member) -> int:
     """What a member sent. Frames of RDMA may count on the port's interface, where it has no other
     counter; TCP's are none of them."""
     own = node.sent_bytes.get(member.interface, 0)
-    of = context.run.fabric.node(node.node)
+    of = subject.run.fabric.node(node.node)
     if own or subject.evidence.over_tcp or isinstance(of, Skipped):
         return own
     names = (str(one.interface) for one in of.rdma_ports if one.name == member.interface)
@@ -239,7 +222,7 @@ def _most_first(counts: Mapping[str, int]) -> list[tuple[str, int]]:
     return [(name, count) for name, count in ordered if count > 0]
 
 
-def _carried(context: Context, launch: Launch, node: Moved) -> Sequence[str]:
+def _carried(subject: Subject, launch: Launch, node: Moved) -> Sequence[str]:
     """What the node's interfaces sent, and its TCP connections where there are any."""
     total, at = max(1, node.total_bytes), f"launch {launch.number}"
     parts = [
@@ -252,7 +235,7 @@ def _carried(context: Context, launch: Launch, node: Moved) -> Sequence[str]:
     )
     names = {
         member.ip: network.name
-        for network in reversed(context.run.fabric.networks)
+        for network in reversed(subject.run.fabric.networks)
         for member in network.members
         if member.node == node.node
     }
@@ -264,10 +247,10 @@ def _carried(context: Context, launch: Launch, node: Moved) -> Sequence[str]:
     return (counters, *over)
 
 
-def _network_shares(context: Context, node: Moved) -> list[str]:
+def _network_shares(subject: Subject, node: Moved) -> list[str]:
     names = {
         member.interface: network.name
-        for network in context.run.fabric.networks
+        for network in subject.run.fabric.networks
         for member in network.members
         if member.node == node.node
     }

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from fabricgauge.judge.interface import Context, Said, of_networks, worst
+from fabricgauge.judge.interface import Said, of_networks, worst
 from fabricgauge.judge.subject import Subject
+from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import Placed
 from fabricgauge.model.measurement import Placement
 from fabricgauge.model.verdict import Outcome
@@ -29,25 +30,21 @@ _Sign = tuple[Outcome, str, str]
 
 
 @of_networks(ID)
-def judge(context: Context, subject: Subject) -> Iterator[Said]:
+def judge(subject: Subject) -> Said | Skipped:
     if subject.imported:
-        yield _of_logs(subject)
-        return
+        return _of_logs(subject)
     measured = [launch.placed for launch in subject.evidence.launches if launch.figures]
     if not measured:
-        yield Said(
-            Outcome.INCONCLUSIVE, "no launch measured anything",
-            remedy="see how the launches ended, and measure again",
-        )  # fmt: skip
-        return
-    virtual = context.run.fabric.virtual
+        mend = "see how the launches ended, and measure again"
+        return Said(Outcome.INCONCLUSIVE, "no launch measured anything", remedy=mend)
+    virtual = subject.run.fabric.virtual
     signs = [sign for placed in measured for sign in _signs(placed, virtual=virtual)]
     outcome = worst((sign[0] for sign in signs), empty=Outcome.INCONCLUSIVE)
     told, cause = next(((said, why) for one, said, why in signs if one is outcome), ("", ""))
     fine = outcome is Outcome.PASS
     if fine or not signs:
         told = "every rank ran on the node that it was meant for"
-    yield Said(
+    return Said(
         outcome,
         told,
         evidence=tuple(dict.fromkeys(said for _, said, _ in signs)),
@@ -56,7 +53,7 @@ def judge(context: Context, subject: Subject) -> Iterator[Said]:
     )
 
 
-def _of_logs(subject: Subject) -> Said:
+def _of_logs(subject: Subject) -> Said | Skipped:
     """What others' logs, or whoever imported them, say of the hosts; nobody proves it."""
     named = [(one, one.hosts or one.evidence.rank_hosts) for one in subject.curves]
     nodes = tuple(dict.fromkeys(node for launch in subject.launches for node in launch.nodes))
@@ -76,9 +73,8 @@ def _of_logs(subject: Subject) -> Said:
     if len(nodes) > 1:
         told = f"stated when the logs were imported, not proved: {sentences.listed(nodes)}"
         return Said(Outcome.PASS, told)
-    return Said(
-        Outcome.SKIPPED,
-        "not known: the logs do not say on which hosts the ranks ran, and nobody stated it",
+    return Skipped(
+        "not known: the logs do not say on which hosts the ranks ran, and nobody stated it"
     )
 
 

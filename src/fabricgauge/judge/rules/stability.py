@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from fabricgauge.judge.interface import Context, Said, of_networks, worst
+from fabricgauge.judge.interface import Said, of_networks, worst
 from fabricgauge.judge.streams import streams
 from fabricgauge.judge.subject import Subject
+from fabricgauge.model.absence import Skipped
 from fabricgauge.model.verdict import Figure, Outcome
 from fabricgauge.stats.launches import launch_spread, relative_half_width, tail_ratio
 from fabricgauge.stats.series import Point, Series
@@ -21,60 +22,56 @@ _Finding = tuple[Outcome, str, float, str]
 
 
 @of_networks(ID)
-def judge(context: Context, subject: Subject) -> Iterator[Said]:
-    deciding = [(one.series, one.best) for one in streams(context, subject)]
+def judge(subject: Subject) -> Said | Skipped:
+    deciding = [(one.series, one.best) for one in streams(subject)]
     smallest = [(one, one.points[0]) for one in subject.series if one.is_latency]
     points = [point for _, point in (*deciding, *smallest)]
     if subject.imported:
-        reason = "the logs have means only: how steady the figures were is not known"
-        yield Said(Outcome.SKIPPED, reason)
-        return
+        return Skipped("the logs have means only: how steady the figures were is not known")
     if not points:
-        yield Said(Outcome.SKIPPED, "no deciding figure was measured")
-        return
+        return Skipped("no deciding figure was measured")
     single = all(not one.time.supported and one.time.launches == 1 for one in points)
     if single and not any(one.measurements for one in points):
-        reason = "one launch, and means only: nothing can be said; --profile standard has three"
-        yield Said(Outcome.SKIPPED, reason)
-        return
-    found = [finding for one in deciding for finding in _bandwidth(context, *one)]
-    found += [finding for one in smallest for finding in _latency(context, *one)]
+        return Skipped(
+            "one launch, and means only: nothing can be said; --profile standard has three"
+        )
+    found = [finding for one in deciding for finding in _bandwidth(subject, *one)]
+    found += [finding for one in smallest for finding in _latency(subject, *one)]
     if not found:
         said = "intervals, launches and tails of the deciding figures are within their limits"
-        yield Said(Outcome.PASS, said)
-        return
+        return Said(Outcome.PASS, said)
     outcome = worst((one[0] for one in found), empty=Outcome.PASS)
     _, limit, value, what = next(one for one in found if one[0] is outcome)
-    threshold = context.threshold(limit, "at most")
-    yield Said(
+    threshold = subject.threshold(limit, "at most")
+    return Said(
         outcome, what, Figure(value, threshold.unit, what), threshold,
         tuple(one[-1] for one in found), _CAUSE, _REMEDY,
     )  # fmt: skip
 
 
-def _bandwidth(context: Context, series: Series, point: Point) -> Iterator[_Finding]:
+def _bandwidth(subject: Subject, series: Series, point: Point) -> Iterator[_Finding]:
     width = relative_half_width(point.bandwidth)
     means_only = not point.measurements and not point.bandwidth.supported
-    if not means_only and width > context.limit("stability.interval"):
+    if not means_only and width > subject.limit("stability.interval"):
         # Both directions at once decide nothing, see fraction.
         both = series.pattern == "bidirectional_bandwidth"
         outcome = Outcome.WARN if both else Outcome.INCONCLUSIVE
         told = f"{_where(series, point)}: the interval is ± {figures.percent(width)} wide"
         yield outcome, "stability.interval", width, told
-    yield from _spread(context, "stability.launches", series, point)
+    yield from _spread(subject, "stability.launches", series, point)
 
 
-def _latency(context: Context, series: Series, point: Point) -> Iterator[_Finding]:
-    yield from _spread(context, "stability.latency_launches", series, point)
+def _latency(subject: Subject, series: Series, point: Point) -> Iterator[_Finding]:
+    yield from _spread(subject, "stability.latency_launches", series, point)
     ratio = tail_ratio(point.observed)
-    if ratio > context.limit("stability.tail"):
+    if ratio > subject.limit("stability.tail"):
         told = f"{_where(series, point)}: the 99th percentile is {ratio:.1f} times the median"
         yield Outcome.WARN, "stability.tail", ratio, told
 
 
-def _spread(context: Context, limit: str, series: Series, point: Point) -> Iterator[_Finding]:
+def _spread(subject: Subject, limit: str, series: Series, point: Point) -> Iterator[_Finding]:
     spread = launch_spread(point.observed)
-    if spread > context.limit(limit):
+    if spread > subject.limit(limit):
         told = f"{_where(series, point)}: launches differ by {figures.percent(spread)}"
         yield Outcome.WARN, limit, spread, told
 

@@ -38,7 +38,6 @@ _SLOW: dict[Part, str] = {
     "pair": "{0} ↔ {1}, with each other",
     "direction": "{0} → {1}, in that direction",
     "group": "group {0}, to all other groups",
-    "rail": "rail {0}",
 }
 _LEAST_Q = 1e-4
 _LEAST_CHANGE = 5e-4
