@@ -14,7 +14,7 @@ from fabricgauge.stats.launches import (
     launch_spread,
     relative_half_width,
     time_estimate,
-    usable,
+    usable_of,
 )
 from fabricgauge.stats.series import Series, point, series_of
 from fabricgauge.stats.shape import asymmetry, bandwidth_falls, cache_peak, time_falls
@@ -24,8 +24,7 @@ WINDOW_BYTES = planted.WINDOW * 65536
 
 def observed(median_s: float, launch: int = 1, width: float = 0.01) -> Observed:
     sample = planted.Sample("bandwidth", 65536, 0, median_s, width)
-    found = usable(launch, planted.measurement(sample))
-    assert found is not None
+    (found,) = usable_of(launch, [planted.measurement(sample)])
     return found
 
 
@@ -34,9 +33,7 @@ def series(rates: dict[int, float], width: float = 0.01, *, reverse: bool = Fals
     points = []
     for size, rate in rates.items():
         sample = planted.Sample("bandwidth", size, 0, planted.WINDOW * size / rate, width)
-        found = usable(1, planted.measurement(sample))
-        assert found is not None
-        points.append(point(size, [found]))
+        points.append(point(size, [*usable_of(1, [planted.measurement(sample)])]))
     return Series("bandwidth", *ends, tuple(points))
 
 
@@ -66,13 +63,13 @@ def test_interval_holds_the_value_and_every_launch(medians: list[float]) -> None
 @pytest.mark.parametrize("bad", [0.0, -1.0, float("nan"), float("inf")])
 def test_times_that_cannot_be_are_not_usable(bad: float) -> None:
     sample = planted.Sample("latency", 8, 0, bad)
-    assert usable(1, planted.measurement(sample)) is None
+    assert not [*usable_of(1, [planted.measurement(sample)])]
 
 
 @pytest.mark.parametrize("status", ["failed", "timeout", "skipped"])
 def test_cases_that_did_not_end_well_are_not_usable(status: planted.Status) -> None:
     sample = planted.Sample("latency", 8, 0, 1e-5)
-    assert usable(1, planted.measurement(sample, status=status)) is None
+    assert not [*usable_of(1, [planted.measurement(sample, status=status)])]
 
 
 def test_series_are_per_pattern_and_direction_by_node() -> None:

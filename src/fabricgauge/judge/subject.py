@@ -108,6 +108,11 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
         return not self.imported or not isinstance(self.network, Skipped)
 
     @property
+    def of_ports(self) -> bool:
+        """Whether it is a network of RDMA ports."""
+        return not isinstance(self.network, Skipped) and self.network.of_ports
+
+    @property
     def curves(self) -> tuple[SuiteCurve, ...]:
         """Everything that other suites' output told, whether it can be judged or not."""
         return tuple(curve for launch in self.launches for curve in launch.curves)

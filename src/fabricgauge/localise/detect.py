@@ -8,7 +8,6 @@ import numpy as np
 from fabricgauge.localise import limits
 from fabricgauge.localise.ends import (
     End,
-    Search,
     SlowEnds,
     behind,
     find_ends,
@@ -121,8 +120,8 @@ def solve(matrix: PairMatrix, start: Slowness, groups: Grouping) -> Solved:
     crossing = None if slow.adds_up else oversubscription(expected, groups, level)
     hides = crossing is not None and crossing.level > 0.5 * slow.limit
     confined = tuple(groups.members[:-1]) if hides else ()
-    search = Search(left_of(slow, groups, uplinks), level, confined)
-    return Solved(slow, level, middle, expected, crossing, uplinks, find_ends(search))
+    ends = find_ends(left_of(slow, level, groups, uplinks, confined))
+    return Solved(slow, level, middle, expected, crossing, uplinks, ends)
 
 
 def _healthy(matrix: PairMatrix, solved: Solved) -> float:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fabricgauge.localise import limits
 from fabricgauge.localise.groups import FAR, NEAR, Grouping
-from fabricgauge.localise.noise import LevelTests, Noise, centre, standing
+from fabricgauge.localise.noise import LevelTests, Noise, centre, may_reach, standing
 from fabricgauge.localise.slowness import (
     ALL,
     F32,
@@ -52,12 +52,16 @@ class Left(msgspec.Struct, frozen=True, eq=False):
     nothing of others and become NaN. ``ends`` (2, N) is the slowness of named nodes, sending and
     receiving, and ``groups`` (2, N) that of the way of each node's group to the others and back; 0
     for the others. Nodes of one group have one number in ``index``; nodes on their own never cross.
+    Ends are looked for within their groups only as well where ``confined`` (groups of nodes) is
+    not empty.
     """
 
     slow: Slowness
-    ends: F32
+    noise: Noise
+    confined: tuple[NDArray[np.int64], ...]
     groups: F32
     index: NDArray[np.int64]
+    ends: F32
 
     def block(self, way: int, rows: Places, columns: Places = ALL) -> F32:
         """Rows as evidence on one direction of them: their partners' and groups' part is away."""
@@ -80,6 +84,31 @@ class Left(msgspec.Struct, frozen=True, eq=False):
         nodes = self.slow.nodes
         return msgspec.structs.replace(self, ends=_excesses(ends, nodes, np.arange(nodes)[:, None]))
 
+    def stand(self, share: float, named: Collection[int]) -> LevelTests:
+        """How each node's quantile over its partners compares with those of nobody ``named``."""
+        slow, some = self.slow, self.slow.partners
+        blocks = [partial(self.block, way) for way in range(len(slow.endings))]
+        judged = partial(
+            standing,
+            sigma=self.noise.pair,
+            freedom=self.noise.freedom,
+            healthy=np.isin(np.arange(slow.nodes), list(named), invert=True),
+            middle=share == 0.5,
+            fewest=2 if slow.nodes <= 3 and self.noise.passes > 1 else 3,
+        )
+        every = judged([levels(block, slow.nodes, share, some) for block in blocks])
+        if not self.confined:
+            return every
+        return _worse(every, judged([self._within(block, share) for block in blocks]))
+
+    def _within(self, block: "partial[F32]", share: float) -> Levels:
+        """Each node's quantile over the partners in its own group."""
+        nodes = self.slow.nodes
+        values, partners = np.full(nodes, np.nan), np.zeros(nodes, dtype=np.int64)
+        for members in self.confined:
+            values[members], partners[members] = quantile(block(members, members), share)
+        return Levels(values, partners)
+
     def _without(self, found: F32, part: F32) -> None:
         """Take what is known of the columns off, in place."""
         if not part.any():
@@ -90,12 +119,18 @@ class Left(msgspec.Struct, frozen=True, eq=False):
             found[:, part > 0] = np.nan
 
 
-def left_of(slow: Slowness, grouping: Grouping, uplinks: Sequence[End]) -> Left:
+def left_of(
+    slow: Slowness,
+    noise: Noise,
+    grouping: Grouping,
+    uplinks: Sequence[End],
+    confined: tuple[NDArray[np.int64], ...],
+) -> Left:
     """All that slow ways of groups leave."""
     nodes = slow.nodes
     index = np.where(grouping.index < grouping.count - 1, grouping.index, -1 - np.arange(nodes))
     groups = _excesses(uplinks, nodes, grouping.members)
-    return Left(slow, np.zeros((2, nodes), dtype=np.float32), groups, index)
+    return Left(slow, noise, confined, groups, index, np.zeros((2, nodes), dtype=np.float32))
 
 
 def _excesses(
@@ -107,50 +142,6 @@ def _excesses(
         for way in end.ways:
             found[way, members[end.index]] = max(end.excess[way], 0.0)
     return found
-
-
-class Search(msgspec.Struct, frozen=True, eq=False):
-    """What the search for slow ends needs.
-
-    Ends are looked for within their groups only as well where ``confined`` (groups of nodes) is
-    not empty.
-    """
-
-    left: Left
-    noise: Noise
-    confined: tuple[NDArray[np.int64], ...]
-
-    @property
-    def nodes(self) -> int:
-        return self.left.slow.nodes
-
-    @property
-    def limit(self) -> float:
-        return self.left.slow.limit
-
-    def stand(self, share: float, named: Collection[int]) -> LevelTests:
-        """How each node's quantile over its partners compares with those of nobody ``named``."""
-        some = self.left.slow.partners
-        blocks = [partial(self.left.block, way) for way in range(len(self.left.slow.endings))]
-        judged = partial(
-            standing,
-            sigma=self.noise.pair,
-            freedom=self.noise.freedom,
-            healthy=np.isin(np.arange(self.nodes), list(named), invert=True),
-            middle=share == 0.5,
-            fewest=2 if self.nodes <= 3 and self.noise.passes > 1 else 3,
-        )
-        every = judged([levels(block, self.nodes, share, some) for block in blocks])
-        if not self.confined:
-            return every
-        return _worse(every, judged([self._within(block, share) for block in blocks]))
-
-    def _within(self, block: "partial[F32]", share: float) -> Levels:
-        """Each node's quantile over the partners in its own group."""
-        values, partners = np.full(self.nodes, np.nan), np.zeros(self.nodes, dtype=np.int64)
-        for members in self.confined:
-            values[members], partners[members] = quantile(block(members, members), share)
-        return Levels(values, partners)
 
 
 def _worse(every: LevelTests, inside: LevelTests) -> LevelTests:
@@ -172,22 +163,22 @@ class SlowEnds(msgspec.Struct, frozen=True, eq=False):
     left: Left
 
 
-def find_ends(search: Search) -> SlowEnds:
+def find_ends(start: Left) -> SlowEnds:
     """Name the slowest first, take its part away, and look again until nothing stands out."""
-    start, named = search.left, dict[int, End]()
-    while new := _next(search, named):
+    left, named = start, dict[int, End]()
+    while new := _next(left, named):
         named |= {end.index: end for end in new}
-        search = msgspec.structs.replace(search, left=start.knowing(named.values()))
-    both = search.stand(0.5, named)
-    ends = _estimated_again(search, named.values(), both)
-    search = msgspec.structs.replace(search, left=start.knowing(ends))
-    return SlowEnds(ends, _doubtful(search, ends, both), both, search.left)
+        left = start.knowing(named.values())
+    both = left.stand(0.5, named)
+    ends = _estimated_again(left, named.values(), both)
+    left = start.knowing(ends)
+    return SlowEnds(ends, _doubtful(left, ends, both), both, left)
 
 
-def _next(search: Search, named: Collection[int]) -> list[End]:
-    every = standing_out(search.stand(limits.QUARTER, named), search.limit)
+def _next(left: Left, named: Collection[int]) -> list[End]:
+    every = standing_out(left.stand(limits.QUARTER, named), left.slow.limit)
     found = [end for end in every if end.index not in named]
-    if not found or search.nodes > limits.ONE_BY_ONE:
+    if not found or left.slow.nodes > limits.ONE_BY_ONE:
         return found
     worst = max(end.level for end in found)
     return [end for end in found if end.level == worst]
@@ -196,7 +187,7 @@ def _next(search: Search, named: Collection[int]) -> list[End]:
 def standing_out(both: LevelTests, limit: float) -> list[End]:
     """All that stand out now."""
     q = both.q
-    slow = both.reaches(limit) & (q <= limits.RATE)
+    slow = may_reach(both.excess, both.error, limit) & (q <= limits.RATE)
     return [
         _end(both, int(i), slow[:, i], float(q[:, i].min()))
         for i in np.flatnonzero(slow.any(axis=0))
@@ -212,7 +203,7 @@ def _end(both: LevelTests, index: int, slow: NDArray[np.bool_], q: float) -> End
     )  # fmt: skip
 
 
-def _estimated_again(search: Search, named: Iterable[End], both: LevelTests) -> list[End]:
+def _estimated_again(left: Left, named: Iterable[End], both: LevelTests) -> list[End]:
     """Effects by medians, now that slow partners do not move them any more.
 
     What is not slow any more, with the others' part known, was not at fault.
@@ -220,21 +211,21 @@ def _estimated_again(search: Search, named: Iterable[End], both: LevelTests) -> 
     ends = []
     for end in named:
         again = _end(both, end.index, np.isin(np.arange(len(both.p)), end.ways), end.q)
-        if not again.level < limits.LEAST * search.limit:
+        if not again.level < limits.LEAST * left.slow.limit:
             ends.append(again if np.isfinite(again.level) else end)
     return ends
 
 
-def _doubtful(search: Search, ends: list[End], both: LevelTests) -> list[End]:
+def _doubtful(left: Left, ends: list[End], both: LevelTests) -> list[End]:
     """Ends that look slow and are not named, for noise could make one of so many look so."""
     named = [end.index for end in ends]
-    if search.nodes < limits.MANY:  # the median of few is moved by one slow pair
-        both = search.stand(limits.QUARTER, named)
-    large = (both.p <= limits.MAYBE_SLOW) & (both.excess >= search.limit)
+    if left.slow.nodes < limits.MANY:  # the median of few is moved by one slow pair
+        both = left.stand(limits.QUARTER, named)
+    large = (both.p <= limits.MAYBE_SLOW) & (both.excess >= left.slow.limit)
     large[:, named] = False
     return [
         End(
-            int(i), search.left.slow.endings[way], float(both.excess[way, i]),
+            int(i), left.slow.endings[way], float(both.excess[way, i]),
             float(both.error[way, i]), 1.0, (0.0, 0.0),
         )
         for way, i in np.argwhere(large)

@@ -1,6 +1,7 @@
 """Matrices of nodes from the rounds of a round robin."""
 
 from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
 import msgspec
 import numpy as np
@@ -41,6 +42,9 @@ def _node_of_host(launch: Launch) -> dict[str, str]:
 
 
 _PICOSECOND_S = 1e-12
+
+
+Real = TypeVar("Real", bound=np.floating)
 
 
 class _Case(msgspec.Struct, frozen=True):
@@ -131,48 +135,33 @@ def _medians(at: NDArray[np.intp], values: NDArray[np.float64], count: int) -> N
 
 
 def _matrix(key: _Case, names: tuple[str, ...], passes: Sequence[_Entries]) -> PairMatrix:
-    count = len(names)
+    """Each pass goes into the first layer where all its cells are free, or into a new one."""
+    shape = len(names), len(names)
     layers: list[NDArray[np.float64]] = []
     spreads: list[NDArray[np.float32]] = []
     for one in passes:
-        _lay(one, layers, spreads, count)
-    spread = _over(spreads).astype(np.float32, copy=False)
-    values = _over(layers).astype(np.float64, copy=False)
-    repeats = values[None] if len(layers) == 1 else np.stack(layers)
-    return PairMatrix(key.network, key.quantity, key.message_bytes, names, values, spread, repeats)
-
-
-def _lay(
-    one: _Entries,
-    layers: list[NDArray[np.float64]],
-    spreads: list[NDArray[np.float32]],
-    count: int,
-) -> None:
-    """Put a pass into the first layer where all its cells are free, or into a new one."""
-    cells = (one.rows, one.columns)
-    number = next(
-        (i for i, layer in enumerate(layers) if not np.isfinite(layer[cells]).any()), len(layers)
+        cells = (one.rows, one.columns)
+        taken = [bool(np.isfinite(layer[cells]).any()) for layer in layers]
+        if all(taken):
+            layers.append(np.full(shape, np.nan))
+            spreads.append(np.full(shape, np.nan, dtype=np.float32))
+        number = (*taken, False).index(False)
+        layers[number][cells] = one.values
+        spreads[number][cells] = one.spread
+    repeats = layers[0][None] if len(layers) == 1 else np.stack(layers)
+    return PairMatrix(
+        key.network, key.quantity, key.message_bytes, names, _over(layers), _over(spreads), repeats
     )
-    if number == len(layers):
-        layers.append(np.full((count, count), np.nan))
-        spreads.append(np.full((count, count), np.nan, dtype=np.float32))
-    layers[number][cells] = one.values
-    spreads[number][cells] = one.spread
 
 
-def _over(layers: Sequence[NDArray[np.floating]]) -> NDArray[np.floating]:
+def _over(layers: Sequence[NDArray[Real]]) -> NDArray[Real]:
     """The median over the layers that have a value; NaN where none has."""
     if len(layers) == 1:
         return layers[0]
-    rows = [_row_medians(np.stack([layer[i] for layer in layers])) for i in range(len(layers[0]))]
-    return np.stack(rows)
-
-
-def _row_medians(stacked: NDArray[np.floating]) -> NDArray[np.floating]:
-    ordered = np.sort(stacked, axis=0)
-    counts = np.isfinite(stacked).sum(axis=0)
-    low = np.maximum(counts - 1, 0) // 2
-    high = np.minimum(counts // 2, len(stacked) - 1)
-    both = np.take_along_axis(ordered, np.stack((low, high)), axis=0)
-    middle: NDArray[np.floating] = np.where(counts > 0, both.mean(axis=0), np.nan)
-    return middle
+    found, columns = np.empty_like(layers[0]), np.arange(len(layers[0]))
+    for number, rows in enumerate(zip(*layers, strict=True)):
+        ordered = np.sort(rows, axis=0)
+        counts = np.isfinite(ordered).sum(axis=0)
+        low, high = np.maximum(counts - 1, 0) // 2, np.minimum(counts // 2, len(layers) - 1)
+        found[number] = 0.5 * (ordered[low, columns] + ordered[high, columns])
+    return found

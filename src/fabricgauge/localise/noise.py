@@ -191,10 +191,6 @@ class LevelTests(msgspec.Struct, frozen=True, eq=False):
         tests = int(np.isfinite(self.excess).sum())
         return false_discovery(self.p.ravel(), tests).reshape(self.p.shape)
 
-    def reaches(self, limit: float) -> NDArray[np.bool_]:
-        """Whether an effect of ``limit`` is likely enough."""
-        return may_reach(self.excess, self.error, limit)
-
 
 def may_reach(effect: F64, error: F64, limit: float) -> NDArray[np.bool_]:
     """Whether an effect of ``limit`` is within reach of what was measured, and half of it shown."""

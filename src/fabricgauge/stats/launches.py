@@ -7,7 +7,7 @@ wider than it need be, never narrower.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 import numpy as np
@@ -35,26 +35,19 @@ class Observed(msgspec.Struct, frozen=True):
     measurement: Measurement | None
 
 
-def usable(launch: int, measurement: Measurement) -> Observed | None:
-    """The measurement if it ended well and its times are positive, finite and in order."""
-    times = measurement.times
-    if measurement.status != "ok" or times is None or measurement.samples < 1:
-        return None
-    numbers = (times.low_s, times.median_s, times.high_s)
-    if not all(math.isfinite(number) and number > 0 for number in numbers):
-        return None
-    if times.low_s > times.high_s:
-        return None
-    return Observed(
-        launch, times.median_s, times.low_s, times.high_s, times.confidence,
-        measurement.samples, measurement.sample_payload_bytes, times.p99_s, measurement,
-    )  # fmt: skip
-
-
-def usable_of(launch: int, measurements: Iterable[Measurement]) -> tuple[Observed, ...]:
-    """All usable measurements of a launch, in their order."""
-    found = (usable(launch, measurement) for measurement in measurements)
-    return tuple(one for one in found if one is not None)
+def usable_of(launch: int, measurements: Iterable[Measurement]) -> Iterator[Observed]:
+    """Those that ended well, with times that are positive, finite and in order."""
+    for one in measurements:
+        times = one.times
+        if one.status != "ok" or times is None or one.samples < 1:
+            continue
+        numbers = (times.low_s, times.median_s, times.high_s)
+        fine = all(math.isfinite(number) and number > 0 for number in numbers)
+        if fine and times.low_s <= times.high_s:
+            yield Observed(
+                launch, times.median_s, times.low_s, times.high_s, times.confidence, one.samples,
+                one.sample_payload_bytes, times.p99_s, one,
+            )  # fmt: skip
 
 
 def time_estimate(observed: Sequence[Observed]) -> Estimate:
@@ -81,14 +74,6 @@ def bandwidth_estimate(observed: Sequence[Observed]) -> Estimate:
     )
 
 
-def launch_medians(observed: Iterable[Observed]) -> tuple[float, ...]:
-    """Median seconds per sample of each launch, in the launches' order."""
-    by_launch: dict[int, list[float]] = {}
-    for one in observed:
-        by_launch.setdefault(one.launch, []).append(one.median_s)
-    return tuple(float(np.median(by_launch[launch])) for launch in sorted(by_launch))
-
-
 def relative_half_width(estimate: Estimate) -> float:
     """The farther end's distance from the value, as a share of the value.
 
@@ -99,6 +84,14 @@ def relative_half_width(estimate: Estimate) -> float:
     if not estimate.supported:
         return 1.0
     return max(estimate.high - estimate.value, estimate.value - estimate.low) / estimate.value
+
+
+def launch_medians(observed: Iterable[Observed]) -> tuple[float, ...]:
+    """Median seconds per sample of each launch, in the launches' order."""
+    by_launch: dict[int, list[float]] = {}
+    for one in observed:
+        by_launch.setdefault(one.launch, []).append(one.median_s)
+    return tuple(float(np.median(by_launch[launch])) for launch in sorted(by_launch))
 
 
 def launch_spread(observed: Sequence[Observed]) -> float:

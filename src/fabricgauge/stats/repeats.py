@@ -57,7 +57,10 @@ def _one(group: Sequence[SuiteCurve]) -> SuiteCurve:
     for curve in group:
         for size, point in _by_size(curve).items():
             sizes.setdefault(size, []).append(point)
-    points = tuple(_point(sizes[size]) for size in sorted(sizes, key=_order))
+    points = tuple(
+        _point(sizes[size])
+        for size in sorted(sizes, key=lambda size: (size is not None, size or 0))
+    )
     if len(group) == 1:
         return msgspec.structs.replace(first, points=points)
     return msgspec.structs.replace(
@@ -82,7 +85,3 @@ def _point(points: Sequence[SuitePoint], apart: bool = True) -> SuitePoint:
         return points[0]
     estimate = of_repeats([point.estimate for point in points], apart)
     return SuitePoint(points[0].message_bytes, estimate, points[0].line)
-
-
-def _order(size: int | None) -> tuple[bool, int]:
-    return size is not None, size or 0

@@ -103,16 +103,15 @@ class Series(msgspec.Struct, frozen=True):
         That is the point whose interval begins highest: the highest median alone would
         pick the luckiest of the noisy ones.
         """
-        return max(self.at_least(from_bytes), key=_assured, default=None)
+        points = self.at_least(from_bytes)
+        return max(
+            points, key=lambda one: (one.bandwidth.supported, one.bandwidth.low), default=None
+        )
 
 
 #: Pattern, origin, target, source, program, variant: what is measured alike is one series.
 _Key = tuple[Pattern, str, str, str, str, str]
 _Sizes = dict[tuple[int, bool], list[Observed]]
-
-
-def _assured(point: Point) -> tuple[bool, float]:
-    return point.bandwidth.supported, point.bandwidth.low
 
 
 def point(message_bytes: int, observed: Sequence[Observed], sized: bool = True) -> Point:

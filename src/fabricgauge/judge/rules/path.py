@@ -71,13 +71,8 @@ def judge(subject: Subject) -> Said | Skipped:
         subject.threshold("path.share") if shares else None,
         (*lines[:MOST_LINES], *(more if left > 0 else ())),
         decisive[0].cause if decisive else "",
-        "" if outcome is Outcome.PASS else _remedy(subject),
+        "" if outcome is Outcome.PASS else _PIN_PORTS if subject.of_ports else _PIN,
     )
-
-
-def _remedy(subject: Subject) -> str:
-    network = subject.network
-    return _PIN_PORTS if not isinstance(network, Skipped) and network.of_ports else _PIN
 
 
 def _of_logs(subject: Subject) -> Said | Skipped:
