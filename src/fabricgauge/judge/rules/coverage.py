@@ -31,59 +31,26 @@ _ASKED = Threshold(1.0, "share", "equal to", "what was asked for")
 
 @of_run(ID)
 def judge(context: Context) -> Words:
-    run = context.run
-    if not run.fabric.nodes and any(launch.imported for launch in run.launches):
+    run, fabric = context.run, context.run.fabric
+    if not fabric.nodes and any(launch.imported for launch in run.launches):
         return ()
-    return _lost(run) or _left_out(run) or _in_part(context)
-
-
-def _lost(run: Run) -> Said | None:
-    """What was asked for and could not be measured, one sentence each."""
-    unreached = (f"{one.name} was not reached: {one.reason}" for one in run.fabric.unreached)
-    lost = (*unreached, *run.fabric.unjoined)
-    if not lost:
-        return None
-    count = len(_unmeasured(run))
-    also = (f"{count} nodes that were reached were not measured",) if count else ()
-    return Said(
-        Outcome.INCONCLUSIVE, f"nothing is known of what was asked for: {sentences.listed(lost)}",
-        _figure(run, count + len(run.fabric.unreached)), _ASKED, (*lost, *also), *_DOWN,
-    )  # fmt: skip
-
-
-def _left_out(run: Run) -> Said | None:
-    names = _unmeasured(run)
-    if not names:
-        return None
-    before = (one for one in run.preflight if one.severity is Severity.FAIL)
-    later = (one for launch in run.launches for one in launch.ended.culprits)
-    culprits = {node for one in (*before, *later) for node in one.nodes}
-    return Said(
-        Outcome.WARN,
-        f"{len(names)} of {len(run.fabric.nodes)} nodes were not measured:"
-        f" {sentences.listed(names)}",
-        _figure(run, len(names)), _ASKED,
-        tuple(f"no case on {name} came to its proper end" for name in names[:6]),
-        *(_KNOWN if set(names) <= culprits else _PLANNED),
-    )  # fmt: skip
-
-
-def _in_part(context: Context) -> Said:
-    """Nodes that broke a launch, the rest of which was not measured with them; else all is well."""
-    found = dict.fromkeys(
-        node
-        for subject in context.subjects
-        if missing(subject)
-        for launch in subject.launches
-        for one in launch.ended.culprits
-        for node in one.nodes
-    )
-    figure = _figure(context.run, 0)
-    if not found:
-        nodes = len(context.run.fabric.nodes)
-        return Said(Outcome.PASS, f"all {nodes} nodes were measured", figure, _ASKED)
-    told = f"{sentences.listed([*found])} took part until a launch broke; the rest lacks them"
-    return Said(Outcome.WARN, told, figure, _ASKED, (), *_KNOWN)
+    names, known = _unmeasured(run), len(fabric.nodes) + len(fabric.unreached)
+    share = 1 - (len(names) + len(fabric.unreached)) / known if known else 0.0
+    figure = Figure(share, "share", f"of {known} nodes were measured")
+    unreached = (f"{one.name} was not reached: {one.reason}" for one in fabric.unreached)
+    if lost := (*unreached, *fabric.unjoined):
+        told = f"nothing is known of what was asked for: {sentences.listed(lost)}"
+        also = (f"{len(names)} nodes that were reached were not measured",) if names else ()
+        return Said(Outcome.INCONCLUSIVE, told, figure, _ASKED, (*lost, *also), *_DOWN)
+    if names:
+        told = f"{len(names)} of {known} nodes were not measured: {sentences.listed(names)}"
+        each = tuple(f"no case on {name} came to its proper end" for name in names[:6])
+        why = _KNOWN if set(names) <= _culprits(run) else _PLANNED
+        return Said(Outcome.WARN, told, figure, _ASKED, each, *why)
+    if broke := _broke(context):
+        told = f"{sentences.listed(broke)} took part until a launch broke; the rest lacks them"
+        return Said(Outcome.WARN, told, figure, _ASKED, (), *_KNOWN)
+    return Said(Outcome.PASS, f"all {known} nodes were measured", figure, _ASKED)
 
 
 def _unmeasured(run: Run) -> list[str]:
@@ -96,7 +63,16 @@ def _unmeasured(run: Run) -> list[str]:
     return [node.name for node in run.fabric.nodes if node.name not in measured]
 
 
-def _figure(run: Run, unmeasured: int) -> Figure:
-    known = len(run.fabric.nodes) + len(run.fabric.unreached)
-    share = 1 - unmeasured / known if known else 0.0
-    return Figure(share, "share", f"of {known} nodes were measured")
+def _culprits(run: Run) -> set[str]:
+    before = (one for one in run.preflight if one.severity is Severity.FAIL)
+    later = (one for launch in run.launches for one in launch.ended.culprits)
+    return {node for one in (*before, *later) for node in one.nodes}
+
+
+def _broke(context: Context) -> list[str]:
+    """Nodes that broke a launch, the rest of which was not measured with them."""
+    left = (subject for subject in context.subjects if missing(subject))
+    ended = (launch.ended for subject in left for launch in subject.launches)
+    return list(
+        dict.fromkeys(node for one in ended for each in one.culprits for node in each.nodes)
+    )
