@@ -12,7 +12,7 @@ from array import array
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import accumulate, repeat
+from itertools import accumulate
 
 import msgspec
 
@@ -52,14 +52,15 @@ class Spread:
 
         Between neighbours it is linear, as medians of an even count are.
         """
-        middles = ((math.exp((at + 0.5) * RESOLUTION), n) for at, n in self._classes.items())
-        weighted = sorted([*zip(self._exact, repeat(1)), *middles])
-        ends = [*accumulate(count for _, count in weighted)]
+        times = Counter(self._exact)
+        times.update({math.exp((at + 0.5) * RESOLUTION): n for at, n in self._classes.items()})
+        figures = sorted(times)
+        ends = [*accumulate(map(times.__getitem__, figures))]
         found: list[float] = []
         for share in shares:
             part, place = math.modf(share * (self.count - 1))
             last = min(place + 1, self.count - 1)
-            lower, upper = (weighted[bisect_right(ends, one)][0] for one in (place, last))
+            lower, upper = (figures[bisect_right(ends, one)] for one in (place, last))
             found.append(lower + part * (upper - lower))
         return found
 

@@ -27,8 +27,6 @@ _ODD: dict[Use, str] = {
     "size": "[0-9]{1,18}", "samples": "[0-9]{1,15}", "group": "[0-9]{1,15}",
     "check": "Pass|Fail", "unknown": ".*",
 }  # fmt: skip
-#: The words on the data, as counts of wrong ones.
-_CHECKS = {"Pass": 0.0, "Fail": 1.0}
 #: Rows that are refused are looked at again, each by itself: then no more are found than these.
 _MOST_AT_ONCE = 256
 _NUMBERS = msgspec.json.Decoder(list[int | float])
@@ -37,8 +35,8 @@ _NUMBERS = msgspec.json.Decoder(list[int | float])
 class Rows(msgspec.Struct, frozen=True, gc=False):
     """Rows on consecutive lines, ``number`` the first one's, in their ``words``.
 
-    ``columns`` are the words as numbers, of which whole ones are exact; what is none is not a
-    number.
+    ``columns`` are the words as numbers, of which whole ones are exact, or as they are where
+    anything may stand.
     """
 
     number: int
@@ -67,7 +65,7 @@ class Rows(msgspec.Struct, frozen=True, gc=False):
         ]  # fmt: skip
 
 
-def _columns(words: Sequence[str], width: int) -> list[list[Any]]:
+def _numbers(words: Sequence[str]) -> list[int | float]:
     """JSON's reader is several times as fast as another.
 
     What JSON writes otherwise (``5.``, ``007``, ``inf``) is read word by word, and so is a word
@@ -77,15 +75,9 @@ def _columns(words: Sequence[str], width: int) -> list[list[Any]]:
         numbers = _NUMBERS.decode(f"[{','.join(words)}]")
     except msgspec.DecodeError:
         numbers = []
-    if len(numbers) != len(words):
-        numbers = [_number(word) for word in words]
-    return [numbers[place::width] for place in range(width)]
-
-
-def _number(word: str) -> float:
-    if word.isdecimal():
-        return int(word)
-    return _CHECKS[word] if word in _CHECKS else figure_of(word)
+    if len(numbers) == len(words):
+        return numbers
+    return [int(word) if word.isdecimal() else figure_of(word) for word in words]
 
 
 class RowForm:
@@ -93,6 +85,7 @@ class RowForm:
 
     def __init__(self, cells: Sequence[ColumnUse]) -> None:
         self.cells = tuple(cells)
+        self._words = {at for at, cell in enumerate(cells) if cell.use in ("check", "unknown")}
         plain = r"[ \t]++".join(_PLAIN.get(cell.use, _PLAIN_NUMBER) for cell in cells)
         self._plain = re.compile(rf"(?:[ \t]*+{plain}[ \t]*+\n){{1,{_MOST_AT_ONCE}}}+")
         self._odd = [re.compile(_ODD.get(cell.use, _ODD_NUMBER)).fullmatch for cell in cells]
@@ -102,8 +95,7 @@ class RowForm:
         match = self._plain.match(text, place)
         if match is None:
             return None
-        words = match[0].split()
-        return Rows(number, match[0], words, _columns(words, len(self.cells)))
+        return self._rows(number, match[0], match[0].split(), len(self.cells))
 
     def odd(self, line: LogLine) -> Rows | None:
         """The row that a line is, be it odd or cut off behind a word; None if it is none."""
@@ -111,4 +103,14 @@ class RowForm:
         fits = 0 < len(words) <= len(self._odd) and all(
             match(word) for match, word in zip(self._odd, words, strict=False)
         )
-        return Rows(line.number, line.text, words, _columns(words, len(words))) if fits else None
+        return self._rows(line.number, line.text, words, len(words)) if fits else None
+
+    def _rows(self, number: int, text: str, words: Sequence[str], width: int) -> Rows:
+        if not self._words:
+            numbers = _numbers(words)
+            return Rows(number, text, words, [numbers[at::width] for at in range(width)])
+        columns: list[Sequence[Any]] = [words[at::width] for at in range(width)]
+        columns = [
+            column if at in self._words else _numbers(column) for at, column in enumerate(columns)
+        ]
+        return Rows(number, text, words, columns)

@@ -178,8 +178,10 @@ class SuiteTable:
                 samples = column
             elif cell.besides is not None:
                 besides[cell.curve][cell.besides] = _told(cell, column, columns)
-            elif use == "check" or use == "wrong":
+            elif use == "wrong":
                 wrong = column
+            elif use == "check":
+                wrong = [word != "Pass" for word in column]
         self.add(TableRows(number, text, sizes, samples, values, besides, wrong))
 
     def add(self, rows: TableRows) -> None:

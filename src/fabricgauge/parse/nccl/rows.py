@@ -14,6 +14,8 @@ a table of its own, and so has each datatype and so on.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from operator import lt
 from typing import NamedTuple
 
 import msgspec
@@ -22,7 +24,8 @@ from fabricgauge.model.suite import Besides, SuiteCurve, Trouble
 from fabricgauge.parse.interface import LogLine
 from fabricgauge.parse.lines import number_of
 from fabricgauge.parse.nccl.facts import NcclFacts
-from fabricgauge.parse.table import SuiteColumn, SuiteTable
+from fabricgauge.parse.rows import RowForm, Rows
+from fabricgauge.parse.table import ColumnUse, SuiteColumn, SuiteTable, TableRows, Use
 
 _GB = "GB = 10^9 bytes (nccl-tests)"
 #: Figures are printed with two decimals: what is smaller than this reads 0.00.
@@ -78,9 +81,32 @@ class NcclTables:
             if cells is None or cells.wrong:
                 table.failed(line, row.message_bytes, "corrupt" if cells else "cut off")
                 continue
-            values = _values(row.message_bytes, cells, table.columns[0].factor, self._facts.ranks)
+            values = self._values(table, row.message_bytes, *cells[:3])
             iterations = self._facts.iterations
             table.row(line, row.message_bytes, values, (cells.besides,), iterations)
+
+    def take(self, layout: "NcclLayout", rows: Rows) -> bool:
+        """Take plain rows if all go on with the open tables, and none has wrong elements."""
+        front, length, width = len(layout.front), len(layout.group), len(rows.columns)
+        sizes, wrong = rows.columns[0], rows.columns[front + 3 :: length]
+        alike = all(len({*rows.words[place::width]}) == 1 for place in range(2, front))
+        if (
+            not (self._tables and alike and layout.settings(rows.words) == self._settings)
+            or (layout.group[3] == "#wrong" and any(map(any, wrong)))
+            or not all(map(lt, [self.last_bytes, *sizes], sizes))
+        ):
+            return False
+        self.last_bytes = sizes[-1]
+        for at, placement in enumerate(layout.placements):
+            table = self._table(placement, layout.milliseconds)
+            group = dict(zip(layout.group, rows.columns[front + at * length :], strict=False))
+            figures = zip(sizes, *[*group.values()][:3], strict=True)
+            values = [*zip(*(self._values(table, *row) for row in figures), strict=True)]
+            said = {_BESIDES[name]: column for name, column in group.items() if name in _BESIDES}
+            samples = [self._facts.iterations] * len(sizes)
+            add = TableRows(rows.number, rows.text, sizes, samples, values, (said, {}, {}))
+            table.add(add)
+        return True
 
     def failed(self, line: LogLine, trouble: Trouble) -> None:
         """The program itself says that the test went wrong, at a size that it does not name."""
@@ -102,6 +128,19 @@ class NcclTables:
             table.heading = msgspec.structs.replace(table.heading, settings=settings)
             yield from table.curves(cut_off)
         self._tables = {}
+
+    def _values(
+        self, table: SuiteTable, message_bytes: int, time: float, algorithm: float, bus: float
+    ) -> tuple[float, float | None, float | None]:
+        """The three figures; None for 0.00 that only says that two decimals were too few."""
+        if algorithm and bus:
+            return time, algorithm, bus
+        time_s = time * table.columns[0].factor
+        possible = message_bytes / 1e9 / time_s if math.isfinite(time_s) and time_s > 0 else 0.0
+        small = algorithm == 0 and possible < 2 * _PRINTED_LEAST
+        # One rank sends nothing over any bus; with two or more no factor is below one half.
+        idle = bus == 0 and (self._facts.ranks < 2 or algorithm < 4 * _PRINTED_LEAST)
+        return time, None if small else algorithm, None if idle else bus
 
     def _table(self, placement: str, milliseconds: bool) -> SuiteTable:
         if placement not in self._tables:
@@ -125,19 +164,6 @@ def _columns(program: str, milliseconds: bool) -> Sequence[SuiteColumn]:
     )
 
 
-def _values(
-    message_bytes: int, cells: NcclFigures, factor: float, ranks: int
-) -> tuple[float, float | None, float | None]:
-    """The three figures; None for 0.00 that only says that two decimals were too few."""
-    time_s = cells.time_us * factor
-    possible = message_bytes / 1e9 / time_s if math.isfinite(time_s) and time_s > 0 else 0.0
-    small = possible < 2 * _PRINTED_LEAST
-    algorithm = None if cells.algorithm_gb_s == 0 and small else cells.algorithm_gb_s
-    # One rank sends nothing over any bus; with two or more no factor is below one half.
-    idle = ranks < 2 or cells.algorithm_gb_s < 4 * _PRINTED_LEAST
-    return cells.time_us, algorithm, None if cells.bus_gb_s == 0 and idle else cells.bus_gb_s
-
-
 _TIMES = ("time", "cputime")
 _BESIDES: dict[str, Besides] = {"i_min": "minimum", "i_max": "maximum", "i_p99": "p99"}
 _PLACEMENTS = ("out-of-place", "in-place")
@@ -159,8 +185,8 @@ class NcclLayout(msgspec.Struct, frozen=True):
     def row(self, tokens: Sequence[str]) -> NcclRow | None:
         """The row of these tokens, None if they are none; a group that is missing is None."""
         tokens, length = self._filled(tokens), len(self.group)
-        named = dict(zip(self.front, tokens, strict=False))
         # Where a number stands for the operation's name it is another layout's row.
+        named = dict(zip(self.front, tokens, strict=False))
         if not self.begins(tokens) or number_of(named.get("redop", "")) is not None:
             return None
         cells: dict[str, NcclFigures | None] = {}
@@ -171,7 +197,7 @@ class NcclLayout(msgspec.Struct, frozen=True):
                 return None
         if not any(cells.values()):
             return None
-        return NcclRow(int(tokens[0]), self._settings(named), cells)
+        return NcclRow(int(tokens[0]), self.settings(tokens), cells)
 
     def begins(self, tokens: Sequence[str]) -> bool:
         """Whether these are a row's first columns, whatever follows."""
@@ -188,7 +214,9 @@ class NcclLayout(msgspec.Struct, frozen=True):
             return (*tokens[:place], "none", *tokens[place:])
         return tokens
 
-    def _settings(self, named: Mapping[str, str]) -> dict[str, str]:
+    def settings(self, tokens: Sequence[str]) -> dict[str, str]:
+        """What tells tables apart, in the first columns of a row."""
+        named = dict(zip(self.front, tokens, strict=False))
         told = {
             "datatype": named["type"],
             "operation": named.get("redop", named.get("op", "none")).removesuffix("none"),
@@ -215,6 +243,15 @@ class NcclLayout(msgspec.Struct, frozen=True):
         }
         return NcclFigures(time or 0.0, algorithm or 0.0, bus or 0.0, wrong, besides)
 
+
+@lru_cache(maxsize=64)
+def form_of(layout: NcclLayout) -> RowForm:
+    """What the plain rows of a layout look like."""
+    front = [ColumnUse(_FRONT_USES.get(name, "unknown")) for name in layout.front]
+    return RowForm([*front, *[ColumnUse("figure")] * len(layout.group * len(layout.placements))])
+
+
+_FRONT_USES: dict[str, Use] = {"size": "size", "bytes": "size", "count": "samples", "N": "samples"}
 
 #: Of a table whose heading was lost: that of v2.13 on.
 USUAL = NcclLayout(("size", "count", "type", "redop", "root"), ("time", "algbw", "busbw", "#wrong"))

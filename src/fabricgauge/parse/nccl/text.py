@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.interface import Dialect, LogLine, Report
 from fabricgauge.parse.nccl.facts import PROGRAM, NcclFacts
-from fabricgauge.parse.nccl.rows import USUAL, NcclLayout, NcclTables, layout_of
+from fabricgauge.parse.nccl.rows import USUAL, NcclLayout, NcclTables, form_of, layout_of
 
 _SUM = re.compile(r"#? *(?P<what>Out of bounds values|Avg bus bandwidth) *: *(?P<rest>.*\S)")
 #: ``host:pid:thread [device] NCCL INFO``; a figure may stand right before the host's name.
@@ -43,6 +43,12 @@ class NcclReader:
             alone = message and not _FRONT.match(text) and _NOISE.search(text)
             return () if alone else self._row(line, text)
         return self._between_rows(line, text)
+
+    def rows(self, number: int, text: str, place: int) -> int:
+        if self._layout is None or self._pending is not None or self._closed:
+            return place
+        rows = form_of(self._layout).plain(number, text, place)
+        return place + len(rows.text) if rows and self._tables.take(self._layout, rows) else place
 
     def _between_rows(self, line: LogLine, text: str) -> Iterator[SuiteCurve]:
         if self._begins_another(text):
