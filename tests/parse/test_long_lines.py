@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from fabricgauge.model.suite import UnparsedLine
-from fabricgauge.parse.osu.layout import MOST_COLUMNS
+from fabricgauge.parse.osu.tables import MOST_COLUMNS
 from fabricgauge.parse.suites import read
 
 SHORT, LONG = 4_000, 32_000

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.interface import LogLine
-from fabricgauge.parse.rows import ColumnUse, RowForm, Rows
+from fabricgauge.parse.rows import RowForm, Rows
 from fabricgauge.parse.suites import read
-from fabricgauge.parse.table import MOST_ROWS
+from fabricgauge.parse.table import MOST_ROWS, ColumnUse
 
 TWO = RowForm([ColumnUse("size"), ColumnUse("figure")])
 

@@ -229,11 +229,10 @@ class FabtestsReader:
         named = _NAME.search(self._command)
         name = named[0] if named else "fabtests (ping-pong)" if row.transfers == 2 else "fabtests"
         name = "fi_pingpong" if self._columns == 8 else name
-        settings = {"command": self._command, "name": row.name}
         heading = SuiteHeading(
             "fabtests", "", name, row.name, (self._heading or line).number,
             transport=_transport(self._command),
-            settings={key: value for key, value in settings.items() if value},
+            settings={"command": self._command, "name": row.name},
             evidence=LogEvidence(provider=_provider(self._command)),
         )  # fmt: skip
         return SuiteTable(heading, columns_of(name, self._command, row.transfers))

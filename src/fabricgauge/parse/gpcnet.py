@@ -166,8 +166,7 @@ class GpcnetReader:
         told = {
             "test": row.kind, "congestion impact factor": row.impact, "percentiles": percentiles,
         }  # fmt: skip
-        settings = run.settings | {key: text for key, text in told.items() if text}
-        heading = run.heading(row.name, row.line, settings)
+        heading = run.heading(row.name, row.line, run.settings | told)
         table = SuiteTable(heading, [_column(row, unit, factor)])
         besides = {
             key: figure_of(row.cells[name]) for name, key in _BESIDES.items() if name in row.cells

@@ -224,7 +224,7 @@ def _settings(test: IperfTest, flow: Flow) -> dict[str, str]:
         "direction": flow.direction,
         "counted by": flow.counted_by,
     }
-    return {key: text for key, text in own.items() if text} | test.heading.settings | flow.settings
+    return own | test.heading.settings | flow.settings
 
 
 def _comparable(test: IperfTest, flow: Flow) -> list[float]:

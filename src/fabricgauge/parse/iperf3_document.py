@@ -127,7 +127,7 @@ def _settings(document: Iperf3Document) -> dict[str, str]:
     start, test = document.start, document.start.test_start
     mss = start.tcp_mss or start.tcp_mss_default
     side = "client" if start.version else ""
-    stated = {
+    return {
         "block size": f"{test.blksize} bytes" if test.blksize else "",
         "duration": f"{test.duration:g} s" if test.duration else "",
         "omitted": f"first {test.omit:g} s" if test.omit else "",
@@ -136,7 +136,6 @@ def _settings(document: Iperf3Document) -> dict[str, str]:
         "congestion control": document.end.sender_tcp_congestion,
         "log of": side if start.accepted_connection is None else "server",
     }
-    return {key: value for key, value in stated.items() if value}
 
 
 def _flows(document: Iperf3Document, figure: LogLine) -> Iterator[Flow]:

@@ -70,12 +70,15 @@ class Collector:
         line's number.
         """
         text = "".join(self._parts)
-        return _ESCAPE.sub(_no_half, text) if "\\ud" in text or "\\uD" in text else text
+        if "\\ud" not in text and "\\uD" not in text:
+            return text
+        return _ESCAPE.sub(lambda escape: r"\ufffd" if escape[1] else escape[0], text)
 
     def add(self, line: LogLine) -> ObjectState:
         """Take a line, unless it is ``alien`` to the object or shows that this is ``broken``."""
         self._quoted = self._quoted or _QUOTED_KEY.match(line.text) is not None
-        if self._lines and not self._fits(line.text):
+        bare = None if self._quoted else _BARE_KEY.match(line.text)
+        if self._lines and not (bare or _FITTING.match(line.text)):
             self._aliens += 1
             return "alien" if self._aliens <= MOST_ALIENS else "broken"
         if self._size > MOST_CHARACTERS or len(self._lines) >= MOST_LINES:
@@ -87,17 +90,8 @@ class Collector:
         self._depth += _opened(line.text)
         return "open" if self._depth > 0 else "whole"
 
-    def _fits(self, text: str) -> bool:
-        if _FITTING.match(text):
-            return True
-        return not self._quoted and _BARE_KEY.match(text) is not None
-
     def lines(self) -> Iterator[LogLine]:
         yield from self._lines
-
-
-def _no_half(escape: "re.Match[str]") -> str:
-    return r"\ufffd" if escape[1] else escape[0]
 
 
 def _opened(text: str) -> int:

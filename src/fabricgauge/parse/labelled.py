@@ -155,22 +155,17 @@ class LabelledReader:
 
     def _heading(self, block: Block, test: str) -> SuiteHeading:
         suite, values = self._suite, block.values
-        settings = {word: values[key] for key, word in suite.settings.items() if values.get(key)}
+        settings = {word: values.get(key, "") for key, word in suite.settings.items()}
         ranks, ends = values.get("ranks", ""), _ends(values)
+        over = (one for one, tests in suite.transports.items() if re.fullmatch(tests, test))
+        is_tcp = values.get("protocol", "").upper() == "TCP"
         return SuiteHeading(
             suite.suite, values.get("version", ""), test or suite.suite,
             block.first.text.strip()[:200], block.first.number,
             ranks=int(ranks) if ranks.isdecimal() and len(ranks) < 9 else None,
-            transport=self._transport(test, values),
+            transport="tcp" if is_tcp else next(over, ""),
             settings=settings, hosts=ends, evidence=LogEvidence(addresses=ends),
         )  # fmt: skip
-
-    def _transport(self, test: str, values: Values) -> "Transport | Literal['']":
-        """By the test's name, or by the protocol that the log names."""
-        if values.get("protocol", "").upper() == "TCP":
-            return "tcp"
-        named = (one for one, tests in self._suite.transports.items() if re.fullmatch(tests, test))
-        return next(named, "")
 
 
 def _curve(

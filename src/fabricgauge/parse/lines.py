@@ -119,6 +119,11 @@ def number_of(word: str) -> float | None:
         return None
 
 
+def decimals(word: str) -> int:
+    """How many digits stand behind the point."""
+    return len(word.partition(".")[2])
+
+
 def figure_of(word: str) -> float:
     """A printed number; not a number for another word."""
     number = number_of(word)

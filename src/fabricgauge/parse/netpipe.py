@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from fabricgauge.model.measurement import Pattern
 from fabricgauge.model.suite import LogEvidence, Statistic, SuiteCurve
 from fabricgauge.parse.interface import Dialect, LogLine, Report
-from fabricgauge.parse.lines import figure_of
+from fabricgauge.parse.lines import decimals, figure_of
 from fabricgauge.parse.table import MOST_ROWS, SuiteColumn, SuiteHeading, SuiteTable
 
 _SIZE = r"(?P<size>\d[\d.]{0,15}) *(?P<size_unit>bytes|[KMGT]?B)"
@@ -95,7 +95,7 @@ def file_row(text: str) -> NetPipeRow | None:
 
 
 def _step(text: str) -> float:
-    return 10.0 ** -min(len(text.partition(".")[2]), 12)
+    return 10.0 ** -min(decimals(text), 12)
 
 
 def _size(text: str, unit: int) -> int:

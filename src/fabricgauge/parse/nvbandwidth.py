@@ -48,7 +48,7 @@ class NvbandwidthFacts(msgspec.Struct):
             self.hosts.update({host: None} if host else {})
 
     def heading(self, name: str, title: str, first_line: int) -> SuiteHeading:
-        devices = {"device": ", ".join(self.devices)} if self.devices else {}
+        devices = {"device": ", ".join(self.devices)}
         return SuiteHeading(
             SUITE, self.version, name or "unnamed test", title, first_line,
             settings=self.settings | devices, hosts=tuple(self.hosts),
@@ -85,8 +85,7 @@ def curves(
     ]
     if len(measured) > 1:
         told = {"cells": str(len(measured)), "sum of all cells": matrix.summed}
-        told = heading.settings | {key: text for key, text in told.items() if text}
-        heading = msgspec.structs.replace(heading, settings=told)
+        heading = msgspec.structs.replace(heading, settings=heading.settings | told)
     table, line = SuiteTable(heading, (column(matrix.description),)), matrix.line
     if line is None:
         return table.curves(cut_off)

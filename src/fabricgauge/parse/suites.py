@@ -7,7 +7,6 @@ other, and each other line is asked which suite it begins.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 import msgspec
 
@@ -79,7 +78,8 @@ def _read(blocks: Iterable[bytes]) -> Iterator[Found]:
                 number += text.count("\n", place, end)
                 place = end
                 continue
-            end = _UP_TO_A_ROW(text, place).end()
+            others = _UP_TO_A_ROW(text, place)
+            end = others.end() if others else len(text)
             for line in text[place:end].removesuffix("\n").split("\n"):
                 number += 1
                 stream = main
@@ -115,24 +115,17 @@ def _behind(
     return streams[label], rest
 
 
-class _Labelled(NamedTuple):
-    """What may be a label, the text behind it, whether it is one, and whether a host's."""
-
-    label: str
-    rest: str
-    is_certain: bool
-    is_host: bool
+#: What may be a label, the text behind it, whether it is one, and whether a host's.
+_Labelled = tuple[str, str, bool, bool]
 
 
 @remembered
 def _label_in(text: str) -> _Labelled | None:
     label, rest = split_label(text)
     if label:
-        return _Labelled(label, rest, is_certain(label) or _begins(rest), False)
+        return label, rest, is_certain(label) or _begins(rest), False
     host, rest = split_host(text)
-    if not host or begins_at_start(text):
-        return None
-    return _Labelled(host, rest, _begins(rest), True)
+    return None if not host or begins_at_start(text) else (host, rest, _begins(rest), True)
 
 
 def _begins(text: str) -> bool:
@@ -151,11 +144,6 @@ def is_decoration(text: str) -> bool:
 def is_fence(text: str) -> bool:
     """Whether a line begins or ends a code block of a Markdown document, and so any output."""
     return ("```" in text or "~~~" in text) and _FENCE.fullmatch(text) is not None
-
-
-@remembered
-def _has_decimal_comma(text: str) -> bool:
-    return "," in text and _COMMA.search(text) is not None
 
 
 #: A line that may begin an object, that is our own, or a document's fence.
@@ -187,7 +175,7 @@ class UnparsedRun:
         """Add a line, with what was expected there; a document's fence is no line of a log."""
         if is_fence(line.text):
             return
-        if reason != FOREIGN and _has_decimal_comma(line.text):
+        if reason != FOREIGN and _COMMA.search(line.text):
             reason = _POINT
         if self._first is None or reason != self._reason:
             self._close()

@@ -29,7 +29,10 @@ _MOST = 1 << 53
 
 
 class SuiteHeading(msgspec.Struct, frozen=True):
-    """What stands above a table and holds for all its curves; fields as in ``SuiteCurve``."""
+    """What stands above a table and holds for all its curves; fields as in ``SuiteCurve``.
+
+    A setting that is empty is none.
+    """
 
     suite: str
     version: str
@@ -246,6 +249,8 @@ class SuiteTable:
     def _curve(self, column: SuiteColumn, points: list[SuitePoint], cut_off: str) -> SuiteCurve:
         heading = self.heading
         settings = heading.settings | column.settings if column.settings else heading.settings
+        if "" in settings.values():
+            settings = {name: value for name, value in settings.items() if value}
         return SuiteCurve(
             suite=heading.suite, version=heading.version, benchmark=heading.benchmark,
             title=heading.title, what=column.what, quantity=column.quantity,

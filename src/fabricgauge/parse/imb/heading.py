@@ -167,18 +167,15 @@ def settings_of(
     output: ImbOutput, block: ImbBlock, group: int | None, sized: bool
 ) -> dict[str, str]:
     """What belongs to the figures of one table, or of one group's rows of it."""
-    said: dict[str, str] = {"part": output.part} if output.part else {}
     key = "reduction datatype" if is_reduction(block.name) else "datatype"
-    if sized and key in output.settings:
-        said["datatype"] = output.settings[key]
-    if block.mode:
-        said["mode"] = block.mode.lower()
-    if block.threads > 1:
-        said["threads"] = str(block.threads)
-    if block.groups > 1:
-        said["groups"] = f"{block.groups} of {block.ranks} processes"
-    if group is not None and block.groups > 1:
-        said["group"] = str(group)
-    if (group or 0) in block.group_ranks and (group is not None or block.groups == 1):
-        said["ranks"] = block.group_ranks[group or 0]
-    return said | block.settings
+    several, known = block.groups > 1, group is not None or block.groups == 1
+    return {
+        "part": output.part,
+        "datatype": output.settings.get(key, "") if sized else "",
+        "mode": block.mode.lower(),
+        "threads": str(block.threads) if block.threads > 1 else "",
+        "groups": f"{block.groups} of {block.ranks} processes" if several else "",
+        "group": str(group) if group is not None and several else "",
+        "ranks": block.group_ranks.get(group or 0, "") if known else "",
+        **block.settings,
+    }

@@ -13,6 +13,7 @@ import msgspec
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.imb.benchmarks import meaning_of
 from fabricgauge.parse.interface import Dialect, LogLine, Report
+from fabricgauge.parse.lines import decimals
 from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
 
 _BEGINS = {"ppn IMB-MPI1 ": r"^\s*\d{1,6} ?ppn IMB-MPI1 (?:Uniband|Biband)\b"}
@@ -88,12 +89,12 @@ class MrateReader:
         return True
 
     def _check(self, line: LogLine, printed: str, of: float, to: float) -> None:
-        decimals = len(printed.rstrip("%").partition(".")[2])
+        digits = decimals(printed.rstrip("%"))
         follows = (of / to - 1) * 100 if to else float("inf")
         off = abs(float(printed.rstrip("%")) - follows)
         # A hair more than half of the last digit: neither number is exact in binary.
-        if off > 0.5 * 0.1**decimals + 1e-9 * (1 + abs(follows)):
-            self._report(line, f"{follows:.{decimals}f} %, which follows from its two rates")
+        if off > 0.5 * 0.1**digits + 1e-9 * (1 + abs(follows)):
+            self._report(line, f"{follows:.{digits}f} %, which follows from its two rates")
 
 
 def _column(

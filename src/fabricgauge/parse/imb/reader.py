@@ -132,7 +132,8 @@ class ImbReader:
         elif form == "refusal":
             self._report(line, said)
         elif not ((form == "comment" and self._is_fact(text)) or said):
-            self._report(line, self._expected())
+            within = self._output.version or self._table is not None or self._block != NO_BLOCK
+            self._report(line, _EXPECTED if within else _FOREIGN)
         return ()
 
     def rows(self, number: int, text: str, place: int) -> int:
@@ -182,10 +183,6 @@ class ImbReader:
         if output is not None:
             self._output, self._zone = output, "head"
         return output is not None or self._zone in ("command", "list")
-
-    def _expected(self) -> str:
-        within = self._output.version or self._table is not None or self._block != NO_BLOCK
-        return _EXPECTED if within else _FOREIGN
 
     def _close(self, stopped: bool) -> Iterable[SuiteCurve]:
         table, self._table = self._table, None

@@ -12,6 +12,7 @@ from fabricgauge.parse.imb.heading import ImbBlock, ImbOutput, settings_of
 from fabricgauge.parse.imb.rows import FailedRow, ImbLayout, Role, begun_row, failed_row
 from fabricgauge.parse.imb.units import DECIMAL, Allowed, Megabyte, evidence_in, megabyte_of
 from fabricgauge.parse.interface import LogLine, Report
+from fabricgauge.parse.lines import decimals
 from fabricgauge.parse.rows import Rows
 from fabricgauge.parse.table import MOST_ROWS, SuiteColumn, SuiteHeading, SuiteTable
 
@@ -81,11 +82,15 @@ class ImbTable:
         headline: LogLine,
         report: Report,
     ) -> None:
-        part = output.part or _part_of(block.name, layout)
-        self._output = output if part == output.part else msgspec.structs.replace(output, part=part)
+        if not output.part:
+            # The part that alone prints such a table (IMB 2019 to 2021.11), if there is one.
+            of_p2p = {"time", "bandwidth", "rate"} <= set(layout.roles)
+            part = "MT" if block.name.endswith("MT") else "P2P" if of_p2p else ""
+            output = msgspec.structs.replace(output, part=part)
+        self._output = output
         self._block, self._layout, self._roles = block, layout, layout.roles
         self._headline, self._report = headline, report
-        self._benchmark = meaning_of(block.name.removeprefix("Multi-"), part, block.mode)
+        self._benchmark = meaning_of(block.name.removeprefix("Multi-"), output.part, block.mode)
         self._rows: list[KeptRows | FailedRow] = []
         self._count = self._left_out = 0
         self._torn: FailedRow | None = None
@@ -147,7 +152,7 @@ class ImbTable:
             return False
         if role != "rate":
             before = [each.rows.words[-1] for each in self._rows[-1:] if isinstance(each, KeptRows)]
-            return _decimals(word) < (_decimals(before[0]) if before else _DECIMALS)
+            return decimals(word) < (decimals(before[0]) if before else _DECIMALS)
         (allowed,) = self._told(rows).evidence
         return allowed is not None and not allowed
 
@@ -201,7 +206,15 @@ class ImbTable:
         if output.own_sizes or output.part == "MT":
             told = output.own_sizes and stopped
             return "the output ends here, without IMB's last line" if told else ""
-        return _too_small(max(sizes), output)
+        last, wanted = max(sizes), output.last_bytes
+        if last >= (output.default_bytes if wanted is None else wanted):
+            return ""
+        if wanted is not None:
+            return f"ends at {last} bytes, where the output's head announces {wanted}"
+        return (
+            f"ends at {last} bytes, where the suite's default goes on to {output.default_bytes}: "
+            "cut off, or run with a smaller maximum"
+        )
 
     def _sizes(self, each: KeptRows | FailedRow) -> Sequence[int]:
         if isinstance(each, FailedRow):
@@ -246,26 +259,3 @@ class ImbTable:
                 line = LogLine(row.number, row.text)
                 self._report(line, "Mbytes/sec that follow from the row's other figures")
         return megabyte
-
-
-def _too_small(last: int, output: ImbOutput) -> str:
-    wanted = output.default_bytes if output.last_bytes is None else output.last_bytes
-    if last >= wanted:
-        return ""
-    if output.last_bytes is not None:
-        return f"ends at {last} bytes, where the output's head announces {wanted}"
-    return (
-        f"ends at {last} bytes, where the suite's default goes on to {wanted}: "
-        "cut off, or run with a smaller maximum"
-    )
-
-
-def _decimals(word: str) -> int:
-    return len(word.partition(".")[2])
-
-
-def _part_of(name: str, layout: ImbLayout) -> str:
-    """The part that alone prints such a table (IMB 2019 to 2021.11), empty if several do."""
-    if name.endswith("MT"):
-        return "MT"
-    return "P2P" if {"time", "bandwidth", "rate"} <= set(layout.roles) else ""

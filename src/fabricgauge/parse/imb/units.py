@@ -16,6 +16,7 @@ import msgspec
 
 from fabricgauge.parse.imb.benchmarks import ImbBenchmark
 from fabricgauge.parse.imb.rows import Role
+from fabricgauge.parse.lines import decimals
 from fabricgauge.parse.rows import Rows
 
 _LEAST_TIME_US = 1e-9
@@ -88,7 +89,7 @@ def _halves(printed: Sequence[str]) -> Sequence[float]:
     """Half of the last digit's worth, for each figure; nearly all have two decimals."""
     if {word[-3:-2] for word in printed} == {"."}:
         return [_HALVES[2]] * len(printed)
-    return [_HALVES[len(word.partition(".")[2])] for word in printed]
+    return [_HALVES[decimals(word)] for word in printed]
 
 
 #: By the number of decimals.

@@ -12,6 +12,7 @@ import msgspec
 from fabricgauge.model.suite import Besides, SuiteCurve
 from fabricgauge.parse.interface import JsonDialect, LogLine, Report
 from fabricgauge.parse.json_text import Elements, converted, joined, value
+from fabricgauge.parse.lines import number_of
 from fabricgauge.parse.nccl.facts import PROGRAM, NcclFacts, library_version
 from fabricgauge.parse.nccl.rows import NcclFigures, NcclRow, NcclTables
 
@@ -102,13 +103,9 @@ def read(text: str, first_line: int, report: Report) -> Iterator[SuiteCurve]:
     if _number(wrong):
         line = LogLine(first_line, f"out of bounds values: {wrong}")
         tables.failed(line, "corrupt")
-    yield from tables.close("" if results.complete else _sign(tables), _average(text))
-
-
-def _sign(tables: NcclTables) -> str:
-    if not tables.any:
-        return "the JSON report has no results"
-    return f"the JSON report breaks off behind the row of {tables.last_bytes} bytes"
+    sign = f"the JSON report breaks off behind the row of {tables.last_bytes} bytes"
+    sign = sign if tables.any else "the JSON report has no results"
+    yield from tables.close("" if results.complete else sign, _average(text))
 
 
 def _facts(text: str, first_line: int) -> NcclFacts:
@@ -147,12 +144,8 @@ def _part(found: Any, name: str) -> Any:
 
 
 def _number(found: Any) -> float | None:
-    if isinstance(found, bool) or not isinstance(found, (int, float, str)):
-        return None
-    try:
-        return float(found)
-    except (ValueError, OverflowError):
-        return None
+    is_number = isinstance(found, (int, float, str)) and not isinstance(found, bool)
+    return number_of(str(found)) if is_number else None
 
 
 JSON_DIALECT = JsonDialect("nccl-tests", recognised, read)

@@ -6,15 +6,20 @@ the same size) and facts of the heading.
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 import msgspec
 
 from fabricgauge.model.suite import LogEvidence, SuiteCurve
 from fabricgauge.parse.interface import LogLine, Report
-from fabricgauge.parse.lines import remembered
-from fabricgauge.parse.osu.layout import OsuLayout, headless_column, layout_of, windows_of
-from fabricgauge.parse.osu.tables import NO_SIZE, OsuTable
+from fabricgauge.parse.lines import number_of, remembered
+from fabricgauge.parse.osu.tables import (
+    NO_SIZE,
+    OsuLayout,
+    OsuTable,
+    column_of,
+    layout_of,
+    windows_of,
+)
 from fabricgauge.parse.osu.titles import Title, title_of
 from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
 
@@ -29,9 +34,8 @@ def start_up(line: LogLine, heading: SuiteHeading) -> Iterable[SuiteCurve] | Non
     match = _INIT.fullmatch(line.text)
     if match is None:
         return None
-    try:
-        mean, low, high = (float(match[key]) for key in ("mean", "minimum", "maximum"))
-    except ValueError:
+    mean, low, high = (number_of(match[key]) for key in ("mean", "minimum", "maximum"))
+    if mean is None or low is None or high is None:
         return None
     # The unit stands in the line since 5.x at least; without it, it is that of the source.
     column = SuiteColumn("time", "MPI_Init, mean over ranks", "mean", "ms", 1e-3)
@@ -78,22 +82,12 @@ _WRONG_DATA = re.compile(
 )
 
 
-def wrong_data(text: str) -> tuple[bool, int | None]:
-    """Whether the suite says that it received wrong data, and at which message size."""
-    match = _WRONG_DATA.fullmatch(text) if text.startswith("DATA") else None
-    size = match["size"] if match else None
-    return match is not None, None if size is None else int(size)
-
-
 def operation_row(
     line: LogLine, words: list[str], heading: SuiteHeading, layout: OsuLayout
 ) -> Iterable[SuiteCurve] | None:
     """The curves of one operation; None if the line is no row."""
-    if len(words) != 1 + len(layout.columns):
-        return None
-    try:
-        values = [float(word) for word in words[1:]]
-    except ValueError:
+    values = [*map(number_of, words[1:])]
+    if len(values) != len(layout.columns) or None in values:
         return None
     settings = {**heading.settings, "operation": words[0]}
     table = SuiteTable(msgspec.structs.replace(heading, settings=settings), layout.columns)
@@ -105,20 +99,11 @@ _IN_OUTPUT = "a line of the OSU suite"
 _BETWEEN_OUTPUTS = "no output of a known suite"
 
 
-class _Form(NamedTuple):
-    """What a line between rows is by itself."""
-
-    words: list[str]
-    is_title: bool
-    facts: dict[str, str]
-    is_prose: bool
-
-
 @remembered
-def _form_of(text: str) -> _Form:
-    return _Form(
-        text.split(), title_of(text) is not None, facts_in(text), _PROSE.fullmatch(text) is not None
-    )
+def _form_of(text: str) -> tuple[list[str], bool, dict[str, str], bool]:
+    """A line between rows: its words, whether it is a title, its facts, whether it is prose."""
+    is_title, is_prose = title_of(text) is not None, _PROSE.fullmatch(text) is not None
+    return text.split(), is_title, facts_in(text), is_prose
 
 
 class OsuReader:
@@ -133,7 +118,7 @@ class OsuReader:
     def _begin(self, line: LogLine, title: Title) -> Iterable[SuiteCurve]:
         curves = self.end()
         self._title, self._first_line = title, line.number
-        self._settings = self._above | ({"device": title.device} if title.device else {})
+        self._settings = self._above | {"device": title.device}
         self._above = {}
         self._operations: OsuLayout | None = None
         self._rates = self._given = False
@@ -168,7 +153,8 @@ class OsuReader:
         title, self._title = self._title, None
         if title is None or self._given:
             return self._close_table(ended=False)
-        column = headless_column(title.benchmark, title.text)
+        name = "Bandwidth" if "Bandwidth" in title.text else "Latency"
+        column = column_of(name, title.benchmark, first=True)
         heading = self._heading(title, title.benchmark.name)
         return SuiteTable(heading, (column,)).curves("no result follows the title")
 
@@ -183,9 +169,9 @@ class OsuReader:
             return curves
         if words[0].startswith(("#", "Overall")):
             return self._head(title, line)
-        corrupt, size = wrong_data(line.text)
+        corrupt = _WRONG_DATA.fullmatch(line.text) if words[0] == "DATA" else None
         if corrupt and self._table is not None:
-            self._table.corrupt(line, size)
+            self._table.corrupt(line, int(corrupt["size"]) if corrupt["size"] else None)
             return ()
         heading, found = self._heading(title, title.benchmark.name), None
         if self._operations is not None:

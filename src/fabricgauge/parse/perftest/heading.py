@@ -139,19 +139,14 @@ class PerftestBlock(msgspec.Struct):
         return msgspec.structs.replace(program, half=True, backward=backward)
 
     def heading(self, program: PerftestProgram, line: LogLine) -> SuiteHeading:
-        settings = dict(self.settings)
-        told = {
-            "command": self.command,
-            "side": "server" if self.waits else "",
-            "results": self.side.lower(),
-        }
-        settings.update({key: value for key, value in told.items() if value})
+        side = "server" if self.waits else ""
+        told = {"command": self.command, "side": side, "results": self.side.lower()}
         title, first = "", line.number
         if self.title is not None:
             title, first = self.title.text.strip(), self.title.number
         return SuiteHeading(
             suite="perftest", version="", benchmark=program.name, title=title, first_line=first,
-            transport="" if program.raw else "rdma", settings=settings,
+            transport="" if program.raw else "rdma", settings=self.settings | told,
             evidence=evidence_in(self.settings, self.ends),
         )  # fmt: skip
 

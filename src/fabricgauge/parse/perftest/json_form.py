@@ -11,15 +11,17 @@ from collections.abc import Iterable, Mapping
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.interface import LogLine, Report
 from fabricgauge.parse.lines import number_of
-from fabricgauge.parse.perftest.columns import (
+from fabricgauge.parse.perftest.heading import evidence_in, setting_name, setting_value
+from fabricgauge.parse.perftest.programs import (
     GIGABITS,
     MEBIBYTES,
     PerftestLayout,
+    PerftestProgram,
     curve_columns,
     form_of,
+    settled,
+    titled,
 )
-from fabricgauge.parse.perftest.heading import evidence_in, setting_name, setting_value
-from fabricgauge.parse.perftest.programs import PerftestProgram, settled, titled
 from fabricgauge.parse.table import SuiteHeading, SuiteTable
 
 _PAIR = re.compile(
@@ -107,8 +109,8 @@ def _table(
     table = SuiteTable(heading, tuple(columns.values()))
     if layout.factor:
         cells = form_of(layout.roles, tuple(columns)).cells
-        columns = [[int(value) if role == "size" else value] for role, value in found.items()]
-        table.printed(cells, row.number, row.text, columns)
+        figures = [[int(value) if role == "size" else value] for role, value in found.items()]
+        table.printed(cells, row.number, row.text, figures)
     else:
         table.failed(row, int(found["size"]), "other" if found["average"] > 0 else "not a number")
     return table

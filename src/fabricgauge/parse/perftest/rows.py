@@ -11,23 +11,19 @@ from functools import lru_cache
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.interface import LogLine
 from fabricgauge.parse.lines import number_of
-from fabricgauge.parse.perftest.columns import PerftestLayout, curve_columns, form_of, towards
-from fabricgauge.parse.perftest.programs import PerftestProgram, named
+from fabricgauge.parse.perftest.programs import (
+    PerftestLayout,
+    PerftestProgram,
+    curve_columns,
+    form_of,
+    named,
+    towards,
+)
 from fabricgauge.parse.table import SuiteColumn, SuiteHeading, SuiteTable
 
 #: Larger than any message; a longer run of digits is no size.
 _WHOLE = re.compile(r"\d{1,15}")
 _DIGITS = re.compile(r"[\d.\s]+")
-
-
-def _numbers(fields: Sequence[str]) -> list[float] | None:
-    """All fields as numbers, None if one is none; nearly all are plain numbers."""
-    try:
-        return list(map(float, fields))
-    except ValueError:
-        numbers = [number_of(field.rstrip(".")) for field in fields]
-        known = [value for value in numbers if value is not None]
-        return known if len(known) == len(numbers) else None
 
 
 class ResultRows:
@@ -68,12 +64,12 @@ class ResultRows:
             fields = self._apart(line.text) or fields
         if len(fields) < 2 or not _WHOLE.fullmatch(fields[0]):
             return False
-        size, values = int(fields[0]), _numbers(fields)
-        if values is None and _DIGITS.fullmatch(line.text):
+        size, values = int(fields[0]), [number_of(field.rstrip(".")) for field in fields]
+        if None in values and _DIGITS.fullmatch(line.text):
             text = f"columns that run into each other: {line.text.strip()}"
             self._table.failed(LogLine(line.number, text), size, "other")
             return True
-        if values is None or len(values) > count:
+        if None in values or len(values) > count:
             return False
         self._last_bytes = size
         if len(values) < count:
@@ -81,7 +77,7 @@ class ResultRows:
         elif self._in_cycles:
             self._table.failed(line, size, "other")
         else:
-            columns = [[size], *([value] for value in values[1:])]
+            columns: list[list[float | None]] = [[size], *([value] for value in values[1:])]
             self._table.printed(self._form.cells, line.number, line.text, columns)
         return True
 
@@ -94,15 +90,12 @@ class ResultRows:
         return list(found[0].groups()) if len(found) == 1 else None
 
     def curves(self, proper_end: bool) -> Iterable[SuiteCurve]:
-        return self._table.curves("" if proper_end else self._sign())
-
-    def _sign(self) -> str:
-        if not self._table.rows:
-            return "the table ends before its first row"
-        return (
+        sign = (
             f"no ruler after the last row ({self._last_bytes} bytes): cut off, or not the"
             " whole output"
         )
+        sign = sign if self._table.rows else "the table ends before its first row"
+        return self._table.curves("" if proper_end else sign)
 
 
 @lru_cache(maxsize=64)
@@ -112,18 +105,18 @@ def _glued(roles: tuple[str, ...]) -> "tuple[re.Pattern[str], ...]":
     ``REPORT_FMT`` and ``REPORT_FMT_EXT`` in perftest_parameters.h. A whole number ends at a
     blank: what runs into it cannot be told from it.
     """
-    return tuple(
-        re.compile(r"\s*" + "".join(_glued_cell(role, digits) for role in roles) + r"\s*")
-        for digits in ((2, 6) if "average" in roles else (2,))
-    )
-
-
-def _glued_cell(role: str, digits: int) -> str:
-    if role in ("size", "sl", "iterations"):
-        return r"(\d{1,15})\s+"
-    of_bandwidth = role == "average" or role == "peak" or role.startswith("Port")
-    count = 6 if role.startswith("rate") else digits if of_bandwidth else 2
-    return rf"(\d{{1,15}}\.\d{{{count}}})\s*"
+    found = []
+    for digits in (2, 6) if "average" in roles else (2,):
+        counts = {"average": digits, "peak": digits, "Port1": digits, "Port2": digits}
+        counts |= {role: 6 for role in roles if role.startswith("rate")}
+        cells = (
+            r"(\d{1,15})\s+"
+            if role in ("size", "sl", "iterations")
+            else rf"(\d{{1,15}}\.\d{{{counts.get(role, 2)}}})\s*"
+            for role in roles
+        )
+        found.append(re.compile(rf"\s*{''.join(cells)}\s*"))
+    return tuple(found)
 
 
 _HEADING = re.compile(r"\s*(?:#\s*)?bytes((?:\s+ib_\w+_(?:lat|bw))+)\s*", re.IGNORECASE)

@@ -7,9 +7,14 @@ from typing import Any, Literal
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.parse.interface import LogLine, Report
 from fabricgauge.parse.lines import remembered
-from fabricgauge.parse.perftest.columns import PerftestLayout, layout_of
 from fabricgauge.parse.perftest.heading import PerftestBlock, settings_of
-from fabricgauge.parse.perftest.programs import NAME, PerftestProgram, titled
+from fabricgauge.parse.perftest.programs import (
+    NAME,
+    PerftestLayout,
+    PerftestProgram,
+    layout_of,
+    titled,
+)
 from fabricgauge.parse.perftest.rows import ResultRows, SummaryRows, programs_of
 
 #: A table's ruler has 87 dashes, with ``--report-per-port`` 163. Command lines count,
@@ -95,13 +100,17 @@ class PerftestReader:
         self._listing = False
 
     def line(self, line: LogLine) -> Iterable[SuiteCurve]:
-        if line.text.lstrip()[:1].isdecimal() and self._is_row(line):
-            return ()
+        if line.text.lstrip()[:1].isdecimal():
+            is_sample = self._listing and _SAMPLE.fullmatch(line.text.strip())
+            if is_sample or (self._rows is not None and self._rows.row(line)):
+                return ()
         form, said = _form_of(line.text)
         if isinstance(self._rows, SummaryRows):
             return (*self._close(proper_end=True), *self.line(line))
-        if form == "setting" and self._is_in_heading:
-            self._block.learn(line.text, said)
+        block = self._block
+        in_heading = self._rows is None and block.title is not None and not block.finished
+        if form == "setting" and in_heading:
+            block.learn(line.text, said)
         elif form in ("setting", "other"):
             self._report(line, self._expected(line.text.strip()))
         elif form == "ruler":
@@ -125,16 +134,6 @@ class PerftestReader:
 
     def end(self) -> Iterable[SuiteCurve]:
         yield from self._begin(PerftestBlock())
-
-    def _is_row(self, line: LogLine) -> bool:
-        if self._listing and _SAMPLE.fullmatch(line.text.strip()):
-            return True
-        return self._rows is not None and self._rows.row(line)
-
-    @property
-    def _is_in_heading(self) -> bool:
-        block = self._block
-        return self._rows is None and block.title is not None and not block.finished
 
     def _begin(self, block: PerftestBlock) -> Iterable[SuiteCurve]:
         closed = self._close(proper_end=False)
