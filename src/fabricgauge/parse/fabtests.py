@@ -54,16 +54,6 @@ def columns_of(name: str, command: str, transfers: int) -> tuple[SuiteColumn, ..
     return columns if transfers == 1 else columns[:2]
 
 
-def _provider(command: str) -> str:
-    option = _PROVIDER.search(command)
-    return option[1] if option else ""
-
-
-def _transport(command: str) -> Literal["tcp", "rdma", ""]:
-    known = [_CARRIERS[one] for one in _provider(command).split(";") if one in _CARRIERS]
-    return "tcp" if "tcp" in known else known[0] if known else ""
-
-
 _SIZE = re.compile(r"(\d{1,15})(?:\.(\d))?([kmg]?)")
 _COUNT = re.compile(r"(\d{1,15})([kmb]?)")
 _SIZES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
@@ -194,7 +184,11 @@ class FabtestsReader:
             self._command = " ".join(text[:_LONGEST_COMMAND].split()).rstrip(" :")
             return closed
         if text and not _PROSE.fullmatch(text):
-            self._unknown(line, text)
+            size = cut_row(text) if self._columns else None
+            if size is not None and self._table is not None:
+                self._table.failed(line, size, "cut off")
+            else:
+                self._report(line, _ROW if self._columns else _OTHER)
         return ()
 
     def end(self) -> Iterable[SuiteCurve]:
@@ -229,11 +223,14 @@ class FabtestsReader:
         named = _NAME.search(self._command)
         name = named[0] if named else "fabtests (ping-pong)" if row.transfers == 2 else "fabtests"
         name = "fi_pingpong" if self._columns == 8 else name
+        option = _PROVIDER.search(self._command)
+        provider = option[1] if option else ""
+        known = [_CARRIERS[one] for one in provider.split(";") if one in _CARRIERS]
         heading = SuiteHeading(
             "fabtests", "", name, row.name, (self._heading or line).number,
-            transport=_transport(self._command),
+            transport="tcp" if "tcp" in known else known[0] if known else "",
             settings={"command": self._command, "name": row.name},
-            evidence=LogEvidence(provider=_provider(self._command)),
+            evidence=LogEvidence(provider=provider),
         )  # fmt: skip
         return SuiteTable(heading, columns_of(name, self._command, row.transfers))
 
@@ -249,13 +246,6 @@ class FabtestsReader:
             f"ends at {sizes[-1]} bytes, where the default goes on to {_DEFAULT_BYTES[-1]}:"
             " cut off, or run with other sizes"
         )
-
-    def _unknown(self, line: LogLine, text: str) -> None:
-        size = cut_row(text) if self._columns else None
-        if size is not None and self._table is not None:
-            self._table.failed(line, size, "cut off")
-        else:
-            self._report(line, _ROW if self._columns else _OTHER)
 
 
 DIALECT = Dialect("fabtests", BEGINS, FabtestsReader)

@@ -62,6 +62,9 @@ _NODES = re.compile(r"^ *(?P<count>\d+) nodes running (?P<kind>Network|Congestio
 _REMARK = re.compile(
     r"^\s*$|^[-+]+$|^ *Legend|^ *(?:RR|Nat|Lat|BW|BW\+Sync) = |^\+[-+]*$|^ *ERROR: this app"
 )
+#: ``NUM_NETWORK_TESTS`` of network_test.c, the same in 1.0 to 1.3.
+_TESTS = 8
+_TIME, _RATE = "usec (GPCNeT)", "MiB = 2^20 bytes, per rank (GPCNeT)"
 _UNITS = {"usec": 1e-6, "MiB/s/rank": 2.0**20, "MiB/s": 2.0**20}
 _BESIDES: dict[str, Besides] = {"Min": "minimum", "Max": "maximum", "99%": "p99", "99.9%": "p99.9"}
 _PERCENTILE = "in p99 and p99.9: the rate that so many of the samples reach"
@@ -133,7 +136,7 @@ class GpcnetReader:
         for row in run.rows:
             yield from self._curve(run, row, run.cut_off if row is run.rows[-1] else "")
         if not run.rows:
-            column = SuiteColumn("time", "latency", "mean", "usec (GPCNeT)", 1e-6)
+            column = SuiteColumn("time", "latency", "mean", _TIME, 1e-6)
             heading = run.heading("GPCNeT", run.start, {})
             yield from SuiteTable(heading, [column]).curves(run.cut_off)
 
@@ -167,25 +170,18 @@ class GpcnetReader:
             "test": row.kind, "congestion impact factor": row.impact, "percentiles": percentiles,
         }  # fmt: skip
         heading = run.heading(row.name, row.line, run.settings | told)
-        table = SuiteTable(heading, [_column(row, unit, factor)])
+        what = WHAT.get(row.name, row.name)
+        what += ", with congestors running" if row.kind == CONGESTED else ""
+        what = f"congestor: {what}" if row.kind == CONGESTORS else what
+        column = SuiteColumn("bandwidth", what, "mean", _RATE, factor)
+        if unit == "usec":
+            column = SuiteColumn("time", what, "mean", _TIME, factor)
+        table = SuiteTable(heading, [column])
         besides = {
             key: figure_of(row.cells[name]) for name, key in _BESIDES.items() if name in row.cells
         }
         table.row(row.line, row.message_bytes, [figure_of(row.cells.get("Avg", ""))], [besides])
         return table.curves(cut_off)
-
-
-def _column(row: BoxRow, unit: str, factor: float) -> SuiteColumn:
-    what = WHAT.get(row.name, row.name)
-    what += ", with congestors running" if row.kind == CONGESTED else ""
-    what = f"congestor: {what}" if row.kind == CONGESTORS else what
-    if unit == "usec":
-        return SuiteColumn("time", what, "mean", "usec (GPCNeT)", factor)
-    return SuiteColumn("bandwidth", what, "mean", "MiB = 2^20 bytes, per rank (GPCNeT)", factor)
-
-
-#: ``NUM_NETWORK_TESTS`` of network_test.c, the same in 1.0 to 1.3.
-_TESTS = 8
 
 
 DIALECT = Dialect("gpcnet", BEGINS, GpcnetReader)

@@ -68,5 +68,5 @@ class JsonDialect(msgspec.Struct, frozen=True):
     """
 
     suite: str
-    recognised: Callable[[str], bool]
+    recognised: Callable[[str], object]
     read: Callable[[str, int, Report], Iterable[SuiteCurve]]

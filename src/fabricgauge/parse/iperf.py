@@ -194,7 +194,14 @@ def _of_flow(test: IperfTest, flow: Flow, two_way: bool) -> tuple[SuiteCurve, ..
     column = _column(test, flow, two_way)
     each = msgspec.structs.replace(column, what=f"{column.what}, mean per connection", pattern=None)
     columns = (column, each) if flow.count > 1 else (column,)
-    heading = msgspec.structs.replace(test.heading, settings=_settings(test, flow))
+    settings = {
+        "protocol": test.protocol,
+        "streams": str(flow.count) if flow.rate or flow.intervals else "",
+        "direction": flow.direction,
+        "counted by": flow.counted_by,
+    }
+    settings = settings | test.heading.settings | flow.settings
+    heading = msgspec.structs.replace(test.heading, settings=settings)
     table = SuiteTable(heading, columns)
     if rate is None:
         line = LogLine(flow.line.number, test.error or flow.line.text or test.cut_off)
@@ -215,16 +222,6 @@ def _column(test: IperfTest, flow: Flow, two_way: bool) -> SuiteColumn:
     return SuiteColumn(
         "bandwidth", what, "mean", test.unit_rule, 1.0, pattern, origin=origin, target=1 - origin
     )
-
-
-def _settings(test: IperfTest, flow: Flow) -> dict[str, str]:
-    own = {
-        "protocol": test.protocol,
-        "streams": str(flow.count) if flow.rate or flow.intervals else "",
-        "direction": flow.direction,
-        "counted by": flow.counted_by,
-    }
-    return own | test.heading.settings | flow.settings
 
 
 def _comparable(test: IperfTest, flow: Flow) -> list[float]:

@@ -206,8 +206,14 @@ class Iperf2Reader:
             test = self._open(line)
             test.error = test.error or error["text"]
             test.last = test.last if test.measured else line
-        else:
-            self._remark(line)
+        elif window := _WINDOW.match(text):
+            self._window = window["size"]
+            if self._test is not None and not self._test.measured:
+                self._test.settings["TCP window"] = window["size"]
+        elif "Server Report:" in text:
+            self._from_server = True
+        elif not _KNOWN.search(text):
+            self._report(line, "a row, a heading or a remark of iperf 2")
 
     def end(self) -> Iterable[SuiteCurve]:
         yield from self._finish()
@@ -290,17 +296,6 @@ class Iperf2Reader:
         if len(more) > 4 and more[3].isdigit():
             test.lose(more[4], more[2], more[3])
         test.row(line, row)
-
-    def _remark(self, line: LogLine) -> None:
-        window = _WINDOW.match(line.text)
-        if window:
-            self._window = window["size"]
-            if self._test is not None and not self._test.measured:
-                self._test.settings["TCP window"] = window["size"]
-        elif "Server Report:" in line.text:
-            self._from_server = True
-        elif not _KNOWN.search(line.text):
-            self._report(line, "a row, a heading or a remark of iperf 2")
 
 
 DIALECT = Dialect("iperf2", BEGINS, Iperf2Reader)

@@ -110,20 +110,17 @@ class TextTest(IperfLog):
         seen = sum(key[0] == role and key[1] != "SUM" for key in self._intervals)
         each = tuple(rate for stream, rate in rates.items() if stream != "SUM")
         together = rates.get("SUM", sum(each))
+        # A server's log does not say that a test is reversed, but has only a sender then.
+        only_sends = self.side == "server" and summary.sent and not summary.received
+        back = role not in ("TX-C", "RX-S") if role else self.reverse or only_sends
+        direction: FlowDirection = "server to client" if back else "client to server"
         return Flow(
-            self._direction(role), summary.line or self.last, together or None,
+            direction, summary.line or self.last, together or None,
             "receiver" if by_receiver else "sender" if together else "",
             max(1, len(each), seen), each, self._of_all(role),
             # The closing rows alone do not say which end is the client.
             summary.settings | ({"direction": "sender to receiver"} if self.is_bare else {}),
         )  # fmt: skip
-
-    def _direction(self, role: str) -> FlowDirection:
-        """A server's log does not say that a test is reversed, but has only a sender then."""
-        summary = self._sums.get(role, EndRows())
-        only_sends = self.side == "server" and summary.sent and not summary.received
-        back = role not in ("TX-C", "RX-S") if role else self.reverse or only_sends
-        return "server to client" if back else "client to server"
 
 
 #: What ``--timestamps`` puts in front by itself (``%c``), or one word with a time of day.

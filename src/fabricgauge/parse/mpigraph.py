@@ -111,11 +111,9 @@ class PairTable:
 
     def pair(self, rank: int, peer: int) -> str:
         """The pair in the direction that the bytes took."""
-        here, there = self._name(rank), self._name(peer)
-        return f"{there} to {here}" if self.name == "Recv" else f"{here} to {there}"
-
-    def _name(self, rank: int) -> str:
-        return self.hosts[rank] if rank < len(self.hosts) else f"rank {rank}"
+        ends = (peer, rank) if self.name == "Recv" else (rank, peer)
+        known = len(self.hosts)
+        return " to ".join(self.hosts[one] if one < known else f"rank {one}" for one in ends)
 
     def curves(
         self, heading: SuiteHeading, settings: dict[str, str], cut_off: str
@@ -125,8 +123,9 @@ class PairTable:
         median, besides = math.nan, dict[Besides, float]()
         if spread.count:
             low, median, *high = spread.quantiles((0.01, 0.5, 0.75, 0.9, 0.95, 0.99))
-            told["slowest pair"] = _shown(self._least[1], self._least[0], median)
-            told["fastest pair"] = _shown(self._most[1], self._most[0], median)
+            for which, (value, pair) in (("slowest", self._least), ("fastest", self._most)):
+                share = f"{value / median:.0%} of the median"
+                told[f"{which} pair"] = f"{pair}: {value:.6g} MiB/s ({share})"
             told["slowest hundredth"] = f"below {low:.6g} MiB/s"
             ends = (self._least[0], self._most[0])
             besides = dict(zip(_BESIDES, (*ends, *high), strict=True))
@@ -140,10 +139,6 @@ class PairTable:
         if spread.count:
             table.row(self._last, self._bytes, [median], [besides], spread.count)
         return table.curves(cut_off)
-
-
-def _shown(pair: str, value: float, median: float) -> str:
-    return f"{pair}: {value:.6g} MiB/s ({value / median:.0%} of the median)"
 
 
 BEGINS = {"START mpiGraph": r"^START mpiGraph\b"}
@@ -239,7 +234,8 @@ class MpiGraphReader:
             cut_off = f"the {part.name} table has {part.rows} of {ranks} rows"
         elif part.name == "Recv" and self._peer < ranks:
             cut_off = f"the last row of the {part.name} table has {self._peer} of {ranks} figures"
-        told = {name: str(self._numbers[key]) for name, key in _COUNTS if key in self._numbers}
+        counts = (("window", "Window"), ("iterations", "Times"))
+        told = {name: str(self._numbers[key]) for name, key in counts if key in self._numbers}
         own = (name for name in self._summaries if name.startswith(part.name))
         told |= {f"its own {name[5:]}": self._summaries[name] for name in own}
         yield from part.curves(self._heading(self._start, part.hosts), told, cut_off)
@@ -251,9 +247,6 @@ class MpiGraphReader:
             ranks=self._numbers.get("Procs"), hosts=hosts,
             evidence=LogEvidence(rank_hosts=hosts if len(hosts) > 1 else ()),
         )  # fmt: skip
-
-
-_COUNTS = (("window", "Window"), ("iterations", "Times"))
 
 
 DIALECT = Dialect("mpigraph", BEGINS, MpiGraphReader)

@@ -185,7 +185,13 @@ class NetPipeRun:
         form = self.rows[0][1].form if self.rows else ""
         of_file = bool(self.rows) and self.rows[0][1].number < 0
         if of_file and [row.message_bytes for _, row in self.rows[:3]] == [2, 4, 6]:
-            self._halve()
+            # Files have the sizes of a two-way run doubled: 2, 4, 6 for 1, 2, 3 bytes.
+            self.mode = "both"
+            self.settings["sizes"] = "half of those in the file, which adds both ways up"
+            self.rows = [
+                (line, row._replace(message_bytes=row.message_bytes // 2))
+                for line, row in self.rows
+            ]
         directions = 2 if self.mode == "both" else 1
         bits, rule = rule_of([row for _, row in self.rows], directions, form or "3")
         time, bandwidth = _WHAT[self.mode]
@@ -206,13 +212,6 @@ class NetPipeRun:
                 table.failed(line, row.message_bytes, "corrupt" if corrupt else "cut off")
         table.leave_out(self.left_out)
         return table.curves(self._cut_off())
-
-    def _halve(self) -> None:
-        """Files have the sizes of a two-way run doubled: 2, 4, 6 for 1, 2, 3 bytes."""
-        self.mode = "both"
-        self.settings["sizes"] = "half of those in the file, which adds both ways up"
-        halves = [row._replace(message_bytes=row.message_bytes // 2) for _, row in self.rows]
-        self.rows = [(line, half) for (line, _), half in zip(self.rows, halves, strict=True)]
 
     def _heading(self, form: str, title: str) -> SuiteHeading:
         tcp = "socket buffers" in self.settings
@@ -285,7 +284,14 @@ class NetPipeReader:
     def line(self, line: LogLine) -> Iterable[SuiteCurve]:
         row = console_row(line.text) or file_row(line.text)
         if row is not None:
-            yield from self._row(line, row)
+            # Rows are numbered from 0 or 1; in files sizes grow.
+            if not self._open(line).follows(row):
+                yield from self.end()
+            run = self._open(line)
+            if len(run.rows) < MOST_ROWS:
+                run.rows.append((line, row))
+            else:
+                run.left_out += 1
         elif line.text.startswith("Completed with "):
             self._open(line).completed = True
             yield from self.end()
@@ -309,16 +315,6 @@ class NetPipeReader:
     def _open(self, line: LogLine) -> NetPipeRun:
         self._run = self._run or NetPipeRun(line)
         return self._run
-
-    def _row(self, line: LogLine, row: NetPipeRow) -> Iterable[SuiteCurve]:
-        """Rows are numbered from 0 or 1; in files sizes grow."""
-        if not self._open(line).follows(row):
-            yield from self.end()
-        run = self._open(line)
-        if len(run.rows) < MOST_ROWS:
-            run.rows.append((line, row))
-        else:
-            run.left_out += 1
 
     def _heading(self, line: LogLine) -> bool:
         text = line.text

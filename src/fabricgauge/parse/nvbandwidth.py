@@ -17,7 +17,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -55,42 +55,36 @@ class NvbandwidthFacts(msgspec.Struct):
         )  # fmt: skip
 
 
-class NvbandwidthMatrix(NamedTuple):
-    """One test's matrix: a cell of a pair that was not measured is None.
-
-    ``description`` is its own heading, ``line`` is where its figure or the trouble stands, None
-    without either; ``summed`` is the sum that is printed of it.
-    """
-
-    description: str = ""
-    cells: Sequence[Sequence[float | None]] = ()
-    line: LogLine | None = None
-    summed: str = ""
-    trouble: Trouble | None = None
-
-
 def curves(
-    heading: SuiteHeading, matrix: NvbandwidthMatrix, cut_off: str = ""
+    heading: SuiteHeading,
+    line: LogLine | None,
+    trouble: Trouble | None = None,
+    matrix: Sequence[Sequence[float | None]] = (),
+    description: str = "",
+    summed: str = "",
+    cut_off: str = "",
 ) -> tuple[SuiteCurve, ...]:
     """One test's curve: the figure of its whole matrix, or a failure.
 
-    A cell that is no measurement makes the matrix a failure.
+    ``line`` is where that stands, None without either; ``description`` is the matrix' own heading,
+    ``summed`` the sum that is printed of it. A cell of a pair that was not measured is None; one
+    that is no measurement makes the matrix a failure.
     """
-    is_square = matrix.description.count("GPU(") == 2
+    is_square = description.count("GPU(") == 2
     measured = [
         one
-        for row, cells in enumerate(matrix.cells)
+        for row, cells in enumerate(matrix)
         for place, one in enumerate(cells)
         if one is not None and not (is_square and row == place and one == 0)
     ]
     if len(measured) > 1:
-        told = {"cells": str(len(measured)), "sum of all cells": matrix.summed}
+        told = {"cells": str(len(measured)), "sum of all cells": summed}
         heading = msgspec.structs.replace(heading, settings=heading.settings | told)
-    table, line = SuiteTable(heading, (column(matrix.description),)), matrix.line
+    table = SuiteTable(heading, (column(description),))
     if line is None:
         return table.curves(cut_off)
-    if matrix.trouble or not measured:
-        table.failed(line, None, matrix.trouble or "other")
+    if trouble or not measured:
+        table.failed(line, None, trouble or "other")
     elif not all(math.isfinite(one) and one > 0 for one in measured):
         table.failed(line, None, "not a number")
     else:
@@ -214,15 +208,15 @@ class NvbandwidthReader:
             yield from self._summed(line, match)
         elif self._description and not self._columns:
             self._columns = len(text.split())
-        elif not (self._description and self._is_row(line, text.split())):
+        elif (
+            self._description
+            and len(tokens := text.split()) > self._columns
+            and len(self._rows) * self._columns < _MOST_CELLS
+        ):
+            self._rows.append([cell(token) for token in tokens[-self._columns :]])
+            self._last = line
+        else:
             self._report(line, "a line of nvbandwidth")
-
-    def _is_row(self, line: LogLine, tokens: list[str]) -> bool:
-        if len(tokens) <= self._columns or len(self._rows) * self._columns >= _MOST_CELLS:
-            return False
-        self._rows.append([cell(token) for token in tokens[-self._columns :]])
-        self._last = line
-        return True
 
     def _summed(self, line: LogLine, match: "re.Match[str]") -> Iterator[SuiteCurve]:
         """``SUM`` ends a matrix; what else is printed of it follows."""
@@ -236,27 +230,26 @@ class NvbandwidthReader:
 
     def _failure(self, line: LogLine, name: str) -> Iterable[SuiteCurve]:
         self._done = True
-        matrix = NvbandwidthMatrix(line=line, trouble="other")
-        return curves(self._heading(name, "", line.number), matrix)
+        return curves(self._heading(name, "", line.number), line, "other")
 
     def _end_test(self, cut_off: str) -> Iterator[SuiteCurve]:
         yield from self._end_matrix(cut_off)
         if cut_off and self._name and not self._done:
             heading = self._heading(self._name, "", self._named_at)
-            yield from curves(heading, NvbandwidthMatrix(), cut_off)
+            yield from curves(heading, None, cut_off=cut_off)
         self._begin_test()
 
     def _end_matrix(self, cut_off: str, summed: str = "") -> Iterable[SuiteCurve]:
         if not self._description:
             return ()
-        heading = self._heading(self._name, self._description, self._described_at)
-        matrix = NvbandwidthMatrix(
-            self._description, self._rows, self._corrupt or self._last, summed,
-            "corrupt" if self._corrupt else None,
+        found = curves(
+            self._heading(self._name, self._description, self._described_at),
+            self._corrupt or self._last, "corrupt" if self._corrupt else None,
+            self._rows, self._description, summed, cut_off,
         )  # fmt: skip
         self._done = True
         self._begin_matrix("", 0)
-        return curves(heading, matrix, cut_off)
+        return found
 
     def _heading(self, name: str, title: str, first_line: int) -> SuiteHeading:
         title = title or f"Running {name or 'a test that the log does not name'}"
@@ -279,10 +272,6 @@ _FACTS = ("CUDA Runtime Version", "Driver Version", "git_version")
 _JSON_DEVICE = re.compile(r"\d+: (?P<device>.*?)(?: \([\da-f:]+\))?(?:: \((?P<host>[^()]+)\))?$")
 
 
-def recognised(text: str) -> bool:
-    return _JSON_BEGINS.match(text) is not None
-
-
 def read(text: str, first_line: int, report: Report) -> Iterator[SuiteCurve]:
     """One curve per test; of an output that is cut off, those of its whole tests."""
     text = joined(text)
@@ -298,10 +287,9 @@ def read(text: str, first_line: int, report: Report) -> Iterator[SuiteCurve]:
             report(line, "a test of nvbandwidth")
     error = value(text, "error")
     if isinstance(error, str):
-        failed = NvbandwidthMatrix(line=LogLine(first_line, error), trouble="other")
-        yield from curves(whole, failed)
+        yield from curves(whole, LogLine(first_line, error), "other")
     elif not tests.complete:
-        yield from curves(whole, NvbandwidthMatrix(), "the list of tests breaks off")
+        yield from curves(whole, None, cut_off="the list of tests breaks off")
     elif element is None:
         report(LogLine(first_line, "testcases"), "at least one test of nvbandwidth")
 
@@ -320,21 +308,18 @@ def _curves(
     facts: NvbandwidthFacts, line: LogLine, found: Mapping[str, Any]
 ) -> Iterable[SuiteCurve]:
     description = str(found.get("bandwidth_description", "")).strip()
-    cells = _cells(found.get("bandwidth_matrix"), "Total" in description)
+    printed = found.get("bandwidth_matrix")
+    rows = [row for row in printed if isinstance(row, list)] if isinstance(printed, list) else []
+    # Of a total only the last of three matrices is its own.
+    rows = rows[-(len(rows) // 3) :] if "Total" in description and len(rows) % 3 == 0 else rows
+    matrix = [[cell(str(token)) for token in row] for row in rows]
+    heading = facts.heading(str(found.get("name") or ""), description, line.number)
     trouble: Trouble | None = None
-    number = line.number
-    if not cells or "error" in found:
+    if not matrix or "error" in found:
         words = f"{found.get('status', 'no status')} {found.get('error', '')}"
         trouble = "corrupt" if "pattern" in words else "other"
-        line = LogLine(number, words)
-    matrix = NvbandwidthMatrix(description, cells, line, str(found.get("sum", "")), trouble)
-    return curves(facts.heading(str(found.get("name") or ""), description, number), matrix)
+        line = LogLine(line.number, words)
+    return curves(heading, line, trouble, matrix, description, str(found.get("sum", "")))
 
 
-def _cells(matrix: Any, is_total: bool) -> list[list[float | None]]:
-    rows = [row for row in matrix if isinstance(row, list)] if isinstance(matrix, list) else []
-    kept: Sequence[Any] = rows[-(len(rows) // 3) :] if is_total and len(rows) % 3 == 0 else rows
-    return [[cell(str(token)) for token in row] for row in kept]
-
-
-JSON_DIALECT = JsonDialect(SUITE, recognised, read)
+JSON_DIALECT = JsonDialect(SUITE, _JSON_BEGINS.match, read)

@@ -237,20 +237,25 @@ class SuiteTable:
         """
         if self._left_out:
             cut_off = f"{self._left_out:,} rows beyond the first {MOST_ROWS:,} are left out"
+        settings = {name: value for name, value in self.heading.settings.items() if value}
         curves = tuple(
-            self._curve(column, points, cut_off)
+            self._curve(column, points, settings, cut_off)
             for column, points in zip(self.columns, self._points, strict=True)
             if points
         )
         if curves or not (self._failures or cut_off) or not self.columns:
             return curves
-        return (self._curve(self.columns[0], [], cut_off),)
+        return (self._curve(self.columns[0], [], settings, cut_off),)
 
-    def _curve(self, column: SuiteColumn, points: list[SuitePoint], cut_off: str) -> SuiteCurve:
+    def _curve(
+        self,
+        column: SuiteColumn,
+        points: list[SuitePoint],
+        settings: dict[str, str],
+        cut_off: str,
+    ) -> SuiteCurve:
         heading = self.heading
-        settings = heading.settings | column.settings if column.settings else heading.settings
-        if "" in settings.values():
-            settings = {name: value for name, value in settings.items() if value}
+        settings = settings | column.settings if column.settings else settings
         return SuiteCurve(
             suite=heading.suite, version=heading.version, benchmark=heading.benchmark,
             title=heading.title, what=column.what, quantity=column.quantity,

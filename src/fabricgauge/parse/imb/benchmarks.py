@@ -116,15 +116,13 @@ def meaning_of(name: str, part: str, mode: str) -> ImbBenchmark:
         return _P2P.get(key) or msgspec.structs.replace(_OF_ALL_RANKS, time=name)
     if part == "MT" and key.endswith("mt"):
         found = _TWO_SIDED.get(key[:-2])
-        return _of_threads(found) if found else _other(name[:-2])
+        if found is None:
+            return _other(name[:-2])
+        # Streams: bandwidth over the longest time, of which the table has the mean.
+        return msgspec.structs.replace(found, counted=0) if found.every_pair else found
     if mode and part != "IO":
         return _one_sided(name, part, mode)
     return _TWO_SIDED.get(key) or _other(name)
-
-
-def _of_threads(found: ImbBenchmark) -> ImbBenchmark:
-    """IMB-MT's streams: bandwidth over the longest time, of which the table has the mean."""
-    return msgspec.structs.replace(found, counted=0) if found.every_pair else found
 
 
 def _other(name: str) -> ImbBenchmark:

@@ -135,9 +135,8 @@ def with_line(block: ImbBlock, text: str) -> ImbBlock | None:
     if "members" in said:
         group = said.get("group", max(block.group_ranks, default=0))
         return _with_members(block, group, said["members"])
-    settings = {_SETTINGS[key]: str(value) for key, value in said.items() if key in _SETTINGS}
-    if settings:
-        return msgspec.structs.replace(block, settings=block.settings | settings)
+    if "settings" in said:
+        return msgspec.structs.replace(block, settings=block.settings | said["settings"])
     return msgspec.structs.replace(block, **said)
 
 
@@ -151,6 +150,8 @@ def _said_in(text: str) -> dict[str, Any] | None:
         said["members"] = str(said["members"]).split()
     if "threads" in said:
         said["threads"] = max(1, said["threads"])
+    settings = {_SETTINGS[key]: str(value) for key, value in said.items() if key in _SETTINGS}
+    said = {"settings": settings} if settings else said
     return said if match else None
 
 

@@ -121,7 +121,17 @@ class ImbTable:
 
     def close(self, stopped: bool) -> Iterator[SuiteCurve]:
         """The curves, by group where there are groups; ``stopped`` if no line follows."""
-        megabyte, company = self._megabyte(), self._company()
+        megabyte, block = self._megabyte(), self._block
+        company = ""
+        # Who was busy besides one pair of ranks, as far as the figures do not sum it up.
+        if block.groups > 1:
+            company = f"{block.groups} groups at once"
+        elif block.threads > 1:
+            company = f"{block.threads} threads per rank together"
+        elif (
+            self._output.part == "MT" and not self._benchmark.every_pair and (block.ranks or 0) > 2
+        ):
+            company = f"{block.ranks} ranks at once"
         for group, kept in self._groups().items():
             heading, benchmark = self._heading(group), self._benchmark
             if heading.ranks == 2 and benchmark.of_two is not None:
@@ -199,7 +209,12 @@ class ImbTable:
             return f"line {self._torn.line.number} ends in the middle of its row"
         if not kept:
             return "no row follows the headline"
-        sizes = [size for each in kept for size in self._sizes(each)]
+        failed = [each.size for each in kept if isinstance(each, FailedRow)]
+        sizes = [size for size in failed if size is not None]
+        if "size" in self._roles:
+            place = self._roles.index("size")
+            good = [each for each in kept if isinstance(each, KeptRows)]
+            sizes += [max(each.rows.columns[place]) for each in good]
         # IMB goes no further in a benchmark after a time-out or where memory does not suffice.
         if not sizes or isinstance(kept[-1], FailedRow) or self._benchmark.one_size:
             return ""
@@ -215,21 +230,6 @@ class ImbTable:
             f"ends at {last} bytes, where the suite's default goes on to {output.default_bytes}: "
             "cut off, or run with a smaller maximum"
         )
-
-    def _sizes(self, each: KeptRows | FailedRow) -> Sequence[int]:
-        if isinstance(each, FailedRow):
-            return () if each.size is None else (each.size,)
-        return each.rows.columns[self._roles.index("size")] if "size" in self._roles else ()
-
-    def _company(self) -> str:
-        """Who was busy besides one pair of ranks, as far as the figures do not sum it up."""
-        block = self._block
-        if block.groups > 1:
-            return f"{block.groups} groups at once"
-        if block.threads > 1:
-            return f"{block.threads} threads per rank together"
-        several = self._output.part == "MT" and not self._benchmark.every_pair
-        return f"{block.ranks} ranks at once" if several and (block.ranks or 0) > 2 else ""
 
     def _heading(self, group: int | None) -> SuiteHeading:
         block = self._block

@@ -60,7 +60,10 @@ def evidence_in(
             least, most = least * size, most * size
         low, high = printed - half, printed + half
         decimal = low * DECIMAL <= most and least <= high * DECIMAL
-        told.append(_FITTING[decimal, low * BINARY <= most and least <= high * BINARY])
+        fitting = _DECIMAL if decimal else _NEITHER
+        if low * BINARY <= most and least <= high * BINARY:
+            fitting = _EITHER if decimal else _BINARY
+        told.append(fitting)
     return told
 
 
@@ -78,11 +81,8 @@ def _telling(roles: Sequence[Role], benchmark: ImbBenchmark, part: str) -> Role 
     return by if benchmark.counted and by in roles else None
 
 
-#: What may be, by whether 10^6 and whether 2^20 fits.
-_FITTING: dict[tuple[bool, bool], Allowed] = {
-    (True, True): frozenset({DECIMAL, BINARY}), (True, False): frozenset({DECIMAL}),
-    (False, True): frozenset({BINARY}), (False, False): frozenset(),
-}  # fmt: skip
+_DECIMAL, _BINARY = frozenset({DECIMAL}), frozenset({BINARY})
+_EITHER, _NEITHER = _DECIMAL | _BINARY, frozenset[float]()
 
 
 def _halves(printed: Sequence[str]) -> Sequence[float]:
@@ -118,8 +118,7 @@ def megabyte_of(version: str, part: str, rows: Sequence[Allowed | None]) -> Mega
 
     More than half of the rows that tell at all must agree.
     """
-    decimal, binary = (rows.count(_FITTING[one]) for one in ((True, False), (False, True)))
-    neither = rows.count(_FITTING[False, False])
+    decimal, binary, neither = map(rows.count, (_DECIMAL, _BINARY, _NEITHER))
     found = DECIMAL if decimal > binary + neither else None
     return _found(version, part, BINARY if binary > decimal + neither else found)
 

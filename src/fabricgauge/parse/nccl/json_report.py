@@ -94,11 +94,12 @@ def read(text: str, first_line: int, report: Report) -> Iterator[SuiteCurve]:
     results = Elements(text, "results")
     for element in results:
         line = LogLine(first_line + element.line, str(element.value)[:200])
-        row = _row(element.value)
-        if row is None:
+        row = converted(element.value, JsonRow)
+        cells = row.cells if row is not None else {}
+        if row is None or not cells:
             report(line, "a row of nccl-tests' JSON report")
         else:
-            yield from tables.add(line, row)
+            yield from tables.add(line, NcclRow(row.size, row.settings, cells))
     wrong = _part(value(text, "out_of_bounds"), "count")
     if _number(wrong):
         line = LogLine(first_line, f"out of bounds values: {wrong}")
@@ -123,12 +124,6 @@ def _facts(text: str, first_line: int) -> NcclFacts:
         if device is not None:
             facts.add_rank(device.hostname, device.device_info, str(device.group))
     return facts
-
-
-def _row(found: Any) -> NcclRow | None:
-    row = converted(found, JsonRow)
-    cells = row.cells if row is not None else {}
-    return NcclRow(row.size, row.settings, cells) if row is not None and cells else None
 
 
 def _average(text: str) -> dict[str, str]:

@@ -76,15 +76,15 @@ class TopologyFile:
                 continue
             if piece in "[]":
                 raise self.error(line, f"{text!r:.80} has a bracket too many; expected c[1-4]")
-            if piece.startswith("["):
-                count *= sum(self._span(line, one) for one in piece[1:-1].split(","))
             part += piece
-
-    def _span(self, line: int, text: str) -> int:
-        match = _NUMBER_RANGE.fullmatch(text)
-        if match is None:
-            raise self.error(line, f"{text!r:.80} is no range of numbers; expected 1-4 or 7")
-        return max(1, int(match[2] or match[1]) - int(match[1]) + 1)
+            names = 0
+            for span in piece[1:-1].split(",") if piece.startswith("[") else ():
+                match = _NUMBER_RANGE.fullmatch(span)
+                if match is None:
+                    what = f"{span!r:.80} is no range of numbers; expected 1-4 or 7"
+                    raise self.error(line, what)
+                names += max(1, int(match[2] or match[1]) - int(match[1]) + 1)
+            count *= names or 1
 
 
 def logical(numbered: Iterable[Numbered]) -> Iterator[Numbered]:
