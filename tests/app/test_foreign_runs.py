@@ -7,6 +7,7 @@ latter belongs to the user, and nobody else may write it; only the seal is missi
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -16,6 +17,7 @@ from click.testing import CliRunner, Result
 from fabricgauge import process
 from fabricgauge.app import begin
 from fabricgauge.app.begin import stored_run
+from fabricgauge.app.measure_tool import suite_launch
 from fabricgauge.app.target import Target
 from fabricgauge.app.vary import take_up
 from fabricgauge.cli.verbs import cli
@@ -23,10 +25,12 @@ from fabricgauge.files.seals import secret_file
 from fabricgauge.model.batch import Batch, BatchJob, Request
 from fabricgauge.model.errors import CannotRun, FabricgaugeError, StoreError, UsageError
 from fabricgauge.model.fabric import Fabric
-from fabricgauge.model.plan import Plan, Stopping
+from fabricgauge.model.plan import Plan, PlannedLaunch, Stopping
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.model.topology import Topology
 from fabricgauge.model.varied import Design, Factor
+from fabricgauge.run.tools.interface import Effort
+from fabricgauge.run.tools.table import TOOLS
 from fabricgauge.store.holding import held
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import (
@@ -168,6 +172,14 @@ def test_one_file_that_others_may_write_is_enough(directory: RunDirectory, name:
         stored_run(Path(), MeasurementRequest(resume=str(directory.path)))
 
 
+def test_a_start_that_a_stored_plan_names_and_the_suite_has_not_is_said() -> None:
+    suite = SimpleNamespace(tool=TOOLS["osu"], effort=Effort(1, 1, 1, 1))
+    context: Any = SimpleNamespace(target=SimpleNamespace(suite=suite, access=None))
+    launch = PlannedLaunch(1, None, None, ("a", "b"), (), program="/evil/osu_latency")
+    with pytest.raises(CannotRun, match="osu has no start '/evil/osu_latency'"):
+        suite_launch(context, launch)
+
+
 def test_what_is_noted_in_somebodys_run_does_not_make_it_the_users(
     directory: RunDirectory, evil: Path
 ) -> None:
@@ -286,8 +298,6 @@ def test_a_job_of_a_stored_run_cannot_name_another_folder_or_a_command(
 def test_no_file_that_a_foreign_run_names_as_a_library_is_read(
     directory: RunDirectory, tmp_path: Path
 ) -> None:
-    from types import SimpleNamespace
-
     from fabricgauge.app.notes import note_libraries
 
     secret = tmp_path / "libmpi.so"

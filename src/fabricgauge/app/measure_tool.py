@@ -41,9 +41,16 @@ def measure_with_tool(context: RunContext, launches: tuple[PlannedLaunch, ...]) 
 
 
 def suite_launch(context: RunContext, launch: PlannedLaunch) -> SuiteLaunch:
-    """The commands that make a launch; nothing is started."""
+    """The commands that make a launch; nothing is started.
+
+    Raises:
+        CannotRun: a program is missing, or the stored plan names a start that the suite has not.
+    """
     suite, access = _suite(context), context.target.access
-    start = next(one for one in suite.tool.starts(suite.effort) if one.name == launch.program)
+    starts = {one.name: one for one in suite.tool.starts(suite.effort)}
+    if launch.program not in starts:
+        raise CannotRun(f"{suite.tool.name} has no start {launch.program!r:.80}")
+    start = starts[launch.program]
     interfaces, addresses = _ends(context.fabric, launch)
     client = _filled(suite, start.client, addresses)
     if suite.tool.kind == "mpi":

@@ -28,8 +28,7 @@ Known = Iterator[tuple[WantedNetwork, WantedPort, State, Link | Skipped]]
 def _known(job: PlanInput) -> Known:
     """Each port with what its node has, and with its interface."""
     for wanted, port in job.ports:
-        held = links.state(job, port.node)
-        state = held if isinstance(held, State) else State((), held)
+        state = links.state(job, port.node)
         yield wanted, port, state, state.link(port.interface)
 
 
@@ -50,7 +49,7 @@ def clashes(job: PlanInput, backend: Backend) -> Iterator[str]:
 def _layers(
     backend: Backend, wanted: WantedNetwork, port: WantedPort, state: State, link: Link
 ) -> Iterator[str]:
-    where, address = f"{port.node}:{port.interface}", f"{port.ip}/{port.prefix_length}"
+    where, address = f"{port.node}:{port.interface}", port.cidr
     if link.master:
         yield (
             f"{where} belongs to {link.master}, which has the addresses:"
@@ -85,19 +84,19 @@ def notes(job: PlanInput, backend: Backend) -> Iterator[str]:
     interrupted, when a service follows what is written for an adapter.
     """
     for wanted, port, state, own in _known(job):
-        where, address = f"{port.node}:{port.interface}", f"{port.ip}/{port.prefix_length}"
+        where, address = f"{port.node}:{port.interface}", port.cidr
         subnet = ipaddress.IPv4Network(wanted.subnet)
         for link in state.links:
             for one in link.ipv4 if link.name != port.interface else ():
                 if one.ip not in job.owners and ipaddress.IPv4Address(one.ip) in subnet:
                     yield (
-                        f"{port.node}:{link.name} has {one.ip}/{one.prefix_length}, in the subnet"
+                        f"{port.node}:{link.name} has {one.cidr}, in the subnet"
                         f" of {wanted.name} on {port.interface}: the kernel sends through one of"
                         f" the two only; give {wanted.name} a subnet of its own"
                     )
         if isinstance(own, Skipped) or not backend.adapters_only:
             continue
-        others = [f"{one.ip}/{one.prefix_length}" for one in own.addresses
+        others = [one.cidr for one in own.addresses
                   if one.scope == "global" and one.ip != port.ip]  # fmt: skip
         if others:
             yield (
@@ -119,8 +118,7 @@ def _others(job: PlanInput) -> dict[str, str]:
         for interface in inventory.interfaces if inventory.name not in planned else ():
             told = f"{inventory.name}:{interface.name} has it"
             found |= {one.ip: told for one in interface.addresses}
-    head = links.state(job, HEAD)
-    for link in head.links if isinstance(head, State) else ():
+    for link in links.state(job, HEAD).links:
         found |= {one.ip: f"the head has it on {link.name}" for one in link.addresses}
     return found
 

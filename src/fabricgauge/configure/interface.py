@@ -47,7 +47,7 @@ def draft(description: Description, inventories: Iterable[Inventory]) -> Draft:
     known = {one.name: one for one in inventories}
     wanted, troubles, doubts = ports_of(description, known)
     made = Draft(description, wanted, tuple(known.values()), {}, troubles, doubts)
-    if all(step.fulfilled for step in restart.lanes_steps(made)):
+    if not _due(restart.lanes_steps(made)):
         _refuse(description, troubles)
     return made
 
@@ -82,7 +82,7 @@ def _questions(job: Draft) -> Iterator[Command]:
         yield from export.asks(description.export)
     for one in description.services:
         yield from services.asks(one)
-    if _lanes_due(job, restart.lanes_steps(job)):
+    if _due(restart.lanes_steps(job)):
         yield from restart.asks(description.nodes)
     if not job.troubles:
         yield from clashes.asks()
@@ -121,8 +121,9 @@ def plan(job: Draft) -> Configuration:
             contradicts the description, or a change that would cut a node off.
     """
     backend = backend_of(job.description)
+    lanes = settled(restart.lanes_steps(job), job.replies)
     if job.troubles:
-        return _lanes_alone(job, backend)
+        return _lanes_alone(job, backend, lanes)
     _refuse(job.description, tuple(clashes.clashes(job, backend)))
     head, *images = _roots(job.description)
     packed = tuple(
@@ -130,14 +131,11 @@ def plan(job: Draft) -> Configuration:
         for one in images
         for step in settled((*image.steps(job, one), *backend.pack(job, one)), job.replies)
     )
-    around = settled(
-        (*image.steps(job, head), *_services(job), *restart.lanes_steps(job)), job.replies
-    )  # fmt: skip
-    lanes_due = _lanes_due(job, around)
-    again = _restarts(job, backend, any(not step.fulfilled for step in packed), lanes_due)
-    early = again if backend.at_boot or job.doubts or lanes_due else ()
+    around = settled((*image.steps(job, head), *_services(job)), job.replies)
+    again = _restarts(job, backend, _due(packed), _due(lanes))
+    early = again if backend.at_boot or job.doubts or _due(lanes) else ()
     steps = (
-        *packed, *around,
+        *packed, *around, *lanes,
         *settled((*backend.define(job), *early, *backend.activate(job), *pings.steps(job)),
                  job.replies),
         *(() if early else settled(again, job.replies)),
@@ -154,9 +152,8 @@ def _services(job: Draft) -> Iterator[Step]:
         yield from services.steps(job, one)
 
 
-def _lanes_due(job: Draft, steps: tuple[Step, ...]) -> bool:
-    titles = {step.title for step in restart.lanes_steps(job)}
-    return any(step.title in titles and not step.fulfilled for step in steps)
+def _due(steps: tuple[Step, ...]) -> bool:
+    return any(not step.fulfilled for step in steps)
 
 
 def _restarts(job: Draft, backend: Backend, image_due: bool, lanes_due: bool) -> tuple[Step, ...]:
@@ -185,8 +182,7 @@ def _restarts(job: Draft, backend: Backend, image_due: bool, lanes_due: bool) ->
     return (one,) if due or job.replies else ()
 
 
-def _lanes_alone(job: Draft, backend: Backend) -> Configuration:
-    steps = settled(restart.lanes_steps(job), job.replies)
+def _lanes_alone(job: Draft, backend: Backend, lanes: tuple[Step, ...]) -> Configuration:
     nodes = job.description.nodes
     again = restart.step(job, nodes, "an adapter's lanes change when it starts", (),
                          backend.from_head)  # fmt: skip
@@ -195,7 +191,7 @@ def _lanes_alone(job: Draft, backend: Backend) -> Configuration:
         " meant; run configure again once the nodes have restarted",
         *job.troubles,
     )
-    named = tuple(map(_with_needs, (*steps, again)))
+    named = tuple(map(_with_needs, (*lanes, again)))
     return Configuration(backend.name, job.wanted, named, notes)
 
 

@@ -48,17 +48,17 @@ def lifeline(job: PlanInput, node: str) -> Lifeline:
     state = links.state(job, node)
     found = {name: f"{name} carries the default route of {node}"
              for name in _default_routes(job, node, state)}  # fmt: skip
-    own = state.links if ip and isinstance(state, State) else ()
+    own = state.links if ip else ()
     at = next((link.name for link in own if any(one.ip == ip for one in link.addresses)), "")
     if at:
         found[at] = f"{node} is reached by its address {ip} on {at}"
     return Lifeline(ip, at, _with_below(state, found))
 
 
-def _with_below(state: State | Skipped, found: dict[str, str]) -> dict[str, str]:
+def _with_below(state: State, found: dict[str, str]) -> dict[str, str]:
     """These interfaces and all that they rest on, however deep."""
     every, due = dict(found), list(found)
-    while isinstance(state, State) and due:
+    while due:
         name = due.pop()
         for below in state.below(name):
             if below not in every:
@@ -70,7 +70,11 @@ def _with_below(state: State | Skipped, found: dict[str, str]) -> dict[str, str]
 def asking(job: PlanInput, port: WantedPort, step: Step) -> Step:
     """The step, with consent if it changes an interface by which its node is reached, or one of
     which that is not known.
+
+    Raises:
+        UsageError: it takes the address away by which its node is reached, or one that carries it.
     """
+    _require_kept(job, step)
     why = lifeline(job, port.node).interfaces.get(port.interface, "")
     if not why and (doubt := links.doubt(job, port.node)):
         why = (
@@ -82,13 +86,7 @@ def asking(job: PlanInput, port: WantedPort, step: Step) -> Step:
     return msgspec.structs.replace(step, reason=f"{step.reason}; {why}", consent=CONSENT)
 
 
-def require_kept(job: PlanInput, step: Step) -> Step:
-    """The step, if it takes no address of ip(8) away by which its node is reached, nor one that
-    carries it.
-
-    Raises:
-        UsageError: it does.
-    """
+def _require_kept(job: PlanInput, step: Step) -> None:
     for command in step.commands:
         if command.argv[1:3] != ("addr", "del"):
             continue
@@ -99,18 +97,16 @@ def require_kept(job: PlanInput, step: Step) -> Step:
                 f" address {known.ip}, and {' '.join(command.argv)} would cut it off in the middle"
                 " of the change; name another interface or subnet, or reach it by another way"
             )
-    return step
 
 
 def _going(job: PlanInput, command: Command) -> Iterator[str]:
     """Addresses that ``ip addr del IP/LENGTH dev NAME`` takes away."""
     address, name = command.argv[3], command.argv[5]
     yield address.partition("/")[0]
-    state = links.state(job, command.node)
-    link = state.link(name) if isinstance(state, State) else state
+    link = links.state(job, command.node).link(name)
     held = link.ipv4 if isinstance(link, Link) else ()
     for first in held:
-        if f"{first.ip}/{first.prefix_length}" == address:
+        if first.cidr == address:
             yield from (one.ip for one in links.carried(first, held))
 
 
@@ -147,8 +143,8 @@ def came_in_by(printed: str) -> str:
     return words[2].partition("%")[0] if len(words) == 4 else ""
 
 
-def _default_routes(job: PlanInput, node: str, state: State | Skipped) -> Iterator[str]:
-    if isinstance(state, State) and not isinstance(state.routes, Skipped):
+def _default_routes(job: PlanInput, node: str, state: State) -> Iterator[str]:
+    if not isinstance(state.routes, Skipped):
         yield from (dev for one in state.routes if one.dst == "default" for dev in one.devs)
         return
     inventory = job.inventory(node)

@@ -32,6 +32,10 @@ class HeldAddress(
     label: str = ""
     scope: str = "global"
 
+    @property
+    def cidr(self) -> str:
+        return f"{self.ip}/{self.prefix_length}"
+
 
 class LinkInfo(msgspec.Struct, frozen=True):
     """What a driver says of a link that is made of others; ``info_kind`` is ip-link(8)'s word."""
@@ -104,7 +108,9 @@ class HeldRoute(msgspec.Struct, frozen=True):
 
 
 class State(msgspec.Struct, frozen=True):
-    """One node's; ``routes`` is absent where only discovery told of it."""
+    """One node's: no links where nothing is known of it; ``routes`` are absent where only
+    discovery told of it.
+    """
 
     links: tuple[Link, ...]
     routes: tuple[HeldRoute, ...] | Skipped
@@ -131,11 +137,16 @@ def questions(node: str) -> tuple[Command, Command]:
     )
 
 
-def state(job: PlanInput, node: str) -> State | Skipped:
+def state(job: PlanInput, node: str) -> State:
     """What the node answered, else what discovery saw; ``doubt`` says what was not understood."""
     addresses, routes = (job.reply(question) for question in questions(node))
     links = _links(addresses)
-    return _discovered(job, node) if isinstance(links, Skipped) else State(links, _routes(routes))
+    if not isinstance(links, Skipped):
+        return State(links, _routes(routes))
+    known = job.node(node)
+    if isinstance(known, Skipped):
+        return State((), known)
+    return State(tuple(map(_link, known.interfaces)), Skipped("discovery did not read its routes"))
 
 
 def doubt(job: PlanInput, node: str) -> str:
@@ -152,8 +163,7 @@ def doubt(job: PlanInput, node: str) -> str:
 
 def link_of(job: PlanInput, port: WantedPort) -> Link | Skipped:
     """The port's interface."""
-    held = state(job, port.node)
-    return held.link(port.interface) if isinstance(held, State) else held
+    return state(job, port.node).link(port.interface)
 
 
 def carried(first: HeldAddress, held: Sequence[HeldAddress]) -> tuple[HeldAddress, ...]:
@@ -167,7 +177,7 @@ def carried(first: HeldAddress, held: Sequence[HeldAddress]) -> tuple[HeldAddres
 def _subnet(one: HeldAddress) -> str:
     """Empty for what is no IPv4 address."""
     try:
-        return str(ipaddress.IPv4Interface(f"{one.ip}/{one.prefix_length}").network)
+        return str(ipaddress.IPv4Interface(one.cidr).network)
     except ValueError:
         return ""
 
@@ -199,14 +209,6 @@ def _without_null(value: object) -> object:
     if isinstance(value, dict):
         return {key: _without_null(one) for key, one in value.items() if one is not None}
     return value
-
-
-def _discovered(job: PlanInput, node: str) -> State | Skipped:
-    known = job.node(node)
-    if isinstance(known, Skipped):
-        return known
-    links = tuple(map(_link, known.interfaces))
-    return State(links, Skipped("discovery did not read its routes"))
 
 
 def _link(interface: Interface) -> Link:

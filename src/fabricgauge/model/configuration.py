@@ -14,6 +14,10 @@ class WantedPort(msgspec.Struct, frozen=True):
     ip: str
     prefix_length: int
 
+    @property
+    def cidr(self) -> str:
+        return f"{self.ip}/{self.prefix_length}"
+
 
 class WantedNetwork(msgspec.Struct, frozen=True):
     """A network as a person describes it, and the ports that were chosen for it.

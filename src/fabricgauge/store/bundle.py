@@ -128,28 +128,25 @@ def _by_node(folders: list[Path], nodes: tuple[str, ...]) -> dict[str, Path]:
 
 
 def _folders(path: Path) -> list[Path]:
-    try:
-        inside = sorted(one for one in path.iterdir() if one.is_dir())
-        root = path.resolve()
-        out = next((one for one in inside if not one.resolve().is_relative_to(root)), None)
-    except OSError as error:
-        raise cannot("read", path, error) from error
-    if out is not None:
-        raise StoreError(f"{out} leads out of the bundle; put a copy of the folder there")
+    inside, root = [one for one in _listed(path) if one.is_dir()], path.resolve()
+    for one in inside:
+        if not one.resolve().is_relative_to(root):
+            raise StoreError(f"{one} leads out of the bundle; put a copy of the folder there")
     return [one for one in inside if not one.name.startswith(".") and _files(one)]
+
+
+def _listed(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError as error:
+        raise cannot("read", folder, error) from error
 
 
 def _files(folder: Path) -> list[Path]:
     """Plain files only: a pipe would be waited for."""
-    if not folder.is_dir():
-        return []
-    try:
-        inside = sorted(folder.iterdir())
-    except OSError as error:
-        raise cannot("read", folder, error) from error
     return [
         one
-        for one in inside
+        for one in _listed(folder)
         if one.suffix in SUFFIXES and one.is_file() and one.name[0] != "." and one.name != INDEX
     ]
 

@@ -16,11 +16,6 @@ from fabricgauge.model.configuration import Step, Verification, WantedNetwork, W
 from fabricgauge.model.finding import Command
 
 
-def questions(job: PlanInput) -> Iterator[Command]:
-    """Links, addresses and routes are asked of every node, whatever the backend."""
-    yield from hosts.asks(job)
-
-
 def define(job: PlanInput) -> Iterator[Step]:
     """Each node's addresses elsewhere go first, so that no address is on two interfaces.
 
@@ -29,12 +24,11 @@ def define(job: PlanInput) -> Iterator[Step]:
     """
     for node in job.nodes:
         state = links.state(job, node)
-        if isinstance(state, State):
-            for where, step in ip_addresses.strays(job, node, state):
-                yield lifeline.asking(job, where, lifeline.require_kept(job, step))
+        for where, step in ip_addresses.strays(job, node, state):
+            yield lifeline.asking(job, where, step)
         for wanted, port in job.ports_of(node):
             for step in _port(wanted, port, state):
-                yield lifeline.asking(job, port, lifeline.require_kept(job, step))
+                yield lifeline.asking(job, port, step)
     yield from hosts.steps(job)
 
 
@@ -52,19 +46,17 @@ def notes(job: PlanInput) -> Iterator[str]:
         for one in link.ipv4:
             ours = one.ip == port.ip or one.ip in job.owners
             if not ours and not ip_addresses.is_wrong(one, wanted, port):
-                told = f"{one.ip}/{one.prefix_length}"
-                yield f"{where} has {told} as well, in another subnet; it stays"
+                yield f"{where} has {one.cidr} as well, in another subnet; it stays"
 
 
-def _port(wanted: WantedNetwork, port: WantedPort, state: State | Skipped) -> Iterator[Step]:
-    link = state.link(port.interface) if isinstance(state, State) else state
+def _port(wanted: WantedNetwork, port: WantedPort, state: State) -> Iterator[Step]:
+    link = state.link(port.interface)
     if not isinstance(wanted.mtu_bytes, Skipped):
         yield _mtu(port, wanted.mtu_bytes, link)
     yield _up(port, link)
-    routes = state.routes if isinstance(state, State) else Skipped("nothing is known of it")
-    yield ip_addresses.address_step(wanted, port, link, routes)
-    if isinstance(link, Link) and not isinstance(routes, Skipped):
-        yield from _route(wanted, port, link, routes)
+    yield ip_addresses.address_step(wanted, port, link, state.routes)
+    if isinstance(link, Link) and not isinstance(state.routes, Skipped):
+        yield from _route(wanted, port, link, state.routes)
 
 
 def _mtu(port: WantedPort, mtu_bytes: int, link: Link | Skipped) -> Step:
@@ -113,7 +105,7 @@ def _route(
     """
     subnet = str(ipaddress.IPv4Network(wanted.subnet))
     there = any((one.dst, one.dev) == (subnet, port.interface) for one in routes)
-    has = any(ip_addresses.address(port) == f"{one.ip}/{one.prefix_length}" for one in link.ipv4)
+    has = any(port.cidr == one.cidr for one in link.ipv4)
     if there or not has or not link.up:
         return
     words = (subnet, "dev", port.interface, "proto", "kernel", "scope", "link", "src", port.ip)
@@ -127,4 +119,4 @@ def _route(
     )
 
 
-IP = Backend("ip", "iproute2 6.1", questions, define, notes=notes, adapters_only=False)
+IP = Backend("ip", hosts.asks, define, notes=notes, adapters_only=False)

@@ -23,7 +23,7 @@ Routes = tuple[HeldRoute, ...] | Skipped
 
 def is_wrong(held: HeldAddress, wanted: WantedNetwork, port: WantedPort) -> bool:
     """Whether the port's interface must not have this address."""
-    if f"{held.ip}/{held.prefix_length}" == address(port) or held.family != "inet":
+    if held.cidr == port.cidr or held.family != "inet":
         return False
     inside = ipaddress.IPv4Address(held.ip) in ipaddress.IPv4Network(wanted.subnet)
     return inside or (wanted.exclusive and held.scope == "global")
@@ -35,15 +35,14 @@ def address_step(
     """One step for all addresses of one interface."""
     held = link.ipv4 if isinstance(link, Link) else ()
     wrong = [one for one in held if is_wrong(one, wanted, port)]
-    right = [one for one in held if f"{one.ip}/{one.prefix_length}" == address(port)]
+    right = [one for one in held if one.cidr == port.cidr]
     where = f"{port.node}:{port.interface}"
-    own, device = address(port), ("dev", port.interface)
-    add = _ip(port, "addr", "replace", own, "brd", "+", *device)
+    add = _ip(port, "addr", "replace", port.cidr, "brd", "+", "dev", port.interface)
     lost = _lost(port, wrong, routes)
     stays = bool(right) and not any(right[0] in carried(one, held) for one in wrong)
     old = [one for one in held if one in wrong or (one in right and not stays)]
     return Step(
-        f"Give {where} the address {own} in {wanted.name}",
+        f"Give {where} the address {port.cidr} in {wanted.name}",
         _reason(where, wrong, right, known=isinstance(link, Link)),
         (*(_del(port, one) for one in wrong), add, *_again(port, _reachable(lost, wanted))),
         (has_address(port, 0.0), *(_gone(port, one) for one in wrong)),
@@ -53,7 +52,7 @@ def address_step(
             *_again(port, lost),
         ),
         undo_note="" if isinstance(link, Link) else "its former addresses are not known",
-        fulfilled=f"{where} has {address(port)}" if right and not wrong else "",
+        fulfilled=f"{where} has {port.cidr}" if right and not wrong else "",
     )
 
 
@@ -75,7 +74,7 @@ def strays(job: PlanInput, node: str, state: State) -> Iterator[tuple[WantedPort
             yield (
                 where,
                 Step(
-                    f"Take {one.ip}/{one.prefix_length} from {node}:{link.name}",
+                    f"Take {one.cidr} from {node}:{link.name}",
                     f"it is wanted on {owner.node}:{owner.interface}, and can be on one only",
                     (_del(where, one),),
                     (_gone(where, one),),
@@ -87,7 +86,7 @@ def strays(job: PlanInput, node: str, state: State) -> Iterator[tuple[WantedPort
 def _reason(
     where: str, wrong: Sequence[HeldAddress], right: Sequence[HeldAddress], known: bool
 ) -> str:
-    has = ", ".join(f"{one.ip}/{one.prefix_length}" for one in (*right, *wrong))
+    has = ", ".join(one.cidr for one in (*right, *wrong))
     if has:
         return f"{where} has {has}"
     return f"{where} has no address in it" if known else "what it has is not known"
@@ -98,7 +97,7 @@ def _ip(port: WantedPort, *words: str) -> Command:
 
 
 def _del(port: WantedPort, one: HeldAddress) -> Command:
-    return _ip(port, "addr", "del", f"{one.ip}/{one.prefix_length}", "dev", port.interface)
+    return _ip(port, "addr", "del", one.cidr, "dev", port.interface)
 
 
 def taken(port: WantedPort) -> Command:
@@ -107,7 +106,7 @@ def taken(port: WantedPort) -> Command:
 
 
 def _back(port: WantedPort, one: HeldAddress) -> Command:
-    words = ["addr", "replace", f"{one.ip}/{one.prefix_length}"]
+    words = ["addr", "replace", one.cidr]
     words += ["brd", one.broadcast] if one.broadcast else []
     words += ["dev", port.interface]
     words += ["label", one.label] if one.label and one.label != port.interface else []
@@ -117,14 +116,14 @@ def _back(port: WantedPort, one: HeldAddress) -> Command:
 
 def _gone(port: WantedPort, one: HeldAddress) -> Verification:
     shown = has_address(port, 0.0).command
-    return Verification(shown, f" {one.ip}/{one.prefix_length} ", absent=True)
+    return Verification(shown, f" {one.cidr} ", absent=True)
 
 
 def _lost(port: WantedPort, wrong: Iterable[HeldAddress], routes: Routes) -> list[HeldRoute]:
     """Routes that go with these addresses and are not the kernel's own."""
     if isinstance(routes, Skipped):
         return []
-    gone = [ipaddress.IPv4Interface(f"{one.ip}/{one.prefix_length}") for one in wrong]
+    gone = [ipaddress.IPv4Interface(one.cidr) for one in wrong]
     return [
         route
         for route in routes
@@ -167,10 +166,6 @@ PATIENCE_S = 30.0
 _MOST_IN_A_DATAGRAM = 4092
 
 
-def address(port: WantedPort) -> str:
-    return f"{port.ip}/{port.prefix_length}"
-
-
 def transport_mode(wanted: WantedNetwork) -> str:
     """IPoIB's mode: datagrams carry an InfiniBand MTU less 4 bytes (RFC 4391), which is 4092 at
     most; larger ones need connections (RFC 4755).
@@ -187,7 +182,7 @@ def needs_connections(mtu_bytes: int) -> bool:
 def has_address(port: WantedPort, patience_s: float = PATIENCE_S) -> Verification:
     """The interface has the wanted address."""
     shown = Command(port.node, ("ip", "-o", "-4", "addr", "show", "dev", port.interface))
-    return Verification(shown, f" {address(port)} ", patience_s=patience_s)
+    return Verification(shown, f" {port.cidr} ", patience_s=patience_s)
 
 
 def has_mtu(port: WantedPort, mtu_bytes: int, patience_s: float = PATIENCE_S) -> Verification:

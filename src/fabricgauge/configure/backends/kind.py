@@ -25,7 +25,6 @@ class Backend(msgspec.Struct, frozen=True):
     """
 
     name: str
-    source: str
     questions: Callable[[PlanInput], Iterable[Command]]
     define: Steps
     activate: Steps = lambda job: ()

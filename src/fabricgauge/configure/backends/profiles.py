@@ -13,7 +13,7 @@ import msgspec
 
 from fabricgauge.configure import files, hosts, lifeline, links
 from fabricgauge.configure.backends import ip_addresses
-from fabricgauge.configure.backends.ip_addresses import address, transport_mode
+from fabricgauge.configure.backends.ip_addresses import transport_mode
 from fabricgauge.configure.backends.kind import Backend, expressible
 from fabricgauge.configure.job import PlanInput
 from fabricgauge.configure.links import Link
@@ -33,7 +33,6 @@ class ServiceFile(msgspec.Struct, frozen=True):
     """
 
     name: str
-    source: str
     service: str
     place: str
     mode: str
@@ -58,7 +57,7 @@ class ServiceFile(msgspec.Struct, frozen=True):
                 yield lifeline.asking(job, port, _of_port(job, wanted, port, self))
             yield from hosts.steps(job)
 
-        return Backend(self.name, self.source, questions, define, replaces=self.replaces)
+        return Backend(self.name, questions, define, replaces=self.replaces)
 
 
 def _of_port(job: PlanInput, wanted: WantedNetwork, port: WantedPort, way: ServiceFile) -> Step:
@@ -76,7 +75,7 @@ def _of_port(job: PlanInput, wanted: WantedNetwork, port: WantedPort, way: Servi
         undo += _as_before(wanted, port, link)
     lifeline.require_own(job, port, way.service)
     return Step(
-        f"Give {node}:{port.interface} the address {ip_addresses.address(port)} in {wanted.name}",
+        f"Give {node}:{port.interface} the address {port.cidr} in {wanted.name}",
         f"{way.service} keeps it in {path}, so that it is there after every start",
         (*change.commands, *commands(way.take_up)),
         (*change.verify, *ip_addresses.all_of(wanted, port)),
@@ -130,7 +129,7 @@ def keyfile(wanted: WantedNetwork, port: WantedPort) -> str:
         "[connection]", f"id={wanted.name}", f"uuid={identity(wanted, port)}", f"type={kind}",
         f"interface-name={interface}", "autoconnect=true", "",
         *([f"[{kind}]", *link, ""] if link else []),
-        "[ipv4]", "method=manual", f"address1={address(port)}", "never-default=true", "",
+        "[ipv4]", "method=manual", f"address1={port.cidr}", "never-default=true", "",
         "[ipv6]", "method=disabled",
     ]  # fmt: skip
     return files.joined(lines)
@@ -140,7 +139,7 @@ def netplan_text(wanted: WantedNetwork, port: WantedPort) -> str:
     interface = expressible(port.interface, "interface", "netplan")
     lines = [
         "network:", "  version: 2", "  ethernets:", f"    {quoted(interface)}:",
-        "      dhcp4: false", f"      addresses: [{quoted(address(port))}]",
+        "      dhcp4: false", f"      addresses: [{quoted(port.cidr)}]",
     ]  # fmt: skip
     if not isinstance(wanted.mtu_bytes, Skipped):
         lines.append(f"      mtu: {wanted.mtu_bytes}")
@@ -160,7 +159,7 @@ def networkd_text(wanted: WantedNetwork, port: WantedPort) -> str:
     lines = ["[Match]", f"Name={interface}", ""]
     if not isinstance(wanted.mtu_bytes, Skipped):
         lines += ["[Link]", f"MTUBytes={wanted.mtu_bytes}", ""]
-    lines += ["[Network]", "DHCP=no", f"Address={address(port)}"]
+    lines += ["[Network]", "DHCP=no", f"Address={port.cidr}"]
     if wanted.kind != "ethernet":
         lines += ["", "[IPoIB]", f"Mode={transport_mode(wanted)}"]
     return files.joined(lines)
@@ -181,17 +180,17 @@ NETWORK_MANAGER, NETPLAN, NETWORKD = (
     one.backend()
     for one in (
         ServiceFile(
-            "network-manager", "NetworkManager 1.40", "NetworkManager",
+            "network-manager", "NetworkManager",
             "/etc/NetworkManager/system-connections/fabricgauge-{name}.nmconnection", "0600",
             keyfile, _LOAD, (("nmcli", "connection", "reload"),),
         ),
         ServiceFile(
-            "netplan", "netplan 0.106", "netplan",
+            "netplan", "netplan",
             "/etc/netplan/60-fabricgauge-{name}.yaml", "0600", netplan_text,
             _APPLY, _APPLY,
         ),
         ServiceFile(
-            "networkd", "systemd 252", "systemd-networkd",
+            "networkd", "systemd-networkd",
             "/etc/systemd/network/60-fabricgauge-{name}.network", "0644", networkd_text,
             _FOLLOW, _FOLLOW, replaces=True,
         ),

@@ -7,7 +7,6 @@ import ipaddress
 from collections.abc import Iterator
 
 from fabricgauge.configure import lifeline
-from fabricgauge.configure.backends import ip_addresses
 from fabricgauge.configure.backends.kind import Backend, expressible
 from fabricgauge.configure.description import Image
 from fabricgauge.configure.image import packed
@@ -84,7 +83,7 @@ def _device(job: PlanInput, wanted: WantedNetwork, port: WantedPort) -> Step:
         words.append(f"--mtu={wanted.mtu_bytes}")
     shown = Command(HEAD, ("wwctl", "node", "list", "--all", port.node))
     step = Step(
-        f"Give {port.node} the network {name}: {ip_addresses.address(port)} on {interface}",
+        f"Give {port.node} the network {name}: {port.cidr} on {interface}",
         f"{interface} is the name that {port.node} itself has for the adapter",
         (Command(HEAD, ("wwctl", "node", "set", "--yes", *words, port.node)),),
         (Verification(shown, f" {port.ip}\n"), Verification(shown, f" {interface}\n")),
@@ -98,6 +97,6 @@ def _device(job: PlanInput, wanted: WantedNetwork, port: WantedPort) -> Step:
 
 
 WAREWULF = Backend(
-    "warewulf", "Warewulf 4.6", lambda job: (), define, notes=notes, pack=pack, from_head=True,
+    "warewulf", lambda job: (), define, notes=notes, pack=pack, from_head=True,
     at_boot=True,
 )  # fmt: skip

@@ -240,7 +240,7 @@ def _notes(job: PlanInput) -> Iterator[str]:
     )
 
 
-XCAT = Backend("xcat", "xCAT 2.16", questions, define, activate, _notes, pack, from_head=True)
+XCAT = Backend("xcat", questions, define, activate, _notes, pack, from_head=True)
 
 
 def _ends(job: PlanInput) -> list[tuple[str, str]]:

@@ -59,7 +59,7 @@ def _ports(wanted: WantedNetwork) -> doc.Items:
     for port in wanted.ports:
         ends = (("",) if wanted.plain else ()) + ((wanted.suffix,) if wanted.suffix else ())
         name = f"  named {', '.join(f'{port.node}{end}' for end in ends)}" if ends else ""
-        told.append(f"{port.node}:{port.interface}  {port.ip}/{port.prefix_length}{name}")
+        told.append(f"{port.node}:{port.interface}  {port.cidr}{name}")
     return doc.Items(tuple(told))
 
 
