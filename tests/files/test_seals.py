@@ -92,6 +92,10 @@ def test_where_others_may_write_no_secret_is_made(state: Path) -> None:
     state.chmod(0o777)
     assert sealed(CONTENT, "a") == CONTENT
     assert not secret_file().exists()
+    assert (
+        unsealed(CONTENT, "a")
+        == f"has no seal, and none can be given: {state} may be written by others"
+    )
 
 
 def test_a_pipe_in_the_place_of_the_secret_is_not_waited_for() -> None:

@@ -42,7 +42,9 @@ def unsealed(content: bytes, about: str) -> str:
     """Why a JSON object has no seal of this user's for what it is about; empty where it has."""
     found = _SEALED.match(content)
     if not found:
-        return "has no seal"
+        folder = secret_file().parent
+        why = not_own(folder) if folder.exists() else ""
+        return "has no seal" + (f", and none can be given: {why}" if why else "")
     try:
         secret = _secret()
     except OSError as error:
