@@ -22,22 +22,14 @@ def asks() -> Iterator[Command]:
     yield links.questions(HEAD)[0]
 
 
-Known = Iterator[tuple[WantedNetwork, WantedPort, State, Link | Skipped]]
-
-
-def _known(job: PlanInput) -> Known:
-    """Each port with what its node has, and with its interface."""
-    for wanted, port in job.ports:
-        state = links.state(job, port.node)
-        yield wanted, port, state, state.link(port.interface)
-
-
 def clashes(job: PlanInput, backend: Backend) -> Iterator[str]:
     """Sentences on ports that cannot be made as they are wanted, would break a link that is made
     of others, or be written down wrongly.
     """
     others = _others(job)
-    for wanted, port, state, link in _known(job):
+    for wanted, port in job.ports:
+        state = links.state(job, port.node)
+        link = state.link(port.interface)
         if isinstance(link, Link):
             yield from _layers(backend, wanted, port, state, link)
             yield from _too_large(backend.name, wanted, port, link)
@@ -49,7 +41,7 @@ def clashes(job: PlanInput, backend: Backend) -> Iterator[str]:
 def _layers(
     backend: Backend, wanted: WantedNetwork, port: WantedPort, state: State, link: Link
 ) -> Iterator[str]:
-    where, address = f"{port.node}:{port.interface}", port.cidr
+    where = f"{port.node}:{port.interface}"
     if link.master:
         yield (
             f"{where} belongs to {link.master}, which has the addresses:"
@@ -58,12 +50,12 @@ def _layers(
     elif backend.adapters_only and link.kind in _MADE:
         yield (
             f"{where} is {_MADE[link.kind]}, and for {backend.name} only adapters are planned: give"
-            f" it {address} where it is defined, or use the backend ip"
+            f" it {port.cidr} where it is defined, or use the backend ip"
         )
     elif backend.replaces and (above := _above(port, state)):
         yield (
             f"{where} carries {', '.join(above)}, of which a file for {backend.name} would say"
-            f" nothing: give it {address} where it is defined, or use the backend ip"
+            f" nothing: give it {port.cidr} where it is defined, or use the backend ip"
         )
 
 
@@ -83,8 +75,9 @@ def notes(job: PlanInput, backend: Backend) -> Iterator[str]:
     """Other interfaces of a node in the subnet that its port is wanted in; and what goes, or may be
     interrupted, when a service follows what is written for an adapter.
     """
-    for wanted, port, state, own in _known(job):
-        where, address = f"{port.node}:{port.interface}", port.cidr
+    for wanted, port in job.ports:
+        state, where = links.state(job, port.node), f"{port.node}:{port.interface}"
+        own = state.link(port.interface)
         subnet = ipaddress.IPv4Network(wanted.subnet)
         for link in state.links:
             for one in link.ipv4 if link.name != port.interface else ():
@@ -100,8 +93,8 @@ def notes(job: PlanInput, backend: Backend) -> Iterator[str]:
                   if one.scope == "global" and one.ip != port.ip]  # fmt: skip
         if others:
             yield (
-                f"{where} has {', '.join(others)} as well, and {backend.name} is told of {address}"
-                " alone: they may be gone afterwards"
+                f"{where} has {', '.join(others)} as well, and {backend.name} is told of"
+                f" {port.cidr} alone: they may be gone afterwards"
             )
         if above := _above(port, state):
             yield f"{where} carries {', '.join(above)}, which may be interrupted for a moment"
