@@ -178,8 +178,7 @@ def _lower_rate(low: _Low) -> Iterator[Cause]:
     """Of all one-way streams between the same ends what the best one shows holds for each."""
     series = low.stream.series
     others = streams(low.stream.subject, "bandwidth", "put_bandwidth")
-    ends = (series.origin, series.target)
-    same = (one for one in others if (one.series.origin, one.series.target) == ends)
+    same = (one for one in others if one.series.ends == series.ends)
     shown = max((low.stream, *same), key=lambda stream: stream.fraction)
     rate = lower_rate(shown, NEAR)
     if rate is None:
@@ -259,8 +258,8 @@ def _losses(low: _Low, above: str) -> Iterator[Cause]:
 
 
 def _found_before(low: _Low, severity: Severity) -> Iterator[Cause]:
-    ends = (low.stream.series.origin, low.stream.series.target)
-    return preflight_causes(low.stream.subject.run.preflight, severity, low.network.name, ends)
+    preflight, ends = low.stream.subject.run.preflight, low.stream.series.ends
+    return preflight_causes(preflight, severity, low.network.name, ends)
 
 
 def preflight_causes(

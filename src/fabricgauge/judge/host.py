@@ -138,9 +138,8 @@ def _no_processor_left(stream: Stream) -> Iterator[str]:
 def _waiting_ranks(stream: Stream) -> Iterator[str]:
     for node, rank in stream.ranks:
         delay = _delay(stream.measurements, rank)
-        # Half as slow again as the lost time: a larger loss has another cause.
-        accounts = stream.fraction >= 0.5 * (1.0 - delay)
-        if delay >= stream.limit("host-limited.delay") and accounts and not stream.is_slow_wire:
+        accounts = accounts_beside(stream.subject, delay, 0.0, stream.fraction)
+        if accounts and not stream.is_slow_wire:
             yield f"rank {rank} on {node} {waited(delay)}"
 
 

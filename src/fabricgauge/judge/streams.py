@@ -252,6 +252,16 @@ def streams(subject: Subject, *patterns: Pattern) -> tuple[Stream, ...]:
     return tuple(found)
 
 
+def alone(subject: Subject, pattern: Pattern, least_bytes: float) -> Iterator[Stream]:
+    """What single pairs that were measured again did with messages of that size and more."""
+    if isinstance(subject.ceiling, Skipped):
+        return
+    for series in subject.again:
+        best = series.best(least_bytes) if series.pattern == pattern else None
+        if best is not None:
+            yield Stream(subject, subject.ceiling, series, best)
+
+
 def from_bytes(subject: Subject, series: Series) -> float:
     """The least message that shows a sustained rate.
 
@@ -291,10 +301,9 @@ def unlike(subject: Subject, series: Series) -> bool:
 def _ends(series: Series) -> tuple[str, ...]:
     """From where to where bytes go: nodes; of others' logs the hosts named there, or themselves."""
     if not series.source:
-        ends = series.origin, series.target
-        return ends[::-1] if series.pattern == "get_bandwidth" else ends
+        return series.ends[::-1] if series.pattern == "get_bandwidth" else series.ends
     hosts = series.foreign.hosts if series.foreign else ()
-    return (*hosts, series.origin, series.target) if hosts else (series.source,)
+    return (*hosts, *series.ends) if hosts else (series.source,)
 
 
 def _is_tcp(series: Series) -> bool:

@@ -59,6 +59,10 @@ class Series(msgspec.Struct, frozen=True):
     hosts: tuple[str, ...] = ()
 
     @property
+    def ends(self) -> tuple[str, str]:
+        return self.origin, self.target
+
+    @property
     def apart(self) -> bool | None:
         """Whether its ends are said to be on different hosts; None where nobody says it."""
         if self.foreign is None:
@@ -86,7 +90,7 @@ class Series(msgspec.Struct, frozen=True):
     def about(self) -> VerdictSubject:
         """The series as the subject of a verdict, of no network yet."""
         return VerdictSubject(
-            "stream", "", (self.origin, self.target), self.pattern, self.variant, self.program,
+            "stream", "", self.ends, self.pattern, self.variant, self.program,
             self.source, self.of_pairs,
         )  # fmt: skip
 

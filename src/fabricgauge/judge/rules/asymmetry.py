@@ -73,7 +73,7 @@ def _held(subject: Subject, every: Iterable[Series]) -> list[_Held]:
 
 def _are_opposite(one: Series, other: Series) -> bool:
     """Whether they are one stream's two directions, the word for the other one left out."""
-    turned = (one.origin, one.target) == (other.target, other.origin)
+    turned = one.ends == other.ends[::-1]
     alike = one.program.removesuffix(BACK) == other.program.removesuffix(BACK)
     return one.pattern == other.pattern and turned and alike
 
@@ -86,7 +86,6 @@ def _said(subject: Subject, forward: Series, backward: Series, result: Asymmetry
         outcome = host.excused(Outcome.FAIL, bool(signs))
     slower = sentences.direction(result.slower_origin, result.slower_target)
     program = ",".join(dict.fromkeys((forward.program, backward.program)))
-    names = (forward.origin, forward.target)
     return Said(
         outcome,
         f"{slower} is {figures.percent(result.value)} slower"
@@ -98,7 +97,7 @@ def _said(subject: Subject, forward: Series, backward: Series, result: Asymmetry
         "" if fine else f"something on the way {slower} only: a sender's or receiver's half",
         "" if fine else _REMEDY,
         VerdictSubject(
-            "directions", subject.name, names, forward.pattern, forward.variant, program
+            "directions", subject.name, forward.ends, forward.pattern, forward.variant, program
         ),
     )
 
@@ -109,6 +108,6 @@ def _signs(subject: Subject, forward: Series, result: Asymmetry) -> tuple[str, .
     return tuple(
         sign
         for stream in streams(subject, forward.pattern)
-        if (stream.series.origin, stream.series.target) == slower
+        if stream.series.ends == slower
         for sign in host.signs(stream).against
     )

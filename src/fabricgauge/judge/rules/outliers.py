@@ -11,12 +11,11 @@ from fabricgauge.judge import causes
 from fabricgauge.judge.host import excused, waiting_beside
 from fabricgauge.judge.interface import Said, of_networks
 from fabricgauge.judge.rules import pairs
-from fabricgauge.judge.streams import Stream
+from fabricgauge.judge.streams import alone
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.pairs import (
     LEAST_EFFECT,
-    Ends,
     PairAnalysis,
     PairFinding,
     Rechecked,
@@ -145,18 +144,13 @@ def _likely(
     subject: Subject, one: PairFinding, faults: tuple[_SlowPart, ...]
 ) -> tuple[causes.Cause, ...]:
     """What the evidence of one of its pairs points at, where that is more than a guess."""
-    if isinstance(subject.ceiling, Skipped) or one.quantity != "bandwidth":
-        return ()
     own = {*one.names}
     others = {name for fault in faults for name in fault[0].names} - own
-    for series in subject.again:
-        ends = {series.origin, series.target}
-        if series.pattern == "bandwidth" and ends & own and not ends & others:
-            best = series.best(subject.limit("fraction.from"))
-            if best is not None:
-                stream = Stream(subject, subject.ceiling, series, best)
-                found = causes.causes(stream)
-                return tuple(cause for cause in found if cause.evidence)
+    if one.quantity == "bandwidth":
+        for stream in alone(subject, "bandwidth", subject.limit("fraction.from")):
+            ends = {*stream.series.ends}
+            if ends & own and not ends & others:
+                return tuple(cause for cause in causes.causes(stream) if cause.evidence)
     return ()
 
 
@@ -244,19 +238,11 @@ def _excuse(subject: Subject, one: PairFinding) -> tuple[str, ...]:
     seen = one.rechecked
     if isinstance(seen, Skipped) or not seen.confirmed:
         return ()
-    own = _cases(subject, one, seen.own_pairs)
-    good = _cases(subject, one, seen.good_pairs)
+    each = [*alone(subject, one.quantity, one.message_bytes)]
+    own, good = (
+        [stream for stream in each if stream.series.ends in met]
+        for met in (seen.own_pairs, seen.good_pairs)
+    )
     times_as_long = 1.0 + seen.effect
     left = 1.0 / times_as_long if one.quantity == "latency" else times_as_long
     return tuple(waiting_beside(own, good, left))
-
-
-def _cases(subject: Subject, one: PairFinding, met: tuple[Ends, ...]) -> list[Stream]:
-    if isinstance(subject.ceiling, Skipped):
-        return []
-    return [
-        Stream(subject, subject.ceiling, series, best)
-        for series in subject.again
-        if series.pattern == one.quantity and (series.origin, series.target) in met
-        if (best := series.best(one.message_bytes)) is not None
-    ]

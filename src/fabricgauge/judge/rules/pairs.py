@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from fabricgauge.evidence.placement import unseen_waits, waits
 from fabricgauge.judge.host import accounts_beside, carry_the_same, excused, waited
 from fabricgauge.judge.interface import Said, Words, of_networks
+from fabricgauge.judge.streams import alone
 from fabricgauge.judge.subject import Subject
 from fabricgauge.localise.recheck import streams_alone
 from fabricgauge.localise.typical import inside
@@ -147,7 +148,7 @@ def _told_by_outliers(subject: Subject, pairs: _Pairs) -> set[str]:
 def _is_alone(subject: Subject, pairs: _Pairs, node: str) -> bool:
     """Whether the node's pairs were measured one at a time, as they are of three nodes anyway."""
     again = (one for one in subject.again if one.pattern == "bandwidth")
-    return len(pairs.nodes) <= THREE or any(node in (one.origin, one.target) for one in again)
+    return len(pairs.nodes) <= THREE or any(node in one.ends for one in again)
 
 
 def _best(subject: Subject) -> _Pairs | Skipped:
@@ -164,19 +165,18 @@ def _best(subject: Subject) -> _Pairs | Skipped:
     nodes = large[0].matrix.nodes
     best = np.fmax.reduce([layer for one in large for layer in one.matrix.repeats])
     at = {node: place for place, node in enumerate(nodes)}
-    for series in subject.again:
-        point = series.best(least) if series.pattern == "bandwidth" else None
-        if point is not None and series.origin in at and series.target in at:
-            place = at[series.origin], at[series.target]
-            best[place] = np.fmax(best[place], point.bandwidth.value)
+    for stream in alone(subject, "bandwidth", least):
+        if stream.series.origin in at and stream.series.target in at:
+            place = at[stream.series.origin], at[stream.series.target]
+            best[place] = np.fmax(best[place], stream.best.bandwidth.value)
     best[~_comparable(large)] = np.nan
     if not np.isfinite(best).any():
         return nothing
     size = max(one.matrix.message_bytes for one in large)
-    alone = {(one.origin, one.target) for one in subject.again if one.pattern == "bandwidth"}
+    again = {one.ends for one in subject.again if one.pattern == "bandwidth"}
     known = ((nodes[one], nodes[other]) for one, other in np.argwhere(np.isfinite(best)))
     once = any(len(one.matrix.repeats) == 1 for one in large)
-    limit = ONCE if once and any(pair not in alone for pair in known) else "fraction.warn"
+    limit = ONCE if once and any(pair not in again for pair in known) else "fraction.warn"
     shares = best / subject.ceiling.payload_bytes_per_s
     low = shares < subject.limit(limit)
     if low.sum() == np.isfinite(shares).sum():
@@ -239,10 +239,10 @@ def _left(pairs: _Pairs, slow: Sequence[_Slow]) -> list[Ends]:
 def _said(subject: Subject, pairs: _Pairs, one: _Slow) -> Said:
     wire = carry_the_same(subject, [pairs.share(pair) for pair in one.pairs])
     excuse = "" if wire else _excuse(subject, pairs, one)
-    alone = _is_alone(subject, pairs, one.node)
-    doubt = "" if alone else "; not measured again alone"
+    sure = _is_alone(subject, pairs, one.node)
+    doubt = "" if sure else "; not measured again alone"
     return Said(
-        excused(Outcome.FAIL if alone else Outcome.INCONCLUSIVE, bool(excuse)),
+        excused(Outcome.FAIL if sure else Outcome.INCONCLUSIVE, bool(excuse)),
         f"{figures.percent(one.share)} of the ceiling with each of its partners (median of"
         f" {sentences.counted(len(one.pairs), 'pair')}); other pairs reach"
         f" {figures.percent(pairs.good)}{'; its host may account for it' if excuse else doubt}",
@@ -250,7 +250,7 @@ def _said(subject: Subject, pairs: _Pairs, one: _Slow) -> Said:
         subject.threshold(pairs.limit),
         (*_lines(pairs, one.pairs), *filter(None, (excuse,))),
         _BUSY if excuse else _CAUSE,
-        _QUIET if excuse else _REMEDY if alone else _AGAIN,
+        _QUIET if excuse else _REMEDY if sure else _AGAIN,
         VerdictSubject(one.part, subject.name, (one.node,)),
     )
 
