@@ -1,9 +1,8 @@
 """Matrices of nodes from the rounds of a round robin."""
 
 from collections.abc import Iterator, Sequence
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -47,17 +46,14 @@ _PICOSECOND_S = 1e-12
 Real = TypeVar("Real", bound=np.floating)
 
 
-class _Case(msgspec.Struct, frozen=True):
-    network: str
-    quantity: Quantity
-    message_bytes: int
+#: Network, quantity, message size.
+_Case = tuple[str, Quantity, int]
 
 
-class _Entries(msgspec.Struct, frozen=True, eq=False):
-    """Medians of single pairs of nodes: parallel arrays, each cell once."""
+class _Entries(NamedTuple):
+    """Medians of single pairs of nodes: parallel arrays, each cell (row, column) once."""
 
-    rows: NDArray[np.int64]
-    columns: NDArray[np.int64]
+    cells: tuple[NDArray[np.int64], NDArray[np.int64]]
     values: NDArray[np.float64]
     spread: NDArray[np.float64]
 
@@ -75,7 +71,7 @@ def matrices(launches: Sequence[Launch]) -> tuple[PairMatrix, ...]:
     passes: dict[_Case, list[_Entries]] = {}
     for launch in launches:
         for key, rounds in _passes(launch):
-            passes.setdefault(key, []).append(_entries(launch, names, key.quantity, rounds))
+            passes.setdefault(key, []).append(_entries(launch, names, key[1], rounds))
     return tuple(_matrix(key, names, each) for key, each in passes.items())
 
 
@@ -90,7 +86,7 @@ def _passes(launch: Launch) -> Iterator[tuple[_Case, list[Round]]]:
     for (case, _), rounds in found.items():
         latency = "latency" in patterns.get(case, case)
         quantity: Quantity = "latency" if latency else "bandwidth"
-        yield _Case(launch.network or "", quantity, rounds[0].message_bytes), rounds
+        yield (launch.network or "", quantity, rounds[0].message_bytes), rounds
 
 
 def _entries(
@@ -113,7 +109,7 @@ def _entries(
         values = payload[good] / seconds
     cells, at = np.unique(rows * len(names) + columns, return_inverse=True)
     medians = (_medians(at, one, cells.size) for one in (values, spread))
-    return _Entries(*np.divmod(cells, len(names)), *medians)
+    return _Entries(np.divmod(cells, len(names)), *medians)
 
 
 def _joined(rounds: Sequence[Round], field: str) -> NDArray[np.int64]:
@@ -140,18 +136,15 @@ def _matrix(key: _Case, names: tuple[str, ...], passes: Sequence[_Entries]) -> P
     layers: list[NDArray[np.float64]] = []
     spreads: list[NDArray[np.float32]] = []
     for one in passes:
-        cells = (one.rows, one.columns)
-        taken = [bool(np.isfinite(layer[cells]).any()) for layer in layers]
+        taken = [bool(np.isfinite(layer[one.cells]).any()) for layer in layers]
         if all(taken):
             layers.append(np.full(shape, np.nan))
             spreads.append(np.full(shape, np.nan, dtype=np.float32))
         number = (*taken, False).index(False)
-        layers[number][cells] = one.values
-        spreads[number][cells] = one.spread
+        layers[number][one.cells] = one.values
+        spreads[number][one.cells] = one.spread
     repeats = layers[0][None] if len(layers) == 1 else np.stack(layers)
-    return PairMatrix(
-        key.network, key.quantity, key.message_bytes, names, _over(layers), _over(spreads), repeats
-    )
+    return PairMatrix(*key, names, _over(layers), _over(spreads), repeats)
 
 
 def _over(layers: Sequence[NDArray[Real]]) -> NDArray[Real]:

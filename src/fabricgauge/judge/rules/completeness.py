@@ -30,11 +30,17 @@ def judge(subject: Subject) -> Said | Skipped:
     if not lost:
         return Said(Outcome.PASS, f"all {planned} planned cases were measured", figure, threshold)
     ends = _ends(subject)
+    reasons = (
+        f"launch {launch.number} {one.case}: {one.status}, {one.reason or 'no reason given'}"
+        for launch in subject.launches
+        for one in launch.measurements
+        if one.status != "ok"
+    )
     return Said(
         Outcome.INCONCLUSIVE,
         f"{len(lost)} of {planned} planned cases were not measured: {sentences.listed(lost, 3)}"
         + (f"; {ends[0]}" if ends else ""),
-        figure, threshold, (*ends, *_reasons(subject)),
+        figure, threshold, (*ends, *reasons),
         ends[0] if ends else "the cases themselves failed",
         f"{_mend(subject)}, then measure the rest: {sentences.resume(subject.run)}",
     )  # fmt: skip
@@ -55,14 +61,6 @@ def _ends(subject: Subject) -> list[str]:
     never = (f"launch {one.number} was never started" for one in subject.planned
              if not launches_of(subject, one.number))  # fmt: skip
     return [*dict.fromkeys(told), *never]
-
-
-def _reasons(subject: Subject) -> Iterator[str]:
-    for launch in subject.launches:
-        for one in launch.measurements:
-            if one.status != "ok":
-                reason = one.reason or "no reason given"
-                yield f"launch {launch.number} {one.case}: {one.status}, {reason}"
 
 
 def _of_logs(subject: Subject) -> Said:
