@@ -126,6 +126,20 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
     def again(self) -> tuple[Series, ...]:
         return series_of([one for one in self.launches if one.purpose == "again"])
 
+    @cached_property
+    def missing(self) -> tuple[str, ...]:
+        """Planned cases without a result; "not applicable" is a result as well.
+
+        Another suite's start is one case: it is done once it ended well with figures.
+        """
+        return tuple(
+            f"launch {planned.number} {name}"
+            for planned in self.planned
+            for done in [_done(planned, launches_of(self, planned.number))]
+            for name in case_names(planned)
+            if name not in done
+        )
+
     @property
     def burst_bytes(self) -> int:
         """What a token bucket lets through at once; 0 where there is none."""
@@ -153,20 +167,6 @@ def ports(run: Run, network: Network) -> Iterator[tuple[Member, Interface | Skip
 def launches_of(subject: Subject, number: int) -> tuple[Launch, ...]:
     """All attempts at one planned launch."""
     return tuple(launch for launch in subject.launches if launch.number == number)
-
-
-def missing(subject: Subject) -> tuple[str, ...]:
-    """Planned cases without a result; "not applicable" is a result as well.
-
-    Another suite's start is one case: it is done once it ended well with figures.
-    """
-    return tuple(
-        f"launch {planned.number} {name}"
-        for planned in subject.planned
-        for done in [_done(planned, launches_of(subject, planned.number))]
-        for name in case_names(planned)
-        if name not in done
-    )
 
 
 def _done(planned: PlannedLaunch, launches: tuple[Launch, ...]) -> set[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from fabricgauge.judge.interface import Said, of_networks
-from fabricgauge.judge.subject import Subject, case_names, launches_of, missing
+from fabricgauge.judge.subject import Subject, case_names, launches_of
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.run import IMPORTED, Launch
 from fabricgauge.model.suite import LIMITED, UNREADABLE
@@ -24,7 +24,7 @@ def judge(subject: Subject) -> Said | Skipped:
         return _of_logs(subject)
     if not planned:
         return Skipped("nothing was planned")
-    lost = missing(subject)
+    lost = subject.missing
     figure = Figure(1 - len(lost) / planned, "share", f"of {planned} planned cases were measured")
     threshold = Threshold(1.0, "share", "equal to", "the run's own plan")
     if not lost:

@@ -1,7 +1,6 @@
 """Were all nodes and networks measured that are there or were asked for?"""
 
 from fabricgauge.judge.interface import Context, Said, Words, of_run
-from fabricgauge.judge.subject import missing
 from fabricgauge.model.finding import Severity
 from fabricgauge.model.run import Run
 from fabricgauge.model.verdict import Figure, Outcome, Threshold
@@ -71,7 +70,7 @@ def _culprits(run: Run) -> set[str]:
 
 def _broke(context: Context) -> list[str]:
     """Nodes that broke a launch, the rest of which was not measured with them."""
-    left = (subject for subject in context.subjects if missing(subject))
+    left = (subject for subject in context.subjects if subject.missing)
     ended = (launch.ended for subject in left for launch in subject.launches)
     return list(
         dict.fromkeys(node for one in ended for each in one.culprits for node in each.nodes)

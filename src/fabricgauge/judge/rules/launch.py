@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from fabricgauge.judge.interface import Said, of_networks
-from fabricgauge.judge.subject import Subject, missing, what_was_left
+from fabricgauge.judge.subject import Subject, what_was_left
 from fabricgauge.model.verdict import Outcome, VerdictSubject
 
 ID = "launch"
@@ -15,7 +15,7 @@ def judge(subject: Subject) -> Iterator[Said]:
     """One failure for each node or pair; a warning once everything was measured after all."""
     culprits = (one for launch in subject.launches for one in launch.ended.culprits)
     for one in {(found.where, found.what): found for found in culprits}.values():
-        mended = not missing(subject)
+        mended = not subject.missing
         nodes = one.nodes or (one.where,)
         end = "the rest was measured later" if mended else what_was_left(subject.run, one.network)
         yield Said(

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from fabricgauge.evidence.links import LinkEvent, link_events
 from fabricgauge.judge.interface import Said, Words, of_networks
-from fabricgauge.judge.subject import Subject, missing, ports
+from fabricgauge.judge.subject import Subject, ports
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Network
 from fabricgauge.model.run import ChangeKind, Ended
@@ -92,7 +92,7 @@ def _changed(subject: Subject) -> Said | None:
     first = min(changes.values(), key=lambda kind: _ORDER.index(_MEANINGS[kind][0]))
     decisive = [sentence for sentence, kind in changes.items() if kind == first]
     outcome, cause, remedy = _MEANINGS[first]
-    mended = not missing(subject)
+    mended = not subject.missing
     later = "; the rest was measured later" if mended else ""
     rest = "" if mended else f"; then measure the rest: {sentences.resume(subject.run)}"
     return Said(
