@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 from itertools import combinations
+from typing import NamedTuple
 
 import msgspec
+import numpy as np
 
 from fabricgauge.judge import host
 from fabricgauge.judge.interface import Said, of_networks
@@ -13,7 +15,6 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.plan import BACK
 from fabricgauge.model.verdict import Figure, Outcome, VerdictSubject
 from fabricgauge.stats.series import Point, Series
-from fabricgauge.stats.shape import Asymmetry, asymmetry
 from fabricgauge.words import figures, patterns, sentences
 
 ID = "asymmetry"
@@ -26,49 +27,57 @@ _REMEDY = (
 )
 
 
-#: Two directions of one stream, and what tells them apart.
-_Held = tuple[Series, Series, Asymmetry]
+class Asymmetry(NamedTuple):
+    """Two directions of one stream; the slower one's loss as shares of the faster (0 to 1).
+
+    ``value`` is the median over the common ``sizes`` of the medians' difference;
+    ``beyond_intervals`` is the same of what lies between the intervals (0 if they touch).
+    """
+
+    forward: Series
+    backward: Series
+    slower: Series
+    value: float
+    beyond_intervals: float
+    sizes: int
 
 
 @of_networks(ID)
 def judge(subject: Subject) -> list[Said] | Skipped:
-    second = {held[0].about: held for held in _held(subject, subject.again)}
+    second = {one.forward.about: one for one in _found(subject, subject.again)}
     each = [
-        _said_again(subject, held, second.get(held[0].about))
-        for held in _held(subject, subject.series)
+        _said_again(subject, one, second.get(one.forward.about))
+        for one in _found(subject, subject.series)
     ]
     return each or Skipped("only one direction was measured with large messages")
 
 
-def _said_again(subject: Subject, held: _Held, second: _Held | None) -> Said:
+def _said_again(subject: Subject, first: Asymmetry, second: Asymmetry | None) -> Said:
     """What a second measurement shows, where the first one was no pass."""
-    said = _said(subject, *held)
+    said = _said(subject, first)
     if said.outcome is Outcome.PASS or second is None:
         return said
-    once, again = f"once: {said.summary}", _said(subject, *second)
+    once, again = f"once: {said.summary}", _said(subject, second)
     return msgspec.structs.replace(again, evidence=(once, *again.evidence))
 
 
 def doubted(subject: Subject) -> Iterator[Point]:
     """The sizes of which one direction is slower: only what comes back is the network's."""
-    for forward, backward, result in _held(subject, subject.series):
-        if result.beyond_intervals > subject.limit("asymmetry.warn"):
-            for series in (forward, backward):
+    for one in _found(subject, subject.series):
+        if one.beyond_intervals > subject.limit("asymmetry.warn"):
+            for series in (one.forward, one.backward):
                 yield from series.at_least(subject.limit("fraction.from"))
 
 
-def _held(subject: Subject, every: Iterable[Series]) -> list[_Held]:
+def _found(subject: Subject, every: Iterable[Series]) -> Iterator[Asymmetry]:
     one_way = [
         one
         for one in every
         if one.pattern in ("bandwidth", "put_bandwidth") and not one.variant and not one.source
     ]
-    return [
-        (forward, backward, result)
-        for forward, backward in combinations(one_way, 2)
-        if _are_opposite(forward, backward)
-        if (result := asymmetry(forward, backward, subject.limit("fraction.from")))
-    ]
+    for forward, backward in combinations(one_way, 2):
+        if _are_opposite(forward, backward):
+            yield from asymmetry(forward, backward, subject.limit("fraction.from"))
 
 
 def _are_opposite(one: Series, other: Series) -> bool:
@@ -78,20 +87,47 @@ def _are_opposite(one: Series, other: Series) -> bool:
     return one.pattern == other.pattern and turned and alike
 
 
-def _said(subject: Subject, forward: Series, backward: Series, result: Asymmetry) -> Said:
-    fine = result.beyond_intervals <= subject.limit("asymmetry.warn")
-    signs = () if fine else _signs(subject, forward, result)
+def asymmetry(forward: Series, backward: Series, from_bytes: float) -> Iterator[Asymmetry]:
+    """Compare bandwidth at equal sizes of at least ``from_bytes``; nothing without any."""
+    others = {point.message_bytes: point.bandwidth for point in backward.points}
+    pairs = [
+        (one.bandwidth, others[one.message_bytes])
+        for one in forward.at_least(from_bytes)
+        if one.message_bytes in others
+        if one.bandwidth.low > 0 and others[one.message_bytes].low > 0
+    ]
+    if pairs:
+        # Positive where backward is the slower one.
+        values = [_gap(one.value, one.value, other.value, other.value) for one, other in pairs]
+        gaps = [_gap(one.low, one.high, other.low, other.high) for one, other in pairs]
+        value, gap = float(np.median(values)), float(np.median(gaps))
+        slower = backward if value > 0 else forward
+        yield Asymmetry(forward, backward, slower, abs(value), abs(gap), len(pairs))
+
+
+def _gap(low: float, high: float, other_low: float, other_high: float) -> float:
+    if other_high < low:
+        return 1.0 - other_high / low
+    if high < other_low:
+        return -(1.0 - high / other_low)
+    return 0.0
+
+
+def _said(subject: Subject, one: Asymmetry) -> Said:
+    forward, backward = one.forward, one.backward
+    fine = one.beyond_intervals <= subject.limit("asymmetry.warn")
+    signs = () if fine else _signs(subject, one)
     outcome = Outcome.PASS if fine else Outcome.WARN
-    if result.beyond_intervals > subject.limit("asymmetry.fail"):
+    if one.beyond_intervals > subject.limit("asymmetry.fail"):
         outcome = host.excused(Outcome.FAIL, bool(signs))
-    slower = sentences.direction(result.slower_origin, result.slower_target)
+    slower = sentences.direction(*one.slower.ends)
     program = ",".join(dict.fromkeys((forward.program, backward.program)))
     return Said(
         outcome,
-        f"{slower} is {figures.percent(result.value)} slower"
-        f" ({patterns.sentence(forward.pattern)}, median over {result.sizes} message sizes),"
-        f" {figures.percent(result.beyond_intervals)} beyond the intervals",
-        Figure(result.beyond_intervals, "share", "difference of the directions' bandwidth"),
+        f"{slower} is {figures.percent(one.value)} slower"
+        f" ({patterns.sentence(forward.pattern)}, median over {one.sizes} message sizes),"
+        f" {figures.percent(one.beyond_intervals)} beyond the intervals",
+        Figure(one.beyond_intervals, "share", "difference of the directions' bandwidth"),
         subject.threshold("asymmetry.warn", "at most"),
         signs,
         "" if fine else f"something on the way {slower} only: a sender's or receiver's half",
@@ -102,12 +138,11 @@ def _said(subject: Subject, forward: Series, backward: Series, result: Asymmetry
     )
 
 
-def _signs(subject: Subject, forward: Series, result: Asymmetry) -> tuple[str, ...]:
+def _signs(subject: Subject, one: Asymmetry) -> tuple[str, ...]:
     """Signs that a host limits the slower direction, or may do so unseen."""
-    slower = result.slower_origin, result.slower_target
     return tuple(
         sign
-        for stream in streams(subject, forward.pattern)
-        if stream.series.ends == slower
+        for stream in streams(subject, one.forward.pattern)
+        if stream.series.ends == one.slower.ends
         for sign in host.signs(stream).against
     )

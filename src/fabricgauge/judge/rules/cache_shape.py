@@ -1,5 +1,8 @@
 """Has a bandwidth curve the shape of a cache instead of that of a medium?"""
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 from fabricgauge.judge.interface import Said, of_networks
 from fabricgauge.judge.rules.above_ceiling import exceeds
 from fabricgauge.judge.rules.floor import too_quick
@@ -8,8 +11,7 @@ from fabricgauge.judge.streams import BURSTS
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.verdict import Figure, Outcome
-from fabricgauge.stats.series import Series
-from fabricgauge.stats.shape import Peak, cache_peak
+from fabricgauge.stats.series import Point, Series
 from fabricgauge.words import figures, patterns
 
 ID = "cache-shape"
@@ -26,6 +28,14 @@ _LARGE = (
     " rendezvous protocol, registration cache and NUMA placement"
 )
 SAY_HOSTS = "say where the ranks ran with --hosts; a curve's shape alone proves no shared memory"
+
+
+class Peak(NamedTuple):
+    """A maximum with a lower bandwidth at larger sizes; ``share`` is the deepest loss."""
+
+    message_bytes: int
+    lowest_bytes: int
+    share: float
 
 
 @of_networks(ID)
@@ -61,6 +71,23 @@ def _peak(subject: Subject, series: Series) -> Peak | None:
         return None
     points = series.at_least(max(FROM_BYTES, BURSTS * subject.burst_bytes))
     return cache_peak(points, subject.limit("cache-shape.loss"), subject.burst_cap_bytes_per_s)
+
+
+def cache_peak(points: Sequence[Point], more_than: float, cap: float) -> Peak | None:
+    """A peak like that of a cache; None where the curve saturates as a medium's does.
+
+    The lower end of the peak's interval, at most ``cap`` bytes/s, must be above the
+    upper end of a larger size's by more than ``more_than`` (0 to 1).
+    """
+    top = max(points, key=lambda point: point.bandwidth.value, default=None)
+    if top is None or top.bandwidth.low <= 0:
+        return None
+    after = [point for point in points if point.message_bytes > top.message_bytes]
+    lowest = min(after, key=lambda point: point.bandwidth.high, default=None)
+    if lowest is None:
+        return None
+    share = 1.0 - lowest.bandwidth.high / min(top.bandwidth.low, cap)
+    return Peak(top.message_bytes, lowest.message_bytes, share) if share > more_than else None
 
 
 def _meaning(subject: Subject, series: Series) -> tuple[Outcome, str, str, str]:

@@ -1,13 +1,15 @@
 """Is there a size where a larger message takes less time, or bandwidth falls?"""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
 
 from fabricgauge.judge.interface import Said, of_networks
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.verdict import Figure, Outcome
 from fabricgauge.stats.series import Point, Series
-from fabricgauge.stats.shape import Fall, bandwidth_falls, time_falls
 from fabricgauge.words import figures, patterns, sentences
 
 ID = "dips"
@@ -21,6 +23,15 @@ _REMEDY = (
     "measure the sizes around it again; if the dip stays, move the protocol's threshold (MPICH:"
     " MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD; Open MPI: btl_tcp_eager_limit; UCX: UCX_RNDV_THRESH)"
 )
+
+
+class Fall(NamedTuple):
+    """Between two neighbouring sizes the curve went the wrong way by ``share`` (0 to 1)."""
+
+    smaller_bytes: int
+    larger_bytes: int
+    share: float
+
 
 #: A fall, and the limit that it was held against.
 _Held = tuple[Fall, str]
@@ -74,7 +85,7 @@ def _falls(subject: Subject, series: Series) -> list[_Held]:
     """Where this curve goes the wrong way by more than its limit, intervals apart."""
     if series.is_latency:
         limit = "dips.time"
-        return [(one, limit) for one in time_falls(series.points, subject.limit(limit))]
+        return [(one, limit) for one in falls(series.points, subject.limit(limit), times=True)]
     pace, cap = subject.limit("fraction.from"), subject.burst_cap_bytes_per_s
     small = tuple(point for point in series.points if point.message_bytes <= pace)
     return [
@@ -83,8 +94,26 @@ def _falls(subject: Subject, series: Series) -> list[_Held]:
             (small, "dips.small_bandwidth"),
             (series.at_least(pace), "dips.bandwidth"),
         )
-        for one in bandwidth_falls(points, subject.limit(limit), cap)
+        for one in falls(points, subject.limit(limit), cap)
     ]
+
+
+def falls(
+    points: Sequence[Point], more_than: float, cap: float = math.inf, *, times: bool = False
+) -> tuple[Fall, ...]:
+    """Sizes whose bandwidth, or time, is below the next smaller size's, intervals apart.
+
+    Values above ``cap`` bytes/s count as ``cap``: what a token bucket let through early is no level
+    to fall from.
+    """
+    found = []
+    for one, other in pairwise(points):
+        before, after = (one.time, other.time) if times else (one.bandwidth, other.bandwidth)
+        low, high = min(before.low, cap), min(after.high, cap)
+        share = 1.0 - high / low if low > 0 else 0.0
+        if share > more_than:
+            found.append(Fall(one.message_bytes, other.message_bytes, share))
+    return tuple(found)
 
 
 def _sentence(series: Series, fall: Fall) -> str:
