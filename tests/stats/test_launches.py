@@ -10,16 +10,15 @@ from fabricgauge.judge.rules.asymmetry import asymmetry
 from fabricgauge.judge.rules.cache_shape import cache_peak
 from fabricgauge.judge.rules.dips import falls
 from fabricgauge.stats.curves import curves
-from fabricgauge.stats.launches import (
+from fabricgauge.stats.series import (
     Observed,
+    Series,
     bandwidth_estimate,
-    launch_medians,
-    launch_spread,
-    relative_half_width,
+    point,
+    series_of,
     time_estimate,
     usable_of,
 )
-from fabricgauge.stats.series import Series, point, series_of
 
 WINDOW_BYTES = planted.WINDOW * 65536
 
@@ -58,7 +57,7 @@ def test_interval_holds_the_value_and_every_launch(medians: list[float]) -> None
     all_of_them = [observed(median_s, launch) for launch, median_s in enumerate(medians)]
     for estimate in (time_estimate(all_of_them), bandwidth_estimate(all_of_them)):
         assert estimate.low <= estimate.value <= estimate.high
-    assert len(launch_medians(all_of_them)) == len(medians)
+    assert len(point(65536, all_of_them).launch_medians) == len(medians)
     assert time_estimate(all_of_them) == time_estimate(all_of_them[::-1])
 
 
@@ -145,6 +144,6 @@ def test_asymmetry_is_none_without_a_common_size() -> None:
 
 def test_spread_compares_slowest_with_fastest_launch() -> None:
     both = [observed(1.0, 1), observed(1.2, 2)]
-    assert launch_spread(both) == pytest.approx(0.2)
-    assert launch_spread(both[:1]) == 0
-    assert relative_half_width(time_estimate(both[:1])) == pytest.approx(0.01)
+    assert point(65536, both).spread == pytest.approx(0.2)
+    assert point(65536, both[:1]).spread == 0
+    assert time_estimate(both[:1]).half_width == pytest.approx(0.01)

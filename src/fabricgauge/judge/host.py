@@ -18,7 +18,6 @@ from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.verdict import Outcome
-from fabricgauge.stats.launches import relative_half_width
 from fabricgauge.stats.series import node_of, series_of
 from fabricgauge.words import figures
 
@@ -172,7 +171,7 @@ def _waiting_everywhere(stream: Stream) -> Iterator[str]:
     if delay < stream.limit("host-limited.delay") or stream.is_slow_wire:
         return
     # Pairs of which both ends wait in turns lose more than the time, but not all alike.
-    width = relative_half_width(stream.best.bandwidth)
+    width = stream.best.bandwidth.half_width
     unsteady = width > stream.limit("stability.interval")
     if unsteady or stream.fraction >= 0.5 * (1.0 - delay):
         yield f"half of the ranks {waited(delay, 'were', 'or more ')}"

@@ -13,7 +13,6 @@ from fabricgauge.model.ceiling import Ceiling, CeilingStep
 from fabricgauge.model.measurement import Measurement, Pattern, ProcessorUse
 from fabricgauge.model.run import Around, Launch
 from fabricgauge.model.verdict import Outcome, VerdictSubject
-from fabricgauge.stats.launches import relative_half_width
 from fabricgauge.stats.series import Point, Series, node_of
 from fabricgauge.words import figures, patterns
 
@@ -215,7 +214,7 @@ class Stream(msgspec.Struct, frozen=True):
 
     @property
     def steady(self) -> bool:
-        return relative_half_width(self.best.bandwidth) <= self.limit("host-limited.steady")
+        return self.best.bandwidth.half_width <= self.limit("host-limited.steady")
 
     @property
     def is_wire(self) -> bool:

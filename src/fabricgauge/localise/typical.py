@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabricgauge.model.pairs import WAYS, PairAnalysis, PairFinding, Quantity
-from fabricgauge.stats.launches import Observed
-from fabricgauge.stats.series import Series, point
+from fabricgauge.stats.series import Observed, Series, point
 
 #: 97.5 % of a standard normal distribution, for a two-sided interval of 95 %.
 _Z = 1.959964

@@ -13,8 +13,15 @@ from fabricgauge.model.measurement import Measurement, Pattern, Times
 from fabricgauge.model.pattern import COLLECTIVE_PATTERNS, CROWD_PATTERNS
 from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.suite import Besides, Quantity, SuiteCurve, SuitePoint
-from fabricgauge.stats.launches import Observed, bandwidth_estimate, time_estimate, usable_of
-from fabricgauge.stats.series import Point, Series, series_of
+from fabricgauge.stats.series import (
+    Observed,
+    Point,
+    Series,
+    bandwidth_estimate,
+    series_of,
+    time_estimate,
+    usable_of,
+)
 from fabricgauge.words import sentences
 from fabricgauge.words.networks import OWN_CHOICE, is_loopback
 from fabricgauge.words.patterns import words_of

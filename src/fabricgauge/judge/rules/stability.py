@@ -7,7 +7,6 @@ from fabricgauge.judge.streams import streams
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.verdict import Figure, Outcome
-from fabricgauge.stats.launches import launch_spread, relative_half_width, tail_ratio
 from fabricgauge.stats.series import Point, Series
 from fabricgauge.words import figures, patterns
 
@@ -50,7 +49,7 @@ def judge(subject: Subject) -> Said | Skipped:
 
 
 def _bandwidth(subject: Subject, series: Series, point: Point) -> Iterator[_Finding]:
-    width = relative_half_width(point.bandwidth)
+    width = point.bandwidth.half_width
     means_only = not point.measurements and not point.bandwidth.supported
     if not means_only and width > subject.limit("stability.interval"):
         # Both directions at once decide nothing, see fraction.
@@ -63,14 +62,14 @@ def _bandwidth(subject: Subject, series: Series, point: Point) -> Iterator[_Find
 
 def _latency(subject: Subject, series: Series, point: Point) -> Iterator[_Finding]:
     yield from _spread(subject, "stability.latency_launches", series, point)
-    ratio = tail_ratio(point.observed)
+    ratio = point.tail_ratio
     if ratio > subject.limit("stability.tail"):
         told = f"{_where(series, point)}: the 99th percentile is {ratio:.1f} times the median"
         yield Outcome.WARN, "stability.tail", ratio, told
 
 
 def _spread(subject: Subject, limit: str, series: Series, point: Point) -> Iterator[_Finding]:
-    spread = launch_spread(point.observed)
+    spread = point.spread
     if spread > subject.limit(limit):
         told = f"{_where(series, point)}: launches differ by {figures.percent(spread)}"
         yield Outcome.WARN, limit, spread, told
